@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Errors for people: a function that fails returns -1, sets errno, and leaves one line of text that names the thing,
+ * the value, and what would be right.
+ */
+#ifndef HM_ERROR_H
+#define HM_ERROR_H
+
+#define HM_ERROR_TEXT 512
+
+struct hm_error {
+    char text[HM_ERROR_TEXT]; /* one line, no newline, "" while nothing failed */
+};
+
+/*
+ * Write the text (printf style, cut at HM_ERROR_TEXT) into `error` (NULL is allowed: the text is dropped), set errno
+ * to `number`, and return -1, so that callers write `return hm_fail(error, EINVAL, "...")`.
+ */
+int hm_fail(struct hm_error *error, int number, const char *format, ...) __attribute__((format(printf, 3, 4)));
+
+/* The same with ": strerror(errno)" after the text; errno is kept. */
+int hm_fail_errno(struct hm_error *error, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+#endif

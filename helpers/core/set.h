@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Sets of CPU or NUMA node numbers as plain values: they are copied, stored in fixed-layout state, and carried over fork
+ * without allocation, which hwloc's and libnuma's bitmaps do not allow.
+ */
+#ifndef HM_SET_H
+#define HM_SET_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "error.h"
+
+#define HM_SET_BITS 8192 /* CONFIG_NR_CPUS of x86-64 distributions; the kernel's limit on nodes is 1024 */
+
+struct hm_set {
+    uint64_t word[HM_SET_BITS / 64];
+};
+
+void hm_set_clear(struct hm_set *set);
+/* Out of range: nothing happens. */
+void hm_set_add(struct hm_set *set, unsigned member);
+void hm_set_remove(struct hm_set *set, unsigned member);
+bool hm_set_has(const struct hm_set *set, unsigned member);
+bool hm_set_is_empty(const struct hm_set *set);
+bool hm_set_equal(const struct hm_set *a, const struct hm_set *b);
+/* Is every member of `a` in `b`? */
+bool hm_set_within(const struct hm_set *a, const struct hm_set *b);
+bool hm_set_intersects(const struct hm_set *a, const struct hm_set *b);
+void hm_set_union(struct hm_set *into, const struct hm_set *other);
+void hm_set_intersect(struct hm_set *into, const struct hm_set *other);
+void hm_set_subtract(struct hm_set *from, const struct hm_set *other);
+unsigned hm_set_count(const struct hm_set *set);
+/* The lowest member at or above `from`, or -1. `for (int n = hm_set_next(s, 0); n >= 0; n = hm_set_next(s, n + 1))`. */
+int hm_set_next(const struct hm_set *set, unsigned from);
+
+/* Parse the kernel's list format ("0-3,8", "" is the empty set). Whole string; errors name the word. Returns 0 or -1 (EINVAL). */
+int hm_set_parse(struct hm_set *set, const char *text, struct hm_error *error);
+/* Write the list format into `out` (`size` bytes, always terminated). Returns `out`. Too long: ends in "...". */
+char *hm_set_format(const struct hm_set *set, char *out, size_t size);
+
+#endif

@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: Apache-2.0
+# X_AC_SLURM
+#
+#   Finds Slurm's SPANK header, its version and its plugin folder. --with-slurm=DIR names the prefix (default /usr),
+#   --with-slurm-plugindir=DIR the folder that plugstack.conf searches, for layouts that the usual places do not cover.
+#   Sets slurm_includedir slurm_version slurm_plugindir and SLURM_CPPFLAGS (substituted, with slurm_plugindir).
+AC_DEFUN([X_AC_SLURM], [
+  AC_ARG_WITH([slurm], [AS_HELP_STRING([--with-slurm=DIR], [prefix of the Slurm installation @<:@/usr@:>@])],
+    [], [with_slurm=/usr])
+  AS_CASE([$with_slurm], [yes|no], [AC_MSG_ERROR([--with-slurm wants a folder, not "$with_slurm"])])
+  AC_ARG_WITH([slurm-plugindir],
+    [AS_HELP_STRING([--with-slurm-plugindir=DIR], [where hybridmem.so goes @<:@Slurm's lib/slurm@:>@])],
+    [slurm_plugindir=$withval], [slurm_plugindir=])
+  slurm_includedir=$with_slurm/include
+  SLURM_CPPFLAGS=
+  AS_IF([test "$slurm_includedir" != /usr/include], [SLURM_CPPFLAGS="-isystem $slurm_includedir"])
+
+  hm_save_CPPFLAGS=$CPPFLAGS
+  CPPFLAGS="$CPPFLAGS $SLURM_CPPFLAGS"
+  AC_CHECK_HEADER([slurm/spank.h], [],
+    [AC_MSG_ERROR([slurm/spank.h is not in $slurm_includedir: give --with-slurm=DIR (libslurm-dev, slurm-devel)])],
+    [[#include <stdint.h>]])
+  CPPFLAGS=$hm_save_CPPFLAGS
+
+  AC_MSG_CHECKING([Slurm's version])
+  CPPFLAGS="$CPPFLAGS $SLURM_CPPFLAGS"
+  AC_COMPUTE_INT([hm_slurm_major], [SLURM_VERSION_MAJOR(SLURM_VERSION_NUMBER)], [[#include <slurm/slurm_version.h>]], [hm_slurm_major=])
+  AC_COMPUTE_INT([hm_slurm_minor], [SLURM_VERSION_MINOR(SLURM_VERSION_NUMBER)], [[#include <slurm/slurm_version.h>]])
+  AC_COMPUTE_INT([hm_slurm_micro], [SLURM_VERSION_MICRO(SLURM_VERSION_NUMBER)], [[#include <slurm/slurm_version.h>]])
+  CPPFLAGS=$hm_save_CPPFLAGS
+  AS_IF([test -z "$hm_slurm_major"], [AC_MSG_ERROR([slurm/slurm_version.h in $slurm_includedir names no version])])
+  slurm_version=$(printf '%d.%02d.%d' $hm_slurm_major $hm_slurm_minor $hm_slurm_micro)
+  AC_MSG_RESULT([$slurm_version])
+  AC_DEFINE_UNQUOTED([HM_SLURM_VERSION], ["$slurm_version"], [Slurm version that the plugin is built for])
+
+  AC_MSG_CHECKING([Slurm's plugin folder])
+  AS_IF([test -z "$slurm_plugindir"], [
+    hm_multiarch=$($CC -print-multiarch 2>/dev/null)
+    for hm_lib in lib/$hm_multiarch lib64 lib; do
+      AS_IF([test -z "$slurm_plugindir" && test -d "$with_slurm/$hm_lib/slurm"], [slurm_plugindir=$with_slurm/$hm_lib/slurm])
+    done
+    AS_IF([test -z "$slurm_plugindir"], [slurm_plugindir='${libdir}/slurm'])
+  ])
+  AC_MSG_RESULT([$slurm_plugindir])
+  AC_SUBST([slurm_plugindir])
+  AC_SUBST([SLURM_CPPFLAGS])
+])
