@@ -1,0 +1,112 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: Apache-2.0
+# The stages of tests/check, one function each. They run in the project's top folder with $build, $venv and $slurm set, and fail
+# by exit status; their output holds the counts that tally.sh reads.
+# shellcheck disable=SC2154  # build, venv and slurm are tests/check's
+
+# configure_in FOLDER ARG...: an out-of-tree build, configured again only when configure changed.
+configure_in() {
+    local folder=$1
+    shift
+    [ configure -nt configure.ac ] || ./bootstrap
+    mkdir -p "$folder"
+    if [ ! -e "$folder/config.status" ] || [ configure -nt "$folder/config.status" ]; then
+        (cd "$folder" && ../../configure --quiet --enable-werror "$@")
+    fi
+}
+
+# counted NAME COMMAND...: run one thing that has no runner of its own and count it.
+counted() {
+    local name=$1
+    shift
+    if "$@"; then
+        echo "ok $name" && echo "1 passed, 0 failed"
+    else
+        echo "FAIL $name" && echo "0 passed, 1 failed"
+        return 1
+    fi
+}
+
+stage_lint() {
+    tests/lint
+}
+
+native() {
+    configure_in "$build/native" --enable-sanitizers --prefix="$build/root" --sysconfdir="$build/root/etc" \
+        --localstatedir="$build/root/var" --with-slurm-plugindir="$build/root/lib/slurm"
+    make -s -C "$build/native" -j2
+}
+
+stage_unit() {
+    native
+    make -s -C "$build/native" -j2 check VERBOSE=1
+}
+
+stage_cli() {
+    native
+    make -s -C "$build/native" install
+    HYBRIDMEM_PREFIX=$build/root python3 -m pytest -p no:cacheprovider tests/cli
+}
+
+stage_fuzz() {
+    configure_in "$build/fuzz" CC=clang --enable-fuzzers --enable-sanitizers
+    make -s -C "$build/fuzz/helpers/core" -j2
+    make -s -C "$build/fuzz/helpers/meter" -j2
+    make -s -C "$build/fuzz/tests/fuzz" -j2
+    local target failed=0
+    for target in "$build"/fuzz/tests/fuzz/fuzz-*; do
+        case $target in *.*) continue ;; esac # objects
+        counted "${target##*/}" "$target" -runs=200000 -max_len=512 -seed=1 -verbosity=0 || failed=1
+    done
+    return $failed
+}
+
+stage_dist() {
+    configure_in "$build/dist"
+    counted distcheck make -s -C "$build/dist" distcheck
+}
+
+stage_compile() {
+    local release failed=0
+    for release in bookworm trixie forky; do
+        counted "compile on $release" tests/testbed/compile "$release" || failed=1
+    done
+    return $failed
+}
+
+stage_guest() {
+    python3 -m pytest -p no:cacheprovider tests/testbed
+}
+
+# in_guest TIMEOUT GUEST-ARGS... -- PYTEST-ARGS...: the tests of tests/system, by pytest inside the guest.
+in_guest() {
+    local timeout=$1 options=()
+    shift
+    while [ "$1" != -- ]; do options+=("$1") && shift; done
+    shift
+    tests/testbed/guest run --slurm "$slurm" --timeout "$timeout" "${options[@]}" \
+        --put tests:/opt/hybridmem/tests --put site-docs:/opt/hybridmem/site-docs \
+        tests/system/run-in-guest "$@"
+}
+
+stage_system() {
+    in_guest 3000 -- -m "not meter and not kmem"
+}
+
+stage_kmem() {
+    in_guest 900 --shape kmem -- -m kmem
+}
+
+stage_meter() {
+    in_guest 1200 --meter "$build/check/meter.json" --get /tmp/meter-expected.json:"$build/check/meter-expected.json" -- -m meter
+    METER=$build/check/meter.json EXPECTED=$build/check/meter-expected.json python3 -m pytest -p no:cacheprovider tests/meter
+}
+
+stage_slurm26() {
+    slurm=26.05 in_guest 1500 -- -m main
+}
+
+stage_bench() {
+    tests/bench/monitor
+    in_guest 1200 -- -m bench
+}
