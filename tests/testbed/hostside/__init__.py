@@ -1,0 +1,1 @@
+"""The host's side of the testbed: root trees, images, machines and the driver of a guest."""

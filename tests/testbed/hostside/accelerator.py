@@ -1,0 +1,43 @@
+"""KVM is tried, not assumed: /dev/kvm may be there and hang or abort."""
+import selectors
+import time
+from pathlib import Path
+
+from . import cache, qemu
+
+PROBE_SECONDS = 10
+PROOF = b"testbed: user space runs"
+
+
+def _kvm_boots(image):
+    """Boot the guest's kernel up to its first program under KVM."""
+    with qemu.Qemu() as probe:
+        probe.add(*qemu.accelerator_arguments("kvm"), *qemu.boot_arguments(image, "testbed.probe"), "-m", "512M")
+        probe.add_socket("console")
+        probe.add("-serial", "chardev:console")
+        probe.start(quiet=True)
+        seen, deadline = b"", time.monotonic() + PROBE_SECONDS
+        console = probe.sockets["console"]
+        with selectors.DefaultSelector() as selector:
+            selector.register(console, selectors.EVENT_READ)
+            while PROOF not in seen and selector.select(max(0, deadline - time.monotonic())):
+                data = console.recv(65536)
+                if not data:
+                    break
+                seen += data
+        return PROOF in seen
+
+
+def choose(wanted, image):
+    """Return "kvm" or "tcg". "auto" probes KVM once per boot of the host and remembers the verdict."""
+    if wanted != "auto":
+        return wanted
+    boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+    verdict = cache.folder() / "kvm" / f"{boot}-{image.name}"
+    if not verdict.exists():
+        works = Path("/dev/kvm").exists() and _kvm_boots(image)
+        cache.remove(verdict.parent)
+        verdict.parent.mkdir()
+        verdict.write_text("kvm" if works else "tcg")
+        cache.say("KVM works here" if works else "KVM does not work here: the guest is emulated")
+    return verdict.read_text()

@@ -1,0 +1,156 @@
+"""Boot a guest, run a script in it, bring its output, status and files back."""
+import os
+import selectors
+import signal
+import sys
+import time
+
+from . import accelerator, cache, image, machine, payload, qemu
+
+BOOT_SECONDS = 300
+GRACE_SECONDS = 30  # for the guest to end a script that ran too long, and to send files
+CONSOLE_LINES = 60
+EXIT_TIMEOUT = 124
+EXIT_TESTBED = 125  # the testbed failed, not the script
+
+
+class Failure(Exception):
+    """The testbed could not do what was asked; the text is for the user, the status for the shell."""
+
+    def __init__(self, text, status=EXIT_TESTBED):
+        super().__init__(text)
+        self.status = status
+
+
+class Conversation:
+    """The driver's side of a running guest: what comes from its ports, and by when it must come."""
+
+    def __init__(self, vm, timeout, verbose, meter):
+        self.vm, self.timeout, self.verbose, self.meter = vm, timeout, verbose, meter
+        self.console = b""
+        self.lines = {"control": b"", "meter": b""}
+        self.status = None
+        self.started = time.monotonic()
+        self.deadline = self.started + BOOT_SECONDS
+        self.phase = "boot"
+
+    def on_output(self, data):
+        sys.stdout.buffer.write(data)
+        sys.stdout.buffer.flush()
+
+    def on_console(self, data):
+        self.console = (self.console + data)[-65536:]
+        if self.verbose:
+            sys.stderr.buffer.write(data)
+            sys.stderr.buffer.flush()
+
+    def _whole_lines(self, name, data):
+        *lines, self.lines[name] = (self.lines[name] + data).split(b"\n")
+        return [line.decode() for line in lines]
+
+    def on_control(self, data):
+        for line in self._whole_lines("control", data):
+            word, _, rest = line.partition(" ")
+            if word == "ready":
+                cache.say(f"node n1 is idle after {time.monotonic() - self.started:.1f} s")
+                self.phase, self.deadline = "script", time.monotonic() + self.timeout + GRACE_SECONDS
+            elif word == "exit":
+                self.phase, self.status = "end", int(rest)
+            elif word == "failed":
+                self.show_console()
+                raise Failure(rest)
+
+    def on_meter(self, data):
+        for line in self._whole_lines("meter", data):
+            name, _, ranges = line.partition(" ")
+            self.meter.mark(name, ranges)
+            self.vm.sockets["meter"].sendall(b"ok\n")
+
+    def show_console(self):
+        cache.say(f"the guest's console, last {CONSOLE_LINES} lines:")
+        for line in self.console.decode(errors="replace").splitlines()[-CONSOLE_LINES:]:
+            print("  " + line.rstrip(), file=sys.stderr)
+
+    def hold(self):
+        """Serve the guest until it powers off; return the script's status."""
+        with selectors.DefaultSelector() as selector:
+            for name, end in self.vm.sockets.items():
+                selector.register(end, selectors.EVENT_READ, getattr(self, f"on_{name}"))
+            while selector.get_map():
+                ready = selector.select(max(0, self.deadline - time.monotonic()))
+                if not ready:
+                    self.give_up()
+                for key, _ in ready:
+                    data = key.fileobj.recv(1 << 16)
+                    if data:
+                        key.data(data)
+                    else:
+                        selector.unregister(key.fileobj)
+        if self.status is None:
+            self.show_console()
+            raise Failure(f"the guest ended in the phase '{self.phase}' without a status")
+        return self.status
+
+    def give_up(self):
+        self.show_console()
+        if self.phase == "boot":
+            raise Failure(f"node n1 was not idle within {BOOT_SECONDS} s")
+        raise Failure("the guest hangs and was killed", EXIT_TIMEOUT)
+
+
+def _prepare(vm, options, settings, stage, metered):
+    """Put QEMU's command line together; return the disk for files from the guest."""
+    shape = machine.SHAPES[options.shape]
+    disk = image.disk(image.release_of_slurm(options.slurm))
+    accel = "tcg" if metered else accelerator.choose(options.accel, disk)
+    settings |= {"nvdimms": len(shape.nvdimm_mib), "kmem_at_boot": "yes" if shape.kmem_at_boot else "no",
+                 "meter": "yes" if metered else "no", "SLURM_VERSION": options.slurm, "SHAPE": options.shape}
+    brought = payload.make(settings, options.script, options.arguments, options.put,
+                           [source for source, _ in options.get], stage)
+    get_disk = payload.get_disk()
+    vm.add(*qemu.accelerator_arguments(accel), *machine.arguments(shape), *qemu.boot_arguments(disk))
+    vm.add("-drive", f"file={disk / 'disk.ext4'},if=virtio,format=raw,snapshot=on,cache=unsafe")
+    vm.add("-drive", f"file={vm.share(brought)},if=virtio,format=raw,readonly=on")
+    vm.add("-drive", f"file={vm.share(get_disk)},if=virtio,format=raw,cache=unsafe")
+    vm.add("-device", "virtio-serial-pci")
+    cache.say(f"starting Slurm {options.slurm} on shape {options.shape} under {accel}")
+    return get_disk
+
+
+def _exit_on_signal(number, _):
+    raise SystemExit(128 + number)
+
+
+def run(options, stage, meter):
+    """Run options.script in a guest; return the status for the shell. METER: an object of class Meter, or None."""
+    for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
+        signal.signal(number, _exit_on_signal)
+    with qemu.Qemu() as vm:
+        settings = {"mode": "run", "script_timeout": options.timeout}
+        get_disk = _prepare(vm, options, settings, stage, meter is not None)
+        for port in ("control", "output"):
+            vm.add_port(port)
+        vm.add_socket("console")
+        vm.add("-serial", "chardev:console")
+        if meter:
+            vm.add_port("meter")
+            vm.add("-plugin", meter.plugin_argument(vm))
+        vm.add(*options.qemu_arg)
+        vm.start()
+        status = Conversation(vm, options.timeout, options.verbose, meter).hold()
+    missing = payload.unpack(get_disk, options.get)
+    for path in missing:
+        cache.say(f"--get: the guest has no {path}")
+    return status or (EXIT_TESTBED if missing else 0)
+
+
+def shell(options, stage):
+    """Give the terminal to a guest's console."""
+    with qemu.Qemu() as vm:
+        settings = {"mode": "shell", "TERM": os.environ.get("TERM", "linux")}
+        _prepare(vm, options, settings, stage, False)
+        vm.add("-chardev", f"file,id=control,path={os.devnull}", "-device", "virtserialport,chardev=control,name=control")
+        vm.add("-chardev", "stdio,id=console,mux=on,signal=off", "-serial", "chardev:console", "-mon", "console")
+        vm.add(*options.qemu_arg)
+        vm.start(terminal=True)
+        return vm.process.wait()

@@ -1,0 +1,95 @@
+"""The machines that a guest can be, and how QEMU is told so."""
+from typing import NamedTuple
+
+MIB = 1 << 20
+GIB = 1 << 30
+
+
+class Shape(NamedTuple):
+    """One socket is one NUMA node with one CPU; the memory-only nodes and NVDIMMs are spread over the sockets in turn."""
+
+    about: str
+    dram_mib: tuple  # of each socket
+    slow_mib: tuple = ()  # of each memory-only node
+    nvdimm_mib: tuple = ()
+    kmem_at_boot: bool = False  # NVDIMMs are system memory before Slurm starts
+    cpus: int = 1  # per socket
+
+
+SHAPES = {
+    "optane": Shape(
+        "two sockets, each with DRAM (nodes 0, 1), a slow node (2, 3) and an NVDIMM (4, 5 once it is memory)",
+        dram_mib=(512, 512), slow_mib=(1024, 1024), nvdimm_mib=(1024, 1024)),
+    "kmem": Shape(
+        "two sockets, each with DRAM and an NVDIMM that is movable memory (nodes 2, 3) before Slurm starts",
+        dram_mib=(512, 512), nvdimm_mib=(1024, 1024), kmem_at_boot=True),
+    "single": Shape("one node with two CPUs and one kind of memory", dram_mib=(2048,), cpus=2),
+}
+DEFAULT_SHAPE = "optane"
+
+# What the firmware says of the memory (HMAT): latency in ns, bandwidth of one node. Real figures of DRAM and Optane.
+FAST = (80, "104G")
+SLOW = (300, "39G")
+
+# Distances of a real two-socket Optane system: own slow memory is nearer than the other socket's DRAM.
+DISTANCE_SLOW_LOCAL, DISTANCE_DRAM_REMOTE, DISTANCE_SLOW_REMOTE = 17, 21, 28
+
+
+def _distance(shape, one, other):
+    sockets = len(shape.dram_mib)
+    if one % sockets == other % sockets:
+        return DISTANCE_SLOW_LOCAL
+    return DISTANCE_DRAM_REMOTE if max(one, other) < sockets else DISTANCE_SLOW_REMOTE
+
+
+def _nodes(shape):
+    """Arguments for the NUMA nodes: sockets first, then memory-only nodes, then the nodes that NVDIMMs may become."""
+    sockets = len(shape.dram_mib)
+    sizes = shape.dram_mib + shape.slow_mib
+    count = len(sizes) + len(shape.nvdimm_mib)
+    for node in range(count):
+        socket = node % sockets
+        memory = ""
+        if node < len(sizes):
+            yield "-object", f"memory-backend-ram,id=ram{node},size={sizes[node]}M"
+            memory = f",memdev=ram{node}"
+        yield "-numa", f"node,nodeid={node},initiator={socket}{memory}"
+    for socket in range(sockets):
+        yield "-numa", f"cpu,node-id={socket},socket-id={socket}"
+    for one in range(count):
+        for other in range(one + 1, count):
+            yield "-numa", f"dist,src={one},dst={other},val={_distance(shape, one, other)}"
+    for target in range(len(sizes)):
+        latency, bandwidth = FAST if target < sockets else SLOW
+        for initiator in range(sockets):
+            common = f"hmat-lb,initiator={initiator},target={target},hierarchy=memory"
+            yield "-numa", f"{common},data-type=access-latency,latency={latency}"
+            yield "-numa", f"{common},data-type=access-bandwidth,bandwidth={bandwidth}"
+
+
+def _nvdimms(shape):
+    """Arguments for the NVDIMMs, at addresses of our own: QEMU's would leave the second misaligned by the label area."""
+    memory = sum(shape.dram_mib + shape.slow_mib) * MIB
+    low = 2 * GIB if memory >= 0xB0000000 else memory  # q35 moves what is above to 4 GiB
+    address = -(-(4 * GIB + memory - low) // GIB) * GIB
+    first_node = len(shape.dram_mib + shape.slow_mib)
+    for number, size in enumerate(shape.nvdimm_mib):
+        yield "-object", f"memory-backend-ram,id=nvram{number},size={size}M"
+        yield "-device", (f"nvdimm,id=nvdimm{number},memdev=nvram{number},label-size=128K,"
+                          f"node={first_node + number},addr={address:#x}")
+        address += size * MIB
+
+
+def arguments(shape):
+    """QEMU's arguments for a machine of this shape, without accelerator and devices."""
+    sockets = len(shape.dram_mib)
+    memory = sum(shape.dram_mib + shape.slow_mib)
+    room = memory + sum(shape.nvdimm_mib) + 4096
+    pairs = [
+        ("-machine", "q35,nvdimm=on,hmat=on,usb=off,smbus=off"),
+        ("-smp", f"{sockets * shape.cpus},sockets={sockets},cores={shape.cpus},threads=1"),
+        ("-m", f"{memory}M,slots=4,maxmem={room}M"),
+        *_nodes(shape),
+        *_nvdimms(shape),
+    ]
+    return [word for pair in pairs for word in pair]

@@ -1,0 +1,84 @@
+"""What a guest gets besides its disk, as a tar that its initrd unpacks over / before Slurm starts."""
+import io
+import shlex
+import tarfile
+import tempfile
+from pathlib import Path
+
+from . import cache
+
+GUEST_FILES = Path(__file__).resolve().parent.parent / "guest-files"
+GET_DISK_BYTES = 8 << 30  # sparse
+
+WELCOME = """
+This is node n1 of the cluster "testbed". Leave with: exit (or Ctrl-A x, which pulls the plug).
+Users: alice, bob, carol. Partitions: main, whole. Logs: /var/log/slurm.
+
+"""
+
+
+def _owned_by_root(member):
+    member.uid = member.gid = 0
+    member.uname = member.gname = ""
+    return member
+
+
+def _add_text(tar, name, data, mode=0o644):
+    member = tarfile.TarInfo(name)
+    member.size, member.mode = len(data), mode
+    tar.addfile(member, io.BytesIO(data))
+
+
+def _words(items):
+    return b"".join(item.encode() + b"\0" for item in items)
+
+
+def make(settings, script=None, arguments=(), put=(), get=(), stage=None):
+    """Return a temporary file with the tar. PUT: pairs (host's path, guest's path); GET: guest's paths."""
+    file = tempfile.TemporaryFile(dir=cache.folder())
+    with tarfile.open(fileobj=file, mode="w", format=tarfile.GNU_FORMAT) as tar:
+        for tree in [GUEST_FILES] + ([stage] if stage else []):
+            for item in sorted(tree.iterdir()):
+                tar.add(item, item.name, filter=_owned_by_root)
+        for source, target in put:
+            tar.add(source, target.lstrip("/"), filter=_owned_by_root)
+        text = "".join(f"{key}={shlex.quote(str(value))}\n" for key, value in settings.items())
+        _add_text(tar, "testbed/settings", text.encode())
+        _add_text(tar, "testbed/welcome", WELCOME.encode())
+        _add_text(tar, "testbed/arguments", _words(arguments))
+        _add_text(tar, "testbed/get", _words(path.lstrip("/") for path in get))
+        if script:
+            _add_text(tar, "testbed/script", Path(script).read_bytes(), 0o755)
+    file.flush()
+    return file
+
+
+def get_disk():
+    """Return a temporary file, the disk on which the guest leaves a tar of what the driver asked for."""
+    file = tempfile.TemporaryFile(dir=cache.folder())
+    file.truncate(GET_DISK_BYTES)
+    return file
+
+
+def unpack(file, wanted):
+    """Copy (guest's path, host's path) pairs out of the get disk; return those paths that the guest did not have."""
+    file.seek(0)
+    try:
+        tar = tarfile.open(fileobj=file, mode="r:")
+    except tarfile.ReadError:
+        return [source for source, _ in wanted]
+    missing = []
+    with tar:
+        members = tar.getmembers()
+        for source, target in wanted:
+            name = source.strip("/")
+            found = [member for member in members if member.name == name or member.name.startswith(name + "/")]
+            for member in found:
+                # The folder or file itself takes the name that the caller gave.
+                path = Path(target + member.name[len(name):])
+                copy = member.replace(name=path.name, deep=False)
+                path.parent.mkdir(parents=True, exist_ok=True)
+                tar.extract(copy, path.parent, filter="data")
+            if not found:
+                missing.append(source)
+    return missing

@@ -1,0 +1,91 @@
+"""A QEMU process: its command line, its sockets, its end."""
+import ctypes
+import os
+import signal
+import socket
+import subprocess
+
+QEMU = "qemu-system-x86_64"
+PR_SET_PDEATHSIG = 1
+
+# Without what a throw-away guest under emulation need not spend time on.
+KERNEL_WORDS = ("console=ttyS0 quiet panic=-1 cgroup_no_v1=all mitigations=off nokaslr audit=0 no_timer_check "
+                "random.trust_cpu=on systemd.unified_cgroup_hierarchy=1")
+CPU = {"kvm": "host", "tcg": "max,la57=off"}
+ACCELERATOR = {"kvm": "kvm", "tcg": "tcg,thread=multi,tb-size=512"}
+
+
+def accelerator_arguments(accelerator):
+    return ["-accel", ACCELERATOR[accelerator], "-cpu", CPU[accelerator]]
+
+
+def boot_arguments(image, *words):
+    """Start the kernel of an image folder with its initrd and more words on its command line."""
+    return ["-nodefaults", "-display", "none", "-no-reboot", "-no-user-config",
+            "-kernel", str(image / "vmlinuz"), "-initrd", str(image / "initrd"),
+            "-append", " ".join([KERNEL_WORDS, *words])]
+
+
+def _die_with_parent():
+    """In the child: no QEMU outlives its driver, however that ends."""
+    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
+class Qemu:
+    """QEMU with a socket for each character device; a context manager that leaves no process behind."""
+
+    def __init__(self):
+        self.arguments = []
+        self.sockets = {}
+        self._inherited = []
+        self.process = None
+
+    def add(self, *words):
+        self.arguments += map(str, words)
+
+    def add_socket(self, name):
+        """Add a character device NAME; its other end is self.sockets[NAME]."""
+        ours, theirs = socket.socketpair()
+        self.sockets[name] = ours
+        self._inherited.append(theirs)
+        self.add("-chardev", f"socket,id={name},fd={theirs.fileno()}")
+
+    def add_port(self, name):
+        """Add a virtio-serial port NAME with a socket; needs a virtio-serial device before it."""
+        self.add_socket(name)
+        self.add("-device", f"virtserialport,chardev={name},name={name}")
+
+    def share(self, file):
+        """Let QEMU open FILE, which may be without a name; return a path that QEMU can use."""
+        self._inherited.append(file)
+        return f"/dev/fd/{file.fileno()}"
+
+    def __enter__(self):
+        return self
+
+    def start(self, terminal=False, quiet=False):
+        """Start QEMU. With TERMINAL it has our terminal; else it is in a session of its own, out of Ctrl-C's reach.
+        With QUIET its complaints are dropped."""
+        self.process = subprocess.Popen(
+            [QEMU, *self.arguments], pass_fds=[item.fileno() for item in self._inherited],
+            stdin=None if terminal else subprocess.DEVNULL, stdout=None if terminal else subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL if quiet else None, start_new_session=not terminal,
+            preexec_fn=_die_with_parent)
+        for item in self._inherited:
+            if isinstance(item, socket.socket):
+                item.close()
+
+    def __exit__(self, *_):
+        if self.process and self.process.poll() is None:
+            self.process.kill()
+            self.process.wait()
+        for ours in self.sockets.values():
+            ours.close()
+
+
+def environment_check():
+    """Return an error text where QEMU is missing, else None."""
+    for folder in os.environ.get("PATH", "").split(os.pathsep):
+        if os.access(os.path.join(folder, QEMU), os.X_OK):
+            return None
+    return f"{QEMU} is not installed: run tests/setup"
