@@ -1,0 +1,179 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the tests inside the guest share: users, jobs, records, and waiting for conditions instead of for the clock."""
+
+import contextlib
+import json
+import os
+import re
+import shlex
+import subprocess
+import tempfile
+import time
+from pathlib import Path
+
+NODE = "n1"
+RECORDS = Path("/var/lib/hybridmem/records")
+JOBS = Path("/run/hybridmem/jobs")
+CONFIG = Path("/etc/hybridmem/hybridmem.conf")
+PLUGSTACK = Path("/etc/slurm/plugstack.conf.d/hybridmem.conf")
+PATIENCE = 240  # seconds before a condition counts as never coming; the guest is emulated and slow
+MIB = 1 << 20
+PAGE = 4096
+
+
+def wait_for(condition, what, patience=PATIENCE):
+    """Poll until condition() is true (its value is returned), or fail with what was waited for."""
+    deadline = time.monotonic() + patience
+    while time.monotonic() < deadline:
+        value = condition()
+        if value:
+            return value
+        time.sleep(0.05)
+    raise AssertionError(f"never came in {patience} s: {what}")
+
+
+def run(command, user=None, env=None, timeout=PATIENCE, check=True, cwd=None):
+    """Run a shell command as root, or as `user` from the user's home; the output is text."""
+    if user:
+        exports = "".join(f"export {key}={shlex.quote(value)}; " for key, value in (env or {}).items())
+        argv = ["runuser", "-l", user, "-c", f"{exports}cd {shlex.quote(str(cwd or home(user)))} && {command}"]
+    else:
+        argv = ["bash", "-c", command]
+    done = subprocess.run(
+        argv,
+        capture_output=True,
+        text=True,
+        timeout=timeout,
+        check=False,
+        stdin=subprocess.DEVNULL,
+        cwd=None if user else cwd,
+        env=None if user else {**os.environ, **(env or {})},
+    )
+    if check and done.returncode != 0:
+        raise AssertionError(f"{command!r} as {user or 'root'} gave {done.returncode}:\n{done.stdout}{done.stderr}")
+    return done
+
+
+def home(user):
+    return Path("/home") / user
+
+
+def folder_of(user):
+    """A fresh folder that belongs to the user."""
+    made = tempfile.mkdtemp(prefix="test-", dir=home(user))
+    os.chmod(made, 0o755)
+    run(f"chown {user}: {made}")
+    return Path(made)
+
+
+def sbatch(user, script, *options, check=True, env=None):
+    """Submit a batch script (its text). Returns the job id, or the finished process where check is false."""
+    folder = folder_of(user)
+    path = folder / "job.sh"
+    path.write_text("#!/bin/bash\n" + script + "\n")
+    words = " ".join(shlex.quote(str(option)) for option in options)
+    done = run(f"sbatch --parsable -o {folder}/out-%j {words} {path}", user=user, check=check, env=env)
+    return int(done.stdout.split(";")[0]) if check else done
+
+
+def job(job_id):
+    """scontrol's fields of a job as a dictionary; of the first where there are several (arrays)."""
+    text = run(f"scontrol show job -o {job_id}", check=False).stdout.split("\n", 1)[0]
+    return dict(word.split("=", 1) for word in text.split() if "=" in word)
+
+
+def wait_job(job_id, states=("COMPLETED", "FAILED", "CANCELLED", "NODE_FAIL", "TIMEOUT", "OUT_OF_MEMORY")):
+    """Wait until the job has ended; returns its state."""
+    return wait_for(lambda: next((s for s in states if job(job_id).get("JobState") == s), None), f"the end of {job_id}")
+
+
+def output(job_id):
+    """The batch script's output so far."""
+    path = Path(job(job_id)["StdOut"])
+    return path.read_text(errors="replace") if path.exists() else ""
+
+
+def wait_output(job_id, pattern):
+    return wait_for(lambda: re.search(pattern, output(job_id)), f"{pattern!r} in the output of {job_id}")
+
+
+def node_state():
+    text = run(f"scontrol show node -o {NODE}").stdout
+    return re.search(r"State=(\S+)", text).group(1)
+
+
+def wait_idle():
+    """Wait until the node is idle and the ledger empty: nothing of earlier jobs is left."""
+    wait_for(lambda: node_state() == "IDLE", "an idle node")
+    wait_for(lambda: not ledger(), "an empty ledger")
+
+
+def ledger():
+    """The names of what the ledger's folder has, its lock left out."""
+    return sorted(p.name for p in JOBS.iterdir() if p.name != "lock") if JOBS.exists() else []
+
+
+def all_records():
+    """Every record of every day, in no particular order."""
+    return [json.loads(line) for path in RECORDS.glob("2*/*.jsonl") for line in path.read_text().splitlines()]
+
+
+def records(job_id):
+    return [r for r in all_records() if r["job_id"] == job_id]
+
+
+def record(job_id):
+    """The job's one record, waited for: the epilog writes it after the job counts as ended."""
+    found = wait_for(lambda: records(job_id), f"a record of {job_id}")
+    assert len(found) == 1, f"{len(found)} records of {job_id}"
+    return found[0]
+
+
+def tier_bytes(job_record, key="anon_bytes"):
+    return [tier[key] for tier in job_record["memory"]["tiers"]]
+
+
+def hybridmem_processes():
+    return run("pgrep -a -u hybridmem", check=False).stdout.splitlines()
+
+
+@contextlib.contextmanager
+def configured(text, path=CONFIG):
+    """Another text in a configuration file for a while."""
+    before = path.read_text() if path.exists() else None
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+    try:
+        yield
+    finally:
+        if before is None:
+            path.unlink()
+        else:
+            path.write_text(before)
+
+
+class Occupied:
+    """A job that holds so much memory: .pages is numa_maps' count by node at the peak, .end() lets it finish."""
+
+    def __init__(self, user, mib, *options, launch="occupy", passes=0):
+        self.folder = folder_of(user)
+        self.ready, self.go = self.folder / "ready", self.folder / "go"
+        self.job_id = sbatch(user, f"{launch} {mib} {self.ready} {self.go} {passes}", *options)
+        wait_for(lambda: self.ready.exists() or self.ended(), f"job {self.job_id} to hold {mib} MiB")
+        assert self.ready.exists(), f"job {self.job_id} ended early: {output(self.job_id)}"
+        report = json.loads(self.ready.read_text())
+        self.pid = report["pid"]
+        self.pages = {int(node): count for node, count in report["pages"].items()}
+
+    def ended(self):
+        return job(self.job_id).get("JobState") not in ("PENDING", "RUNNING", "CONFIGURING")
+
+    def end(self):
+        self.go.touch()
+        return wait_job(self.job_id)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.end()
