@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Any part may be killed at any moment: the job's outcome stays Slurm's own, nothing is left, the record says what is missing."""
+
+import os
+import signal
+from pathlib import Path
+
+import slurm
+
+
+def monitors():
+    return [int(line.split()[0]) for line in slurm.hybridmem_processes()]
+
+
+def stepd_of(job_id, step):
+    return int(slurm.run(f"pgrep -f 'slurmstepd: \\[{job_id}.{step}\\]'").stdout.split()[0])
+
+
+def slurmd_pid():
+    return int(slurm.run("pgrep -x slurmd").stdout.split()[0])
+
+
+def test_killed_monitor_costs_the_job_nothing_and_the_record_says_so():
+    with slurm.Occupied("alice", 64, "--hybrid-mem=spill") as held:
+        (pid,) = slurm.wait_for(monitors, "a monitor")
+        os.kill(pid, signal.SIGKILL)
+        slurm.wait_for(lambda: not Path(f"/proc/{pid}").exists(), "the monitor's end")
+        assert held.end() == "COMPLETED"
+    record = slurm.record(held.job_id)
+    assert any("monitor" in warning for warning in record["warnings"]), record["warnings"]
+
+
+def test_user_cannot_kill_or_trace_the_monitor():
+    with slurm.Occupied("alice", 64, "--hybrid-mem=spill"):
+        (pid,) = slurm.wait_for(monitors, "a monitor")
+        assert slurm.run(f"kill -9 {pid}", user="alice", check=False).returncode != 0
+        assert slurm.run(f"cat /proc/{pid}/environ", user="alice", check=False).returncode != 0
+        assert slurm.run(f"timeout 10 strace -p {pid} -o /dev/null", user="alice", check=False).returncode not in (0, 124)
+        assert monitors() == [pid]
+
+
+def test_user_cannot_read_or_write_the_ledger():
+    with slurm.Occupied("alice", 64, "--hybrid-mem=spill") as held:
+        samples = slurm.JOBS / f"{held.job_id}.samples"
+        assert samples.exists()
+        for command in (f"ls {slurm.JOBS}", f"cat {samples}", f"truncate -s 0 {samples}", f"rm {samples}"):
+            assert slurm.run(command, user="alice", check=False).returncode != 0, command
+
+
+def test_killed_stepd_leaves_nothing():
+    held = slurm.Occupied("alice", 64, "--hybrid-mem=spill")
+    os.kill(stepd_of(held.job_id, "batch"), signal.SIGKILL)
+    held.go.touch()
+    slurm.wait_job(held.job_id)
+    record = slurm.record(held.job_id)
+    assert record["plan"]["mode"] == "spill"
+    slurm.wait_idle()
+    assert monitors() == []
+
+
+def test_killed_extern_stepd_leaves_nothing():
+    held = slurm.Occupied("alice", 64, "--hybrid-mem=spill")
+    os.kill(stepd_of(held.job_id, "extern"), signal.SIGKILL)
+    held.go.touch()
+    slurm.wait_job(held.job_id)
+    assert slurm.record(held.job_id)["plan"]["mode"] == "spill"
+    slurm.wait_idle()
+    assert monitors() == []
+
+
+def test_killed_slurmd_leaves_nothing():
+    held = slurm.Occupied("alice", 64, "--hybrid-mem=spill")
+    pid = slurmd_pid()
+    os.kill(pid, signal.SIGKILL)
+    slurm.wait_for(lambda: not Path(f"/proc/{pid}").exists(), "slurmd's end")
+    slurm.run("slurmd -N n1")
+    held.go.touch()
+    assert slurm.wait_job(held.job_id) == "COMPLETED"
+    record = slurm.record(held.job_id)
+    assert record["exit_code"] == 0 and record["memory"]["peak_bytes"] >= 64 * slurm.MIB
+
+
+def test_full_disk_at_the_epilog_keeps_the_record_for_later():
+    slurm.RECORDS.mkdir(parents=True, exist_ok=True)
+    slurm.run(f"mount -t tmpfs -o size=64k,mode=0751 none {slurm.RECORDS}")
+    try:
+        slurm.run(f"dd if=/dev/zero of={slurm.RECORDS}/filler bs=4k", check=False)
+        with slurm.Occupied("alice", 64, "--hybrid-mem=spill") as held:
+            pass
+        slurm.wait_idle()
+        assert slurm.records(held.job_id) == []
+        (slurm.RECORDS / "filler").unlink()
+        slurm.run("hybridmem reap")
+        assert len(slurm.records(held.job_id)) == 1
+    finally:
+        slurm.run(f"umount {slurm.RECORDS}")
+
+
+def test_missing_record_folder_keeps_the_record_for_later():
+    aside = slurm.RECORDS.with_name("records.aside")
+    with slurm.Occupied("alice", 64, "--hybrid-mem=spill") as held:
+        slurm.RECORDS.rename(aside)
+        slurm.RECORDS.write_text("not a folder")
+    try:
+        slurm.wait_idle()
+    finally:
+        slurm.RECORDS.unlink()
+        aside.rename(slurm.RECORDS)
+    slurm.run("hybridmem reap")
+    assert len(slurm.records(held.job_id)) == 1
+
+
+def test_weights_that_a_dead_job_changed_come_back():
+    weight = Path("/sys/kernel/mm/mempolicy/weighted_interleave/node0")
+    before = weight.read_text()
+    config = slurm.CONFIG.read_text() + 'channels "fast+slow" { kind = separate }\n'
+    with slurm.configured(config):
+        held = slurm.Occupied("alice", 64, "--hybrid-mem=spill", "--partition=whole", "--exclusive")
+        changed = weight.read_text()
+        # The node as a crash leaves it: slurmd gone, the job's processes gone, no epilog.
+        slurmd = slurmd_pid()
+        os.kill(slurmd, signal.SIGKILL)
+        for step in ("batch", "extern"):
+            os.kill(stepd_of(held.job_id, step), signal.SIGKILL)
+        held.go.touch()
+        slurm.run(f"pkill -KILL -u alice; pkill -KILL -f 'sleep 100000000'", check=False)
+        slurm.wait_for(lambda: not slurm.run("pgrep -u alice", check=False).stdout, "the end of the job's processes")
+        slurm.run("hybridmem reap")
+        assert changed != before and weight.read_text() == before
+        slurm.run("slurmd -N n1")
+    slurm.wait_job(held.job_id)

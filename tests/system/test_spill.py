@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: Apache-2.0
+"""--hybrid-mem=spill: the main job."""
+
+import json
+from pathlib import Path
+
+import pytest
+import slurm
+
+WEIGHTS = Path("/sys/kernel/mm/mempolicy/weighted_interleave")
+SEPARATE = 'channels "{fast}+{slow}" {{ kind = separate }}\n'
+
+
+def free_bytes(node):
+    text = Path(f"/sys/devices/system/node/node{node}/meminfo").read_text()
+    return int(next(line.split()[3] for line in text.splitlines() if "MemFree" in line)) << 10
+
+
+def tiers():
+    return json.loads(slurm.run("hybridmem tiers --json").stdout)["tiers"]
+
+
+def weights():
+    return {path.name: path.read_text().strip() for path in WEIGHTS.glob("node*")}
+
+
+@pytest.mark.main
+def test_twice_the_fast_tier_fills_it_evenly_and_goes_on_in_the_slow_tier():
+    fast, slow = tiers()
+    want = 2 * sum(node_capacity(node) for node in fast["nodes"])
+    free = {node: free_bytes(node) for node in fast["nodes"]}
+    with slurm.Occupied("alice", want // slurm.MIB, "--hybrid-mem=spill") as held:
+        bytes_on = {node: count * slurm.PAGE for node, count in held.pages.items()}
+        slurm.wait_for(lambda: sampled(held.job_id), "a sample at the peak")
+    on_fast = sum(bytes_on[node] for node in fast["nodes"])
+    on_slow = sum(bytes_on[node] for node in slow["nodes"])
+    assert on_fast + on_slow >= want * 0.999
+    # Filled first: of what was free, nearly all is the job's, on each socket's node alike.
+    for node in fast["nodes"]:
+        assert bytes_on[node] >= 0.88 * free[node], (node, bytes_on, free)
+    assert abs(bytes_on[0] - bytes_on[1]) <= 0.15 * on_fast, bytes_on
+    record = slurm.record(held.job_id)
+    assert record["exit_code"] == 0
+    assert record["plan"]["mode"] == "spill" and record["plan"]["policy"] == "interleave"
+    by_tier = dict(zip(("fast", "slow"), slurm.tier_bytes(record)))
+    assert abs(by_tier["fast"] - on_fast) <= 0.02 * on_fast, (by_tier, bytes_on)
+    assert abs(by_tier["slow"] - on_slow) <= 0.02 * on_slow, (by_tier, bytes_on)
+    assert record["memory"]["peak_bytes"] >= want
+
+
+def node_capacity(node):
+    text = Path(f"/sys/devices/system/node/node{node}/meminfo").read_text()
+    return int(next(line.split()[3] for line in text.splitlines() if "MemTotal" in line)) << 10
+
+
+def sampled(job_id):
+    """Has the monitor's next tick passed since the job reached its peak? Its samples file changes with each."""
+    path = slurm.JOBS / f"{job_id}.samples"
+    before = path.read_bytes()
+    slurm.wait_for(lambda: path.read_bytes() != before, "a sample")
+    middle = path.read_bytes()
+    return slurm.wait_for(lambda: path.read_bytes() != middle, "a second sample")
+
+
+def test_one_socket_binds_to_its_own_nodes():
+    with slurm.Occupied("alice", 64, "--hybrid-mem=spill,socket=local", launch="srun -n1 occupy") as held:
+        assert set(held.pages) in ({0}, {1})
+
+
+def separate_config():
+    fast, slow = tiers()
+    return slurm.CONFIG.read_text() + SEPARATE.format(fast=fast["name"], slow=slow["name"])
+
+
+def test_separate_channels_share_by_bandwidth_and_give_the_weights_back():
+    fast, slow = tiers()
+    share = fast["read_bandwidth_mbs"] / (fast["read_bandwidth_mbs"] + slow["read_bandwidth_mbs"])
+    before = weights()
+    options = ("--hybrid-mem=spill", "--partition=whole", "--exclusive")
+    with slurm.configured(separate_config()), slurm.Occupied("alice", 512, *options) as held:
+        on_fast = sum(held.pages[node] for node in fast["nodes"])
+        assert abs(on_fast / sum(held.pages.values()) - share) <= 0.02, (held.pages, share)
+        assert weights() != before
+    record = slurm.record(held.job_id)
+    assert record["plan"]["policy"] == "weighted-interleave"
+    slurm.wait_idle()
+    assert weights() == before
+
+
+def test_separate_channels_on_a_shared_node_leave_the_weights_alone():
+    before = weights()
+    with slurm.configured(separate_config()), slurm.Occupied("alice", 64, "--hybrid-mem=spill", "-n1") as held:
+        assert weights() == before
+    plan = slurm.record(held.job_id)["plan"]
+    assert plan["policy"] in ("interleave", "bind", "preferred-many")
+    assert "alone" in plan["reason"] or "shared" in plan["reason"], plan["reason"]

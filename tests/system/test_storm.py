@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Many jobs: one record each, no process, file or state left, no node drained."""
+
+import slurm
+
+IN_A_ROW = 200
+AT_ONCE = 20
+
+
+def test_two_hundred_short_jobs_in_a_row():
+    modes = ("spill", "fast", "slow", "interleave")
+    folder = slurm.folder_of("alice")
+    (folder / "job.sh").write_text("#!/bin/bash\ntrue\n")
+    # One submitting shell: the dependency on the job before makes the row.
+    script = f"""before=
+        for i in $(seq {IN_A_ROW}); do
+            set -- {" ".join(modes)}; shift $((i % {len(modes)}))
+            before=$(sbatch --parsable -o /dev/null --hybrid-mem=$1 ${{before:+-d afterany:$before}} {folder}/job.sh)
+            echo $before
+        done"""
+    (folder / "row.sh").write_text(script)
+    ids = [int(line) for line in slurm.run(f"bash {folder}/row.sh", user="alice", timeout=900).stdout.split()]
+    assert len(ids) == IN_A_ROW
+    slurm.wait_for(lambda: not slurm.run("squeue -h").stdout, "the end of the row", patience=1200)
+    slurm.wait_idle()
+    by_job = [record["job_id"] for record in slurm.all_records() if record["job_id"] in set(ids)]
+    assert sorted(by_job) == sorted(ids)
+    assert slurm.hybridmem_processes() == []
+
+
+def test_twenty_jobs_at_once():
+    folder = slurm.folder_of("bob")
+    go = folder / "go"
+    ids = [
+        slurm.sbatch("bob", f"until [ -e {go} ]; do sleep 0.5; done", "--hybrid-mem=spill", "-n1")
+        for _ in range(AT_ONCE)
+    ]
+    running = lambda: slurm.run("squeue -h -t R -o %A").stdout.split()  # noqa: E731
+    slurm.wait_for(lambda: len(running()) == AT_ONCE, "twenty jobs at once")
+    slurm.wait_for(lambda: len(slurm.hybridmem_processes()) == AT_ONCE, "a monitor for each")
+    go.touch()
+    for job_id in ids:
+        assert slurm.wait_job(job_id) == "COMPLETED"
+    slurm.wait_idle()
+    assert sorted(r["job_id"] for r in slurm.all_records() if r["job_id"] in set(ids)) == sorted(ids)
