@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: Apache-2.0
+"""HPC Challenge, from Debian, under each mode: the same result, and the record's bytes per tier match the mode."""
+
+import re
+
+import pytest
+import slurm
+
+EXAMPLE = "/usr/share/doc/hpcc/examples/_hpccinf.txt"
+# What the least share of anonymous memory in the fast tier, and the most, is by mode; the batch script's own is within.
+SHARES = {"off": (0.9, 1), "fast": (0.98, 1), "slow": (0, 0.02), "interleave": (0.45, 0.55), "spill": (0.98, 1)}
+RESULTS = {}
+
+
+def verdict(text):
+    """The lines that depend on the numbers computed and on nothing else."""
+    residual = re.findall(r"^\|\|Ax-b\|\|_oo.*$", text, re.M)
+    errors = re.findall(r"^Found \d+ errors in \d+ locations.*$", text, re.M)
+    validated = re.findall(r"^Solution Validates.*$", text, re.M)
+    summary = re.findall(r"^\s+\d+ tests completed and (?:passed|failed).*$", text, re.M)
+    return residual + errors + validated + summary
+
+
+@pytest.mark.parametrize("mode", SHARES)
+def test_hpcc(mode):
+    folder = slurm.folder_of("carol")
+    # One process on a 1 x 1 grid, otherwise Debian's example.
+    slurm.run(f"{{ cat {EXAMPLE} || zcat {EXAMPLE}.gz; }} 2>/dev/null | sed '11s/2 /1 /;12s/2 /1 /' > {folder}/hpccinf.txt")
+    slurm.run(f"chown -R carol: {folder}")
+    with slurm.configured(slurm.CONFIG.read_text() + "record = all\n"):
+        job_id = slurm.sbatch("carol", f"cd {folder} && srun -n1 hpcc", f"--hybrid-mem={mode}")
+        assert slurm.wait_job(job_id) == "COMPLETED", slurm.output(job_id)
+        record = slurm.record(job_id)
+    found = verdict((folder / "hpccoutf.txt").read_text())
+    assert any("0 tests completed and failed" in line for line in found), found
+    RESULTS[mode] = found
+    assert found == RESULTS["off"]
+    fast, slow = slurm.tier_bytes(record)
+    least, most = SHARES[mode]
+    assert fast + slow > 10 * slurm.MIB
+    assert least <= fast / (fast + slow) <= most or abs(slow - most * (fast + slow)) < 4 * slurm.MIB, (mode, fast, slow)

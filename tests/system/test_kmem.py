@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The slow tier as movable system-ram (NVDIMMs through kmem): the kernel's own memory has only the fast tier to live in."""
+
+import json
+from pathlib import Path
+
+import pytest
+import slurm
+
+pytestmark = pytest.mark.kmem
+WATERMARK = Path("/proc/sys/vm/watermark_scale_factor")
+
+
+def movable_only(node):
+    zones = {}
+    for block in Path("/proc/zoneinfo").read_text().split("Node ")[1:]:
+        head, _, rest = block.partition("\n")
+        number, zone = head.split(", zone")
+        managed = next((int(line.split()[1]) for line in rest.splitlines() if "managed" in line), 0)
+        if int(number) == node and managed:
+            zones[zone.strip()] = managed
+    return set(zones) == {"Movable"}
+
+
+def test_the_slow_tier_is_movable():
+    _, slow = json.loads(slurm.run("hybridmem tiers --json").stdout)["tiers"]
+    assert all(movable_only(node) for node in slow["nodes"])
+
+
+def test_spill_over_twice_the_fast_tier_without_oom_and_names_its_reserve():
+    fast, slow = json.loads(slurm.run("hybridmem tiers --json").stdout)["tiers"]
+    plan = json.loads(slurm.run("hybridmem plan spill --json").stdout)
+    assert plan["reserve_bytes"] > 0 and "reserve" in plan["reason"] or "keep" in plan["reason"]
+    before = WATERMARK.read_text()
+    want = min(2 * fast["capacity_bytes"], int(0.85 * (fast["free_bytes"] + slow["free_bytes"])))
+    # Page cache first: it must give way, not push the job out.
+    script = "head -c 400M /dev/zero > $HOME/cache; cat $HOME/cache > /dev/null; occupy"
+    with slurm.Occupied("alice", want // slurm.MIB, "--hybrid-mem=spill", launch=script) as held:
+        on = {node: count * slurm.PAGE for node, count in held.pages.items()}
+        assert WATERMARK.read_text() != before
+        assert sum(on.values()) >= want * 0.999
+        assert sum(on.get(node, 0) for node in fast["nodes"]) >= 0.6 * fast["free_bytes"], (on, fast)
+    assert slurm.record(held.job_id)["exit_code"] == 0
+    assert "Out of memory" not in slurm.run("dmesg").stdout
+    slurm.wait_idle()
+    assert WATERMARK.read_text() == before
+
+
+@pytest.mark.parametrize("mode", ["fast", "slow", "interleave"])
+def test_other_modes_on_movable_memory(mode):
+    fast, slow = json.loads(slurm.run("hybridmem tiers --json").stdout)["tiers"]
+    nodes = {"fast": fast["nodes"], "slow": slow["nodes"], "interleave": fast["nodes"] + slow["nodes"]}[mode]
+    with slurm.Occupied("alice", 96, f"--hybrid-mem={mode}") as held:
+        assert set(held.pages) == set(nodes)
