@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the monitor measures, in a fixed-layout file that root made in a root-owned folder and handed over as a descriptor: it survives the monitor's
- * death at any moment, and root reads it as plain bounded data. The monitor maps it shared and writes; only the epilog reads.
+ * What the monitor measures, in a fixed-layout file that root made in a root-owned folder and handed over as a
+ * descriptor: it survives the monitor's death at any moment, and root reads it as plain bounded data. The monitor maps
+ * it shared and writes; only the epilog reads.
+ *
+ * Time is counted in ticks: multiples of the interval on CLOCK_MONOTONIC, the same instants for every monitor of a
+ * node. A point stands for `stride` ticks, so a sample's point follows from its time alone: samples may come early,
+ * late or twice, and a gap stays one.
  */
 #ifndef HM_SAMPLES_H
 #define HM_SAMPLES_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
 #include "../core/error.h"
@@ -15,8 +19,15 @@
 #define HM_SAMPLES_MAGIC 0x484d5331u
 #define HM_SAMPLES_VERSION 1
 #define HM_SAMPLES_POINTS 256
+#define HM_SAMPLES_NONE UINT64_MAX /* point[i][0] of a point in which nothing was sampled */
 
-struct hm_usage { /* bytes of one tier at one moment */
+enum hm_peak_source {
+    HM_PEAK_NONE,
+    HM_PEAK_KERNEL, /* memory.peak */
+    HM_PEAK_SAMPLED /* largest memory.current seen: before Linux 5.19 */
+};
+
+struct hm_usage {    /* bytes of one tier at one moment */
     uint64_t anon;   /* anonymous pages */
     uint64_t file;   /* page cache, without shared memory */
     uint64_t shmem;  /* shared memory and tmpfs */
@@ -28,33 +39,52 @@ struct hm_samples {
     uint32_t magic, version, bytes;
     /* set by root before the monitor starts */
     uint32_t n_tiers;
+    char tier_name[HM_MAX_TIERS][HM_NAME];
+    uint32_t tier_kind[HM_MAX_TIERS]; /* enum hm_kind */
     struct hm_set tier_nodes[HM_MAX_TIERS];
-    uint32_t interval_ms;            /* between samples */
+    uint32_t interval_ms;
     /* set by the monitor */
-    uint32_t stride;                 /* samples per kept point: 1, 2, 4 ... ; a point is the sample with the largest total among them */
-    uint32_t n_points;               /* 0..HM_SAMPLES_POINTS */
+    uint32_t finished; /* 1: the monitor ended by itself or was asked to; 0: it runs or was killed */
     uint64_t n_samples;
-    uint64_t first_ns, last_ns;      /* CLOCK_REALTIME of the first and last sample */
-    bool has_memory_peak;
-    uint64_t memory_peak;            /* the kernel's memory.peak of the job */
-    bool has_hugetlb;
-    char missing[HM_WARNING];        /* why something could not be read, "" otherwise */
-    struct hm_usage peak[HM_MAX_TIERS];     /* all tiers at the moment of the largest total */
-    uint64_t tier_peak[HM_MAX_TIERS];       /* largest sum of each tier by itself */
-    double tier_sum[HM_MAX_TIERS];          /* over samples, for the mean */
-    uint64_t point[HM_SAMPLES_POINTS][HM_MAX_TIERS];
-    uint64_t pending[HM_MAX_TIERS];         /* the point being gathered */
-    uint32_t n_pending;
-    uint32_t finished;               /* 1: the monitor ended by itself or was asked to; 0: it died */
+    uint64_t first_ns, last_ns;           /* CLOCK_REALTIME of the first and last sample */
+    uint64_t first_mono_ns, last_mono_ns; /* CLOCK_MONOTONIC of the same */
+    uint32_t peak_source;                 /* enum hm_peak_source */
+    uint32_t has_hugetlb;                 /* 0 or 1 */
+    uint64_t memory_peak;                 /* of the job's cgroup, as the kernel charges it */
+    char missing[HM_WARNING];             /* what could not be read, and why; "" otherwise */
+    struct hm_usage peak[HM_MAX_TIERS];   /* all tiers at the moment of the largest total */
+    uint64_t tier_peak[HM_MAX_TIERS];     /* largest total of each tier by itself */
+    uint64_t tier_last[HM_MAX_TIERS];     /* totals of the last sample */
+    double tier_sum[HM_MAX_TIERS];        /* byte-seconds from the first sample to the last */
+    uint64_t stride;                      /* ticks per point: 1, 2, 4 ... */
+    uint32_t n_points;                    /* 0..HM_SAMPLES_POINTS */
+    uint64_t point[HM_SAMPLES_POINTS]
+                  [HM_MAX_TIERS]; /* totals of that sample of the point's ticks that has the largest sum */
 };
 
-/* Create (O_EXCL, 0600) and initialise; returns the descriptor or -1. */
+/*
+ * Create the file (O_EXCL, 0600, its blocks reserved) with the tiers' names, kinds and nodes; `interval_ms` 1 to
+ * 86400000. Returns the descriptor (read and write, close-on-exec), or -1 with nothing left behind.
+ */
 int hm_samples_create(const char *path, const struct hm_tiers *tiers, uint32_t interval_ms, struct hm_error *error);
-/* Read and check (magic, size, counts in range). 0 or -1. */
+
+/* Read and check. Returns 0, or -1: ENOENT and the like, EBADMSG for anything that hm_samples_check refuses. */
 int hm_samples_read(const char *path, struct hm_samples *samples, struct hm_error *error);
-/* Add one sample (pure): peaks, sums, points; doubles the stride when the points are full. `total` order is the file's tier order. */
-void hm_samples_add(struct hm_samples *samples, const struct hm_usage usage[HM_MAX_TIERS], uint64_t now_ns);
-/* anon + file + shmem + kernel + hugetlb */
+
+/* Is every count, text and figure in range? Returns 0, or -1 with EBADMSG and the field's name. Pure. */
+int hm_samples_check(const struct hm_samples *samples, struct hm_error *error);
+
+/*
+ * Add one sample taken at `real_ns` (CLOCK_REALTIME) and `mono_ns` (CLOCK_MONOTONIC): peaks, sums, points. Doubles the
+ * stride when the points are full. `usage` is in the file's tier order. Pure.
+ */
+void hm_samples_add(struct hm_samples *samples, const struct hm_usage usage[HM_MAX_TIERS], uint64_t real_ns,
+                    uint64_t mono_ns);
+
+/* Mean of a tier over the time from the first sample to the last; the sample itself where there is only one. */
+double hm_samples_mean(const struct hm_samples *samples, uint32_t tier);
+
+/* anon + file + shmem + kernel + hugetlb, at most UINT64_MAX - 1. */
 uint64_t hm_usage_total(const struct hm_usage *usage);
 
 #endif

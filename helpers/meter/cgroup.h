@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A job's memory by tier, read from the memory and hugetlb files of its cgroup (v2).
+ */
+#ifndef HM_CGROUP_H
+#define HM_CGROUP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "samples.h"
+
+#define HM_CGROUP_NODES 1024 /* the kernel's largest MAX_NUMNODES */
+#define HM_CGROUP_HUGETLB 8  /* huge page sizes; arm64 has four */
+
+/* The tier's index by node number, -1 for a node in none. */
+struct hm_node_map {
+    int8_t tier[HM_CGROUP_NODES];
+};
+
+struct hm_cgroup {
+    int dir;
+    int numa_stat, peak, current; /* -1: not there (yet) */
+    int n_hugetlb;
+    int hugetlb[HM_CGROUP_HUGETLB];
+};
+
+struct hm_reading {
+    bool has_usage;
+    bool has_hugetlb;
+    struct hm_usage usage[HM_MAX_TIERS];
+    enum hm_peak_source peak_source;
+    uint64_t peak;            /* memory.peak, or memory.current now */
+    char missing[HM_WARNING]; /* what could not be read, and why; "" otherwise */
+};
+
+void hm_node_map_fill(struct hm_node_map *map, const struct hm_set *tier_nodes, uint32_t n_tiers);
+
+/*
+ * Add the bytes in the text of memory.numa_stat to `usage`, page cache without shared memory. Lines of other keys are
+ * skipped. *outside becomes true where bytes are on a node of no tier. Returns 0, or -1 with EBADMSG where a line that
+ * counts is malformed, a sum overflows, the last line has no end, or "anon" or "file" is missing. Pure.
+ */
+int hm_numastat_parse(const char *text, size_t length, const struct hm_node_map *map,
+                      struct hm_usage usage[HM_MAX_TIERS], bool *outside);
+
+/* The same for a hugetlb.SIZE.numa_stat: "total=BYTES N0=BYTES ...", one line. Pure. */
+int hm_hugetlb_parse(const char *text, size_t length, const struct hm_node_map *map,
+                     struct hm_usage usage[HM_MAX_TIERS], bool *outside);
+
+/* Open the folder. Its files are opened by hm_cgroup_read when they are there. Returns 0, or -1 with errno. */
+int hm_cgroup_open(struct hm_cgroup *cgroup, const char *path);
+void hm_cgroup_close(struct hm_cgroup *cgroup);
+
+/* Read all there is. Returns 0, or -1 with ENODEV: the cgroup was removed. */
+int hm_cgroup_read(struct hm_cgroup *cgroup, const struct hm_node_map *map, struct hm_reading *reading);
+
+#endif

@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * hybridmem-monitor: samples one job's memory on this node into a file that root handed over, until the job ends or
+ * SIGTERM comes. It is started as the system user hybridmem, links only libc, and does nothing but read kernel files.
+ */
+#include <errno.h>
+#include <getopt.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cgroup.h"
+#include "guard.h"
+#include "samples.h"
+
+#define FIRST_WAIT_NS                                                                                                  \
+    UINT64_C(10000000) /* the second sample's distance, doubled until the interval: short jobs have peaks too */
+
+struct monitor {
+    struct hm_samples *samples;
+    struct hm_cgroup cgroup;
+    struct hm_node_map map;
+    struct hm_guard guard;
+    const char *cgroup_path;
+    uint64_t started_ns;
+    int signals;
+};
+
+static uint64_t now_ns(clockid_t clock)
+{
+    struct timespec now;
+    clock_gettime(clock, &now);
+    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+/* The next multiple of the interval, the same for every monitor of the node; or one of the early moments after the
+ * start. */
+static uint64_t next_sample(const struct monitor *monitor, uint64_t now)
+{
+    uint64_t interval = (uint64_t)monitor->samples->interval_ms * 1000000;
+    uint64_t tick = (now / interval + 1) * interval;
+    uint64_t wait = FIRST_WAIT_NS;
+    while (monitor->started_ns + wait <= now && wait < interval)
+        wait *= 2;
+    return wait < interval && monitor->started_ns + wait < tick ? monitor->started_ns + wait : tick;
+}
+
+static void keep_missing(struct hm_samples *samples, const char *text)
+{
+    if (strncmp(samples->missing, text, sizeof(samples->missing)) != 0)
+        snprintf(samples->missing, sizeof(samples->missing), "%s", text);
+}
+
+/* Returns false where the job's cgroup was removed. What cannot be read is said in the samples, and tried again at the
+ * next tick. */
+static bool sample(struct monitor *monitor)
+{
+    struct hm_samples *samples = monitor->samples;
+    struct hm_reading reading;
+    char text[HM_WARNING];
+    if (monitor->cgroup.dir < 0 && hm_cgroup_open(&monitor->cgroup, monitor->cgroup_path) != 0) {
+        snprintf(text, sizeof(text), "the job's cgroup %s: %s", monitor->cgroup_path, strerror(errno));
+        keep_missing(samples, text);
+        return true;
+    }
+    if (hm_cgroup_read(&monitor->cgroup, &monitor->map, &reading) != 0)
+        return false;
+    keep_missing(samples, reading.missing);
+    if (reading.peak_source != HM_PEAK_NONE && reading.peak >= samples->memory_peak) {
+        samples->memory_peak = reading.peak;
+        samples->peak_source = reading.peak_source;
+    }
+    if (reading.has_usage) {
+        samples->has_hugetlb = samples->has_hugetlb || reading.has_hugetlb;
+        hm_samples_add(samples, reading.usage, now_ns(CLOCK_REALTIME), now_ns(CLOCK_MONOTONIC));
+    }
+    return true;
+}
+
+/*
+ * Sleep until the next sample is due; true: the monitor was told to end. An event of the guard is looked at once per
+ * sleep, so that no state of it can make this spin; what comes after it is seen at the next tick.
+ */
+static bool wait_for_next(struct monitor *monitor)
+{
+    uint64_t due = next_sample(monitor, now_ns(CLOCK_MONOTONIC));
+    bool watch = true;
+    for (;;) {
+        struct pollfd events[] = {{.fd = monitor->signals, .events = POLLIN},
+                                  {.fd = watch ? monitor->guard.fd : -1, .events = POLLPRI}};
+        uint64_t now = now_ns(CLOCK_MONOTONIC);
+        uint64_t left = due > now ? due - now : 0;
+        struct timespec timeout = {.tv_sec = (time_t)(left / 1000000000), .tv_nsec = (long)(left % 1000000000)};
+        int ready = ppoll(events, 2, &timeout, NULL);
+        if (ready == 0)
+            return false;
+        if (ready < 0 && errno != EINTR)
+            return true;
+        if (ready > 0 && events[0].revents)
+            return true;
+        if (ready > 0 && hm_guard_is_over(&monitor->guard, now_ns(CLOCK_MONOTONIC)))
+            return true;
+        watch = watch && ready < 0;
+    }
+}
+
+static void run(struct monitor *monitor)
+{
+    bool told_to_end = false;
+    while (sample(monitor) && !told_to_end && !hm_guard_is_over(&monitor->guard, now_ns(CLOCK_MONOTONIC)))
+        told_to_end = wait_for_next(monitor);
+    if (monitor->guard.fd < 0 && !monitor->samples->missing[0])
+        keep_missing(monitor->samples, "the monitor ended early: its guard, a cgroup.events file, was not there");
+    monitor->samples->finished = 1;
+}
+
+/* slurmstepd blocks signals and its children inherit that: nothing but what is set here counts. Returns the descriptor
+ * to poll, or -1. */
+static int take_signals(void)
+{
+    sigset_t ending;
+    for (int number = 1; number < SIGRTMIN; number++)
+        signal(number, SIG_DFL);
+    sigemptyset(&ending);
+    sigaddset(&ending, SIGTERM);
+    sigaddset(&ending, SIGINT);
+    sigaddset(&ending, SIGHUP);
+    sigprocmask(SIG_SETMASK, &ending, NULL);
+    return signalfd(-1, &ending, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
+static struct hm_samples *map_samples(int fd)
+{
+    struct stat status;
+    struct hm_error error = {{0}};
+    if (fstat(fd, &status) != 0 || !S_ISREG(status.st_mode) || status.st_size != (off_t)sizeof(struct hm_samples)) {
+        fprintf(stderr, "hybridmem-monitor: descriptor %d is not a samples file of %zu bytes\n", fd,
+                sizeof(struct hm_samples));
+        return NULL;
+    }
+    struct hm_samples *samples = mmap(NULL, sizeof(*samples), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    close(fd);
+    if (samples == MAP_FAILED) {
+        fprintf(stderr, "hybridmem-monitor: descriptor %d cannot be mapped: %s\n", fd, strerror(errno));
+        return NULL;
+    }
+    if (hm_samples_check(samples, &error) == 0)
+        return samples;
+    fprintf(stderr, "hybridmem-monitor: %s\n", error.text);
+    return NULL;
+}
+
+static int take_descriptor(const char *text)
+{
+    char *end;
+    errno = 0;
+    long number = strtol(text, &end, 10);
+    return errno || end == text || *end || number < 0 || number > 65535 ? -1 : (int)number;
+}
+
+static int use(const char *why)
+{
+    fprintf(stderr, "hybridmem-monitor: %s\nusage: hybridmem-monitor --samples-fd N --cgroup DIR --guard FILE\n", why);
+    return 2;
+}
+
+int main(int argc, char **argv)
+{
+    static const struct option options[] = {{"samples-fd", required_argument, NULL, 's'},
+                                            {"cgroup", required_argument, NULL, 'c'},
+                                            {"guard", required_argument, NULL, 'g'},
+                                            {0}};
+    struct monitor monitor = {.cgroup = {.dir = -1}};
+    const char *guard = NULL;
+    int samples_fd = -1;
+    prctl(PR_SET_DUMPABLE, 0);
+    for (int option; (option = getopt_long(argc, argv, "", options, NULL)) != -1;) {
+        if (option == 's' && (samples_fd = take_descriptor(optarg)) < 0)
+            return use("--samples-fd wants the number of an open descriptor");
+        if (option == 'c')
+            monitor.cgroup_path = optarg;
+        if (option == 'g')
+            guard = optarg;
+        if (option == '?')
+            return 2;
+    }
+    if (samples_fd < 0 || !monitor.cgroup_path || !guard || optind != argc)
+        return use("--samples-fd, --cgroup and --guard are needed, and nothing else");
+    if (geteuid() == 0 || getuid() == 0)
+        return use("it reads files that need no privilege and must not run as root: start it as the user hybridmem");
+    monitor.samples = map_samples(samples_fd);
+    if (!monitor.samples)
+        return 1;
+    monitor.signals = take_signals();
+    if (monitor.signals < 0)
+        return 1;
+    monitor.started_ns = now_ns(CLOCK_MONOTONIC);
+    hm_node_map_fill(&monitor.map, monitor.samples->tier_nodes, monitor.samples->n_tiers);
+    hm_guard_init(&monitor.guard, guard, monitor.started_ns);
+    run(&monitor);
+    return 0;
+}
