@@ -33,7 +33,7 @@ def choose(wanted, image):
     if wanted != "auto":
         return wanted
     boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
-    verdict = cache.folder() / "kvm" / f"{boot}-{image.name}"
+    verdict = cache.folder() / "kvm" / boot
     if not verdict.exists():
         works = Path("/dev/kvm").exists() and _kvm_boots(image)
         cache.remove(verdict.parent)

@@ -6,7 +6,10 @@ import os
 import shutil
 import subprocess
 import sys
+import time
 from pathlib import Path
+
+KEEP_SECONDS = 7 * 86400
 
 
 def folder():
@@ -58,7 +61,16 @@ def make(path, build):
             new.mkdir()
             build(new)
             new.rename(path)
+        path.touch()
+        _drop_old(path)
     return path
+
+
+def _drop_old(path):
+    """Remove the siblings of PATH, "NAME-DIGEST", that nobody has asked for in a while."""
+    for other in path.parent.glob(path.name.rpartition("-")[0] + "-*"):
+        if other.stat().st_mtime < time.time() - KEEP_SECONDS:
+            remove(other)
 
 
 def remove(path):

@@ -137,7 +137,11 @@ def run(options, stage, meter):
             vm.add("-plugin", meter.plugin_argument(vm))
         vm.add(*options.qemu_arg)
         vm.start()
-        status = Conversation(vm, options.timeout, options.verbose, meter).hold()
+        try:
+            status = Conversation(vm, options.timeout, options.verbose, meter).hold()
+        finally:
+            if meter:
+                meter.save()
     missing = payload.unpack(get_disk, options.get)
     for path in missing:
         cache.say(f"--get: the guest has no {path}")

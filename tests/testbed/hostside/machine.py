@@ -19,10 +19,10 @@ class Shape(NamedTuple):
 SHAPES = {
     "optane": Shape(
         "two sockets, each with DRAM (nodes 0, 1), a slow node (2, 3) and an NVDIMM (4, 5 once it is memory)",
-        dram_mib=(512, 512), slow_mib=(1024, 1024), nvdimm_mib=(1024, 1024)),
+        dram_mib=(512, 512), slow_mib=(1024, 1024), nvdimm_mib=(1280, 1280)),
     "kmem": Shape(
         "two sockets, each with DRAM and an NVDIMM that is movable memory (nodes 2, 3) before Slurm starts",
-        dram_mib=(512, 512), nvdimm_mib=(1024, 1024), kmem_at_boot=True),
+        dram_mib=(512, 512), nvdimm_mib=(1280, 1280), kmem_at_boot=True),
     "single": Shape("one node with two CPUs and one kind of memory", dram_mib=(2048,), cpus=2),
 }
 DEFAULT_SHAPE = "optane"

@@ -1,0 +1,77 @@
+"""The tiermeter plugin's counters, added up by NUMA node at the marks that the guest sets."""
+import json
+import struct
+import subprocess
+import tempfile
+from pathlib import Path
+
+from . import cache
+
+SOURCE = Path(__file__).resolve().parent.parent / "tiermeter" / "tiermeter.c"
+COMPILE = ("gcc", "-std=gnu11", "-O2", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", "-fvisibility=hidden")
+
+# The layout of the shared file, as in tiermeter.c.
+HEAD = struct.Struct("=3Q")  # CPUs, blocks, bytes in a block
+CELL = struct.Struct("=6Q")
+COUNTERS = ("reads", "writes", "read_bytes", "write_bytes", "line_reads", "line_writes")
+
+
+def plugin():
+    """Return the path of the plugin, compiled when needed."""
+    def build(new):
+        subprocess.run([*COMPILE, "-o", new / "tiermeter.so", SOURCE], check=True)
+
+    return cache.make(cache.folder() / "tiermeter" / f"so-{cache.digest(SOURCE, *COMPILE)}", build) / "tiermeter.so"
+
+
+def node_of_blocks(ranges, block_bytes):
+    """Map block numbers to nodes. RANGES is the guest's text "START:BYTES:NODE ..."; the first word on a block holds."""
+    nodes = {}
+    for text in ranges.split():
+        start, size, node = map(int, text.split(":"))
+        for block in range(start // block_bytes, (start + size - 1) // block_bytes + 1):
+            nodes.setdefault(block, node)
+    return nodes
+
+
+class Meter:
+    """The counters of one guest, and the marks set so far."""
+
+    def __init__(self, path):
+        self.path = Path(path)
+        self._board = tempfile.TemporaryFile(dir=cache.folder())
+        self._nodes = set()
+        self._marks = []
+
+    def plugin_argument(self, vm):
+        return f"{plugin()},out={vm.share(self._board)}"
+
+    def mark(self, name, ranges):
+        """Add up what was counted so far by CPU and node, under NAME."""
+        self._board.seek(0)
+        data = self._board.read()
+        _, blocks, block_bytes = HEAD.unpack_from(data)
+        node_of = node_of_blocks(ranges, block_bytes)
+        self._nodes.update(node_of.values())
+        sums = {}
+        for index, cell in enumerate(CELL.iter_unpack(data[HEAD.size:])):
+            cpu, block = divmod(index, blocks)
+            # What no node has is the firmware's, before the kernel ran.
+            if block in node_of and any(cell):
+                key = cpu, node_of[block]
+                sums[key] = [a + b for a, b in zip(sums.get(key, [0] * len(cell)), cell)]
+        self._marks.append((name, sums))
+
+    def save(self):
+        """Write the marks as JSON, each CPU with all nodes."""
+        cpus = sorted({cpu for _, sums in self._marks for cpu, _ in sums})
+        nodes = sorted(self._nodes)
+        nothing = [0] * len(COUNTERS)
+
+        def row(sums, cpu, node):
+            return {"node": node} | dict(zip(COUNTERS, sums.get((cpu, node), nothing)))
+
+        marks = [{"name": name,
+                  "cpus": [{"cpu": cpu, "nodes": [row(sums, cpu, node) for node in nodes]} for cpu in cpus]}
+                 for name, sums in self._marks]
+        self.path.write_text(json.dumps({"nodes": nodes, "marks": marks}) + "\n")

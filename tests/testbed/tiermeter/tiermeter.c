@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * tiermeter: a QEMU TCG plugin that counts a guest's user-mode loads and stores by the memory that served them.
+ *
+ * The guest cannot fool it and need not help: it sees each access with its physical address. What it counts goes to
+ * a shared file, one cell for each CPU and 128 MiB of physical memory; who reads the file knows which NUMA node a
+ * block belongs to, so memory may come and go while the guest runs.
+ *
+ * Counted are instructions in user mode only. The kernel's work for a process (clearing and copying pages, read(),
+ * migration) is not. All processes are counted alike: keep the guest quiet.
+ *
+ * Load: -plugin tiermeter.so,out=FILE
+ */
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+/*
+ * The part of QEMU's plugin interface that is used here, from qemu-plugin.h of QEMU 9 and 10: Debian does not package
+ * that header.
+ */
+#define EXPORT __attribute__((visibility("default")))
+
+typedef uint64_t qemu_plugin_id_t;
+typedef uint32_t qemu_plugin_meminfo_t;
+typedef struct qemu_info_t qemu_info_t;
+struct qemu_plugin_tb;
+struct qemu_plugin_insn;
+struct qemu_plugin_hwaddr;
+enum qemu_plugin_cb_flags { QEMU_PLUGIN_CB_NO_REGS };
+enum qemu_plugin_mem_rw { QEMU_PLUGIN_MEM_R = 1, QEMU_PLUGIN_MEM_W, QEMU_PLUGIN_MEM_RW };
+
+typedef void (*translation_callback)(qemu_plugin_id_t id, struct qemu_plugin_tb *tb);
+typedef void (*memory_callback)(unsigned int cpu, qemu_plugin_meminfo_t info, uint64_t address, void *data);
+
+size_t qemu_plugin_tb_n_insns(const struct qemu_plugin_tb *tb);
+uint64_t qemu_plugin_tb_vaddr(const struct qemu_plugin_tb *tb);
+struct qemu_plugin_insn *qemu_plugin_tb_get_insn(const struct qemu_plugin_tb *tb, size_t index);
+void qemu_plugin_register_vcpu_tb_trans_cb(qemu_plugin_id_t id, translation_callback callback);
+void qemu_plugin_register_vcpu_mem_cb(struct qemu_plugin_insn *insn, memory_callback callback,
+                                      enum qemu_plugin_cb_flags flags, enum qemu_plugin_mem_rw rw, void *data);
+struct qemu_plugin_hwaddr *qemu_plugin_get_hwaddr(qemu_plugin_meminfo_t info, uint64_t address);
+uint64_t qemu_plugin_hwaddr_phys_addr(const struct qemu_plugin_hwaddr *hwaddr);
+bool qemu_plugin_hwaddr_is_io(const struct qemu_plugin_hwaddr *hwaddr);
+bool qemu_plugin_mem_is_store(qemu_plugin_meminfo_t info);
+unsigned int qemu_plugin_mem_size_shift(qemu_plugin_meminfo_t info);
+
+EXPORT int qemu_plugin_version = 4;
+EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int argc, char **argv);
+
+#define MAX_CPUS 16
+#define BLOCK_SHIFT 27 /* 128 MiB, the unit in which Linux adds memory */
+#define BLOCKS 256     /* 32 GiB; the last block takes what is above */
+#define LINE_SHIFT 6
+#define PAGE_LINES 64
+#define CACHE_LINES 16384 /* 1 MiB for each CPU */
+
+/* Counters of one CPU and block; hostside/meter.py knows the order. */
+struct cell {
+    uint64_t reads, writes;           /* instructions' accesses */
+    uint64_t read_bytes, write_bytes; /* what they moved */
+    uint64_t line_reads, line_writes; /* 64-byte lines that the cache model fetched, and wrote back */
+};
+
+/* The shared file. The head tells a reader its shape. */
+struct board {
+    uint64_t cpus, blocks, block_bytes;
+    struct cell cells[MAX_CPUS][BLOCKS];
+};
+
+static struct board *board;
+
+/*
+ * The cache model: direct-mapped, write-back, allocating on loads and stores, one for each CPU, physically indexed,
+ * not coherent. Far from a real cache, but it tells streaming from reuse. An entry is (line + 1) << 1 | dirty.
+ */
+static uint64_t cache[MAX_CPUS][CACHE_LINES];
+
+static struct cell *cell_of(unsigned int cpu, uint64_t physical)
+{
+    uint64_t block = physical >> BLOCK_SHIFT;
+
+    return &board->cells[cpu][block < BLOCKS ? block : BLOCKS - 1];
+}
+
+static void cache_touch(unsigned int cpu, uint64_t line, bool store)
+{
+    uint64_t *entry = &cache[cpu][line % CACHE_LINES];
+
+    if (*entry >> 1 != line + 1) {
+        if (*entry & 1)
+            cell_of(cpu, ((*entry >> 1) - 1) << LINE_SHIFT)->line_writes++;
+        cell_of(cpu, line << LINE_SHIFT)->line_reads++;
+        *entry = (line + 1) << 1;
+    }
+    *entry |= store;
+}
+
+static void count_access(unsigned int cpu, qemu_plugin_meminfo_t info, uint64_t address, void *data)
+{
+    const struct qemu_plugin_hwaddr *hwaddr = qemu_plugin_get_hwaddr(info, address);
+    uint64_t physical, bytes, last;
+    struct cell *cell;
+    bool store;
+
+    (void)data;
+    if (cpu >= MAX_CPUS || !hwaddr || qemu_plugin_hwaddr_is_io(hwaddr))
+        return;
+    physical = qemu_plugin_hwaddr_phys_addr(hwaddr);
+    bytes = UINT64_C(1) << qemu_plugin_mem_size_shift(info);
+    store = qemu_plugin_mem_is_store(info);
+    cell = cell_of(cpu, physical);
+    if (store) {
+        cell->writes++;
+        cell->write_bytes += bytes;
+    } else {
+        cell->reads++;
+        cell->read_bytes += bytes;
+    }
+    cache_touch(cpu, physical >> LINE_SHIFT, store);
+    /* An access over the end of a line, but not of its page: there the next address is anywhere. */
+    last = (physical + bytes - 1) >> LINE_SHIFT;
+    if (last != physical >> LINE_SHIFT && last % PAGE_LINES)
+        cache_touch(cpu, last, store);
+}
+
+/* A kernel address has its top bit set: only code of user mode pays for being watched. */
+static void watch_block(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
+{
+    size_t count = qemu_plugin_tb_n_insns(tb);
+
+    (void)id;
+    if (qemu_plugin_tb_vaddr(tb) >> 63)
+        return;
+    for (size_t i = 0; i < count; i++)
+        qemu_plugin_register_vcpu_mem_cb(qemu_plugin_tb_get_insn(tb, i), count_access, QEMU_PLUGIN_CB_NO_REGS,
+                                         QEMU_PLUGIN_MEM_RW, NULL);
+}
+
+static struct board *board_open(const char *path)
+{
+    struct board *map = MAP_FAILED;
+    int fd = open(path, O_RDWR | O_CLOEXEC);
+
+    if (fd >= 0 && ftruncate(fd, sizeof(*map)) == 0)
+        map = mmap(NULL, sizeof(*map), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if (map == MAP_FAILED)
+        perror(path);
+    if (fd >= 0)
+        close(fd);
+    if (map == MAP_FAILED)
+        return NULL;
+    map->cpus = MAX_CPUS;
+    map->blocks = BLOCKS;
+    map->block_bytes = UINT64_C(1) << BLOCK_SHIFT;
+    return map;
+}
+
+EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int argc, char **argv)
+{
+    (void)info;
+    if (argc != 1 || strncmp(argv[0], "out=", 4) != 0) {
+        fprintf(stderr, "tiermeter: one argument is needed: out=FILE\n");
+        return -1;
+    }
+    board = board_open(argv[0] + 4);
+    if (!board)
+        return -1;
+    qemu_plugin_register_vcpu_tb_trans_cb(id, watch_block);
+    return 0;
+}
