@@ -70,6 +70,9 @@ struct hm_config {
 /* The built-in values, as if the file were empty. */
 void hm_config_defaults(struct hm_config *config);
 
+/* Where the file is unless something else is said: <sysconfdir>/hybridmem/hybridmem.conf. */
+const char *hm_config_path(void);
+
 /*
  * Read `path`. A missing file gives the defaults (0) unless `required`. As root (euid 0) the file and every folder above it must be
  * root-owned and not writable by others, else EPERM. Returns 0, or -1 and a text "FILE:LINE: ...". Never calls exit; leaves nothing allocated.
@@ -77,8 +80,14 @@ void hm_config_defaults(struct hm_config *config);
 int hm_config_read(const char *path, bool required, struct hm_config *config, struct hm_error *error);
 
 /*
- * May this user (name and group names, `groups` NULL-terminated) use the request's mode? Every rule that matches must allow it; a user rule
- * overrides group rules. `account` and `partition` may be NULL: not checked. Returns 0, or -1 with EACCES and a text
+ * The same from memory: `text` (`length` bytes, room for one more; it is changed), `path` only for error texts. One parse at a time in a process: libConfuse's
+ * scanner is global.
+ */
+int hm_config_parse(const char *path, char *text, size_t length, struct hm_config *config, struct hm_error *error);
+
+/*
+ * May this user (name and group names, `groups` NULL-terminated) use the request's mode? The user's rule decides, else all rules of his groups, else
+ * the general `modes`; the rules of account and partition must allow it too. `off` is always allowed. `account` and `partition` may be NULL: not checked. Returns 0, or -1 with EACCES and a text
  * that names the mode, the rule and the modes that are allowed. Pure.
  */
 int hm_config_allows(const struct hm_config *config, const struct hm_request *request, const char *user,

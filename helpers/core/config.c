@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the configuration says: its built-in values, and the questions that others ask it. Pure. */
+#include "config.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#define N_ROWS(table) (int)(sizeof(table) / sizeof((table)[0]))
+
+void hm_config_defaults(struct hm_config *config)
+{
+    memset(config, 0, sizeof(*config));
+    config->enabled = true;
+    config->record = HM_RECORD_REQUESTED;
+    snprintf(config->record_dir, sizeof(config->record_dir), "/var/lib/hybridmem/records");
+    snprintf(config->record_group, sizeof(config->record_group), "hybridmem");
+    snprintf(config->state_dir, sizeof(config->state_dir), "/var/lib/hybridmem");
+    snprintf(config->run_dir, sizeof(config->run_dir), "/run/hybridmem");
+    config->interval_ms = 1000;
+    config->reserve_percent = 2.0;
+    config->reap_grace_s = 600;
+    config->log_level = HM_LOG_INFO;
+    config->default_modes = HM_MODES_ANY;
+}
+
+const char *hm_config_path(void)
+{
+    return HM_SYSCONFDIR "/hybridmem.conf";
+}
+
+static const char *rule_name(enum hm_rule_kind kind)
+{
+    static const char *const names[] = {"user", "group", "account", "partition"};
+    return names[kind];
+}
+
+static const struct hm_config_rule *find_rule(const struct hm_config *config, enum hm_rule_kind kind, const char *name)
+{
+    for (int i = 0; name && i < config->n_rules; i++)
+        if (config->rule[i].kind == kind && strcmp(config->rule[i].name, name) == 0)
+            return &config->rule[i];
+    return NULL;
+}
+
+/* "off, spill or fast" */
+static void list_modes(unsigned modes, char *out, size_t size)
+{
+    size_t used = 0;
+    out[0] = '\0';
+    for (int i = 0; hm_request_mode_at(i) && used < size; i++) {
+        unsigned above = modes & ~((2u << i) - 1);
+        bool is_last = true;
+        for (int j = i + 1; hm_request_mode_at(j); j++)
+            is_last = is_last && !(above >> j & 1);
+        if (modes >> i & 1)
+            used += (size_t)snprintf(out + used, size - used, "%s%s",
+                                     used == 0 ? ""
+                                     : is_last ? " or "
+                                               : ", ",
+                                     hm_request_mode_at(i));
+    }
+}
+
+/* Bit of the request's mode in `modes`. */
+static unsigned mode_bit(const struct hm_request *request)
+{
+    for (int i = 0; hm_request_mode_at(i); i++)
+        if (strcmp(hm_request_mode_at(i), hm_request_mode_name(request)) == 0)
+            return 1u << i;
+    return 0;
+}
+
+/* `rule` NULL: the general `modes`. The first mode, off, is always allowed: it asks for nothing. */
+static int check_modes(const struct hm_request *request, unsigned modes, const struct hm_config_rule *rule,
+                       struct hm_error *error)
+{
+    char allowed[120], whom[100] = "everybody";
+    modes |= 1;
+    if (modes & mode_bit(request))
+        return 0;
+    if (rule)
+        snprintf(whom, sizeof(whom), "%s \"%s\"", rule_name(rule->kind), rule->name);
+    list_modes(modes, allowed, sizeof(allowed));
+    return hm_fail(error, EACCES, "--hybrid-mem=%.48s: %s is not allowed by the rule for %s in hybridmem.conf: use %s",
+                   request->text, hm_request_mode_name(request), whom, allowed);
+}
+
+int hm_config_allows(const struct hm_config *config, const struct hm_request *request, const char *user,
+                     const char *const *groups, const char *account, const char *partition, struct hm_error *error)
+{
+    const struct hm_config_rule *of_user = find_rule(config, HM_RULE_USER, user);
+    const struct hm_config_rule *others[] = {find_rule(config, HM_RULE_ACCOUNT, account),
+                                             find_rule(config, HM_RULE_PARTITION, partition)};
+    bool has_rule = of_user != NULL;
+
+    if (of_user && check_modes(request, of_user->modes, of_user, error) < 0)
+        return -1;
+    for (int i = 0; !of_user && groups && groups[i]; i++) {
+        const struct hm_config_rule *of_group = find_rule(config, HM_RULE_GROUP, groups[i]);
+        has_rule = has_rule || of_group;
+        if (of_group && check_modes(request, of_group->modes, of_group, error) < 0)
+            return -1;
+    }
+    if (!has_rule && check_modes(request, config->default_modes, NULL, error) < 0)
+        return -1;
+    for (int i = 0; i < N_ROWS(others); i++)
+        if (others[i] && others[i]->has_modes && check_modes(request, others[i]->modes, others[i], error) < 0)
+            return -1;
+    return 0;
+}
+
+const char *hm_config_default_mode(const struct hm_config *config, const char *partition)
+{
+    const struct hm_config_rule *rule = find_rule(config, HM_RULE_PARTITION, partition);
+    return rule && rule->default_mode[0] ? rule->default_mode : NULL;
+}
+
+static bool is_tier(const struct hm_tier *tier, const char *name_or_kind)
+{
+    return strcmp(tier->name, name_or_kind) == 0 || strcmp(hm_kind_name(tier->kind), name_or_kind) == 0;
+}
+
+enum hm_channels hm_config_channels(const struct hm_config *config, const struct hm_tier *fast,
+                                    const struct hm_tier *slow)
+{
+    const enum hm_kind kinds[] = {fast->kind, slow->kind};
+    for (int i = 0; i < config->n_channels; i++) {
+        const struct hm_config_channels *row = &config->channels[i];
+        if ((is_tier(fast, row->fast) && is_tier(slow, row->slow)) ||
+            (is_tier(fast, row->slow) && is_tier(slow, row->fast)))
+            return row->channels;
+    }
+    for (int i = 0; i < N_ROWS(kinds); i++)
+        if (kinds[i] == HM_KIND_CXL || kinds[i] == HM_KIND_HBM)
+            return HM_CHANNELS_SEPARATE;
+    return HM_CHANNELS_SHARED;
+}
