@@ -43,6 +43,7 @@ struct hm_node {
     int sysfs_tier;             /* memory_tierN's N, -1 where sysfs does not say */
     bool has_cpus;              /* CPUs of its own */
     bool allowed;               /* the process (cpuset) may allocate from it */
+    bool is_device;             /* memory of a GPU or another device: in no tier unless the configuration names it */
     bool movable_only;          /* all its memory is ZONE_MOVABLE: kernel allocations cannot use it */
     uint64_t capacity_bytes;    /* 0: memoryless */
     uint64_t free_bytes;
@@ -56,6 +57,7 @@ struct hm_topology {
     int n_nodes;
     struct hm_node node[HM_MAX_NODES];                 /* by ascending id */
     uint8_t distance[HM_MAX_NODES][HM_MAX_NODES];      /* by index, not id; SLIT values, 0 where unknown */
+    bool has_free;                                     /* free_bytes is known: this machine, now (not from XML or the cache) */
     int n_sockets;
     struct hm_set socket_cpus[HM_MAX_SOCKETS];
     struct hm_set allowed_cpus;
@@ -84,10 +86,13 @@ struct hm_tiers {
 struct hm_config;
 
 /*
- * Group the nodes that have memory and are allowed into tiers and order them: the configuration's tiers first, then read bandwidth per node
- * (best initiator), then latency, then having CPUs and distance. `config` may be NULL. Offline and memoryless nodes are
- * left out. Returns 0, or -1 with EINVAL where the configuration names a node that is not there or names one twice, ENODEV where no node
- * has memory. The result needs no free; it is large (about 300 KiB): do not put it on the stack of a task.
+ * Group the nodes that have memory and are allowed into tiers and order them: read bandwidth per node (best initiator), then latency,
+ * then kinds, memory tiers in sysfs, having CPUs and distance, each where both tiers have it. `config` may be NULL; its figures and
+ * kinds replace what was found, and tiers whose nodes it lists keep the order of the file (fastest first) unless it gives a
+ * bandwidth for each of them. Offline and memoryless nodes are left out; so are nodes hidden by a cpuset, with a warning.
+ * Returns 0, or -1 with EINVAL where the configuration names a node that is not there or names one twice, ENODEV where no node
+ * has memory. `topology` may be `tiers->topology`. The result needs no free; it is large (about 300 KiB): do not put it on the
+ * stack of a task.
  */
 int hm_tiers_group(const struct hm_topology *topology, const struct hm_config *config, struct hm_tiers *tiers,
                    struct hm_error *error);

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * hybridmem-tiers: what this node has, or a node described by hwloc's XML.
+ */
+#include <config.h>
+
+#include <errno.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "../core/config.h"
+#include "../core/discover.h"
+#include "tiersprint.h"
+
+enum { EXIT_BAD = 2, EXIT_NO_TIERS = 3 };
+
+static const char default_config[] = HM_SYSCONFDIR "/hybridmem.conf";
+
+static void print_help(void)
+{
+    printf(
+        "Usage: hybridmem tiers [--json] [--topology FILE.xml] [--config FILE]\n"
+        "\n"
+        "Shows the memory tiers of this node, fastest first: name, kind (dram, pmem, cxl, hbm), NUMA nodes, sockets,\n"
+        "capacity and free memory, read latency of the nearest CPUs, read bandwidth of the whole tier, and behind "
+        "each\n"
+        "number, in parentheses, where it is from. `--hybrid-mem=fast` means the first tier, `slow` the last.\n"
+        "\n"
+        "  --json               one JSON object: \"tiers\" (an array, fastest first) and \"warnings\";\n"
+        "                       what is not known is null\n"
+        "  --topology FILE.xml  read hwloc's XML instead of this machine; `lstopo --disallowed FILE.xml` writes one\n"
+        "                       (free memory, movable memory and sysfs memory tiers are not in it)\n"
+        "  --config FILE        the configuration whose tiers and figures override what is found\n"
+        "                       (default: %s, where it is there)\n"
+        "  -h, --help           this text\n"
+        "  -V, --version        the version\n"
+        "\n"
+        "Where a number is from: hybridmem.conf; calibration (measured on this node); hmat (the firmware's figures, "
+        "by\n"
+        "hwloc); sysfs (the kernel); distance (NUMA distance, or having CPUs); hwloc (counted or named by hwloc).\n"
+        "\n"
+        "Exit status: 0 shown, 2 wrong usage or a file that cannot be used, 3 no node with memory may be used.\n",
+        default_config);
+}
+
+struct options {
+    bool json;
+    const char *topology;
+    const char *config;
+};
+
+/* Returns -1 to go on, or the exit status. */
+static int parse_options(int argc, char **argv, struct options *options)
+{
+    static const struct option table[] = {
+        {"json", no_argument, NULL, 'j'},         {"topology", required_argument, NULL, 't'},
+        {"config", required_argument, NULL, 'c'}, {"help", no_argument, NULL, 'h'},
+        {"version", no_argument, NULL, 'V'},      {NULL, 0, NULL, 0}};
+
+    for (int option; (option = getopt_long(argc, argv, "hV", table, NULL)) != -1;) {
+        switch (option) {
+        case 'j':
+            options->json = true;
+            break;
+        case 't':
+            options->topology = optarg;
+            break;
+        case 'c':
+            options->config = optarg;
+            break;
+        case 'h':
+            print_help();
+            return EXIT_SUCCESS;
+        case 'V':
+            printf("hybridmem " PACKAGE_VERSION "\n");
+            return EXIT_SUCCESS;
+        default: /* getopt_long has said what is wrong */
+            fprintf(stderr, "Try 'hybridmem tiers --help'.\n");
+            return EXIT_BAD;
+        }
+    }
+    if (optind < argc) {
+        fprintf(stderr, "hybridmem tiers: unexpected word '%s'. Try 'hybridmem tiers --help'.\n", argv[optind]);
+        return EXIT_BAD;
+    }
+    return -1;
+}
+
+static int show(const struct options *options, struct hm_config *config, struct hm_tiers *tiers)
+{
+    struct hm_error error = {""};
+    const char *path = options->config ? options->config : default_config;
+    int status = EXIT_SUCCESS;
+
+    if (hm_config_read(path, options->config != NULL, config, &error) < 0 ||
+        hm_discover(options->topology, &tiers->topology, &error) < 0)
+        status = EXIT_BAD;
+    else if (hm_tiers_group(&tiers->topology, config, tiers, &error) < 0)
+        status = errno == ENODEV ? EXIT_NO_TIERS : EXIT_BAD;
+    if (status != EXIT_SUCCESS) {
+        fprintf(stderr, "hybridmem tiers: %s\n", error.text);
+        return status;
+    }
+    if (!options->json)
+        hm_tiersprint_table(tiers);
+    else if (hm_tiersprint_json(tiers) < 0)
+        status = EXIT_BAD;
+    if (fflush(stdout) != 0 || ferror(stdout))
+        status = EXIT_BAD;
+    if (status != EXIT_SUCCESS)
+        perror("hybridmem tiers: standard output");
+    return status;
+}
+
+int main(int argc, char **argv)
+{
+    struct options options = {0};
+    int status = parse_options(argc, argv, &options);
+
+    if (status >= 0)
+        return status;
+    struct hm_config *config = calloc(1, sizeof(*config));
+    struct hm_tiers *tiers = calloc(1, sizeof(*tiers));
+    if (config && tiers) {
+        status = show(&options, config, tiers);
+    } else {
+        perror("hybridmem tiers");
+        status = EXIT_BAD;
+    }
+    free(tiers);
+    free(config);
+    return status;
+}

@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tiersprint.h"
+
+#include <inttypes.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "../core/size.h"
+
+#define CELL 64
+
+/* The sockets that a tier's nodes are nearest to. */
+static struct hm_set sockets_of(const struct hm_tiers *tiers, const struct hm_tier *tier)
+{
+    struct hm_set sockets;
+
+    hm_set_clear(&sockets);
+    for (int i = 0; i < tiers->topology.n_nodes; i++) {
+        const struct hm_node *node = &tiers->topology.node[i];
+        if (node->socket >= 0 && hm_set_has(&tier->nodes, (unsigned)node->id))
+            hm_set_add(&sockets, (unsigned)node->socket);
+    }
+    return sockets;
+}
+
+static void cell_text(const struct hm_tiers *tiers, const struct hm_tier *tier, char cell[CELL])
+{
+    (void)tiers;
+    snprintf(cell, CELL, "%s", tier->name);
+}
+
+static void cell_kind(const struct hm_tiers *tiers, const struct hm_tier *tier, char cell[CELL])
+{
+    (void)tiers;
+    if (tier->kind == HM_KIND_UNKNOWN)
+        snprintf(cell, CELL, "unknown");
+    else
+        snprintf(cell, CELL, "%s (%s)", hm_kind_name(tier->kind), hm_origin_name(tier->kind_origin));
+}
+
+static void cell_nodes(const struct hm_tiers *tiers, const struct hm_tier *tier, char cell[CELL])
+{
+    (void)tiers;
+    hm_set_format(&tier->nodes, cell, CELL);
+}
+
+static void cell_sockets(const struct hm_tiers *tiers, const struct hm_tier *tier, char cell[CELL])
+{
+    struct hm_set sockets = sockets_of(tiers, tier);
+    if (hm_set_is_empty(&sockets))
+        snprintf(cell, CELL, "unknown");
+    else
+        hm_set_format(&sockets, cell, CELL);
+}
+
+static void cell_capacity(const struct hm_tiers *tiers, const struct hm_tier *tier, char cell[CELL])
+{
+    (void)tiers;
+    char size[32];
+    snprintf(cell, CELL, "%s (%s)", hm_size_format(tier->capacity_bytes, size, sizeof(size)),
+             hm_origin_name(HM_ORIGIN_HWLOC));
+}
+
+static void cell_free(const struct hm_tiers *tiers, const struct hm_tier *tier, char cell[CELL])
+{
+    char size[32];
+    if (!tiers->topology.has_free)
+        snprintf(cell, CELL, "unknown");
+    else
+        snprintf(cell, CELL, "%s (%s)", hm_size_format(tier->free_bytes, size, sizeof(size)),
+                 hm_origin_name(HM_ORIGIN_SYSFS));
+}
+
+static void cell_latency(const struct hm_tiers *tiers, const struct hm_tier *tier, char cell[CELL])
+{
+    const struct hm_figure *figure = &tier->read_latency_ns;
+    (void)tiers;
+    if (figure->origin == HM_ORIGIN_NONE)
+        snprintf(cell, CELL, "unknown");
+    else
+        snprintf(cell, CELL, "%" PRIu64 " ns (%s)", figure->value, hm_origin_name(figure->origin));
+}
+
+static void cell_bandwidth(const struct hm_tiers *tiers, const struct hm_tier *tier, char cell[CELL])
+{
+    const struct hm_figure *figure = &tier->read_bandwidth_mbs;
+    (void)tiers;
+    if (figure->origin == HM_ORIGIN_NONE)
+        snprintf(cell, CELL, "unknown");
+    else
+        snprintf(cell, CELL, "%.1f GB/s (%s)", (double)figure->value / 1000, hm_origin_name(figure->origin));
+}
+
+static const struct {
+    const char *title;
+    void (*write)(const struct hm_tiers *tiers, const struct hm_tier *tier, char cell[CELL]);
+} columns[] = {
+    {"TIER", cell_text},
+    {"KIND", cell_kind},
+    {"NODES", cell_nodes},
+    {"SOCKETS", cell_sockets},
+    {"CAPACITY", cell_capacity},
+    {"FREE", cell_free},
+    {"READ LATENCY", cell_latency},
+    {"READ BANDWIDTH", cell_bandwidth},
+};
+#define N_COLUMNS (sizeof(columns) / sizeof(columns[0]))
+
+static void print_tiers(const struct hm_tiers *tiers)
+{
+    char cells[HM_MAX_TIERS + 1][N_COLUMNS][CELL];
+    int width[N_COLUMNS] = {0};
+
+    for (int row = 0; row <= tiers->n_tiers; row++) {
+        for (size_t i = 0; i < N_COLUMNS; i++) {
+            if (row == 0)
+                snprintf(cells[row][i], CELL, "%s", columns[i].title);
+            else
+                columns[i].write(tiers, &tiers->tier[row - 1], cells[row][i]);
+            int length = (int)strlen(cells[row][i]);
+            width[i] = length > width[i] ? length : width[i];
+        }
+    }
+    for (int row = 0; row <= tiers->n_tiers; row++) {
+        for (size_t i = 0; i < N_COLUMNS; i++) {
+            bool is_last = i == N_COLUMNS - 1;
+            printf("%-*s%s", is_last ? 0 : width[i], cells[row][i], is_last ? "\n" : "  ");
+        }
+    }
+}
+
+/* "socket 0   fast: node 0 (1.9 GiB)   slow: node 2 (8.0 GiB)"; nodes that are near no one socket come last. */
+static void print_sockets(const struct hm_tiers *tiers)
+{
+    for (int at = 0; at <= tiers->topology.n_sockets; at++) {
+        int socket = at == tiers->topology.n_sockets ? -1 : at;
+        bool is_first = true;
+        for (int t = 0; t < tiers->n_tiers; t++) {
+            for (int i = 0; i < tiers->topology.n_nodes; i++) {
+                const struct hm_node *node = &tiers->topology.node[i];
+                char size[32], label[32];
+                if (node->socket != socket || !hm_set_has(&tiers->tier[t].nodes, (unsigned)node->id))
+                    continue;
+                snprintf(label, sizeof(label), "socket %d", socket);
+                if (is_first)
+                    printf("%-12s", socket < 0 ? "no socket" : label);
+                printf("%s%s: node %d (%s)", is_first ? "" : "   ", tiers->tier[t].name, node->id,
+                       hm_size_format(node->capacity_bytes, size, sizeof(size)));
+                is_first = false;
+            }
+        }
+        if (!is_first)
+            printf("\n");
+    }
+}
+
+static void print_notes(const struct hm_tiers *tiers)
+{
+    if (tiers->n_tiers > 1)
+        printf("Fastest first, by: %s\n", hm_origin_name(tiers->order_origin));
+    for (int i = 0; i < tiers->topology.n_nodes; i++) {
+        const struct hm_node *node = &tiers->topology.node[i];
+        char size[32];
+        if (hm_tiers_of_node(tiers, node->id) < 0)
+            continue;
+        if (node->side_cache_bytes > 0)
+            printf("Node %d is behind a memory-side cache of %s (Memory Mode, or HBM as a cache)\n", node->id,
+                   hm_size_format(node->side_cache_bytes, size, sizeof(size)));
+        if (node->movable_only)
+            printf("Node %d has movable memory only: the kernel keeps page tables and slab on other nodes\n", node->id);
+    }
+    for (int i = 0; i < tiers->n_warnings; i++)
+        printf("warning: %s\n", tiers->warning[i]);
+}
+
+void hm_tiersprint_table(const struct hm_tiers *tiers)
+{
+    print_tiers(tiers);
+    printf("\n");
+    print_sockets(tiers);
+    print_notes(tiers);
+}
+
+static json_t *json_set(const struct hm_set *set)
+{
+    json_t *array = json_array();
+
+    for (int i = hm_set_next(set, 0); i >= 0; i = hm_set_next(set, (unsigned)i + 1))
+        json_array_append_new(array, json_integer(i));
+    return array;
+}
+
+static json_t *json_figure(const struct hm_figure *figure)
+{
+    return figure->origin == HM_ORIGIN_NONE ? json_null() : json_integer((json_int_t)figure->value);
+}
+
+static json_t *json_tier(const struct hm_tiers *tiers, const struct hm_tier *tier)
+{
+    bool has_free = tiers->topology.has_free;
+    struct hm_set sockets = sockets_of(tiers, tier);
+
+    return json_pack("{s:s, s:s, s:o, s:o, s:I, s:o, s:o, s:o, s:{s:s, s:s, s:s, s:s, s:s, s:s}}", "name", tier->name,
+                     "kind", hm_kind_name(tier->kind), "nodes", json_set(&tier->nodes), "sockets", json_set(&sockets),
+                     "capacity_bytes", (json_int_t)tier->capacity_bytes, "free_bytes",
+                     has_free ? json_integer((json_int_t)tier->free_bytes) : json_null(), "read_latency_ns",
+                     json_figure(&tier->read_latency_ns), "read_bandwidth_mbs", json_figure(&tier->read_bandwidth_mbs),
+                     "origin", "kind", hm_origin_name(tier->kind_origin), "capacity_bytes",
+                     hm_origin_name(HM_ORIGIN_HWLOC), "free_bytes",
+                     hm_origin_name(has_free ? HM_ORIGIN_SYSFS : HM_ORIGIN_NONE), "read_latency_ns",
+                     hm_origin_name(tier->read_latency_ns.origin), "read_bandwidth_mbs",
+                     hm_origin_name(tier->read_bandwidth_mbs.origin), "order", hm_origin_name(tiers->order_origin));
+}
+
+int hm_tiersprint_json(const struct hm_tiers *tiers)
+{
+    json_t *array = json_array(), *warnings = json_array();
+    int result = -1;
+
+    for (int i = 0; i < tiers->n_tiers; i++)
+        json_array_append_new(array, json_tier(tiers, &tiers->tier[i]));
+    for (int i = 0; i < tiers->n_warnings; i++)
+        json_array_append_new(warnings, json_string(tiers->warning[i]));
+    json_t *all = json_pack("{s:o, s:o}", "tiers", array, "warnings", warnings);
+    if (all && json_array_size(array) == (size_t)tiers->n_tiers && json_dumpf(all, stdout, JSON_INDENT(2)) == 0 &&
+        putchar('\n') != EOF)
+        result = 0;
+    json_decref(all);
+    return result;
+}

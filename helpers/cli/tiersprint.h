@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Tiers for people and for programs. */
+#ifndef HM_TIERSPRINT_H
+#define HM_TIERSPRINT_H
+
+#include "../core/tiers.h"
+
+/* A table with each number's origin, then nodes by socket, notes and warnings, on standard output. */
+void hm_tiersprint_table(const struct hm_tiers *tiers);
+/* One JSON object on standard output. Returns 0, or -1 where memory or the output fails. */
+int hm_tiersprint_json(const struct hm_tiers *tiers);
+
+#endif
