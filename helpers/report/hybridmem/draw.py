@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Figures as text: sizes, durations, bars and plots, in block elements or, where the terminal has none, in ASCII."""
+
+import locale
+import sys
+
+UNMEASURED = "-"
+_BLOCKS = " ▁▂▃▄▅▆▇█"
+_ASCII = " .:-=+*#@"
+
+
+def has_unicode():
+    """Is the locale UTF-8 by the user's choice? In the C locale Python turns to UTF-8 by itself: that is no choice."""
+    return not sys.flags.utf8_mode and locale.nl_langinfo(locale.CODESET).lower().replace("-", "") == "utf8"
+
+
+def plain(word):
+    """Text of a record on a terminal: control characters are shown, never obeyed."""
+    return "".join(c if c.isprintable() else f"\\x{ord(c):02x}" for c in word)
+
+
+def size(count):
+    """Bytes in binary units: 3.1 GiB."""
+    if count is None:
+        return UNMEASURED
+    value, units = float(count), ["B", "KiB", "MiB", "GiB", "TiB", "PiB"]
+    while value >= 1023.95 and len(units) > 1:
+        value /= 1024
+        units.pop(0)
+    return f"{value:.0f} B" if units[0] == "B" else f"{value:.1f} {units[0]}"
+
+
+def duration(seconds):
+    if seconds is None:
+        return UNMEASURED
+    if seconds < 60:
+        return f"{seconds:.1f} s"
+    minutes, second = divmod(round(seconds), 60)
+    hours, minute = divmod(minutes, 60)
+    return f"{hours} h {minute} min" if hours else f"{minute} min {second} s"
+
+
+def percent(share):
+    return UNMEASURED if share is None else f"{share * 100:.0f} %"
+
+
+def bar(share, width, blocks):
+    """A share (0..1) as a bar of `width` cells."""
+    filled = round(min(max(share, 0.0), 1.0) * width)
+    full, empty = ("█", "·") if blocks else ("#", ".")
+    return full * filled + empty * (width - filled)
+
+
+def plot(points, top, width, blocks):
+    """Values over time in one line of at most `width` cells; a cell shows the largest of the points it stands for."""
+    levels = _BLOCKS if blocks else _ASCII
+    cells = min(width, len(points))
+    drawn = ""
+    for cell in range(cells):
+        first, end = cell * len(points) // cells, (cell + 1) * len(points) // cells
+        value = max(points[first:end])
+        level = round(value / top * (len(levels) - 1)) if top > 0 else 0
+        drawn += levels[max(level, 1 if value > 0 else 0)]
+    return drawn
+
+
+def table(rows, left):
+    """Lines of columns; the first row is the head, the first `left` columns are flush left, the others flush right."""
+    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+    for row in rows:
+        cells = [c.ljust(w) if i < left else c.rjust(w) for i, (c, w) in enumerate(zip(row, widths))]
+        yield "  ".join(cells).rstrip()

@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Figures and words of a record, by type: what is not there, null or of another type is None (or empty), never 0."""
+
+MAXIMUM = 1 << 64  # also keeps out the infinities that 1e999 makes
+
+
+def number(value, key):
+    """A figure of an object of a record, or None where it was not measured or is not a number."""
+    figure = value.get(key) if isinstance(value, dict) else None
+    if isinstance(figure, bool) or not isinstance(figure, (int, float)):
+        return None
+    return figure if abs(figure) < MAXIMUM else None
+
+
+def whole(value, key):
+    figure = number(value, key)
+    return figure if isinstance(figure, int) else None
+
+
+def text(value, key):
+    word = value.get(key) if isinstance(value, dict) else None
+    return word if isinstance(word, str) else None
+
+
+def members(value, key):
+    """A list of an object of a record; empty where there is none."""
+    found = value.get(key) if isinstance(value, dict) else None
+    return found if isinstance(found, list) else []
+
+
+def tiers(record):
+    """The record's memory by tier, fastest first; empty where it was not measured."""
+    return [tier for tier in members(record.get("memory"), "tiers") if isinstance(tier, dict)]
+
+
+def mode(record):
+    """The mode that was planned, else the one that was asked for, else none."""
+    planned = text(record.get("plan"), "mode")
+    if planned:
+        return planned
+    asked = text(record, "request")
+    return asked.split(",", 1)[0] if asked else "none"

@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Moments as users give them (2025-11-21, RFC 3339, 7d) and as records have them (RFC 3339, UTC)."""
+
+import re
+from datetime import datetime, timedelta, timezone
+
+FORMS = "a date (2025-11-21), a time (2025-11-21T08:00:00Z) or an age (30min, 12h, 7d, 4w)"
+_TIME = re.compile(r"(\d{4}-\d\d-\d\d)[Tt ](\d\d:\d\d:\d\d)(\.\d+)?([Zz]|[+-]\d\d:\d\d)")
+_AGE = re.compile(r"(\d{1,6})(min|h|d|w)")
+_UNITS = {"min": "minutes", "h": "hours", "d": "days", "w": "weeks"}
+
+
+def parse_time(text):
+    """An RFC 3339 time as an aware datetime, or None."""
+    found = _TIME.fullmatch(text)
+    if not found:
+        return None
+    day, clock, fraction, zone = found.groups()
+    microseconds = (fraction or ".0")[1:7].ljust(6, "0")
+    try:
+        return datetime.fromisoformat(f"{day}T{clock}.{microseconds}{'+00:00' if zone in 'Zz' else zone}")
+    except ValueError:
+        return None
+
+
+def parse_bound(text, end_of_day, now=None):
+    """A bound of a period. A date is its first moment, or, as the period's end, the first moment of the next day."""
+    age = _AGE.fullmatch(text)
+    try:
+        if age:
+            return (now or datetime.now(timezone.utc)) - timedelta(**{_UNITS[age[2]]: int(age[1])})
+        if re.fullmatch(r"\d{4}-\d\d-\d\d", text):
+            return datetime.fromisoformat(f"{text}T00:00:00+00:00") + timedelta(days=int(end_of_day))
+    except (ValueError, OverflowError):
+        pass
+    else:
+        moment = parse_time(text)
+        if moment:
+            return moment
+    raise ValueError(f'"{text}" is not {FORMS}')
+
+
+class Period:
+    """From `since` (included) to `until` (not included); None is no bound."""
+
+    def __init__(self, since=None, until=None):
+        self.since, self.until = since, until
+
+    def has_day(self, day):
+        """May records that ended on this day (UTC) be in the period?"""
+        try:
+            start = datetime.fromisoformat(f"{day}T00:00:00+00:00")
+        except ValueError:
+            return False
+        return not (self.until and start >= self.until) and not (self.since and start + timedelta(days=1) <= self.since)
+
+    def has(self, text):
+        """Is the end of a record in the period? One without a readable end is only in the period without bounds."""
+        if not self.since and not self.until:
+            return True
+        moment = parse_time(text) if text else None
+        return bool(moment) and not (self.since and moment < self.since) and not (self.until and moment >= self.until)

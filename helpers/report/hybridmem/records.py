@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The records folder, read as a stream: one line at a time, nothing trusted, nothing fatal.
+
+<record_dir>/<YYYY-MM-DD>/<node>.jsonl                  root and the record group
+<record_dir>/by-user/<uid>/<YYYY-MM-DD>/<node>.jsonl    one user's own
+"""
+
+import json
+import os
+import re
+import stat
+import subprocess
+
+from . import fields
+
+SCHEMA = 1
+LINE_MAX = 1 << 20  # a record is at most some 40 KiB: 256 points for each of 8 tiers
+DAY = re.compile(r"\d{4}-\d\d-\d\d")
+
+
+class Failure(Exception):
+    """The text is for the user."""
+
+
+class Skipped:
+    """Counts the lines that were left out, and remembers the first places of each cause."""
+
+    CAUSES = ("torn", "foreign", "unknown_schema", "too_long", "unreadable_file", "duplicate")
+    PLACES = 3
+
+    def __init__(self):
+        self.counts = dict.fromkeys(self.CAUSES, 0)
+        self.places = {cause: [] for cause in self.CAUSES}
+
+    def add(self, cause, path, number=None):
+        self.counts[cause] += 1
+        if len(self.places[cause]) < self.PLACES:
+            self.places[cause].append(str(path) if number is None else f"{path}:{number}")
+
+    def lines(self):
+        """One line of text for each cause that there was."""
+        for cause, count in self.counts.items():
+            if count:
+                named = ", ".join(self.places[cause])
+                more = ", ..." if count > len(self.places[cause]) else ""
+                yield f"left out: {count} {cause.replace('_', ' ')} ({named}{more})"
+
+
+def configured_folder(config_program):
+    """record_dir as hybridmem.conf has it, by asking the program that reads that file."""
+    try:
+        done = subprocess.run([config_program, "show"], capture_output=True, text=True, check=False)
+    except OSError as error:
+        raise Failure(f"cannot run {config_program}: {error.strerror}; name the folder with --records") from error
+    if done.returncode != 0:
+        raise Failure(done.stderr.strip() or f"{config_program} show failed with status {done.returncode}")
+    found = re.search(r'^record_dir\s*=\s*"?([^"\n]+?)"?\s*$', done.stdout, re.MULTILINE)
+    if not found:
+        raise Failure(f"{config_program} show names no record_dir; name the folder with --records")
+    return found[1]
+
+
+def readable_folder(record_dir):
+    """What the caller may read, as the kernel's permissions decide: all records, else the caller's own."""
+    try:
+        with os.scandir(record_dir):
+            return record_dir
+    except PermissionError:
+        return f"{record_dir}/by-user/{os.geteuid()}"
+    except FileNotFoundError as error:
+        raise Failure(f"there is no folder {record_dir}: no job was recorded yet, or record_dir is wrong") from error
+    except OSError as error:
+        raise Failure(f"cannot read {record_dir}: {error.strerror}") from error
+
+
+def days(folder):
+    """The names of the day folders, oldest first."""
+    try:
+        with os.scandir(folder) as entries:
+            return sorted(e.name for e in entries if DAY.fullmatch(e.name) and e.is_dir(follow_symlinks=False))
+    except (FileNotFoundError, PermissionError):
+        return []
+
+
+def files(folder, day, skipped):
+    """The record files of a day, by node name."""
+    path = f"{folder}/{day}"
+    try:
+        with os.scandir(path) as entries:
+            names = sorted(e.name for e in entries if e.name.endswith(".jsonl"))
+    except OSError:
+        skipped.add("unreadable_file", path)
+        return
+    for name in names:
+        yield f"{path}/{name}"
+
+
+def lines(path, skipped):
+    """(number, bytes) of each line of a regular file; of a longer line than a record can be only the count is kept."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
+    except OSError:
+        skipped.add("unreadable_file", path)
+        return
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        skipped.add("unreadable_file", path)
+        return
+    with os.fdopen(descriptor, "rb") as stream:
+        number = 0
+        while line := stream.readline(LINE_MAX):
+            number += 1
+            if line.endswith(b"\n") or len(line) < LINE_MAX:
+                yield number, line
+                continue
+            skipped.add("too_long", path, number)
+            while (rest := stream.readline(LINE_MAX)) and not rest.endswith(b"\n"):
+                pass
+
+
+def _no_constant(word):
+    raise ValueError(f"{word} is not JSON")
+
+
+def parse(line, path, number, skipped):
+    """The record on a line, or None, counted: torn where it is not JSON, foreign where it is no record."""
+    try:
+        record = json.loads(line, parse_constant=_no_constant)
+    except (ValueError, RecursionError):
+        skipped.add("torn", path, number)
+        return None
+    if not isinstance(record, dict) or "schema" not in record:
+        skipped.add("foreign", path, number)
+        return None
+    if record["schema"] != SCHEMA or isinstance(record["schema"], bool):
+        skipped.add("unknown_schema", path, number)
+        return None
+    if fields.whole(record, "job_id") is None or not fields.text(record, "node"):
+        skipped.add("foreign", path, number)
+        return None
+    return record

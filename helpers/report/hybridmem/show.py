@@ -1,0 +1,220 @@
+# SPDX-License-Identifier: Apache-2.0
+"""hybridmem show: the records of one job, for people or as JSON."""
+
+import argparse
+import json
+import re
+import shutil
+import sys
+
+from . import draw, fields, program, records
+
+EPILOG = """\
+JOBID is a job (12), a task of an array (12_3) or a component of a heterogeneous job (12+1); 12 alone also shows all
+tasks or components. Root and the members of the record group see every job, others their own. Exit status: 0, 1 when
+there is no such job or the records cannot be read, 2 for wrong arguments."""
+
+
+class JobId:
+    """What the user named, and whether a record belongs to it."""
+
+    def __init__(self, text):
+        found = re.fullmatch(r"(\d{1,10})(?:([_+])(\d{1,10}))?", text)
+        if not found:
+            raise argparse.ArgumentTypeError(f'"{text}" is no job id: 12, 12_3 (array task) or 12+1 (component)')
+        self.text, self.number = text, int(found[1])
+        self.kind, self.part = found[2], int(found[3]) if found[3] else None
+        self.needle = str(self.number).encode()
+
+    def names(self, record):
+        job, array, leader = (fields.whole(record, key) for key in ("job_id", "array_job_id", "het_job_id"))
+        if self.kind == "_":
+            return array == self.number and fields.whole(record, "array_task_id") == self.part
+        if self.kind == "+":  # Slurm numbers the components one after the other, from the leader
+            return leader == self.number and job == self.number + self.part
+        return self.number in (job, array, leader)
+
+
+def find(folder, job_id, skipped):
+    """The job's records by job, run and node. Lines without the job's number are not even parsed."""
+    found = {}
+    for day in records.days(folder):
+        for path in records.files(folder, day, skipped):
+            for number, line in records.lines(path, skipped):
+                record = records.parse(line, path, number, skipped) if job_id.needle in line else None
+                if record and job_id.names(record):
+                    found.setdefault(identity(record), record)
+    return [found[key] for key in sorted(found)]
+
+
+def identity(record):
+    """What tells records apart, in the order in which they are shown; one that was written twice is shown once."""
+    return (
+        fields.text(record, "cluster") or "",
+        record["job_id"],
+        fields.whole(record, "restart_count") or 0,
+        record["node"],
+        fields.text(record, "end") or "",
+    )
+
+
+class Printer:
+    """Records as text. `write` takes a line; `blocks`: may use block elements; `columns`: the terminal's width."""
+
+    def __init__(self, write, blocks, columns):
+        self.write, self.blocks = write, blocks
+        self.plot_width = max(20, min(columns, 160) - 48)
+
+    def print_all(self, found):
+        last = None
+        for record in found:
+            if identity(record)[:3] != last:
+                if last:
+                    self.write("")
+                self.head(record)
+                last = identity(record)[:3]
+            self.write("")
+            self.node(record)
+
+    def head(self, record):
+        said = [f"Job {self.job_name(record)}"]
+        said += [
+            f"{key} {fields.text(record, key)}"
+            for key in ("user", "account", "partition", "cluster")
+            if fields.text(record, key)
+        ]
+        self.write(draw.plain(", ".join(said)))
+        restarts = fields.whole(record, "restart_count")
+        if restarts:
+            self.write(f"  run {restarts + 1}: requeued {restarts} time{'s' if restarts > 1 else ''}")
+        self.line("asked for", fields.text(record, "request") or "nothing (no --hybrid-mem)")
+
+    @staticmethod
+    def job_name(record):
+        job, array, leader = (fields.whole(record, key) for key in ("job_id", "array_job_id", "het_job_id"))
+        if array is not None:
+            return f"{array}_{fields.whole(record, 'array_task_id')} ({job})"
+        return f"{job}" if leader is None else f"{leader}+{job - leader} ({job})"
+
+    def line(self, label, words):
+        self.write(f"  {label:<12} {draw.plain(words)}")
+
+    def node(self, record):
+        start, end = (fields.text(record, key) for key in ("start", "end"))
+        code = fields.whole(record, "exit_code")
+        steps = " ".join(str(step) for step in fields.members(record, "step_ids"))
+        self.write(draw.plain(f"Node {record['node']}"))
+        self.line("ran", f"{start or '?'} to {end or '?'}, {draw.duration(fields.number(record, 'elapsed_s'))}")
+        self.line("steps", f"{steps or 'none on this node'}; exit code {draw.UNMEASURED if code is None else code}")
+        self.plan(record.get("plan"))
+        self.memory(record)
+        self.other_figures(record)
+        for warning in fields.members(record, "warnings"):
+            self.line("warning", str(warning))
+
+    def plan(self, plan):
+        if not isinstance(plan, dict):
+            self.line("plan", "none: the job's memory was not placed")
+            return
+        self.line("plan", f"{fields.text(plan, 'mode')}, policy {fields.text(plan, 'policy')}")
+        if fields.text(plan, "reason"):
+            self.line("because", plan["reason"])
+
+    def memory(self, record):
+        memory, tiers = record.get("memory"), fields.tiers(record)
+        if not tiers:
+            self.line("memory", unmeasured(memory))
+            return
+        interval = fields.number(memory, "interval_s")
+        sampled = "" if interval is None else f", sampled every {interval:g} s"
+        self.line("memory", f"peak {draw.size(fields.number(memory, 'peak_bytes'))}{sampled}")
+        for row in draw.table([TIER_HEAD, *(tier_row(tier) for tier in tiers)], left=3):
+            self.write(f"    {draw.plain(row)}")
+        self.plots(tiers)
+
+    def plots(self, tiers):
+        """Each tier's share of the mean use as a bar, and its use over time; all plots have the same scale."""
+        means = [fields.number(tier, "mean_bytes") for tier in tiers]
+        series = [[p for p in fields.members(tier, "series") if isinstance(p, (int, float))] for tier in tiers]
+        total = sum(mean or 0 for mean in means)
+        top = max((max(points, default=0) for points in series), default=0)
+        for tier, mean, points in zip(tiers, means, series):
+            if mean is None or not total:
+                continue
+            bar = draw.bar(mean / total, 20, self.blocks)
+            plot = draw.plot(points, top, self.plot_width, self.blocks)
+            name = draw.plain(fields.text(tier, "name") or "?")
+            self.write(f"    {name:<12} {bar} {draw.percent(mean / total):>5}  {plot}".rstrip())
+
+    def other_figures(self, record):
+        energy = record.get("energy")
+        package, memory = (fields.number(energy, key) for key in ("package_j", "memory_j"))
+        if package is None and memory is None:
+            self.line("energy", unmeasured(energy))
+        else:
+            parts = [
+                f"{name} {joules:.0f} J"
+                for name, joules in (("package", package), ("memory", memory))
+                if joules is not None
+            ]
+            self.line("energy", f"{', '.join(parts)} ({fields.text(energy, 'source')})")
+        self.traffic(record.get("traffic"))
+
+    def traffic(self, traffic):
+        tiers = [tier for tier in fields.members(traffic, "tiers") if isinstance(tier, dict)]
+        if not tiers:
+            self.line("traffic", unmeasured(traffic))
+        for tier in tiers:
+            read, written = (draw.size(fields.number(tier, key)) for key in ("read_bytes", "write_bytes"))
+            self.line("traffic", f"{fields.text(tier, 'name')}: {read} read, {written} written")
+
+
+TIER_HEAD = ("TIER", "KIND", "NODES", "PEAK", "MEAN", "ANONYMOUS", "PAGE CACHE", "SHARED")
+
+
+def tier_row(tier):
+    nodes = tier.get("nodes")
+    if isinstance(nodes, list):
+        nodes = ",".join(str(node) for node in nodes)
+    sizes = ("peak_bytes", "mean_bytes", "anon_bytes", "file_bytes", "shmem_bytes")
+    return (
+        fields.text(tier, "name") or "?",
+        fields.text(tier, "kind") or "unknown",
+        str(nodes) if nodes else draw.UNMEASURED,
+        *(draw.size(fields.number(tier, key)) for key in sizes),
+    )
+
+
+def unmeasured(value):
+    """A figure that is null says why in its source."""
+    return f"not measured: {fields.text(value, 'source') or 'the record does not say why'}"
+
+
+def arguments():
+    parser = argparse.ArgumentParser(
+        prog="hybridmem show",
+        description="Show what a job asked for, what was planned, and what memory it used.",
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--json", action="store_true", help="the records themselves, as an array")
+    parser.add_argument("--records", metavar="DIR", help="folder of the records (record_dir of hybridmem.conf)")
+    parser.add_argument("job", metavar="JOBID", type=JobId)
+    return parser
+
+
+def main(config_program):
+    options = arguments().parse_args()
+    skipped = records.Skipped()
+    folder = records.readable_folder(options.records or records.configured_folder(config_program))
+    found = find(folder, options.job, skipped)
+    program.tell_skipped(skipped)
+    if not found:
+        raise records.Failure(f"no such job: {options.job.text}")
+    if options.json:
+        json.dump(found, sys.stdout, indent=2)
+        sys.stdout.write("\n")
+        return 0
+    blocks = program.prepare_terminal()
+    Printer(lambda line: print(line.rstrip()), blocks, shutil.get_terminal_size().columns).print_all(found)
+    return 0

@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Adding up records by user and mode, in memory that does not grow with their number."""
+
+from . import fields
+
+
+class Seen:
+    """Keys met so far, at most `limit`: past it nothing is remembered, and `full` says that counts may be too high."""
+
+    def __init__(self, limit):
+        self.limit, self.full, self.keys = limit, False, set()
+
+    def is_new(self, *key):
+        """False where the key was met; keys are kept as 64-bit hashes."""
+        mark = hash(key)
+        if mark in self.keys:
+            return False
+        self.full = self.full or len(self.keys) >= self.limit
+        if not self.full:
+            self.keys.add(mark)
+        return True
+
+
+class Jobs:
+    """Runs of jobs, each counted once though every node wrote a record. The nodes of a run end together, but midnight
+    may fall between them: this day's runs and those of the day before are remembered."""
+
+    LIMIT = 400_000  # a day; about 70 bytes each
+
+    def __init__(self):
+        self.today, self.before, self.exact = Seen(self.LIMIT), Seen(self.LIMIT), True
+
+    def next_day(self):
+        self.before, self.today = self.today, Seen(self.LIMIT)
+
+    def is_new(self, *key):
+        if hash(key) in self.before.keys:
+            return False
+        new = self.today.is_new(*key)
+        self.exact = self.exact and not self.today.full
+        return new
+
+
+class Row:
+    """Sums over the records of one user and mode."""
+
+    def __init__(self):
+        self.jobs = self.failed = self.records = self.unmeasured = self.warnings = 0
+        self.node_seconds = 0.0
+        self.peaks = [None, None]  # of the fast and the slow tier, bytes on one node
+        self.weighted = [0.0, 0.0, 0.0]  # mean bytes x seconds: in the fast tier, in all tiers; the seconds
+
+    def add(self, record, new_job, new_failure):
+        self.jobs += new_job
+        self.failed += new_failure
+        self.records += 1
+        self.warnings += len(fields.members(record, "warnings"))
+        seconds = fields.number(record, "elapsed_s") or 0
+        self.node_seconds += seconds
+        tiers = fields.tiers(record)
+        if not tiers:
+            self.unmeasured += 1
+            return
+        for place, tier in enumerate([tiers[0], *tiers[1:][-1:]]):
+            peak = fields.number(tier, "peak_bytes")
+            if peak is not None:
+                self.peaks[place] = max(self.peaks[place] or 0, peak)
+        means = [fields.number(tier, "mean_bytes") for tier in tiers]
+        if None not in means:
+            for i, amount in enumerate((means[0], sum(means), 1)):
+                self.weighted[i] += amount * seconds
+
+    def merge(self, other):
+        for name in ("jobs", "failed", "records", "unmeasured", "warnings", "node_seconds"):
+            setattr(self, name, getattr(self, name) + getattr(other, name))
+        for i, peak in enumerate(other.peaks):
+            if peak is not None:
+                self.peaks[i] = max(self.peaks[i] or 0, peak)
+        self.weighted = [a + b for a, b in zip(self.weighted, other.weighted)]
+
+    def figures(self):
+        """As they are reported; null where nothing was measured."""
+        fast, all_tiers, seconds = self.weighted
+        return {
+            "jobs": self.jobs,
+            "failed_jobs": self.failed,
+            "records": self.records,
+            "node_hours": round(self.node_seconds / 3600, 4),
+            "fast_peak_bytes": self.peaks[0],
+            "slow_peak_bytes": self.peaks[1],
+            "fast_mean_bytes": round(fast / seconds) if seconds else None,
+            "fast_share": round(fast / all_tiers, 4) if all_tiers else None,
+            "warnings": self.warnings,
+            "unmeasured_records": self.unmeasured,
+        }
+
+
+class Tally:
+    """Rows by (user, mode). next_file() and next_day() say where the stream of records is."""
+
+    RECORDS_A_FILE = 200_000  # jobs that ended on one node on one day
+
+    def __init__(self):
+        self.rows, self.jobs, self.failures = {}, Jobs(), Jobs()
+        self.written, self.exact = Seen(self.RECORDS_A_FILE), True
+
+    def next_file(self):
+        self.written = Seen(self.RECORDS_A_FILE)
+
+    def next_day(self):
+        self.jobs.next_day()
+        self.failures.next_day()
+
+    def is_exact(self):
+        """Were all duplicates told apart?"""
+        return self.exact and self.jobs.exact and self.failures.exact
+
+    def add(self, record):
+        """Add a record; False for one that its node had written before (an epilog that was repeated after a crash)."""
+        run = (fields.text(record, "cluster"), record["job_id"], fields.whole(record, "restart_count"))
+        if not self.written.is_new(*run, record["node"]):
+            return False
+        self.exact = self.exact and not self.written.full
+        failed = bool(fields.whole(record, "exit_code")) and self.failures.is_new(*run)
+        key = (fields.text(record, "user") or "?", fields.mode(record))
+        self.rows.setdefault(key, Row()).add(record, self.jobs.is_new(*run), failed)
+        return True
+
+    def total(self):
+        row = Row()
+        for part in self.rows.values():
+            row.merge(part)
+        return row
+
+    def sorted_rows(self):
+        """What used most comes first."""
+        return sorted(self.rows.items(), key=lambda item: (-item[1].node_seconds, item[0]))

@@ -1,0 +1,20 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The installed tree under test: HYBRIDMEM_PREFIX names it."""
+
+import os
+import subprocess
+from pathlib import Path
+
+PREFIX = Path(os.environ["HYBRIDMEM_PREFIX"])
+LIBEXEC = PREFIX / "libexec" / "hybridmem"
+DATA = PREFIX / "share" / "hybridmem"
+
+
+def helper(name, *words, status=0, env=None, **options):
+    """Run a program of libexec and hold its exit status; the environment has nothing but what is given."""
+    command = [str(LIBEXEC / name), *map(str, words)]
+    done = subprocess.run(
+        command, capture_output=True, text=True, check=False, env={"LC_ALL": "C.UTF-8", **(env or {})}, **options
+    )
+    assert done.returncode == status, f"{command} gave {done.returncode}:\n{done.stdout}{done.stderr}"
+    return done

@@ -1,0 +1,107 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Records for tests: one by one, or a folder of many, with figures that can be computed by hand.
+
+usage: makerecords.py DIR RECORDS     RECORDS records of one-node jobs over 10 days and 10 nodes
+"""
+
+import json
+import sys
+from datetime import datetime, timedelta, timezone
+from pathlib import Path
+
+GIB = 1 << 30
+MODES = ("spill", "fast", "slow", "interleave")
+USERS = {"alice": 1001, "bob": 1002, "carol": 1003}
+
+
+def tier(name, nodes, peak, mean, points=64):
+    return {
+        "name": name,
+        "kind": name,
+        "nodes": nodes,
+        "peak_bytes": peak,
+        "mean_bytes": mean,
+        "anon_bytes": peak,
+        "file_bytes": 0,
+        "shmem_bytes": 0,
+        "kernel_bytes": 0,
+        "hugetlb_bytes": None,
+        "series": [peak * (i + 1) // points for i in range(points)],
+    }
+
+
+def record(job_id, **changes):
+    """A job that ran for an hour and used 3 GiB of DRAM and 1 GiB of PMem at its peak; `changes` replace keys."""
+    user = changes.get("user", "alice")
+    mode = changes.pop("mode", "spill")
+    made = {
+        "schema": 1,
+        "cluster": "test",
+        "job_id": job_id,
+        "array_job_id": None,
+        "array_task_id": None,
+        "het_job_id": None,
+        "step_ids": ["batch", 0],
+        "user": user,
+        "uid": USERS.get(user, 1000),
+        "account": "physics",
+        "partition": "main",
+        "node": "n1",
+        "restart_count": 0,
+        "request": mode,
+        "plan": {
+            "mode": mode,
+            "reason": "the fast tier first, then the slow one",
+            "policy": "interleave",
+            "tiers": ["dram"],
+        },
+        "start": "2025-03-01T10:00:00Z",
+        "end": "2025-03-01T11:00:00Z",
+        "elapsed_s": 3600,
+        "exit_code": 0,
+        "memory": {
+            "peak_bytes": 4 * GIB,
+            "interval_s": 1,
+            "tiers": [tier("dram", [0, 1], 3 * GIB, 2 * GIB), tier("pmem", [2, 3], GIB, GIB // 2)],
+        },
+        "energy": {"package_j": None, "memory_j": None, "source": "no meter on this node"},
+        "traffic": {"tiers": None, "source": "no counters on this node"},
+        "migration": None,
+        "namespaces": None,
+        "warnings": [],
+    }
+    made.update(changes)
+    return made
+
+
+def write(folder, *records):
+    """Append the records where their node would, as the epilog lays them out."""
+    for made in records:
+        for place in (Path(folder), Path(folder) / "by-user" / str(made["uid"])):
+            path = place / made["end"][:10] / f"{made['node']}.jsonl"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with path.open("a") as stream:
+                stream.write(json.dumps(made) + "\n")
+
+
+def many(folder, count):
+    """`count` records, dealt out over days, nodes, users and modes in turn."""
+    first = datetime(2025, 3, 1, 12, tzinfo=timezone.utc)
+    users, template = list(USERS), json.dumps(record(0, user="USER", mode="MODE", node="NODE", end="END"))
+    for day in range(10):
+        end = (first + timedelta(days=day)).strftime("%Y-%m-%dT%H:%M:%SZ")
+        path = Path(folder) / end[:10]
+        path.mkdir(parents=True)
+        streams = [(path / f"n{node}.jsonl").open("w") for node in range(10)]
+        for job in range(day, count, 10):
+            line = template.replace('"job_id": 0', f'"job_id": {job + 1}').replace("END", end)
+            line = line.replace("USER", users[job % 3]).replace("MODE", MODES[job % 4])
+            node = job // 10 % 10
+            streams[node].write(line.replace("NODE", f"n{node}") + "\n")
+        for stream in streams:
+            stream.close()
+
+
+if __name__ == "__main__":
+    many(sys.argv[1], int(sys.argv[2]))

@@ -1,0 +1,165 @@
+# SPDX-License-Identifier: Apache-2.0
+"""hybridmem show: which records a user gets, and what is made of them."""
+
+import json
+import os
+
+import pytest
+from installed import helper
+from makerecords import record, write
+
+
+def show(folder, *words, **options):
+    return helper("hybridmem-show", "--records", folder, *words, **options)
+
+
+@pytest.mark.parametrize("word", ["", "x", "-1", "1_", "_1", "1+", "1_2_3", "1.batch", "12345678901", " 1", "1\n"])
+def test_a_word_that_is_no_job_id_is_named(tmp_path, word):
+    done = show(tmp_path, "--", word, status=2)
+    assert f'"{word}" is no job id: 12, 12_3 (array task) or 12+1 (component)' in done.stderr
+
+
+@pytest.mark.parametrize("words", [[], ["1", "2"], ["--jsn", "1"], ["--records"]])
+def test_wrong_arguments(tmp_path, words):
+    assert "usage: hybridmem show" in show(tmp_path, *words, status=2).stderr
+
+
+def test_no_such_job(tmp_path):
+    write(tmp_path, record(12), record(112), record(120))
+    done = show(tmp_path, "1", status=1)
+    assert (done.stdout, done.stderr) == ("", "hybridmem show: no such job: 1\n")
+
+
+def test_no_records_folder_is_an_error_of_its_own(tmp_path):
+    done = show(tmp_path / "none", "1", status=1)
+    assert done.stderr.startswith(f"hybridmem show: there is no folder {tmp_path}/none:")
+
+
+def test_json_is_the_records_unchanged(tmp_path):
+    made = record(7, account="größe")
+    write(tmp_path, record(6), made)
+    assert json.loads(show(tmp_path, "--json", "7").stdout) == [made]
+
+
+def test_nodes_runs_arrays_and_components_are_sorted_and_chosen(tmp_path):
+    task = {"array_job_id": 20, "array_task_id": 3}
+    made = [
+        record(10, node="n2"),
+        record(10, node="n1"),
+        record(10, node="n1", restart_count=1, end="2025-03-02T11:00:00Z"),
+        record(21, **task),
+        record(20, array_job_id=20, array_task_id=4),
+        record(30, het_job_id=30),
+        record(31, het_job_id=30),
+    ]
+    write(tmp_path, *made)
+
+    def chosen(job):
+        found = json.loads(show(tmp_path, "--json", job).stdout)
+        return [(r["job_id"], r["node"], r["restart_count"]) for r in found]
+
+    assert chosen("10") == [(10, "n1", 0), (10, "n2", 0), (10, "n1", 1)]
+    assert chosen("20_3") == [(21, "n1", 0)]
+    assert chosen("21") == [(21, "n1", 0)]
+    assert chosen("20") == [(20, "n1", 0), (21, "n1", 0)]
+    assert chosen("30+1") == [(31, "n1", 0)]
+    assert chosen("30") == [(30, "n1", 0), (31, "n1", 0)]
+    assert "no such job: 20_5" in show(tmp_path, "20_5", status=1).stderr
+    assert "no such job: 30+2" in show(tmp_path, "30+2", status=1).stderr
+    text = show(tmp_path, "20").stdout
+    assert "Job 20_4 (20)" in text and "Job 20_3 (21)" in text
+    assert "Job 30+1 (31)" in show(tmp_path, "31").stdout
+    assert "run 2: requeued 1 time" in show(tmp_path, "10").stdout
+
+
+def test_a_record_that_was_written_twice_is_shown_once(tmp_path):
+    write(tmp_path, record(5), record(5))
+    assert len(json.loads(show(tmp_path, "--json", "5").stdout)) == 1
+
+
+def test_text_for_people(tmp_path):
+    write(tmp_path, record(9, warnings=["the user's --mem-bind wins"], exit_code=7))
+    text = show(tmp_path, "9").stdout
+    for part in (
+        "Job 9, user alice, account physics, partition main, cluster test",
+        "asked for    spill",
+        "plan         spill, policy interleave",
+        "because      the fast tier first, then the slow one",
+        "2025-03-01T10:00:00Z to 2025-03-01T11:00:00Z, 1 h 0 min",
+        "steps        batch 0; exit code 7",
+        "memory       peak 4.0 GiB, sampled every 1 s",
+        "energy       not measured: no meter on this node",
+        "traffic      not measured: no counters on this node",
+        "warning      the user's --mem-bind wins",
+    ):
+        assert part in text, part
+    row = next(line for line in text.splitlines() if "0,1" in line)
+    assert " ".join(row.split()) == "dram dram 0,1 3.0 GiB 2.0 GiB 3.0 GiB 0 B 0 B"
+    bars = [line for line in text.splitlines() if "%" in line]
+    assert [line.split()[:2] for line in bars] == [["dram", "█" * 16 + "·" * 4], ["pmem", "█" * 4 + "·" * 16]]
+    assert " 80 %" in bars[0] and bars[0].endswith("█") and "▁" in bars[0]
+    assert bars[1].endswith("▃"), "both plots have one scale: a third of the other's height"
+
+
+@pytest.mark.parametrize("locale", [{"LC_ALL": "C"}, {"LC_ALL": "", "LANG": "C"}, {"LC_ALL": "", "LC_CTYPE": "POSIX"}])
+def test_ascii_where_the_terminal_is_not_utf8(tmp_path, locale):
+    write(tmp_path, record(9, account="größe"))
+    text = show(tmp_path, "9", env=locale).stdout
+    assert text.isascii() and "################...." in text and "account gr\\xf6\\xdfe" in text
+
+
+def test_control_characters_of_a_record_never_reach_the_terminal(tmp_path):
+    write(tmp_path, record(9, request="spill\x1b[2J\r", warnings=["a\nb"]))
+    text = show(tmp_path, "9").stdout
+    assert "\x1b" not in text and "spill\\x1b[2J\\x0d" in text and "a\\x0ab" in text
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        ({"memory": None}, "memory       not measured: the record does not say why"),
+        ({"memory": {"tiers": None, "source": "no memory controller"}}, "not measured: no memory controller"),
+        ({"plan": None, "request": None}, "plan         none: the job's memory was not placed"),
+        ({"plan": None, "request": None}, "asked for    nothing (no --hybrid-mem)"),
+        ({"step_ids": []}, "steps        none on this node; exit code 0"),
+        ({"exit_code": None, "start": None, "elapsed_s": None}, "ran          ? to 2025-03-01T11:00:00Z, -"),
+        ({"energy": {"package_j": 120, "memory_j": None, "source": "rapl"}}, "energy       package 120 J (rapl)"),
+        ({"memory": {"tiers": [{"name": 5, "mean_bytes": "x", "series": [None]}]}}, "?     unknown  -"),
+        ({"memory": "torn", "energy": 5, "traffic": [1], "step_ids": 3, "warnings": 4, "plan": []}, "not measured"),
+    ],
+)
+def test_what_is_missing_is_named_and_never_breaks_the_rest(tmp_path, changes, expected):
+    write(tmp_path, record(9, **changes))
+    assert expected in show(tmp_path, "9").stdout
+
+
+def test_torn_lines_beside_a_record(tmp_path):
+    write(tmp_path, record(9))
+    with (tmp_path / "2025-03-01" / "n1.jsonl").open("a") as stream:
+        stream.write('{"schema": 1, "job_id": 9, "no\n')
+    done = show(tmp_path, "--json", "9")
+    assert len(json.loads(done.stdout)) == 1
+    assert f"left out: 1 torn ({tmp_path}/2025-03-01/n1.jsonl:2)" in done.stderr
+
+
+def test_the_folder_comes_from_hybridmem_conf(tmp_path):
+    done = helper("hybridmem-config", "show")
+    named = next(line for line in done.stdout.splitlines() if line.startswith("record_dir"))
+    assert named.split("=", 1)[1].strip().strip('"').startswith("/")
+    helper("hybridmem-show", "4000000000", status=1)
+
+
+@pytest.mark.parametrize("variable", ["PYTHONPATH", "PYTHONHOME", "PYTHONSTARTUP", "PYTHONINSPECT"])
+def test_the_environment_cannot_bring_code_in(tmp_path, variable):
+    (tmp_path / "json.py").write_text("raise SystemExit('injected')")
+    (tmp_path / "hybridmem.py").write_text("raise SystemExit('injected')")
+    write(tmp_path / "records", record(9))
+    done = helper(
+        "hybridmem-show",
+        "--records",
+        "records",
+        "9",
+        cwd=tmp_path,
+        env={variable: str(tmp_path), "PATH": os.environ["PATH"]},
+    )
+    assert "Job 9" in done.stdout and "injected" not in done.stderr

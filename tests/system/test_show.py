@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Whose records the kernel lets show and report read: needs root, to become other users."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "cli"))
+from makerecords import record, write
+
+RECORD_GROUP = 990
+ALICE, BOB, CAROL = 1001, 1002, 1003
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """A record of alice's and one of bob's, with owners and modes as the epilog gives them."""
+    folder = tmp_path / "records"
+    write(folder, record(1), record(2, user="bob"))
+    for path in (folder, *folder.rglob("*")):
+        os.chown(path, 0, RECORD_GROUP)
+        path.chmod(0o750 if path.is_dir() else 0o640)
+    for uid in (ALICE, BOB):
+        own = folder / "by-user" / str(uid)
+        for path in (own, *own.rglob("*")):
+            os.chown(path, uid, uid)
+    for path in (folder, folder / "by-user"):
+        path.chmod(0o751)
+    for parent in folder.parents[:3]:
+        parent.chmod(0o755)
+    return folder
+
+
+def run_as(uid, groups, *words):
+    return subprocess.run(
+        ["hybridmem", *map(str, words)],
+        capture_output=True,
+        text=True,
+        check=False,
+        user=uid,
+        group=uid,
+        extra_groups=groups,
+        cwd="/",
+    )
+
+
+def test_a_user_sees_only_his_own(folder):
+    own = run_as(BOB, [], "show", "--json", "--records", folder, 2)
+    assert [r["job_id"] for r in json.loads(own.stdout)] == [2]
+    report = json.loads(run_as(BOB, [], "report", "--json", "--records", folder).stdout)
+    assert [row["user"] for row in report["rows"]] == ["bob"]
+
+
+@pytest.mark.parametrize("uid", [BOB, CAROL])
+def test_another_users_job_is_no_such_job(folder, uid):
+    done = run_as(uid, [], "show", "--records", folder, 1)
+    assert (done.returncode, done.stdout, done.stderr) == (1, "", "hybridmem show: no such job: 1\n")
+
+
+@pytest.mark.parametrize(("uid", "groups"), [(0, []), (CAROL, [RECORD_GROUP])])
+def test_root_and_the_record_group_see_all(folder, uid, groups):
+    for job in (1, 2):
+        assert f"Job {job}," in run_as(uid, groups, "show", "--records", folder, job).stdout
+    report = json.loads(run_as(uid, groups, "report", "--json", "--records", folder).stdout)
+    assert report["total"]["jobs"] == 2, "the copies in by-user are not counted again"
