@@ -36,24 +36,35 @@ static long find_end_of_string(const char *text, size_t length, size_t start, st
     return hm_fail(error, EINVAL, "the string that starts with %.20s is not closed on its line", text + start);
 }
 
-/* One character outside strings and comments. `last`: the two signs before it that are not blank. */
-static int check_plain(const char *text, size_t at, const char last[2], struct hm_error *error)
+/* Where the text is. */
+struct place {
+    int line;
+    char last[2];  /* the two signs before that are not blank */
+    int depth;     /* open braces */
+    int line_open; /* of the outermost one */
+};
+
+/* One character outside strings and comments. */
+static int check_plain(const char *text, size_t at, struct place *place, struct hm_error *error)
 {
     if (text[at] == '/' && text[at + 1] == '/')
         return hm_fail(error, EINVAL, "\"//\" has no place here: comments start with #");
-    if (text[at] == '}' && last[1] == '{' && last[0] == '=')
+    if (text[at] == '}' && place->last[1] == '{' && place->last[0] == '=')
         return hm_fail(error, EINVAL, "the list { } is empty: name at least one");
     if (!is_plain(text[at]))
         return hm_fail(error, EINVAL,
                        "'%c' (0x%02x) has no place here: comments start with #, odd values stand in quotes",
                        text[at] >= ' ' ? text[at] : '?', (unsigned char)text[at]);
+    if (text[at] == '{' && place->depth++ == 0)
+        place->line_open = place->line;
+    if (text[at] == '}')
+        place->depth--;
     return 0;
 }
 
 int hm_configclean(char *text, size_t length, struct hm_error *error)
 {
-    int line = 1;
-    char last[2] = {0, 0};
+    struct place place = {.line = 1};
     text[length] = '\0';
     for (size_t at = 0; at < length; at++) {
         if (text[at] == '#')
@@ -64,17 +75,21 @@ int hm_configclean(char *text, size_t length, struct hm_error *error)
         if (text[at] == '"' || text[at] == '\'') {
             long end = find_end_of_string(text, length, at, error);
             if (end < 0)
-                return line;
+                return place.line;
             at = (size_t)end;
-        } else if (check_plain(text, at, last, error) < 0) {
-            return line;
+        } else if (check_plain(text, at, &place, error) < 0) {
+            return place.line;
         }
         if (text[at] == '\n')
-            line++;
+            place.line++;
         if (!strchr(" \t\n", text[at])) {
-            last[0] = last[1];
-            last[1] = text[at];
+            place.last[0] = place.last[1];
+            place.last[1] = text[at];
         }
+    }
+    if (place.depth > 0) {
+        hm_fail(error, EINVAL, "the { of this line is not closed: end it with }");
+        return place.line_open;
     }
     return 0;
 }

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#define _GNU_SOURCE /* O_PATH */
 #include "path.h"
 
 #include <errno.h>

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "policy.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <numaif.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "size.h"
+
+/* Newer than the numaif.h that we may be built with, or left out of it. */
+#ifndef MPOL_F_STATIC_NODES
+#define MPOL_F_STATIC_NODES (1 << 15)
+#endif
+#ifndef MPOL_PREFERRED_MANY
+#define MPOL_PREFERRED_MANY 5
+#endif
+#ifndef MPOL_WEIGHTED_INTERLEAVE
+#define MPOL_WEIGHTED_INTERLEAVE 6
+#endif
+
+#define LONG_BITS (sizeof(unsigned long) * CHAR_BIT)
+#define KERNEL_NODES                                                                                                   \
+    1024 /* MAX_NUMNODES of x86-64 and arm64 distributions; the kernel refuses longer masks with set bits only */
+#define MASK_LONGS (KERNEL_NODES / LONG_BITS)
+
+static const int kernel_modes[] = {
+    [HM_POLICY_DEFAULT] = MPOL_DEFAULT,
+    [HM_POLICY_BIND] = MPOL_BIND,
+    [HM_POLICY_INTERLEAVE] = MPOL_INTERLEAVE,
+    [HM_POLICY_WEIGHTED_INTERLEAVE] = MPOL_WEIGHTED_INTERLEAVE,
+    [HM_POLICY_PREFERRED_MANY] = MPOL_PREFERRED_MANY,
+};
+
+/*
+ * MPOL_F_STATIC_NODES: when a job's cpuset changes (slurmctld can, and so can a second step), the kernel would
+ * otherwise fold the mask onto the new set by position, and a fast node could become a slow one.
+ */
+static int set_policy(int mode, const unsigned long mask[MASK_LONGS])
+{
+    /* The kernel takes one bit less than maxnode says. */
+    return (int)set_mempolicy(mode | MPOL_F_STATIC_NODES, mask, KERNEL_NODES + 1);
+}
+
+int hm_policy_apply(const struct hm_plan *plan, struct hm_error *error)
+{
+    unsigned long mask[MASK_LONGS] = {0};
+    char list[80];
+    if (plan->policy == HM_POLICY_DEFAULT)
+        return 0;
+    for (int node = hm_set_next(&plan->nodes, 0); node >= 0; node = hm_set_next(&plan->nodes, (unsigned)node + 1)) {
+        if (node >= KERNEL_NODES)
+            return hm_fail(error, EINVAL, "node %d cannot be in a memory policy: the kernel has nodes 0 to %d", node,
+                           KERNEL_NODES - 1);
+        mask[(size_t)node / LONG_BITS] |= 1UL << (size_t)node % LONG_BITS;
+    }
+    if (set_policy(kernel_modes[plan->policy], mask) < 0)
+        return hm_fail_errno(error, "the memory policy %s of nodes %s cannot be set", hm_policy_name(plan->policy),
+                             hm_set_format(&plan->nodes, list, sizeof(list)));
+    return 0;
+}
+
+int hm_policy_current(bool *is_default)
+{
+    int mode;
+    if (get_mempolicy(&mode, NULL, 0, NULL, 0) < 0)
+        return -1;
+    *is_default = mode == MPOL_DEFAULT;
+    return 0;
+}
+
+char *hm_policy_weight_path(int node_id, char *out, size_t size)
+{
+    snprintf(out, size, "/sys/kernel/mm/mempolicy/weighted_interleave/node%d", node_id);
+    return out;
+}
+
+/* Returns 1 to 255, or 0 where there is none. */
+static uint8_t read_weight(int node_id)
+{
+    char path[96], text[16];
+    uint64_t weight;
+    int fd = open(hm_policy_weight_path(node_id, path, sizeof(path)), O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    if (fd < 0)
+        return 0;
+    ssize_t length = read(fd, text, sizeof(text) - 1);
+    close(fd);
+    if (length <= 0)
+        return 0;
+    text[length] = '\0';
+    text[strcspn(text, "\n")] = '\0';
+    return hm_size_parse_number(text, 1, UINT8_MAX, &weight, NULL) < 0 ? 0 : (uint8_t)weight;
+}
+
+/*
+ * Does the kernel know the mode? It looks at the mode before it reads the mask, so that a mask that cannot be read
+ * changes nothing: EFAULT for a known mode, EINVAL for another. Distributions bring modes to older versions, so this is
+ * better than the version; `by_version` stands where neither comes back (a filter on system calls).
+ */
+static bool knows_mode(int mode, bool by_version)
+{
+    const unsigned long *unreadable = (const unsigned long *)(uintptr_t)1;
+    if (set_mempolicy(mode, unreadable, LONG_BITS) == 0 || (errno != EFAULT && errno != EINVAL))
+        return by_version;
+    return errno == EFAULT;
+}
+
+int hm_abilities_read(const struct hm_tiers *tiers, struct hm_abilities *abilities, struct hm_error *error)
+{
+    struct utsname system;
+    memset(abilities, 0, sizeof(*abilities));
+    if (uname(&system) < 0)
+        return hm_fail_errno(error, "uname");
+    if (hm_abilities_of_kernel(system.release, abilities, error) < 0)
+        return -1;
+    abilities->preferred_many = knows_mode(MPOL_PREFERRED_MANY, abilities->preferred_many);
+    abilities->weighted_interleave = knows_mode(MPOL_WEIGHTED_INTERLEAVE, abilities->weighted_interleave);
+    abilities->has_weights = true;
+    for (int i = 0; i < tiers->topology.n_nodes; i++) {
+        const struct hm_node *node = &tiers->topology.node[i];
+        abilities->weights[i] = read_weight(node->id);
+        if (node->capacity_bytes > 0 && node->allowed && abilities->weights[i] == 0)
+            abilities->has_weights = false;
+    }
+    return 0;
+}
