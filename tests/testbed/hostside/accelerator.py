@@ -1,4 +1,6 @@
+# SPDX-License-Identifier: Apache-2.0
 """KVM is tried, not assumed: /dev/kvm may be there and hang or abort."""
+
 import selectors
 import time
 from pathlib import Path

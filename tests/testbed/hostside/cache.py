@@ -1,4 +1,6 @@
+# SPDX-License-Identifier: Apache-2.0
 """The cache folder: what is made once, under names that change when what went into them changes."""
+
 import contextlib
 import fcntl
 import hashlib
@@ -6,6 +8,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 
@@ -27,13 +30,18 @@ def say(text):
 def as_root(*command, **options):
     """Run a command that only root may run; its output goes to stderr."""
     prefix = [] if os.geteuid() == 0 else ["sudo"]
-    return subprocess.run([*prefix, *map(str, command)], check=True, stdout=sys.stderr, **options)
+    return subprocess.run([*prefix, *map(str, command)], **{"check": True, "stdout": sys.stderr, **options})
+
+
+def nameless_file():
+    """Return a new open file in the cache folder that is gone when nobody has it open any more."""
+    return tempfile.TemporaryFile(dir=folder())
 
 
 @contextlib.contextmanager
 def lock(name, waiting):
     """Hold the lock NAME; say WAITING where someone else holds it first."""
-    with open(folder() / f"{name}.lock", "w") as file:
+    with (folder() / f"{name}.lock").open("w") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:

@@ -1,4 +1,6 @@
+# SPDX-License-Identifier: Apache-2.0
 """Boot a guest, run a script in it, bring its output, status and files back."""
+
 import os
 import selectors
 import signal
@@ -77,10 +79,10 @@ class Conversation:
             for name, end in self.vm.sockets.items():
                 selector.register(end, selectors.EVENT_READ, getattr(self, f"on_{name}"))
             while selector.get_map():
-                ready = selector.select(max(0, self.deadline - time.monotonic()))
-                if not ready:
+                left = self.deadline - time.monotonic()
+                if left <= 0:  # a guest that only chatters hangs too
                     self.give_up()
-                for key, _ in ready:
+                for key, _ in selector.select(left):
                     data = key.fileobj.recv(1 << 16)
                     if data:
                         key.data(data)
@@ -103,10 +105,14 @@ def _prepare(vm, options, settings, stage, metered):
     shape = machine.SHAPES[options.shape]
     disk = image.disk(image.release_of_slurm(options.slurm))
     accel = "tcg" if metered else accelerator.choose(options.accel, disk)
-    settings |= {"nvdimms": len(shape.nvdimm_mib), "kmem_at_boot": "yes" if shape.kmem_at_boot else "no",
-                 "meter": "yes" if metered else "no", "SLURM_VERSION": options.slurm, "SHAPE": options.shape}
-    brought = payload.make(settings, options.script, options.arguments, options.put,
-                           [source for source, _ in options.get], stage)
+    settings |= {
+        "nvdimms": len(shape.nvdimm_mib),
+        "kmem_at_boot": "yes" if shape.kmem_at_boot else "no",
+        "meter": "yes" if metered else "no",
+    }
+    brought = payload.make(
+        settings, options.script, options.arguments, options.put, [source for source, _ in options.get], stage
+    )
     get_disk = payload.get_disk()
     vm.add(*qemu.accelerator_arguments(accel), *machine.arguments(shape), *qemu.boot_arguments(disk))
     vm.add("-drive", f"file={disk / 'disk.ext4'},if=virtio,format=raw,snapshot=on,cache=unsafe")
@@ -153,7 +159,8 @@ def shell(options, stage):
     with qemu.Qemu() as vm:
         settings = {"mode": "shell", "TERM": os.environ.get("TERM", "linux")}
         _prepare(vm, options, settings, stage, False)
-        vm.add("-chardev", f"file,id=control,path={os.devnull}", "-device", "virtserialport,chardev=control,name=control")
+        vm.add("-chardev", f"file,id=control,path={os.devnull}")
+        vm.add("-device", "virtserialport,chardev=control,name=control")
         vm.add("-chardev", "stdio,id=console,mux=on,signal=off", "-serial", "chardev:console", "-mon", "console")
         vm.add(*options.qemu_arg)
         vm.start(terminal=True)

@@ -1,4 +1,6 @@
+# SPDX-License-Identifier: Apache-2.0
 """Root trees and disk images of the Debian releases that the tests use."""
+
 from pathlib import Path
 from typing import NamedTuple
 

@@ -1,4 +1,6 @@
+# SPDX-License-Identifier: Apache-2.0
 """The machines that a guest can be, and how QEMU is told so."""
+
 from typing import NamedTuple
 
 MIB = 1 << 20
@@ -6,7 +8,7 @@ GIB = 1 << 30
 
 
 class Shape(NamedTuple):
-    """One socket is one NUMA node with one CPU; the memory-only nodes and NVDIMMs are spread over the sockets in turn."""
+    """One socket is one NUMA node; the memory-only nodes and NVDIMMs are spread over the sockets in turn."""
 
     about: str
     dram_mib: tuple  # of each socket
@@ -19,10 +21,16 @@ class Shape(NamedTuple):
 SHAPES = {
     "optane": Shape(
         "two sockets, each with DRAM (nodes 0, 1), a slow node (2, 3) and an NVDIMM (4, 5 once it is memory)",
-        dram_mib=(512, 512), slow_mib=(1024, 1024), nvdimm_mib=(1280, 1280)),
+        dram_mib=(512, 512),
+        slow_mib=(1024, 1024),
+        nvdimm_mib=(1280, 1280),
+    ),
     "kmem": Shape(
         "two sockets, each with DRAM and an NVDIMM that is movable memory (nodes 2, 3) before Slurm starts",
-        dram_mib=(512, 512), nvdimm_mib=(1280, 1280), kmem_at_boot=True),
+        dram_mib=(512, 512),
+        nvdimm_mib=(1280, 1280),
+        kmem_at_boot=True,
+    ),
     "single": Shape("one node with two CPUs and one kind of memory", dram_mib=(2048,), cpus=2),
 }
 DEFAULT_SHAPE = "optane"
@@ -68,15 +76,20 @@ def _nodes(shape):
 
 
 def _nvdimms(shape):
-    """Arguments for the NVDIMMs, at addresses of our own: QEMU's would leave the second misaligned by the label area."""
+    """Arguments for the NVDIMMs, at addresses of our own: QEMU would misalign the second by the label area."""
     memory = sum(shape.dram_mib + shape.slow_mib) * MIB
     low = 2 * GIB if memory >= 0xB0000000 else memory  # q35 moves what is above to 4 GiB
     address = -(-(4 * GIB + memory - low) // GIB) * GIB
     first_node = len(shape.dram_mib + shape.slow_mib)
     for number, size in enumerate(shape.nvdimm_mib):
         yield "-object", f"memory-backend-ram,id=nvram{number},size={size}M"
-        yield "-device", (f"nvdimm,id=nvdimm{number},memdev=nvram{number},label-size=128K,"
-                          f"node={first_node + number},addr={address:#x}")
+        yield (
+            "-device",
+            (
+                f"nvdimm,id=nvdimm{number},memdev=nvram{number},label-size=128K,"
+                f"node={first_node + number},addr={address:#x}"
+            ),
+        )
         address += size * MIB
 
 

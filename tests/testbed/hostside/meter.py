@@ -1,8 +1,9 @@
+# SPDX-License-Identifier: Apache-2.0
 """The tiermeter plugin's counters, added up by NUMA node at the marks that the guest sets."""
+
 import json
 import struct
 import subprocess
-import tempfile
 from pathlib import Path
 
 from . import cache
@@ -18,6 +19,7 @@ COUNTERS = ("reads", "writes", "read_bytes", "write_bytes", "line_reads", "line_
 
 def plugin():
     """Return the path of the plugin, compiled when needed."""
+
     def build(new):
         subprocess.run([*COMPILE, "-o", new / "tiermeter.so", SOURCE], check=True)
 
@@ -25,7 +27,7 @@ def plugin():
 
 
 def node_of_blocks(ranges, block_bytes):
-    """Map block numbers to nodes. RANGES is the guest's text "START:BYTES:NODE ..."; the first word on a block holds."""
+    """Map block numbers to nodes. RANGES is "START:BYTES:NODE ..." of the guest; the first word on a block holds."""
     nodes = {}
     for text in ranges.split():
         start, size, node = map(int, text.split(":"))
@@ -39,7 +41,7 @@ class Meter:
 
     def __init__(self, path):
         self.path = Path(path)
-        self._board = tempfile.TemporaryFile(dir=cache.folder())
+        self._board = cache.nameless_file()
         self._nodes = set()
         self._marks = []
 
@@ -54,7 +56,7 @@ class Meter:
         node_of = node_of_blocks(ranges, block_bytes)
         self._nodes.update(node_of.values())
         sums = {}
-        for index, cell in enumerate(CELL.iter_unpack(data[HEAD.size:])):
+        for index, cell in enumerate(CELL.iter_unpack(data[HEAD.size :])):
             cpu, block = divmod(index, blocks)
             # What no node has is the firmware's, before the kernel ran.
             if block in node_of and any(cell):
@@ -71,7 +73,8 @@ class Meter:
         def row(sums, cpu, node):
             return {"node": node} | dict(zip(COUNTERS, sums.get((cpu, node), nothing)))
 
-        marks = [{"name": name,
-                  "cpus": [{"cpu": cpu, "nodes": [row(sums, cpu, node) for node in nodes]} for cpu in cpus]}
-                 for name, sums in self._marks]
+        marks = [
+            {"name": name, "cpus": [{"cpu": cpu, "nodes": [row(sums, cpu, node) for node in nodes]} for cpu in cpus]}
+            for name, sums in self._marks
+        ]
         self.path.write_text(json.dumps({"nodes": nodes, "marks": marks}) + "\n")

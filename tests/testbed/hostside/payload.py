@@ -1,6 +1,10 @@
+# SPDX-License-Identifier: Apache-2.0
 """What a guest gets besides its disk, as a tar that its initrd unpacks over / before Slurm starts."""
+
 import io
 import shlex
+import shutil
+import subprocess
 import tarfile
 import tempfile
 from pathlib import Path
@@ -35,7 +39,7 @@ def _words(items):
 
 def make(settings, script=None, arguments=(), put=(), get=(), stage=None):
     """Return a temporary file with the tar. PUT: pairs (host's path, guest's path); GET: guest's paths."""
-    file = tempfile.TemporaryFile(dir=cache.folder())
+    file = cache.nameless_file()
     with tarfile.open(fileobj=file, mode="w", format=tarfile.GNU_FORMAT) as tar:
         for tree in [GUEST_FILES] + ([stage] if stage else []):
             for item in sorted(tree.iterdir()):
@@ -55,30 +59,27 @@ def make(settings, script=None, arguments=(), put=(), get=(), stage=None):
 
 def get_disk():
     """Return a temporary file, the disk on which the guest leaves a tar of what the driver asked for."""
-    file = tempfile.TemporaryFile(dir=cache.folder())
+    file = cache.nameless_file()
     file.truncate(GET_DISK_BYTES)
     return file
 
 
 def unpack(file, wanted):
     """Copy (guest's path, host's path) pairs out of the get disk; return those paths that the guest did not have."""
-    file.seek(0)
-    try:
-        tar = tarfile.open(fileobj=file, mode="r:")
-    except tarfile.ReadError:
-        return [source for source, _ in wanted]
     missing = []
-    with tar:
-        members = tar.getmembers()
+    with tempfile.TemporaryDirectory(dir=cache.folder()) as folder:
+        if wanted:
+            file.seek(0)
+            # GNU tar keeps members from leaving the folder. An empty disk is not an error here: all is missing then.
+            options = ["--extract", "--no-same-owner", "--sparse", "--directory", folder]
+            subprocess.run(["tar", *options], stdin=file, stderr=subprocess.DEVNULL)
         for source, target in wanted:
-            name = source.strip("/")
-            found = [member for member in members if member.name == name or member.name.startswith(name + "/")]
-            for member in found:
-                # The folder or file itself takes the name that the caller gave.
-                path = Path(target + member.name[len(name):])
-                copy = member.replace(name=path.name, deep=False)
-                path.parent.mkdir(parents=True, exist_ok=True)
-                tar.extract(copy, path.parent, filter="data")
-            if not found:
+            copy = Path(folder) / source.strip("/")
+            if copy.is_dir():
+                shutil.copytree(copy, target, symlinks=True, dirs_exist_ok=True)
+            elif copy.exists():
+                Path(target).parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy2(copy, target)
+            else:
                 missing.append(source)
     return missing

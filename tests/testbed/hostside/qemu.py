@@ -1,6 +1,8 @@
+# SPDX-License-Identifier: Apache-2.0
 """A QEMU process: its command line, its sockets, its end."""
+
 import ctypes
-import os
+import shutil
 import signal
 import socket
 import subprocess
@@ -9,8 +11,10 @@ QEMU = "qemu-system-x86_64"
 PR_SET_PDEATHSIG = 1
 
 # Without what a throw-away guest under emulation need not spend time on.
-KERNEL_WORDS = ("console=ttyS0 quiet panic=-1 cgroup_no_v1=all mitigations=off nokaslr audit=0 no_timer_check "
-                "random.trust_cpu=on systemd.unified_cgroup_hierarchy=1")
+KERNEL_WORDS = (
+    "console=ttyS0 quiet panic=-1 cgroup_no_v1=all mitigations=off nokaslr audit=0 no_timer_check "
+    "random.trust_cpu=on systemd.unified_cgroup_hierarchy=1"
+)
 CPU = {"kvm": "host", "tcg": "max,la57=off"}
 ACCELERATOR = {"kvm": "kvm", "tcg": "tcg,thread=multi,tb-size=512"}
 
@@ -21,9 +25,19 @@ def accelerator_arguments(accelerator):
 
 def boot_arguments(image, *words):
     """Start the kernel of an image folder with its initrd and more words on its command line."""
-    return ["-nodefaults", "-display", "none", "-no-reboot", "-no-user-config",
-            "-kernel", str(image / "vmlinuz"), "-initrd", str(image / "initrd"),
-            "-append", " ".join([KERNEL_WORDS, *words])]
+    return [
+        "-nodefaults",
+        "-display",
+        "none",
+        "-no-reboot",
+        "-no-user-config",
+        "-kernel",
+        str(image / "vmlinuz"),
+        "-initrd",
+        str(image / "initrd"),
+        "-append",
+        " ".join([KERNEL_WORDS, *words]),
+    ]
 
 
 def _die_with_parent():
@@ -67,10 +81,14 @@ class Qemu:
         """Start QEMU. With TERMINAL it has our terminal; else it is in a session of its own, out of Ctrl-C's reach.
         With QUIET its complaints are dropped."""
         self.process = subprocess.Popen(
-            [QEMU, *self.arguments], pass_fds=[item.fileno() for item in self._inherited],
-            stdin=None if terminal else subprocess.DEVNULL, stdout=None if terminal else subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL if quiet else None, start_new_session=not terminal,
-            preexec_fn=_die_with_parent)
+            [QEMU, *self.arguments],
+            pass_fds=[item.fileno() for item in self._inherited],
+            stdin=None if terminal else subprocess.DEVNULL,
+            stdout=None if terminal else subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL if quiet else None,
+            start_new_session=not terminal,
+            preexec_fn=_die_with_parent,
+        )
         for item in self._inherited:
             if isinstance(item, socket.socket):
                 item.close()
@@ -85,7 +103,4 @@ class Qemu:
 
 def environment_check():
     """Return an error text where QEMU is missing, else None."""
-    for folder in os.environ.get("PATH", "").split(os.pathsep):
-        if os.access(os.path.join(folder, QEMU), os.X_OK):
-            return None
-    return f"{QEMU} is not installed: run tests/setup"
+    return None if shutil.which(QEMU) else f"{QEMU} is not installed: run tests/setup"

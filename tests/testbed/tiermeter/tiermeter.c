@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: Apache-2.0
 /*
  * tiermeter: a QEMU TCG plugin that counts a guest's user-mode loads and stores by the memory that served them.
  *

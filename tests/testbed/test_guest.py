@@ -1,0 +1,203 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The testbed itself: what a guest is, what its driver passes on, and whether the meter tells the truth."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+sys.dont_write_bytecode = True
+HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE))
+from hostside import cache, driver, machine, meter  # noqa: E402
+
+GUEST = HERE / "guest"
+MIB = 1 << 20
+WRITTEN_MIB, PASSES = 64, 2  # by testdata/writer.c, on each node
+TOLERANCE = 0.05
+
+
+def start(*words, **options):
+    return subprocess.Popen([GUEST, *words], stdin=subprocess.DEVNULL, text=True, **options)
+
+
+def qemu_runs(name):
+    """Tell whether a QEMU with this -name runs."""
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            words = path.read_bytes().split(b"\0")
+        except OSError:
+            continue
+        if words[0].endswith(b"qemu-system-x86_64") and name.encode() in words:
+            return True
+    return False
+
+
+def named(name):
+    return ["--qemu-arg=-name", f"--qemu-arg={name}"]
+
+
+def wait_until(condition, seconds):
+    deadline = time.monotonic() + seconds
+    while not condition() and time.monotonic() < deadline:
+        time.sleep(0.1)
+    return condition()
+
+
+@pytest.fixture(scope="module")
+def tour(tmp_path_factory):
+    """One guest that does all that can be looked at afterwards; the script is testdata/tour."""
+    folder = tmp_path_factory.mktemp("tour")
+    (folder / "tree" / "sub").mkdir(parents=True)
+    (folder / "tree" / "sub" / "data").write_bytes(bytes(range(256)) * 1000)
+    (folder / "tree" / "program").write_text("#!/bin/sh\necho runs\n")
+    (folder / "tree" / "program").chmod(0o755)
+    words = ["run", "--no-project", "--meter", folder / "meter.json"]
+    words += ["--put", f"{HERE / 'testdata'}:/root/testdata", "--put", f"{folder / 'tree'}:/root/tree"]
+    words += ["--get", f"/root/tree:{folder / 'back'}", "--get", f"/root/facts:{folder / 'facts'}"]
+    process = start(*words, HERE / "testdata" / "tour", "one", "two words", stdout=subprocess.PIPE)
+    lines = [(line.rstrip("\n"), time.monotonic()) for line in process.stdout]
+    return {"folder": folder, "status": process.wait(), "lines": lines}
+
+
+@pytest.fixture(scope="module")
+def facts(tour):
+    """What the guest wrote into /root/facts: lines "KEY VALUE"."""
+    lines = (tour["folder"] / "facts").read_text().splitlines()
+    return dict(line.partition(" ")[::2] for line in lines)
+
+
+def test_status_is_the_script_s(tour):
+    assert tour["status"] == 7
+
+
+def test_output_is_the_script_s_alone_both_streams_in_order(tour):
+    text = [line for line, _ in tour["lines"]]
+    assert text == ["arguments: one|two words", "to stderr", "to /dev/stdout", "a moment later"]
+
+
+def test_output_comes_while_the_script_runs(tour):
+    times = {line: when for line, when in tour["lines"]}
+    assert times["a moment later"] - times["to stderr"] > 1
+
+
+def test_files_go_in_and_come_out_though_the_script_failed(tour):
+    sent, back = tour["folder"] / "tree", tour["folder"] / "back"
+    assert (back / "sub" / "data").read_bytes() == (sent / "sub" / "data").read_bytes()
+    assert (back / "made-in-guest").read_text() == "runs\n"
+    assert os.access(back / "program", os.X_OK)
+
+
+def test_four_nodes_two_without_cpus(facts):
+    assert facts["nodes"] == "0-3"
+    assert [facts[f"cpus{node}"] for node in range(4)] == ["0", "1", "", ""]
+
+
+def test_firmware_tells_latency_and_bandwidth(facts):
+    for node in range(4):
+        latency, bandwidth = machine.FAST if node < 2 else machine.SLOW
+        assert int(facts[f"latency{node}"]) == latency
+        assert int(facts[f"bandwidth{node}"]) == int(bandwidth.rstrip("G")) * 1024
+
+
+def test_job_s_cgroup_has_the_memory_controller(facts):
+    assert facts["numa_stat"].startswith("anon N0=")
+
+
+def test_slurm_has_users_and_both_partitions(facts):
+    assert facts["partitions"] == "main* whole"
+    assert facts["alice"] == "alice 1001"
+
+
+def test_nvdimms_become_movable_memory_and_go_back(facts):
+    assert facts["nodes_with_nvdimms"] == "0-5"
+    assert facts["zones"] == "Movable"
+    assert facts["nodes_without_nvdimms"] == "0-3"
+
+
+def total(mark, node, counter):
+    return sum(row[counter] for cpu in mark["cpus"] for row in cpu["nodes"] if row["node"] == node)
+
+
+@pytest.mark.parametrize("node", range(5))
+def test_meter_sees_a_known_number_of_bytes_on_their_node(tour, node):
+    marks = {mark["name"]: mark for mark in json.loads((tour["folder"] / "meter.json").read_text())["marks"]}
+    before, after = marks[f"before-{node}"], marks[f"after-{node}"]
+    expected = WRITTEN_MIB * MIB * PASSES
+    for counter, unit in (("write_bytes", 1), ("line_writes", 64)):
+        seen = (total(after, node, counter) - total(before, node, counter)) * unit
+        assert abs(seen - expected) <= TOLERANCE * expected, counter
+    slow = {2, 3, 4} - {node}
+    assert all(total(after, other, "writes") - total(before, other, "writes") < 0.01 * expected for other in slow)
+
+
+def test_meter_marks_the_script_s_begin_and_end(tour):
+    data = json.loads((tour["folder"] / "meter.json").read_text())
+    names = [mark["name"] for mark in data["marks"]]
+    assert (names[0], names[-1]) == ("begin", "end")
+    assert set(data["nodes"]) == set(range(6))
+
+
+def test_script_that_runs_too_long_is_ended(tmp_path):
+    script = tmp_path / "slow"
+    script.write_text("echo so far > /root/log\nsleep 1000\n")
+    process = start(
+        "run", "--no-project", "--timeout=2", "--get", f"/root/log:{tmp_path / 'log'}", *named("slow"), script
+    )
+    assert process.wait() == driver.EXIT_TIMEOUT
+    assert not qemu_runs("slow")
+    assert (tmp_path / "log").read_text() == "so far\n"
+
+
+def test_guest_that_dies_shows_its_console(tmp_path):
+    script = tmp_path / "die"
+    script.write_text("echo 1 > /proc/sys/kernel/sysrq\necho c > /proc/sysrq-trigger\n")
+    process = start("run", "--no-project", script, stderr=subprocess.PIPE)
+    _, messages = process.communicate()
+    assert process.returncode == driver.EXIT_TESTBED
+    assert "sysrq triggered crash" in messages
+    assert messages.splitlines()[-1] == "guest: the guest ended in the phase 'script' without a status"
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGKILL])
+def test_no_qemu_outlives_its_driver(number):
+    name = f"killed-{number}"
+    process = start("run", "--no-project", *named(name), HERE / "testdata" / "tour")
+    assert wait_until(lambda: qemu_runs(name), 120)
+    process.send_signal(number)
+    assert process.wait() == (-number if number == signal.SIGKILL else 128 + number)
+    assert wait_until(lambda: not qemu_runs(name), 5)
+
+
+def test_second_guest_waits_for_the_first():
+    with cache.lock("guest", ""):
+        process = start("run", "--no-project", HERE / "testdata" / "tour", stderr=subprocess.PIPE)
+        assert process.stderr.readline() == "guest: another guest is running: waiting for its end\n"
+        process.terminate()
+        process.communicate()
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["run", "no-such-script"], "there is no file 'no-such-script'"),
+        (["run", "--shape", "cube", GUEST], "invalid choice: 'cube'"),
+        (["run", "--slurm", "1.0", GUEST], "invalid choice: '1.0'"),
+        (["run", "--put", "half", GUEST], "'half' is not FROM:TO"),
+    ],
+)
+def test_bad_command_lines_are_refused_in_one_line(words, said):
+    process = start(*words, stderr=subprocess.PIPE)
+    _, messages = process.communicate()
+    assert process.returncode == 2
+    assert said in messages.splitlines()[-1]
+
+
+def test_blocks_belong_to_the_first_range_that_has_them():
+    ranges = f"0:{128 * MIB}:0 {128 * MIB}:{128 * MIB}:1 {128 * MIB}:{200 * MIB}:4"
+    assert meter.node_of_blocks(ranges, 128 * MIB) == {0: 0, 1: 1, 2: 4}
