@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The modulefile, by real Lmod."""
+
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+INSTALLED = Path("/usr/share/hybridmem/modulefiles")
+OPTION = "SLURM_SPANK__SLURM_SPANK_OPTION_hybridmem_hybrid_mem"
+BOOKKEEPING = re.compile(r"^(_ModuleTable|__LMOD_|LMOD_|_LMFILES_|LOADEDMODULES|MODULEPATH|_=|SHLVL|PWD)")
+
+
+@pytest.fixture
+def elsewhere(tmp_path):
+    """The same modulefile for an installation outside the system's folders, so that the paths have something to do."""
+    (made,) = (INSTALLED / "hybridmem").glob("*.lua")
+    copy = tmp_path / "modules" / "hybridmem" / made.name
+    copy.parent.mkdir(parents=True)
+    text = made.read_text()
+    for system, other in (
+        ('prefix = "/usr"', 'prefix = "/opt/hm"'),
+        ('"/usr/bin"', '"/opt/hm/bin"'),
+        ('"/usr/share/man"', '"/opt/hm/man"'),
+    ):
+        assert system in text
+        text = text.replace(system, other)
+    copy.write_text(text)
+    return copy.parents[1]
+
+
+def module(folder, script, env=None):
+    """Run a script in a fresh shell that has Lmod, and return its output, with both streams in one."""
+    start = f". /etc/profile.d/lmod.sh; module use {folder}; "
+    done = subprocess.run(
+        ["bash", "-c", start + script],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
+        env={"PATH": "/usr/local/bin:/usr/bin:/bin", "HOME": "/root", **(env or {})},
+    )
+    assert done.returncode == 0, done.stdout
+    return done.stdout
+
+
+def environments(folder, steps, env=None):
+    """The environment after each of the steps, without Lmod's own bookkeeping."""
+    script = "".join(f"{step}; echo ======; env -0 | sort -z | tr '\\n\\0' '\\r\\n'; " for step in steps)
+    found = []
+    for part in module(folder, script, env).split("======\n")[1:]:
+        lines = [line for line in part.splitlines() if "=" in line and not BOOKKEEPING.match(line)]
+        variables = dict(line.split("=", 1) for line in lines)
+        if "MANPATH" in variables:  # Lmod adds a colon at the end, which says "and the system's pages" once more
+            variables["MANPATH"] = variables["MANPATH"].rstrip(":")
+        found.append(variables)
+    assert len(found) == len(steps)
+    return found
+
+
+def test_avail_whatis_show_help_and_load():
+    version = next(INSTALLED.glob("hybridmem/*.lua")).stem
+    text = module(INSTALLED, "module -t avail; module whatis hybridmem; module show hybridmem; module help hybridmem")
+    assert f"hybridmem/{version}\n" in text
+    for word in ("Name: hybridmem", f"Version: {version}", "Category: ", "Description: "):
+        assert f": {word}" in text, word
+    assert 'family("hybridmem")' in text and "sbatch --hybrid-mem=spill" in text
+    text = module(
+        INSTALLED, "module load hybridmem && module is-loaded hybridmem && module -t list && hybridmem --help"
+    )
+    assert f"hybridmem/{version}\n" in text and "usage" in text.lower()
+
+
+def test_a_system_folder_is_not_moved_to_the_front():
+    before, loaded = environments(INSTALLED, ["true", "module load hybridmem"])
+    assert loaded == before
+
+
+@pytest.mark.parametrize("before_load", ["", f"export {OPTION}=fast; ", "export HYBRIDMEM_DEFAULT_MODE=; "])
+@pytest.mark.parametrize("mode", ["", "spill,socket=local"])
+def test_environment_is_the_same_after_load_and_unload(elsewhere, before_load, mode):
+    wanted = f"export HYBRIDMEM_DEFAULT_MODE={mode}; " if mode else ""
+    steps = [f"{before_load}{wanted}true", "module load hybridmem", "module unload hybridmem"]
+    before, loaded, after = environments(elsewhere, steps)
+    assert loaded["PATH"] == "/opt/hm/bin:" + before["PATH"]
+    assert loaded["MANPATH"].startswith("/opt/hm/man:")
+    assert loaded.get(OPTION) == (mode or before.get(OPTION))
+    assert after == before
+
+
+def test_unload_restores_the_option_though_the_users_choice_has_changed(elsewhere):
+    setup = f"export {OPTION}=fast HYBRIDMEM_DEFAULT_MODE=spill"
+    steps = [setup, "module load hybridmem", "unset HYBRIDMEM_DEFAULT_MODE; module unload hybridmem"]
+    _, loaded, after = environments(elsewhere, steps)
+    assert loaded[OPTION] == "spill" and after[OPTION] == "fast"
+    assert "HYBRIDMEM_MODULE_MODE" not in after
+
+
+def test_the_sites_default_mode_and_the_users_own(elsewhere):
+    (path,) = elsewhere.glob("hybridmem/*.lua")
+    path.write_text(path.read_text().replace('site_default_mode = ""', 'site_default_mode = "interleave"'))
+    steps = [
+        "module load hybridmem",
+        "module unload hybridmem",
+        "export HYBRIDMEM_DEFAULT_MODE=slow; module load hybridmem",
+    ]
+    site, unloaded, own = environments(elsewhere, steps)
+    assert (site[OPTION], unloaded.get(OPTION), own[OPTION]) == ("interleave", None, "slow")
+
+
+def test_the_system_man_pages_are_still_found(elsewhere):
+    assert "/ls.1" in module(elsewhere, "module load hybridmem; man -w ls")
+
+
+def test_another_module_of_the_family_takes_its_place(elsewhere):
+    other = elsewhere / "othermem" / "1.lua"
+    other.parent.mkdir()
+    other.write_text('family("hybridmem")\n')
+    text = module(
+        elsewhere,
+        "module load hybridmem; module load othermem; module -t list",
+        {"LMOD_DISABLE_SAME_NAME_AUTOSWAP": "no"},
+    )
+    assert "othermem/1" in text.splitlines() and not re.search(r"^hybridmem/", text, re.MULTILINE)
+
+
+def test_syntax(elsewhere):
+    script = "module --checkSyntax load hybridmem; echo status $?"
+    assert "status 0" in module(elsewhere, script)
+    (path,) = elsewhere.glob("hybridmem/*.lua")
+    path.write_text(path.read_text() + "this is not Lua\n")
+    assert "status 0" not in module(elsewhere, script)
+
+
+@pytest.mark.main
+def test_slurm_reads_the_default_mode():
+    done = module(INSTALLED, "module load hybridmem; srun hostname || true", {"HYBRIDMEM_DEFAULT_MODE": "no-such-mode"})
+    assert "no-such-mode" in done
