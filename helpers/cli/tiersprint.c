@@ -130,25 +130,33 @@ static void print_tiers(const struct hm_tiers *tiers)
     }
 }
 
-/* "socket 0   fast: node 0 (1.9 GiB)   slow: node 2 (8.0 GiB)"; nodes that are near no one socket come last. */
+/* "Socket 0 has nodes 0 of fast (1.9 GiB), 2 of slow (8.0 GiB)"; nodes that are near no one socket come last. */
 static void print_sockets(const struct hm_tiers *tiers)
 {
     for (int at = 0; at <= tiers->topology.n_sockets; at++) {
         int socket = at == tiers->topology.n_sockets ? -1 : at;
         bool is_first = true;
         for (int t = 0; t < tiers->n_tiers; t++) {
+            struct hm_set nodes;
+            uint64_t bytes = 0;
+            char list[CELL], size[32];
+            hm_set_clear(&nodes);
             for (int i = 0; i < tiers->topology.n_nodes; i++) {
                 const struct hm_node *node = &tiers->topology.node[i];
-                char size[32], label[32];
                 if (node->socket != socket || !hm_set_has(&tiers->tier[t].nodes, (unsigned)node->id))
                     continue;
-                snprintf(label, sizeof(label), "socket %d", socket);
-                if (is_first)
-                    printf("%-12s", socket < 0 ? "no socket" : label);
-                printf("%s%s: node %d (%s)", is_first ? "" : "   ", tiers->tier[t].name, node->id,
-                       hm_size_format(node->capacity_bytes, size, sizeof(size)));
-                is_first = false;
+                hm_set_add(&nodes, (unsigned)node->id);
+                bytes += node->capacity_bytes;
             }
+            if (hm_set_is_empty(&nodes))
+                continue;
+            if (is_first && socket >= 0)
+                printf("Socket %d has nodes", socket);
+            else if (is_first)
+                printf("Near no one socket are nodes");
+            printf("%s %s of %s (%s)", is_first ? "" : ",", hm_set_format(&nodes, list, sizeof(list)),
+                   tiers->tier[t].name, hm_size_format(bytes, size, sizeof(size)));
+            is_first = false;
         }
         if (!is_first)
             printf("\n");

@@ -118,20 +118,31 @@ static void name_tiers(struct hm_tier_groups *groups)
     }
 }
 
-/* A slow kind that leads by bandwidth per node alone (sub-NUMA clusters share a socket's DRAM, an expander is one
- * node): said, not changed. */
-static void warn_of_odd_order(struct hm_tiers *tiers)
+/*
+ * Orders that may be wrong are said, not changed. A slow kind can lead by bandwidth per node alone (sub-NUMA clusters
+ * share a socket's DRAM, an expander is one node); and without figures HBM, which has no CPUs, looks slow, but is the
+ * smaller memory.
+ */
+static void warn_of_doubtful_order(struct hm_tiers *tiers)
 {
-    for (int i = 0; i + 1 < tiers->n_tiers; i++) {
+    static const char remedy[] = "where that is wrong, list both tiers' nodes in hybridmem.conf, fastest first";
+
+    if (tiers->order_origin == HM_ORIGIN_NONE)
+        hm_tiers_warn(
+            tiers,
+            "nothing tells for sure which tier is faster: list the tiers' nodes in hybridmem.conf, fastest first");
+    for (int i = 0; i + 1 < tiers->n_tiers && tiers->order_origin != HM_ORIGIN_CONFIG; i++) {
         const struct hm_tier *fast = &tiers->tier[i], *slow = &tiers->tier[i + 1];
-        bool is_odd = (fast->kind == HM_KIND_CXL || fast->kind == HM_KIND_PMEM) &&
-                      (slow->kind == HM_KIND_DRAM || slow->kind == HM_KIND_HBM);
-        if (is_odd && tiers->order_origin != HM_ORIGIN_CONFIG)
-            hm_tiers_warn(tiers,
-                          "tier %s comes before %s because its nodes have more bandwidth each: where that is not "
-                          "wanted, list both "
-                          "tiers' nodes in hybridmem.conf, fastest first",
-                          fast->name, slow->name);
+        if ((fast->kind == HM_KIND_CXL || fast->kind == HM_KIND_PMEM) &&
+            (slow->kind == HM_KIND_DRAM || slow->kind == HM_KIND_HBM))
+            hm_tiers_warn(tiers, "tier %s comes before %s because its nodes have more bandwidth each: %s", fast->name,
+                          slow->name, remedy);
+        if (tiers->order_origin == HM_ORIGIN_DISTANCE && slow->kind == HM_KIND_UNKNOWN &&
+            slow->capacity_bytes < fast->capacity_bytes)
+            hm_tiers_warn(
+                tiers,
+                "tier %s comes after %s because it has no CPUs or is further away, but it is smaller, as HBM is: %s",
+                slow->name, fast->name, remedy);
     }
 }
 
@@ -146,7 +157,7 @@ static void warn_of_hidden_nodes(struct hm_tiers *tiers, struct hm_set *hidden)
             hm_set_add(hidden, (unsigned)node->id);
     }
     if (!hm_set_is_empty(hidden))
-        hm_tiers_warn(tiers, "left out, because the cpuset of this process hides them: nodes %s",
+        hm_tiers_warn(tiers, "the cpuset of this process hides nodes %s: they are in no tier",
                       hm_set_format(hidden, text, sizeof(text)));
 }
 
@@ -168,7 +179,7 @@ int hm_tiers_group(const struct hm_topology *topology, const struct hm_config *c
     hm_tiers_group_found(tiers, &groups);
     if (groups.n == 0) {
         if (!hm_set_is_empty(&hidden))
-            return hm_fail(error, ENODEV, "no NUMA node is left: %s", tiers->warning[0]);
+            return hm_fail(error, ENODEV, "there is no memory to use: %s", tiers->warning[0]);
         return hm_fail(error, ENODEV, "no NUMA node with memory was found");
     }
     for (int i = 0; i < groups.n; i++)
@@ -182,6 +193,6 @@ int hm_tiers_group(const struct hm_topology *topology, const struct hm_config *c
     for (int i = 0; i < groups.n; i++)
         tiers->tier[i] = groups.group[i].tier;
     tiers->n_tiers = groups.n;
-    warn_of_odd_order(tiers);
+    warn_of_doubtful_order(tiers);
     return 0;
 }
