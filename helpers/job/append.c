@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "append.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#define LOCK_TRIES 500
+#define LOCK_PAUSE_NS 10000000 /* 10 ms */
+
+/* A folder that this process made, or one it made before it was stopped half-way: its owner and mode are still to be
+ * set. */
+static int finish_folder(int fd, const char *name, const struct hm_rights *rights, struct stat *status,
+                         struct hm_error *error)
+{
+    if (fchown(fd, rights->uid, rights->gid) != 0 || fchmod(fd, rights->mode) != 0 || fstat(fd, status) != 0)
+        return hm_fail_errno(error, "folder %s cannot be given its owner %u and mode %04o", name, rights->uid,
+                             rights->mode);
+    return 0;
+}
+
+int hm_folder_open(int parent, const char *name, const struct hm_rights *rights, struct hm_error *error)
+{
+    struct stat status;
+    uid_t owner = rights ? rights->uid : geteuid();
+    bool made = rights && mkdirat(parent, name, 0700) == 0;
+    if (rights && !made && errno != EEXIST)
+        return hm_fail_errno(error, "folder %s cannot be made", name);
+    int fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (fd < 0)
+        return hm_fail_errno(error, "folder %s", name);
+    if (fstat(fd, &status) != 0) {
+        hm_fail_errno(error, "folder %s", name);
+        goto failed;
+    }
+    if (rights && (made || (status.st_uid != owner && status.st_uid == geteuid())) &&
+        finish_folder(fd, name, rights, &status, error) != 0)
+        goto failed;
+    if (status.st_uid != owner || (status.st_mode & (S_IWGRP | S_IWOTH)) != 0) {
+        hm_fail(error, EPERM, "folder %s must belong to user %u and be writable by nobody else (it has %u, %04o)", name,
+                owner, status.st_uid, status.st_mode & 07777u);
+        goto failed;
+    }
+    return fd;
+failed:
+    close(fd);
+    return -1;
+}
+
+static int lock_file(int fd)
+{
+    const struct timespec pause = {.tv_nsec = LOCK_PAUSE_NS};
+    for (int i = 0; flock(fd, LOCK_EX | LOCK_NB) != 0; i++) {
+        if ((errno != EWOULDBLOCK && errno != EINTR) || i == LOCK_TRIES)
+            return -1;
+        nanosleep(&pause, NULL);
+    }
+    return 0;
+}
+
+/* With the lock held: is it (still) the one regular file of that name, with our owner? Gives it the rights. */
+static int check_file(int fd, const char *name, const struct hm_rights *rights, struct stat *status,
+                      struct hm_error *error)
+{
+    if (fstat(fd, status) != 0)
+        return hm_fail_errno(error, "%s", name);
+    if (!S_ISREG(status->st_mode) || status->st_nlink != 1 || status->st_uid != rights->uid)
+        return hm_fail(error, EPERM, "%s must be a regular file with one name that belongs to user %u", name,
+                       rights->uid);
+    if (status->st_gid != rights->gid && fchown(fd, (uid_t)-1, rights->gid) != 0)
+        return hm_fail_errno(error, "%s cannot be given to group %u", name, rights->gid);
+    if ((status->st_mode & 07777) != rights->mode && fchmod(fd, rights->mode) != 0)
+        return hm_fail_errno(error, "%s cannot be given the mode %04o", name, rights->mode);
+    return 0;
+}
+
+/* The file is `size` long. A line before ours that a crash cut short is ended first, so that it spoils no other. */
+static int write_line(int fd, const char *name, off_t size, const char *line, struct hm_error *error)
+{
+    char last = '\n';
+    size_t length = strlen(line), used = 0;
+    if (size > 0 && pread(fd, &last, 1, size - 1) != 1)
+        return hm_fail_errno(error, "%s cannot be read", name);
+    char *text = malloc(length + 2);
+    if (!text)
+        return hm_fail(error, ENOMEM, "%s: no memory for a line of %zu bytes", name, length);
+    if (last != '\n')
+        text[used++] = '\n';
+    memcpy(text + used, line, length);
+    used += length;
+    text[used++] = '\n';
+    ssize_t written = write(fd, text, used);
+    free(text);
+    /* Some file systems tell only at fsync that there is no room. */
+    if (written == (ssize_t)used && fsync(fd) == 0)
+        return 0;
+    int number = written >= 0 && written < (ssize_t)used ? ENOSPC : errno;
+    if (ftruncate(fd, size) != 0)
+        return hm_fail_errno(error, "%s: a line that was cut short could not be taken back", name);
+    return hm_fail(error, number, "%s: %s", name, strerror(number));
+}
+
+int hm_line_append(int folder, const char *name, const struct hm_rights *rights, const char *line,
+                   struct hm_error *error)
+{
+    struct stat status;
+    int result = -1;
+    int fd = openat(folder, name, O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, 0600);
+    if (fd < 0)
+        return hm_fail_errno(error, "%s cannot be opened for appending", name);
+    if (lock_file(fd) != 0) {
+        hm_fail_errno(error, "%s cannot be locked", name);
+        goto done;
+    }
+    if (check_file(fd, name, rights, &status, error) != 0)
+        goto done;
+    result = write_line(fd, name, status.st_size, line, error);
+done:
+    close(fd);
+    return result;
+}

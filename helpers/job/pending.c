@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "pending.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "append.h"
+
+#define NODE_MAX 64
+#define NAME_LENGTH 160
+#define RECORD_MAX (1024 * 1024)
+#define STALE_SECONDS 3600 /* an unfinished file this old was left by a crash */
+#define SUFFIX ".json"
+
+/* <end in ns, 19 digits>_<job>_<uid>_<gid>_<node>.json: sorted by name is sorted by time. */
+static void format_name(const struct hm_store_key *key, char *name, size_t size)
+{
+    char node[NODE_MAX];
+    hm_store_node(key->node, node, sizeof(node));
+    snprintf(name, size, "%019" PRId64 "_%u_%u_%u_%s" SUFFIX, key->end_ns > 0 ? key->end_ns : 0, key->job_id, key->uid,
+             key->gid, node);
+}
+
+/* Digits up to the next "_", at most `most`. */
+static int take_field(const char **text, uint64_t most, uint64_t *number)
+{
+    const char *at = *text;
+    for (*number = 0; *at >= '0' && *at <= '9'; at++)
+        if (__builtin_mul_overflow(*number, 10, number) ||
+            __builtin_add_overflow(*number, (uint64_t)(*at - '0'), number))
+            return -1;
+    if (at == *text || *at != '_' || *number > most)
+        return -1;
+    *text = at + 1;
+    return 0;
+}
+
+int hm_pending_parse(const char *name, struct hm_store_key *key, char *node, size_t size)
+{
+    char again[NAME_LENGTH];
+    uint64_t end, job, uid, gid;
+    const char *at = name;
+    if (take_field(&at, INT64_MAX, &end) != 0 || take_field(&at, UINT32_MAX, &job) != 0 ||
+        take_field(&at, UINT32_MAX, &uid) != 0 || take_field(&at, UINT32_MAX, &gid) != 0)
+        return -1;
+    size_t length = strlen(at);
+    if (length <= strlen(SUFFIX) || length - strlen(SUFFIX) >= size)
+        return -1;
+    length -= strlen(SUFFIX);
+    memcpy(node, at, length);
+    node[length] = '\0';
+    *key = (struct hm_store_key){
+        .node = node, .job_id = (uint32_t)job, .uid = (uid_t)uid, .gid = (gid_t)gid, .end_ns = (int64_t)end};
+    format_name(key, again, sizeof(again));
+    return strcmp(again, name) == 0 ? 0 : -1;
+}
+
+static int open_pending(const struct hm_config *config, bool make, struct hm_error *error)
+{
+    const struct hm_rights state = {0755, geteuid(), getegid()}, pending = {0700, geteuid(), getegid()};
+    int parent = hm_folder_open(AT_FDCWD, config->state_dir, make ? &state : NULL, error);
+    if (parent < 0)
+        return -1;
+    int fd = hm_folder_open(parent, "pending", make ? &pending : NULL, error);
+    int number = errno;
+    close(parent);
+    errno = number;
+    return fd;
+}
+
+int hm_pending_keep(const struct hm_config *config, const struct hm_store_key *key, const char *line,
+                    struct hm_error *error)
+{
+    char name[NAME_LENGTH], unfinished[NAME_LENGTH + 1];
+    const struct hm_rights rights = {0600, geteuid(), getegid()};
+    int result = -1;
+    int folder = open_pending(config, true, error);
+    if (folder < 0)
+        return -1;
+    format_name(key, name, sizeof(name));
+    snprintf(unfinished, sizeof(unfinished), ".%s", name);
+    if (hm_line_append(folder, unfinished, &rights, line, error) == 0)
+        result = renameat(folder, unfinished, folder, name) == 0 ? 0 : hm_fail_errno(error, "pending/%s", name);
+    if (result != 0)
+        unlinkat(folder, unfinished, 0);
+    close(folder);
+    return result;
+}
+
+/* The one line of a pending file, without its newline; the caller frees it. NULL with a text. */
+static char *read_line(int folder, const char *name, struct hm_error *error)
+{
+    struct stat status;
+    char *line = NULL;
+    int fd = openat(folder, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    if (fd < 0 || fstat(fd, &status) != 0) {
+        hm_fail_errno(error, "pending/%s", name);
+        goto done;
+    }
+    size_t size = (size_t)status.st_size;
+    if (!S_ISREG(status.st_mode) || size < 2 || size > RECORD_MAX || !(line = malloc(size)) ||
+        pread(fd, line, size, 0) != (ssize_t)size || memchr(line, '\n', size) != line + size - 1 ||
+        memchr(line, '\0', size)) {
+        hm_fail(error, EBADMSG, "pending/%s is not one line of at most %d bytes", name, RECORD_MAX);
+        free(line);
+        line = NULL;
+        goto done;
+    }
+    line[size - 1] = '\0';
+done:
+    if (fd >= 0)
+        close(fd);
+    return line;
+}
+
+/* Returns 0, or -1; *stop where the records themselves cannot be written, so that the next would fail like this one. */
+static int retry_one(const struct hm_config *config, int folder, const char *name, bool *stop, struct hm_error *error)
+{
+    struct hm_store_key key;
+    char node[NODE_MAX];
+    if (hm_pending_parse(name, &key, node, sizeof(node)) != 0)
+        return hm_fail(error, EINVAL, "%s/pending/%s is not a record of ours: move it away", config->state_dir, name);
+    char *line = read_line(folder, name, error);
+    if (!line)
+        return -1;
+    int result = hm_store_append(config, &key, line, error);
+    *stop = result != 0;
+    if (result == 0 && unlinkat(folder, name, 0) != 0)
+        result = hm_fail_errno(error, "pending/%s cannot be removed", name);
+    free(line);
+    return result;
+}
+
+static void drop_if_stale(int folder, const char *name)
+{
+    struct stat status;
+    if (strcmp(name, ".") != 0 && strcmp(name, "..") != 0 && fstatat(folder, name, &status, AT_SYMLINK_NOFOLLOW) == 0 &&
+        S_ISREG(status.st_mode) && time(NULL) - status.st_mtime > STALE_SECONDS)
+        unlinkat(folder, name, 0);
+}
+
+int hm_store_retry(const struct hm_config *config, struct hm_error *error)
+{
+    struct hm_error why = {{0}};
+    struct dirent **list = NULL;
+    bool stop = false;
+    int done = 0, failed = 0;
+    int folder = open_pending(config, false, &why);
+    if (folder < 0)
+        return errno == ENOENT ? 0 : hm_fail(error, errno, "%s", why.text);
+    /* Whoever has the lock does the work. */
+    if (flock(folder, LOCK_EX | LOCK_NB) != 0) {
+        close(folder);
+        return 0;
+    }
+    int n = scandirat(folder, ".", &list, NULL, alphasort);
+    for (int i = 0; i < n; i++) {
+        if (list[i]->d_name[0] == '.')
+            drop_if_stale(folder, list[i]->d_name);
+        else if (!stop && retry_one(config, folder, list[i]->d_name, &stop, error) != 0)
+            failed++;
+        else if (!stop)
+            done++;
+        free(list[i]);
+    }
+    free(list);
+    close(folder);
+    if (n < 0)
+        return hm_fail(error, EIO, "%s/pending cannot be listed", config->state_dir);
+    return failed ? -1 : done;
+}

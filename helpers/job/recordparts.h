@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Parts of the record and what they share. Internal to record.c and recordmemory.c.
+ */
+#ifndef HM_RECORDPARTS_H
+#define HM_RECORDPARTS_H
+
+#include <jansson.h>
+
+#include "record.h"
+
+/* A tier as the record names it: from the samples where there are any (the monitor measured these), else from the
+ * tiers. */
+struct hm_record_tier {
+    const char *name;
+    enum hm_kind kind;
+    const struct hm_set *nodes;
+};
+
+struct hm_record_tiers {
+    int n;
+    struct hm_record_tier tier[HM_MAX_TIERS];
+};
+
+/* A text of at most `size` bytes; null where it is empty. Bytes that are not UTF-8 are written as \xNN. */
+json_t *hm_json_text(const char *text, size_t size);
+/* RFC 3339 in UTC with milliseconds; null where it is not known (0 or less). */
+json_t *hm_json_time(int64_t ns);
+/* Bytes, at most INT64_MAX: JSON readers have no larger integer. */
+json_t *hm_json_bytes(uint64_t bytes);
+/* The members of a set as an array. */
+json_t *hm_json_set(const struct hm_set *set);
+
+/* The record's "memory". Adds to `warnings` what a reader should know. */
+json_t *hm_record_memory(const struct hm_record_tiers *tiers, const struct hm_samples *samples, const char *no_samples,
+                         json_t *warnings);
+
+void hm_record_warn(json_t *warnings, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+#endif

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The user's own copy of a record, <record_dir>/by-user/<uid>/<day>/<node>.jsonl. Root makes the user's folder; in it,
+ * only a child that has become the user writes, so that no link or file of his can make root write elsewhere or wait.
+ */
+#ifndef HM_USERCOPY_H
+#define HM_USERCOPY_H
+
+#include "../core/error.h"
+#include "store.h"
+
+/*
+ * Append the line to `file` of the day. `records` is the open record folder. Root has no copy: 0. Returns 0 or -1.
+ */
+int hm_usercopy_append(int records, const struct hm_store_key *key, const char *day, const char *file, const char *line,
+                       struct hm_error *error);
+
+#endif
