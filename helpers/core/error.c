@@ -3,27 +3,33 @@
 
 #include <errno.h>
 #include <stdarg.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
+/* How a byte is shown: itself, or an escape. Returns the length. */
+static size_t show_byte(char out[5], unsigned char byte)
+{
+    static const char shorts[] = "\tt\nn\rr";
+    for (const char *pair = shorts; *pair; pair += 2)
+        if (byte == (unsigned char)pair[0])
+            return (size_t)snprintf(out, 5, "\\%c", pair[1]);
+    return (size_t)snprintf(out, 5, byte >= 0x20 && byte < 0x7f ? "%c" : "\\x%02x", byte);
+}
+
 /*
- * What a user typed ends up in terminals and logs: everything but printable ASCII is written as \xNN, so that no text
- * can move a cursor or forge a line.
+ * What a user typed ends up in terminals and logs: everything but printable ASCII is escaped, so that no text can move
+ * a cursor or forge a line.
  */
 static void escape(char *out, size_t size, const char *text)
 {
     size_t used = 0;
-    for (const unsigned char *byte = (const unsigned char *)text; *byte; byte++) {
-        bool printable = *byte >= 0x20 && *byte < 0x7f;
-        size_t need = printable ? 1 : 4;
-        if (used + need >= size)
+    for (; *text; text++) {
+        char shown[5];
+        size_t length = show_byte(shown, (unsigned char)*text);
+        if (used + length >= size)
             break;
-        if (printable)
-            out[used] = (char)*byte;
-        else
-            snprintf(out + used, need + 1, "\\x%02x", *byte);
-        used += need;
+        memcpy(out + used, shown, length);
+        used += length;
     }
     out[used] = '\0';
 }

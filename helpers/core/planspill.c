@@ -206,7 +206,7 @@ static void keep_reserve(struct hm_scene *scene, struct pair *pair)
     if (!pair->slow.is_movable || scene->config->reserve_percent <= 0)
         return;
     scene->plan->reserve_bytes = (uint64_t)((double)pair->fast.capacity_bytes * scene->config->reserve_percent / 100);
-    snprintf(pair->kept, sizeof(pair->kept), "; %s of %s stay free for the kernel, which cannot use %s",
+    snprintf(pair->kept, sizeof(pair->kept), "; %s of %s are kept in reserve for the kernel, which cannot use %s",
              hm_size_format(scene->plan->reserve_bytes, size, sizeof(size)), pair->fast.tier->name,
              pair->slow.tier->name);
 }

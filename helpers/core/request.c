@@ -93,7 +93,7 @@ static int parse_mode(const char *text, struct word word, struct hm_request *req
     if (unserved >= 0)
         return fail_unserved(text, &unserved_modes[unserved], error);
     if (word.length == 0)
-        return hm_fail(error, EINVAL, "--hybrid-mem=%.*s: the mode is missing: use " MODES, SHOWN, text);
+        return hm_fail(error, EINVAL, "--hybrid-mem=%.*s: the mode is empty: use " MODES, SHOWN, text);
     return hm_fail(error, EINVAL, "--hybrid-mem=%.*s: unknown mode \"%.*s\": use " MODES, SHOWN, text, SHOW(word));
 }
 
@@ -118,9 +118,8 @@ static int parse_key(const char *text, struct word part, bool *has_socket, struc
     struct word value = {part.text + key.length + 1, part.length - key.length - 1};
 
     if (part.length == 0)
-        return hm_fail(error, EINVAL,
-                       "--hybrid-mem=%.*s: nothing stands before or after a comma: write MODE or MODE,KEY=VALUE", SHOWN,
-                       text);
+        return hm_fail(error, EINVAL, "--hybrid-mem=%.*s: a part after a comma is empty: write MODE or MODE,KEY=VALUE",
+                       SHOWN, text);
     int unserved = find_reason(unserved_keys, N_ROWS(unserved_keys), key);
     if (unserved >= 0)
         return fail_unserved(text, &unserved_keys[unserved], error);
