@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The node's ledger, <run_dir>/jobs (root, 0700): one fixed-layout file per job, changed under one lock that a dead process does not
- * keep (flock). Prolog, slurmstepd and epilog keep it; reap reads it to bring the node to what the living jobs own.
+ * The node's ledger, <run_dir>/jobs (root, 0700): one fixed-layout file per job, changed under one lock that a dead
+ * process does not keep (flock). Prolog, slurmstepd and epilog keep it; reap reads it to bring the node to what the
+ * living jobs own.
  */
 #ifndef HM_LEDGER_H
 #define HM_LEDGER_H
@@ -15,9 +16,10 @@
 #define HM_JOB_STEPS 64
 #define HM_JOB_CHANGES (HM_MAX_NODES + 8)
 #define HM_JOB_WARNINGS 16
+#define HM_JOB_CGROUP 256
 #define HM_NO_ID UINT32_MAX /* an id that is not there: array, heterogeneous */
 
-/* A system setting that was changed for a job: restored when no living job needs it and it still has our value. */
+/* A system setting that was changed for a job (changes.h). */
 struct hm_change {
     char path[96];
     char before[16], after[16];
@@ -29,48 +31,63 @@ struct hm_process {
 };
 
 struct hm_job {
-    uint32_t magic, version, bytes;  /* layout check; set by hm_ledger_write */
+    uint32_t magic, version, bytes; /* layout check; set by hm_ledger_write */
     uint32_t job_id, restart;
-    uint32_t array_job_id, array_task_id, het_job_id;  /* HM_NO_ID: none */
+    uint32_t array_job_id, array_task_id, het_job_id; /* HM_NO_ID: none */
     uint32_t uid, gid;
     char user[64], account[64], partition[64], cluster[64], node[64];
-    char request[HM_REQUEST_TEXT];   /* the allocation's option, or the partition's default; "" none */
-    char refusal[HM_ERROR_TEXT];     /* the prolog's verdict; "" allowed */
-    bool recorded;                   /* a record is due */
-    int64_t start_ns;                /* CLOCK_REALTIME; of the prolog */
+    char request[HM_REQUEST_TEXT]; /* the allocation's option, or the partition's default; "" none */
+    bool request_is_default;       /* nobody asked for it: what cannot be had is a warning, no refusal */
+    char refusal[HM_ERROR_TEXT];   /* the prolog's verdict; "" allowed */
+    bool recorded;                 /* a record is due */
+    int64_t start_ns;              /* CLOCK_REALTIME; of the prolog */
     char boot_id[40];
     bool has_cores;
     struct hm_set cores;             /* of the node, all steps */
-    char cgroup[256];                /* the job's folder, absolute; "" until a step started */
+    char cgroup[HM_JOB_CGROUP];      /* the job's folder, absolute; "" until a step started */
+    char home_cgroup[HM_JOB_CGROUP]; /* where the prolog runs, outside every job: the monitor's place; "" not known */
     struct hm_process monitor;
+    struct hm_process finisher; /* the process that writes the record and removes the entry */
+    int64_t dead_ns;            /* CLOCK_REALTIME when reap first found the job without processes; 0: it lives */
     bool has_plan;
-    struct hm_plan plan;             /* of the allocation, else of the first step that asked */
-    uint32_t n_steps;                /* may exceed HM_JOB_STEPS: only the first are named */
+    struct hm_plan plan; /* of the allocation, else of the first step that asked */
+    uint32_t n_steps;    /* may exceed HM_JOB_STEPS: only the first are named */
     uint32_t step[HM_JOB_STEPS];
-    bool has_exit_status;
-    int32_t exit_status;             /* wait(2) status of the batch script, else the highest of a task */
+    bool has_exit_status, exit_status_is_final; /* final: of the batch script, or Slurm's own */
+    int32_t exit_status;                        /* wait(2) status of the batch script, else the highest of a task */
     uint32_t n_changes;
     struct hm_change change[HM_JOB_CHANGES];
     uint32_t n_warnings;
     char warning[HM_JOB_WARNINGS][HM_WARNING];
 };
 
-/* Lock the ledger (creating its folders root-owned 0700 as needed). Returns a descriptor to give to hm_ledger_unlock, or -1. Waits for other holders. */
+/* An entry with what is always true of a new one: ids not there, this boot, now. */
+void hm_job_init(struct hm_job *job, uint32_t job_id);
+
+/* Lock the ledger (creating its folders root-owned 0700 as needed). Returns a descriptor to give to hm_ledger_unlock,
+ * or -1. Waits for other holders. */
 int hm_ledger_lock(const struct hm_config *config, struct hm_error *error);
 void hm_ledger_unlock(int lock);
 
 /* All of these want the lock held. Job files are checked (owner, mode, size, magic, counts in range) before use. */
-int hm_ledger_read(const struct hm_config *config, uint32_t job_id, struct hm_job *job, struct hm_error *error);  /* ENOENT: none */
+int hm_ledger_read(const struct hm_config *config, uint32_t job_id, struct hm_job *job,
+                   struct hm_error *error); /* ENOENT: none */
 int hm_ledger_write(const struct hm_config *config, struct hm_job *job, struct hm_error *error);
 int hm_ledger_remove(const struct hm_config *config, uint32_t job_id, struct hm_error *error);
 /* Job ids in the ledger: *ids is malloc'd, the caller frees it. Returns the count, or -1. */
 int hm_ledger_list(const struct hm_config *config, uint32_t **ids, struct hm_error *error);
 
-/* Is the job alone: its cores are all of `all_cores`, and the ledger has no other job that lives? */
+/* <run_dir>/jobs/<job_id>.samples. Returns `out`. */
+char *hm_ledger_samples_path(const struct hm_config *config, uint32_t job_id, char *out, size_t size);
+/* The same folder's path without a file. */
+char *hm_ledger_folder_path(const struct hm_config *config, char *out, size_t size);
+
+/* Is the job alone: its cores are all of `all_cores`, and the ledger has no other job that lives? Wants the lock. */
 bool hm_ledger_is_alone(const struct hm_config *config, const struct hm_job *job, const struct hm_set *all_cores);
-/* Does the job still have processes (its cgroup exists and is populated)? Unknown cgroup: true while this boot lasts. */
-bool hm_job_is_living(const struct hm_job *job);
+
+/* Add a step's id: the first HM_JOB_STEPS are named, all are counted; one that was added before is not added again. */
+void hm_job_add_step(struct hm_job *job, uint32_t step_id);
+/* Add a warning (printf style); one that is there already, or that finds no room, is dropped. */
 void hm_job_warn(struct hm_job *job, const char *format, ...) __attribute__((format(printf, 2, 3)));
-bool hm_process_is_running(const struct hm_process *process);
 
 #endif

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The begin of a job on this node: its entry in the ledger, and the prolog's verdict on its request. */
+#ifndef HM_BEGIN_H
+#define HM_BEGIN_H
+
+#include "ledger.h"
+
+struct hm_begin {
+    uint32_t job_id, restart, het_job_id;
+    uid_t uid;
+    gid_t gid;
+    const char *request;                                     /* the option's text, NULL: not given */
+    const char *user, *account, *partition, *cluster, *node; /* NULL: not known */
+};
+
+/*
+ * Enter the job. An entry that a dead job of the same number left is finished first; that of a job that lives is kept.
+ * `config_error` is why the configuration could not be read (then `config` has the defaults), "" otherwise. Returns 0,
+ * or -1 with a text.
+ */
+int hm_begin_job(const struct hm_config *config, const char *config_error, const struct hm_begin *begin,
+                 struct hm_error *error);
+
+/* Find the topology and keep it for this boot, unless that was done. Returns 0, or -1 with a text. */
+int hm_begin_topology(const struct hm_config *config, struct hm_error *error);
+
+#endif

@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "changes.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../core/policy.h"
+#include "../core/size.h"
+#include "files.h"
+
+/* Linux 6.16: "true" while the kernel sets the weights; writing one ends that. */
+#define WEIGHTS_AUTO "/sys/kernel/mm/mempolicy/weighted_interleave/auto"
+#define WATERMARK "/proc/sys/vm/watermark_scale_factor"
+#define WATERMARK_UNIT 10000 /* the distance of the low from the min watermark, in parts of a zone */
+#define WATERMARK_LEAST 10
+#define WATERMARK_MOST 1000
+
+static int want(struct hm_wanted *wanted, int count, int room, const char *path, unsigned long value)
+{
+    if (count >= room)
+        return count;
+    memset(&wanted[count], 0, sizeof(wanted[count]));
+    hm_text_copy(wanted[count].path, path, sizeof(wanted[count].path));
+    snprintf(wanted[count].value, sizeof(wanted[count].value), "%lu", value);
+    return count + 1;
+}
+
+static int want_weights(const struct hm_plan *plan, const struct hm_tiers *tiers, struct hm_wanted *wanted, int room)
+{
+    char path[96], text[16];
+    int count = 0;
+    if (plan->must_set_weights && hm_file_read(WEIGHTS_AUTO, text, sizeof(text), NULL) == 0 &&
+        strcmp(text, "true") == 0) {
+        count = want(wanted, count, room, WEIGHTS_AUTO, 0);
+        hm_text_copy(wanted[0].value, "false", sizeof(wanted[0].value));
+    }
+    for (int i = 0; i < tiers->topology.n_nodes; i++) {
+        if (plan->weights[i] == 0)
+            continue;
+        hm_policy_weight_path(tiers->topology.node[i].id, path, sizeof(path));
+        count = want(wanted, count, room, path, plan->weights[i]);
+    }
+    return count;
+}
+
+/*
+ * Pages of users go to the next node once a zone is down at its low watermark, the kernel's own down to the min
+ * watermark: what is between is kept for page tables and the like.
+ */
+static unsigned long watermark_for(uint64_t reserve, uint64_t capacity)
+{
+    double value = (double)reserve / (double)capacity * WATERMARK_UNIT + 0.999;
+    if (value < WATERMARK_LEAST)
+        return WATERMARK_LEAST;
+    return value > WATERMARK_MOST ? WATERMARK_MOST : (unsigned long)value;
+}
+
+int hm_changes_wanted(const struct hm_plan *plan, const struct hm_tiers *tiers, struct hm_wanted *wanted, int room)
+{
+    int count = plan->has_weights ? want_weights(plan, tiers, wanted, room) : 0;
+    uint64_t capacity = tiers->n_tiers > 0 ? tiers->tier[0].capacity_bytes : 0;
+    if (plan->reserve_bytes == 0 || capacity == 0 || count >= room)
+        return count;
+    int end = want(wanted, count, room, WATERMARK, watermark_for(plan->reserve_bytes, capacity));
+    wanted[count].only_raise = true;
+    return end;
+}
+
+static struct hm_change *find(struct hm_job *job, const char *path)
+{
+    for (uint32_t i = 0; i < job->n_changes; i++)
+        if (strcmp(job->change[i].path, path) == 0)
+            return &job->change[i];
+    return NULL;
+}
+
+static uint64_t number_of(const char *text)
+{
+    uint64_t number = 0;
+    return hm_size_parse_number(text, 0, UINT64_MAX, &number, NULL) == 0 ? number : 0;
+}
+
+/* The change of another job with the largest value for this setting. Returns false where no other job has one. */
+static bool find_other(const struct hm_config *config, uint32_t job_id, const char *path, struct hm_change *change)
+{
+    uint32_t *ids = NULL;
+    bool found = false;
+    struct hm_job *other = malloc(sizeof(*other));
+    int count = other ? hm_ledger_list(config, &ids, NULL) : 0;
+    for (int i = 0; i < count; i++) {
+        if (ids[i] == job_id || hm_ledger_read(config, ids[i], other, NULL) != 0)
+            continue;
+        const struct hm_change *theirs = find(other, path);
+        if (theirs && (!found || number_of(theirs->after) > number_of(change->after))) {
+            *change = *theirs;
+            found = true;
+        }
+    }
+    free(ids);
+    free(other);
+    return found;
+}
+
+/*
+ * Enter one change. Returns 1 where the setting has to be written, 0 where not, -1 for an error.
+ */
+static int enter(const struct hm_config *config, struct hm_job *job, const struct hm_wanted *wanted,
+                 struct hm_error *error)
+{
+    struct hm_change theirs;
+    char now[16];
+    if (hm_file_read(wanted->path, now, sizeof(now), error) != 0)
+        return -1;
+    bool serves = strcmp(now, wanted->value) == 0 || (wanted->only_raise && number_of(now) >= number_of(wanted->value));
+    struct hm_change *mine = find(job, wanted->path);
+    if (!mine) {
+        bool is_shared = find_other(config, job->job_id, wanted->path, &theirs);
+        if (serves && !is_shared)
+            return 0; /* the site's own value */
+        if (job->n_changes == HM_JOB_CHANGES)
+            return hm_fail(error, ENOSPC, "job %u: no room for a change of %s in its entry", job->job_id, wanted->path);
+        mine = &job->change[job->n_changes++];
+        memset(mine, 0, sizeof(*mine));
+        hm_text_copy(mine->path, wanted->path, sizeof(mine->path));
+        hm_text_copy(mine->before, is_shared ? theirs.before : now, sizeof(mine->before));
+    }
+    hm_text_copy(mine->after, wanted->value, sizeof(mine->after));
+    return serves ? 0 : 1;
+}
+
+int hm_changes_apply(const struct hm_config *config, struct hm_job *job, const struct hm_wanted *wanted, int count,
+                     struct hm_error *error)
+{
+    bool must_write[HM_JOB_CHANGES] = {false};
+    if (count > HM_JOB_CHANGES)
+        return hm_fail(error, ENOSPC, "job %u: %d changes, there is room for %d", job->job_id, count, HM_JOB_CHANGES);
+    for (int i = 0; i < count; i++) {
+        int entered = enter(config, job, &wanted[i], error);
+        if (entered < 0)
+            return -1;
+        must_write[i] = entered > 0;
+    }
+    if (hm_ledger_write(config, job, error) != 0)
+        return -1;
+    for (int i = 0; i < count; i++)
+        if (must_write[i] && hm_file_write(wanted[i].path, wanted[i].value, error) != 0)
+            return -1;
+    return 0;
+}
+
+static int undo(const struct hm_config *config, uint32_t job_id, const struct hm_change *change, struct hm_error *error)
+{
+    struct hm_change theirs;
+    char now[16];
+    if (hm_file_read(change->path, now, sizeof(now), error) != 0)
+        return -1;
+    if (strcmp(now, change->after) != 0)
+        return 0; /* never made, taken back already, raised for another job, or changed by the site */
+    const char *value = find_other(config, job_id, change->path, &theirs) ? theirs.after : change->before;
+    return strcmp(now, value) == 0 ? 0 : hm_file_write(change->path, value, error);
+}
+
+int hm_changes_undo(const struct hm_config *config, struct hm_job *job, struct hm_error *error)
+{
+    int result = 0;
+    /* The last first: the kernel's own setting of the weights comes back after each weight did. */
+    for (uint32_t i = job->n_changes; i-- > 0;)
+        if (undo(config, job->job_id, &job->change[i], error) != 0)
+            result = -1;
+    job->n_changes = 0;
+    return result;
+}

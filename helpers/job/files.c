@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "files.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+int hm_file_read(const char *path, char *out, size_t size, struct hm_error *error)
+{
+    size_t have = 0;
+    ssize_t got = 0;
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    if (fd < 0)
+        return hm_fail_errno(error, "cannot read %s", path);
+    do {
+        got = read(fd, out + have, size - have);
+        have += got > 0 ? (size_t)got : 0;
+    } while ((got > 0 && have < size) || (got < 0 && errno == EINTR));
+    if (got < 0) {
+        hm_fail_errno(error, "cannot read %s", path);
+        close(fd);
+        return -1;
+    }
+    close(fd);
+    if (have == size)
+        return hm_fail(error, E2BIG, "%s is longer than the %zu bytes expected", path, size - 1);
+    if (have > 0 && out[have - 1] == '\n')
+        have--;
+    out[have] = '\0';
+    return 0;
+}
+
+int hm_file_write(const char *path, const char *text, struct hm_error *error)
+{
+    int fd = open(path, O_WRONLY | O_CLOEXEC | O_NOFOLLOW);
+    if (fd < 0)
+        return hm_fail_errno(error, "cannot write %s", path);
+    ssize_t wanted = (ssize_t)strlen(text);
+    ssize_t written = write(fd, text, (size_t)wanted);
+    if (written >= 0 && written != wanted)
+        errno = EIO;
+    int result = written == wanted ? 0 : hm_fail_errno(error, "cannot write \"%s\" to %s", text, path);
+    close(fd);
+    return result;
+}
+
+char *hm_text_copy(char *to, const char *from, size_t size)
+{
+    size_t length = strnlen(from, size - 1);
+    memmove(to, from, length);
+    to[length] = '\0';
+    return to;
+}

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Small texts in /proc, /sys and cgroup folders. */
+#ifndef HM_FILES_H
+#define HM_FILES_H
+
+#include <stddef.h>
+
+#include "../core/error.h"
+
+/* Read a file of less than `size` bytes into `out`, terminated, without its last newline. Returns 0, or -1 (E2BIG:
+ * longer). */
+int hm_file_read(const char *path, char *out, size_t size, struct hm_error *error);
+/* Write `text` in one write to a file that exists. Returns 0 or -1. */
+int hm_file_write(const char *path, const char *text, struct hm_error *error);
+
+/*
+ * Copy `from` into `to` (`size` bytes), cut where it is too long; `to` is always terminated. Returns `to`.
+ */
+char *hm_text_copy(char *to, const char *from, size_t size);
+
+#endif

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The end of a job on this node. Failures go to the log: there is nobody else to tell. */
+#ifndef HM_FINISH_H
+#define HM_FINISH_H
+
+#include "ledger.h"
+
+/*
+ * End the job: stop its monitor, take back what was changed, write its record with `warning` (NULL: none) and
+ * `exit_status` (of wait(2); NULL: not known here), remove its entry. Nothing happens where another living process is
+ * at it, or there is no entry. Returns 0, or -1 where the entry could not be read or removed.
+ */
+int hm_finish_job(const struct hm_config *config, uint32_t job_id, const char *warning, const int *exit_status);
+
+/* Take the job's changes back, with a warning in the entry where that fails. Wants the lock; the caller writes the
+ * entry. */
+void hm_finish_undo(const struct hm_config *config, struct hm_job *job);
+
+/* End the job's monitor, by force if need be. Waits: not with the lock. */
+void hm_finish_stop_monitor(const struct hm_job *job);
+
+#endif

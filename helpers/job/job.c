@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * hybridmem-job: what the node's root does before and after a job (started by the plugin's prolog and epilog hooks),
+ * and at boot.
+ *
+ *     hybridmem-job begin --job ID --uid UID --gid GID [--request TEXT] [--user ...] ...
+ *     hybridmem-job end --job ID [--exit-status N]
+ *     hybridmem-job reap [--boot] [--grace SECONDS]
+ *
+ * It fails only for wrong arguments: what goes wrong with a job's memory must not fail the job.
+ */
+#include <errno.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "../core/size.h"
+#include "begin.h"
+#include "finish.h"
+#include "log.h"
+#include "reap.h"
+
+enum argument_id {
+    CONFIG,
+    REQUEST,
+    USER,
+    ACCOUNT,
+    PARTITION,
+    CLUSTER,
+    NODE,
+    N_WORDS, /* words before, numbers behind */
+    JOB = N_WORDS,
+    UID,
+    GID,
+    RESTART,
+    HET_JOB,
+    EXIT_STATUS,
+    GRACE,
+    BOOT,
+    N_ARGUMENTS
+};
+
+struct arguments {
+    bool given[N_ARGUMENTS];
+    const char *word[N_WORDS];
+    uint64_t number[N_ARGUMENTS];
+};
+
+static const struct option options[] = {
+    {"config", required_argument, NULL, CONFIG},
+    {"request", required_argument, NULL, REQUEST},
+    {"user", required_argument, NULL, USER},
+    {"account", required_argument, NULL, ACCOUNT},
+    {"partition", required_argument, NULL, PARTITION},
+    {"cluster", required_argument, NULL, CLUSTER},
+    {"node", required_argument, NULL, NODE},
+    {"job", required_argument, NULL, JOB},
+    {"uid", required_argument, NULL, UID},
+    {"gid", required_argument, NULL, GID},
+    {"restart", required_argument, NULL, RESTART},
+    {"het-job", required_argument, NULL, HET_JOB},
+    {"exit-status", required_argument, NULL, EXIT_STATUS},
+    {"grace", required_argument, NULL, GRACE},
+    {"boot", no_argument, NULL, BOOT},
+    {0},
+};
+
+static int usage(const char *why)
+{
+    fprintf(stderr,
+            "error: %s\n"
+            "usage: hybridmem-job begin --job ID --uid UID --gid GID [--config FILE] [--restart N] [--het-job ID]\n"
+            "                           [--request TEXT] [--user NAME] [--account NAME] [--partition NAME]\n"
+            "                           [--cluster NAME] [--node NAME]\n"
+            "       hybridmem-job end --job ID [--config FILE] [--exit-status N]\n"
+            "       hybridmem-job reap [--config FILE] [--boot] [--grace SECONDS]\n",
+            why);
+    return 2;
+}
+
+static int take(struct arguments *arguments, int id, const char *name, const char *text)
+{
+    struct hm_error error = {0};
+    uint64_t most = id == EXIT_STATUS || id == GRACE ? INT32_MAX : UINT32_MAX;
+    arguments->given[id] = true;
+    if (id < N_WORDS)
+        arguments->word[id] = text;
+    else if (id != BOOT && hm_size_parse_number(text, 0, most, &arguments->number[id], &error) != 0) {
+        fprintf(stderr, "error: --%s: %s\n", name, error.text);
+        return -1;
+    }
+    return 0;
+}
+
+static int begin(const struct hm_config *config, const char *config_error, const struct arguments *arguments)
+{
+    struct hm_error error = {0};
+    const struct hm_begin facts = {
+        .job_id = (uint32_t)arguments->number[JOB],
+        .restart = (uint32_t)arguments->number[RESTART],
+        .het_job_id = arguments->given[HET_JOB] ? (uint32_t)arguments->number[HET_JOB] : HM_NO_ID,
+        .uid = (uid_t)arguments->number[UID],
+        .gid = (gid_t)arguments->number[GID],
+        .request = arguments->word[REQUEST],
+        .user = arguments->word[USER],
+        .account = arguments->word[ACCOUNT],
+        .partition = arguments->word[PARTITION],
+        .cluster = arguments->word[CLUSTER],
+        .node = arguments->word[NODE],
+    };
+    if (!arguments->given[JOB] || !arguments->given[UID] || !arguments->given[GID])
+        return usage("begin needs --job, --uid and --gid");
+    hm_reap(config, config->reap_grace_s);
+    if (hm_begin_topology(config, &error) != 0)
+        hm_log(HM_LOG_ERROR, "%s", error.text);
+    if (hm_begin_job(config, config_error, &facts, &error) != 0)
+        hm_log(HM_LOG_ERROR, "%s", error.text);
+    return 0;
+}
+
+static int end(const struct hm_config *config, const char *config_error, const struct arguments *arguments)
+{
+    int exit_status = (int)arguments->number[EXIT_STATUS];
+    (void)config_error;
+    if (!arguments->given[JOB])
+        return usage("end needs --job");
+    hm_finish_job(config, (uint32_t)arguments->number[JOB], NULL, arguments->given[EXIT_STATUS] ? &exit_status : NULL);
+    hm_reap(config, config->reap_grace_s);
+    return 0;
+}
+
+static int reap(const struct hm_config *config, const char *config_error, const struct arguments *arguments)
+{
+    struct hm_error error = {0};
+    (void)config_error;
+    /* At boot no job of ours can be running: nothing is waited for. */
+    unsigned grace_s = arguments->given[BOOT] ? 0 : config->reap_grace_s;
+    hm_reap(config, arguments->given[GRACE] ? (unsigned)arguments->number[GRACE] : grace_s);
+    if (arguments->given[BOOT] && hm_begin_topology(config, &error) != 0)
+        hm_log(HM_LOG_ERROR, "%s", error.text);
+    return 0;
+}
+
+static const struct {
+    const char *name;
+    int (*run)(const struct hm_config *, const char *, const struct arguments *);
+} commands[] = {{"begin", begin}, {"end", end}, {"reap", reap}};
+
+int main(int argc, char **argv)
+{
+    static struct hm_config config;
+    struct arguments arguments = {.word = {[CONFIG] = hm_config_path()}};
+    struct hm_error error = {0};
+    int index = 0;
+    size_t command = 0;
+
+    while (argc > 1 && command < sizeof(commands) / sizeof(*commands) && strcmp(argv[1], commands[command].name) != 0)
+        command++;
+    if (argc < 2 || command == sizeof(commands) / sizeof(*commands))
+        return usage("the first word is begin, end or reap");
+    optind = 2;
+    for (int id; (id = getopt_long(argc, argv, "", options, &index)) != -1;)
+        if (id == '?' || take(&arguments, id, options[index].name, optarg) != 0)
+            return 2;
+    if (optind < argc)
+        return usage("there is a word too many");
+    if (geteuid() != 0)
+        return usage("only root may run this");
+    if (hm_config_read(arguments.word[CONFIG], false, &config, &error) != 0) {
+        hm_config_defaults(&config);
+        hm_log(HM_LOG_ERROR, "%s", error.text);
+    }
+    hm_log_set_level(config.log_level);
+    return config.enabled ? commands[command].run(&config, error.text, &arguments) : 0;
+}

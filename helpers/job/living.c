@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "living.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "../core/size.h"
+#include "files.h"
+
+#define CGROUP_ROOT "/sys/fs/cgroup"
+#define STAT_STATE 3 /* fields of /proc/PID/stat, as proc(5) counts them */
+#define STAT_START_TIME 22
+
+/* State and start time of a process. The name, field 2, may hold spaces and brackets: fields are counted from its last
+ * ")". */
+static int read_stat(pid_t pid, char *state, uint64_t *start_time)
+{
+    char path[64], text[1024], *save = NULL;
+    snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+    if (pid <= 0 || hm_file_read(path, text, sizeof(text), NULL) != 0)
+        return hm_fail(NULL, ESRCH, "no process %d", (int)pid);
+    char *field = strrchr(text, ')');
+    if (!field)
+        return hm_fail(NULL, ESRCH, "no process %d", (int)pid);
+    field = strtok_r(field + 1, " ", &save);
+    *state = field ? field[0] : 'X';
+    for (int n = STAT_STATE; field && n < STAT_START_TIME; n++)
+        field = strtok_r(NULL, " ", &save);
+    if (!field || hm_size_parse_number(field, 0, UINT64_MAX, start_time, NULL) != 0)
+        return hm_fail(NULL, ESRCH, "no process %d", (int)pid);
+    return 0;
+}
+
+int hm_process_identify(pid_t pid, struct hm_process *process)
+{
+    char state;
+    if (read_stat(pid, &state, &process->start_time) != 0)
+        return -1;
+    process->pid = pid;
+    return 0;
+}
+
+bool hm_process_is_running(const struct hm_process *process)
+{
+    char state;
+    uint64_t start_time;
+    return process->pid > 0 && read_stat(process->pid, &state, &start_time) == 0 && state != 'Z' && state != 'X' &&
+           start_time == process->start_time;
+}
+
+static int64_t monotonic_ms(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+static int wait_for_end(int pidfd, int patience_ms)
+{
+    struct pollfd end = {.fd = pidfd, .events = POLLIN};
+    int64_t deadline = monotonic_ms() + patience_ms;
+    for (;;) {
+        int64_t left = deadline - monotonic_ms();
+        int ready = poll(&end, 1, left > 0 ? (int)left : 0);
+        if (ready > 0)
+            return 0;
+        if (ready == 0 || errno != EINTR)
+            return -1;
+    }
+}
+
+int hm_process_stop(const struct hm_process *process, int patience_ms, struct hm_error *error)
+{
+    int result = 0;
+    if (process->pid <= 0)
+        return 0;
+    int pidfd = (int)syscall(SYS_pidfd_open, process->pid, 0);
+    if (pidfd < 0)
+        return errno == ESRCH ? 0 : hm_fail_errno(error, "cannot watch process %d", (int)process->pid);
+    /* Looked at after the descriptor was opened: what it names cannot be replaced any more. */
+    if (!hm_process_is_running(process))
+        goto done;
+    syscall(SYS_pidfd_send_signal, pidfd, SIGTERM, NULL, 0);
+    if (wait_for_end(pidfd, patience_ms) == 0)
+        goto done;
+    syscall(SYS_pidfd_send_signal, pidfd, SIGKILL, NULL, 0);
+    if (wait_for_end(pidfd, patience_ms) != 0)
+        result = hm_fail(error, ETIMEDOUT, "process %d does not end after SIGKILL", (int)process->pid);
+done:
+    close(pidfd);
+    return result;
+}
+
+char *hm_boot_id(char *out, size_t size)
+{
+    if (hm_file_read("/proc/sys/kernel/random/boot_id", out, size, NULL) != 0)
+        out[0] = '\0';
+    return out;
+}
+
+int64_t hm_now_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+int hm_cgroup_of_self(char *out, size_t size)
+{
+    char text[4096], *save = NULL;
+    if (hm_file_read("/proc/self/cgroup", text, sizeof(text), NULL) != 0)
+        return hm_fail(NULL, ENOENT, "no cgroup");
+    for (char *line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
+        if (strncmp(line, "0::/", 4) != 0)
+            continue;
+        const char *path = strcmp(line + 3, "/") == 0 ? "" : line + 3;
+        int length = snprintf(out, size, "%s%s", CGROUP_ROOT, path);
+        return length >= 0 && (size_t)length < size ? 0 : hm_fail(NULL, ENAMETOOLONG, "cgroup path too long");
+    }
+    return hm_fail(NULL, ENOENT, "no cgroup v2");
+}
+
+int hm_cgroup_cut_to_job(char *path)
+{
+    char *cut = NULL;
+    for (char *found = strstr(path, "/step_"); found; found = strstr(found + 1, "/step_"))
+        cut = found;
+    if (!cut || cut == path)
+        return hm_fail(NULL, EINVAL, "no step in %s", path);
+    *cut = '\0';
+    return 0;
+}
+
+bool hm_job_is_living(const struct hm_job *job)
+{
+    char boot[40], path[HM_JOB_CGROUP + 16], events[256];
+    if (strcmp(job->boot_id, hm_boot_id(boot, sizeof(boot))) != 0)
+        return false;
+    if (!job->cgroup[0])
+        return true;
+    snprintf(path, sizeof(path), "%s/cgroup.events", job->cgroup);
+    if (hm_file_read(path, events, sizeof(events), NULL) != 0)
+        return false;
+    return strstr(events, "populated 1") != NULL;
+}

@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "spawn.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "files.h"
+
+#define EXTRA 3
+#define REPORT 4      /* where the child says what failed; closed by a successful exec */
+#define FIRST_FREE 16 /* descriptors are parked at or above this before they take their places */
+
+enum step { STEP_NONE, STEP_DESCRIPTORS, STEP_CGROUP, STEP_OOM, STEP_DROP, STEP_EXEC };
+
+static const char *const step_names[] = {
+    [STEP_NONE] = "start",
+    [STEP_DESCRIPTORS] = "set the descriptors of",
+    [STEP_CGROUP] = "choose the cgroup of",
+    [STEP_OOM] = "reset the OOM score of",
+    [STEP_DROP] = "drop the privileges of",
+    [STEP_EXEC] = "execute",
+};
+
+struct report {
+    int step, number;
+};
+
+/* Only calls that are safe between fork and exec in a process with threads from here to child(). */
+
+static int place_descriptors(const struct hm_spawn *spawn, int report)
+{
+    int parked_report = fcntl(report, F_DUPFD, FIRST_FREE);
+    int parked_extra = spawn->extra < 0 ? -1 : fcntl(spawn->extra, F_DUPFD, FIRST_FREE);
+    int parked_errors = spawn->errors < 0 ? -1 : fcntl(spawn->errors, F_DUPFD, FIRST_FREE);
+    int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+    if (parked_report < 0 || null < 0 || (spawn->extra >= 0 && parked_extra < 0) ||
+        (spawn->errors >= 0 && parked_errors < 0))
+        return -1;
+    null = fcntl(null, F_DUPFD, FIRST_FREE);
+    if (null < 0 || dup2(null, 0) < 0 || dup2(null, 1) < 0 || dup2(parked_errors < 0 ? null : parked_errors, 2) < 0 ||
+        dup2(parked_extra < 0 ? null : parked_extra, EXTRA) < 0 || dup3(parked_report, REPORT, O_CLOEXEC) < 0)
+        return -1;
+    if (spawn->extra < 0)
+        close(EXTRA);
+    if (syscall(SYS_close_range, REPORT + 1, ~0u, 0) == 0)
+        return 0;
+    for (long fd = sysconf(_SC_OPEN_MAX); fd > REPORT; fd--) /* before Linux 5.9 */
+        close((int)fd);
+    return 0;
+}
+
+static int write_file(const char *path, const char *text)
+{
+    int fd = open(path, O_WRONLY | O_CLOEXEC | O_NOFOLLOW);
+    if (fd < 0)
+        return -1;
+    ssize_t length = (ssize_t)strlen(text);
+    int result = write(fd, text, (size_t)length) == length ? 0 : -1;
+    close(fd);
+    return result;
+}
+
+static void reset_signals(void)
+{
+    struct sigaction plain = {.sa_handler = SIG_DFL};
+    sigset_t none;
+    for (int number = 1; number < NSIG; number++)
+        sigaction(number, &plain, NULL);
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+/* By system call: libc's functions take locks, to change all threads of a process, and here is one thread. */
+static int drop_privileges(uid_t uid, gid_t gid)
+{
+    if (syscall(SYS_setgroups, 0, NULL) != 0 || syscall(SYS_setresgid, gid, gid, gid) != 0 ||
+        syscall(SYS_setresuid, uid, uid, uid) != 0 || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
+        return -1;
+    if (uid != 0 && syscall(SYS_setresuid, 0, 0, 0) == 0) {
+        errno = EPERM;
+        return -1;
+    }
+    return 0;
+}
+
+static enum step become(const struct hm_spawn *spawn, const char *cgroup_procs, int report)
+{
+    setsid();
+    if (place_descriptors(spawn, report) != 0)
+        return STEP_DESCRIPTORS;
+    if (spawn->cgroup && write_file(cgroup_procs, "0") != 0)
+        return STEP_CGROUP;
+    if (write_file("/proc/self/oom_score_adj", "0") != 0)
+        return STEP_OOM;
+    reset_signals();
+    umask(077);
+    if (chdir("/") != 0 || (spawn->drop && drop_privileges(spawn->uid, spawn->gid) != 0))
+        return STEP_DROP;
+    execve(spawn->path, spawn->arguments, spawn->environment);
+    return STEP_EXEC;
+}
+
+static void child(const struct hm_spawn *spawn, const char *cgroup_procs, int report)
+{
+    struct report failure = {.step = become(spawn, cgroup_procs, report), .number = errno};
+    /* Descriptors may not be in their places yet. */
+    if (write(failure.step == STEP_DESCRIPTORS ? report : REPORT, &failure, sizeof(failure)) < 0)
+        _exit(126);
+    _exit(127);
+}
+
+int hm_spawn_wait(pid_t pid)
+{
+    int status;
+    pid_t ended;
+    do
+        ended = waitpid(pid, &status, 0);
+    while (ended < 0 && errno == EINTR);
+    return ended == pid ? status : -1;
+}
+
+pid_t hm_spawn_start(const struct hm_spawn *spawn, struct hm_error *error)
+{
+    struct report failure = {0};
+    char cgroup_procs[512];
+    sigset_t all, before;
+    int report[2];
+    ssize_t length;
+
+    if (spawn->cgroup &&
+        snprintf(cgroup_procs, sizeof(cgroup_procs), "%s/cgroup.procs", spawn->cgroup) >= (int)sizeof(cgroup_procs))
+        return hm_fail(error, ENAMETOOLONG, "cannot start %s: the path of its cgroup is too long", spawn->path);
+    if (pipe2(report, O_CLOEXEC) != 0)
+        return hm_fail_errno(error, "cannot start %s", spawn->path);
+    /* No handler of the daemon's may run in the child. */
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    pid_t pid = fork();
+    if (pid == 0)
+        child(spawn, cgroup_procs, report[1]);
+    int fork_errno = errno;
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    close(report[1]);
+    if (pid < 0) {
+        close(report[0]);
+        errno = fork_errno;
+        return hm_fail_errno(error, "cannot start %s", spawn->path);
+    }
+    do
+        length = read(report[0], &failure, sizeof(failure));
+    while (length < 0 && errno == EINTR);
+    close(report[0]);
+    if (length != (ssize_t)sizeof(failure))
+        return pid;
+    hm_spawn_wait(pid);
+    errno = failure.number;
+    return hm_fail_errno(error, "cannot %s %s", step_names[failure.step], spawn->path);
+}

@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "step.h"
+
+#include <errno.h>
+#include <numaif.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../core/policy.h"
+#include "../core/tierscache.h"
+#include "changes.h"
+#include "cores.h"
+#include "files.h"
+#include "identity.h"
+#include "living.h"
+#include "monitor.h"
+
+/* What hm_step_prepare has found out on its way. */
+struct preparation {
+    const struct hm_step_facts *facts;
+    struct hm_step *step;
+    struct hm_job *job;
+    bool has_ledger;
+    struct hm_error config_error, tiers_error; /* "" fine */
+};
+
+char *hm_step_name(uint32_t step_id, char *out, size_t size)
+{
+    if (step_id == HM_STEP_BATCH)
+        return hm_text_copy(out, "batch", size);
+    if (step_id == HM_STEP_EXTERN)
+        return hm_text_copy(out, "extern", size);
+    if (step_id == HM_STEP_INTERACTIVE)
+        return hm_text_copy(out, "interactive", size);
+    snprintf(out, size, "%u", step_id);
+    return out;
+}
+
+void hm_memory_policy_get(struct hm_memory_policy *policy)
+{
+    memset(policy, 0, sizeof(*policy));
+    if (get_mempolicy(&policy->mode, (unsigned long *)policy->nodes.word, HM_SET_BITS, NULL, 0) != 0)
+        policy->mode = MPOL_DEFAULT;
+}
+
+static void refuse(struct hm_step *step, const char *text)
+{
+    if (!step->refusal[0])
+        hm_text_copy(step->refusal, text, sizeof(step->refusal));
+}
+
+static void read_tiers(struct preparation *p)
+{
+    char path[HM_CONFIG_PATH_MAX + 16];
+    struct hm_tiers *tiers = &p->step->tiers;
+    snprintf(path, sizeof(path), "%s/topology", p->step->config.run_dir);
+    if (hm_tierscache_read(path, &tiers->topology, &p->tiers_error) != 0 ||
+        hm_tiers_group(&tiers->topology, &p->step->config, tiers, &p->tiers_error) != 0)
+        tiers->n_tiers = 0;
+}
+
+/* The job's entry, or a new one where the prolog left none. */
+static void read_entry(struct preparation *p)
+{
+    struct hm_identity identity;
+    struct hm_job *job = p->job;
+    const struct hm_step_facts *facts = p->facts;
+    if (hm_ledger_read(&p->step->config, facts->job_id, job, NULL) == 0)
+        return;
+    hm_job_init(job, facts->job_id);
+    job->uid = facts->uid;
+    job->gid = facts->gid;
+    if (hm_identity_of_uid(facts->uid, &identity, NULL) == 0) {
+        hm_text_copy(job->user, identity.name, sizeof(job->user));
+        hm_identity_free(&identity);
+    }
+    hm_job_warn(job, "the prolog left no entry for this job: account and partition are not known");
+}
+
+static void note_facts(struct preparation *p)
+{
+    struct hm_job *job = p->job;
+    const struct hm_step_facts *facts = p->facts;
+    char folder[HM_JOB_CGROUP];
+    job->restart = facts->restart;
+    job->array_job_id = facts->array_job_id;
+    job->array_task_id = facts->array_task_id;
+    job->dead_ns = 0;
+    if (facts->cores && hm_set_parse(&job->cores, facts->cores, NULL) == 0)
+        job->has_cores = true;
+    if (hm_cgroup_of_self(folder, sizeof(folder)) == 0 && hm_cgroup_cut_to_job(folder) == 0)
+        hm_text_copy(job->cgroup, folder, sizeof(job->cgroup));
+    if (facts->step_id != HM_STEP_EXTERN)
+        hm_job_add_step(job, facts->step_id);
+}
+
+/* The prolog judged the allocation's request; a step's own is judged here. */
+static void judge(struct preparation *p)
+{
+    struct hm_step *step = p->step;
+    const struct hm_job *job = p->job;
+    struct hm_identity identity;
+    struct hm_error error = {0};
+    const char *own = p->facts->option;
+    if (!own || (!job->request_is_default && strcmp(own, job->request) == 0)) {
+        refuse(step, job->refusal);
+        return;
+    }
+    if (hm_identity_of_uid(p->facts->uid, &identity, &error) != 0) {
+        refuse(step, error.text);
+        return;
+    }
+    if (hm_config_allows(&step->config, &step->request, identity.name, (const char *const *)identity.groups,
+                         job->account[0] ? job->account : NULL, job->partition[0] ? job->partition : NULL, &error) != 0)
+        refuse(step, error.text);
+    hm_identity_free(&identity);
+}
+
+/* Which request holds for this step, and may it? */
+static void decide(struct preparation *p)
+{
+    struct hm_step *step = p->step;
+    struct hm_error error = {0};
+    const char *text = p->facts->option ? p->facts->option : p->job->request;
+    if (p->facts->step_id == HM_STEP_EXTERN || (!p->facts->option && !text[0]))
+        return;
+    step->is_asked = p->facts->option || !p->job->request_is_default;
+    if (hm_request_parse(text, &step->request, &error) != 0)
+        refuse(step, error.text);
+    else if (step->request.mode == HM_MODE_OFF)
+        return;
+    step->is_active = true;
+    if (p->config_error.text[0])
+        refuse(step, p->config_error.text);
+    else if (!step->refusal[0])
+        judge(p);
+}
+
+/* The plan for the whole node: what root has to do, and what the record says until a task knows better. */
+static int resolve(struct preparation *p, struct hm_plan *plan)
+{
+    struct hm_step *step = p->step;
+    struct hm_error error = {0};
+    struct hm_request request = step->request;
+    struct hm_where *where = calloc(1, sizeof(*where));
+    if (!where)
+        return hm_fail(NULL, ENOMEM, "no memory");
+    request.socket = HM_SOCKET_ALL; /* which sockets are local differs by task */
+    where->cpus = step->tiers.topology.allowed_cpus;
+    int result = hm_plan_resolve(&request, &step->tiers, &step->config, &step->abilities, where, plan, &error);
+    free(where);
+    if (result != 0)
+        refuse(step, error.text);
+    plan->request = step->request;
+    return result;
+}
+
+static void learn_abilities(struct preparation *p)
+{
+    struct hm_step *step = p->step;
+    struct hm_set all_cores;
+    if (hm_abilities_read(&step->tiers, &step->abilities, NULL) != 0)
+        memset(&step->abilities, 0, sizeof(step->abilities));
+    step->abilities.alone = hm_cores_of_node(&all_cores) == 0 && hm_ledger_is_alone(&step->config, p->job, &all_cores);
+}
+
+static void plan_step(struct preparation *p)
+{
+    struct hm_step *step = p->step;
+    struct hm_job *job = p->job;
+    struct hm_error error = {0};
+    struct hm_wanted wanted[HM_JOB_CHANGES];
+    struct hm_plan *plan = calloc(1, sizeof(*plan));
+    if (!plan || step->tiers.n_tiers == 0) {
+        refuse(step, plan ? p->tiers_error.text : "no memory for the plan");
+        goto done;
+    }
+    learn_abilities(p);
+    if (resolve(p, plan) != 0)
+        goto done;
+    bool is_allocations = !p->facts->option || strcmp(p->facts->option, job->request) == 0;
+    if (!job->has_plan || (is_allocations && strcmp(job->plan.request.text, job->request) != 0)) {
+        job->plan = *plan;
+        job->has_plan = true;
+    }
+    int count = hm_changes_wanted(plan, &step->tiers, wanted, HM_JOB_CHANGES);
+    if (p->has_ledger && hm_changes_apply(&step->config, job, wanted, count, &error) != 0)
+        hm_job_warn(job, "%s", error.text);
+    /* The weights are what root leaves now: a task cannot set them, so its plan takes them or does without. */
+    if (count > 0 && hm_abilities_read(&step->tiers, &step->abilities, &error) != 0)
+        hm_job_warn(job, "%s", error.text);
+    step->abilities.alone = false;
+done:
+    free(plan);
+}
+
+/* A default mode that cannot be had is nobody's error: the step runs without. */
+static void settle(struct preparation *p)
+{
+    struct hm_step *step = p->step;
+    char name[16];
+    if (!step->refusal[0])
+        return;
+    hm_job_warn(p->job, "step %s %s: %s", hm_step_name(p->facts->step_id, name, sizeof(name)),
+                step->is_asked ? "was refused" : "runs without the partition's default mode", step->refusal);
+    if (!step->is_asked) {
+        step->is_active = false;
+        step->refusal[0] = '\0';
+    }
+}
+
+static void watch(struct preparation *p)
+{
+    struct hm_job *job = p->job;
+    struct hm_error error = {0};
+    job->recorded = job->recorded || p->step->is_active || p->step->config.record == HM_RECORD_ALL;
+    if (!job->recorded || !job->cgroup[0])
+        return;
+    if (p->step->tiers.n_tiers == 0)
+        hm_job_warn(job, "memory is not measured: %s", p->tiers_error.text);
+    else if (hm_monitor_start(&p->step->config, &p->step->tiers, job, &error) != 0)
+        hm_job_warn(job, "memory is not measured: %s", error.text);
+}
+
+/* With the ledger locked; without (`has_ledger` false) nothing is changed that the ledger would have to remember. */
+static void prepare(struct preparation *p)
+{
+    read_tiers(p);
+    read_entry(p);
+    note_facts(p);
+    decide(p);
+    if (p->step->is_active && !p->step->refusal[0])
+        plan_step(p);
+    settle(p);
+    if (p->has_ledger)
+        watch(p);
+}
+
+int hm_step_prepare(const struct hm_step_facts *facts, struct hm_step *step, struct hm_error *error)
+{
+    struct preparation p = {.facts = facts, .step = step};
+    int result = 0;
+    if (hm_config_read(facts->config_path, false, &step->config, &p.config_error) != 0)
+        hm_config_defaults(&step->config);
+    if (!step->config.enabled)
+        return 0;
+    step->job_id = facts->job_id;
+    step->step_id = facts->step_id;
+    hm_memory_policy_get(&step->inherited);
+    p.job = malloc(sizeof(*p.job));
+    if (!p.job) {
+        refuse(step, "no memory for the node's ledger");
+        step->is_active = facts->option != NULL;
+        return hm_fail(error, ENOMEM, "no memory for the node's ledger");
+    }
+    int lock = hm_ledger_lock(&step->config, error);
+    p.has_ledger = lock >= 0;
+    prepare(&p);
+    if (!p.has_ledger || hm_ledger_write(&step->config, p.job, error) != 0)
+        result = -1;
+    hm_ledger_unlock(lock);
+    free(p.job);
+    if (result == 0 && p.config_error.text[0])
+        result = hm_fail(error, EINVAL, "%s", p.config_error.text);
+    return result;
+}

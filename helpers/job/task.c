@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "task.h"
+
+#include <numaif.h>
+#include <sched.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "../core/policy.h"
+#include "entry.h"
+
+_Static_assert(sizeof(struct hm_outcome) < 64 * 1024, "the shared piece stays small");
+
+struct hm_outcome *hm_outcome_map(void)
+{
+    void *memory = mmap(NULL, sizeof(struct hm_outcome), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    return memory == MAP_FAILED ? NULL : memory;
+}
+
+void hm_outcome_unmap(struct hm_outcome *outcome)
+{
+    if (outcome)
+        munmap(outcome, sizeof(*outcome));
+}
+
+/* The first task to ask gets true. */
+static bool is_first(uint32_t *said)
+{
+    return !said || __atomic_exchange_n(said, 1, __ATOMIC_ACQ_REL) == 0;
+}
+
+static void warn(struct hm_outcome *outcome, const char *format, ...)
+{
+    char text[HM_WARNING];
+    va_list arguments;
+    if (!outcome)
+        return;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof(text), format, arguments);
+    va_end(arguments);
+    uint32_t slot = __atomic_fetch_add(&outcome->n_warnings, 1, __ATOMIC_ACQ_REL);
+    if (slot < HM_OUTCOME_WARNINGS)
+        memcpy(outcome->warning[slot], text, sizeof(text));
+}
+
+/* To the task's standard error: one line, one write. */
+static void say(const char *text)
+{
+    char line[HM_ERROR_TEXT + 32];
+    int length = snprintf(line, sizeof(line), "hybridmem: %s\n", text);
+    if (write(STDERR_FILENO, line, (size_t)length) < 0)
+        return; /* the user has closed it: nobody is there to tell */
+}
+
+static int refuse(struct hm_outcome *outcome, const char *text, bool is_known)
+{
+    if (is_first(outcome ? &outcome->said_refusal : NULL)) {
+        say(text);
+        if (!is_known)
+            warn(outcome, "a task was refused: %s", text);
+    }
+    return -1;
+}
+
+static bool has_policy_of_its_own(const struct hm_step *step)
+{
+    struct hm_memory_policy policy;
+    hm_memory_policy_get(&policy);
+    return policy.mode != MPOL_DEFAULT &&
+           (policy.mode != step->inherited.mode || !hm_set_equal(&policy.nodes, &step->inherited.nodes));
+}
+
+static int resolve(const struct hm_step *step, struct hm_plan *plan, struct hm_error *error)
+{
+    struct hm_where where = {0};
+    if (syscall(SYS_sched_getaffinity, 0, sizeof(where.cpus.word), where.cpus.word) < 0)
+        return hm_fail_errno(error, "cannot read the task's CPUs");
+    return hm_plan_resolve(&step->request, &step->tiers, &step->config, &step->abilities, &where, plan, error);
+}
+
+static void keep_plan(struct hm_outcome *outcome, const struct hm_plan *plan)
+{
+    uint32_t none = 0;
+    if (!outcome ||
+        !__atomic_compare_exchange_n(&outcome->has_plan, &none, 2, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+        return;
+    outcome->plan = *plan;
+    __atomic_store_n(&outcome->has_plan, 1, __ATOMIC_RELEASE);
+}
+
+int hm_task_place(const struct hm_step *step, struct hm_outcome *outcome)
+{
+    struct hm_plan plan = {0};
+    struct hm_error error = {0};
+    if (!step->is_active)
+        return 0;
+    if (step->refusal[0])
+        return refuse(outcome, step->refusal, true);
+    if (has_policy_of_its_own(step)) {
+        const char *text = "--mem-bind is set: it decides where memory goes, and --hybrid-mem does not";
+        if (is_first(outcome ? &outcome->said_binding : NULL)) {
+            say(text);
+            warn(outcome, "%s", text);
+        }
+        return 0;
+    }
+    if (resolve(step, &plan, &error) == 0) {
+        keep_plan(outcome, &plan);
+        if (hm_policy_apply(&plan, &error) == 0)
+            return 0;
+    }
+    if (step->is_asked)
+        return refuse(outcome, error.text, false);
+    if (is_first(outcome ? &outcome->said_refusal : NULL))
+        warn(outcome, "a task runs without the partition's default mode: %s", error.text);
+    return 0;
+}
+
+/* Move what the tasks have left into the entry. */
+static void collect(struct hm_outcome *outcome, struct hm_job *job, const struct hm_step *step)
+{
+    uint32_t count = __atomic_load_n(&outcome->n_warnings, __ATOMIC_ACQUIRE);
+    for (uint32_t i = 0; i < count && i < HM_OUTCOME_WARNINGS; i++)
+        if (memchr(outcome->warning[i], '\0', HM_WARNING) && outcome->warning[i][0])
+            hm_job_warn(job, "%s", outcome->warning[i]);
+    /* The entry has the plan of this request for the node as a whole; a task's own has the sockets right. */
+    if (__atomic_load_n(&outcome->has_plan, __ATOMIC_ACQUIRE) != 1)
+        return;
+    struct hm_plan *plan = malloc(sizeof(*plan));
+    if (!plan)
+        return;
+    *plan = outcome->plan;
+    if (!hm_entry_bad_plan(plan) && job->has_plan && strcmp(job->plan.request.text, step->request.text) == 0) {
+        uint64_t reserve = job->plan.reserve_bytes;
+        job->plan = *plan;
+        job->plan.reserve_bytes = reserve;
+    }
+    free(plan);
+}
+
+static bool is_news(const struct hm_outcome *outcome, int status, bool is_batch)
+{
+    uint32_t count = __atomic_load_n(&outcome->n_warnings, __ATOMIC_ACQUIRE);
+    return is_batch || outcome->n_stored != count + 1 || !outcome->has_status || status > outcome->status;
+}
+
+int hm_task_ended(const struct hm_step *step, struct hm_outcome *outcome, int status, struct hm_error *error)
+{
+    bool is_batch = step->step_id == HM_STEP_BATCH;
+    int result = -1;
+    if (!outcome || !step->config.enabled || !is_news(outcome, status, is_batch))
+        return 0;
+    struct hm_job *job = malloc(sizeof(*job));
+    int lock = hm_ledger_lock(&step->config, error);
+    if (!job || lock < 0 || hm_ledger_read(&step->config, step->job_id, job, error) != 0)
+        goto done;
+    uint32_t count = __atomic_load_n(&outcome->n_warnings, __ATOMIC_ACQUIRE);
+    collect(outcome, job, step);
+    if (is_batch || (!job->exit_status_is_final && (!job->has_exit_status || status > job->exit_status))) {
+        job->exit_status = status;
+        job->exit_status_is_final = is_batch;
+        job->has_exit_status = true;
+    }
+    result = hm_ledger_write(&step->config, job, error);
+    if (result == 0) {
+        outcome->n_stored = count + 1;
+        outcome->has_status = 1;
+        outcome->status = status;
+    }
+done:
+    hm_ledger_unlock(lock);
+    free(job);
+    return result;
+}
