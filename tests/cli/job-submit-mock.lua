@@ -1,0 +1,18 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- Calls etc/hybridmem-job-submit.lua as slurmctld does. Arguments: the file, a Lua chunk that returns { rules =, submit =, modify = }.
+slurm = { SUCCESS = 0, ERROR = -1, ESLURM_ACCESS_DENIED = 2002 }
+function slurm.log_user(...)
+    io.write("user: ", string.format(...), "\n")
+end
+
+local hybridmem = dofile(arg[1])
+local case = assert((loadstring or load)("return " .. arg[2]))()
+for kind, rules in pairs(case.rules or {}) do
+    hybridmem.allowed[kind] = rules
+end
+local partitions = { main = { flag_default = 1 }, debug = { flag_default = 0 }, long = { flag_default = 0 } }
+if case.modify then
+    io.write("returns ", string.format("%d", hybridmem.modify(case.modify, case.job)), "\n")
+else
+    io.write("returns ", string.format("%d", hybridmem.submit(case.submit, partitions)), "\n")
+end

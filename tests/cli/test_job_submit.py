@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The job_submit snippet, by real Lua, against tables as slurmctld gives them."""
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+PROJECT = Path(__file__).resolve().parents[2]
+INTERPRETERS = [lua for lua in ("lua5.3", "lua5.4", "luajit") if shutil.which(lua)]
+RULES = 'rules = { account = { physics = { "fast", "spill" } }, partition = { debug = { "interleave" }, long = {} } }'
+OPTION = "_SLURM_SPANK_OPTION_hybridmem_hybrid_mem"
+DENIED = 2002
+
+
+def call(lua, case):
+    mock = PROJECT / "tests" / "cli" / "job-submit-mock.lua"
+    snippet = PROJECT / "etc" / "hybridmem-job-submit.lua"
+    done = subprocess.run([lua, mock, snippet, f"{{ {case} }}"], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    *told, returned = done.stdout.splitlines()
+    return int(returned.split()[1]), told
+
+
+def env(text):
+    """spank_job_env as Slurm gives it: numbered from 0."""
+    return f'spank_job_env = {{ [0] = "OTHER=x", [1] = "{OPTION}={text}" }}'
+
+
+def test_there_is_a_lua():
+    assert INTERPRETERS, "install lua5.3, lua5.4 or luajit"
+
+
+@pytest.mark.parametrize("lua", INTERPRETERS)
+@pytest.mark.parametrize(
+    ("case", "returned", "told"),
+    [
+        ("submit = {}", 0, []),
+        ("submit = { spank_job_env = { [0] = 'OTHER=x' }, partition = 'long' }", 0, []),
+        (f"submit = {{ {env('spill')} }}", 0, []),
+        (f"submit = {{ {env('spill,socket=local')}, account = 'physics' }}", 0, []),
+        (f"submit = {{ {env('slow')}, account = 'chemistry', partition = 'main' }}", 0, []),
+        (
+            f"submit = {{ {env('slow,socket=local')}, account = 'physics' }}",
+            DENIED,
+            ["user: hybridmem: --hybrid-mem=slow is not allowed in account physics: use off, fast, spill"],
+        ),
+        (
+            f"submit = {{ {env('slow')}, default_account = 'physics' }}",
+            DENIED,
+            ["user: hybridmem: --hybrid-mem=slow is not allowed in account physics: use off, fast, spill"],
+        ),
+        (
+            f"submit = {{ {env('spill')}, partition = 'main,debug' }}",
+            DENIED,
+            ["user: hybridmem: --hybrid-mem=spill is not allowed in partition debug: use off, interleave"],
+        ),
+        (
+            f"submit = {{ {env('slow')}, partition = 'long', account = 'physics' }}",
+            DENIED,
+            [
+                "user: hybridmem: --hybrid-mem=slow is not allowed in account physics: use off, fast, spill",
+                "user: hybridmem: --hybrid-mem=slow is not allowed in partition long: use off",
+            ],
+        ),
+        (f"submit = {{ {env('off')}, partition = 'long' }}", 0, []),
+        (f"submit = {{ {env('')}, partition = 'long' }}", DENIED, None),
+        (f"submit = {{ {env('%s%d')}, partition = 'long' }}", DENIED, None),
+        (
+            f"modify = {{ partition = 'debug' }}, job = {{ {env('spill')}, partition = 'main' }}",
+            DENIED,
+            ["user: hybridmem: --hybrid-mem=spill is not allowed in partition debug: use off, interleave"],
+        ),
+        (f"modify = {{}}, job = {{ {env('spill')}, partition = 'main', account = 'physics' }}", 0, []),
+        ("modify = { partition = 'debug' }, job = {}", 0, []),
+    ],
+)
+def test_who_is_refused_and_what_he_is_told(lua, case, returned, told):
+    found = call(lua, f"{RULES}, {case}")
+    assert found[0] == returned
+    assert told is None or found[1] == told
+
+
+@pytest.mark.parametrize("lua", INTERPRETERS)
+def test_the_default_partition_counts_where_none_is_named(lua):
+    rules = "rules = { partition = { main = {} } }"
+    assert call(lua, f"{rules}, submit = {{ {env('spill')} }}")[0] == DENIED
+    assert call(lua, f"{rules}, submit = {{ {env('spill')}, partition = 'debug' }}")[0] == 0
+
+
+@pytest.mark.parametrize("lua", INTERPRETERS)
+def test_as_installed_nobody_is_refused(lua):
+    assert call(lua, f"submit = {{ {env('spill')}, partition = 'debug', account = 'physics' }}") == (0, [])
