@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * hybridmem-config: shows the effective configuration, or checks it and what hybridmem wants of the site.
+ */
+#include <config.h>
+
+#include <getopt.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "configparts.h"
+
+enum { EXIT_CHANGES = 1, EXIT_BAD = 2 };
+
+struct options {
+    const char *command, *config, *scontrol;
+    bool file_only;
+};
+
+static void print_help(void)
+{
+    printf(
+        "Usage: hybridmem config check [--file-only] [--config FILE] [--scontrol FILE]\n"
+        "       hybridmem config show [--config FILE]\n\n"
+        "check lists what is as it should be (ok) and what is not, with what to do (change): the configuration, its\n"
+        "folders, users and groups, and what hybridmem wants of Slurm. Run it on a compute node.\n"
+        "show prints the values in use, in the syntax of the file.\n\n"
+        "  --config FILE    instead of %s\n"
+        "  --file-only      check nothing but the file\n"
+        "  --scontrol FILE  Slurm's scontrol, where it is not in a usual place\n"
+        "  -h, --help       this text\n"
+        "  -V, --version    the version\n\n"
+        "Exit status: 0 all is well, 1 something is to be changed, 2 wrong usage; show: 2 for a wrong file.\n",
+        hm_config_path());
+}
+
+/* Returns -1 to go on, or the exit status. */
+static int parse_options(int argc, char **argv, struct options *options)
+{
+    static const struct option table[] = {
+        {"config", required_argument, NULL, 'c'},   {"file-only", no_argument, NULL, 'f'},
+        {"scontrol", required_argument, NULL, 's'}, {"help", no_argument, NULL, 'h'},
+        {"version", no_argument, NULL, 'V'},        {NULL, 0, NULL, 0}};
+    for (int letter; (letter = getopt_long(argc, argv, "hV", table, NULL)) != -1;) {
+        switch (letter) {
+        case 'c':
+            options->config = optarg;
+            break;
+        case 'f':
+            options->file_only = true;
+            break;
+        case 's':
+            options->scontrol = optarg;
+            break;
+        case 'h':
+            print_help();
+            return EXIT_SUCCESS;
+        case 'V':
+            puts("hybridmem " PACKAGE_VERSION);
+            return EXIT_SUCCESS;
+        default: /* getopt_long has said what is wrong */
+            fputs("Try 'hybridmem config --help'.\n", stderr);
+            return EXIT_BAD;
+        }
+    }
+    options->command = optind < argc ? argv[optind] : "";
+    bool is_show = strcmp(options->command, "show") == 0;
+    if (optind + 1 != argc || (!is_show && strcmp(options->command, "check") != 0)) {
+        fputs("hybridmem config: say what to do, check or show. Try 'hybridmem config --help'.\n", stderr);
+        return EXIT_BAD;
+    }
+    if (is_show && (options->file_only || options->scontrol)) {
+        fputs("hybridmem config: --file-only and --scontrol belong to check. Try 'hybridmem config --help'.\n", stderr);
+        return EXIT_BAD;
+    }
+    return -1;
+}
+
+static void print_line(const char *word, const char *format, va_list arguments)
+{
+    printf("%-7s ", word);
+    vprintf(format, arguments);
+    putchar('\n');
+}
+
+void hm_report_ok(struct hm_report *report, const char *format, ...)
+{
+    va_list arguments;
+    (void)report;
+    va_start(arguments, format);
+    print_line("ok", format, arguments);
+    va_end(arguments);
+}
+
+void hm_report_change(struct hm_report *report, const char *format, ...)
+{
+    va_list arguments;
+    report->n_changes++;
+    va_start(arguments, format);
+    print_line("change", format, arguments);
+    va_end(arguments);
+}
+
+static int check(const struct options *options, const char *path, struct hm_config *config)
+{
+    struct hm_report report = {0};
+    struct hm_error error = {""};
+    struct hm_error missing = {""};
+    if (hm_config_read(path, options->config != NULL, config, &error) < 0)
+        hm_report_change(&report, "%s", error.text);
+    else if (hm_config_read(path, true, config, &missing) < 0)
+        hm_report_ok(&report, "%s is not there: the built-in values hold", path);
+    else
+        hm_report_ok(&report, "%s", path);
+    /* A file that is wrong left the built-in values: what they name is checked all the same. */
+    if (!options->file_only) {
+        hm_config_check_node(config, &report);
+        hm_config_check_slurm(options->scontrol, &report);
+    }
+    return report.n_changes ? EXIT_CHANGES : EXIT_SUCCESS;
+}
+
+static int show(const struct options *options, const char *path, struct hm_config *config)
+{
+    struct hm_error error = {""};
+    if (hm_config_read(path, options->config != NULL, config, &error) < 0) {
+        fprintf(stderr, "hybridmem config: %s\n", error.text);
+        return EXIT_BAD;
+    }
+    hm_config_show(config);
+    return EXIT_SUCCESS;
+}
+
+int main(int argc, char **argv)
+{
+    struct options options = {0};
+    int status = parse_options(argc, argv, &options);
+    if (status >= 0)
+        return status;
+    const char *path = options.config ? options.config : hm_config_path();
+    struct hm_config *config = calloc(1, sizeof(*config));
+    if (!config) {
+        perror("hybridmem config");
+        return EXIT_BAD;
+    }
+    status = strcmp(options.command, "show") == 0 ? show(&options, path, config) : check(&options, path, config);
+    free(config);
+    if (fflush(stdout) != 0 || ferror(stdout)) {
+        perror("hybridmem config: standard output");
+        return EXIT_BAD;
+    }
+    return status;
+}

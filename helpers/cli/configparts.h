@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The parts of hybridmem-config. */
+#ifndef HM_CONFIGPARTS_H
+#define HM_CONFIGPARTS_H
+
+#include "../core/config.h"
+
+/* Print the effective configuration. */
+void hm_config_show(const struct hm_config *config);
+
+/* The list that `hybridmem config check` prints, and how many of its lines ask for a change. */
+struct hm_report {
+    int n_changes;
+};
+
+/* "ok      TEXT" */
+void hm_report_ok(struct hm_report *report, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* "change  TEXT": what is wrong, and what to do. */
+void hm_report_change(struct hm_report *report, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* Users, groups and folders of this node. */
+void hm_config_check_node(const struct hm_config *config, struct hm_report *report);
+
+/* Slurm's settings, by `scontrol` (NULL: found in the usual places; for root those are fixed folders, never PATH). */
+void hm_config_check_slurm(const char *scontrol, struct hm_report *report);
+
+/* plugstack.conf beside slurm.conf, whose path is given: does it load the plugin, and is the plugin there? */
+void hm_config_check_plugstack(const char *slurm_conf, const char *plugin_dirs, struct hm_report *report);
+
+#endif

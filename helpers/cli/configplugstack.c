@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Is the plugin in plugstack.conf, and there? */
+#include <errno.h>
+#include <glob.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "configparts.h"
+
+#define PLUGIN "hybridmem.so"
+#define MOST_INCLUDES 4 /* levels; Slurm's own includes are one */
+
+struct found {
+    char plugin[512]; /* as plugstack.conf names it; "" not there */
+    char file[512];   /* in which file */
+};
+
+static void search_file(const char *path, int depth, struct found *found);
+
+/* `include` takes a pattern, relative to the folder of the file it is in. */
+static void search_include(const char *pattern, const char *from, int depth, struct found *found)
+{
+    char path[1024];
+    glob_t paths;
+    if (pattern[0] == '/')
+        snprintf(path, sizeof(path), "%s", pattern);
+    else
+        snprintf(path, sizeof(path), "%.*s/%s", (int)(strrchr(from, '/') - from), from, pattern);
+    if (glob(path, 0, NULL, &paths) != 0)
+        return;
+    for (size_t i = 0; i < paths.gl_pathc && !found->plugin[0]; i++)
+        search_file(paths.gl_pathv[i], depth + 1, found);
+    globfree(&paths);
+}
+
+static bool ends_with(const char *text, const char *end)
+{
+    size_t length = strlen(text), end_length = strlen(end);
+    return length >= end_length && strcmp(text + length - end_length, end) == 0 &&
+           (length == end_length || text[length - end_length - 1] == '/');
+}
+
+static void search_file(const char *path, int depth, struct found *found)
+{
+    char *line = NULL;
+    size_t size = 0;
+    FILE *file = depth < MOST_INCLUDES ? fopen(path, "re") : NULL;
+    while (file && !found->plugin[0] && getline(&line, &size, file) >= 0) {
+        char *rest = line;
+        line[strcspn(line, "#\n")] = '\0';
+        const char *first = strsep(&rest, " \t");
+        while (rest && strchr(" \t", *rest) && *rest)
+            rest++;
+        if (!rest)
+            continue;
+        rest[strcspn(rest, " \t")] = '\0';
+        if (strcmp(first, "include") == 0) {
+            search_include(rest, path, depth, found);
+        } else if ((strcmp(first, "optional") == 0 || strcmp(first, "required") == 0) && ends_with(rest, PLUGIN)) {
+            snprintf(found->plugin, sizeof(found->plugin), "%s", rest);
+            snprintf(found->file, sizeof(found->file), "%s", path);
+        }
+    }
+    free(line);
+    if (file)
+        fclose(file);
+}
+
+/* Where Slurm would find the plugin: as it is named, or in one of its plugin folders (separated by colons). */
+static bool find_plugin(const char *plugin, const char *folders, char *path, size_t size)
+{
+    if (plugin[0] == '/') {
+        snprintf(path, size, "%s", plugin);
+        return access(path, R_OK) == 0;
+    }
+    while (*folders) {
+        size_t length = strcspn(folders, ":");
+        snprintf(path, size, "%.*s/%s", (int)length, folders, plugin);
+        if (access(path, R_OK) == 0)
+            return true;
+        folders += length + (folders[length] == ':');
+    }
+    return false;
+}
+
+void hm_config_check_plugstack(const char *slurm_conf, const char *plugin_dirs, struct hm_report *report)
+{
+    struct found found = {"", ""};
+    char path[1024];
+    const char *slash = strrchr(slurm_conf, '/');
+    if (!slash) {
+        hm_report_change(report,
+                         "plugstack.conf is not found, as scontrol names no SLURM_CONF: check that it works here");
+        return;
+    }
+    snprintf(path, sizeof(path), "%.*s/plugstack.conf", (int)(slash - slurm_conf), slurm_conf);
+    search_file(path, 0, &found);
+    if (!found.plugin[0]) {
+        hm_report_change(report, "%s does not load the plugin: add the line \"optional " PLUGIN "\"", path);
+        return;
+    }
+    if (find_plugin(found.plugin, plugin_dirs, path, sizeof(path)))
+        hm_report_ok(report, "%s loads %s", found.file, path);
+    else
+        hm_report_change(report, "%s loads %s, which is not there (PluginDir %s): install the plugin on this node",
+                         found.file, found.plugin, *plugin_dirs ? plugin_dirs : "unknown");
+}

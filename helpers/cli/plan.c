@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * hybridmem-plan: what a request would do on this node, or on one described by hwloc's XML, without doing it.
+ */
+#include <config.h>
+
+#include <errno.h>
+#include <getopt.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "../core/config.h"
+#include "../core/discover.h"
+#include "../core/policy.h"
+#include "../core/size.h"
+#include "planprint.h"
+
+enum { EXIT_BAD = 2, EXIT_UNSERVED = 3 };
+
+struct options {
+    const char *request, *topology, *config, *cpus, *size, *kernel;
+    bool json, alone, shared;
+};
+
+struct work { /* too large for the stack */
+    struct hm_config config;
+    struct hm_tiers tiers;
+    struct hm_plan plan;
+    struct hm_where where;
+};
+
+static void print_help(void)
+{
+    printf("Usage: hybridmem plan REQUEST [OPTION]...\n\n"
+           "Shows what sbatch --hybrid-mem=REQUEST would do on this node, and why, without doing it.\n\nREQUEST: %s\n"
+           "  --topology FILE.xml  the node that hwloc's XML describes instead of this one\n"
+           "  --config FILE        instead of %s\n"
+           "  --cpus LIST          the task's CPUs, as in 0-3,8 (default: those of this process)\n"
+           "  --size BYTES         how much memory the job uses: digits and K, M, G or T\n"
+           "  --alone, --shared    whether the job has the node alone (default: shared)\n"
+           "  --kernel VERSION     as under this Linux version, as in 6.12 (default: the running kernel)\n"
+           "  --json               one JSON object: mode, policy, nodes, weights, reason, warnings,\n"
+           "                       predicted_bandwidth_mbs, reserve_bytes; what is not known is null\n"
+           "  -h, --help           this text\n"
+           "  -V, --version        the version\n\n"
+           "Exit status: 0 shown, 2 a bad request, wrong usage or a file that cannot be used, 3 this node cannot serve "
+           "the\n"
+           "request.\n",
+           hm_request_help(), hm_config_path());
+}
+
+static int fail(const char *text)
+{
+    fprintf(stderr, "hybridmem plan: %s\n", text);
+    return EXIT_BAD;
+}
+
+/* Returns -1 to go on, or the exit status. */
+static int parse_options(int argc, char **argv, struct options *options)
+{
+    static const struct option table[] = {{"topology", required_argument, NULL, 't'},
+                                          {"config", required_argument, NULL, 'c'},
+                                          {"cpus", required_argument, NULL, 'p'},
+                                          {"size", required_argument, NULL, 's'},
+                                          {"kernel", required_argument, NULL, 'k'},
+                                          {"alone", no_argument, NULL, 'a'},
+                                          {"shared", no_argument, NULL, 'r'},
+                                          {"json", no_argument, NULL, 'j'},
+                                          {"help", no_argument, NULL, 'h'},
+                                          {"version", no_argument, NULL, 'V'},
+                                          {NULL, 0, NULL, 0}};
+    const struct {
+        int letter;
+        const char **text;
+        bool *flag;
+    } rows[] = {{'t', &options->topology, NULL}, {'c', &options->config, NULL}, {'p', &options->cpus, NULL},
+                {'s', &options->size, NULL},     {'k', &options->kernel, NULL}, {'a', NULL, &options->alone},
+                {'r', NULL, &options->shared},   {'j', NULL, &options->json}};
+
+    for (int letter; (letter = getopt_long(argc, argv, "hV", table, NULL)) != -1;) {
+        if (letter == 'h') {
+            print_help();
+            return EXIT_SUCCESS;
+        }
+        if (letter == 'V') {
+            puts("hybridmem " PACKAGE_VERSION);
+            return EXIT_SUCCESS;
+        }
+        if (letter == '?') {
+            fputs("Try 'hybridmem plan --help'.\n", stderr);
+            return EXIT_BAD;
+        }
+        for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+            if (rows[i].letter == letter && rows[i].text)
+                *rows[i].text = optarg;
+            else if (rows[i].letter == letter)
+                *rows[i].flag = true;
+        }
+    }
+    if (optind + 1 != argc)
+        return fail(optind == argc ? "the request is missing, as in: hybridmem plan spill"
+                                   : "there is more than one request: write MODE or MODE,KEY=VALUE as one word");
+    if (options->alone && options->shared)
+        return fail("--alone and --shared exclude each other: give one");
+    options->request = argv[optind];
+    return -1;
+}
+
+static int read_own_cpus(struct hm_set *cpus, struct hm_error *error)
+{
+    cpu_set_t *mask = CPU_ALLOC(HM_SET_BITS);
+    size_t size = CPU_ALLOC_SIZE(HM_SET_BITS);
+    int status = -1;
+    hm_set_clear(cpus);
+    if (!mask || sched_getaffinity(0, size, mask) < 0) {
+        hm_fail_errno(error, "this process's CPUs cannot be read");
+    } else {
+        for (unsigned cpu = 0; cpu < HM_SET_BITS; cpu++)
+            if (CPU_ISSET_S(cpu, size, mask))
+                hm_set_add(cpus, cpu);
+        status = 0;
+    }
+    CPU_FREE(mask);
+    return status;
+}
+
+/* The task's CPUs. Another machine's topology may have none of this process's: then all of it. */
+static int choose_cpus(const struct options *options, const struct hm_topology *topology, struct hm_set *cpus,
+                       struct hm_error *error)
+{
+    struct hm_error why;
+    struct hm_set all;
+    char list[100];
+    hm_set_clear(&all);
+    for (int i = 0; i < topology->n_sockets; i++)
+        hm_set_union(&all, &topology->socket_cpus[i]);
+    if (!options->cpus) {
+        if (read_own_cpus(cpus, error) < 0)
+            return -1;
+        if (options->topology && !hm_set_intersects(cpus, &all))
+            *cpus = all;
+        return 0;
+    }
+    if (hm_set_parse(cpus, options->cpus, &why) < 0)
+        return hm_fail(error, EINVAL, "--cpus: %s", why.text);
+    if (hm_set_is_empty(cpus) || !hm_set_within(cpus, &all))
+        return hm_fail(error, EINVAL, "--cpus %.60s: give CPUs of this node, which has %s", options->cpus,
+                       hm_set_format(&all, list, sizeof(list)));
+    return 0;
+}
+
+static int choose_abilities(const struct options *options, const struct hm_tiers *tiers, struct hm_abilities *abilities,
+                            struct hm_error *error)
+{
+    struct hm_error why;
+    if (options->kernel && hm_abilities_of_kernel(options->kernel, abilities, &why) < 0)
+        return hm_fail(error, EINVAL, "--kernel: %s", why.text);
+    if (!options->kernel && hm_abilities_read(tiers, abilities, error) < 0)
+        return -1;
+    /* The weights of this machine say nothing about another one. */
+    if (options->topology)
+        abilities->has_weights = false;
+    abilities->alone = options->alone;
+    return 0;
+}
+
+static int choose_size(const struct options *options, uint64_t *bytes, struct hm_error *error)
+{
+    struct hm_error why;
+    if (!options->size)
+        return 0;
+    if (hm_size_parse(options->size, bytes, &why) < 0)
+        return hm_fail(error, EINVAL, "--size: %s", why.text);
+    if (*bytes == 0)
+        return hm_fail(error, EINVAL, "--size: \"%.40s\" is nothing: leave --size out where it is not known",
+                       options->size);
+    return 0;
+}
+
+/* Returns 0, or the exit status with a text. */
+static int make_plan(const struct options *options, struct work *work, struct hm_error *error)
+{
+    struct hm_request request;
+    struct hm_abilities abilities;
+    const char *path = options->config ? options->config : hm_config_path();
+
+    if (hm_request_parse(options->request, &request, error) < 0 ||
+        choose_size(options, &work->where.size_bytes, error) < 0 ||
+        hm_config_read(path, options->config != NULL, &work->config, error) < 0 ||
+        hm_discover(options->topology, &work->tiers.topology, error) < 0 ||
+        choose_cpus(options, &work->tiers.topology, &work->where.cpus, error) < 0 ||
+        choose_abilities(options, &work->tiers, &abilities, error) < 0)
+        return EXIT_BAD;
+    if (hm_tiers_group(&work->tiers.topology, &work->config, &work->tiers, error) < 0 ||
+        hm_plan_resolve(&request, &work->tiers, &work->config, &abilities, &work->where, &work->plan, error) < 0)
+        return errno == ENODEV ? EXIT_UNSERVED : EXIT_BAD;
+    return 0;
+}
+
+int main(int argc, char **argv)
+{
+    struct options options = {0};
+    struct hm_error error = {""};
+    int status = parse_options(argc, argv, &options);
+    if (status >= 0)
+        return status;
+    struct work *work = calloc(1, sizeof(*work));
+    if (!work)
+        return fail("out of memory");
+    status = make_plan(&options, work, &error);
+    if (status) {
+        fail(error.text);
+    } else if (options.json) {
+        status = hm_planprint_json(&work->plan, &work->tiers.topology) < 0 ? EXIT_BAD : 0;
+    } else {
+        hm_planprint_text(&work->plan, &work->tiers.topology);
+    }
+    free(work);
+    if (fflush(stdout) != 0 || ferror(stdout))
+        return fail("standard output cannot be written");
+    return status;
+}

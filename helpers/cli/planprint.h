@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef HM_PLANPRINT_H
+#define HM_PLANPRINT_H
+
+#include "../core/plan.h"
+
+/* The plan for people, on standard output. */
+void hm_planprint_text(const struct hm_plan *plan, const struct hm_topology *topology);
+
+/* One JSON object. Returns 0, or -1 where it could not be made or written. */
+int hm_planprint_json(const struct hm_plan *plan, const struct hm_topology *topology);
+
+#endif
