@@ -36,8 +36,9 @@ AC_DEFUN([X_AC_SLURM], [
   AC_MSG_CHECKING([Slurm's plugin folder])
   AS_IF([test -z "$slurm_plugindir"], [
     hm_multiarch=$($CC -print-multiarch 2>/dev/null)
-    for hm_lib in lib/$hm_multiarch lib64 lib; do
-      AS_IF([test -z "$slurm_plugindir" && test -d "$with_slurm/$hm_lib/slurm"], [slurm_plugindir=$with_slurm/$hm_lib/slurm])
+    # Debian's packages keep Slurm's own plugins in slurm-wlm.
+    for hm_place in lib/$hm_multiarch/slurm-wlm lib/$hm_multiarch/slurm lib64/slurm lib/slurm; do
+      AS_IF([test -z "$slurm_plugindir" && test -d "$with_slurm/$hm_place"], [slurm_plugindir=$with_slurm/$hm_place])
     done
     AS_IF([test -z "$slurm_plugindir"], [slurm_plugindir='${libdir}/slurm'])
   ])
