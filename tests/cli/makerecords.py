@@ -15,7 +15,7 @@ MODES = ("spill", "fast", "slow", "interleave")
 USERS = {"alice": 1001, "bob": 1002, "carol": 1003}
 
 
-def tier(name, nodes, peak, mean, points=64):
+def tier(name, nodes, peak, mean, points=60):
     return {
         "name": name,
         "kind": name,
@@ -27,7 +27,7 @@ def tier(name, nodes, peak, mean, points=64):
         "shmem_bytes": 0,
         "kernel_bytes": 0,
         "hugetlb_bytes": None,
-        "series": [peak * (i + 1) // points for i in range(points)],
+        "series": [peak * (i + 1) // points for i in range(points)] or None,
     }
 
 
@@ -42,7 +42,8 @@ def record(job_id, **changes):
         "array_job_id": None,
         "array_task_id": None,
         "het_job_id": None,
-        "step_ids": ["batch", 0],
+        "step_ids": ["batch", "0"],
+        "step_count": 2,
         "user": user,
         "uid": USERS.get(user, 1000),
         "account": "physics",
@@ -55,20 +56,26 @@ def record(job_id, **changes):
             "reason": "the fast tier first, then the slow one",
             "policy": "interleave",
             "tiers": ["dram"],
+            "nodes": [0, 1],
+            "weights": None,
         },
-        "start": "2025-03-01T10:00:00Z",
-        "end": "2025-03-01T11:00:00Z",
-        "elapsed_s": 3600,
+        "start": "2025-03-01T10:00:00.000Z",
+        "end": "2025-03-01T11:00:00.000Z",
+        "elapsed_s": 3600.0,
         "exit_code": 0,
         "memory": {
             "peak_bytes": 4 * GIB,
-            "interval_s": 1,
+            "peak_source": "memory.peak of the job's cgroup",
+            "interval_s": 60.0,
+            "samples": 3600,
+            "first_sample": "2025-03-01T10:00:00.500Z",
+            "source": "memory.numa_stat of the job's cgroup",
             "tiers": [tier("dram", [0, 1], 3 * GIB, 2 * GIB), tier("pmem", [2, 3], GIB, GIB // 2)],
         },
         "energy": {"package_j": None, "memory_j": None, "source": "no meter on this node"},
-        "traffic": {"tiers": None, "source": "no counters on this node"},
-        "migration": None,
-        "namespaces": None,
+        "traffic": {"tiers": [], "source": "no counters on this node"},
+        "migration": {"promoted_bytes": None, "demoted_bytes": None, "source": "no migrator"},
+        "namespaces": [],
         "warnings": [],
     }
     made.update(changes)

@@ -6,7 +6,7 @@ import os
 
 import pytest
 from installed import helper
-from makerecords import record, write
+from makerecords import record, tier, write
 
 
 def show(folder, *words, **options):
@@ -85,16 +85,17 @@ def test_text_for_people(tmp_path):
         "asked for    spill",
         "plan         spill, policy interleave",
         "because      the fast tier first, then the slow one",
-        "2025-03-01T10:00:00Z to 2025-03-01T11:00:00Z, 1 h 0 min",
+        "ran          2025-03-01 10:00:00 to 2025-03-01 11:00:00 UTC, 1 h 0 min",
         "steps        batch 0; exit code 7",
-        "memory       peak 4.0 GiB, sampled every 1 s",
+        "memory       peak 4.0 GiB (memory.peak of the job's cgroup)",
+        "share of the mean, and use over 1 h 0 min; full height is 3.0 GiB",
         "energy       not measured: no meter on this node",
         "traffic      not measured: no counters on this node",
         "warning      the user's --mem-bind wins",
     ):
         assert part in text, part
     row = next(line for line in text.splitlines() if "0,1" in line)
-    assert " ".join(row.split()) == "dram dram 0,1 3.0 GiB 2.0 GiB 3.0 GiB 0 B 0 B"
+    assert " ".join(row.split()) == "dram dram 0,1 3.0 GiB 2.0 GiB 3.0 GiB 0 B 0 B 0 B"
     bars = [line for line in text.splitlines() if "%" in line]
     assert [line.split()[:2] for line in bars] == [["dram", "█" * 16 + "·" * 4], ["pmem", "█" * 4 + "·" * 16]]
     assert " 80 %" in bars[0] and bars[0].endswith("█") and "▁" in bars[0]
@@ -119,12 +120,19 @@ def test_control_characters_of_a_record_never_reach_the_terminal(tmp_path):
     [
         ({"memory": None}, "memory       not measured: the record does not say why"),
         ({"memory": {"tiers": None, "source": "no memory controller"}}, "not measured: no memory controller"),
+        (
+            {"memory": {"tiers": [tier("dram", [0], None, None, 0)], "source": "the monitor took no sample"}},
+            "memory       not measured: the monitor took no sample",
+        ),
         ({"plan": None, "request": None}, "plan         none: the job's memory was not placed"),
         ({"plan": None, "request": None}, "asked for    nothing (no --hybrid-mem)"),
         ({"step_ids": []}, "steps        none on this node; exit code 0"),
-        ({"exit_code": None, "start": None, "elapsed_s": None}, "ran          ? to 2025-03-01T11:00:00Z, -"),
+        ({"exit_code": None, "start": None, "elapsed_s": None}, "ran          ? to 2025-03-01 11:00:00 UTC, -"),
         ({"energy": {"package_j": 120, "memory_j": None, "source": "rapl"}}, "energy       package 120 J (rapl)"),
-        ({"memory": {"tiers": [{"name": 5, "mean_bytes": "x", "series": [None]}]}}, "?     unknown  -"),
+        (
+            {"memory": {"tiers": [{"name": 5, "peak_bytes": 1024, "series": [None, "x"]}]}},
+            "?     unknown  -      1.0 KiB",
+        ),
         ({"memory": "torn", "energy": 5, "traffic": [1], "step_ids": 3, "warnings": 4, "plan": []}, "not measured"),
     ],
 )

@@ -52,13 +52,13 @@ def bar(share, width, blocks):
 
 
 def plot(points, top, width, blocks):
-    """Values over time in one line of at most `width` cells; a cell shows the largest of the points it stands for."""
+    """Values over time in one line of at most `width` cells; a cell shows the largest of its points, None is a gap."""
     levels = _BLOCKS if blocks else _ASCII
     cells = min(width, len(points))
     drawn = ""
     for cell in range(cells):
         first, end = cell * len(points) // cells, (cell + 1) * len(points) // cells
-        value = max(points[first:end])
+        value = max(point or 0 for point in points[first:end])
         level = round(value / top * (len(levels) - 1)) if top > 0 else 0
         drawn += levels[max(level, 1 if value > 0 else 0)]
     return drawn

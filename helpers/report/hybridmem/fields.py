@@ -28,6 +28,11 @@ def members(value, key):
     return found if isinstance(found, list) else []
 
 
+def numbers(value, key):
+    """A list of figures; what is no figure is None in it."""
+    return [number({"": figure}, "") for figure in members(value, key)]
+
+
 def tiers(record):
     """The record's memory by tier, fastest first; empty where it was not measured."""
     return [tier for tier in members(record.get("memory"), "tiers") if isinstance(tier, dict)]

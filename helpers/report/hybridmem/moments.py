@@ -40,6 +40,12 @@ def parse_bound(text, end_of_day, now=None):
     raise ValueError(f'"{text}" is not {FORMS}')
 
 
+def plain(text):
+    """A record's time for people, in UTC and whole seconds; "?" where there is none."""
+    moment = parse_time(text) if text else None
+    return moment.astimezone(timezone.utc).strftime("%Y-%m-%d %H:%M:%S") if moment else "?"
+
+
 class Period:
     """From `since` (included) to `until` (not included); None is no bound."""
 

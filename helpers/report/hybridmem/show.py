@@ -7,7 +7,7 @@ import re
 import shutil
 import sys
 
-from . import draw, fields, program, records
+from . import draw, fields, moments, program, records
 
 EPILOG = """\
 JOBID is a job (12), a task of an array (12_3) or a component of a heterogeneous job (12+1); 12 alone also shows all
@@ -104,7 +104,8 @@ class Printer:
         code = fields.whole(record, "exit_code")
         steps = " ".join(str(step) for step in fields.members(record, "step_ids"))
         self.write(draw.plain(f"Node {record['node']}"))
-        self.line("ran", f"{start or '?'} to {end or '?'}, {draw.duration(fields.number(record, 'elapsed_s'))}")
+        elapsed = draw.duration(fields.number(record, "elapsed_s"))
+        self.line("ran", f"{moments.plain(start)} to {moments.plain(end)} UTC, {elapsed}")
         self.line("steps", f"{steps or 'none on this node'}; exit code {draw.UNMEASURED if code is None else code}")
         self.plan(record.get("plan"))
         self.memory(record)
@@ -122,22 +123,27 @@ class Printer:
 
     def memory(self, record):
         memory, tiers = record.get("memory"), fields.tiers(record)
-        if not tiers:
+        if not any(fields.number(tier, "peak_bytes") is not None for tier in tiers):
             self.line("memory", unmeasured(memory))
             return
-        interval = fields.number(memory, "interval_s")
-        sampled = "" if interval is None else f", sampled every {interval:g} s"
-        self.line("memory", f"peak {draw.size(fields.number(memory, 'peak_bytes'))}{sampled}")
-        for row in draw.table([TIER_HEAD, *(tier_row(tier) for tier in tiers)], left=3):
+        peak = draw.size(fields.number(memory, "peak_bytes"))
+        self.line("memory", f"peak {peak} ({fields.text(memory, 'peak_source') or 'source unknown'})")
+        columns = [column for column in COLUMNS if any(fields.number(tier, column[1]) is not None for tier in tiers)]
+        head = ("TIER", "KIND", "NODES", *(name for name, _ in columns))
+        for row in draw.table([head, *(tier_row(tier, columns) for tier in tiers)], left=3):
             self.write(f"    {draw.plain(row)}")
-        self.plots(tiers)
+        self.plots(tiers, fields.number(memory, "interval_s"))
 
-    def plots(self, tiers):
+    def plots(self, tiers, interval):
         """Each tier's share of the mean use as a bar, and its use over time; all plots have the same scale."""
         means = [fields.number(tier, "mean_bytes") for tier in tiers]
-        series = [[p for p in fields.members(tier, "series") if isinstance(p, (int, float))] for tier in tiers]
+        series = [fields.numbers(tier, "series") for tier in tiers]
         total = sum(mean or 0 for mean in means)
-        top = max((max(points, default=0) for points in series), default=0)
+        top = max((point for points in series for point in points if point is not None), default=0)
+        longest = max(map(len, series))
+        if longest and interval is not None:
+            span = draw.duration(longest * interval)
+            self.write(f"    {'':<12} share of the mean, and use over {span}; full height is {draw.size(top)}")
         for tier, mean, points in zip(tiers, means, series):
             if mean is None or not total:
                 continue
@@ -169,19 +175,27 @@ class Printer:
             self.line("traffic", f"{fields.text(tier, 'name')}: {read} read, {written} written")
 
 
-TIER_HEAD = ("TIER", "KIND", "NODES", "PEAK", "MEAN", "ANONYMOUS", "PAGE CACHE", "SHARED")
+# All but the peak and the mean are of the moment of the job's largest total.
+COLUMNS = (
+    ("PEAK", "peak_bytes"),
+    ("MEAN", "mean_bytes"),
+    ("ANONYMOUS", "anon_bytes"),
+    ("PAGE CACHE", "file_bytes"),
+    ("SHARED", "shmem_bytes"),
+    ("KERNEL", "kernel_bytes"),
+    ("HUGETLB", "hugetlb_bytes"),
+)
 
 
-def tier_row(tier):
+def tier_row(tier, columns):
     nodes = tier.get("nodes")
     if isinstance(nodes, list):
         nodes = ",".join(str(node) for node in nodes)
-    sizes = ("peak_bytes", "mean_bytes", "anon_bytes", "file_bytes", "shmem_bytes")
     return (
         fields.text(tier, "name") or "?",
         fields.text(tier, "kind") or "unknown",
         str(nodes) if nodes else draw.UNMEASURED,
-        *(draw.size(fields.number(tier, key)) for key in sizes),
+        *(draw.size(fields.number(tier, key)) for _, key in columns),
     )
 
 

@@ -58,24 +58,23 @@ class Row:
         seconds = fields.number(record, "elapsed_s") or 0
         self.node_seconds += seconds
         tiers = fields.tiers(record)
-        if not tiers:
-            self.unmeasured += 1
-            return
-        for place, tier in enumerate([tiers[0], *tiers[1:][-1:]]):
-            peak = fields.number(tier, "peak_bytes")
-            if peak is not None:
-                self.peaks[place] = max(self.peaks[place] or 0, peak)
+        peaks = [fields.number(tier, "peak_bytes") for tier in [*tiers[:1], *tiers[1:][-1:]]]
+        self.unmeasured += not any(peak is not None for peak in peaks)
+        self.add_peaks(peaks)
         means = [fields.number(tier, "mean_bytes") for tier in tiers]
-        if None not in means:
+        if means and None not in means:
             for i, amount in enumerate((means[0], sum(means), 1)):
                 self.weighted[i] += amount * seconds
+
+    def add_peaks(self, peaks):
+        for place, peak in enumerate(peaks):
+            if peak is not None:
+                self.peaks[place] = max(self.peaks[place] or 0, peak)
 
     def merge(self, other):
         for name in ("jobs", "failed", "records", "unmeasured", "warnings", "node_seconds"):
             setattr(self, name, getattr(self, name) + getattr(other, name))
-        for i, peak in enumerate(other.peaks):
-            if peak is not None:
-                self.peaks[i] = max(self.peaks[i] or 0, peak)
+        self.add_peaks(other.peaks)
         self.weighted = [a + b for a, b in zip(self.weighted, other.weighted)]
 
     def figures(self):
