@@ -161,21 +161,16 @@ static json_t *warnings_of(const struct hm_job *job, const struct hm_tiers *tier
 }
 
 /* Figures that this version has no meter for: null, and why. */
-static void add_unmeasured(json_t *record, const struct hm_record_tiers *list)
+static void add_unmeasured(json_t *record)
 {
-    json_t *tiers = json_array();
-    for (int t = 0; t < list->n; t++)
-        json_array_append_new(tiers, json_pack("{s:o, s:n, s:n}", "name", hm_json_text(list->tier[t].name, HM_NAME),
-                                               "read_bytes", "write_bytes"));
-    json_object_set_new(record, "energy",
-                        json_pack("{s:n, s:n, s:s}", "package_j", "memory_j", "source",
-                                  "not measured: this version has no energy meter"));
     json_object_set_new(
-        record, "traffic",
-        json_pack("{s:o, s:s}", "tiers", tiers, "source", "not measured: this version has no bandwidth meter"));
-    json_object_set_new(record, "migration",
-                        json_pack("{s:n, s:n, s:s}", "promoted_bytes", "demoted_bytes", "source",
-                                  "not measured: this version has no migrator"));
+        record, "energy",
+        json_pack("{s:n, s:n, s:s}", "package_j", "memory_j", "source", "this version has no energy meter"));
+    json_object_set_new(record, "traffic",
+                        json_pack("{s:[], s:s}", "tiers", "source", "this version has no bandwidth meter"));
+    json_object_set_new(
+        record, "migration",
+        json_pack("{s:n, s:n, s:s}", "promoted_bytes", "demoted_bytes", "source", "this version has no migrator"));
     json_object_set_new(record, "namespaces", json_array());
 }
 
@@ -195,15 +190,15 @@ json_t *hm_record_build(const struct hm_config *config, const struct hm_tiers *t
         "job_id", (json_int_t)job->job_id, "array_job_id", id_or_null(job->array_job_id), "array_task_id",
         id_or_null(job->array_task_id), "het_job_id", id_or_null(job->het_job_id), "step_ids", steps, "step_count",
         (json_int_t)job->n_steps, "user", TEXT(job->user), "uid", (json_int_t)job->uid, "account", TEXT(job->account),
-        "partition", TEXT(job->partition), "node", TEXT(job->node), "restart_count", (json_int_t)job->restart,
-        "request", TEXT(job->request), "plan", plan_of(job, tiers, &list), "start", hm_json_time(job->start_ns), "end",
-        hm_json_time(end_ns), "elapsed_s", elapsed(job->start_ns, end_ns), "exit_code", exit_code(job), "memory",
-        hm_record_memory(&list, samples, no_samples, warnings));
+        "partition", TEXT(job->partition), "node", job->node[0] ? TEXT(job->node) : json_string("unknown"),
+        "restart_count", (json_int_t)job->restart, "request", TEXT(job->request), "plan", plan_of(job, tiers, &list),
+        "start", hm_json_time(job->start_ns), "end", hm_json_time(end_ns), "elapsed_s", elapsed(job->start_ns, end_ns),
+        "exit_code", exit_code(job), "memory", hm_record_memory(&list, samples, no_samples, warnings));
     if (!record) {
         json_decref(warnings);
         return NULL;
     }
-    add_unmeasured(record, &list);
+    add_unmeasured(record);
     json_object_set_new(record, "warnings", warnings);
     return record;
 }
@@ -216,12 +211,12 @@ int hm_record_write(const struct hm_config *config, const struct hm_tiers *tiers
     char *line = NULL;
     int result = -1;
     bool has_samples = samples && hm_samples_read(samples_path, samples, &why) == 0;
-    const char *no_samples = errno == ENOENT ? "no monitor ran on this node" : why.text;
+    const char *no_samples = errno == ENOENT ? "no monitor ran on this node" : samples ? why.text : "no memory";
     json_t *record = hm_record_build(config, tiers, job, has_samples ? samples : NULL, no_samples, end_ns);
     if (record)
         line = json_dumps(record, JSON_COMPACT | JSON_REAL_PRECISION(15));
     if (!line) {
-        hm_fail(error, ENOMEM, "record of job %u is lost: no memory to build it", job->job_id);
+        hm_fail(error, ENOMEM, "no memory to build the record");
         goto done;
     }
     const struct hm_store_key key = {

@@ -4,8 +4,6 @@
 
 #include "recordparts.h"
 
-#define MEASURED_BY "memory.numa_stat of the job's cgroup"
-
 static json_t *series_of(const struct hm_samples *samples, int tier)
 {
     json_t *series = json_array();
@@ -59,29 +57,27 @@ static void set_peak(json_t *memory, const struct hm_samples *samples)
 /* What the samples cannot say of themselves by their figures. */
 static void warn_of_gaps(const struct hm_samples *samples, json_t *warnings)
 {
-    char last[32] = "no sample";
-    json_t *time = hm_json_time((int64_t)samples->last_ns);
-    if (samples->n_samples > 0 && json_is_string(time))
-        snprintf(last, sizeof(last), "%s", json_string_value(time));
-    json_decref(time);
-    if (!samples->finished)
-        hm_record_warn(warnings, "the memory monitor was killed: its last sample is of %s", last);
+    json_t *last = hm_json_time((int64_t)samples->last_ns);
+    if (!samples->finished && samples->n_samples == 0)
+        hm_record_warn(warnings, "the memory monitor was killed before its first sample");
+    else if (!samples->finished)
+        hm_record_warn(warnings, "the memory monitor was killed: its last sample is of %s",
+                       json_is_string(last) ? json_string_value(last) : "an unknown time");
     if (samples->missing[0])
         hm_record_warn(warnings, "memory: %s", samples->missing);
+    json_decref(last);
 }
 
 json_t *hm_record_memory(const struct hm_record_tiers *tiers, const struct hm_samples *samples, const char *no_samples,
                          json_t *warnings)
 {
-    char source[HM_WARNING + 64] = MEASURED_BY;
+    const char *source = "memory.numa_stat of the job's cgroup";
     const struct hm_samples *measured = samples && samples->n_samples > 0 ? samples : NULL;
     json_t *memory = json_object(), *list = json_array();
-    if (!measured) {
-        const char *why = samples && samples->missing[0] ? samples->missing
-                          : samples                      ? "the monitor took no sample"
-                                                         : no_samples;
-        snprintf(source, sizeof(source), "not measured: %s", why);
-    }
+    if (!samples)
+        source = no_samples;
+    else if (!measured)
+        source = samples->missing[0] ? samples->missing : "the monitor took no sample";
     if (!samples)
         hm_record_warn(warnings, "memory was not measured: %s", no_samples);
     else
@@ -92,7 +88,7 @@ json_t *hm_record_memory(const struct hm_record_tiers *tiers, const struct hm_sa
                                  : json_null());
     json_object_set_new(memory, "samples", measured ? hm_json_bytes(measured->n_samples) : json_null());
     json_object_set_new(memory, "first_sample", measured ? hm_json_time((int64_t)measured->first_ns) : json_null());
-    json_object_set_new(memory, "source", hm_json_text(source, sizeof(source)));
+    json_object_set_new(memory, "source", hm_json_text(source, HM_ERROR_TEXT));
     for (int t = 0; t < tiers->n; t++)
         json_array_append_new(list, tier_of(&tiers->tier[t], measured, t));
     json_object_set_new(memory, "tiers", list);

@@ -101,12 +101,12 @@ int hm_store_put(const struct hm_config *config, const struct hm_store_key *key,
         error->text[0] = '\0';
     if (hm_store_append(config, key, line, &why) == 0) {
         if (why.text[0])
-            hm_fail(error, errno, "record of job %u: %s", key->job_id, why.text);
+            hm_fail(error, errno, "%s", why.text);
         return 0;
     }
     if (hm_pending_keep(config, key, line, &lost) == 0) {
-        hm_fail(error, errno, "record of job %u waits in %s/pending: %s", key->job_id, config->state_dir, why.text);
+        hm_fail(error, errno, "%s (it waits in %s/pending)", why.text, config->state_dir);
         return 1;
     }
-    return hm_fail(error, errno, "record of job %u is lost: %s; %s", key->job_id, why.text, lost.text);
+    return hm_fail(error, errno, "%s; %s", why.text, lost.text);
 }
