@@ -44,7 +44,7 @@ static enum hm_section section_of(cfg_t *cfg)
 }
 
 /* libConfuse found something wrong itself: its text, and what would be right. */
-static void explain_error(cfg_t *cfg, const char *format, va_list arguments)
+__attribute__((format(printf, 2, 0))) static void explain_error(cfg_t *cfg, const char *format, va_list arguments)
 {
     char text[160], line[400], words[240];
     vsnprintf(text, sizeof(text), format, arguments);

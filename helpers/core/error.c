@@ -34,7 +34,8 @@ static void escape(char *out, size_t size, const char *text)
     out[used] = '\0';
 }
 
-static void write_text(struct hm_error *error, int number, const char *format, va_list arguments)
+__attribute__((format(printf, 3, 0))) static void write_text(struct hm_error *error, int number, const char *format,
+                                                             va_list arguments)
 {
     char raw[HM_ERROR_TEXT];
     if (!error)
