@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Prolog and epilog, as root, in a process of Slurm's for each: they start hybridmem-job and hand its log to Slurm's.
+ */
+#include "plugin.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/types.h>
+#include <unistd.h>
+
+#include "../helpers/job/log.h"
+#include "../helpers/job/spawn.h"
+
+#define PROGRAM HM_LIBEXECDIR "/hybridmem-job"
+#define ARGUMENTS 40
+#define NUMBER 16
+
+struct command {
+    int count;
+    char *argument[ARGUMENTS + 1];
+};
+
+/* Texts belong to the caller. A name without a value is left out. */
+static void add(struct command *command, const char *name, const char *value)
+{
+    if (!value || command->count + 2 > ARGUMENTS)
+        return;
+    /* execve does not write to them. */
+    command->argument[command->count++] = (char *)(uintptr_t)name;
+    command->argument[command->count++] = (char *)(uintptr_t)value;
+}
+
+/* This environment is slurmd's, from the job's credential; what the user controls starts with SPANK_. */
+static void add_environment(struct command *command, const char *name, const char *variable)
+{
+    const char *value = getenv(variable);
+    add(command, name, value && value[0] ? value : NULL);
+}
+
+static void pass_on_log(int fd)
+{
+    char *line = NULL;
+    const char *text;
+    size_t room = 0;
+    FILE *lines = fdopen(fd, "r");
+    if (!lines) {
+        close(fd);
+        return;
+    }
+    while (getline(&line, &room, lines) > 0) {
+        line[strcspn(line, "\n")] = '\0';
+        if (hm_log_parse(line, &text) <= HM_LOG_WARNING)
+            slurm_error("hybridmem: %s", text);
+        else
+            slurm_info("hybridmem: %s", text);
+    }
+    free(line);
+    fclose(lines);
+}
+
+static void run(struct command *command)
+{
+    char path[] = "PATH=/usr/sbin:/usr/bin:/sbin:/bin", locale[] = "LC_ALL=C";
+    char *environment[] = {path, locale, NULL};
+    struct hm_error error = {0};
+    int errors[2];
+    if (pipe2(errors, O_CLOEXEC) != 0) {
+        slurm_error("hybridmem: no pipe for %s", PROGRAM);
+        return;
+    }
+    struct hm_spawn spawn = {
+        .path = PROGRAM, .arguments = command->argument, .environment = environment, .extra = -1, .errors = errors[1]};
+    pid_t pid = hm_spawn_start(&spawn, &error);
+    close(errors[1]);
+    pass_on_log(errors[0]);
+    if (pid < 0)
+        slurm_error("hybridmem: %s", error.text);
+    else if (hm_spawn_wait(pid) > 0)
+        slurm_error("hybridmem: %s failed", PROGRAM);
+}
+
+/* Returns false where the node's configuration switches everything off; a broken one is the program's to report. */
+static bool is_enabled(void)
+{
+    static struct hm_config config;
+    return hm_config_read(hm_option_config_path(), false, &config, NULL) != 0 || config.enabled;
+}
+
+static int start_command(spank_t spank, struct command *command, const char *verb, char job[NUMBER])
+{
+    uint32_t job_id;
+    if (!is_enabled())
+        return -1;
+    if (spank_get_item(spank, S_JOB_ID, &job_id) != ESPANK_SUCCESS) {
+        slurm_error("hybridmem: Slurm does not tell the job's id");
+        return -1;
+    }
+    snprintf(job, NUMBER, "%u", job_id);
+    add(command, "hybridmem-job", verb);
+    add(command, "--config", hm_option_config_path());
+    add(command, "--job", job);
+    return 0;
+}
+
+void hm_job_script_prolog(spank_t spank)
+{
+    struct command command = {0};
+    char job[NUMBER], uid_text[NUMBER], gid_text[NUMBER];
+    uid_t uid;
+    gid_t gid;
+    if (start_command(spank, &command, "begin", job) != 0)
+        return;
+    if (spank_get_item(spank, S_JOB_UID, &uid) != ESPANK_SUCCESS ||
+        spank_get_item(spank, S_JOB_GID, &gid) != ESPANK_SUCCESS) {
+        slurm_error("hybridmem: job %s: Slurm does not tell its user", job);
+        return;
+    }
+    snprintf(uid_text, sizeof(uid_text), "%u", uid);
+    snprintf(gid_text, sizeof(gid_text), "%u", gid);
+    add(&command, "--uid", uid_text);
+    add(&command, "--gid", gid_text);
+    add(&command, "--request", hm_option_of_job(spank));
+    add_environment(&command, "--user", "SLURM_JOB_USER");
+    add_environment(&command, "--account", "SLURM_JOB_ACCOUNT");
+    add_environment(&command, "--partition", "SLURM_JOB_PARTITION");
+    add_environment(&command, "--cluster", "SLURM_CLUSTER_NAME");
+    add_environment(&command, "--node", "SLURMD_NODENAME");
+    add_environment(&command, "--restart", "SLURM_JOB_RESTART_COUNT");
+    add_environment(&command, "--het-job", "SLURM_HET_JOB_ID");
+    run(&command);
+}
+
+void hm_job_script_epilog(spank_t spank)
+{
+    struct command command = {0};
+    char job[NUMBER];
+    if (start_command(spank, &command, "end", job) != 0)
+        return;
+    add_environment(&command, "--exit-status", "SLURM_JOB_EXIT_CODE");
+    run(&command);
+}

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* slurmstepd, as root, and its task children, as the user. */
+#include "plugin.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <slurm/slurm.h>
+
+#include "../helpers/job/files.h"
+#include "../helpers/job/step.h"
+#include "../helpers/job/task.h"
+
+_Static_assert(HM_STEP_BATCH == SLURM_BATCH_SCRIPT, "Slurm has renumbered its batch step");
+_Static_assert(HM_STEP_EXTERN == SLURM_EXTERN_CONT, "Slurm has renumbered its extern step");
+_Static_assert(HM_STEP_INTERACTIVE == SLURM_INTERACTIVE_STEP, "Slurm has renumbered its interactive step");
+
+/* Lives from hm_remote_prepare to hm_remote_forget; task children have a copy. */
+static struct hm_step *step;
+static struct hm_outcome *outcome;
+
+/* One more than the longest text: what is too long stays too long. */
+static char option_text[HM_REQUEST_TEXT + 1];
+static bool has_option;
+
+void hm_remote_take_option(const char *text)
+{
+    hm_text_copy(option_text, text, sizeof(option_text));
+    has_option = true;
+}
+
+static uint32_t get_number(spank_t spank, spank_item_t item, uint32_t otherwise)
+{
+    uint32_t number;
+    return spank_get_item(spank, item, &number) == ESPANK_SUCCESS ? number : otherwise;
+}
+
+/* Returns 0, or -1 where Slurm does not even tell which job this is. */
+static int gather(spank_t spank, struct hm_step_facts *facts)
+{
+    char *cores = NULL;
+    if (spank_get_item(spank, S_JOB_ID, &facts->job_id) != ESPANK_SUCCESS ||
+        spank_get_item(spank, S_JOB_STEPID, &facts->step_id) != ESPANK_SUCCESS ||
+        spank_get_item(spank, S_JOB_UID, &facts->uid) != ESPANK_SUCCESS ||
+        spank_get_item(spank, S_JOB_GID, &facts->gid) != ESPANK_SUCCESS)
+        return -1;
+    facts->config_path = hm_option_config_path();
+    facts->option = has_option ? option_text : NULL;
+    facts->restart = get_number(spank, S_SLURM_RESTART_COUNT, 0);
+    facts->array_job_id = get_number(spank, S_JOB_ARRAY_ID, 0);
+    facts->array_task_id = get_number(spank, S_JOB_ARRAY_TASK_ID, HM_NO_ID);
+    if (facts->array_job_id == 0)
+        facts->array_job_id = facts->array_task_id = HM_NO_ID;
+    if (spank_get_item(spank, S_JOB_ALLOC_CORES, &cores) == ESPANK_SUCCESS)
+        facts->cores = cores;
+    return 0;
+}
+
+void hm_remote_prepare(spank_t spank)
+{
+    struct hm_step_facts facts = {0};
+    struct hm_error error = {0};
+    if (gather(spank, &facts) != 0) {
+        slurm_error("hybridmem: Slurm does not tell the job's id: nothing is placed or measured");
+        return;
+    }
+    step = calloc(1, sizeof(*step));
+    if (!step) {
+        slurm_error("hybridmem: job %u: no memory: nothing is placed", facts.job_id);
+        return;
+    }
+    outcome = hm_outcome_map();
+    if (hm_step_prepare(&facts, step, &error) != 0)
+        slurm_error("hybridmem: job %u: %s", facts.job_id, error.text);
+}
+
+void hm_remote_place_task(void)
+{
+    /* As Slurm itself does in this child where a task cannot start: it holds for optional and required plugins alike.
+     */
+    if (step && hm_task_place(step, outcome) != 0)
+        _exit(1);
+}
+
+void hm_remote_task_ended(spank_t spank)
+{
+    struct hm_error error = {0};
+    int status = 0;
+    if (!step || spank_get_item(spank, S_TASK_EXIT_STATUS, &status) != ESPANK_SUCCESS)
+        return;
+    if (hm_task_ended(step, outcome, status, &error) != 0)
+        slurm_error("hybridmem: job %u: %s", step->job_id, error.text);
+}
+
+void hm_remote_forget(void)
+{
+    hm_outcome_unmap(outcome);
+    free(step);
+    outcome = NULL;
+    step = NULL;
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* srun, sbatch and salloc, as the user: a text that is wrong in form, or not allowed to the user, is refused before
+ * there is a job. */
+#include <unistd.h>
+
+#include "../helpers/job/identity.h"
+#include "plugin.h"
+
+/* Account and partition are not known yet: the node's prolog judges them. */
+static int judge_user(const struct hm_config *config, const struct hm_request *request, struct hm_error *error)
+{
+    struct hm_identity identity;
+    /* A user whom this host does not know may be known to the node. */
+    if (hm_identity_of_uid(getuid(), &identity, NULL) != 0)
+        return 0;
+    int result =
+        hm_config_allows(config, request, identity.name, (const char *const *)identity.groups, NULL, NULL, error);
+    hm_identity_free(&identity);
+    return result;
+}
+
+int hm_submit_judge(const char *text)
+{
+    static struct hm_config config;
+    struct hm_request request;
+    struct hm_error error = {0};
+    if (hm_request_parse(text, &request, &error) == 0 &&
+        hm_config_read(hm_option_config_path(), false, &config, &error) == 0 &&
+        judge_user(&config, &request, &error) == 0)
+        return 0;
+    slurm_error("hybridmem: %s", error.text);
+    return -1;
+}
