@@ -19,8 +19,8 @@ void hm_discover_figures(hwloc_topology_t hwloc, hwloc_obj_t object, struct hm_n
 void hm_discover_check_guess(struct hm_topology *topology);
 
 /*
- * This machine: CPUs of each node, allowed nodes, free memory, memory tiers, ZONE_MOVABLE. A file that is not there leaves its
- * field as it is: kernels without NUMA, and old ones, have none of them.
+ * This machine: CPUs of each node, allowed nodes, free memory, memory tiers, ZONE_MOVABLE. A file that is not there
+ * leaves its field as it is: kernels without NUMA, and old ones, have none of them.
  */
 void hm_discover_machine(struct hm_topology *topology);
 

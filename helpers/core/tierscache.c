@@ -139,6 +139,15 @@ static bool is_sound(const struct hm_topology *topology)
     return true;
 }
 
+/* Root trusts the whole path; anybody else takes the file itself, and no link in its place. */
+static int open_cache(const char *path, struct hm_error *error)
+{
+    if (geteuid() == 0)
+        return hm_path_open(path, error);
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    return fd < 0 ? hm_fail_errno(error, "topology cache %s", path) : fd;
+}
+
 /* Owner, mode and size before anything of it is read. */
 static int check_file(int fd, const char *path, struct hm_error *error)
 {
@@ -147,6 +156,8 @@ static int check_file(int fd, const char *path, struct hm_error *error)
 
     if (fstat(fd, &status) < 0)
         return hm_fail_errno(error, "topology cache %s", path);
+    if (!S_ISREG(status.st_mode))
+        return hm_fail(error, EPERM, "topology cache %s is not a file", path);
     if (status.st_uid != 0 && status.st_uid != self)
         return hm_fail(error, EPERM, "topology cache %s belongs to user %u: it should be root's", path,
                        (unsigned)status.st_uid);
@@ -192,7 +203,7 @@ int hm_tierscache_read(const char *path, struct hm_topology *topology, struct hm
 {
     struct cache *cache = NULL, *now = NULL;
     int result = -1;
-    int fd = hm_path_open(path, error);
+    int fd = open_cache(path, error);
 
     if (fd < 0)
         return -1;

@@ -10,8 +10,7 @@ from installed import LIBEXEC, helper
 
 TOPOLOGY = Path(__file__).resolve().parent.parent / "fixtures" / "topology"
 PROGRAM = "hybridmem-tiers"
-TIER_KEYS = ["name", "kind", "nodes", "capacity_bytes", "free_bytes", "read_latency_ns", "read_bandwidth_mbs", "origin", "sockets"]
-ORIGIN_KEYS = ["kind", "capacity_bytes", "free_bytes", "read_latency_ns", "read_bandwidth_mbs", "order"]
+FIGURES = {"kind", "capacity_bytes", "free_bytes", "read_latency_ns", "read_bandwidth_mbs"}
 GIB = 1 << 30
 
 
@@ -56,7 +55,7 @@ def test_refuses_bad_words_and_files(words, text):
     ("conf", "text"),
     [
         ('tier "slow" { nodes = "9" }', "names node 9, which is not there: this machine has nodes 0-3"),
-        ('tier "a" { nodes = "0" }\ntier "b" { nodes = "0-1" }', "node 0 is in tier \"a\" too"),
+        ('tier "a" { nodes = "0" }\ntier "b" { nodes = "0-1" }', 'node 0 is in tier "a" too'),
         ('tier "a" { nodes = "x" }', "hybridmem.conf:1"),
     ],
 )
@@ -83,8 +82,8 @@ def test_json_has_exactly_the_promised_keys():
     assert set(found) == {"tiers", "warnings"}
     assert found["warnings"] == []
     for tier in found["tiers"]:
-        assert sorted(tier) == sorted(TIER_KEYS)
-        assert sorted(tier["origin"]) == sorted(ORIGIN_KEYS)
+        assert set(tier) == FIGURES | {"name", "nodes", "sockets", "origin"}
+        assert set(tier["origin"]) == FIGURES | {"order"}
     dram, pmem = found["tiers"]
     assert (dram["name"], dram["kind"], dram["nodes"], dram["sockets"]) == ("dram", "dram", [0, 1], [0, 1])
     assert (pmem["name"], pmem["kind"], pmem["nodes"], pmem["sockets"]) == ("pmem", "pmem", [2, 3], [0, 1])
@@ -137,7 +136,8 @@ def test_the_configuration_overrides(configure):
 def test_the_configuration_names_and_orders(configure):
     conf = configure('tier "near" { nodes = "2-3" kind = "cxl" }\ntier "far" { nodes = "0-1" }\n')
     near, far = tiers("memory-only-no-figures", "--config", conf)["tiers"]
-    assert (near["name"], near["kind"], near["nodes"], near["origin"]["kind"]) == ("near", "cxl", [2, 3], "hybridmem.conf")
+    assert (near["name"], near["kind"], near["nodes"]) == ("near", "cxl", [2, 3])
+    assert near["origin"]["kind"] == "hybridmem.conf"
     assert (far["name"], far["nodes"], far["origin"]["order"]) == ("far", [0, 1], "hybridmem.conf")
 
 
@@ -151,7 +151,7 @@ def test_warnings_are_shown_to_both():
 def test_table_names_the_origin_of_each_number():
     text = helper(PROGRAM, "--topology", TOPOLOGY / "optane-2-sockets.xml").stdout
     lines = text.splitlines()
-    assert lines[0].split() == ["TIER", "KIND", "NODES", "SOCKETS", "CAPACITY", "FREE", "READ", "LATENCY", "READ", "BANDWIDTH"]
+    assert lines[0].split() == "TIER KIND NODES SOCKETS CAPACITY FREE READ LATENCY READ BANDWIDTH".split()
     for words in ("dram (distance)", "0-1", "384.0 GiB (hwloc)", "unknown", "81 ns (hmat)", "204.0 GB/s (hmat)"):
         assert words in lines[1]
     assert "Socket 1 has nodes 1 of dram (192.0 GiB), 3 of pmem (768.0 GiB)" in text
@@ -169,7 +169,7 @@ def test_this_machine():
 
 
 def test_a_full_disk_is_an_error():
-    with open("/dev/full", "w", encoding="utf-8") as full:
+    with Path("/dev/full").open("w", encoding="utf-8") as full:
         done = subprocess.run([LIBEXEC / PROGRAM], stdout=full, stderr=subprocess.PIPE, text=True, check=False)
     assert done.returncode == 2
     assert "standard output" in done.stderr

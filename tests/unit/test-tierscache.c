@@ -59,7 +59,7 @@ static int setup(void **state)
     struct fixture *fixture = calloc(1, sizeof(*fixture));
     if (!fixture)
         return -1;
-    strcpy(fixture->folder, "/tmp/hybridmem-test-XXXXXX");
+    snprintf(fixture->folder, sizeof(fixture->folder), "/tmp/hybridmem-test-XXXXXX");
     if (!mkdtemp(fixture->folder))
         return -1;
     snprintf(fixture->path, sizeof(fixture->path), "%s/topology", fixture->folder);
