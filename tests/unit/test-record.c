@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "helpers/job/record.h"
+
+#define MIB (UINT64_C(1) << 20)
+#define SECOND INT64_C(1000000000)
+#define START (INT64_C(1740823200) * SECOND) /* 2025-03-01T10:00:00Z */
+
+static struct hm_config config;
+static struct hm_tiers tiers;
+static struct hm_job job;
+static struct hm_samples samples;
+
+static void set_tier(int index, const char *name, enum hm_kind kind, unsigned first_node)
+{
+    snprintf(tiers.tier[index].name, HM_NAME, "%s", name);
+    tiers.tier[index].kind = kind;
+    hm_set_add(&tiers.tier[index].nodes, first_node);
+    hm_set_add(&tiers.tier[index].nodes, first_node + 1);
+}
+
+/* Two sockets, DRAM on nodes 0 and 1, PMem on nodes 2 and 3; an ordinary job with one step. */
+static int set_up(void **state)
+{
+    (void)state;
+    hm_config_defaults(&config);
+    tiers = (struct hm_tiers){.n_tiers = 2, .topology = {.n_nodes = 4}};
+    for (int i = 0; i < 4; i++)
+        tiers.topology.node[i].id = i;
+    set_tier(0, "dram", HM_KIND_DRAM, 0);
+    set_tier(1, "pmem", HM_KIND_PMEM, 2);
+    job = (struct hm_job){.job_id = 42,
+                          .array_job_id = HM_NO_ID,
+                          .array_task_id = HM_NO_ID,
+                          .het_job_id = HM_NO_ID,
+                          .uid = 1001,
+                          .gid = 1001,
+                          .user = "alice",
+                          .account = "physics",
+                          .partition = "main",
+                          .cluster = "test",
+                          .node = "n1",
+                          .request = "spill",
+                          .recorded = true,
+                          .start_ns = START + SECOND / 4,
+                          .n_steps = 2,
+                          .step = {0xfffffffc, 0xfffffffb},
+                          .has_exit_status = true};
+    samples = (struct hm_samples){.magic = HM_SAMPLES_MAGIC,
+                                  .version = HM_SAMPLES_VERSION,
+                                  .bytes = sizeof(samples),
+                                  .n_tiers = 2,
+                                  .interval_ms = 1000,
+                                  .stride = 1,
+                                  .finished = 1,
+                                  .peak_source = HM_PEAK_KERNEL,
+                                  .memory_peak = 700 * MIB};
+    for (int t = 0; t < 2; t++) {
+        memcpy(samples.tier_name[t], tiers.tier[t].name, HM_NAME);
+        samples.tier_kind[t] = (uint32_t)tiers.tier[t].kind;
+        samples.tier_nodes[t] = tiers.tier[t].nodes;
+    }
+    return 0;
+}
+
+static void sample_at(unsigned second, uint64_t fast_anon, uint64_t slow_anon, uint64_t file)
+{
+    const struct hm_usage usage[HM_MAX_TIERS] = {
+        {.anon = fast_anon, .file = file, .shmem = MIB, .kernel = 4096, .hugetlb = 2 * MIB}, {.anon = slow_anon}};
+    hm_samples_add(&samples, usage, (uint64_t)(START + second * SECOND), (uint64_t)(second * SECOND));
+}
+
+static void plan_spill(void)
+{
+    job.has_plan = true;
+    job.plan.request.mode = HM_MODE_SPILL;
+    job.plan.policy = HM_POLICY_INTERLEAVE;
+    job.plan.nodes = tiers.tier[0].nodes;
+    snprintf(job.plan.reason, sizeof(job.plan.reason), "the fast tier is filled first, evenly over its nodes");
+}
+
+/* The record is the one in tests/fixtures/records, which tests/cli holds against the schema. */
+static void assert_golden(const char *name, const struct hm_tiers *known, const struct hm_samples *measured,
+                          const char *why)
+{
+    char path[512];
+    json_error_t at;
+    json_t *record = hm_record_build(&config, known, &job, measured, why, START + 3600 * SECOND + 123456789);
+    assert_non_null(record);
+    snprintf(path, sizeof(path), FIXTURES "/records/%s.json", name);
+    json_t *golden = json_load_file(path, 0, &at);
+    char *text = json_dumps(record, JSON_INDENT(2) | JSON_REAL_PRECISION(15));
+    assert_non_null(text);
+    /* By text: the order of the keys is the contract's too. */
+    char *wanted = golden ? json_dumps(golden, JSON_INDENT(2) | JSON_REAL_PRECISION(15)) : NULL;
+    if (!wanted || strcmp(text, wanted) != 0) {
+        fprintf(stderr, "%s\n", text);
+        fail_msg("%s is not what was built (above): %s", path, golden ? "it differs" : at.text);
+    }
+    free(text);
+    free(wanted);
+    json_decref(golden);
+    json_decref(record);
+}
+
+static void test_whole_record(void **state)
+{
+    (void)state;
+    job.array_job_id = 40;
+    job.array_task_id = 2;
+    job.step[job.n_steps++] = 0;
+    job.step[job.n_steps++] = 17;
+    job.exit_status = 7 << 8;
+    plan_spill();
+    job.plan.n_warnings = 1;
+    snprintf(job.plan.warning[0], HM_WARNING, "from the plan");
+    job.n_warnings = 1;
+    snprintf(job.warning[0], HM_WARNING, "from the job");
+    samples.has_hugetlb = 1;
+    for (unsigned i = 0; i < 6; i++)
+        sample_at(i, i * 100 * MIB, i == 4 ? 150 * MIB : 0, i == 5 ? 0 : 50 * MIB);
+    assert_golden("whole", &tiers, &samples, "");
+}
+
+static void test_weights_by_node(void **state)
+{
+    (void)state;
+    plan_spill();
+    tiers.topology.node[3].id = 8; /* nodes are not numbered in a row */
+    hm_set_remove(&tiers.tier[1].nodes, 3);
+    hm_set_add(&tiers.tier[1].nodes, 8);
+    samples.tier_nodes[1] = tiers.tier[1].nodes;
+    job.plan.policy = HM_POLICY_WEIGHTED_INTERLEAVE;
+    job.plan.has_weights = true;
+    hm_set_union(&job.plan.nodes, &tiers.tier[1].nodes);
+    memcpy(job.plan.weights, (uint8_t[]){3, 3, 1, 1}, 4);
+    job.exit_status = 9; /* killed */
+    sample_at(0, 3 * MIB, MIB, 0);
+    assert_golden("weighted", &tiers, &samples, "");
+}
+
+static void test_nothing_known(void **state)
+{
+    (void)state;
+    job = (struct hm_job){.job_id = 43, .array_job_id = HM_NO_ID, .array_task_id = HM_NO_ID, .het_job_id = 41};
+    snprintf(job.node, sizeof(job.node), "n1");
+    snprintf(job.account, sizeof(job.account), "caf\xe9\n");
+    memset(job.partition, 'p', sizeof(job.partition)); /* not terminated */
+    snprintf(job.user, sizeof(job.user), "gr\xc3\xb6\xc3\x9f");
+    snprintf(job.request, sizeof(job.request), "slow");
+    snprintf(job.refusal, sizeof(job.refusal), "mode slow is not allowed here");
+    assert_golden("nothing", NULL, NULL, "no monitor ran on this node");
+}
+
+static void test_tiers_without_samples(void **state)
+{
+    (void)state;
+    snprintf(config.cluster, sizeof(config.cluster), "configured");
+    job.request[0] = '\0';
+    assert_golden("unsampled", &tiers, NULL, "the samples file is gone");
+}
+
+static void test_killed_monitor(void **state)
+{
+    (void)state;
+    plan_spill();
+    samples.finished = 0;
+    samples.peak_source = HM_PEAK_NONE;
+    samples.memory_peak = 0;
+    snprintf(samples.missing, sizeof(samples.missing), "memory.peak of the job's cgroup: Permission denied");
+    sample_at(2, 10 * MIB, 0, 0);
+    sample_at(5, 20 * MIB, UINT64_MAX, 0); /* two ticks without a sample; more than JSON's integers hold */
+    assert_golden("killed", &tiers, &samples, "");
+}
+
+static void test_monitor_without_a_sample(void **state)
+{
+    (void)state;
+    samples.peak_source = HM_PEAK_SAMPLED;
+    snprintf(samples.missing, sizeof(samples.missing),
+             "memory.numa_stat of the job's cgroup: No such file or directory");
+    assert_golden("controller", &tiers, &samples, "");
+}
+
+static void test_exit_codes(void **state)
+{
+    (void)state;
+    static const struct {
+        bool known;
+        int32_t status;
+        int code; /* -1: null */
+    } rows[] = {{false, 0, -1},  {true, 0, 0},      {true, 1 << 8, 1}, {true, 255 << 8, 255},
+                {true, 15, 143}, {true, 0x8b, 139}, {true, 0x7f, -1}};
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        job.has_exit_status = rows[i].known;
+        job.exit_status = rows[i].status;
+        json_t *record = hm_record_build(&config, &tiers, &job, NULL, "why", START);
+        const json_t *code = json_object_get(record, "exit_code");
+        if (rows[i].code < 0)
+            assert_true(json_is_null(code));
+        else
+            assert_int_equal(json_integer_value(code), rows[i].code);
+        assert_true(json_is_null(json_object_get(record, "elapsed_s"))); /* it ended before it started */
+        json_decref(record);
+    }
+}
+
+/* Counts beyond the arrays, as a ledger of another version might have: nothing beyond them is read. */
+static void test_counts_beyond_arrays(void **state)
+{
+    (void)state;
+    plan_spill();
+    job.n_steps = job.n_warnings = UINT32_MAX;
+    job.plan.n_warnings = INT32_MAX;
+    memset(job.warning, 'w', sizeof(job.warning));
+    memset(job.plan.warning, 'w', sizeof(job.plan.warning));
+    json_t *record = hm_record_build(&config, &tiers, &job, NULL, "why", START + SECOND);
+    assert_int_equal(json_array_size(json_object_get(record, "step_ids")), HM_JOB_STEPS - 1);
+    assert_true(json_array_size(json_object_get(record, "warnings")) >= HM_JOB_WARNINGS + HM_MAX_WARNINGS);
+    json_decref(record);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(test_counts_beyond_arrays, set_up),
+        cmocka_unit_test_setup(test_nothing_known, set_up),
+        cmocka_unit_test_setup(test_tiers_without_samples, set_up),
+        cmocka_unit_test_setup(test_killed_monitor, set_up),
+        cmocka_unit_test_setup(test_monitor_without_a_sample, set_up),
+        cmocka_unit_test_setup(test_exit_codes, set_up),
+        cmocka_unit_test_setup(test_weights_by_node, set_up),
+        cmocka_unit_test_setup(test_whole_record, set_up),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
