@@ -97,8 +97,8 @@ static int plan_bind(struct hm_scene *scene)
         hm_scene_warn(scene, "%s do not fit: these nodes have %s, and the mode takes no other memory",
                       hm_size_format(scene->where->size_bytes, size[0], sizeof(size[0])),
                       hm_size_format(capacity, size[1], sizeof(size[1])));
-    hm_scene_reason(scene, "All memory comes from the %s%s, %s, and from nothing else.", mode,
-                    by_kind ? " memory" : " tier", hm_scene_list("node", &plan->nodes, list, sizeof(list)));
+    hm_scene_reason(scene, "All memory comes from %s%s%s, %s, and from nothing else.", by_kind ? "" : "the ", mode,
+                    by_kind ? "" : " tier", hm_scene_list("node", &plan->nodes, list, sizeof(list)));
     return 0;
 }
 

@@ -73,11 +73,24 @@ static bool is_tier_order(const struct hm_scene *scene, const struct pair *pair)
     return has_home;
 }
 
+/* Where the kernel places by distance, middle tiers take part, which the plan's sentence does not say. */
+static void warn_of_other_nodes(struct hm_scene *scene, const struct pair *pair)
+{
+    if (!scene->all_sockets)
+        hm_scene_warn(scene,
+                      "what does not fit into %s goes to the nearest node with room, which may be on another socket",
+                      pair->fast.label);
+    if (scene->tiers->n_tiers > 2)
+        hm_scene_warn(scene, "what does not fit into %s goes to the nearest node with room, of tier %s or one between",
+                      pair->fast.label, pair->slow.tier->name);
+}
+
 /* Fill the fast tier first. `why` starts the sentence where something better was not to be had, "" otherwise. */
 static void place_fast_first(struct hm_scene *scene, const struct pair *pair, const char *why)
 {
     struct hm_plan *plan = scene->plan;
     const char *fast = pair->fast.label, *slow = pair->slow.label;
+    const char *in_turn = pair->fast.n_nodes > 1 ? ", its nodes in turn" : "";
     if (scene->where->size_bytes > 0)
         plan->predicted_bandwidth_mbs = predict(scene, pair, 1);
     plan->nodes = pair->fast.nodes;
@@ -88,29 +101,19 @@ static void place_fast_first(struct hm_scene *scene, const struct pair *pair, co
                         slow, pair->kept);
         return;
     }
-    if (!scene->all_sockets)
-        hm_scene_warn(scene,
-                      "what does not fit into %s goes to the nearest node with room, which may be on another socket",
-                      fast);
+    warn_of_other_nodes(scene, pair);
     if (!scene->one_socket) {
         plan->policy = HM_POLICY_INTERLEAVE;
-        hm_scene_reason(scene,
-                        "%s%s is filled first, its nodes in turn, and the rest goes to %s, nearest node first%s.", why,
-                        fast, slow, pair->kept);
-    } else if (scene->abilities->preferred_many) {
-        plan->policy = HM_POLICY_PREFERRED_MANY;
-        hm_scene_reason(scene,
-                        "%s%s is preferred, as distance alone would not fill it before %s, and the rest goes to the "
-                        "nearest node with room%s.",
-                        why, fast, slow, pair->kept);
-    } else {
-        /* Interleaving over the fast nodes falls back by distance from them: the same preference, on any kernel. */
-        plan->policy = HM_POLICY_INTERLEAVE;
-        hm_scene_reason(scene,
-                        "%sthis kernel cannot prefer several nodes (Linux 5.15 can), so pages alternate over %s, and "
-                        "the rest goes to the nearest node with room%s.",
-                        why, fast, pair->kept);
+        hm_scene_reason(scene, "%s%s is filled first%s, and the rest goes to %s, nearest node first%s.", why, fast,
+                        in_turn, slow, pair->kept);
+        return;
     }
+    /* Interleaving over the fast nodes falls back by distance from them: the same preference, on any kernel. */
+    plan->policy = scene->abilities->preferred_many ? HM_POLICY_PREFERRED_MANY : HM_POLICY_INTERLEAVE;
+    hm_scene_reason(scene,
+                    "%s%s is preferred%s, as distance alone would not fill it before %s, and the rest goes to the "
+                    "nearest node with room%s.",
+                    why, fast, scene->abilities->preferred_many ? "" : in_turn, slow, pair->kept);
 }
 
 static void set_weights(struct hm_scene *scene, const struct pair *pair, uint8_t w0, uint8_t w1)
