@@ -49,7 +49,8 @@ static int gather(spank_t spank, struct hm_step_facts *facts)
     facts->restart = get_number(spank, S_SLURM_RESTART_COUNT, 0);
     facts->array_job_id = get_number(spank, S_JOB_ARRAY_ID, 0);
     facts->array_task_id = get_number(spank, S_JOB_ARRAY_TASK_ID, HM_NO_ID);
-    if (facts->array_job_id == 0)
+    /* 22.05 gives 0 for a job that is no array's, 24.11 its own id and no task id. */
+    if (facts->array_job_id == 0 || facts->array_task_id == NO_VAL)
         facts->array_job_id = facts->array_task_id = HM_NO_ID;
     if (spank_get_item(spank, S_JOB_ALLOC_CORES, &cores) == ESPANK_SUCCESS)
         facts->cores = cores;

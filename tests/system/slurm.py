@@ -129,6 +129,14 @@ def record(job_id):
     return found[0]
 
 
+def wait_sampled(job_id):
+    """Wait until the monitor has looked twice since now: the job's state now is in its samples."""
+    path = JOBS / f"{job_id}.samples"
+    for _ in range(2):
+        before = path.read_bytes()
+        wait_for(lambda: path.read_bytes() != before, f"a sample of {job_id}")  # noqa: B023
+
+
 def tier_bytes(job_record, key="anon_bytes"):
     return [tier[key] for tier in job_record["memory"]["tiers"]]
 

@@ -39,7 +39,10 @@ def test_spill_over_twice_the_fast_tier_without_oom_and_names_its_reserve():
         on = {node: count * slurm.PAGE for node, count in held.pages.items()}
         assert WATERMARK.read_text() != before
         assert sum(on.values()) >= want * 0.999
-        assert sum(on.get(node, 0) for node in fast["nodes"]) >= 0.35 * fast["free_bytes"], (on, fast)  # beside the cache
+        assert sum(on.get(node, 0) for node in fast["nodes"]) >= 0.35 * fast["free_bytes"], (
+            on,
+            fast,
+        )  # beside the cache
     assert slurm.record(held.job_id)["exit_code"] == 0
     assert "Out of memory" not in slurm.run("dmesg").stdout
     slurm.wait_idle()

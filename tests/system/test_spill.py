@@ -31,7 +31,7 @@ def test_twice_the_fast_tier_fills_it_evenly_and_goes_on_in_the_slow_tier():
     free = {node: free_bytes(node) for node in fast["nodes"]}
     with slurm.Occupied("alice", want // slurm.MIB, "--hybrid-mem=spill") as held:
         bytes_on = {node: count * slurm.PAGE for node, count in held.pages.items()}
-        slurm.wait_for(lambda: sampled(held.job_id), "a sample at the peak")
+        slurm.wait_sampled(held.job_id)
     on_fast = sum(bytes_on[node] for node in fast["nodes"])
     on_slow = sum(bytes_on[node] for node in slow["nodes"])
     assert on_fast + on_slow >= want * 0.999
@@ -51,15 +51,6 @@ def test_twice_the_fast_tier_fills_it_evenly_and_goes_on_in_the_slow_tier():
 def node_capacity(node):
     text = Path(f"/sys/devices/system/node/node{node}/meminfo").read_text()
     return int(next(line.split()[3] for line in text.splitlines() if "MemTotal" in line)) << 10
-
-
-def sampled(job_id):
-    """Has the monitor's next tick passed since the job reached its peak? Its samples file changes with each."""
-    path = slurm.JOBS / f"{job_id}.samples"
-    before = path.read_bytes()
-    slurm.wait_for(lambda: path.read_bytes() != before, "a sample")
-    middle = path.read_bytes()
-    return slurm.wait_for(lambda: path.read_bytes() != middle, "a second sample")
 
 
 def test_one_socket_binds_to_its_own_nodes():
