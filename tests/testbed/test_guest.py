@@ -14,7 +14,7 @@ import pytest
 sys.dont_write_bytecode = True
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
-from hostside import cache, driver, machine, meter  # noqa: E402
+from hostside import cache, command, driver, machine, meter  # noqa: E402
 
 GUEST = HERE / "guest"
 MIB = 1 << 20
@@ -159,7 +159,7 @@ def test_guest_that_dies_shows_its_console(tmp_path):
     script.write_text("echo 1 > /proc/sys/kernel/sysrq\necho c > /proc/sysrq-trigger\n")
     process = start("run", "--no-project", script, stderr=subprocess.PIPE)
     _, messages = process.communicate()
-    assert process.returncode == driver.EXIT_TESTBED
+    assert process.returncode == command.EXIT_TESTBED
     assert "sysrq triggered crash" in messages
     assert messages.splitlines()[-1] == "guest: the guest ended in the phase 'script' without a status"
 

@@ -5,7 +5,7 @@ import selectors
 import time
 from pathlib import Path
 
-from . import cache, qemu
+from . import cache, command, qemu
 
 PROBE_SECONDS = 10
 PROOF = b"testbed: user space runs"
@@ -41,5 +41,5 @@ def choose(wanted, image):
         cache.remove(verdict.parent)
         verdict.parent.mkdir()
         verdict.write_text("kvm" if works else "tcg")
-        cache.say("KVM works here" if works else "KVM does not work here: the guest is emulated")
+        command.say("KVM works here" if works else "KVM does not work here: the guest is emulated")
     return verdict.read_text()

@@ -5,12 +5,13 @@ import contextlib
 import fcntl
 import hashlib
 import os
-import shutil
 import subprocess
 import sys
 import tempfile
 import time
 from pathlib import Path
+
+from . import command
 
 KEEP_SECONDS = 7 * 86400
 
@@ -22,15 +23,10 @@ def folder():
     return path
 
 
-def say(text):
-    """A message for people: standard output belongs to what was asked for."""
-    print(f"{Path(sys.argv[0]).name}: {text}", file=sys.stderr, flush=True)
-
-
-def as_root(*command, **options):
+def as_root(*words, **options):
     """Run a command that only root may run; its output goes to stderr."""
     prefix = [] if os.geteuid() == 0 else ["sudo"]
-    return subprocess.run([*prefix, *map(str, command)], **{"check": True, "stdout": sys.stderr, **options})
+    return subprocess.run([*prefix, *map(str, words)], **{"check": True, "stdout": sys.stderr, **options})
 
 
 def nameless_file():
@@ -38,14 +34,25 @@ def nameless_file():
     return tempfile.TemporaryFile(dir=folder())
 
 
+def as_root_contained(*words, **options):
+    """Run a command as as_root does, in namespaces that leave none of its mounts and processes behind."""
+    return as_root("unshare", "--mount", "--pid", "--fork", "--kill-child", *words, **options)
+
+
+def _lock_file(name):
+    path = folder() / "locks" / name
+    path.parent.mkdir(exist_ok=True)
+    return path
+
+
 @contextlib.contextmanager
 def lock(name, waiting):
     """Hold the lock NAME; say WAITING where someone else holds it first."""
-    with (folder() / f"{name}.lock").open("w") as file:
+    with _lock_file(name).open("w") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            say(waiting)
+            command.say(waiting)
             fcntl.flock(file, fcntl.LOCK_EX)
         yield
 
@@ -69,7 +76,7 @@ def make(path, build):
             new.mkdir()
             build(new)
             new.rename(path)
-        path.touch()
+        _lock_file(path.name).touch()  # its time is the last use: what it guards may be root's
         _drop_old(path)
     return path
 
@@ -77,14 +84,14 @@ def make(path, build):
 def _drop_old(path):
     """Remove the siblings of PATH, "NAME-DIGEST", that nobody has asked for in a while."""
     for other in path.parent.glob(path.name.rpartition("-")[0] + "-*"):
-        if other.stat().st_mtime < time.time() - KEEP_SECONDS:
+        used = _lock_file(other.name)
+        if not used.exists():
+            used.touch()
+        elif used.stat().st_mtime < time.time() - KEEP_SECONDS:
             remove(other)
 
 
 def remove(path):
     """Remove a folder, which may have root's files in it."""
     if path.exists():
-        if os.geteuid() == 0:
-            shutil.rmtree(path)
-        else:
-            as_root("rm", "-rf", "--one-file-system", path)
+        as_root("rm", "-rf", "--one-file-system", path)

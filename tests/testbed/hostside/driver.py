@@ -3,25 +3,15 @@
 
 import os
 import selectors
-import signal
 import sys
 import time
 
-from . import accelerator, cache, image, machine, payload, qemu
+from . import accelerator, command, image, machine, payload, qemu
 
 BOOT_SECONDS = 300
 GRACE_SECONDS = 30  # for the guest to end a script that ran too long, and to send files
 CONSOLE_LINES = 60
 EXIT_TIMEOUT = 124
-EXIT_TESTBED = 125  # the testbed failed, not the script
-
-
-class Failure(Exception):
-    """The testbed could not do what was asked; the text is for the user, the status for the shell."""
-
-    def __init__(self, text, status=EXIT_TESTBED):
-        super().__init__(text)
-        self.status = status
 
 
 class Conversation:
@@ -54,13 +44,13 @@ class Conversation:
         for line in self._whole_lines("control", data):
             word, _, rest = line.partition(" ")
             if word == "ready":
-                cache.say(f"node n1 is idle after {time.monotonic() - self.started:.1f} s")
+                command.say(f"node n1 is idle after {time.monotonic() - self.started:.1f} s")
                 self.phase, self.deadline = "script", time.monotonic() + self.timeout + GRACE_SECONDS
             elif word == "exit":
                 self.phase, self.status = "end", int(rest)
             elif word == "failed":
                 self.show_console()
-                raise Failure(rest)
+                raise command.Failure(rest)
 
     def on_meter(self, data):
         for line in self._whole_lines("meter", data):
@@ -69,7 +59,7 @@ class Conversation:
             self.vm.sockets["meter"].sendall(b"ok\n")
 
     def show_console(self):
-        cache.say(f"the guest's console, last {CONSOLE_LINES} lines:")
+        command.say(f"the guest's console, last {CONSOLE_LINES} lines:")
         for line in self.console.decode(errors="replace").splitlines()[-CONSOLE_LINES:]:
             print("  " + line.rstrip(), file=sys.stderr)
 
@@ -90,14 +80,14 @@ class Conversation:
                         selector.unregister(key.fileobj)
         if self.status is None:
             self.show_console()
-            raise Failure(f"the guest ended in the phase '{self.phase}' without a status")
+            raise command.Failure(f"the guest ended in the phase '{self.phase}' without a status")
         return self.status
 
     def give_up(self):
         self.show_console()
         if self.phase == "boot":
-            raise Failure(f"node n1 was not idle within {BOOT_SECONDS} s")
-        raise Failure("the guest hangs and was killed", EXIT_TIMEOUT)
+            raise command.Failure(f"node n1 was not idle within {BOOT_SECONDS} s")
+        raise command.Failure("the guest hangs and was killed", EXIT_TIMEOUT)
 
 
 def _prepare(vm, options, settings, stage, metered):
@@ -119,18 +109,12 @@ def _prepare(vm, options, settings, stage, metered):
     vm.add("-drive", f"file={vm.share(brought)},if=virtio,format=raw,readonly=on")
     vm.add("-drive", f"file={vm.share(get_disk)},if=virtio,format=raw,cache=unsafe")
     vm.add("-device", "virtio-serial-pci")
-    cache.say(f"starting Slurm {options.slurm} on shape {options.shape} under {accel}")
+    command.say(f"starting Slurm {options.slurm} on shape {options.shape} under {accel}")
     return get_disk
-
-
-def _exit_on_signal(number, _):
-    raise SystemExit(128 + number)
 
 
 def run(options, stage, meter):
     """Run options.script in a guest; return the status for the shell. METER: an object of class Meter, or None."""
-    for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
-        signal.signal(number, _exit_on_signal)
     with qemu.Qemu() as vm:
         settings = {"mode": "run", "script_timeout": options.timeout}
         get_disk = _prepare(vm, options, settings, stage, meter is not None)
@@ -150,8 +134,8 @@ def run(options, stage, meter):
                 meter.save()
     missing = payload.unpack(get_disk, options.get)
     for path in missing:
-        cache.say(f"--get: the guest has no {path}")
-    return status or (EXIT_TESTBED if missing else 0)
+        command.say(f"--get: the guest has no {path}")
+    return status or (command.EXIT_TESTBED if missing else 0)
 
 
 def shell(options, stage):

@@ -4,7 +4,7 @@
 from pathlib import Path
 from typing import NamedTuple
 
-from . import cache
+from . import cache, command
 
 RECIPE = Path(__file__).resolve().parent.parent / "recipe"
 
@@ -30,11 +30,12 @@ def release_of_slurm(slurm):
 def root_tree(release):
     """Return the path of a root tree of the release, made when needed."""
     kind = RELEASES[release].kind
-    key = cache.digest(kind, RECIPE / "make-root", RECIPE / "packages.build", RECIPE / "packages.guest")
+    lists = [RECIPE / f"packages.{name}" for name in ("build", "guest") if name in ("build", kind)]
+    key = cache.digest(kind, RECIPE / "make-root", *lists)
 
     def build(new):
-        cache.say(f"making the Debian {release} root tree (once, about a minute)")
-        cache.as_root(RECIPE / "make-root", release, new, kind)
+        command.say(f"making the Debian {release} root tree (once, about a minute)")
+        cache.as_root_contained("--mount-proc", RECIPE / "make-root", release, new, kind)
 
     return cache.make(cache.folder() / "roots" / f"{release}-{key}", build)
 
@@ -45,7 +46,7 @@ def disk(release):
     key = cache.digest(root.name, RECIPE / "make-image", RECIPE / "initrd-init")
 
     def build(new):
-        cache.say(f"making the disk image of {release}")
+        command.say(f"making the disk image of {release}")
         cache.as_root(RECIPE / "make-image", root, new)
 
     return cache.make(cache.folder() / "images" / f"{release}-{key}", build)

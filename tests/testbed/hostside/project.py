@@ -7,20 +7,16 @@ import subprocess
 import sys
 from pathlib import Path
 
-from . import cache, image
+from . import cache, command, image
 
 CHECKOUT = Path(__file__).resolve().parents[3]
 LOG_TAIL = 6000  # characters shown of a build that failed
 
 
-class Failure(Exception):
-    """The project does not build; the text is for the user."""
-
-
 def _files():
     """The working tree as git sees it, with what is not committed and without what is ignored."""
-    command = ["git", "-C", CHECKOUT, "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
-    output = subprocess.run(command, check=True, capture_output=True).stdout
+    listing = ["git", "-C", CHECKOUT, "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+    output = subprocess.run(listing, check=True, capture_output=True).stdout
     names = {os.fsdecode(name) for name in output.split(b"\0") if name}
     return {name for name in names if os.path.lexists(CHECKOUT / name)}
 
@@ -52,7 +48,7 @@ def _copy(target):
 def stage(release, targets=()):
     """Build the working tree, also TARGETS, and install it; return the staging folder, or None without a project."""
     if not (CHECKOUT / "configure.ac").exists():
-        cache.say("there is no configure.ac: going on without the project")
+        command.say("there is no configure.ac: going on without the project")
         return None
     root = image.root_tree(release)
     work = cache.folder() / "build" / f"{root.name}-{cache.digest(str(CHECKOUT))}"
@@ -60,11 +56,12 @@ def stage(release, targets=()):
     log = work / "log"
     with cache.lock(f"build-{work.name}", f"waiting for another build for {release}"):
         _copy(work / "src")
-        cache.say(f"building the project for {release}")
+        command.say(f"building the project for {release}")
         with log.open("w") as output:
-            command = ["unshare", "--mount", "--pid", "--fork", image.RECIPE / "build-in-root", root, work, *targets]
-            built = cache.as_root(*command, check=False, stdout=output, stderr=output, stdin=subprocess.DEVNULL)
+            words = [image.RECIPE / "build-in-root", root, work, *targets]
+            quiet = {"stdin": subprocess.DEVNULL, "stdout": output, "stderr": output}
+            built = cache.as_root_contained(*words, check=False, **quiet)
     if built.returncode:
         sys.stderr.write(log.read_text(errors="replace")[-LOG_TAIL:])
-        raise Failure(f"the project does not build for {release}: see {log}")
+        raise command.Failure(f"the project does not build for {release}: see {log}")
     return work / "stage"
