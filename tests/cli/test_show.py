@@ -3,7 +3,9 @@
 
 import json
 import os
+from pathlib import Path
 
+import jsonschema
 import pytest
 from installed import helper
 from makerecords import record, tier, write
@@ -171,3 +173,8 @@ def test_the_environment_cannot_bring_code_in(tmp_path, variable):
         env={variable: str(tmp_path), "PATH": os.environ["PATH"]},
     )
     assert "Job 9" in done.stdout and "injected" not in done.stderr
+
+
+def test_the_records_of_these_tests_follow_the_schema():
+    schema = json.loads((Path(__file__).resolve().parents[2] / "site-docs" / "record.schema.json").read_text())
+    jsonschema.Draft202012Validator(schema).validate(record(1))

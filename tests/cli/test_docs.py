@@ -1,0 +1,159 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The guides and man pages: what they show is run, what they name is there. What needs Slurm is in tests/system."""
+
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import docblocks
+import pytest
+from docblocks import GUIDES
+from installed import DATA, PREFIX, helper
+
+PROJECT = Path(__file__).resolve().parents[2]
+MAN = GUIDES / "man"
+HOST = list(docblocks.runs("host"))
+ALL = [block for guide in ("user-guide.md", "admin-guide.md") for block in docblocks.blocks(guide)]
+
+
+@pytest.mark.parametrize("block", ALL, ids=docblocks.Block.name)
+def test_every_block_is_run_or_is_said_not_to_be(block):
+    assert block.language in docblocks.LANGUAGES
+    if block.language == "console":
+        assert block.kind == "run" and re.fullmatch(r"host|guest as (alice|root)", block.words[0])
+    elif block.language != "text":
+        assert block.kind == "file"
+    elif not block.text.startswith("does all of it"):
+        before = (GUIDES / block.guide).read_text().splitlines()[: block.line - 1]
+        assert "Not run by our tests in this form" in "\n".join(before[-5:])
+
+
+@pytest.mark.parametrize(("block", "files"), HOST, ids=[block.name() for block, _ in HOST])
+def test_commands_of_the_guides(tmp_path, block, files):
+    for name, text in files.items():
+        (tmp_path / name).write_text(text)
+    for word in block.words:
+        if " = " in word:
+            name, fixture = word.split(" = ")
+            shutil.copy(PROJECT / "tests" / "fixtures" / "topology" / fixture, tmp_path / name)
+    env = {"PATH": f"{PREFIX}/bin:/usr/bin:/bin", "LC_ALL": "C.UTF-8", "HOME": str(tmp_path)}
+    shell = docblocks.Shell(["bash", "--noprofile", "--norc"], tmp_path, env)
+    try:
+        docblocks.play(block, shell)
+    finally:
+        shell.close()
+
+
+def test_the_runner_sees_what_differs(tmp_path):
+    def play(text, *words):
+        shell = docblocks.Shell(["bash", "--noprofile", "--norc"], tmp_path)
+        try:
+            docblocks.play(docblocks.Block("guide", 1, "console", "run", ["host", *words], text), shell)
+        finally:
+            shell.close()
+
+    play("$ export A=1\n$ echo  a   $A\na 1\n")
+    play("$ printf 'a\\nb\\nc\\n'; false\na...\nc\n", "status 1")
+    play("$ echo Submitted batch job 77\nSubmitted batch job 1234\n$ echo 1234 78\n1234 78\n")
+    for wrong in ("$ echo a\nb\n", "$ echo a\n", "$ echo a\na\nb\n", "$ false\n", "text\n", ""):
+        with pytest.raises((AssertionError, IndexError)):
+            play(wrong)
+
+
+def test_the_job_submit_script_of_the_guide_runs(tmp_path):
+    (text,) = (block.text for block in ALL if block.language == "lua")
+    assert "/usr/share/hybridmem" in text
+    script = tmp_path / "job_submit.lua"
+    script.write_text(
+        "slurm = { SUCCESS = 0, ERROR = -1, log_user = function(...) print(string.format(...)) end }\n"
+        + text.replace("/usr/share/hybridmem", str(DATA))
+        + 'local env = { [0] = "_SLURM_SPANK_OPTION_hybridmem_hybrid_mem=spill" }\n'
+        'print(slurm_job_submit({ spank_job_env = env, partition = "debug" }, {}, 0))\n'
+        'print(slurm_job_modify({ partition = "main" }, { spank_job_env = env, account = "teaching" }, {}, 0))\n'
+    )
+    done = subprocess.run(["lua5.3", script], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines() == [
+        "hybridmem: --hybrid-mem=spill is not allowed in partition debug: use off, fast",
+        "-1",
+        "0",
+    ]
+
+
+def rendered(page):
+    env = {**os.environ, "LC_ALL": "C.UTF-8", "MANWIDTH": "400", "MAN_KEEP_FORMATTING": ""}
+    done = subprocess.run(
+        ["man", "--warnings", "--no-hyphenation", "-l", page], capture_output=True, text=True, check=True, env=env
+    )
+    assert done.stderr == ""
+    return done.stdout
+
+
+@pytest.mark.parametrize("page", sorted(MAN.iterdir()), ids=lambda page: page.name)
+def test_man_pages_are_installed_and_free_of_warnings(page):
+    assert rendered(page)
+    assert (PREFIX / "share" / "man" / f"man{page.suffix[1:]}" / page.name).read_text() == page.read_text()
+    lint = subprocess.run(["mandoc", "-T", "lint", "-W", "warning", page], capture_output=True, text=True, check=False)
+    assert lint.stdout + lint.stderr == ""
+
+
+@pytest.mark.parametrize("page", sorted(MAN.iterdir()), ids=lambda page: page.name)
+def test_man_pages_name_pages_that_are_there(page):
+    names = re.findall(r"\b(hybridmem[a-z.-]*)\((\d)\)", rendered(page))
+    assert names
+    for name, section in names:
+        assert (MAN / f"{name}.{section}").exists(), f"{name}({section})"
+
+
+@pytest.mark.parametrize("command", ["tiers", "plan", "show", "report", "config"])
+def test_man_pages_have_the_options_of_the_programs(command):
+    """Both ways: no option of --help is missing in the page, none of the page in --help."""
+    text = helper(f"hybridmem-{command}", "--help").stdout
+    page = rendered(MAN / f"hybridmem-{command}.1")
+    options = r"(?<![\w-])--[a-z][a-z-]+"
+    others = {"--hybrid-mem", "--disallowed"}  # of sbatch and lstopo
+    assert set(re.findall(options, page)) - others == set(re.findall(options, text)) - others
+
+
+def test_the_page_of_hybridmem_has_its_commands():
+    text = subprocess.run([PREFIX / "bin" / "hybridmem", "help"], capture_output=True, text=True, check=True).stdout
+    commands = re.findall(r"^  (\w+) ", text, re.MULTILINE)
+    page = rendered(MAN / "hybridmem.1").split("COMMANDS\n")[1].split("\nOPTIONS")[0]
+    assert commands == re.findall(r"^ {7}(\w+)", page, re.MULTILINE)
+
+
+def test_the_page_of_hybridmem_conf_has_its_words():
+    """Each word that the program shows, and each section, is in the page; its example is a right file."""
+    page = rendered(MAN / "hybridmem.conf.5")
+    for word in re.findall(r"^(?:# as Slurm says: )?(\w+) =", helper("hybridmem-config", "show").stdout, re.MULTILINE):
+        assert re.search(rf"^       {word} = ", page, re.MULTILINE), word
+    for section in ("tier", "channels", "user", "group", "account", "partition"):
+        assert re.search(rf"\b{section}\b", page), section
+
+
+def test_the_example_of_hybridmem_conf_is_right(tmp_path):
+    example = re.search(r"^EXAMPLE\n(.*?)^SEE ALSO", rendered(MAN / "hybridmem.conf.5"), re.MULTILINE | re.DOTALL)[1]
+    path = tmp_path / "hybridmem.conf"
+    path.write_text(example)
+    helper("hybridmem-config", "check", "--file-only", "--config", path)
+
+
+def test_the_page_of_the_option_has_its_modes_and_keys():
+    page = rendered(MAN / "hybridmem-spank.7")
+    known = helper("hybridmem-plan", "no-such-mode", status=2).stderr
+    modes = re.search(r"use (.*)", known)[1].replace(" or ", ", ").split(", ")
+    assert len(modes) >= 9
+    for mode in modes:
+        assert re.search(rf"\b{mode}\b", page), mode
+        assert re.search(rf"`{mode}`", (GUIDES / "user-guide.md").read_text()), mode
+
+
+def test_links_inside_the_guides():
+    for guide in GUIDES.glob("*.md"):
+        text = guide.read_text()
+        heads = {
+            re.sub(r"[^\w -]", "", h.lower()).replace(" ", "-") for h in re.findall(r"^#+ (.*)$", text, re.MULTILINE)
+        }
+        for target in re.findall(r"\]\(#([^)]*)\)", text):
+            assert target in heads, f"{guide.name}: #{target}"

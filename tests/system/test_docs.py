@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The commands of the guides that need Slurm, as the users they are shown for."""
+
+import sys
+from pathlib import Path
+
+import pytest
+import slurm
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "cli"))
+import docblocks
+
+GUEST = list(docblocks.runs("guest"))
+
+
+def again(run, command):
+    """The record comes a moment after the job's end."""
+    if not command.startswith("hybridmem show"):
+        return run(command)
+    return slurm.wait_for(lambda: (found := run(command))[1] == 0 and found, command)
+
+
+@pytest.mark.parametrize(("block", "files"), GUEST, ids=[block.name() for block, _ in GUEST])
+def test_commands_of_the_guides(tmp_path, block, files):
+    user = block.words[0].split()[-1]
+    folder = tmp_path if user == "root" else slurm.folder_of(user)
+    for name, text in files.items():
+        (folder / name).write_text(text)
+        (folder / name).chmod(0o755)
+    if "report" in block.text:
+        slurm.wait_job(slurm.sbatch("alice", "true", "--hybrid-mem=spill"))
+        slurm.wait_idle()
+    shell = docblocks.Shell(["runuser", "-l", user], folder)
+    try:
+        shell.run("module use /usr/share/hybridmem/modulefiles")
+        docblocks.play(block, shell, again)
+    finally:
+        shell.close()
