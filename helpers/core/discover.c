@@ -53,12 +53,23 @@ static int check_file(const char *xml, struct hm_error *error)
     return 0;
 }
 
+/* Without /sys hwloc falls back to the processor's own identification, which root processes do without and which knows
+ * no nodes. */
+static int check_sysfs(struct hm_error *error)
+{
+    static const char folder[] = "/sys/devices/system/cpu";
+
+    if (access(folder, R_OK | X_OK) < 0)
+        return hm_fail_errno(error, "no topology without %s (is /sys mounted?)", folder);
+    return 0;
+}
+
 /* Returns the loaded topology, or NULL. */
 static hwloc_topology_t load(const char *xml, struct hm_error *error)
 {
     hwloc_topology_t hwloc = NULL;
 
-    if (xml && check_file(xml, error) < 0)
+    if (xml ? check_file(xml, error) < 0 : check_sysfs(error) < 0)
         return NULL;
     if (hwloc_topology_init(&hwloc) < 0) {
         hm_fail(error, ENOMEM, "hwloc cannot start");

@@ -217,12 +217,18 @@ static void reads_what_is_not_in_tiers(void **state)
     assert_false(topology->node[1].allowed);
 }
 
-/* On whatever machine the tests run, also one whose memory grows and shrinks. */
+/* On whatever machine the tests run, also one whose memory grows and shrinks, or a root tree without /sys. */
 static void reads_this_machine(void **state)
 {
     struct hm_tiers *tiers = *state;
     struct hm_error error = {""};
 
+    if (access("/sys/devices/system/cpu", X_OK) < 0) {
+        assert_int_equal(hm_discover(NULL, &tiers->topology, &error), -1);
+        assert_int_equal(errno, ENOENT);
+        assert_non_null(strstr(error.text, "is /sys mounted?"));
+        return;
+    }
     assert_int_equal(hm_discover(NULL, &tiers->topology, &error), 0);
     assert_int_equal(hm_tiers_group(&tiers->topology, NULL, tiers, &error), 0);
     assert_true(tiers->topology.has_free);
@@ -241,16 +247,16 @@ static void reads_this_machine(void **state)
 static void ignores_the_environment_as_root(void **state)
 {
     struct hm_tiers *tiers = *state;
-    struct hm_error error = {""};
     bool is_root = geteuid() == 0;
 
     setenv("HWLOC_SYNTHETIC", "pack:4 numa:3 pu:1", 1);
-    assert_int_equal(hm_discover(NULL, &tiers->topology, &error), 0);
-    assert_int_equal(tiers->topology.has_free, is_root);
+    int result = hm_discover(NULL, &tiers->topology, NULL);
     assert_int_equal(getenv("HWLOC_SYNTHETIC") == NULL, is_root);
     if (is_root)
         assert_string_equal(getenv("HWLOC_COMPONENTS"), "linux,stop");
-    else
+    if (result == 0) /* else there is no /sys: the test above */
+        assert_int_equal(tiers->topology.has_free, is_root);
+    if (result == 0 && !is_root)
         assert_int_equal(tiers->topology.n_sockets, 4);
 }
 
