@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The call that gives a plan to the kernel, on the node of this machine that every machine has. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "helpers/core/policy.h"
+
+#define N_ROWS(table) (sizeof(table) / sizeof((table)[0]))
+#define FIELD_POLICY 2 /* of a line of numa_maps */
+
+/* The policy of the first mapping, as the kernel names it: "bind=static:0". */
+static void read_policy(char *policy, size_t size)
+{
+    char line[512], *rest = line, *field = NULL;
+    FILE *file = fopen("/proc/self/numa_maps", "re");
+    assert_non_null(file);
+    assert_non_null(fgets(line, sizeof(line), file));
+    fclose(file);
+    for (int i = 0; i < FIELD_POLICY; i++)
+        field = strsep(&rest, " ");
+    snprintf(policy, size, "%s", field);
+}
+
+static struct hm_plan plan_of(enum hm_policy policy, const char *nodes)
+{
+    struct hm_plan plan = {.policy = policy};
+    assert_int_equal(hm_set_parse(&plan.nodes, nodes, NULL), 0);
+    return plan;
+}
+
+/* In a child, as the policy stays with the process. Returns the child's exit status. */
+static int in_child(int (*run)(const struct hm_plan *), const struct hm_plan *plan)
+{
+    int status;
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0)
+        _exit(run(plan));
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status));
+    return WEXITSTATUS(status);
+}
+
+static int apply_and_look(const struct hm_plan *plan)
+{
+    static const char *const wanted[] = {"default", "bind=static:0", "interleave=static:0",
+                                         "weighted interleave=static:0", "prefer (many)=static:0"};
+    char policy[64];
+    bool is_default;
+    if (hm_policy_apply(plan, NULL) < 0)
+        return errno == EINVAL ? 77 : 1;
+    if (hm_policy_current(&is_default) < 0 || is_default != (plan->policy == HM_POLICY_DEFAULT))
+        return 2;
+    read_policy(policy, sizeof(policy));
+    /* numa_maps separates its fields by blanks, and two of the names have one. */
+    return strncmp(wanted[plan->policy], policy, strlen(policy)) == 0 ? 0 : 3;
+}
+
+static void test_apply(void **state)
+{
+    static const enum hm_policy policies[] = {HM_POLICY_DEFAULT, HM_POLICY_BIND, HM_POLICY_INTERLEAVE,
+                                              HM_POLICY_WEIGHTED_INTERLEAVE, HM_POLICY_PREFERRED_MANY};
+    static struct hm_tiers tiers;
+    struct hm_abilities abilities;
+    (void)state;
+    assert_int_equal(hm_abilities_read(&tiers, &abilities, NULL), 0);
+    for (size_t i = 0; i < N_ROWS(policies); i++) {
+        struct hm_plan plan = plan_of(policies[i], "0");
+        bool is_known = (policies[i] != HM_POLICY_WEIGHTED_INTERLEAVE || abilities.weighted_interleave) &&
+                        (policies[i] != HM_POLICY_PREFERRED_MANY || abilities.preferred_many);
+        /* What the kernel was found to know it takes; what not, it refuses. */
+        assert_int_equal(in_child(apply_and_look, &plan), is_known ? 0 : 77);
+    }
+}
+
+static void test_refused(void **state)
+{
+    static const struct {
+        const char *nodes, *said;
+    } rows[] = {
+        {"", "the memory policy bind of nodes  cannot be set: Invalid argument"},
+        {"1023", "the memory policy bind of nodes 1023 cannot be set: Invalid argument"},
+        {"1024", "node 1024 cannot be in a memory policy: the kernel has nodes 0 to 1023"},
+    };
+    (void)state;
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        struct hm_plan plan = plan_of(HM_POLICY_BIND, rows[i].nodes);
+        struct hm_error error = {""};
+        bool is_default;
+        assert_int_equal(hm_policy_apply(&plan, &error), -1);
+        assert_int_equal(errno, EINVAL);
+        assert_string_equal(error.text, rows[i].said);
+        assert_int_equal(hm_policy_current(&is_default), 0);
+        assert_true(is_default);
+    }
+}
+
+/* Asking what the kernel knows leaves this process's own policy alone. */
+static int ask_under_bind(const struct hm_plan *plan)
+{
+    static struct hm_tiers tiers;
+    struct hm_abilities abilities;
+    char before[64], after[64];
+    if (hm_policy_apply(plan, NULL) < 0)
+        return 1;
+    read_policy(before, sizeof(before));
+    if (hm_abilities_read(&tiers, &abilities, NULL) < 0)
+        return 2;
+    read_policy(after, sizeof(after));
+    return strcmp(before, after) == 0 && strcmp(after, "bind=static:0") == 0 ? 0 : 3;
+}
+
+static void test_abilities_change_nothing(void **state)
+{
+    struct hm_plan plan = plan_of(HM_POLICY_BIND, "0");
+    (void)state;
+    assert_int_equal(in_child(ask_under_bind, &plan), 0);
+}
+
+static void test_weights(void **state)
+{
+    static struct hm_tiers tiers;
+    struct hm_abilities abilities;
+    char path[96];
+    (void)state;
+    assert_string_equal(hm_policy_weight_path(12, path, sizeof(path)),
+                        "/sys/kernel/mm/mempolicy/weighted_interleave/node12");
+    tiers.topology.n_nodes = 1;
+    tiers.topology.node[0] = (struct hm_node){.id = 0, .capacity_bytes = 1, .allowed = true};
+    assert_int_equal(hm_abilities_read(&tiers, &abilities, NULL), 0);
+    assert_int_equal(abilities.has_weights, access(hm_policy_weight_path(0, path, sizeof(path)), R_OK) == 0);
+    assert_int_equal(abilities.weights[0] > 0, abilities.has_weights);
+    /* A node that has no weight spoils them all. */
+    tiers.topology.node[0].id = 1022;
+    assert_int_equal(hm_abilities_read(&tiers, &abilities, NULL), 0);
+    assert_false(abilities.has_weights);
+    assert_false(abilities.alone);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_apply),
+        cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_abilities_change_nothing),
+        cmocka_unit_test(test_weights),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
