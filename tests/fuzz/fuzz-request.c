@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a user types: any bytes end in a request, or in one clean line. */
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "helpers/core/request.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct hm_request request, again;
+    struct hm_error error = {""};
+    char *text = malloc(size + 1);
+    if (!text)
+        return 0;
+    memcpy(text, data, size);
+    text[size] = '\0';
+    if (hm_request_parse(text, &request, &error) == 0) {
+        if (strcmp(request.text, text) != 0 || hm_request_parse(request.text, &again, NULL) < 0)
+            abort();
+    } else if (strncmp(error.text, "--hybrid-mem=", 13) != 0) {
+        abort();
+    }
+    for (const char *byte = error.text; *byte; byte++)
+        if (*byte < 0x20 || *byte > 0x7e)
+            abort();
+    free(text);
+    return 0;
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The kernel's list format: what is parsed is written so that it parses to the same, at any size of the buffer. */
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "helpers/core/set.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct hm_set set, again;
+    struct hm_error error;
+    char shown[4096], small[16];
+    char *text = malloc(size + 1);
+    if (!text)
+        return 0;
+    memcpy(text, data, size);
+    text[size] = '\0';
+    if (hm_set_parse(&set, text, &error) == 0) {
+        hm_set_format(&set, shown, sizeof(shown));
+        if (!strstr(shown, "...") && (hm_set_parse(&again, shown, NULL) < 0 || !hm_set_equal(&set, &again)))
+            abort();
+        hm_set_format(&set, small, size % sizeof(small));
+    } else if (!hm_set_is_empty(&set)) {
+        abort();
+    }
+    free(text);
+    return 0;
+}

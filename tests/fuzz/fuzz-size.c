@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Quantities: only digits and a unit pass, and what passes is in its range. */
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "helpers/core/size.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct hm_error error;
+    uint64_t value;
+    double percent;
+    char shown[24];
+    char *text = malloc(size + 1);
+    if (!text)
+        return 0;
+    memcpy(text, data, size);
+    text[size] = '\0';
+    if (hm_size_parse(text, &value, &error) == 0) {
+        hm_size_format(value, shown, sizeof(shown));
+        if (strspn(text, "0123456789KMGT") != strlen(text))
+            abort();
+    }
+    if (hm_size_parse_number(text, 5, 500, &value, &error) == 0 && (value < 5 || value > 500))
+        abort();
+    if (hm_size_parse_percent(text, &percent, &error) == 0 && !(percent >= 0 && percent <= 100))
+        abort();
+    (void)hm_size_parse_duration(text, &value, &error);
+    free(text);
+    return 0;
+}
