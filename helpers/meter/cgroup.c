@@ -5,19 +5,15 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-/* A kernel file is made whole at each read, so one read must take it all: 40 keys of 128 nodes are under 128 KiB. Only
- * what is used becomes resident. */
-static char buffer[256 * 1024];
-
-int hm_cgroup_open(struct hm_cgroup *cgroup, const char *path)
-{
-    *cgroup = (struct hm_cgroup){.dir = -1, .numa_stat = -1, .peak = -1, .current = -1};
-    cgroup->dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
-    return cgroup->dir < 0 ? -1 : 0;
-}
+/*
+ * A kernel file is made whole at each read, so one read must take it all: 40 keys of 128 nodes are under 128 KiB. Only
+ * what is used of it becomes resident.
+ */
+#define TEXT_SIZE (256 * 1024)
 
 static void close_one(int *fd)
 {
@@ -34,17 +30,34 @@ void hm_cgroup_close(struct hm_cgroup *cgroup)
     for (; cgroup->n_hugetlb > 0; cgroup->n_hugetlb--)
         close_one(&cgroup->hugetlb[cgroup->n_hugetlb - 1]);
     close_one(&cgroup->dir);
+    free(cgroup->text);
+    cgroup->text = NULL;
 }
 
-/* Opens the file where that was not done yet, and reads it to the buffer. Returns the length, or -1 with errno. */
+int hm_cgroup_open(struct hm_cgroup *cgroup, const char *path)
+{
+    *cgroup = (struct hm_cgroup){.dir = -1, .numa_stat = -1, .peak = -1, .current = -1};
+    cgroup->text = malloc(TEXT_SIZE);
+    if (!cgroup->text)
+        return -1;
+    cgroup->dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+    if (cgroup->dir >= 0)
+        return 0;
+    int number = errno;
+    hm_cgroup_close(cgroup);
+    errno = number;
+    return -1;
+}
+
+/* Opens the file where that was not done yet, and reads it to cgroup->text. Returns the length, or -1 with errno. */
 static ssize_t read_file(const struct hm_cgroup *cgroup, int *fd, const char *name)
 {
     if (*fd < 0)
         *fd = openat(cgroup->dir, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     if (*fd < 0)
         return -1;
-    ssize_t length = pread(*fd, buffer, sizeof(buffer), 0);
-    if (length == (ssize_t)sizeof(buffer)) {
+    ssize_t length = pread(*fd, cgroup->text, TEXT_SIZE, 0);
+    if (length == TEXT_SIZE) {
         errno = EFBIG;
         return -1;
     }
@@ -65,10 +78,11 @@ static int read_number(const struct hm_cgroup *cgroup, int *fd, const char *name
     ssize_t length = read_file(cgroup, fd, name);
     if (length < 0)
         return -1;
+    const char *text = cgroup->text;
     *number = 0;
-    for (ssize_t i = 0; i < length && buffer[i] != '\n'; i++)
-        if (buffer[i] < '0' || buffer[i] > '9' || __builtin_mul_overflow(*number, 10, number) ||
-            __builtin_add_overflow(*number, (uint64_t)(buffer[i] - '0'), number)) {
+    for (ssize_t i = 0; i < length && text[i] != '\n'; i++)
+        if (text[i] < '0' || text[i] > '9' || __builtin_mul_overflow(*number, 10, number) ||
+            __builtin_add_overflow(*number, (uint64_t)(text[i] - '0'), number)) {
             errno = EBADMSG;
             return -1;
         }
@@ -121,7 +135,7 @@ static int read_hugetlb(struct hm_cgroup *cgroup, const struct hm_node_map *map,
     reading->has_hugetlb = cgroup->n_hugetlb > 0;
     for (int i = 0; i < cgroup->n_hugetlb; i++) {
         ssize_t length = read_file(cgroup, &cgroup->hugetlb[i], "");
-        if (length >= 0 && hm_hugetlb_parse(buffer, (size_t)length, map, reading->usage, outside) == 0)
+        if (length >= 0 && hm_hugetlb_parse(cgroup->text, (size_t)length, map, reading->usage, outside) == 0)
             continue;
         if (errno == ENODEV)
             return -1;
@@ -136,7 +150,7 @@ int hm_cgroup_read(struct hm_cgroup *cgroup, const struct hm_node_map *map, stru
     bool outside = false, first = cgroup->numa_stat < 0;
     *reading = (struct hm_reading){0};
     ssize_t length = read_file(cgroup, &cgroup->numa_stat, "memory.numa_stat");
-    if (length >= 0 && hm_numastat_parse(buffer, (size_t)length, map, reading->usage, &outside) == 0)
+    if (length >= 0 && hm_numastat_parse(cgroup->text, (size_t)length, map, reading->usage, &outside) == 0)
         reading->has_usage = true;
     else if (errno == ENODEV)
         return -1;

@@ -24,6 +24,7 @@ struct hm_cgroup {
     int numa_stat, peak, current; /* -1: not there (yet) */
     int n_hugetlb;
     int hugetlb[HM_CGROUP_HUGETLB];
+    char *text; /* what was read last */
 };
 
 struct hm_reading {
@@ -49,7 +50,8 @@ int hm_numastat_parse(const char *text, size_t length, const struct hm_node_map 
 int hm_hugetlb_parse(const char *text, size_t length, const struct hm_node_map *map,
                      struct hm_usage usage[HM_MAX_TIERS], bool *outside);
 
-/* Open the folder. Its files are opened by hm_cgroup_read when they are there. Returns 0, or -1 with errno. */
+/* Open the folder. Its files are opened by hm_cgroup_read when they are there. Returns 0, or -1 with errno and nothing
+ * to close. */
 int hm_cgroup_open(struct hm_cgroup *cgroup, const char *path);
 void hm_cgroup_close(struct hm_cgroup *cgroup);
 

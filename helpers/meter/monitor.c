@@ -206,5 +206,6 @@ int main(int argc, char **argv)
     hm_node_map_fill(&monitor.map, monitor.samples->tier_nodes, monitor.samples->n_tiers);
     hm_guard_init(&monitor.guard, guard, monitor.started_ns);
     run(&monitor);
+    hm_cgroup_close(&monitor.cgroup);
     return 0;
 }
