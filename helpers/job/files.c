@@ -33,7 +33,7 @@ int hm_file_read(const char *path, char *out, size_t size, struct hm_error *erro
 
 int hm_file_write(const char *path, const char *text, struct hm_error *error)
 {
-    int fd = open(path, O_WRONLY | O_CLOEXEC | O_NOFOLLOW);
+    int fd = open(path, O_WRONLY | O_TRUNC | O_CLOEXEC | O_NOFOLLOW);
     if (fd < 0)
         return hm_fail_errno(error, "cannot write %s", path);
     ssize_t wanted = (ssize_t)strlen(text);

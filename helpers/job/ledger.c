@@ -35,12 +35,13 @@ char *hm_ledger_samples_path(const struct hm_config *config, uint32_t job_id, ch
 static int open_own_folder(int at, const char *path, mode_t mode, struct hm_error *error)
 {
     struct stat status;
-    if (mkdirat(at, path, mode) != 0 && errno != EEXIST)
+    bool is_new = mkdirat(at, path, mode) == 0;
+    if (!is_new && errno != EEXIST)
         return hm_fail_errno(error, "cannot make the folder %s", path);
     int fd = openat(at, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
     if (fd < 0)
         return hm_fail_errno(error, "cannot open the folder %s", path);
-    if (fstat(fd, &status) != 0)
+    if ((is_new && fchmod(fd, mode) != 0) || fstat(fd, &status) != 0)
         hm_fail_errno(error, "cannot look at the folder %s", path);
     else if (status.st_uid != geteuid() || (status.st_mode & 022 & ~mode) != 0)
         hm_fail(error, EPERM, "the folder %s must belong to uid %u and be writable by nobody else", path, geteuid());
@@ -84,8 +85,7 @@ void hm_ledger_unlock(int lock)
 {
     if (lock < 0)
         return;
-    /* Said, not left to close: a child that has just been started may hold a copy of the descriptor until it executes.
-     */
+    /* Said, not left to close: a child just started may have a copy of the descriptor until it executes. */
     flock(lock, LOCK_UN);
     close(lock);
 }
