@@ -14,61 +14,70 @@
 #define HM_USER "hybridmem" /* the monitor runs as it */
 #define CGROUP_FOLDER "/sys/fs/cgroup"
 
-/* A folder's owner is root, and these are its group and mode. */
+/* A folder of root's: its group where one is wanted, the mode it may have at most, and the bits it needs of that. */
 struct wanted {
     const char *word; /* of hybridmem.conf */
     const char *path;
-    bool has_group;
-    gid_t group;
-    const char *group_name;
-    mode_t mode;
+    const struct group *group; /* NULL: any */
+    mode_t mode, needed;
+    bool is_made; /* by the first job, where it is not there */
 };
+
+static void check_missing(const struct wanted *wanted, int number, struct hm_report *report)
+{
+    if (number == ENOENT && wanted->is_made)
+        hm_report_ok(report, "%s %s is not there: the first job makes it", wanted->word, wanted->path);
+    else
+        hm_report_change(report, "%s %s: %s: make it with install -d -o root%s%s -m %04o %s", wanted->word,
+                         wanted->path, strerror(number), wanted->group ? " -g " : "",
+                         wanted->group ? wanted->group->gr_name : "", (unsigned)wanted->mode, wanted->path);
+}
 
 static void check_folder(const struct wanted *wanted, struct hm_report *report)
 {
     struct stat status;
     if (stat(wanted->path, &status) < 0) {
-        hm_report_change(report, "%s %s: %s: make it with install -d -o root%s%s -m %04o %s", wanted->word,
-                         wanted->path, strerror(errno), wanted->has_group ? " -g " : "",
-                         wanted->has_group ? wanted->group_name : "", (unsigned)wanted->mode, wanted->path);
+        check_missing(wanted, errno, report);
         return;
     }
+    unsigned mode = status.st_mode & 07777;
     if (!S_ISDIR(status.st_mode))
         hm_report_change(report, "%s %s is not a folder: move it away", wanted->word, wanted->path);
     else if (status.st_uid != 0)
         hm_report_change(report, "%s %s belongs to user %u: chown root %s", wanted->word, wanted->path,
                          (unsigned)status.st_uid, wanted->path);
-    else if (wanted->has_group && status.st_gid != wanted->group)
+    else if (wanted->group && status.st_gid != wanted->group->gr_gid)
         hm_report_change(report, "%s %s has group %u, not %s: chgrp %s %s", wanted->word, wanted->path,
-                         (unsigned)status.st_gid, wanted->group_name, wanted->group_name, wanted->path);
-    else if (status.st_mode & 07777 & ~wanted->mode)
-        hm_report_change(report, "%s %s has mode %04o, which is more than %04o: chmod %04o %s", wanted->word,
-                         wanted->path, (unsigned)status.st_mode & 07777, (unsigned)wanted->mode, (unsigned)wanted->mode,
-                         wanted->path);
+                         (unsigned)status.st_gid, wanted->group->gr_name, wanted->group->gr_name, wanted->path);
+    else if ((mode & ~wanted->mode) || (mode & wanted->needed) != wanted->needed)
+        hm_report_change(report, "%s %s has mode %04o: chmod %04o %s", wanted->word, wanted->path, mode,
+                         (unsigned)wanted->mode, wanted->path);
     else
-        hm_report_ok(report, "%s %s belongs to root, mode %04o", wanted->word, wanted->path,
-                     (unsigned)status.st_mode & 07777);
+        hm_report_ok(report, "%s %s belongs to root, mode %04o", wanted->word, wanted->path, mode);
+}
+
+static bool is_below(const char *path, const char *folder)
+{
+    size_t length = strlen(folder);
+    return strncmp(path, folder, length) == 0 && path[length] == '/';
 }
 
 static void check_folders(const struct hm_config *config, struct hm_report *report)
 {
-    struct stat status;
     const struct group *group = getgrnam(config->record_group);
     if (group)
         hm_report_ok(report, "record_group %s exists", config->record_group);
     else
         hm_report_change(report, "record_group %s does not exist: groupadd --system %s, or name another one",
                          config->record_group, config->record_group);
-    struct wanted records = {
-        "record_dir", config->record_dir, group != NULL, group ? group->gr_gid : 0, config->record_group, 0750};
-    struct wanted state = {"state_dir", config->state_dir, false, 0, "", 0755};
-    struct wanted run = {"run_dir", config->run_dir, false, 0, "", 0755};
-    check_folder(&records, report);
-    check_folder(&state, report);
-    if (stat(config->run_dir, &status) < 0 && errno == ENOENT)
-        hm_report_ok(report, "run_dir %s is not there: the first job makes it", config->run_dir);
-    else
-        check_folder(&run, report);
+    /* Users pass through the records' folder (0001) to their own ones, and see nothing else of it. */
+    const struct wanted rows[] = {
+        {"record_dir", config->record_dir, group, 0751, 0001, is_below(config->record_dir, config->state_dir)},
+        {"state_dir", config->state_dir, NULL, 0755, 0, true},
+        {"run_dir", config->run_dir, NULL, 0755, 0, true},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+        check_folder(&rows[i], report);
 }
 
 void hm_config_check_node(const struct hm_config *config, struct hm_report *report)
