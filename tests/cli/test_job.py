@@ -1,0 +1,181 @@
+# SPDX-License-Identifier: Apache-2.0
+"""hybridmem-job: what root does before and after a job, and reap, against a ledger of its own."""
+
+import json
+import os
+import subprocess
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+from installed import LIBEXEC
+
+PROGRAM = str(LIBEXEC / "hybridmem-job")
+SUDO = [] if os.geteuid() == 0 else ["sudo", "-n"]
+
+
+def as_root(*words, check=True):
+    """The program believes only root, and files that only root can have written."""
+    return subprocess.run([*SUDO, *map(str, words)], capture_output=True, text=True, check=check)
+
+
+class Node:
+    """A ledger, records and a configuration."""
+
+    def __init__(self, folder):
+        self.folder = Path(folder)
+        self.jobs = self.folder / "run" / "jobs"
+        self.config = self.folder / "hybridmem.conf"
+        self.configure()
+
+    def configure(self, text=""):
+        lines = f'run_dir = "{self.folder}/run"\nstate_dir = "{self.folder}/state"\n'
+        lines += f'record_dir = "{self.folder}/state/records"\nrecord_group = "root"\n{text}\n'
+        subprocess.run([*SUDO, "tee", self.config], input=lines, text=True, check=True, capture_output=True)
+
+    def program(self, verb, *words):
+        return as_root(PROGRAM, verb, "--config", self.config, *words)
+
+    def begin(self, job, *words):
+        return self.program("begin", "--job", job, "--uid", 0, "--gid", 0, "--user", "root", "--node", "n1", *words)
+
+    def end(self, job, *words):
+        return self.program("end", "--job", job, *words)
+
+    def ledger(self):
+        names = as_root("find", self.jobs, "-type", "f", "-printf", "%f\n", check=False).stdout.split()
+        return sorted(set(names) - {"lock"})
+
+    def records(self):
+        found = as_root(
+            "find", self.folder / "state/records", "-name", "n1.jsonl", "-exec", "cat", "{}", "+", check=False
+        )
+        return [json.loads(line) for line in found.stdout.splitlines()]
+
+    def edit(self, job, before, after):
+        """Replace a text in a job's entry by one of the same length."""
+        assert len(before) == len(after)
+        as_root("sed", "-i", f"s/{before}/{after}/", self.jobs / str(job))
+        as_root("chmod", "600", self.jobs / str(job))
+
+
+@pytest.fixture
+def node():
+    folder = as_root("mktemp", "-d", "/var/tmp/hm-job.XXXXXX").stdout.strip()
+    as_root("chmod", "755", folder)
+    yield Node(folder)
+    as_root("rm", "-rf", folder)
+
+
+@pytest.mark.parametrize(
+    ("words", "text"),
+    [
+        ([], "the first word is begin, end or reap"),
+        (["start"], "the first word is begin, end or reap"),
+        (["begin"], "begin needs --job, --uid and --gid"),
+        (["begin", "--job", "1", "--uid", "1"], "begin needs --job, --uid and --gid"),
+        (["begin", "--job", "x"], '--job: "x"'),
+        (["begin", "--job", "4294967296"], '--job: "4294967296"'),
+        (["begin", "--uid", "-1"], '--uid: "-1"'),
+        (["end"], "end needs --job"),
+        (["end", "--job", "1", "2"], "a word too many"),
+        (["end", "--job", ""], "--job"),
+        (["reap", "--grace", "1s"], '--grace: "1s"'),
+        (["reap", "--now"], "--now"),
+    ],
+)
+def test_wrong_arguments(words, text):
+    done = as_root(PROGRAM, *words, check=False)
+    assert done.returncode == 2 and text in done.stderr
+
+
+def test_a_jobs_way(node):
+    node.begin(7, "--request", "spill", "--account", "physics", "--partition", "main", "--cluster", "c", "--restart", 2)
+    assert node.ledger() == ["7"]
+    node.end(7, "--exit-status", 3 << 8)
+    assert node.ledger() == []
+    (record,) = node.records()
+    expected = {
+        "job_id": 7, "request": "spill", "account": "physics", "partition": "main", "cluster": "c",
+        "restart_count": 2, "user": "root", "exit_code": 3, "node": "n1",
+    }  # fmt: skip
+    assert {key: record[key] for key in expected} == expected
+    assert any("no step ran" in warning for warning in record["warnings"])
+    assert node.end(7).stderr == ""  # once more: nothing
+    assert len(node.records()) == 1
+
+
+@pytest.mark.parametrize(
+    ("config", "words", "count"),
+    [
+        ("", [], 0),
+        ("", ["--request", "off"], 0),
+        ("record = all", [], 1),
+        ("record = all", ["--request", "off"], 1),
+        ("", ["--request", "slow"], 1),
+        ("", ["--request", "nonsense"], 1),  # the user's: his tasks are told
+        ('partition "main" { default_mode = "fast" }', ["--partition", "main"], 1),
+        ('partition "main" { default_mode = "fast" }', ["--partition", "other"], 0),
+        ('partition "main" { default_mode = "fast" }', ["--partition", "main", "--request", "off"], 0),
+        ('partition "main" { default_mode = "fast"\n modes = { "slow" } }', ["--partition", "main"], 0),
+        ("enabled = no\nrecord = all", ["--request", "slow"], 0),
+    ],
+)
+def test_who_gets_a_record(node, config, words, count):
+    node.configure(config)
+    node.begin(7, *words)
+    node.end(7)
+    assert len(node.records()) == count
+    assert node.ledger() == []
+
+
+def test_a_number_that_is_used_again(node):
+    node.begin(7, "--request", "slow", "--restart", 0)
+    node.begin(7, "--request", "slow", "--restart", 0)  # a prolog that runs twice: the same job
+    assert node.records() == [] and node.ledger() == ["7"]
+    node.begin(7, "--request", "fast", "--restart", 1)  # requeued, and its epilog never came
+    (first,) = node.records()
+    assert first["request"] == "slow" and any("epilog did not run" in warning for warning in first["warnings"])
+    node.end(7)
+    assert [record["request"] for record in node.records()] == ["slow", "fast"]
+
+
+def test_reap_leaves_the_living_and_ends_the_dead(node):
+    boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+    for job in (7, 8):
+        node.begin(job, "--request", "slow")
+    node.edit(8, boot, "0" * len(boot))
+    node.program("reap")
+    assert node.ledger() == ["7"]
+    (record,) = node.records()
+    assert record["job_id"] == 8 and any("epilog did not run" in warning for warning in record["warnings"])
+    node.program("reap", "--boot")
+    assert node.ledger() == ["7"]
+
+
+def test_reap_removes_what_belongs_to_no_job(node):
+    node.begin(7)
+    for name in ("7.samples", "8.samples", "9.draft", "10"):
+        as_root("touch", node.jobs / name)
+        as_root("chmod", "600", node.jobs / name)
+    done = node.program("reap")
+    assert node.ledger() == ["7", "7.samples"]
+    assert "error: the ledger's entry of job 10 is not of this version" in done.stderr
+    node.end(7)
+    assert node.ledger() == []
+
+
+def test_many_at_once(node):
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(lambda job: node.begin(job, "--request", "slow"), range(1, 17)))
+        assert len(node.ledger()) == 16
+        # Each job is ended three times, as an epilog and two passes of reap would that meet.
+        list(pool.map(lambda n: node.end(1 + n % 16), range(48)))
+    assert node.ledger() == []
+    assert sorted(record["job_id"] for record in node.records()) == list(range(1, 17))
+
+
+def test_others_cannot_look_in(node):
+    node.begin(7, "--request", "slow")
+    modes = as_root("stat", "-c", "%a %U", node.folder / "run", node.jobs, node.jobs / "7").stdout.split("\n")
+    assert modes[:3] == ["755 root", "700 root", "600 root"]
