@@ -13,6 +13,7 @@
 
 #include "helpers/job/changes.h"
 #include "helpers/job/files.h"
+#include "scratch.h"
 
 static struct hm_config config;
 static struct hm_error error;
@@ -36,12 +37,10 @@ static const char *get(void)
 
 static int fresh(void **state)
 {
-    char command[128];
     (void)state;
-    snprintf(command, sizeof(command), "rm -rf %s/run", root);
-    assert_int_equal(system(command), 0);
     hm_config_defaults(&config);
     snprintf(config.run_dir, sizeof(config.run_dir), "%s/run", root);
+    assert_int_equal(scratch_remove(config.run_dir), 0);
     snprintf(setting, sizeof(setting), "%s/setting", root);
     return 0;
 }
@@ -244,10 +243,8 @@ static void test_what_a_plan_wants(void **state)
 
 static int remove_root(void **state)
 {
-    char command[128];
     (void)state;
-    snprintf(command, sizeof(command), "rm -rf %s", root);
-    return system(command);
+    return scratch_remove(root);
 }
 
 int main(void)

@@ -17,6 +17,7 @@
 #include "helpers/job/entry.h"
 #include "helpers/job/ledger.h"
 #include "helpers/job/living.h"
+#include "scratch.h"
 
 static struct hm_config config;
 static struct hm_error error;
@@ -41,12 +42,10 @@ static void write_text(const char *path, const char *text)
 /* A fresh ledger with one entry, of job 7. */
 static int fresh(void **state)
 {
-    char command[128];
     (void)state;
-    snprintf(command, sizeof(command), "rm -rf %s/run %s/cgroup", root, root);
-    assert_int_equal(system(command), 0);
     hm_config_defaults(&config);
     snprintf(config.run_dir, sizeof(config.run_dir), "%s/run", root);
+    assert_int_equal(scratch_remove(config.run_dir), 0);
     hm_job_init(&job, 7);
     error.text[0] = '\0';
     return hm_ledger_write(&config, &job, &error);
@@ -366,10 +365,8 @@ static void test_cgroup_of_a_job(void **state)
 
 static int remove_root(void **state)
 {
-    char command[128];
     (void)state;
-    snprintf(command, sizeof(command), "rm -rf %s", root);
-    return system(command);
+    return scratch_remove(root);
 }
 
 int main(void)

@@ -16,6 +16,7 @@
 #include "helpers/job/spawn.h"
 #include "helpers/job/step.h"
 #include "helpers/job/task.h"
+#include "scratch.h"
 
 static struct hm_error error;
 static char root[] = "/tmp/hm-step.XXXXXX";
@@ -34,11 +35,9 @@ static void configure(const char *text)
 /* A ledger whose job 7 has this request. */
 static void begin(const char *request, bool is_default)
 {
-    char command[128];
-    snprintf(command, sizeof(command), "rm -rf %s/run", root);
-    assert_int_equal(system(command), 0);
     hm_config_defaults(&config);
     snprintf(config.run_dir, sizeof(config.run_dir), "%s/run", root);
+    assert_int_equal(scratch_remove(config.run_dir), 0);
     hm_job_init(&job, 7);
     snprintf(job.request, sizeof(job.request), "%s", request);
     job.request_is_default = is_default;
@@ -394,10 +393,8 @@ static void test_a_start_that_fails_names_the_step(void **state)
 
 static int remove_root(void **state)
 {
-    char command[128];
     (void)state;
-    snprintf(command, sizeof(command), "rm -rf %s", root);
-    return system(command);
+    return scratch_remove(root);
 }
 
 int main(void)
