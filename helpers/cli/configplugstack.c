@@ -48,13 +48,12 @@ static void search_file(const char *path, int depth, struct found *found)
     size_t size = 0;
     FILE *file = depth < MOST_INCLUDES ? fopen(path, "re") : NULL;
     while (file && !found->plugin[0] && getline(&line, &size, file) >= 0) {
-        char *rest = line;
+        char *rest = line + strspn(line, " \t");
         line[strcspn(line, "#\n")] = '\0';
         const char *first = strsep(&rest, " \t");
-        while (rest && strchr(" \t", *rest) && *rest)
-            rest++;
         if (!rest)
             continue;
+        rest += strspn(rest, " \t");
         rest[strcspn(rest, " \t")] = '\0';
         if (strcmp(first, "include") == 0) {
             search_include(rest, path, depth, found);

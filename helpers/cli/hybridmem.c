@@ -17,15 +17,19 @@
 
 enum { EXIT_USAGE = 2 };
 
-/* Programs that Slurm's hooks start are in the same folder, and not here. */
+/* Programs that Slurm's hooks start are in the same folder; of them, only what a person may want is here. */
 static const struct {
     const char *name;
     const char *summary;
+    const char *program; /* hybridmem-PROGRAM NAME instead of hybridmem-NAME; NULL otherwise */
 } commands[] = {
-    {"tiers", "the memory tiers of this node"},        {"plan", "what a request would do on this node"},
-    {"show", "what a job used and what it was given"}, {"report", "a table over many jobs"},
-    {"config", "check or show the configuration"},     {"reap", "put right what dead jobs left on this node (root)"},
-    {"help", "this text, or that of a command"},
+    {"tiers", "the memory tiers of this node", NULL},
+    {"plan", "what a request would do on this node", NULL},
+    {"show", "what a job used and what it was given", NULL},
+    {"report", "a table over many jobs", NULL},
+    {"config", "check or show the configuration", NULL},
+    {"reap", "put right what dead jobs left on this node (root)", "job"},
+    {"help", "this text, or that of a command", NULL},
 };
 
 static void print_help(FILE *out)
@@ -63,7 +67,7 @@ static int count_edits(const char *a, const char *b)
 static bool is_near(const char *typed, const char *name)
 {
     size_t length = strlen(typed);
-    return count_edits(typed, name) <= 2 || (length >= 2 && strncmp(typed, name, length) == 0);
+    return count_edits(typed, name) <= (length > 3 ? 2 : 1) || (length >= 2 && strncmp(typed, name, length) == 0);
 }
 
 static int fail_unknown(const char *word)
@@ -85,23 +89,29 @@ static int fail_unknown(const char *word)
     return EXIT_USAGE;
 }
 
-/* Run hybridmem-WORD with these arguments (argv[0] is replaced). Returns only when that failed. */
+/* Run hybridmem-WORD (argv[0] is the word and becomes its path). Returns only when that failed. */
 static int run(const char *word, char **argv)
 {
     char path[sizeof(HM_PKGLIBEXECDIR "/hybridmem-") + MOST_WORD];
+    const char *program = word;
+    bool is_known = false;
     size_t length = strlen(word);
     if (length == 0 || length > MOST_WORD || strspn(word, "abcdefghijklmnopqrstuvwxyz") != length)
         return fail_unknown(word);
-    snprintf(path, sizeof(path), HM_PKGLIBEXECDIR "/hybridmem-%s", word);
-    argv[0] = path;
-    execv(path, argv);
-    for (int i = 0; i < N_ROWS(commands); i++) {
-        if (strcmp(commands[i].name, word) == 0) {
-            fprintf(stderr, "hybridmem: %s cannot be run: %s\n", path, strerror(errno));
-            return EXIT_FAILURE;
+    for (int i = 0; i < N_ROWS(commands) && !is_known; i++) {
+        is_known = strcmp(commands[i].name, word) == 0;
+        if (is_known && commands[i].program) {
+            program = commands[i].program;
+            argv--; /* the word stays, as the program's first */
         }
     }
-    return fail_unknown(word);
+    snprintf(path, sizeof(path), HM_PKGLIBEXECDIR "/hybridmem-%s", program);
+    argv[0] = path;
+    execv(path, argv);
+    if (!is_known)
+        return fail_unknown(word);
+    fprintf(stderr, "hybridmem: %s cannot be run: %s\n", path, strerror(errno));
+    return EXIT_FAILURE;
 }
 
 int main(int argc, char **argv)
@@ -118,8 +128,8 @@ int main(int argc, char **argv)
     bool is_help = strcmp(word, "help") == 0 || strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0;
     if (is_help && argc > 2 && strcmp(argv[2], "help") != 0) {
         char option[] = "--help";
-        char *arguments[] = {NULL, option, NULL};
-        return run(argv[2], arguments);
+        char *arguments[] = {NULL, argv[2], option, NULL};
+        return run(argv[2], arguments + 1);
     }
     if (is_help) {
         print_help(stdout);

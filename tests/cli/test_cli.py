@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: Apache-2.0
+"""hybridmem: finds its commands by a path of its own, and says what to type instead."""
+
+import re
+import subprocess
+
+import pytest
+from installed import LIBEXEC, PREFIX
+
+COMMANDS = ["tiers", "plan", "show", "report", "config", "reap", "help"]
+
+
+def hybridmem(*words, status=0, **env):
+    done = subprocess.run(
+        [PREFIX / "bin" / "hybridmem", *words], capture_output=True, text=True, check=False, env={"LC_ALL": "C", **env}
+    )
+    assert done.returncode == status, done.stdout + done.stderr
+    return done
+
+
+def test_help_lists_the_commands_one_a_line():
+    done = hybridmem("help")
+    assert re.findall(r"^  (\w+) +\S", done.stdout, re.MULTILINE) == COMMANDS
+    assert done.stderr == ""
+    assert hybridmem("--help").stdout == hybridmem("-h").stdout == done.stdout
+
+
+def test_no_command_is_wrong_usage():
+    done = hybridmem(status=2)
+    assert (done.stdout, done.stderr) == ("", hybridmem("help").stdout)
+
+
+@pytest.mark.parametrize("command", [name for name in COMMANDS if name not in ("help", "reap")])
+def test_each_command_is_there_and_has_help(command):
+    assert (LIBEXEC / f"hybridmem-{command}").exists()
+    by_option, by_help = hybridmem(command, "--help"), hybridmem("help", command)
+    assert by_option.stdout == by_help.stdout
+    assert re.match(rf"usage: hybridmem {command}", by_option.stdout, re.IGNORECASE)
+
+
+def test_reap_is_a_word_of_the_jobs_program():
+    done = hybridmem("reap", "--nonsense", status=2)
+    assert done.stderr.startswith(f"{LIBEXEC}/hybridmem-job: unrecognized option")
+    assert "hybridmem-job reap" in hybridmem("reap", "extra", status=2).stderr
+
+
+def test_version_names_slurms():
+    assert re.fullmatch(r"hybridmem \d+\.\d+\.\d+ for Slurm \d\d\.\d\d\.\d+\n", hybridmem("--version").stdout)
+    assert hybridmem("-V").stdout == hybridmem("--version").stdout
+
+
+@pytest.mark.parametrize(
+    ("word", "said"),
+    [
+        ("plna", '"plna" is not a command: did you mean plan?'),
+        ("tier", '"tier" is not a command: did you mean tiers?'),
+        ("rep", '"rep" is not a command: did you mean report or reap?'),
+        ("shwo", '"shwo" is not a command: did you mean show?'),
+        ("xyzzy", "\"xyzzy\" is not a command: 'hybridmem help' lists them"),
+        ("Plan", '"Plan" is not a command: did you mean plan?'),
+        ("--json", "\"--json\" is not a command: 'hybridmem help' lists them"),
+        ("", "\"\" is not a command: 'hybridmem help' lists them"),
+        ("../bin/hybridmem", "\"../bin/hybridmem\" is not a command: 'hybridmem help' lists them"),
+        ("a\x1b[2J", "\"a?[2J\" is not a command: 'hybridmem help' lists them"),
+        ("x" * 5000, f"\"{'x' * 32}\" is not a command: 'hybridmem help' lists them"),
+    ],
+)
+def test_unknown_command(word, said):
+    done = hybridmem(word, status=2)
+    assert (done.stdout, done.stderr) == ("", f"hybridmem: {said}\n")
+
+
+def test_the_status_and_words_of_a_command_pass_through():
+    done = hybridmem("plan", "spil", status=2)
+    assert done.stderr.startswith('hybridmem plan: --hybrid-mem=spil: unknown mode "spil": use off,')
+
+
+def test_nothing_of_the_environment_chooses_the_program(tmp_path):
+    trap = tmp_path / "hybridmem-plan"
+    trap.write_text("#!/bin/sh\necho trapped\n")
+    trap.chmod(0o755)
+    env = {"PATH": str(tmp_path), "HYBRIDMEM_EXEC_PATH": str(tmp_path), "HYBRIDMEM_LIBEXEC": str(tmp_path)}
+    done = subprocess.run(
+        [PREFIX / "bin" / "hybridmem", "plan", "off"], capture_output=True, text=True, check=True, cwd=tmp_path, env=env
+    )
+    assert "Nothing is touched" in done.stdout and "trapped" not in done.stdout

@@ -1,0 +1,248 @@
+# SPDX-License-Identifier: Apache-2.0
+"""hybridmem config: what is in use, and what a site is told to change."""
+
+import os
+import re
+from pathlib import Path
+
+import pytest
+from installed import PREFIX, helper
+
+EXAMPLE = Path(__file__).resolve().parents[2] / "etc" / "hybridmem.conf"
+INSTALLED = PREFIX / "etc" / "hybridmem" / "hybridmem.conf"
+VERSION = re.search(r"for Slurm (\S+)", os.popen(f"{PREFIX}/bin/hybridmem --version").read())[1]
+GOOD = {
+    "ProctrackType": "proctrack/cgroup",
+    "TaskPlugin": "task/cgroup,task/affinity",
+    "PrologFlags": "Alloc,Contain,X11",
+    "SLURM_VERSION": VERSION,
+}
+
+
+def show(path):
+    return helper("hybridmem-config", "show", "--config", path).stdout
+
+
+def test_show_can_be_read_again(configure):
+    text = re.sub(r"^#(?=[a-z])", "", EXAMPLE.read_text(), flags=re.MULTILINE)
+    first = show(configure(text))
+    assert 'tier "dram" {' in first and 'default_mode = "spill"' in first and 'cluster = "mycluster"' in first
+    assert show(configure(first)) == first
+
+
+def test_the_example_is_the_built_in_values(configure):
+    """As it is, and with each general word uncommented."""
+    built_in = show(configure(""))
+    assert show(configure(EXAMPLE.read_text())) == built_in
+    words = [line[1:] for line in EXAMPLE.read_text().splitlines() if re.match(r"#[a-z_]+ = ", line)]
+    assert len(words) == 12
+    said = show(configure("\n".join(word for word in words if not word.startswith("cluster"))))
+    assert said == built_in
+
+
+def test_an_installed_file_is_the_example():
+    assert INSTALLED.read_text() == EXAMPLE.read_text()
+    assert helper("hybridmem-config", "check", "--file-only").stdout == f"ok      {INSTALLED}\n"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        [],
+        ["chekc"],
+        ["check", "show"],
+        ["show", "--file-only"],
+        ["show", "--scontrol", "/bin/true"],
+        ["check", "--nonsense"],
+    ],
+)
+def test_wrong_usage(words):
+    assert helper("hybridmem-config", *words, status=2).stderr.endswith("Try 'hybridmem config --help'.\n")
+
+
+def test_a_file_that_is_asked_for_must_be_there(tmp_path):
+    done = helper("hybridmem-config", "check", "--file-only", "--config", tmp_path / "none", status=1)
+    assert done.stdout == f"change  {tmp_path}/none: No such file or directory\n"
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root is careful")
+def test_root_believes_no_file_that_others_may_write(configure):
+    path = configure("")
+    path.chmod(0o666)
+    done = helper("hybridmem-config", "check", "--file-only", "--config", path, status=1)
+    assert done.stdout == f"change  {path} has mode 0666: others may write it; take that away with chmod go-w\n"
+
+
+class Site:
+    """A stand-in for Slurm: scontrol prints `settings`, and plugstack.conf is beside its slurm.conf."""
+
+    def __init__(self, folder):
+        self.folder = folder
+        self.settings = {**GOOD, "SLURM_CONF": f"{folder}/slurm.conf", "PluginDir": f"{folder}/none:{folder}/plugins"}
+        self.status = 0
+        (folder / "plugins").mkdir()
+        (folder / "plugins" / "hybridmem.so").touch()
+        (folder / "plugstack.conf").write_text("optional hybridmem.so\n")
+
+    def check(self, *words, status=1):
+        scontrol = self.folder / "scontrol"
+        lines = [f"{name:<23} = {value}" for name, value in self.settings.items()]
+        text = "\n".join(["Configuration data as of today", *lines])
+        scontrol.write_text(
+            f"#!/bin/sh\n[ \"$*\" = 'show config' ] || exit 9\ncat <<'END'\n{text}\nEND\nexit {self.status}\n"
+        )
+        scontrol.chmod(0o755)
+        # The node itself (users, cgroups) is whatever it is here: Slurm's lines are looked at.
+        done = helper("hybridmem-config", "check", "--scontrol", scontrol, *words, status=status)
+        return done.stdout.splitlines()
+
+
+@pytest.fixture
+def site(tmp_path):
+    folder = tmp_path / "site"
+    folder.mkdir()
+    return Site(folder)
+
+
+def any_status(site):
+    try:
+        return site.check(status=0)
+    except AssertionError:
+        return site.check(status=1)
+
+
+def test_a_good_site(site):
+    lines = any_status(site)
+    for wanted in (
+        f"ok      Slurm is {VERSION}, and the plugin is built for {VERSION}",
+        "ok      ProctrackType is proctrack/cgroup",
+        "ok      TaskPlugin is task/cgroup,task/affinity",
+        "ok      PrologFlags is Alloc,Contain,X11",
+        f"ok      {site.folder}/plugstack.conf loads {site.folder}/plugins/hybridmem.so",
+    ):
+        assert wanted in lines
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "said"),
+    [
+        (
+            "ProctrackType",
+            "proctrack/linuxproc",
+            "ProctrackType is proctrack/linuxproc: proctrack/cgroup must be in it (slurm.conf)",
+        ),
+        ("ProctrackType", None, "ProctrackType is not set: proctrack/cgroup must be in it (slurm.conf)"),
+        ("TaskPlugin", "task/cgroup", "TaskPlugin is task/cgroup: task/affinity must be in it (slurm.conf)"),
+        ("TaskPlugin", "task/affinity", "TaskPlugin is task/affinity: task/cgroup must be in it (slurm.conf)"),
+        ("PrologFlags", "Alloc", "PrologFlags is Alloc: Contain must be in it (slurm.conf)"),
+        ("PrologFlags", "Container", "PrologFlags is Container: Contain must be in it (slurm.conf)"),
+        (
+            "SLURM_VERSION",
+            "21.08.1",
+            f"Slurm is 21.08.1, and the plugin is built for {VERSION}: build hybridmem again with this Slurm's headers",
+        ),
+        ("SLURM_CONF", None, "plugstack.conf is not found, as scontrol names no SLURM_CONF: check that it works here"),
+    ],
+)
+def test_a_setting_that_must_change(site, name, value, said):
+    site.settings[name] = value
+    if value is None:
+        del site.settings[name]
+    assert f"change  {said}" in site.check()
+
+
+@pytest.mark.parametrize(
+    ("files", "loads"),
+    [
+        ({"plugstack.conf": "required hybridmem.so conf=/x\n"}, "plugstack.conf"),
+        ({"plugstack.conf": "# a\n\n  \toptional\t hybridmem.so\n"}, "plugstack.conf"),
+        (
+            {
+                "plugstack.conf": "include plugstack.conf.d/*.conf\n",
+                "plugstack.conf.d/a.conf": "optional hybridmem.so\n",
+            },
+            "plugstack.conf.d/a.conf",
+        ),
+        (
+            {
+                "plugstack.conf": "include {folder}/p/*\n",
+                "p/a": "optional other.so\n",
+                "p/b": "optional hybridmem.so\n",
+            },
+            "p/b",
+        ),
+        ({"plugstack.conf": "#optional hybridmem.so\n"}, None),
+        ({"plugstack.conf": "optional nothybridmem.so\n"}, None),
+        ({"plugstack.conf": "optional\n"}, None),
+        ({"plugstack.conf": "include plugstack.conf\n"}, None),
+        ({"plugstack.conf": ""}, None),
+    ],
+)
+def test_plugstack(site, files, loads):
+    for name, text in files.items():
+        path = site.folder / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text.replace("{folder}", str(site.folder)))
+    lines = any_status(site)
+    if loads:
+        assert f"ok      {site.folder}/{loads} loads {site.folder}/plugins/hybridmem.so" in lines
+    else:
+        assert (
+            f'change  {site.folder}/plugstack.conf does not load the plugin: add the line "optional hybridmem.so"'
+            in lines
+        )
+
+
+def test_a_plugin_that_is_not_there(site):
+    (site.folder / "plugins" / "hybridmem.so").unlink()
+    assert (
+        f"change  {site.folder}/plugstack.conf loads hybridmem.so, which is not there "
+        f"(PluginDir {site.folder}/none:{site.folder}/plugins): install the plugin on this node"
+    ) in site.check()
+
+
+def test_scontrol_that_fails_or_is_missing(site):
+    site.status = 1
+    (line,) = [line for line in site.check() if "scontrol" in line]
+    assert line.startswith(f"change  Slurm's settings are not known, as {site.folder}/scontrol show config failed: ")
+    done = helper("hybridmem-config", "check", "--scontrol", site.folder / "none", status=1)
+    assert (
+        f"change  Slurm's settings are not known, as scontrol is not at {site.folder}/none: "
+        "install Slurm's commands, or say --scontrol FILE"
+    ) in done.stdout.splitlines()
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="the folders must be root's")
+@pytest.mark.parametrize(
+    ("mode", "owner", "said"),
+    [
+        (0o751, 0, "ok      record_dir {path} belongs to root, mode 0751"),
+        (0o755, 0, "change  record_dir {path} has mode 0755: chmod 0751 {path}"),
+        (0o750, 0, "change  record_dir {path} has mode 0750: chmod 0751 {path}"),
+        (0o751, 12345, "change  record_dir {path} belongs to user 12345: chown root {path}"),
+        (
+            None,
+            0,
+            "change  record_dir {path}: No such file or directory: "
+            "make it with install -d -o root -g root -m 0751 {path}",
+        ),
+    ],
+)
+def test_the_records_folder(site, configure, tmp_path, mode, owner, said):
+    path = tmp_path / "records"
+    if mode is not None:
+        path.mkdir()
+        os.chown(path, owner, 0)
+        path.chmod(mode)
+    config = configure(f'record_dir = "{path}"\nrecord_group = root\n')
+    lines = helper("hybridmem-config", "check", "--config", config, "--scontrol", site.folder / "none", status=1).stdout
+    assert said.format(path=path) in lines.splitlines()
+    assert "ok      record_group root exists" in lines.splitlines()
+
+
+def test_a_group_that_does_not_exist(configure, tmp_path):
+    config = configure("record_group = nosuchgroup\n")
+    lines = helper("hybridmem-config", "check", "--config", config, "--scontrol", tmp_path / "none", status=1).stdout
+    assert (
+        "change  record_group nosuchgroup does not exist: groupadd --system nosuchgroup, or name another one" in lines
+    )

@@ -1,0 +1,206 @@
+# SPDX-License-Identifier: Apache-2.0
+"""hybridmem plan: the contract of its JSON and its exit statuses, on the topologies of the fixtures."""
+
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+from installed import LIBEXEC, helper
+
+TOPOLOGY = Path(__file__).resolve().parent.parent / "fixtures" / "topology"
+KEYS = {"mode", "policy", "nodes", "weights", "reason", "warnings", "predicted_bandwidth_mbs", "reserve_bytes"}
+POLICIES = {"default", "bind", "interleave", "weighted-interleave", "preferred-many"}
+
+
+def xml(name):
+    return ("--topology", TOPOLOGY / f"{name}.xml")
+
+
+def plan(request, name, *words):
+    return json.loads(helper("hybridmem-plan", request, "--json", *xml(name), "--kernel", "6.12", *words).stdout)
+
+
+@pytest.mark.parametrize("path", sorted(TOPOLOGY.glob("*.xml")), ids=lambda path: path.stem)
+@pytest.mark.parametrize("socket", ["all", "local", "remote"])
+@pytest.mark.parametrize("mode", ["fast", "slow", "dram", "pmem", "cxl", "hbm", "interleave", "spill"])
+def test_every_mode_on_every_topology(path, mode, socket):
+    request = f"{mode},socket={socket}"
+    words = ("--topology", path, "--kernel", "6.12", "--alone", "--size", "8G")
+    done = subprocess.run(
+        [LIBEXEC / "hybridmem-plan", request, "--json", *words], capture_output=True, text=True, check=False
+    )
+    if done.returncode == 3:
+        assert done.stdout == "" and done.stderr.count("\n") == 1 and done.stderr.startswith("hybridmem plan: ")
+        return
+    assert done.returncode == 0 and done.stderr == ""
+    made = json.loads(done.stdout)
+    assert set(made) == KEYS and made["policy"] in POLICIES and made["mode"] == mode
+    assert made["nodes"] and made["nodes"] == sorted(made["nodes"])
+    assert made["reason"].endswith(".") and len(made["reason"]) > 30
+    if made["weights"] is None:
+        assert made["policy"] != "weighted-interleave"
+    else:
+        assert [int(node) for node in made["weights"]] == made["nodes"]
+        assert all(1 <= weight <= 255 for weight in made["weights"].values())
+    tiers = json.loads(helper("hybridmem-tiers", "--json", "--topology", path).stdout)["tiers"]
+    assert set(made["nodes"]) <= {node for tier in tiers for node in tier["nodes"]}
+
+
+def test_off():
+    assert plan("off", "optane-2-sockets") == {
+        "mode": "off",
+        "policy": "default",
+        "nodes": [],
+        "weights": None,
+        "reason": "Nothing is touched: memory is placed as Linux does by itself.",
+        "warnings": [],
+        "predicted_bandwidth_mbs": None,
+        "reserve_bytes": 0,
+    }
+
+
+@pytest.mark.parametrize(
+    ("request_text", "cpus", "policy", "nodes"),
+    [
+        ("fast", "0", "bind", [0, 1]),
+        ("slow", "0", "bind", [2, 3]),
+        ("dram,socket=remote", "0", "bind", [1]),
+        ("pmem,socket=local", "0", "bind", [2]),
+        ("interleave", "0", "interleave", [0, 1, 2, 3]),
+        ("interleave,socket=remote", "0", "interleave", [1, 3]),
+        ("spill", "0", "interleave", [0, 1]),
+        ("spill,socket=local", "0", "bind", [0, 2]),
+        ("spill,socket=remote", "0", "bind", [1, 3]),
+    ],
+)
+def test_optane(request_text, cpus, policy, nodes):
+    made = plan(request_text, "optane-2-sockets", "--cpus", cpus)
+    assert (made["policy"], made["nodes"], made["weights"], made["warnings"]) == (policy, nodes, None, [])
+
+
+def test_prediction_needs_a_size_where_the_model_does():
+    assert plan("spill", "optane-2-sockets")["predicted_bandwidth_mbs"] is None
+    assert plan("spill", "optane-2-sockets", "--size", "16G")["predicted_bandwidth_mbs"] == pytest.approx(204000)
+    # 384 of 1536 GiB in DRAM: 1 / (0.25/204 + 0.75/78)
+    assert plan("spill", "optane-2-sockets", "--size", "1536G")["predicted_bandwidth_mbs"] == pytest.approx(
+        92243, abs=1
+    )
+    assert plan("slow", "optane-2-sockets")["predicted_bandwidth_mbs"] == pytest.approx(78000)
+
+
+def test_weights_only_where_the_job_is_alone_and_the_kernel_can():
+    alone = plan("spill", "hbm-flat-snc4", "--alone")
+    assert alone["policy"] == "weighted-interleave"
+    assert {alone["weights"][str(node)] for node in range(8)} == {7}
+    assert {alone["weights"][str(node)] for node in range(8, 16)} == {20}
+    shared = plan("spill", "hbm-flat-snc4")
+    assert shared == plan("spill", "hbm-flat-snc4", "--shared")
+    assert shared["weights"] is None and "not alone" in shared["reason"]
+    old = plan("spill", "hbm-flat-snc4", "--alone", "--kernel", "6.8")
+    assert old["weights"] is None and "no weighted interleave" in old["reason"]
+
+
+def test_an_old_kernel_has_something_next_best():
+    new = plan("spill", "hbm-flat-knl")
+    old = plan("spill", "hbm-flat-knl", "--kernel", "5.10")
+    assert (new["policy"], old["policy"]) == ("preferred-many", "interleave")
+    assert new["nodes"] == old["nodes"] == [1]
+
+
+def test_the_configuration_decides(configure):
+    path = configure('channels "dram+pmem" { kind = separate }\nreserve = 5%\n')
+    made = plan("spill", "optane-2-sockets", "--config", path, "--alone")
+    assert made["policy"] == "weighted-interleave" and made["weights"]["0"] > made["weights"]["2"]
+
+
+@pytest.mark.parametrize(
+    ("request_text", "name", "words", "said"),
+    [
+        (
+            "hbm",
+            "optane-2-sockets",
+            [],
+            "--hybrid-mem=hbm: there is no hbm memory: this node has dram (nodes 0-1), pmem (nodes 2-3)",
+        ),
+        ("slow", "one-node", [], "--hybrid-mem=slow: there is no second, slower tier: this node has fast (node 0)"),
+        (
+            "spill,socket=remote",
+            "hbm-flat-knl",
+            ["--cpus", "0"],
+            "--hybrid-mem=spill,socket=remote: the task's CPUs are on socket 0, and no other socket has memory: "
+            "this node has hbm (node 1), dram (node 0)",
+        ),
+        ("spill", "all-hidden", [], None),
+    ],
+)
+def test_what_a_node_cannot_serve(request_text, name, words, said):
+    done = helper("hybridmem-plan", request_text, *xml(name), *words, status=3)
+    assert done.stdout == "" and done.stderr.count("\n") == 1
+    assert said is None or done.stderr == f"hybridmem plan: {said}\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ([], "the request is missing, as in: hybridmem plan spill"),
+        (["spill", "fast"], "there is more than one request: write MODE or MODE,KEY=VALUE as one word"),
+        (["spill", "--alone", "--shared"], "--alone and --shared exclude each other: give one"),
+        (["spill", "--size", "17E"], '--size: "17E" is not a size: write digits and K, M, G or T, as in 64G'),
+        (["spill", "--size", "16777216T"], '--size: "16777216T" is too large: sizes are below 2^64 bytes (16777216T)'),
+        (["spill", "--size", "0"], '--size: "0" is nothing: leave --size out where it is not known'),
+        (["spill", "--size", "-1"], '--size: "-1" is not a size: write digits and K, M, G or T, as in 64G'),
+        (["spill", "--kernel", "six"], '--kernel: "six" is not a kernel\'s version: write it as in 6.12 or 6.12.3-foo'),
+        (
+            ["spill", "--cpus", "0-"],
+            '--cpus: "0-": "0-" is not a number or range of 0 to 8191; write a list like 0-3,8',
+        ),
+        (["spill", "--cpus", ""], "--cpus : give CPUs of this node, which has 0-3"),
+        (
+            ["spill", "--cpus", "0,9999"],
+            '--cpus: "0,9999": "9999" is not a number or range of 0 to 8191; write a list like 0-3,8',
+        ),
+        (["spill", "--cpus", "0,900"], "--cpus 0,900: give CPUs of this node, which has 0-3"),
+    ],
+)
+def test_wrong_usage(words, said):
+    done = helper("hybridmem-plan", *words, *xml("optane-2-sockets"), status=2)
+    assert (done.stdout, done.stderr) == ("", f"hybridmem plan: {said}\n")
+
+
+@pytest.mark.parametrize("words", [["--nonsense"], ["--size"], ["--json=1"]])
+def test_unknown_options_point_to_the_help(words):
+    done = helper("hybridmem-plan", "spill", *words, status=2)
+    assert done.stderr.endswith("Try 'hybridmem plan --help'.\n")
+
+
+@pytest.mark.parametrize("option", ["--topology", "--config"])
+def test_a_file_that_is_not_there(tmp_path, option):
+    done = helper("hybridmem-plan", "spill", option, tmp_path / "none", status=2)
+    assert str(tmp_path / "none") in done.stderr and done.stderr.count("\n") == 1
+
+
+def test_for_people():
+    done = helper(
+        "hybridmem-plan", "spill", *xml("optane-2-sockets"), "--size", "16G", "--cpus", "0", "--kernel", "6.12"
+    )
+    assert done.stdout == (
+        "mode       spill\n"
+        "policy     interleave\n"
+        "nodes      0-1\n"
+        "predicted  204.0 GB/s read bandwidth, by the model\n"
+        "reason     dram (nodes 0-1) is filled first, its nodes in turn, and the rest goes to pmem (nodes 2-3), "
+        "nearest node first.\n"
+    )
+
+
+def test_this_machine():
+    made = json.loads(helper("hybridmem-plan", "fast", "--json").stdout)
+    assert made["policy"] == "bind" and made["nodes"]
+
+
+def test_a_full_disk_is_told():
+    command = [LIBEXEC / "hybridmem-plan", "off"]
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert (done.returncode, done.stderr) == (2, "hybridmem plan: standard output cannot be written\n")
