@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * hybridmem.conf, read with libConfuse (sections, lists, and errors with file and line; packaged in Debian and EPEL) into a plain
- * value. Unknown words are errors.
+ * hybridmem.conf, read with libConfuse (sections, lists, and errors with file and line; packaged in Debian and EPEL)
+ * into a plain value. Unknown words are errors.
  */
 #ifndef HM_CONFIG_H
 #define HM_CONFIG_H
@@ -24,10 +24,10 @@ enum hm_log_level { HM_LOG_ERROR, HM_LOG_WARNING, HM_LOG_INFO, HM_LOG_DEBUG };
 struct hm_config_tier {
     char name[HM_NAME];
     bool has_nodes;
-    struct hm_set nodes;          /* empty: the tier found under this name or kind, with figures overridden */
-    enum hm_kind kind;            /* HM_KIND_UNKNOWN: not said */
-    uint64_t read_latency_ns;     /* 0: not said; likewise the next */
-    uint64_t read_bandwidth_mbs;  /* of the whole tier */
+    struct hm_set nodes;         /* empty: the tier found under this name or kind, with figures overridden */
+    enum hm_kind kind;           /* HM_KIND_UNKNOWN: not said */
+    uint64_t read_latency_ns;    /* 0: not said; likewise the next */
+    uint64_t read_bandwidth_mbs; /* of the whole tier */
     uint64_t write_bandwidth_mbs;
 };
 
@@ -42,23 +42,23 @@ struct hm_config_rule {
     enum hm_rule_kind kind;
     char name[64];
     bool has_modes;
-    unsigned modes;                        /* bit n: hm_request_mode_at(n) is allowed */
-    char default_mode[HM_REQUEST_TEXT];    /* "" none; partitions only */
+    unsigned modes;                     /* bit n: hm_request_mode_at(n) is allowed */
+    char default_mode[HM_REQUEST_TEXT]; /* "" none; partitions only */
 };
 
 struct hm_config {
-    bool enabled;                          /* yes */
-    enum hm_record_who record;             /* requested */
-    char record_dir[HM_CONFIG_PATH_MAX];   /* /var/lib/hybridmem/records */
-    char record_group[32];                 /* hybridmem */
-    char state_dir[HM_CONFIG_PATH_MAX];    /* /var/lib/hybridmem: pending records, calibration */
-    char run_dir[HM_CONFIG_PATH_MAX];      /* /run/hybridmem: ledger, topology cache */
-    char cluster[64];                      /* "": Slurm's */
-    unsigned interval_ms;                  /* 1000; of the monitor */
-    double reserve_percent;                /* 2.0: of the fast tier, kept free for the kernel where the slow tier is ZONE_MOVABLE */
-    unsigned reap_grace_s;                 /* 600: how long a dead job's ledger entry waits for its epilog */
-    enum hm_log_level log_level;           /* info */
-    unsigned default_modes;                /* `modes`: allowed to all, HM_MODES_ANY */
+    bool enabled;                        /* yes */
+    enum hm_record_who record;           /* requested */
+    char record_dir[HM_CONFIG_PATH_MAX]; /* /var/lib/hybridmem/records */
+    char record_group[32];               /* hybridmem */
+    char state_dir[HM_CONFIG_PATH_MAX];  /* /var/lib/hybridmem: pending records, calibration */
+    char run_dir[HM_CONFIG_PATH_MAX];    /* /run/hybridmem: ledger, topology cache */
+    char cluster[64];                    /* "": Slurm's */
+    unsigned interval_ms;                /* 1000; of the monitor */
+    double reserve_percent; /* 2.0: of the fast tier, kept free for the kernel where the slow tier is ZONE_MOVABLE */
+    unsigned reap_grace_s;  /* 600: how long a dead job's ledger entry waits for its epilog */
+    enum hm_log_level log_level; /* info */
+    unsigned default_modes;      /* `modes`: allowed to all, HM_MODES_ANY */
     int n_tiers;
     struct hm_config_tier tier[HM_MAX_TIERS];
     int n_channels;
@@ -74,21 +74,23 @@ void hm_config_defaults(struct hm_config *config);
 const char *hm_config_path(void);
 
 /*
- * Read `path`. A missing file gives the defaults (0) unless `required`. As root (euid 0) the file and every folder above it must be
- * root-owned and not writable by others, else EPERM. Returns 0, or -1 and a text "FILE:LINE: ...". Never calls exit; leaves nothing allocated.
+ * Read `path`. A missing file gives the defaults (0) unless `required`. As root (euid 0) the file and every folder
+ * above it must be root-owned and not writable by others, else EPERM. Returns 0, or -1 and a text "FILE:LINE: ...".
+ * Never calls exit; leaves nothing allocated.
  */
 int hm_config_read(const char *path, bool required, struct hm_config *config, struct hm_error *error);
 
 /*
- * The same from memory: `text` (`length` bytes, room for one more; it is changed), `path` only for error texts. One parse at a time in a process: libConfuse's
- * scanner is global.
+ * The same from memory: `text` (`length` bytes, room for one more; it is changed), `path` only for error texts. One
+ * parse at a time in a process: libConfuse's scanner is global.
  */
 int hm_config_parse(const char *path, char *text, size_t length, struct hm_config *config, struct hm_error *error);
 
 /*
- * May this user (name and group names, `groups` NULL-terminated) use the request's mode? The user's rule decides, else all rules of his groups, else
- * the general `modes`; the rules of account and partition must allow it too. `off` is always allowed. `account` and `partition` may be NULL: not checked. Returns 0, or -1 with EACCES and a text
- * that names the mode, the rule and the modes that are allowed. Pure.
+ * May this user (name and group names, `groups` NULL-terminated) use the request's mode? The user's rule decides, else
+ * all rules of his groups, else the general `modes`; the rules of account and partition must allow it too. `off` is
+ * always allowed. `account` and `partition` may be NULL: not checked. Returns 0, or -1 with EACCES and a text that
+ * names the mode, the rule and the modes that are allowed. Pure.
  */
 int hm_config_allows(const struct hm_config *config, const struct hm_request *request, const char *user,
                      const char *const *groups, const char *account, const char *partition, struct hm_error *error);
@@ -96,7 +98,9 @@ int hm_config_allows(const struct hm_config *config, const struct hm_request *re
 /* The partition's default_mode, or NULL. */
 const char *hm_config_default_mode(const struct hm_config *config, const char *partition);
 
-/* The channels kind for a fast and a slow tier: the configuration's, else shared for dram+pmem, separate for cxl and hbm pairs, else shared. */
-enum hm_channels hm_config_channels(const struct hm_config *config, const struct hm_tier *fast, const struct hm_tier *slow);
+/* The channels kind for a fast and a slow tier: the configuration's, else shared for dram+pmem, separate for cxl and
+ * hbm pairs, else shared. */
+enum hm_channels hm_config_channels(const struct hm_config *config, const struct hm_tier *fast,
+                                    const struct hm_tier *slow);
 
 #endif

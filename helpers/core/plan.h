@@ -10,39 +10,46 @@
 #include "request.h"
 #include "tiers.h"
 
-enum hm_policy { HM_POLICY_DEFAULT, HM_POLICY_BIND, HM_POLICY_INTERLEAVE, HM_POLICY_WEIGHTED_INTERLEAVE, HM_POLICY_PREFERRED_MANY };
+enum hm_policy {
+    HM_POLICY_DEFAULT,
+    HM_POLICY_BIND,
+    HM_POLICY_INTERLEAVE,
+    HM_POLICY_WEIGHTED_INTERLEAVE,
+    HM_POLICY_PREFERRED_MANY
+};
 
 /* What this kernel can do and what this job may change. */
 struct hm_abilities {
-    bool preferred_many;        /* Linux 5.15 */
-    bool weighted_interleave;   /* Linux 6.9 */
-    bool alone;                 /* the job has the node alone: system-wide weights may be changed */
-    bool has_weights;           /* `weights` is what the system has now */
-    uint8_t weights[HM_MAX_NODES];  /* by topology index */
+    bool preferred_many;           /* Linux 5.15 */
+    bool weighted_interleave;      /* Linux 6.9 */
+    bool alone;                    /* the job has the node alone: system-wide weights may be changed */
+    bool has_weights;              /* `weights` is what the system has now */
+    uint8_t weights[HM_MAX_NODES]; /* by topology index */
 };
 
 struct hm_where {
-    struct hm_set cpus;      /* the task's CPUs: decides socket=local|remote */
-    uint64_t size_bytes;     /* how much the job will use; 0: not known */
+    struct hm_set cpus;  /* the task's CPUs: decides socket=local|remote */
+    uint64_t size_bytes; /* how much the job will use; 0: not known */
 };
 
 struct hm_plan {
     struct hm_request request;
     enum hm_policy policy;
-    struct hm_set nodes;                /* the policy's node mask; empty for HM_POLICY_DEFAULT */
-    bool has_weights;                   /* weights belong to the plan */
-    bool must_set_weights;              /* and differ from the system's: root sets them before the tasks start */
-    uint8_t weights[HM_MAX_NODES];      /* 1-255 for nodes in the mask, 0 else; by topology index */
-    uint64_t reserve_bytes;             /* fast memory to keep free for the kernel, 0 for none */
-    double predicted_bandwidth_mbs;     /* by the spill model; negative: not known */
-    char reason[400];                   /* one sentence a user can read */
+    struct hm_set nodes;            /* the policy's node mask; empty for HM_POLICY_DEFAULT */
+    bool has_weights;               /* weights belong to the plan */
+    bool must_set_weights;          /* and differ from the system's: root sets them before the tasks start */
+    uint8_t weights[HM_MAX_NODES];  /* 1-255 for nodes in the mask, 0 else; by topology index */
+    uint64_t reserve_bytes;         /* fast memory to keep free for the kernel, 0 for none */
+    double predicted_bandwidth_mbs; /* by the spill model; negative: not known */
+    char reason[400];               /* one sentence a user can read */
     int n_warnings;
     char warning[HM_MAX_WARNINGS][HM_WARNING];
 };
 
 /*
- * Resolve. Returns 0, or -1: ENODEV where this node cannot serve the request (no such tier, empty socket set, hidden by the cpuset, kernel too old and
- * nothing next best), text names the word and what the node has. Form errors were the parser's.
+ * Resolve. Returns 0, or -1: ENODEV where this node cannot serve the request (no such tier, empty socket set, hidden by
+ * the cpuset, kernel too old and nothing next best), text names the word and what the node has. Form errors were the
+ * parser's.
  */
 int hm_plan_resolve(const struct hm_request *request, const struct hm_tiers *tiers, const struct hm_config *config,
                     const struct hm_abilities *abilities, const struct hm_where *where, struct hm_plan *plan,

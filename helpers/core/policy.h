@@ -6,17 +6,18 @@
 #include "plan.h"
 
 /*
- * Give the calling process the plan's memory policy; children and exec keep it. HM_POLICY_DEFAULT changes nothing. Weights are not set
- * here: they are the system's. Returns 0, or -1 with set_mempolicy's errno.
+ * Give the calling process the plan's memory policy; children and exec keep it. HM_POLICY_DEFAULT changes nothing.
+ * Weights are not set here: they are the system's. Returns 0, or -1 with set_mempolicy's errno.
  */
 int hm_policy_apply(const struct hm_plan *plan, struct hm_error *error);
 
-/* Has the calling process the default policy? False means that somebody (--mem-bind, numactl) set one. Returns 0 or -1. */
+/* Has the calling process the default policy? False means that somebody (--mem-bind, numactl) set one. Returns 0 or -1.
+ */
 int hm_policy_current(bool *is_default);
 
 /*
- * What this kernel can do, tried where that is possible without an effect, and the interleave weights as they are now. `alone` is left false. Where sysfs
- * shows no weights has_weights is false. Returns 0 or -1.
+ * What this kernel can do, tried where that is possible without an effect, and the interleave weights as they are now.
+ * `alone` is left false. Where sysfs shows no weights has_weights is false. Returns 0 or -1.
  */
 int hm_abilities_read(const struct hm_tiers *tiers, struct hm_abilities *abilities, struct hm_error *error);
 

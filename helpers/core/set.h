@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Sets of CPU or NUMA node numbers as plain values: they are copied, stored in fixed-layout state, and carried over fork
- * without allocation, which hwloc's and libnuma's bitmaps do not allow.
+ * Sets of CPU or NUMA node numbers as plain values: they are copied, stored in fixed-layout state, and carried over
+ * fork without allocation, which hwloc's and libnuma's bitmaps do not allow.
  */
 #ifndef HM_SET_H
 #define HM_SET_H
@@ -35,7 +35,8 @@ unsigned hm_set_count(const struct hm_set *set);
 /* The lowest member at or above `from`, or -1. `for (int n = hm_set_next(s, 0); n >= 0; n = hm_set_next(s, n + 1))`. */
 int hm_set_next(const struct hm_set *set, unsigned from);
 
-/* Parse the kernel's list format ("0-3,8", "" is the empty set). Whole string; errors name the word. Returns 0 or -1 (EINVAL). */
+/* Parse the kernel's list format ("0-3,8", "" is the empty set). Whole string; errors name the word. Returns 0 or -1
+ * (EINVAL). */
 int hm_set_parse(struct hm_set *set, const char *text, struct hm_error *error);
 /* Write the list format into `out` (`size` bytes, always terminated). Returns `out`. Too long: ends in "...". */
 char *hm_set_format(const struct hm_set *set, char *out, size_t size);
