@@ -97,16 +97,15 @@ static uint8_t read_weight(int node_id)
 }
 
 /*
- * Does the kernel know the mode? It looks at the mode before it reads the mask, so that a mask that cannot be read
- * changes nothing: EFAULT for a known mode, EINVAL for another. Distributions bring modes to older versions, so this is
- * better than the version; `by_version` stands where neither comes back (a filter on system calls).
+ * Does the kernel know the mode? It looks at the mode first, and a range without pages ends well: nothing is changed.
+ * Distributions bring modes to older versions, so this is better than the version; `by_version` stands where a filter
+ * on system calls answers instead.
  */
 static bool knows_mode(int mode, bool by_version)
 {
-    const unsigned long *unreadable = (const unsigned long *)(uintptr_t)1;
-    if (set_mempolicy(mode, unreadable, LONG_BITS) == 0 || (errno != EFAULT && errno != EINVAL))
-        return by_version;
-    return errno == EFAULT;
+    if (mbind(NULL, 0, mode, NULL, 0, 0) == 0)
+        return true;
+    return errno == EINVAL ? false : by_version;
 }
 
 int hm_abilities_read(const struct hm_tiers *tiers, struct hm_abilities *abilities, struct hm_error *error)

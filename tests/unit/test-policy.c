@@ -26,7 +26,7 @@ static void read_policy(char *policy, size_t size)
     assert_non_null(fgets(line, sizeof(line), file));
     fclose(file);
     for (int i = 0; i < FIELD_POLICY; i++)
-        field = strsep(&rest, " ");
+        field = strsep(&rest, " \n");
     snprintf(policy, size, "%s", field);
 }
 
