@@ -84,8 +84,8 @@ def test_sums_by_user_and_mode(tmp_path):
     text = report(tmp_path).stdout.splitlines()
     squeezed = [" ".join(line.split()) for line in text]
     assert squeezed[0] == "USER MODE JOBS FAILED NODE-HOURS FAST PEAK SLOW PEAK FAST MEAN FAST SHARE WARNINGS"
-    assert squeezed[1] == "alice spill 2 1 2.5 4.0 GiB 1.0 GiB 2.4 GiB 86 % 2"
-    assert squeezed[4].startswith("total 4 1 3.5 ")
+    assert squeezed[1] == "alice spill 2 1 2.500 4.0 GiB 1.0 GiB 2.4 GiB 86 % 2"
+    assert squeezed[4].startswith("total 4 1 3.500 ")
     assert text[5] == "memory was not measured in 1 of 5 records"
     rows_csv = list(csv.DictReader(io.StringIO(report(tmp_path, "--csv").stdout)))
     assert len(rows_csv) == 3 and rows_csv[0]["fast_peak_bytes"] == str(4 * GIB) and rows_csv[2]["fast_share"] == ""

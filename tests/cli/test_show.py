@@ -96,8 +96,8 @@ def test_text_for_people(tmp_path):
         "warning      the user's --mem-bind wins",
     ):
         assert part in text, part
-    row = next(line for line in text.splitlines() if "0,1" in line)
-    assert " ".join(row.split()) == "dram dram 0,1 3.0 GiB 2.0 GiB 3.0 GiB 0 B 0 B 0 B"
+    row = next(line for line in text.splitlines() if "0-1" in line)
+    assert " ".join(row.split()) == "dram dram 0-1 3.0 GiB 2.0 GiB 3.0 GiB 0 B 0 B 0 B"
     bars = [line for line in text.splitlines() if "%" in line]
     assert [line.split()[:2] for line in bars] == [["dram", "█" * 16 + "·" * 4], ["pmem", "█" * 4 + "·" * 16]]
     assert " 80 %" in bars[0] and bars[0].endswith("█") and "▁" in bars[0]
@@ -134,6 +134,10 @@ def test_control_characters_of_a_record_never_reach_the_terminal(tmp_path):
         (
             {"memory": {"tiers": [{"name": 5, "peak_bytes": 1024, "series": [None, "x"]}]}},
             "?     unknown  -      1.0 KiB",
+        ),
+        (
+            {"memory": {"tiers": [tier("dram", [4, 0, 1, 2, "x", 4], 1024, 1024)]}},
+            "0-2,4  1.0 KiB",
         ),
         ({"memory": "torn", "energy": 5, "traffic": [1], "step_ids": 3, "warnings": 4, "plan": []}, "not measured"),
     ],

@@ -44,6 +44,17 @@ def percent(share):
     return UNMEASURED if share is None else f"{share * 100:.0f} %"
 
 
+def ranges(members):
+    """A set of numbers as the kernel writes it: 0-2,4."""
+    parts = []
+    for member in sorted({m for m in members if isinstance(m, int)}):
+        if parts and parts[-1][1] == member - 1:
+            parts[-1][1] = member
+        else:
+            parts.append([member, member])
+    return ",".join(str(a) if a == b else f"{a}-{b}" for a, b in parts) or UNMEASURED
+
+
 def bar(share, width, blocks):
     """A share (0..1) as a bar of `width` cells."""
     filled = round(min(max(share, 0.0), 1.0) * width)

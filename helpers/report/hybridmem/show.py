@@ -188,13 +188,10 @@ COLUMNS = (
 
 
 def tier_row(tier, columns):
-    nodes = tier.get("nodes")
-    if isinstance(nodes, list):
-        nodes = ",".join(str(node) for node in nodes)
     return (
         fields.text(tier, "name") or "?",
         fields.text(tier, "kind") or "unknown",
-        str(nodes) if nodes else draw.UNMEASURED,
+        draw.ranges(fields.numbers(tier, "nodes")),
         *(draw.size(fields.number(tier, key)) for _, key in columns),
     )
 
