@@ -6,7 +6,7 @@ import selectors
 import sys
 import time
 
-from . import accelerator, command, image, machine, payload, qemu
+from . import accelerator, command, image, machine, meter, payload, qemu
 
 BOOT_SECONDS = 300
 GRACE_SECONDS = 30  # for the guest to end a script that ran too long, and to send files
@@ -17,8 +17,8 @@ EXIT_TIMEOUT = 124
 class Conversation:
     """The driver's side of a running guest: what comes from its ports, and by when it must come."""
 
-    def __init__(self, vm, timeout, verbose, meter):
-        self.vm, self.timeout, self.verbose, self.meter = vm, timeout, verbose, meter
+    def __init__(self, vm, timeout, verbose, counts):
+        self.vm, self.timeout, self.verbose, self.counts = vm, timeout, verbose, counts
         self.console = b""
         self.lines = {"control": b"", "meter": b""}
         self.status = None
@@ -55,7 +55,7 @@ class Conversation:
     def on_meter(self, data):
         for line in self._whole_lines("meter", data):
             name, _, ranges = line.partition(" ")
-            self.meter.mark(name, ranges)
+            self.counts.mark(name, ranges)
             self.vm.sockets["meter"].sendall(b"ok\n")
 
     def show_console(self):
@@ -90,19 +90,11 @@ class Conversation:
         raise command.Failure("the guest hangs and was killed", EXIT_TIMEOUT)
 
 
-def _prepare(vm, options, settings, stage, metered):
+def _prepare(vm, options, brought):
     """Put QEMU's command line together; return the disk for files from the guest."""
     shape = machine.SHAPES[options.shape]
     disk = image.disk(image.release_of_slurm(options.slurm))
-    accel = "tcg" if metered else accelerator.choose(options.accel, disk)
-    settings |= {
-        "nvdimms": len(shape.nvdimm_mib),
-        "kmem_at_boot": "yes" if shape.kmem_at_boot else "no",
-        "meter": "yes" if metered else "no",
-    }
-    brought = payload.make(
-        settings, options.script, options.arguments, options.put, [source for source, _ in options.get], stage
-    )
+    accel = "tcg" if options.meter else accelerator.choose(options.accel, disk)
     get_disk = payload.get_disk()
     vm.add(*qemu.accelerator_arguments(accel), *machine.arguments(shape), *qemu.boot_arguments(disk))
     vm.add("-drive", f"file={disk / 'disk.ext4'},if=virtio,format=raw,snapshot=on,cache=unsafe")
@@ -113,36 +105,35 @@ def _prepare(vm, options, settings, stage, metered):
     return get_disk
 
 
-def run(options, stage, meter):
-    """Run options.script in a guest; return the status for the shell. METER: an object of class Meter, or None."""
+def run(options, brought):
+    """Run options.script in a guest with the payload BROUGHT; return the status for the shell."""
+    counts = meter.Meter(options.meter) if options.meter else None
     with qemu.Qemu() as vm:
-        settings = {"mode": "run", "script_timeout": options.timeout}
-        get_disk = _prepare(vm, options, settings, stage, meter is not None)
+        get_disk = _prepare(vm, options, brought)
         for port in ("control", "output"):
             vm.add_port(port)
         vm.add_socket("console")
         vm.add("-serial", "chardev:console")
-        if meter:
+        if counts:
             vm.add_port("meter")
-            vm.add("-plugin", meter.plugin_argument(vm))
+            vm.add("-plugin", counts.plugin_argument(vm))
         vm.add(*options.qemu_arg)
         vm.start()
         try:
-            status = Conversation(vm, options.timeout, options.verbose, meter).hold()
+            status = Conversation(vm, options.timeout, options.verbose, counts).hold()
         finally:
-            if meter:
-                meter.save()
+            if counts:
+                counts.save()
     missing = payload.unpack(get_disk, options.get)
     for path in missing:
         command.say(f"--get: the guest has no {path}")
     return status or (command.EXIT_TESTBED if missing else 0)
 
 
-def shell(options, stage):
-    """Give the terminal to a guest's console."""
+def shell(options, brought):
+    """Give the terminal to the console of a guest with the payload BROUGHT."""
     with qemu.Qemu() as vm:
-        settings = {"mode": "shell", "TERM": os.environ.get("TERM", "linux")}
-        _prepare(vm, options, settings, stage, False)
+        _prepare(vm, options, brought)
         vm.add("-chardev", f"file,id=control,path={os.devnull}")
         vm.add("-device", "virtserialport,chardev=control,name=control")
         vm.add("-chardev", "stdio,id=console,mux=on,signal=off", "-serial", "chardev:console", "-mon", "console")

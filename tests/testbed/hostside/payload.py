@@ -2,6 +2,7 @@
 """What a guest gets besides its disk, as a tar that its initrd unpacks over / before Slurm starts."""
 
 import io
+import os
 import shlex
 import shutil
 import subprocess
@@ -9,7 +10,7 @@ import tarfile
 import tempfile
 from pathlib import Path
 
-from . import cache
+from . import cache, machine, project
 
 GUEST_FILES = Path(__file__).resolve().parent.parent / "guest-files"
 GET_DISK_BYTES = 8 << 30  # sparse
@@ -37,22 +38,38 @@ def _words(items):
     return b"".join(item.encode() + b"\0" for item in items)
 
 
-def make(settings, script=None, arguments=(), put=(), get=(), stage=None):
-    """Return a temporary file with the tar. PUT: pairs (host's path, guest's path); GET: guest's paths."""
+def _settings(options):
+    """What testbed-init is told, as shell assignments."""
+    shape = machine.SHAPES[options.shape]
+    settings = {
+        "mode": options.command,
+        "script_timeout": options.timeout,
+        "nvdimms": len(shape.nvdimm_mib),
+        "kmem_at_boot": "yes" if shape.kmem_at_boot else "no",
+        "meter": "yes" if options.meter else "no",
+        "TERM": os.environ.get("TERM", "linux"),
+    }
+    return "".join(f"{key}={shlex.quote(str(value))}\n" for key, value in settings.items())
+
+
+def make(options, stage):
+    """Return a temporary file with the tar for a guest with these options of the command, and the project's STAGE."""
     file = cache.nameless_file()
     with tarfile.open(fileobj=file, mode="w", format=tarfile.GNU_FORMAT) as tar:
-        for tree in [GUEST_FILES] + ([stage] if stage else []):
-            for item in sorted(tree.iterdir()):
-                tar.add(item, item.name, filter=_owned_by_root)
-        for source, target in put:
+        for item in sorted(GUEST_FILES.iterdir()):
+            tar.add(item, item.name, filter=_owned_by_root)
+        if stage:
+            with project.held(stage):
+                for item in sorted(stage.iterdir()):
+                    tar.add(item, item.name, filter=_owned_by_root)
+        for source, target in options.put:
             tar.add(source, target.lstrip("/"), filter=_owned_by_root)
-        text = "".join(f"{key}={shlex.quote(str(value))}\n" for key, value in settings.items())
-        _add_text(tar, "testbed/settings", text.encode())
+        _add_text(tar, "testbed/settings", _settings(options).encode())
         _add_text(tar, "testbed/welcome", WELCOME.encode())
-        _add_text(tar, "testbed/arguments", _words(arguments))
-        _add_text(tar, "testbed/get", _words(path.lstrip("/") for path in get))
-        if script:
-            _add_text(tar, "testbed/script", Path(script).read_bytes(), 0o755)
+        _add_text(tar, "testbed/arguments", _words(options.arguments))
+        _add_text(tar, "testbed/get", _words(source.lstrip("/") for source, _ in options.get))
+        if options.script:
+            _add_text(tar, "testbed/script", Path(options.script).read_bytes(), 0o755)
     file.flush()
     return file
 

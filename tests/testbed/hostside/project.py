@@ -45,6 +45,11 @@ def _copy(target):
     target.with_name("wanted").write_text(cache.digest(*recipe, *(target / name for name in recipe)))
 
 
+def held(stage):
+    """Hold a staging folder: nobody builds or installs there meanwhile. A context manager."""
+    return cache.lock(f"build-{stage.parent.name}", f"waiting for another build in {stage.parent}")
+
+
 def stage(release, targets=()):
     """Build the working tree, also TARGETS, and install it; return the staging folder, or None without a project."""
     if not (CHECKOUT / "configure.ac").exists():
@@ -54,14 +59,15 @@ def stage(release, targets=()):
     work = cache.folder() / "build" / f"{root.name}-{cache.digest(str(CHECKOUT))}"
     work.mkdir(parents=True, exist_ok=True)
     log = work / "log"
-    with cache.lock(f"build-{work.name}", f"waiting for another build for {release}"):
+    with held(work / "stage"):
         _copy(work / "src")
         command.say(f"building the project for {release}")
         with log.open("w") as output:
             words = [image.RECIPE / "build-in-root", root, work, *targets]
             quiet = {"stdin": subprocess.DEVNULL, "stdout": output, "stderr": output}
             built = cache.as_root_contained(*words, check=False, **quiet)
+        if built.returncode:
+            sys.stderr.write(log.read_text(errors="replace")[-LOG_TAIL:])
     if built.returncode:
-        sys.stderr.write(log.read_text(errors="replace")[-LOG_TAIL:])
         raise command.Failure(f"the project does not build for {release}: see {log}")
     return work / "stage"
