@@ -54,4 +54,5 @@ def test_other_modes_on_movable_memory(mode):
     fast, slow = json.loads(slurm.run("hybridmem tiers --json").stdout)["tiers"]
     nodes = {"fast": fast["nodes"], "slow": slow["nodes"], "interleave": fast["nodes"] + slow["nodes"]}[mode]
     with slurm.Occupied("alice", 96, f"--hybrid-mem={mode}") as held:
-        assert set(held.pages) == set(nodes)
+        assert set(held.pages) <= set(nodes), "bind takes the nearest of its nodes first"
+        assert set(held.pages) == set(nodes) or mode != "interleave", "interleave takes all"
