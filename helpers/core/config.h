@@ -75,8 +75,8 @@ const char *hm_config_path(void);
 
 /*
  * Read `path`. A missing file gives the defaults (0) unless `required`. As root (euid 0) the file and every folder
- * above it must be root-owned and not writable by others, else EPERM. Returns 0, or -1 and a text "FILE:LINE: ...".
- * Never calls exit; leaves nothing allocated.
+ * above it must be root-owned and not writable by others, else EPERM. Returns 0, or -1 and a text "FILE:LINE: ...":
+ * `config` then has the defaults. Never calls exit; leaves nothing allocated.
  */
 int hm_config_read(const char *path, bool required, struct hm_config *config, struct hm_error *error);
 

@@ -195,7 +195,13 @@ int hm_config_parse(const char *path, char *text, size_t length, struct hm_confi
     reading.path = path;
     reading.config = config;
     reading.error = error;
-    return parse_text(text);
+    if (parse_text(text) == 0)
+        return 0;
+    /* Half a configuration is none. */
+    int number = errno;
+    hm_config_defaults(config);
+    errno = number;
+    return -1;
 }
 
 int hm_config_read(const char *path, bool required, struct hm_config *config, struct hm_error *error)

@@ -155,8 +155,10 @@ static const struct refusal refusals[] = {
 
 static void test_refusals(void **state)
 {
-    struct hm_config *config = malloc(sizeof(*config));
+    struct hm_config *config = malloc(sizeof(*config)), *defaults = malloc(sizeof(*defaults));
     (void)state;
+    assert_true(config && defaults);
+    hm_config_defaults(defaults);
     for (size_t i = 0; i < N_ROWS(refusals); i++) {
         struct hm_error error = {""};
         char wanted[HM_ERROR_TEXT];
@@ -166,11 +168,13 @@ static void test_refusals(void **state)
         assert_string_equal(error.text, wanted);
         assert_int_equal(errno, EINVAL);
         assert_int_equal(parse(refusals[i].text, config, NULL), -1);
+        assert_memory_equal(config, defaults, sizeof(*config));
         /* libConfuse's scanner is global: whatever went wrong must not show in the next file. */
         assert_int_equal(parse("record = all\n", config, &error), 0);
         assert_int_equal(config->record, HM_RECORD_ALL);
     }
     free(config);
+    free(defaults);
 }
 
 static void test_zero_byte(void **state)
