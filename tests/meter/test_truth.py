@@ -21,13 +21,13 @@ def accesses(mark):
     return totals
 
 
-@pytest.mark.parametrize("request_text", CLAIMS)
-def test_accesses_are_where_the_pages_are(request_text):
-    before, after = (accesses(MARKS[f"{request_text} {edge}"]) for edge in ("start", "end"))
-    claim = CLAIMS[request_text]
+@pytest.mark.parametrize("job", CLAIMS)
+def test_accesses_are_where_the_pages_are(job):
+    before, after = (accesses(MARKS[f"{job}.{edge}"]) for edge in ("start", "end"))
+    claim = CLAIMS[job]
     pages = {int(node): count for node, count in claim["pages"].items()}
     for kind in (0, 1):  # loads, stores
         for node, count in pages.items():
             expected = claim["accesses"] * count / sum(pages.values())
             seen = after[node][kind] - before[node][kind]
-            assert abs(seen - expected) <= 0.05 * claim["accesses"], (request_text, node, kind, seen, expected)
+            assert abs(seen - expected) <= 0.05 * claim["accesses"], (job, node, kind, seen, expected)

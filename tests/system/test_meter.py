@@ -11,7 +11,7 @@ import slurm
 
 EXPECTED = Path("/tmp/meter-expected.json")
 MIB = 64
-PASSES = 8
+PASSES = 64  # enough to drown what daemons do meanwhile
 REQUESTS = [
     f"{mode},socket={socket}" for mode in ("fast", "slow", "interleave") for socket in ("local", "remote", "all")
 ] + ["spill"]
@@ -31,6 +31,7 @@ def pages_by_node(pid):
 @pytest.mark.parametrize("request_text", REQUESTS)
 def test_sweep_between_two_marks(request_text):
     folder = slurm.folder_of("alice")
+    mark = request_text.replace(",socket=", "-")
     to_test, from_test = folder / "to", folder / "from"
     slurm.run(f"mkfifo -m 666 {to_test} {from_test}")
     script = f"srun -n1 sweep {MIB} {PASSES} {to_test} {from_test}"
@@ -38,14 +39,14 @@ def test_sweep_between_two_marks(request_text):
     with to_test.open() as answers, from_test.open("w") as orders:
         pid = int(answers.readline().split()[1])
         pages = pages_by_node(pid)
-        slurm.run(f"meter-mark '{request_text} start'")
+        slurm.run(f"meter-mark {mark}.start")
         orders.write("\n")
         orders.flush()
         assert answers.readline() == "DONE\n"
-        slurm.run(f"meter-mark '{request_text} end'")
+        slurm.run(f"meter-mark {mark}.end")
     assert slurm.wait_job(job_id) == "COMPLETED"
     claims = json.loads(EXPECTED.read_text()) if EXPECTED.exists() else {}
-    claims[request_text] = {"pages": pages, "accesses": MIB * slurm.MIB // 64 * PASSES}
+    claims[mark] = {"pages": pages, "accesses": MIB * slurm.MIB // 64 * PASSES}
     EXPECTED.write_text(json.dumps(claims))
     os.sync()
     assert sum(pages.values()) == MIB * slurm.MIB // slurm.PAGE
