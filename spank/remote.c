@@ -3,6 +3,7 @@
 #include "plugin.h"
 
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include <slurm/slurm.h>
@@ -29,6 +30,16 @@ void hm_remote_take_option(const char *text)
     has_option = true;
 }
 
+/* Is the option's text the one that the job's environment has? Slurm keeps it there for the sruns of a script. */
+static bool is_inherited(spank_t spank)
+{
+    char text[HM_REQUEST_TEXT + 1];
+    return has_option &&
+           spank_getenv(spank, "SLURM_SPANK__SLURM_SPANK_OPTION_hybridmem_hybrid_mem", text, sizeof(text)) ==
+               ESPANK_SUCCESS &&
+           strcmp(text, option_text) == 0;
+}
+
 static uint32_t get_number(spank_t spank, spank_item_t item, uint32_t otherwise)
 {
     uint32_t number;
@@ -46,6 +57,7 @@ static int gather(spank_t spank, struct hm_step_facts *facts)
         return -1;
     facts->config_path = hm_option_config_path();
     facts->option = has_option ? option_text : NULL;
+    facts->option_is_inherited = is_inherited(spank);
     facts->restart = get_number(spank, S_SLURM_RESTART_COUNT, 0);
     facts->array_job_id = get_number(spank, S_JOB_ARRAY_ID, 0);
     facts->array_task_id = get_number(spank, S_JOB_ARRAY_TASK_ID, HM_NO_ID);

@@ -19,6 +19,7 @@
 /* What hm_step_prepare has found out on its way. */
 struct preparation {
     const struct hm_step_facts *facts;
+    const char *option; /* this step's, NULL: the job's request holds */
     struct hm_step *step;
     struct hm_job *job;
     bool has_ledger;
@@ -83,7 +84,8 @@ static void note_facts(struct preparation *p)
     struct hm_job *job = p->job;
     const struct hm_step_facts *facts = p->facts;
     char folder[HM_JOB_CGROUP];
-    job->restart = facts->restart;
+    if (facts->restart > job->restart)
+        job->restart = facts->restart;
     job->array_job_id = facts->array_job_id;
     job->array_task_id = facts->array_task_id;
     job->dead_ns = 0;
@@ -102,7 +104,7 @@ static void judge(struct preparation *p)
     const struct hm_job *job = p->job;
     struct hm_identity identity;
     struct hm_error error = {0};
-    const char *own = p->facts->option;
+    const char *own = p->option;
     if (!own || (!job->request_is_default && strcmp(own, job->request) == 0)) {
         refuse(step, job->refusal);
         return;
@@ -117,15 +119,27 @@ static void judge(struct preparation *p)
     hm_identity_free(&identity);
 }
 
+/*
+ * The script of a heterogeneous job has the leader's option in its environment, and an srun in it hands that to the
+ * steps of all components: there a component's own request comes first.
+ */
+static bool is_leaders(const struct preparation *p)
+{
+    const struct hm_job *job = p->job;
+    return p->facts->option_is_inherited && job->het_job_id != HM_NO_ID && job->het_job_id != job->job_id &&
+           job->request[0] && !job->request_is_default;
+}
+
 /* Which request holds for this step, and may it? */
 static void decide(struct preparation *p)
 {
     struct hm_step *step = p->step;
     struct hm_error error = {0};
-    const char *text = p->facts->option ? p->facts->option : p->job->request;
-    if (p->facts->step_id == HM_STEP_EXTERN || (!p->facts->option && !text[0]))
+    p->option = is_leaders(p) ? NULL : p->facts->option;
+    const char *text = p->option ? p->option : p->job->request;
+    if (p->facts->step_id == HM_STEP_EXTERN || (!p->option && !text[0]))
         return;
-    step->is_asked = p->facts->option || !p->job->request_is_default;
+    step->is_asked = p->option || !p->job->request_is_default;
     if (hm_request_parse(text, &step->request, &error) != 0)
         refuse(step, error.text);
     else if (step->request.mode == HM_MODE_OFF)
@@ -179,7 +193,7 @@ static void plan_step(struct preparation *p)
     learn_abilities(p);
     if (resolve(p, plan) != 0)
         goto done;
-    bool is_allocations = !p->facts->option || strcmp(p->facts->option, job->request) == 0;
+    bool is_allocations = !p->option || strcmp(p->option, job->request) == 0;
     if (!job->has_plan || (is_allocations && strcmp(job->plan.request.text, job->request) != 0)) {
         job->plan = *plan;
         job->has_plan = true;

@@ -16,12 +16,15 @@
 
 struct hm_step_facts {
     const char *config_path;
-    uint32_t job_id, step_id, restart;
+    uint32_t job_id, step_id;
+    uint32_t restart;                     /* 0 also where Slurm does not tell (24.11: never) */
     uint32_t array_job_id, array_task_id; /* HM_NO_ID: none */
     uid_t uid;
     gid_t gid;
-    const char *option; /* this step's option text, NULL: not given */
-    const char *cores;  /* Slurm's list of the job's cores on this node, NULL: not known */
+    const char *option;       /* this step's option text, NULL: not given */
+    bool option_is_inherited; /* it came, or may have come, from the environment: the job's script was submitted with it
+                               */
+    const char *cores;        /* Slurm's list of the job's cores on this node, NULL: not known */
 };
 
 struct hm_memory_policy {

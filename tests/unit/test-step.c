@@ -44,6 +44,8 @@ static void begin(const char *request, bool is_default)
     assert_int_equal(hm_ledger_write(&config, &job, &error), 0);
 }
 
+static bool inherited;
+
 static struct hm_step *prepare(const char *option)
 {
     struct hm_step_facts facts = {.config_path = config_path,
@@ -53,7 +55,8 @@ static struct hm_step *prepare(const char *option)
                                   .gid = getgid(),
                                   .array_job_id = HM_NO_ID,
                                   .array_task_id = HM_NO_ID,
-                                  .option = option};
+                                  .option = option,
+                                  .option_is_inherited = inherited};
     struct hm_step *step = calloc(1, sizeof(*step));
     assert_non_null(step);
     error.text[0] = '\0';
@@ -149,6 +152,31 @@ static void test_what_the_ledger_gets(void **state)
     begin("", false);
     free(prepare(NULL));
     assert_true(job.recorded);
+}
+
+static void test_a_component_has_its_own_request(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *request;
+        uint32_t het_job_id;
+        bool is_inherited;
+        const char *then;
+    } rows[] = {
+        {"fast", HM_NO_ID, true, "slow"}, {"fast", 7, true, "slow"}, {"fast", 6, true, "fast"},
+        {"fast", 6, false, "slow"},       {"", 6, true, "slow"},
+    };
+    configure("");
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        begin(rows[i].request, false);
+        job.het_job_id = rows[i].het_job_id;
+        assert_int_equal(hm_ledger_write(&config, &job, &error), 0);
+        inherited = rows[i].is_inherited;
+        struct hm_step *step = prepare("slow");
+        inherited = false;
+        assert_string_equal(step->request.text, rows[i].then);
+        free(step);
+    }
 }
 
 /* Place a task in a child; returns what it wrote to standard error, and its result as an exit status. */
@@ -402,6 +430,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_decisions),
         cmocka_unit_test(test_what_the_ledger_gets),
+        cmocka_unit_test(test_a_component_has_its_own_request),
         cmocka_unit_test(test_tasks_without_a_request_are_left_alone),
         cmocka_unit_test(test_a_refusal_is_one_line_for_all_tasks),
         cmocka_unit_test(test_a_task_that_cannot_be_placed),
