@@ -170,8 +170,8 @@ def test_private_tmp_and_hooks_in_the_jobs_container():
     text = SLURM_CONF.read_text() + "JobContainerType=job_container/tmpfs\nSlurmdParameters=contain_spank\n"
     container = Path("/etc/slurm/job_container.conf")
     with slurm.configured("AutoBasePath=true\nBasePath=/var/tmp/private\n", path=container), reconfigured(text):
-        job_id, output = finished("alice", f"touch /tmp/mine; srun -n2 --overcommit {POLICY}; exit 3", "--hybrid-mem=slow",
-                                  state="FAILED")  # fmt: skip
+        script = f"touch /tmp/mine; srun -n2 --overcommit {POLICY}; exit 3"
+        job_id, output = finished("alice", script, "--hybrid-mem=slow", state="FAILED")
         assert not Path("/tmp/mine").exists()
         assert output.split() == [POLICIES["slow"]] * 2
         record = slurm.record(job_id)
