@@ -60,10 +60,10 @@ def home(user):
 
 def folder_of(user):
     """A fresh folder that belongs to the user."""
-    made = tempfile.mkdtemp(prefix="test-", dir=home(user))
-    os.chmod(made, 0o755)
+    made = Path(tempfile.mkdtemp(prefix="test-", dir=home(user)))
+    made.chmod(0o755)
     run(f"chown {user}: {made}")
-    return Path(made)
+    return made
 
 
 def sbatch(user, script, *options, check=True, env=None):

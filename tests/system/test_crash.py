@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Any part may be killed at any moment: the job's outcome stays Slurm's own, nothing is left, the record says what is missing."""
+"""Any part may be killed: the job's outcome stays Slurm's own, nothing is left, the record says what is missing."""
 
 import os
 import signal
