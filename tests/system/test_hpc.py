@@ -26,9 +26,8 @@ def verdict(text):
 def test_hpcc(mode):
     folder = slurm.folder_of("carol")
     # One process on a 1 x 1 grid and a larger matrix, otherwise Debian's example.
-    slurm.run(
-        f"{{ cat {EXAMPLE} || zcat {EXAMPLE}.gz; }} 2>/dev/null | sed '6s/1000/1500/;11s/2 /1 /;12s/2 /1 /' > {folder}/hpccinf.txt"
-    )
+    edit = "6s/1000/1500/;11s/2 /1 /;12s/2 /1 /"
+    slurm.run(f"{{ cat {EXAMPLE} || zcat {EXAMPLE}.gz; }} 2>/dev/null | sed '{edit}' > {folder}/hpccinf.txt")
     slurm.run(f"chown -R carol: {folder}")
     with slurm.configured(slurm.CONFIG.read_text() + "record = all\n"):
         job_id = slurm.sbatch("carol", f"cd {folder} && srun -n1 hpcc", f"--hybrid-mem={mode}")
