@@ -38,6 +38,7 @@ enum argument_id {
     EXIT_STATUS,
     GRACE,
     BOOT,
+    HELP,
     N_ARGUMENTS
 };
 
@@ -63,19 +64,31 @@ static const struct option options[] = {
     {"exit-status", required_argument, NULL, EXIT_STATUS},
     {"grace", required_argument, NULL, GRACE},
     {"boot", no_argument, NULL, BOOT},
+    {"help", no_argument, NULL, HELP},
     {0},
 };
 
+static const char usage_text[] =
+    "Usage: hybridmem-job begin --job ID --uid UID --gid GID [--config FILE] [--restart N] [--het-job ID]\n"
+    "                           [--request TEXT] [--user NAME] [--account NAME] [--partition NAME]\n"
+    "                           [--cluster NAME] [--node NAME]\n"
+    "       hybridmem-job end --job ID [--config FILE] [--exit-status N]\n"
+    "       hybridmem reap [--config FILE] [--boot] [--grace SECONDS]\n";
+
+static const char help_text[] =
+    "\nWhat root does on a node before and after a job; Slurm's prolog and epilog run begin and end by themselves.\n"
+    "reap puts right what dead jobs left: it ends their monitors, restores settings that were changed for them, "
+    "writes\n"
+    "their records, and removes their files. It can be run at any time.\n\n"
+    "  --grace SECONDS  how long a dead job waits for its epilog; default: reap_grace of hybridmem.conf\n"
+    "  --boot           no job can be running: wait for none, and find the node's topology\n"
+    "  --config FILE    instead of the installed hybridmem.conf\n"
+    "  --help           this text\n\n"
+    "Exit status: 0; 2 for wrong arguments.\n";
+
 static int usage(const char *why)
 {
-    fprintf(stderr,
-            "error: %s\n"
-            "usage: hybridmem-job begin --job ID --uid UID --gid GID [--config FILE] [--restart N] [--het-job ID]\n"
-            "                           [--request TEXT] [--user NAME] [--account NAME] [--partition NAME]\n"
-            "                           [--cluster NAME] [--node NAME]\n"
-            "       hybridmem-job end --job ID [--config FILE] [--exit-status N]\n"
-            "       hybridmem-job reap [--config FILE] [--boot] [--grace SECONDS]\n",
-            why);
+    fprintf(stderr, "error: %s\n%s", why, usage_text);
     return 2;
 }
 
@@ -86,7 +99,7 @@ static int take(struct arguments *arguments, int id, const char *name, const cha
     arguments->given[id] = true;
     if (id < N_WORDS)
         arguments->word[id] = text;
-    else if (id != BOOT && hm_size_parse_number(text, 0, most, &arguments->number[id], &error) != 0) {
+    else if (id < BOOT && hm_size_parse_number(text, 0, most, &arguments->number[id], &error) != 0) {
         fprintf(stderr, "error: --%s: %s\n", name, error.text);
         return -1;
     }
@@ -163,6 +176,10 @@ int main(int argc, char **argv)
     for (int id; (id = getopt_long(argc, argv, "", options, &index)) != -1;)
         if (id == '?' || take(&arguments, id, options[index].name, optarg) != 0)
             return 2;
+    if (arguments.given[HELP]) {
+        printf("%s%s", usage_text, help_text);
+        return 0;
+    }
     if (optind < argc)
         return usage("there is a word too many");
     if (geteuid() != 0)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sets marks around memory-bound jobs and leaves what the node claims; tests/meter holds it against the count from outside."""
+"""Marks around memory-bound jobs, and what the node claims; tests/meter holds it against the count from outside."""
 
 import json
 import os
