@@ -59,6 +59,7 @@ static int gather(spank_t spank, struct hm_step_facts *facts)
     facts->option = has_option ? option_text : NULL;
     facts->option_is_inherited = is_inherited(spank);
     facts->restart = get_number(spank, S_SLURM_RESTART_COUNT, 0);
+    facts->n_tasks = get_number(spank, S_JOB_LOCAL_TASK_COUNT, 1);
     facts->array_job_id = get_number(spank, S_JOB_ARRAY_ID, 0);
     facts->array_task_id = get_number(spank, S_JOB_ARRAY_TASK_ID, HM_NO_ID);
     /* 22.05 gives 0 for a job that is no array's, 24.11 its own id and no task id. */

@@ -50,8 +50,9 @@ struct hm_job {
     struct hm_process finisher; /* the process that writes the record and removes the entry */
     int64_t dead_ns;            /* CLOCK_REALTIME when reap first found the job without processes; 0: it lives */
     bool has_plan;
-    struct hm_plan plan; /* of the allocation, else of the first step that asked */
-    uint32_t n_steps;    /* may exceed HM_JOB_STEPS: only the first are named */
+    struct hm_plan plan;  /* of the allocation, else of the first step that asked */
+    uint64_t memory_peak; /* memory.peak of the job's cgroup at the end of a step's last task; 0: not known */
+    uint32_t n_steps;     /* may exceed HM_JOB_STEPS: only the first are named */
     uint32_t step[HM_JOB_STEPS];
     bool has_exit_status, exit_status_is_final; /* final: of the batch script, or Slurm's own */
     int32_t exit_status;                        /* wait(2) status of the batch script, else the highest of a task */

@@ -193,7 +193,8 @@ json_t *hm_record_build(const struct hm_config *config, const struct hm_tiers *t
         "partition", TEXT(job->partition), "node", job->node[0] ? TEXT(job->node) : json_string("unknown"),
         "restart_count", (json_int_t)job->restart, "request", TEXT(job->request), "plan", plan_of(job, tiers, &list),
         "start", hm_json_time(job->start_ns), "end", hm_json_time(end_ns), "elapsed_s", elapsed(job->start_ns, end_ns),
-        "exit_code", exit_code(job), "memory", hm_record_memory(&list, samples, no_samples, warnings));
+        "exit_code", exit_code(job), "memory",
+        hm_record_memory(&list, samples, no_samples, job->memory_peak, warnings));
     if (!record) {
         json_decref(warnings);
         return NULL;

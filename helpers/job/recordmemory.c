@@ -38,7 +38,7 @@ static json_t *tier_of(const struct hm_record_tier *tier, const struct hm_sample
     return object;
 }
 
-static void set_peak(json_t *memory, const struct hm_samples *samples)
+static void set_peak(json_t *memory, const struct hm_samples *samples, uint64_t kernel_peak)
 {
     static const char *const sources[] = {[HM_PEAK_NONE] = "largest sum of a sample",
                                           [HM_PEAK_KERNEL] = "memory.peak of the job's cgroup",
@@ -50,8 +50,14 @@ static void set_peak(json_t *memory, const struct hm_samples *samples)
             uint64_t tier = hm_usage_total(&samples->peak[t]);
             peak = tier < UINT64_MAX - peak ? peak + tier : UINT64_MAX;
         }
+    enum hm_peak_source source = is_known ? (enum hm_peak_source)samples->peak_source : HM_PEAK_NONE;
+    if (kernel_peak > 0 && kernel_peak >= peak) {
+        peak = kernel_peak;
+        source = HM_PEAK_KERNEL;
+        is_known = true;
+    }
     json_object_set_new(memory, "peak_bytes", is_known ? hm_json_bytes(peak) : json_null());
-    json_object_set_new(memory, "peak_source", is_known ? json_string(sources[samples->peak_source]) : json_null());
+    json_object_set_new(memory, "peak_source", is_known ? json_string(sources[source]) : json_null());
 }
 
 /* What the samples cannot say of themselves by their figures. */
@@ -69,7 +75,7 @@ static void warn_of_gaps(const struct hm_samples *samples, json_t *warnings)
 }
 
 json_t *hm_record_memory(const struct hm_record_tiers *tiers, const struct hm_samples *samples, const char *no_samples,
-                         json_t *warnings)
+                         uint64_t kernel_peak, json_t *warnings)
 {
     const char *source = "memory.numa_stat of the job's cgroup";
     const struct hm_samples *measured = samples && samples->n_samples > 0 ? samples : NULL;
@@ -82,7 +88,7 @@ json_t *hm_record_memory(const struct hm_record_tiers *tiers, const struct hm_sa
         hm_record_warn(warnings, "memory was not measured: %s", no_samples);
     else
         warn_of_gaps(samples, warnings);
-    set_peak(memory, samples);
+    set_peak(memory, samples, kernel_peak);
     json_object_set_new(memory, "interval_s",
                         measured ? json_real((double)measured->interval_ms / 1000 * (double)measured->stride)
                                  : json_null());

@@ -31,9 +31,12 @@ json_t *hm_json_bytes(uint64_t bytes);
 /* The members of a set as an array. */
 json_t *hm_json_set(const struct hm_set *set);
 
-/* The record's "memory". Adds to `warnings` what a reader should know. */
+/*
+ * The record's "memory". `kernel_peak` is memory.peak as slurmstepd read it, 0: not known; it counts where it is larger
+ * than the monitor's. Adds to `warnings` what a reader should know.
+ */
 json_t *hm_record_memory(const struct hm_record_tiers *tiers, const struct hm_samples *samples, const char *no_samples,
-                         json_t *warnings);
+                         uint64_t kernel_peak, json_t *warnings);
 
 void hm_record_warn(json_t *warnings, const char *format, ...) __attribute__((format(printf, 2, 3)));
 

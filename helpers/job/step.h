@@ -17,6 +17,7 @@
 struct hm_step_facts {
     const char *config_path;
     uint32_t job_id, step_id;
+    uint32_t n_tasks;                     /* of this step on this node */
     uint32_t restart;                     /* 0 also where Slurm does not tell (24.11: never) */
     uint32_t array_job_id, array_task_id; /* HM_NO_ID: none */
     uid_t uid;
@@ -40,7 +41,7 @@ struct hm_step {
     bool is_active;              /* there is a request, and it is not "off" */
     bool is_asked;               /* the user made it: what he cannot have ends the step */
     char refusal[HM_ERROR_TEXT]; /* "" none; the tasks end with it */
-    uint32_t job_id, step_id;
+    uint32_t job_id, step_id, n_tasks;
     struct hm_memory_policy inherited; /* slurmstepd's own: a task that has another was given it by the user */
 };
 

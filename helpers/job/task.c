@@ -12,7 +12,9 @@
 #include <unistd.h>
 
 #include "../core/policy.h"
+#include "../core/size.h"
 #include "entry.h"
+#include "files.h"
 
 _Static_assert(sizeof(struct hm_outcome) < 64 * 1024, "the shared piece stays small");
 
@@ -143,35 +145,50 @@ static void collect(struct hm_outcome *outcome, struct hm_job *job, const struct
     free(plan);
 }
 
-static bool is_news(const struct hm_outcome *outcome, int status, bool is_batch)
+/* The step's cgroups go with the job: what the kernel knows of its memory is read while they are there. */
+static void note_peak(struct hm_job *job)
 {
-    uint32_t count = __atomic_load_n(&outcome->n_warnings, __ATOMIC_ACQUIRE);
-    return is_batch || outcome->n_stored != count + 1 || !outcome->has_status || status > outcome->status;
+    char path[HM_JOB_CGROUP + 16], text[32];
+    uint64_t peak;
+    snprintf(path, sizeof(path), "%s/memory.peak", job->cgroup);
+    if (job->cgroup[0] && hm_file_read(path, text, sizeof(text), NULL) == 0 &&
+        hm_size_parse_number(text, 0, UINT64_MAX, &peak, NULL) == 0 && peak > job->memory_peak)
+        job->memory_peak = peak;
+}
+
+static void note_status(const struct hm_step *step, struct hm_job *job, int status)
+{
+    bool is_batch = step->step_id == HM_STEP_BATCH;
+    if (!is_batch && (job->exit_status_is_final || (job->has_exit_status && status <= job->exit_status)))
+        return;
+    job->exit_status = status;
+    job->exit_status_is_final = is_batch;
+    job->has_exit_status = true;
 }
 
 int hm_task_ended(const struct hm_step *step, struct hm_outcome *outcome, int status, struct hm_error *error)
 {
-    bool is_batch = step->step_id == HM_STEP_BATCH;
     int result = -1;
-    if (!outcome || !step->config.enabled || !is_news(outcome, status, is_batch))
+    if (!outcome || !step->config.enabled)
+        return 0;
+    bool is_last = ++outcome->n_ended >= step->n_tasks;
+    uint32_t count = __atomic_load_n(&outcome->n_warnings, __ATOMIC_ACQUIRE);
+    if (!is_last && outcome->n_stored == count + 1 && outcome->has_status && status <= outcome->status)
         return 0;
     struct hm_job *job = malloc(sizeof(*job));
     int lock = hm_ledger_lock(&step->config, error);
     if (!job || lock < 0 || hm_ledger_read(&step->config, step->job_id, job, error) != 0)
         goto done;
-    uint32_t count = __atomic_load_n(&outcome->n_warnings, __ATOMIC_ACQUIRE);
     collect(outcome, job, step);
-    if (is_batch || (!job->exit_status_is_final && (!job->has_exit_status || status > job->exit_status))) {
-        job->exit_status = status;
-        job->exit_status_is_final = is_batch;
-        job->has_exit_status = true;
-    }
+    note_status(step, job, status);
+    if (is_last)
+        note_peak(job);
     result = hm_ledger_write(&step->config, job, error);
-    if (result == 0) {
-        outcome->n_stored = count + 1;
-        outcome->has_status = 1;
-        outcome->status = status;
-    }
+    if (result != 0)
+        goto done;
+    outcome->n_stored = count + 1;
+    outcome->status = outcome->has_status && outcome->status > status ? outcome->status : status;
+    outcome->has_status = 1;
 done:
     hm_ledger_unlock(lock);
     free(job);

@@ -19,7 +19,7 @@ struct hm_outcome {
     char warning[HM_OUTCOME_WARNINGS][HM_WARNING];
     /* of slurmstepd: may run in a child of its own for each task, so it is kept here too */
     uint32_t n_stored; /* 0: nothing of the above is in the ledger; else one more than the warnings that are */
-    uint32_t has_status;
+    uint32_t n_ended, has_status;
     int32_t status; /* the highest so far */
 };
 

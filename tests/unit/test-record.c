@@ -215,6 +215,30 @@ static void test_exit_codes(void **state)
     }
 }
 
+/* slurmstepd reads the peak once more at the end of a step: a job may grow between two samples. */
+static void test_the_larger_peak_counts(void **state)
+{
+    (void)state;
+    static const struct {
+        uint64_t of_stepd;
+        bool has_samples;
+        json_int_t then; /* 0: null */
+    } rows[] = {{0, true, 700 * MIB},
+                {600 * MIB, true, 700 * MIB},
+                {800 * MIB, true, 800 * MIB},
+                {0, false, 0},
+                {800 * MIB, false, 800 * MIB}};
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        job.memory_peak = rows[i].of_stepd;
+        json_t *record = hm_record_build(&config, &tiers, &job, rows[i].has_samples ? &samples : NULL, "why", START);
+        const json_t *memory = json_object_get(record, "memory");
+        assert_int_equal(json_integer_value(json_object_get(memory, "peak_bytes")), rows[i].then);
+        const char *source = json_string_value(json_object_get(memory, "peak_source"));
+        assert_string_equal(source ? source : "", rows[i].then ? "memory.peak of the job's cgroup" : "");
+        json_decref(record);
+    }
+}
+
 /* Counts beyond the arrays, as a ledger of another version might have: nothing beyond them is read. */
 static void test_counts_beyond_arrays(void **state)
 {
@@ -238,6 +262,7 @@ int main(void)
         cmocka_unit_test_setup(test_tiers_without_samples, set_up),
         cmocka_unit_test_setup(test_killed_monitor, set_up),
         cmocka_unit_test_setup(test_monitor_without_a_sample, set_up),
+        cmocka_unit_test_setup(test_the_larger_peak_counts, set_up),
         cmocka_unit_test_setup(test_exit_codes, set_up),
         cmocka_unit_test_setup(test_weights_by_node, set_up),
         cmocka_unit_test_setup(test_whole_record, set_up),

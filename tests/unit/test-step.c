@@ -281,6 +281,7 @@ static void test_exit_statuses(void **state)
         step->config = config;
         step->job_id = 7;
         step->step_id = endings[i].step_id;
+        step->n_tasks = 3;
         for (const int *status = endings[i].status; *status >= 0; status++)
             assert_int_equal(hm_task_ended(step, outcome, *status, &error), 0);
         assert_int_equal(hm_ledger_read(&config, 7, &job, &error), 0);
@@ -296,6 +297,37 @@ static void test_exit_statuses(void **state)
         free(step);
         hm_outcome_unmap(outcome);
     }
+}
+
+static void test_the_last_task_notes_the_kernels_peak(void **state)
+{
+    (void)state;
+    char path[128];
+    begin("", false);
+    snprintf(job.cgroup, sizeof(job.cgroup), "%s", root);
+    assert_int_equal(hm_ledger_write(&config, &job, &error), 0);
+    snprintf(path, sizeof(path), "%s/memory.peak", root);
+    struct hm_outcome *outcome = hm_outcome_map();
+    struct hm_step *step = calloc(1, sizeof(*step));
+    assert_non_null(step);
+    step->config = config;
+    step->job_id = 7;
+    step->n_tasks = 2;
+    static const struct {
+        const char *text;
+        uint64_t then;
+    } rows[] = {{"100", 0}, {"300", 300}, {"200", 300}, {"nonsense", 300}};
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        FILE *file = fopen(path, "w");
+        assert_non_null(file);
+        assert_true(fprintf(file, "%s\n", rows[i].text) > 0);
+        assert_int_equal(fclose(file), 0);
+        assert_int_equal(hm_task_ended(step, outcome, 0, &error), 0);
+        assert_int_equal(hm_ledger_read(&config, 7, &job, &error), 0);
+        assert_int_equal(job.memory_peak, rows[i].then);
+    }
+    free(step);
+    hm_outcome_unmap(outcome);
 }
 
 static void test_what_tasks_leave_is_checked(void **state)
@@ -435,6 +467,7 @@ int main(void)
         cmocka_unit_test(test_a_refusal_is_one_line_for_all_tasks),
         cmocka_unit_test(test_a_task_that_cannot_be_placed),
         cmocka_unit_test(test_exit_statuses),
+        cmocka_unit_test(test_the_last_task_notes_the_kernels_peak),
         cmocka_unit_test(test_what_tasks_leave_is_checked),
         cmocka_unit_test(test_names_and_counts),
         cmocka_unit_test(test_nothing_is_handed_down),
