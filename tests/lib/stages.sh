@@ -90,7 +90,7 @@ in_guest() {
 }
 
 stage_system() {
-    in_guest 3000 -- -m "not meter and not kmem"
+    in_guest 3000 -- -m "not meter and not kmem and not bench"
 }
 
 stage_kmem() {
@@ -108,5 +108,5 @@ stage_slurm26() {
 
 stage_bench() {
     tests/bench/monitor
-    in_guest 1200 -- -m bench
+    tests/bench/step-launch --slurm "$slurm"
 }
