@@ -41,7 +41,7 @@ def test_each_command_is_there_and_has_help(command):
 def test_reap_is_a_word_of_the_jobs_program():
     done = hybridmem("reap", "--nonsense", status=2)
     assert done.stderr.startswith(f"{LIBEXEC}/hybridmem-job: unrecognized option")
-    assert "hybridmem-job reap" in hybridmem("reap", "extra", status=2).stderr
+    assert "hybridmem reap" in hybridmem("reap", "extra", status=2).stderr
 
 
 def test_version_names_slurms():

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Table 2, numa rows: mode x socket. Every anonymous page of a task, and of its children after exec, is where the design says."""
+"""Mode x socket: every anonymous page of a task, and of its children after exec, is where the design says."""
 
 import re
 from pathlib import Path
@@ -46,7 +46,7 @@ def test_pages_are_where_the_mode_says(mode, socket):
 
 
 def check_record(record, pages):
-    """The record's anonymous bytes by tier agree with the pages that numa_maps showed, beside the batch script's own few."""
+    """The record's anonymous bytes by tier agree with numa_maps, beside the batch script's own few."""
     for tier in record["memory"]["tiers"]:
         counted = sum(pages.get(node, 0) for node in tier["nodes"]) * slurm.PAGE
         assert abs(tier["anon_bytes"] - counted) <= 0.02 * counted + 12 * slurm.MIB, (tier["name"], counted)

@@ -48,7 +48,8 @@ def test_exit_codes_and_report():
 
 
 def test_page_cache_and_shared_memory_are_told_apart():
-    script = "head -c 64M /dev/zero > $HOME/file; head -c 32M /dev/zero > /dev/shm/$SLURM_JOB_ID; sleep 3; rm /dev/shm/$SLURM_JOB_ID"
+    shared = "/dev/shm/$SLURM_JOB_ID"
+    script = f"head -c 64M /dev/zero > $HOME/file; head -c 32M /dev/zero > {shared}; sleep 3; rm {shared}"
     job_id = slurm.sbatch("alice", script, "--hybrid-mem=spill")
     assert slurm.wait_job(job_id) == "COMPLETED"
     tiers = slurm.record(job_id)["memory"]["tiers"]
