@@ -91,8 +91,6 @@ static bool is_enabled(void)
 static int start_command(spank_t spank, struct command *command, const char *verb, char job[NUMBER])
 {
     uint32_t job_id;
-    if (!is_enabled())
-        return -1;
     if (spank_get_item(spank, S_JOB_ID, &job_id) != ESPANK_SUCCESS) {
         slurm_error("hybridmem: Slurm does not tell the job's id");
         return -1;
@@ -110,7 +108,7 @@ void hm_job_script_prolog(spank_t spank)
     char job[NUMBER], uid_text[NUMBER], gid_text[NUMBER];
     uid_t uid;
     gid_t gid;
-    if (start_command(spank, &command, "begin", job) != 0)
+    if (!is_enabled() || start_command(spank, &command, "begin", job) != 0)
         return;
     if (spank_get_item(spank, S_JOB_UID, &uid) != ESPANK_SUCCESS ||
         spank_get_item(spank, S_JOB_GID, &gid) != ESPANK_SUCCESS) {
@@ -136,6 +134,7 @@ void hm_job_script_epilog(spank_t spank)
 {
     struct command command = {0};
     char job[NUMBER];
+    /* Also where all is switched off: the job may have begun before. */
     if (start_command(spank, &command, "end", job) != 0)
         return;
     add_environment(&command, "--exit-status", "SLURM_JOB_EXIT_CODE");

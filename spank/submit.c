@@ -26,7 +26,7 @@ int hm_submit_judge(const char *text)
     struct hm_error error = {0};
     if (hm_request_parse(text, &request, &error) == 0 &&
         hm_config_read(hm_option_config_path(), false, &config, &error) == 0 &&
-        judge_user(&config, &request, &error) == 0)
+        (!config.enabled || judge_user(&config, &request, &error) == 0))
         return 0;
     slurm_error("hybridmem: %s", error.text);
     return -1;

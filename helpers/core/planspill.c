@@ -169,6 +169,11 @@ static bool place_weighted(struct hm_scene *scene, const struct pair *pair, doub
                     "The tiers have channels of their own, so %.0f%% of the pages go to %s and the rest to %s, in the "
                     "ratio of their bandwidths%s.",
                     share * 100, pair->fast.label, pair->slow.label, pair->kept);
+    double got = hm_scene_share(scene, &pair->fast, &pair->slow, share);
+    if (got < share - SAME_SHARE) {
+        hm_scene_warn(scene, "%s has room for %.0f%% of the pages only", pair->fast.label, got * 100);
+        warn_of_other_nodes(scene, pair);
+    }
     return true;
 }
 

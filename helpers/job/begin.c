@@ -74,19 +74,6 @@ static void fill(const struct hm_config *config, const struct hm_begin *begin, s
         hm_text_copy(job->home_cgroup, folder, sizeof(job->home_cgroup));
 }
 
-static int judge(const struct hm_config *config, const struct hm_job *job, const struct hm_request *request,
-                 struct hm_error *error)
-{
-    struct hm_identity identity;
-    if (hm_identity_of_uid(job->uid, &identity, error) != 0)
-        return -1;
-    int result =
-        hm_config_allows(config, request, identity.name, (const char *const *)identity.groups,
-                         job->account[0] ? job->account : NULL, job->partition[0] ? job->partition : NULL, error);
-    hm_identity_free(&identity);
-    return result;
-}
-
 /* The verdict: the tasks read it from the entry, for a prolog that fails would drain the node. */
 static void decide(const struct hm_config *config, const char *config_error, const struct hm_begin *begin,
                    struct hm_job *job)
@@ -102,7 +89,7 @@ static void decide(const struct hm_config *config, const char *config_error, con
     if (config_error[0])
         hm_fail(&error, EINVAL, "%s", config_error);
     else if (hm_request_parse(text, &request, &error) == 0)
-        judge(config, job, &request, &error);
+        hm_identity_judge(config, &request, job->uid, job->user, job->account, job->partition, &error);
     if (error.text[0] && job->request_is_default) {
         hm_job_warn(job, "the partition's default mode is not used: %s", error.text);
         job->request[0] = '\0';

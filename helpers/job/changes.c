@@ -31,8 +31,9 @@ static int want_weights(const struct hm_plan *plan, const struct hm_tiers *tiers
 {
     char path[96], text[16];
     int count = 0;
-    if (plan->must_set_weights && hm_file_read(WEIGHTS_AUTO, text, sizeof(text), NULL) == 0 &&
-        strcmp(text, "true") == 0) {
+    /* Off already: entered all the same, so that it stays off while a job that shares the weights lives. */
+    if (hm_file_read(WEIGHTS_AUTO, text, sizeof(text), NULL) == 0 &&
+        (plan->must_set_weights || strcmp(text, "true") != 0)) {
         count = want(wanted, count, room, WEIGHTS_AUTO, 0);
         hm_text_copy(wanted[0].value, "false", sizeof(wanted[0].value));
     }
@@ -125,6 +126,8 @@ static int enter(const struct hm_config *config, struct hm_job *job, const struc
         memset(mine, 0, sizeof(*mine));
         hm_text_copy(mine->path, wanted->path, sizeof(mine->path));
         hm_text_copy(mine->before, is_shared ? theirs.before : now, sizeof(mine->before));
+    } else if (serves && wanted->only_raise && number_of(mine->after) >= number_of(wanted->value)) {
+        return 0; /* an earlier step of the job has raised it further: that is what will be undone */
     }
     hm_text_copy(mine->after, wanted->value, sizeof(mine->after));
     return serves ? 0 : 1;
@@ -164,11 +167,15 @@ static int undo(const struct hm_config *config, uint32_t job_id, const struct hm
 
 int hm_changes_undo(const struct hm_config *config, struct hm_job *job, struct hm_error *error)
 {
-    int result = 0;
+    uint32_t failed = 0;
+    bool is_undone[HM_JOB_CHANGES];
     /* The last first: the kernel's own setting of the weights comes back after each weight did. */
     for (uint32_t i = job->n_changes; i-- > 0;)
-        if (undo(config, job->job_id, &job->change[i], error) != 0)
-            result = -1;
-    job->n_changes = 0;
-    return result;
+        is_undone[i] = undo(config, job->job_id, &job->change[i], error) == 0;
+    /* What could not be undone stays in the entry, for the next pass. */
+    for (uint32_t i = 0; i < job->n_changes; i++)
+        if (!is_undone[i])
+            job->change[failed++] = job->change[i];
+    job->n_changes = failed;
+    return failed ? -1 : 0;
 }

@@ -84,8 +84,8 @@ static const char *bad_field(const struct hm_job *job)
         return "request";
     if (!IS_TEXT(job->boot_id) || !IS_TEXT(job->cgroup) || !IS_TEXT(job->home_cgroup))
         return "cgroup";
-    if (!is_bool(&job->recorded) || !is_bool(&job->has_cores) || !is_bool(&job->has_plan) ||
-        !is_bool(&job->has_exit_status) || !is_bool(&job->exit_status_is_final))
+    if (!is_bool(&job->recorded) || !is_bool(&job->has_ended) || !is_bool(&job->has_cores) ||
+        !is_bool(&job->has_plan) || !is_bool(&job->has_exit_status) || !is_bool(&job->exit_status_is_final))
         return "flags";
     const char *plan = job->has_plan ? hm_entry_bad_plan(&job->plan) : NULL;
     return plan ? plan : bad_list(job);

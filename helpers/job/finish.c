@@ -56,7 +56,8 @@ static int claim(const struct hm_config *config, uint32_t job_id, struct hm_job 
     return result;
 }
 
-static void write_record(const struct hm_config *config, const struct hm_job *job)
+/* Returns -1 where the record could be kept nowhere. */
+static int write_record(const struct hm_config *config, const struct hm_job *job, int64_t end_ns)
 {
     char path[HM_CONFIG_PATH_MAX + 32];
     struct hm_error error = {0};
@@ -65,23 +66,43 @@ static void write_record(const struct hm_config *config, const struct hm_job *jo
     bool has_tiers = tiers && hm_tierscache_read(path, &tiers->topology, NULL) == 0 &&
                      hm_tiers_group(&tiers->topology, config, tiers, NULL) == 0;
     hm_ledger_samples_path(config, job->job_id, path, sizeof(path));
-    int result = hm_record_write(config, has_tiers ? tiers : NULL, job, path, hm_now_ns(), &error);
+    int result = hm_record_write(config, has_tiers ? tiers : NULL, job, path, end_ns, &error);
     if (result < 0)
-        hm_log(HM_LOG_ERROR, "job %u: its record is lost: %s", job->job_id, error.text);
+        hm_log(HM_LOG_ERROR, "job %u: its record can be kept nowhere, and waits in the ledger: %s", job->job_id,
+               error.text);
     else if (error.text[0])
         hm_log(HM_LOG_WARNING, "job %u: %s%s", job->job_id, result > 0 ? "its record is kept for later: " : "",
                error.text);
     free(tiers);
+    return result;
 }
 
-static int remove_entry(const struct hm_config *config, uint32_t job_id)
+/* Is the entry still the one that was claimed? A new run under the same number may have made its own meanwhile. */
+static bool is_ours(const struct hm_config *config, const struct hm_job *job)
+{
+    bool result = false;
+    struct hm_job *now = malloc(sizeof(*now));
+    if (now && hm_ledger_read(config, job->job_id, now, NULL) == 0)
+        result = now->finisher.pid == getpid() && now->restart == job->restart && now->start_ns == job->start_ns;
+    free(now);
+    return result;
+}
+
+/* Remove the entry, or, where its record waits, give it back to the next pass. */
+static int let_go(const struct hm_config *config, struct hm_job *job, bool is_kept)
 {
     struct hm_error error = {0};
+    int result = -1;
     int lock = hm_ledger_lock(config, &error);
-    int result = lock < 0 ? -1 : hm_ledger_remove(config, job_id, &error);
+    if (lock < 0 || !is_ours(config, job))
+        goto done;
+    job->finisher = (struct hm_process){0};
+    job->has_ended = is_kept;
+    result = is_kept ? hm_ledger_write(config, job, &error) : hm_ledger_remove(config, job->job_id, &error);
+done:
     hm_ledger_unlock(lock);
-    if (result != 0)
-        hm_log(HM_LOG_ERROR, "job %u: %s", job_id, error.text);
+    if (error.text[0])
+        hm_log(HM_LOG_ERROR, "job %u: %s", job->job_id, error.text);
     return result;
 }
 
@@ -90,7 +111,8 @@ int hm_finish_job(const struct hm_config *config, uint32_t job_id, const char *w
     struct hm_job *job = malloc(sizeof(*job));
     int result = job ? claim(config, job_id, job) : -1;
     if (result == 0) {
-        if (warning)
+        int64_t end_ns = job->dead_ns && (warning || job->has_ended) ? job->dead_ns : hm_now_ns();
+        if (warning && !job->has_ended)
             hm_job_warn(job, "%s", warning);
         if (exit_status) {
             job->exit_status = *exit_status;
@@ -98,9 +120,9 @@ int hm_finish_job(const struct hm_config *config, uint32_t job_id, const char *w
         }
         /* Without the lock from here on: the record's folder may be a file system that hangs. */
         hm_finish_stop_monitor(job);
-        if (job->recorded)
-            write_record(config, job);
-        result = remove_entry(config, job_id);
+        bool is_kept = job->recorded && write_record(config, job, end_ns) < 0;
+        job->dead_ns = end_ns;
+        result = let_go(config, job, is_kept);
     }
     free(job);
     return result < 0 ? -1 : 0;

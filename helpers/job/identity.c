@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../core/config.h"
 #include "files.h"
 
 #define ENTRY_BYTES (256 * 1024) /* large groups have long lists of members */
@@ -57,23 +58,36 @@ int hm_identity_of_uid(uid_t uid, struct hm_identity *identity, struct hm_error 
     return result;
 }
 
-int hm_identity_of_name(const char *name, struct hm_identity *identity, struct hm_error *error)
-{
-    struct passwd user, *found = NULL;
-    char *buffer = malloc(ENTRY_BYTES);
-    if (!buffer)
-        return hm_fail(error, ENOMEM, "no memory to look up the user %s", name);
-    int number = getpwnam_r(name, &user, buffer, ENTRY_BYTES, &found);
-    int result = found ? fill(identity, found, buffer, error)
-                       : hm_fail(error, number ? number : ENOENT, "there is no user \"%s\"", name);
-    free(buffer);
-    return result;
-}
-
 void hm_identity_free(struct hm_identity *identity)
 {
     for (char **group = identity->groups; group && *group; group++)
         free(*group);
     free(identity->groups);
     identity->groups = NULL;
+}
+
+static bool has_rule(const struct hm_config *config, enum hm_rule_kind kind)
+{
+    for (int i = 0; i < config->n_rules; i++)
+        if (config->rule[i].kind == kind)
+            return true;
+    return false;
+}
+
+int hm_identity_judge(const struct hm_config *config, const struct hm_request *request, uid_t uid, const char *user,
+                      const char *account, const char *partition, struct hm_error *error)
+{
+    static const char *const no_groups[] = {NULL};
+    struct hm_identity identity = {.groups = NULL};
+    account = account[0] ? account : NULL;
+    partition = partition[0] ? partition : NULL;
+    if (hm_identity_of_uid(uid, &identity, error) != 0) {
+        if (has_rule(config, HM_RULE_GROUP) || (!user[0] && has_rule(config, HM_RULE_USER)))
+            return -1;
+        return hm_config_allows(config, request, user, no_groups, account, partition, error);
+    }
+    int result = hm_config_allows(config, request, identity.name, (const char *const *)identity.groups, account,
+                                  partition, error);
+    hm_identity_free(&identity);
+    return result;
 }

@@ -92,6 +92,7 @@ static int usage(const char *why)
     return 2;
 }
 
+/* Only what says which job it is may stop a prolog or epilog: the rest comes from an environment, and is left out. */
 static int take(struct arguments *arguments, int id, const char *name, const char *text)
 {
     struct hm_error error = {0};
@@ -101,7 +102,8 @@ static int take(struct arguments *arguments, int id, const char *name, const cha
         arguments->word[id] = text;
     else if (id < BOOT && hm_size_parse_number(text, 0, most, &arguments->number[id], &error) != 0) {
         fprintf(stderr, "error: --%s: %s\n", name, error.text);
-        return -1;
+        arguments->given[id] = false;
+        return id == JOB || id == UID || id == GID || id == GRACE ? -1 : 0;
     }
     return 0;
 }
@@ -189,5 +191,8 @@ int main(int argc, char **argv)
         hm_log(HM_LOG_ERROR, "%s", error.text);
     }
     hm_log_set_level(config.log_level);
-    return config.enabled ? commands[command].run(&config, error.text, &arguments) : 0;
+    /* Switched off, nothing begins; what was begun before is still brought to its end. */
+    if (!config.enabled && commands[command].run == begin)
+        return 0;
+    return commands[command].run(&config, error.text, &arguments);
 }

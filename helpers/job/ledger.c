@@ -10,12 +10,15 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "../core/size.h"
 #include "entry.h"
 #include "living.h"
 
+#define LOCK_PAUSE_NS 5000000L
+#define LOCK_TRIES 4000 /* 20 s */
 #define JOBS "jobs"
 #define LOCK "lock"
 
@@ -71,11 +74,16 @@ int hm_ledger_lock(const struct hm_config *config, struct hm_error *error)
     close(folder);
     if (lock < 0)
         return hm_fail_errno(error, "cannot open %s/" JOBS "/" LOCK, config->run_dir);
-    do
-        result = flock(lock, LOCK_EX);
-    while (result != 0 && errno == EINTR);
-    if (result == 0)
-        return lock;
+    /* Bounded: whoever holds it may be stopped or starved, and a prolog or a step must not wait for that. */
+    for (int tries = 0; tries < LOCK_TRIES; tries++) {
+        result = flock(lock, LOCK_EX | LOCK_NB);
+        if (result == 0)
+            return lock;
+        if (errno != EWOULDBLOCK && errno != EINTR)
+            break;
+        nanosleep(&(struct timespec){.tv_nsec = LOCK_PAUSE_NS}, NULL);
+        errno = ETIMEDOUT;
+    }
     hm_fail_errno(error, "cannot lock %s/" JOBS "/" LOCK, config->run_dir);
     close(lock);
     return -1;

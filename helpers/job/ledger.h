@@ -48,6 +48,7 @@ struct hm_job {
     char home_cgroup[HM_JOB_CGROUP]; /* where the prolog runs, outside every job: the monitor's place; "" not known */
     struct hm_process monitor;
     struct hm_process finisher; /* the process that writes the record and removes the entry */
+    bool has_ended;             /* the epilog ran; the record could not be kept anywhere, and waits for a later pass */
     int64_t dead_ns;            /* CLOCK_REALTIME when reap first found the job without processes; 0: it lives */
     bool has_plan;
     struct hm_plan plan;  /* of the allocation, else of the first step that asked */
@@ -66,7 +67,7 @@ struct hm_job {
 void hm_job_init(struct hm_job *job, uint32_t job_id);
 
 /* Lock the ledger (creating its folders root-owned 0700 as needed). Returns a descriptor to give to hm_ledger_unlock,
- * or -1. Waits for other holders. */
+ * or -1. Waits for other holders, 20 s at most (ETIMEDOUT). */
 int hm_ledger_lock(const struct hm_config *config, struct hm_error *error);
 void hm_ledger_unlock(int lock);
 

@@ -142,8 +142,9 @@ bool hm_job_is_living(const struct hm_job *job)
     char boot[40], path[HM_JOB_CGROUP + 16], events[256];
     if (strcmp(job->boot_id, hm_boot_id(boot, sizeof(boot))) != 0)
         return false;
+    /* No step has started: it lives until its epilog, unless that has died over it. */
     if (!job->cgroup[0])
-        return true;
+        return job->finisher.pid == 0 || hm_process_is_running(&job->finisher);
     snprintf(path, sizeof(path), "%s/cgroup.events", job->cgroup);
     if (hm_file_read(path, events, sizeof(events), NULL) != 0)
         return false;

@@ -102,21 +102,15 @@ static void judge(struct preparation *p)
 {
     struct hm_step *step = p->step;
     const struct hm_job *job = p->job;
-    struct hm_identity identity;
     struct hm_error error = {0};
     const char *own = p->option;
     if (!own || (!job->request_is_default && strcmp(own, job->request) == 0)) {
         refuse(step, job->refusal);
         return;
     }
-    if (hm_identity_of_uid(p->facts->uid, &identity, &error) != 0) {
+    if (hm_identity_judge(&step->config, &step->request, p->facts->uid, job->user, job->account, job->partition,
+                          &error) != 0)
         refuse(step, error.text);
-        return;
-    }
-    if (hm_config_allows(&step->config, &step->request, identity.name, (const char *const *)identity.groups,
-                         job->account[0] ? job->account : NULL, job->partition[0] ? job->partition : NULL, &error) != 0)
-        refuse(step, error.text);
-    hm_identity_free(&identity);
 }
 
 /*

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """hybridmem: finds its commands by a path of its own, and says what to type instead."""
 
+import os
 import re
 import subprocess
 
@@ -84,3 +85,9 @@ def test_nothing_of_the_environment_chooses_the_program(tmp_path):
         [PREFIX / "bin" / "hybridmem", "plan", "off"], capture_output=True, text=True, check=True, cwd=tmp_path, env=env
     )
     assert "Nothing is touched" in done.stdout and "trapped" not in done.stdout
+
+
+def test_what_systemd_starts_is_installed():
+    unit = PREFIX / "lib/systemd/system/hybridmem-reap.service"
+    start = next(line for line in unit.read_text().splitlines() if line.startswith("ExecStart="))
+    assert os.access(start.removeprefix("ExecStart=").split()[0], os.X_OK), start

@@ -74,7 +74,7 @@ def test_sums_by_user_and_mode(tmp_path):
         "fast_peak_bytes": 4 * GIB,
         "slow_peak_bytes": GIB,
         "fast_mean_bytes": round(2.4 * GIB),
-        "fast_share": round(6 / 7, 4),
+        "fast_share": round(6 / 7, 6),
         "warnings": 2,
         "unmeasured_records": 0,
     }

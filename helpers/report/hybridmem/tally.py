@@ -88,7 +88,7 @@ class Row:
             "fast_peak_bytes": self.peaks[0],
             "slow_peak_bytes": self.peaks[1],
             "fast_mean_bytes": round(fast / seconds) if seconds else None,
-            "fast_share": round(fast / all_tiers, 4) if all_tiers else None,
+            "fast_share": round(fast / all_tiers, 6) if all_tiers else None,
             "warnings": self.warnings,
             "unmeasured_records": self.unmeasured,
         }
