@@ -19,6 +19,7 @@
 #define NAME_LENGTH 160
 #define RECORD_MAX (1024 * 1024)
 #define STALE_SECONDS 3600 /* an unfinished file this old was left by a crash */
+#define PASS_SECONDS 5
 #define SUFFIX ".json"
 
 /* <end in ns, 19 digits>_<job>_<uid>_<gid>_<node>.json: sorted by name is sorted by time. */
@@ -148,12 +149,31 @@ static void drop_if_stale(int folder, const char *name)
         unlinkat(folder, name, 0);
 }
 
+/* Append what the list names, of which it frees all. Returns how many were appended, or -1. */
+static int retry_list(const struct hm_config *config, int folder, struct dirent **list, int n, struct hm_error *error)
+{
+    struct timespec start, now;
+    bool stop = false;
+    int done = 0, failed = 0;
+    clock_gettime(CLOCK_MONOTONIC, &start);
+    for (int i = 0; i < n; i++) {
+        clock_gettime(CLOCK_MONOTONIC, &now);
+        stop = stop || done == HM_STORE_PASS || now.tv_sec - start.tv_sec > PASS_SECONDS;
+        if (list[i]->d_name[0] == '.')
+            drop_if_stale(folder, list[i]->d_name);
+        else if (!stop && retry_one(config, folder, list[i]->d_name, &stop, error) != 0)
+            failed++;
+        else if (!stop)
+            done++;
+        free(list[i]);
+    }
+    return failed ? -1 : done;
+}
+
 int hm_store_retry(const struct hm_config *config, struct hm_error *error)
 {
     struct hm_error why = {{0}};
     struct dirent **list = NULL;
-    bool stop = false;
-    int done = 0, failed = 0;
     int folder = open_pending(config, false, &why);
     if (folder < 0)
         return errno == ENOENT ? 0 : hm_fail(error, errno, "%s", why.text);
@@ -163,18 +183,9 @@ int hm_store_retry(const struct hm_config *config, struct hm_error *error)
         return 0;
     }
     int n = scandirat(folder, ".", &list, NULL, alphasort);
-    for (int i = 0; i < n; i++) {
-        if (list[i]->d_name[0] == '.')
-            drop_if_stale(folder, list[i]->d_name);
-        else if (!stop && retry_one(config, folder, list[i]->d_name, &stop, error) != 0)
-            failed++;
-        else if (!stop)
-            done++;
-        free(list[i]);
-    }
+    int result = n < 0 ? hm_fail(error, EIO, "%s/pending cannot be listed", config->state_dir)
+                       : retry_list(config, folder, list, n, error);
     free(list);
     close(folder);
-    if (n < 0)
-        return hm_fail(error, EIO, "%s/pending cannot be listed", config->state_dir);
-    return failed ? -1 : done;
+    return result;
 }

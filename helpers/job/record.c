@@ -10,12 +10,8 @@
 #include <time.h>
 
 #include "recordparts.h"
+#include "step.h"
 #include "store.h"
-
-/* Slurm's step ids that are not numbers of steps (SLURM_EXTERN_CONT, SLURM_BATCH_SCRIPT, SLURM_INTERACTIVE_STEP). */
-#define STEP_EXTERN 0xfffffffcu
-#define STEP_BATCH 0xfffffffbu
-#define STEP_INTERACTIVE 0xfffffffau
 
 #define TEXT(array) hm_json_text(array, sizeof(array))
 
@@ -97,10 +93,10 @@ static json_t *step_ids(const struct hm_job *job)
     for (uint32_t i = 0; i < job->n_steps && i < HM_JOB_STEPS; i++) {
         char number[16];
         snprintf(number, sizeof(number), "%u", job->step[i]);
-        if (job->step[i] != STEP_EXTERN)
-            json_array_append_new(list, json_string(job->step[i] == STEP_BATCH         ? "batch"
-                                                    : job->step[i] == STEP_INTERACTIVE ? "interactive"
-                                                                                       : number));
+        if (job->step[i] != HM_STEP_EXTERN)
+            json_array_append_new(list, json_string(job->step[i] == HM_STEP_BATCH         ? "batch"
+                                                    : job->step[i] == HM_STEP_INTERACTIVE ? "interactive"
+                                                                                          : number));
     }
     return list;
 }

@@ -54,11 +54,14 @@ static gid_t reader_group(const struct hm_config *config)
  */
 static int open_records(const struct hm_config *config, gid_t readers, struct hm_error *error)
 {
+    struct hm_error why = {{0}};
     size_t length = strlen(config->state_dir);
-    int fd = hm_folder_open(AT_FDCWD, config->record_dir, NULL, error);
+    int fd = hm_folder_open(AT_FDCWD, config->record_dir, NULL, &why);
     bool is_ours = strncmp(config->record_dir, config->state_dir, length) == 0 && config->record_dir[length] == '/';
-    if (fd >= 0 || errno != ENOENT || !is_ours)
+    if (fd >= 0)
         return fd;
+    if (errno != ENOENT || !is_ours)
+        return hm_fail(error, errno, "%s", why.text);
     const struct hm_rights state = {0755, geteuid(), getegid()}, records = {0751, geteuid(), readers};
     fd = hm_folder_open(AT_FDCWD, config->state_dir, &state, error);
     if (fd < 0)

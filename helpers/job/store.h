@@ -35,10 +35,12 @@ int hm_store_put(const struct hm_config *config, const struct hm_store_key *key,
                  struct hm_error *error);
 
 /*
- * Append what is in pending/, oldest first, until the records cannot be written. Returns how many were appended, or -1
- * with a text where one failed or a file in pending/ is not one of ours (the others are appended all the same). Several
- * processes may call it at once.
+ * Append what is in pending/, oldest first, until the records cannot be written; at most HM_STORE_PASS of them, and
+ * none is begun after 5 s, as some other job waits meanwhile: the rest is for the next call. Returns how many were
+ * appended, or -1 with a text where one failed or a file in pending/ is not one of ours (the others are appended all
+ * the same). Several processes may call it at once.
  */
+#define HM_STORE_PASS 16
 int hm_store_retry(const struct hm_config *config, struct hm_error *error);
 
 #endif

@@ -3,15 +3,19 @@
 
 #include <errno.h>
 #include <grp.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "append.h"
 
-#define CHILD_SECONDS 8 /* longer than the wait for a lock, which the user may hold */
+#define COPY_MS 3000 /* shorter than the wait for a lock: that of his own file the user may hold */
+#define KILL_MS 1000 /* for a killed child to be gone */
 
 /* For good: every id is set and looked at again. Returns 0, or -1 with errno. */
 static int become(uid_t uid, gid_t gid)
@@ -34,9 +38,7 @@ static void child(int own, const struct hm_store_key *key, const char *day, cons
 {
     sigset_t none;
     sigemptyset(&none);
-    signal(SIGALRM, SIG_DFL);
     sigprocmask(SIG_SETMASK, &none, NULL);
-    alarm(CHILD_SECONDS);
     if (become(key->uid, key->gid) != 0)
         _exit(errno);
     const struct hm_rights folder = {0700, key->uid, key->gid}, records = {0600, key->uid, key->gid};
@@ -46,12 +48,45 @@ static void child(int own, const struct hm_store_key *key, const char *day, cons
     _exit(0);
 }
 
+static int64_t now_ms(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+static bool ends_within(int pidfd, int ms)
+{
+    struct pollfd ended = {.fd = pidfd, .events = POLLIN};
+    int64_t end = now_ms() + ms;
+    int ready;
+    while ((ready = poll(&ended, 1, ms)) < 0 && errno == EINTR)
+        ms = end > now_ms() ? (int)(end - now_ms()) : 0;
+    return ready > 0;
+}
+
+/*
+ * The child is the user's: he may stop it, and the timers in it too. So the time is kept here, and no wait is without
+ * an end; a child that even SIGKILL does not end (in a file system of the user's) is left to init.
+ */
 static int wait_for_child(pid_t pid, uid_t uid, struct hm_error *error)
 {
     int status;
-    while (waitpid(pid, &status, 0) < 0)
-        if (errno != EINTR)
-            return hm_fail_errno(error, "the copy for user %u: its outcome is not known", uid);
+    int pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+    int number = pidfd < 0 ? errno : ETIMEDOUT;
+    bool in_time = pidfd >= 0 && ends_within(pidfd, COPY_MS);
+    if (!in_time) {
+        kill(pid, SIGKILL);
+        if (pidfd >= 0)
+            ends_within(pidfd, KILL_MS);
+    }
+    pid_t reaped = waitpid(pid, &status, WNOHANG);
+    if (pidfd >= 0)
+        close(pidfd);
+    if (!in_time)
+        return hm_fail(error, number, "the copy for user %u was not written: %s", uid, strerror(number));
+    if (reaped != pid)
+        return hm_fail(error, ECHILD, "the copy for user %u: its outcome is not known", uid);
     if (WIFSIGNALED(status))
         return hm_fail(error, ETIMEDOUT, "the copy for user %u was not written: signal %d", uid, WTERMSIG(status));
     if (WEXITSTATUS(status) != 0)

@@ -10,7 +10,8 @@
 #include "store.h"
 
 /*
- * Append the line to `file` of the day. `records` is the open record folder. Root has no copy: 0. Returns 0 or -1.
+ * Append the line to `file` of the day. `records` is the open record folder. Root has no copy: 0. Takes at most
+ * 4 s, whatever the user does to the child. Returns 0 or -1.
  */
 int hm_usercopy_append(int records, const struct hm_store_key *key, const char *day, const char *file, const char *line,
                        struct hm_error *error);

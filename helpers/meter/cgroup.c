@@ -79,14 +79,15 @@ static int read_number(const struct hm_cgroup *cgroup, int *fd, const char *name
     if (length < 0)
         return -1;
     const char *text = cgroup->text;
-    *number = 0;
-    for (ssize_t i = 0; i < length && text[i] != '\n'; i++)
-        if (text[i] < '0' || text[i] > '9' || __builtin_mul_overflow(*number, 10, number) ||
-            __builtin_add_overflow(*number, (uint64_t)(text[i] - '0'), number)) {
-            errno = EBADMSG;
-            return -1;
-        }
-    return 0;
+    ssize_t digits = 0;
+    for (*number = 0; digits < length && text[digits] >= '0' && text[digits] <= '9'; digits++)
+        if (__builtin_mul_overflow(*number, 10, number) ||
+            __builtin_add_overflow(*number, (uint64_t)(text[digits] - '0'), number))
+            break;
+    if (digits > 0 && (digits == length || text[digits] == '\n'))
+        return 0;
+    errno = EBADMSG;
+    return -1;
 }
 
 static int read_peak(struct hm_cgroup *cgroup, struct hm_reading *reading)

@@ -24,6 +24,8 @@
 #define FIRST_WAIT_NS                                                                                                  \
     UINT64_C(10000000) /* the second sample's distance, doubled until the interval: short jobs have peaks too */
 
+#define NOT_YET "the job's cgroup " /* starts the only text that a later sample takes back */
+
 struct monitor {
     struct hm_samples *samples;
     struct hm_cgroup cgroup;
@@ -53,9 +55,11 @@ static uint64_t next_sample(const struct monitor *monitor, uint64_t now)
     return wait < interval && monitor->started_ns + wait < tick ? monitor->started_ns + wait : tick;
 }
 
+/* The first gap in the figures stays, whatever is read later. That the job's cgroup was not there yet is none. */
 static void keep_missing(struct hm_samples *samples, const char *text)
 {
-    if (strncmp(samples->missing, text, sizeof(samples->missing)) != 0)
+    bool is_open = !samples->missing[0] || strncmp(samples->missing, NOT_YET, strlen(NOT_YET)) == 0;
+    if (is_open && strncmp(samples->missing, text, sizeof(samples->missing)) != 0)
         snprintf(samples->missing, sizeof(samples->missing), "%s", text);
 }
 
@@ -67,7 +71,7 @@ static bool sample(struct monitor *monitor)
     struct hm_reading reading;
     char text[HM_WARNING];
     if (monitor->cgroup.dir < 0 && hm_cgroup_open(&monitor->cgroup, monitor->cgroup_path) != 0) {
-        snprintf(text, sizeof(text), "the job's cgroup %s: %s", monitor->cgroup_path, strerror(errno));
+        snprintf(text, sizeof(text), NOT_YET "%s: %s", monitor->cgroup_path, strerror(errno));
         keep_missing(samples, text);
         return true;
     }

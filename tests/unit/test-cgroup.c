@@ -227,10 +227,13 @@ static void test_cgroup_files(void **state)
     assert_false(reading.has_hugetlb);
     assert_non_null(strstr(reading.missing, "hugetlb"));
     put("memory.numa_stat", "anon N0=x\n");
-    put("memory.peak", "many\n");
-    assert_int_equal(hm_cgroup_read(&cgroup, &map, &reading), 0);
-    assert_false(reading.has_usage);
-    assert_int_equal(reading.peak_source, HM_PEAK_SAMPLED);
+    static const char *const no_numbers[] = {"many\n", "", "\n", "1x\n", "-1\n", "18446744073709551616\n"};
+    for (size_t i = 0; i < sizeof(no_numbers) / sizeof(no_numbers[0]); i++) {
+        put("memory.peak", no_numbers[i]);
+        assert_int_equal(hm_cgroup_read(&cgroup, &map, &reading), 0);
+        assert_false(reading.has_usage);
+        assert_int_equal(reading.peak_source, HM_PEAK_SAMPLED);
+    }
     assert_non_null(strstr(reading.missing, "memory.numa_stat"));
     put("memory.numa_stat", "anon N7=4096\nfile N0=1\n");
     put("hugetlb.1GB.numa_stat", "total=0\n");

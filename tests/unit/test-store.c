@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -222,6 +223,7 @@ static void test_folder_in_the_state_folder_is_made(void **state)
     assert_int_equal(rmdir(config.state_dir), 0);
     snprintf(config.record_dir, sizeof(config.record_dir), "%s/state/records", top);
     assert_int_equal(hm_store_put(&config, &key, "{}", &error), 0);
+    assert_string_equal(error.text, "");
     assert_mode("state", 0755, geteuid());
     assert_mode("state/records", 0751, geteuid());
     assert_text("state/records/" DAY "/n1.jsonl", "{}\n");
@@ -249,6 +251,24 @@ static void test_missing_folder(void **state)
     assert_text("records/" DAY "/n1.jsonl", "{\"a\":1}\n{\"a\":2}\n");
     assert_int_equal(count_in("state/pending"), 0);
     assert_int_equal(hm_store_retry(&config, &error), 0);
+}
+
+/* Whose prolog it is does not wait for all that was kept back. */
+static void test_a_pass_is_bounded(void **state)
+{
+    (void)state;
+    struct hm_error error = {{0}};
+    key.uid = 0;
+    assert_int_equal(rmdir(config.record_dir), 0);
+    for (int i = 0; i < HM_STORE_PASS + 3; i++, key.end_ns--)
+        assert_int_equal(hm_store_put(&config, &key, "{}", &error), 1);
+    assert_int_equal(mkdir(config.record_dir, 0751), 0);
+    put_file("state/pending/0README", "not ours, and before all others\n");
+    assert_int_equal(hm_store_retry(&config, &error), -1);
+    assert_int_equal(count_in("state/pending"), 1 + 3);
+    assert_int_equal(unlink(path_of("state/pending/0README")), 0);
+    assert_int_equal(hm_store_retry(&config, &error), 3);
+    assert_int_equal(count_in("state/pending"), 0);
 }
 
 static void test_foreign_files_in_pending_stay(void **state)
@@ -364,6 +384,49 @@ static void test_traps_in_the_copy(void **state)
     }
 }
 
+/* Stops every other child of this one's parent as it comes up. Never returns. */
+static void stop_child_of(pid_t parent)
+{
+    char path[64];
+    snprintf(path, sizeof(path), "/proc/%d/task/%d/children", (int)parent, (int)parent);
+    for (;;) {
+        char text[64] = "", *at = text;
+        int fd = open(path, O_RDONLY | O_CLOEXEC);
+        ssize_t length = read(fd, text, sizeof(text) - 1);
+        close(fd);
+        for (long pid; length > 0 && (pid = strtol(at, &at, 10)) > 0;)
+            if (pid != getpid())
+                kill((pid_t)pid, SIGSTOP);
+    }
+}
+
+/* The user may hold the lock of his file, so that the child waits, and then stop it. */
+static void test_a_stopped_copy_is_given_up(void **state)
+{
+    (void)state;
+    struct hm_error error = {{0}};
+    char name[64];
+    int status;
+    assert_int_equal(hm_store_put(&config, &key, "{\"a\":1}", &error), 0);
+    snprintf(name, sizeof(name), "records/by-user/%u/" DAY "/n1.jsonl", key.uid);
+    int lock = open(path_of(name), O_RDONLY | O_CLOEXEC);
+    assert_int_equal(flock(lock, LOCK_EX), 0);
+    pid_t stopper = fork();
+    assert_true(stopper >= 0);
+    if (stopper == 0)
+        stop_child_of(getppid());
+    alarm(30);
+    assert_int_equal(hm_store_put(&config, &key, "{\"a\":2}", &error), 0);
+    alarm(0);
+    kill(stopper, SIGKILL);
+    assert_int_equal(waitpid(stopper, &status, 0), stopper);
+    assert_int_equal(waitpid(-1, &status, WNOHANG), -1); /* none is left over */
+    assert_non_null(strstr(error.text, "copy"));
+    assert_text("records/" DAY "/n1.jsonl", "{\"a\":1}\n{\"a\":2}\n");
+    close(lock);
+    assert_text(name, "{\"a\":1}\n");
+}
+
 static void test_line_cut_by_a_crash_is_ended(void **state)
 {
     (void)state;
@@ -462,6 +525,8 @@ int main(void)
         cmocka_unit_test(test_pending_names),
         cmocka_unit_test_setup_teardown(test_traps_are_refused, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_traps_in_the_copy, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_a_stopped_copy_is_given_up, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_a_pass_is_bounded, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_missing_folder, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_foreign_files_in_pending_stay, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_no_room, set_up, tear_down),
