@@ -292,6 +292,32 @@ def test_a_wrong_word_in_plugstack_is_named_and_ignored(word):
     assert f'"{word}"' in done.stderr
 
 
+SEPARATE = """
+tier "near" { nodes = "0-1" read_bandwidth = 140000 }
+tier "far" { nodes = "2-3" read_bandwidth = 20000 }
+channels "near+far" { kind = separate }
+"""
+WEIGHTS = Path("/sys/kernel/mm/mempolicy/weighted_interleave")
+
+
+def weights():
+    """Also whether the kernel sets them itself, which later kernels tell in a file beside the nodes'."""
+    return {path.name: path.read_text().strip() for path in WEIGHTS.iterdir()}
+
+
+@pytest.mark.main
+def test_weights_are_set_for_a_job_that_is_alone_and_come_back():
+    before = weights()
+    script = f"{POLICY}; srun -n1 {POLICY}; srun -n1 --hybrid-mem=fast {POLICY}; cat {WEIGHTS}/node[0-3]"
+    with slurm.configured(slurm.CONFIG.read_text() + SEPARATE):
+        job_id, text = finished("alice", script, "--hybrid-mem=spill", "--partition=whole", "--exclusive")
+    assert text.split() == ["weighted", "weighted", POLICIES["fast"], "7", "7", "1", "1"]
+    slurm.wait_idle()
+    assert weights() == before
+    record = slurm.record(job_id)
+    assert record["plan"]["weights"] is not None and record["warnings"] == []
+
+
 def test_sixty_four_tasks_are_placed_alike():
     script = f"srun -n64 --overcommit {POLICY}"
     job_id, text = finished("alice", script, "--hybrid-mem=interleave")
