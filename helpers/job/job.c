@@ -21,6 +21,8 @@
 #include "log.h"
 #include "reap.h"
 
+#define PATIENCE_S 60
+
 enum argument_id {
     CONFIG,
     REQUEST,
@@ -191,6 +193,10 @@ int main(int argc, char **argv)
         hm_log(HM_LOG_ERROR, "%s", error.text);
     }
     hm_log_set_level(config.log_level);
+    /* Slurm waits for begin and end: a file system that hangs must not hold the node. What is cut short, reap takes up.
+     */
+    if (commands[command].run != reap)
+        alarm(PATIENCE_S);
     /* Switched off, nothing begins; what was begun before is still brought to its end. */
     if (!config.enabled && commands[command].run == begin)
         return 0;
