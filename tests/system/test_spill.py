@@ -28,6 +28,8 @@ def weights():
 def test_twice_the_fast_tier_fills_it_evenly_and_goes_on_in_the_slow_tier():
     fast, slow = tiers()
     want = 2 * sum(node_capacity(node) for node in fast["nodes"])
+    # Page cache of earlier tests lies where it fell: what is even can only be what the job may take.
+    slurm.run("sync; echo 3 > /proc/sys/vm/drop_caches")
     free = {node: free_bytes(node) for node in fast["nodes"]}
     with slurm.Occupied("alice", want // slurm.MIB, "--hybrid-mem=spill") as held:
         bytes_on = {node: count * slurm.PAGE for node, count in held.pages.items()}
@@ -38,7 +40,8 @@ def test_twice_the_fast_tier_fills_it_evenly_and_goes_on_in_the_slow_tier():
     # Filled first: of what was free, nearly all is the job's, on each socket's node alike.
     for node in fast["nodes"]:
         assert bytes_on[node] >= 0.88 * free[node], (node, bytes_on, free)
-    assert abs(bytes_on[0] - bytes_on[1]) <= 0.15 * on_fast, bytes_on
+    filled = [bytes_on[node] / free[node] for node in fast["nodes"]]
+    assert max(filled) - min(filled) <= 0.1, (bytes_on, free)
     record = slurm.record(held.job_id)
     assert record["exit_code"] == 0
     assert record["plan"]["mode"] == "spill" and record["plan"]["policy"] == "interleave"
