@@ -158,7 +158,7 @@ static int retry_list(const struct hm_config *config, int folder, struct dirent 
     clock_gettime(CLOCK_MONOTONIC, &start);
     for (int i = 0; i < n; i++) {
         clock_gettime(CLOCK_MONOTONIC, &now);
-        stop = stop || done == HM_STORE_PASS || now.tv_sec - start.tv_sec > PASS_SECONDS;
+        stop = stop || done == HM_STORE_PASS || now.tv_sec - start.tv_sec >= PASS_SECONDS;
         if (list[i]->d_name[0] == '.')
             drop_if_stale(folder, list[i]->d_name);
         else if (!stop && retry_one(config, folder, list[i]->d_name, &stop, error) != 0)
