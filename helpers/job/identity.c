@@ -79,11 +79,12 @@ int hm_identity_judge(const struct hm_config *config, const struct hm_request *r
 {
     static const char *const no_groups[] = {NULL};
     struct hm_identity identity = {.groups = NULL};
+    struct hm_error unknown = {0}; /* of its own: callers take any text in `error` for a refusal */
     account = account[0] ? account : NULL;
     partition = partition[0] ? partition : NULL;
-    if (hm_identity_of_uid(uid, &identity, error) != 0) {
+    if (hm_identity_of_uid(uid, &identity, &unknown) != 0) {
         if (has_rule(config, HM_RULE_GROUP) || (!user[0] && has_rule(config, HM_RULE_USER)))
-            return -1;
+            return hm_fail(error, errno, "%s", unknown.text);
         return hm_config_allows(config, request, user, no_groups, account, partition, error);
     }
     int result = hm_config_allows(config, request, identity.name, (const char *const *)identity.groups, account,

@@ -129,6 +129,15 @@ def test_who_gets_a_record(node, config, words, count):
     assert node.ledger() == []
 
 
+@pytest.mark.parametrize(("rules", "refused"), [("", False), ('group "staff" { modes = { slow } }', True)])
+def test_a_user_that_cannot_be_looked_up_is_refused_only_where_a_rule_needs_it(node, rules, refused):
+    node.configure(rules)
+    words = ["--job", 7, "--uid", 424242, "--gid", 424242, "--user", "ghost", "--request", "fast"]
+    node.program("begin", *words)
+    said = as_root("grep", "-c", "--text", "no user with uid 424242", node.jobs / "7", check=False)
+    assert (said.stdout.strip() != "0") == refused
+
+
 def test_a_number_that_is_used_again(node):
     node.begin(7, "--request", "slow", "--restart", 0)
     node.begin(7, "--request", "slow", "--restart", 0)  # a prolog that runs twice: the same job
