@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "viewclient.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "../core/size.h"
+
+#define NAMES "/proc/net/unix"
+#define PATIENCE_S 5
+
+/* "JOB.STEP" and nothing behind it. */
+static int parse_name(const char *text, size_t length, struct hm_view_name *name)
+{
+    char word[32];
+    uint64_t job_id, step_id;
+    if (length >= sizeof(word))
+        return -1;
+    memcpy(word, text, length);
+    word[length] = '\0';
+    char *dot = strchr(word, '.');
+    if (!dot)
+        return -1;
+    *dot = '\0';
+    if (hm_size_parse_number(word, 1, UINT32_MAX, &job_id, NULL) != 0 ||
+        hm_size_parse_number(dot + 1, 0, UINT32_MAX, &step_id, NULL) != 0)
+        return -1;
+    *name = (struct hm_view_name){(uint32_t)job_id, (uint32_t)step_id};
+    return 0;
+}
+
+static bool is_known(const struct hm_view_name *names, size_t count, struct hm_view_name name)
+{
+    for (size_t i = 0; i < count; i++)
+        if (names[i].job_id == name.job_id && names[i].step_id == name.step_id)
+            return true;
+    return false;
+}
+
+size_t hm_view_parse_names(const char *text, struct hm_view_name *names, size_t room)
+{
+    static const char mark[] = " @" HM_VIEW_SOCKET;
+    size_t count = 0;
+    /* A socket that listens and each of its connections have a line. */
+    for (const char *found = text; (found = strstr(found, mark)) != NULL;) {
+        struct hm_view_name name;
+        found += sizeof(mark) - 1;
+        if (parse_name(found, strcspn(found, "\n"), &name) != 0 || is_known(names, count < room ? count : room, name))
+            continue;
+        if (count < room)
+            names[count] = name;
+        count++;
+    }
+    return count;
+}
+
+int hm_view_list(struct hm_view_name *names, size_t room, struct hm_error *error)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *file = fopen(NAMES, "re");
+    if (!file)
+        return hm_fail_errno(error, "cannot read " NAMES);
+    /* No byte is NUL in it, so this is the whole file. */
+    ssize_t length = getdelim(&text, &size, '\0', file);
+    int count = length < 0 ? 0 : (int)hm_view_parse_names(text, names, room);
+    free(text);
+    fclose(file);
+    return count;
+}
+
+int hm_view_connect(const struct hm_view_name *name, struct hm_error *error)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    struct timeval patience = {.tv_sec = PATIENCE_S};
+    struct ucred peer;
+    socklen_t size = sizeof(peer);
+    int length = snprintf(address.sun_path + 1, sizeof(address.sun_path) - 1, HM_VIEW_SOCKET "%u.%u", name->job_id,
+                          name->step_id);
+    int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+    if (fd < 0)
+        return hm_fail_errno(error, "cannot make a socket");
+    if (connect(fd, (struct sockaddr *)&address,
+                (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)length)) != 0 ||
+        setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience)) != 0 ||
+        getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0) {
+        hm_fail_errno(error, "cannot reach the migrator of %u.%u", name->job_id, name->step_id);
+        goto failed;
+    }
+    if (geteuid() != 0 && peer.uid != geteuid()) {
+        hm_fail(error, EPERM, "the migrator of %u.%u is another user's", name->job_id, name->step_id);
+        goto failed;
+    }
+    return fd;
+failed:;
+    int number = errno;
+    close(fd);
+    errno = number;
+    return -1;
+}
+
+int hm_view_ask(int fd, struct hm_view *view, struct hm_error *error)
+{
+    const char ask = '?';
+    ssize_t length;
+    if (send(fd, &ask, 1, MSG_NOSIGNAL) != 1)
+        return hm_fail(error, EPIPE, "the migrator has ended");
+    do
+        length = recv(fd, view, sizeof(*view), MSG_TRUNC);
+    while (length < 0 && errno == EINTR);
+    if (length < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
+        return hm_fail(error, ETIMEDOUT, "the migrator does not answer within %d s", PATIENCE_S);
+    if (length <= 0)
+        return hm_fail(error, EPIPE, "the migrator has ended");
+    if (length != (ssize_t)sizeof(*view))
+        return hm_fail(error, EBADMSG, "the migrator is of another version of hybridmem: %zd bytes, not %zu", length,
+                       sizeof(*view));
+    return hm_view_check(view, error);
+}
+
+static bool is_amount(double value)
+{
+    return isfinite(value) && value >= 0;
+}
+
+int hm_view_check(const struct hm_view *view, struct hm_error *error)
+{
+    if (hm_progress_check(&view->progress, error) != 0)
+        return -1;
+    if (!is_amount(view->promoted_per_s) || !is_amount(view->demoted_per_s))
+        return hm_fail(error, EBADMSG, "the migrator's view: a rate is no amount");
+    if (view->n_rows > HM_VIEW_ROWS)
+        return hm_fail(error, EBADMSG, "the migrator's view: %u rows are more than %d", view->n_rows, HM_VIEW_ROWS);
+    for (uint32_t i = 0; i < view->n_rows; i++) {
+        const struct hm_view_row *row = &view->row[i];
+        if (!is_amount((double)row->reads) || !is_amount((double)row->writes) || row->n_pages == 0 ||
+            row->fast_pages > row->n_pages || row->slow_pages > row->n_pages - row->fast_pages)
+            return hm_fail(error, EBADMSG, "the migrator's view: row %u is out of range", i);
+    }
+    return 0;
+}
