@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "ring.h"
+
+#include <linux/perf_event.h>
+#include <string.h>
+
+#define WORD sizeof(uint64_t)
+#define N_ROWS(table) (sizeof(table) / sizeof((table)[0]))
+
+/* The word at a position that is a multiple of 8: it never wraps, since the ring's size is one too. */
+static uint64_t word_at(const struct hm_ring *ring, uint64_t position)
+{
+    uint64_t word;
+    memcpy(&word, (const char *)ring->data + (position & (ring->size - 1)), WORD);
+    return word;
+}
+
+static void take_tid(struct hm_ring_sample *sample, uint64_t word)
+{
+    uint32_t half[2];
+    memcpy(half, &word, WORD);
+    sample->pid = half[0];
+    sample->tid = half[1];
+}
+
+static void take_id(struct hm_ring_sample *sample, uint64_t word)
+{
+    sample->id = word;
+}
+
+static void take_address(struct hm_ring_sample *sample, uint64_t word)
+{
+    sample->address = word;
+}
+
+static void take_period(struct hm_ring_sample *sample, uint64_t word)
+{
+    sample->period = word;
+}
+
+static void take_data_src(struct hm_ring_sample *sample, uint64_t word)
+{
+    sample->data_src = word;
+}
+
+/* In the order in which they are in a sample. */
+static const struct {
+    uint64_t bit;
+    void (*take)(struct hm_ring_sample *sample, uint64_t word); /* NULL: not wanted */
+} fields[] = {
+    {PERF_SAMPLE_IDENTIFIER, take_id},     {PERF_SAMPLE_IP, NULL},
+    {PERF_SAMPLE_TID, take_tid},           {PERF_SAMPLE_TIME, NULL},
+    {PERF_SAMPLE_ADDR, take_address},      {PERF_SAMPLE_ID, take_id},
+    {PERF_SAMPLE_STREAM_ID, NULL},         {PERF_SAMPLE_CPU, NULL},
+    {PERF_SAMPLE_PERIOD, take_period},     {PERF_SAMPLE_WEIGHT, NULL},
+    {PERF_SAMPLE_DATA_SRC, take_data_src}, {PERF_SAMPLE_TRANSACTION, NULL},
+    {PERF_SAMPLE_PHYS_ADDR, NULL},
+};
+
+/* The fields between `position` and `end`. Returns false where they are not exactly those of sample_type. */
+static bool parse_sample(const struct hm_ring *ring, uint64_t position, uint64_t end, struct hm_ring_sample *sample)
+{
+    if (ring->sample_type & ~(uint64_t)HM_RING_SAMPLE_TYPES)
+        return false;
+    for (size_t i = 0; i < N_ROWS(fields); i++) {
+        if (!(ring->sample_type & fields[i].bit))
+            continue;
+        if (position == end)
+            return false;
+        if (fields[i].take)
+            fields[i].take(sample, word_at(ring, position));
+        position += WORD;
+    }
+    return position == end;
+}
+
+/* Where in a record the kernel says how many it dropped, in words; 0: it does not. */
+static unsigned lost_word(uint32_t type)
+{
+    return type == PERF_RECORD_LOST ? 2 : type == PERF_RECORD_LOST_SAMPLES ? 1 : 0;
+}
+
+/* Everything but a sample. Returns false where it is too short for what it should say. */
+static bool count_record(const struct hm_ring *ring, uint64_t position, uint64_t size, uint32_t type,
+                         struct hm_ring_counts *counts)
+{
+    unsigned lost = lost_word(type);
+    if (lost && size < (lost + 1) * WORD)
+        return false;
+    if (lost)
+        counts->lost += word_at(ring, position + lost * WORD);
+    else if (type == PERF_RECORD_THROTTLE)
+        counts->throttled++;
+    else
+        counts->others++;
+    return true;
+}
+
+size_t hm_ring_read(const struct hm_ring *ring, uint64_t head, uint64_t *tail, struct hm_ring_sample *out, size_t room,
+                    struct hm_ring_counts *counts)
+{
+    size_t taken = 0;
+    bool is_sound = ring->size >= WORD && (ring->size & (ring->size - 1)) == 0 && head - *tail <= ring->size &&
+                    *tail % WORD == 0 && head % WORD == 0;
+
+    while (is_sound && *tail != head && taken < room) {
+        struct perf_event_header header;
+        uint64_t word = word_at(ring, *tail);
+        memcpy(&header, &word, WORD); /* once: what is in the ring is not looked at twice */
+        is_sound = header.size >= WORD && header.size % WORD == 0 && header.size <= head - *tail;
+        if (is_sound && header.type == PERF_RECORD_SAMPLE) {
+            out[taken] = (struct hm_ring_sample){.is_user = (header.misc & PERF_RECORD_MISC_CPUMODE_MASK) ==
+                                                            PERF_RECORD_MISC_USER};
+            is_sound = parse_sample(ring, *tail + WORD, *tail + header.size, &out[taken]);
+            taken += is_sound;
+        } else if (is_sound) {
+            is_sound = count_record(ring, *tail, header.size, header.type, counts);
+        }
+        if (is_sound)
+            *tail += header.size;
+    }
+    if (!is_sound) {
+        counts->torn++;
+        *tail = head;
+    }
+    counts->samples += taken;
+    return taken;
+}
