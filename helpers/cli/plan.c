@@ -41,7 +41,7 @@ static void print_help(void)
            "  --alone, --shared    whether the job has the node alone (default: shared)\n"
            "  --kernel VERSION     as under this Linux version, as in 6.12 (default: the running kernel)\n"
            "  --json               one JSON object: mode, policy, nodes, weights, reason, warnings,\n"
-           "                       predicted_bandwidth_mbs, reserve_bytes; what is not known is null\n"
+           "                       predicted_bandwidth_mbs, reserve_bytes, migration; what is not known is null\n"
            "  -h, --help           this text\n"
            "  -V, --version        the version\n\n"
            "Exit status: 0 shown, 2 a bad request, wrong usage or a file that cannot be used, 3 this node cannot serve "

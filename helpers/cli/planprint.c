@@ -6,6 +6,25 @@
 
 #include "../core/size.h"
 
+/* What the keys leave to the migrator, or without a limit, is not printed. */
+static void print_migration(const struct hm_plan_migration *migration)
+{
+    const struct hm_migrate_keys *keys = &migration->keys;
+    char fast[128], slow[128], size[24];
+    printf("migrator   %s <- %s, algorithm %s, source %s, a decision every %.9g s, overhead %.9g%%\n",
+           hm_set_format(&migration->fast_nodes, fast, sizeof(fast)),
+           hm_set_format(&migration->slow_nodes, slow, sizeof(slow)), hm_algorithm_name(keys->algorithm),
+           hm_sampling_name(keys->source), (double)keys->interval_ms / 1000, keys->overhead_percent);
+    if (migration->cap_bytes > 0)
+        printf("cap        %s of the fast tier\n", hm_size_format(migration->cap_bytes, size, sizeof(size)));
+    if (keys->rate_bytes > 0)
+        printf("rate       %s per second\n", hm_size_format(keys->rate_bytes, size, sizeof(size)));
+    if (keys->period > 0)
+        printf("period     %llu accesses per sample\n", (unsigned long long)keys->period);
+    if (keys->bins > 0)
+        printf("bins       %llu\n", (unsigned long long)keys->bins);
+}
+
 void hm_planprint_text(const struct hm_plan *plan, const struct hm_topology *topology)
 {
     char text[512];
@@ -24,6 +43,8 @@ void hm_planprint_text(const struct hm_plan *plan, const struct hm_topology *top
         printf("reserve    %s\n", hm_size_format(plan->reserve_bytes, text, sizeof(text)));
     if (plan->predicted_bandwidth_mbs >= 0)
         printf("predicted  %.1f GB/s read bandwidth, by the model\n", plan->predicted_bandwidth_mbs / 1000);
+    if (plan->migration.is_wanted)
+        print_migration(&plan->migration);
     printf("reason     %s\n", plan->reason);
     for (int i = 0; i < plan->n_warnings; i++)
         printf("warning    %s\n", plan->warning[i]);
@@ -43,18 +64,49 @@ static json_t *weights_object(const struct hm_plan *plan, const struct hm_topolo
     return object;
 }
 
+static json_t *nodes_array(const struct hm_set *set)
+{
+    json_t *nodes = json_array();
+    for (int node = hm_set_next(set, 0); node >= 0; node = hm_set_next(set, (unsigned)node + 1))
+        json_array_append_new(nodes, json_integer(node));
+    return nodes;
+}
+
+static json_t *number_or_null(uint64_t number)
+{
+    return number > 0 ? json_integer(number > INT64_MAX ? INT64_MAX : (json_int_t)number) : json_null();
+}
+
+static json_t *ratio_or_null(double ratio)
+{
+    return ratio > 0 ? json_real(ratio) : json_null();
+}
+
+static json_t *migration_object(const struct hm_plan_migration *migration)
+{
+    const struct hm_migrate_keys *keys = &migration->keys;
+    if (!migration->is_wanted)
+        return json_null();
+    return json_pack("{s:o, s:o, s:o, s:s, s:s, s:f, s:f, s:o, s:o, s:o, s:o, s:o}", "fast_nodes",
+                     nodes_array(&migration->fast_nodes), "slow_nodes", nodes_array(&migration->slow_nodes),
+                     "cap_bytes", number_or_null(migration->cap_bytes), "algorithm", hm_algorithm_name(keys->algorithm),
+                     "source", hm_sampling_name(keys->source), "interval_s", (double)keys->interval_ms / 1000,
+                     "overhead", keys->overhead_percent / 100, "period", number_or_null(keys->period), "bins",
+                     number_or_null(keys->bins), "rate_bytes", number_or_null(keys->rate_bytes), "read_latency",
+                     ratio_or_null(migration->read_latency), "write_latency", ratio_or_null(migration->write_latency));
+}
+
 int hm_planprint_json(const struct hm_plan *plan, const struct hm_topology *topology)
 {
-    json_t *nodes = json_array(), *warnings = json_array();
-    for (int node = hm_set_next(&plan->nodes, 0); node >= 0; node = hm_set_next(&plan->nodes, (unsigned)node + 1))
-        json_array_append_new(nodes, json_integer(node));
+    json_t *warnings = json_array();
     for (int i = 0; i < plan->n_warnings; i++)
         json_array_append_new(warnings, json_string(plan->warning[i]));
     json_t *predicted = plan->predicted_bandwidth_mbs >= 0 ? json_real(plan->predicted_bandwidth_mbs) : json_null();
-    json_t *object = json_pack("{s:s, s:s, s:o, s:o, s:s, s:o, s:o, s:I}", "mode", hm_request_mode_name(&plan->request),
-                               "policy", hm_policy_name(plan->policy), "nodes", nodes, "weights",
-                               weights_object(plan, topology), "reason", plan->reason, "warnings", warnings,
-                               "predicted_bandwidth_mbs", predicted, "reserve_bytes", (json_int_t)plan->reserve_bytes);
+    json_t *object = json_pack(
+        "{s:s, s:s, s:o, s:o, s:s, s:o, s:o, s:I, s:o}", "mode", hm_request_mode_name(&plan->request), "policy",
+        hm_policy_name(plan->policy), "nodes", nodes_array(&plan->nodes), "weights", weights_object(plan, topology),
+        "reason", plan->reason, "warnings", warnings, "predicted_bandwidth_mbs", predicted, "reserve_bytes",
+        (json_int_t)plan->reserve_bytes, "migration", migration_object(&plan->migration));
     int status = object ? json_dumpf(object, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(12)) : -1;
     json_decref(object);
     putchar('\n');

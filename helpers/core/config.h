@@ -46,6 +46,12 @@ struct hm_config_rule {
     char default_mode[HM_REQUEST_TEXT]; /* "" none; partitions only */
 };
 
+/* The site's defaults for the keys of migrate. */
+struct hm_config_migrate {
+    char text[HM_REQUEST_TEXT]; /* as written, "" none */
+    struct hm_migrate_keys keys;
+};
+
 struct hm_config {
     bool enabled;                        /* yes */
     enum hm_record_who record;           /* requested */
@@ -59,6 +65,7 @@ struct hm_config {
     unsigned reap_grace_s;  /* 600: how long a dead job's ledger entry waits for its epilog */
     enum hm_log_level log_level; /* info */
     unsigned default_modes;      /* `modes`: allowed to all, HM_MODES_ANY */
+    struct hm_config_migrate migrate;
     int n_tiers;
     struct hm_config_tier tier[HM_MAX_TIERS];
     int n_channels;

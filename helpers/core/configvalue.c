@@ -152,6 +152,16 @@ static int set_request(const struct row *row, void *field, const char *value, bo
     return 0;
 }
 
+static int set_migrate(const struct row *row, void *field, const char *value, bool is_first, struct hm_error *error)
+{
+    struct hm_config_migrate *migrate = field;
+    (void)row, (void)is_first;
+    if (hm_request_parse_keys(value, &migrate->keys, error) < 0)
+        return -1;
+    snprintf(migrate->text, sizeof(migrate->text), "%s", value);
+    return 0;
+}
+
 static int set_nodes(const struct row *row, void *field, const char *value, bool is_first, struct hm_error *error)
 {
     struct hm_set *nodes = field;
@@ -195,6 +205,7 @@ static const struct row rows[] = {
     TOP("reap_grace", set_seconds, reap_grace_s, 0, 7 * 24 * 3600, NULL),
     TOP("log_level", set_choice, log_level, 0, 0, levels),
     TOP("modes", set_modes, default_modes, 0, 0, NULL),
+    TOP("migrate", set_migrate, migrate, 0, 0, NULL),
     TIER("nodes", set_nodes, nodes, 0, 0, NULL),
     TIER("kind", set_choice, kind, HM_KIND_DRAM, 0, kinds),
     TIER("read_latency", set_number, read_latency_ns, 1, 1000000, NULL),

@@ -10,7 +10,8 @@
 
 const char *hm_policy_name(enum hm_policy policy)
 {
-    static const char *const names[] = {"default", "bind", "interleave", "weighted-interleave", "preferred-many"};
+    static const char *const names[] = {"default",        "bind",          "interleave", "weighted-interleave",
+                                        "preferred-many", "bind-balancing"};
     return names[policy];
 }
 
@@ -24,6 +25,7 @@ int hm_abilities_of_kernel(const char *release, struct hm_abilities *abilities, 
         return hm_fail(error, EINVAL, "\"%.40s\" is not a kernel's version: write it as in 6.12 or 6.12.3-foo",
                        release);
     abilities->preferred_many = major > 5 || (major == 5 && minor >= 15);
+    abilities->bind_balancing = major > 5 || (major == 5 && minor >= 12);
     abilities->weighted_interleave = major > 6 || (major == 6 && minor >= 9);
     return 0;
 }
@@ -124,5 +126,7 @@ int hm_plan_resolve(const struct hm_request *request, const struct hm_tiers *tie
         return -1;
     if (request->mode == HM_MODE_FAST || request->mode == HM_MODE_SLOW)
         return plan_bind(&scene);
+    if (request->mode == HM_MODE_MIGRATE)
+        return hm_plan_migrate(&scene);
     return hm_plan_spill(&scene);
 }

@@ -15,13 +15,15 @@ enum hm_policy {
     HM_POLICY_BIND,
     HM_POLICY_INTERLEAVE,
     HM_POLICY_WEIGHTED_INTERLEAVE,
-    HM_POLICY_PREFERRED_MANY
+    HM_POLICY_PREFERRED_MANY,
+    HM_POLICY_BIND_BALANCING /* bind, and the kernel's hint faults reach the pages */
 };
 
 /* What this kernel can do and what this job may change. */
 struct hm_abilities {
     bool preferred_many;           /* Linux 5.15 */
     bool weighted_interleave;      /* Linux 6.9 */
+    bool bind_balancing;           /* Linux 5.12 */
     bool alone;                    /* the job has the node alone: system-wide weights may be changed */
     bool has_weights;              /* `weights` is what the system has now */
     uint8_t weights[HM_MAX_NODES]; /* by topology index */
@@ -30,6 +32,15 @@ struct hm_abilities {
 struct hm_where {
     struct hm_set cpus;  /* the task's CPUs: decides socket=local|remote */
     uint64_t size_bytes; /* how much the job will use; 0: not known */
+};
+
+/* What the migrator is to do. */
+struct hm_plan_migration {
+    bool is_wanted;
+    struct hm_set fast_nodes, slow_nodes; /* what it moves between */
+    uint64_t cap_bytes;                   /* most of the fast tier that the job keeps; 0: all that is free */
+    double read_latency, write_latency;   /* of the slow tier, in units of the fast tier's; 0: not known */
+    struct hm_migrate_keys keys;          /* the request's, then the site's, then ours; 0: the migrator's choice */
 };
 
 struct hm_plan {
@@ -41,7 +52,8 @@ struct hm_plan {
     uint8_t weights[HM_MAX_NODES];  /* 1-255 for nodes in the mask, 0 else; by topology index */
     uint64_t reserve_bytes;         /* fast memory to keep free for the kernel, 0 for none */
     double predicted_bandwidth_mbs; /* by the spill model; negative: not known */
-    char reason[400];               /* one sentence a user can read */
+    struct hm_plan_migration migration;
+    char reason[640]; /* one sentence a user can read */
     int n_warnings;
     char warning[HM_MAX_WARNINGS][HM_WARNING];
 };

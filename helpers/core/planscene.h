@@ -26,9 +26,10 @@ struct hm_scene {
     const struct hm_where *where;
     struct hm_plan *plan;
     struct hm_error *error;
-    struct hm_set sockets; /* chosen: indices of topology.socket_cpus */
-    bool all_sockets;      /* nothing with memory is left out */
-    bool one_socket;       /* all memory of the choice is on one socket */
+    struct hm_migrate_keys keys; /* of a migrator's, complete; else nothing is said */
+    struct hm_set sockets;       /* chosen: indices of topology.socket_cpus */
+    bool all_sockets;            /* nothing with memory is left out */
+    bool one_socket;             /* all memory of the choice is on one socket */
 };
 
 /* Choose the sockets. Returns 0, or -1 (ENODEV) where the set is empty. */
@@ -53,5 +54,9 @@ char *hm_scene_list(const char *noun, const struct hm_set *set, char *out, size_
 
 /* The modes that place over both tiers. 0, or -1 for a refusal. */
 int hm_plan_spill(struct hm_scene *scene);
+
+/* Spill's placement, or one that the kernel's hint faults see through, and the migrator's part. 0, or -1 for a refusal.
+ */
+int hm_plan_migrate(struct hm_scene *scene);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The modes that place over two tiers: interleave and spill. */
+/* The modes that place over two tiers: interleave, spill, and the start of migrate. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -219,6 +219,26 @@ static void keep_reserve(struct hm_scene *scene, struct pair *pair)
              pair->slow.tier->name);
 }
 
+/* Hint faults reach memory under the default policy, and under bind where that asks for them: by distance, both. */
+static void place_for_faults(struct hm_scene *scene, const struct pair *pair)
+{
+    struct hm_plan *plan = scene->plan;
+    if (!scene->abilities->bind_balancing) {
+        plan->policy = HM_POLICY_DEFAULT;
+        hm_scene_warn(scene, "source=faults: this kernel has no policy for it (Linux 5.12 has), so memory is placed as "
+                             "Linux does by itself, which may be on other nodes");
+        hm_scene_reason(scene, "Nearest node first, as the kernel's hint faults see no other placement%s.", pair->kept);
+        return;
+    }
+    plan->policy = HM_POLICY_BIND_BALANCING;
+    plan->nodes = pair->fast.nodes;
+    hm_set_union(&plan->nodes, &pair->slow.nodes);
+    hm_scene_reason(scene,
+                    "Memory comes from %s and %s, nearest node first, as the kernel's hint faults see no other "
+                    "placement%s.",
+                    pair->fast.label, pair->slow.label, pair->kept);
+}
+
 int hm_plan_spill(struct hm_scene *scene)
 {
     struct pair pair = {.kept = ""};
@@ -230,8 +250,13 @@ int hm_plan_spill(struct hm_scene *scene)
     if (pair.fast.n_nodes == 0 && pair.slow.n_nodes == 0)
         return hm_scene_refuse(scene, "neither tier has memory on %s",
                                hm_scene_list("socket", &scene->sockets, list, sizeof(list)));
-    if (last == 0 || pair.fast.n_nodes == 0 || pair.slow.n_nodes == 0)
-        return place_on_one_tier(scene, pair.fast.n_nodes ? &pair.fast : &pair.slow, mode);
+    if (last == 0 || pair.fast.n_nodes == 0 || pair.slow.n_nodes == 0) {
+        const struct hm_part *only = pair.fast.n_nodes ? &pair.fast : &pair.slow;
+        if (scene->request->mode == HM_MODE_MIGRATE)
+            return hm_scene_refuse(scene, "nothing can be migrated: only %s has memory that this job can have",
+                                   only->label);
+        return place_on_one_tier(scene, only, mode);
+    }
     pair.channels = hm_config_channels(scene->config, pair.fast.tier, pair.slow.tier);
     pair.share_plain = (double)pair.fast.n_nodes / (pair.fast.n_nodes + pair.slow.n_nodes);
     uint64_t capacity = pair.fast.capacity_bytes + pair.slow.capacity_bytes;
@@ -245,7 +270,9 @@ int hm_plan_spill(struct hm_scene *scene)
         return 0;
     }
     keep_reserve(scene, &pair);
-    if (pair.channels == HM_CHANNELS_SEPARATE)
+    if (scene->keys.source == HM_SAMPLING_FAULTS)
+        place_for_faults(scene, &pair);
+    else if (pair.channels == HM_CHANNELS_SEPARATE)
         place_by_bandwidth(scene, &pair);
     else
         place_fast_first(scene, &pair, "");

@@ -16,6 +16,9 @@
 #ifndef MPOL_F_STATIC_NODES
 #define MPOL_F_STATIC_NODES (1 << 15)
 #endif
+#ifndef MPOL_F_NUMA_BALANCING
+#define MPOL_F_NUMA_BALANCING (1 << 13)
+#endif
 #ifndef MPOL_PREFERRED_MANY
 #define MPOL_PREFERRED_MANY 5
 #endif
@@ -34,6 +37,7 @@ static const int kernel_modes[] = {
     [HM_POLICY_INTERLEAVE] = MPOL_INTERLEAVE,
     [HM_POLICY_WEIGHTED_INTERLEAVE] = MPOL_WEIGHTED_INTERLEAVE,
     [HM_POLICY_PREFERRED_MANY] = MPOL_PREFERRED_MANY,
+    [HM_POLICY_BIND_BALANCING] = MPOL_BIND | MPOL_F_NUMA_BALANCING,
 };
 
 /*
@@ -61,15 +65,6 @@ int hm_policy_apply(const struct hm_plan *plan, struct hm_error *error)
     if (set_policy(kernel_modes[plan->policy], mask) < 0)
         return hm_fail_errno(error, "the memory policy %s of nodes %s cannot be set", hm_policy_name(plan->policy),
                              hm_set_format(&plan->nodes, list, sizeof(list)));
-    return 0;
-}
-
-int hm_policy_current(bool *is_default)
-{
-    int mode;
-    if (get_mempolicy(&mode, NULL, 0, NULL, 0) < 0)
-        return -1;
-    *is_default = mode == MPOL_DEFAULT;
     return 0;
 }
 
@@ -117,6 +112,7 @@ int hm_abilities_read(const struct hm_tiers *tiers, struct hm_abilities *abiliti
     if (hm_abilities_of_kernel(system.release, abilities, error) < 0)
         return -1;
     abilities->preferred_many = knows_mode(MPOL_PREFERRED_MANY, abilities->preferred_many);
+    abilities->bind_balancing = knows_mode(MPOL_BIND | MPOL_F_NUMA_BALANCING, abilities->bind_balancing);
     abilities->weighted_interleave = knows_mode(MPOL_WEIGHTED_INTERLEAVE, abilities->weighted_interleave);
     abilities->has_weights = true;
     for (int i = 0; i < tiers->topology.n_nodes; i++) {

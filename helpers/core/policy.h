@@ -11,10 +11,6 @@
  */
 int hm_policy_apply(const struct hm_plan *plan, struct hm_error *error);
 
-/* Has the calling process the default policy? False means that somebody (--mem-bind, numactl) set one. Returns 0 or -1.
- */
-int hm_policy_current(bool *is_default);
-
 /*
  * What this kernel can do, tried where that is possible without an effect, and the interleave weights as they are now.
  * `alone` is left false. Where sysfs shows no weights has_weights is false. Returns 0 or -1.

@@ -37,13 +37,20 @@ static bool is_bool(const bool *value)
     return byte <= 1;
 }
 
+static bool are_keys(const struct hm_migrate_keys *keys)
+{
+    return (unsigned)keys->algorithm <= HM_ALGORITHM_BINS && (unsigned)keys->source <= HM_SAMPLING_FAULTS;
+}
+
 const char *hm_entry_bad_plan(const struct hm_plan *plan)
 {
-    if ((unsigned)plan->request.mode > HM_MODE_SPILL || (unsigned)plan->request.kind > HM_KIND_HBM ||
+    if ((unsigned)plan->request.mode > HM_MODE_MIGRATE || (unsigned)plan->request.kind > HM_KIND_HBM ||
         (unsigned)plan->request.socket > HM_SOCKET_REMOTE || !IS_TEXT(plan->request.text))
         return "request";
-    if ((unsigned)plan->policy > HM_POLICY_PREFERRED_MANY)
+    if ((unsigned)plan->policy > HM_POLICY_BIND_BALANCING)
         return "policy";
+    if (!are_keys(&plan->request.migrate) || !are_keys(&plan->migration.keys) || !is_bool(&plan->migration.is_wanted))
+        return "migration";
     if (!is_bool(&plan->has_weights) || !is_bool(&plan->must_set_weights))
         return "weights";
     if (!IS_TEXT(plan->reason))

@@ -11,6 +11,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct hm_request request, again;
+    struct hm_migrate_keys keys;
     struct hm_error error = {""};
     char *text = malloc(size + 1);
     if (!text)
@@ -23,6 +24,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     } else if (strncmp(error.text, "--hybrid-mem=", 13) != 0) {
         abort();
     }
+    /* The configuration's keys are the option's. */
+    if (strncmp(text, "migrate,", 8) == 0 && request.socket == HM_SOCKET_ALL && !strstr(text, "socket=") &&
+        (hm_request_parse_keys(text + 8, &keys, &error) == 0) != (hm_request_parse(text, &again, NULL) == 0) &&
+        strlen(text) < HM_REQUEST_TEXT)
+        abort();
     for (const char *byte = error.text; *byte; byte++)
         if (*byte < 0x20 || *byte > 0x7e)
             abort();

@@ -17,7 +17,7 @@
 #define GRAMMAR ": write WORD = VALUE, WORD = { VALUE, VALUE } or SECTION \"TITLE\" { ... }"
 #define TOP                                                                                                            \
     "use enabled, record, record_dir, record_group, state_dir, run_dir, cluster, interval, reserve, reap_grace, "      \
-    "log_level, modes, tier, channels, user, group, account or partition"
+    "log_level, modes, migrate, tier, channels, user, group, account or partition"
 #define LONG_60 "aaaaaaaaaabbbbbbbbbbccccccccccddddddddddeeeeeeeeeeffffffffff"
 
 /* A copy on the heap without room to spare, so that the sanitizer sees a step too far. */
@@ -114,14 +114,17 @@ static const struct refusal refusals[] = {
     {"reserve = 51%", "1: reserve: \"51%\" is out of range: use 0% to 50%"},
     {"reserve = 200%", "1: reserve: \"200%\" is more than 100%"},
     {"modes = warp", "1: modes: --hybrid-mem=warp: unknown mode \"warp\": use off, fast, slow, dram, pmem, cxl, hbm, "
-                     "interleave or spill"},
-    {"modes = { spill,\n migrate }", "2: modes: --hybrid-mem=migrate: migrate is not available on this cluster: this "
-                                     "version of hybridmem has no page migrator"},
+                     "interleave, spill or migrate"},
+    {"modes = { spill,\n isolate }", "2: modes: --hybrid-mem=isolate: isolate is not available on this cluster: this "
+                                     "version of hybridmem has no write isolation"},
+    {"migrate = \"interval=1s,bins=1\"",
+     "1: migrate: interval=1s,bins=1: bins wants a number of 16 to 1048576, not \"1\""},
+    {"migrate = \"\"", "1: migrate: : a part after a comma is empty: write KEY=VALUE or KEY=VALUE,KEY=VALUE"},
     {"modes = \"spill,socket=all\"",
      "1: modes: \"spill,socket=all\" is not a mode: write modes without keys, as in { spill, fast }"},
     {"partition \"main\" { default_mode = \"spil\" }",
      "1: partition \"main\": default_mode: --hybrid-mem=spil: unknown mode \"spil\": use off, fast, slow, dram, pmem, "
-     "cxl, hbm, interleave or spill"},
+     "cxl, hbm, interleave, spill or migrate"},
     {"tier \"dram\" { nodes = \"0-\" }",
      "1: tier \"dram\": nodes: \"0-\": \"0-\" is not a number or range of 0 to 8191; write a list like 0-3,8"},
     {"tier \"dram\" { nodes = \"\" }",
@@ -238,7 +241,7 @@ static const char full[] = "# a whole file\n"
                            "record_dir = /srv/records  # of the site\n"
                            "record_group = \"hpc\"\nstate_dir = '/srv/state'\nrun_dir = \"/run/hm\"\n"
                            "cluster = c1\ninterval = 500ms\nreserve = 2.5%\nreap_grace = 10min\nlog_level = debug\n"
-                           "modes = { off, spill,\n fast, }\n"
+                           "modes = { off, spill,\n fast, }\nmigrate = \"interval=2s,fast=10%\"\n"
                            "tier \"ddr\" { nodes = \"0-1,4\" kind = dram read_latency = 80\n"
                            "  read_bandwidth = 204000 write_bandwidth = 100000 }\n"
                            "tier \"pmem\" { read_bandwidth = 78000 }\n"
@@ -266,6 +269,9 @@ static void test_every_word(void **state)
     assert_int_equal(config.reap_grace_s, 600);
     assert_int_equal(config.log_level, HM_LOG_DEBUG);
     assert_int_equal(config.default_modes, 1u | 1u << 1 | 1u << 8);
+    assert_string_equal(config.migrate.text, "interval=2s,fast=10%");
+    assert_int_equal(config.migrate.keys.interval_ms, 2000);
+    assert_float_equal(config.migrate.keys.fast_percent, 10, 0);
     assert_int_equal(config.n_tiers, 2);
     assert_string_equal(config.tier[0].name, "ddr");
     assert_true(config.tier[0].has_nodes);

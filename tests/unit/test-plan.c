@@ -172,6 +172,33 @@ static const struct row rows[] = {
                 "hybridmem.conf"},
     {"memoryless", "spill,socket=local", SPACE, .config = "channels \"dram+cxl\" { kind = shared }",
      .policy = HM_POLICY_BIND, .nodes = "0,2", .predicted_gbs = -1, .reason = "filled first"},
+    /* migrate: spill's placement, and what the migrator does */
+    {"optane", "migrate", SPACE, .policy = HM_POLICY_INTERLEAVE, .nodes = "0-1", .predicted_gbs = -1,
+     .reason = "goes to pmem (nodes 2-3), nearest node first; then the migrator keeps the job's hottest data in dram "
+               "(nodes 0-1)."},
+    {"optane", "migrate,fast=16G", SPACE, .policy = HM_POLICY_INTERLEAVE, .nodes = "0-1", .predicted_gbs = -1,
+     .reason = "hottest data in dram (nodes 0-1), at most 16.0 GiB of it."},
+    {"optane", "migrate,fast=25%,socket=local", SPACE, .policy = HM_POLICY_BIND, .nodes = "0,2", .predicted_gbs = -1,
+     .reason = "hottest data in dram (node 0), at most 21.0 GiB of it."},
+    {"optane", "migrate,fast=1T", SPACE, .policy = HM_POLICY_INTERLEAVE, .nodes = "0-1", .predicted_gbs = -1,
+     .reason = "at most 1.0 TiB", .warning = "fast=: 1.0 TiB are more than dram (nodes 0-1) has: 168.0 GiB"},
+    {"kmem", "migrate", SPACE, .config = "migrate = \"fast=10%\"", .policy = HM_POLICY_INTERLEAVE, .nodes = "0-1",
+     .predicted_gbs = -1,
+     .reason = "kept in reserve for the kernel, which cannot use pmem; then the migrator keeps the job's hottest data "
+               "in dram (nodes 0-1), at most 20.0 GiB of it."},
+    {"cxl", "migrate", ALONE, .policy = HM_POLICY_WEIGHTED_INTERLEAVE, .nodes = "0-2", .weights = "0:3 1:3 2:2",
+     .must_set = true, .predicted_gbs = 400, .reason = "75% of the pages go to dram"},
+    {"three", "migrate", SPACE, .config = "channels \"hbm+pmem\" { kind = shared }", .policy = HM_POLICY_INTERLEAVE,
+     .nodes = "2-3", .predicted_gbs = -1, .reason = "hottest data in hbm (nodes 2-3).",
+     .warning = "of tier pmem or one between"},
+    {"optane", "migrate,source=faults", SPACE, .policy = HM_POLICY_BIND_BALANCING, .nodes = "0-3", .predicted_gbs = -1,
+     .reason = "Memory comes from dram (nodes 0-1) and pmem (nodes 2-3), nearest node first, as the kernel's hint "
+               "faults see no other placement; then the migrator"},
+    {"optane", "migrate,source=faults", .cpus = "0", .kernel = "5.11", .policy = HM_POLICY_DEFAULT, .nodes = "",
+     .predicted_gbs = -1, .reason = "Nearest node first, as the kernel's hint faults see no other placement; then",
+     .warning = "source=faults: this kernel has no policy for it (Linux 5.12 has)"},
+    {"kmem", "migrate", SPACE, .config = "migrate = \"source=faults\"", .policy = HM_POLICY_BIND_BALANCING,
+     .nodes = "0-3", .predicted_gbs = -1, .reason = "; 4.0 GiB of dram are kept in reserve"},
     {"memoryless", "spill,socket=remote", .cpus = "4", .kernel = "6.12",
      .config = "channels \"dram+cxl\" { kind = shared }", .policy = HM_POLICY_BIND, .nodes = "0,2", .predicted_gbs = -1,
      .reason = "filled first"},
@@ -262,6 +289,15 @@ static void test_refusals(void **state)
         {"one", "pmem", "0", "there is no pmem memory: this node has dram (nodes 0-1)"},
         {"one", "slow", "0", "there is no second, slower tier: this node has dram (nodes 0-1)"},
         {"hidden", "cxl", "0", "there is no cxl memory: this node has dram (nodes 0-1); the job's cpuset hides node 2"},
+        {"one", "migrate", "0",
+         "nothing can be migrated: only dram (nodes 0-1) has memory that this job can have: this node has dram (nodes "
+         "0-1)"},
+        {"cxl", "migrate,socket=remote", "0",
+         "nothing can be migrated: only dram (node 1) has memory that this job can have: this node has dram (nodes "
+         "0-1), cxl (node 2)"},
+        {"hidden", "migrate,source=faults", "0",
+         "nothing can be migrated: only dram (nodes 0-1) has memory that this job can have: this node has dram (nodes "
+         "0-1); the job's cpuset hides node 2"},
         {"cxl", "slow,socket=remote", "0",
          "there is no slow memory on socket 1: this node has dram (nodes 0-1), cxl (node 2)"},
         {"cxl", "cxl,socket=local", "4-7",
@@ -312,11 +348,18 @@ static void test_kernels(void **state)
 {
     static const struct {
         const char *release;
-        bool preferred_many, weighted_interleave;
+        bool bind_balancing, preferred_many, weighted_interleave;
     } kernels[] = {
-        {"4.18.0-553.el8", false, false}, {"5.14.0", false, false}, {"5.15", true, false},
-        {"6.1.0-9-amd64", true, false},   {"6.8.12", true, false},  {"6.9-rc1", true, true},
-        {"6.12.3-foo", true, true},       {"7.0", true, true},
+        {"4.18.0-553.el8", false, false, false},
+        {"5.11.22", false, false, false},
+        {"5.12", true, false, false},
+        {"5.14.0", true, false, false},
+        {"5.15", true, true, false},
+        {"6.1.0-9-amd64", true, true, false},
+        {"6.8.12", true, true, false},
+        {"6.9-rc1", true, true, true},
+        {"6.12.3-foo", true, true, true},
+        {"7.0", true, true, true},
     };
     static const char *const wrong[] = {"", "6", "6.", ".1", "six", " 6.1", "-6.1", "6.-1", "6. 1", "v6.1"};
     struct hm_abilities abilities;
@@ -324,6 +367,7 @@ static void test_kernels(void **state)
     for (size_t i = 0; i < N_ROWS(kernels); i++) {
         memset(&abilities, 0xff, sizeof(abilities));
         assert_int_equal(hm_abilities_of_kernel(kernels[i].release, &abilities, NULL), 0);
+        assert_int_equal(abilities.bind_balancing, kernels[i].bind_balancing);
         assert_int_equal(abilities.preferred_many, kernels[i].preferred_many);
         assert_int_equal(abilities.weighted_interleave, kernels[i].weighted_interleave);
         assert_false(abilities.alone || abilities.has_weights);
@@ -340,7 +384,7 @@ static void test_kernels(void **state)
 static void test_long_names(void **state)
 {
     struct work *work = malloc(sizeof(*work));
-    struct row row = {"kmem", "spill", "0", .kernel = "6.12", .size_gib = 100000};
+    struct row row = {"kmem", "migrate,fast=16000000T", "0", .kernel = "6.12", .size_gib = 100000};
     (void)state;
     assert_non_null(work);
     assert_int_equal(resolve(work, &row), 0);
@@ -364,11 +408,81 @@ static void test_long_names(void **state)
     free(work);
 }
 
+/* What the migrator is told: the job's keys, then the site's, then ours. */
+static void test_migration(void **state)
+{
+    struct work *work = malloc(sizeof(*work));
+    const struct row row = {"optane", "migrate,fast=1G,bins=64", SPACE,
+                            .config = "migrate = \"bins=99,period=5000,interval=2s,algorithm=bins\""};
+    const struct row plain = {"optane", "migrate,socket=local", SPACE}, spill = {"optane", "spill", SPACE};
+    const struct hm_migrate_keys said = {.fast_bytes = GIB,
+                                         .bins = 64,
+                                         .period = 5000,
+                                         .interval_ms = 2000,
+                                         .overhead_percent = 1,
+                                         .algorithm = HM_ALGORITHM_BINS,
+                                         .source = HM_SAMPLING_AUTO};
+    const struct hm_migrate_keys unsaid = {
+        .interval_ms = 10000, .overhead_percent = 1, .algorithm = HM_ALGORITHM_REGIONS, .source = HM_SAMPLING_AUTO};
+    const struct hm_plan_migration *migration = &work->plan.migration;
+    char list[64];
+    (void)state;
+    assert_non_null(work);
+    assert_int_equal(resolve(work, &row), 0);
+    assert_true(migration->is_wanted);
+    assert_memory_equal(&migration->keys, &said, sizeof(said));
+    assert_int_equal(migration->cap_bytes, GIB);
+    assert_string_equal(hm_set_format(&migration->fast_nodes, list, sizeof(list)), "0-1");
+    assert_string_equal(hm_set_format(&migration->slow_nodes, list, sizeof(list)), "2-3");
+    assert_true(migration->read_latency == 0 && migration->write_latency == 0);
+    assert_int_equal(resolve(work, &plain), 0);
+    assert_memory_equal(&migration->keys, &unsaid, sizeof(unsaid));
+    assert_int_equal(migration->cap_bytes, 0);
+    assert_string_equal(hm_set_format(&migration->fast_nodes, list, sizeof(list)), "0");
+    assert_string_equal(hm_set_format(&migration->slow_nodes, list, sizeof(list)), "2");
+    assert_int_equal(resolve(work, &spill), 0);
+    assert_false(migration->is_wanted);
+    free(work);
+}
+
+/* Latencies are told as ratios, and only where they are known and the slow tier is the slower one. */
+static void test_latencies(void **state)
+{
+    static const struct {
+        uint64_t fast, slow, fast_write, slow_write;
+        double read, write;
+    } rows_of_latency[] = {
+        {80, 240, 100, 500, 3, 5}, {80, 240, 0, 500, 3, 0}, {0, 240, 100, 0, 0, 0}, {120, 100, 100, 100, 0, 0}};
+    const struct row row = {"optane", "migrate", SPACE};
+    struct work *work = malloc(sizeof(*work));
+    (void)state;
+    assert_non_null(work);
+    for (size_t i = 0; i < N_ROWS(rows_of_latency); i++) {
+        const uint64_t read[] = {rows_of_latency[i].fast, rows_of_latency[i].slow};
+        const uint64_t write[] = {rows_of_latency[i].fast_write, rows_of_latency[i].slow_write};
+        assert_int_equal(resolve(work, &row), 0);
+        for (int t = 0; t < 2; t++) {
+            struct hm_figure *figure = &work->tiers.topology.node[t * 2].write_latency_ns;
+            if (read[t])
+                work->tiers.tier[t].read_latency_ns = (struct hm_figure){read[t], HM_ORIGIN_ATTRIBUTES};
+            if (write[t])
+                *figure = (struct hm_figure){write[t], HM_ORIGIN_ATTRIBUTES};
+        }
+        assert_int_equal(hm_plan_resolve(&work->request, &work->tiers, &work->config, &work->abilities, &work->where,
+                                         &work->plan, &work->error),
+                         0);
+        assert_float_equal(work->plan.migration.read_latency, rows_of_latency[i].read, 1e-9);
+        assert_float_equal(work->plan.migration.write_latency, rows_of_latency[i].write, 1e-9);
+    }
+    free(work);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_plans),   cmocka_unit_test(test_refusals),   cmocka_unit_test(test_no_tier_at_all),
-        cmocka_unit_test(test_kernels), cmocka_unit_test(test_long_names),
+        cmocka_unit_test(test_plans),     cmocka_unit_test(test_refusals),   cmocka_unit_test(test_no_tier_at_all),
+        cmocka_unit_test(test_kernels),   cmocka_unit_test(test_long_names), cmocka_unit_test(test_migration),
+        cmocka_unit_test(test_latencies),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

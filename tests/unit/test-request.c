@@ -12,13 +12,18 @@
 #include "helpers/core/request.h"
 
 #define N_ROWS(table) (sizeof(table) / sizeof((table)[0]))
-#define MODES "use off, fast, slow, dram, pmem, cxl, hbm, interleave or spill"
+#define MODES "use off, fast, slow, dram, pmem, cxl, hbm, interleave, spill or migrate"
 #define NO_FSDAX                                                                                                       \
     " is not available on this cluster: it belongs to the mode fsdax, and this version of hybridmem makes no DAX "     \
     "file systems"
-#define NO_MIGRATE                                                                                                     \
-    " is not available on this cluster: it belongs to the modes migrate and isolate, and this version of hybridmem "   \
-    "has no page migrator"
+#define SPILL_KEYS "spill takes socket"
+#define MIGRATE_KEYS "migrate takes socket, fast, period, interval, bins, algorithm, source, overhead or rate"
+#define FAST "fast wants a size of at least 1M, as in 64G, or 0.01% to 100% of the fast tier, not "
+#define PERIOD "period wants a number of accesses from 100 to 1099511627776, not "
+#define INTERVAL "interval wants a time of 100ms to 24h, as in 10s, not "
+#define BINS "bins wants a number of 16 to 1048576, not "
+#define OVERHEAD "overhead wants a share of the CPUs of 0.01% to 10%, as in 1%, not "
+#define RATE "rate wants bytes per second, at least 1M, as in 200M, not "
 
 struct refusal {
     const char *text, *said; /* after "--hybrid-mem=TEXT: " */
@@ -52,27 +57,59 @@ static const struct refusal refusals[] = {
     {"spill,socket=locale", "socket wants local, remote or all, not \"locale\""},
     {"spill,socket=local,socket=local", "socket is there twice: write it once"},
     {"spill,socket=local,socket=up", "socket is there twice: write it once"},
-    {"spill,sockets=all", "unknown key \"sockets\": use socket=local, socket=remote or socket=all"},
-    {"spill,Socket=all", "unknown key \"Socket\": use socket=local, socket=remote or socket=all"},
-    {"spill,=all", "unknown key \"\": use socket=local, socket=remote or socket=all"},
-    {"fast,slow", "unknown key \"slow\": use socket=local, socket=remote or socket=all"},
+    {"spill,sockets=all", "unknown key \"sockets\": " SPILL_KEYS},
+    {"spill,Socket=all", "unknown key \"Socket\": " SPILL_KEYS},
+    {"spill,=all", "unknown key \"\": " SPILL_KEYS},
+    {"fast,slow", "unknown key \"slow\": fast takes socket"},
     {"off,socket=all", "off takes no key, and here is \"socket\": write off alone"},
     {"isolate", "isolate is not available on this cluster: this version of hybridmem has no write isolation"},
-    {"migrate", "migrate is not available on this cluster: this version of hybridmem has no page migrator"},
     {"fsdax,size=1G", "fsdax is not available on this cluster: this version of hybridmem makes no DAX file systems"},
     {"memory",
      "memory is not available on this cluster: this version of hybridmem does not switch nodes to Memory Mode"},
     {"spill,size=1G", "size" NO_FSDAX},
     {"spill,keep", "keep" NO_FSDAX},
     {"off,keep", "keep" NO_FSDAX},
-    {"spill,fast=10%", "fast" NO_MIGRATE},
-    {"spill,period=1", "period" NO_MIGRATE},
-    {"spill,interval=1s", "interval" NO_MIGRATE},
-    {"spill,bins=4", "bins" NO_MIGRATE},
-    {"spill,algorithm=a", "algorithm" NO_MIGRATE},
-    {"spill,source=ibs", "source" NO_MIGRATE},
-    {"spill,overhead=1%", "overhead" NO_MIGRATE},
-    {"spill,rate=1", "rate" NO_MIGRATE},
+    {"off,fast=1M", "off takes no key, and here is \"fast\": write off alone"},
+    /* keys of other modes */
+    {"spill,fast=10%", "spill takes no key \"fast\": it belongs to migrate"},
+    {"fast,period=1000", "fast takes no key \"period\": it belongs to migrate"},
+    {"slow,interval=1s", "slow takes no key \"interval\": it belongs to migrate"},
+    {"dram,bins=99", "dram takes no key \"bins\": it belongs to migrate"},
+    {"hbm,algorithm=bins", "hbm takes no key \"algorithm\": it belongs to migrate"},
+    {"interleave,source=auto", "interleave takes no key \"source\": it belongs to migrate"},
+    {"spill,overhead", "spill takes no key \"overhead\": it belongs to migrate"},
+    {"spill,rate=1M", "spill takes no key \"rate\": it belongs to migrate"},
+    /* keys of migrate */
+    {"migrate,rates=1M", "unknown key \"rates\": " MIGRATE_KEYS},
+    {"migrate,size=1G", "size" NO_FSDAX},
+    {"migrate,rate", "rate wants a value: write rate=200M"},
+    {"migrate,fast=1G,fast=10%", "fast is there twice: write it once"},
+    {"migrate,fast=", FAST "\"\""},
+    {"migrate,fast=0", FAST "\"0\""},
+    {"migrate,fast=1023K", FAST "\"1023K\""},
+    {"migrate,fast=0%", FAST "\"0%\""},
+    {"migrate,fast=0.009%", FAST "\"0.009%\""},
+    {"migrate,fast=100.1%", FAST "\"100.1%\""},
+    {"migrate,fast=10%%", FAST "\"10%%\""},
+    {"migrate,fast=-1G", FAST "\"-1G\""},
+    {"migrate,fast=16777216T", FAST "\"16777216T\""},
+    {"migrate,period=99", PERIOD "\"99\""},
+    {"migrate,period=1099511627777", PERIOD "\"1099511627777\""},
+    {"migrate,period=64K", PERIOD "\"64K\""},
+    {"migrate,interval=10", INTERVAL "\"10\""},
+    {"migrate,interval=99ms", INTERVAL "\"99ms\""},
+    {"migrate,interval=25h", INTERVAL "\"25h\""},
+    {"migrate,bins=15", BINS "\"15\""},
+    {"migrate,bins=1048577", BINS "\"1048577\""},
+    {"migrate,algorithm=Bins", "algorithm wants regions or bins, not \"Bins\""},
+    {"migrate,algorithm=", "algorithm wants regions or bins, not \"\""},
+    {"migrate,source=ibs", "source wants auto, perf, damon or faults, not \"ibs\""},
+    {"migrate,overhead=1", OVERHEAD "\"1\""},
+    {"migrate,overhead=0.009%", OVERHEAD "\"0.009%\""},
+    {"migrate,overhead=10.01%", OVERHEAD "\"10.01%\""},
+    {"migrate,rate=1048575", RATE "\"1048575\""},
+    {"migrate,rate=200M/s", RATE "\"200M/s\""},
+    {"migrate,socket=up", "socket wants local, remote or all, not \"up\""},
 };
 
 static void test_refusals(void **state)
@@ -159,6 +196,8 @@ static void test_accepted(void **state)
         {"pmem,socket=local", HM_MODE_FAST, HM_KIND_PMEM, HM_SOCKET_LOCAL, "pmem"},
         {"cxl", HM_MODE_FAST, HM_KIND_CXL, HM_SOCKET_ALL, "cxl"},
         {"hbm", HM_MODE_FAST, HM_KIND_HBM, HM_SOCKET_ALL, "hbm"},
+        {"migrate", HM_MODE_MIGRATE, HM_KIND_UNKNOWN, HM_SOCKET_ALL, "migrate"},
+        {"migrate,bins=16,socket=local", HM_MODE_MIGRATE, HM_KIND_UNKNOWN, HM_SOCKET_LOCAL, "migrate"},
     };
     (void)state;
     for (size_t i = 0; i < N_ROWS(rows); i++) {
@@ -175,7 +214,8 @@ static void test_accepted(void **state)
 
 static void test_modes_are_listed_and_explained(void **state)
 {
-    static const char *const wanted[] = {"off", "fast", "slow", "dram", "pmem", "cxl", "hbm", "interleave", "spill"};
+    static const char *const wanted[] = {"off", "fast", "slow",       "dram",  "pmem",
+                                         "cxl", "hbm",  "interleave", "spill", "migrate"};
     (void)state;
     for (size_t i = 0; i < N_ROWS(wanted); i++) {
         struct hm_request request;
@@ -187,6 +227,115 @@ static void test_modes_are_listed_and_explained(void **state)
     assert_null(hm_request_mode_at(-1));
 }
 
+static const struct {
+    const char *text;
+    struct hm_migrate_keys keys;
+} key_rows[] = {
+    {"fast=1M", {.fast_bytes = 1 << 20}},
+    {"fast=16777215T", {.fast_bytes = UINT64_C(16777215) << 40}},
+    {"fast=0.01%", {.fast_percent = 0.01}},
+    {"fast=100%", {.fast_percent = 100}},
+    {"period=100", {.period = 100}},
+    {"period=1099511627776", {.period = UINT64_C(1) << 40}},
+    {"interval=100ms", {.interval_ms = 100}},
+    {"interval=24h", {.interval_ms = 86400000}},
+    {"bins=16", {.bins = 16}},
+    {"bins=1048576", {.bins = 1048576}},
+    {"algorithm=regions", {.algorithm = HM_ALGORITHM_REGIONS}},
+    {"algorithm=bins", {.algorithm = HM_ALGORITHM_BINS}},
+    {"source=auto", {.source = HM_SAMPLING_AUTO}},
+    {"source=perf", {.source = HM_SAMPLING_PERF}},
+    {"source=damon", {.source = HM_SAMPLING_DAMON}},
+    {"source=faults", {.source = HM_SAMPLING_FAULTS}},
+    {"overhead=0.01%", {.overhead_percent = 0.01}},
+    {"overhead=10%", {.overhead_percent = 10}},
+    {"rate=1M", {.rate_bytes = 1 << 20}},
+    {"rate=2G,bins=99,fast=25%,source=perf",
+     {.rate_bytes = UINT64_C(2) << 30, .bins = 99, .fast_percent = 25, .source = HM_SAMPLING_PERF}},
+};
+
+/* The option and the configuration read the same keys alike. */
+static void test_keys(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < N_ROWS(key_rows); i++) {
+        struct hm_request request;
+        struct hm_migrate_keys keys;
+        char text[128];
+        snprintf(text, sizeof(text), "migrate,%s", key_rows[i].text);
+        memset(&keys, 0x55, sizeof(keys));
+        assert_int_equal(hm_request_parse(text, &request, NULL), 0);
+        assert_memory_equal(&request.migrate, &key_rows[i].keys, sizeof(keys));
+        assert_int_equal(hm_request_parse_keys(key_rows[i].text, &keys, NULL), 0);
+        assert_memory_equal(&keys, &key_rows[i].keys, sizeof(keys));
+    }
+}
+
+static void test_keys_of_the_site_refused(void **state)
+{
+    static const struct refusal rows[] = {
+        {"", ": a part after a comma is empty: write KEY=VALUE or KEY=VALUE,KEY=VALUE"},
+        {"bins=99,", "bins=99,: a part after a comma is empty: write KEY=VALUE or KEY=VALUE,KEY=VALUE"},
+        {"migrate", "migrate: unknown key \"migrate\": " MIGRATE_KEYS},
+        {"bins=9", "bins=9: " BINS "\"9\""},
+        {"bins=99,bins=99", "bins=99,bins=99: bins is there twice: write it once"},
+        {"socket=all", "socket=all: socket is the job's to choose: leave it out"},
+        {"keep", "keep: keep" NO_FSDAX},
+    };
+    char text[400];
+    struct hm_migrate_keys keys;
+    struct hm_error error;
+    (void)state;
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        assert_int_equal(hm_request_parse_keys(rows[i].text, &keys, &error), -1);
+        assert_string_equal(error.text, rows[i].said);
+    }
+    memset(text, 'b', sizeof(text) - 1);
+    text[sizeof(text) - 1] = '\0';
+    assert_int_equal(hm_request_parse_keys(text, &keys, &error), -1);
+    assert_non_null(strstr(error.text, "too long"));
+}
+
+static void test_what_is_not_said_is_completed(void **state)
+{
+    struct hm_migrate_keys keys = {.fast_percent = 10, .bins = 50};
+    const struct hm_migrate_keys others = {.fast_bytes = 1 << 30,
+                                           .period = 200,
+                                           .interval_ms = 3000,
+                                           .bins = 70,
+                                           .rate_bytes = 5 << 20,
+                                           .overhead_percent = 2,
+                                           .algorithm = HM_ALGORITHM_BINS,
+                                           .source = HM_SAMPLING_PERF};
+    struct hm_migrate_keys wanted = others;
+    (void)state;
+    wanted.fast_bytes = 0;
+    wanted.fast_percent = 10;
+    wanted.bins = 50;
+    hm_request_complete_keys(&keys, &others);
+    assert_memory_equal(&keys, &wanted, sizeof(keys));
+    hm_request_complete_keys(&keys, &(struct hm_migrate_keys){0});
+    assert_memory_equal(&keys, &wanted, sizeof(keys));
+}
+
+static void test_words_of_keys(void **state)
+{
+    (void)state;
+    assert_null(hm_algorithm_name(HM_ALGORITHM_UNSAID));
+    assert_string_equal(hm_algorithm_name(HM_ALGORITHM_REGIONS), "regions");
+    assert_string_equal(hm_algorithm_name(HM_ALGORITHM_BINS), "bins");
+    assert_null(hm_algorithm_name((enum hm_algorithm)3));
+    assert_null(hm_sampling_name(HM_SAMPLING_UNSAID));
+    assert_string_equal(hm_sampling_name(HM_SAMPLING_AUTO), "auto");
+    assert_string_equal(hm_sampling_name(HM_SAMPLING_FAULTS), "faults");
+    assert_null(hm_sampling_name((enum hm_sampling)5));
+    for (size_t i = 0; i < N_ROWS(key_rows); i++) {
+        char key[32];
+        snprintf(key, sizeof(key), "  %.*s  ", (int)strcspn(key_rows[i].text, "="), key_rows[i].text);
+        assert_non_null(strstr(hm_request_help(), key));
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -195,6 +344,10 @@ int main(void)
         cmocka_unit_test(test_long_texts),
         cmocka_unit_test(test_accepted),
         cmocka_unit_test(test_modes_are_listed_and_explained),
+        cmocka_unit_test(test_keys),
+        cmocka_unit_test(test_keys_of_the_site_refused),
+        cmocka_unit_test(test_what_is_not_said_is_completed),
+        cmocka_unit_test(test_words_of_keys),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

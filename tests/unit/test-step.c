@@ -83,7 +83,8 @@ static const struct {
     {"spill", true, "spill", "", true, "topology"},
     {"", false, "spil", "", true, "spil"},
     {"", false, "", "", true, "empty"},
-    {"", false, "migrate", "", true, "not available"},
+    {"", false, "isolate", "", true, "not available"},
+    {"", false, "migrate", "", true, "topology"},
     {"", false, "spill", "modes = { \"fast\" }", true, "spill"},
     {"spill", false, NULL, "enabled = no", false, ""},
 };

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The mode migrate: where memory starts, and what the migrator is to do. */
+#include <stdio.h>
+#include <string.h>
+
+#include "planscene.h"
+#include "size.h"
+
+/* Where neither the job nor the site says more. What is left 0 is the migrator's own choice. */
+static const struct hm_migrate_keys built_in = {
+    .interval_ms = 10000, .overhead_percent = 1, .algorithm = HM_ALGORITHM_REGIONS, .source = HM_SAMPLING_AUTO};
+
+/* Write latency of the part's nearest node; 0: not known. */
+static double write_latency(const struct hm_scene *scene, const struct hm_part *part)
+{
+    const struct hm_topology *topology = &scene->tiers->topology;
+    uint64_t least = 0;
+    for (int i = 0; i < topology->n_nodes; i++) {
+        const struct hm_figure *figure = &topology->node[i].write_latency_ns;
+        if (hm_set_has(&part->nodes, (unsigned)topology->node[i].id) && figure->origin != HM_ORIGIN_NONE &&
+            (least == 0 || figure->value < least))
+            least = figure->value;
+    }
+    return (double)least;
+}
+
+static double read_latency(const struct hm_part *part)
+{
+    const struct hm_figure *figure = &part->tier->read_latency_ns;
+    return figure->origin == HM_ORIGIN_NONE ? 0 : (double)figure->value;
+}
+
+/* A tier that is faster by its bandwidth only (HBM) has no gain in latency to reckon with: not known. */
+static double latency_ratio(double fast, double slow)
+{
+    return fast > 0 && slow > fast ? slow / fast : 0;
+}
+
+static uint64_t choose_cap(struct hm_scene *scene, const struct hm_part *fast)
+{
+    char size[2][24];
+    const struct hm_migrate_keys *keys = &scene->keys;
+    if (keys->fast_bytes > fast->capacity_bytes)
+        hm_scene_warn(scene, "fast=: %s are more than %s has: %s",
+                      hm_size_format(keys->fast_bytes, size[0], sizeof(size[0])), fast->label,
+                      hm_size_format(fast->capacity_bytes, size[1], sizeof(size[1])));
+    return keys->fast_bytes ? keys->fast_bytes : (uint64_t)((double)fast->capacity_bytes * keys->fast_percent / 100);
+}
+
+/* Goes on with the sentence about the placement. */
+static void explain(struct hm_scene *scene, const struct hm_part *fast)
+{
+    struct hm_plan *plan = scene->plan;
+    char size[24], cap[64] = "";
+    size_t length = strlen(plan->reason);
+    if (length > 0 && plan->reason[length - 1] == '.')
+        length--;
+    if (plan->migration.cap_bytes > 0)
+        snprintf(cap, sizeof(cap), ", at most %s of it", hm_size_format(plan->migration.cap_bytes, size, sizeof(size)));
+    snprintf(plan->reason + length, sizeof(plan->reason) - length,
+             "; then the migrator keeps the job's hottest data in %s%s.", fast->label, cap);
+}
+
+int hm_plan_migrate(struct hm_scene *scene)
+{
+    struct hm_plan_migration *migration = &scene->plan->migration;
+    struct hm_part fast, slow;
+    scene->keys = scene->request->migrate;
+    hm_request_complete_keys(&scene->keys, &scene->config->migrate.keys);
+    hm_request_complete_keys(&scene->keys, &built_in);
+    if (hm_plan_spill(scene) < 0)
+        return -1;
+    hm_scene_part(scene, 0, &fast);
+    hm_scene_part(scene, scene->tiers->n_tiers - 1, &slow);
+    migration->is_wanted = true;
+    migration->fast_nodes = fast.nodes;
+    migration->slow_nodes = slow.nodes;
+    migration->keys = scene->keys;
+    migration->cap_bytes = choose_cap(scene, &fast);
+    migration->read_latency = latency_ratio(read_latency(&fast), read_latency(&slow));
+    migration->write_latency = latency_ratio(write_latency(scene, &fast), write_latency(scene, &slow));
+    explain(scene, &fast);
+    return 0;
+}
