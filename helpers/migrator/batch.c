@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "batch.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <numaif.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define UNWRITTEN INT_MIN /* no node and no errno: the kernel left this entry alone */
+#define ROUNDS 8          /* calls for one list: each answer "so many were not moved" cuts it short */
+
+static void *address_of(uint64_t page)
+{
+    return (void *)(uintptr_t)(page << 12);
+}
+
+/* status[] of address[0 .. count - 1]. */
+static int ask(struct hm_batch *batch, pid_t pid, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        batch->status[i] = UNWRITTEN;
+    return move_pages((int)pid, count, batch->address, NULL, batch->status, 0) < 0 ? -1 : 0;
+}
+
+int hm_batch_query(struct hm_batch *batch, pid_t pid, const uint64_t *page, int *status, size_t count)
+{
+    for (size_t done = 0; done < count;) {
+        size_t n = count - done < HM_BATCH_PAGES ? count - done : HM_BATCH_PAGES;
+        for (size_t i = 0; i < n; i++)
+            batch->address[i] = address_of(page[done + i]);
+        if (ask(batch, pid, n) != 0)
+            return -1;
+        memcpy(status + done, batch->status, n * sizeof(*status));
+        done += n;
+    }
+    return 0;
+}
+
+static enum hm_outcome outcome_of(int status)
+{
+    static const struct {
+        int number;
+        enum hm_outcome outcome;
+    } rows[] = {
+        {EACCES, HM_OUTCOME_UNMOVED + HM_UNMOVED_SHARED},
+        {EBUSY, HM_OUTCOME_UNMOVED + HM_UNMOVED_BUSY},
+        {EAGAIN, HM_OUTCOME_UNMOVED + HM_UNMOVED_BUSY},
+        {ENOMEM, HM_OUTCOME_UNMOVED + HM_UNMOVED_ROOM},
+        {EPERM, HM_OUTCOME_UNMOVED + HM_UNMOVED_DENIED},
+        {ENODEV, HM_OUTCOME_UNMOVED + HM_UNMOVED_DENIED},
+        {ENOENT, HM_OUTCOME_GONE},
+        {EFAULT, HM_OUTCOME_GONE},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+        if (status == -rows[i].number)
+            return rows[i].outcome;
+    return HM_OUTCOME_UNMOVED + HM_UNMOVED_OTHER;
+}
+
+static void settle(struct hm_candidate *candidate, enum hm_outcome outcome)
+{
+    candidate->outcome = (uint8_t)outcome;
+    candidate->n_moved = outcome == HM_OUTCOME_MOVED;
+}
+
+/* The call ended at once with `number`: what holds for all that it did not get to. */
+static void settle_rest(struct hm_batch *batch, int number, const uint32_t *chosen, size_t count)
+{
+    int node = -1;
+    for (size_t i = 0; node < 0 && i < count; i++)
+        if (batch->candidate[chosen[i]].outcome == HM_OUTCOME_NONE)
+            node = batch->candidate[chosen[i]].to;
+    bool is_node = number == EACCES || number == ENODEV || number == ENOMEM;
+    if (number == ENOMEM)
+        batch->full = node;
+    else if (is_node)
+        batch->refused = node;
+    else
+        batch->is_over = true;
+    enum hm_outcome outcome = number == ENOMEM  ? HM_OUTCOME_UNMOVED + HM_UNMOVED_ROOM
+                              : number == ESRCH ? HM_OUTCOME_GONE
+                                                : HM_OUTCOME_UNMOVED + HM_UNMOVED_DENIED;
+    for (size_t i = 0; i < count; i++) {
+        struct hm_candidate *candidate = &batch->candidate[chosen[i]];
+        if (candidate->outcome == HM_OUTCOME_NONE && (!is_node || candidate->to == node))
+            settle(candidate, outcome);
+    }
+}
+
+/*
+ * What the kernel wrote is an answer, but for EBUSY: a page that went along with its huge page is busy, too. Those, and
+ * what it did not write, are looked up. Returns the number of entries up to the last one that it certainly got to.
+ */
+static size_t read_back(struct hm_batch *batch, pid_t pid, const uint32_t *chosen, size_t count)
+{
+    size_t unclear = 0, reached = 0;
+    uint32_t at[HM_BATCH_PAGES];
+    for (size_t i = 0; i < count; i++) {
+        struct hm_candidate *candidate = &batch->candidate[chosen[i]];
+        int status = batch->status[i];
+        if (status == UNWRITTEN || status == -EBUSY) {
+            at[unclear++] = (uint32_t)i;
+            reached = status == -EBUSY ? i + 1 : reached;
+            continue;
+        }
+        settle(candidate, status == candidate->to ? HM_OUTCOME_MOVED
+                          : status >= 0           ? HM_OUTCOME_UNMOVED + HM_UNMOVED_BUSY
+                                                  : outcome_of(status));
+        reached = i + 1;
+    }
+    if (unclear == 0)
+        return reached;
+    int *was = batch->node; /* the call is over: its list of nodes is free for use */
+    for (size_t i = 0; i < unclear; i++) {
+        was[i] = batch->status[at[i]];
+        batch->address[i] = address_of(batch->candidate[chosen[at[i]]].page);
+    }
+    if (ask(batch, pid, unclear) != 0) {
+        batch->is_over = true;
+        return reached;
+    }
+    for (size_t i = 0; i < unclear; i++) {
+        struct hm_candidate *candidate = &batch->candidate[chosen[at[i]]];
+        if (batch->status[i] == candidate->to)
+            settle(candidate, HM_OUTCOME_MOVED);
+        else if (batch->status[i] == -ENOENT || batch->status[i] == -EFAULT)
+            settle(candidate, HM_OUTCOME_GONE);
+        else if (was[i] == -EBUSY)
+            settle(candidate, HM_OUTCOME_UNMOVED + HM_UNMOVED_BUSY);
+        if (candidate->outcome != HM_OUTCOME_NONE && at[i] + 1 > reached)
+            reached = at[i] + 1;
+    }
+    return reached;
+}
+
+/* Move the chosen candidates, which are sorted by destination. */
+static void submit(struct hm_batch *batch, pid_t pid, uint32_t *chosen, size_t count)
+{
+    for (int round = 0; round < ROUNDS && count > 0 && !batch->is_over; round++) {
+        for (size_t i = 0; i < count; i++) {
+            const struct hm_candidate *candidate = &batch->candidate[chosen[i]];
+            batch->address[i] = address_of(candidate->page);
+            batch->node[i] = candidate->to;
+            batch->status[i] = UNWRITTEN;
+        }
+        errno = 0;
+        long result = move_pages((int)pid, count, batch->address, batch->node, batch->status, MPOL_MF_MOVE);
+        int number = result < 0 ? errno : 0;
+        if (number == ESRCH || number == EPERM) {
+            settle_rest(batch, number, chosen, count);
+            return;
+        }
+        size_t reached = read_back(batch, pid, chosen, count);
+        if (number)
+            settle_rest(batch, number, chosen, count);
+        /* So many were not moved, without saying which: those before the last one reached, and maybe more; what comes
+         * after that was perhaps not tried. */
+        size_t rest = 0;
+        for (size_t i = 0; i < count; i++) {
+            struct hm_candidate *candidate = &batch->candidate[chosen[i]];
+            if (candidate->outcome != HM_OUTCOME_NONE)
+                continue;
+            if (i < reached || (reached == 0 && !number))
+                settle(candidate, HM_OUTCOME_UNMOVED + HM_UNMOVED_BUSY);
+            else
+                chosen[rest++] = chosen[i];
+        }
+        count = rest;
+    }
+    for (size_t i = 0; i < count; i++)
+        if (batch->candidate[chosen[i]].outcome == HM_OUTCOME_NONE)
+            settle(&batch->candidate[chosen[i]], HM_OUTCOME_UNMOVED + HM_UNMOVED_BUSY);
+}
+
+static int compare(const void *a, const void *b)
+{
+    const struct hm_candidate *x = a, *y = b;
+    if (x->to != y->to)
+        return x->to < y->to ? -1 : 1;
+    return (x->page > y->page) - (x->page < y->page);
+}
+
+/* Where the candidates end that would be one huge page if the first one is in one. */
+static size_t end_of_block(const struct hm_batch *batch, size_t first)
+{
+    const struct hm_candidate *head = &batch->candidate[first];
+    size_t i = first + 1;
+    while (head->may_be_huge && i < batch->n && batch->candidate[i].to == head->to &&
+           batch->candidate[i].page / HM_BATCH_HUGE == head->page / HM_BATCH_HUGE)
+        i++;
+    return i;
+}
+
+/* Of what may be a huge page one page is moved; where the next one went along, it was huge, and all have. */
+static void move_huge(struct hm_batch *batch, pid_t pid)
+{
+    size_t count = 0;
+    for (size_t i = 0, end; i < batch->n; i = end) {
+        end = end_of_block(batch, i);
+        if (end - i > 1 && batch->candidate[i].outcome == HM_OUTCOME_NONE)
+            batch->chosen[count++] = (uint32_t)i;
+    }
+    if (count == 0)
+        return;
+    submit(batch, pid, batch->chosen, count);
+    uint32_t heads[HM_BATCH_PAGES / 2];
+    count = 0;
+    for (size_t i = 0, end; i < batch->n; i = end) {
+        end = end_of_block(batch, i);
+        if (end - i > 1 && batch->candidate[i].outcome == HM_OUTCOME_MOVED) {
+            batch->address[count] = address_of(batch->candidate[i + 1].page);
+            heads[count++] = (uint32_t)i;
+        }
+    }
+    if (count == 0 || ask(batch, pid, count) != 0)
+        return;
+    for (size_t h = 0; h < count; h++) {
+        size_t i = heads[h], end = end_of_block(batch, i);
+        if (batch->status[h] != batch->candidate[i].to)
+            continue;
+        batch->candidate[i].n_moved = HM_BATCH_HUGE;
+        for (size_t j = i + 1; j < end; j++)
+            settle(&batch->candidate[j], HM_OUTCOME_WITH_HUGE);
+    }
+}
+
+void hm_batch_move(struct hm_batch *batch, pid_t pid)
+{
+    size_t count = 0;
+    batch->refused = batch->full = -1;
+    batch->is_over = false;
+    if (batch->n > 1)
+        qsort(batch->candidate, batch->n, sizeof(batch->candidate[0]), compare);
+    move_huge(batch, pid);
+    for (size_t i = 0; i < batch->n; i++)
+        if (batch->candidate[i].outcome == HM_OUTCOME_NONE)
+            batch->chosen[count++] = (uint32_t)i;
+    submit(batch, pid, batch->chosen, count);
+}

@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "mover.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "procfile.h"
+
+#define HUGE_SWITCH "/sys/kernel/mm/transparent_hugepage/enabled"
+#define FIRST_BATCH 1024
+#define LEAST_BATCH HM_BATCH_HUGE /* a huge page must fit */
+#define BATCH_S 0.03              /* one batch: an end that is asked for waits no longer than this, a few times over */
+#define WINDOW 4096               /* moves that are sorted by process at a time */
+#define LOOK 1024                 /* pages looked up at a time */
+
+int hm_mover_init(struct hm_mover *mover, struct hm_nodes *nodes, const struct hm_ranks *ranks,
+                  const struct hm_maps *maps, bool (*stop)(void *data), void *data, struct hm_error *error)
+{
+    char text[256];
+    *mover = (struct hm_mover){.nodes = nodes,
+                               .ranks = ranks,
+                               .maps = maps,
+                               .stop = stop,
+                               .data = data,
+                               .refused = -1,
+                               .batch_pages = FIRST_BATCH};
+    mover->has_huge = hm_file_read_start(HUGE_SWITCH, text, sizeof(text)) == 0 && !strstr(text, "[never]");
+    mover->batch = calloc(1, sizeof(*mover->batch));
+    if (mover->batch && hm_unmovable_init(&mover->unmovable) == 0)
+        return 0;
+    hm_mover_free(mover);
+    return hm_fail(error, ENOMEM, "no memory for moving pages");
+}
+
+void hm_mover_free(struct hm_mover *mover)
+{
+    free(mover->batch);
+    mover->batch = NULL;
+    hm_unmovable_free(&mover->unmovable);
+}
+
+void hm_mover_begin(struct hm_mover *mover, uint64_t room_pages, uint64_t budget_pages)
+{
+    hm_nodes_refresh(mover->nodes);
+    mover->room_pages = room_pages;
+    mover->budget_pages = budget_pages;
+    mover->moved = (struct hm_moved){0};
+    mover->busy_s = 0;
+}
+
+void hm_mover_forget(struct hm_mover *mover, uint64_t first, uint64_t n_pages)
+{
+    hm_unmovable_forget(&mover->unmovable, first, n_pages);
+}
+
+/* ------------------------------------------------------------------ a batch and its outcome */
+
+static double now_s(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+}
+
+static uint64_t less(uint64_t from, uint64_t amount)
+{
+    return from > amount ? from - amount : 0;
+}
+
+static void count_one(struct hm_mover *mover, const struct hm_candidate *candidate)
+{
+    uint64_t page = HM_PAGE(mover->space, candidate->page);
+    uint64_t *moved = mover->to_fast ? &mover->moved.promoted : &mover->moved.demoted;
+    *moved += candidate->n_moved;
+    if (candidate->n_moved > 0) {
+        hm_nodes_give(mover->nodes, candidate->from, (uint64_t)candidate->n_moved * 4096);
+        mover->budget_pages = less(mover->budget_pages, mover->budget_pages == UINT64_MAX ? 0 : candidate->n_moved);
+        if (!mover->to_fast)
+            mover->room_pages += mover->room_pages == UINT64_MAX ? 0 : candidate->n_moved;
+    }
+    if (candidate->outcome < HM_OUTCOME_UNMOVED)
+        return;
+    enum hm_unmoved reason = candidate->outcome - HM_OUTCOME_UNMOVED;
+    mover->moved.unmoved[reason]++;
+    if (reason == HM_UNMOVED_SHARED || reason == HM_UNMOVED_BUSY)
+        hm_unmovable_add(&mover->unmovable, page, reason == HM_UNMOVED_SHARED);
+}
+
+/* Room that was set aside and not used is given back. */
+static void give_back(struct hm_mover *mover)
+{
+    const struct hm_batch *batch = mover->batch;
+    for (size_t i = 0; i < batch->n; i++) {
+        uint64_t aside = batch->candidate[i].aside, used = batch->candidate[i].n_moved;
+        hm_nodes_give(mover->nodes, batch->candidate[i].to, aside * 4096);
+        hm_nodes_give(mover->nodes, batch->candidate[i].to, 0 - used * 4096);
+        if (mover->to_fast && mover->room_pages != UINT64_MAX)
+            mover->room_pages += aside - used;
+    }
+}
+
+static void flush(struct hm_mover *mover)
+{
+    struct hm_batch *batch = mover->batch;
+    if (batch->n == 0)
+        return;
+    size_t n = batch->n;
+    double start = now_s();
+    /* Looked at right before: the kernel's own check is by user only. */
+    if (hm_ranks_is_ours(mover->ranks, mover->space))
+        hm_batch_move(batch, mover->ranks->rank[mover->space].pid);
+    double took = now_s() - start;
+    for (size_t i = 0; i < n; i++)
+        count_one(mover, &batch->candidate[i]);
+    give_back(mover);
+    if (batch->refused >= 0)
+        hm_nodes_close(mover->nodes, mover->refused = batch->refused);
+    if (batch->full >= 0)
+        hm_nodes_fill(mover->nodes, batch->full);
+    mover->busy_s += took;
+    /* Half the way to the length that would have taken the wanted time. */
+    if (n >= mover->batch_pages / 2 && took > 0) {
+        double wanted = ((double)n * BATCH_S / took + (double)mover->batch_pages) / 2;
+        mover->batch_pages = wanted < LEAST_BATCH      ? LEAST_BATCH
+                             : wanted > HM_BATCH_PAGES ? HM_BATCH_PAGES
+                                                       : (size_t)wanted;
+    }
+    batch->n = 0;
+    batch->refused = batch->full = -1;
+}
+
+/* ------------------------------------------------------------------ what goes in */
+
+/* Returns false where there is no room for the page. */
+static bool add(struct hm_mover *mover, uint64_t page, int from, bool may_be_huge)
+{
+    struct hm_batch *batch = mover->batch;
+    struct hm_candidate *candidate = &batch->candidate[batch->n];
+    const struct hm_candidate *before = batch->n > 0 ? candidate - 1 : NULL;
+    *candidate = (struct hm_candidate){.page = page, .from = from, .to = -1, .may_be_huge = may_be_huge};
+    if (may_be_huge && before && before->may_be_huge && before->from == from &&
+        before->page / HM_BATCH_HUGE == page / HM_BATCH_HUGE) {
+        candidate->to = before->to;
+        batch->n++;
+        return true;
+    }
+    uint64_t wanted = may_be_huge ? HM_BATCH_HUGE : 1;
+    if (mover->to_fast && mover->room_pages < wanted)
+        return false;
+    candidate->to = hm_nodes_take(mover->nodes, from, mover->to_fast, wanted * 4096);
+    if (candidate->to < 0)
+        return false;
+    if (mover->to_fast && mover->room_pages != UINT64_MAX)
+        mover->room_pages -= wanted;
+    candidate->aside = (uint16_t)wanted;
+    batch->n++;
+    return true;
+}
+
+/* Add the page, once more with the room that the batch so far leaves unused. */
+static bool add_or_flush(struct hm_mover *mover, uint64_t page, int from, bool may_be_huge)
+{
+    struct hm_batch *batch = mover->batch;
+    bool is_whole = !may_be_huge || page % HM_BATCH_HUGE == 0;
+    if ((batch->n >= mover->batch_pages && is_whole) || batch->n == HM_BATCH_PAGES)
+        flush(mover);
+    if (add(mover, page, from, may_be_huge))
+        return true;
+    flush(mover);
+    return add(mover, page, from, may_be_huge);
+}
+
+/* May the page be in a transparent huge page? All of that would be in the same mapping and on the same node. */
+static bool may_be_huge(const struct hm_range *range, const uint64_t *page, const int *status, size_t i, size_t n)
+{
+    uint64_t block = page[i] / HM_BATCH_HUGE * HM_BATCH_HUGE;
+    if (block < range->first || block + HM_BATCH_HUGE > range->first + range->n_pages)
+        return false;
+    bool next_differs = i + 1 < n && page[i + 1] < block + HM_BATCH_HUGE && status[i + 1] != status[i];
+    bool last_differs = i > 0 && page[i - 1] >= block && status[i - 1] != status[i];
+    return !next_differs && !last_differs;
+}
+
+/* Pages of one range within a move. Returns false where nothing more of the move is to be done. */
+static bool gather(struct hm_mover *mover, const struct hm_range *range, uint64_t first, uint64_t end, uint64_t *limit)
+{
+    pid_t pid = mover->ranks->rank[mover->space].pid;
+    uint64_t page[LOOK];
+    int status[LOOK];
+    while (first < end) {
+        size_t n = 0;
+        /* To the end of a block, so that none is looked up by halves. */
+        uint64_t to = (first + LOOK) / HM_BATCH_HUGE * HM_BATCH_HUGE;
+        for (to = to < end ? to : end; first < to; first++)
+            if (!hm_unmovable_has(&mover->unmovable, HM_PAGE(mover->space, first)))
+                page[n++] = first;
+        if (mover->stop(mover->data) || (n > 0 && hm_batch_query(mover->batch, pid, page, status, n) != 0))
+            return false;
+        for (size_t i = 0; i < n; i++) {
+            if (status[i] < 0 || hm_nodes_is_fast(mover->nodes, status[i]) == mover->to_fast)
+                continue;
+            if (*limit == 0 || mover->batch->n >= mover->budget_pages)
+                return false;
+            bool is_huge = mover->has_huge && may_be_huge(range, page, status, i, n);
+            if (!add_or_flush(mover, page[i], status[i], is_huge))
+                return false;
+            --*limit;
+        }
+    }
+    return true;
+}
+
+static void move_one(struct hm_mover *mover, const struct hm_move *move)
+{
+    uint32_t space = HM_PAGE_SPACE(move->first);
+    uint64_t first = HM_PAGE_NUMBER(move->first), end = first + move->n_pages, limit = move->limit;
+    if (space >= mover->ranks->n || mover->ranks->rank[space].pid == 0 || mover->ranks->rank[space].is_gone)
+        return;
+    if (mover->batch->n > 0 && (space != mover->space || move->to_fast != mover->to_fast))
+        flush(mover);
+    mover->space = space;
+    mover->to_fast = move->to_fast;
+    const struct hm_maps *maps = &mover->maps[space];
+    for (size_t i = hm_maps_find(maps, first); i < maps->n && maps->range[i].first < end; i++) {
+        const struct hm_range *range = &maps->range[i];
+        uint64_t from = range->first > first ? range->first : first;
+        uint64_t to = range->first + range->n_pages < end ? range->first + range->n_pages : end;
+        if (!gather(mover, range, from, to, &limit))
+            break;
+    }
+}
+
+static int compare_moves(const void *a, const void *b)
+{
+    const struct hm_move *x = a, *y = b;
+    return (x->first > y->first) - (x->first < y->first);
+}
+
+void hm_mover_run(struct hm_mover *mover, struct hm_move *moves, size_t count)
+{
+    mover->batch->n = 0;
+    for (size_t done = 0; done < count;) {
+        /* Neighbours in the same process share a call; who comes first where room is short stays nearly as it was. */
+        size_t n = 0;
+        uint64_t pages = 0;
+        while (done + n < count && n < WINDOW && pages < HM_BATCH_PAGES &&
+               moves[done + n].to_fast == moves[done].to_fast) {
+            const struct hm_move *move = &moves[done + n++];
+            pages += move->limit < move->n_pages ? move->limit : move->n_pages;
+        }
+        if (n > 1)
+            qsort(moves + done, n, sizeof(*moves), compare_moves);
+        for (size_t i = 0; i < n && !mover->stop(mover->data); i++)
+            move_one(mover, &moves[done + i]);
+        done += n;
+        if (done == count || moves[done].to_fast != mover->to_fast)
+            flush(mover);
+        if (mover->stop(mover->data))
+            break;
+    }
+    if (!mover->stop(mover->data))
+        flush(mover);
+}

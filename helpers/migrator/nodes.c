@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "nodes.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "procfile.h"
+
+#define NODES "/sys/devices/system/node"
+#define TEXT 8192
+#define FAR 255
+#define SHARE_RESERVED 50 /* a fiftieth of a node: above the kernel's own watermarks on every usual setting */
+
+int hm_nodes_parse_meminfo(const char *text, const char *key, uint64_t *bytes)
+{
+    size_t length = strlen(key);
+    for (const char *at = strstr(text, key); at; at = strstr(at + 1, key)) {
+        if (at[length] != ':' || (at > text && at[-1] != ' '))
+            continue;
+        char *end;
+        errno = 0;
+        unsigned long long kib = strtoull(at + length + 1, &end, 10);
+        if (errno || strncmp(end, " kB", 3) != 0 || __builtin_mul_overflow(kib, UINT64_C(1024), bytes))
+            break;
+        return 0;
+    }
+    return hm_fail(NULL, EBADMSG, "no %s", key);
+}
+
+static int read_node(struct hm_node_state *node)
+{
+    char path[64], text[TEXT];
+    snprintf(path, sizeof(path), NODES "/node%d/meminfo", node->id);
+    if (hm_file_read_start(path, text, sizeof(text)) != 0 ||
+        hm_nodes_parse_meminfo(text, "MemTotal", &node->total_bytes) != 0)
+        return -1;
+    return hm_nodes_parse_meminfo(text, "MemFree", &node->free_bytes);
+}
+
+/* A node's line of distances has a number per node that is online, by ascending node number. */
+static void read_distances(struct hm_nodes *nodes, struct hm_node_state *node, const struct hm_set *online)
+{
+    char path[64], text[TEXT], *at = text;
+    memset(node->distance, FAR, sizeof(node->distance));
+    snprintf(path, sizeof(path), NODES "/node%d/distance", node->id);
+    if (hm_file_read_start(path, text, sizeof(text)) != 0)
+        return;
+    for (int id = hm_set_next(online, 0); id >= 0; id = hm_set_next(online, (unsigned)id + 1)) {
+        char *end;
+        unsigned long value = strtoul(at, &end, 10);
+        if (end == at)
+            return;
+        at = end;
+        if (id < HM_NODES_NUMBERS && nodes->index[id] >= 0)
+            node->distance[nodes->index[id]] = (uint8_t)(value < FAR ? value : FAR);
+    }
+}
+
+static int add_tier(struct hm_nodes *nodes, const struct hm_set *set, bool is_fast, struct hm_error *error)
+{
+    for (int id = hm_set_next(set, 0); id >= 0; id = hm_set_next(set, (unsigned)id + 1)) {
+        if (id >= HM_NODES_NUMBERS || nodes->n == HM_MAX_NODES)
+            return hm_fail(error, EINVAL, "node %d is more than the %d nodes that are handled", id, HM_MAX_NODES);
+        struct hm_node_state *node = &nodes->node[nodes->n];
+        *node = (struct hm_node_state){.id = id, .is_fast = is_fast};
+        if (read_node(node) != 0)
+            return hm_fail(error, ENOENT, "there is no node %d with memory on this machine", id);
+        nodes->index[id] = (int8_t)nodes->n++;
+    }
+    return 0;
+}
+
+static void keep_reserve(struct hm_nodes *nodes, uint64_t reserve_bytes)
+{
+    uint64_t total = hm_nodes_fast_total(nodes);
+    for (int i = 0; i < nodes->n; i++) {
+        struct hm_node_state *node = &nodes->node[i];
+        if (node->is_fast && reserve_bytes != UINT64_MAX && total > 0)
+            node->reserve_bytes = (uint64_t)((double)reserve_bytes * (double)node->total_bytes / (double)total);
+        else
+            node->reserve_bytes = node->total_bytes / SHARE_RESERVED;
+    }
+}
+
+int hm_nodes_init(struct hm_nodes *nodes, const struct hm_set *fast, const struct hm_set *slow, uint64_t reserve_bytes,
+                  struct hm_error *error)
+{
+    char text[TEXT];
+    struct hm_set online;
+    nodes->n = 0;
+    memset(nodes->index, -1, sizeof(nodes->index));
+    if (hm_set_is_empty(fast) || hm_set_is_empty(slow))
+        return hm_fail(error, EINVAL, "both tiers need a node: give --fast-nodes and --slow-nodes");
+    if (hm_set_intersects(fast, slow))
+        return hm_fail(error, EINVAL,
+                       "a node cannot be fast and slow: --fast-nodes and --slow-nodes have one in common");
+    if (add_tier(nodes, fast, true, error) != 0 || add_tier(nodes, slow, false, error) != 0)
+        return -1;
+    if (hm_file_read_start(NODES "/online", text, sizeof(text)) != 0)
+        return hm_fail_errno(error, "cannot read " NODES "/online");
+    text[strcspn(text, "\n")] = '\0';
+    if (hm_set_parse(&online, text, error) != 0)
+        return -1;
+    for (int i = 0; i < nodes->n; i++)
+        read_distances(nodes, &nodes->node[i], &online);
+    keep_reserve(nodes, reserve_bytes);
+    return 0;
+}
+
+void hm_nodes_refresh(struct hm_nodes *nodes)
+{
+    for (int i = 0; i < nodes->n; i++)
+        if (read_node(&nodes->node[i]) != 0)
+            nodes->node[i].free_bytes = 0;
+}
+
+static int index_of(const struct hm_nodes *nodes, int id)
+{
+    return id >= 0 && id < HM_NODES_NUMBERS ? nodes->index[id] : -1;
+}
+
+bool hm_nodes_is_fast(const struct hm_nodes *nodes, int id)
+{
+    int index = index_of(nodes, id);
+    return index >= 0 && nodes->node[index].is_fast;
+}
+
+uint64_t hm_nodes_fast_total(const struct hm_nodes *nodes)
+{
+    uint64_t total = 0;
+    for (int i = 0; i < nodes->n; i++)
+        total += nodes->node[i].is_fast ? nodes->node[i].total_bytes : 0;
+    return total;
+}
+
+static uint64_t room(const struct hm_node_state *node)
+{
+    return node->is_closed || node->free_bytes < node->reserve_bytes ? 0 : node->free_bytes - node->reserve_bytes;
+}
+
+uint64_t hm_nodes_fast_room(const struct hm_nodes *nodes)
+{
+    uint64_t sum = 0;
+    for (int i = 0; i < nodes->n; i++)
+        sum += nodes->node[i].is_fast ? room(&nodes->node[i]) : 0;
+    return sum;
+}
+
+int hm_nodes_take(struct hm_nodes *nodes, int from, bool to_fast, uint64_t bytes)
+{
+    int here = index_of(nodes, from), best = -1;
+    for (int i = 0; i < nodes->n; i++) {
+        const struct hm_node_state *node = &nodes->node[i];
+        if (node->is_fast != to_fast || room(node) < bytes)
+            continue;
+        /* From a node in no tier no distance is known: the one with most room. */
+        bool is_better = best < 0 || (here >= 0 ? nodes->node[here].distance[i] < nodes->node[here].distance[best]
+                                                : room(node) > room(&nodes->node[best]));
+        best = is_better ? i : best;
+    }
+    if (best < 0)
+        return -1;
+    nodes->node[best].free_bytes -= bytes;
+    return nodes->node[best].id;
+}
+
+void hm_nodes_give(struct hm_nodes *nodes, int id, uint64_t bytes)
+{
+    int index = index_of(nodes, id);
+    if (index >= 0)
+        nodes->node[index].free_bytes += bytes;
+}
+
+void hm_nodes_fill(struct hm_nodes *nodes, int id)
+{
+    int index = index_of(nodes, id);
+    if (index >= 0)
+        nodes->node[index].free_bytes = 0;
+}
+
+void hm_nodes_close(struct hm_nodes *nodes, int id)
+{
+    int index = index_of(nodes, id);
+    if (index >= 0)
+        nodes->node[index].is_closed = true;
+}

@@ -1,0 +1,306 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "ranks.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "procfile.h"
+
+#define CGROUP_ROOT "/sys/fs/cgroup"
+#define DEPTH 8 /* of folders below the step's: Slurm has user/task_N */
+#define TEXT 8192
+
+/* ------------------------------------------------------------------ pure */
+
+bool hm_ranks_is_inside(const char *text, const char *cgroup)
+{
+    static const char mark[] = "0::";
+    size_t length = strlen(cgroup);
+    for (const char *line = text; line; line = strchr(line, '\n')) {
+        line += *line == '\n';
+        if (strncmp(line, mark, sizeof(mark) - 1) != 0)
+            continue;
+        const char *path = line + sizeof(mark) - 1;
+        return strncmp(path, cgroup, length) == 0 &&
+               (path[length] == '/' || path[length] == '\n' || path[length] == '\0');
+    }
+    return false;
+}
+
+int hm_ranks_parse_start(const char *text, uint64_t *start_time)
+{
+    /* The name, field 2, may hold spaces and brackets: fields are counted from its last ")". */
+    const char *at = strrchr(text, ')');
+    for (int field = 2; at && field < 22; field++) {
+        at = strchr(at, ' ');
+        at = at ? at + 1 : NULL;
+    }
+    char *end;
+    if (!at || *at < '0' || *at > '9')
+        return hm_fail(NULL, EBADMSG, "no start time");
+    errno = 0;
+    unsigned long long value = strtoull(at, &end, 10);
+    if (errno || (*end != ' ' && *end != '\n' && *end != '\0'))
+        return hm_fail(NULL, EBADMSG, "no start time");
+    *start_time = value;
+    return 0;
+}
+
+bool hm_ranks_is_user(const char *text, uid_t uid)
+{
+    const char *line = strstr(text, "\nUid:");
+    unsigned id[4];
+    if (!line || sscanf(line + 5, "%u %u %u %u", &id[0], &id[1], &id[2], &id[3]) != 4)
+        return false;
+    return id[0] == uid && id[1] == uid && id[2] == uid && id[3] == uid;
+}
+
+/* ------------------------------------------------------------------ one process */
+
+static bool is_alive(int pidfd)
+{
+    struct pollfd end = {.fd = pidfd, .events = POLLIN};
+    return poll(&end, 1, 0) == 0;
+}
+
+/* The cgroup's path in the hierarchy. */
+static const char *inner(const struct hm_ranks *ranks)
+{
+    return ranks->cgroup + sizeof(CGROUP_ROOT) - 1;
+}
+
+/* The user's and in the cgroup, by what /proc says of the number now: true of the process only while its descriptor
+ * says that it lives. */
+static bool is_believed(const struct hm_ranks *ranks, pid_t pid)
+{
+    char text[TEXT];
+    if (hm_procfile_read(pid, "status", text, sizeof(text)) != 0 || !hm_ranks_is_user(text, ranks->uid))
+        return false;
+    return !ranks->cgroup[0] ||
+           (hm_procfile_read(pid, "cgroup", text, sizeof(text)) == 0 && hm_ranks_is_inside(text, inner(ranks)));
+}
+
+bool hm_ranks_is_ours(const struct hm_ranks *ranks, uint32_t space)
+{
+    const struct hm_rank *rank = space < ranks->n ? &ranks->rank[space] : NULL;
+    return rank && rank->pid != 0 && !rank->is_gone && is_believed(ranks, rank->pid) && is_alive(rank->pidfd);
+}
+
+static struct hm_rank *find_slot(struct hm_ranks *ranks)
+{
+    for (uint32_t i = 0; i < ranks->n; i++)
+        if (ranks->rank[i].pid == 0)
+            return &ranks->rank[i];
+    return ranks->n < HM_RANKS ? &ranks->rank[ranks->n] : NULL;
+}
+
+/* Returns whether the process was taken. */
+static bool take(struct hm_ranks *ranks, pid_t pid)
+{
+    struct hm_rank *slot = find_slot(ranks);
+    char text[TEXT];
+    uint64_t start_time;
+    int pidfd = slot ? (int)syscall(SYS_pidfd_open, pid, 0) : -1;
+    if (pidfd < 0)
+        return false;
+    if (!is_believed(ranks, pid) || hm_procfile_read(pid, "stat", text, sizeof(text)) != 0 ||
+        hm_ranks_parse_start(text, &start_time) != 0 || !is_alive(pidfd)) {
+        close(pidfd);
+        return false;
+    }
+    *slot = (struct hm_rank){.pid = pid, .pidfd = pidfd, .start_time = start_time, .is_new = true};
+    if (slot == &ranks->rank[ranks->n])
+        ranks->n++;
+    return true;
+}
+
+/* ------------------------------------------------------------------ all of them */
+
+struct found { /* processes that are there now, by pid */
+    pid_t *pid;
+    size_t n, room;
+};
+
+static int add_found(struct found *found, pid_t pid)
+{
+    if (found->n == found->room) {
+        size_t room = found->room ? 2 * found->room : 64;
+        pid_t *grown = room <= 4 * HM_RANKS ? realloc(found->pid, room * sizeof(*grown)) : NULL;
+        if (!grown)
+            return -1;
+        found->pid = grown;
+        found->room = room;
+    }
+    found->pid[found->n++] = pid;
+    return 0;
+}
+
+/* The processes of one folder, and of those below it. Folders vanish while this looks: only the first one must be
+ * there. */
+static int collect(int at, const char *name, int depth, struct found *found)
+{
+    int folder = openat(at, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+    if (folder < 0)
+        return -1;
+    int file = openat(folder, "cgroup.procs", O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    FILE *lines = file < 0 ? NULL : fdopen(file, "r");
+    if (!lines && file >= 0)
+        close(file);
+    for (long pid; lines && fscanf(lines, "%ld", &pid) == 1;)
+        if (pid > 0 && add_found(found, (pid_t)pid) != 0)
+            break;
+    if (lines)
+        fclose(lines);
+    DIR *list = fdopendir(folder);
+    if (!list) {
+        close(folder);
+        return 0;
+    }
+    for (struct dirent *entry; depth > 0 && (entry = readdir(list));)
+        if (entry->d_type == DT_DIR && entry->d_name[0] != '.')
+            collect(dirfd(list), entry->d_name, depth - 1, found);
+    closedir(list);
+    return 0;
+}
+
+static int compare_pids(const void *a, const void *b)
+{
+    const pid_t *x = a, *y = b;
+    return (*x > *y) - (*x < *y);
+}
+
+static int compare_index(const void *a, const void *b)
+{
+    const struct hm_rank_index *x = a, *y = b;
+    return (x->pid > y->pid) - (x->pid < y->pid);
+}
+
+static bool is_found(const struct found *found, pid_t pid)
+{
+    return found->n > 0 && bsearch(&pid, found->pid, found->n, sizeof(pid), compare_pids);
+}
+
+static void index_living(struct hm_ranks *ranks)
+{
+    ranks->n_living = 0;
+    for (uint32_t i = 0; i < ranks->n; i++)
+        if (ranks->rank[i].pid != 0 && !ranks->rank[i].is_gone)
+            ranks->by_pid[ranks->n_living++] = (struct hm_rank_index){ranks->rank[i].pid, i};
+    if (ranks->n_living > 1)
+        qsort(ranks->by_pid, ranks->n_living, sizeof(*ranks->by_pid), compare_index);
+}
+
+/* Free what was gone, mark what is gone now. */
+static void drop_gone(struct hm_ranks *ranks, const struct found *found)
+{
+    for (uint32_t i = 0; i < ranks->n; i++) {
+        struct hm_rank *rank = &ranks->rank[i];
+        if (rank->pid == 0)
+            continue;
+        rank->is_new = false;
+        if (rank->is_gone) {
+            close(rank->pidfd);
+            *rank = (struct hm_rank){.pidfd = -1};
+        } else {
+            rank->is_gone = !is_alive(rank->pidfd) || !is_found(found, rank->pid);
+        }
+    }
+    while (ranks->n > 0 && ranks->rank[ranks->n - 1].pid == 0)
+        ranks->n--;
+}
+
+int hm_ranks_space(const struct hm_ranks *ranks, pid_t pid)
+{
+    struct hm_rank_index wanted = {.pid = pid};
+    if (ranks->n_living == 0)
+        return -1;
+    const struct hm_rank_index *entry = bsearch(&wanted, ranks->by_pid, ranks->n_living, sizeof(wanted), compare_index);
+    return entry ? (int)entry->space : -1;
+}
+
+int hm_ranks_update(struct hm_ranks *ranks, struct hm_error *error)
+{
+    struct found found = {0};
+    pid_t self = getpid();
+    if (ranks->cgroup[0] && collect(AT_FDCWD, ranks->cgroup, DEPTH, &found) != 0)
+        return hm_fail_errno(error, "cannot look into the cgroup %s", ranks->cgroup);
+    for (uint32_t i = 0; i < ranks->n_list; i++)
+        if (add_found(&found, ranks->list[i]) != 0)
+            break;
+    if (found.n > 1)
+        qsort(found.pid, found.n, sizeof(pid_t), compare_pids);
+    drop_gone(ranks, &found);
+    index_living(ranks);
+    ranks->n_left_out = 0;
+    uint32_t known = ranks->n_living;
+    for (size_t i = 0; i < found.n; i++) {
+        struct hm_rank_index wanted = {.pid = found.pid[i]};
+        if (found.pid[i] == self || (i > 0 && found.pid[i] == found.pid[i - 1]) ||
+            (known > 0 && bsearch(&wanted, ranks->by_pid, known, sizeof(wanted), compare_index)))
+            continue;
+        if (!take(ranks, found.pid[i]))
+            ranks->n_left_out++;
+    }
+    index_living(ranks);
+    free(found.pid);
+    return (int)ranks->n_living;
+}
+
+static int allocate(struct hm_ranks *ranks, uid_t uid, struct hm_error *error)
+{
+    *ranks = (struct hm_ranks){.uid = uid};
+    /* Pages of what is not used are never touched. */
+    ranks->rank = calloc(HM_RANKS, sizeof(*ranks->rank));
+    ranks->by_pid = calloc(HM_RANKS, sizeof(*ranks->by_pid));
+    if (ranks->rank && ranks->by_pid)
+        return 0;
+    hm_ranks_free(ranks);
+    return hm_fail(error, ENOMEM, "no memory for the list of processes");
+}
+
+int hm_ranks_init(struct hm_ranks *ranks, const char *cgroup, uid_t uid, struct hm_error *error)
+{
+    static const char root[] = CGROUP_ROOT "/";
+    size_t length = strlen(cgroup);
+    if (strncmp(cgroup, root, sizeof(root) - 1) != 0 || length == sizeof(root) - 1 || length >= sizeof(ranks->cgroup) ||
+        cgroup[length - 1] == '/' || strstr(cgroup, "/../"))
+        return hm_fail(error, EINVAL,
+                       "\"%.200s\" is not a cgroup: give a folder below " CGROUP_ROOT ", without a slash at its end",
+                       cgroup);
+    if (allocate(ranks, uid, error) != 0)
+        return -1;
+    memcpy(ranks->cgroup, cgroup, length + 1);
+    return 0;
+}
+
+int hm_ranks_init_list(struct hm_ranks *ranks, const pid_t *pids, uint32_t count, uid_t uid, struct hm_error *error)
+{
+    if (allocate(ranks, uid, error) != 0)
+        return -1;
+    ranks->list = calloc(count ? count : 1, sizeof(*pids));
+    if (!ranks->list) {
+        hm_ranks_free(ranks);
+        return hm_fail(error, ENOMEM, "no memory for the list of processes");
+    }
+    memcpy(ranks->list, pids, count * sizeof(*pids));
+    ranks->n_list = count;
+    return 0;
+}
+
+void hm_ranks_free(struct hm_ranks *ranks)
+{
+    for (uint32_t i = 0; ranks->rank && i < ranks->n; i++)
+        if (ranks->rank[i].pid != 0)
+            close(ranks->rank[i].pidfd);
+    free(ranks->rank);
+    free(ranks->by_pid);
+    free(ranks->list);
+    *ranks = (struct hm_ranks){.n = 0};
+}

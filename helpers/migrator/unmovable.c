@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "unmovable.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#define NEIGHBOURS 8 /* places in which a block may be */
+
+int hm_unmovable_init(struct hm_unmovable *unmovable)
+{
+    unmovable->n_blocks = 0;
+    unmovable->block = calloc(HM_UNMOVABLE_BLOCKS, sizeof(*unmovable->block));
+    return unmovable->block ? 0 : -1;
+}
+
+void hm_unmovable_free(struct hm_unmovable *unmovable)
+{
+    free(unmovable->block);
+    unmovable->block = NULL;
+}
+
+/* The block with this key, or else where it would go: free, or to be replaced. */
+static struct hm_unmovable_block *find(const struct hm_unmovable *unmovable, uint64_t key)
+{
+    uint64_t hash = key * UINT64_C(0x9e3779b97f4a7c15); /* 2^64 / golden ratio (Knuth, vol. 3, 6.4) */
+    uint64_t at = hash >> 40;
+    struct hm_unmovable_block *place = NULL;
+    for (uint64_t i = 0; i < NEIGHBOURS; i++) {
+        struct hm_unmovable_block *block = &unmovable->block[(at + i) % HM_UNMOVABLE_BLOCKS];
+        if (block->key == key)
+            return block;
+        if (block->key == 0 && !place)
+            place = block;
+    }
+    return place ? place : &unmovable->block[(at + (hash & (NEIGHBOURS - 1))) % HM_UNMOVABLE_BLOCKS];
+}
+
+bool hm_unmovable_has(const struct hm_unmovable *unmovable, uint64_t page)
+{
+    if (unmovable->n_blocks == 0)
+        return false;
+    const struct hm_unmovable_block *block = find(unmovable, page >> 6);
+    return block->key == page >> 6 && (block->sure >> (page & 63) & 1);
+}
+
+void hm_unmovable_add(struct hm_unmovable *unmovable, uint64_t page, bool is_sure)
+{
+    struct hm_unmovable_block *block = find(unmovable, page >> 6);
+    uint64_t bit = UINT64_C(1) << (page & 63);
+    if (block->key != page >> 6) {
+        unmovable->n_blocks += block->key == 0;
+        *block = (struct hm_unmovable_block){.key = page >> 6};
+    }
+    block->sure |= is_sure || (block->once & bit) ? bit : 0;
+    block->once |= bit;
+}
+
+/* The bits of a block's pages that lie within first .. end - 1. */
+static uint64_t bits_within(uint64_t key, uint64_t first, uint64_t end)
+{
+    uint64_t bits = 0;
+    for (uint64_t i = 0; i < 64; i++)
+        if ((key << 6) + i >= first && (key << 6) + i < end)
+            bits |= UINT64_C(1) << i;
+    return bits;
+}
+
+void hm_unmovable_forget(struct hm_unmovable *unmovable, uint64_t first, uint64_t n_pages)
+{
+    for (uint64_t i = 0; unmovable->n_blocks > 0 && i < HM_UNMOVABLE_BLOCKS; i++) {
+        struct hm_unmovable_block *block = &unmovable->block[i];
+        if (block->key == 0 || block->key < first >> 6 || block->key > (first + n_pages - 1) >> 6)
+            continue;
+        uint64_t keep = ~bits_within(block->key, first, first + n_pages);
+        block->once &= keep;
+        block->sure &= keep;
+        if (block->once == 0) {
+            block->key = 0;
+            unmovable->n_blocks--;
+        }
+    }
+}
