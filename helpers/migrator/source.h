@@ -27,11 +27,14 @@ struct hm_source_setup {
 /* What the record says of a source. */
 struct hm_source_state {
     char name[HM_SOURCE_NAME];
-    uint64_t period;        /* in use: accesses per sample, or microseconds between looks (is_time) */
+    uint64_t period;        /* in use: accesses per sample, or microseconds between looks (is_time); may change */
+    uint64_t unit;          /* accesses that 1.0 of an observation stands for: does not change after open */
     bool is_time;
     bool knows_writes;
     uint64_t samples, lost, throttled; /* lost: records the kernel dropped; throttled: times it cut the rate */
     double kernel_cpu_s;    /* CPU time spent for it outside of this process (kdamond, the broker); negative: not known */
+    uint64_t left_out;      /* threads that could not be watched at the last update */
+    char how[128];          /* how it watches and why so, for the record: "" where there is nothing to say */
 };
 
 /* Takes observations as they are read. */

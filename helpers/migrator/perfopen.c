@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "perfopen.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define PARANOID "/proc/sys/kernel/perf_event_paranoid"
+#define DEVICES "/sys/bus/event_source/devices"
+
+int hm_perf_open(const struct perf_event_attr *attr, pid_t pid, int cpu, unsigned long flags)
+{
+    return (int)syscall(SYS_perf_event_open, attr, pid, cpu, -1, flags | PERF_FLAG_FD_CLOEXEC);
+}
+
+char *hm_perf_explain(int number, const char *paranoid, int wanted, char *out, size_t size)
+{
+    static const struct {
+        int number;
+        const char *text;
+    } rows[] = {
+        {ENOENT, "the kernel has no such hardware event here (a virtual machine without a PMU?)"},
+        {ENODEV, "the kernel has no such hardware event here (a virtual machine without a PMU?)"},
+        {EOPNOTSUPP, "the hardware cannot sample addresses (no PEBS, or hidden by the hypervisor)"},
+        {ENOSYS, "the kernel was built without perf events"},
+        {EBUSY, "somebody else has the counter"},
+        {EMFILE, "too many open files"},
+        {EINVAL, "the kernel does not know the event in this form"},
+    };
+    if (number == EACCES || number == EPERM) {
+        if (*paranoid)
+            snprintf(out, size,
+                     "the kernel refuses: kernel.perf_event_paranoid is %s, wanted is %d or less, or CAP_PERFMON",
+                     paranoid, wanted);
+        else
+            snprintf(out, size, "the kernel refuses (a container's system call filter?)");
+        return out;
+    }
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        if (rows[i].number == number) {
+            snprintf(out, size, "%s", rows[i].text);
+            return out;
+        }
+    }
+    snprintf(out, size, "perf_event_open: %s", strerror(number));
+    return out;
+}
+
+/* The first line of a file. Returns `out`, "" where there is none. */
+static char *read_line(const char *path, char *out, size_t size)
+{
+    FILE *file = fopen(path, "re");
+    out[0] = '\0';
+    if (file && !fgets(out, (int)size, file))
+        out[0] = '\0';
+    if (file)
+        fclose(file);
+    out[strcspn(out, "\n")] = '\0';
+    return out;
+}
+
+char *hm_perf_read_paranoid(char *out, size_t size)
+{
+    return read_line(PARANOID, out, size);
+}
+
+int hm_perf_find_type(const char *pmu)
+{
+    char path[128], text[16];
+    int type;
+    snprintf(path, sizeof(path), DEVICES "/%s/type", pmu);
+    return sscanf(read_line(path, text, sizeof(text)), "%d", &type) == 1 && type >= 0 ? type : -1;
+}

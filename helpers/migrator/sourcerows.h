@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The rows of the table of sources, each in its own file. */
+#ifndef HM_SOURCEROWS_H
+#define HM_SOURCEROWS_H
+
+#include "source.h"
+
+extern const struct hm_source_row hm_source_perf, hm_source_faults;
+
+#endif
