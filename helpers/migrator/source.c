@@ -12,6 +12,7 @@
 /* Best first: what knows most for each sample. */
 static const struct hm_source_row *const rows[] = {
     &hm_source_perf,
+    &hm_source_damon,
     &hm_source_faults,
 };
 

@@ -5,6 +5,6 @@
 
 #include "source.h"
 
-extern const struct hm_source_row hm_source_perf, hm_source_faults;
+extern const struct hm_source_row hm_source_perf, hm_source_damon, hm_source_faults;
 
 #endif

@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "damon.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "../core/path.h"
+#include "../core/size.h"
+#include "../job/files.h"
+#include "../job/living.h"
+
+#define ROOT "/sys/kernel/mm/damon/admin/kdamonds"
+#define ATTRIBUTES "contexts/0/monitoring_attrs"
+#define MARK_BASE_US 1000000u /* how often DAMON looks at the mappings, and in its lower digits the mark */
+#define MARKS 90000u
+#define MAGIC 0x484d4453u
+#define NUMBER 24 /* bytes of a number's text */
+
+/* The state file. */
+struct state {
+    uint32_t magic, n, mark, reserved;
+    char boot_id[40];
+};
+
+static int write_text(const char *file, const char *text, struct hm_error *error)
+{
+    char path[256];
+    snprintf(path, sizeof(path), ROOT "/%s", file);
+    return hm_file_write(path, text, error);
+}
+
+/* Write a number to a file of kdamond k, whose name may have a number in it. */
+static int write_number(unsigned k, uint64_t value, struct hm_error *error, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+
+static int write_number(unsigned k, uint64_t value, struct hm_error *error, const char *format, ...)
+{
+    char file[192], text[NUMBER];
+    int length = snprintf(file, sizeof(file), "%u/", k);
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(file + length, sizeof(file) - (size_t)length, format, arguments);
+    va_end(arguments);
+    snprintf(text, sizeof(text), "%llu", (unsigned long long)value);
+    return write_text(file, text, error);
+}
+
+/* Returns 0 and the number, or -1. */
+static int read_number(const char *file, uint64_t *value)
+{
+    char path[256], text[NUMBER];
+    snprintf(path, sizeof(path), ROOT "/%s", file);
+    if (hm_file_read(path, text, sizeof(text), NULL) != 0)
+        return -1;
+    return hm_size_parse_number(text, 0, UINT64_MAX, value, NULL);
+}
+
+static bool number_is(unsigned k, const char *file, uint64_t wanted)
+{
+    char path[128];
+    uint64_t value;
+    snprintf(path, sizeof(path), "%u/%s", k, file);
+    return read_number(path, &value) == 0 && value == wanted;
+}
+
+static bool are_ours(const struct hm_damon_owned *owned)
+{
+    uint64_t n;
+    if (owned->n == 0 || read_number("nr_kdamonds", &n) != 0 || n != owned->n)
+        return false;
+    for (unsigned k = 0; k < owned->n; k++)
+        if (!number_is(k, ATTRIBUTES "/intervals/update_us", owned->mark) && !number_is(k, "contexts/nr_contexts", 0) &&
+            !number_is(k, "contexts/0/targets/nr_targets", 0))
+            return false;
+    return true;
+}
+
+static int write_state(const char *path, const struct hm_damon_owned *owned, struct hm_error *error)
+{
+    struct state state = {.magic = MAGIC, .n = owned->n, .mark = owned->mark};
+    hm_boot_id(state.boot_id, sizeof(state.boot_id));
+    if (unlink(path) != 0 && errno != ENOENT)
+        return hm_fail_errno(error, "cannot replace %s", path);
+    int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+    ssize_t written = fd < 0 ? -1 : write(fd, &state, sizeof(state));
+    if (written >= 0 && written != (ssize_t)sizeof(state))
+        errno = ENOSPC;
+    int result = written == (ssize_t)sizeof(state) ? 0 : hm_fail_errno(error, "cannot write %s", path);
+    if (fd >= 0)
+        close(fd);
+    return result;
+}
+
+static int read_state(const char *path, struct hm_damon_owned *owned)
+{
+    struct state state;
+    char boot_id[40];
+    int fd = hm_path_open(path, NULL);
+    ssize_t length = fd < 0 ? -1 : read(fd, &state, sizeof(state));
+    if (fd >= 0)
+        close(fd);
+    if (length != (ssize_t)sizeof(state) || state.magic != MAGIC || state.n == 0 || state.n > 1024 ||
+        strncmp(state.boot_id, hm_boot_id(boot_id, sizeof(boot_id)), sizeof(boot_id)) != 0)
+        return -1;
+    *owned = (struct hm_damon_owned){.n = state.n, .mark = state.mark};
+    return 0;
+}
+
+static int set_up(unsigned k, uint32_t mark, struct hm_error *error)
+{
+    if (write_number(k, 1, error, "contexts/nr_contexts") != 0 ||
+        write_number(k, mark, error, ATTRIBUTES "/intervals/update_us") != 0)
+        return -1;
+    char file[64];
+    snprintf(file, sizeof(file), "%u/contexts/0/operations", k);
+    return write_text(file, "vaddr", error);
+}
+
+int hm_damon_create(const char *path, unsigned n, struct hm_damon_owned *owned, struct hm_error *error)
+{
+    uint64_t existing;
+    char text[NUMBER];
+    struct timespec now;
+    if (read_number("nr_kdamonds", &existing) != 0)
+        return hm_fail(error, ENODEV, "this kernel has no DAMON for processes in sysfs (CONFIG_DAMON_SYSFS, _VADDR)");
+    if (existing != 0)
+        return hm_fail(error, EBUSY, "somebody else on this node uses DAMON: %llu kdamonds that are not hybridmem's",
+                       (unsigned long long)existing);
+    clock_gettime(CLOCK_REALTIME, &now);
+    *owned = (struct hm_damon_owned){.n = n, .mark = MARK_BASE_US + 1 + (uint32_t)(now.tv_nsec / 1000 % MARKS)};
+    snprintf(text, sizeof(text), "%u", n);
+    if (write_state(path, owned, error) != 0 || write_text("nr_kdamonds", text, error) != 0) {
+        *owned = (struct hm_damon_owned){0};
+        unlink(path);
+        return -1;
+    }
+    for (unsigned k = 0; k < n; k++) {
+        if (set_up(k, owned->mark, error) != 0) {
+            hm_damon_remove(path, owned, NULL);
+            return -1;
+        }
+    }
+    return 0;
+}
+
+void hm_damon_take_over(const char *path, struct hm_damon_owned *owned)
+{
+    *owned = (struct hm_damon_owned){0};
+    if (read_state(path, owned) == 0 && are_ours(owned)) {
+        for (unsigned k = 0; k < owned->n; k++)
+            hm_damon_stop(k);
+        return;
+    }
+    *owned = (struct hm_damon_owned){0};
+    unlink(path);
+}
+
+int hm_damon_remove(const char *path, struct hm_damon_owned *owned, struct hm_error *error)
+{
+    int result = 0;
+    if (are_ours(owned)) {
+        for (unsigned k = 0; k < owned->n; k++)
+            hm_damon_stop(k);
+        result = write_text("nr_kdamonds", "0", error);
+    }
+    if (result != 0)
+        return result;
+    *owned = (struct hm_damon_owned){0};
+    unlink(path);
+    return 0;
+}
+
+static int write_settings(unsigned k, const struct hm_damon_settings *settings, struct hm_error *error)
+{
+    uint64_t aggregation_us = (uint64_t)settings->look_us * HM_DAMON_LOOKS;
+    if (write_number(k, settings->max_regions, error, ATTRIBUTES "/nr_regions/max") != 0 ||
+        write_number(k, settings->min_regions, error, ATTRIBUTES "/nr_regions/min") != 0)
+        return -1;
+    if (write_number(k, settings->look_us, error, ATTRIBUTES "/intervals/sample_us") != 0)
+        return -1;
+    return write_number(k, aggregation_us, error, ATTRIBUTES "/intervals/aggr_us");
+}
+
+pid_t hm_damon_start(unsigned k, const struct hm_damon_settings *settings, const pid_t *pid, unsigned n_pids,
+                     struct hm_error *error)
+{
+    char file[64];
+    uint64_t kdamond;
+    if (write_settings(k, settings, error) != 0 || write_number(k, n_pids, error, "contexts/0/targets/nr_targets") != 0)
+        return -1;
+    for (unsigned i = 0; i < n_pids; i++)
+        if (write_number(k, (uint64_t)pid[i], error, "contexts/0/targets/%u/pid_target", i) != 0)
+            return -1;
+    snprintf(file, sizeof(file), "%u/state", k);
+    if (write_text(file, "on", error) != 0)
+        return -1;
+    snprintf(file, sizeof(file), "%u/pid", k);
+    if (read_number(file, &kdamond) == 0 && kdamond > 0 && kdamond < INT32_MAX)
+        return (pid_t)kdamond;
+    hm_damon_stop(k);
+    return hm_fail(error, ESRCH, "kdamond %u ended at once: its processes have ended, or the kernel refused them", k);
+}
+
+int hm_damon_change(unsigned k, const struct hm_damon_settings *settings, struct hm_error *error)
+{
+    char file[64];
+    snprintf(file, sizeof(file), "%u/state", k);
+    return write_settings(k, settings, error) != 0 ? -1 : write_text(file, "commit", error);
+}
+
+void hm_damon_stop(unsigned k)
+{
+    char file[64];
+    snprintf(file, sizeof(file), "%u/state", k);
+    write_text(file, "off", NULL);
+    /* No numbers of processes stay behind: they will belong to others. */
+    write_number(k, 0, NULL, "contexts/0/targets/nr_targets");
+}
+
+uint64_t hm_damon_cpu_ns(pid_t kdamond)
+{
+    char path[64], text[128];
+    unsigned long long ns;
+    snprintf(path, sizeof(path), "/proc/%d/schedstat", (int)kdamond);
+    if (hm_file_read(path, text, sizeof(text), NULL) != 0 || sscanf(text, "%llu ", &ns) != 1)
+        return 0;
+    return ns;
+}

@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The source "damon": a client of the broker. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/time.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "damonheat.h"
+#include "sourcerows.h"
+
+#define PATIENCE_S 10       /* for the first answer: the broker may wait for kdamonds of others */
+#define BUDGET_SHARE 0.5    /* of the overhead: the rest is for the migrator itself and for moving */
+#define MOST_MESSAGES 16384 /* at one reading */
+
+struct damon_source {
+    struct hm_source base;
+    int fd;
+    bool is_stale;               /* the list of processes has to be sent (again) */
+    struct hm_damon_watch watch; /* as sent last */
+    uint32_t space[HM_DAMON_TARGETS];
+};
+
+static int connect_to(const char *path, struct hm_error *error)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    struct timeval patience = {.tv_sec = PATIENCE_S};
+    if (path[0] == '\0')
+        return hm_fail(error, ENOENT, "there is no DAMON broker");
+    if (strlen(path) >= sizeof(address.sun_path))
+        return hm_fail(error, ENAMETOOLONG, "%s is too long for a socket", path);
+    memcpy(address.sun_path, path, strlen(path));
+    int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+    if (fd >= 0 && connect(fd, (struct sockaddr *)&address, sizeof(address)) == 0 &&
+        setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience)) == 0)
+        return fd;
+    hm_fail_errno(error, "the DAMON broker does not answer at %s", path);
+    if (fd >= 0)
+        close(fd);
+    return -1;
+}
+
+/* The broker's verdict. Returns 0, or -1 with its number and text. */
+static int judge(const struct hm_damon_answer *answer, struct hm_error *error)
+{
+    return answer->number == 0 ? 0 : hm_fail(error, (int)answer->number, "%s", answer->text);
+}
+
+/* Ask for a kdamond, before any process is known, and wait for the answer. */
+static int reserve(struct damon_source *source, struct hm_error *error)
+{
+    union hm_damon_message reply;
+    size_t size = hm_damon_wire_begin(&source->watch, HM_DAMON_WATCH, 1, 0);
+    if (send(source->fd, &source->watch, size, MSG_NOSIGNAL) != (ssize_t)size)
+        return hm_fail_errno(error, "cannot ask the DAMON broker");
+    ssize_t length = recv(source->fd, &reply, sizeof(reply), MSG_TRUNC);
+    if (length < 0 && errno == EAGAIN)
+        return hm_fail(error, ETIMEDOUT, "the DAMON broker did not answer for %d s", PATIENCE_S);
+    if (length < 0)
+        return hm_fail_errno(error, "cannot read the DAMON broker's answer");
+    if (length == 0)
+        return hm_fail(error, ECONNREFUSED, "the DAMON broker has too many clients");
+    if (hm_damon_wire_check_reply(&reply, (size_t)length, error) != 0)
+        return -1;
+    return judge(&reply.answer, error);
+}
+
+static bool is_watchable(const struct hm_rank *rank)
+{
+    char path[64];
+    struct stat status;
+    snprintf(path, sizeof(path), "/proc/%d", (int)rank->pid);
+    return rank->pid > 0 && !rank->is_gone && stat(path, &status) == 0 && status.st_uid == geteuid();
+}
+
+static bool is_in(const struct hm_damon_watch *watch, const struct hm_damon_process *process)
+{
+    for (uint32_t i = 0; i < watch->head.n; i++)
+        if (watch->process[i].pid == process->pid && watch->process[i].start_time == process->start_time)
+            return true;
+    return false;
+}
+
+/* A new list restarts the kdamond, and what it has learnt of its regions is lost: not for a few that have ended. */
+static bool is_worth_sending(const struct damon_source *source, const struct hm_damon_watch *wanted, uint32_t n)
+{
+    if (source->is_stale || n * 2 < source->watch.head.n)
+        return true;
+    for (uint32_t i = 0; i < n; i++)
+        if (!is_in(&source->watch, &wanted->process[i]))
+            return true;
+    return false;
+}
+
+static int update(struct hm_source *base, const struct hm_ranks *ranks, struct hm_error *error)
+{
+    struct damon_source *source = (struct damon_source *)base;
+    struct hm_damon_watch wanted = source->watch;
+    uint32_t space[HM_DAMON_TARGETS], n = 0;
+    base->state.left_out = 0;
+    for (uint32_t s = 0; s < ranks->n; s++) {
+        const struct hm_rank *rank = &ranks->rank[s];
+        if (rank->pid <= 0 || rank->is_gone)
+            continue;
+        if (n == HM_DAMON_TARGETS || !is_watchable(rank)) {
+            base->state.left_out++;
+            continue;
+        }
+        wanted.process[n] = (struct hm_damon_process){.start_time = rank->start_time, .pid = rank->pid};
+        space[n++] = s;
+    }
+    if (!is_worth_sending(source, &wanted, n))
+        return 0;
+    size_t size = hm_damon_wire_begin(&wanted, HM_DAMON_WATCH, source->watch.head.generation + 1, n);
+    if (send(source->fd, &wanted, size, MSG_DONTWAIT | MSG_NOSIGNAL) != (ssize_t)size)
+        return errno == EAGAIN ? 0 : hm_fail_errno(error, "the DAMON broker is gone");
+    source->watch = wanted;
+    source->is_stale = false;
+    memcpy(source->space, space, n * sizeof(space[0]));
+    return 0;
+}
+
+static void take_list(struct damon_source *source, const struct hm_ranks *ranks, const struct hm_damon_list *list,
+                      hm_source_sink *sink, void *data)
+{
+    struct hm_observation observation[HM_DAMON_REGIONS];
+    struct hm_source_state *state = &source->base.state;
+    uint32_t at = list->process;
+    state->lost = list->lost;
+    state->kernel_cpu_s = (double)list->cpu_ns * 1e-9;
+    state->period = list->look_us;
+    if (list->head.generation != source->watch.head.generation || at >= source->watch.head.n)
+        return;
+    uint32_t space = source->space[at];
+    if (space >= ranks->n || ranks->rank[space].pid != source->watch.process[at].pid)
+        return; /* it has ended, and the slot may be another's */
+    for (uint32_t i = 0; i < list->head.n; i++) {
+        observation[i] = hm_damon_heat(&list->region[i], list->looks, space);
+        state->samples += list->region[i].accesses;
+    }
+    sink(data, observation, list->head.n);
+}
+
+static int read_lists(struct hm_source *base, const struct hm_ranks *ranks, hm_source_sink *sink, void *data,
+                      struct hm_error *error)
+{
+    struct damon_source *source = (struct damon_source *)base;
+    union hm_damon_message message;
+    for (int n = 0; n < MOST_MESSAGES; n++) {
+        ssize_t length = recv(source->fd, &message, sizeof(message), MSG_DONTWAIT | MSG_TRUNC);
+        if (length < 0 && (errno == EAGAIN || errno == EINTR))
+            return 0;
+        if (length <= 0)
+            return length < 0 ? hm_fail_errno(error, "the DAMON broker is gone")
+                              : hm_fail(error, EPIPE, "the DAMON broker is gone");
+        if (hm_damon_wire_check_reply(&message, (size_t)length, error) != 0)
+            return -1;
+        if (message.head.kind == HM_DAMON_LIST)
+            take_list(source, ranks, &message.list, sink, data);
+        else if (message.answer.number == ESRCH)
+            source->is_stale = true; /* a process ended meanwhile: the next update sends what lives then */
+        else if (judge(&message.answer, error) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+static void close_source(struct hm_source *base)
+{
+    struct damon_source *source = (struct damon_source *)base;
+    if (source->fd >= 0)
+        close(source->fd);
+    free(source);
+}
+
+static uint32_t bounded(double value, uint32_t least, uint32_t most)
+{
+    return value < least ? least : value > most ? most : (uint32_t)value;
+}
+
+static struct hm_source *open_source(const struct hm_source_setup *setup, struct hm_error *error)
+{
+    struct damon_source *source = calloc(1, sizeof(*source));
+    if (!source) {
+        hm_fail(error, ENOMEM, "no memory for the source damon");
+        return NULL;
+    }
+    source->base = (struct hm_source){.row = &hm_source_damon,
+                                      .state = {.name = "damon", .unit = HM_DAMON_UNIT, .is_time = true},
+                                      .update = update,
+                                      .read = read_lists,
+                                      .close = close_source};
+    source->is_stale = true;
+    source->watch.interval_ms = bounded(setup->interval_ms, HM_DAMON_MIN_INTERVAL_MS, HM_DAMON_MAX_INTERVAL_MS);
+    source->watch.budget = bounded(setup->overhead * BUDGET_SHARE * (setup->n_cpus > 0 ? setup->n_cpus : 1) * 1e6,
+                                   HM_DAMON_MIN_BUDGET, HM_DAMON_MAX_BUDGET);
+    source->fd = connect_to(setup->broker, error);
+    if (source->fd < 0 || reserve(source, error) != 0) {
+        int number = errno;
+        close_source(&source->base);
+        errno = number;
+        return NULL;
+    }
+    source->base.fd = source->fd;
+    snprintf(source->base.state.how, sizeof(source->base.state.how), "through the broker %.100s", setup->broker);
+    return &source->base;
+}
+
+const struct hm_source_row hm_source_damon = {
+    .name = "damon",
+    .needs = "a kernel with DAMON (5.15 or later, CONFIG_DAMON_VADDR, CONFIG_DAMON_SYSFS) that nobody else uses, and "
+             "the broker hybridmem-damon with a kdamond to spare",
+    .knows = "address by region; whether a page was accessed between two looks, not how often, by load or store",
+    .cost = "a kernel thread, held to half of overhead= by its measured CPU time; it does not flush TLBs: pages whose "
+            "translation stays cached look idle",
+    .open = open_source,
+};

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "damontarget.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "../job/living.h"
+
+int hm_damon_target_open(const struct hm_damon_process *process, uid_t uid, struct hm_error *error)
+{
+    char path[64];
+    struct stat status;
+    struct hm_process named = {.pid = process->pid, .start_time = process->start_time};
+    int pidfd = (int)syscall(SYS_pidfd_open, process->pid, 0);
+    if (pidfd < 0)
+        return hm_fail(error, ESRCH, "process %d has ended", process->pid);
+    snprintf(path, sizeof(path), "/proc/%d", process->pid);
+    if (stat(path, &status) != 0 || !hm_process_is_running(&named)) {
+        hm_fail(error, ESRCH, "process %d has ended, or is another one by now", process->pid);
+    } else if (uid != 0 && status.st_uid != uid) {
+        hm_fail(error, EPERM, "process %d does not belong to user %u", process->pid, uid);
+    } else if (hm_damon_targets_live(&pidfd, 1)) {
+        return pidfd; /* it lives after the look: what was looked at is what the descriptor holds */
+    } else {
+        hm_fail(error, ESRCH, "process %d has ended", process->pid);
+    }
+    int number = errno;
+    close(pidfd);
+    errno = number;
+    return -1;
+}
+
+bool hm_damon_targets_live(const int *pidfd, unsigned n)
+{
+    struct pollfd ends[HM_DAMON_TARGETS];
+    for (unsigned i = 0; i < n; i++)
+        ends[i] = (struct pollfd){.fd = pidfd[i], .events = POLLIN};
+    return poll(ends, n, 0) == 0;
+}
