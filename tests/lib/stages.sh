@@ -90,7 +90,7 @@ in_guest() {
 }
 
 stage_system() {
-    in_guest 3000 -- -m "not meter and not kmem and not bench"
+    in_guest 3000 -- -m "not meter and not migration and not kmem and not bench"
 }
 
 stage_kmem() {
@@ -99,7 +99,17 @@ stage_kmem() {
 
 stage_meter() {
     in_guest 1200 --meter "$build/check/meter.json" --get /tmp/meter-expected.json:"$build/check/meter-expected.json" -- -m meter
-    METER=$build/check/meter.json EXPECTED=$build/check/meter-expected.json python3 -m pytest -p no:cacheprovider tests/meter
+    METER=$build/check/meter.json EXPECTED=$build/check/meter-expected.json \
+        python3 -m pytest -p no:cacheprovider tests/meter/test_truth.py
+}
+
+stage_migration() {
+    local failed=0
+    in_guest 1200 --meter "$build/check/migration.json" --put helpers:/opt/hybridmem/helpers \
+        --get /tmp/migration-expected.json:"$build/check/migration-expected.json" -- -s -m migration || failed=1
+    METER=$build/check/migration.json EXPECTED=$build/check/migration-expected.json \
+        python3 -m pytest -p no:cacheprovider -rP tests/meter/test_migration.py || failed=1
+    return $failed
 }
 
 stage_slurm26() {

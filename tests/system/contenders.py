@@ -1,0 +1,323 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Ways of tiering side by side, inside the guest: real programs, each way at each setting of a stated grid.
+
+    python3 contenders.py OUTPUT.json CONTENDER [PROGRAM...]
+
+Marks for the meter are set around the steady part of each run; OUTPUT.json gets a list of what was run and seen.
+"""
+
+import contextlib
+import json
+import re
+import sys
+import time
+from pathlib import Path
+from typing import NamedTuple
+
+import migration
+import slurm
+
+PROGRAMS = Path(__file__).parent / "programs"
+PATIENCE = 900
+
+
+class Program(NamedTuple):
+    """A program of migration.RANKS independent ranks; its unit of progress is its own (steps, batches)."""
+
+    name: str  # as /proc has it
+    about: str
+    footprint_mib: int  # anonymous memory of all ranks in the steady part; a tenth of it is left in the fast tier
+    warm: int  # units of the slowest rank before the measured stretch
+    stop: int  # and at its end: the rest runs unmeasured
+    units: int
+    prepare: object  # folder, units ->
+    command: str  # of a rank
+    progress: object  # folder, rank -> units
+    result: object  # folder, rank -> text that must be the same whoever moves the pages
+
+
+def last_line(path):
+    lines = path.read_text().splitlines() if path.exists() else []
+    return lines[-1] if lines else ""
+
+
+def lammps_prepare(folder, _units):
+    (folder / "lj.in").write_text((PROGRAMS / "lj.in").read_text())
+
+
+def lammps_progress(folder, rank):
+    found = re.match(r"(\d+) \S+$", last_line(folder / f"out.{rank}"))
+    return int(found[1]) if found else 0
+
+
+SQLITE_ROWS = 24000
+SQLITE_LOOKUPS = 4000
+
+
+def sqlite_prepare(folder, units):
+    """A table in memory; batches of look-ups and updates, 95 % of them on a tenth of the rows."""
+    for rank in range(migration.RANKS):
+        lines = [
+            "pragma journal_mode = off;",
+            "create table t(id integer primary key, n integer, v blob);",
+            f"with recursive c(i) as (select 0 union all select i + 1 from c where i < {SQLITE_ROWS - 1})"
+            " insert into t select i, 0, zeroblob(1000) from c;",
+        ]
+        for unit in range(1, units + 1):
+            keys = (
+                f"with recursive q(i, x) as (select 1, {unit * 7919 + rank * 104729} union all"
+                f" select i + 1, (x * 1103515245 + 12345) & 2147483647 from q where i < {SQLITE_LOOKUPS}),"
+                f" k(id) as (select case when (x >> 8) % 20 then {SQLITE_ROWS // 2} + (x >> 12) % {SQLITE_ROWS // 10}"
+                f" else (x >> 12) % {SQLITE_ROWS} end from q)"
+            )
+            lines.append(f"{keys} select sum(n + length(substr(v, 900, 10))) from t join k using (id);")
+            lines.append(f"{keys} update t set n = n + 1 where id in (select id from k limit {SQLITE_LOOKUPS // 8});")
+            lines.append(f"select writefile('progress.{rank}', '{unit}');")
+        lines.append(f".once result.{rank}")
+        lines.append("select sum(n), sum(n * id) from t;")
+        (folder / f"batches.{rank}").write_text("\n".join(lines) + "\n")
+
+
+def sqlite_progress(folder, rank):
+    text = last_line(folder / f"progress.{rank}")
+    return int(text) if text else 0
+
+
+PROGRAM = {
+    "lammps": Program(
+        name="lmp",
+        about="LAMMPS, 4 runs of a Lennard-Jones liquid of 10,976 atoms",
+        footprint_mib=200,
+        warm=60,
+        stop=90,
+        units=100,
+        prepare=lammps_prepare,
+        command="lmp -in lj.in -log none -screen none -var rank $SLURM_PROCID -var steps UNITS",
+        progress=lammps_progress,
+        result=lambda folder, rank: last_line(folder / f"out.{rank}"),
+    ),
+    "sqlite": Program(
+        name="sqlite3",
+        about=f"SQLite, 4 databases in memory of {SQLITE_ROWS:,} rows of 1 KB, 95 % of the queries on a tenth of them",
+        footprint_mib=140,
+        warm=60,
+        stop=90,
+        units=100,
+        prepare=sqlite_prepare,
+        command="sqlite3 :memory: < batches.$SLURM_PROCID > /dev/null",
+        progress=sqlite_progress,
+        result=lambda folder, rank: last_line(folder / f"result.{rank}"),
+    ),
+}
+
+
+# How each contender is set up. The guest with the meter makes some 4 million accesses a second where a node makes a
+# thousand million: times are tried as the kernel has them and longer.
+NUMA_BALANCING = [
+    {"hot_threshold_ms": 1000, "scan_period_min_ms": 1000, "scan_period_max_ms": 60000},  # the kernel's defaults
+    {"hot_threshold_ms": 5000, "scan_period_min_ms": 1000, "scan_period_max_ms": 5000},
+    {"hot_threshold_ms": 5000, "scan_period_min_ms": 5000, "scan_period_max_ms": 10000},
+    {"hot_threshold_ms": 20000, "scan_period_min_ms": 5000, "scan_period_max_ms": 10000},
+]
+# sample_us, aggr_us of DAMON's monitoring; hot: the least accesses, in samples of an aggregation, for promotion;
+# cold_age: aggregations without an access before demotion.
+DAMON = [
+    {"sample_us": 5000, "aggr_us": 100000, "hot": 5, "cold_age": 50},  # the intervals of DAMON's own documents
+    {"sample_us": 50000, "aggr_us": 1000000, "hot": 1, "cold_age": 5},
+    {"sample_us": 50000, "aggr_us": 1000000, "hot": 5, "cold_age": 5},
+    {"sample_us": 200000, "aggr_us": 4000000, "hot": 5, "cold_age": 2},
+]
+OURS = [{"interval": "2s"}, {"interval": "5s"}, {"interval": "10s"}]
+NO_MAX = 0xFFFFFFFF
+
+
+@contextlib.contextmanager
+def no_migrator(_setting):
+    yield "off"
+
+
+@contextlib.contextmanager
+def ours(setting):
+    yield ",".join(["migrate", *(f"{key}={value}" for key, value in setting.items())])
+
+
+@contextlib.contextmanager
+def written(values):
+    """Values in files of the kernel for a while."""
+    saved = {path: Path(path).read_text().strip() for path in values}
+    for path, value in values.items():
+        migration.write(path, value)
+    try:
+        yield
+    finally:
+        for path, text in reversed(saved.items()):
+            migration.write(path, text)
+
+
+@contextlib.contextmanager
+def numa_balancing(setting):
+    folder = "/sys/kernel/debug/sched/numa_balancing"
+    if not Path(folder).exists():
+        slurm.run("mount -t debugfs debugfs /sys/kernel/debug")
+    values = {f"{folder}/scan_period_max_ms": 600000}  # so that a minimum above the old maximum is taken
+    values.update({f"{folder}/{key}": value for key, value in setting.items()})
+    values["/sys/kernel/mm/numa/demotion_enabled"] = 1
+    values["/proc/sys/kernel/numa_balancing"] = 2
+    with written(values):
+        yield "off"
+
+
+def physical_ranges(node):
+    """[start, end) of the node's memory, neighbouring blocks joined."""
+    size = int(Path("/sys/devices/system/memory/block_size_bytes").read_text(), 16)
+    starts = sorted(
+        int((block / "phys_index").read_text(), 16) * size for block in migration.node_path(node).glob("memory[0-9]*")
+    )
+    ranges = []
+    for start in starts:
+        if ranges and ranges[-1][1] == start:
+            ranges[-1][1] += size
+        else:
+            ranges.append([start, start + size])
+    return ranges
+
+
+def damon_kdamond(folder, node, action, target, setting):
+    """One kdamond that watches one node's physical memory, as the kernel's usage document sets one up."""
+    hot = action == "migrate_hot"
+    migration.write(folder / "contexts/nr_contexts", 1)
+    context = folder / "contexts/0"
+    migration.write(context / "operations", "paddr")
+    migration.write(context / "monitoring_attrs/intervals/sample_us", setting["sample_us"])
+    migration.write(context / "monitoring_attrs/intervals/aggr_us", setting["aggr_us"])
+    migration.write(context / "monitoring_attrs/nr_regions/min", 100)
+    migration.write(context / "monitoring_attrs/nr_regions/max", 2000)
+    migration.write(context / "targets/nr_targets", 1)
+    ranges = physical_ranges(node)
+    migration.write(context / "targets/0/regions/nr_regions", len(ranges))
+    for number, (start, end) in enumerate(ranges):
+        migration.write(context / f"targets/0/regions/{number}/start", start)
+        migration.write(context / f"targets/0/regions/{number}/end", end)
+    migration.write(context / "schemes/nr_schemes", 1)
+    scheme = context / "schemes/0"
+    migration.write(scheme / "action", action)
+    migration.write(scheme / "target_nid", target)
+    values = {
+        "sz/min": slurm.PAGE,
+        "sz/max": 1 << 40,
+        "nr_accesses/min": setting["hot"] if hot else 0,
+        "nr_accesses/max": NO_MAX if hot else 0,
+        "age/min": 0 if hot else setting["cold_age"],
+        "age/max": NO_MAX,
+    }
+    for name, value in values.items():
+        migration.write(scheme / "access_pattern" / name, value)
+    migration.write(folder / "state", "on")
+
+
+@contextlib.contextmanager
+def damon(setting):
+    kdamonds = Path("/sys/kernel/mm/damon/admin/kdamonds")
+    plan = [(fast, "migrate_cold", slow) for fast, slow in zip(migration.FAST, migration.SLOW, strict=True)]
+    plan += [(slow, "migrate_hot", fast) for fast, slow in zip(migration.FAST, migration.SLOW, strict=True)]
+    migration.write(kdamonds / "nr_kdamonds", len(plan))
+    try:
+        for number, (node, action, target) in enumerate(plan):
+            damon_kdamond(kdamonds / str(number), node, action, target, setting)
+        yield "off"
+        for number, (node, action, _) in enumerate(plan):
+            migration.write(kdamonds / str(number) / "state", "update_schemes_stats")
+            stats = kdamonds / str(number) / "contexts/0/schemes/0/stats"
+            print(f"   node {node} {action}: tried {(stats / 'sz_tried').read_text().strip()} bytes,", end=" ")
+            print(f"applied {(stats / 'sz_applied').read_text().strip()}", flush=True)
+    finally:
+        for number in range(len(plan)):
+            if (kdamonds / str(number) / "state").read_text().strip() == "on":
+                migration.write(kdamonds / str(number) / "state", "off")
+        migration.write(kdamonds / "nr_kdamonds", 0)
+
+
+CONTENDERS = {
+    "none": (no_migrator, [{}]),
+    "ours": (ours, OURS),
+    "numa_balancing": (numa_balancing, NUMA_BALANCING),
+    "damon": (damon, DAMON),
+}
+
+
+def vmstat():
+    fields = dict(line.split() for line in Path("/proc/vmstat").read_text().splitlines())
+    keys = ("pgpromote_success", "pgdemote_kswapd", "pgdemote_direct", "pgmigrate_success", "numa_hint_faults")
+    return {key: int(fields[key]) for key in keys}
+
+
+def warm_page_cache(program):
+    """The program's files in the slow tier's page cache, so that the fast tier is the data's."""
+    slurm.run("echo 3 > /proc/sys/vm/drop_caches")
+    words = " ".join(["/usr/bin/" + program.name, *re.findall(r"\S+ => (\S+)", libraries(program))])
+    slurm.run(f"numactl --membind={','.join(map(str, migration.SLOW))} cat {words} > /dev/null")
+
+
+def libraries(program):
+    return slurm.run(f"ldd /usr/bin/{program.name}").stdout
+
+
+def run_once(program, contender, setting, mark):
+    """One run of the program; what was seen, its marks set."""
+    folder = slurm.folder_of("alice")
+    program.prepare(folder, program.units)
+    slurm.run(f"chown -R alice: {folder}")
+    slowest = lambda: min(program.progress(folder, rank) for rank in range(migration.RANKS))  # noqa: E731
+    (folder / "rank.sh").write_text(f"cd {folder}\n{program.command.replace('UNITS', str(program.units))}\n")
+    warm_page_cache(program)
+    limit = program.footprint_mib * slurm.MIB // 10
+    with migration.scarce_fast(limit), contender(setting) as request:
+        script = f"srun -O -n{migration.RANKS} bash {folder}/rank.sh"
+        before, started = vmstat(), time.monotonic()
+        job_id = slurm.sbatch("alice", script, "-n2", f"--hybrid-mem={request}")
+        alive = lambda: slurm.job(job_id).get("JobState") in ("PENDING", "CONFIGURING", "RUNNING")  # noqa: E731
+        slurm.wait_for(lambda: slowest() >= program.warm or not alive(), "the warm-up", PATIENCE)
+        migration.mark(f"{mark}.start")
+        bytes_by_node = migration.anon_bytes(migration.ranks_of(job_id, program.name))
+        units = slowest()
+        warm_s = time.monotonic() - started
+        slurm.wait_for(lambda: slowest() >= program.stop or not alive(), "the measured stretch", PATIENCE)
+        migration.mark(f"{mark}.end")
+        end_bytes = migration.anon_bytes(migration.ranks_of(job_id, program.name))
+        measured_s = time.monotonic() - started - warm_s
+        figures = migration.progress(job_id)
+        cpu_s = migration.cpu_seconds(job_id)
+        state = slurm.wait_job(job_id)
+        after = vmstat()
+    return {
+        "state": state,
+        "result": [program.result(folder, rank) for rank in range(migration.RANKS)],
+        "footprint": sum(end_bytes.values()),
+        "limit": limit,
+        "fast_bytes": [migration.on_fast(bytes_by_node), migration.on_fast(end_bytes)],
+        "units": [units, slowest()],
+        "warm_s": round(warm_s, 1),
+        "measured_s": round(measured_s, 1),
+        "cpu_s": round(cpu_s, 2),
+        "moves": {key: after[key] - before[key] for key in before},
+        "migrator": figures,
+    }
+
+
+def main():
+    output, name, *programs = sys.argv[1:]
+    contender, settings = CONTENDERS[name]
+    runs = []
+    for program in programs or PROGRAM:
+        for number, setting in enumerate(settings):
+            mark = f"{program}.{name}.{number}"
+            print(f"== {mark} {setting}", flush=True)
+            seen = run_once(PROGRAM[program], contender, setting, mark)
+            runs.append({"program": program, "contender": name, "setting": setting, "mark": mark, **seen})
+            Path(output).write_text(json.dumps(runs))
+            print("  ", json.dumps(seen), flush=True)
+            slurm.wait_idle()
+
+
+if __name__ == "__main__":
+    main()

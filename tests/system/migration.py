@@ -1,0 +1,195 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What tests of the migrator share: fast memory made scarce, ranks under control, their pages, what it did."""
+
+import contextlib
+import json
+import mmap
+import os
+import re
+import struct
+import subprocess
+from pathlib import Path
+
+import slurm
+
+FAST, SLOW = (0, 1), (2, 3)
+HUGE = 2 * slurm.MIB
+MIN_FREE_KIB = 4096  # what the kernel keeps free in all nodes; its own choice is a quarter of this guest's fast tier
+RANKS = 4
+PROGRESS_JSON = Path("/usr/local/bin/progress-json")
+
+# A process that holds so many bytes of kernel memory in pipes, which nothing can move, until its input ends.
+PIPES = """
+import fcntl, os, sys
+left, kept = int(sys.argv[1]), []
+while left >= 4096:
+    reading, writing = os.pipe()
+    size = fcntl.fcntl(writing, fcntl.F_SETPIPE_SZ, min(1 << 20, 1 << left.bit_length() - 1))
+    left -= os.write(writing, bytes(size))
+    kept.append((reading, writing))
+print("held", flush=True)
+sys.stdin.read()
+"""
+
+
+def node_path(node):
+    return Path(f"/sys/devices/system/node/node{node}")
+
+
+def free_bytes(node):
+    return int(re.search(r"MemFree:\s+(\d+)", (node_path(node) / "meminfo").read_text())[1]) << 10
+
+
+def kept_free_bytes(node):
+    """Below this much free memory the kernel takes pages away from the node: its high watermarks."""
+    zones = re.split(r"^Node ", Path("/proc/zoneinfo").read_text(), flags=re.M)
+    mine = [zone for zone in zones if zone.startswith(f"{node}, ") and not re.search(r"managed\s+0$", zone, re.M)]
+    return sum(int(re.search(r"high\s+(\d+)", zone)[1]) for zone in mine) * slurm.PAGE
+
+
+def write(path, value):
+    Path(path).write_text(str(value))
+
+
+@contextlib.contextmanager
+def scarce_fast(limit):
+    """Leave `limit` bytes of the fast tier to whoever comes next, half of them on each node.
+
+    Huge pages of the kernel's own pool take the rest, and pipes what is left of a huge page: nothing demotes, reclaims
+    or migrates either, whichever way of tiering is at work. No transparent huge pages: one would be a large part of
+    the limit.
+    """
+    saved = {path: Path(path).read_text() for path in ("/proc/sys/vm/min_free_kbytes",)}
+    write("/sys/kernel/mm/transparent_hugepage/enabled", "never")
+    write("/proc/sys/vm/min_free_kbytes", MIN_FREE_KIB)
+    pools = {node: node_path(node) / "hugepages/hugepages-2048kB/nr_hugepages" for node in FAST}
+    with contextlib.ExitStack() as stack:
+        for node, pool in pools.items():
+            wanted = limit // len(FAST) + kept_free_bytes(node)
+            write(pool, (free_bytes(node) - wanted) // HUGE)
+            rest = max(free_bytes(node) - wanted, 0)
+            if rest > HUGE:  # no memory in one piece for as many
+                rest = rest % HUGE
+            command = ["numactl", f"--membind={node}", "python3", "-c", PIPES, str(rest)]
+            holder = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+            stack.callback(holder.wait)
+            stack.callback(holder.stdin.close)
+            assert holder.stdout.readline() == b"held\n"
+        try:
+            yield
+        finally:
+            for pool in pools.values():
+                write(pool, 0)
+            for path, text in saved.items():
+                write(path, text)
+
+
+def ranks_of(job_id, program):
+    """The processes of this name in the job's cgroup."""
+    folders = Path("/sys/fs/cgroup").rglob(f"job_{job_id}")
+    pids = {int(pid) for folder in folders for file in folder.rglob("cgroup.procs") for pid in file.read_text().split()}
+    return [pid for pid in pids if Path(f"/proc/{pid}/comm").read_text().strip() == program]
+
+
+def anon_bytes(pids):
+    """Anonymous memory by node, over all of the processes."""
+    nodes = {}
+    for pid in pids:
+        for line in Path(f"/proc/{pid}/numa_maps").read_text().splitlines():
+            if " anon=" not in line:
+                continue
+            for node, count in re.findall(r" N(\d+)=(\d+)", line):
+                nodes[int(node)] = nodes.get(int(node), 0) + int(count) * slurm.PAGE
+    return nodes
+
+
+def on_fast(by_node):
+    return sum(by_node.get(node, 0) for node in FAST)
+
+
+def cpu_seconds(job_id):
+    """Processor time of the job's own processes (steps' `user` cgroups)."""
+    total = 0
+    for folder in Path("/sys/fs/cgroup").rglob(f"job_{job_id}"):
+        for file in folder.glob("step_[0-9]*/user/cpu.stat"):
+            total += int(re.search(r"usage_usec (\d+)", file.read_text())[1])
+    return total / 1e6
+
+
+def progress(job_id, step=0):
+    """The migrator's figures of a running step, or None before there are any."""
+    path = slurm.JOBS / f"{job_id}.{step}.migration"
+    if not path.exists():
+        return None
+    done = subprocess.run([PROGRESS_JSON, path], capture_output=True, text=True, check=False)
+    return json.loads(done.stdout) if done.returncode == 0 else None
+
+
+class Hotset:
+    """A job of ranks with a known hot tenth (programs/hotset.c), working from .start() on until .end()."""
+
+    WAIT, RUN, END = range(3)
+
+    def __init__(self, mib, request, *options):
+        self.folder = slurm.folder_of("alice")
+        path = self.folder / "control"
+        path.write_bytes(bytes(mmap.PAGESIZE))
+        path.chmod(0o666)
+        with path.open("r+b") as file:
+            self.control = mmap.mmap(file.fileno(), mmap.PAGESIZE)
+        words = " ".join(options)
+        script = f"srun -O -n{RANKS} hotset --mib {mib} {words} {path}"
+        self.job_id = slurm.sbatch("alice", script, "-n2", f"--hybrid-mem={request}")
+        slurm.wait_for(lambda: all(self.words(rank)[0] for rank in range(RANKS)), "all ranks to have their memory")
+        self.pids = [self.words(rank)[0] for rank in range(RANKS)]
+
+    def words(self, rank):
+        """(pid, accesses, jumps, accesses at the last jump) of a rank."""
+        return struct.unpack_from("<4Q", self.control, 64 + 64 * rank)
+
+    def order(self, order):
+        struct.pack_into("<Q", self.control, 0, order)
+
+    def allow_jumps(self, count):
+        struct.pack_into("<Q", self.control, 8, count)
+
+    def accesses(self):
+        return sum(self.words(rank)[1] for rank in range(RANKS))
+
+    def jumps(self):
+        return min(self.words(rank)[2] for rank in range(RANKS))
+
+    def start(self):
+        self.order(self.RUN)
+
+    def wait_accesses(self, count):
+        """Wait until the ranks together have made so many more."""
+        before = self.accesses()
+        slurm.wait_for(lambda: self.accesses() >= before + count, f"{count} accesses")
+
+    def wait_phases(self, count):
+        """Wait until so many whole phases of the migrator have begun and ended since now."""
+        begun = (progress(self.job_id) or {"phases": 0})["phases"]
+        return slurm.wait_for(
+            lambda: (now := progress(self.job_id)) and now["phases"] > begun + count and now, f"{count} phases"
+        )
+
+    def end(self):
+        """The ranks' reports, by rank."""
+        self.order(self.END)
+        assert slurm.wait_job(self.job_id) == "COMPLETED", slurm.output(self.job_id)
+        lines = [json.loads(line) for line in slurm.output(self.job_id).splitlines() if line.startswith('{"rank"')]
+        assert len(lines) == RANKS, slurm.output(self.job_id)
+        return sorted(lines, key=lambda line: line["rank"])
+
+
+def mark(name):
+    slurm.run(f"meter-mark {name}")
+    os.sync()
+
+
+def share_on_fast(reports, part):
+    """The share of a part's pages that the fast tier has, over all ranks; `part` may be a function of the report."""
+    pages = [report["parts"][part(report) if callable(part) else part]["pages"] for report in reports]
+    fast = sum(count for by_node in pages for node, count in by_node.items() if int(node) in FAST)
+    return fast / sum(sum(by_node.values()) for by_node in pages)

@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A rank whose hot data is known. Allocates MIB of memory cold first, so that a fast tier which is smaller than all of
+ * it ends up with cold data, then reads and writes random lines: 95 % of them in the hot tenth, the rest anywhere.
+ * Neither cache nor prefetcher has much from that.
+ *
+ *     srun -n4 hotset --mib MIB [--jump N] [--uniform] [--split] CONTROL-FILE
+ *
+ * --jump N: the hot tenth moves on each time this rank has made another N accesses (and the test allows it: it waits
+ * for the test while .jumps_allowed is used up, working on). --uniform: no hot data. --split: two hot tenths of equal
+ * heat, the first only read, the second only written.
+ *
+ * CONTROL-FILE is a page that the test made and both have mapped: the test gives orders in it, each rank writes how
+ * far it is. Orders are obeyed between batches of accesses; everything is counted in accesses, nothing in time. At
+ * the end each rank prints one line of JSON: its ranges and, by node, their pages.
+ */
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <getopt.h>
+#include <numaif.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+#define PAGE 4096UL
+#define LINE 64UL
+#define BATCH 65536
+#define PARTS 10     /* a tenth is one part */
+#define FIRST_HOT 5  /* the tenth that is touched last, and hot first */
+#define FIRST_READ 3 /* --split: the tenths that are touched last */
+#define FIRST_WRITTEN 7
+#define MAX_NODES 16
+#define MAX_RANKS 16
+
+enum order { ORDER_WAIT, ORDER_RUN, ORDER_END };
+
+/* tests/system/migration.py knows the order of the fields. */
+struct control {
+    volatile uint64_t order, jumps_allowed, unused[6];
+    struct {
+        volatile uint64_t pid, accesses, jumps, jumped_at; /* jumped_at: accesses at the last jump */
+        uint64_t unused[4];
+    } rank[MAX_RANKS];
+};
+
+struct options {
+    unsigned long mib;
+    uint64_t jump;
+    bool uniform, split;
+    const char *control;
+};
+
+static int parse(int argc, char **argv, struct options *options)
+{
+    static const struct option names[] = {
+        {"mib", required_argument, NULL, 'm'},
+        {"jump", required_argument, NULL, 'j'},
+        {"uniform", no_argument, NULL, 'u'},
+        {"split", no_argument, NULL, 's'},
+        {NULL, 0, NULL, 0},
+    };
+
+    for (int found; (found = getopt_long(argc, argv, "", names, NULL)) != -1;) {
+        if (found == 'm')
+            options->mib = strtoul(optarg, NULL, 10);
+        else if (found == 'j')
+            options->jump = strtoull(optarg, NULL, 10);
+        else if (found == 'u')
+            options->uniform = true;
+        else if (found == 's')
+            options->split = true;
+        else
+            return -1;
+    }
+    options->control = argv[optind];
+    return options->mib && options->control ? 0 : -1;
+}
+
+static struct control *map_control(const char *path)
+{
+    int fd = open(path, O_RDWR | O_CLOEXEC);
+    void *map = MAP_FAILED;
+
+    if (fd >= 0)
+        map = mmap(NULL, sizeof(struct control), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    return map == MAP_FAILED ? NULL : map;
+}
+
+/* Is this part hot at the start, and so to be touched last? */
+static bool is_last(const struct options *options, int part)
+{
+    return options->split ? part == FIRST_READ || part == FIRST_WRITTEN : part == FIRST_HOT;
+}
+
+/* Memory without huge pages, cold parts touched first. */
+static volatile char *allocate(const struct options *options, size_t bytes, size_t part_bytes)
+{
+    volatile char *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+    if (memory == MAP_FAILED || madvise((void *)memory, bytes, MADV_NOHUGEPAGE))
+        return NULL;
+    for (int hot = 0; hot <= 1; hot++) {
+        for (int part = 0; part < PARTS; part++) {
+            if (is_last(options, part) != hot)
+                continue;
+            for (size_t at = 0; at < part_bytes; at += PAGE)
+                memory[(size_t)part * part_bytes + at] = 1;
+        }
+    }
+    return memory;
+}
+
+static inline uint64_t random_next(uint64_t *state)
+{
+    uint64_t x = *state;
+
+    x ^= x << 13;
+    x ^= x >> 7;
+    x ^= x << 17;
+    return *state = x;
+}
+
+/* A number below `limit` (under 2^32) from 32 random bits. */
+static inline size_t below(uint64_t bits, size_t limit)
+{
+    return (size_t)(((bits & 0xffffffff) * limit) >> 32);
+}
+
+struct work {
+    volatile char *memory;
+    size_t lines, part_lines;
+    int hot; /* the tenth that is hot */
+    uint64_t state;
+};
+
+/* Three quarters of the accesses are loads. */
+static void batch_hot(struct work *work, bool uniform)
+{
+    size_t first = (size_t)work->hot * work->part_lines;
+
+    for (int i = 0; i < BATCH; i++) {
+        uint64_t bits = random_next(&work->state);
+        bool anywhere = uniform || (bits >> 32) % 20 == 0;
+        size_t line = anywhere ? below(bits, work->lines) : first + below(bits, work->part_lines);
+
+        if (bits >> 62)
+            (void)work->memory[line * LINE];
+        else
+            work->memory[line * LINE] = (char)bits;
+    }
+}
+
+/* As many accesses to the part that is read as to the part that is written. */
+static void batch_split(struct work *work)
+{
+    for (int i = 0; i < BATCH; i++) {
+        uint64_t bits = random_next(&work->state);
+        bool store = bits >> 63;
+        size_t line;
+
+        if ((bits >> 32) % 20 == 0)
+            line = below(bits, work->lines);
+        else
+            line = (store ? FIRST_WRITTEN : FIRST_READ) * work->part_lines + below(bits, work->part_lines);
+        if (store)
+            work->memory[line * LINE] = (char)bits;
+        else
+            (void)work->memory[line * LINE];
+    }
+}
+
+/* By node, the pages of a part. */
+static int print_part(const struct work *work, int part)
+{
+    size_t count = work->part_lines * LINE / PAGE;
+    unsigned long nodes[MAX_NODES] = {0};
+    void **pages = calloc(count, sizeof(*pages));
+    int *status = calloc(count, sizeof(*status)), result = -1;
+
+    if (!pages || !status)
+        goto done;
+    for (size_t i = 0; i < count; i++)
+        pages[i] = (void *)(work->memory + ((size_t)part * count + i) * PAGE);
+    if (move_pages(0, count, pages, NULL, status, 0))
+        goto done;
+    for (size_t i = 0; i < count; i++) {
+        if (status[i] >= 0 && status[i] < MAX_NODES)
+            nodes[status[i]]++;
+    }
+    printf("%s{\"first\": %lu, \"pages\": {", part ? ", " : "", (unsigned long)pages[0]);
+    for (int node = 0, more = 0; node < MAX_NODES; node++) {
+        if (nodes[node])
+            printf("%s\"%d\": %lu", more++ ? ", " : "", node, nodes[node]);
+    }
+    printf("}}");
+    result = 0;
+done:
+    free(pages);
+    free(status);
+    return result;
+}
+
+int main(int argc, char **argv)
+{
+    struct options options = {0};
+    struct work work = {.hot = FIRST_HOT};
+    const struct timespec tick = {.tv_nsec = 20000000};
+    const char *rank_text = getenv("SLURM_PROCID");
+    unsigned long rank = rank_text ? strtoul(rank_text, NULL, 10) : 0;
+    struct control *control;
+    size_t bytes;
+
+    if (parse(argc, argv, &options) || rank >= MAX_RANKS) {
+        fprintf(stderr, "usage: hotset --mib MIB [--jump N] [--uniform] [--split] CONTROL-FILE\n");
+        return 2;
+    }
+    work.part_lines = (options.mib << 20) / PARTS / PAGE * (PAGE / LINE);
+    work.lines = work.part_lines * PARTS;
+    bytes = work.lines * LINE;
+    work.state = 88172645463325252UL + rank * 2654435761UL;
+    control = map_control(options.control);
+    if (!control || !(work.memory = allocate(&options, bytes, bytes / PARTS))) {
+        perror("hotset");
+        return 1;
+    }
+    control->rank[rank].pid = (uint64_t)getpid();
+    while (control->order == ORDER_WAIT)
+        nanosleep(&tick, NULL);
+    for (uint64_t done = 0, jumps = 0; control->order == ORDER_RUN; control->rank[rank].accesses = done) {
+        if (options.split)
+            batch_split(&work);
+        else
+            batch_hot(&work, options.uniform);
+        done += BATCH;
+        if (options.jump && done >= (jumps + 1) * options.jump && control->jumps_allowed > jumps) {
+            work.hot = (work.hot + 3) % PARTS;
+            control->rank[rank].jumped_at = done;
+            control->rank[rank].jumps = ++jumps;
+        }
+    }
+    printf("{\"rank\": %lu, \"hot\": %d, \"parts\": [", rank, work.hot);
+    for (int part = 0; part < PARTS; part++) {
+        if (print_part(&work, part)) {
+            perror("hotset: pages");
+            return 1;
+        }
+    }
+    printf("]}\n");
+    return 0;
+}

@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The migrator on ranks whose hot data is known; tests/meter/test_migration.py holds it against the count from outside.
+
+Stretches between two marks begin after phases of the migrator and end after accesses of the ranks, never after time.
+"""
+
+import json
+import os
+import re
+from pathlib import Path
+
+import migration
+import pytest
+import slurm
+
+pytestmark = pytest.mark.migration
+
+EXPECTED = Path("/tmp/migration-expected.json")
+MIB = 32  # of each rank
+FOOTPRINT = migration.RANKS * MIB * slurm.MIB
+ROOM = FOOTPRINT // 8  # of the fast tier: a hot tenth and a little
+REQUEST = "migrate,interval=2s"
+STRETCH = 12_000_000  # accesses of all ranks together: enough to drown the daemons
+SETTLE = 6  # phases that a steady state may take
+CPU_LIMIT = 0.01  # of the job's
+
+
+@pytest.fixture(scope="module", autouse=True)
+def progress_reader():
+    source = Path(__file__).parent / "programs/migration/progress-json.c"
+    slurm.run(f"gcc -O1 -Wall -o {migration.PROGRESS_JSON} {source}")
+
+
+@pytest.fixture(autouse=True)
+def little_fast_memory():
+    with migration.scarce_fast(ROOM):
+        yield
+
+
+def claim(name, **shares):
+    """Say what the count between the marks NAME.start and NAME.end has to show."""
+    claims = json.loads(EXPECTED.read_text()) if EXPECTED.exists() else {}
+    claims[name] = shares
+    EXPECTED.write_text(json.dumps(claims))
+    os.sync()
+
+
+def stretch(hotset, name, **shares):
+    claim(name, **shares)
+    migration.mark(f"{name}.start")
+    hotset.wait_accesses(STRETCH)
+    migration.mark(f"{name}.end")
+
+
+def on_its_behalf():
+    """CPU seconds of the migrator, of DAMON's threads and of the broker: {process: seconds}."""
+    ticks = os.sysconf("SC_CLK_TCK")
+    found = {}
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            name, fields = re.match(r"\d+ \((.*)\) (.*)", path.read_text()).groups()
+        except OSError:  # it ended
+            continue
+        if name.startswith(("hybridmem-migra", "hybridmem-damon", "kdamond")):
+            found[f"{name} {path.parent.name}"] = sum(map(int, fields.split()[11:13])) / ticks
+    return found
+
+
+def test_without_a_migrator_the_hot_tenth_stays_on_the_slow_nodes():
+    hotset = migration.Hotset(MIB, "off")
+    hotset.start()
+    stretch(hotset, "without", most=0.15)
+    reports = hotset.end()
+    assert migration.share_on_fast(reports, hot_part) < 0.1
+
+
+def hot_part(report):
+    return report["hot"]
+
+
+def test_hot_tenth_is_served_by_the_fast_tier():
+    hotset = migration.Hotset(MIB, REQUEST)
+    hotset.start()
+    hotset.wait_phases(SETTLE)
+    stretch(hotset, "steady", least=0.85)
+    job_s, ours = migration.cpu_seconds(hotset.job_id), on_its_behalf()
+    figures = migration.progress(hotset.job_id)
+    reports = hotset.end()
+    print(json.dumps(figures), f"job {job_s} s", ours)
+    assert migration.share_on_fast(reports, hot_part) > 0.9
+    assert sum(ours.values()) <= CPU_LIMIT * job_s, (ours, job_s)
+    told = slurm.record(hotset.job_id)["migration"]
+    assert told is not None
+
+
+def test_a_jump_is_recovered_in_two_phases():
+    hotset = migration.Hotset(MIB, REQUEST, "--jump", "1000000")
+    hotset.start()
+    hotset.wait_phases(SETTLE)
+    for jump in (1, 2):
+        hotset.allow_jumps(jump)
+        slurm.wait_for(lambda: hotset.jumps() == jump, "the hot tenth to move")  # noqa: B023
+        hotset.wait_phases(2)
+        stretch(hotset, f"jump{jump}", least=0.85)
+    print(json.dumps(migration.progress(hotset.job_id)))
+    hotset.end()
+
+
+def test_uniform_accesses_move_nothing():
+    hotset = migration.Hotset(MIB, REQUEST, "--uniform")
+    hotset.start()
+    hotset.wait_phases(SETTLE)
+    hotset.wait_accesses(STRETCH)
+    figures = migration.progress(hotset.job_id)
+    print(json.dumps(figures))
+    hotset.end()
+    assert figures["samples"] > 0
+    assert figures["promoted_bytes"] + figures["demoted_bytes"] < 0.01 * FOOTPRINT, figures
+
+
+def test_writes_win_against_reads_of_equal_heat():
+    hotset = migration.Hotset(MIB, REQUEST, "--split")
+    hotset.start()
+    hotset.wait_phases(SETTLE)
+    stretch(hotset, "writes", least_writes=0.85)
+    figures = migration.progress(hotset.job_id)
+    reports = hotset.end()
+    read, written = (migration.share_on_fast(reports, part) for part in (3, 7))
+    print(json.dumps(figures), read, written)
+    assert written > 0.9
+    assert read < 0.35  # room for a quarter of a tenth
