@@ -96,13 +96,18 @@ void hm_progress_init(struct hm_progress *progress, uint32_t step_id)
     };
 }
 
+void hm_progress_text(char *to, size_t size, const char *text)
+{
+    snprintf(to, size, "%s", text);
+    for (char *byte = to; *byte; byte++)
+        if (*byte < 0x20 || *byte > 0x7e)
+            *byte = '?';
+}
+
 void hm_progress_warn(struct hm_progress *progress, const char *text)
 {
     char line[HM_WARNING];
-    snprintf(line, sizeof(line), "%s", text);
-    for (char *byte = line; *byte; byte++)
-        if (*byte < 0x20 || *byte > 0x7e)
-            *byte = '?';
+    hm_progress_text(line, sizeof(line), text);
     for (uint32_t i = 0; i < progress->n_warnings; i++)
         if (strcmp(progress->warning[i], line) == 0)
             return;

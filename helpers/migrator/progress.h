@@ -7,6 +7,7 @@
 #ifndef HM_PROGRESS_H
 #define HM_PROGRESS_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include "../core/error.h"
@@ -57,6 +58,8 @@ struct hm_progress {
 
 /* The figures before the first phase: nothing is known. Pure. */
 void hm_progress_init(struct hm_progress *progress, uint32_t step_id);
+/* A text for the figures: cut where it is too long, bytes that are no printable ASCII replaced by "?". Pure. */
+void hm_progress_text(char *to, size_t size, const char *text);
 /* Add a warning, cut where it is too long, bytes that are no printable ASCII replaced by "?". One that is there
  * already, or for which there is no room, is dropped. Pure. */
 void hm_progress_warn(struct hm_progress *progress, const char *text);

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The figures as one line of JSON, for a migrator that was started by hand. */
+#ifndef HM_FIGURES_H
+#define HM_FIGURES_H
+
+#include <stdio.h>
+
+#include "progress.h"
+
+void hm_figures_print(const struct hm_progress *progress, FILE *file);
+
+#endif

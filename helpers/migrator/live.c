@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "live.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "procfile.h"
+
+#define LOOKS_PER_PHASE 10 /* for processes that came or went, and for samples where no descriptor announces them */
+#define LOOK_LEAST_NS UINT64_C(10000000)
+#define LOOK_MOST_NS UINT64_C(2000000000)
+#define RETRY_PHASES 10 /* without a source */
+
+uint64_t hm_live_now_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+bool hm_live_is_told(void *data)
+{
+    const struct hm_live *live = data;
+    struct pollfd event = {.fd = live->signals, .events = POLLIN};
+    return poll(&event, 1, 0) > 0;
+}
+
+/* slurmstepd blocks signals and its children inherit that: nothing but what is set here counts. */
+static int take_signals(struct hm_error *error)
+{
+    sigset_t ending;
+    for (int number = 1; number < SIGRTMIN; number++)
+        signal(number, number == SIGPIPE ? SIG_IGN : SIG_DFL);
+    sigemptyset(&ending);
+    sigaddset(&ending, SIGTERM);
+    sigaddset(&ending, SIGINT);
+    sigaddset(&ending, SIGHUP);
+    sigprocmask(SIG_SETMASK, &ending, NULL);
+    int fd = signalfd(-1, &ending, SFD_CLOEXEC | SFD_NONBLOCK);
+    return fd >= 0 ? fd : hm_fail_errno(error, "cannot take signals");
+}
+
+/* CPUs that the step may use. */
+static unsigned count_cpus(const struct hm_options *options)
+{
+    char path[512], text[8192];
+    struct hm_set cpus;
+    long online = sysconf(_SC_NPROCESSORS_ONLN);
+    snprintf(path, sizeof(path), "%s/cpuset.cpus.effective", options->cgroup);
+    if (options->cgroup[0] && hm_file_read_start(path, text, sizeof(text)) == 0) {
+        text[strcspn(text, "\n")] = '\0';
+        if (hm_set_parse(&cpus, text, NULL) == 0 && hm_set_count(&cpus) > 0)
+            return hm_set_count(&cpus);
+    }
+    return online > 0 ? (unsigned)online : 1;
+}
+
+static int open_progress(struct hm_live *live, struct hm_error *error)
+{
+    const struct hm_options *options = live->options;
+    if (options->progress_fd >= 0) {
+        live->progress = hm_progress_map(options->progress_fd, error);
+        if (live->progress)
+            close(options->progress_fd);
+    } else {
+        live->progress = malloc(sizeof(*live->progress));
+        if (live->progress)
+            hm_progress_init(live->progress, options->step_id);
+        else
+            hm_fail(error, ENOMEM, "no memory for the figures");
+    }
+    if (!live->progress)
+        return -1;
+    snprintf(live->progress->algorithm, sizeof(live->progress->algorithm), "%s", options->algorithm);
+    live->progress->interval_ms = options->interval_ms;
+    return 0;
+}
+
+static void open_cap(struct hm_live *live)
+{
+    const struct hm_options *options = live->options;
+    live->cap_pages = UINT64_MAX;
+    if (options->cap_percent >= 0)
+        live->cap_pages = (uint64_t)((double)hm_nodes_fast_total(&live->nodes) * options->cap_percent / 100 / 4096);
+    else if (options->cap_bytes != UINT64_MAX)
+        live->cap_pages = options->cap_bytes / 4096;
+    /* 0 in the figures is "none was asked for": a cap of nothing is shown as one byte. */
+    if (live->cap_pages != UINT64_MAX)
+        live->progress->capacity_bytes = live->cap_pages > 0 ? live->cap_pages * 4096 : 1;
+}
+
+static void open_usage(struct hm_live *live)
+{
+    const struct hm_set tiers[2] = {live->options->fast, live->options->slow};
+    hm_node_map_fill(&live->node_map, tiers, 2);
+    live->has_cgroup = live->options->cgroup[0] && hm_cgroup_open(&live->cgroup, live->options->cgroup) == 0;
+}
+
+/* The kernel's own tiering moves the same pages, by its own view of them. */
+static void warn_of_kernel(struct hm_live *live)
+{
+    char text[64];
+    if (hm_file_read_start("/proc/sys/kernel/numa_balancing", text, sizeof(text)) == 0 && (atoi(text) & 2))
+        hm_progress_warn(live->progress,
+                         "the kernel moves pages between the tiers as well: kernel.numa_balancing is 2; "
+                         "set it to 0 or 1");
+    if (hm_file_read_start("/sys/kernel/mm/numa/demotion_enabled", text, sizeof(text)) == 0 &&
+        (text[0] == 't' || text[0] == '1'))
+        hm_progress_warn(live->progress, "the kernel moves pages between the tiers as well: "
+                                         "/sys/kernel/mm/numa/demotion_enabled is on; write 0 to it");
+}
+
+int hm_live_open(struct hm_live *live, const struct hm_options *options, struct hm_error *error)
+{
+    static char guard[512];
+    struct hm_error text = {{0}};
+    *live = (struct hm_live){.options = options, .signals = -1};
+    live->viewserver.listener = -1;
+    live->guard.fd = -1;
+    live->cgroup.dir = -1;
+    live->signals = take_signals(error);
+    if (live->signals < 0 || open_progress(live, error) != 0)
+        return -1;
+    if ((options->cgroup[0] ? hm_ranks_init(&live->ranks, options->cgroup, geteuid(), error)
+                            : hm_ranks_init_list(&live->ranks, options->pid, options->n_pids, geteuid(), error)) != 0 ||
+        hm_nodes_init(&live->nodes, &options->fast, &options->slow, options->reserve_bytes, error) != 0)
+        return -1;
+    live->maps = calloc(HM_RANKS, sizeof(*live->maps));
+    live->gaps = calloc(HM_LIVE_GAPS, sizeof(*live->gaps));
+    if (!live->maps || !live->gaps)
+        return hm_fail(error, ENOMEM, "no memory for mappings");
+    if (hm_mover_init(&live->mover, &live->nodes, &live->ranks, live->maps, hm_live_is_told, live, error) != 0)
+        return -1;
+    live->residence = (struct hm_residence){&live->ranks, live->maps, &live->nodes, live->mover.batch};
+    live->n_cpus = count_cpus(options);
+    live->pace = (struct hm_pace){options->interval_ms, options->phase_samples, options->rate, options->end_s, 0};
+    hm_tally_init(&live->tally, options->seed);
+    open_cap(live);
+    open_usage(live);
+    warn_of_kernel(live);
+    if (options->has_job && hm_viewserver_open(&live->viewserver, options->job_id, options->step_id, &text) != 0)
+        hm_progress_warn(live->progress, text.text);
+    snprintf(guard, sizeof(guard), "%s%s", options->guard[0] ? options->guard : options->cgroup,
+             options->guard[0] ? "" : "/cgroup.events");
+    hm_guard_init(&live->guard, guard, hm_live_now_ns());
+    live->view.job_id = options->job_id;
+    return 0;
+}
+
+void hm_live_close(struct hm_live *live)
+{
+    hm_live_close_source(live);
+    hm_decider_free(live->decider);
+    hm_viewserver_close(&live->viewserver);
+    hm_mover_free(&live->mover);
+    for (uint32_t i = 0; live->maps && i < HM_RANKS; i++)
+        hm_maps_free(&live->maps[i]);
+    hm_maps_free(&live->scratch);
+    free(live->maps);
+    free(live->gaps);
+    hm_ranks_free(&live->ranks);
+    if (live->has_cgroup)
+        hm_cgroup_close(&live->cgroup);
+    if (live->guard.fd >= 0)
+        close(live->guard.fd);
+    if (live->signals >= 0)
+        close(live->signals);
+    if (live->progress && live->options->progress_fd >= 0)
+        hm_progress_unmap(live->progress);
+    else
+        free(live->progress);
+}
+
+/* By the guard, or, for single processes without one, when none is left. */
+static bool is_over(struct hm_live *live, int n_living)
+{
+    if (live->options->cgroup[0] || live->options->guard[0])
+        return hm_guard_is_over(&live->guard, hm_live_now_ns());
+    return n_living <= 0;
+}
+
+static uint64_t look_every(const struct hm_live *live)
+{
+    uint64_t every = live->options->interval_ms * 1000000 / LOOKS_PER_PHASE;
+    if (live->source && live->source->poll_ms > 0 && live->source->poll_ms * UINT64_C(1000000) < every)
+        every = live->source->poll_ms * UINT64_C(1000000);
+    return every < LOOK_LEAST_NS ? LOOK_LEAST_NS : every > LOOK_MOST_NS ? LOOK_MOST_NS : every;
+}
+
+enum { SIGNALS, GUARD, SOURCE, VIEW, N_EVENTS = VIEW + HM_VIEWSERVER_FDS };
+
+/* Sleep until `due` or an event. Returns false when told to end. */
+static bool wait_until(struct hm_live *live, uint64_t due, bool *watch_guard)
+{
+    struct pollfd events[N_EVENTS] = {
+        [SIGNALS] = {.fd = live->signals, .events = POLLIN},
+        /* An event of the guard is looked at once per look, so that no state of it can make this spin. */
+        [GUARD] = {.fd = *watch_guard ? live->guard.fd : -1, .events = POLLPRI},
+        [SOURCE] = {.fd = live->source ? live->source->fd : -1, .events = POLLIN},
+    };
+    uint64_t now = hm_live_now_ns(), left = due > now ? due - now : 0;
+    struct timespec timeout = {.tv_sec = (time_t)(left / 1000000000), .tv_nsec = (long)(left % 1000000000)};
+    hm_viewserver_watch(&live->viewserver, events + VIEW);
+    int ready = ppoll(events, N_EVENTS, &timeout, NULL);
+    if (ready < 0)
+        return errno == EINTR;
+    if (events[SIGNALS].revents)
+        return false;
+    if (events[GUARD].revents) {
+        *watch_guard = false;
+        if (is_over(live, 0))
+            return false;
+    }
+    if (events[SOURCE].revents)
+        hm_live_read_source(live);
+    hm_live_update_figures(live);
+    live->view.progress = *live->progress;
+    hm_viewserver_serve(&live->viewserver, events + VIEW, &live->view);
+    return true;
+}
+
+void hm_live_run(struct hm_live *live)
+{
+    uint64_t look = 0, without_source = 0;
+    bool watch_guard = true;
+    live->phase_start_ns = hm_live_now_ns();
+    live->progress->state = HM_PROGRESS_RUNNING;
+    for (;;) {
+        uint64_t now = hm_live_now_ns();
+        if (now >= look) {
+            if (!live->source && live->n_phases == 0 && without_source == 0)
+                hm_live_open_source(live);
+            int living = hm_live_look(live);
+            if (is_over(live, living))
+                break;
+            if (live->source && live->source->fd < 0 && (live->source->poll_ms > 0 || live->pace.phase_samples > 0))
+                hm_live_read_source(live);
+            watch_guard = true;
+            look = now + look_every(live);
+        }
+        if (hm_pace_is_over(&live->pace, live->phase_start_ns, now, hm_live_samples(live) - live->phase_first_sample)) {
+            hm_live_end_phase(live);
+            if (!live->source && ++without_source % RETRY_PHASES == 0)
+                hm_live_open_source(live);
+        }
+        uint64_t due = hm_pace_due(&live->pace, live->phase_start_ns);
+        if (!wait_until(live, due < look ? due : look, &watch_guard))
+            break;
+    }
+    hm_live_update_figures(live);
+    live->progress->state = HM_PROGRESS_ENDED;
+}

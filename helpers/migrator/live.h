@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The live migrator: one value from start to end, worked on by a loop, by what is sampled, and at the end of phases. */
+#ifndef HM_LIVE_H
+#define HM_LIVE_H
+
+#include "../meter/cgroup.h"
+#include "../meter/guard.h"
+#include "decide.h"
+#include "maps.h"
+#include "mover.h"
+#include "nodes.h"
+#include "options.h"
+#include "pace.h"
+#include "progress.h"
+#include "ranks.h"
+#include "residence.h"
+#include "source.h"
+#include "tally.h"
+#include "viewserver.h"
+
+#define HM_LIVE_LATER 4096 /* observations outside of what was known to be movable, kept until the phase's end */
+#define HM_LIVE_GAPS 4096
+#define HM_LIVE_REGIONS 8192 /* under 8 MiB with every algorithm */
+#define HM_LIVE_DEAD 8       /* sources that ended by themselves */
+
+struct hm_live {
+    const struct hm_options *options;
+    struct hm_ranks ranks;
+    struct hm_maps *maps; /* by space, HM_RANKS of them */
+    struct hm_maps scratch;
+    struct hm_nodes nodes;
+    struct hm_mover mover;
+    struct hm_residence residence;
+    struct hm_decider *decider; /* NULL: no source yet */
+    struct hm_source *source;   /* NULL: none works, nothing is moved */
+    const struct hm_source_row *dead[HM_LIVE_DEAD];
+    size_t n_dead;
+    unsigned n_cpus;
+    struct hm_pace pace;
+    struct hm_tally tally; /* the shares */
+    struct hm_observation later[HM_LIVE_LATER];
+    size_t n_later;
+    uint64_t dropped, retired_dropped;
+    struct hm_source_state retired; /* sums of sources that are closed */
+    struct hm_progress *progress;   /* owned here where no descriptor was given */
+    struct hm_view view;
+    struct hm_viewserver viewserver;
+    struct hm_cgroup cgroup;
+    struct hm_node_map node_map;
+    bool has_cgroup;
+    struct hm_guard guard;
+    int signals;
+    uint64_t cap_pages; /* UINT64_MAX: none asked for */
+    uint64_t phase_start_ns, phase_first_sample, n_phases;
+    struct hm_region *gaps; /* HM_LIVE_GAPS */
+};
+
+/* Set all up but the source, and look for processes once. Returns 0, or -1. hm_live_close() in both cases. */
+int hm_live_open(struct hm_live *live, const struct hm_options *options, struct hm_error *error);
+void hm_live_close(struct hm_live *live);
+/* Work until the guard or a signal says that it is over. */
+void hm_live_run(struct hm_live *live);
+
+/* ---- parts (each in its own file) */
+
+/* Is there a signal to end? */
+bool hm_live_is_told(void *live);
+/* Monotonic nanoseconds. */
+uint64_t hm_live_now_ns(void);
+
+/* Sources: open the best that is left (with a decider for its unit of samples), close, hand over what there is. What
+ * goes wrong is a warning. */
+void hm_live_open_source(struct hm_live *live);
+void hm_live_close_source(struct hm_live *live);
+void hm_live_read_source(struct hm_live *live);
+/* Samples of all sources so far. */
+uint64_t hm_live_samples(const struct hm_live *live);
+/* Those put off, now that the mappings were read again. */
+void hm_live_observe_later(struct hm_live *live);
+
+/* Look for processes that came or went. Returns the number of living ones. */
+int hm_live_look(struct hm_live *live);
+/* Read the mappings of all again; what is gone is forgotten. */
+void hm_live_read_maps(struct hm_live *live);
+
+/* The end of a phase: heat, moves, figures. */
+void hm_live_end_phase(struct hm_live *live);
+/* Figures that are read off at any time: CPU seconds, samples, ranks. */
+void hm_live_update_figures(struct hm_live *live);
+
+#endif

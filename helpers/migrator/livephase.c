@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The end of a phase: from heat to moves, and what they came to. */
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <time.h>
+
+#include "live.h"
+
+#define LOOKS_PER_CPU 8192 /* pages looked up per phase and CPU of the step: some 2 ms of CPU time, an estimate */
+#define LOOKS_MOST 131072
+#define MANY_UNMOVABLE 0.1 /* of the samples: worth a warning */
+
+struct end { /* of one phase */
+    struct hm_region *region;
+    size_t n_regions, n_gaps;
+    uint64_t used_pages; /* of the step in the fast tier */
+    uint64_t gap_pages;  /* of those, in no region */
+    uint64_t capacity_pages;
+};
+
+static uint64_t less(uint64_t from, uint64_t amount)
+{
+    return from > amount ? from - amount : 0;
+}
+
+static int64_t now_s(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    return (int64_t)now.tv_sec;
+}
+
+/* The step's memory in both tiers, by its cgroup: anonymous and shared memory, without page cache. Returns false where
+ * the kernel does not say. */
+static bool read_usage(struct hm_live *live, uint64_t bytes[2])
+{
+    struct hm_reading reading;
+    if (!live->has_cgroup || hm_cgroup_read(&live->cgroup, &live->node_map, &reading) != 0 || !reading.has_usage)
+        return false;
+    for (int tier = 0; tier < 2; tier++)
+        bytes[tier] = reading.usage[tier].anon + reading.usage[tier].shmem;
+    return true;
+}
+
+static void sum_up(const struct hm_region *regions, size_t count, uint64_t pages[2])
+{
+    for (size_t i = 0; i < count; i++) {
+        pages[0] += regions[i].fast_pages;
+        pages[1] += regions[i].slow_pages;
+    }
+}
+
+/* Where everything is, now that regions are known. */
+static void look_at_memory(struct hm_live *live, struct end *end)
+{
+    size_t looks = (size_t)live->n_cpus * LOOKS_PER_CPU;
+    uint64_t in_regions[2] = {0}, in_gaps[2] = {0}, bytes[2];
+    looks = looks < LOOKS_MOST ? looks : LOOKS_MOST;
+    end->n_gaps = hm_residence_gaps(&live->residence, end->region, end->n_regions, live->gaps, HM_LIVE_GAPS);
+    hm_residence_fill(&live->residence, end->region, end->n_regions, looks);
+    hm_residence_fill(&live->residence, live->gaps, end->n_gaps, looks);
+    sum_up(end->region, end->n_regions, in_regions);
+    sum_up(live->gaps, end->n_gaps, in_gaps);
+    if (!read_usage(live, bytes))
+        for (int tier = 0; tier < 2; tier++)
+            bytes[tier] = (in_regions[tier] + in_gaps[tier]) * 4096;
+    live->view.fast_bytes = bytes[0];
+    live->view.slow_bytes = bytes[1];
+    end->used_pages = bytes[0] / 4096;
+    end->gap_pages = in_gaps[0] < end->used_pages ? in_gaps[0] : end->used_pages;
+    hm_nodes_refresh(&live->nodes);
+    uint64_t room = end->used_pages + hm_nodes_fast_room(&live->nodes) / 4096;
+    end->capacity_pages = room < live->cap_pages ? room : live->cap_pages;
+}
+
+/* Samples are weighed against where their pages are before anything moves. */
+static void tally(struct hm_live *live, const struct end *end)
+{
+    static uint64_t page[HM_TALLY_PAGES];
+    static int8_t is_fast[HM_TALLY_PAGES];
+    size_t n = hm_tally_choose(&live->tally);
+    for (size_t i = 0; i < n; i++)
+        page[i] = live->tally.sample[i].page;
+    hm_residence_look(&live->residence, page, is_fast, n);
+    uint32_t *order = calloc(end->n_regions + 1, sizeof(*order));
+    double best = order ? hm_tally_best_placement(end->region, end->n_regions, end->capacity_pages, order) : -1;
+    free(order);
+    hm_tally_end(&live->tally, is_fast, best);
+    double all = live->tally.all_movable + live->tally.all_unmovable;
+    if (all > 0 && live->tally.all_unmovable > MANY_UNMOVABLE * all)
+        hm_progress_warn(live->progress, "more than a tenth of the sampled accesses is to files, shared memory or what "
+                                         "has ended: those are not moved");
+}
+
+/* Memory that nobody was seen to use makes room first: as many moves as are needed for `pages`, the largest first. */
+static size_t demote_unused(struct hm_live *live, const struct end *end, uint64_t pages, struct hm_move *moves)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < end->n_gaps && pages > 0; i++) {
+        const struct hm_region *gap = &live->gaps[i];
+        if (gap->fast_pages == 0)
+            continue;
+        moves[n++] = (struct hm_move){.first = gap->first, .n_pages = gap->n_pages, .limit = pages};
+        pages = less(pages, gap->fast_pages);
+    }
+    return n;
+}
+
+static int compare_priority(const void *a, const void *b)
+{
+    const struct hm_region *x = *(const struct hm_region *const *)a, *y = *(const struct hm_region *const *)b;
+    if (x->priority != y->priority)
+        return x->priority < y->priority ? -1 : 1;
+    return (x->first > y->first) - (x->first < y->first);
+}
+
+/* What is above the cap after all goes down, coldest first: a plan may fall short, where pages could not be moved or
+ * where a sample of a region misled. */
+static void enforce_cap(struct hm_live *live, const struct end *end)
+{
+    uint64_t promoted = live->mover.moved.promoted, demoted = live->mover.moved.demoted;
+    uint64_t over = less(less(end->used_pages + promoted, demoted), live->cap_pages);
+    if (over == 0)
+        return;
+    struct hm_move *moves = calloc(end->n_gaps + end->n_regions + 1, sizeof(*moves));
+    const struct hm_region **by_priority = calloc(end->n_regions + 1, sizeof(*by_priority));
+    if (moves && by_priority) {
+        size_t n = demote_unused(live, end, UINT64_MAX, moves);
+        for (size_t i = 0; i < end->n_regions; i++)
+            by_priority[i] = &end->region[i];
+        if (end->n_regions > 1)
+            qsort(by_priority, end->n_regions, sizeof(const struct hm_region *), compare_priority);
+        for (size_t i = 0; i < end->n_regions; i++)
+            moves[n++] = (struct hm_move){
+                .first = by_priority[i]->first, .n_pages = by_priority[i]->n_pages, .limit = by_priority[i]->n_pages};
+        for (size_t i = 0; i < n && over > 0 && !hm_live_is_told(live); i++) {
+            uint64_t before = live->mover.moved.demoted;
+            moves[i].limit = over;
+            hm_mover_run(&live->mover, &moves[i], 1);
+            over = less(over, live->mover.moved.demoted - before);
+        }
+    }
+    free(by_priority);
+    free(moves);
+}
+
+static void move(struct hm_live *live, const struct end *end, double phase_s)
+{
+    uint64_t pages[2] = {0};
+    size_t n_planned = 0, n = 0;
+    struct hm_budget budget = {
+        .capacity_pages = end->capacity_pages,
+        .used_pages = end->used_pages - end->gap_pages,
+        .move_pages = hm_pace_budget(&live->pace, now_s()),
+        .phases_left = hm_pace_phases_left(&live->pace, now_s(), phase_s),
+    };
+    const struct hm_move *planned = hm_decider_plan(live->decider, &budget, &n_planned);
+    struct hm_move *moves = calloc(n_planned + end->n_gaps + 1, sizeof(*moves));
+    hm_mover_begin(&live->mover, less(end->capacity_pages, end->used_pages), budget.move_pages);
+    if (!moves)
+        return;
+    for (size_t i = 0; i < n_planned; i++)
+        pages[planned[i].to_fast] += planned[i].limit < planned[i].n_pages ? planned[i].limit : planned[i].n_pages;
+    uint64_t wanted = less(end->used_pages + pages[1], pages[0]);
+    n = demote_unused(live, end, less(wanted, end->capacity_pages), moves);
+    if (n_planned > 0)
+        memcpy(moves + n, planned, n_planned * sizeof(*moves));
+    hm_mover_run(&live->mover, moves, n + n_planned);
+    free(moves);
+    if (live->cap_pages != UINT64_MAX)
+        enforce_cap(live, end);
+    hm_pace_learn(&live->pace, (live->mover.moved.promoted + live->mover.moved.demoted) * 4096, live->mover.busy_s);
+}
+
+/* What was above the cap: before anything was moved, and at the end of phases. */
+static void watch_cap(struct hm_live *live, const struct end *end)
+{
+    uint64_t bytes[2], used = less(end->used_pages + live->mover.moved.promoted, live->mover.moved.demoted) * 4096;
+    struct hm_progress *progress = live->progress;
+    if (live->cap_pages == UINT64_MAX)
+        return;
+    if (live->n_phases == 0)
+        progress->first_above_cap_bytes = less(end->used_pages, live->cap_pages) * 4096;
+    if (read_usage(live, bytes))
+        used = bytes[0];
+    uint64_t above = less(used, live->cap_pages * 4096);
+    if (above > progress->above_cap_bytes)
+        progress->above_cap_bytes = above;
+}
+
+void hm_live_update_figures(struct hm_live *live)
+{
+    struct hm_progress *progress = live->progress;
+    const struct hm_source_state none = {.kernel_cpu_s = -1};
+    const struct hm_source_state *state = live->source ? &live->source->state : &none;
+    struct rusage own;
+    if (live->source) {
+        progress->period = state->period;
+        progress->period_is_time = state->is_time;
+        progress->knows_writes = state->knows_writes;
+    }
+    progress->samples = hm_live_samples(live);
+    progress->lost = live->retired.lost + state->lost;
+    progress->throttled = live->retired.throttled + state->throttled;
+    progress->dropped = live->dropped + live->retired_dropped + (live->decider ? hm_decider_dropped(live->decider) : 0);
+    bool is_known = state->kernel_cpu_s >= 0 || live->retired.kernel_cpu_s > 0;
+    progress->kernel_cpu_s =
+        is_known ? live->retired.kernel_cpu_s + (state->kernel_cpu_s > 0 ? state->kernel_cpu_s : 0) : -1;
+    if (getrusage(RUSAGE_SELF, &own) == 0)
+        progress->cpu_s = (double)(own.ru_utime.tv_sec + own.ru_stime.tv_sec) +
+                          (double)(own.ru_utime.tv_usec + own.ru_stime.tv_usec) / 1e6;
+    progress->n_ranks = live->ranks.n_living;
+    if (progress->n_ranks > progress->most_ranks)
+        progress->most_ranks = progress->n_ranks;
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    progress->last_ns = (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+    if (progress->first_ns == 0)
+        progress->first_ns = progress->last_ns;
+}
+
+static void write_figures(struct hm_live *live, const struct end *end, double phase_s)
+{
+    struct hm_progress *progress = live->progress;
+    const struct hm_moved *moved = &live->mover.moved;
+    progress->promoted_bytes += moved->promoted * 4096;
+    progress->demoted_bytes += moved->demoted * 4096;
+    for (int i = 0; i < HM_UNMOVED_REASONS; i++)
+        progress->unmoved_bytes[i] += moved->unmoved[i] * 4096;
+    progress->fast_share = hm_tally_fast(&live->tally);
+    progress->last_fast_share = live->tally.last;
+    progress->best_share = hm_tally_best(&live->tally);
+    progress->phases = ++live->n_phases;
+    if (live->mover.refused >= 0)
+        hm_progress_warn(progress, "the kernel refused a node: it is outside of the job's cpuset, or gone");
+    hm_live_update_figures(live);
+    struct hm_view *view = &live->view;
+    view->promoted_per_s = phase_s > 0 ? (double)moved->promoted * 4096 / phase_s : 0;
+    view->demoted_per_s = phase_s > 0 ? (double)moved->demoted * 4096 / phase_s : 0;
+    view->n_rows = hm_viewserver_rows(end->region, end->n_regions, &live->ranks, view->row);
+}
+
+void hm_live_end_phase(struct hm_live *live)
+{
+    struct end end = {0};
+    uint64_t now = hm_live_now_ns();
+    double phase_s = (double)(now - live->phase_start_ns) / 1e9;
+    hm_live_read_source(live);
+    hm_live_look(live);
+    hm_live_read_maps(live);
+    hm_live_observe_later(live);
+    if (live->decider && live->source) {
+        hm_decider_end_phase(live->decider);
+        end.region = hm_decider_regions(live->decider, &end.n_regions);
+        look_at_memory(live, &end);
+        tally(live, &end);
+        move(live, &end, phase_s);
+        watch_cap(live, &end);
+        write_figures(live, &end, phase_s);
+    }
+    hm_live_update_figures(live);
+    live->phase_start_ns = now;
+    live->phase_first_sample = hm_live_samples(live);
+}

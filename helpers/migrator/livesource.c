@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What is sampled, on its way to the decision code. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "live.h"
+
+#define CHUNK 256
+#define BINS_DEFAULT 1000 /* facts of the published algorithm */
+
+struct chunk { /* observations on their way */
+    struct hm_live *live;
+    size_t n;
+    struct hm_observation observation[CHUNK];
+};
+
+static void hand_over(struct chunk *chunk)
+{
+    if (chunk->n > 0 && chunk->live->decider)
+        hm_decider_observe(chunk->live->decider, chunk->observation, chunk->n);
+    chunk->n = 0;
+}
+
+/* The pages of the observation that may be moved share its weight. Returns false where there are none. */
+static bool add_movable(struct chunk *chunk, const struct hm_observation *observation)
+{
+    uint32_t space = HM_PAGE_SPACE(observation->page);
+    uint64_t first = HM_PAGE_NUMBER(observation->page), end = first + observation->n_pages;
+    if (space >= HM_RANKS)
+        return false;
+    const struct hm_maps *maps = &chunk->live->maps[space];
+    uint64_t pages = hm_maps_count(maps, first, observation->n_pages);
+    for (size_t i = hm_maps_find(maps, first); i < maps->n && maps->range[i].first < end; i++) {
+        uint64_t from = maps->range[i].first > first ? maps->range[i].first : first;
+        uint64_t to = maps->range[i].first + maps->range[i].n_pages;
+        to = to < end ? to : end;
+        struct hm_observation part = *observation;
+        float share = (float)((double)(to - from) / (double)pages);
+        part.page = HM_PAGE(space, from);
+        part.n_pages = to - from;
+        part.reads *= share;
+        part.writes *= share;
+        hm_tally_add(&chunk->live->tally, &part, true);
+        chunk->observation[chunk->n++] = part;
+        if (chunk->n == CHUNK)
+            hand_over(chunk);
+    }
+    return pages > 0;
+}
+
+static void take(void *data, const struct hm_observation *observations, size_t count)
+{
+    struct hm_live *live = data;
+    struct chunk chunk = {.live = live};
+    for (size_t i = 0; i < count; i++) {
+        if (add_movable(&chunk, &observations[i]))
+            continue;
+        if (live->n_later < HM_LIVE_LATER)
+            live->later[live->n_later++] = observations[i];
+        else
+            live->dropped++;
+    }
+    hand_over(&chunk);
+}
+
+void hm_live_observe_later(struct hm_live *live)
+{
+    struct chunk chunk = {.live = live};
+    for (size_t i = 0; i < live->n_later; i++)
+        if (!add_movable(&chunk, &live->later[i]))
+            hm_tally_add(&live->tally, &live->later[i], false);
+    hand_over(&chunk);
+    live->n_later = 0;
+}
+
+uint64_t hm_live_samples(const struct hm_live *live)
+{
+    return live->retired.samples + (live->source ? live->source->state.samples : 0);
+}
+
+void hm_live_close_source(struct hm_live *live)
+{
+    if (!live->source)
+        return;
+    const struct hm_source_state *state = &live->source->state;
+    live->retired.samples += state->samples;
+    live->retired.lost += state->lost;
+    live->retired.throttled += state->throttled;
+    if (state->kernel_cpu_s > 0)
+        live->retired.kernel_cpu_s += state->kernel_cpu_s;
+    live->source->close(live->source);
+    live->source = NULL;
+}
+
+/* What the samples stand for differs by source: each has a decider of its own. */
+static int new_decider(struct hm_live *live, struct hm_error *error)
+{
+    const struct hm_options *options = live->options;
+    unsigned regions = options->max_regions;
+    if (regions == 0)
+        regions = strcmp(options->algorithm, "bins") == 0 ? BINS_DEFAULT : HM_LIVE_REGIONS;
+    struct hm_decider_options setup = {
+        .algorithm = options->algorithm,
+        .period = (double)live->source->state.unit,
+        .read_gain = options->lat_read - 1,
+        .write_gain = options->lat_write - 1,
+        .promote_cost = 64 * (options->lat_read + 1),
+        .demote_cost = 64 * (1 + options->lat_write),
+        .max_regions = regions,
+        .seed = options->seed,
+    };
+    struct hm_decider *decider = hm_decider_new(&setup, error);
+    if (!decider)
+        return -1;
+    if (live->decider)
+        live->retired_dropped += hm_decider_dropped(live->decider);
+    hm_decider_free(live->decider);
+    live->decider = decider;
+    return 0;
+}
+
+static bool is_dead(const struct hm_live *live, const struct hm_source_row *row)
+{
+    for (size_t i = 0; i < live->n_dead; i++)
+        if (live->dead[i] == row)
+            return true;
+    return false;
+}
+
+/* Any source that works and did not end before. */
+static void open_next(struct hm_live *live, const struct hm_source_setup *setup, struct hm_error *error)
+{
+    for (int i = 0; !live->source && hm_source_at(i); i++)
+        if (!is_dead(live, hm_source_at(i)))
+            live->source = hm_source_at(i)->open(setup, error);
+    if (live->source && live->source->state.unit == 0)
+        live->source->state.unit = live->source->state.period;
+}
+
+void hm_live_open_source(struct hm_live *live)
+{
+    const struct hm_options *options = live->options;
+    struct hm_source_setup setup = {.period = options->period,
+                                    .overhead = options->overhead,
+                                    .n_cpus = live->n_cpus,
+                                    .interval_ms = (unsigned)options->interval_ms};
+    struct hm_error error = {{0}};
+    char why[HM_WARNING] = "", text[HM_ERROR_TEXT + 64];
+    snprintf(setup.broker, sizeof(setup.broker), "%s", options->broker);
+    if (live->n_dead == 0)
+        live->source = hm_source_open(options->source, &setup, why, &error);
+    if (!live->source && (live->n_dead > 0 || strcmp(options->source, "auto") != 0)) {
+        if (live->n_dead == 0) {
+            snprintf(text, sizeof(text), "source=%s: %s", options->source, error.text);
+            hm_progress_warn(live->progress, text);
+            snprintf(why, sizeof(why), "%.*s", HM_WARNING - 1, error.text);
+        }
+        open_next(live, &setup, &error);
+    }
+    if (live->source && new_decider(live, &error) != 0)
+        hm_live_close_source(live);
+    if (!live->source) {
+        snprintf(text, sizeof(text), "nothing is moved: no source of samples: %s", error.text);
+        hm_progress_warn(live->progress, text);
+    }
+    snprintf(live->progress->source, sizeof(live->progress->source), "%s",
+             live->source ? live->source->state.name : "none");
+    const char *reason = why[0] || live->source ? why : error.text;
+    if (!reason[0] && live->source)
+        reason = live->source->state.how;
+    hm_progress_text(live->progress->source_why, sizeof(live->progress->source_why), reason);
+}
+
+/* The source has ended: the next best one. */
+static void replace(struct hm_live *live, const char *reason)
+{
+    char text[HM_ERROR_TEXT + 64];
+    snprintf(text, sizeof(text), "source %s ended: %s", live->source->state.name, reason);
+    hm_progress_warn(live->progress, text);
+    if (live->n_dead < HM_LIVE_DEAD)
+        live->dead[live->n_dead++] = live->source->row;
+    hm_live_close_source(live);
+    hm_live_open_source(live);
+}
+
+void hm_live_read_source(struct hm_live *live)
+{
+    struct hm_error error = {{0}};
+    if (live->source && live->source->read(live->source, &live->ranks, take, live, &error) != 0)
+        replace(live, error.text);
+}
+
+int hm_live_look(struct hm_live *live)
+{
+    struct hm_error error = {{0}};
+    int living = hm_ranks_update(&live->ranks, &error);
+    for (uint32_t space = 0; space < live->ranks.n; space++) {
+        const struct hm_rank *rank = &live->ranks.rank[space];
+        if (rank->pid != 0 && rank->is_gone) {
+            uint64_t all = UINT64_C(1) << HM_PAGE_BITS;
+            if (live->decider)
+                hm_decider_forget(live->decider, HM_PAGE(space, 0), all);
+            hm_mover_forget(&live->mover, HM_PAGE(space, 0), all);
+            hm_maps_free(&live->maps[space]);
+        } else if (rank->pid != 0 && rank->is_new) {
+            hm_maps_read(&live->maps[space], rank->pid, NULL);
+        }
+    }
+    if (live->source && live->source->update(live->source, &live->ranks, &error) != 0) {
+        replace(live, error.text);
+        /* A source that was opened just now does not know the processes yet. */
+        if (live->source)
+            live->source->update(live->source, &live->ranks, NULL);
+    }
+    return living;
+}
+
+struct vanished {
+    struct hm_live *live;
+    uint32_t space;
+};
+
+static void forget(void *data, struct hm_range range)
+{
+    const struct vanished *vanished = data;
+    uint64_t first = HM_PAGE(vanished->space, range.first);
+    if (vanished->live->decider)
+        hm_decider_forget(vanished->live->decider, first, range.n_pages);
+    hm_mover_forget(&vanished->live->mover, first, range.n_pages);
+}
+
+void hm_live_read_maps(struct hm_live *live)
+{
+    for (uint32_t space = 0; space < live->ranks.n; space++) {
+        const struct hm_rank *rank = &live->ranks.rank[space];
+        struct vanished vanished = {live, space};
+        if (rank->pid == 0 || rank->is_gone || hm_maps_read(&live->scratch, rank->pid, NULL) != 0)
+            continue;
+        hm_maps_compare(&live->maps[space], &live->scratch, forget, &vanished);
+        struct hm_maps before = live->maps[space];
+        live->maps[space] = live->scratch;
+        live->scratch = before;
+    }
+}

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * hybridmem-migrator: samples the memory accesses of a step's processes and keeps what is hot in the fast tier, until
+ * the step has ended or SIGTERM comes. It runs as the job's user, beside the job: whatever goes wrong here, the job
+ * goes on without it.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+
+#include "figures.h"
+#include "live.h"
+
+/* A descriptor for each process, and more for each source. */
+static void raise_limit(void)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < limit.rlim_max) {
+        limit.rlim_cur = limit.rlim_max;
+        setrlimit(RLIMIT_NOFILE, &limit);
+    }
+}
+
+static int fail(const struct hm_error *error, int status)
+{
+    fprintf(stderr, "hybridmem-migrator: %s\n", error->text);
+    return status;
+}
+
+int main(int argc, char **argv)
+{
+    static struct hm_options options;
+    static struct hm_live live;
+    struct hm_error error = {{0}};
+    int status = 0;
+    /* The handles of a source may see more than the user may. */
+    prctl(PR_SET_DUMPABLE, 0);
+    if (hm_options_parse(&options, argc, argv, &error) != 0)
+        return fail(&error, 2);
+    if (options.help) {
+        hm_options_help();
+        return 0;
+    }
+    raise_limit();
+    if (hm_live_open(&live, &options, &error) != 0) {
+        status = fail(&error, 1);
+        goto done;
+    }
+    hm_live_run(&live);
+    if (options.json)
+        hm_figures_print(live.progress, stdout);
+done:
+    hm_live_close(&live);
+    return status;
+}

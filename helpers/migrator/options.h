@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The command line of hybridmem-migrator. */
+#ifndef HM_OPTIONS_H
+#define HM_OPTIONS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "../core/error.h"
+#include "../core/set.h"
+
+#define HM_OPTIONS_PIDS 256
+
+struct hm_options {
+    const char *cgroup, *guard; /* "" none */
+    pid_t pid[HM_OPTIONS_PIDS];
+    uint32_t n_pids;
+    int progress_fd; /* -1: none */
+    uint32_t job_id, step_id;
+    bool has_job; /* both were given: the view is served */
+    struct hm_set fast, slow;
+    uint64_t cap_bytes;     /* UINT64_MAX: not given in bytes */
+    double cap_percent;     /* negative: not given in percent */
+    uint64_t reserve_bytes; /* UINT64_MAX: own choice */
+    const char *algorithm;
+    unsigned max_regions; /* 0: the algorithm's default */
+    const char *source;
+    uint64_t period; /* 0: the source's choice */
+    uint64_t interval_ms, phase_samples;
+    double overhead; /* share, 0..1 */
+    uint64_t rate;   /* bytes per second, 0: no limit */
+    int64_t end_s;   /* 0: not known */
+    const char *broker;
+    double lat_read, lat_write;
+    uint64_t seed;
+    bool json, help;
+};
+
+/* Texts stay owned by argv. Returns 0, or -1 (EINVAL, ERANGE) with the option's name in the text. */
+int hm_options_parse(struct hm_options *options, int argc, char **argv, struct hm_error *error);
+void hm_options_help(void);
+
+#endif

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "pace.h"
+
+#define PAGE 4096
+#define SHARE_OF_REST 0.1 /* of the time left that moving may take: more could not be earned back */
+#define LEARN 0.5         /* weight of what was measured last */
+#define ENOUGH (1 << 20)  /* bytes: less than this says nothing about the speed */
+
+uint64_t hm_pace_due(const struct hm_pace *pace, uint64_t start_ns)
+{
+    uint64_t length, due;
+    if (pace->phase_samples > 0 || __builtin_mul_overflow(pace->interval_ms, UINT64_C(1000000), &length) ||
+        __builtin_add_overflow(start_ns, length, &due))
+        return UINT64_MAX;
+    return due;
+}
+
+bool hm_pace_is_over(const struct hm_pace *pace, uint64_t start_ns, uint64_t now_ns, uint64_t samples)
+{
+    return pace->phase_samples > 0 ? samples >= pace->phase_samples : now_ns >= hm_pace_due(pace, start_ns);
+}
+
+/* A number of pages as large as the amount; more than there can be: no limit. */
+static uint64_t pages_of(double bytes)
+{
+    double pages = bytes / PAGE;
+    return pages >= 0x1p52 ? UINT64_MAX : pages <= 0 ? 0 : (uint64_t)pages;
+}
+
+static uint64_t lesser(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+uint64_t hm_pace_budget(const struct hm_pace *pace, int64_t now_s)
+{
+    uint64_t budget = UINT64_MAX;
+    if (pace->rate > 0)
+        budget = pages_of((double)pace->rate * ((double)pace->interval_ms / 1000));
+    if (pace->end_s > 0 && now_s >= pace->end_s)
+        return 0;
+    if (pace->end_s > 0 && pace->bytes_per_s > 0)
+        budget = lesser(budget, pages_of((double)(pace->end_s - now_s) * SHARE_OF_REST * pace->bytes_per_s));
+    return budget;
+}
+
+double hm_pace_phases_left(const struct hm_pace *pace, int64_t now_s, double phase_s)
+{
+    if (pace->end_s <= 0 || phase_s <= 0)
+        return -1;
+    return now_s >= pace->end_s ? 0 : (double)(pace->end_s - now_s) / phase_s;
+}
+
+void hm_pace_learn(struct hm_pace *pace, uint64_t bytes, double seconds)
+{
+    if (bytes < ENOUGH || seconds <= 0)
+        return;
+    double speed = (double)bytes / seconds;
+    pace->bytes_per_s = pace->bytes_per_s > 0 ? (1 - LEARN) * pace->bytes_per_s + LEARN * speed : speed;
+}

@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "residence.h"
+
+#include <string.h>
+
+#define LOOKS_LEAST 8 /* of a region */
+
+struct look { /* pages of one process that wait for their answer */
+    const struct hm_residence *residence;
+    uint32_t space;
+    size_t n;
+    uint64_t page[HM_BATCH_HUGE];
+    struct hm_region *region[HM_BATCH_HUGE];
+};
+
+static bool is_there(const struct hm_residence *residence, uint32_t space)
+{
+    return space < residence->ranks->n && residence->ranks->rank[space].pid != 0 &&
+           !residence->ranks->rank[space].is_gone;
+}
+
+/* Counts answers in fast_pages and slow_pages of the regions. */
+static void answer(struct look *look)
+{
+    int status[HM_BATCH_HUGE];
+    const struct hm_residence *residence = look->residence;
+    size_t n = look->n;
+    look->n = 0;
+    if (n == 0 || hm_batch_query(residence->batch, residence->ranks->rank[look->space].pid, look->page, status, n) != 0)
+        return;
+    for (size_t i = 0; i < n; i++) {
+        if (status[i] < 0)
+            continue;
+        if (hm_nodes_is_fast(residence->nodes, status[i]))
+            look->region[i]->fast_pages++;
+        else
+            look->region[i]->slow_pages++;
+    }
+}
+
+static void add(struct look *look, struct hm_region *region, uint64_t page)
+{
+    look->page[look->n] = page;
+    look->region[look->n++] = region;
+    if (look->n == HM_BATCH_HUGE)
+        answer(look);
+}
+
+/* An even sample of the region's `present` pages: the middle of each of `n` equal parts. */
+static void sample(struct look *look, struct hm_region *region, uint64_t mapped, uint64_t n)
+{
+    const struct hm_maps *maps = &look->residence->maps[look->space];
+    uint64_t first = HM_PAGE_NUMBER(region->first), before = 0;
+    size_t i = hm_maps_find(maps, first);
+    for (uint64_t k = 0; k < n; k++) {
+        /* (2k + 1) * mapped / 2n without a product that overflows: mapped is below 2^46, n below 2^17. */
+        uint64_t skip = (2 * k + 1) * mapped / (2 * n);
+        for (;; i++) {
+            uint64_t from = maps->range[i].first > first ? maps->range[i].first : first;
+            uint64_t length = maps->range[i].first + maps->range[i].n_pages - from;
+            if (skip - before < length) {
+                add(look, region, from + (skip - before));
+                break;
+            }
+            before += length;
+        }
+    }
+}
+
+/* Counts of a sample become counts of the region. */
+static void scale(struct hm_region *region, uint64_t mapped, uint64_t n)
+{
+    double factor = (double)mapped / (double)n;
+    region->fast_pages = (uint64_t)((double)region->fast_pages * factor + 0.5);
+    region->slow_pages = (uint64_t)((double)region->slow_pages * factor + 0.5);
+    if (region->fast_pages > mapped)
+        region->fast_pages = mapped;
+    if (region->slow_pages > mapped - region->fast_pages)
+        region->slow_pages = mapped - region->fast_pages;
+}
+
+static uint64_t mapped_pages(const struct hm_residence *residence, const struct hm_region *region)
+{
+    uint32_t space = HM_PAGE_SPACE(region->first);
+    return is_there(residence, space)
+               ? hm_maps_count(&residence->maps[space], HM_PAGE_NUMBER(region->first), region->n_pages)
+               : 0;
+}
+
+void hm_residence_fill(const struct hm_residence *residence, struct hm_region *regions, size_t count, size_t n_looks)
+{
+    struct look look = {.residence = residence};
+    uint64_t share = count > 0 && n_looks / count > LOOKS_LEAST ? n_looks / count : LOOKS_LEAST;
+    for (size_t r = 0; r < count; r++) {
+        struct hm_region *region = &regions[r];
+        uint32_t space = HM_PAGE_SPACE(region->first);
+        uint64_t mapped = mapped_pages(residence, region);
+        region->fast_pages = region->slow_pages = 0;
+        if (space != look.space)
+            answer(&look);
+        look.space = space;
+        if (mapped > 0)
+            sample(&look, region, mapped, mapped < share ? mapped : share);
+    }
+    answer(&look);
+    for (size_t r = 0; r < count; r++) {
+        uint64_t mapped = mapped_pages(residence, &regions[r]);
+        if (mapped > share)
+            scale(&regions[r], mapped, share);
+    }
+}
+
+void hm_residence_look(const struct hm_residence *residence, const uint64_t *page, int8_t *is_fast, size_t count)
+{
+    uint64_t number[HM_BATCH_HUGE];
+    int status[HM_BATCH_HUGE];
+    for (size_t done = 0; done < count;) {
+        uint32_t space = HM_PAGE_SPACE(page[done]);
+        size_t n = 0;
+        while (done + n < count && n < HM_BATCH_HUGE && HM_PAGE_SPACE(page[done + n]) == space) {
+            number[n] = HM_PAGE_NUMBER(page[done + n]);
+            n++;
+        }
+        bool is_known = is_there(residence, space) &&
+                        hm_batch_query(residence->batch, residence->ranks->rank[space].pid, number, status, n) == 0;
+        for (size_t i = 0; i < n; i++)
+            is_fast[done + i] = !is_known || status[i] < 0 ? -1 : hm_nodes_is_fast(residence->nodes, status[i]);
+        done += n;
+    }
+}
+
+struct gaps {
+    struct hm_region *gap;
+    size_t n, room;
+    uint64_t least; /* pages */
+};
+
+static void add_gap(struct gaps *gaps, uint32_t space, uint64_t first, uint64_t end)
+{
+    if (end <= first || end - first < gaps->least)
+        return;
+    if (gaps->n < gaps->room)
+        gaps->gap[gaps->n] = (struct hm_region){.first = HM_PAGE(space, first), .n_pages = end - first};
+    gaps->n++;
+}
+
+static void find_gaps(const struct hm_residence *residence, const struct hm_region *regions, size_t count,
+                      struct gaps *gaps)
+{
+    size_t r = 0;
+    gaps->n = 0;
+    for (uint32_t space = 0; space < residence->ranks->n; space++) {
+        const struct hm_maps *maps = &residence->maps[space];
+        while (r < count && HM_PAGE_SPACE(regions[r].first) < space)
+            r++;
+        for (size_t i = 0; i < maps->n && is_there(residence, space); i++) {
+            uint64_t at = maps->range[i].first, end = at + maps->range[i].n_pages;
+            while (r < count && HM_PAGE_SPACE(regions[r].first) == space && at < end) {
+                uint64_t first = HM_PAGE_NUMBER(regions[r].first), last = first + regions[r].n_pages;
+                if (first >= end)
+                    break;
+                if (last > at) {
+                    add_gap(gaps, space, at, first);
+                    at = last;
+                }
+                if (last > end)
+                    break;
+                r++;
+            }
+            if (at < end)
+                add_gap(gaps, space, at, end);
+        }
+    }
+}
+
+size_t hm_residence_gaps(const struct hm_residence *residence, const struct hm_region *regions, size_t count,
+                         struct hm_region *gaps, size_t room)
+{
+    struct gaps found = {.gap = gaps, .room = room, .least = 1};
+    do {
+        find_gaps(residence, regions, count, &found);
+        found.least *= 4;
+    } while (found.n > room);
+    return found.n;
+}

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tally.h"
+
+#include <stdlib.h>
+
+void hm_tally_init(struct hm_tally *tally, uint64_t seed)
+{
+    *tally = (struct hm_tally){.random = seed, .last = -1};
+}
+
+/* SplitMix64 (Steele, Lea and Flood 2014). */
+static uint64_t draw(struct hm_tally *tally)
+{
+    uint64_t z = tally->random += UINT64_C(0x9e3779b97f4a7c15);
+    z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+    z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
+    return z ^ z >> 31;
+}
+
+void hm_tally_add(struct hm_tally *tally, const struct hm_observation *observation, bool is_movable)
+{
+    double weight = (double)observation->reads + (double)observation->writes;
+    if (!(weight > 0))
+        return;
+    *(is_movable ? &tally->movable : &tally->unmovable) += weight;
+    /* Reservoir: the k-th sample takes a place with probability places / k. */
+    uint64_t place = tally->n_seen++;
+    if (place >= HM_TALLY_PAGES)
+        place = draw(tally) % tally->n_seen;
+    if (place >= HM_TALLY_PAGES)
+        return;
+    uint64_t page = observation->page + (observation->n_pages > 1 ? draw(tally) % observation->n_pages : 0);
+    tally->sample[place] = (struct hm_tally_sample){page, (float)weight, is_movable};
+}
+
+static int compare(const void *a, const void *b)
+{
+    const struct hm_tally_sample *x = a, *y = b;
+    return (x->page > y->page) - (x->page < y->page);
+}
+
+size_t hm_tally_choose(struct hm_tally *tally)
+{
+    size_t n = tally->n_seen < HM_TALLY_PAGES ? (size_t)tally->n_seen : HM_TALLY_PAGES;
+    if (n > 1)
+        qsort(tally->sample, n, sizeof(tally->sample[0]), compare);
+    return n;
+}
+
+void hm_tally_end(struct hm_tally *tally, const int8_t *is_fast, double best_movable)
+{
+    size_t n = tally->n_seen < HM_TALLY_PAGES ? (size_t)tally->n_seen : HM_TALLY_PAGES;
+    double known = 0, fast = 0, fixed_fast = 0, movable = 0;
+    for (size_t i = 0; i < n; i++) {
+        const struct hm_tally_sample *sample = &tally->sample[i];
+        if (is_fast[i] < 0)
+            continue;
+        known += (double)sample->weight;
+        fast += is_fast[i] ? (double)sample->weight : 0;
+        fixed_fast += is_fast[i] && !sample->is_movable ? (double)sample->weight : 0;
+        movable += sample->is_movable ? (double)sample->weight : 0;
+    }
+    double weight = tally->movable + tally->unmovable;
+    tally->last = known > 0 ? fast / known : -1;
+    if (known > 0) {
+        /* What cannot be moved stays where it is. The best that the regions know is no worse than what there is. */
+        double best = best_movable < 0 ? tally->last : (fixed_fast + movable * best_movable) / known;
+        tally->sum += weight;
+        tally->fast += weight * tally->last;
+        tally->best += weight * (best > tally->last ? best : tally->last);
+    }
+    tally->all_movable += tally->movable;
+    tally->all_unmovable += tally->unmovable;
+    tally->movable = tally->unmovable = 0;
+    tally->n_seen = 0;
+}
+
+double hm_tally_fast(const struct hm_tally *tally)
+{
+    return tally->sum > 0 ? tally->fast / tally->sum : -1;
+}
+
+double hm_tally_best(const struct hm_tally *tally)
+{
+    return tally->sum > 0 ? tally->best / tally->sum : -1;
+}
+
+static double density(const struct hm_region *region)
+{
+    return (region->reads + region->writes) / (double)(region->fast_pages + region->slow_pages);
+}
+
+static int compare_density(const void *a, const void *b, void *data)
+{
+    const struct hm_region *regions = data;
+    uint32_t i = *(const uint32_t *)a, j = *(const uint32_t *)b;
+    double x = density(&regions[i]), y = density(&regions[j]);
+    return x != y ? (x < y) - (x > y) : (i > j) - (i < j);
+}
+
+double hm_tally_best_placement(const struct hm_region *regions, size_t count, uint64_t capacity_pages, uint32_t *order)
+{
+    double all = 0, best = 0, left = (double)capacity_pages;
+    size_t n = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (regions[i].fast_pages + regions[i].slow_pages == 0)
+            continue;
+        all += regions[i].reads + regions[i].writes;
+        order[n++] = (uint32_t)i;
+    }
+    if (n > 1)
+        qsort_r(order, n, sizeof(*order), compare_density, (void *)(uintptr_t)regions);
+    for (size_t k = 0; k < n && left > 0; k++) {
+        const struct hm_region *region = &regions[order[k]];
+        double pages = (double)(region->fast_pages + region->slow_pages), heat = region->reads + region->writes;
+        best += pages <= left ? heat : heat * left / pages;
+        left -= pages;
+    }
+    return all > 0 ? best / all : -1;
+}
