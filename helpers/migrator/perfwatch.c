@@ -31,11 +31,12 @@ static uint64_t now_ns(clockid_t clock)
 
 /* ------------------------------------------------------------------ read */
 
-struct hm_observation hm_perf_weigh(const struct hm_ring_sample *sample, enum hm_perf_kind kind, uint64_t unit)
+struct hm_observation hm_perf_weigh(const struct hm_ring_sample *sample, enum hm_perf_kind kind, uint64_t period,
+                                    uint64_t unit)
 {
     struct hm_observation seen = {.n_pages = 1};
     union perf_mem_data_src source = {.val = sample->data_src};
-    float weight = (float)((double)(sample->period ? sample->period : unit) / (double)unit);
+    float weight = (float)((double)(sample->period ? sample->period : period) / (double)unit);
     bool is_store = kind == HM_PERF_STORES || (kind == HM_PERF_BOTH && source.mem_op & PERF_MEM_OP_STORE);
     bool is_load =
         kind == HM_PERF_LOADS || (kind == HM_PERF_BOTH && source.mem_op & (PERF_MEM_OP_LOAD | PERF_MEM_OP_PFETCH));
@@ -75,7 +76,8 @@ static size_t translate(struct hm_perf_watched *watch, const struct hm_perf_slot
         watch->blind = sample[i].address ? 0 : watch->blind + 1;
         if (space < 0 || !sample[i].is_user || !sample[i].address || sample[i].address >> ADDRESS_BITS)
             continue;
-        out[n] = hm_perf_weigh(&sample[i], find_kind(watch, slot, sample[i].id), watch->source.state.unit);
+        out[n] = hm_perf_weigh(&sample[i], find_kind(watch, slot, sample[i].id), watch->source.state.period,
+                               watch->source.state.unit);
         out[n++].page = HM_PAGE((uint64_t)space, sample[i].address >> 12);
     }
     return n;
@@ -175,6 +177,9 @@ void hm_perf_attr(struct perf_event_attr *attr, uint32_t type, uint64_t config)
         .exclude_hv = 1,
         .watermark = 1, /* of 0 bytes: half of the ring, whatever its size became */
     };
+    /* Software events with PERF_SAMPLE_PERIOD sample every event, whatever their period. */
+    if (type == PERF_TYPE_SOFTWARE)
+        attr->sample_type &= ~(uint64_t)PERF_SAMPLE_PERIOD;
 }
 
 /* Each event once on this process, or with pid -1 on a CPU. Returns 0, or -1 with errno. */

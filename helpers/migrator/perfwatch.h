@@ -9,6 +9,7 @@
 #include <linux/perf_event.h>
 
 #include "perftable.h"
+#include "ring.h"
 #include "source.h"
 
 struct hm_perf_plan {
@@ -28,8 +29,11 @@ void hm_perf_attr(struct perf_event_attr *attr, uint32_t type, uint64_t config);
 struct hm_source *hm_perf_watch(const struct hm_source_row *row, const struct hm_source_setup *setup,
                                 const struct hm_perf_plan *plan, struct hm_error *error);
 
-/* What a sample says, as an observation without its page. `unit`: the period that counts as one. Pure. */
-struct hm_ring_sample;
-struct hm_observation hm_perf_weigh(const struct hm_ring_sample *sample, enum hm_perf_kind kind, uint64_t unit);
+/*
+ * What a sample says, as an observation without its page. It stands for its own period, or for `period` where it does
+ * not say; `unit` is the period that counts as one. Pure.
+ */
+struct hm_observation hm_perf_weigh(const struct hm_ring_sample *sample, enum hm_perf_kind kind, uint64_t period,
+                                    uint64_t unit);
 
 #endif
