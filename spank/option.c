@@ -12,8 +12,9 @@ static char config_path[HM_CONFIG_PATH_MAX];
 /* Slurm copies the texts; they are arrays because its struct takes no constants. */
 static char option_name[] = "hybrid-mem";
 static char option_argument[] = "MODE[,KEY=VALUE]";
-static char option_usage[] = "use of fast and slow memory: off, fast, slow, dram, pmem, cxl, hbm, interleave or spill; "
-                             "socket=local|remote|all (hybridmem " PACKAGE_VERSION " for Slurm " HM_SLURM_VERSION ")";
+static char option_usage[] = "use of fast and slow memory: off, fast, slow, dram, pmem, cxl, hbm, interleave, spill or "
+                             "migrate; socket=local|remote|all, and keys of migrate (hybridmem " PACKAGE_VERSION
+                             " for Slurm " HM_SLURM_VERSION ")";
 
 void hm_option_read_arguments(int count, char **words)
 {

@@ -8,6 +8,7 @@
 
 #include <slurm/slurm.h>
 
+#include "../helpers/core/size.h"
 #include "../helpers/job/files.h"
 #include "../helpers/job/step.h"
 #include "../helpers/job/task.h"
@@ -46,6 +47,20 @@ static uint32_t get_number(spank_t spank, spank_item_t item, uint32_t otherwise)
     return spank_get_item(spank, item, &number) == ESPANK_SUCCESS ? number : otherwise;
 }
 
+/*
+ * When the job's time is over, or 0. No SPANK item says so, but the job's environment does (Slurm 23.02 and later). It
+ * is the user's to edit, and decides nothing but how his own migrator reckons.
+ */
+static uint64_t end_of_job(spank_t spank)
+{
+    char text[24];
+    uint64_t seconds;
+    if (spank_getenv(spank, "SLURM_JOB_END_TIME", text, sizeof(text)) != ESPANK_SUCCESS ||
+        hm_size_parse_number(text, 1, UINT32_MAX, &seconds, NULL) != 0)
+        return 0;
+    return seconds;
+}
+
 /* Returns 0, or -1 where Slurm does not even tell which job this is. */
 static int gather(spank_t spank, struct hm_step_facts *facts)
 {
@@ -65,6 +80,7 @@ static int gather(spank_t spank, struct hm_step_facts *facts)
     /* 22.05 gives 0 for a job that is no array's, 24.11 its own id and no task id. */
     if (facts->array_job_id == 0 || facts->array_task_id == NO_VAL)
         facts->array_job_id = facts->array_task_id = HM_NO_ID;
+    facts->end_s = end_of_job(spank);
     if (spank_get_item(spank, S_JOB_ALLOC_CORES, &cores) == ESPANK_SUCCESS)
         facts->cores = cores;
     return 0;
@@ -108,6 +124,9 @@ void hm_remote_task_ended(spank_t spank)
 
 void hm_remote_forget(void)
 {
+    struct hm_error error = {0};
+    if (step && hm_step_end(step, &error) != 0)
+        slurm_error("hybridmem: job %u: %s", step->job_id, error.text);
     hm_outcome_unmap(outcome);
     free(step);
     outcome = NULL;

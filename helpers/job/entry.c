@@ -9,7 +9,7 @@
 #include "living.h"
 
 #define MAGIC 0x484d4a31u
-#define VERSION 1
+#define VERSION 2
 #define IS_TEXT(array) (memchr((array), '\0', sizeof(array)) != NULL)
 
 void hm_job_init(struct hm_job *job, uint32_t job_id)
@@ -95,7 +95,8 @@ static const char *bad_field(const struct hm_job *job)
         !is_bool(&job->has_plan) || !is_bool(&job->has_exit_status) || !is_bool(&job->exit_status_is_final))
         return "flags";
     const char *plan = job->has_plan ? hm_entry_bad_plan(&job->plan) : NULL;
-    return plan ? plan : bad_list(job);
+    const char *migration = hm_migration_bad(&job->migration);
+    return plan ? plan : migration ? migration : bad_list(job);
 }
 
 int hm_entry_check(const struct hm_job *job, struct hm_error *error)

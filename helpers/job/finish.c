@@ -11,6 +11,7 @@
 #include "changes.h"
 #include "living.h"
 #include "log.h"
+#include "migrator.h"
 #include "record.h"
 
 #define MONITOR_PATIENCE_MS 2000
@@ -24,11 +25,14 @@ void hm_finish_undo(const struct hm_config *config, struct hm_job *job)
     hm_job_warn(job, "a setting was not restored: %s", error.text);
 }
 
-void hm_finish_stop_monitor(const struct hm_job *job)
+void hm_finish_stop_helpers(const struct hm_job *job)
 {
     struct hm_error error = {0};
     if (hm_process_stop(&job->monitor, MONITOR_PATIENCE_MS, &error) != 0)
         hm_log(HM_LOG_ERROR, "job %u: its monitor was not stopped: %s", job->job_id, error.text);
+    for (int i = 0; i < HM_JOB_MIGRATORS; i++)
+        if (hm_migrator_stop(&job->migrator[i].process, &error) != 0)
+            hm_log(HM_LOG_ERROR, "job %u: a migrator was not stopped: %s", job->job_id, error.text);
 }
 
 /* Take the entry for ourselves and undo the job's changes. Returns 0, 1 where there is nothing to do, or -1. */
@@ -119,7 +123,8 @@ int hm_finish_job(const struct hm_config *config, uint32_t job_id, const char *w
             job->has_exit_status = job->exit_status_is_final = true;
         }
         /* Without the lock from here on: the record's folder may be a file system that hangs. */
-        hm_finish_stop_monitor(job);
+        hm_finish_stop_helpers(job);
+        hm_migrator_collect_all(config, job);
         bool is_kept = job->recorded && write_record(config, job, end_ns) < 0;
         job->dead_ns = end_ns;
         result = let_go(config, job, is_kept);

@@ -6,9 +6,9 @@
 #include "ledger.h"
 
 /*
- * End the job: stop its monitor, take back what was changed, write its record with `warning` (NULL: none) and
- * `exit_status` (of wait(2); NULL: not known here), remove its entry. Nothing happens where another living process is
- * at it, or there is no entry. Returns 0, or -1 where the entry could not be read or removed.
+ * End the job: stop its monitor and migrators, take back what was changed, write its record with `warning` (NULL: none)
+ * and `exit_status` (of wait(2); NULL: not known here), remove its entry. Nothing happens where another living process
+ * is at it, or there is no entry. Returns 0, or -1 where the entry could not be read or removed.
  */
 int hm_finish_job(const struct hm_config *config, uint32_t job_id, const char *warning, const int *exit_status);
 
@@ -16,7 +16,7 @@ int hm_finish_job(const struct hm_config *config, uint32_t job_id, const char *w
  * entry. */
 void hm_finish_undo(const struct hm_config *config, struct hm_job *job);
 
-/* End the job's monitor, by force if need be. Waits: not with the lock. */
-void hm_finish_stop_monitor(const struct hm_job *job);
+/* End the job's monitor and migrators, by force if need be. Waits: not with the lock. */
+void hm_finish_stop_helpers(const struct hm_job *job);
 
 #endif

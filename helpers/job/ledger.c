@@ -16,6 +16,7 @@
 #include "../core/size.h"
 #include "entry.h"
 #include "living.h"
+#include "migrator.h"
 
 #define LOCK_PAUSE_NS 5000000L
 #define LOCK_TRIES 4000 /* 20 s */
@@ -164,6 +165,27 @@ done:
     return result;
 }
 
+/* What the job's migrators left. Returns 0 or -1. */
+static int remove_migrations(int folder, uint32_t job_id)
+{
+    uint32_t id, step_id;
+    struct dirent *item;
+    int result = 0;
+    int copy = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *names = copy < 0 ? NULL : fdopendir(copy);
+    if (!names) {
+        if (copy >= 0)
+            close(copy);
+        return -1;
+    }
+    while ((item = readdir(names)))
+        if (hm_migrator_is_file(item->d_name, &id, &step_id) && id == job_id &&
+            unlinkat(folder, item->d_name, 0) != 0 && errno != ENOENT)
+            result = -1;
+    closedir(names);
+    return result;
+}
+
 int hm_ledger_remove(const struct hm_config *config, uint32_t job_id, struct hm_error *error)
 {
     char name[24];
@@ -175,6 +197,8 @@ int hm_ledger_remove(const struct hm_config *config, uint32_t job_id, struct hm_
     snprintf(name, sizeof(name), "%u.samples", job_id);
     if (unlinkat(folder, name, 0) != 0 && errno != ENOENT)
         result = hm_fail_errno(error, "cannot remove %s/" JOBS "/%s", config->run_dir, name);
+    if (remove_migrations(folder, job_id) != 0)
+        result = hm_fail_errno(error, "cannot remove the figures of job %u's migrators", job_id);
     snprintf(name, sizeof(name), "%u", job_id);
     if (unlinkat(folder, name, 0) != 0 && errno != ENOENT)
         result = hm_fail_errno(error, "cannot remove %s/" JOBS "/%s", config->run_dir, name);

@@ -12,9 +12,11 @@
 #include <sys/types.h>
 
 #include "../core/plan.h"
+#include "migration.h"
 
 #define HM_JOB_STEPS 64
 #define HM_JOB_CHANGES (HM_MAX_NODES + 8)
+#define HM_JOB_MIGRATORS 64
 #define HM_JOB_WARNINGS 16
 #define HM_JOB_CGROUP 256
 #define HM_NO_ID UINT32_MAX /* an id that is not there: array, heterogeneous */
@@ -28,6 +30,12 @@ struct hm_change {
 struct hm_process {
     pid_t pid;           /* 0: none */
     uint64_t start_time; /* field 22 of /proc/PID/stat: a reused pid is told apart */
+};
+
+/* A migrator that was started, and whose figures were not taken yet. */
+struct hm_step_migrator {
+    uint32_t step_id;
+    struct hm_process process; /* pid 0: the place is free */
 };
 
 struct hm_job {
@@ -57,6 +65,8 @@ struct hm_job {
     uint32_t step[HM_JOB_STEPS];
     bool has_exit_status, exit_status_is_final; /* final: of the batch script, or Slurm's own */
     int32_t exit_status;                        /* wait(2) status of the batch script, else the highest of a task */
+    struct hm_step_migrator migrator[HM_JOB_MIGRATORS]; /* those beyond end by their guard alone */
+    struct hm_migration migration;
     uint32_t n_changes;
     struct hm_change change[HM_JOB_CHANGES];
     uint32_t n_warnings;

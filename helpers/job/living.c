@@ -126,14 +126,30 @@ int hm_cgroup_of_self(char *out, size_t size)
     return hm_fail(NULL, ENOENT, "no cgroup v2");
 }
 
+/* The last "/step_" of the path, NULL where there is none. */
+static char *find_step(char *path)
+{
+    char *last = NULL;
+    for (char *found = strstr(path, "/step_"); found; found = strstr(found + 1, "/step_"))
+        last = found;
+    return last == path ? NULL : last;
+}
+
 int hm_cgroup_cut_to_job(char *path)
 {
-    char *cut = NULL;
-    for (char *found = strstr(path, "/step_"); found; found = strstr(found + 1, "/step_"))
-        cut = found;
-    if (!cut || cut == path)
+    char *cut = find_step(path);
+    if (!cut)
         return hm_fail(NULL, EINVAL, "no step in %s", path);
     *cut = '\0';
+    return 0;
+}
+
+int hm_cgroup_cut_to_step(char *path)
+{
+    char *step = find_step(path);
+    if (!step)
+        return hm_fail(NULL, EINVAL, "no step in %s", path);
+    step[1 + strcspn(step + 1, "/")] = '\0';
     return 0;
 }
 

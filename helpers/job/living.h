@@ -27,6 +27,9 @@ int hm_cgroup_of_self(char *out, size_t size);
  * none. */
 int hm_cgroup_cut_to_job(char *path);
 
+/* Cut a path in a step's folder down to that folder ("..../step_0"). Returns 0, or -1 (EINVAL) where there is none. */
+int hm_cgroup_cut_to_step(char *path);
+
 /* Has the job processes (its cgroup exists and is populated)? A job whose cgroup is not known lives while this boot
  * lasts. */
 bool hm_job_is_living(const struct hm_job *job);

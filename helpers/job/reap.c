@@ -12,6 +12,7 @@
 #include "finish.h"
 #include "living.h"
 #include "log.h"
+#include "migrator.h"
 #include "monitor.h"
 #include "store.h"
 
@@ -50,7 +51,7 @@ static bool reap_entry(const struct hm_config *config, uint32_t job_id, unsigned
     hm_ledger_unlock(lock);
     if (!is_dead)
         return false;
-    hm_finish_stop_monitor(job);
+    hm_finish_stop_helpers(job);
     return is_over(job, grace_s);
 }
 
@@ -83,17 +84,21 @@ static bool is_numbered(const char *name, const char *suffix, uint64_t *number)
     return hm_size_parse_number(stem, 0, UINT32_MAX, number, NULL) == 0;
 }
 
-/* Drafts of entries, and samples of no entry. Wants the lock: under it there is no draft that is being written. */
+/* Drafts of entries, and samples and migrators' figures of no entry. Wants the lock: under it there is no draft that is
+ * being written. */
 static void remove_orphaned_files(const struct hm_config *config, struct hm_job *job)
 {
     char folder[HM_CONFIG_PATH_MAX + 16];
     struct dirent *item;
     uint64_t id;
+    uint32_t job_id, step_id;
     DIR *names = opendir(hm_ledger_folder_path(config, folder, sizeof(folder)));
     while (names && (item = readdir(names))) {
         bool is_orphan = is_numbered(item->d_name, ".draft", &id) ||
                          (is_numbered(item->d_name, ".samples", &id) &&
-                          hm_ledger_read(config, (uint32_t)id, job, NULL) != 0 && errno == ENOENT);
+                          hm_ledger_read(config, (uint32_t)id, job, NULL) != 0 && errno == ENOENT) ||
+                         (hm_migrator_is_file(item->d_name, &job_id, &step_id) &&
+                          hm_ledger_read(config, job_id, job, NULL) != 0 && errno == ENOENT);
         if (is_orphan && unlinkat(dirfd(names), item->d_name, 0) != 0)
             hm_log(HM_LOG_ERROR, "cannot remove %s/%s: %s", folder, item->d_name, strerror(errno));
     }

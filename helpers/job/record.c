@@ -10,7 +10,7 @@
 #include <time.h>
 
 #include "recordparts.h"
-#include "step.h"
+#include "stepname.h"
 #include "store.h"
 
 #define TEXT(array) hm_json_text(array, sizeof(array))
@@ -91,12 +91,9 @@ static json_t *step_ids(const struct hm_job *job)
 {
     json_t *list = json_array();
     for (uint32_t i = 0; i < job->n_steps && i < HM_JOB_STEPS; i++) {
-        char number[16];
-        snprintf(number, sizeof(number), "%u", job->step[i]);
+        char name[16];
         if (job->step[i] != HM_STEP_EXTERN)
-            json_array_append_new(list, json_string(job->step[i] == HM_STEP_BATCH         ? "batch"
-                                                    : job->step[i] == HM_STEP_INTERACTIVE ? "interactive"
-                                                                                          : number));
+            json_array_append_new(list, json_string(hm_step_name(job->step[i], name, sizeof(name))));
     }
     return list;
 }
@@ -164,10 +161,6 @@ static void add_unmeasured(json_t *record)
         json_pack("{s:n, s:n, s:s}", "package_j", "memory_j", "source", "this version has no energy meter"));
     json_object_set_new(record, "traffic",
                         json_pack("{s:[], s:s}", "tiers", "source", "this version has no bandwidth meter"));
-    json_object_set_new(
-        record, "migration",
-        json_pack("{s:n, s:n, s:s}", "promoted_bytes", "demoted_bytes", "source", "this version has no migrator"));
-    json_object_set_new(record, "namespaces", json_array());
 }
 
 static json_t *elapsed(int64_t start_ns, int64_t end_ns)
@@ -196,6 +189,8 @@ json_t *hm_record_build(const struct hm_config *config, const struct hm_tiers *t
         return NULL;
     }
     add_unmeasured(record);
+    json_object_set_new(record, "migration", hm_record_migration(job));
+    json_object_set_new(record, "namespaces", json_array());
     json_object_set_new(record, "warnings", warnings);
     return record;
 }

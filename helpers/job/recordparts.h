@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Parts of the record and what they share. Internal to record.c and recordmemory.c.
+ * Parts of the record and what they share. Internal to record*.c.
  */
 #ifndef HM_RECORDPARTS_H
 #define HM_RECORDPARTS_H
@@ -37,6 +37,9 @@ json_t *hm_json_set(const struct hm_set *set);
  */
 json_t *hm_record_memory(const struct hm_record_tiers *tiers, const struct hm_samples *samples, const char *no_samples,
                          uint64_t kernel_peak, json_t *warnings);
+
+/* The record's "migration". */
+json_t *hm_record_migration(const struct hm_job *job);
 
 void hm_record_warn(json_t *warnings, const char *format, ...) __attribute__((format(printf, 2, 3)));
 

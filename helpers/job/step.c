@@ -14,6 +14,7 @@
 #include "files.h"
 #include "identity.h"
 #include "living.h"
+#include "migrator.h"
 #include "monitor.h"
 
 /* What hm_step_prepare has found out on its way. */
@@ -23,20 +24,10 @@ struct preparation {
     struct hm_step *step;
     struct hm_job *job;
     bool has_ledger;
+    struct hm_plan_migration migration;
+    uint64_t reserve_bytes;
     struct hm_error config_error, tiers_error; /* "" fine */
 };
-
-char *hm_step_name(uint32_t step_id, char *out, size_t size)
-{
-    if (step_id == HM_STEP_BATCH)
-        return hm_text_copy(out, "batch", size);
-    if (step_id == HM_STEP_EXTERN)
-        return hm_text_copy(out, "extern", size);
-    if (step_id == HM_STEP_INTERACTIVE)
-        return hm_text_copy(out, "interactive", size);
-    snprintf(out, size, "%u", step_id);
-    return out;
-}
 
 void hm_memory_policy_get(struct hm_memory_policy *policy)
 {
@@ -164,6 +155,37 @@ static int resolve(struct preparation *p, struct hm_plan *plan)
     return result;
 }
 
+/* The CPUs that the job has, as far as its cgroup says so yet; else all that it may have. */
+static void find_job_cpus(const struct preparation *p, struct hm_set *cpus)
+{
+    char path[HM_JOB_CGROUP + 32], text[4096];
+    snprintf(path, sizeof(path), "%s/cpuset.cpus.effective", p->job->cgroup);
+    if (!p->job->cgroup[0] || hm_file_read(path, text, sizeof(text), NULL) != 0 ||
+        hm_set_parse(cpus, text, NULL) != 0 || hm_set_is_empty(cpus))
+        *cpus = p->step->tiers.topology.allowed_cpus;
+}
+
+/*
+ * What the migrator moves between: all tasks' nodes. With socket= these are the nodes that are local, or remote, to the
+ * job as a whole; where there are none (remote, on all sockets), all of them.
+ */
+static void plan_migration(struct preparation *p, const struct hm_plan *node_plan)
+{
+    const struct hm_step *step = p->step;
+    struct hm_where *where = calloc(1, sizeof(*where));
+    struct hm_plan *plan = calloc(1, sizeof(*plan));
+    p->migration = node_plan->migration;
+    p->reserve_bytes = node_plan->reserve_bytes;
+    if (!where || !plan || step->request.socket == HM_SOCKET_ALL)
+        goto done;
+    find_job_cpus(p, &where->cpus);
+    if (hm_plan_resolve(&step->request, &step->tiers, &step->config, &step->abilities, where, plan, NULL) == 0)
+        p->migration = plan->migration;
+done:
+    free(plan);
+    free(where);
+}
+
 static void learn_abilities(struct preparation *p)
 {
     struct hm_step *step = p->step;
@@ -187,6 +209,7 @@ static void plan_step(struct preparation *p)
     learn_abilities(p);
     if (resolve(p, plan) != 0)
         goto done;
+    plan_migration(p, plan);
     bool is_allocations = !p->option || strcmp(p->option, job->request) == 0;
     if (!job->has_plan || (is_allocations && strcmp(job->plan.request.text, job->request) != 0)) {
         job->plan = *plan;
@@ -218,6 +241,27 @@ static void settle(struct preparation *p)
     }
 }
 
+static void start_migrator(struct preparation *p)
+{
+    struct hm_step *step = p->step;
+    struct hm_error error = {0};
+    char cgroup[HM_JOB_CGROUP], name[16];
+    struct hm_migrator_facts facts = {.plan = &p->migration,
+                                      .job_id = step->job_id,
+                                      .step_id = step->step_id,
+                                      .uid = p->facts->uid,
+                                      .gid = p->facts->gid,
+                                      .reserve_bytes = p->reserve_bytes,
+                                      .end_s = p->facts->end_s,
+                                      .step_cgroup = cgroup};
+    if (hm_cgroup_of_self(cgroup, sizeof(cgroup)) != 0 || hm_cgroup_cut_to_step(cgroup) != 0)
+        hm_fail(&error, ENOENT, "slurmstepd is in no cgroup of a step");
+    else if (hm_migrator_start(&step->config, &facts, p->job, &step->migrator, &error) == 0)
+        return;
+    hm_job_warn(p->job, "step %s: nothing is migrated: %s", hm_step_name(step->step_id, name, sizeof(name)),
+                error.text);
+}
+
 static void watch(struct preparation *p)
 {
     struct hm_job *job = p->job;
@@ -243,6 +287,8 @@ static void prepare(struct preparation *p)
     settle(p);
     if (p->has_ledger)
         watch(p);
+    if (p->has_ledger && p->step->is_active && !p->step->refusal[0] && p->migration.is_wanted)
+        start_migrator(p);
 }
 
 int hm_step_prepare(const struct hm_step_facts *facts, struct hm_step *step, struct hm_error *error)
@@ -272,5 +318,28 @@ int hm_step_prepare(const struct hm_step_facts *facts, struct hm_step *step, str
     free(p.job);
     if (result == 0 && p.config_error.text[0])
         result = hm_fail(error, EINVAL, "%s", p.config_error.text);
+    return result;
+}
+
+int hm_step_end(const struct hm_step *step, struct hm_error *error)
+{
+    int result = -1;
+    struct hm_job *job = NULL;
+    if (!step->config.enabled || !hm_migrator_has_left(&step->config, step->job_id, step->step_id))
+        return 0;
+    if (hm_migrator_stop(&step->migrator, error) != 0)
+        return -1;
+    int lock = hm_ledger_lock(&step->config, error);
+    if (lock < 0)
+        return -1;
+    job = malloc(sizeof(*job));
+    if (!job)
+        hm_fail(error, ENOMEM, "no memory for the node's ledger");
+    else if (hm_ledger_read(&step->config, step->job_id, job, error) == 0) {
+        hm_migrator_collect(&step->config, job, step->step_id);
+        result = hm_ledger_write(&step->config, job, error);
+    }
+    hm_ledger_unlock(lock);
+    free(job);
     return result;
 }

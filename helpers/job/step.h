@@ -8,11 +8,7 @@
 #define HM_STEP_H
 
 #include "ledger.h"
-
-/* Slurm's step ids that are no numbers; the plugin checks that they are still Slurm's. */
-#define HM_STEP_EXTERN 0xfffffffcu
-#define HM_STEP_BATCH 0xfffffffbu
-#define HM_STEP_INTERACTIVE 0xfffffffau
+#include "stepname.h"
 
 struct hm_step_facts {
     const char *config_path;
@@ -25,6 +21,7 @@ struct hm_step_facts {
     const char *option;       /* this step's option text, NULL: not given */
     bool option_is_inherited; /* it came, or may have come, from the environment: the job's script was submitted with it
                                */
+    uint64_t end_s;           /* when the job's time is over, UNIX, as the job's environment has it; 0: not known */
     const char *cores;        /* Slurm's list of the job's cores on this node, NULL: not known */
 };
 
@@ -42,6 +39,7 @@ struct hm_step {
     bool is_asked;               /* the user made it: what he cannot have ends the step */
     char refusal[HM_ERROR_TEXT]; /* "" none; the tasks end with it */
     uint32_t job_id, step_id, n_tasks;
+    struct hm_process migrator;        /* of the step on this node; pid 0: none was started */
     struct hm_memory_policy inherited; /* slurmstepd's own: a task that has another was given it by the user */
 };
 
@@ -54,7 +52,10 @@ int hm_step_prepare(const struct hm_step_facts *facts, struct hm_step *step, str
 /* The calling thread's memory policy. */
 void hm_memory_policy_get(struct hm_memory_policy *policy);
 
-/* "batch", "extern", "interactive" or the number. Returns `out`. */
-char *hm_step_name(uint32_t step_id, char *out, size_t size);
+/*
+ * The step is over: end its migrator and take its figures where no task's end has done that (the launch failed, or
+ * slurmstepd had no shared memory to count ends in). Returns 0, or -1 with a text for the log.
+ */
+int hm_step_end(const struct hm_step *step, struct hm_error *error);
 
 #endif

@@ -15,6 +15,7 @@
 #include "../core/size.h"
 #include "entry.h"
 #include "files.h"
+#include "migrator.h"
 
 _Static_assert(sizeof(struct hm_outcome) < 64 * 1024, "the shared piece stays small");
 
@@ -105,6 +106,7 @@ int hm_task_place(const struct hm_step *step, struct hm_outcome *outcome)
         return refuse(outcome, step->refusal, true);
     if (has_policy_of_its_own(step)) {
         const char *text = "--mem-bind is set: it decides where memory goes, and --hybrid-mem does not";
+        hm_migrator_dismiss(&step->migrator);
         if (is_first(outcome ? &outcome->said_binding : NULL)) {
             say(text);
             warn(outcome, "%s", text);
@@ -169,20 +171,26 @@ static void note_status(const struct hm_step *step, struct hm_job *job, int stat
 int hm_task_ended(const struct hm_step *step, struct hm_outcome *outcome, int status, struct hm_error *error)
 {
     int result = -1;
+    struct hm_error late = {0};
     if (!outcome || !step->config.enabled)
         return 0;
     bool is_last = ++outcome->n_ended >= step->n_tasks;
     uint32_t count = __atomic_load_n(&outcome->n_warnings, __ATOMIC_ACQUIRE);
     if (!is_last && outcome->n_stored == count + 1 && outcome->has_status && status <= outcome->status)
         return 0;
+    /* Before the lock is taken, as it may last. One that does not end is left to its guard. */
+    if (is_last && hm_migrator_stop(&step->migrator, &late) != 0)
+        warn(outcome, "%s", late.text);
     struct hm_job *job = malloc(sizeof(*job));
     int lock = hm_ledger_lock(&step->config, error);
     if (!job || lock < 0 || hm_ledger_read(&step->config, step->job_id, job, error) != 0)
         goto done;
     collect(outcome, job, step);
     note_status(step, job, status);
-    if (is_last)
+    if (is_last) {
         note_peak(job);
+        hm_migrator_collect(&step->config, job, step->step_id);
+    }
     result = hm_ledger_write(&step->config, job, error);
     if (result != 0)
         goto done;

@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "helpers/job/record.h"
+#include "helpers/job/stepname.h"
 
 #define MIB (UINT64_C(1) << 20)
 #define SECOND INT64_C(1000000000)
@@ -254,6 +255,67 @@ static void test_counts_beyond_arrays(void **state)
     json_decref(record);
 }
 
+/* Two steps that differ, the second killed, and more figures than JSON readers have integers for. */
+static void test_migration(void **state)
+{
+    (void)state;
+    struct hm_progress step;
+    plan_spill();
+    job.plan.request.mode = HM_MODE_MIGRATE;
+    job.plan.migration.is_wanted = true;
+    hm_progress_init(&step, 0);
+    step.state = HM_PROGRESS_ENDED;
+    memcpy(step.algorithm, "regions", 8);
+    memcpy(step.source, "damon", 6);
+    snprintf(step.source_why, sizeof(step.source_why), "perf: no PMU");
+    step.period = 100000;
+    step.period_is_time = 1;
+    step.interval_ms = 2500;
+    step.phases = 10;
+    step.samples = 3000;
+    step.promoted_bytes = 100 * MIB;
+    step.demoted_bytes = 50 * MIB;
+    step.unmoved_bytes[HM_UNMOVED_BUSY] = 4096;
+    step.capacity_bytes = 600 * MIB;
+    step.above_cap_bytes = 2 * MIB;
+    step.first_above_cap_bytes = 100 * MIB;
+    step.cpu_s = 0.25;
+    step.kernel_cpu_s = 0.5;
+    step.fast_share = 0.5;
+    step.best_share = 0.75;
+    step.first_ns = START;
+    step.last_ns = START + 30 * SECOND;
+    step.most_ranks = 4;
+    hm_migration_add(&job.migration, &step);
+    step.step_id = HM_STEP_BATCH;
+    step.state = HM_PROGRESS_RUNNING;
+    memcpy(step.source, "faults", 7);
+    step.samples = 1000;
+    step.lost = UINT64_MAX;
+    step.kernel_cpu_s = -1;
+    step.fast_share = 0.9;
+    step.best_share = 0.8; /* an estimate: never a negative regret */
+    hm_migration_add(&job.migration, &step);
+    job.n_warnings = 1;
+    snprintf(job.warning[0], HM_WARNING, "the migrator of step batch was killed: its last figures are of some time");
+    sample_at(0, 3 * MIB, MIB, 0);
+    assert_golden("migrated", &tiers, &samples, "");
+}
+
+/* A migrator that said nothing: what was asked for, and that it is not known. */
+static void test_migration_without_figures(void **state)
+{
+    (void)state;
+    plan_spill();
+    job.plan.migration.is_wanted = true;
+    json_t *record = hm_record_build(&config, &tiers, &job, NULL, "why", START);
+    const json_t *migration = json_object_get(record, "migration");
+    assert_string_equal(json_string_value(json_object_get(migration, "source")),
+                        "a migrator was asked for, and left no figures on this node");
+    assert_true(json_is_null(json_object_get(migration, "promoted_bytes")));
+    json_decref(record);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -266,6 +328,8 @@ int main(void)
         cmocka_unit_test_setup(test_exit_codes, set_up),
         cmocka_unit_test_setup(test_weights_by_node, set_up),
         cmocka_unit_test_setup(test_whole_record, set_up),
+        cmocka_unit_test_setup(test_migration, set_up),
+        cmocka_unit_test_setup(test_migration_without_figures, set_up),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "migration.h"
+
+#include <string.h>
+
+/* The figures are the user's: sums stop at the largest number. */
+static void add(uint64_t *sum, uint64_t value)
+{
+    if (__builtin_add_overflow(*sum, value, sum))
+        *sum = UINT64_MAX;
+}
+
+static void keep_larger(uint64_t *most, uint64_t value)
+{
+    *most = value > *most ? value : *most;
+}
+
+static void keep_common(uint64_t *common, uint64_t value)
+{
+    *common = *common == value ? value : 0;
+}
+
+static void keep_common_word(char common[16], const char word[16])
+{
+    if (strncmp(common, word, 16) != 0)
+        memset(common, 0, 16);
+}
+
+/* Shares of accesses are weighed by the samples that they stand on. */
+static void add_shares(struct hm_migration *migration, const struct hm_progress *step)
+{
+    struct hm_progress *total = &migration->total;
+    if (step->fast_share < 0 || step->best_share < 0 || step->samples == 0)
+        return;
+    double before = (double)migration->judged_samples, now = (double)step->samples, all = before + now;
+    double fast = before > 0 ? total->fast_share : 0, best = before > 0 ? total->best_share : 0;
+    total->fast_share = (fast * before + step->fast_share * now) / all;
+    total->best_share = (best * before + step->best_share * now) / all;
+    add(&migration->judged_samples, step->samples);
+}
+
+static void add_sums(struct hm_progress *total, const struct hm_progress *step)
+{
+    add(&total->phases, step->phases);
+    add(&total->samples, step->samples);
+    add(&total->lost, step->lost);
+    add(&total->throttled, step->throttled);
+    add(&total->dropped, step->dropped);
+    add(&total->promoted_bytes, step->promoted_bytes);
+    add(&total->demoted_bytes, step->demoted_bytes);
+    for (int i = 0; i < HM_UNMOVED_REASONS; i++)
+        add(&total->unmoved_bytes[i], step->unmoved_bytes[i]);
+    keep_larger(&total->capacity_bytes, step->capacity_bytes);
+    keep_larger(&total->above_cap_bytes, step->above_cap_bytes);
+    keep_larger(&total->first_above_cap_bytes, step->first_above_cap_bytes);
+    total->cpu_s += step->cpu_s;
+    total->kernel_cpu_s =
+        total->kernel_cpu_s < 0 || step->kernel_cpu_s < 0 ? -1 : total->kernel_cpu_s + step->kernel_cpu_s;
+    total->n_ranks += step->n_ranks;
+    total->most_ranks = step->most_ranks > total->most_ranks ? step->most_ranks : total->most_ranks;
+    keep_larger(&total->last_ns, step->last_ns);
+    total->first_ns = step->first_ns > 0 && (total->first_ns == 0 || step->first_ns < total->first_ns)
+                          ? step->first_ns
+                          : total->first_ns;
+}
+
+static void keep_settings(struct hm_progress *total, const struct hm_progress *step)
+{
+    keep_common_word(total->algorithm, step->algorithm);
+    keep_common_word(total->source, step->source);
+    if (total->source[0] == '\0' || strcmp(total->source_why, step->source_why) != 0)
+        total->source_why[0] = '\0';
+    if (total->period_is_time != step->period_is_time)
+        total->period = 0;
+    keep_common(&total->period, step->period);
+    keep_common(&total->interval_ms, step->interval_ms);
+    total->knows_writes = total->knows_writes && step->knows_writes;
+}
+
+void hm_migration_add(struct hm_migration *migration, const struct hm_progress *step)
+{
+    if (migration->n_steps < HM_MIGRATION_STEPS)
+        migration->step[migration->n_steps] = *step;
+    if (migration->n_steps == 0) {
+        migration->total = *step;
+        migration->total.n_warnings = 0;
+        migration->total.fast_share = migration->total.best_share = -1;
+        add_shares(migration, step);
+    } else {
+        keep_settings(&migration->total, step);
+        add_shares(migration, step);
+        add_sums(&migration->total, step);
+    }
+    migration->n_steps++;
+}
+
+const char *hm_migration_bad(const struct hm_migration *migration)
+{
+    uint32_t kept = migration->n_steps < HM_MIGRATION_STEPS ? migration->n_steps : HM_MIGRATION_STEPS;
+    if (kept > 0 && hm_progress_check(&migration->total, NULL) != 0)
+        return "migration";
+    for (uint32_t i = 0; i < kept; i++)
+        if (hm_progress_check(&migration->step[i], NULL) != 0)
+            return "migration";
+    return NULL;
+}

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Slurm's step ids that are no numbers, and what people call them. */
+#ifndef HM_STEPNAME_H
+#define HM_STEPNAME_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* The plugin checks that they are still Slurm's. */
+#define HM_STEP_EXTERN 0xfffffffcu
+#define HM_STEP_BATCH 0xfffffffbu
+#define HM_STEP_INTERACTIVE 0xfffffffau
+
+/* "batch", "extern", "interactive" or the number. Returns `out`; 16 bytes are enough. */
+char *hm_step_name(uint32_t step_id, char *out, size_t size);
+
+#endif
