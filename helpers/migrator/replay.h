@@ -9,6 +9,8 @@
 #include "decide.h"
 #include "trace.h"
 
+#define HM_REPLAY_BINS 1000 /* default of max_regions */
+
 enum hm_sampled { HM_SAMPLED_RAW, HM_SAMPLED_MEM };
 
 struct hm_replay_options {

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the parts of the decision code share: an algorithm is a row of functions, and its state begins with the base. */
+#ifndef HM_DECIDEPART_H
+#define HM_DECIDEPART_H
+
+#include "decide.h"
+
+/* The end of a span, without overflow. */
+#define HM_PAGE_END(first, n_pages) ((n_pages) > UINT64_MAX - (first) ? UINT64_MAX : (first) + (n_pages))
+
+struct hm_algorithm {
+    const char *name, *about;
+    /* Returns NULL where there is no memory. The base's options are checked; the base itself is filled in by the caller
+     * (hm_decider_init). */
+    struct hm_decider *(*create)(const struct hm_decider_options *options);
+    void (*destroy)(struct hm_decider *decider);
+    void (*observe)(struct hm_decider *decider, const struct hm_observation *observations, size_t count);
+    void (*forget)(struct hm_decider *decider, uint64_t first, uint64_t n_pages);
+    void (*end_phase)(struct hm_decider *decider);
+    void (*plan)(struct hm_decider *decider, const struct hm_budget *budget);
+};
+
+extern const struct hm_algorithm hm_algorithm_bins;
+
+struct hm_decider {
+    const struct hm_algorithm *algorithm;
+    struct hm_decider_options options;
+    struct hm_region *region; /* by ascending page, room for options.max_regions */
+    size_t n_regions;
+    struct hm_move *move; /* room for two per region */
+    size_t n_moves;
+    uint64_t dropped;
+    size_t bytes;
+};
+
+/* Allocate zeroed, counted in the decider's bytes. Returns NULL without memory. */
+void *hm_decider_allocate(struct hm_decider *decider, size_t count, size_t size);
+/* Add a move; of no pages: none. */
+void hm_decider_add_move(struct hm_decider *decider, const struct hm_region *region, uint64_t limit, bool to_fast);
+
+#endif

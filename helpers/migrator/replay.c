@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "replay.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "placement.h"
+#include "sampler.h"
+
+/* One replay. */
+struct run {
+    const struct hm_trace *trace;
+    const struct hm_replay_options *options;
+    struct hm_placement placement;
+    struct hm_decider *decider;
+    struct hm_random random;
+    struct hm_observation *observation; /* room for the rows of the longest phase */
+    size_t n_observations;
+    double accesses; /* that could be sampled so far */
+    uint64_t samples;
+    double decide_s;
+};
+
+static double cpu_seconds(void)
+{
+    struct timespec time;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+    return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
+}
+
+/* How many of `count` samples stay where, of `*total` that are left, `*excess` are to go: each with the same chance. */
+static uint64_t thin(struct hm_random *random, uint64_t count, uint64_t *total, uint64_t *excess)
+{
+    uint64_t kept = 0;
+    for (; count > 0 && *excess > 0; count--, --*total) {
+        bool goes = hm_random_below(random, *total) < *excess;
+        *excess -= goes;
+        kept += !goes;
+    }
+    *total -= count;
+    return kept + count;
+}
+
+/* A counter that overflows every `period` accesses never takes more than accesses / period samples: chance may have
+ * drawn more. */
+static void keep_to_period(struct run *run, uint64_t drawn)
+{
+    uint64_t most = (uint64_t)(run->accesses / run->options->period);
+    uint64_t excess = run->samples + drawn > most ? run->samples + drawn - most : 0, total = drawn;
+    run->samples += drawn - excess;
+    for (size_t i = 0; i < run->n_observations && excess > 0; i++) {
+        struct hm_observation *observation = &run->observation[i];
+        observation->reads = (float)thin(&run->random, (uint64_t)observation->reads, &total, &excess);
+        observation->writes = (float)thin(&run->random, (uint64_t)observation->writes, &total, &excess);
+    }
+}
+
+static void sample_phase(struct run *run, const struct hm_trace_phase *phase)
+{
+    uint64_t drawn = 0;
+    run->n_observations = 0;
+    for (size_t i = phase->first; i < phase->first + phase->count; i++) {
+        const struct hm_trace_row *row = &run->trace->row[i];
+        bool is_raw = run->options->sampled == HM_SAMPLED_RAW;
+        uint32_t reads = is_raw ? row->raw_reads : row->mem_reads, writes = is_raw ? row->raw_writes : row->mem_writes;
+        uint64_t read = hm_sampler_draw(&run->random, reads, run->options->period);
+        uint64_t written = hm_sampler_draw(&run->random, writes, run->options->period);
+        run->accesses += (double)reads + writes;
+        if (read + written == 0)
+            continue;
+        drawn += read + written;
+        run->observation[run->n_observations++] =
+            (struct hm_observation){.page = HM_PAGE(0, run->trace->page[row->page]),
+                                    .n_pages = 1,
+                                    .reads = (float)read,
+                                    .writes = (float)written,
+                                    .knows_writes = true};
+    }
+    keep_to_period(run, drawn);
+}
+
+/* Index of the first page of the trace that is not below `page`. */
+static size_t find_page(const struct hm_trace *trace, uint64_t page)
+{
+    size_t low = 0, high = trace->n_pages;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (HM_PAGE(0, trace->page[middle]) < page)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static void fill_in(const struct run *run, struct hm_region *region, size_t n_regions)
+{
+    for (size_t i = 0; i < n_regions; i++) {
+        region[i].fast_pages = region[i].slow_pages = 0;
+        size_t page = find_page(run->trace, region[i].first);
+        for (; page < run->trace->n_pages && run->trace->page[page] - region[i].first < region[i].n_pages; page++) {
+            region[i].fast_pages += run->placement.is_present[page] && run->placement.is_fast[page];
+            region[i].slow_pages += run->placement.is_present[page] && !run->placement.is_fast[page];
+        }
+    }
+}
+
+/* A full tier takes no more, whatever was planned. */
+static void carry_out(struct run *run, const struct hm_move *move)
+{
+    struct hm_placement *placement = &run->placement;
+    uint64_t left = move->limit;
+    size_t page = find_page(run->trace, move->first);
+    for (; page < run->trace->n_pages && run->trace->page[page] - move->first < move->n_pages && left > 0; page++) {
+        if (!placement->is_present[page] || placement->is_fast[page] == move->to_fast)
+            continue;
+        if (move->to_fast && placement->used >= placement->capacity)
+            return;
+        hm_placement_move(placement, page);
+        left--;
+    }
+}
+
+static void run_phase(struct run *run, size_t phase, hm_replay_watch *watch, void *data)
+{
+    size_t n_regions, n_moves;
+    hm_placement_touch(&run->placement, phase);
+    hm_placement_serve(&run->placement, phase);
+    sample_phase(run, &run->trace->phase[phase]);
+
+    double before = cpu_seconds();
+    hm_decider_observe(run->decider, run->observation, run->n_observations);
+    hm_decider_end_phase(run->decider);
+    struct hm_region *region = hm_decider_regions(run->decider, &n_regions);
+    run->decide_s += cpu_seconds() - before;
+    fill_in(run, region, n_regions);
+
+    before = cpu_seconds();
+    struct hm_budget budget = {.capacity_pages = run->placement.capacity,
+                               .used_pages = run->placement.used,
+                               .move_pages = UINT64_MAX,
+                               .phases_left = -1};
+    const struct hm_move *move = hm_decider_plan(run->decider, &budget, &n_moves);
+    run->decide_s += cpu_seconds() - before;
+    region = hm_decider_regions(run->decider, &n_regions);
+    if (watch)
+        watch(data, phase, region, n_regions, run->placement.is_fast, move, n_moves);
+    /* Moves after the last phase would serve nobody: the program has ended. */
+    for (size_t i = 0; i < n_moves && phase + 1 < run->trace->n_phases; i++)
+        carry_out(run, &move[i]);
+}
+
+static int check_options(const struct hm_replay_options *options, struct hm_error *error)
+{
+    if (!(options->fast >= 0 && options->fast <= 1))
+        return hm_fail(error, EINVAL, "fast: %g is out of range: use 0 to 1", options->fast);
+    if (!(options->period >= 1) || !isfinite(options->period))
+        return hm_fail(error, EINVAL, "period: %g is out of range: use 1 or more", options->period);
+    if (!(options->latency_read >= 1) || !(options->latency_write >= 1) || !isfinite(options->latency_read) ||
+        !isfinite(options->latency_write))
+        return hm_fail(error, EINVAL, "latencies: %g and %g are out of range: use 1 or more", options->latency_read,
+                       options->latency_write);
+    return 0;
+}
+
+static int start(struct run *run, struct hm_error *error)
+{
+    const struct hm_replay_options *options = run->options;
+    struct hm_decider_options decider = {.algorithm = options->algorithm,
+                                         .period = options->period,
+                                         .read_gain = options->latency_read - 1,
+                                         .write_gain = options->latency_write - 1,
+                                         .promote_cost = HM_LINES_PER_PAGE * (options->latency_read + 1),
+                                         .demote_cost = HM_LINES_PER_PAGE * (1 + options->latency_write),
+                                         .max_regions = options->max_regions,
+                                         .seed = options->seed};
+    size_t most = 0;
+    for (size_t phase = 0; phase < run->trace->n_phases; phase++)
+        most = run->trace->phase[phase].count > most ? run->trace->phase[phase].count : most;
+    run->decider = hm_decider_new(&decider, error);
+    if (!run->decider)
+        return -1;
+    run->observation = calloc(most + 1, sizeof(*run->observation));
+    if (!run->observation || hm_placement_init(&run->placement, run->trace, options) < 0)
+        return hm_fail(error, ENOMEM, "replay: no memory for %zu pages", run->trace->n_pages);
+    return 0;
+}
+
+int hm_replay_run(const struct hm_trace *trace, const struct hm_replay_options *options, hm_replay_watch *watch,
+                  void *data, struct hm_replay_result *result, struct hm_error *error)
+{
+    struct run run = {.trace = trace, .options = options, .random = {options->seed}};
+    int status = check_options(options, error);
+    if (status == 0)
+        status = start(&run, error);
+    int number = errno;
+    for (size_t phase = 0; status == 0 && phase < trace->n_phases; phase++)
+        run_phase(&run, phase, watch, data);
+    if (status == 0)
+        *result = (struct hm_replay_result){.ours = hm_placement_score(&run.placement),
+                                            .samples = run.samples,
+                                            .decide_s = run.decide_s,
+                                            .peak_bytes = hm_decider_peak_bytes(run.decider)};
+    hm_decider_free(run.decider);
+    hm_placement_free(&run.placement);
+    free(run.observation);
+    errno = number;
+    return status;
+}
