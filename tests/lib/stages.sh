@@ -52,11 +52,15 @@ stage_fuzz() {
     configure_in "$build/fuzz" CC=clang --enable-fuzzers --enable-sanitizers
     make -s -C "$build/fuzz/helpers/core" -j2
     make -s -C "$build/fuzz/helpers/meter" -j2
+    make -s -C "$build/fuzz/helpers/migrator" -j2 libsource.la
     make -s -C "$build/fuzz/tests/fuzz" -j2
-    local target failed=0
+    local target corpus failed=0
     for target in "$build"/fuzz/tests/fuzz/fuzz-*; do
         case $target in *.*) continue ;; esac # objects
-        counted "${target##*/}" "$target" -runs=200000 -max_len=512 -seed=1 -verbosity=0 || failed=1
+        corpus=$build/fuzz/corpus/${target##*/} # a copy: what is found is added to it
+        mkdir -p "$corpus"
+        [ ! -d "tests/fuzz/seeds/${target##*/}" ] || cp "tests/fuzz/seeds/${target##*/}"/* "$corpus"
+        counted "${target##*/}" "$target" "$corpus" -runs=200000 -max_len=512 -seed=1 -verbosity=0 || failed=1
     done
     return $failed
 }
