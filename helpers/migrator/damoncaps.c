@@ -2,6 +2,7 @@
 #include "damoncaps.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <linux/capability.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -10,6 +11,12 @@
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
+#include "../job/files.h"
+
+#define BIT(capability) (UINT64_C(1) << (capability))
+
+static uint64_t kept; /* permitted for as long as this process lives */
 
 /* Is a /proc in sight mounted with hidepid= (and not hidepid=0)? */
 static bool proc_hides(void)
@@ -27,22 +34,48 @@ static bool proc_hides(void)
     return hides;
 }
 
-int hm_damon_caps_drop(struct hm_error *error)
+static bool perf_wants_admin(void)
 {
-    uint64_t keep = UINT64_C(1) << CAP_PERFMON | UINT64_C(1) << CAP_IPC_LOCK;
+    char text[16];
+    int64_t level = 0;
+    return hm_file_read("/proc/sys/kernel/perf_event_paranoid", text, sizeof(text), NULL) == 0 &&
+           sscanf(text, "%" SCNd64, &level) == 1 && level > 2;
+}
+
+static int set(uint64_t permitted, uint64_t effective)
+{
     struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
     struct __user_cap_data_struct data[2];
+    for (int c = 0; c < 2; c++)
+        data[c] = (struct __user_cap_data_struct){.permitted = (uint32_t)(permitted >> (32 * c)),
+                                                  .effective = (uint32_t)(effective >> (32 * c))};
+    return (int)syscall(SYS_capset, &header, data);
+}
+
+int hm_damon_caps_drop(struct hm_error *error)
+{
+    kept = BIT(CAP_PERFMON) | BIT(CAP_IPC_LOCK);
     if (proc_hides())
-        keep |= UINT64_C(1) << CAP_SYS_PTRACE;
-    for (int c = 0; c < 2; c++) {
-        data[c].permitted = data[c].effective = (uint32_t)(keep >> (32 * c));
-        data[c].inheritable = 0;
-    }
+        kept |= BIT(CAP_SYS_PTRACE);
+    if (perf_wants_admin())
+        kept |= BIT(CAP_SYS_ADMIN);
     for (unsigned long capability = 0; capability <= 63; capability++)
         if (prctl(PR_CAPBSET_DROP, capability, 0, 0, 0) != 0 && errno != EINVAL)
             return hm_fail_errno(error, "cannot drop capability %lu", capability);
     if (prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) != 0 || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
-        syscall(SYS_capset, &header, data) != 0)
+        set(kept, kept & ~BIT(CAP_SYS_ADMIN)) != 0)
         return hm_fail_errno(error, "cannot drop capabilities");
     return 0;
+}
+
+void hm_damon_caps_raise(void)
+{
+    set(kept, kept);
+}
+
+void hm_damon_caps_lower(void)
+{
+    int number = errno;
+    set(kept, kept & ~BIT(CAP_SYS_ADMIN));
+    errno = number;
 }

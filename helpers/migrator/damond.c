@@ -94,6 +94,15 @@ static int listen_in(const char *run_dir, struct hm_error *error)
     return -1;
 }
 
+static void stop_listening(int listener)
+{
+    struct sockaddr_un address;
+    socklen_t length = sizeof(address);
+    if (getsockname(listener, (struct sockaddr *)&address, &length) == 0)
+        unlink(address.sun_path);
+    close(listener);
+}
+
 static void accept_client(struct daemon *daemon)
 {
     struct ucred peer;
@@ -230,7 +239,7 @@ static int run(struct daemon *daemon, const char *run_dir, bool only_clean)
     daemon->used_ns = now_ns();
     tell_ready();
     serve(daemon);
-    close(daemon->listener);
+    stop_listening(daemon->listener);
     for (int c = 0; c < CLIENTS; c++)
         if (daemon->lease[c].fd >= 0)
             hm_damon_lease_close(broker, &daemon->lease[c]);

@@ -11,6 +11,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "damoncaps.h"
+
 #define PAGE 4096
 #define RING_BYTES ((size_t)(128 * PAGE)) /* 8,000 records: two aggregations at the most regions */
 #define FORMAT "events/damon/damon_aggregated/format"
@@ -59,7 +61,9 @@ int hm_damon_ring_open(struct hm_damon_ring *ring, const struct hm_damon_layout 
     ring->gathering = calloc(1, sizeof(*ring->gathering));
     if (!ring->gathering)
         return hm_fail_errno(error, "cannot follow kdamond %d", (int)kdamond);
+    hm_damon_caps_raise();
     ring->fd = (int)syscall(SYS_perf_event_open, &attributes, kdamond, -1, -1, PERF_FLAG_FD_CLOEXEC);
+    hm_damon_caps_lower();
     ring->map =
         ring->fd < 0 ? MAP_FAILED : mmap(NULL, PAGE + RING_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, ring->fd, 0);
     if (ring->map != MAP_FAILED)

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The DAMON broker's messages and the kernel's records; the first byte chooses. What is believed must be in bounds. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "helpers/migrator/damonheat.h"
+#include "helpers/migrator/damontrace.h"
+#include "helpers/migrator/damonwire.h"
+
+#define RING 4096
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void use_list(void *data, const struct hm_damon_gathering *list)
+{
+    (void)data;
+    if (list->n == 0 || list->n > HM_DAMON_MOST_REGIONS || list->n != list->wanted)
+        abort();
+    for (uint32_t i = 0; i < list->n; i++)
+        if (list->region[i].end <= list->region[i].start || (i > 0 && list->region[i].start < list->region[i - 1].end))
+            abort();
+}
+
+static void use_ring(const uint8_t *data, size_t size)
+{
+    static struct hm_damon_gathering gathering;
+    const struct hm_damon_layout layout = {.id = 1, .field = {{8, 8}, {16, 4}, {24, 8}, {32, 8}, {40, 4}, {44, 4}}};
+    uint8_t ring[RING] = {0};
+    uint64_t lost = 0;
+    memset(&gathering, 0, sizeof(gathering));
+    memcpy(ring, data, size < RING ? size : RING);
+    if (hm_damon_trace_read(&layout, ring, RING, 24, 24 + size, &gathering, &lost, use_list, NULL) != 24 + size)
+        abort();
+}
+
+static void use_reply(const union hm_damon_message *message)
+{
+    const struct hm_damon_list *list = &message->list;
+    if (message->head.kind != HM_DAMON_LIST)
+        return;
+    for (uint32_t i = 0; i < list->head.n; i++) {
+        struct hm_observation heat = hm_damon_heat(&list->region[i], list->looks, HM_DAMON_TARGETS - 1);
+        if (heat.n_pages == 0 || !(heat.reads >= 0) || HM_PAGE_SPACE(heat.page) != HM_DAMON_TARGETS - 1)
+            abort();
+    }
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct hm_damon_layout layout;
+    if (size == 0)
+        return 0;
+    char *copy = malloc(size); /* of that very size, so that a byte too many is seen */
+    if (!copy)
+        return 0;
+    memcpy(copy, data + 1, size - 1);
+    copy[size - 1] = '\0';
+    if (data[0] % 4 == 0) {
+        hm_damon_wire_check_watch(copy, size - 1, NULL);
+    } else if (data[0] % 4 == 1) {
+        if (hm_damon_wire_check_reply(copy, size - 1, NULL) == 0)
+            use_reply((const union hm_damon_message *)(const void *)copy);
+    } else if (data[0] % 4 == 2) {
+        hm_damon_layout_parse(copy, &layout, NULL);
+    } else {
+        use_ring(data + 1, size - 1);
+    }
+    free(copy);
+    return 0;
+}

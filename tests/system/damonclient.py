@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A client of the DAMON broker, message by message (helpers/migrator/damonwire.h), for tests; also a program that watches processes.
+
+python3 damonclient.py SOCKET SECONDS BUDGET PID...   one line per list: process, regions, and what it says
+"""
+
+import os
+import select
+import socket
+import struct
+import sys
+import time
+from collections import namedtuple
+
+MAGIC = 0x484D4431
+WATCH, ANSWER, LIST = 1, 2, 3
+HEAD = struct.Struct("=IIII")
+PROCESS = struct.Struct("=QiI")
+ANSWER_REST = struct.Struct("=II160s")
+LIST_REST = struct.Struct("=IIIIQII")
+REGION = struct.Struct("=QQII")
+
+Answer = namedtuple("Answer", "generation n number text")
+Region = namedtuple("Region", "start end accesses age")
+List = namedtuple("List", "generation process look_us looks lost cpu_s regions")
+
+
+def start_time(pid):
+    with open(f"/proc/{pid}/stat") as stat:
+        return int(stat.read().rsplit(")", 1)[1].split()[19])
+
+
+def watch_message(pids, generation=1, interval_ms=10000, budget=20000):
+    """`pids`: numbers, or (pid, start time) where that is not to be the true one."""
+    named = [pid if isinstance(pid, tuple) else (pid, start_time(pid)) for pid in pids]
+    head = HEAD.pack(MAGIC, WATCH, generation, len(named)) + struct.pack("=II", interval_ms, budget)
+    return head + b"".join(PROCESS.pack(started, pid, 0) for pid, started in named)
+
+
+def parse(data):
+    _, kind, generation, n = HEAD.unpack_from(data)
+    if kind == ANSWER:
+        number, _, text = ANSWER_REST.unpack_from(data, HEAD.size)
+        return Answer(generation, n, number, text.split(b"\0")[0].decode())
+    process, look_us, looks, lost, cpu_ns, is_last, _ = LIST_REST.unpack_from(data, HEAD.size)
+    at = HEAD.size + LIST_REST.size
+    regions = [Region(*REGION.unpack_from(data, at + i * REGION.size)) for i in range(n)]
+    return List(generation, process, look_us, looks, lost, cpu_ns / 1e9, regions), is_last
+
+
+class Client:
+    """Connects at once; as a user where it runs as one."""
+
+    def __init__(self, path):
+        self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self.socket.connect(str(path))
+        self.parts = {}
+        self.lists = []
+
+    def ask(self, pids, patience=60, **how):
+        """The broker's answer."""
+        return self.ask_raw(watch_message(pids, **how), patience)
+
+    def ask_raw(self, message, patience=60):
+        self.socket.send(message)
+        deadline = time.monotonic() + patience
+        while time.monotonic() < deadline:
+            got = self.receive(deadline - time.monotonic())
+            if got is None or isinstance(got, Answer):
+                return got
+        raise AssertionError(f"no answer in {patience} s")
+
+    def receive(self, patience):
+        """The next answer, or True for a part of a list; None: the broker has closed."""
+        if not select.select([self.socket], [], [], max(patience, 0))[0]:
+            raise AssertionError("the broker says nothing")
+        data = self.socket.recv(65536)
+        if not data:
+            return None
+        got = parse(data)
+        if isinstance(got, Answer):
+            return got
+        part, is_last = got
+        before = self.parts.pop(part.process, [])
+        if is_last:
+            self.lists.append(part._replace(regions=before + part.regions))
+        else:
+            self.parts[part.process] = before + part.regions
+        return True
+
+    def wait_lists(self, count, patience=120):
+        """That many whole lists from now on, of any process."""
+        self.lists = []
+        deadline = time.monotonic() + patience
+        while len(self.lists) < count:
+            assert self.receive(deadline - time.monotonic()) is not None, "the broker has closed"
+        return self.lists
+
+    def close(self):
+        self.socket.close()
+
+
+def found(regions, hot_start, hot_end):
+    """Share of the hot range that is in the hottest regions of its size: 1.0 where DAMON has found it exactly."""
+    room = hot_end - hot_start
+    inside = 0.0
+    for region in sorted(regions, key=lambda r: (-r.accesses, r.start)):
+        size = region.end - region.start
+        overlap = max(0, min(region.end, hot_end) - max(region.start, hot_start))
+        taken = min(1.0, room / size)
+        inside += overlap * taken
+        room -= size * taken
+        if room <= 0:
+            break
+    return inside / (hot_end - hot_start)
+
+
+def main():
+    path, seconds, budget, *pids = sys.argv[1:]
+    client = Client(path)
+    print(client.ask([int(pid) for pid in pids], budget=int(budget)))
+    begin = time.monotonic()
+    while time.monotonic() - begin < float(seconds):
+        client.receive(60)
+        while client.lists:
+            one = client.lists.pop(0)
+            accessed = sum(r.accesses for r in one.regions) / one.looks / len(one.regions)
+            print(
+                f"{time.monotonic() - begin:.1f} s: process {one.process}, {len(one.regions)} regions, look every "
+                f"{one.look_us} us, accessed {accessed:.3f}, cpu {one.cpu_s:.3f} s, lost {one.lost}"
+            )
+
+
+if __name__ == "__main__":
+    os.environ.setdefault("PYTHONUNBUFFERED", "1")
+    main()

@@ -1,0 +1,286 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the DAMON broker decides: who gets a kdamond, how it looks, and what its records and regions mean. */
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "helpers/migrator/damonheat.h"
+#include "helpers/migrator/damonpool.h"
+#include "helpers/migrator/damontrace.h"
+#include "helpers/migrator/damontune.h"
+
+static struct hm_error error;
+
+static void an_empty_pool_refuses(void **state)
+{
+    (void)state;
+    struct hm_damon_pool pool = {0};
+    assert_int_equal(hm_damon_pool_lend(&pool, 1, 0, &error), -1);
+    assert_int_equal(errno, EBUSY);
+}
+
+static void the_last_is_kept_for_another_user(void **state)
+{
+    (void)state;
+    struct hm_damon_pool pool = {.n = 3};
+    assert_int_equal(hm_damon_pool_lend(&pool, 1, 1000, &error), 0);
+    assert_int_equal(hm_damon_pool_lend(&pool, 2, 1000, &error), 1);
+    assert_int_equal(hm_damon_pool_lend(&pool, 2, 1000, &error), 1);
+    assert_int_equal(hm_damon_pool_lend(&pool, 3, 1000, &error), -1);
+    assert_non_null(strstr(error.text, "the last of 3 is kept"));
+    assert_int_equal(hm_damon_pool_lend(&pool, 4, 1001, &error), 2);
+    assert_int_equal(hm_damon_pool_lend(&pool, 5, 1002, &error), -1);
+    assert_int_equal(errno, EBUSY);
+    assert_non_null(strstr(error.text, "all 3 are lent"));
+    hm_damon_pool_take_back(&pool, 1);
+    hm_damon_pool_take_back(&pool, 1);
+    assert_int_equal(hm_damon_pool_lent(&pool), 2);
+    assert_int_equal(hm_damon_pool_lend(&pool, 6, 1000, &error), -1);
+    assert_int_equal(hm_damon_pool_lend(&pool, 7, 0, &error), 0);
+}
+
+static void one_kdamond_serves_whoever_comes_first(void **state)
+{
+    (void)state;
+    struct hm_damon_pool pool = {.n = 1};
+    assert_int_equal(hm_damon_pool_lend(&pool, 1, 1000, &error), 0);
+    assert_int_equal(hm_damon_pool_lend(&pool, 2, 1000, &error), -1);
+}
+
+static double cost(const struct hm_damon_settings *settings, double each_s)
+{
+    return settings->min_regions * each_s / (settings->look_us * 1e-6);
+}
+
+/* Whatever is asked: what the kernel takes, two aggregations in a phase, within the budget where that is possible. */
+static void first_settings_fit(void **state)
+{
+    (void)state;
+    const uint32_t intervals[] = {1000, 10000, 3600000}, budgets[] = {100, 5000, 20000, 1000000};
+    const uint32_t processes[] = {0, 1, 4, 64, HM_DAMON_TARGETS};
+    for (unsigned i = 0; i < 3 * 4 * 5; i++) {
+        struct hm_damon_needs needs = {
+            .interval_ms = intervals[i % 3], .budget = budgets[i / 3 % 4], .n_processes = processes[i / 12]};
+        struct hm_damon_settings first = hm_damon_tune_first(&needs);
+        assert_in_range(first.look_us, 5000, 1000000);
+        assert_true((uint64_t)first.look_us * HM_DAMON_LOOKS * 2 <= (uint64_t)needs.interval_ms * 1000 ||
+                    first.look_us == 5000);
+        assert_in_range(first.min_regions, needs.n_processes * 3 > 10 ? needs.n_processes * 3 : 10, 1365);
+        assert_in_range(first.max_regions, first.min_regions * 3, HM_DAMON_MOST_REGIONS);
+        bool is_least = first.min_regions <= (needs.n_processes * 3 > 10 ? needs.n_processes * 3 : 10);
+        assert_true(is_least || cost(&first, 3e-6) <= needs.budget * 1e-6 * 1.001);
+    }
+}
+
+/* A machine where a look at a region costs so much, and a program whose pages are touched so often per second. */
+static void settles_within_the_budget(void **state)
+{
+    (void)state;
+    const double costs[] = {5e-7, 3e-6, 3e-5}, rates[] = {0.1, 5, 500};
+    for (int i = 0; i < 9; i++) {
+        struct hm_damon_needs needs = {.interval_ms = 10000, .budget = 10000, .n_processes = 4};
+        struct hm_damon_settings settings = hm_damon_tune_first(&needs);
+        bool moves = true;
+        for (int turn = 0; turn < 20 && moves; turn++) {
+            double look_s = settings.look_us * 1e-6;
+            struct hm_damon_measured measured = {.cpu_s = 5 * cost(&settings, costs[i % 3]) * 1.3,
+                                                 .wall_s = 5,
+                                                 .regions = settings.min_regions * 1.3,
+                                                 .accessed = 1 - exp(-rates[i / 3] * look_s)};
+            moves = hm_damon_tune(&needs, &measured, &settings);
+        }
+        assert_false(moves);
+        bool is_least = settings.min_regions <= 12 && settings.look_us >= 249000;
+        assert_true(is_least || cost(&settings, costs[i % 3]) * 1.3 <= 0.01 * 1.3);
+    }
+}
+
+static void nothing_measured_changes_nothing(void **state)
+{
+    (void)state;
+    struct hm_damon_needs needs = {.interval_ms = 10000, .budget = 10000, .n_processes = 1};
+    struct hm_damon_settings settings = hm_damon_tune_first(&needs), before = settings;
+    assert_false(hm_damon_tune(&needs, &(struct hm_damon_measured){.wall_s = 5}, &settings));
+    assert_memory_equal(&settings, &before, sizeof(before));
+}
+
+static void heat_follows_the_formula(void **state)
+{
+    (void)state;
+    static const struct {
+        uint32_t accesses;
+        double touches; /* per page and look */
+    } rows[] = {{0, 0}, {10, 0.6931472}, {19, 2.9957323}, {20, 3.6888795}, {25, 3.6888795}};
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct hm_damon_region region = {.start = 0x10000, .end = 0x10000 + 4096 * 512, .accesses = rows[i].accesses};
+        struct hm_observation heat = hm_damon_heat(&region, 20, 3);
+        assert_true(heat.page == HM_PAGE(3, 16) && heat.n_pages == 512 && !heat.knows_writes && heat.writes == 0);
+        assert_true(fabs(heat.reads - rows[i].touches * 20 * 512 / HM_DAMON_UNIT) < 1e-3);
+    }
+}
+
+static const char format[] = "name: damon_aggregated\nID: 734\nformat:\n"
+                             "\tfield:int common_pid;\toffset:4;\tsize:4;\tsigned:1;\n\n"
+                             "\tfield:unsigned long target_id;\toffset:8;\tsize:8;\tsigned:0;\n"
+                             "\tfield:unsigned int nr_regions;\toffset:16;\tsize:4;\tsigned:0;\n"
+                             "\tfield:unsigned long start;\toffset:24;\tsize:8;\tsigned:0;\n"
+                             "\tfield:unsigned long end;\toffset:32;\tsize:8;\tsigned:0;\n"
+                             "\tfield:unsigned int nr_accesses;\toffset:40;\tsize:4;\tsigned:0;\n"
+                             "\tfield:unsigned int age;\toffset:44;\tsize:4;\tsigned:0;\n";
+
+static void a_format_without_a_field_is_refused(void **state)
+{
+    (void)state;
+    const char *const fields[] = {"ID: ", "target_id;", "nr_regions;", "start;", "end;", "nr_accesses;", "age;"};
+    struct hm_damon_layout layout;
+    char text[sizeof(format)];
+    for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++) {
+        memcpy(text, format, sizeof(format));
+        *strstr(text, fields[i]) = 'X';
+        assert_int_equal(hm_damon_layout_parse(text, &layout, &error), -1);
+        assert_int_equal(errno, EBADMSG);
+    }
+    assert_int_equal(hm_damon_layout_parse(format, &layout, &error), 0);
+    assert_int_equal(layout.id, 734);
+    assert_int_equal(layout.field[HM_DAMON_FIELD_AGE].offset, 44);
+}
+
+#define RING 1024
+
+static uint8_t ring[RING];
+static uint64_t head;
+
+static void put(const void *bytes, size_t length)
+{
+    for (size_t i = 0; i < length; i++)
+        ring[head++ % RING] = ((const uint8_t *)bytes)[i];
+}
+
+static void put_region(uint64_t target, uint32_t count, uint64_t start, uint64_t end, uint32_t accesses)
+{
+    struct {
+        struct perf_event_header header;
+        uint32_t raw_size;
+        uint8_t raw[52];
+    } record = {.header = {.type = PERF_RECORD_SAMPLE, .size = sizeof(record)}, .raw_size = sizeof(record.raw)};
+    memcpy(record.raw + 8, &target, 8);
+    memcpy(record.raw + 16, &count, 4);
+    memcpy(record.raw + 24, &start, 8);
+    memcpy(record.raw + 32, &end, 8);
+    memcpy(record.raw + 40, &accesses, 4);
+    put(&record, sizeof(record));
+}
+
+static void put_lost(uint64_t n)
+{
+    struct {
+        struct perf_event_header header;
+        uint64_t id, lost;
+    } record = {.header = {.type = PERF_RECORD_LOST, .size = sizeof(record)}, .lost = n};
+    put(&record, sizeof(record));
+}
+
+static char seen[256];
+
+/* "target:accesses,accesses " for each list. */
+static void note(void *data, const struct hm_damon_gathering *list)
+{
+    (void)data;
+    size_t used = strlen(seen);
+    used += (size_t)snprintf(seen + used, sizeof(seen) - used, "%u:", list->target);
+    for (uint32_t i = 0; i < list->n; i++)
+        used += (size_t)snprintf(seen + used, sizeof(seen) - used, "%u%s", list->region[i].accesses,
+                                 i + 1 < list->n ? "," : " ");
+}
+
+static struct hm_damon_gathering gathering;
+static uint64_t lost;
+
+static void read_ring(uint64_t tail)
+{
+    struct hm_damon_layout layout;
+    seen[0] = '\0';
+    assert_int_equal(hm_damon_layout_parse(format, &layout, &error), 0);
+    assert_true(hm_damon_trace_read(&layout, ring, RING, tail, head, &gathering, &lost, note, NULL) == head);
+}
+
+static void lists_are_put_together_over_readings_and_the_rings_end(void **state)
+{
+    (void)state;
+    memset(&gathering, 0, sizeof(gathering));
+    lost = 0;
+    head = RING - 100; /* the second record is torn by the ring's end */
+    uint64_t tail = head;
+    put_region(0, 2, 0x1000, 0x2000, 5);
+    put_region(0, 2, 0x2000, 0x3000, 6);
+    put_region(1, 3, 0x1000, 0x2000, 7);
+    read_ring(tail);
+    assert_string_equal(seen, "0:5,6 ");
+    tail = head;
+    put_region(1, 3, 0x5000, 0x6000, 8);
+    put_region(1, 3, 0x6000, 0x7000, 9);
+    read_ring(tail);
+    assert_string_equal(seen, "1:7,8,9 ");
+    assert_true(lost == 0);
+}
+
+static void lists_that_are_not_whole_are_dropped_and_counted(void **state)
+{
+    (void)state;
+    memset(&gathering, 0, sizeof(gathering));
+    lost = 0;
+    head = 0;
+    put_region(0, 2, 0x1000, 0x2000, 1);
+    put_lost(3);
+    put_region(0, 2, 0x2000, 0x3000, 2); /* taken for a first one: the next comes before it */
+    put_region(0, 2, 0x1000, 0x2000, 3);
+    put_region(0, 2, 0x2000, 0x3000, 4);
+    put_region(1, HM_DAMON_MOST_REGIONS + 1, 0x1000, 0x2000, 5);
+    put_region(2, 1, 0x2000, 0x1000, 6); /* ends before it starts */
+    put_region(2, 1, 0x1000, 0x2000, 7);
+    read_ring(0);
+    assert_string_equal(seen, "0:3,4 2:7 ");
+    assert_true(lost >= 4);
+}
+
+static void a_torn_ring_is_left_alone(void **state)
+{
+    (void)state;
+    memset(&gathering, 0, sizeof(gathering));
+    head = 0;
+    put_region(0, 1, 0x1000, 0x2000, 1);
+    head += 2 * RING;
+    read_ring(0);
+    assert_string_equal(seen, "");
+    struct perf_event_header endless = {.type = PERF_RECORD_SAMPLE, .size = 0};
+    uint64_t tail = head;
+    put(&endless, sizeof(endless));
+    read_ring(tail);
+    assert_string_equal(seen, "");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(an_empty_pool_refuses),
+        cmocka_unit_test(the_last_is_kept_for_another_user),
+        cmocka_unit_test(one_kdamond_serves_whoever_comes_first),
+        cmocka_unit_test(first_settings_fit),
+        cmocka_unit_test(settles_within_the_budget),
+        cmocka_unit_test(nothing_measured_changes_nothing),
+        cmocka_unit_test(heat_follows_the_formula),
+        cmocka_unit_test(a_format_without_a_field_is_refused),
+        cmocka_unit_test(lists_are_put_together_over_readings_and_the_rings_end),
+        cmocka_unit_test(lists_that_are_not_whole_are_dropped_and_counted),
+        cmocka_unit_test(a_torn_ring_is_left_alone),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

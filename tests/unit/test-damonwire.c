@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "helpers/migrator/damonwire.h"
+
+static struct hm_error error;
+static union hm_damon_message message;
+
+/* A watch of n processes that is right in every field. */
+static size_t good_watch(uint32_t n)
+{
+    memset(&message, 0, sizeof(message));
+    message.watch.interval_ms = 10000;
+    message.watch.budget = 5000;
+    for (uint32_t i = 0; i < n; i++)
+        message.watch.process[i].pid = (int32_t)(100 + i);
+    return hm_damon_wire_begin(&message, HM_DAMON_WATCH, 7, n);
+}
+
+static size_t good_list(uint32_t n)
+{
+    memset(&message, 0, sizeof(message));
+    message.list.looks = 20;
+    message.list.look_us = 5000;
+    for (uint32_t i = 0; i < n; i++)
+        message.list.region[i] = (struct hm_damon_region){.start = 4096 * (i + 1), .end = 4096 * (i + 2)};
+    return hm_damon_wire_begin(&message, HM_DAMON_LIST, 7, n);
+}
+
+static void spoil_magic(void)
+{
+    message.head.magic++;
+}
+
+static void spoil_kind(void)
+{
+    message.head.kind = 9;
+}
+
+static void spoil_count(void)
+{
+    message.head.n = HM_DAMON_TARGETS + 1;
+}
+
+static void overflow_count(void)
+{
+    message.head.n = UINT32_MAX / 16 + 2;
+}
+
+static void pid_zero(void)
+{
+    message.watch.process[1].pid = 0;
+}
+
+static void pid_init(void)
+{
+    message.watch.process[1].pid = 1;
+}
+
+static void pid_negative(void)
+{
+    message.watch.process[1].pid = -5;
+}
+
+static void pid_twice(void)
+{
+    message.watch.process[1].pid = message.watch.process[0].pid;
+}
+
+static void reserved(void)
+{
+    message.watch.process[0].reserved = 1;
+}
+
+static void interval_short(void)
+{
+    message.watch.interval_ms = HM_DAMON_MIN_INTERVAL_MS - 1;
+}
+
+static void interval_long(void)
+{
+    message.watch.interval_ms = HM_DAMON_MAX_INTERVAL_MS + 1;
+}
+
+static void budget_small(void)
+{
+    message.watch.budget = HM_DAMON_MIN_BUDGET - 1;
+}
+
+static void budget_large(void)
+{
+    message.watch.budget = HM_DAMON_MAX_BUDGET + 1;
+}
+
+static const struct {
+    void (*spoil)(void);
+    int number;
+    const char *text;
+} bad_watches[] = {
+    {spoil_magic, EBADMSG, "magic"},          {spoil_kind, EBADMSG, "kind 9"},
+    {spoil_count, EBADMSG, "257 entries"},    {overflow_count, EBADMSG, "entries"},
+    {pid_zero, EINVAL, "process 0"},          {pid_init, EINVAL, "process 1:"},
+    {pid_negative, EINVAL, "process -5"},     {pid_twice, EINVAL, "named twice"},
+    {reserved, EINVAL, "process 100"},        {interval_short, EINVAL, "interval 999 ms"},
+    {interval_long, EINVAL, "interval 36"},   {budget_small, EINVAL, "budget 99 "},
+    {budget_large, EINVAL, "budget 1000001"},
+};
+
+static void refuses_bad_watches(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof(bad_watches) / sizeof(bad_watches[0]); i++) {
+        size_t size = good_watch(3);
+        bad_watches[i].spoil();
+        errno = 0;
+        assert_int_equal(hm_damon_wire_check_watch(&message, size, &error), -1);
+        assert_int_equal(errno, bad_watches[i].number);
+        assert_non_null(strstr(error.text, bad_watches[i].text));
+    }
+}
+
+static void refuses_every_wrong_size(void **state)
+{
+    (void)state;
+    size_t right = good_watch(3);
+    for (size_t size = 0; size <= sizeof(message); size++)
+        assert_int_equal(hm_damon_wire_check_watch(&message, size, &error), size == right ? 0 : -1);
+}
+
+static void takes_watches_of_every_length(void **state)
+{
+    (void)state;
+    for (uint32_t n = 0; n <= HM_DAMON_TARGETS; n++)
+        assert_int_equal(hm_damon_wire_check_watch(&message, good_watch(n), &error), 0);
+}
+
+static void each_side_refuses_its_own_kind(void **state)
+{
+    (void)state;
+    size_t size = good_watch(2);
+    assert_int_equal(hm_damon_wire_check_reply(&message, size, &error), -1);
+    size = good_list(2);
+    assert_int_equal(hm_damon_wire_check_watch(&message, size, &error), -1);
+}
+
+static void region_backwards(void)
+{
+    message.list.region[1].end = message.list.region[1].start;
+}
+
+static void region_overlaps(void)
+{
+    message.list.region[1].start--;
+}
+
+static void region_too_high(void)
+{
+    message.list.region[2].end = UINT64_MAX;
+}
+
+static void no_looks(void)
+{
+    message.list.looks = 0;
+}
+
+static void process_unknown(void)
+{
+    message.list.process = HM_DAMON_TARGETS;
+}
+
+static void refuses_bad_lists(void **state)
+{
+    (void)state;
+    void (*const spoil[])(void) = {region_backwards, region_overlaps, region_too_high, no_looks, process_unknown};
+    for (size_t i = 0; i < sizeof(spoil) / sizeof(spoil[0]); i++) {
+        size_t size = good_list(3);
+        assert_int_equal(hm_damon_wire_check_reply(&message, size, &error), 0);
+        spoil[i]();
+        assert_int_equal(hm_damon_wire_check_reply(&message, size, &error), -1);
+        assert_int_equal(errno, EBADMSG);
+    }
+}
+
+static void an_answers_text_goes_with_its_number(void **state)
+{
+    (void)state;
+    static const struct {
+        uint32_t number;
+        const char *text;
+        int result;
+    } rows[] = {{0, "", 0}, {EBUSY, "why", 0}, {EBUSY, "", -1}, {0, "why", -1}};
+    size_t size = 0;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        memset(&message, 0, sizeof(message));
+        size = hm_damon_wire_begin(&message, HM_DAMON_ANSWER, 1, 0);
+        message.answer.number = rows[i].number;
+        strncpy(message.answer.text, rows[i].text, sizeof(message.answer.text) - 1);
+        assert_int_equal(hm_damon_wire_check_reply(&message, size, &error), rows[i].result);
+    }
+    message.answer.number = EBUSY;
+    memset(message.answer.text, 'x', sizeof(message.answer.text));
+    assert_int_equal(hm_damon_wire_check_reply(&message, size, &error), -1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(refuses_bad_watches),
+        cmocka_unit_test(refuses_every_wrong_size),
+        cmocka_unit_test(takes_watches_of_every_length),
+        cmocka_unit_test(each_side_refuses_its_own_kind),
+        cmocka_unit_test(refuses_bad_lists),
+        cmocka_unit_test(an_answers_text_goes_with_its_number),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
