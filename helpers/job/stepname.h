@@ -14,4 +14,7 @@
 /* "batch", "extern", "interactive" or the number. Returns `out`; 16 bytes are enough. */
 char *hm_step_name(uint32_t step_id, char *out, size_t size);
 
+/* The other way. Returns 0, or -1 (EINVAL, ERANGE) for anything else. */
+int hm_step_parse(const char *text, uint32_t *step_id);
+
 #endif
