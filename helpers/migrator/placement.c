@@ -5,13 +5,20 @@
 #include <stdlib.h>
 #include <string.h>
 
+uint64_t hm_replay_capacity(const struct hm_trace *trace, double fast)
+{
+    /* 0.29 * 100 is just below 29 in binary. */
+    uint64_t pages = (uint64_t)((double)trace->n_pages * fast * (1 + 1e-12));
+    return pages < trace->n_pages ? pages : trace->n_pages;
+}
+
 int hm_placement_init(struct hm_placement *placement, const struct hm_trace *trace,
                       const struct hm_replay_options *options)
 {
     memset(placement, 0, sizeof(*placement));
     placement->trace = trace;
     placement->options = options;
-    placement->capacity = (uint64_t)((double)trace->n_pages * options->fast);
+    placement->capacity = hm_replay_capacity(trace, options->fast);
     placement->is_fast = calloc(trace->n_pages + 1, sizeof(bool));
     placement->is_present = calloc(trace->n_pages + 1, sizeof(bool));
     if (placement->is_fast && placement->is_present)

@@ -47,6 +47,9 @@ struct hm_replay_result {
 typedef void hm_replay_watch(void *data, size_t phase, const struct hm_region *regions, size_t n_regions,
                              const bool *is_fast, const struct hm_move *moves, size_t n_moves);
 
+/* Pages of the fast tier: that share of the pages ever touched, rounded down, exact for shares in whole percent. */
+uint64_t hm_replay_capacity(const struct hm_trace *trace, double fast);
+
 /* Returns 0, or -1 (EINVAL: an option; ENOMEM). Deterministic for a seed. */
 int hm_replay_run(const struct hm_trace *trace, const struct hm_replay_options *options, hm_replay_watch *watch,
                   void *data, struct hm_replay_result *result, struct hm_error *error);
