@@ -30,8 +30,7 @@ static int make_plan(const struct hm_perf_processor *processor, uint64_t period,
 {
     int type = processor->pmu ? hm_perf_find_type(processor->pmu) : PERF_TYPE_RAW;
     if (type < 0)
-        return hm_fail(error, ENOENT, "%s: the kernel shows no %s in /sys/bus/event_source/devices", processor->name,
-                       processor->pmu);
+        return hm_fail(error, ENOENT, "the kernel shows no %s in /sys/bus/event_source/devices", processor->pmu);
     *plan = (struct hm_perf_plan){.n_events = processor->n_events};
     plan->period = (period + processor->period_multiple - 1) / processor->period_multiple * processor->period_multiple;
     for (int e = 0; e < processor->n_events; e++) {
@@ -59,25 +58,25 @@ static struct hm_source *open_perf(const struct hm_source_setup *setup, struct h
 {
     struct hm_perf_cpu cpu;
     struct hm_perf_plan plan;
-    const char *where = "";
     if (read_cpu(&cpu) != 0) {
         hm_fail(error, ENODEV, "the processor is not known: " CPUINFO " names no vendor");
         return NULL;
     }
-    where = cpu.is_virtual ? " in a virtual machine" : "";
+    const char *where = cpu.is_virtual ? " in a virtual machine" : "";
     const struct hm_perf_processor *processor = hm_perf_find_processor(&cpu);
     if (!processor || processor->refused) {
         hm_fail(error, ENODEV, "%s family %u model %u%s: %s", cpu.vendor, cpu.family, cpu.model, where,
                 processor ? processor->refused : "no events of this processor are known");
         return NULL;
     }
-    if (make_plan(processor, setup->period ? setup->period : PERIOD, &plan, error) != 0)
-        return NULL;
     struct hm_error reason = {""};
-    struct hm_source *source = hm_perf_watch(&hm_source_perf, setup, &plan, &reason);
-    if (!source && errno == EINVAL && processor->user_only_config2) {
-        include_kernel(&plan);
+    struct hm_source *source = NULL;
+    if (make_plan(processor, setup->period ? setup->period : PERIOD, &plan, &reason) == 0) {
         source = hm_perf_watch(&hm_source_perf, setup, &plan, &reason);
+        if (!source && errno == EINVAL && processor->user_only_config2) {
+            include_kernel(&plan);
+            source = hm_perf_watch(&hm_source_perf, setup, &plan, &reason);
+        }
     }
     if (!source)
         hm_fail(error, errno, "%s%s: %s", processor->name, where, reason.text);

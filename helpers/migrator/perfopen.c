@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -30,10 +31,10 @@ char *hm_perf_explain(int number, const char *paranoid, int wanted, char *out, s
         {EINVAL, "the kernel does not know the event in this form"},
     };
     if (number == EACCES || number == EPERM) {
+        /* The levels above 2 are Debian's and Ubuntu's own, and there CAP_PERFMON is no exception. */
         if (*paranoid)
-            snprintf(out, size,
-                     "the kernel refuses: kernel.perf_event_paranoid is %s, wanted is %d or less, or CAP_PERFMON",
-                     paranoid, wanted);
+            snprintf(out, size, "the kernel refuses: kernel.perf_event_paranoid is %s, wanted is %d or less, or %s",
+                     paranoid, wanted, atoi(paranoid) > 2 ? "CAP_SYS_ADMIN" : "CAP_PERFMON");
         else
             snprintf(out, size, "the kernel refuses (a container's system call filter?)");
         return out;

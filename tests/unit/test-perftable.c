@@ -126,8 +126,9 @@ static void test_explain(void **state)
         int wanted;
         const char *text;
     } rows[] = {
-        {EACCES, "3", 2, "perf_event_paranoid is 3, wanted is 2 or less"},
+        {EACCES, "3", 2, "perf_event_paranoid is 3, wanted is 2 or less, or CAP_SYS_ADMIN"},
         {EPERM, "4", 1, "perf_event_paranoid is 4, wanted is 1 or less"},
+        {EACCES, "2", 1, "wanted is 1 or less, or CAP_PERFMON"},
         {EPERM, "", 2, "system call filter"},
         {ENOENT, "2", 2, "no such hardware event"},
         {EOPNOTSUPP, "2", 2, "no PEBS"},

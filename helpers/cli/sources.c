@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * hybridmem-sources: which sources of samples work on this node, for whoever asks, and why the others do not. Each is
+ * opened as the migrator would, and closed again.
+ */
+#include <config.h>
+
+#include <getopt.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "../core/config.h"
+#include "../migrator/damonwire.h"
+#include "../migrator/source.h"
+
+#define MOST_SOURCES 8
+
+enum { EXIT_NONE = 1, EXIT_BAD = 2 };
+
+static const char default_config[] = HM_SYSCONFDIR "/hybridmem.conf";
+
+struct options {
+    bool json;
+    const char *config;
+};
+
+/* What came of opening a source. */
+struct tried {
+    const struct hm_source_row *row;
+    bool is_usable;
+    char reason[HM_ERROR_TEXT]; /* why not */
+    struct hm_source_state state;
+};
+
+static void print_help(void)
+{
+    printf(
+        "Usage: hybridmem sources [--json] [--config FILE]\n"
+        "\n"
+        "Shows where the migrator of --hybrid-mem=migrate can take its samples from on this node, best first: whether\n"
+        "each source works for you, and why not. source=auto takes the first that works. Inside of a job a source may\n"
+        "be taken that is free now.\n"
+        "\n"
+        "  --json         one JSON object: \"sources\" (an array, best first) and \"auto\" (a name, or null)\n"
+        "  --config FILE  the configuration, for the folder of the DAMON broker's socket\n"
+        "                 (default: %s, where it is there)\n"
+        "  -h, --help     this text\n"
+        "  -V, --version  the version\n"
+        "\n"
+        "Exit status: 0 at least one works, 1 none does, 2 wrong usage or a file that cannot be used.\n",
+        default_config);
+}
+
+/* Returns -1 to go on, or the exit status. */
+static int parse_options(int argc, char **argv, struct options *options)
+{
+    static const struct option table[] = {{"json", no_argument, NULL, 'j'},
+                                          {"config", required_argument, NULL, 'c'},
+                                          {"help", no_argument, NULL, 'h'},
+                                          {"version", no_argument, NULL, 'V'},
+                                          {NULL, 0, NULL, 0}};
+
+    for (int option; (option = getopt_long(argc, argv, "hV", table, NULL)) != -1;) {
+        switch (option) {
+        case 'j':
+            options->json = true;
+            break;
+        case 'c':
+            options->config = optarg;
+            break;
+        case 'h':
+            print_help();
+            return EXIT_SUCCESS;
+        case 'V':
+            printf("hybridmem " PACKAGE_VERSION "\n");
+            return EXIT_SUCCESS;
+        default: /* getopt_long has said what is wrong */
+            fprintf(stderr, "Try 'hybridmem sources --help'.\n");
+            return EXIT_BAD;
+        }
+    }
+    if (optind < argc) {
+        fprintf(stderr, "hybridmem sources: unexpected word '%s'. Try 'hybridmem sources --help'.\n", argv[optind]);
+        return EXIT_BAD;
+    }
+    return -1;
+}
+
+static void try_source(const struct hm_source_row *row, const struct hm_source_setup *setup, struct tried *tried)
+{
+    struct hm_error error = {""};
+    struct hm_source *source = row->open(setup, &error);
+    *tried = (struct tried){.row = row, .is_usable = source != NULL};
+    snprintf(tried->reason, sizeof(tried->reason), "%s", error.text);
+    if (source) {
+        tried->state = source->state;
+        source->close(source);
+    }
+}
+
+/* The first that works, or NULL. */
+static const char *choose(const struct tried *tried, int n)
+{
+    for (int i = 0; i < n; i++)
+        if (tried[i].is_usable)
+            return tried[i].row->name;
+    return NULL;
+}
+
+static void print_text(const struct tried *tried, int n)
+{
+    const char *chosen = choose(tried, n);
+    for (int i = 0; i < n; i++) {
+        printf("%-8s %s\n", tried[i].row->name, tried[i].is_usable ? "works here" : "does not work here");
+        if (!tried[i].is_usable)
+            printf("  because  %s\n", tried[i].reason);
+        else if (tried[i].state.how[0])
+            printf("  watches  %s\n", tried[i].state.how);
+        printf("  knows    %s\n  needs    %s\n  costs    %s\n", tried[i].row->knows, tried[i].row->needs,
+               tried[i].row->cost);
+    }
+    printf("\nsource=auto takes %s\n", chosen ? chosen : "none: nothing would be moved");
+}
+
+static int print_json(const struct tried *tried, int n)
+{
+    json_t *array = json_array();
+    int result = -1;
+    for (int i = 0; i < n; i++) {
+        const struct hm_source_row *row = tried[i].row;
+        const struct hm_source_state *state = &tried[i].state;
+        bool works = tried[i].is_usable;
+        json_array_append_new(array, json_pack("{s:s, s:b, s:o, s:o, s:o, s:s, s:s, s:s}", "name", row->name, "usable",
+                                               (int)works, "reason", works ? json_null() : json_string(tried[i].reason),
+                                               "how", works && state->how[0] ? json_string(state->how) : json_null(),
+                                               "knows_writes", works ? json_boolean(state->knows_writes) : json_null(),
+                                               "knows", row->knows, "needs", row->needs, "cost", row->cost));
+    }
+    json_t *all = json_pack("{s:o, s:s?}", "sources", array, "auto", choose(tried, n));
+    if (all && json_array_size(array) == (size_t)n && json_dumpf(all, stdout, JSON_INDENT(2)) == 0 &&
+        putchar('\n') != EOF)
+        result = 0;
+    json_decref(all);
+    return result;
+}
+
+static int show(const struct options *options, struct hm_config *config)
+{
+    struct hm_error error = {""};
+    struct tried tried[MOST_SOURCES];
+    long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+    /* As the migrator opens them by default. */
+    struct hm_source_setup setup = {.overhead = 0.01, .n_cpus = cpus > 0 ? (unsigned)cpus : 1, .interval_ms = 10000};
+    int n = 0, status;
+
+    if (hm_config_read(options->config ? options->config : default_config, options->config != NULL, config, &error) <
+        0) {
+        fprintf(stderr, "hybridmem sources: %s\n", error.text);
+        return EXIT_BAD;
+    }
+    if ((size_t)snprintf(setup.broker, sizeof(setup.broker), "%s/%s", config->run_dir, HM_DAMON_SOCKET) >=
+        sizeof(setup.broker))
+        setup.broker[0] = '\0';
+    for (; n < MOST_SOURCES && hm_source_at(n); n++)
+        try_source(hm_source_at(n), &setup, &tried[n]);
+    status = choose(tried, n) ? EXIT_SUCCESS : EXIT_NONE;
+    if (!options->json)
+        print_text(tried, n);
+    else if (print_json(tried, n) < 0)
+        status = EXIT_BAD;
+    if (fflush(stdout) != 0 || ferror(stdout))
+        status = EXIT_BAD;
+    if (status == EXIT_BAD)
+        perror("hybridmem sources: standard output");
+    return status;
+}
+
+int main(int argc, char **argv)
+{
+    struct options options = {0};
+    int status = parse_options(argc, argv, &options);
+
+    if (status >= 0)
+        return status;
+    struct hm_config *config = calloc(1, sizeof(*config));
+    if (config) {
+        status = show(&options, config);
+    } else {
+        perror("hybridmem sources");
+        status = EXIT_BAD;
+    }
+    free(config);
+    return status;
+}

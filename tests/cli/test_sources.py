@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: Apache-2.0
+"""hybridmem sources: what works here and why the rest does not, on machines with and without a PMU."""
+
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+from installed import LIBEXEC, helper
+
+PROGRAM = "hybridmem-sources"
+KEYS = {"name", "usable", "reason", "how", "knows_writes", "knows", "needs", "cost"}
+
+
+def sources(*words):
+    """The JSON object; the exit status follows from it."""
+    command = [LIBEXEC / PROGRAM, "--json", *words]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.stderr == ""
+    shown = json.loads(done.stdout)
+    assert done.returncode == (0 if shown["auto"] else 1)
+    return shown
+
+
+@pytest.mark.parametrize(
+    ("words", "text"),
+    [
+        (["--nonsense"], "--nonsense"),
+        (["--config"], "requires an argument"),
+        (["extra"], "unexpected word 'extra'"),
+        (["--config", "/nonexistent/hybridmem.conf"], "/nonexistent"),
+    ],
+)
+def test_refuses_bad_words_and_files(words, text):
+    done = helper(PROGRAM, *words, status=2)
+    assert text in done.stderr
+    assert done.stdout == ""
+
+
+def test_each_source_works_or_says_why_not():
+    shown = sources()
+    assert [source["name"] for source in shown["sources"]] == ["perf", "damon", "faults"]
+    for source in shown["sources"]:
+        assert set(source) == KEYS
+        assert (source["reason"] is None) == source["usable"]
+        assert source["reason"] is None or len(source["reason"]) > 10
+        assert (source["knows_writes"] is not None) == source["usable"]
+        assert source["knows"] and source["needs"] and source["cost"]
+
+
+def test_auto_takes_the_first_that_works():
+    shown = sources()
+    assert shown["auto"] == next((source["name"] for source in shown["sources"] if source["usable"]), None)
+
+
+def test_the_text_says_what_the_json_says():
+    shown = sources()
+    text = helper(PROGRAM, status=0 if shown["auto"] else 1).stdout
+    for source in shown["sources"]:
+        state = "works here" if source["usable"] else "does not work here"
+        assert f"{source['name']:8} {state}\n" in text
+        assert f"  because  {source['reason']}\n" in text or source["usable"]
+        assert f"  watches  {source['how']}\n" in text or not source["how"]
+    assert text.endswith(f"source=auto takes {shown['auto'] or 'none: nothing would be moved'}\n")
+
+
+def test_the_brokers_socket_is_where_the_configuration_says(configure, tmp_path):
+    shown = sources("--config", configure(f'run_dir = "{tmp_path}"\n'))
+    (damon,) = (source for source in shown["sources"] if source["name"] == "damon")
+    assert not damon["usable"]
+    assert f"{tmp_path}/damon.sock" in damon["reason"]
+
+
+def test_a_full_disk_is_an_error():
+    with Path("/dev/full").open("w", encoding="utf-8") as full:
+        done = subprocess.run([LIBEXEC / PROGRAM], stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert done.returncode == 2
+    assert "standard output" in done.stderr

@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Sources of samples as a job's user has them: what the distribution's kernel allows, and what the administrator sets."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+import slurm
+
+PARANOID = Path("/proc/sys/kernel/perf_event_paranoid")
+BUILT = Path("/opt/hybridmem/tests")
+STEP = "srun --quiet --nodes=1 --ntasks=1 "
+
+
+@pytest.fixture
+def paranoid():
+    """Set the sysctl for a test."""
+    before = PARANOID.read_text()
+    yield lambda value: PARANOID.write_text(f"{value}\n")
+    PARANOID.write_text(before)
+
+
+def sources(user=None, launch=""):
+    done = slurm.run(f"{launch}hybridmem sources --json", user=user, check=False)
+    assert done.returncode in (0, 1), done.stderr
+    return {source["name"]: source for source in json.loads(done.stdout)["sources"]}
+
+
+def test_the_distribution_refuses_perf_events_to_users():
+    """Debian's default: the reason names the sysctl, its value and what would be right."""
+    assert int(PARANOID.read_text()) == 3
+    shown = sources("alice", STEP)
+    for name in ("perf", "faults"):
+        assert not shown[name]["usable"]
+    assert "kernel.perf_event_paranoid is 3, wanted is 2 or less" in shown["faults"]["reason"]
+
+
+def test_two_is_enough_for_a_users_own_threads(paranoid):
+    paranoid(2)
+    shown = sources("alice", STEP)
+    assert shown["faults"]["usable"] and shown["faults"]["knows_writes"] is False
+    assert shown["faults"]["how"].startswith("each thread by itself")
+
+
+@pytest.mark.parametrize("value", [0, 3])
+def test_root_may_watch_a_whole_cgroup_whatever_is_set(paranoid, value):
+    paranoid(value)
+    assert sources()["faults"]["how"] == "the whole cgroup, on each CPU"
+
+
+def test_there_is_no_pmu_here_and_the_reason_says_so(paranoid):
+    paranoid(2)
+    reason = sources("alice", STEP)["perf"]["reason"]
+    assert re.search(r"PMU|PEBS|ibs_op|no events of this processor", reason), reason
