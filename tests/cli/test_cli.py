@@ -8,7 +8,7 @@ import subprocess
 import pytest
 from installed import LIBEXEC, PREFIX
 
-COMMANDS = ["tiers", "plan", "show", "report", "sources", "config", "reap", "help"]
+COMMANDS = ["tiers", "plan", "show", "report", "replay", "sources", "config", "reap", "help"]
 
 
 def hybridmem(*words, status=0, **env):
@@ -55,7 +55,7 @@ def test_version_names_slurms():
     [
         ("plna", '"plna" is not a command: did you mean plan?'),
         ("tier", '"tier" is not a command: did you mean tiers?'),
-        ("rep", '"rep" is not a command: did you mean report or reap?'),
+        ("rep", '"rep" is not a command: did you mean report or replay or reap?'),
         ("shwo", '"shwo" is not a command: did you mean show?'),
         ("xyzzy", "\"xyzzy\" is not a command: 'hybridmem help' lists them"),
         ("Plan", '"Plan" is not a command: did you mean plan?'),

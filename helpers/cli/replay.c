@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * hybridmem-replay: what the migrator's decision code makes of a recorded trace, beside what could be had.
+ */
+#include <config.h>
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "replayexplain.h"
+#include "replayoptions.h"
+#include "replayplot.h"
+#include "replayprint.h"
+
+#define LONG_TRACE 100000 /* bytes, or rows: from there on it is shown how far it is */
+
+/* One run; all that its watch needs. */
+struct work {
+    struct hm_replay_words options;
+    struct hm_trace trace;
+    struct hm_replay_report report;
+    struct hm_explained explained;
+    struct hm_plot plot;
+    bool shows_progress, has_no_memory;
+};
+
+static void show_progress(const struct work *work, const char *text)
+{
+    if (work->shows_progress)
+        fprintf(stderr, "\r\033[Khybridmem replay: %s", text);
+}
+
+static void end_progress(struct work *work)
+{
+    if (work->shows_progress)
+        fputs("\r\033[K", stderr);
+    work->shows_progress = false;
+}
+
+/* At the end of each phase. */
+static void watch_phase(void *data, size_t phase, const struct hm_region *regions, size_t n_regions,
+                        const bool *is_fast, const struct hm_move *moves, size_t n_moves)
+{
+    struct work *work = data;
+    char text[64];
+    (void)moves;
+    (void)n_moves;
+    snprintf(text, sizeof(text), "phase %zu of %zu", phase + 1, work->trace.n_phases);
+    show_progress(work, text);
+    if (work->options.has_explain && phase == work->options.explain &&
+        hm_replayexplain_keep(&work->explained, regions, n_regions) < 0)
+        work->has_no_memory = true;
+    if (work->options.plot)
+        hm_plot_add_phase(&work->plot, phase, is_fast);
+}
+
+/* Returns 0, or the exit status with a text. */
+static int replay(struct work *work, struct hm_error *error)
+{
+    const struct hm_replay_options *options = &work->options.replay;
+    struct hm_replay_report *report = &work->report;
+    if (work->options.plot && hm_plot_begin(&work->plot, &work->trace) < 0)
+        goto no_memory;
+    if (hm_replay_run(&work->trace, options, watch_phase, work, &report->result, error) < 0)
+        return errno == EINVAL ? HM_REPLAY_BAD : HM_REPLAY_FAILED;
+    show_progress(work, "the best placements");
+    if (work->has_no_memory || hm_replay_first_touch(&work->trace, options, &report->first_touch) < 0 ||
+        hm_replay_static_oracle(&work->trace, options, &report->static_oracle) < 0 ||
+        hm_replay_phase_oracle(&work->trace, options, &report->phase_oracle) < 0)
+        goto no_memory;
+    return 0;
+no_memory:
+    hm_fail(error, ENOMEM, "out of memory");
+    return HM_REPLAY_FAILED;
+}
+
+static int read_trace(struct work *work, struct hm_error *error)
+{
+    struct stat status;
+    work->shows_progress = isatty(STDERR_FILENO);
+    if (stat(work->options.path, &status) == 0 && status.st_size > LONG_TRACE)
+        show_progress(work, "reading the trace");
+    if (hm_trace_read(work->options.path, &work->trace, error) < 0)
+        return HM_REPLAY_FAILED;
+    work->shows_progress = work->shows_progress && work->trace.n_rows > LONG_TRACE;
+    work->report.path = work->options.path;
+    work->report.trace = &work->trace;
+    work->report.options = &work->options.replay;
+    if (work->options.has_explain && work->options.explain >= work->trace.n_phases) {
+        hm_fail(error, EINVAL, "--explain: there is no phase %" PRIu64 ": the trace has phases 0 to %zu",
+                work->options.explain, work->trace.n_phases - 1);
+        return HM_REPLAY_BAD;
+    }
+    work->explained.phase = work->options.explain;
+    work->explained.period = work->options.replay.period;
+    work->explained.unit = work->options.replay.sampled == HM_SAMPLED_RAW ? "raw accesses" : "memory accesses";
+    return 0;
+}
+
+static int show(struct work *work, struct hm_error *error)
+{
+    const struct hm_explained *explained = work->options.has_explain ? &work->explained : NULL;
+    if (work->options.plot && hm_plot_write(work->options.plot, &work->plot, &work->report, error) < 0)
+        return HM_REPLAY_FAILED;
+    if (work->options.json) {
+        if (hm_replayprint_json(stdout, &work->report, explained) < 0) {
+            hm_fail(error, ENOMEM, "the JSON cannot be written");
+            return HM_REPLAY_FAILED;
+        }
+        return 0;
+    }
+    hm_replayprint_text(stdout, &work->report);
+    if (explained) {
+        fputc('\n', stdout);
+        hm_replayexplain_text(stdout, explained);
+    }
+    return 0;
+}
+
+int main(int argc, char **argv)
+{
+    struct hm_error error = {""};
+    struct work work = {0};
+    int status = hm_replayoptions_parse(argc, argv, &work.options);
+    if (status >= 0)
+        return status;
+    status = read_trace(&work, &error);
+    if (status == 0)
+        status = replay(&work, &error);
+    end_progress(&work);
+    if (status == 0)
+        status = show(&work, &error);
+    if (status)
+        hm_replayoptions_fail(status, error.text);
+    free(work.explained.region);
+    hm_plot_free(&work.plot);
+    hm_trace_free(&work.trace);
+    if (fflush(stdout) != 0 || ferror(stdout))
+        return hm_replayoptions_fail(HM_REPLAY_FAILED, "standard output cannot be written");
+    return status;
+}

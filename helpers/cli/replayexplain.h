@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The regions of one phase, and why each moved or stayed. */
+#ifndef HM_REPLAYEXPLAIN_H
+#define HM_REPLAYEXPLAIN_H
+
+#include <jansson.h>
+#include <stdio.h>
+
+#include "../migrator/decide.h"
+
+struct hm_explained {
+    size_t phase;
+    double period;            /* accesses that one sample stands for */
+    const char *unit;         /* what was sampled: "raw accesses" */
+    struct hm_region *region; /* by address */
+    size_t n_regions;
+};
+
+/* Keep a copy of the regions (free(explained->region)). Returns 0, or -1 (ENOMEM). */
+int hm_replayexplain_keep(struct hm_explained *explained, const struct hm_region *regions, size_t count);
+
+void hm_replayexplain_text(FILE *out, const struct hm_explained *explained);
+
+/* An array that the caller owns, NULL where there is no memory. */
+json_t *hm_replayexplain_json(const struct hm_explained *explained);
+
+#endif

@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <config.h>
+
+#include "replayoptions.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../core/size.h"
+
+#define N_ROWS(table) (sizeof(table) / sizeof((table)[0]))
+#define LEAST_BINS 16
+#define MOST_BINS 1048576
+#define MOST_PERIOD UINT64_C(1000000000000)
+#define MOST_LATENCY 1000
+
+static int take_fast(struct hm_replay_words *options, const char *text, struct hm_error *error)
+{
+    double percent;
+    if (hm_size_parse_percent(text, &percent, error) < 0)
+        return -1;
+    options->replay.fast = percent / 100;
+    return 0;
+}
+
+static int take_algorithm(struct hm_replay_words *options, const char *text, struct hm_error *error)
+{
+    const char *name, *about;
+    char known[200] = "";
+    for (int i = 0; hm_algorithm_at(i, &name, &about); i++) {
+        if (strcmp(name, text) == 0) {
+            options->replay.algorithm = name;
+            return 0;
+        }
+        snprintf(known + strlen(known), sizeof(known) - strlen(known), "%s%s", i > 0 ? ", " : "", name);
+    }
+    return hm_fail(error, EINVAL, "\"%.40s\" is not an algorithm: use one of %s", text, known);
+}
+
+static int take_period(struct hm_replay_words *options, const char *text, struct hm_error *error)
+{
+    uint64_t period;
+    if (hm_size_parse_number(text, 1, MOST_PERIOD, &period, error) < 0)
+        return -1;
+    options->replay.period = (double)period;
+    return 0;
+}
+
+static int take_sample(struct hm_replay_words *options, const char *text, struct hm_error *error)
+{
+    if (strcmp(text, "raw") != 0 && strcmp(text, "mem") != 0)
+        return hm_fail(error, EINVAL,
+                       "\"%.40s\" cannot be sampled: use raw (loads and stores) or mem (accesses to "
+                       "memory)",
+                       text);
+    options->replay.sampled = strcmp(text, "raw") == 0 ? HM_SAMPLED_RAW : HM_SAMPLED_MEM;
+    return 0;
+}
+
+static int take_bins(struct hm_replay_words *options, const char *text, struct hm_error *error)
+{
+    uint64_t bins;
+    if (hm_size_parse_number(text, LEAST_BINS, MOST_BINS, &bins, error) < 0)
+        return -1;
+    options->replay.max_regions = (unsigned)bins;
+    return 0;
+}
+
+/* Digits with or without decimals. */
+static int parse_latency(const char *text, double *latency, struct hm_error *error)
+{
+    size_t whole = strspn(text, "0123456789");
+    size_t fraction = text[whole] == '.' ? 1 + strspn(text + whole + 1, "0123456789") : 0;
+    double value = strtod(text, NULL);
+    if (whole == 0 || fraction == 1 || text[whole + fraction] || value < 1 || value > MOST_LATENCY)
+        return hm_fail(error, EINVAL,
+                       "\"%.40s\" is not a latency in those of the fast tier: write a number of 1 to %d, "
+                       "as in 2.5",
+                       text, MOST_LATENCY);
+    *latency = value;
+    return 0;
+}
+
+static int take_lat_read(struct hm_replay_words *options, const char *text, struct hm_error *error)
+{
+    return parse_latency(text, &options->replay.latency_read, error);
+}
+
+static int take_lat_write(struct hm_replay_words *options, const char *text, struct hm_error *error)
+{
+    return parse_latency(text, &options->replay.latency_write, error);
+}
+
+static int take_seed(struct hm_replay_words *options, const char *text, struct hm_error *error)
+{
+    return hm_size_parse_number(text, 0, INT64_MAX, &options->replay.seed, error);
+}
+
+static int take_explain(struct hm_replay_words *options, const char *text, struct hm_error *error)
+{
+    options->has_explain = true;
+    return hm_size_parse_number(text, 0, UINT32_MAX, &options->explain, error);
+}
+
+static int take_plot(struct hm_replay_words *options, const char *text, struct hm_error *error)
+{
+    size_t length = strlen(text);
+    if (length == 0 || text[length - 1] == '/')
+        return hm_fail(error, EINVAL, "\"%.200s\" is not a file: name the picture to write, as in plot.svg", text);
+    options->plot = text;
+    return 0;
+}
+
+static int take_json(struct hm_replay_words *options, const char *text, struct hm_error *error)
+{
+    (void)text;
+    (void)error;
+    options->json = true;
+    return 0;
+}
+
+static const struct {
+    const char *name;
+    int has_argument;
+    int (*take)(struct hm_replay_words *options, const char *text, struct hm_error *error);
+} rows[] = {
+    {"fast", required_argument, take_fast},
+    {"algorithm", required_argument, take_algorithm},
+    {"period", required_argument, take_period},
+    {"sample", required_argument, take_sample},
+    {"bins", required_argument, take_bins},
+    {"lat-read", required_argument, take_lat_read},
+    {"lat-write", required_argument, take_lat_write},
+    {"seed", required_argument, take_seed},
+    {"explain", required_argument, take_explain},
+    {"plot", required_argument, take_plot},
+    {"json", no_argument, take_json},
+};
+
+static void print_help(void)
+{
+    const char *name, *about;
+    printf(
+        "Usage: hybridmem replay TRACE [OPTION]...\n\n"
+        "Shows what the migrator would make of a program's recorded page trace: which share of its accesses the fast\n"
+        "tier serves and what an access costs, beside first touch and the best placements there are. TRACE is text,\n"
+        "plain or compressed with zstd: rows of phase,page_hex,raw_reads,raw_writes,mem_reads,mem_writes.\n\n"
+        "  --fast PERCENT       size of the fast tier, of the pages ever touched (default: 10%%)\n"
+        "  --algorithm NAME     ");
+    for (int i = 0; hm_algorithm_at(i, &name, &about); i++)
+        printf("%s%-8s %s%s\n", i > 0 ? "                       " : "", name, about, i == 0 ? " (default)" : "");
+    printf(
+        "  --period N           accesses per sample (default: 65536)\n"
+        "  --sample raw|mem     sample loads and stores, or what a cache leaves of them (default: raw)\n"
+        "  --bins N             most regions that are told apart (default: %d)\n"
+        "  --lat-read X         a read from the slow tier costs X reads from the fast one (default: 2)\n"
+        "  --lat-write X        the same for writes (default: 5)\n"
+        "  --seed N             of the samples that are drawn (default: 1)\n"
+        "  --json               one JSON object\n"
+        "  --explain PHASE      also the regions at the end of that phase (from 0 on), and why each moved or stayed\n"
+        "  --plot FILE.svg      also draw heat and placement over addresses and phases\n"
+        "  -h, --help           this text\n"
+        "  -V, --version        the version\n\n"
+        "Exit status: 0 shown, 1 a trace that cannot be read or a picture that cannot be written, 2 wrong usage.\n",
+        HM_REPLAY_BINS);
+}
+
+int hm_replayoptions_fail(int status, const char *text)
+{
+    fprintf(stderr, "hybridmem replay: %s\n", text);
+    return status;
+}
+
+int hm_replayoptions_parse(int argc, char **argv, struct hm_replay_words *options)
+{
+    struct option table[N_ROWS(rows) + 3] = {{"help", no_argument, NULL, 'h'}, {"version", no_argument, NULL, 'V'}};
+    struct hm_error error = {""};
+    const char *about;
+    *options = (struct hm_replay_words){.replay = {.fast = 0.1,
+                                                   .period = 65536,
+                                                   .sampled = HM_SAMPLED_RAW,
+                                                   .max_regions = HM_REPLAY_BINS,
+                                                   .latency_read = 2,
+                                                   .latency_write = 5,
+                                                   .seed = 1}};
+    hm_algorithm_at(0, &options->replay.algorithm, &about);
+    for (size_t i = 0; i < N_ROWS(rows); i++)
+        table[i + 2] = (struct option){rows[i].name, rows[i].has_argument, NULL, (int)(256 + i)};
+
+    for (int letter; (letter = getopt_long(argc, argv, "hV", table, NULL)) != -1;) {
+        if (letter == 'h') {
+            print_help();
+            return EXIT_SUCCESS;
+        }
+        if (letter == 'V') {
+            puts("hybridmem " PACKAGE_VERSION);
+            return EXIT_SUCCESS;
+        }
+        if (letter == '?') {
+            fputs("Try 'hybridmem replay --help'.\n", stderr);
+            return HM_REPLAY_BAD;
+        }
+        if (rows[letter - 256].take(options, optarg, &error) < 0) {
+            fprintf(stderr, "hybridmem replay: --%s: %s\n", rows[letter - 256].name, error.text);
+            return HM_REPLAY_BAD;
+        }
+    }
+    if (optind + 1 != argc)
+        return hm_replayoptions_fail(HM_REPLAY_BAD, optind == argc
+                                                        ? "the trace is missing, as in: hybridmem replay app.trace.zst"
+                                                        : "there is more than one trace: give one");
+    options->path = argv[optind];
+    return -1;
+}

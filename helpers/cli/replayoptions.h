@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The words after `hybridmem replay`. */
+#ifndef HM_REPLAYOPTIONS_H
+#define HM_REPLAYOPTIONS_H
+
+#include <stdbool.h>
+
+#include "../migrator/replay.h"
+
+enum { HM_REPLAY_FAILED = 1, HM_REPLAY_BAD = 2 }; /* exit statuses */
+
+struct hm_replay_words {
+    struct hm_replay_options replay;
+    const char *path, *plot; /* plot: NULL where none is wanted */
+    bool json, has_explain;
+    uint64_t explain; /* a phase */
+};
+
+/* Fill in `options` from the command line and defaults. Returns -1 to go on, or the exit status: all is said then. */
+int hm_replayoptions_parse(int argc, char **argv, struct hm_replay_words *options);
+
+/* One line on standard error. Returns `status`. */
+int hm_replayoptions_fail(int status, const char *text);
+
+#endif
