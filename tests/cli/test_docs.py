@@ -37,7 +37,8 @@ def test_commands_of_the_guides(tmp_path, block, files):
     for word in block.words:
         if " = " in word:
             name, fixture = word.split(" = ")
-            shutil.copy(PROJECT / "tests" / "fixtures" / "topology" / fixture, tmp_path / name)
+            folder = "traces" if fixture.endswith(".zst") else "topology"
+            shutil.copy(PROJECT / "tests" / "fixtures" / folder / fixture, tmp_path / name)
     env = {"PATH": f"{PREFIX}/bin:/usr/bin:/bin", "LC_ALL": "C.UTF-8", "HOME": str(tmp_path)}
     shell = docblocks.Shell(["bash", "--noprofile", "--norc"], tmp_path, env)
     try:
@@ -106,7 +107,7 @@ def test_man_pages_name_pages_that_are_there(page):
         assert (MAN / f"{name}.{section}").exists(), f"{name}({section})"
 
 
-@pytest.mark.parametrize("command", ["tiers", "plan", "show", "report", "config"])
+@pytest.mark.parametrize("command", ["tiers", "plan", "show", "report", "replay", "config"])
 def test_man_pages_have_the_options_of_the_programs(command):
     """Both ways: no option of --help is missing in the page, none of the page in --help."""
     text = helper(f"hybridmem-{command}", "--help").stdout
