@@ -17,24 +17,24 @@
 #define HM_SOURCE_NAME 16
 
 struct hm_source_setup {
-    uint64_t period;        /* accesses per sample that are wanted; 0: the source's own choice */
-    double overhead;        /* CPU budget of sampling, as a share (0..1) of the CPUs of the step */
-    unsigned n_cpus;        /* of the step */
-    unsigned interval_ms;   /* length of a phase */
-    char broker[256];       /* path of the DAMON broker's socket, "" none */
+    uint64_t period;      /* accesses per sample that are wanted; 0: the source's own choice */
+    double overhead;      /* CPU budget of sampling, as a share (0..1) of the CPUs of the step */
+    unsigned n_cpus;      /* of the step */
+    unsigned interval_ms; /* length of a phase */
+    char broker[256];     /* path of the DAMON broker's socket, "" none */
 };
 
 /* What the record says of a source. */
 struct hm_source_state {
     char name[HM_SOURCE_NAME];
-    uint64_t period;        /* in use: accesses per sample, or microseconds between looks (is_time); may change */
-    uint64_t unit;          /* accesses that 1.0 of an observation stands for: does not change after open */
+    uint64_t period; /* in use: accesses per sample, or microseconds between looks (is_time); may change */
+    uint64_t unit;   /* accesses that 1.0 of an observation stands for: does not change after open */
     bool is_time;
     bool knows_writes;
     uint64_t samples, lost, throttled; /* lost: records the kernel dropped; throttled: times it cut the rate */
-    double kernel_cpu_s;    /* CPU time spent for it outside of this process (kdamond, the broker); negative: not known */
-    uint64_t left_out;      /* threads that could not be watched at the last update */
-    char how[128];          /* how it watches and why so, for the record: "" where there is nothing to say */
+    double kernel_cpu_s; /* CPU time spent for it outside of this process (kdamond, the broker); negative: not known */
+    uint64_t left_out;   /* threads that could not be watched at the last update */
+    char how[128];       /* how it watches and why so, for the record: "" where there is nothing to say */
 };
 
 /* Takes observations as they are read. */
@@ -44,11 +44,12 @@ struct hm_source;
 
 /* What a source does; `hm_source` embeds its own data (container: each source allocates its own struct). */
 struct hm_source_row {
-    const char *name;       /* the word of source= */
-    const char *needs;      /* in words for a user */
-    const char *knows;      /* "address, load or store, level" */
-    const char *cost;       /* in words, with the figure's source */
-    /* Returns a source, or NULL with a text that says what is missing: the reason in the record. Leaves nothing behind. */
+    const char *name;  /* the word of source= */
+    const char *needs; /* in words for a user */
+    const char *knows; /* "address, load or store, level" */
+    const char *cost;  /* in words, with the figure's source */
+    /* Returns a source, or NULL with a text that says what is missing: the reason in the record. Leaves nothing behind.
+     */
     struct hm_source *(*open)(const struct hm_source_setup *setup, struct hm_error *error);
 };
 
