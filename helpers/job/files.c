@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 int hm_file_read(const char *path, char *out, size_t size, struct hm_error *error)
@@ -43,6 +44,26 @@ int hm_file_write(const char *path, const char *text, struct hm_error *error)
     int result = written == wanted ? 0 : hm_fail_errno(error, "cannot write \"%s\" to %s", text, path);
     close(fd);
     return result;
+}
+
+static void close_range_of(unsigned first, unsigned last)
+{
+    if (first > last || syscall(SYS_close_range, first, last, 0) == 0)
+        return;
+    /* Before Linux 5.9. */
+    long end = sysconf(_SC_OPEN_MAX);
+    for (long fd = first; fd < end && fd <= (long)last; fd++)
+        close((int)fd);
+}
+
+void hm_close_from(int first, int kept)
+{
+    if (kept < first) {
+        close_range_of((unsigned)first, ~0u);
+        return;
+    }
+    close_range_of((unsigned)first, (unsigned)kept - 1);
+    close_range_of((unsigned)kept + 1, ~0u);
 }
 
 char *hm_text_copy(char *to, const char *from, size_t size)

@@ -13,6 +13,9 @@ int hm_file_read(const char *path, char *out, size_t size, struct hm_error *erro
 /* Write `text` in one write to a file that exists. Returns 0 or -1. */
 int hm_file_write(const char *path, const char *text, struct hm_error *error);
 
+/* Close all descriptors from `first` on, but `kept` (-1: none). Safe between fork and exec. */
+void hm_close_from(int first, int kept);
+
 /*
  * Copy `from` into `to` (`size` bytes), cut where it is too long; `to` is always terminated. Returns `to`.
  */

@@ -81,7 +81,10 @@ void hm_migration_add(struct hm_migration *migration, const struct hm_progress *
 {
     if (migration->n_steps < HM_MIGRATION_STEPS)
         migration->step[migration->n_steps] = *step;
-    if (migration->n_steps == 0) {
+    migration->n_steps++;
+    if (step->state == HM_PROGRESS_STARTING)
+        return;
+    if (migration->n_begun++ == 0) {
         migration->total = *step;
         migration->total.n_warnings = 0;
         migration->total.fast_share = migration->total.best_share = -1;
@@ -91,13 +94,12 @@ void hm_migration_add(struct hm_migration *migration, const struct hm_progress *
         add_shares(migration, step);
         add_sums(&migration->total, step);
     }
-    migration->n_steps++;
 }
 
 const char *hm_migration_bad(const struct hm_migration *migration)
 {
     uint32_t kept = migration->n_steps < HM_MIGRATION_STEPS ? migration->n_steps : HM_MIGRATION_STEPS;
-    if (kept > 0 && hm_progress_check(&migration->total, NULL) != 0)
+    if (migration->n_begun > 0 && hm_progress_check(&migration->total, NULL) != 0)
         return "migration";
     for (uint32_t i = 0; i < kept; i++)
         if (hm_progress_check(&migration->step[i], NULL) != 0)

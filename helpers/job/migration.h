@@ -9,6 +9,7 @@
 
 struct hm_migration {
     uint32_t n_steps;         /* that were added; only the first HM_MIGRATION_STEPS are kept one by one */
+    uint32_t n_begun;         /* of these, whose migrator had begun: the others have no figures */
     uint64_t judged_samples;  /* of the steps that know their shares */
     struct hm_progress total; /* sums and extremes; a word or setting that differs between steps is "" or 0 */
     struct hm_progress step[HM_MIGRATION_STEPS];

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "../core/size.h"
+#include "damonstart.h"
 #include "finish.h"
 #include "living.h"
 #include "log.h"
@@ -175,6 +176,7 @@ void hm_reap(const struct hm_config *config, unsigned grace_s)
     struct hm_error error = {0};
     reap_entries(config, grace_s);
     reap_orphans(config);
+    hm_damon_reap(config);
     int appended = hm_store_retry(config, &error);
     if (appended > 0)
         hm_log(HM_LOG_INFO, "%d records that were kept back are written", appended);

@@ -70,25 +70,7 @@ static void set_results(json_t *object, const struct hm_progress *progress)
     json_object_set_new(object, "regret", has_shares ? json_real(regret > 0 ? regret : 0) : json_null());
 }
 
-static json_t *step_of(const struct hm_progress *progress)
-{
-    static const char *const ends[] = {
-        [HM_PROGRESS_STARTING] = "not begun", [HM_PROGRESS_RUNNING] = "killed", [HM_PROGRESS_ENDED] = "ended"};
-    char name[16];
-    json_t *object = json_object();
-    json_object_set_new(object, "step", json_string(hm_step_name(progress->step_id, name, sizeof(name))));
-    json_object_set_new(object, "end", json_string(ends[progress->state]));
-    json_object_set_new(object, "first", hm_json_time((int64_t)progress->first_ns));
-    json_object_set_new(object, "last", hm_json_time((int64_t)progress->last_ns));
-    json_object_set_new(object, "most_processes", hm_json_bytes(progress->most_ranks));
-    set_settings(object, progress);
-    set_counts(object, progress);
-    set_results(object, progress);
-    return object;
-}
-
-/* All figures null, and why. */
-static json_t *no_migration(const char *why)
+static void set_null(json_t *object)
 {
     static const char *const keys[] = {"algorithm",
                                        "sample_source",
@@ -112,29 +94,54 @@ static json_t *no_migration(const char *why)
                                        "fast_share",
                                        "best_share",
                                        "regret"};
-    json_t *object = json_object();
     for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
         json_object_set_new(object, keys[i], json_null());
-    json_object_set_new(object, "source", json_string(why));
-    json_object_set_new(object, "self_reported", json_null());
-    json_object_set_new(object, "step_count", json_integer(0));
-    json_object_set_new(object, "steps", json_array());
+}
+
+/* `progress` NULL: nothing was measured. */
+static void set_figures(json_t *object, const struct hm_progress *progress)
+{
+    if (!progress) {
+        set_null(object);
+        return;
+    }
+    set_settings(object, progress);
+    set_counts(object, progress);
+    set_results(object, progress);
+}
+
+static json_t *step_of(const struct hm_progress *progress)
+{
+    static const char *const ends[] = {
+        [HM_PROGRESS_STARTING] = "not begun", [HM_PROGRESS_RUNNING] = "killed", [HM_PROGRESS_ENDED] = "ended"};
+    char name[16];
+    json_t *object = json_object();
+    json_object_set_new(object, "step", json_string(hm_step_name(progress->step_id, name, sizeof(name))));
+    json_object_set_new(object, "end", json_string(ends[progress->state]));
+    json_object_set_new(object, "first", hm_json_time((int64_t)progress->first_ns));
+    json_object_set_new(object, "last", hm_json_time((int64_t)progress->last_ns));
+    json_object_set_new(object, "most_processes", hm_json_bytes(progress->most_ranks));
+    set_figures(object, progress->state == HM_PROGRESS_STARTING ? NULL : progress);
     return object;
+}
+
+static const char *source_of(const struct hm_job *job)
+{
+    if (job->migration.n_begun > 0)
+        return "the migrator's own figures (self-reported)";
+    if (job->migration.n_steps > 0)
+        return "no migrator began on this node";
+    return job->has_plan && job->plan.migration.is_wanted ? "a migrator was asked for, and left no figures on this node"
+                                                          : "the job did not ask for a migrator";
 }
 
 json_t *hm_record_migration(const struct hm_job *job)
 {
     const struct hm_migration *migration = &job->migration;
-    if (migration->n_steps == 0)
-        return no_migration(job->has_plan && job->plan.migration.is_wanted
-                                ? "a migrator was asked for, and left no figures on this node"
-                                : "the job did not ask for a migrator");
     json_t *object = json_object(), *steps = json_array();
-    set_settings(object, &migration->total);
-    set_counts(object, &migration->total);
-    set_results(object, &migration->total);
-    json_object_set_new(object, "source", json_string("the migrator's own figures (self-reported)"));
-    json_object_set_new(object, "self_reported", json_true());
+    set_figures(object, migration->n_begun > 0 ? &migration->total : NULL);
+    json_object_set_new(object, "source", json_string(source_of(job)));
+    json_object_set_new(object, "self_reported", migration->n_begun > 0 ? json_true() : json_null());
     json_object_set_new(object, "step_count", json_integer(migration->n_steps));
     for (uint32_t i = 0; i < migration->n_steps && i < HM_MIGRATION_STEPS; i++)
         json_array_append_new(steps, step_of(&migration->step[i]));

@@ -50,10 +50,7 @@ static int place_descriptors(const struct hm_spawn *spawn, int report)
         return -1;
     if (spawn->extra < 0)
         close(EXTRA);
-    if (syscall(SYS_close_range, REPORT + 1, ~0u, 0) == 0)
-        return 0;
-    for (long fd = sysconf(_SC_OPEN_MAX); fd > REPORT; fd--) /* before Linux 5.9 */
-        close((int)fd);
+    hm_close_from(REPORT + 1, -1);
     return 0;
 }
 

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "append.h"
+#include "files.h"
 
 #define COPY_MS 3000 /* shorter than the wait for a lock: that of his own file the user may hold */
 #define KILL_MS 1000 /* for a killed child to be gone */
@@ -37,6 +38,8 @@ static int become(uid_t uid, gid_t gid)
 static void child(int own, const struct hm_store_key *key, const char *day, const char *file, const char *line)
 {
     sigset_t none;
+    /* The process is his from here on: what root has open, the ledger's lock with it, is not. */
+    hm_close_from(STDERR_FILENO + 1, own);
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
     if (become(key->uid, key->gid) != 0)

@@ -314,6 +314,17 @@ static void test_migration_without_figures(void **state)
                         "a migrator was asked for, and left no figures on this node");
     assert_true(json_is_null(json_object_get(migration, "promoted_bytes")));
     json_decref(record);
+    struct hm_progress step;
+    hm_progress_init(&step, 3);
+    hm_migration_add(&job.migration, &step);
+    record = hm_record_build(&config, &tiers, &job, NULL, "why", START);
+    migration = json_object_get(record, "migration");
+    assert_string_equal(json_string_value(json_object_get(migration, "source")), "no migrator began on this node");
+    assert_true(json_is_null(json_object_get(migration, "phases")));
+    const json_t *first = json_array_get(json_object_get(migration, "steps"), 0);
+    assert_string_equal(json_string_value(json_object_get(first, "end")), "not begun");
+    assert_true(json_is_null(json_object_get(first, "cpu_s")));
+    json_decref(record);
 }
 
 int main(void)

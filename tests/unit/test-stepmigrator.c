@@ -1,0 +1,307 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A step's migrator as slurmstepd sees it: its command line, and what becomes of the figures that it leaves. */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "helpers/job/living.h"
+#include "helpers/job/migrator.h"
+#include "helpers/job/step.h"
+#include "helpers/migrator/decide.h"
+#include "scratch.h"
+
+static struct hm_error error;
+static char root[] = "/tmp/hm-stepmigrator.XXXXXX";
+static struct hm_config config;
+static struct hm_job job;
+
+static int set_up(void **state)
+{
+    (void)state;
+    hm_config_defaults(&config);
+    snprintf(config.run_dir, sizeof(config.run_dir), "%s/run", root);
+    scratch_remove(config.run_dir);
+    hm_job_init(&job, 7);
+    return hm_ledger_write(&config, &job, &error);
+}
+
+static struct hm_plan_migration plan_of(void)
+{
+    struct hm_plan_migration plan = {
+        .is_wanted = true,
+        .keys = {
+            .interval_ms = 2500, .overhead_percent = 0.5, .algorithm = HM_ALGORITHM_BINS, .source = HM_SAMPLING_DAMON}};
+    assert_int_equal(hm_set_parse(&plan.fast_nodes, "0-1", NULL), 0);
+    assert_int_equal(hm_set_parse(&plan.slow_nodes, "2,5", NULL), 0);
+    return plan;
+}
+
+static const char *join(const struct hm_migrator_command *command)
+{
+    static char line[4096];
+    line[0] = '\0';
+    for (int i = 0; i < command->count; i++)
+        snprintf(line + strlen(line), sizeof(line) - strlen(line), "%s%s", i ? " " : "", command->word[i]);
+    assert_null(command->word[command->count]);
+    return line;
+}
+
+#define PLAIN                                                                                                          \
+    "hybridmem-migrator --cgroup /c/step_0/user --guard /c/step_0/user/cgroup.events --progress-fd 3 --job 7 --step "  \
+    "4294967291 --fast-nodes 0-1 --slow-nodes 2,5 --algorithm bins --source damon --interval 2500ms --overhead 0.5%"
+
+static void test_command_line(void **state)
+{
+    (void)state;
+    struct hm_plan_migration plan = plan_of();
+    struct hm_migrator_facts facts = {.plan = &plan, .job_id = 7, .step_id = HM_STEP_BATCH, .step_cgroup = "/c/step_0"};
+    struct hm_migrator_command command;
+    assert_int_equal(hm_migrator_command(&facts, &command, &error), 0);
+    assert_string_equal(join(&command), PLAIN);
+    plan.cap_bytes = 1 << 30;
+    plan.read_latency = 2.5;
+    plan.write_latency = 5;
+    plan.keys.bins = 1000;
+    plan.keys.period = 65536;
+    plan.keys.rate_bytes = 200 << 20;
+    facts.reserve_bytes = 4096;
+    facts.end_s = 1795259395;
+    facts.broker = "/run/broker";
+    assert_int_equal(hm_migrator_command(&facts, &command, &error), 0);
+    assert_string_equal(join(&command), PLAIN " --cap 1073741824 --reserve 4096 --bins 1000 --period 65536 --rate "
+                                              "209715200 --end 1795259395 --lat-read 2.5 --lat-write 5 --broker "
+                                              "/run/broker");
+    char longest[HM_JOB_CGROUP * 2];
+    memset(longest, 'x', sizeof(longest) - 1);
+    longest[sizeof(longest) - 1] = '\0';
+    facts.step_cgroup = longest;
+    assert_int_equal(hm_migrator_command(&facts, &command, &error), -1);
+    assert_int_equal(errno, E2BIG);
+}
+
+/* The option's words for algorithms are those of the decision code. */
+static void test_algorithms_are_known(void **state)
+{
+    (void)state;
+    const char *name, *about;
+    int count = 0;
+    for (; hm_algorithm_at(count, &name, &about); count++) {
+        bool is_known = false;
+        for (int i = HM_ALGORITHM_REGIONS; hm_algorithm_name((enum hm_algorithm)i); i++)
+            is_known = is_known || strcmp(hm_algorithm_name((enum hm_algorithm)i), name) == 0;
+        assert_true(is_known);
+    }
+    assert_true(count > 0);
+}
+
+static void test_names_of_files(void **state)
+{
+    (void)state;
+    static const char *const no_files[] = {"",
+                                           "7",
+                                           "7.migration",
+                                           ".0.migration",
+                                           "7..migration",
+                                           "7.0.migrations",
+                                           "7.0.1.migration",
+                                           "7.0.samples",
+                                           "-7.0.migration",
+                                           "7.4294967296.migration",
+                                           "7.0.migration.draft"};
+    char name[64];
+    uint32_t job_id, step_id;
+    assert_string_equal(hm_migrator_file(7, HM_STEP_BATCH, name, sizeof(name)), "7.4294967291.migration");
+    assert_true(hm_migrator_is_file(name, &job_id, &step_id));
+    assert_int_equal(job_id, 7);
+    assert_int_equal(step_id, HM_STEP_BATCH);
+    for (size_t i = 0; i < sizeof(no_files) / sizeof(no_files[0]); i++)
+        assert_false(hm_migrator_is_file(no_files[i], &job_id, &step_id));
+}
+
+static char *path_of(uint32_t job_id, uint32_t step_id, char *out, size_t size)
+{
+    char name[64];
+    snprintf(out, size, "%s/jobs/%s", config.run_dir, hm_migrator_file(job_id, step_id, name, sizeof(name)));
+    return out;
+}
+
+/* What a migrator of this step leaves. */
+static void leave(uint32_t job_id, uint32_t step_id, enum hm_progress_state how)
+{
+    char path[512];
+    int fd = hm_progress_create(path_of(job_id, step_id, path, sizeof(path)), step_id, &error);
+    assert_true(fd >= 0);
+    struct hm_progress *progress = hm_progress_map(fd, &error);
+    assert_non_null(progress);
+    progress->state = how;
+    progress->phases = 3;
+    progress->step_id = 99; /* the file is the user's to write */
+    progress->last_ns = UINT64_C(1740823200000000000);
+    hm_progress_warn(progress, "said by itself");
+    hm_progress_unmap(progress);
+    close(fd);
+}
+
+static bool has_warning(const char *text)
+{
+    for (uint32_t i = 0; i < job.n_warnings; i++)
+        if (strcmp(job.warning[i], text) == 0)
+            return true;
+    return false;
+}
+
+static int count_files(void)
+{
+    char folder[512];
+    int count = 0;
+    struct dirent *item;
+    snprintf(folder, sizeof(folder), "%s/jobs", config.run_dir);
+    DIR *names = opendir(folder);
+    assert_non_null(names);
+    while ((item = readdir(names)))
+        count += strstr(item->d_name, ".migration") != NULL;
+    closedir(names);
+    return count;
+}
+
+static void test_figures_are_taken_once(void **state)
+{
+    (void)state;
+    job.migrator[0] = (struct hm_step_migrator){0, {.pid = 1}};
+    job.migrator[1] = (struct hm_step_migrator){1, {.pid = 2}};
+    leave(7, 0, HM_PROGRESS_ENDED);
+    assert_true(hm_migrator_has_left(&config, 7, 0));
+    hm_migrator_collect(&config, &job, 0);
+    assert_false(hm_migrator_has_left(&config, 7, 0));
+    hm_migrator_collect(&config, &job, 0);
+    assert_int_equal(job.migration.n_steps, 1);
+    assert_int_equal(job.migration.step[0].step_id, 0);
+    assert_int_equal(job.migration.total.phases, 3);
+    assert_int_equal(job.n_warnings, 1);
+    assert_true(has_warning("migrator of step 0: said by itself"));
+    assert_int_equal(job.migrator[0].process.pid, 0);
+    assert_int_equal(job.migrator[1].process.pid, 2);
+    /* The entry is still one that can be read. */
+    assert_int_equal(hm_ledger_write(&config, &job, &error), 0);
+    assert_int_equal(hm_ledger_read(&config, 7, &job, &error), 0);
+}
+
+static void test_all_that_is_left_is_taken(void **state)
+{
+    (void)state;
+    char path[512];
+    leave(7, HM_STEP_BATCH, HM_PROGRESS_RUNNING);
+    leave(7, 1, HM_PROGRESS_STARTING);
+    leave(8, 0, HM_PROGRESS_ENDED);
+    FILE *rubbish = fopen(path_of(7, 2, path, sizeof(path)), "w");
+    assert_non_null(rubbish);
+    assert_true(fputs("rubbish", rubbish) >= 0);
+    assert_int_equal(fclose(rubbish), 0);
+    hm_migrator_collect_all(&config, &job);
+    assert_int_equal(job.migration.n_steps, 2);
+    assert_int_equal(job.migration.n_begun, 1);
+    assert_true(has_warning("the migrator of step batch was killed: its last figures are of 2025-03-01T10:00:00Z"));
+    assert_true(has_warning("the migrator of step 1 ended before it had begun"));
+    assert_int_equal(job.n_warnings, 5);
+    assert_int_equal(count_files(), 1);
+    leave(7, 5, HM_PROGRESS_ENDED);
+    assert_int_equal(hm_ledger_remove(&config, 7, &error), 0);
+    assert_int_equal(count_files(), 1);
+}
+
+static void test_a_step_that_ends_without_tasks(void **state)
+{
+    (void)state;
+    struct hm_step *step = calloc(1, sizeof(*step));
+    assert_non_null(step);
+    step->config = config;
+    step->job_id = 7;
+    step->step_id = 3;
+    assert_int_equal(hm_step_end(step, &error), 0); /* nothing left */
+    leave(7, 3, HM_PROGRESS_ENDED);
+    assert_int_equal(hm_step_end(step, &error), 0);
+    assert_int_equal(hm_ledger_read(&config, 7, &job, &error), 0);
+    assert_int_equal(job.migration.n_steps, 1);
+    assert_int_equal(count_files(), 0);
+    free(step);
+}
+
+/* More steps than are kept one by one, and sums that reach the end of their range. */
+static void test_many_steps(void **state)
+{
+    (void)state;
+    struct hm_migration *migration = calloc(1, sizeof(*migration));
+    struct hm_progress step;
+    assert_non_null(migration);
+    hm_progress_init(&step, 0);
+    step.state = HM_PROGRESS_ENDED;
+    step.samples = UINT64_MAX / 2;
+    step.fast_share = step.best_share = 0.5;
+    step.promoted_bytes = 10;
+    for (uint32_t i = 0; i < 3 * HM_MIGRATION_STEPS; i++) {
+        step.step_id = i;
+        hm_migration_add(migration, &step);
+        assert_null(hm_migration_bad(migration));
+    }
+    assert_int_equal(migration->n_steps, 3 * HM_MIGRATION_STEPS);
+    assert_int_equal(migration->step[HM_MIGRATION_STEPS - 1].step_id, HM_MIGRATION_STEPS - 1);
+    assert_int_equal(migration->total.promoted_bytes, 30 * HM_MIGRATION_STEPS);
+    assert_true(migration->total.samples == UINT64_MAX);
+    assert_float_equal(migration->total.fast_share, 0.5, 1e-9);
+    migration->step[2].state = 77;
+    assert_string_equal(hm_migration_bad(migration), "migration");
+    migration->n_steps = UINT32_MAX;
+    assert_string_equal(hm_migration_bad(migration), "migration");
+    free(migration);
+}
+
+static void test_step_of_a_path(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *path, *step; /* NULL: none */
+    } rows[] = {{"/sys/fs/cgroup/job_1/step_0/slurm", "/sys/fs/cgroup/job_1/step_0"},
+                {"/sys/fs/cgroup/job_1/step_batch/user/task_0", "/sys/fs/cgroup/job_1/step_batch"},
+                {"/step_1/job_1/step_extern", "/step_1/job_1/step_extern"},
+                {"/sys/fs/cgroup/system.slice", NULL},
+                {"/step_1", NULL},
+                {"", NULL}};
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        char path[128];
+        snprintf(path, sizeof(path), "%s", rows[i].path);
+        assert_int_equal(hm_cgroup_cut_to_step(path), rows[i].step ? 0 : -1);
+        assert_string_equal(path, rows[i].step ? rows[i].step : rows[i].path);
+    }
+}
+
+static int remove_root(void **state)
+{
+    (void)state;
+    return scratch_remove(root);
+}
+
+int main(void)
+{
+    if (!mkdtemp(root))
+        return 1;
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_command_line),
+        cmocka_unit_test(test_algorithms_are_known),
+        cmocka_unit_test(test_names_of_files),
+        cmocka_unit_test_setup(test_figures_are_taken_once, set_up),
+        cmocka_unit_test_setup(test_all_that_is_left_is_taken, set_up),
+        cmocka_unit_test_setup(test_a_step_that_ends_without_tasks, set_up),
+        cmocka_unit_test(test_many_steps),
+        cmocka_unit_test(test_step_of_a_path),
+    };
+    return cmocka_run_group_tests(tests, NULL, remove_root);
+}
