@@ -256,6 +256,18 @@ def test_the_json_where_the_header_says_nothing(trace):
     assert replay(trace(TINY.replace("# app", "# other")))["app"] is None
 
 
+def test_names_that_are_not_text(trace, tmp_path):
+    """A header may hold anything: no byte of it moves a cursor, breaks the JSON or the picture."""
+    path = trace(b"# app: a\xff\x1b[2J\xc3\n" + TINY.encode())
+    result = replay(path, "--fast", "50%")
+    assert result["app"] == "tiny & <small>"  # the last one counts
+    path = trace(TINY.encode().replace(b"tiny", b"a\xff\x1b[2J\xc3\x01"))
+    assert replay(path)["app"] == "a?\x1b[2J?\x01 & <small>"
+    assert helper("hybridmem-replay", path).stdout.startswith("a??[2J?? & <small>: 4 pages")
+    texts = [text.text for text in draw(tmp_path, path).iter(f"{SVG}text")]
+    assert texts[0] == "a??[2J?? & <small>, fast tier 10 %"
+
+
 def test_the_table(trace):
     path = trace(TINY)
     done = helper("hybridmem-replay", path, "--fast", "50%")
