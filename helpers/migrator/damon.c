@@ -112,8 +112,11 @@ static int read_state(const char *path, struct hm_damon_owned *owned)
     return 0;
 }
 
+/* At first use: it costs the kernel some twenty files each. */
 static int set_up(unsigned k, uint32_t mark, struct hm_error *error)
 {
+    if (number_is(k, "contexts/nr_contexts", 1))
+        return 0;
     if (write_number(k, 1, error, "contexts/nr_contexts") != 0 ||
         write_number(k, mark, error, ATTRIBUTES "/intervals/update_us") != 0)
         return -1;
@@ -139,12 +142,6 @@ int hm_damon_create(const char *path, unsigned n, struct hm_damon_owned *owned, 
         *owned = (struct hm_damon_owned){0};
         unlink(path);
         return -1;
-    }
-    for (unsigned k = 0; k < n; k++) {
-        if (set_up(k, owned->mark, error) != 0) {
-            hm_damon_remove(path, owned, NULL);
-            return -1;
-        }
     }
     return 0;
 }
@@ -187,12 +184,13 @@ static int write_settings(unsigned k, const struct hm_damon_settings *settings, 
     return write_number(k, aggregation_us, error, ATTRIBUTES "/intervals/aggr_us");
 }
 
-pid_t hm_damon_start(unsigned k, const struct hm_damon_settings *settings, const pid_t *pid, unsigned n_pids,
-                     struct hm_error *error)
+pid_t hm_damon_start(unsigned k, const struct hm_damon_owned *owned, const struct hm_damon_settings *settings,
+                     const pid_t *pid, unsigned n_pids, struct hm_error *error)
 {
     char file[64];
     uint64_t kdamond;
-    if (write_settings(k, settings, error) != 0 || write_number(k, n_pids, error, "contexts/0/targets/nr_targets") != 0)
+    if (set_up(k, owned->mark, error) != 0 || write_settings(k, settings, error) != 0 ||
+        write_number(k, n_pids, error, "contexts/0/targets/nr_targets") != 0)
         return -1;
     for (unsigned i = 0; i < n_pids; i++)
         if (write_number(k, (uint64_t)pid[i], error, "contexts/0/targets/%u/pid_target", i) != 0)

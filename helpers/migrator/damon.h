@@ -31,8 +31,8 @@ void hm_damon_take_over(const char *path, struct hm_damon_owned *owned);
 int hm_damon_remove(const char *path, struct hm_damon_owned *owned, struct hm_error *error);
 
 /* Start kdamond k on these processes. Returns its thread's pid, or -1 with a text. */
-pid_t hm_damon_start(unsigned k, const struct hm_damon_settings *settings, const pid_t *pid, unsigned n_pids,
-                     struct hm_error *error);
+pid_t hm_damon_start(unsigned k, const struct hm_damon_owned *owned, const struct hm_damon_settings *settings,
+                     const pid_t *pid, unsigned n_pids, struct hm_error *error);
 /* New settings for a kdamond that runs. Waits for the end of an aggregation. Returns 0, or -1 with a text. */
 int hm_damon_change(unsigned k, const struct hm_damon_settings *settings, struct hm_error *error);
 /* Turn kdamond k off; one that is off is fine. */

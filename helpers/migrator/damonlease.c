@@ -83,7 +83,8 @@ static int take_targets(struct hm_damon_lease *lease, const struct hm_damon_watc
 
 static int start(struct hm_damon_broker *broker, struct hm_damon_lease *lease, struct hm_error *error)
 {
-    lease->thread = hm_damon_start((unsigned)lease->kdamond, &lease->settings, lease->target, lease->n, error);
+    lease->thread =
+        hm_damon_start((unsigned)lease->kdamond, &broker->owned, &lease->settings, lease->target, lease->n, error);
     if (lease->thread < 0) {
         lease->thread = 0;
         return -1;

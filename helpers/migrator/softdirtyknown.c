@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What was learnt of ranges, and its use: no I/O. */
+#include "softdirtyparts.h"
+
+#include <stdlib.h>
+
+static int compare_ranges(const void *a, const void *b)
+{
+    uint64_t x = ((const struct hm_softdirty_range *)a)->page, y = ((const struct hm_softdirty_range *)b)->page;
+    return x < y ? -1 : x > y;
+}
+
+void hm_softdirty_replace(struct hm_softdirty *softdirty)
+{
+    struct hm_softdirty_ranges *known = &softdirty->known;
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < known->n; i++)
+        if (!softdirty->process[HM_PAGE_SPACE(known->range[i].page)].has_window)
+            known->range[kept++] = known->range[i];
+    for (uint32_t i = 0; i < softdirty->wanted.n && kept < HM_SOFTDIRTY_RANGES; i++)
+        known->range[kept++] = softdirty->wanted.range[i];
+    known->n = kept;
+    qsort(known->range, known->n, sizeof(known->range[0]), compare_ranges);
+    softdirty->wanted.n = 0;
+}
+
+double hm_softdirty_share(const struct hm_softdirty *softdirty, uint64_t page)
+{
+    const struct hm_softdirty_ranges *known = &softdirty->known;
+    uint32_t low = 0, high = known->n;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (known->range[middle].page <= page)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (low == 0 || page - known->range[low - 1].page >= known->range[low - 1].n_pages)
+        return -1;
+    return known->range[low - 1].share;
+}
+
+void hm_softdirty_split(const struct hm_softdirty *softdirty, struct hm_observation *observations, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        struct hm_observation *observation = &observations[i];
+        double share = observation->knows_writes
+                           ? -1
+                           : hm_softdirty_share(softdirty, observation->page + observation->n_pages / 2);
+        if (share < 0)
+            continue;
+        observation->writes = (float)(observation->reads * share);
+        observation->reads -= observation->writes;
+        observation->knows_writes = true;
+    }
+}
+
+void hm_softdirty_forget(struct hm_softdirty *softdirty, uint32_t space)
+{
+    uint32_t kept = 0;
+    if (space >= HM_RANKS)
+        return;
+    softdirty->process[space] = (struct hm_softdirty_process){0};
+    for (uint32_t i = 0; i < softdirty->known.n; i++)
+        if (HM_PAGE_SPACE(softdirty->known.range[i].page) != space)
+            softdirty->known.range[kept++] = softdirty->known.range[i];
+    softdirty->known.n = kept;
+}

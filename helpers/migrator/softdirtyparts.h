@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the files of softdirty share. */
+#ifndef HM_SOFTDIRTYPARTS_H
+#define HM_SOFTDIRTYPARTS_H
+
+#include <stdbool.h>
+
+#include "softdirty.h"
+
+struct hm_softdirty_range {
+    uint64_t page, n_pages;
+    float share; /* of written pages among the present ones; negative: none was seen */
+};
+
+struct hm_softdirty_ranges { /* by ascending page */
+    uint32_t n;
+    struct hm_softdirty_range range[HM_SOFTDIRTY_RANGES];
+};
+
+struct hm_softdirty_process {
+    uint64_t begun_ns; /* CLOCK_MONOTONIC of its last window, 0: none yet */
+    double cost_s;     /* of that window, as far as it is known: grows with the faults that follow */
+    double clear_s;    /* of that, clearing */
+    bool has_window;
+};
+
+struct hm_softdirty {
+    struct hm_softdirty_state state;
+    double budget; /* CPUs */
+    struct hm_softdirty_ranges known, wanted;
+    uint32_t turn; /* space from which on the next choice looks */
+    struct hm_softdirty_process process[HM_RANKS];
+};
+
+/* The wanted ranges, looked at, take the place of what was known of the processes that had a window. Pure. */
+void hm_softdirty_replace(struct hm_softdirty *softdirty);
+
+#endif
