@@ -16,7 +16,7 @@
 #define LOOKS_PER_PHASE 10 /* for processes that came or went, and for samples where no descriptor announces them */
 #define LOOK_LEAST_NS UINT64_C(10000000)
 #define LOOK_MOST_NS UINT64_C(2000000000)
-#define RETRY_PHASES 10 /* without a source */
+#define RETRY_NS UINT64_C(60000000000) /* without a source: one may have become free */
 
 uint64_t hm_live_now_ns(void)
 {
@@ -228,15 +228,18 @@ static bool wait_until(struct hm_live *live, uint64_t due, bool *watch_guard)
 
 void hm_live_run(struct hm_live *live)
 {
-    uint64_t look = 0, without_source = 0;
+    uint64_t look = 0, try_source = 0;
     bool watch_guard = true;
     live->phase_start_ns = hm_live_now_ns();
     live->progress->state = HM_PROGRESS_RUNNING;
     for (;;) {
         uint64_t now = hm_live_now_ns();
         if (now >= look) {
-            if (!live->source && live->n_phases == 0 && without_source == 0)
+            if (!live->source && now >= try_source) {
+                live->n_dead = 0;
                 hm_live_open_source(live);
+                try_source = now + RETRY_NS;
+            }
             int living = hm_live_look(live);
             if (is_over(live, living))
                 break;
@@ -245,11 +248,8 @@ void hm_live_run(struct hm_live *live)
             watch_guard = true;
             look = now + look_every(live);
         }
-        if (hm_pace_is_over(&live->pace, live->phase_start_ns, now, hm_live_samples(live) - live->phase_first_sample)) {
+        if (hm_pace_is_over(&live->pace, live->phase_start_ns, now, hm_live_samples(live) - live->phase_first_sample))
             hm_live_end_phase(live);
-            if (!live->source && ++without_source % RETRY_PHASES == 0)
-                hm_live_open_source(live);
-        }
         uint64_t due = hm_pace_due(&live->pace, live->phase_start_ns);
         if (!wait_until(live, due < look ? due : look, &watch_guard))
             break;

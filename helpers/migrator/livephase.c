@@ -145,7 +145,7 @@ static void enforce_cap(struct hm_live *live, const struct end *end)
     free(moves);
 }
 
-static void move(struct hm_live *live, const struct end *end, double phase_s)
+static void move(struct hm_live *live, struct end *end, double phase_s)
 {
     uint64_t pages[2] = {0};
     size_t n_planned = 0, n = 0;
@@ -156,6 +156,7 @@ static void move(struct hm_live *live, const struct end *end, double phase_s)
         .phases_left = hm_pace_phases_left(&live->pace, now_s(), phase_s),
     };
     const struct hm_move *planned = hm_decider_plan(live->decider, &budget, &n_planned);
+    end->region = hm_decider_regions(live->decider, &end->n_regions);
     struct hm_move *moves = calloc(n_planned + end->n_gaps + 1, sizeof(*moves));
     hm_mover_begin(&live->mover, less(end->capacity_pages, end->used_pages), budget.move_pages);
     if (!moves)

@@ -108,6 +108,7 @@ static void flush(struct hm_mover *mover)
         return;
     size_t n = batch->n;
     double start = now_s();
+    batch->refused = batch->full = -1;
     /* Looked at right before: the kernel's own check is by user only. */
     if (hm_ranks_is_ours(mover->ranks, mover->space))
         hm_batch_move(batch, mover->ranks->rank[mover->space].pid);
@@ -128,7 +129,6 @@ static void flush(struct hm_mover *mover)
                                                        : (size_t)wanted;
     }
     batch->n = 0;
-    batch->refused = batch->full = -1;
 }
 
 /* ------------------------------------------------------------------ what goes in */

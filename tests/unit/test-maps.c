@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "helpers/migrator/maps.h"
+
+static void test_lines_that_are_none(void **state)
+{
+    (void)state;
+    static const char *const rows[] = {
+        "",
+        "\n",
+        "7f00-8f00",
+        "1000-2000 rw-p",
+        "1000-2000 rw-p 00000000 00:00",
+        "1000-2000 rw-p 00000000 00:00 ",
+        "1000-2000 rw-p 00000000 00:00 x",
+        "1000-2000 rw-p 00000000 00:00 0x",
+        "1000-2000 rw-p 00000000 0000 0",
+        "1000-2000 rw-pp 00000000 00:00 0",
+        "1000-2000rw-p 00000000 00:00 0",
+        "-2000 rw-p 00000000 00:00 0",
+        "1000- rw-p 00000000 00:00 0",
+        "1000-2000-3000 rw-p 00000000 00:00 0",
+        "2000-1000 rw-p 00000000 00:00 0",
+        "1000-1000 rw-p 00000000 00:00 0",
+        "1001-2000 rw-p 00000000 00:00 0",
+        "1000-2fff rw-p 00000000 00:00 0",
+        "1000-10000000000000000 rw-p 00000000 00:00 0",
+        "1000-2000 rw-p 10000000000000000 00:00 0",
+        "G000-H000 rw-p 00000000 00:00 0",
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct hm_range range = {7, 7};
+        errno = 0;
+        if (hm_maps_parse_line(rows[i], &range) != -1)
+            fail_msg("\"%s\" was taken", rows[i]);
+        assert_int_equal(errno, EBADMSG);
+        assert_int_equal(range.first, 7);
+    }
+}
+
+static void test_lines(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *line;
+        int result;
+        struct hm_range range;
+    } rows[] = {
+        {"7f5c00000000-7f5c00021000 rw-p 00000000 00:00 0 \n", 1, {0x7f5c00000, 0x21}},
+        {"7f5c00000000-7f5c00021000 rw-p 00000000 00:00 0", 1, {0x7f5c00000, 0x21}},
+        {"55d0c5a5e000-55d0c5a7f000 rw-p 00000000 00:00 0                          [heap]\n", 1, {0x55d0c5a5e, 0x21}},
+        {"7ffd3a5c1000-7ffd3a5e2000 rw-p 00000000 00:00 0                          [stack]\n", 1, {0x7ffd3a5c1, 0x21}},
+        {"1000-2000 r--p 00000000 00:00 0 [anon:arrays of the solver]\n", 1, {1, 1}},
+        {"1000-2000 rwxp 00000000 00:00 0 \n", 1, {1, 1}},
+        {"ff00000000000-ff00000001000 rw-p 00000000 00:00 0 \n", 1, {0xff00000000, 1}}, /* five-level page tables */
+        /* Not to be moved: */
+        {"1000-2000 ---p 00000000 00:00 0 \n", 0, {7, 7}},
+        {"1000-2000 rw-s 00000000 00:01 1024                       /dev/zero (deleted)\n", 0, {7, 7}},
+        {"1000-2000 rw-p 00000000 00:0f 21                         /anon_hugepage (deleted)\n", 0, {7, 7}},
+        {"1000-2000 rw-p 0001c000 fe:01 1234                       /usr/lib/libc.so.6\n", 0, {7, 7}},
+        {"1000-2000 rw-p 00000000 00:05 12                         /dev/infiniband/uverbs0\n", 0, {7, 7}},
+        {"1000-2000 rw-s 00000000 00:00 0 \n", 0, {7, 7}},
+        {"1000-2000 r--p 00000000 00:00 0                          [vvar]\n", 0, {7, 7}},
+        {"1000-2000 r-xp 00000000 00:00 0                          [vdso]\n", 0, {7, 7}},
+        {"1000-2000 r--p 00000000 00:00 0                          [vvar_vclock]\n", 0, {7, 7}},
+        {"ffffffffff600000-ffffffffff601000 --xp 00000000 00:00 0  [vsyscall]\n", 0, {7, 7}},
+        {"1000-2000 rw-s 00000000 00:00 0 [anon_shmem:x]\n", 0, {7, 7}},
+        {"1000-2000 rw-p 00000000 00:00 0 [heap]x\n", 0, {7, 7}},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct hm_range range = {7, 7};
+        if (hm_maps_parse_line(rows[i].line, &range) != rows[i].result)
+            fail_msg("%s", rows[i].line);
+        assert_int_equal(range.first, rows[i].range.first);
+        assert_int_equal(range.n_pages, rows[i].range.n_pages);
+    }
+}
+
+static void fill(struct hm_maps *maps, const struct hm_range *ranges, size_t count)
+{
+    *maps = (struct hm_maps){.n = 0};
+    for (size_t i = 0; i < count; i++)
+        assert_int_equal(hm_maps_add(maps, ranges[i]), 0);
+}
+
+static const struct hm_range three[] = {{10, 10}, {30, 5}, {50, 100}};
+
+static void test_add(void **state)
+{
+    (void)state;
+    struct hm_maps maps;
+    fill(&maps, three, 3);
+    assert_int_equal(hm_maps_add(&maps, (struct hm_range){150, 10}), 0); /* touches */
+    assert_int_equal(maps.n, 3);
+    assert_int_equal(maps.range[2].n_pages, 110);
+    assert_int_equal(maps.n_pages, 125);
+    assert_int_equal(hm_maps_add(&maps, (struct hm_range){159, 10}), -1);
+    assert_int_equal(errno, EINVAL);
+    for (uint64_t i = 3; i < HM_MAPS_RANGES; i++)
+        assert_int_equal(hm_maps_add(&maps, (struct hm_range){1000 * i, 1}), 0);
+    assert_int_equal(hm_maps_add(&maps, (struct hm_range){UINT64_C(1) << 45, 1}), -1);
+    assert_int_equal(errno, ENOSPC);
+    hm_maps_free(&maps);
+}
+
+static void test_find_and_count(void **state)
+{
+    (void)state;
+    static const struct {
+        uint64_t first, n_pages;
+        size_t index;
+        uint64_t count;
+    } rows[] = {
+        {0, 10, 0, 0},   {0, 11, 0, 1},  {0, 1000, 0, 115}, {10, 10, 0, 10}, {19, 1, 0, 1},  {20, 10, 1, 0},
+        {15, 20, 0, 10}, {34, 17, 1, 2}, {35, 1, 2, 0},     {149, 5, 2, 1},  {150, 5, 3, 0}, {12, 0, 0, 0},
+    };
+    struct hm_maps maps;
+    fill(&maps, three, 3);
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        assert_int_equal(hm_maps_find(&maps, rows[i].first), rows[i].index);
+        assert_int_equal(hm_maps_count(&maps, rows[i].first, rows[i].n_pages), rows[i].count);
+    }
+    hm_maps_free(&maps);
+}
+
+static struct hm_range gone[8];
+static size_t n_gone;
+
+static void note(void *data, struct hm_range range)
+{
+    assert_ptr_equal(data, gone);
+    gone[n_gone++] = range;
+}
+
+static void test_compare(void **state)
+{
+    (void)state;
+    static const struct {
+        struct hm_range now[4], gone[4];
+        size_t n, n_gone;
+    } rows[] = {
+        {{{10, 10}, {30, 5}, {50, 100}}, {{0, 0}}, 3, 0},
+        {{{10, 25}, {50, 100}, {500, 7}}, {{0, 0}}, 3, 0}, /* only new ones */
+        {{{0, 0}}, {{10, 10}, {30, 5}, {50, 100}}, 0, 3},
+        {{{12, 3}, {60, 10}, {80, 200}}, {{10, 2}, {15, 5}, {30, 5}, {50, 10}}, 3, 5}, /* and 70 to 79 */
+        {{{1, 9}, {20, 10}, {35, 15}, {150, 5}}, {{10, 10}, {30, 5}, {50, 100}}, 4, 3},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct hm_maps before, now;
+        fill(&before, three, 3);
+        fill(&now, rows[i].now, rows[i].n);
+        n_gone = 0;
+        hm_maps_compare(&before, &now, note, gone);
+        assert_int_equal(n_gone, rows[i].n_gone);
+        for (size_t k = 0; k < n_gone && k < 4; k++) {
+            assert_int_equal(gone[k].first, rows[i].gone[k].first);
+            assert_int_equal(gone[k].n_pages, rows[i].gone[k].n_pages);
+        }
+        hm_maps_free(&before);
+        hm_maps_free(&now);
+    }
+}
+
+static void test_read(void **state)
+{
+    (void)state;
+    struct hm_maps maps = {.n = 0};
+    struct hm_error error = {{0}};
+    size_t size = 64 * 4096;
+    char *own = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    char *shared = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    assert_ptr_not_equal(own, MAP_FAILED);
+    assert_ptr_not_equal(shared, MAP_FAILED);
+    assert_int_equal(hm_maps_read(&maps, getpid(), &error), 0);
+    assert_int_equal(hm_maps_count(&maps, (uintptr_t)own >> 12, 64), 64);
+    assert_int_equal(hm_maps_count(&maps, (uintptr_t)shared >> 12, 64), 0);
+    assert_int_equal(hm_maps_count(&maps, (uintptr_t)&size >> 12, 1), 1); /* the stack */
+    munmap(own, size);
+    munmap(shared, size);
+    assert_int_equal(hm_maps_read(&maps, getpid(), &error), 0);
+    assert_int_equal(hm_maps_count(&maps, (uintptr_t)own >> 12, 64), 0);
+    hm_maps_free(&maps);
+    assert_int_equal(hm_maps_read(&maps, 1 << 30, &error), -1);
+    assert_non_null(strstr(error.text, "/maps"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_lines_that_are_none), cmocka_unit_test(test_lines),   cmocka_unit_test(test_add),
+        cmocka_unit_test(test_find_and_count),      cmocka_unit_test(test_compare), cmocka_unit_test(test_read),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "helpers/migrator/pace.h"
+
+#define S UINT64_C(1000000000)
+
+static void test_phases_by_time(void **state)
+{
+    (void)state;
+    struct hm_pace pace = {.interval_ms = 10000};
+    assert_int_equal(hm_pace_due(&pace, 5 * S), 15 * S);
+    assert_false(hm_pace_is_over(&pace, 5 * S, 15 * S - 1, UINT64_MAX));
+    assert_true(hm_pace_is_over(&pace, 5 * S, 15 * S, 0));
+    assert_int_equal(hm_pace_due(&pace, UINT64_MAX - S), UINT64_MAX);
+    pace.interval_ms = UINT64_MAX;
+    assert_int_equal(hm_pace_due(&pace, 0), UINT64_MAX);
+}
+
+static void test_phases_by_samples(void **state)
+{
+    (void)state;
+    struct hm_pace pace = {.interval_ms = 10, .phase_samples = 1000};
+    assert_int_equal(hm_pace_due(&pace, 0), UINT64_MAX);
+    assert_false(hm_pace_is_over(&pace, 0, 3600 * S, 999));
+    assert_true(hm_pace_is_over(&pace, 0, 1, 1000));
+}
+
+static void test_budget(void **state)
+{
+    (void)state;
+    static const struct {
+        struct hm_pace pace;
+        int64_t now_s;
+        uint64_t pages;
+    } rows[] = {
+        {{.interval_ms = 10000}, 1000, UINT64_MAX},
+        {{.interval_ms = 10000, .rate = 200 << 20}, 1000, 512000},      /* 2000 MiB per phase */
+        {{.interval_ms = 500, .rate = 4096}, 1000, 0},                  /* half a page */
+        {{.interval_ms = 10000, .rate = UINT64_MAX}, 1000, UINT64_MAX}, /* more than there can be */
+        {{.interval_ms = 10000, .end_s = 2000}, 1000, UINT64_MAX},      /* how fast moving is, is not known yet */
+        {{.interval_ms = 10000, .end_s = 2000, .bytes_per_s = 4096e3}, 1000, 100000}, /* a tenth of 1000 s */
+        {{.interval_ms = 10000, .end_s = 2000, .bytes_per_s = 4096e3, .rate = 4096}, 1000, 10},
+        {{.interval_ms = 10000, .end_s = 2000, .bytes_per_s = 4096e3}, 1999, 100},
+        {{.interval_ms = 10000, .end_s = 2000}, 2000, 0},
+        {{.interval_ms = 10000, .end_s = 2000, .rate = 4096}, 3000, 0},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+        if (hm_pace_budget(&rows[i].pace, rows[i].now_s) != rows[i].pages)
+            fail_msg("row %zu: %llu", i, (unsigned long long)hm_pace_budget(&rows[i].pace, rows[i].now_s));
+}
+
+static void test_phases_left(void **state)
+{
+    (void)state;
+    struct hm_pace pace = {.interval_ms = 10000};
+    assert_true(hm_pace_phases_left(&pace, 1000, 10) < 0);
+    pace.end_s = 1500;
+    assert_float_equal(hm_pace_phases_left(&pace, 1000, 10), 50, 1e-9);
+    assert_float_equal(hm_pace_phases_left(&pace, 1500, 10), 0, 0);
+    assert_float_equal(hm_pace_phases_left(&pace, 9999, 10), 0, 0);
+    assert_true(hm_pace_phases_left(&pace, 1000, 0) < 0);
+}
+
+static void test_learning(void **state)
+{
+    (void)state;
+    struct hm_pace pace = {.interval_ms = 10000};
+    hm_pace_learn(&pace, 4096, 1); /* too little to say anything */
+    hm_pace_learn(&pace, UINT64_C(1) << 30, 0);
+    assert_true(pace.bytes_per_s <= 0);
+    hm_pace_learn(&pace, UINT64_C(1) << 30, 1);
+    assert_float_equal(pace.bytes_per_s, 0x1p30, 1);
+    hm_pace_learn(&pace, UINT64_C(1) << 31, 1);
+    assert_float_equal(pace.bytes_per_s, 1.5 * 0x1p30, 1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_phases_by_time), cmocka_unit_test(test_phases_by_samples), cmocka_unit_test(test_budget),
+        cmocka_unit_test(test_phases_left),    cmocka_unit_test(test_learning),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

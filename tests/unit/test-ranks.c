@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "helpers/migrator/ranks.h"
+
+static void test_inside(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *cgroup;
+        bool is_inside;
+    } rows[] = {
+        {"", "/a", false},
+        {"0::/\n", "/a", false},
+        {"0::/a\n", "/a", true},
+        {"0::/a", "/a", true},
+        {"0::/a/b/c\n", "/a", true},
+        {"0::/a/b/c\n", "/a/b", true},
+        {"0::/ab\n", "/a", false},
+        {"0::/b/a\n", "/a", false},
+        {"0::/a/../b\n", "/a/b", false},
+        {"1:cpu:/a\n0::/b\n", "/a", false}, /* v1 does not count */
+        {"12:memory:/x\n0::/a\n", "/a", true},
+        {"10::/a\n", "/a", false},
+        {"0::/job_1/step_0/user/task_0\n", "/job_1/step_0/user", true},
+        {"0::/job_1/step_0/slurm\n", "/job_1/step_0/user", false},
+        {"0::/job_11/step_0/user\n", "/job_1", false},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+        if (hm_ranks_is_inside(rows[i].text, rows[i].cgroup) != rows[i].is_inside)
+            fail_msg("row %zu", i);
+}
+
+static void test_start(void **state)
+{
+    (void)state;
+    static const char *const bad[] = {
+        "",
+        "1 (a",
+        "1 (a) S 1 2 3",
+        "1 (a) S 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 ",
+        "1 (a) S 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 -5 20",
+        "1 (a) S 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 99999999999999999999 20",
+        "1 (a) S 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 12x 20",
+    };
+    static const char *const good[] = {
+        "1 (a) S 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 4242 20\n",
+        "1 (a b) S 1) (c) S 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 4242 20\n",
+    };
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        uint64_t start = 7;
+        if (hm_ranks_parse_start(bad[i], &start) != -1)
+            fail_msg("\"%s\" was taken", bad[i]);
+        assert_int_equal(start, 7);
+    }
+    for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
+        uint64_t start;
+        assert_int_equal(hm_ranks_parse_start(good[i], &start), 0);
+        assert_int_equal(start, 4242);
+    }
+}
+
+static void test_user(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        bool is_user;
+    } rows[] = {
+        {"", false},
+        {"Name:\ta\nUid:\t5\t5\t5\t5\n", true},
+        {"Name:\ta\nUid:\t5\t0\t5\t5\n", false}, /* set-user-id programs are not ours */
+        {"Name:\ta\nUid:\t5\t5\t0\t5\n", false},
+        {"Name:\ta\nUid:\t55\t55\t55\t55\n", false},
+        {"Name:\ta\nUid:\t5\t5\t5\n", false},
+        {"Name:\tUid:\t5\t5\t5\t5\nUid:\t6\t6\t6\t6\n", false},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+        if (hm_ranks_is_user(rows[i].text, 5) != rows[i].is_user)
+            fail_msg("row %zu", i);
+}
+
+static void test_bad_cgroups(void **state)
+{
+    (void)state;
+    static const char *const rows[] = {
+        "",         "/",      "/sys/fs/cgroup",          "/sys/fs/cgroup/", "/sys/fs/cgroup/a/",
+        "relative", "/tmp/a", "/sys/fs/cgroup/a/../../x"};
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct hm_ranks ranks;
+        struct hm_error error = {{0}};
+        assert_int_equal(hm_ranks_init(&ranks, rows[i], 5, &error), -1);
+        assert_int_equal(errno, EINVAL);
+        assert_non_null(strstr(error.text, "/sys/fs/cgroup"));
+    }
+}
+
+static pid_t start_child(void)
+{
+    pid_t pid = fork();
+    if (pid == 0) {
+        for (;;)
+            pause();
+    }
+    return pid;
+}
+
+static void end_child(pid_t pid)
+{
+    kill(pid, SIGKILL);
+    waitpid(pid, NULL, 0);
+}
+
+static void test_come_and_go(void **state)
+{
+    (void)state;
+    struct hm_ranks ranks;
+    pid_t pid[4] = {start_child(), start_child(), getpid(), 1};
+    assert_int_equal(hm_ranks_init_list(&ranks, pid, 4, getuid(), NULL), 0);
+    int others = getuid() == 0; /* process 1 is root's */
+    assert_int_equal(hm_ranks_update(&ranks, NULL), 2 + others);
+    assert_int_equal(ranks.n_left_out, 1 - others);
+    int first = hm_ranks_space(&ranks, pid[0]), second = hm_ranks_space(&ranks, pid[1]);
+    assert_true(first >= 0 && second >= 0 && first != second);
+    assert_int_equal(hm_ranks_space(&ranks, getpid()), -1); /* never itself */
+    assert_true(ranks.rank[first].is_new);
+    assert_true(ranks.rank[first].start_time > 0);
+    assert_true(hm_ranks_is_ours(&ranks, (uint32_t)first));
+    assert_int_equal(hm_ranks_update(&ranks, NULL), 2 + others);
+    assert_false(ranks.rank[first].is_new);
+    end_child(pid[0]);
+    assert_false(hm_ranks_is_ours(&ranks, (uint32_t)first));
+    assert_int_equal(hm_ranks_update(&ranks, NULL), 1 + others);
+    assert_true(ranks.rank[first].is_gone);
+    assert_int_equal(hm_ranks_space(&ranks, pid[0]), -1);
+    assert_int_equal(hm_ranks_space(&ranks, pid[1]), second); /* others keep theirs */
+    assert_int_equal(hm_ranks_update(&ranks, NULL), 1 + others);
+    assert_false((uint32_t)first < ranks.n && ranks.rank[first].pid != 0);
+    assert_true(hm_ranks_is_ours(&ranks, (uint32_t)second));
+    ranks.uid++;
+    assert_false(hm_ranks_is_ours(&ranks, (uint32_t)second));
+    end_child(pid[1]);
+    hm_ranks_free(&ranks);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_inside),      cmocka_unit_test(test_start),       cmocka_unit_test(test_user),
+        cmocka_unit_test(test_bad_cgroups), cmocka_unit_test(test_come_and_go),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
