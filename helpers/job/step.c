@@ -11,6 +11,7 @@
 #include "../core/tierscache.h"
 #include "changes.h"
 #include "cores.h"
+#include "damonstart.h"
 #include "files.h"
 #include "identity.h"
 #include "living.h"
@@ -241,27 +242,6 @@ static void settle(struct preparation *p)
     }
 }
 
-static void start_migrator(struct preparation *p)
-{
-    struct hm_step *step = p->step;
-    struct hm_error error = {0};
-    char cgroup[HM_JOB_CGROUP], name[16];
-    struct hm_migrator_facts facts = {.plan = &p->migration,
-                                      .job_id = step->job_id,
-                                      .step_id = step->step_id,
-                                      .uid = p->facts->uid,
-                                      .gid = p->facts->gid,
-                                      .reserve_bytes = p->reserve_bytes,
-                                      .end_s = p->facts->end_s,
-                                      .step_cgroup = cgroup};
-    if (hm_cgroup_of_self(cgroup, sizeof(cgroup)) != 0 || hm_cgroup_cut_to_step(cgroup) != 0)
-        hm_fail(&error, ENOENT, "slurmstepd is in no cgroup of a step");
-    else if (hm_migrator_start(&step->config, &facts, p->job, &step->migrator, &error) == 0)
-        return;
-    hm_job_warn(p->job, "step %s: nothing is migrated: %s", hm_step_name(step->step_id, name, sizeof(name)),
-                error.text);
-}
-
 static void watch(struct preparation *p)
 {
     struct hm_job *job = p->job;
@@ -287,8 +267,55 @@ static void prepare(struct preparation *p)
     settle(p);
     if (p->has_ledger)
         watch(p);
-    if (p->has_ledger && p->step->is_active && !p->step->refusal[0] && p->migration.is_wanted)
-        start_migrator(p);
+}
+
+/* Wants the lock. */
+static void start_migrator(struct preparation *p, const char *broker)
+{
+    struct hm_step *step = p->step;
+    struct hm_error error = {0};
+    char cgroup[HM_JOB_CGROUP], name[16];
+    struct hm_migrator_facts facts = {.plan = &p->migration,
+                                      .job_id = step->job_id,
+                                      .step_id = step->step_id,
+                                      .uid = p->facts->uid,
+                                      .gid = p->facts->gid,
+                                      .reserve_bytes = p->reserve_bytes,
+                                      .end_s = p->facts->end_s,
+                                      .step_cgroup = cgroup,
+                                      .broker = broker};
+    if (hm_cgroup_of_self(cgroup, sizeof(cgroup)) != 0 || hm_cgroup_cut_to_step(cgroup) != 0)
+        hm_fail(&error, ENOENT, "slurmstepd is in no cgroup of a step");
+    else if (hm_migrator_start(&step->config, &facts, p->job, &step->migrator, &error) == 0)
+        return;
+    hm_job_warn(p->job, "step %s: nothing is migrated: %s", hm_step_name(step->step_id, name, sizeof(name)),
+                error.text);
+}
+
+/*
+ * The DAMON broker, where it may be the source, then the migrator. The broker may take its time: not with the lock.
+ * Returns 0, or -1 with a text.
+ */
+static int migrate(struct preparation *p, struct hm_error *error)
+{
+    const struct hm_config *config = &p->step->config;
+    char broker[HM_CONFIG_PATH_MAX + 16], home[HM_JOB_CGROUP];
+    struct hm_error why = {0};
+    int result = -1;
+    bool may_be_damon = p->migration.keys.source == HM_SAMPLING_AUTO || p->migration.keys.source == HM_SAMPLING_DAMON;
+    hm_text_copy(home, p->job->home_cgroup[0] ? p->job->home_cgroup : "/sys/fs/cgroup", sizeof(home));
+    if (may_be_damon)
+        hm_damon_ensure(config, home, &why);
+    int lock = hm_ledger_lock(config, error);
+    if (lock < 0 || hm_ledger_read(config, p->step->job_id, p->job, error) != 0)
+        goto done;
+    if (why.text[0])
+        hm_job_warn(p->job, "DAMON cannot be used: %s", why.text);
+    start_migrator(p, may_be_damon ? hm_damon_socket_path(config, broker, sizeof(broker)) : NULL);
+    result = hm_ledger_write(config, p->job, error);
+done:
+    hm_ledger_unlock(lock);
+    return result;
 }
 
 int hm_step_prepare(const struct hm_step_facts *facts, struct hm_step *step, struct hm_error *error)
@@ -315,6 +342,8 @@ int hm_step_prepare(const struct hm_step_facts *facts, struct hm_step *step, str
     if (!p.has_ledger || hm_ledger_write(&step->config, p.job, error) != 0)
         result = -1;
     hm_ledger_unlock(lock);
+    if (result == 0 && step->is_active && !step->refusal[0] && p.migration.is_wanted)
+        result = migrate(&p, error);
     free(p.job);
     if (result == 0 && p.config_error.text[0])
         result = hm_fail(error, EINVAL, "%s", p.config_error.text);

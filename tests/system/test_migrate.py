@@ -1,0 +1,312 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A migrator for each step of a migrate job: started as the user, gone in every ending, its figures in the record."""
+
+import contextlib
+import ctypes
+import os
+import re
+import signal
+import struct
+import time
+from pathlib import Path
+
+import pytest
+import slurm
+
+PROGRAM = Path(slurm.run("ls /usr/libexec/hybridmem/hybridmem-migrator /usr/local/libexec/hybridmem/hybridmem-migrator "
+                         "2>/dev/null || true").stdout.split()[0])  # fmt: skip
+OPTION = "--hybrid-mem=migrate,interval=200ms"
+BATCH = 0xFFFFFFFB
+POLICY = "/usr/bin/awk 'NR == 1 { print $2 }' /proc/self/numa_maps"
+
+
+class Progress(ctypes.Structure):
+    """The beginning of struct hm_progress (helpers/migrator/progress.h)."""
+
+    _fields_ = (
+        *((name, ctypes.c_uint32) for name in ("magic", "version", "bytes", "step_id", "state")),
+        ("algorithm", ctypes.c_char * 16),
+        ("source", ctypes.c_char * 16),
+        ("source_why", ctypes.c_char * 200),
+        ("period", ctypes.c_uint64),
+        ("period_is_time", ctypes.c_uint32),
+        ("knows_writes", ctypes.c_uint32),
+        ("interval_ms", ctypes.c_uint64),
+        ("phases", ctypes.c_uint64),
+    )
+
+
+def progress(job_id, step):
+    path = slurm.JOBS / f"{job_id}.{step}.migration"
+    return Progress.from_buffer_copy(path.read_bytes()) if path.exists() else None
+
+
+def phases(job_id, step):
+    now = progress(job_id, step)
+    return now.phases if now else 0
+
+
+def wait_phases(job_id, step, count=1):
+    slurm.wait_for(lambda: phases(job_id, step) >= count, f"{count} phases of the migrator of {job_id}.{step}")
+
+
+def migrators(job_id=None):
+    """Pid and words of each migrator (of the job), by pid."""
+    found = {}
+    for folder in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            words = (folder / "cmdline").read_bytes().decode(errors="replace").split("\0")[:-1]
+            if words and words[0] == "hybridmem-migrator":
+                options = dict(zip(words[1::2], words[2::2], strict=False))
+                if job_id is None or options["--job"] == str(job_id):
+                    found[int(folder.name)] = options
+    return found
+
+
+def status_of(pid):
+    return dict(line.split(":\t", 1) for line in Path(f"/proc/{pid}/status").read_text().splitlines() if ":\t" in line)
+
+
+def steps_of(record):
+    return {step["step"]: step for step in record["migration"]["steps"]}
+
+
+def nothing_is_left(job_id):
+    """Processes and files of the job's migrators; the ledger and the cgroup go with the job."""
+    slurm.wait_for(lambda: not migrators(job_id), f"the end of the migrators of {job_id}")
+    slurm.wait_for(lambda: not list(slurm.JOBS.glob(f"{job_id}.*")), f"the end of the files of {job_id}")
+    assert not list(Path("/sys/fs/cgroup").glob(f"**/job_{job_id}"))
+
+
+class Started:
+    """A job that holds memory, with a migrator that has decided at least once."""
+
+    def __init__(self, *options, step=BATCH, **more):
+        self.held = slurm.Occupied("alice", 48, OPTION, *options, **more)
+        self.job_id = self.held.job_id
+        wait_phases(self.job_id, step)
+
+
+@pytest.mark.main
+def test_a_migrated_job_and_its_record():
+    held = slurm.Occupied("alice", 48, OPTION + ",fast=256M,rate=100M", "--time=30")
+    job_id = held.job_id
+    wait_phases(job_id, BATCH, 2)
+    ((pid, options),) = migrators(job_id).items()
+    status = status_of(pid)
+    assert status["Uid"].split() == [str(slurm.home("alice").stat().st_uid)] * 4
+    assert status["Groups"].strip() == "" and status["NoNewPrivs"] == "1"
+    assert Path(f"/proc/{pid}/oom_score_adj").read_text() == "0\n"
+    assert Path(f"/proc/{pid}/cgroup").read_text().strip().endswith(f"/job_{job_id}/step_batch/slurm")
+    assert Path(options["--cgroup"]).name == "user" and (Path(options["--cgroup"]) / "cgroup.events").exists()
+    assert options["--cap"] == str(256 << 20) and options["--rate"] == str(100 << 20)
+    assert options["--fast-nodes"] == "0-1" and options["--slow-nodes"] == "2-3"
+    assert int(options["--end"]) > time.time()
+    # It has what it needs, and nothing of slurmstepd's.
+    opened = {str(link.readlink()) for link in Path(f"/proc/{pid}/fd").iterdir()}
+    assert not [name for name in opened if "slurm" in name.lower() and "cgroup" not in name], opened
+    file = slurm.JOBS / f"{job_id}.{BATCH}.migration"
+    assert file.stat().st_mode & 0o777 == 0o600 and file.stat().st_uid == 0
+    # Other users cannot trace it, nor he himself: it was given a handle of root's.
+    assert slurm.run(f"cat /proc/{pid}/environ", user="alice", check=False).returncode != 0
+    assert held.end() == "COMPLETED"
+    record = slurm.record(job_id)
+    assert record["plan"]["mode"] == "migrate" and "migrator keeps" in record["plan"]["reason"]
+    migration = record["migration"]
+    assert migration["self_reported"] is True and migration["source"] == "the migrator's own figures (self-reported)"
+    assert migration["phases"] >= 2 and migration["cap_bytes"] == 256 << 20 and migration["interval_s"] == 0.2
+    assert migration["algorithm"] == "regions"
+    # There is no PMU here: the record says what was used instead of perf, and why.
+    assert migration["sample_source"] in ("damon", "faults") and "perf" in migration["sample_source_why"]
+    assert list(steps_of(record)) == ["batch"] and steps_of(record)["batch"]["end"] == "ended"
+    assert not [warning for warning in record["warnings"] if "migrator" in warning and "killed" in warning]
+    nothing_is_left(job_id)
+
+
+@pytest.mark.main
+def test_a_killed_migrator_costs_the_job_nothing_and_the_record_says_so():
+    started = Started()
+    (pid,) = migrators(started.job_id)
+    os.kill(pid, signal.SIGKILL)
+    slurm.wait_for(lambda: not migrators(started.job_id), "the migrator's end")
+    assert started.held.end() == "COMPLETED"
+    record = slurm.record(started.job_id)
+    assert record["exit_code"] == 0
+    assert steps_of(record)["batch"]["end"] == "killed" and steps_of(record)["batch"]["phases"] >= 1
+    assert any(w.startswith("the migrator of step batch was killed: its last") for w in record["warnings"])
+    nothing_is_left(started.job_id)
+
+
+def test_a_cancelled_job():
+    started = Started()
+    slurm.run(f"scancel {started.job_id}")
+    slurm.wait_job(started.job_id)
+    assert steps_of(slurm.record(started.job_id))["batch"]["end"] == "ended"
+    nothing_is_left(started.job_id)
+
+
+def test_a_job_beyond_its_time_limit():
+    started = Started()
+    slurm.run(f"scontrol update JobId={started.job_id} EndTime=now")
+    assert slurm.wait_job(started.job_id) == "TIMEOUT"
+    assert steps_of(slurm.record(started.job_id))["batch"]["end"] == "ended"
+    nothing_is_left(started.job_id)
+
+
+def test_a_job_out_of_memory():
+    job_id = slurm.sbatch("alice", "sleep 0; occupy 400 $HOME/never $HOME/never-either", OPTION, "--mem=96M")
+    slurm.wait_job(job_id)
+    record = slurm.record(job_id)
+    assert record["exit_code"] != 0
+    # It is in the same limit: the kernel may have chosen it too.
+    assert steps_of(record)["batch"]["end"] in ("ended", "killed", "not begun")
+    nothing_is_left(job_id)
+
+
+def test_a_step_that_cannot_be_launched():
+    """No task is ever made, so no task's end stops the migrator."""
+    job_id = slurm.sbatch("alice", "true", OPTION, "-o", "/no/such/folder/out")
+    assert slurm.wait_job(job_id) == "FAILED"
+    record = slurm.record(job_id)
+    assert record["migration"]["step_count"] <= 1
+    nothing_is_left(job_id)
+
+
+def test_each_step_has_its_own_and_a_cancelled_step_loses_it():
+    folder = slurm.folder_of("alice")
+    script = "\n".join(
+        f"srun --overlap -n1 occupy 24 {folder}/ready-{i} {folder}/go-{i} 0 &" for i in (0, 1)
+    )  # fmt: skip
+    job_id = slurm.sbatch("alice", f"{script}\nwait; echo both over", OPTION)
+    for step in (0, 1):
+        wait_phases(job_id, step)
+    assert sorted(options["--step"] for options in migrators(job_id).values()) == ["0", "1", str(BATCH)]
+    assert len({options["--cgroup"] for options in migrators(job_id).values()}) == 3
+    slurm.run(f"scancel {job_id}.0")
+    slurm.wait_for(lambda: len(migrators(job_id)) == 2, "the end of the cancelled step's migrator")
+    before = phases(job_id, 1)
+    wait_phases(job_id, 1, before + 1)
+    (folder / "go-0").touch()
+    (folder / "go-1").touch()
+    assert slurm.wait_job(job_id) == "COMPLETED"
+    assert "both over" in slurm.output(job_id)
+    record = slurm.record(job_id)
+    assert {name: step["end"] for name, step in steps_of(record).items()} == dict.fromkeys(("0", "1", "batch"), "ended")
+    assert record["migration"]["phases"] == sum(step["phases"] for step in record["migration"]["steps"])
+    nothing_is_left(job_id)
+
+
+def test_tasks_that_end_at_different_times_share_one():
+    folder = slurm.folder_of("alice")
+    (folder / "tasks").write_text(
+        f"0 occupy 24 {folder}/ready-0 {folder}/go-0 0\n1 occupy 48 {folder}/ready-1 {folder}/go-1 0\n"
+    )
+    job_id = slurm.sbatch("alice", f"srun -n2 --multi-prog {folder}/tasks", OPTION, "-n2")
+    wait_phases(job_id, 0)
+    (folder / "go-0").touch()
+    slurm.wait_for(lambda: not slurm.run(f"pgrep -f 'occupy 24 {folder}'", check=False).stdout, "the first task's end")
+    assert [o["--step"] for o in migrators(job_id).values()].count("0") == 1
+    before = phases(job_id, 0)
+    wait_phases(job_id, 0, before + 1)
+    (folder / "go-1").touch()
+    assert slurm.wait_job(job_id) == "COMPLETED"
+    step = steps_of(slurm.record(job_id))["0"]
+    assert step["end"] == "ended" and step["most_processes"] >= 2
+    nothing_is_left(job_id)
+
+
+def test_the_users_own_binding_ends_the_migrator():
+    folder = slurm.folder_of("alice")
+    job_id = slurm.sbatch("alice", f"srun -n1 --mem-bind=map_mem:2 occupy 24 {folder}/ready {folder}/go 0", OPTION)
+    slurm.wait_for((folder / "ready").exists, "the step")
+    slurm.wait_for(lambda: "0" not in [o["--step"] for o in migrators(job_id).values()], "the end of its migrator")
+    (folder / "go").touch()
+    assert slurm.wait_job(job_id) == "COMPLETED"
+    record = slurm.record(job_id)
+    assert any("--mem-bind is set" in warning for warning in record["warnings"])
+    assert not steps_of(record)["0"]["promoted_bytes"]
+    nothing_is_left(job_id)
+
+
+def test_a_killed_stepd_takes_the_migrator_with_it():
+    started = Started()
+    stepd = int(slurm.run(f"pgrep -f 'slurmstepd: \\[{started.job_id}.batch\\]'").stdout.split()[0])
+    os.kill(stepd, signal.SIGKILL)
+    started.held.go.touch()
+    slurm.wait_for(lambda: not migrators(started.job_id), "the migrator's end, by its guard")
+    slurm.run(f"scancel {started.job_id}")
+    slurm.wait_job(started.job_id)
+    assert steps_of(slurm.record(started.job_id))["batch"]["end"] == "ended"
+    nothing_is_left(started.job_id)
+
+
+@contextlib.contextmanager
+def instead_of_the_migrator(text):
+    aside = PROGRAM.with_suffix(".aside")
+    PROGRAM.rename(aside)
+    try:
+        if text is not None:
+            PROGRAM.write_text(text)
+            PROGRAM.chmod(0o755)
+        yield
+    finally:
+        PROGRAM.unlink(missing_ok=True)
+        aside.rename(PROGRAM)
+
+
+def test_a_missing_migrator_is_a_warning():
+    with instead_of_the_migrator(None):
+        job_id = slurm.sbatch("alice", "true", OPTION)
+        assert slurm.wait_job(job_id) == "COMPLETED"
+    record = slurm.record(job_id)
+    assert any(re.match("step batch: nothing is migrated: cannot execute .*hybridmem-migrator", w)
+               for w in record["warnings"]), record["warnings"]  # fmt: skip
+    assert record["migration"]["promoted_bytes"] is None
+    assert record["migration"]["source"] == "a migrator was asked for, and left no figures on this node"
+    nothing_is_left(job_id)
+
+
+def test_a_migrator_that_does_not_end_is_killed_and_holds_up_nothing():
+    with instead_of_the_migrator("#!/bin/bash\ntrap '' TERM\nwhile :; do sleep 1; done\n"):
+        job_id = slurm.sbatch("alice", "true", OPTION)
+        assert slurm.wait_job(job_id) == "COMPLETED"
+        record = slurm.record(job_id)
+    assert steps_of(record)["batch"]["end"] == "not begun"
+    assert not slurm.run("pgrep -u alice", check=False).stdout
+    nothing_is_left(job_id)
+
+
+def test_figures_that_are_none_are_refused():
+    """The file is the user's to write: root takes nothing from it that it has not checked."""
+    with instead_of_the_migrator("#!/bin/bash\nhead -c 3000 /dev/urandom >&3\nsleep 100000\n"):
+        job_id = slurm.sbatch("alice", "true", OPTION)
+        assert slurm.wait_job(job_id) == "COMPLETED"
+        record = slurm.record(job_id)
+    assert any("the figures of the migrator of step batch cannot be used" in w for w in record["warnings"])
+    assert record["migration"]["phases"] is None
+    nothing_is_left(job_id)
+
+
+def test_hint_faults_see_through_the_policy():
+    done = slurm.run(f"srun -n1 --hybrid-mem=migrate,source=faults {POLICY}", user="alice")
+    assert done.stdout.split()[0] in ("bind=static|balancing:0-3", "bind=static:0-3")
+    assert slurm.run(f"srun -n1 --hybrid-mem=migrate {POLICY}", user="alice").stdout.split() == [
+        "interleave=static:0-1"
+    ]
+
+
+def test_the_sites_keys_hold_where_the_job_says_nothing():
+    text = slurm.CONFIG.read_text() if slurm.CONFIG.exists() else ""
+    with slurm.configured(text + '\nmigrate = "interval=300ms,overhead=2%,fast=10%"\n'):
+        held = slurm.Occupied("alice", 24, OPTION)
+        ((_, options),) = migrators(held.job_id).items()
+        assert held.end() == "COMPLETED"
+    assert options["--interval"] == "200ms" and options["--overhead"] == "2%" and "--cap" in options
+    nothing_is_left(held.job_id)
+
+
+def test_reap_takes_what_dead_jobs_left():
+    orphan = slurm.JOBS / "4000000.0.migration"
+    orphan.write_bytes(struct.pack("<I", 0))
+    slurm.run("hybridmem reap")
+    assert not orphan.exists()
