@@ -27,6 +27,7 @@ static const struct {
     {"plan", "what a request would do on this node", NULL},
     {"show", "what a job used and what it was given", NULL},
     {"report", "a table over many jobs", NULL},
+    {"top", "what a running migrator does", NULL},
     {"replay", "what the migrator makes of a recorded trace", NULL},
     {"sources", "which sources of samples the migrator has on this node", NULL},
     {"config", "check or show the configuration", NULL},

@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * hybridmem-top: what a running migrator does. A screen of text that is written anew, as `watch` does it: no library is
+ * needed for that.
+ */
+#include <config.h>
+
+#include <errno.h>
+#include <getopt.h>
+#include <langinfo.h>
+#include <locale.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "../core/size.h"
+#include "../job/step.h"
+#include "../job/stepname.h"
+#include "../migrator/viewclient.h"
+#include "topprint.h"
+
+#define MOST_NAMES 64
+#define CLEAR "\033[H\033[2J"
+
+enum { EXIT_NONE = 1, EXIT_BAD = 2 };
+
+struct options {
+    bool json, once;
+    uint64_t interval_ms;
+    const char *which; /* "JOB", "JOB.STEP", NULL */
+};
+
+static void print_help(void)
+{
+    fputs(
+        "Usage: hybridmem top [--once] [--json] [--interval TIME] [JOBID[.STEP]]\n"
+        "\n"
+        "Shows what the migrator of a running step does on this node: memory by tier, what share of the sampled\n"
+        "accesses the fast tier serves, how much is moved, and for each process a map of its addresses: how hot\n"
+        "they are, and in which tier. From elsewhere: srun --jobid=JOBID --overlap hybridmem top JOBID.\n"
+        "\n"
+        "  JOBID[.STEP]      default: $SLURM_JOB_ID, else the only migrator of yours on this node\n"
+        "  --once            one screen, and end\n"
+        "  --json            one JSON object, and end\n"
+        "  --interval TIME   time between two screens (2s): digits and ms, s, min or h\n"
+        "  -h, --help        this text\n"
+        "  -V, --version     the version\n"
+        "\n"
+        "Exit status: 0 shown (also when the step ends meanwhile), 1 there is no such migrator on this node, 2 wrong\n"
+        "usage.\n",
+        stdout);
+}
+
+static int fail(int status, const char *text)
+{
+    fprintf(stderr, "hybridmem top: %s\n", text);
+    return status;
+}
+
+/* Returns -1 to go on, or the exit status. */
+static int parse_options(int argc, char **argv, struct options *options)
+{
+    static const struct option table[] = {{"json", no_argument, NULL, 'j'},           {"once", no_argument, NULL, 'o'},
+                                          {"interval", required_argument, NULL, 'i'}, {"help", no_argument, NULL, 'h'},
+                                          {"version", no_argument, NULL, 'V'},        {NULL, 0, NULL, 0}};
+    struct hm_error error = {""};
+
+    for (int option; (option = getopt_long(argc, argv, "hV", table, NULL)) != -1;) {
+        switch (option) {
+        case 'j':
+            options->json = true;
+            break;
+        case 'o':
+            options->once = true;
+            break;
+        case 'i':
+            if (hm_size_parse_duration(optarg, &options->interval_ms, &error) != 0 || options->interval_ms < 100 ||
+                options->interval_ms > 3600000) {
+                fprintf(stderr, "hybridmem top: --interval wants 100ms to 1h, not \"%s\"\n", optarg);
+                return EXIT_BAD;
+            }
+            break;
+        case 'h':
+            print_help();
+            return EXIT_SUCCESS;
+        case 'V':
+            printf("hybridmem " PACKAGE_VERSION "\n");
+            return EXIT_SUCCESS;
+        default: /* getopt_long has said what is wrong */
+            fprintf(stderr, "Try 'hybridmem top --help'.\n");
+            return EXIT_BAD;
+        }
+    }
+    options->which = optind < argc ? argv[optind] : getenv("SLURM_JOB_ID");
+    if (optind + 1 < argc) {
+        fprintf(stderr, "hybridmem top: unexpected word '%s'. Try 'hybridmem top --help'.\n", argv[optind + 1]);
+        return EXIT_BAD;
+    }
+    return -1;
+}
+
+/* "JOB" or "JOB.STEP". Returns 0, or -1. */
+static int parse_which(const char *text, struct hm_view_name *name, bool *has_step)
+{
+    char job[16];
+    uint64_t job_id;
+    size_t length = strcspn(text, ".");
+    *has_step = text[length] == '.';
+    if (length >= sizeof(job))
+        return -1;
+    memcpy(job, text, length);
+    job[length] = '\0';
+    if (hm_size_parse_number(job, 1, UINT32_MAX, &job_id, NULL) != 0)
+        return -1;
+    name->job_id = (uint32_t)job_id;
+    return *has_step ? hm_step_parse(text + length + 1, &name->step_id) : 0;
+}
+
+/* The migrators that are meant, those this user may ask: connected to the only one. Returns a descriptor, or -1. */
+static int connect_to_one(const struct options *options, struct hm_error *error)
+{
+    struct hm_view_name names[MOST_NAMES], wanted = {0};
+    char list[256] = "", step[16];
+    bool has_step = false;
+    int found = -1, count = 0;
+    if (options->which && parse_which(options->which, &wanted, &has_step) != 0)
+        return hm_fail(error, EINVAL, "\"%.40s\" is no job: write JOBID or JOBID.STEP", options->which);
+    int n = hm_view_list(names, MOST_NAMES, error);
+    if (n < 0)
+        return -1;
+    for (int i = 0; i < n && i < MOST_NAMES; i++) {
+        if ((options->which && names[i].job_id != wanted.job_id) || (has_step && names[i].step_id != wanted.step_id))
+            continue;
+        int fd = hm_view_connect(&names[i], NULL);
+        if (fd < 0)
+            continue;
+        size_t length = strlen(list);
+        snprintf(list + length, sizeof(list) - length, " %u.%s", names[i].job_id,
+                 hm_step_name(names[i].step_id, step, sizeof(step)));
+        if (count++ == 0)
+            found = fd;
+        else
+            close(fd);
+    }
+    if (count == 1)
+        return found;
+    if (count > 1) {
+        close(found);
+        return hm_fail(error, EINVAL, "there are several: name one of%s", list);
+    }
+    if (options->which)
+        return hm_fail(error, ESRCH,
+                       "no migrator of job %.40s runs on this node; on another one: srun --jobid=%u --overlap "
+                       "hybridmem top",
+                       options->which, wanted.job_id);
+    return hm_fail(error, ESRCH, "no migrator of yours runs on this node");
+}
+
+static struct hm_screen measure_screen(void)
+{
+    struct hm_screen screen = {.columns = 100, .lines = 50, .is_utf8 = strcmp(nl_langinfo(CODESET), "UTF-8") == 0};
+    struct winsize size;
+    if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 20 && size.ws_row > 6) {
+        screen.columns = size.ws_col;
+        screen.lines = size.ws_row;
+    }
+    screen.has_colour = isatty(STDOUT_FILENO) && !getenv("NO_COLOR");
+    return screen;
+}
+
+static int show(const struct options *options, int fd, struct hm_view *view)
+{
+    struct hm_error error = {""};
+    char host[256] = "";
+    bool is_first = true;
+    gethostname(host, sizeof(host) - 1);
+    for (;; is_first = false) {
+        if (hm_view_ask(fd, view, &error) != 0) {
+            bool has_ended = errno == EPIPE && !is_first;
+            return fail(has_ended ? EXIT_SUCCESS : EXIT_NONE, error.text);
+        }
+        if (options->json)
+            return hm_topprint_json(stdout, view, host) == 0 ? EXIT_SUCCESS : EXIT_BAD;
+        struct hm_screen screen = measure_screen();
+        if (!options->once && isatty(STDOUT_FILENO))
+            fputs(CLEAR, stdout);
+        hm_topprint_screen(stdout, view, host, &screen);
+        if (fflush(stdout) != 0)
+            return fail(EXIT_BAD, strerror(errno));
+        if (options->once)
+            return EXIT_SUCCESS;
+        poll(NULL, 0, (int)options->interval_ms);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    struct options options = {.interval_ms = 2000};
+    struct hm_error error = {""};
+    setlocale(LC_CTYPE, "");
+    int status = parse_options(argc, argv, &options);
+    if (status >= 0)
+        return status;
+    int fd = connect_to_one(&options, &error);
+    if (fd < 0)
+        return fail(errno == EINVAL ? EXIT_BAD : EXIT_NONE, error.text);
+    struct hm_view *view = malloc(sizeof(*view));
+    status = view ? show(&options, fd, view) : fail(EXIT_BAD, "no memory");
+    free(view);
+    close(fd);
+    return status;
+}

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <inttypes.h>
+#include <jansson.h>
+
+#include "../job/stepname.h"
+#include "topprint.h"
+
+/* What was not measured is null. */
+static json_t *amount_or_null(double value)
+{
+    return value < 0 ? json_null() : json_real(value);
+}
+
+static json_t *bytes(uint64_t value)
+{
+    return json_integer((json_int_t)value);
+}
+
+static json_t *build_unmoved(const struct hm_progress *progress)
+{
+    json_t *unmoved = json_object();
+    for (int i = 0; i < HM_UNMOVED_REASONS; i++)
+        json_object_set_new(unmoved, hm_unmoved_name((enum hm_unmoved)i), bytes(progress->unmoved_bytes[i]));
+    return unmoved;
+}
+
+static json_t *build_rows(const struct hm_view *view)
+{
+    json_t *rows = json_array();
+    for (uint32_t i = 0; i < view->n_rows; i++) {
+        const struct hm_view_row *row = &view->row[i];
+        char address[24];
+        snprintf(address, sizeof(address), "0x%" PRIx64, row->first << 12);
+        json_array_append_new(rows, json_pack("{s:I, s:s, s:o, s:o, s:o, s:f, s:f}", "pid", (json_int_t)row->pid,
+                                              "address", address, "bytes", bytes(row->n_pages << 12), "fast_bytes",
+                                              bytes(row->fast_pages << 12), "slow_bytes", bytes(row->slow_pages << 12),
+                                              "reads", (double)row->reads, "writes", (double)row->writes));
+    }
+    return rows;
+}
+
+static json_t *build_warnings(const struct hm_progress *progress)
+{
+    json_t *warnings = json_array();
+    for (uint32_t i = 0; i < progress->n_warnings; i++)
+        json_array_append_new(warnings, json_string(progress->warning[i]));
+    return warnings;
+}
+
+int hm_topprint_json(FILE *out, const struct hm_view *view, const char *host)
+{
+    const struct hm_progress *progress = &view->progress;
+    char step[16];
+    json_t *root = json_pack(
+        "{s:I, s:s, s:s, s:s, s:s, s:I, s:I, s:I, s:o, s:o, s:o, s:o, s:o, s:f, s:f, s:o, s:o, s:o, s:o, s:o}",
+        "job_id", (json_int_t)view->job_id, "step_id", hm_step_name(progress->step_id, step, sizeof(step)), "node",
+        host, "algorithm", progress->algorithm, "sample_source", progress->source, "phases",
+        (json_int_t)progress->phases, "samples", (json_int_t)progress->samples, "processes",
+        (json_int_t)progress->n_ranks, "fast_bytes", bytes(view->fast_bytes), "slow_bytes", bytes(view->slow_bytes),
+        "cap_bytes", progress->capacity_bytes ? bytes(progress->capacity_bytes) : json_null(), "promoted_bytes",
+        bytes(progress->promoted_bytes), "demoted_bytes", bytes(progress->demoted_bytes), "promoted_bytes_per_s",
+        view->promoted_per_s, "demoted_bytes_per_s", view->demoted_per_s, "unmoved", build_unmoved(progress),
+        "fast_share", amount_or_null(progress->fast_share), "best_share", amount_or_null(progress->best_share),
+        "warnings", build_warnings(progress), "regions", build_rows(view));
+    if (!root) {
+        errno = ENOMEM;
+        return -1;
+    }
+    int result = json_dumpf(root, out, JSON_COMPACT);
+    json_decref(root);
+    return result == 0 && fputc('\n', out) != EOF ? 0 : -1;
+}

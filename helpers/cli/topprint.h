@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A migrator's view as a screen of text, or as JSON. Pure but for the stream. */
+#ifndef HM_TOPPRINT_H
+#define HM_TOPPRINT_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "../migrator/view.h"
+
+struct hm_screen {
+    unsigned columns, lines; /* of the terminal */
+    bool is_utf8;            /* block characters, else ASCII */
+    bool has_colour;
+};
+
+/* Write the screen: at most screen->lines lines of at most screen->columns characters. */
+void hm_topprint_screen(FILE *out, const struct hm_view *view, const char *host, const struct hm_screen *screen);
+
+/* One JSON object and a newline. Returns 0, or -1 (ENOMEM, or the stream's error). */
+int hm_topprint_json(FILE *out, const struct hm_view *view, const char *host);
+
+#endif

@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: Apache-2.0
+"""hybridmem top where no migrator runs: the screen is a unit test's (test-view), a running one the guest's."""
+
+import os
+import subprocess
+
+import pytest
+from installed import LIBEXEC
+
+
+def top(*words, job=None):
+    env = {name: value for name, value in os.environ.items() if name != "SLURM_JOB_ID"}
+    if job:
+        env["SLURM_JOB_ID"] = job
+    command = [LIBEXEC / "hybridmem-top", *words]
+    return subprocess.run(command, capture_output=True, text=True, check=False, env=env)
+
+
+@pytest.mark.parametrize(
+    ("words", "text"),
+    [
+        (["--interval", "5"], '--interval wants 100ms to 1h, not "5"'),
+        (["--interval", "10ms"], '--interval wants 100ms to 1h, not "10ms"'),
+        (["--interval", "2h"], '--interval wants 100ms to 1h, not "2h"'),
+        (["x"], '"x" is no job: write JOBID or JOBID.STEP'),
+        (["0"], '"0" is no job'),
+        (["1."], '"1." is no job'),
+        (["1.batsch"], '"1.batsch" is no job'),
+        (["1.0", "2.0"], "unexpected word '2.0'"),
+        (["--nonsense"], "--nonsense"),
+    ],
+)
+def test_wrong_words(words, text):
+    done = top(*words)
+    assert done.returncode == 2
+    assert text in done.stderr
+    assert done.stdout == ""
+
+
+@pytest.mark.parametrize(
+    ("words", "job", "text"),
+    [
+        ([], None, "no migrator of yours runs on this node"),
+        ([], "4711", "no migrator of job 4711 runs on this node"),
+        (["4711.batch"], None, "srun --jobid=4711 --overlap hybridmem top"),
+        (["--json", "4711"], None, "no migrator of job 4711"),
+    ],
+)
+def test_no_migrator(words, job, text):
+    done = top(*words, job=job)
+    assert done.returncode == 1
+    assert text in done.stderr
+    assert done.stdout == ""

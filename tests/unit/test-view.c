@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A migrator's view: names of sockets, what is believed of a message, and the screen. */
+#include <errno.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "helpers/cli/topprint.h"
+#include "helpers/job/stepname.h"
+#include "helpers/migrator/viewclient.h"
+
+#define UNIX_HEAD "Num       RefCount Protocol Flags    Type St Inode Path\n"
+#define UNIX_LINE "0000000000000000: 00000002 00000000 00010000 0005 01 4711 "
+
+static struct hm_view *new_view(void)
+{
+    struct hm_view *view = calloc(1, sizeof(*view));
+    assert_non_null(view);
+    view->progress = (struct hm_progress){.magic = HM_PROGRESS_MAGIC,
+                                          .version = HM_PROGRESS_VERSION,
+                                          .bytes = sizeof(view->progress),
+                                          .state = HM_PROGRESS_RUNNING,
+                                          .algorithm = "regions",
+                                          .source = "damon",
+                                          .phases = 7,
+                                          .fast_share = 0.5,
+                                          .last_fast_share = 0.75,
+                                          .best_share = -1,
+                                          .n_ranks = 2};
+    view->job_id = 12;
+    view->n_rows = 3;
+    view->row[0] = (struct hm_view_row){.pid = 100, .first = 16, .n_pages = 100, .fast_pages = 100, .reads = 90};
+    view->row[1] = (struct hm_view_row){.pid = 100, .first = 500, .n_pages = 300, .slow_pages = 300, .writes = 1};
+    view->row[2] = (struct hm_view_row){.pid = 101, .first = 16, .n_pages = 8, .fast_pages = 4, .slow_pages = 4};
+    return view;
+}
+
+static void test_names(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        size_t count;
+        struct hm_view_name first;
+    } rows[] = {
+        {"", 0, {0, 0}},
+        {UNIX_HEAD, 0, {0, 0}},
+        {UNIX_HEAD UNIX_LINE "/run/hybridmem/12.0\n", 0, {0, 0}},
+        {UNIX_HEAD UNIX_LINE "@hybridmem/\n", 0, {0, 0}},
+        {UNIX_HEAD UNIX_LINE "@hybridmem/12\n", 0, {0, 0}},
+        {UNIX_HEAD UNIX_LINE "@hybridmem/12.x\n", 0, {0, 0}},
+        {UNIX_HEAD UNIX_LINE "@hybridmem/0.0\n", 0, {0, 0}},
+        {UNIX_HEAD UNIX_LINE "@hybridmem/99999999999.0\n", 0, {0, 0}},
+        {UNIX_HEAD UNIX_LINE "@hybridmem/12.0 @more\n", 0, {0, 0}},
+        {UNIX_HEAD UNIX_LINE "@hybridmem/12.0\n" UNIX_LINE "@hybridmem/12.0\n", 1, {12, 0}},
+        {UNIX_LINE "@x\n" UNIX_LINE "@hybridmem/7.4294967291\n" UNIX_LINE "@hybridmem/7.1", 2, {7, 4294967291u}},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct hm_view_name names[4] = {0};
+        assert_int_equal(hm_view_parse_names(rows[i].text, names, 4), rows[i].count);
+        assert_int_equal(names[0].job_id, rows[i].first.job_id);
+        assert_int_equal(names[0].step_id, rows[i].first.step_id);
+    }
+}
+
+static void test_names_beyond_room(void **state)
+{
+    (void)state;
+    struct hm_view_name name[1];
+    assert_int_equal(hm_view_parse_names(UNIX_LINE "@hybridmem/1.0\n" UNIX_LINE "@hybridmem/2.0\n", name, 1), 2);
+    assert_int_equal(name[0].job_id, 1);
+}
+
+static void expect_bad(struct hm_view *view, const char *word)
+{
+    struct hm_error error = {""};
+    assert_int_equal(hm_view_check(view, &error), -1);
+    assert_int_equal(errno, EBADMSG);
+    assert_non_null(strstr(error.text, word));
+    free(view);
+}
+
+static void test_check(void **state)
+{
+    (void)state;
+    struct hm_view *view = new_view();
+    assert_int_equal(hm_view_check(view, NULL), 0);
+    view->progress.magic++;
+    expect_bad(view, "version");
+    view = new_view();
+    view->n_rows = HM_VIEW_ROWS + 1;
+    expect_bad(view, "rows");
+    view = new_view();
+    view->row[1].n_pages = 0;
+    expect_bad(view, "row 1");
+    view = new_view();
+    view->row[1].slow_pages = UINT64_MAX;
+    expect_bad(view, "row 1");
+    view = new_view();
+    view->row[2].reads = NAN;
+    expect_bad(view, "row 2");
+    view = new_view();
+    view->promoted_per_s = -1;
+    expect_bad(view, "rate");
+}
+
+static void test_step_words(void **state)
+{
+    (void)state;
+    static const char *const good[] = {"0", "17", "4294967295", "batch", "interactive", "extern"};
+    static const char *const bad[] = {"", "-1", "4294967296", "Batch", "batch ", "1x"};
+    for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
+        uint32_t id;
+        char word[16];
+        assert_int_equal(hm_step_parse(good[i], &id), 0);
+        assert_string_equal(hm_step_name(id, word, sizeof(word)), good[i]);
+    }
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        uint32_t id = 5;
+        assert_int_equal(hm_step_parse(bad[i], &id), -1);
+        assert_int_equal(id, 5);
+    }
+}
+
+/* Ask over a pair of sockets whose other end has `length` bytes of the view for us. */
+static int ask(const struct hm_view *view, size_t length, struct hm_error *error)
+{
+    int ends[2];
+    struct hm_view *got = calloc(1, sizeof(*got));
+    assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, ends), 0);
+    if (length > 0)
+        assert_int_equal(send(ends[1], view, length, 0), length);
+    else
+        close(ends[1]);
+    int result = hm_view_ask(ends[0], got, error);
+    if (result == 0)
+        assert_memory_equal(got, view, sizeof(*view));
+    int number = errno;
+    free(got);
+    close(ends[0]);
+    if (length > 0)
+        close(ends[1]);
+    errno = number;
+    return result;
+}
+
+static void test_ask(void **state)
+{
+    (void)state;
+    struct hm_error error = {""};
+    struct hm_view *view = new_view();
+    assert_int_equal(ask(view, sizeof(*view), &error), 0);
+    assert_int_equal(ask(view, sizeof(*view) - 1, &error), -1);
+    assert_int_equal(errno, EBADMSG);
+    assert_non_null(strstr(error.text, "another version"));
+    assert_int_equal(ask(view, 0, &error), -1);
+    assert_int_equal(errno, EPIPE);
+    free(view);
+}
+
+/* The screen as text; free it. */
+static char *draw(const struct hm_view *view, struct hm_screen screen)
+{
+    char *text = NULL;
+    size_t size;
+    FILE *out = open_memstream(&text, &size);
+    assert_non_null(out);
+    hm_topprint_screen(out, view, "n1", &screen);
+    fclose(out);
+    return text;
+}
+
+static void test_screen(void **state)
+{
+    (void)state;
+    struct hm_view *view = new_view();
+    char *text = draw(view, (struct hm_screen){.columns = 36, .lines = 40});
+    /* A quarter of the pages is hot and fast; 90 samples on 100 pages against 1 on 300 is 270 : 1, six levels. */
+    assert_non_null(strstr(text, "100        heat @@@@@"));
+    assert_non_null(strstr(text, "FFFFF..............."));
+    assert_non_null(strstr(text, "ffffffffffffffffffff"));
+    for (const char *line = text; *line; line = strchr(line, '\n') + 1)
+        assert_in_range(strcspn(line, "\n"), 0, 36);
+    free(text);
+    text = draw(view, (struct hm_screen){.columns = 120, .lines = 40});
+    assert_non_null(strstr(text, "job 12.0 on n1, running"));
+    assert_non_null(strstr(text, "75.0 % in the last phase, 50.0 % so far, not known at best"));
+    free(text);
+    free(view);
+}
+
+static void test_screen_that_is_too_low(void **state)
+{
+    (void)state;
+    struct hm_view *view = new_view();
+    unsigned lines = 0;
+    char *text = draw(view, (struct hm_screen){.columns = 80, .lines = 9});
+    for (const char *byte = text; *byte; byte++)
+        lines += *byte == '\n';
+    assert_in_range(lines, 1, 9);
+    assert_non_null(strstr(text, "and 1 processes more"));
+    free(text);
+    free(view);
+}
+
+static void test_no_heat(void **state)
+{
+    (void)state;
+    struct hm_view *view = new_view();
+    view->row[0].reads = view->row[1].writes = 0;
+    char *text = draw(view, (struct hm_screen){.columns = 80, .lines = 30});
+    assert_null(strstr(text, "@"));
+    free(text);
+    free(view);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_names),
+        cmocka_unit_test(test_step_words),
+        cmocka_unit_test(test_names_beyond_room),
+        cmocka_unit_test(test_check),
+        cmocka_unit_test(test_ask),
+        cmocka_unit_test(test_screen),
+        cmocka_unit_test(test_screen_that_is_too_low),
+        cmocka_unit_test(test_no_heat),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
