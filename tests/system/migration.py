@@ -67,9 +67,7 @@ def scarce_fast(limit):
         for node, pool in pools.items():
             wanted = limit // len(FAST) + kept_free_bytes(node)
             write(pool, (free_bytes(node) - wanted) // HUGE)
-            rest = max(free_bytes(node) - wanted, 0)
-            if rest > HUGE:  # no memory in one piece for as many
-                rest = rest % HUGE
+            rest = max(free_bytes(node) - wanted, 0)  # huge pages wherever memory was in one piece
             command = ["numactl", f"--membind={node}", "python3", "-c", PIPES, str(rest)]
             holder = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
             stack.callback(holder.wait)
@@ -88,14 +86,24 @@ def ranks_of(job_id, program):
     """The processes of this name in the job's cgroup."""
     folders = Path("/sys/fs/cgroup").rglob(f"job_{job_id}")
     pids = {int(pid) for folder in folders for file in folder.rglob("cgroup.procs") for pid in file.read_text().split()}
-    return [pid for pid in pids if Path(f"/proc/{pid}/comm").read_text().strip() == program]
+    return [pid for pid in pids if name_of(pid) == program]
+
+
+def name_of(pid):
+    """The process's name, "" where it has ended."""
+    with contextlib.suppress(OSError):
+        return Path(f"/proc/{pid}/comm").read_text().strip()
+    return ""
 
 
 def anon_bytes(pids):
     """Anonymous memory by node, over all of the processes."""
     nodes = {}
     for pid in pids:
-        for line in Path(f"/proc/{pid}/numa_maps").read_text().splitlines():
+        text = ""
+        with contextlib.suppress(OSError):  # it may have ended
+            text = Path(f"/proc/{pid}/numa_maps").read_text()
+        for line in text.splitlines():
             if " anon=" not in line:
                 continue
             for node, count in re.findall(r" N(\d+)=(\d+)", line):
