@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A client of the DAMON broker, message by message (helpers/migrator/damonwire.h), for tests; also a program that watches processes.
+"""A client of the DAMON broker, message by message (helpers/migrator/damonwire.h); also a program that watches processes.
 
 python3 damonclient.py SOCKET SECONDS BUDGET PID...   one line per list: process, regions, and what it says
 """
 
-import os
 import select
 import socket
 import struct
 import sys
 import time
 from collections import namedtuple
+from pathlib import Path
 
 MAGIC = 0x484D4431
 WATCH, ANSWER, LIST = 1, 2, 3
@@ -26,8 +26,7 @@ List = namedtuple("List", "generation process look_us looks lost cpu_s regions")
 
 
 def start_time(pid):
-    with open(f"/proc/{pid}/stat") as stat:
-        return int(stat.read().rsplit(")", 1)[1].split()[19])
+    return int(Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[19])
 
 
 def watch_message(pids, generation=1, interval_ms=10000, budget=20000):
@@ -127,10 +126,10 @@ def main():
             accessed = sum(r.accesses for r in one.regions) / one.looks / len(one.regions)
             print(
                 f"{time.monotonic() - begin:.1f} s: process {one.process}, {len(one.regions)} regions, look every "
-                f"{one.look_us} us, accessed {accessed:.3f}, cpu {one.cpu_s:.3f} s, lost {one.lost}"
+                f"{one.look_us} us, accessed {accessed:.3f}, cpu {one.cpu_s:.3f} s, lost {one.lost}",
+                flush=True,
             )
 
 
 if __name__ == "__main__":
-    os.environ.setdefault("PYTHONUNBUFFERED", "1")
     main()
