@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* On this very process, where the kernel has soft-dirty marks; where it has none, it has to be said. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "helpers/migrator/softdirtyparts.h"
+
+#define PAGE 4096
+#define PAGES 512 /* of each kind */
+
+static struct hm_error error;
+
+static void set_known(struct hm_softdirty *softdirty, uint64_t page, uint64_t n_pages, float share)
+{
+    softdirty->known.range[softdirty->known.n++] =
+        (struct hm_softdirty_range){.page = page, .n_pages = n_pages, .share = share};
+}
+
+static struct hm_softdirty *with_ranges(void)
+{
+    struct hm_softdirty *softdirty = calloc(1, sizeof(*softdirty));
+    assert_non_null(softdirty);
+    set_known(softdirty, HM_PAGE(0, 100), 10, 0.25f);
+    set_known(softdirty, HM_PAGE(0, 110), 10, -1);
+    set_known(softdirty, HM_PAGE(2, 50), 100, 1);
+    return softdirty;
+}
+
+static const struct {
+    uint64_t page;
+    double share;
+} shares[] = {
+    {HM_PAGE(0, 0), -1},     {HM_PAGE(0, 99), -1},  {HM_PAGE(0, 100), 0.25},
+    {HM_PAGE(0, 109), 0.25}, {HM_PAGE(0, 110), -1}, {HM_PAGE(0, 120), -1},
+    {HM_PAGE(1, 105), -1},   {HM_PAGE(2, 149), 1},  {HM_PAGE(2, 150), -1},
+};
+
+static void shares_are_found_by_page(void **state)
+{
+    (void)state;
+    struct hm_softdirty *softdirty = with_ranges();
+    for (size_t i = 0; i < sizeof(shares) / sizeof(shares[0]); i++)
+        assert_true(hm_softdirty_share(softdirty, shares[i].page) == shares[i].share);
+    hm_softdirty_free(softdirty);
+}
+
+static void observations_are_split_where_the_share_is_known(void **state)
+{
+    (void)state;
+    struct hm_softdirty *softdirty = with_ranges();
+    struct hm_observation observations[] = {
+        {.page = HM_PAGE(0, 98), .n_pages = 8, .reads = 8}, /* its middle is in the first range */
+        {.page = HM_PAGE(0, 110), .n_pages = 1, .reads = 8},
+        {.page = HM_PAGE(2, 60), .n_pages = 1, .reads = 8},
+        {.page = HM_PAGE(2, 60), .n_pages = 1, .reads = 6, .writes = 2, .knows_writes = true},
+    };
+    hm_softdirty_split(softdirty, observations, 4);
+    assert_true(observations[0].reads == 6 && observations[0].writes == 2 && observations[0].knows_writes);
+    assert_true(observations[1].reads == 8 && observations[1].writes == 0 && !observations[1].knows_writes);
+    assert_true(observations[2].reads == 0 && observations[2].writes == 8 && observations[2].knows_writes);
+    assert_true(observations[3].reads == 6 && observations[3].writes == 2);
+    hm_softdirty_free(softdirty);
+}
+
+static void a_process_that_is_forgotten_leaves_no_range(void **state)
+{
+    (void)state;
+    struct hm_softdirty *softdirty = with_ranges();
+    hm_softdirty_forget(softdirty, 0);
+    assert_true(hm_softdirty_share(softdirty, HM_PAGE(0, 100)) == -1);
+    assert_true(hm_softdirty_share(softdirty, HM_PAGE(2, 60)) == 1);
+    hm_softdirty_forget(softdirty, UINT32_MAX);
+    hm_softdirty_free(softdirty);
+}
+
+static void a_windows_ranges_replace_those_of_its_processes(void **state)
+{
+    (void)state;
+    struct hm_softdirty *softdirty = with_ranges();
+    softdirty->process[0].has_window = true;
+    hm_softdirty_add(softdirty, HM_PAGE(0, 300), 5);
+    hm_softdirty_add(softdirty, HM_PAGE(2, 300), 5); /* has no window */
+    hm_softdirty_add(softdirty, HM_PAGE(0, 400), 0);
+    softdirty->wanted.range[0].share = 0.5f;
+    hm_softdirty_replace(softdirty);
+    assert_int_equal(softdirty->known.n, 2);
+    assert_true(hm_softdirty_share(softdirty, HM_PAGE(0, 301)) == 0.5);
+    assert_true(hm_softdirty_share(softdirty, HM_PAGE(0, 100)) == -1);
+    assert_true(hm_softdirty_share(softdirty, HM_PAGE(2, 60)) == 1);
+    for (uint64_t i = 0; i < HM_SOFTDIRTY_RANGES + 10; i++)
+        hm_softdirty_add(softdirty, HM_PAGE(0, 1000 + i), 1);
+    hm_softdirty_replace(softdirty);
+    assert_int_equal(softdirty->known.n, HM_SOFTDIRTY_RANGES);
+    hm_softdirty_free(softdirty);
+}
+
+static uint64_t page_of(const volatile char *memory)
+{
+    return HM_PAGE(0, (uintptr_t)memory / PAGE);
+}
+
+static volatile char *take_pages(void)
+{
+    char *pages = mmap(NULL, PAGES * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    assert_true(pages != MAP_FAILED && madvise(pages, PAGES * PAGE, MADV_NOHUGEPAGE) == 0);
+    memset(pages, 1, PAGES * PAGE);
+    return pages;
+}
+
+static void written_pages_are_told_from_read_ones(void **state)
+{
+    (void)state;
+    pid_t self = getpid();
+    struct hm_ranks ranks;
+    struct hm_softdirty *softdirty = hm_softdirty_new(0.01, 1, &error);
+    if (!softdirty) {
+        assert_int_equal(errno, ENOTSUP);
+        assert_non_null(strstr(error.text, "no soft-dirty marks"));
+        return;
+    }
+    assert_true(hm_softdirty_state(softdirty)->fault_us > 0);
+    assert_int_equal(hm_ranks_init_list(&ranks, &self, 1, getuid(), &error), 0);
+    assert_int_equal(hm_ranks_update(&ranks, &error), 1);
+    volatile char *written = take_pages(), *read = take_pages();
+    assert_int_equal(hm_softdirty_begin(softdirty, &ranks), 1);
+    unsigned sum = 0;
+    for (int i = 0; i < PAGES; i++) {
+        written[i * PAGE] = 2;
+        sum += (unsigned char)read[i * PAGE];
+    }
+    assert_int_equal(sum, PAGES);
+    hm_softdirty_add(softdirty, page_of(written), PAGES);
+    hm_softdirty_add(softdirty, page_of(read), PAGES);
+    hm_softdirty_end(softdirty, &ranks);
+    assert_true(hm_softdirty_share(softdirty, page_of(written)) == 1);
+    assert_true(hm_softdirty_share(softdirty, page_of(read)) == 0);
+    assert_true(hm_softdirty_state(softdirty)->dirty_pages == PAGES && hm_softdirty_state(softdirty)->windows == 1);
+    /* 512 faults are not paid for at once. */
+    assert_int_equal(hm_softdirty_begin(softdirty, &ranks), 0);
+    munmap((void *)(uintptr_t)written, PAGES * PAGE);
+    munmap((void *)(uintptr_t)read, PAGES * PAGE);
+    hm_softdirty_free(softdirty);
+    hm_ranks_free(&ranks);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(shares_are_found_by_page),
+        cmocka_unit_test(observations_are_split_where_the_share_is_known),
+        cmocka_unit_test(a_process_that_is_forgotten_leaves_no_range),
+        cmocka_unit_test(a_windows_ranges_replace_those_of_its_processes),
+        cmocka_unit_test(written_pages_are_told_from_read_ones),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
