@@ -15,7 +15,7 @@ import slurm
 
 PROGRAM = Path(slurm.run("ls /usr/libexec/hybridmem/hybridmem-migrator /usr/local/libexec/hybridmem/hybridmem-migrator "
                          "2>/dev/null || true").stdout.split()[0])  # fmt: skip
-OPTION = "--hybrid-mem=migrate,interval=200ms"
+OPTION = "--hybrid-mem=migrate,interval=200ms,algorithm=bins"
 BATCH = 0xFFFFFFFB
 POLICY = "/usr/bin/awk 'NR == 1 { print $2 }' /proc/self/numa_maps"
 
@@ -115,7 +115,7 @@ def test_a_migrated_job_and_its_record():
     migration = record["migration"]
     assert migration["self_reported"] is True and migration["source"] == "the migrator's own figures (self-reported)"
     assert migration["phases"] >= 2 and migration["cap_bytes"] == 256 << 20 and migration["interval_s"] == 0.2
-    assert migration["algorithm"] == "regions"
+    assert migration["algorithm"] == "bins"
     # There is no PMU here: the record says what was used instead of perf, and why.
     assert migration["sample_source"] in ("damon", "faults") and "perf" in migration["sample_source_why"]
     assert list(steps_of(record)) == ["batch"] and steps_of(record)["batch"]["end"] == "ended"
