@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sources of samples as a job's user has them: what the kernel of the distribution allows, what an administrator sets."""
+"""Sources of samples as a job's user has them: what the distribution allows, and what an administrator sets."""
 
 import json
 import re
