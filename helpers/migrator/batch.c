@@ -192,35 +192,49 @@ static size_t end_of_block(const struct hm_batch *batch, size_t first)
     return i;
 }
 
-/* Of what may be a huge page one page is moved; where the next one went along, it was huge, and all have. */
-static void move_huge(struct hm_batch *batch, pid_t pid)
+/* A page that would be in the same huge page: the next candidate, or one that nobody asked for. */
+static uint64_t partner_of(const struct hm_batch *batch, size_t first)
 {
-    size_t count = 0;
-    for (size_t i = 0, end; i < batch->n; i = end) {
-        end = end_of_block(batch, i);
-        if (end - i > 1 && batch->candidate[i].outcome == HM_OUTCOME_NONE)
-            batch->chosen[count++] = (uint32_t)i;
-    }
-    if (count == 0)
-        return;
-    submit(batch, pid, batch->chosen, count);
-    uint32_t heads[HM_BATCH_PAGES / 2];
-    count = 0;
-    for (size_t i = 0, end; i < batch->n; i = end) {
-        end = end_of_block(batch, i);
-        if (end - i > 1 && batch->candidate[i].outcome == HM_OUTCOME_MOVED) {
-            batch->address[count] = address_of(batch->candidate[i + 1].page);
-            heads[count++] = (uint32_t)i;
-        }
+    return end_of_block(batch, first) - first > 1 ? batch->candidate[first + 1].page : batch->candidate[first].page ^ 1;
+}
+
+/* Of each block that may be a huge page, the first candidate, where its partner is on the same node. */
+static size_t find_heads(struct hm_batch *batch, pid_t pid, uint32_t *heads)
+{
+    size_t count = 0, kept = 0;
+    for (size_t i = 0; i < batch->n; i = end_of_block(batch, i)) {
+        if (!batch->candidate[i].may_be_huge || batch->candidate[i].outcome != HM_OUTCOME_NONE)
+            continue;
+        batch->address[count] = address_of(partner_of(batch, i));
+        heads[count++] = (uint32_t)i;
     }
     if (count == 0 || ask(batch, pid, count) != 0)
+        return 0;
+    for (size_t h = 0; h < count; h++)
+        if (batch->status[h] == batch->candidate[heads[h]].from)
+            heads[kept++] = heads[h];
+    return kept;
+}
+
+/* Of what may be a huge page one page is moved; where its partner went along, it was huge, and all have. */
+static void move_huge(struct hm_batch *batch, pid_t pid)
+{
+    uint32_t heads[HM_BATCH_PAGES];
+    size_t count = find_heads(batch, pid, heads);
+    if (count == 0)
+        return;
+    memcpy(batch->chosen, heads, count * sizeof(*heads));
+    submit(batch, pid, batch->chosen, count);
+    for (size_t h = 0; h < count; h++)
+        batch->address[h] = address_of(partner_of(batch, heads[h]));
+    if (ask(batch, pid, count) != 0)
         return;
     for (size_t h = 0; h < count; h++) {
-        size_t i = heads[h], end = end_of_block(batch, i);
-        if (batch->status[h] != batch->candidate[i].to)
+        size_t i = heads[h];
+        if (batch->candidate[i].outcome != HM_OUTCOME_MOVED || batch->status[h] != batch->candidate[i].to)
             continue;
         batch->candidate[i].n_moved = HM_BATCH_HUGE;
-        for (size_t j = i + 1; j < end; j++)
+        for (size_t j = i + 1, end = end_of_block(batch, i); j < end; j++)
             settle(&batch->candidate[j], HM_OUTCOME_WITH_HUGE);
     }
 }

@@ -250,8 +250,13 @@ void hm_live_run(struct hm_live *live)
         }
         if (hm_pace_is_over(&live->pace, live->phase_start_ns, now, hm_live_samples(live) - live->phase_first_sample))
             hm_live_end_phase(live);
-        uint64_t due = hm_pace_due(&live->pace, live->phase_start_ns);
-        if (!wait_until(live, due < look ? due : look, &watch_guard))
+        uint64_t due = hm_pace_due(&live->pace, live->phase_start_ns), window = hm_live_window_due(live, now);
+        if (now >= window) {
+            hm_live_begin_window(live);
+            window = UINT64_MAX;
+        }
+        due = due < look ? due : look;
+        if (!wait_until(live, due < window ? due : window, &watch_guard))
             break;
     }
     hm_live_update_figures(live);

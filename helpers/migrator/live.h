@@ -14,6 +14,7 @@
 #include "progress.h"
 #include "ranks.h"
 #include "residence.h"
+#include "softdirty.h"
 #include "source.h"
 #include "tally.h"
 #include "viewserver.h"
@@ -36,6 +37,9 @@ struct hm_live {
     const struct hm_source_row *dead[HM_LIVE_DEAD];
     size_t n_dead;
     unsigned n_cpus;
+    struct hm_softdirty *softdirty; /* tells writes where the source cannot; NULL: not needed, or not to be had */
+    bool is_window;                 /* of soft-dirty marks, open */
+    uint64_t window_phase_ns;       /* start of the phase that had its window */
     struct hm_pace pace;
     struct hm_tally tally; /* the shares */
     struct hm_observation later[HM_LIVE_LATER];
@@ -75,6 +79,11 @@ void hm_live_close_source(struct hm_live *live);
 void hm_live_read_source(struct hm_live *live);
 /* Samples of all sources so far. */
 uint64_t hm_live_samples(const struct hm_live *live);
+/* When to begin a window of soft-dirty marks (monotonic nanoseconds; UINT64_MAX: not in this phase); begin one; end it
+ * for the regions of the phase. */
+uint64_t hm_live_window_due(const struct hm_live *live, uint64_t now);
+void hm_live_begin_window(struct hm_live *live);
+void hm_live_end_window(struct hm_live *live, const struct hm_region *regions, size_t count);
 /* Those put off, now that the mappings were read again. */
 void hm_live_observe_later(struct hm_live *live);
 

@@ -199,7 +199,7 @@ void hm_live_update_figures(struct hm_live *live)
     if (live->source) {
         progress->period = state->period;
         progress->period_is_time = state->is_time;
-        progress->knows_writes = state->knows_writes;
+        progress->knows_writes = state->knows_writes || live->softdirty;
     }
     progress->samples = hm_live_samples(live);
     progress->lost = live->retired.lost + state->lost;
@@ -208,6 +208,12 @@ void hm_live_update_figures(struct hm_live *live)
     bool is_known = state->kernel_cpu_s >= 0 || live->retired.kernel_cpu_s > 0;
     progress->kernel_cpu_s =
         is_known ? live->retired.kernel_cpu_s + (state->kernel_cpu_s > 0 ? state->kernel_cpu_s : 0) : -1;
+    if (live->softdirty && is_known) {
+        /* The job's own faults; the clears and looks are this process's. */
+        const struct hm_softdirty_state *dirty = hm_softdirty_state(live->softdirty);
+        double faults = (double)dirty->dirty_pages * dirty->fault_us * 1e-6;
+        progress->kernel_cpu_s += faults;
+    }
     if (getrusage(RUSAGE_SELF, &own) == 0)
         progress->cpu_s = (double)(own.ru_utime.tv_sec + own.ru_stime.tv_sec) +
                           (double)(own.ru_utime.tv_usec + own.ru_stime.tv_usec) / 1e6;
@@ -254,6 +260,7 @@ void hm_live_end_phase(struct hm_live *live)
     if (live->decider && live->source) {
         hm_decider_end_phase(live->decider);
         end.region = hm_decider_regions(live->decider, &end.n_regions);
+        hm_live_end_window(live, end.region, end.n_regions);
         look_at_memory(live, &end);
         tally(live, &end);
         move(live, &end, phase_s);

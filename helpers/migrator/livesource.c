@@ -7,7 +7,8 @@
 #include "live.h"
 
 #define CHUNK 256
-#define BINS_DEFAULT 1000 /* facts of the published algorithm */
+#define SOFTDIRTY_SHARE 0.25 /* of the overhead: the source has half of it, moving and all else the rest */
+#define BINS_DEFAULT 1000    /* facts of the published algorithm */
 
 struct chunk { /* observations on their way */
     struct hm_live *live;
@@ -17,6 +18,8 @@ struct chunk { /* observations on their way */
 
 static void hand_over(struct chunk *chunk)
 {
+    if (chunk->n > 0 && chunk->live->softdirty)
+        hm_softdirty_split(chunk->live->softdirty, chunk->observation, chunk->n);
     if (chunk->n > 0 && chunk->live->decider)
         hm_decider_observe(chunk->live->decider, chunk->observation, chunk->n);
     chunk->n = 0;
@@ -91,6 +94,9 @@ void hm_live_close_source(struct hm_live *live)
         live->retired.kernel_cpu_s += state->kernel_cpu_s;
     live->source->close(live->source);
     live->source = NULL;
+    hm_softdirty_free(live->softdirty);
+    live->softdirty = NULL;
+    live->is_window = false;
 }
 
 /* What the samples stand for differs by source: each has a decider of its own. */
@@ -138,6 +144,48 @@ static void open_next(struct hm_live *live, const struct hm_source_setup *setup,
         live->source->state.unit = live->source->state.period;
 }
 
+/* Whether writes are known decides how data is weighed: that they are not is a warning. */
+static void open_softdirty(struct hm_live *live)
+{
+    struct hm_error error = {{0}};
+    char text[HM_ERROR_TEXT + 64];
+    live->softdirty = hm_softdirty_new(live->options->overhead * SOFTDIRTY_SHARE, live->n_cpus, &error);
+    if (live->softdirty)
+        return;
+    snprintf(text, sizeof(text), "writes are taken for reads: %s", error.text);
+    hm_progress_warn(live->progress, text);
+}
+
+uint64_t hm_live_window_due(const struct hm_live *live, uint64_t now)
+{
+    uint64_t end = hm_pace_due(&live->pace, live->phase_start_ns);
+    uint64_t window = live->softdirty ? hm_softdirty_window_ms() * UINT64_C(1000000) : 0;
+    uint64_t samples = hm_live_samples(live) - live->phase_first_sample;
+    if (!live->softdirty || live->is_window || live->window_phase_ns == live->phase_start_ns)
+        return UINT64_MAX;
+    /* By samples: when the phase would end if they go on as they came so far. */
+    if (live->pace.phase_samples > 0 && samples > 0)
+        end = live->phase_start_ns +
+              (uint64_t)((double)(now - live->phase_start_ns) * (double)live->pace.phase_samples / (double)samples);
+    return end == UINT64_MAX || end < window ? UINT64_MAX : end - window;
+}
+
+void hm_live_begin_window(struct hm_live *live)
+{
+    live->is_window = hm_softdirty_begin(live->softdirty, &live->ranks) > 0;
+    live->window_phase_ns = live->phase_start_ns;
+}
+
+void hm_live_end_window(struct hm_live *live, const struct hm_region *regions, size_t count)
+{
+    if (!live->softdirty || !live->is_window)
+        return;
+    for (size_t i = 0; i < count; i++)
+        hm_softdirty_add(live->softdirty, regions[i].first, regions[i].n_pages);
+    hm_softdirty_end(live->softdirty, &live->ranks);
+    live->is_window = false;
+}
+
 void hm_live_open_source(struct hm_live *live)
 {
     const struct hm_options *options = live->options;
@@ -160,6 +208,8 @@ void hm_live_open_source(struct hm_live *live)
     }
     if (live->source && new_decider(live, &error) != 0)
         hm_live_close_source(live);
+    if (live->source && !live->source->state.knows_writes)
+        open_softdirty(live);
     if (!live->source) {
         snprintf(text, sizeof(text), "nothing is moved: no source of samples: %s", error.text);
         hm_progress_warn(live->progress, text);
@@ -201,6 +251,8 @@ int hm_live_look(struct hm_live *live)
             uint64_t all = UINT64_C(1) << HM_PAGE_BITS;
             if (live->decider)
                 hm_decider_forget(live->decider, HM_PAGE(space, 0), all);
+            if (live->softdirty)
+                hm_softdirty_forget(live->softdirty, space);
             hm_mover_forget(&live->mover, HM_PAGE(space, 0), all);
             hm_maps_free(&live->maps[space]);
         } else if (rank->pid != 0 && rank->is_new) {

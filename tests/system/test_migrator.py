@@ -6,9 +6,13 @@ Its samples are page faults that a program makes on its hot range (programs/rewr
 
 import contextlib
 import ctypes
+import itertools
 import json
 import os
+import re
 import signal
+import socket
+import struct
 import subprocess
 from pathlib import Path
 
@@ -19,7 +23,6 @@ MIGRATOR = "/usr/libexec/hybridmem/hybridmem-migrator"
 CGROUPS = Path("/sys/fs/cgroup")
 FAST, SLOW = (0, 1), (2, 3)
 PARANOID = Path("/proc/sys/kernel/perf_event_paranoid")
-HUGE_SWITCH = Path("/sys/kernel/mm/transparent_hugepage/enabled")
 MIB = slurm.MIB
 PAGES = MIB // slurm.PAGE  # of a MiB
 HOT_FIRST, HOT = 40, 8  # MiB
@@ -57,7 +60,9 @@ class Program:
         self.place = slurm.folder_of(user)
         self.ready, self.go = self.place / "ready", self.place / "go"
         command = f"numactl --membind={nodes} rewrite {mib} {first} {hot} {kind} {self.ready} {self.go}"
-        script = f"echo $$ > {folder}/cgroup.procs && exec setpriv --reuid {user} --regid {user} --clear-groups {command}"
+        script = (
+            f"echo $$ > {folder}/cgroup.procs && exec setpriv --reuid {user} --regid {user} --clear-groups {command}"
+        )
         self.process = subprocess.Popen(["bash", "-c", script])
         slurm.wait_for(lambda: self.ready.exists() or self.process.poll() is not None, "a program's memory")
         pid, start = self.ready.read_text().split()
@@ -77,6 +82,10 @@ class Program:
     def hot_on_fast(self):
         return self.on_fast(self.first, self.hot) / (self.hot * PAGES)
 
+    def huge_bytes(self):
+        text = Path(f"/proc/{self.pid}/smaps").read_text()
+        return sum(int(kib) * 1024 for kib in re.findall(r"AnonHugePages:\s+(\d+)", text))
+
     def end(self):
         """It ran to its end by itself."""
         self.go.touch()
@@ -84,10 +93,35 @@ class Program:
 
 
 class Migrator:
-    def __init__(self, *options, user="alice", wait=False):
-        words = ["--fast-nodes", "0,1", "--slow-nodes", "2,3", "--source", "faults", "--overhead", "50%", "--json"]
-        argv = ["setpriv", "--reuid", user, "--regid", user, "--clear-groups", MIGRATOR, *words, *map(str, options)]
+    """By hand, as a user; its view is asked for how far it is."""
+
+    numbers = itertools.count(900001)
+
+    def __init__(self, *options, user="alice", source="faults"):
+        self.user, self.job = user, next(self.numbers)
+        words = ["--fast-nodes", "0,1", "--slow-nodes", "2,3", "--source", source, "--overhead", "50%", "--json"]
+        words += ["--algorithm", "bins", "--job", self.job, "--step", "0", *options]
+        argv = ["setpriv", "--reuid", user, "--regid", user, "--clear-groups", MIGRATOR, *map(str, words)]
         self.process = subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+    def view(self):
+        """(phases, samples, promoted bytes, demoted bytes) now (helpers/migrator/progress.h), or None."""
+        with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as asked:
+            try:
+                asked.connect(f"\0hybridmem/{self.job}.0")
+                asked.send(b"?")
+                data = asked.recv(65536)
+            except (ConnectionError, BrokenPipeError):
+                return None
+        if not data:
+            return None
+        phases, samples, _, _, _, promoted, demoted = struct.unpack_from("<7Q", data, 280)
+        return phases, samples, promoted, demoted
+
+    def wait_phases(self, count):
+        """Wait until so many phases have ended since now."""
+        first = slurm.wait_for(self.view, "the migrator to answer")[0]
+        slurm.wait_for(lambda: self.view()[0] >= first + count, f"{count} phases")
 
     def stop(self, number=signal.SIGTERM):
         self.process.send_signal(number)
@@ -100,22 +134,217 @@ class Migrator:
         return json.loads(out)
 
 
-def phases(samples=20000):
+def by_samples(samples=20000):
     return ["--phase-samples", samples, "--interval", "1s"]
+
+
+def hot_is_fast(program):
+    slurm.wait_for(lambda: program.hot_on_fast() > 0.95, "the hot range in the fast tier")
 
 
 def test_the_hot_range_is_promoted():
     with cgroup("hm-hot") as folder:
         program = Program(folder)
         assert program.on_fast() == 0
-        migrator = Migrator("--cgroup", folder, *phases())
-        slurm.wait_for(lambda: program.hot_on_fast() > 0.95, "the hot range in the fast tier")
+        migrator = Migrator("--cgroup", folder, *by_samples())
+        hot_is_fast(program)
         cold = program.on_fast(0, HOT_FIRST - 4)
+        migrator.wait_phases(2)
+        peak = re.search(r"VmHWM:\s+(\d+)", Path(f"/proc/{migrator.process.pid}/status").read_text())[1]
         figures = migrator.stop()
         program.end()
     assert figures["source"] == "faults"
-    assert figures["phases"] >= 1 and figures["samples"] >= 20000
-    assert figures["promoted_bytes"] >= 0.95 * HOT * MIB
+    assert figures["phases"] >= 3 and figures["samples"] >= 60000
+    assert 0.95 * HOT * MIB <= figures["promoted_bytes"] <= 1.2 * HOT * MIB
     assert cold * slurm.PAGE < 0.05 * SIZE * MIB
     assert figures["most_ranks"] == 1 and figures["warnings"] == []
+    assert figures["last_fast_share"] > 0.9
     assert 0 < figures["fast_share"] <= figures["best_share"] <= 1
+    assert int(peak) * 1024 < 16 * MIB
+
+
+def test_the_cap_holds():
+    cap = 20 * MIB
+    with cgroup("hm-cap") as folder:
+        program = Program(folder, nodes="0,1")
+        assert program.on_fast() == SIZE * PAGES
+        migrator = Migrator("--cgroup", folder, "--cap", cap, *by_samples())
+        migrator.wait_phases(1)
+        held = program.on_fast() * slurm.PAGE
+        hot = program.hot_on_fast()
+        migrator.wait_phases(2)
+        held_later = program.on_fast() * slurm.PAGE
+        figures = migrator.stop()
+        program.end()
+    assert held <= cap and held_later <= cap
+    assert hot > 0.95  # what is cold went
+    assert figures["capacity_bytes"] == cap
+    assert figures["first_above_cap_bytes"] >= SIZE * MIB - cap
+    assert figures["above_cap_bytes"] <= 2 * MIB
+    assert figures["demoted_bytes"] >= SIZE * MIB - cap
+
+
+def test_a_cap_in_percent_of_the_tier():
+    with cgroup("hm-percent") as folder:
+        program = Program(folder)
+        migrator = Migrator("--cgroup", folder, "--cap", "10%", *by_samples())
+        migrator.wait_phases(1)
+        figures = migrator.stop()
+        program.end()
+    total = sum(
+        int(re.search(r"MemTotal:\s+(\d+)", Path(f"/sys/devices/system/node/node{node}/meminfo").read_text())[1]) * 1024
+        for node in FAST
+    )
+    assert abs(figures["capacity_bytes"] - total / 10) <= slurm.PAGE
+
+
+def test_processes_of_others_are_left_alone():
+    with cgroup("hm-inside") as inside, cgroup("hm-outside") as outside:
+        mine, others = Program(inside), Program(inside, user="bob")
+        beside = Program(outside)
+        migrator = Migrator("--cgroup", inside, *by_samples())
+        hot_is_fast(mine)
+        migrator.wait_phases(1)
+        assert others.on_fast() == 0 and beside.on_fast() == 0
+        figures = migrator.stop()
+        for program in (mine, others, beside):
+            program.end()
+    assert figures["most_ranks"] == 1
+
+
+def test_a_killed_migrator_leaves_the_program_running():
+    with cgroup("hm-kill") as folder:
+        program = Program(folder)
+        migrator = Migrator("--cgroup", folder, *by_samples())
+        hot_is_fast(program)
+        migrator.process.kill()
+        assert migrator.process.wait(slurm.PATIENCE) == -signal.SIGKILL
+        program.end()
+
+
+def test_huge_pages_move_whole():
+    with cgroup("hm-huge") as folder:
+        program = Program(folder, kind="huge")
+        huge = program.huge_bytes()
+        assert huge >= 0.8 * SIZE * MIB
+        migrator = Migrator("--cgroup", folder, *by_samples(2000))
+        hot_is_fast(program)
+        migrator.wait_phases(2)
+        figures = migrator.stop()
+        assert program.huge_bytes() == huge
+        promoted = program.on_fast() * slurm.PAGE
+        program.end()
+    assert abs(figures["promoted_bytes"] - figures["demoted_bytes"] - promoted) <= 2 * MIB
+    assert figures["unmoved_bytes"]["busy"] == 0
+
+
+def test_shared_pages_are_tried_once():
+    with cgroup("hm-shared") as folder:
+        program = Program(folder, kind="forked", nodes="0,1")
+        migrator = Migrator("--cgroup", folder, "--cap", "1M", *by_samples())
+        migrator.wait_phases(3)
+        figures = migrator.stop()
+        program.end()
+    shared = (SIZE - HOT) * MIB
+    assert figures["most_ranks"] == 2
+    # Once by each of both processes.
+    assert 0.9 * shared <= figures["unmoved_bytes"]["shared"] <= 2.1 * shared
+    assert figures["above_cap_bytes"] >= 0.9 * shared
+
+
+def test_the_rate_is_kept():
+    with cgroup("hm-rate") as folder:
+        program = Program(folder)
+        migrator = Migrator("--cgroup", folder, "--rate", "1M", *by_samples(5000))
+        migrator.wait_phases(4)
+        figures = migrator.stop()
+        program.end()
+    assert 0 < figures["promoted_bytes"] + figures["demoted_bytes"] <= figures["phases"] * MIB
+
+
+def test_past_its_time_limit_nothing_is_moved():
+    with cgroup("hm-end") as folder:
+        program = Program(folder)
+        migrator = Migrator("--cgroup", folder, "--end", 1, *by_samples())
+        migrator.wait_phases(2)
+        assert program.on_fast() == 0
+        figures = migrator.stop()
+        program.end()
+    assert figures["promoted_bytes"] == 0
+
+
+def test_it_ends_with_the_cgroup():
+    with cgroup("hm-guard") as folder:
+        program = Program(folder)
+        migrator = Migrator("--cgroup", folder, *by_samples())
+        migrator.wait_phases(1)
+        program.end()
+        figures = migrator.wait()
+    assert figures["phases"] >= 1
+
+
+def test_it_ends_with_the_processes_it_was_given():
+    with cgroup("hm-pid") as folder:
+        program = Program(folder)
+        migrator = Migrator("--pid", program.pid, *by_samples())
+        hot_is_fast(program)
+        program.end()
+        figures = migrator.wait()
+    assert figures["promoted_bytes"] >= 0.95 * HOT * MIB
+
+
+def test_the_kernels_own_tiering_is_named():
+    balancing = Path("/proc/sys/kernel/numa_balancing")
+    before = balancing.read_text()
+    with cgroup("hm-kernel") as folder:
+        program = Program(folder, mib=8, first=0, hot=1)
+        try:
+            balancing.write_text("2")
+            migrator = Migrator("--cgroup", folder, *by_samples(1000))
+            migrator.wait_phases(1)
+            figures = migrator.stop()
+        finally:
+            balancing.write_text(before)
+        program.end()
+    assert any("numa_balancing" in warning for warning in figures["warnings"])
+
+
+def test_without_a_source_it_stays_and_says_why():
+    PARANOID.write_text("3")
+    with cgroup("hm-none") as folder:
+        program = Program(folder, mib=8, first=0, hot=1)
+        migrator = Migrator("--cgroup", folder, "--interval", "100ms", source="auto")
+        slurm.wait_for(migrator.view, "the migrator to answer")
+        figures = migrator.stop()
+        program.end()
+    assert figures["source"] == "none" and figures["fast_share"] is None
+    assert any("no source" in warning for warning in figures["warnings"])
+
+
+def test_the_next_best_source():
+    with cgroup("hm-next") as folder:
+        program = Program(folder)
+        migrator = Migrator("--cgroup", folder, "--broker", "/run/nobody/there", *by_samples(), source="damon")
+        hot_is_fast(program)
+        figures = migrator.stop()
+        program.end()
+    assert figures["source"] == "faults"
+    assert any("/run/nobody/there" in warning for warning in figures["warnings"])
+
+
+def test_the_view_is_for_its_user():
+    with cgroup("hm-view") as folder:
+        program = Program(folder, mib=8, first=0, hot=1)
+        migrator = Migrator("--cgroup", folder, *by_samples(1000))
+        migrator.wait_phases(1)
+        ask = (
+            "import socket; s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET); "
+            f"s.connect('\\0hybridmem/{migrator.job}.0'); s.send(b'?'); print(len(s.recv(65536)))"
+        )
+        sizes = {}
+        for user in ("alice", "bob"):
+            done = slurm.run(f'python3 -c "{ask}"', user=user, check=False)
+            sizes[user] = int(done.stdout) if done.returncode == 0 else 0
+        migrator.stop()
+        program.end()
+    assert sizes["alice"] > 1000 and sizes["bob"] == 0

@@ -295,11 +295,16 @@ static void test_huge_pages_are_moved_once(void **state)
 static void test_a_part_of_a_huge_page_counts_whole(void **state)
 {
     (void)state;
-    kernel.is_huge[1] = true;
+    kernel.is_huge[1] = kernel.is_huge[2] = true;
     promote(HM_BATCH_HUGE + 100, 20);
     assert_int_equal(mover.moved.promoted, HM_BATCH_HUGE);
     assert_int_equal(kernel.n_submitted, 1);
-    assert_int_equal(nodes.node[0].free_bytes, (PAGES - HM_BATCH_HUGE) * 4096u);
+    promote(2 * HM_BATCH_HUGE + 33, 1); /* a single page, too */
+    assert_int_equal(mover.moved.promoted, 2 * HM_BATCH_HUGE);
+    promote(3 * HM_BATCH_HUGE + 33, 1); /* of small ones */
+    assert_int_equal(mover.moved.promoted, 2 * HM_BATCH_HUGE + 1);
+    assert_int_equal(kernel.n_submitted, 3);
+    assert_int_equal(nodes.node[0].free_bytes, (PAGES - 2 * HM_BATCH_HUGE - 1) * 4096u);
 }
 
 static void test_small_pages_where_huge_ones_could_be(void **state)

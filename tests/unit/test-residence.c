@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Where the pages of regions are, what is in no region, and the shares that follow; move_pages(2) is a formula. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "helpers/migrator/residence.h"
+#include "helpers/migrator/tally.h"
+#include "helpers/migrator/viewserver.h"
+
+#define N_SPACES 3
+
+long __wrap_move_pages(int pid, unsigned long count, void **pages, const int *to, int *status, int flags);
+
+static size_t n_looks, n_calls;
+
+/* Pages below 5000 are on node 0 (fast), those below 100000 on node 2, odd ones from there on absent. */
+long __wrap_move_pages(int pid, unsigned long count, void **pages, const int *to, int *status, int flags)
+{
+    (void)flags;
+    assert_null(to);
+    n_calls++;
+    n_looks += count;
+    if (pid == 12) {
+        errno = ESRCH;
+        return -1;
+    }
+    for (unsigned long i = 0; i < count; i++) {
+        uint64_t page = (uint64_t)(uintptr_t)pages[i] >> 12;
+        status[i] = page < 5000 ? 0 : page < 100000 || page % 2 == 0 ? 2 : -ENOENT;
+    }
+    return 0;
+}
+
+static struct hm_range ranges[N_SPACES][3] = {
+    {{1000, 8000}, {20000, 100}, {200000, 1000}}, {{1000, 10}, {0, 0}, {0, 0}}, {{1000, 10}, {0, 0}, {0, 0}}};
+static struct hm_maps maps[N_SPACES];
+static struct hm_rank rank[N_SPACES] = {{.pid = 10}, {.pid = 11, .is_gone = true}, {.pid = 12}};
+static const struct hm_ranks ranks = {.n = N_SPACES, .rank = rank};
+static struct hm_nodes nodes;
+static struct hm_batch batch;
+static struct hm_residence residence = {&ranks, maps, &nodes, &batch};
+
+static int set_up(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < N_SPACES; i++)
+        maps[i] = (struct hm_maps){.range = ranges[i], .n = i == 0 ? 3 : 1};
+    memset(nodes.index, -1, sizeof(nodes.index));
+    nodes.n = 2;
+    nodes.node[0] = (struct hm_node_state){.id = 0, .is_fast = true};
+    nodes.node[1] = (struct hm_node_state){.id = 2};
+    nodes.index[0] = 0;
+    nodes.index[2] = 1;
+    n_looks = n_calls = 0;
+    return 0;
+}
+
+static void test_regions(void **state)
+{
+    (void)state;
+    struct hm_region regions[] = {
+        {.first = HM_PAGE(0, 900), .n_pages = 200},      /* half of it before the mapping */
+        {.first = HM_PAGE(0, 1100), .n_pages = 7900},    /* sampled: 3900 fast, 4000 slow */
+        {.first = HM_PAGE(0, 15000), .n_pages = 1000},   /* nothing is mapped */
+        {.first = HM_PAGE(0, 19000), .n_pages = 181500}, /* two mappings, the last one with holes */
+        {.first = HM_PAGE(1, 1000), .n_pages = 10},      /* gone */
+        {.first = HM_PAGE(2, 1000), .n_pages = 10},      /* just ended */
+        {.first = HM_PAGE(9, 1000), .n_pages = 10},      /* no such space */
+    };
+    const size_t count = sizeof(regions) / sizeof(regions[0]);
+    hm_residence_fill(&residence, regions, count, 1000 * count);
+    assert_int_equal(regions[0].fast_pages, 100);
+    assert_int_equal(regions[0].slow_pages, 0);
+    assert_in_range(regions[1].fast_pages, 3890, 3910);
+    assert_int_equal(regions[1].fast_pages + regions[1].slow_pages, 7900);
+    assert_int_equal(regions[2].fast_pages + regions[2].slow_pages, 0);
+    assert_int_equal(regions[3].fast_pages, 0);
+    assert_int_equal(regions[3].slow_pages, 350); /* 100, and half of 500 */
+    for (size_t i = 4; i < count; i++)
+        assert_int_equal(regions[i].fast_pages + regions[i].slow_pages, 0);
+    assert_in_range(n_looks, 1700, 1720);
+    assert_in_range(n_calls, 1, 6); /* few large calls */
+}
+
+static void test_few_looks(void **state)
+{
+    (void)state;
+    struct hm_region regions[500];
+    for (size_t i = 0; i < 500; i++)
+        regions[i] = (struct hm_region){.first = HM_PAGE(0, 1000 + 16 * i), .n_pages = 16};
+    hm_residence_fill(&residence, regions, 500, 100);
+    assert_int_equal(n_looks, 500 * 8);
+    assert_int_equal(regions[0].fast_pages, 16);
+    assert_int_equal(regions[499].slow_pages, 16);
+}
+
+static void test_gaps(void **state)
+{
+    (void)state;
+    static const struct {
+        struct hm_region region[4];
+        struct {
+            uint64_t first, n_pages;
+        } gap[6];
+        size_t n_regions, n_gaps;
+    } rows[] = {
+        {{{0}}, {{1000, 8000}, {20000, 100}, {200000, 1000}, {HM_PAGE(2, 1000), 10}}, 0, 4},
+        {{{.first = 0, .n_pages = 300000}, {.first = HM_PAGE(2, 0), .n_pages = 5000}}, {{0, 0}}, 2, 0},
+        {{{.first = 1000, .n_pages = 8000}}, {{20000, 100}, {200000, 1000}, {HM_PAGE(2, 1000), 10}}, 1, 3},
+        {{{.first = 1500, .n_pages = 100}, {.first = 8990, .n_pages = 11060}, {.first = 200999, .n_pages = 1}},
+         {{1000, 500}, {1600, 7390}, {20050, 50}, {200000, 999}, {HM_PAGE(2, 1000), 10}},
+         3,
+         5},
+        {{{.first = HM_PAGE(1, 1000), .n_pages = 10}, {.first = HM_PAGE(2, 1005), .n_pages = 5}},
+         {{1000, 8000}, {20000, 100}, {200000, 1000}, {HM_PAGE(2, 1000), 5}},
+         2,
+         4},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct hm_region gaps[8];
+        size_t n = hm_residence_gaps(&residence, rows[i].region, rows[i].n_regions, gaps, 8);
+        if (n != rows[i].n_gaps)
+            fail_msg("row %zu: %zu gaps", i, n);
+        for (size_t k = 0; k < n; k++) {
+            assert_int_equal(gaps[k].first, rows[i].gap[k].first);
+            assert_int_equal(gaps[k].n_pages, rows[i].gap[k].n_pages);
+        }
+    }
+}
+
+static void test_small_gaps_give_way(void **state)
+{
+    (void)state;
+    struct hm_region gaps[2];
+    assert_int_equal(hm_residence_gaps(&residence, NULL, 0, gaps, 2), 2);
+    assert_int_equal(gaps[0].first, 1000);
+    assert_int_equal(gaps[1].first, 200000);
+}
+
+static void test_look(void **state)
+{
+    (void)state;
+    const uint64_t page[] = {HM_PAGE(0, 1000), HM_PAGE(0, 9000), HM_PAGE(0, 200001), HM_PAGE(1, 1000),
+                             HM_PAGE(2, 1000), HM_PAGE(7, 1000), HM_PAGE(0, 2000)};
+    static const int8_t expected[] = {1, 0, -1, -1, -1, -1, 1};
+    int8_t is_fast[7];
+    hm_residence_look(&residence, page, is_fast, 7);
+    assert_memory_equal(is_fast, expected, 7);
+}
+
+static void observe(struct hm_tally *tally, uint64_t page, float weight, bool is_movable)
+{
+    const struct hm_observation observation = {.page = page, .n_pages = 1, .reads = weight};
+    hm_tally_add(tally, &observation, is_movable);
+}
+
+static void test_shares(void **state)
+{
+    (void)state;
+    static struct hm_tally tally;
+    static const int8_t is_fast[] = {1, 0, -1, 1}, none[] = {-1, -1, -1, -1};
+    hm_tally_init(&tally, 1);
+    hm_tally_end(&tally, is_fast, 0.5);
+    assert_true(hm_tally_fast(&tally) < 0 && hm_tally_best(&tally) < 0 && tally.last < 0); /* nothing was sampled */
+    observe(&tally, 40, 1, false);
+    observe(&tally, 10, 3, true);
+    observe(&tally, 20, 4, true);
+    observe(&tally, 30, 100, true);
+    observe(&tally, 99, 0, true); /* says nothing */
+    assert_int_equal(hm_tally_choose(&tally), 4);
+    assert_int_equal(tally.sample[3].page, 40);
+    hm_tally_end(&tally, is_fast, 0.75); /* 10 fast, 20 slow, 30 unknown, 40 fast and unmovable */
+    assert_float_equal(tally.last, 4.0 / 8, 1e-9);
+    assert_float_equal(hm_tally_fast(&tally), 4.0 / 8, 1e-9);
+    assert_float_equal(hm_tally_best(&tally), (1 + 7 * 0.75) / 8, 1e-9);
+    observe(&tally, 10, 108, true);
+    assert_int_equal(hm_tally_choose(&tally), 1);
+    hm_tally_end(&tally, is_fast, 0.1); /* what there is, is better than what the regions know of */
+    assert_float_equal(tally.last, 1, 1e-9);
+    assert_float_equal(hm_tally_fast(&tally), 0.75, 1e-9);
+    assert_float_equal(hm_tally_best(&tally), ((1 + 7 * 0.75) / 8 + 1) / 2, 1e-9);
+    observe(&tally, 10, 5, true);
+    hm_tally_choose(&tally);
+    hm_tally_end(&tally, none, 0.1);
+    assert_true(tally.last < 0);
+    assert_float_equal(hm_tally_fast(&tally), 0.75, 1e-9);
+}
+
+static void test_shares_of_many(void **state)
+{
+    (void)state;
+    static struct hm_tally tally;
+    static int8_t is_fast[HM_TALLY_PAGES];
+    hm_tally_init(&tally, 7);
+    for (uint64_t i = 0; i < 200000; i++)
+        observe(&tally, i, 1, true);
+    size_t n = hm_tally_choose(&tally);
+    assert_int_equal(n, HM_TALLY_PAGES);
+    for (size_t i = 0; i < n; i++)
+        is_fast[i] = tally.sample[i].page < 60000;
+    hm_tally_end(&tally, is_fast, -1);
+    assert_float_equal(tally.last, 0.3, 0.05);
+    assert_float_equal(hm_tally_best(&tally), hm_tally_fast(&tally), 1e-12); /* no better is known */
+}
+
+static void test_best_placement(void **state)
+{
+    (void)state;
+    const struct hm_region regions[] = {
+        {.reads = 10, .fast_pages = 100},
+        {.reads = 50, .writes = 20, .slow_pages = 100},
+        {.reads = 20, .slow_pages = 1000},
+        {.reads = 999}, /* not there */
+    };
+    static const struct {
+        uint64_t capacity;
+        double share;
+    } rows[] = {{0, 0}, {50, 0.35}, {100, 0.7}, {150, 0.75}, {200, 0.8}, {700, 0.9}, {5000, 1}};
+    uint32_t order[4];
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+        assert_float_equal(hm_tally_best_placement(regions, 4, rows[i].capacity, order), rows[i].share, 1e-9);
+    assert_true(hm_tally_best_placement(regions, 0, 100, order) < 0);
+    assert_true(hm_tally_best_placement(regions + 3, 1, 100, order) < 0);
+}
+
+static void test_rows(void **state)
+{
+    (void)state;
+    static struct hm_region regions[1000];
+    static struct hm_view_row rows[HM_VIEW_ROWS];
+    for (uint64_t i = 0; i < 1000; i++)
+        regions[i] = (struct hm_region){
+            .first = HM_PAGE(i / 500 * 2, 10 * (i % 500)), .n_pages = 8, .reads = 1, .fast_pages = 3, .slow_pages = 4};
+    uint32_t n = hm_viewserver_rows(regions, 1000, &ranks, rows);
+    assert_in_range(n, HM_VIEW_ROWS / 2, HM_VIEW_ROWS);
+    uint64_t fast = 0;
+    double reads = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        assert_true(rows[i].pid == 10 || rows[i].pid == 12);
+        assert_true(rows[i].fast_pages + rows[i].slow_pages <= rows[i].n_pages);
+        assert_true(i == 0 || rows[i].pid != rows[i - 1].pid ||
+                    rows[i].first >= rows[i - 1].first + rows[i - 1].n_pages);
+        fast += rows[i].fast_pages;
+        reads += (double)rows[i].reads;
+    }
+    assert_int_equal(fast, 3000);
+    assert_float_equal(reads, 1000, 1e-3);
+    assert_int_equal(hm_viewserver_rows(regions, 3, &ranks, rows), 3);
+    assert_int_equal(hm_viewserver_rows(regions, 0, &ranks, rows), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(test_regions, set_up),
+        cmocka_unit_test_setup(test_few_looks, set_up),
+        cmocka_unit_test_setup(test_gaps, set_up),
+        cmocka_unit_test_setup(test_small_gaps_give_way, set_up),
+        cmocka_unit_test_setup(test_look, set_up),
+        cmocka_unit_test(test_shares),
+        cmocka_unit_test(test_shares_of_many),
+        cmocka_unit_test(test_best_placement),
+        cmocka_unit_test(test_rows),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
