@@ -16,6 +16,8 @@ FAST, SLOW = (0, 1), (2, 3)
 HUGE = 2 * slurm.MIB
 MIN_FREE_KIB = 4096  # what the kernel keeps free in all nodes; its own choice is a quarter of this guest's fast tier
 RANKS = 4
+NEAR = slurm.MIB // 2  # how near to the limit is near enough
+ADJUSTMENTS = 3
 PROGRESS_JSON = Path("/usr/local/bin/progress-json")
 
 # A process that holds so many bytes of kernel memory in pipes, which nothing can move, until its input ends.
@@ -51,6 +53,20 @@ def write(path, value):
     Path(path).write_text(str(value))
 
 
+def surplus(node, limit):
+    """Bytes free on a fast node beyond its part of the limit and what the kernel keeps free; negative: missing."""
+    return free_bytes(node) - limit // len(FAST) - kept_free_bytes(node)
+
+
+@contextlib.contextmanager
+def pipes(node, count):
+    command = ["numactl", f"--membind={node}", "python3", "-c", PIPES, str(count)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as holder:
+        assert holder.stdout.readline() == b"held\n"
+        yield
+        holder.stdin.close()
+
+
 @contextlib.contextmanager
 def scarce_fast(limit):
     """Leave `limit` bytes of the fast tier to whoever comes next, half of them on each node.
@@ -59,27 +75,26 @@ def scarce_fast(limit):
     or migrates either, whichever way of tiering is at work. No transparent huge pages: one would be a large part of
     the limit.
     """
-    saved = {path: Path(path).read_text() for path in ("/proc/sys/vm/min_free_kbytes",)}
+    min_free = Path("/proc/sys/vm/min_free_kbytes")
+    saved = min_free.read_text()
     write("/sys/kernel/mm/transparent_hugepage/enabled", "never")
-    write("/proc/sys/vm/min_free_kbytes", MIN_FREE_KIB)
+    write(min_free, MIN_FREE_KIB)
     pools = {node: node_path(node) / "hugepages/hugepages-2048kB/nr_hugepages" for node in FAST}
     with contextlib.ExitStack() as stack:
         for node, pool in pools.items():
-            wanted = limit // len(FAST) + kept_free_bytes(node)
-            write(pool, (free_bytes(node) - wanted) // HUGE)
-            rest = max(free_bytes(node) - wanted, 0)  # huge pages wherever memory was in one piece
-            command = ["numactl", f"--membind={node}", "python3", "-c", PIPES, str(rest)]
-            holder = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-            stack.callback(holder.wait)
-            stack.callback(holder.stdin.close)
-            assert holder.stdout.readline() == b"held\n"
+            write(pool, int(pool.read_text()) + surplus(node, limit) // HUGE)
+        for _ in range(ADJUSTMENTS):  # filling a node up moves other things about
+            for node, pool in pools.items():
+                if surplus(node, limit) < -NEAR:
+                    write(pool, int(pool.read_text()) + surplus(node, limit) // HUGE)
+                if surplus(node, limit) > NEAR:
+                    stack.enter_context(pipes(node, surplus(node, limit)))
         try:
             yield
         finally:
             for pool in pools.values():
                 write(pool, 0)
-            for path, text in saved.items():
-                write(path, text)
+            write(min_free, saved)
 
 
 def ranks_of(job_id, program):
