@@ -71,7 +71,7 @@ def programs(count, mib, kind="write", user="alice"):
 @contextlib.contextmanager
 def sleeper(user):
     folder = slurm.folder_of(user)
-    slurm.run(f"sleep 100000 & echo $! > {folder}/pid", user=user)
+    slurm.run(f"sleep 100000 > {folder}/out 2>&1 & echo $! > {folder}/pid", user=user)
     pid = int((folder / "pid").read_text())
     try:
         yield pid
@@ -121,22 +121,22 @@ def test_setuid_program_is_not_the_users(run_dir):
     assert "does not belong" in answer, answer
 
 
-@pytest.mark.parametrize(
-    "message",
-    [
-        b"",
-        b"x",
-        b"\0" * 24,
-        struct.pack("=IIII", damonclient.MAGIC, 1, 1, 0xFFFFFFFF),
-        struct.pack("=IIII", damonclient.MAGIC, 2, 1, 0),
-        damonclient.watch_message([(-1, 5)]),
-        damonclient.watch_message([(1, 5)]),
-        damonclient.watch_message([], budget=0),
-        damonclient.watch_message([], interval_ms=1),
-        damonclient.watch_message([(4000000, 1), (4000000, 1)]),
-        damonclient.watch_message([(pid, 1) for pid in range(4000000, 4000257)]),
-    ],
-)
+NONSENSE = {
+    "empty": b"",
+    "one byte": b"x",
+    "zeros": b"\0" * 24,
+    "endless": struct.pack("=IIII", damonclient.MAGIC, 1, 1, 0xFFFFFFFF),
+    "an answer": struct.pack("=IIII", damonclient.MAGIC, 2, 1, 0),
+    "pid -1": damonclient.watch_message([(-1, 5)]),
+    "pid 1": damonclient.watch_message([(1, 5)]),
+    "no budget": damonclient.watch_message([], budget=0),
+    "1 ms": damonclient.watch_message([], interval_ms=1),
+    "twice": damonclient.watch_message([(4000000, 1), (4000000, 1)]),
+    "257 processes": damonclient.watch_message([(pid, 1) for pid in range(4000000, 4000257)]),
+}
+
+
+@pytest.mark.parametrize("message", NONSENSE.values(), ids=NONSENSE.keys())
 def test_nonsense_ends_the_conversation(run_dir, message):
     with broker(run_dir) as (process, path):
         client = damonclient.Client(path)
