@@ -127,6 +127,7 @@ void hm_job_script_prolog(spank_t spank)
     add_environment(&command, "--node", "SLURMD_NODENAME");
     add_environment(&command, "--restart", "SLURM_JOB_RESTART_COUNT");
     add_environment(&command, "--het-job", "SLURM_HET_JOB_ID");
+    add_environment(&command, "--end-time", "SLURM_JOB_END_TIME");
     run(&command);
 }
 

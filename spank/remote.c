@@ -48,8 +48,9 @@ static uint32_t get_number(spank_t spank, spank_item_t item, uint32_t otherwise)
 }
 
 /*
- * When the job's time is over, or 0. No SPANK item says so, but the job's environment does (Slurm 23.02 and later). It
- * is the user's to edit, and decides nothing but how his own migrator reckons.
+ * When the job's time is over, or 0, for where the prolog was not told. No SPANK item says so, but the environment of
+ * srun's steps does (Slurm 23.02 and later). It is the user's to edit, and decides nothing but how his own migrator
+ * reckons.
  */
 static uint64_t end_of_job(spank_t spank)
 {

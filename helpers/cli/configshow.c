@@ -67,7 +67,7 @@ void hm_config_show(const struct hm_config *config)
     printf("reap_grace = %us\n", config->reap_grace_s);
     printf("log_level = %s\n", level_words[config->log_level]);
     show_modes("", config->default_modes);
-    printf("%smigrate = \"%s\"\n", config->migrate.text[0] ? "" : "# the migrator's choice: ", config->migrate.text);
+    printf("migrate = \"%s\"\n", config->migrate.text);
     for (int i = 0; i < config->n_tiers; i++)
         show_tier(&config->tier[i]);
     for (int i = 0; i < config->n_channels; i++)

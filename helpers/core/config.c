@@ -22,6 +22,8 @@ void hm_config_defaults(struct hm_config *config)
     config->reap_grace_s = 600;
     config->log_level = HM_LOG_INFO;
     config->default_modes = HM_MODES_ANY;
+    snprintf(config->migrate.text, sizeof(config->migrate.text), "interval=10s,overhead=1%%");
+    config->migrate.keys = (struct hm_migrate_keys){.interval_ms = 10000, .overhead_percent = 1};
 }
 
 const char *hm_config_path(void)

@@ -48,7 +48,7 @@ struct hm_config_rule {
 
 /* The site's defaults for the keys of migrate. */
 struct hm_config_migrate {
-    char text[HM_REQUEST_TEXT]; /* as written, "" none */
+    char text[HM_REQUEST_TEXT]; /* as written */
     struct hm_migrate_keys keys;
 };
 
@@ -63,9 +63,9 @@ struct hm_config {
     unsigned interval_ms;                /* 1000; of the monitor */
     double reserve_percent; /* 2.0: of the fast tier, kept free for the kernel where the slow tier is ZONE_MOVABLE */
     unsigned reap_grace_s;  /* 600: how long a dead job's ledger entry waits for its epilog */
-    enum hm_log_level log_level; /* info */
-    unsigned default_modes;      /* `modes`: allowed to all, HM_MODES_ANY */
-    struct hm_config_migrate migrate;
+    enum hm_log_level log_level;      /* info */
+    unsigned default_modes;           /* `modes`: allowed to all, HM_MODES_ANY */
+    struct hm_config_migrate migrate; /* interval=10s,overhead=1% */
     int n_tiers;
     struct hm_config_tier tier[HM_MAX_TIERS];
     int n_channels;

@@ -62,6 +62,7 @@ static void fill(const struct hm_config *config, const struct hm_begin *begin, s
     job->het_job_id = begin->het_job_id;
     job->uid = begin->uid;
     job->gid = begin->gid;
+    job->end_s = begin->end_s;
     copy_name(job->user, begin->user, sizeof(job->user));
     copy_name(job->account, begin->account, sizeof(job->account));
     copy_name(job->partition, begin->partition, sizeof(job->partition));

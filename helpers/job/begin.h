@@ -9,6 +9,7 @@ struct hm_begin {
     uint32_t job_id, restart, het_job_id;
     uid_t uid;
     gid_t gid;
+    uint64_t end_s;                                          /* when its time is over, UNIX; 0: not known */
     const char *request;                                     /* the option's text, NULL: not given */
     const char *user, *account, *partition, *cluster, *node; /* NULL: not known */
 };

@@ -37,6 +37,7 @@ enum argument_id {
     GID,
     RESTART,
     HET_JOB,
+    END_TIME,
     EXIT_STATUS,
     GRACE,
     BOOT,
@@ -63,6 +64,7 @@ static const struct option options[] = {
     {"gid", required_argument, NULL, GID},
     {"restart", required_argument, NULL, RESTART},
     {"het-job", required_argument, NULL, HET_JOB},
+    {"end-time", required_argument, NULL, END_TIME},
     {"exit-status", required_argument, NULL, EXIT_STATUS},
     {"grace", required_argument, NULL, GRACE},
     {"boot", no_argument, NULL, BOOT},
@@ -71,7 +73,8 @@ static const struct option options[] = {
 };
 
 static const char usage_text[] =
-    "Usage: hybridmem-job begin --job ID --uid UID --gid GID [--config FILE] [--restart N] [--het-job ID]\n"
+    "Usage: hybridmem-job begin --job ID --uid UID --gid GID [--config FILE] [--restart N] [--het-job ID] [--end-time "
+    "UNIX]\n"
     "                           [--request TEXT] [--user NAME] [--account NAME] [--partition NAME]\n"
     "                           [--cluster NAME] [--node NAME]\n"
     "       hybridmem-job end --job ID [--config FILE] [--exit-status N]\n"
@@ -117,6 +120,7 @@ static int begin(const struct hm_config *config, const char *config_error, const
         .job_id = (uint32_t)arguments->number[JOB],
         .restart = (uint32_t)arguments->number[RESTART],
         .het_job_id = arguments->given[HET_JOB] ? (uint32_t)arguments->number[HET_JOB] : HM_NO_ID,
+        .end_s = arguments->given[END_TIME] ? arguments->number[END_TIME] : 0,
         .uid = (uid_t)arguments->number[UID],
         .gid = (gid_t)arguments->number[GID],
         .request = arguments->word[REQUEST],

@@ -49,6 +49,7 @@ struct hm_job {
     char refusal[HM_ERROR_TEXT];   /* the prolog's verdict; "" allowed */
     bool recorded;                 /* a record is due */
     int64_t start_ns;              /* CLOCK_REALTIME; of the prolog */
+    uint64_t end_s;                /* when its time is over, UNIX, as the prolog was told; 0: not known */
     char boot_id[40];
     bool has_cores;
     struct hm_set cores;             /* of the node, all steps */

@@ -281,7 +281,7 @@ static void start_migrator(struct preparation *p, const char *broker)
                                       .uid = p->facts->uid,
                                       .gid = p->facts->gid,
                                       .reserve_bytes = p->reserve_bytes,
-                                      .end_s = p->facts->end_s,
+                                      .end_s = p->job->end_s ? p->job->end_s : p->facts->end_s,
                                       .step_cgroup = cgroup,
                                       .broker = broker};
     if (hm_cgroup_of_self(cgroup, sizeof(cgroup)) != 0 || hm_cgroup_cut_to_step(cgroup) != 0)

@@ -15,6 +15,17 @@ MODES = ("spill", "fast", "slow", "interleave")
 USERS = {"alice": 1001, "bob": 1002, "carol": 1003}
 
 
+MIGRATION_KEYS = """algorithm sample_source sample_source_why period period_unit interval_s phases samples lost
+    throttled dropped promoted_bytes demoted_bytes unmoved cap_bytes above_cap_bytes first_above_cap_bytes cpu_s
+    kernel_cpu_s fast_share best_share regret self_reported"""
+NO_MIGRATION = {
+    **dict.fromkeys(MIGRATION_KEYS.split()),
+    "source": "the job did not ask for a migrator",
+    "step_count": 0,
+    "steps": [],
+}
+
+
 def tier(name, nodes, peak, mean, points=60):
     return {
         "name": name,
@@ -74,7 +85,7 @@ def record(job_id, **changes):
         },
         "energy": {"package_j": None, "memory_j": None, "source": "no meter on this node"},
         "traffic": {"tiers": [], "source": "no counters on this node"},
-        "migration": {"promoted_bytes": None, "demoted_bytes": None, "source": "no migrator"},
+        "migration": dict(NO_MIGRATION),
         "namespaces": [],
         "warnings": [],
     }

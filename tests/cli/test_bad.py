@@ -4,11 +4,10 @@
 import pytest
 from installed import helper
 
-MODES = "use off, fast, slow, dram, pmem, cxl, hbm, interleave or spill"
-KEYS = "use socket=local, socket=remote or socket=all"
+MODES = "use off, fast, slow, dram, pmem, cxl, hbm, interleave, spill or migrate"
+KEYS = "takes socket"
 EMPTY = "a part after a comma is empty: write MODE or MODE,KEY=VALUE"
 FSDAX = "it belongs to the mode fsdax, and this version of hybridmem makes no DAX file systems"
-MIGRATE = "it belongs to the modes migrate and isolate, and this version of hybridmem has no page migrator"
 
 # REQUEST: what is said after "--hybrid-mem=REQUEST: "
 REQUESTS = {
@@ -31,17 +30,21 @@ REQUESTS = {
     "fast,socket=up": 'socket wants local, remote or all, not "up"',
     "fast,socket=Local": 'socket wants local, remote or all, not "Local"',
     "spill,socket=all,socket=all": "socket is there twice: write it once",
-    "spill,sockets=all": f'unknown key "sockets": {KEYS}',
-    "fast,slow": f'unknown key "slow": {KEYS}',
+    "spill,sockets=all": f'unknown key "sockets": spill {KEYS}',
+    "fast,slow": f'unknown key "slow": fast {KEYS}',
     "off,socket=all": 'off takes no key, and here is "socket": write off alone',
     "isolate": "isolate is not available on this cluster: this version of hybridmem has no write isolation",
-    "migrate,rate=1": "migrate is not available on this cluster: this version of hybridmem has no page migrator",
+    "migrate,rate=1": 'rate wants bytes per second, at least 1M, as in 200M, not "1"',
+    "migrate,source=ibs": 'source wants auto, perf, damon or faults, not "ibs"',
+    "migrate,interval=10": 'interval wants a time of 100ms to 24h, as in 10s, not "10"',
+    "migrate,speed=1": 'unknown key "speed": migrate takes socket, fast, period, interval, bins, algorithm, source, '
+    "overhead or rate",
     "fsdax,size=1G": "fsdax is not available on this cluster: this version of hybridmem makes no DAX file systems",
     "memory": "memory is not available on this cluster: this version of hybridmem does not switch nodes to Memory Mode",
     "spill,size=1G": f"size is not available on this cluster: {FSDAX}",
     "slow,keep": f"keep is not available on this cluster: {FSDAX}",
-    "spill,fast=10%": f"fast is not available on this cluster: {MIGRATE}",
-    "spill,rate=100": f"rate is not available on this cluster: {MIGRATE}",
+    "spill,fast=10%": 'spill takes no key "fast": it belongs to migrate',
+    "spill,rate=100": 'spill takes no key "rate": it belongs to migrate',
 }
 
 # What is typed: what of it is shown, and the whole line after "--hybrid-mem="
@@ -56,7 +59,7 @@ ESCAPED = {
 GRAMMAR = 'write WORD = VALUE, WORD = { VALUE, VALUE } or SECTION "TITLE" { ... }'
 TOP = (
     "use enabled, record, record_dir, record_group, state_dir, run_dir, cluster, interval, reserve, reap_grace, "
-    "log_level, modes, tier, channels, user, group, account or partition"
+    "log_level, modes, migrate, tier, channels, user, group, account or partition"
 )
 ODD = "has no place here: comments start with #, odd values stand in quotes"
 

@@ -9,7 +9,17 @@ import pytest
 from installed import LIBEXEC, helper
 
 TOPOLOGY = Path(__file__).resolve().parent.parent / "fixtures" / "topology"
-KEYS = {"mode", "policy", "nodes", "weights", "reason", "warnings", "predicted_bandwidth_mbs", "reserve_bytes"}
+KEYS = {
+    "mode",
+    "policy",
+    "nodes",
+    "weights",
+    "reason",
+    "warnings",
+    "predicted_bandwidth_mbs",
+    "reserve_bytes",
+    "migration",
+}
 POLICIES = {"default", "bind", "interleave", "weighted-interleave", "preferred-many"}
 
 
@@ -23,7 +33,7 @@ def plan(request, name, *words):
 
 @pytest.mark.parametrize("path", sorted(TOPOLOGY.glob("*.xml")), ids=lambda path: path.stem)
 @pytest.mark.parametrize("socket", ["all", "local", "remote"])
-@pytest.mark.parametrize("mode", ["fast", "slow", "dram", "pmem", "cxl", "hbm", "interleave", "spill"])
+@pytest.mark.parametrize("mode", ["fast", "slow", "dram", "pmem", "cxl", "hbm", "interleave", "spill", "migrate"])
 def test_every_mode_on_every_topology(path, mode, socket):
     request = f"{mode},socket={socket}"
     words = ("--topology", path, "--kernel", "6.12", "--alone", "--size", "8G")
@@ -36,6 +46,7 @@ def test_every_mode_on_every_topology(path, mode, socket):
     assert done.returncode == 0 and done.stderr == ""
     made = json.loads(done.stdout)
     assert set(made) == KEYS and made["policy"] in POLICIES and made["mode"] == mode
+    assert (made["migration"] is not None) == (mode == "migrate")
     assert made["nodes"] and made["nodes"] == sorted(made["nodes"])
     assert made["reason"].endswith(".") and len(made["reason"]) > 30
     if made["weights"] is None:
@@ -57,7 +68,40 @@ def test_off():
         "warnings": [],
         "predicted_bandwidth_mbs": None,
         "reserve_bytes": 0,
+        "migration": None,
     }
+
+
+def test_what_a_migrator_would_be_told(tmp_path):
+    path = tmp_path / "hybridmem.conf"
+    path.write_text('migrate = "overhead=0.5%,bins=500"\n')
+    made = plan("migrate,fast=25%,rate=100M,period=5000,source=faults", "optane-2-sockets", "--config", path)
+    assert made["policy"] == "bind-balancing" and made["nodes"] == [0, 1, 2, 3]
+    assert made["migration"] == {
+        "fast_nodes": [0, 1],
+        "slow_nodes": [2, 3],
+        "cap_bytes": 96 << 30,
+        "algorithm": "regions",
+        "source": "faults",
+        "interval_s": 10.0,
+        "overhead": 0.005,
+        "period": 5000,
+        "bins": 500,
+        "rate_bytes": 100 << 20,
+        "read_latency": pytest.approx(304 / 81),
+        "write_latency": pytest.approx(304 / 81),
+    }
+    text = helper("hybridmem-plan", "migrate,rate=100M,bins=99,period=1000", *xml("optane-2-sockets")).stdout
+    for line in (
+        "migrator   0-1 <- 2-3, algorithm regions, source auto, a decision every 10 s, overhead 1%\n",
+        "rate       100.0 MiB per second\n",
+        "period     1000 accesses per sample\n",
+        "bins       99\n",
+    ):
+        assert line in text
+    assert "\ncap " not in text
+    old = plan("migrate,source=faults", "optane-2-sockets", "--kernel", "5.10")
+    assert old["policy"] == "default" and "source=faults" in old["warnings"][0]
 
 
 @pytest.mark.parametrize(

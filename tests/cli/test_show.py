@@ -104,6 +104,39 @@ def test_text_for_people(tmp_path):
     assert bars[1].endswith("▃"), "both plots have one scale: a third of the other's height"
 
 
+def migrated():
+    """The record that test-record.c builds of two steps."""
+    path = Path(__file__).resolve().parents[1] / "fixtures" / "records" / "migrated.json"
+    return json.loads(path.read_text())
+
+
+def test_what_was_migrated(tmp_path):
+    made = migrated()
+    write(tmp_path, made)
+    text = show(tmp_path, str(made["job_id"])).stdout
+    assert "migration    200.0 MiB promoted, 100.0 MiB demoted; self-reported by the migrators of 2 steps\n" in text
+    for part in (
+        "regions: 20 decisions, one every 2.5 s, on 4000 samples of several sources",
+        "not moved: busy 8.0 KiB",
+        "estimate: 60 % of accesses served by the fast tier; best known placement 76 %, regret 16 %",
+        "cap 600.0 MiB, at most 2.0 MiB above it; cost 0.5 s of CPU time",
+    ):
+        assert part in text, part
+    made["migration"].update(sample_source="damon", sample_source_why="perf: no PMU", cap_bytes=None, kernel_cpu_s=0.5)
+    made["migration"].update(fast_share=None, unmoved=None, algorithm=None, interval_s=None)
+    write(tmp_path / "b", made)
+    text = show(tmp_path / "b", str(made["job_id"])).stdout
+    assert "several algorithms: 20 decisions, on 4000 samples of damon (perf: no PMU)" in text
+    assert "cost 0.5 s of CPU time, 0.5 s more in the kernel" in text
+    assert "estimate" not in text and "not moved" not in text and "cap" not in text
+
+
+def test_a_migrator_without_figures(tmp_path):
+    write(tmp_path, record(9, mode="migrate"), record(10))
+    assert "migration    not measured: the job did not ask for a migrator" in show(tmp_path, "9").stdout
+    assert "migration" not in show(tmp_path, "10").stdout
+
+
 @pytest.mark.parametrize("locale", [{"LC_ALL": "C"}, {"LC_ALL": "", "LANG": "C"}, {"LC_ALL": "", "LC_CTYPE": "POSIX"}])
 def test_ascii_where_the_terminal_is_not_utf8(tmp_path, locale):
     write(tmp_path, record(9, account="größe"))
@@ -139,6 +172,8 @@ def test_control_characters_of_a_record_never_reach_the_terminal(tmp_path):
             {"memory": {"tiers": [tier("dram", [4, 0, 1, 2, "x", 4], 1024, 1024)]}},
             "0-2,4  1.0 KiB",
         ),
+        ({"migration": {"promoted_bytes": 1, "unmoved": 7, "step_count": "x"}}, "migration    1 B promoted, - demoted"),
+        ({"migration": 5, "plan": {"mode": "migrate"}}, "migration    not measured: the record does not say why"),
         ({"memory": "torn", "energy": 5, "traffic": [1], "step_ids": 3, "warnings": 4, "plan": []}, "not measured"),
     ],
 )

@@ -20,6 +20,13 @@ BATCH = 0xFFFFFFFB
 POLICY = "/usr/bin/awk 'NR == 1 { print $2 }' /proc/self/numa_maps"
 
 
+@pytest.fixture(autouse=True)
+def no_job_is_left(clean_node):
+    """Also where a test fails half-way: what `clean_node` then looks at is what its job leaves."""
+    yield
+    slurm.run("scancel --user=alice")
+
+
 class Progress(ctypes.Structure):
     """The beginning of struct hm_progress (helpers/migrator/progress.h)."""
 

@@ -229,6 +229,9 @@ static void test_defaults(void **state)
     assert_int_equal(defaults.reap_grace_s, 600);
     assert_int_equal(defaults.log_level, HM_LOG_INFO);
     assert_int_equal(defaults.default_modes, HM_MODES_ANY);
+    assert_string_equal(defaults.migrate.text, "interval=10s,overhead=1%");
+    assert_int_equal(hm_request_parse_keys(defaults.migrate.text, &config.migrate.keys, NULL), 0);
+    assert_memory_equal(&config.migrate.keys, &defaults.migrate.keys, sizeof(defaults.migrate.keys));
     for (size_t i = 0; i < N_ROWS(empty); i++) {
         memset(&config, 0x55, sizeof(config));
         assert_int_equal(parse(empty[i], &config, NULL), 0);

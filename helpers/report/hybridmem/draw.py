@@ -30,6 +30,10 @@ def size(count):
     return f"{value:.0f} B" if units[0] == "B" else f"{value:.1f} {units[0]}"
 
 
+def count(number):
+    return UNMEASURED if number is None else f"{number}"
+
+
 def duration(seconds):
     if seconds is None:
         return UNMEASURED

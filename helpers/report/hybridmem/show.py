@@ -165,6 +165,7 @@ class Printer:
             ]
             self.line("energy", f"{', '.join(parts)} ({fields.text(energy, 'source')})")
         self.traffic(record.get("traffic"))
+        self.migration(record)
 
     def traffic(self, traffic):
         tiers = [tier for tier in fields.members(traffic, "tiers") if isinstance(tier, dict)]
@@ -173,6 +174,57 @@ class Printer:
         for tier in tiers:
             read, written = (draw.size(fields.number(tier, key)) for key in ("read_bytes", "write_bytes"))
             self.line("traffic", f"{fields.text(tier, 'name')}: {read} read, {written} written")
+
+    def migration(self, record):
+        """What the migrators say that they did; a job that asked for none has no such lines."""
+        migration = record.get("migration")
+        if fields.number(migration, "promoted_bytes") is None:
+            if fields.mode(record) == "migrate":
+                self.line("migration", unmeasured(migration))
+            return
+        for label, words in zip(("migration", *[""] * 4), migration_lines(migration)):
+            self.line(label, words)
+
+
+def migration_lines(migration):
+    """Method, moves, result, cap and cost; what was not measured is left out. At most five."""
+    sizes = {key: fields.number(migration, key) for key in ("promoted_bytes", "demoted_bytes", "cap_bytes")}
+    moved = f"{draw.size(sizes['promoted_bytes'])} promoted, {draw.size(sizes['demoted_bytes'])} demoted"
+    yield f"{moved}; self-reported by the migrators of {plural(fields.whole(migration, 'step_count') or 0, 'step')}"
+    yield method(migration)
+    unmoved = migration.get("unmoved") if isinstance(migration.get("unmoved"), dict) else {}
+    stuck = [f"{reason} {draw.size(fields.number(unmoved, reason))}" for reason in unmoved if unmoved[reason]]
+    if stuck:
+        yield f"not moved: {', '.join(stuck)}"
+    fast, best, regret = (fields.number(migration, key) for key in ("fast_share", "best_share", "regret"))
+    if fast is not None:
+        yield (
+            f"estimate: {draw.percent(fast)} of accesses served by the fast tier; best known placement "
+            f"{draw.percent(best)}, regret {draw.percent(regret)}"
+        )
+    cost = f"cost {draw.duration(fields.number(migration, 'cpu_s'))} of CPU time"
+    kernel = fields.number(migration, "kernel_cpu_s")
+    cost += "" if kernel is None else f", {draw.duration(kernel)} more in the kernel"
+    if sizes["cap_bytes"] is not None:
+        above = draw.size(fields.number(migration, "above_cap_bytes"))
+        cost = f"cap {draw.size(sizes['cap_bytes'])}, at most {above} above it; {cost}"
+    yield cost
+
+
+def method(migration):
+    source, why = fields.text(migration, "sample_source"), fields.text(migration, "sample_source_why")
+    samples = f"{draw.count(fields.whole(migration, 'samples'))} samples of {source or 'several sources'}"
+    interval = fields.number(migration, "interval_s")
+    every = "" if interval is None else f", one every {interval:g} s"
+    phases = plural(fields.whole(migration, "phases") or 0, "decision")
+    return (
+        f"{fields.text(migration, 'algorithm') or 'several algorithms'}: {phases}{every}, on {samples}"
+        f"{f' ({why})' if why else ''}"
+    )
+
+
+def plural(number, noun):
+    return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 # All but the peak and the mean are of the moment of the job's largest total.
