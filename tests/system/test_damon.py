@@ -51,32 +51,35 @@ def run_dir():
     slurm.run(f"rm -r {folder}")
 
 
+def start(user, *argv):
+    return subprocess.Popen(argv, user=user, group=user, extra_groups=[], stdout=subprocess.DEVNULL)
+
+
 @contextlib.contextmanager
 def programs(count, mib, kind="write", user="alice"):
     """Programs with a hot tenth: (pid, start, end, start of the hot tenth, its end) of each."""
     folder = slurm.folder_of(user)
     go = folder / "go"
+    ready = [folder / f"ready{i}" for i in range(count)]
+    running = [start(user, "hotrange", str(mib), kind, str(path), str(go)) for path in ready]
     try:
-        for i in range(count):
-            slurm.run(f"hotrange {mib} {kind} {folder}/ready{i} {go} > {folder}/out{i} 2>&1 &", user=user)
-        ready = [folder / f"ready{i}" for i in range(count)]
         slurm.wait_for(lambda: all(path.exists() for path in ready), "programs with a hot tenth")
         words = [path.read_text().split() for path in ready]
         yield [(int(pid), *(int(word, 16) for word in rest)) for pid, *rest in words]
     finally:
         go.touch()
-        slurm.wait_for(lambda: all((folder / f"out{i}").read_text() for i in range(count)), "the programs' end")
+        assert [program.wait(slurm.PATIENCE) for program in running] == [0] * count
 
 
 @contextlib.contextmanager
 def sleeper(user):
-    folder = slurm.folder_of(user)
-    slurm.run(f"sleep 100000 > {folder}/out 2>&1 & echo $! > {folder}/pid", user=user)
-    pid = int((folder / "pid").read_text())
+    process = start(user, "sleep", "100000")
     try:
-        yield pid
+        slurm.wait_for(lambda: Path(f"/proc/{process.pid}/comm").read_text() == "sleep\n", "a process of the user")
+        yield process.pid
     finally:
-        os.kill(pid, signal.SIGKILL)
+        process.kill()
+        process.wait()
 
 
 def client_code(path, code):
