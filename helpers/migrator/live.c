@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <time.h>
 #include <unistd.h>
@@ -16,6 +17,7 @@
 #define LOOKS_PER_PHASE 10 /* for processes that came or went, and for samples where no descriptor announces them */
 #define LOOK_LEAST_NS UINT64_C(10000000)
 #define LOOK_MOST_NS UINT64_C(2000000000)
+#define SOFTDIRTY_SHARE 0.25           /* of the overhead: the source has half of it, moving and all else the rest */
 #define RETRY_NS UINT64_C(60000000000) /* without a source: one may have become free */
 
 uint64_t hm_live_now_ns(void)
@@ -125,6 +127,9 @@ int hm_live_open(struct hm_live *live, const struct hm_options *options, struct 
     live->viewserver.listener = -1;
     live->guard.fd = -1;
     live->cgroup.dir = -1;
+    /* This looks at pages of its own, which a process that is not dumpable may not. */
+    live->softdirty = hm_softdirty_new(options->overhead * SOFTDIRTY_SHARE, count_cpus(options), NULL);
+    prctl(PR_SET_DUMPABLE, 0);
     live->signals = take_signals(error);
     if (live->signals < 0 || open_progress(live, error) != 0)
         return -1;
@@ -157,6 +162,7 @@ int hm_live_open(struct hm_live *live, const struct hm_options *options, struct 
 void hm_live_close(struct hm_live *live)
 {
     hm_live_close_source(live);
+    hm_softdirty_free(live->softdirty);
     hm_decider_free(live->decider);
     hm_viewserver_close(&live->viewserver);
     hm_mover_free(&live->mover);
@@ -194,6 +200,19 @@ static uint64_t look_every(const struct hm_live *live)
     return every < LOOK_LEAST_NS ? LOOK_LEAST_NS : every > LOOK_MOST_NS ? LOOK_MOST_NS : every;
 }
 
+/* Answer who asks, with the figures of now. */
+static void serve(struct hm_live *live, const struct pollfd *events)
+{
+    bool is_asked = false;
+    for (int i = 0; i < HM_VIEWSERVER_FDS; i++)
+        is_asked = is_asked || events[i].revents;
+    if (!is_asked)
+        return;
+    hm_live_update_figures(live);
+    live->view.progress = *live->progress;
+    hm_viewserver_serve(&live->viewserver, events, &live->view);
+}
+
 enum { SIGNALS, GUARD, SOURCE, VIEW, N_EVENTS = VIEW + HM_VIEWSERVER_FDS };
 
 /* Sleep until `due` or an event. Returns false when told to end. */
@@ -220,9 +239,7 @@ static bool wait_until(struct hm_live *live, uint64_t due, bool *watch_guard)
     }
     if (events[SOURCE].revents)
         hm_live_read_source(live);
-    hm_live_update_figures(live);
-    live->view.progress = *live->progress;
-    hm_viewserver_serve(&live->viewserver, events + VIEW, &live->view);
+    serve(live, events + VIEW);
     return true;
 }
 
@@ -245,6 +262,7 @@ void hm_live_run(struct hm_live *live)
                 break;
             if (live->source && live->source->fd < 0 && (live->source->poll_ms > 0 || live->pace.phase_samples > 0))
                 hm_live_read_source(live);
+            hm_live_update_figures(live);
             watch_guard = true;
             look = now + look_every(live);
         }

@@ -37,9 +37,10 @@ struct hm_live {
     const struct hm_source_row *dead[HM_LIVE_DEAD];
     size_t n_dead;
     unsigned n_cpus;
-    struct hm_softdirty *softdirty; /* tells writes where the source cannot; NULL: not needed, or not to be had */
-    bool is_window;                 /* of soft-dirty marks, open */
-    uint64_t window_phase_ns;       /* start of the phase that had its window */
+    struct hm_softdirty *softdirty; /* tells writes where the source cannot; NULL: not to be had */
+    bool uses_softdirty;
+    bool is_window;           /* of soft-dirty marks, open */
+    uint64_t window_phase_ns; /* start of the phase that had its window */
     struct hm_pace pace;
     struct hm_tally tally; /* the shares */
     struct hm_observation later[HM_LIVE_LATER];
@@ -59,7 +60,8 @@ struct hm_live {
     struct hm_region *gaps; /* HM_LIVE_GAPS */
 };
 
-/* Set all up but the source, and look for processes once. Returns 0, or -1. hm_live_close() in both cases. */
+/* Set all up but the source; from then on the process is not dumpable: handles of a source may see more than the user
+ * may. Returns 0, or -1. hm_live_close() in both cases. */
 int hm_live_open(struct hm_live *live, const struct hm_options *options, struct hm_error *error);
 void hm_live_close(struct hm_live *live);
 /* Work until the guard or a signal says that it is over. */

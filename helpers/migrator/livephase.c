@@ -199,7 +199,7 @@ void hm_live_update_figures(struct hm_live *live)
     if (live->source) {
         progress->period = state->period;
         progress->period_is_time = state->is_time;
-        progress->knows_writes = state->knows_writes || live->softdirty;
+        progress->knows_writes = state->knows_writes || live->uses_softdirty;
     }
     progress->samples = hm_live_samples(live);
     progress->lost = live->retired.lost + state->lost;
@@ -208,7 +208,7 @@ void hm_live_update_figures(struct hm_live *live)
     bool is_known = state->kernel_cpu_s >= 0 || live->retired.kernel_cpu_s > 0;
     progress->kernel_cpu_s =
         is_known ? live->retired.kernel_cpu_s + (state->kernel_cpu_s > 0 ? state->kernel_cpu_s : 0) : -1;
-    if (live->softdirty && is_known) {
+    if (live->uses_softdirty && is_known) {
         /* The job's own faults; the clears and looks are this process's. */
         const struct hm_softdirty_state *dirty = hm_softdirty_state(live->softdirty);
         double faults = (double)dirty->dirty_pages * dirty->fault_us * 1e-6;

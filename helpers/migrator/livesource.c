@@ -7,8 +7,7 @@
 #include "live.h"
 
 #define CHUNK 256
-#define SOFTDIRTY_SHARE 0.25 /* of the overhead: the source has half of it, moving and all else the rest */
-#define BINS_DEFAULT 1000    /* facts of the published algorithm */
+#define BINS_DEFAULT 1000 /* facts of the published algorithm */
 
 struct chunk { /* observations on their way */
     struct hm_live *live;
@@ -18,7 +17,7 @@ struct chunk { /* observations on their way */
 
 static void hand_over(struct chunk *chunk)
 {
-    if (chunk->n > 0 && chunk->live->softdirty)
+    if (chunk->n > 0 && chunk->live->uses_softdirty)
         hm_softdirty_split(chunk->live->softdirty, chunk->observation, chunk->n);
     if (chunk->n > 0 && chunk->live->decider)
         hm_decider_observe(chunk->live->decider, chunk->observation, chunk->n);
@@ -94,9 +93,7 @@ void hm_live_close_source(struct hm_live *live)
         live->retired.kernel_cpu_s += state->kernel_cpu_s;
     live->source->close(live->source);
     live->source = NULL;
-    hm_softdirty_free(live->softdirty);
-    live->softdirty = NULL;
-    live->is_window = false;
+    live->uses_softdirty = live->is_window = false;
 }
 
 /* What the samples stand for differs by source: each has a decider of its own. */
@@ -144,24 +141,12 @@ static void open_next(struct hm_live *live, const struct hm_source_setup *setup,
         live->source->state.unit = live->source->state.period;
 }
 
-/* Whether writes are known decides how data is weighed: that they are not is a warning. */
-static void open_softdirty(struct hm_live *live)
-{
-    struct hm_error error = {{0}};
-    char text[HM_ERROR_TEXT + 64];
-    live->softdirty = hm_softdirty_new(live->options->overhead * SOFTDIRTY_SHARE, live->n_cpus, &error);
-    if (live->softdirty)
-        return;
-    snprintf(text, sizeof(text), "writes are taken for reads: %s", error.text);
-    hm_progress_warn(live->progress, text);
-}
-
 uint64_t hm_live_window_due(const struct hm_live *live, uint64_t now)
 {
     uint64_t end = hm_pace_due(&live->pace, live->phase_start_ns);
-    uint64_t window = live->softdirty ? hm_softdirty_window_ms() * UINT64_C(1000000) : 0;
+    uint64_t window = live->uses_softdirty ? hm_softdirty_window_ms() * UINT64_C(1000000) : 0;
     uint64_t samples = hm_live_samples(live) - live->phase_first_sample;
-    if (!live->softdirty || live->is_window || live->window_phase_ns == live->phase_start_ns)
+    if (!live->uses_softdirty || live->is_window || live->window_phase_ns == live->phase_start_ns)
         return UINT64_MAX;
     /* By samples: when the phase would end if they go on as they came so far. */
     if (live->pace.phase_samples > 0 && samples > 0)
@@ -178,7 +163,7 @@ void hm_live_begin_window(struct hm_live *live)
 
 void hm_live_end_window(struct hm_live *live, const struct hm_region *regions, size_t count)
 {
-    if (!live->softdirty || !live->is_window)
+    if (!live->is_window)
         return;
     for (size_t i = 0; i < count; i++)
         hm_softdirty_add(live->softdirty, regions[i].first, regions[i].n_pages);
@@ -208,8 +193,11 @@ void hm_live_open_source(struct hm_live *live)
     }
     if (live->source && new_decider(live, &error) != 0)
         hm_live_close_source(live);
-    if (live->source && !live->source->state.knows_writes)
-        open_softdirty(live);
+    live->uses_softdirty = live->source && !live->source->state.knows_writes && live->softdirty;
+    if (live->source && !live->source->state.knows_writes && !live->softdirty)
+        hm_progress_warn(live->progress,
+                         "writes are taken for reads: neither the source nor the kernel tells them apart "
+                         "(no soft-dirty marks)");
     if (!live->source) {
         snprintf(text, sizeof(text), "nothing is moved: no source of samples: %s", error.text);
         hm_progress_warn(live->progress, text);

@@ -7,7 +7,6 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/prctl.h>
 #include <sys/resource.h>
 
 #include "figures.h"
@@ -35,8 +34,6 @@ int main(int argc, char **argv)
     static struct hm_live live;
     struct hm_error error = {{0}};
     int status = 0;
-    /* The handles of a source may see more than the user may. */
-    prctl(PR_SET_DUMPABLE, 0);
     if (hm_options_parse(&options, argc, argv, &error) != 0)
         return fail(&error, 2);
     if (options.help) {

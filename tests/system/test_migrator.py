@@ -227,7 +227,8 @@ def test_huge_pages_move_whole():
         program = Program(folder, kind="huge")
         huge = program.huge_bytes()
         assert huge >= 0.8 * SIZE * MIB
-        migrator = Migrator("--cgroup", folder, *by_samples(2000))
+        # Four faults a round: a huge page is seen at its first page only.
+        migrator = Migrator("--cgroup", folder, "--lat-read", 100, "--lat-write", 100, *by_samples(6000))
         hot_is_fast(program)
         migrator.wait_phases(2)
         figures = migrator.stop()
