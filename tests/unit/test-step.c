@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -12,6 +13,7 @@
 #include <cmocka.h>
 
 #include "helpers/job/cores.h"
+#include "helpers/job/files.h"
 #include "helpers/job/log.h"
 #include "helpers/job/spawn.h"
 #include "helpers/job/step.h"
@@ -437,6 +439,31 @@ static void test_nothing_is_handed_down(void **state)
     close(open_one[1]);
 }
 
+/* All but one, wherever that one is. */
+static void test_descriptors_are_closed(void **state)
+{
+    (void)state;
+    static const struct {
+        int first, kept;
+        const char *then; /* of the descriptors 20 to 25, one letter each */
+    } rows[] = {{20, -1, "------"}, {20, 22, "--x---"}, {22, 20, "xx----"}, {22, 22, "xxx---"}, {23, 25, "xxx--x"}};
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        int result;
+        pid_t pid = fork();
+        if (pid == 0) {
+            char then[] = "------";
+            for (int fd = 20; fd <= 25; fd++)
+                dup2(STDERR_FILENO, fd);
+            hm_close_from(rows[i].first, rows[i].kept);
+            for (int fd = 20; fd <= 25; fd++)
+                then[fd - 20] = fcntl(fd, F_GETFD) >= 0 ? 'x' : '-';
+            _exit(strcmp(then, rows[i].then) == 0 ? 0 : 1);
+        }
+        assert_int_equal(waitpid(pid, &result, 0), pid);
+        assert_int_equal(result, 0);
+    }
+}
+
 static void test_a_start_that_fails_names_the_step(void **state)
 {
     (void)state;
@@ -472,6 +499,7 @@ int main(void)
         cmocka_unit_test(test_what_tasks_leave_is_checked),
         cmocka_unit_test(test_names_and_counts),
         cmocka_unit_test(test_nothing_is_handed_down),
+        cmocka_unit_test(test_descriptors_are_closed),
         cmocka_unit_test(test_a_start_that_fails_names_the_step),
     };
     if (!mkdtemp(root))
