@@ -208,9 +208,11 @@ def test_killed_broker_leaves_nothing_for_long(run_dir):
             assert damonclient.Client(path).ask([watched]).n == 1
         # And without a next one.
         with broker(run_dir) as (process, path):
-            assert damonclient.Client(path).ask([watched]).n == 1
+            client = damonclient.Client(path)
+            assert client.ask([watched]).n == 1
             process.kill()
             process.wait()
+            assert states().count("on") == 1
         slurm.run(f"{BROKER} --run-dir {run_dir} --clean")
         assert number() == 0
 
@@ -220,12 +222,16 @@ def test_reap_finds_what_a_dead_broker_left():
     slurm.run("hybridmem reap")
     with sleeper("alice") as watched:
         process = subprocess.Popen([BROKER, "--run-dir", str(run_dir)], stderr=subprocess.PIPE, text=True)
-        assert process.stderr.read() == ""
-        assert damonclient.Client(run_dir / "damon.sock").ask([watched]).n == 1
-        slurm.run("hybridmem reap")  # it lives: nothing happens to it
-        assert states().count("on") == 1
-        process.kill()
-        process.wait()
+        try:
+            assert process.stderr.read() == ""
+            client = damonclient.Client(run_dir / "damon.sock")
+            assert client.ask([watched]).n == 1
+            slurm.run("hybridmem reap")  # it lives: nothing happens to it
+            assert states().count("on") == 1
+        finally:
+            process.kill()
+            process.wait()
+        assert number() == 16
         slurm.run("hybridmem reap")
         assert number() == 0
         assert not (run_dir / "damon.state").exists()
@@ -233,7 +239,8 @@ def test_reap_finds_what_a_dead_broker_left():
 
 def test_someone_elses_kdamonds_after_a_crash_are_not_taken_over(run_dir):
     with broker(run_dir, "--kdamonds", "2") as (process, path):
-        assert damonclient.Client(path).ask([os.getpid()]).n == 1
+        client = damonclient.Client(path)
+        assert client.ask([os.getpid()]).n == 1
         process.kill()
         process.wait()
     (KDAMONDS / "0" / "state").write_text("off")
