@@ -32,6 +32,7 @@ struct hm_live {
     struct hm_nodes nodes;
     struct hm_mover mover;
     struct hm_residence residence;
+    double look_s;              /* CPU time of looking up one page, as measured; 0: not yet */
     struct hm_decider *decider; /* NULL: no source yet */
     struct hm_source *source;   /* NULL: none works, nothing is moved */
     const struct hm_source_row *dead[HM_LIVE_DEAD];

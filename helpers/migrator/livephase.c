@@ -7,8 +7,9 @@
 
 #include "live.h"
 
-#define LOOKS_PER_CPU 8192 /* pages looked up per phase and CPU of the step: some 2 ms of CPU time, an estimate */
-#define LOOKS_MOST 131072
+#define LOOK_SHARE 0.1 /* of overhead= that looking up where pages are may take */
+#define LOOK_S 0.5e-6  /* CPU time of one look until it was measured */
+#define LOOKS_MOST 262144
 #define MANY_UNMOVABLE 0.1 /* of the samples: worth a warning */
 
 struct end { /* of one phase */
@@ -51,15 +52,31 @@ static void sum_up(const struct hm_region *regions, size_t count, uint64_t pages
     }
 }
 
+static double thread_s(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+}
+
+/* Fill in where regions and gaps are, with as many looks as the overhead allows by what they cost here. */
+static void fill(struct hm_live *live, struct end *end)
+{
+    double budget_s = live->options->overhead * LOOK_SHARE * live->n_cpus * (double)live->options->interval_ms / 1000;
+    double looks = budget_s / (live->look_s > 0 ? live->look_s : LOOK_S), start_s = thread_s();
+    size_t n = looks < LOOKS_MOST ? (size_t)looks : LOOKS_MOST;
+    size_t done = hm_residence_fill(&live->residence, end->region, end->n_regions, n - n / 4);
+    end->n_gaps = hm_residence_gaps(&live->residence, end->region, end->n_regions, live->gaps, HM_LIVE_GAPS);
+    done += hm_residence_fill(&live->residence, live->gaps, end->n_gaps, n / 4);
+    if (done > 0)
+        live->look_s = (thread_s() - start_s) / (double)done;
+}
+
 /* Where everything is, now that regions are known. */
 static void look_at_memory(struct hm_live *live, struct end *end)
 {
-    size_t looks = (size_t)live->n_cpus * LOOKS_PER_CPU;
     uint64_t in_regions[2] = {0}, in_gaps[2] = {0}, bytes[2];
-    looks = looks < LOOKS_MOST ? looks : LOOKS_MOST;
-    end->n_gaps = hm_residence_gaps(&live->residence, end->region, end->n_regions, live->gaps, HM_LIVE_GAPS);
-    hm_residence_fill(&live->residence, end->region, end->n_regions, looks);
-    hm_residence_fill(&live->residence, live->gaps, end->n_gaps, looks);
+    fill(live, end);
     sum_up(end->region, end->n_regions, in_regions);
     sum_up(live->gaps, end->n_gaps, in_gaps);
     if (!read_usage(live, bytes))

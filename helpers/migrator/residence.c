@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#define LOOKS_LEAST 8 /* of a region */
+#define LOOKS_LEAST 4 /* of a region */
 
 struct look { /* pages of one process that wait for their answer */
     const struct hm_residence *residence;
@@ -87,9 +87,10 @@ static uint64_t mapped_pages(const struct hm_residence *residence, const struct 
                : 0;
 }
 
-void hm_residence_fill(const struct hm_residence *residence, struct hm_region *regions, size_t count, size_t n_looks)
+size_t hm_residence_fill(const struct hm_residence *residence, struct hm_region *regions, size_t count, size_t n_looks)
 {
     struct look look = {.residence = residence};
+    size_t n_done = 0;
     uint64_t share = count > 0 && n_looks / count > LOOKS_LEAST ? n_looks / count : LOOKS_LEAST;
     for (size_t r = 0; r < count; r++) {
         struct hm_region *region = &regions[r];
@@ -101,6 +102,7 @@ void hm_residence_fill(const struct hm_residence *residence, struct hm_region *r
         look.space = space;
         if (mapped > 0)
             sample(&look, region, mapped, mapped < share ? mapped : share);
+        n_done += mapped < share ? mapped : share;
     }
     answer(&look);
     for (size_t r = 0; r < count; r++) {
@@ -108,6 +110,7 @@ void hm_residence_fill(const struct hm_residence *residence, struct hm_region *r
         if (mapped > share)
             scale(&regions[r], mapped, share);
     }
+    return n_done;
 }
 
 void hm_residence_look(const struct hm_residence *residence, const uint64_t *page, int8_t *is_fast, size_t count)

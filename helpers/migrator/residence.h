@@ -20,8 +20,9 @@ struct hm_residence {
 /*
  * Fill in fast_pages and slow_pages of regions that are sorted by `first`, looking at `n_looks` pages in all, a few per
  * region at least. Pages outside of ranges that may be moved do not count. A region of a process that is gone has none.
+ * Returns how many were looked at.
  */
-void hm_residence_fill(const struct hm_residence *residence, struct hm_region *regions, size_t count, size_t n_looks);
+size_t hm_residence_fill(const struct hm_residence *residence, struct hm_region *regions, size_t count, size_t n_looks);
 
 /* The pages (decide.h) in fast nodes: share[i] becomes 1 or 0, or -1 where the page is not present. */
 void hm_residence_look(const struct hm_residence *residence, const uint64_t *page, int8_t *is_fast, size_t count);
