@@ -86,11 +86,11 @@ def sqlite_progress(folder, rank):
 PROGRAM = {
     "lammps": Program(
         name="lmp",
-        about="LAMMPS, 4 runs of a Lennard-Jones liquid of 10,976 atoms",
-        footprint_mib=200,
-        warm=60,
-        stop=90,
-        units=100,
+        about="LAMMPS, 4 runs of a Lennard-Jones liquid of 23,328 atoms",
+        footprint_mib=70,
+        warm=35,
+        stop=55,
+        units=60,
         prepare=lammps_prepare,
         # Independent runs, each an MPI world of its own that shall not look for the others.
         command="env -i PATH=$PATH HOME=$HOME OMPI_MCA_pml=ob1 OMPI_MCA_btl=self"
@@ -102,9 +102,9 @@ PROGRAM = {
         name="sqlite3",
         about=f"SQLite, 4 databases in memory of {SQLITE_ROWS:,} rows of 1 KB, 95 % of the queries on a tenth of them",
         footprint_mib=104,
-        warm=60,
-        stop=90,
-        units=100,
+        warm=35,
+        stop=55,
+        units=60,
         prepare=sqlite_prepare,
         command="sqlite3 :memory: < batches.$SLURM_PROCID > /dev/null",
         progress=sqlite_progress,
@@ -255,7 +255,6 @@ def vmstat():
 
 def warm_page_cache(program):
     """The program's files in the slow tier's page cache, so that the fast tier is the data's."""
-    slurm.run("echo 3 > /proc/sys/vm/drop_caches")
     words = " ".join(["/usr/bin/" + program.name, *re.findall(r"\S+ => (\S+)", libraries(program))])
     slurm.run(f"numactl --membind={','.join(map(str, migration.SLOW))} cat {words} > /dev/null")
 
@@ -271,9 +270,9 @@ def run_once(program, contender, setting, mark):
     slurm.run(f"chown -R alice: {folder}")
     slowest = lambda: min(program.progress(folder, rank) for rank in range(migration.RANKS))  # noqa: E731
     (folder / "rank.sh").write_text(f"cd {folder}\n{program.command.replace('UNITS', str(program.units))}\n")
-    warm_page_cache(program)
     limit = program.footprint_mib * slurm.MIB // 10
     with migration.scarce_fast(limit), contender(setting) as request:
+        warm_page_cache(program)
         script = f"srun -O -n{migration.RANKS} bash {folder}/rank.sh"
         before, started = vmstat(), time.monotonic()
         job_id = slurm.sbatch("alice", script, "-n2", f"--hybrid-mem={request}")

@@ -2,6 +2,8 @@
 """What tests of the migrator share: fast memory made scarce, ranks under control, their pages, what it did."""
 
 import contextlib
+import ctypes
+import fcntl
 import json
 import mmap
 import os
@@ -14,24 +16,13 @@ import slurm
 
 FAST, SLOW = (0, 1), (2, 3)
 HUGE = 2 * slurm.MIB
-MIN_FREE_KIB = 4096  # what the kernel keeps free in all nodes; its own choice is a quarter of this guest's fast tier
+MIN_FREE_KIB = 40960  # of all nodes: the kernel then keeps a fiftieth of each free, as much as the migrator does
 RANKS = 4
 NEAR = slurm.MIB // 2  # how near to the limit is near enough
-ADJUSTMENTS = 3
+ADJUSTMENTS = 8
+MPOL_DEFAULT, MPOL_BIND = 0, 2
+libnuma = ctypes.CDLL("libnuma.so.1", use_errno=True)
 PROGRESS_JSON = Path("/usr/local/bin/progress-json")
-
-# A process that holds so many bytes of kernel memory in pipes, which nothing can move, until its input ends.
-PIPES = """
-import fcntl, os, sys
-left, kept = int(sys.argv[1]), []
-while left >= 4096:
-    reading, writing = os.pipe()
-    size = fcntl.fcntl(writing, fcntl.F_SETPIPE_SZ, min(1 << 20, 1 << left.bit_length() - 1))
-    left -= os.write(writing, bytes(size))
-    kept.append((reading, writing))
-print("held", flush=True)
-sys.stdin.read()
-"""
 
 
 def node_path(node):
@@ -60,11 +51,23 @@ def surplus(node, limit):
 
 @contextlib.contextmanager
 def pipes(node, count):
-    command = ["numactl", f"--membind={node}", "python3", "-c", PIPES, str(count)]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as holder:
-        assert holder.stdout.readline() == b"held\n"
+    """Hold so many bytes of a node in pipes: kernel memory, which nothing can move."""
+    left, kept = count // slurm.PAGE * slurm.PAGE, []
+    mask = ctypes.c_ulong(1 << node)
+    assert libnuma.set_mempolicy(MPOL_BIND, ctypes.byref(mask), ctypes.c_ulong(64)) == 0
+    try:
+        while left:
+            kept += os.pipe()
+            size = min(slurm.MIB, 1 << (left.bit_length() - 1))
+            fcntl.fcntl(kept[-1], fcntl.F_SETPIPE_SZ, size)
+            left -= os.write(kept[-1], bytes(size))
+    finally:
+        libnuma.set_mempolicy(MPOL_DEFAULT, None, ctypes.c_ulong(0))
+    try:
         yield
-        holder.stdin.close()
+    finally:
+        for descriptor in kept:
+            os.close(descriptor)
 
 
 @contextlib.contextmanager
@@ -79,6 +82,7 @@ def scarce_fast(limit):
     saved = min_free.read_text()
     write("/sys/kernel/mm/transparent_hugepage/enabled", "never")
     write(min_free, MIN_FREE_KIB)
+    slurm.run("sync && echo 3 > /proc/sys/vm/drop_caches")  # what is cached there would make room later
     pools = {node: node_path(node) / "hugepages/hugepages-2048kB/nr_hugepages" for node in FAST}
     with contextlib.ExitStack() as stack:
         for node, pool in pools.items():
