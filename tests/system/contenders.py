@@ -51,7 +51,7 @@ def lammps_progress(folder, rank):
 
 
 SQLITE_ROWS = 24000
-SQLITE_LOOKUPS = 4000
+SQLITE_LOOKUPS = 2000
 
 
 def sqlite_prepare(folder, units):
