@@ -74,6 +74,15 @@ def status_of(pid):
     return dict(line.split(":\t", 1) for line in Path(f"/proc/{pid}/status").read_text().splitlines() if ":\t" in line)
 
 
+def descriptors_of(pid):
+    """What its descriptors name; some come and go while it works."""
+    found = set()
+    for link in Path(f"/proc/{pid}/fd").iterdir():
+        with contextlib.suppress(FileNotFoundError):
+            found.add(str(link.readlink()))
+    return found
+
+
 def steps_of(record):
     return {step["step"]: step for step in record["migration"]["steps"]}
 
@@ -110,7 +119,7 @@ def test_a_migrated_job_and_its_record():
     assert options["--fast-nodes"] == "0-1" and options["--slow-nodes"] == "2-3"
     assert int(options["--end"]) > time.time()
     # It has what it needs, and nothing of slurmstepd's.
-    opened = {str(link.readlink()) for link in Path(f"/proc/{pid}/fd").iterdir()}
+    opened = descriptors_of(pid)
     assert not [name for name in opened if "slurm" in name.lower() and "cgroup" not in name], opened
     file = slurm.JOBS / f"{job_id}.{BATCH}.migration"
     assert file.stat().st_mode & 0o777 == 0o600 and file.stat().st_uid == 0
