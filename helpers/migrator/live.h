@@ -21,8 +21,9 @@
 
 #define HM_LIVE_LATER 4096 /* observations outside of what was known to be movable, kept until the phase's end */
 #define HM_LIVE_GAPS 4096
-#define HM_LIVE_REGIONS 8192 /* under 8 MiB with every algorithm */
-#define HM_LIVE_DEAD 8       /* sources that ended by themselves */
+#define HM_LIVE_RANGES 131072 /* of all processes' mappings: 2 MiB, twice that while one grows */
+#define HM_LIVE_REGIONS 8192  /* under 8 MiB with every algorithm */
+#define HM_LIVE_DEAD 8        /* sources that ended by themselves */
 
 struct hm_live {
     const struct hm_options *options;
@@ -75,11 +76,12 @@ bool hm_live_is_told(void *live);
 /* Monotonic nanoseconds. */
 uint64_t hm_live_now_ns(void);
 
-/* Sources: open the best that is left (with a decider for its unit of samples), close, hand over what there is. What
- * goes wrong is a warning. */
+/* Sources: open the best that is left (with a decider for its unit of samples), close, hand over what there is, tell of
+ * processes. What goes wrong is a warning. */
 void hm_live_open_source(struct hm_live *live);
 void hm_live_close_source(struct hm_live *live);
 void hm_live_read_source(struct hm_live *live);
+void hm_live_update_source(struct hm_live *live);
 /* Samples of all sources so far. */
 uint64_t hm_live_samples(const struct hm_live *live);
 /* When to begin a window of soft-dirty marks (monotonic nanoseconds; UINT64_MAX: not in this phase); begin one; end it

@@ -229,57 +229,13 @@ void hm_live_read_source(struct hm_live *live)
         replace(live, error.text);
 }
 
-int hm_live_look(struct hm_live *live)
+void hm_live_update_source(struct hm_live *live)
 {
     struct hm_error error = {{0}};
-    int living = hm_ranks_update(&live->ranks, &error);
-    for (uint32_t space = 0; space < live->ranks.n; space++) {
-        const struct hm_rank *rank = &live->ranks.rank[space];
-        if (rank->pid != 0 && rank->is_gone) {
-            uint64_t all = UINT64_C(1) << HM_PAGE_BITS;
-            if (live->decider)
-                hm_decider_forget(live->decider, HM_PAGE(space, 0), all);
-            if (live->softdirty)
-                hm_softdirty_forget(live->softdirty, space);
-            hm_mover_forget(&live->mover, HM_PAGE(space, 0), all);
-            hm_maps_free(&live->maps[space]);
-        } else if (rank->pid != 0 && rank->is_new) {
-            hm_maps_read(&live->maps[space], rank->pid, NULL);
-        }
-    }
-    if (live->source && live->source->update(live->source, &live->ranks, &error) != 0) {
-        replace(live, error.text);
-        /* A source that was opened just now does not know the processes yet. */
-        if (live->source)
-            live->source->update(live->source, &live->ranks, NULL);
-    }
-    return living;
-}
-
-struct vanished {
-    struct hm_live *live;
-    uint32_t space;
-};
-
-static void forget(void *data, struct hm_range range)
-{
-    const struct vanished *vanished = data;
-    uint64_t first = HM_PAGE(vanished->space, range.first);
-    if (vanished->live->decider)
-        hm_decider_forget(vanished->live->decider, first, range.n_pages);
-    hm_mover_forget(&vanished->live->mover, first, range.n_pages);
-}
-
-void hm_live_read_maps(struct hm_live *live)
-{
-    for (uint32_t space = 0; space < live->ranks.n; space++) {
-        const struct hm_rank *rank = &live->ranks.rank[space];
-        struct vanished vanished = {live, space};
-        if (rank->pid == 0 || rank->is_gone || hm_maps_read(&live->scratch, rank->pid, NULL) != 0)
-            continue;
-        hm_maps_compare(&live->maps[space], &live->scratch, forget, &vanished);
-        struct hm_maps before = live->maps[space];
-        live->maps[space] = live->scratch;
-        live->scratch = before;
-    }
+    if (!live->source || live->source->update(live->source, &live->ranks, &error) == 0)
+        return;
+    replace(live, error.text);
+    /* A source that was opened just now does not know the processes yet. */
+    if (live->source)
+        live->source->update(live->source, &live->ranks, NULL);
 }

@@ -74,7 +74,7 @@ int hm_maps_add(struct hm_maps *maps, struct hm_range range)
         maps->n_pages += range.n_pages;
         return 0;
     }
-    if (maps->n == HM_MAPS_RANGES)
+    if (maps->n >= (maps->most > 0 ? maps->most : HM_MAPS_RANGES))
         return hm_fail(NULL, ENOSPC, "too many ranges");
     if (maps->n == maps->room) {
         size_t room = maps->room ? 2 * maps->room : 32;

@@ -22,6 +22,7 @@ struct hm_range { /* pages of 4096 bytes */
 struct hm_maps { /* ascending, without overlap */
     struct hm_range *range;
     size_t n, room;
+    size_t most;      /* ranges that are kept at most; 0: HM_MAPS_RANGES */
     uint64_t n_pages; /* in all */
 };
 

@@ -112,6 +112,12 @@ static void test_add(void **state)
     assert_int_equal(hm_maps_add(&maps, (struct hm_range){UINT64_C(1) << 45, 1}), -1);
     assert_int_equal(errno, ENOSPC);
     hm_maps_free(&maps);
+    maps.most = 1; /* touching ones are one */
+    assert_int_equal(hm_maps_add(&maps, (struct hm_range){10, 1}), 0);
+    assert_int_equal(hm_maps_add(&maps, (struct hm_range){11, 1}), 0);
+    assert_int_equal(hm_maps_add(&maps, (struct hm_range){13, 1}), -1);
+    assert_int_equal(errno, ENOSPC);
+    hm_maps_free(&maps);
 }
 
 static void test_find_and_count(void **state)

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Processes and mappings that come and go. */
+#include "live.h"
+
+/* All processes together keep HM_LIVE_RANGES: many processes have few mappings each that matter. */
+static size_t most_ranges(const struct hm_live *live)
+{
+    size_t share = HM_LIVE_RANGES / (live->ranks.n_living > 0 ? live->ranks.n_living : 1);
+    return share < HM_MAPS_RANGES ? share : HM_MAPS_RANGES;
+}
+
+int hm_live_look(struct hm_live *live)
+{
+    int living = hm_ranks_update(&live->ranks, NULL);
+    for (uint32_t space = 0; space < live->ranks.n; space++) {
+        const struct hm_rank *rank = &live->ranks.rank[space];
+        if (rank->pid != 0 && rank->is_gone) {
+            uint64_t all = UINT64_C(1) << HM_PAGE_BITS;
+            if (live->decider)
+                hm_decider_forget(live->decider, HM_PAGE(space, 0), all);
+            if (live->softdirty)
+                hm_softdirty_forget(live->softdirty, space);
+            hm_mover_forget(&live->mover, HM_PAGE(space, 0), all);
+            hm_maps_free(&live->maps[space]);
+        } else if (rank->pid != 0 && rank->is_new) {
+            live->maps[space].most = most_ranges(live);
+            hm_maps_read(&live->maps[space], rank->pid, NULL);
+        }
+    }
+    hm_live_update_source(live);
+    return living;
+}
+
+struct vanished {
+    struct hm_live *live;
+    uint32_t space;
+};
+
+static void forget(void *data, struct hm_range range)
+{
+    const struct vanished *vanished = data;
+    uint64_t first = HM_PAGE(vanished->space, range.first);
+    if (vanished->live->decider)
+        hm_decider_forget(vanished->live->decider, first, range.n_pages);
+    hm_mover_forget(&vanished->live->mover, first, range.n_pages);
+}
+
+void hm_live_read_maps(struct hm_live *live)
+{
+    for (uint32_t space = 0; space < live->ranks.n; space++) {
+        const struct hm_rank *rank = &live->ranks.rank[space];
+        struct vanished vanished = {live, space};
+        live->scratch.most = most_ranges(live);
+        if (rank->pid == 0 || rank->is_gone || hm_maps_read(&live->scratch, rank->pid, NULL) != 0)
+            continue;
+        hm_maps_compare(&live->maps[space], &live->scratch, forget, &vanished);
+        struct hm_maps before = live->maps[space];
+        live->maps[space] = live->scratch;
+        live->scratch = before;
+    }
+}
