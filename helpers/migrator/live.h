@@ -22,7 +22,7 @@
 #define HM_LIVE_LATER 4096 /* observations outside of what was known to be movable, kept until the phase's end */
 #define HM_LIVE_GAPS 4096
 #define HM_LIVE_RANGES 131072 /* of all processes' mappings: 2 MiB, twice that while one grows */
-#define HM_LIVE_REGIONS 8192  /* under 8 MiB with every algorithm */
+#define HM_LIVE_REGIONS 1000  /* as in the published algorithm; under 8 MiB with every algorithm */
 #define HM_LIVE_DEAD 8        /* sources that ended by themselves */
 
 struct hm_live {

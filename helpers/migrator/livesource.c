@@ -7,7 +7,6 @@
 #include "live.h"
 
 #define CHUNK 256
-#define BINS_DEFAULT 1000 /* facts of the published algorithm */
 
 struct chunk { /* observations on their way */
     struct hm_live *live;
@@ -100,9 +99,6 @@ void hm_live_close_source(struct hm_live *live)
 static int new_decider(struct hm_live *live, struct hm_error *error)
 {
     const struct hm_options *options = live->options;
-    unsigned regions = options->max_regions;
-    if (regions == 0)
-        regions = strcmp(options->algorithm, "bins") == 0 ? BINS_DEFAULT : HM_LIVE_REGIONS;
     struct hm_decider_options setup = {
         .algorithm = options->algorithm,
         .period = (double)live->source->state.unit,
@@ -110,7 +106,7 @@ static int new_decider(struct hm_live *live, struct hm_error *error)
         .write_gain = options->lat_write - 1,
         .promote_cost = 64 * (options->lat_read + 1),
         .demote_cost = 64 * (1 + options->lat_write),
-        .max_regions = regions,
+        .max_regions = options->max_regions > 0 ? options->max_regions : HM_LIVE_REGIONS,
         .seed = options->seed,
     };
     struct hm_decider *decider = hm_decider_new(&setup, error);

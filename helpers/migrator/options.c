@@ -212,7 +212,7 @@ static const struct {
     {"--interval", "TIME", "length of a phase (default: 10s)", take_interval},
     {"--phase-samples", "N", "phases of N samples in place of time", take_phase_samples},
     {"--algorithm", "NAME", "one of those below (default: the first)", take_algorithm},
-    {"--bins", "N", "most regions that are told apart", take_bins},
+    {"--bins", "N", "most regions that are told apart (default: 1000)", take_bins},
     {"--rate", "SIZE", "most bytes moved per second, by the phase (default: no limit)", take_rate},
     {"--end", "SECONDS", "when the job's time limit ends it, seconds since 1970", take_end},
     {"--lat-read", "X", "latency of a read from the slow tier, fast = 1 (default: 2)", take_lat_read},
