@@ -20,7 +20,9 @@
 #define MARK_BASE_US 1000000u /* how often DAMON looks at the mappings, and in its lower digits the mark */
 #define MARKS 90000u
 #define MAGIC 0x484d4453u
-#define NUMBER 24 /* bytes of a number's text */
+#define BUSY_PAUSE_NS 5000000L
+#define BUSY_TRIES 200 /* 1 s */
+#define NUMBER 24      /* bytes of a number's text */
 
 /* The state file. */
 struct state {
@@ -28,11 +30,21 @@ struct state {
     char boot_id[40];
 };
 
+/* The kernel does not wait for its lock: while anybody reads or writes one of these files, others get EBUSY. */
+static bool is_busy(int tries)
+{
+    const struct timespec pause = {.tv_nsec = BUSY_PAUSE_NS};
+    return errno == EBUSY && tries < BUSY_TRIES && nanosleep(&pause, NULL) == 0;
+}
+
 static int write_text(const char *file, const char *text, struct hm_error *error)
 {
     char path[256];
     snprintf(path, sizeof(path), ROOT "/%s", file);
-    return hm_file_write(path, text, error);
+    int result = hm_file_write(path, text, error);
+    for (int tries = 0; result != 0 && is_busy(tries); tries++)
+        result = hm_file_write(path, text, error);
+    return result;
 }
 
 /* Write a number to a file of kdamond k, whose name may have a number in it. */
@@ -56,7 +68,10 @@ static int read_number(const char *file, uint64_t *value)
 {
     char path[256], text[NUMBER];
     snprintf(path, sizeof(path), ROOT "/%s", file);
-    if (hm_file_read(path, text, sizeof(text), NULL) != 0)
+    int result = hm_file_read(path, text, sizeof(text), NULL);
+    for (int tries = 0; result != 0 && is_busy(tries); tries++)
+        result = hm_file_read(path, text, sizeof(text), NULL);
+    if (result != 0)
         return -1;
     return hm_size_parse_number(text, 0, UINT64_MAX, value, NULL);
 }

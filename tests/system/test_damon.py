@@ -2,6 +2,7 @@
 """The DAMON broker: whom it lets watch what, whom it lends to, and that nothing of it stays behind."""
 
 import contextlib
+import errno
 import os
 import re
 import signal
@@ -24,8 +25,21 @@ def number():
     return int((KDAMONDS / "nr_kdamonds").read_text())
 
 
+def state(k):
+    """The kernel does not wait for its lock: EBUSY while somebody else looks or writes."""
+
+    def read():
+        try:
+            return (KDAMONDS / str(k) / "state").read_text().strip()
+        except OSError as why:
+            assert why.errno == errno.EBUSY
+            return None
+
+    return slurm.wait_for(read, f"the state of kdamond {k}")
+
+
 def states():
-    return [(KDAMONDS / str(k) / "state").read_text().strip() for k in range(number())]
+    return [state(k) for k in range(number())]
 
 
 @contextlib.contextmanager
