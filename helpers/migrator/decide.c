@@ -10,7 +10,7 @@
 #define LEAST_REGIONS 16
 #define MOST_REGIONS 1048576
 
-static const struct hm_algorithm *const algorithms[] = {&hm_algorithm_bins};
+static const struct hm_algorithm *const algorithms[] = {&hm_algorithm_regions, &hm_algorithm_bins};
 
 bool hm_algorithm_at(int n, const char **name, const char **about)
 {

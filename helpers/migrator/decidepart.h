@@ -20,7 +20,7 @@ struct hm_algorithm {
     void (*plan)(struct hm_decider *decider, const struct hm_budget *budget);
 };
 
-extern const struct hm_algorithm hm_algorithm_bins;
+extern const struct hm_algorithm hm_algorithm_regions, hm_algorithm_bins;
 
 struct hm_decider {
     const struct hm_algorithm *algorithm;
