@@ -269,13 +269,21 @@ def run_once(program, contender, setting, mark):
     program.prepare(folder, program.units)
     slurm.run(f"chown -R alice: {folder}")
     slowest = lambda: min(program.progress(folder, rank) for rank in range(migration.RANKS))  # noqa: E731
-    (folder / "rank.sh").write_text(f"cd {folder}\n{program.command.replace('UNITS', str(program.units))}\n")
+    command = program.command.replace("UNITS", str(program.units))
+    (folder / "rank.sh").write_text(
+        f"cd {folder}\ntouch here.$SLURM_PROCID\nuntil [ -e go ]; do sleep 0.2; done\n{command}\n"
+    )
     limit = program.footprint_mib * slurm.MIB // 10
-    with migration.scarce_fast(limit), contender(setting) as request:
-        warm_page_cache(program)
+    with contextlib.ExitStack() as stack:
+        request = stack.enter_context(contender(setting))
         script = f"srun -O -n{migration.RANKS} bash {folder}/rank.sh"
-        before, started = vmstat(), time.monotonic()
         job_id = slurm.sbatch("alice", script, "-n2", f"--hybrid-mem={request}")
+        slurm.wait_for(lambda: len(list(folder.glob("here.*"))) == migration.RANKS, "all ranks")
+        # What Slurm starts beside the ranks is there: what is left now is theirs.
+        stack.enter_context(migration.scarce_fast(limit))
+        warm_page_cache(program)
+        before, started = vmstat(), time.monotonic()
+        (folder / "go").touch()
         alive = lambda: slurm.job(job_id).get("JobState") in ("PENDING", "CONFIGURING", "RUNNING")  # noqa: E731
         slurm.wait_for(lambda: slowest() >= program.warm or not alive(), "the warm-up", PATIENCE)
         migration.mark(f"{mark}.start")

@@ -155,9 +155,10 @@ def progress(job_id, step=0):
 class Hotset:
     """A job of ranks with a known hot tenth (programs/hotset.c), working from .start() on until .end()."""
 
-    WAIT, RUN, END = range(3)
+    WAIT, ALLOCATE, RUN, END = range(4)
 
     def __init__(self, mib, request, *options):
+        self.scarce = contextlib.ExitStack()
         self.folder = slurm.folder_of("alice")
         path = self.folder / "control"
         path.write_bytes(bytes(mmap.PAGESIZE))
@@ -167,12 +168,18 @@ class Hotset:
         words = " ".join(options)
         script = f"srun -O -n{RANKS} hotset --mib {mib} {words} {path}"
         self.job_id = slurm.sbatch("alice", script, "-n2", f"--hybrid-mem={request}")
-        slurm.wait_for(lambda: all(self.words(rank)[0] for rank in range(RANKS)), "all ranks to have their memory")
+        slurm.wait_for(lambda: all(self.words(rank)[0] for rank in range(RANKS)), "all ranks")
         self.pids = [self.words(rank)[0] for rank in range(RANKS)]
 
+    def allocate(self, room):
+        """All ranks, and what Slurm starts beside them, are there: `room` bytes of the fast tier are left to them."""
+        self.scarce.enter_context(scarce_fast(room))
+        self.order(self.ALLOCATE)
+        slurm.wait_for(lambda: all(self.words(rank)[4] for rank in range(RANKS)), "all ranks to have their memory")
+
     def words(self, rank):
-        """(pid, accesses, jumps, accesses at the last jump) of a rank."""
-        return struct.unpack_from("<4Q", self.control, 64 + 64 * rank)
+        """(pid, accesses, jumps, accesses at the last jump, has its memory) of a rank."""
+        return struct.unpack_from("<5Q", self.control, 64 + 64 * rank)
 
     def order(self, order):
         struct.pack_into("<Q", self.control, 0, order)
@@ -208,6 +215,11 @@ class Hotset:
         lines = [json.loads(line) for line in slurm.output(self.job_id).splitlines() if line.startswith('{"rank"')]
         assert len(lines) == RANKS, slurm.output(self.job_id)
         return sorted(lines, key=lambda line: line["rank"])
+
+    def close(self):
+        if slurm.job(self.job_id).get("JobState") in ("PENDING", "RUNNING"):
+            slurm.run(f"scancel {self.job_id}")
+        self.scarce.close()
 
 
 def mark(name):

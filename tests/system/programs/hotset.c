@@ -37,14 +37,15 @@
 #define MAX_NODES 16
 #define MAX_RANKS 16
 
-enum order { ORDER_WAIT, ORDER_RUN, ORDER_END };
+enum order { ORDER_WAIT, ORDER_ALLOCATE, ORDER_RUN, ORDER_END };
 
 /* tests/system/migration.py knows the order of the fields. */
 struct control {
     volatile uint64_t order, jumps_allowed, unused[6];
     struct {
         volatile uint64_t pid, accesses, jumps, jumped_at; /* jumped_at: accesses at the last jump */
-        uint64_t unused[4];
+        volatile uint64_t is_ready;                        /* has its memory */
+        uint64_t unused[3];
     } rank[MAX_RANKS];
 };
 
@@ -224,12 +225,19 @@ int main(int argc, char **argv)
     bytes = work.lines * LINE;
     work.state = 88172645463325252UL + rank * 2654435761UL;
     control = map_control(options.control);
-    if (!control || !(work.memory = allocate(&options, bytes, bytes / PARTS))) {
-        perror("hotset");
+    if (!control) {
+        perror("hotset: control file");
         return 1;
     }
     control->rank[rank].pid = (uint64_t)getpid();
-    while (control->order == ORDER_WAIT)
+    while (control->order < ORDER_ALLOCATE)
+        nanosleep(&tick, NULL);
+    if (!(work.memory = allocate(&options, bytes, bytes / PARTS))) {
+        perror("hotset: memory");
+        return 1;
+    }
+    control->rank[rank].is_ready = 1;
+    while (control->order < ORDER_RUN)
         nanosleep(&tick, NULL);
     for (uint64_t done = 0, jumps = 0; control->order == ORDER_RUN; control->rank[rank].accesses = done) {
         if (options.split)
