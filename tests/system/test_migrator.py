@@ -227,8 +227,8 @@ def test_huge_pages_move_whole():
         program = Program(folder, kind="huge")
         huge = program.huge_bytes()
         assert huge >= 0.8 * SIZE * MIB
-        # Four faults a round: a huge page is seen at its first page only, and bins reach from one such page to the next:
-        # the outer ones have much that is cold.
+        # Four faults a round: a huge page is seen at its first page only, and bins reach from one such page to the
+        # next: the outer ones have much that is cold.
         migrator = Migrator("--cgroup", folder, "--lat-read", 100, "--lat-write", 100, *by_samples(3000))
         slurm.wait_for(lambda: program.hot_on_fast() > 0.4, "hot huge pages in the fast tier")
         migrator.wait_phases(2)
