@@ -209,7 +209,10 @@ def test_each_step_has_its_own_and_a_cancelled_step_loses_it():
     assert slurm.wait_job(job_id) == "COMPLETED"
     assert "both over" in slurm.output(job_id)
     record = slurm.record(job_id)
-    assert {name: step["end"] for name, step in steps_of(record).items()} == dict.fromkeys(("0", "1", "batch"), "ended")
+    assert sorted(steps_of(record)) == ["0", "1", "batch"]
+    # scancel kills all that is in a step's cgroup at once, up to Slurm 24.11 also what slurmstepd started.
+    assert steps_of(record)["0"]["end"] in ("ended", "killed") and steps_of(record)["0"]["phases"] >= 1
+    assert {steps_of(record)[step]["end"] for step in ("1", "batch")} == {"ended"}
     assert record["migration"]["phases"] == sum(step["phases"] for step in record["migration"]["steps"])
     nothing_is_left(job_id)
 
