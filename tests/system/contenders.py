@@ -275,6 +275,8 @@ def run_once(program, contender, setting, mark):
     )
     limit = program.footprint_mib * slurm.MIB // 10
     with contextlib.ExitStack() as stack:
+        # The kernel's balancing between sockets would move the same pages: only its own contender has it on.
+        stack.enter_context(written({"/proc/sys/kernel/numa_balancing": 0}))
         request = stack.enter_context(contender(setting))
         script = f"srun -O -n{migration.RANKS} bash {folder}/rank.sh"
         job_id = slurm.sbatch("alice", script, "-n2", f"--hybrid-mem={request}")
