@@ -110,6 +110,8 @@ static void observe(struct hm_decider *decider, const struct hm_observation *obs
     struct bins *bins = bins_of(decider);
     for (size_t i = 0; i < count; i++) {
         const struct hm_observation *seen = &observations[i];
+        if (!hm_observation_is_valid(seen))
+            continue;
         if (bins->is_cut) {
             size_t bin = find_bin(decider, seen->page);
             if (HM_PAGE_SPACE(decider->region[bin].first) == HM_PAGE_SPACE(seen->page)) {

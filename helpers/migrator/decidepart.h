@@ -8,6 +8,14 @@
 /* The end of a span, without overflow. */
 #define HM_PAGE_END(first, n_pages) ((n_pages) > UINT64_MAX - (first) ? UINT64_MAX : (first) + (n_pages))
 
+/* Is there something in it, finite, and of one process? (No source takes 10^15 samples.) */
+static inline bool hm_observation_is_valid(const struct hm_observation *seen)
+{
+    uint64_t last = seen->page + (seen->n_pages > 0 ? seen->n_pages - 1 : 0);
+    return seen->reads >= 0 && seen->writes >= 0 && seen->reads + seen->writes > 0 &&
+           seen->reads + seen->writes < 1e15F && last >= seen->page && HM_PAGE_SPACE(last) == HM_PAGE_SPACE(seen->page);
+}
+
 struct hm_algorithm {
     const char *name, *about;
     /* Returns NULL where there is no memory. The base's options are checked; the base itself is filled in by the caller

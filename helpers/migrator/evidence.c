@@ -3,12 +3,8 @@
 
 #include <stdlib.h>
 
-/* A range is entered at so many places at most: its borders are known exactly, and within it all is alike. */
-#define RANGE_PLACES 64
 /* Less than that is forgotten: a sample of about forty phases ago. */
 #define FORGOTTEN (1.0F / 64)
-/* More in one observation than any source can have taken. */
-#define MOST_SAMPLES 1e15F
 /* Cells are halved when they fill less than 1/8 of the room: far from where they would be doubled again. */
 #define FEW_CELLS 8
 
@@ -92,20 +88,18 @@ static void add_one(struct hm_evidence *evidence, uint64_t page, float reads, fl
         (struct hm_sampled){.key = page >> evidence->shift, .reads = reads, .writes = writes};
 }
 
+/* A range goes to each cell in it, in proportion. Where these are too many for the room, cells grow on the way. */
 void hm_evidence_add(struct hm_evidence *evidence, const struct hm_observation *observation)
 {
-    float reads = observation->reads, writes = observation->writes;
-    if (!(reads >= 0 && writes >= 0 && reads + writes > 0 && reads + writes < MOST_SAMPLES))
-        return;
-    if (observation->n_pages <= 1) {
-        add_one(evidence, observation->page, reads, writes);
-        return;
+    uint64_t page = observation->page, n_pages = observation->n_pages > 0 ? observation->n_pages : 1;
+    uint64_t end = page + n_pages;
+    while (page < end) {
+        uint64_t next = ((page >> evidence->shift) + 1) << evidence->shift;
+        next = next < end ? next : end;
+        float share = (float)((double)(next - page) / (double)n_pages);
+        add_one(evidence, page, share * observation->reads, share * observation->writes);
+        page = next;
     }
-    uint64_t last = observation->n_pages - 1;
-    uint64_t places = observation->n_pages < RANGE_PLACES ? observation->n_pages : RANGE_PLACES;
-    for (uint64_t i = 0; i < places; i++)
-        add_one(evidence, observation->page + (uint64_t)((unsigned __int128)last * i / (places - 1)),
-                reads / (float)places, writes / (float)places);
 }
 
 void hm_evidence_forget(struct hm_evidence *evidence, uint64_t first, uint64_t end)

@@ -29,7 +29,7 @@ struct hm_evidence {
     size_t n_sampled, room;
 };
 
-/* Add what was observed. A range counts like samples that lie evenly over it. */
+/* Add what was observed: a valid observation (hm_observation_is_valid). */
 void hm_evidence_add(struct hm_evidence *evidence, const struct hm_observation *observation);
 /* Bring all that was added into the cells. */
 void hm_evidence_absorb(struct hm_evidence *evidence);

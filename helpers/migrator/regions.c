@@ -13,10 +13,11 @@
 
 #define CELLS_PER_REGION 20  /* memory: 6 MiB for 1000 regions, most of it segments */
 #define SAMPLED_PER_REGION 8 /* taken in at once: sorting them is the larger part of the work */
-#define OLD_WEIGHT 0.9F      /* of a phase in the next one: a sample counts for about ten phases */
+#define OLD_WEIGHT 0.8F      /* of a phase in the next one: a sample counts for five phases */
 #define CHANGED_LOSS 12 /* e^12: odds of a change against the chance that one of thousands of regions looks like it */
-#define CHANGED_WEIGHT 0.1F /* what evidence from before a change is worth */
+#define CHANGED_PHASES 0.5F /* what was before a change counts as half a phase: the new phase wins, noise does not */
 #define STEPS_PER_OCTAVE 4  /* neighbours within a quarter of a doubling of gain are one region */
+#define COARSEST_STEPS 0.01 /* fewer than that: all is one step */
 
 static struct hm_regions *regions_of(struct hm_decider *decider)
 {
@@ -76,7 +77,8 @@ static struct hm_decider *create(const struct hm_decider_options *options)
 static void observe(struct hm_decider *decider, const struct hm_observation *observations, size_t count)
 {
     for (size_t i = 0; i < count; i++)
-        hm_evidence_add(&regions_of(decider)->evidence, &observations[i]);
+        if (hm_observation_is_valid(&observations[i]))
+            hm_evidence_add(&regions_of(decider)->evidence, &observations[i]);
 }
 
 static void forget(struct hm_decider *decider, uint64_t first, uint64_t n_pages)
@@ -131,7 +133,7 @@ static float how_much_to_keep(const struct hm_cell *cell, size_t n, float weight
         writes += cell[i].new_writes;
     }
     double loss = hm_segments_loss(old_reads, weight, reads, 1) + hm_segments_loss(old_writes, weight, writes, 1);
-    return weight > 0 && loss > CHANGED_LOSS ? OLD_WEIGHT * CHANGED_WEIGHT : OLD_WEIGHT;
+    return loss > CHANGED_LOSS && weight > CHANGED_PHASES ? CHANGED_PHASES / weight : OLD_WEIGHT;
 }
 
 static void weigh_past(struct hm_regions *regions)
@@ -191,7 +193,7 @@ static size_t list_segments(struct hm_regions *regions, size_t at)
 static int step_of(double gain, double steps_per_octave)
 {
     int exponent;
-    if (gain < 1) /* not one access per phase: never worth a move */
+    if (gain < 1 || steps_per_octave < COARSEST_STEPS) /* not one access per phase: never worth a move */
         return 0;
     double m = frexp(gain, &exponent);
     return 1 + (int)((exponent + hm_segments_log(m) / hm_segments_log(2)) * steps_per_octave);

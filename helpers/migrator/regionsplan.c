@@ -11,9 +11,9 @@
 /* How samples relate to accesses to memory differs from page to page by more than this factor: a page that is not
  * hotter by it may well be colder. */
 #define SURELY_HOTTER 1.3
-/* Heat that has been so for n phases is expected to stay for as many again, and a half: evidence counts less with age.
- */
-#define HORIZON 1.5
+/* Heat that has been so for n phases is expected to stay for as many again; evidence counts less with age, so that its
+ * weight is about half of n after five phases, and at most 5. */
+#define HORIZON 2
 
 /* One plan in the making. */
 struct plan {
@@ -96,6 +96,8 @@ static bool promote(struct plan *plan, size_t high)
     struct hm_regions *regions = plan->regions;
     size_t hot = regions->order[high];
     struct hm_region *region = &regions->base.region[hot];
+    if (region->verdict == HM_VERDICT_DEMOTE || region->verdict == HM_VERDICT_CAP)
+        return false;
     while (region->slow_pages > regions->amount[hot]) {
         bool has_room = plan->used < plan->budget->capacity_pages;
         ptrdiff_t cold = has_room ? -1 : coldest_fast(plan, high);

@@ -8,8 +8,9 @@
  * the logarithm of their number is between 8 and 10 where there are thousands of samples. */
 #define EVEN_LOSS 8
 #define EVEN_CLOSE 4 /* e^4: odds of 50 */
-/* Half a sample of the surrounding density goes with each part's own (Jeffreys' prior of a Poisson mean). */
-#define PRIOR_SAMPLES 0.5
+/* Beside its own samples a part has its share of so many more (Jeffreys' prior of a proportion: half a sample a side).
+ */
+#define PRIOR_SAMPLES 1
 /* Joins whose loss is below a limit are made together; limits grow by this factor. */
 #define FIRST_LIMIT 0.25
 #define LIMIT_FACTOR 1.3
@@ -120,17 +121,22 @@ static double chance_to_differ(double loss)
     return step * step * (3 - 2 * step);
 }
 
-static void shrink(const struct hm_segment *parent, double chance, struct hm_segment *part)
+/* How much of the whole's density there is in a part of it, which holds `samples` of its `all` samples and `share` of
+ * its exposure. The parts' samples add up to the whole's. */
+static double relative_density(double samples, double all, double share, double chance)
 {
-    double density = (double)parent->read_density + parent->write_density;
-    double prior = density > 0 ? PRIOR_SAMPLES / density : 0, exposure = part->exposure + prior;
-    double reads = part->reads + prior * parent->read_density, writes = part->writes + prior * parent->write_density;
-    double support = (double)part->reads + part->writes;
-    if (exposure <= 0)
-        chance = 0;
-    part->read_density = (float)((1 - chance) * parent->read_density + (chance > 0 ? chance * reads / exposure : 0));
-    part->write_density = (float)((1 - chance) * parent->write_density + (chance > 0 ? chance * writes / exposure : 0));
-    part->support = (float)((1 - chance) * parent->support + chance * support);
+    double own = (samples + PRIOR_SAMPLES * share) / (all + PRIOR_SAMPLES);
+    return share > 0 ? 1 - chance + chance * own / share : 1;
+}
+
+static void shrink(const struct hm_segment *whole, double chance, struct hm_segment *part)
+{
+    double share = whole->exposure > 0 ? part->exposure / whole->exposure : 0;
+    double reads = relative_density(part->reads, whole->reads, share, chance);
+    double writes = relative_density(part->writes, whole->writes, share, chance);
+    part->read_density = (float)(reads * whole->read_density);
+    part->write_density = (float)(writes * whole->write_density);
+    part->support = (float)((1 - chance) * whole->support + chance * ((double)part->reads + part->writes));
 }
 
 void hm_segments_estimate(struct hm_segment *segment, size_t n)

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "drivenmodel.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "helpers/migrator/sampler.h"
+
+void model_begin(struct model *model, const char *algorithm, unsigned n_spaces, uint64_t capacity)
+{
+    struct hm_decider_options options = {.algorithm = algorithm,
+                                         .period = 65536,
+                                         .read_gain = 1,
+                                         .write_gain = 4,
+                                         .promote_cost = 192,
+                                         .demote_cost = 384,
+                                         .max_regions = 1000,
+                                         .seed = 1};
+    struct hm_error error = {""};
+    memset(model, 0, sizeof(*model));
+    model->decider = hm_decider_new(&options, &error);
+    assert_non_null(model->decider);
+    model->n_spaces = n_spaces;
+    model->capacity = capacity;
+    model->state = 1;
+}
+
+void model_end(struct model *model)
+{
+    hm_decider_free(model->decider);
+}
+
+static void sample(struct model *model, unsigned samples, model_heat *heat, const void *data)
+{
+    struct hm_random random = {model->state};
+    size_t n = (size_t)model->n_spaces * MODEL_PAGES;
+    double *sum = calloc(n + 1, sizeof(*sum)), store;
+    assert_non_null(sum);
+    for (size_t i = 0; i < n; i++)
+        sum[i + 1] = sum[i] + heat(data, (unsigned)(i / MODEL_PAGES), i % MODEL_PAGES, &store);
+    for (unsigned k = 0; k < samples; k++) {
+        double at = hm_random_share(&random) * sum[n];
+        size_t low = 0, high = n;
+        while (high - low > 1) {
+            size_t middle = low + (high - low) / 2;
+            if (sum[middle] <= at)
+                low = middle;
+            else
+                high = middle;
+        }
+        unsigned space = (unsigned)(low / MODEL_PAGES);
+        heat(data, space, low % MODEL_PAGES, &store);
+        bool is_store = hm_random_share(&random) < store;
+        struct hm_observation seen = {.page = HM_PAGE(space, MODEL_BASE + low % MODEL_PAGES),
+                                      .n_pages = 1,
+                                      .reads = !is_store,
+                                      .writes = is_store,
+                                      .knows_writes = true};
+        hm_decider_observe(model->decider, &seen, 1);
+    }
+    free(sum);
+    model->state = random.state;
+}
+
+/* The pages of a span that are there: of one space. Returns the first one's index, and one past the last. */
+static uint64_t clip(uint64_t first, uint64_t n_pages, uint64_t *end)
+{
+    uint64_t from = HM_PAGE_NUMBER(first), to = from + n_pages;
+    from = from < MODEL_BASE ? 0 : from - MODEL_BASE;
+    to = to < MODEL_BASE ? 0 : to - MODEL_BASE;
+    *end = to < MODEL_PAGES ? to : MODEL_PAGES;
+    return from;
+}
+
+static void carry_out(struct model *model, const struct hm_move *move)
+{
+    uint64_t end, page = clip(move->first, move->n_pages, &end), left = move->limit;
+    bool *is_fast = model->is_fast[HM_PAGE_SPACE(move->first)];
+    for (; page < end && left > 0; page++) {
+        if (is_fast[page] == move->to_fast)
+            continue;
+        is_fast[page] = move->to_fast;
+        model->used += move->to_fast ? 1 : -UINT64_C(1);
+        model->promoted += move->to_fast;
+        model->demoted += !move->to_fast;
+        model->moved++;
+        left--;
+    }
+}
+
+void model_phase(struct model *model, unsigned samples, model_heat *heat, const void *data, uint64_t moves)
+{
+    size_t n;
+    sample(model, samples, heat, data);
+    hm_decider_end_phase(model->decider);
+    struct hm_region *region = hm_decider_regions(model->decider, &n);
+    for (size_t i = 0; i < n; i++) {
+        uint64_t end, page = clip(region[i].first, region[i].n_pages, &end);
+        for (region[i].fast_pages = region[i].slow_pages = 0; page < end; page++)
+            model->is_fast[HM_PAGE_SPACE(region[i].first)][page] ? region[i].fast_pages++ : region[i].slow_pages++;
+    }
+    struct hm_budget budget = {
+        .capacity_pages = model->capacity, .used_pages = model->used, .move_pages = moves, .phases_left = -1};
+    const struct hm_move *move = hm_decider_plan(model->decider, &budget, &n);
+    model->moved = model->promoted = model->demoted = 0;
+    bool promotes = false;
+    for (size_t i = 0; i < n; i++) {
+        promotes = promotes || move[i].to_fast;
+        assert_false(promotes && !move[i].to_fast); /* demotions first */
+        carry_out(model, &move[i]);
+    }
+    assert_true(model->moved <= moves);
+}
+
+double model_share(const struct model *model, model_heat *heat, const void *data)
+{
+    double all = 0, fast = 0, store;
+    for (unsigned space = 0; space < model->n_spaces; space++)
+        for (uint64_t page = 0; page < MODEL_PAGES; page++) {
+            double here = heat(data, space, page, &store);
+            all += here;
+            fast += model->is_fast[space][page] ? here : 0;
+        }
+    return fast / all;
+}

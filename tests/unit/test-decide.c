@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "helpers/migrator/decide.h"
+#include "helpers/migrator/sampler.h"
+
+#define N_ROWS(table) (sizeof(table) / sizeof((table)[0]))
+#define PHASES_OF_A_DAY 8640 /* of 10 s */
+
+static const struct hm_decider_options good = {.algorithm = "regions",
+                                               .period = 65536,
+                                               .read_gain = 1,
+                                               .write_gain = 4,
+                                               .promote_cost = 192,
+                                               .demote_cost = 384,
+                                               .max_regions = 1000,
+                                               .seed = 1};
+
+static void test_bad_options(void **state)
+{
+    static const char *const words[] = {"algorithm", "algorithm", "max_regions", "max_regions",  "period",
+                                        "period",    "read_gain", "write_gain",  "promote_cost", "demote_cost"};
+    (void)state;
+    for (size_t i = 0; i < N_ROWS(words); i++) {
+        struct hm_decider_options options = good;
+        struct hm_error error = {""};
+        options.algorithm = i == 0 ? "best" : i == 1 ? NULL : "regions";
+        options.max_regions = i == 2 ? 15 : i == 3 ? 1048577 : 16;
+        options.period = i == 4 ? 0.5 : i == 5 ? NAN : 1;
+        options.read_gain = i == 6 ? -1 : 0;
+        options.write_gain = i == 7 ? INFINITY : 0;
+        options.promote_cost = i == 8 ? -1 : 0;
+        options.demote_cost = i == 9 ? NAN : 0;
+        errno = 0;
+        assert_null(hm_decider_new(&options, &error));
+        assert_int_equal(errno, EINVAL);
+        assert_non_null(strstr(error.text, words[i]));
+    }
+}
+
+static void test_names(void **state)
+{
+    const char *name, *about;
+    (void)state;
+    assert_true(hm_algorithm_at(0, &name, &about));
+    assert_string_equal(name, "regions");
+    assert_true(hm_algorithm_at(1, &name, &about));
+    assert_string_equal(name, "bins");
+    assert_false(hm_algorithm_at(2, &name, &about));
+    assert_false(hm_algorithm_at(-1, &name, &about));
+    for (int i = 0; i < HM_VERDICTS; i++)
+        for (int j = 0; j < i; j++)
+            assert_string_not_equal(hm_verdict_text((enum hm_verdict)i), hm_verdict_text((enum hm_verdict)j));
+}
+
+/* A phase over mappings that drift, vanish and return, in several processes, with what no driver should say. */
+static void drift(struct hm_decider *decider, struct hm_random *random, int phase, unsigned samples)
+{
+    for (unsigned i = 0; i < samples; i++) {
+        uint32_t space = (uint32_t)hm_random_below(random, 4) + (uint32_t)phase / 1000;
+        uint64_t page = (uint64_t)phase * 64 + hm_random_below(random, 1 << 20);
+        struct hm_observation seen = {.page = HM_PAGE(space, page),
+                                      .n_pages = i % 97 == 0 ? 1 + hm_random_below(random, 100000) : 1,
+                                      .reads = i % 101 == 0   ? NAN
+                                               : i % 103 == 0 ? -1
+                                                              : 1,
+                                      .writes = (float)(i & 1),
+                                      .knows_writes = true};
+        hm_decider_observe(decider, &seen, 1);
+    }
+    if (phase % 100 == 99)
+        hm_decider_forget(decider, HM_PAGE(phase / 1000, (uint64_t)phase * 64), 1 << 18);
+}
+
+static void run_a_day(const char *algorithm, int phases, unsigned samples)
+{
+    struct hm_decider_options options = good;
+    struct hm_error error = {""};
+    struct hm_random random = {1};
+    options.algorithm = algorithm;
+    options.max_regions = 64;
+    struct hm_decider *decider = hm_decider_new(&options, &error);
+    assert_non_null(decider);
+    size_t bytes = hm_decider_bytes(decider), n_regions, n_moves;
+    for (int phase = 0; phase < phases; phase++) {
+        drift(decider, &random, phase, samples);
+        hm_decider_end_phase(decider);
+        struct hm_region *region = hm_decider_regions(decider, &n_regions);
+        assert_true(n_regions <= options.max_regions);
+        for (size_t i = 0; i < n_regions; i++) {
+            assert_true(i == 0 || region[i].first >= region[i - 1].first + region[i - 1].n_pages);
+            assert_int_equal(HM_PAGE_SPACE(region[i].first), HM_PAGE_SPACE(region[i].first + region[i].n_pages - 1));
+            assert_true(isfinite(region[i].priority) && region[i].reads >= 0 && region[i].writes >= 0);
+            region[i].fast_pages = i % 3 == 0 ? 1000 : 0;
+            region[i].slow_pages = 5000;
+        }
+        struct hm_budget budget = {
+            .capacity_pages = 20000, .used_pages = 20000, .move_pages = UINT64_MAX, .phases_left = -1};
+        const struct hm_move *move = hm_decider_plan(decider, &budget, &n_moves);
+        uint64_t up = 0, down = 0;
+        for (size_t i = 0; i < n_moves; i++)
+            *(move[i].to_fast ? &up : &down) += move[i].limit;
+        assert_true(up <= down);
+        assert_int_equal(hm_decider_bytes(decider), bytes);
+        assert_int_equal(hm_decider_peak_bytes(decider), bytes);
+    }
+    hm_decider_free(decider);
+}
+
+static void test_a_day_without_growth(void **state)
+{
+    (void)state;
+    run_a_day("regions", PHASES_OF_A_DAY, 300);
+    run_a_day("bins", PHASES_OF_A_DAY / 10, 300);
+}
+
+/* 1 TiB resident: 2^28 pages, a million samples; 8 MiB in all. */
+static void test_a_terabyte_is_bounded(void **state)
+{
+    struct hm_error error = {""};
+    struct hm_random random = {1};
+    size_t n;
+    (void)state;
+    struct hm_decider *decider = hm_decider_new(&good, &error);
+    assert_non_null(decider);
+    for (int i = 0; i < 1000000; i++) {
+        struct hm_observation seen = {
+            .page = hm_random_below(&random, 1 << 28), .n_pages = 1, .reads = 1, .knows_writes = true};
+        hm_decider_observe(decider, &seen, 1);
+    }
+    hm_decider_end_phase(decider);
+    hm_decider_regions(decider, &n);
+    assert_true(n > 0);
+    assert_true(hm_decider_peak_bytes(decider) < 8 << 20);
+    hm_decider_free(decider);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_bad_options),
+        cmocka_unit_test(test_names),
+        cmocka_unit_test(test_a_day_without_growth),
+        cmocka_unit_test(test_a_terabyte_is_bounded),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
