@@ -20,6 +20,7 @@ struct sampled {
 struct bins {
     struct hm_decider base;
     bool is_cut;             /* the first phase is over */
+    bool is_full;            /* merging again would hardly make room */
     struct sampled *sampled; /* of the first phase */
     size_t n_sampled, room;
     double *reads, *writes, *priority; /* by bin: of this phase; of all phases */
@@ -122,8 +123,10 @@ static void observe(struct hm_decider *decider, const struct hm_observation *obs
             }
             continue;
         }
-        if (bins->n_sampled == bins->room)
+        if (bins->n_sampled == bins->room && !bins->is_full) {
             merge_sampled(bins);
+            bins->is_full = bins->n_sampled > bins->room / 2;
+        }
         if (bins->n_sampled == bins->room)
             decider->dropped++;
         else
