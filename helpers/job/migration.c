@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "migration.h"
 
+#include <stdbool.h>
 #include <string.h>
 
 /* The figures are the user's: sums stop at the largest number. */
@@ -64,17 +65,43 @@ static void add_sums(struct hm_progress *total, const struct hm_progress *step)
                           : total->first_ns;
 }
 
-static void keep_settings(struct hm_progress *total, const struct hm_progress *step)
+static bool has_source(const struct hm_progress *progress)
 {
-    keep_common_word(total->algorithm, step->algorithm);
+    return strncmp(progress->source, HM_PROGRESS_NO_SOURCE, sizeof(progress->source)) != 0;
+}
+
+static void take_source(struct hm_progress *total, const struct hm_progress *step)
+{
+    memcpy(total->source, step->source, sizeof(total->source));
+    memcpy(total->source_why, step->source_why, sizeof(total->source_why));
+    total->period = step->period;
+    total->period_is_time = step->period_is_time;
+    total->knows_writes = step->knows_writes;
+}
+
+/* A step that had nothing to move says nothing of sources. */
+static void keep_source(struct hm_progress *total, const struct hm_progress *step)
+{
+    if (!has_source(step))
+        return;
+    if (!has_source(total)) {
+        take_source(total, step);
+        return;
+    }
     keep_common_word(total->source, step->source);
     if (total->source[0] == '\0' || strcmp(total->source_why, step->source_why) != 0)
         total->source_why[0] = '\0';
     if (total->period_is_time != step->period_is_time)
         total->period = 0;
     keep_common(&total->period, step->period);
-    keep_common(&total->interval_ms, step->interval_ms);
     total->knows_writes = total->knows_writes && step->knows_writes;
+}
+
+static void keep_settings(struct hm_progress *total, const struct hm_progress *step)
+{
+    keep_common_word(total->algorithm, step->algorithm);
+    keep_common(&total->interval_ms, step->interval_ms);
+    keep_source(total, step);
 }
 
 void hm_migration_add(struct hm_migration *migration, const struct hm_progress *step)

@@ -17,7 +17,8 @@
 #define LOOKS_PER_PHASE 10 /* for processes that came or went, and for samples where no descriptor announces them */
 #define LOOK_LEAST_NS UINT64_C(10000000)
 #define LOOK_MOST_NS UINT64_C(2000000000)
-#define SOFTDIRTY_SHARE 0.25           /* of the overhead: the source has half of it, moving and all else the rest */
+#define OWN_SHARE 0.5                  /* of the overhead: the source has the other half */
+#define SOFTDIRTY_SHARE 0.25           /* of the overhead, out of the own half */
 #define RETRY_NS UINT64_C(60000000000) /* without a source: one may have become free */
 
 uint64_t hm_live_now_ns(void)
@@ -149,6 +150,8 @@ int hm_live_open(struct hm_live *live, const struct hm_options *options, struct 
     hm_tally_init(&live->tally, options->seed);
     open_cap(live);
     open_usage(live);
+    hm_purse_init(&live->purse, options->overhead * OWN_SHARE, hm_live_job_s(live));
+    live->rest.is_resting = true; /* until the first look */
     warn_of_kernel(live);
     if (options->has_job && hm_viewserver_open(&live->viewserver, options->job_id, options->step_id, &text) != 0)
         hm_progress_warn(live->progress, text.text);
@@ -195,6 +198,8 @@ static bool is_over(struct hm_live *live, int n_living)
 static uint64_t look_every(const struct hm_live *live)
 {
     uint64_t every = live->options->interval_ms * 1000000 / LOOKS_PER_PHASE;
+    if (live->rest.is_resting)
+        return every * LOOKS_PER_PHASE;
     if (live->source && live->source->poll_ms > 0 && live->source->poll_ms * UINT64_C(1000000) < every)
         every = live->source->poll_ms * UINT64_C(1000000);
     return every < LOOK_LEAST_NS ? LOOK_LEAST_NS : every > LOOK_MOST_NS ? LOOK_MOST_NS : every;
@@ -243,28 +248,37 @@ static bool wait_until(struct hm_live *live, uint64_t due, bool *watch_guard)
     return true;
 }
 
+/* Returns false when the step is over. */
+static bool look(struct hm_live *live, uint64_t now)
+{
+    if (live->rest.is_resting)
+        hm_live_rest(live);
+    if (!live->rest.is_resting && !live->source && now >= live->try_source_ns) {
+        live->n_dead = 0;
+        hm_live_open_source(live);
+        live->try_source_ns = now + RETRY_NS;
+    }
+    if (is_over(live, hm_live_look(live)))
+        return false;
+    if (live->source && live->source->fd < 0 && (live->source->poll_ms > 0 || live->pace.phase_samples > 0))
+        hm_live_read_source(live);
+    hm_live_update_figures(live);
+    return true;
+}
+
 void hm_live_run(struct hm_live *live)
 {
-    uint64_t look = 0, try_source = 0;
+    uint64_t next_look = 0;
     bool watch_guard = true;
     live->phase_start_ns = hm_live_now_ns();
     live->progress->state = HM_PROGRESS_RUNNING;
     for (;;) {
         uint64_t now = hm_live_now_ns();
-        if (now >= look) {
-            if (!live->source && now >= try_source) {
-                live->n_dead = 0;
-                hm_live_open_source(live);
-                try_source = now + RETRY_NS;
-            }
-            int living = hm_live_look(live);
-            if (is_over(live, living))
+        if (now >= next_look) {
+            if (!look(live, now))
                 break;
-            if (live->source && live->source->fd < 0 && (live->source->poll_ms > 0 || live->pace.phase_samples > 0))
-                hm_live_read_source(live);
-            hm_live_update_figures(live);
             watch_guard = true;
-            look = now + look_every(live);
+            next_look = now + look_every(live);
         }
         if (hm_pace_is_over(&live->pace, live->phase_start_ns, now, hm_live_samples(live) - live->phase_first_sample))
             hm_live_end_phase(live);
@@ -273,7 +287,7 @@ void hm_live_run(struct hm_live *live)
             hm_live_begin_window(live);
             window = UINT64_MAX;
         }
-        due = due < look ? due : look;
+        due = due < next_look ? due : next_look;
         if (!wait_until(live, due < window ? due : window, &watch_guard))
             break;
     }

@@ -12,8 +12,10 @@
 #include "options.h"
 #include "pace.h"
 #include "progress.h"
+#include "purse.h"
 #include "ranks.h"
 #include "residence.h"
+#include "rest.h"
 #include "softdirty.h"
 #include "source.h"
 #include "tally.h"
@@ -42,8 +44,13 @@ struct hm_live {
     struct hm_softdirty *softdirty; /* tells writes where the source cannot; NULL: not to be had */
     bool uses_softdirty;
     bool is_window;           /* of soft-dirty marks, open */
+    double range_s;           /* CPU time of looking up what was written in a region; 0: not measured yet */
     uint64_t window_phase_ns; /* start of the phase that had its window */
     struct hm_pace pace;
+    struct hm_purse purse;
+    double read_s;                     /* CPU time of reading the source: out of the source's part of the overhead */
+    double process_s[HM_OPTIONS_PIDS]; /* CPU time of single processes, by space: where there is no cgroup */
+    struct hm_rest rest;
     struct hm_tally tally; /* the shares */
     struct hm_observation later[HM_LIVE_LATER];
     size_t n_later;
@@ -58,7 +65,9 @@ struct hm_live {
     struct hm_guard guard;
     int signals;
     uint64_t cap_pages; /* UINT64_MAX: none asked for */
-    uint64_t phase_start_ns, phase_first_sample, n_phases;
+    uint64_t phase_start_ns, phase_first_sample;
+    uint64_t n_decided;     /* phases that it did not rest in */
+    uint64_t try_source_ns; /* without a source: not before */
     struct hm_region *gaps; /* HM_LIVE_GAPS */
 };
 
@@ -96,6 +105,19 @@ void hm_live_observe_later(struct hm_live *live);
 int hm_live_look(struct hm_live *live);
 /* Read the mappings of all again; what is gone is forgotten. */
 void hm_live_read_maps(struct hm_live *live);
+
+/* The step's memory in both tiers, by its cgroup: anonymous and shared memory, without page cache. Returns false where
+ * the kernel does not say. */
+bool hm_live_read_usage(struct hm_live *live, uint64_t bytes[2]);
+/* Between phases: rest or not, by what there is in the slow tier; closes the source where it rests. */
+void hm_live_rest(struct hm_live *live);
+
+/* CPU seconds of this thread so far. */
+double hm_live_thread_s(void);
+/* CPU seconds of the step's processes so far, by the cgroup, or by the processes themselves. */
+double hm_live_job_s(struct hm_live *live);
+/* Enter what the job and this process have used up to now. */
+void hm_live_look_at_cost(struct hm_live *live);
 
 /* The end of a phase: heat, moves, figures. */
 void hm_live_end_phase(struct hm_live *live);

@@ -2,12 +2,11 @@
 /* The end of a phase: from heat to moves, and what they came to. */
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <time.h>
 
 #include "live.h"
 
-#define LOOK_SHARE 0.1 /* of overhead= that looking up where pages are may take */
+#define LOOK_SHARE 0.2 /* of the CPU time that is saved up, for looking up where pages are */
 #define LOOK_S 0.5e-6  /* CPU time of one look until it was measured */
 #define LOOKS_MOST 262144
 #define MANY_UNMOVABLE 0.1 /* of the samples: worth a warning */
@@ -32,18 +31,6 @@ static int64_t now_s(void)
     return (int64_t)now.tv_sec;
 }
 
-/* The step's memory in both tiers, by its cgroup: anonymous and shared memory, without page cache. Returns false where
- * the kernel does not say. */
-static bool read_usage(struct hm_live *live, uint64_t bytes[2])
-{
-    struct hm_reading reading;
-    if (!live->has_cgroup || hm_cgroup_read(&live->cgroup, &live->node_map, &reading) != 0 || !reading.has_usage)
-        return false;
-    for (int tier = 0; tier < 2; tier++)
-        bytes[tier] = reading.usage[tier].anon + reading.usage[tier].shmem;
-    return true;
-}
-
 static void sum_up(const struct hm_region *regions, size_t count, uint64_t pages[2])
 {
     for (size_t i = 0; i < count; i++) {
@@ -52,24 +39,17 @@ static void sum_up(const struct hm_region *regions, size_t count, uint64_t pages
     }
 }
 
-static double thread_s(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-    return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
-}
-
 /* Fill in where regions and gaps are, with as many looks as the overhead allows by what they cost here. */
 static void fill(struct hm_live *live, struct end *end)
 {
-    double budget_s = live->options->overhead * LOOK_SHARE * live->n_cpus * (double)live->options->interval_ms / 1000;
-    double looks = budget_s / (live->look_s > 0 ? live->look_s : LOOK_S), start_s = thread_s();
+    double budget_s = hm_purse_part(&live->purse, LOOK_SHARE), start_s = hm_live_thread_s();
+    double looks = budget_s / (live->look_s > 0 ? live->look_s : LOOK_S);
     size_t n = looks < LOOKS_MOST ? (size_t)looks : LOOKS_MOST;
     size_t done = hm_residence_fill(&live->residence, end->region, end->n_regions, n - n / 4);
     end->n_gaps = hm_residence_gaps(&live->residence, end->region, end->n_regions, live->gaps, HM_LIVE_GAPS);
     done += hm_residence_fill(&live->residence, live->gaps, end->n_gaps, n / 4);
     if (done > 0)
-        live->look_s = (thread_s() - start_s) / (double)done;
+        live->look_s = (hm_live_thread_s() - start_s) / (double)done;
 }
 
 /* Where everything is, now that regions are known. */
@@ -79,7 +59,7 @@ static void look_at_memory(struct hm_live *live, struct end *end)
     fill(live, end);
     sum_up(end->region, end->n_regions, in_regions);
     sum_up(live->gaps, end->n_gaps, in_gaps);
-    if (!read_usage(live, bytes))
+    if (!hm_live_read_usage(live, bytes))
         for (int tier = 0; tier < 2; tier++)
             bytes[tier] = (in_regions[tier] + in_gaps[tier]) * 4096;
     live->view.fast_bytes = bytes[0];
@@ -132,14 +112,15 @@ static int compare_priority(const void *a, const void *b)
     return (x->first > y->first) - (x->first < y->first);
 }
 
-/* What is above the cap after all goes down, coldest first: a plan may fall short, where pages could not be moved or
- * where a sample of a region misled. */
-static void enforce_cap(struct hm_live *live, const struct end *end)
+/* What is above the cap after all goes down, coldest first: a plan may fall short, where pages could not be moved,
+ * where a sample of a region misled, or where the CPU time did not allow for more. The cap comes before that. */
+static void enforce_cap(struct hm_live *live, const struct end *end, uint64_t rate_pages)
 {
     uint64_t promoted = live->mover.moved.promoted, demoted = live->mover.moved.demoted;
     uint64_t over = less(less(end->used_pages + promoted, demoted), live->cap_pages);
     if (over == 0)
         return;
+    live->mover.budget_pages = rate_pages == UINT64_MAX ? UINT64_MAX : less(rate_pages, promoted + demoted);
     struct hm_move *moves = calloc(end->n_gaps + end->n_regions + 1, sizeof(*moves));
     const struct hm_region **by_priority = calloc(end->n_regions + 1, sizeof(*by_priority));
     if (moves && by_priority) {
@@ -164,12 +145,13 @@ static void enforce_cap(struct hm_live *live, const struct end *end)
 
 static void move(struct hm_live *live, struct end *end, double phase_s)
 {
-    uint64_t pages[2] = {0};
+    uint64_t pages[2] = {0}, rate = hm_pace_budget(&live->pace, now_s()), paid = hm_purse_pages(&live->purse);
     size_t n_planned = 0, n = 0;
+    double start_s = hm_live_thread_s();
     struct hm_budget budget = {
         .capacity_pages = end->capacity_pages,
         .used_pages = end->used_pages - end->gap_pages,
-        .move_pages = hm_pace_budget(&live->pace, now_s()),
+        .move_pages = rate < paid ? rate : paid,
         .phases_left = hm_pace_phases_left(&live->pace, now_s(), phase_s),
     };
     const struct hm_move *planned = hm_decider_plan(live->decider, &budget, &n_planned);
@@ -187,8 +169,10 @@ static void move(struct hm_live *live, struct end *end, double phase_s)
     hm_mover_run(&live->mover, moves, n + n_planned);
     free(moves);
     if (live->cap_pages != UINT64_MAX)
-        enforce_cap(live, end);
-    hm_pace_learn(&live->pace, (live->mover.moved.promoted + live->mover.moved.demoted) * 4096, live->mover.busy_s);
+        enforce_cap(live, end, rate);
+    uint64_t moved = live->mover.moved.promoted + live->mover.moved.demoted;
+    hm_pace_learn(&live->pace, moved * 4096, live->mover.busy_s);
+    hm_purse_learn(&live->purse, moved, hm_live_thread_s() - start_s);
 }
 
 /* What was above the cap: before anything was moved, and at the end of phases. */
@@ -198,9 +182,9 @@ static void watch_cap(struct hm_live *live, const struct end *end)
     struct hm_progress *progress = live->progress;
     if (live->cap_pages == UINT64_MAX)
         return;
-    if (live->n_phases == 0)
+    if (live->n_decided == 0)
         progress->first_above_cap_bytes = less(end->used_pages, live->cap_pages) * 4096;
-    if (read_usage(live, bytes))
+    if (hm_live_read_usage(live, bytes))
         used = bytes[0];
     uint64_t above = less(used, live->cap_pages * 4096);
     if (above > progress->above_cap_bytes)
@@ -212,7 +196,6 @@ void hm_live_update_figures(struct hm_live *live)
     struct hm_progress *progress = live->progress;
     const struct hm_source_state none = {.kernel_cpu_s = -1};
     const struct hm_source_state *state = live->source ? &live->source->state : &none;
-    struct rusage own;
     if (live->source) {
         progress->period = state->period;
         progress->period_is_time = state->is_time;
@@ -225,15 +208,15 @@ void hm_live_update_figures(struct hm_live *live)
     bool is_known = state->kernel_cpu_s >= 0 || live->retired.kernel_cpu_s > 0;
     progress->kernel_cpu_s =
         is_known ? live->retired.kernel_cpu_s + (state->kernel_cpu_s > 0 ? state->kernel_cpu_s : 0) : -1;
+    if (live->rest.is_resting && strcmp(progress->source, HM_PROGRESS_NO_SOURCE) == 0)
+        progress->kernel_cpu_s = 0;
     if (live->uses_softdirty && is_known) {
         /* The job's own faults; the clears and looks are this process's. */
         const struct hm_softdirty_state *dirty = hm_softdirty_state(live->softdirty);
         double faults = (double)dirty->dirty_pages * dirty->fault_us * 1e-6;
         progress->kernel_cpu_s += faults;
     }
-    if (getrusage(RUSAGE_SELF, &own) == 0)
-        progress->cpu_s = (double)(own.ru_utime.tv_sec + own.ru_stime.tv_sec) +
-                          (double)(own.ru_utime.tv_usec + own.ru_stime.tv_usec) / 1e6;
+    hm_live_look_at_cost(live);
     progress->n_ranks = live->ranks.n_living;
     if (progress->n_ranks > progress->most_ranks)
         progress->most_ranks = progress->n_ranks;
@@ -255,7 +238,7 @@ static void write_figures(struct hm_live *live, const struct end *end, double ph
     progress->fast_share = hm_tally_fast(&live->tally);
     progress->last_fast_share = live->tally.last;
     progress->best_share = hm_tally_best(&live->tally);
-    progress->phases = ++live->n_phases;
+    live->n_decided++;
     if (live->mover.refused >= 0)
         hm_progress_warn(progress, "the kernel refused a node: it is outside of the job's cpuset, or gone");
     hm_live_update_figures(live);
@@ -265,25 +248,36 @@ static void write_figures(struct hm_live *live, const struct end *end, double ph
     view->n_rows = hm_viewserver_rows(end->region, end->n_regions, &live->ranks, view->row);
 }
 
-void hm_live_end_phase(struct hm_live *live)
+/* What was sampled becomes moves. */
+static void decide(struct hm_live *live, double phase_s)
 {
     struct end end = {0};
-    uint64_t now = hm_live_now_ns();
-    double phase_s = (double)(now - live->phase_start_ns) / 1e9;
     hm_live_read_source(live);
     hm_live_look(live);
     hm_live_read_maps(live);
     hm_live_observe_later(live);
-    if (live->decider && live->source) {
-        hm_decider_end_phase(live->decider);
-        end.region = hm_decider_regions(live->decider, &end.n_regions);
-        hm_live_end_window(live, end.region, end.n_regions);
-        look_at_memory(live, &end);
-        tally(live, &end);
-        move(live, &end, phase_s);
-        watch_cap(live, &end);
-        write_figures(live, &end, phase_s);
+    hm_live_look_at_cost(live);
+    if (!live->decider || !live->source)
+        return;
+    hm_decider_end_phase(live->decider);
+    end.region = hm_decider_regions(live->decider, &end.n_regions);
+    hm_live_end_window(live, end.region, end.n_regions);
+    look_at_memory(live, &end);
+    tally(live, &end);
+    hm_live_look_at_cost(live);
+    move(live, &end, phase_s);
+    watch_cap(live, &end);
+    write_figures(live, &end, phase_s);
+}
+
+void hm_live_end_phase(struct hm_live *live)
+{
+    uint64_t now = hm_live_now_ns();
+    if (!live->rest.is_resting) {
+        decide(live, (double)(now - live->phase_start_ns) / 1e9);
+        hm_live_rest(live);
     }
+    live->progress->phases += live->source || live->rest.is_resting;
     hm_live_update_figures(live);
     live->phase_start_ns = now;
     live->phase_first_sample = hm_live_samples(live);

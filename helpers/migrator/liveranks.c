@@ -22,7 +22,7 @@ int hm_live_look(struct hm_live *live)
                 hm_softdirty_forget(live->softdirty, space);
             hm_mover_forget(&live->mover, HM_PAGE(space, 0), all);
             hm_maps_free(&live->maps[space]);
-        } else if (rank->pid != 0 && rank->is_new) {
+        } else if (rank->pid != 0 && rank->is_new && !live->rest.is_resting) {
             live->maps[space].most = most_ranges(live);
             hm_maps_read(&live->maps[space], rank->pid, NULL);
         }

@@ -2,11 +2,14 @@
 /* What is sampled, on its way to the decision code. */
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "live.h"
 
 #define CHUNK 256
+#define WINDOW_SHARE 0.25 /* of the CPU time that is saved up, for looking up what was written */
+#define RANGES_LEAST 128
 
 struct chunk { /* observations on their way */
     struct hm_live *live;
@@ -157,14 +160,51 @@ void hm_live_begin_window(struct hm_live *live)
     live->window_phase_ns = live->phase_start_ns;
 }
 
+static int compare_heat(const void *a, const void *b)
+{
+    const struct hm_region *x = *(const struct hm_region *const *)a, *y = *(const struct hm_region *const *)b;
+    double heat_x = (x->reads + x->writes) / (double)x->n_pages, heat_y = (y->reads + y->writes) / (double)y->n_pages;
+    return heat_x != heat_y ? (heat_x < heat_y) - (heat_x > heat_y) : (x->first > y->first) - (x->first < y->first);
+}
+
+static int compare_first(const void *a, const void *b)
+{
+    const struct hm_region *x = *(const struct hm_region *const *)a, *y = *(const struct hm_region *const *)b;
+    return (x->first > y->first) - (x->first < y->first);
+}
+
+/* Only what is hot may be worth a move: as many of the hottest as the CPU time allows. */
+static size_t choose_ranges(const struct hm_live *live, const struct hm_region *regions, size_t count,
+                            const struct hm_region **chosen)
+{
+    size_t n = 0;
+    double most = live->range_s > 0 ? hm_purse_part(&live->purse, WINDOW_SHARE) / live->range_s : 0;
+    for (size_t i = 0; i < count; i++)
+        if (regions[i].reads + regions[i].writes > 0)
+            chosen[n++] = &regions[i];
+    if (n > 1)
+        qsort(chosen, n, sizeof(*chosen), compare_heat);
+    most = most > RANGES_LEAST ? most : RANGES_LEAST;
+    n = (double)n < most ? n : (size_t)most;
+    if (n > 1)
+        qsort(chosen, n, sizeof(*chosen), compare_first);
+    return n;
+}
+
 void hm_live_end_window(struct hm_live *live, const struct hm_region *regions, size_t count)
 {
     if (!live->is_window)
         return;
-    for (size_t i = 0; i < count; i++)
-        hm_softdirty_add(live->softdirty, regions[i].first, regions[i].n_pages);
+    double start_s = hm_live_thread_s();
+    const struct hm_region **chosen = calloc(count + 1, sizeof(*chosen));
+    size_t n = chosen ? choose_ranges(live, regions, count, chosen) : 0;
+    for (size_t i = 0; i < n; i++)
+        hm_softdirty_add(live->softdirty, chosen[i]->first, chosen[i]->n_pages);
+    free(chosen);
     hm_softdirty_end(live->softdirty, &live->ranks);
     live->is_window = false;
+    if (n > 0)
+        live->range_s = (hm_live_thread_s() - start_s) / (double)n;
 }
 
 void hm_live_open_source(struct hm_live *live)
@@ -221,7 +261,12 @@ static void replace(struct hm_live *live, const char *reason)
 void hm_live_read_source(struct hm_live *live)
 {
     struct hm_error error = {{0}};
-    if (live->source && live->source->read(live->source, &live->ranks, take, live, &error) != 0)
+    if (!live->source)
+        return;
+    double start_s = hm_live_thread_s();
+    int result = live->source->read(live->source, &live->ranks, take, live, &error);
+    live->read_s += hm_live_thread_s() - start_s;
+    if (result != 0)
         replace(live, error.text);
 }
 

@@ -22,8 +22,16 @@ static void raise_limit(void)
     }
 }
 
-static int fail(const struct hm_error *error, int status)
+/* Nobody reads the standard error of what a step has started: the record gets the reason from the figures. */
+static int fail(const struct hm_options *options, struct hm_progress *progress, const struct hm_error *error,
+                int status)
 {
+    struct hm_progress *own = NULL;
+    if (!progress && options->progress_fd >= 0)
+        progress = own = hm_progress_map(options->progress_fd, NULL);
+    if (progress)
+        hm_progress_warn(progress, error->text);
+    hm_progress_unmap(own);
     fprintf(stderr, "hybridmem-migrator: %s\n", error->text);
     return status;
 }
@@ -35,14 +43,14 @@ int main(int argc, char **argv)
     struct hm_error error = {{0}};
     int status = 0;
     if (hm_options_parse(&options, argc, argv, &error) != 0)
-        return fail(&error, 2);
+        return fail(&options, NULL, &error, 2);
     if (options.help) {
         hm_options_help();
         return 0;
     }
     raise_limit();
     if (hm_live_open(&live, &options, &error) != 0) {
-        status = fail(&error, 1);
+        status = fail(&options, live.progress, &error, 1);
         goto done;
     }
     hm_live_run(&live);

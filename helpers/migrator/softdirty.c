@@ -18,6 +18,7 @@
 #define TRIAL_PAGES 64                               /* of our own, for the cost of a fault */
 #define CHUNK 8                                      /* neighbouring pages that one reading shows */
 #define MOST_CHUNKS (4 * HM_SOFTDIRTY_PAGES / CHUNK) /* in a range with holes */
+#define RECOUNTED 8                                  /* ranges of a process that say what its last window has cost */
 #define AT_ONCE 64                                   /* processes with a window at the same time */
 #define SECOND_NS UINT64_C(1000000000)
 
@@ -128,18 +129,36 @@ const struct hm_softdirty_state *hm_softdirty_state(const struct hm_softdirty *s
     return &softdirty->state;
 }
 
-/* Pages written since the clear, over the known ranges of a space: each took a fault. */
-static double count_dirty(const struct hm_softdirty *softdirty, int pagemap, uint32_t space)
+/* Pages of the process that are in memory; 0 where it has ended. */
+static double count_resident(pid_t pid)
 {
-    double pages = 0;
+    char text[128];
+    unsigned long pages = 0;
+    int fd = open_file(pid, "statm", O_RDONLY);
+    ssize_t length = fd >= 0 ? read(fd, text, sizeof(text) - 1) : -1;
+    if (fd >= 0)
+        close(fd);
+    text[length > 0 ? length : 0] = '\0';
+    return sscanf(text, "%*u %lu", &pages) == 1 ? (double)pages : 0;
+}
+
+/* Pages written since the clear, each of which took a fault: by the share in some of the known ranges. Those are the
+ * hot ones: rather too many. */
+static double count_dirty(const struct hm_softdirty *softdirty, int pagemap, pid_t pid, uint32_t space)
+{
+    uint32_t n = 0, nth = 0;
+    struct seen sum = {0};
+    for (uint32_t i = 0; i < softdirty->known.n; i++)
+        n += HM_PAGE_SPACE(softdirty->known.range[i].page) == space;
     for (uint32_t i = 0; i < softdirty->known.n; i++) {
         const struct hm_softdirty_range *range = &softdirty->known.range[i];
-        if (HM_PAGE_SPACE(range->page) != space)
+        if (HM_PAGE_SPACE(range->page) != space || nth++ % (n / RECOUNTED + 1) != 0)
             continue;
         struct seen seen = look(pagemap, HM_PAGE_NUMBER(range->page), range->n_pages);
-        pages += seen.entries > 0 ? (double)range->n_pages * seen.dirty / seen.entries : 0;
+        sum.present += seen.present;
+        sum.dirty += seen.dirty;
     }
-    return pages;
+    return sum.present > 0 ? count_resident(pid) * sum.dirty / sum.present : 0;
 }
 
 /* Is the last window paid for, with all the faults that it has caused up to now? */
@@ -153,7 +172,7 @@ static bool is_due(struct hm_softdirty *softdirty, const struct hm_ranks *ranks,
     if (process->cost_s > share * passed_s)
         return false;
     int pagemap = open_file(ranks->rank[space].pid, "pagemap", O_RDONLY);
-    double dirty = pagemap < 0 ? 0 : count_dirty(softdirty, pagemap, space);
+    double dirty = pagemap < 0 ? 0 : count_dirty(softdirty, pagemap, ranks->rank[space].pid, space);
     if (pagemap >= 0)
         close(pagemap);
     process->cost_s = process->clear_s + dirty * softdirty->state.fault_us * 1e-6;

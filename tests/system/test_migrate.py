@@ -105,7 +105,7 @@ class Started:
 
 @pytest.mark.main
 def test_a_migrated_job_and_its_record():
-    held = slurm.Occupied("alice", 48, OPTION + ",fast=256M,rate=100M", "--time=30")
+    held = slurm.Occupied("alice", 48, OPTION + ",fast=16M,rate=100M", "--time=30")
     job_id = held.job_id
     wait_phases(job_id, BATCH, 2)
     ((pid, options),) = migrators(job_id).items()
@@ -115,7 +115,7 @@ def test_a_migrated_job_and_its_record():
     assert Path(f"/proc/{pid}/oom_score_adj").read_text() == "0\n"
     assert Path(f"/proc/{pid}/cgroup").read_text().strip().endswith(f"/job_{job_id}/step_batch/slurm")
     assert Path(options["--cgroup"]).name == "user" and (Path(options["--cgroup"]) / "cgroup.events").exists()
-    assert options["--cap"] == str(256 << 20) and options["--rate"] == str(100 << 20)
+    assert options["--cap"] == str(16 << 20) and options["--rate"] == str(100 << 20)
     assert options["--fast-nodes"] == "0-1" and options["--slow-nodes"] == "2-3"
     assert int(options["--end"]) > time.time()
     # It has what it needs, and nothing of slurmstepd's.
@@ -130,7 +130,7 @@ def test_a_migrated_job_and_its_record():
     assert record["plan"]["mode"] == "migrate" and "migrator keeps" in record["plan"]["reason"]
     migration = record["migration"]
     assert migration["self_reported"] is True and migration["source"] == "the migrator's own figures (self-reported)"
-    assert migration["phases"] >= 2 and migration["cap_bytes"] == 256 << 20 and migration["interval_s"] == 0.2
+    assert migration["phases"] >= 2 and migration["cap_bytes"] == 16 << 20 and migration["interval_s"] == 0.2
     assert migration["algorithm"] == "regions"
     # There is no PMU here: the record says what was used instead of perf, and why.
     assert migration["sample_source"] in ("damon", "faults") and "perf" in migration["sample_source_why"]
@@ -261,6 +261,18 @@ def test_a_killed_stepd_takes_the_migrator_with_it():
     nothing_is_left(started.job_id)
 
 
+def test_a_step_with_nothing_to_move_costs_next_to_nothing():
+    """All that it has is in the fast tier."""
+    started = Started()
+    wait_phases(started.job_id, BATCH, 5)
+    assert progress(started.job_id, BATCH).source == b"none yet"
+    assert started.held.end() == "COMPLETED"
+    step = steps_of(slurm.record(started.job_id))["batch"]
+    assert step["end"] == "ended" and step["sample_source"] == "none yet" and "slow tier" in step["sample_source_why"]
+    assert step["samples"] == 0 and step["kernel_cpu_s"] == 0 and step["fast_share"] is None
+    nothing_is_left(started.job_id)
+
+
 @contextlib.contextmanager
 def instead_of_the_migrator(text):
     aside = PROGRAM.with_suffix(".aside")
@@ -294,6 +306,16 @@ def test_a_migrator_that_does_not_end_is_killed_and_holds_up_nothing():
         record = slurm.record(job_id)
     assert steps_of(record)["batch"]["end"] == "not begun"
     assert not slurm.run("pgrep -u alice", check=False).stdout
+    nothing_is_left(job_id)
+
+
+def test_a_migrator_that_cannot_begin_says_why_in_the_record():
+    with instead_of_the_migrator(f'#!/bin/bash\nexec {PROGRAM.with_suffix(".aside")} "$@" --reserve much\n'):
+        job_id = slurm.sbatch("alice", "true", OPTION)
+        assert slurm.wait_job(job_id) == "COMPLETED"
+    record = slurm.record(job_id)
+    assert steps_of(record)["batch"]["end"] == "not begun"
+    assert any(w.startswith("migrator of step batch: --reserve: ") and "much" in w for w in record["warnings"]), record
     nothing_is_left(job_id)
 
 

@@ -184,6 +184,36 @@ def test_the_cap_holds():
     assert figures["demoted_bytes"] >= SIZE * MIB - cap
 
 
+def test_nothing_to_move_needs_no_source():
+    with cgroup("hm-rest") as folder:
+        content = Program(folder, nodes="0,1")
+        migrator = Migrator("--cgroup", folder, "--interval", "200ms")
+        migrator.wait_phases(4)
+        assert migrator.view()[1] == 0
+        program = Program(folder, user="bob", mib=8, first=0, hot=1)  # not its user's, but in its cgroup
+        slurm.wait_for(lambda: migrator.view()[1] > 0, "samples")
+        program.end()
+        slurm.wait_for(lambda: not samples_come(migrator), "the end of sampling")
+        figures = migrator.stop()
+        content.end()
+    assert figures["source"] == "faults" and figures["promoted_bytes"] == figures["demoted_bytes"] == 0
+    with cgroup("hm-rest-only") as folder:
+        content = Program(folder, nodes="0,1")
+        migrator = Migrator("--cgroup", folder, "--interval", "200ms")
+        migrator.wait_phases(4)
+        figures = migrator.stop()
+        content.end()
+    assert figures["source"] == "none yet" and "slow tier" in figures["source_why"]
+    assert figures["samples"] == 0 and figures["kernel_cpu_s"] == 0 and figures["fast_share"] is None
+    assert figures["warnings"] == []
+
+
+def samples_come(migrator):
+    before = migrator.view()[1]
+    migrator.wait_phases(3)
+    return migrator.view()[1] != before
+
+
 def test_a_cap_in_percent_of_the_tier():
     with cgroup("hm-percent") as folder:
         program = Program(folder)

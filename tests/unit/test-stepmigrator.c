@@ -264,6 +264,35 @@ static void test_many_steps(void **state)
     free(migration);
 }
 
+/* Whichever comes first, the source is that of the steps that had one. */
+static void test_steps_that_had_nothing_to_move(void **state)
+{
+    (void)state;
+    static const char *const orders[][3] = {{HM_PROGRESS_NO_SOURCE, "damon", "damon"},
+                                            {"damon", HM_PROGRESS_NO_SOURCE, "damon"},
+                                            {"damon", "faults", ""},
+                                            {HM_PROGRESS_NO_SOURCE, HM_PROGRESS_NO_SOURCE, HM_PROGRESS_NO_SOURCE}};
+    struct hm_migration *migration = calloc(1, sizeof(*migration));
+    assert_non_null(migration);
+    for (size_t i = 0; i < sizeof(orders) / sizeof(orders[0]); i++) {
+        memset(migration, 0, sizeof(*migration));
+        for (size_t k = 0; k < 2; k++) {
+            struct hm_progress step;
+            bool has_source = strcmp(orders[i][k], HM_PROGRESS_NO_SOURCE) != 0;
+            hm_progress_init(&step, (uint32_t)k);
+            step.state = HM_PROGRESS_ENDED;
+            step.period = has_source ? 100000 : 0;
+            step.kernel_cpu_s = has_source ? 2 : 0;
+            hm_progress_text(step.source, sizeof(step.source), orders[i][k]);
+            hm_migration_add(migration, &step);
+        }
+        assert_string_equal(migration->total.source, orders[i][2]);
+        assert_int_equal(migration->total.period, i < 3 ? 100000 : 0);
+        assert_float_equal(migration->total.kernel_cpu_s, i < 2 ? 2 : i == 2 ? 4 : 0, 1e-9);
+    }
+    free(migration);
+}
+
 static void test_step_of_a_path(void **state)
 {
     (void)state;
@@ -302,6 +331,7 @@ int main(void)
         cmocka_unit_test_setup(test_a_step_that_ends_without_tasks, set_up),
         cmocka_unit_test(test_many_steps),
         cmocka_unit_test(test_step_of_a_path),
+        cmocka_unit_test(test_steps_that_had_nothing_to_move),
     };
     return cmocka_run_group_tests(tests, NULL, remove_root);
 }

@@ -211,9 +211,13 @@ def migration_lines(migration):
     yield cost
 
 
+NO_SOURCE = "none yet"  # of a step that had nothing to move
+
+
 def method(migration):
     source, why = fields.text(migration, "sample_source"), fields.text(migration, "sample_source_why")
-    samples = f"{draw.count(fields.whole(migration, 'samples'))} samples of {source or 'several sources'}"
+    samples = f"{draw.count(fields.whole(migration, 'samples'))} samples"
+    samples += "" if source == NO_SOURCE else f" of {source or 'several sources'}"
     interval = fields.number(migration, "interval_s")
     every = "" if interval is None else f", one every {interval:g} s"
     phases = plural(fields.whole(migration, "phases") or 0, "decision")

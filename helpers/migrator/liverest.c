@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Steps with nothing to move cost next to nothing: no source, no look at a page. */
+#include <stdio.h>
+#include <string.h>
+
+#include "live.h"
+
+bool hm_live_read_usage(struct hm_live *live, uint64_t bytes[2])
+{
+    struct hm_reading reading;
+    if (!live->has_cgroup || hm_cgroup_read(&live->cgroup, &live->node_map, &reading) != 0 || !reading.has_usage)
+        return false;
+    for (int tier = 0; tier < 2; tier++)
+        bytes[tier] = reading.usage[tier].anon + reading.usage[tier].shmem;
+    return true;
+}
+
+static void begin_rest(struct hm_live *live)
+{
+    struct hm_progress *progress = live->progress;
+    hm_live_close_source(live);
+    live->try_source_ns = 0;
+    live->view.n_rows = 0;
+    live->view.promoted_per_s = live->view.demoted_per_s = 0;
+    if (progress->source[0])
+        return;
+    snprintf(progress->source, sizeof(progress->source), "%s", HM_PROGRESS_NO_SOURCE);
+    hm_progress_text(progress->source_why, sizeof(progress->source_why),
+                     "the step had next to nothing in the slow tier, and was not above its cap");
+}
+
+void hm_live_rest(struct hm_live *live)
+{
+    uint64_t bytes[2], cap_bytes = live->cap_pages == UINT64_MAX ? UINT64_MAX : live->cap_pages * 4096;
+    bool is_known = hm_live_read_usage(live, bytes);
+    if (is_known) {
+        live->view.fast_bytes = bytes[0];
+        live->view.slow_bytes = bytes[1];
+    }
+    hm_rest_next(&live->rest, is_known ? bytes : NULL, cap_bytes);
+    if (live->rest.is_resting)
+        begin_rest(live);
+}

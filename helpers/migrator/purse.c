@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "purse.h"
+
+#define LEARN 0.5 /* weight of what was measured last */
+#define ENOUGH 64 /* pages: fewer say nothing about the cost of one */
+
+void hm_purse_init(struct hm_purse *purse, double share, double job_s)
+{
+    *purse = (struct hm_purse){.share = share, .job_s = job_s};
+}
+
+void hm_purse_look(struct hm_purse *purse, double job_s, double spent_s)
+{
+    if (job_s > purse->job_s)
+        purse->saved_s += purse->share * (job_s - purse->job_s);
+    purse->saved_s -= spent_s - purse->spent_s;
+    purse->job_s = job_s;
+    purse->spent_s = spent_s;
+}
+
+double hm_purse_part(const struct hm_purse *purse, double share)
+{
+    return purse->saved_s > 0 ? purse->saved_s * share : 0;
+}
+
+uint64_t hm_purse_pages(const struct hm_purse *purse)
+{
+    double pages = purse->page_s > 0 ? hm_purse_part(purse, 1) / purse->page_s : 0;
+    return pages >= 0x1p52 ? UINT64_MAX : pages > HM_PURSE_LEAST ? (uint64_t)pages : HM_PURSE_LEAST;
+}
+
+void hm_purse_learn(struct hm_purse *purse, uint64_t pages, double seconds)
+{
+    if (pages < ENOUGH || !(seconds > 0))
+        return;
+    double page_s = seconds / (double)pages;
+    purse->page_s = purse->page_s > 0 ? (1 - LEARN) * purse->page_s + LEARN * page_s : page_s;
+}

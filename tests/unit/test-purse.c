@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "helpers/migrator/purse.h"
+#include "helpers/migrator/rest.h"
+
+#define MIB (UINT64_C(1) << 20)
+#define NONE UINT64_MAX
+
+static void test_earned_and_spent(void **state)
+{
+    (void)state;
+    static const struct {
+        double job_s, spent_s, saved_s;
+    } rows[] = {
+        {100, 0, 0},                          /* what was used before does not count */
+        {200, 0.25, 0.75}, {300, 0.25, 1.75}, /* saved up over phases */
+        {300, 2, 0},                          /* an idle job earns nothing */
+        {300, 3, -1},      {250, 3, -1},      /* processes have ended */
+        {350, 3, 0},       {450, 3.5, 0.5},
+    };
+    struct hm_purse purse;
+    hm_purse_init(&purse, 0.01, 100);
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        hm_purse_look(&purse, rows[i].job_s, rows[i].spent_s);
+        assert_float_equal(purse.saved_s, rows[i].saved_s, 1e-9);
+    }
+}
+
+static void test_parts_and_pages(void **state)
+{
+    (void)state;
+    static const struct {
+        struct hm_purse purse;
+        double half_s;
+        uint64_t pages;
+    } rows[] = {
+        {{.saved_s = 0}, 0, HM_PURSE_LEAST},
+        {{.saved_s = 1}, 0.5, HM_PURSE_LEAST}, /* what a page costs is not known yet */
+        {{.saved_s = 1, .page_s = 1e-4}, 0.5, 10000},
+        {{.saved_s = 100, .page_s = 1e-4}, 50, 1000000},
+        {{.saved_s = 0.01, .page_s = 1e-4}, 0.005, HM_PURSE_LEAST},
+        {{.saved_s = -5, .page_s = 1e-4}, 0, HM_PURSE_LEAST},
+        {{.saved_s = 1, .page_s = 1e-300}, 0.5, UINT64_MAX},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        assert_float_equal(hm_purse_part(&rows[i].purse, 0.5), rows[i].half_s, 1e-9);
+        if (hm_purse_pages(&rows[i].purse) != rows[i].pages)
+            fail_msg("row %zu: %llu", i, (unsigned long long)hm_purse_pages(&rows[i].purse));
+    }
+}
+
+static void test_what_a_page_costs(void **state)
+{
+    (void)state;
+    struct hm_purse purse = {.share = 0.01};
+    hm_purse_learn(&purse, 0, 1);
+    hm_purse_learn(&purse, 63, 1); /* too few to say anything */
+    hm_purse_learn(&purse, 1000, 0);
+    assert_true(purse.page_s <= 0);
+    hm_purse_learn(&purse, 1000, 0.1);
+    assert_float_equal(purse.page_s, 1e-4, 1e-9);
+    hm_purse_learn(&purse, 1000, 0.3);
+    assert_float_equal(purse.page_s, 2e-4, 1e-9);
+}
+
+static void test_is_there_work(void **state)
+{
+    (void)state;
+    static const struct {
+        uint64_t bytes[2], cap_bytes;
+        bool has_work;
+    } rows[] = {
+        {{0, 0}, NONE, false},
+        {{0, 4 * MIB - 1}, NONE, false},
+        {{0, 4 * MIB}, NONE, true},
+        {{1000 * MIB, 10 * MIB - 1}, NONE, false}, /* a hundredth of what is fast */
+        {{1000 * MIB, 10 * MIB}, NONE, true},
+        {{8 * MIB, 0}, 8 * MIB, false},
+        {{8 * MIB + 4096, 0}, 8 * MIB, true},
+        {{4096, 0}, 0, true},
+        {{UINT64_MAX, 0}, NONE, false},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+        if (hm_rest_has_work(rows[i].bytes, rows[i].cap_bytes) != rows[i].has_work)
+            fail_msg("row %zu", i);
+}
+
+static void test_resting(void **state)
+{
+    (void)state;
+    static const uint64_t little[2] = {MIB, 0}, much[2] = {MIB, 100 * MIB};
+    static const struct {
+        const uint64_t *bytes;
+        bool is_resting;
+    } rows[] = {
+        {little, true},  {little, true},                   /* from the start on */
+        {much, false},   {little, false}, {little, false}, /* not at once */
+        {much, false},   {little, false}, {little, false}, {little, true},
+        {little, true},  {much, false},   {little, false}, {NULL, false}, /* not known: there may be something */
+        {little, false}, {little, false}, {little, true},  {NULL, false},
+    };
+    struct hm_rest rest = {.is_resting = true};
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        hm_rest_next(&rest, rows[i].bytes, NONE);
+        if (rest.is_resting != rows[i].is_resting)
+            fail_msg("row %zu", i);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_earned_and_spent),  cmocka_unit_test(test_parts_and_pages),
+        cmocka_unit_test(test_what_a_page_costs), cmocka_unit_test(test_is_there_work),
+        cmocka_unit_test(test_resting),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
