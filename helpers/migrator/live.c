@@ -14,7 +14,7 @@
 
 #include "procfile.h"
 
-#define LOOKS_PER_PHASE 10 /* for processes that came or went, and for samples where no descriptor announces them */
+#define LOOKS_PER_PHASE 5 /* for processes that came or went, and for samples where no descriptor announces them */
 #define LOOK_LEAST_NS UINT64_C(10000000)
 #define LOOK_MOST_NS UINT64_C(2000000000)
 #define OWN_SHARE 0.5                  /* of the overhead: the source has the other half */
@@ -126,6 +126,8 @@ int hm_live_open(struct hm_live *live, const struct hm_options *options, struct 
     struct hm_error text = {{0}};
     *live = (struct hm_live){.options = options, .signals = -1};
     live->viewserver.listener = -1;
+    for (int i = 0; i < HM_VIEWSERVER_CLIENTS; i++)
+        live->viewserver.client[i] = -1;
     live->guard.fd = -1;
     live->cgroup.dir = -1;
     /* This looks at pages of its own, which a process that is not dumpable may not. */
@@ -146,7 +148,10 @@ int hm_live_open(struct hm_live *live, const struct hm_options *options, struct 
         return -1;
     live->residence = (struct hm_residence){&live->ranks, live->maps, &live->nodes, live->mover.batch};
     live->n_cpus = count_cpus(options);
-    live->pace = (struct hm_pace){options->interval_ms, options->phase_samples, options->rate, options->end_s, 0};
+    live->pace = (struct hm_pace){.interval_ms = options->interval_ms,
+                                  .phase_samples = options->phase_samples,
+                                  .rate = options->rate,
+                                  .end_s = options->end_s};
     hm_tally_init(&live->tally, options->seed);
     open_cap(live);
     open_usage(live);
@@ -284,7 +289,8 @@ void hm_live_run(struct hm_live *live)
             hm_live_end_phase(live);
         uint64_t due = hm_pace_due(&live->pace, live->phase_start_ns), window = hm_live_window_due(live, now);
         if (now >= window) {
-            hm_live_begin_window(live);
+            if (hm_live_is_paid(live))
+                hm_live_begin_window(live);
             window = UINT64_MAX;
         }
         due = due < next_look ? due : next_look;

@@ -114,10 +114,15 @@ void hm_live_rest(struct hm_live *live);
 
 /* CPU seconds of this thread so far. */
 double hm_live_thread_s(void);
+/* The same of this process, system calls included. */
+double hm_live_own_s(void);
 /* CPU seconds of the step's processes so far, by the cgroup, or by the processes themselves. */
 double hm_live_job_s(struct hm_live *live);
 /* Enter what the job and this process have used up to now. */
 void hm_live_look_at_cost(struct hm_live *live);
+
+/* May a decision be made now, by what was saved up? */
+bool hm_live_is_paid(struct hm_live *live);
 
 /* The end of a phase: heat, moves, figures. */
 void hm_live_end_phase(struct hm_live *live);

@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -55,12 +54,20 @@ double hm_live_job_s(struct hm_live *live)
     return used_s >= 0 ? used_s : processes_s(live);
 }
 
+double hm_live_own_s(void)
+{
+    double used_s = seconds_of(CLOCK_PROCESS_CPUTIME_ID);
+    return used_s > 0 ? used_s : 0;
+}
+
 void hm_live_look_at_cost(struct hm_live *live)
 {
-    struct rusage own;
-    if (getrusage(RUSAGE_SELF, &own) != 0)
-        return;
-    live->progress->cpu_s = (double)(own.ru_utime.tv_sec + own.ru_stime.tv_sec) +
-                            (double)(own.ru_utime.tv_usec + own.ru_stime.tv_usec) / 1e6;
-    hm_purse_look(&live->purse, hm_live_job_s(live), live->progress->cpu_s - live->read_s);
+    hm_purse_look(&live->purse, hm_live_job_s(live), hm_live_own_s() - live->read_s);
+}
+
+/* The first decision says what one costs; a window that is open cannot wait. */
+bool hm_live_is_paid(struct hm_live *live)
+{
+    hm_live_look_at_cost(live);
+    return live->n_decided == 0 || live->is_window || live->purse.saved_s >= 0;
 }

@@ -216,7 +216,7 @@ void hm_live_update_figures(struct hm_live *live)
         double faults = (double)dirty->dirty_pages * dirty->fault_us * 1e-6;
         progress->kernel_cpu_s += faults;
     }
-    hm_live_look_at_cost(live);
+    progress->cpu_s = hm_live_own_s();
     progress->n_ranks = live->ranks.n_living;
     if (progress->n_ranks > progress->most_ranks)
         progress->most_ranks = progress->n_ranks;
@@ -273,6 +273,9 @@ static void decide(struct hm_live *live, double phase_s)
 void hm_live_end_phase(struct hm_live *live)
 {
     uint64_t now = hm_live_now_ns();
+    if (!live->rest.is_resting && live->source && hm_pace_lengthen(&live->pace, hm_live_is_paid(live)))
+        return;
+    live->pace.longer = 0;
     if (!live->rest.is_resting) {
         decide(live, (double)(now - live->phase_start_ns) / 1e9);
         hm_live_rest(live);

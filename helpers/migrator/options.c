@@ -207,7 +207,7 @@ static const struct {
     {"--reserve", "SIZE", "kept free in the fast tier (default: a fiftieth of it)", take_reserve},
     {"--source", "NAME", "where samples come from: auto, or one of those below (default: auto)", take_source},
     {"--period", "N", "accesses per sample (default: the source's choice)", take_period},
-    {"--overhead", "PERCENT%", "CPU time for sampling, of the job's (default: 1%)", take_overhead},
+    {"--overhead", "PERCENT%", "CPU time for sampling and moving, of the job's (default: 1%)", take_overhead},
     {"--broker", "PATH", "socket of the DAMON broker", take_broker},
     {"--interval", "TIME", "length of a phase (default: 10s)", take_interval},
     {"--phase-samples", "N", "phases of N samples in place of time", take_phase_samples},

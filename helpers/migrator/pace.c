@@ -9,7 +9,8 @@
 uint64_t hm_pace_due(const struct hm_pace *pace, uint64_t start_ns)
 {
     uint64_t length, due;
-    if (pace->phase_samples > 0 || __builtin_mul_overflow(pace->interval_ms, UINT64_C(1000000), &length) ||
+    if (pace->phase_samples > 0 ||
+        __builtin_mul_overflow(pace->interval_ms, UINT64_C(1000000) * (1 + pace->longer), &length) ||
         __builtin_add_overflow(start_ns, length, &due))
         return UINT64_MAX;
     return due;
@@ -17,7 +18,15 @@ uint64_t hm_pace_due(const struct hm_pace *pace, uint64_t start_ns)
 
 bool hm_pace_is_over(const struct hm_pace *pace, uint64_t start_ns, uint64_t now_ns, uint64_t samples)
 {
-    return pace->phase_samples > 0 ? samples >= pace->phase_samples : now_ns >= hm_pace_due(pace, start_ns);
+    return pace->phase_samples > 0 ? samples / (1 + pace->longer) >= pace->phase_samples
+                                   : now_ns >= hm_pace_due(pace, start_ns);
+}
+
+bool hm_pace_lengthen(struct hm_pace *pace, bool is_paid)
+{
+    bool goes_on = !is_paid && pace->longer + 1 < HM_PACE_LONGEST;
+    pace->longer = goes_on ? pace->longer + 1 : 0;
+    return goes_on;
 }
 
 /* A number of pages as large as the amount; more than there can be: no limit. */

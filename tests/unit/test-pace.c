@@ -31,6 +31,26 @@ static void test_phases_by_samples(void **state)
     assert_true(hm_pace_is_over(&pace, 0, 1, 1000));
 }
 
+static void test_phases_that_are_not_paid_for(void **state)
+{
+    (void)state;
+    struct hm_pace pace = {.interval_ms = 10000};
+    assert_false(hm_pace_lengthen(&pace, true));
+    assert_int_equal(hm_pace_due(&pace, 0), 10 * S);
+    for (unsigned i = 2; i <= HM_PACE_LONGEST; i++) {
+        assert_true(hm_pace_lengthen(&pace, false));
+        assert_int_equal(hm_pace_due(&pace, 0), i * 10 * S);
+    }
+    assert_false(hm_pace_lengthen(&pace, false)); /* long enough */
+    assert_int_equal(hm_pace_due(&pace, 0), 10 * S);
+    pace.phase_samples = 1000;
+    assert_true(hm_pace_lengthen(&pace, false));
+    assert_false(hm_pace_is_over(&pace, 0, 0, 1999));
+    assert_true(hm_pace_is_over(&pace, 0, 0, 2000));
+    assert_false(hm_pace_lengthen(&pace, true));
+    assert_true(hm_pace_is_over(&pace, 0, 0, 1000));
+}
+
 static void test_budget(void **state)
 {
     (void)state;
@@ -83,8 +103,12 @@ static void test_learning(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_phases_by_time), cmocka_unit_test(test_phases_by_samples), cmocka_unit_test(test_budget),
-        cmocka_unit_test(test_phases_left),    cmocka_unit_test(test_learning),
+        cmocka_unit_test(test_phases_by_time),
+        cmocka_unit_test(test_phases_by_samples),
+        cmocka_unit_test(test_phases_that_are_not_paid_for),
+        cmocka_unit_test(test_budget),
+        cmocka_unit_test(test_phases_left),
+        cmocka_unit_test(test_learning),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
