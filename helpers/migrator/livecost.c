@@ -28,7 +28,9 @@ static double cgroup_s(const struct hm_live *live)
     ssize_t length = fd >= 0 ? read(fd, text, sizeof(text) - 1) : -1;
     if (fd >= 0)
         close(fd);
-    text[length > 0 ? length : 0] = '\0';
+    if (length < (ssize_t)sizeof(key))
+        return -1;
+    text[length] = '\0';
     return strncmp(text, key, sizeof(key) - 1) == 0 ? strtod(text + sizeof(key) - 1, NULL) / 1e6 : -1;
 }
 
