@@ -33,59 +33,60 @@
 
 /* What one sample, or one region of DAMON's, says. */
 struct hm_observation {
-    uint64_t page;        /* first */
-    uint64_t n_pages;     /* over which the accesses are spread evenly: 1 for a sampled address */
-    float reads, writes;  /* samples (not accesses) of each kind; fractions where a source knows only sums */
-    bool knows_writes;    /* false: the kind is not known, all are in `reads` */
+    uint64_t page;       /* first */
+    uint64_t n_pages;    /* over which the accesses are spread evenly: 1 for a sampled address */
+    float reads, writes; /* samples (not accesses) of each kind; fractions where a source knows only sums */
+    bool knows_writes;   /* false: the kind is not known, all are in `reads` */
 };
 
 struct hm_decider_options {
-    const char *algorithm;      /* a row of hm_algorithm_at() */
-    double period;              /* accesses that one sample stands for */
-    double read_gain;           /* what one access to memory costs more in the slow tier, in units of a fast access: */
-    double write_gain;          /* latency slow / latency fast - 1 */
-    double promote_cost;        /* of one page, in the same unit: 64 lines read slowly and written fast */
-    double demote_cost;         /* of one page: 64 lines read fast and written slowly */
-    unsigned max_regions;       /* 16 .. 1048576; also the bins of "bins" */
+    const char *algorithm; /* a row of hm_algorithm_at() */
+    double period;         /* accesses that one sample stands for */
+    double read_gain;      /* what one access to memory costs more in the slow tier, in units of a fast access: */
+    double write_gain;     /* latency slow / latency fast - 1 */
+    double promote_cost;   /* of one page, in the same unit: 64 lines read slowly and written fast */
+    double demote_cost;    /* of one page: 64 lines read fast and written slowly */
+    unsigned max_regions;  /* 16 .. 1048576; also the bins of "bins" */
+    bool counts_memory;    /* samples are of accesses to memory; false: of loads and stores, which caches may serve */
     uint64_t seed;
 };
 
-enum hm_verdict { /* why a region stays or moves; hm_verdict_text() has the words */
-    HM_VERDICT_NEW,          /* seen for the first time: not enough evidence */
-    HM_VERDICT_PLACED,       /* where it should be */
-    HM_VERDICT_PROMOTE,      /* moved up: the gain is larger than the cost with confidence */
-    HM_VERDICT_DEMOTE,       /* moved down: it makes room for a hotter one */
-    HM_VERDICT_CAP,          /* moved down: the fast share is over its cap */
-    HM_VERDICT_DOUBT,        /* hot enough by the mean, but not with confidence */
-    HM_VERDICT_COST,         /* the gain would not pay for the move */
-    HM_VERDICT_ROOM,         /* no colder region gives way */
-    HM_VERDICT_BUDGET,       /* no budget was left in this phase */
-    HM_VERDICTS
+enum hm_verdict {                     /* why a region stays or moves; hm_verdict_text() has the words */
+                  HM_VERDICT_NEW,     /* seen for the first time: not enough evidence */
+                  HM_VERDICT_PLACED,  /* where it should be */
+                  HM_VERDICT_PROMOTE, /* moved up: the gain is larger than the cost with confidence */
+                  HM_VERDICT_DEMOTE,  /* moved down: it makes room for a hotter one */
+                  HM_VERDICT_CAP,     /* moved down: the fast share is over its cap */
+                  HM_VERDICT_DOUBT,   /* hot enough by the mean, but not with confidence */
+                  HM_VERDICT_COST,    /* the gain would not pay for the move */
+                  HM_VERDICT_ROOM,    /* no colder region gives way */
+                  HM_VERDICT_BUDGET,  /* no budget was left in this phase */
+                  HM_VERDICTS
 };
 
 struct hm_region {
-    uint64_t first;           /* page */
-    uint64_t n_pages;         /* span, holes included */
-    double reads, writes;     /* heat: expected samples per phase in the whole region */
-    double noise;             /* standard error of reads + writes */
-    double priority;          /* by which it is ordered: expected gain per page and phase */
-    unsigned phases;          /* for how long it has been known */
-    uint64_t fast_pages;      /* present in the fast tier, in other tiers: filled in by the driver */
+    uint64_t first;       /* page */
+    uint64_t n_pages;     /* span, holes included */
+    double reads, writes; /* heat: expected samples per phase in the whole region */
+    double noise;         /* standard error of reads + writes */
+    double priority;      /* by which it is ordered: expected gain per page and phase */
+    unsigned phases;      /* for how long it has been known */
+    uint64_t fast_pages;  /* present in the fast tier, in other tiers: filled in by the driver */
     uint64_t slow_pages;
-    enum hm_verdict verdict;  /* of the last plan */
+    enum hm_verdict verdict; /* of the last plan */
 };
 
 struct hm_move {
-    uint64_t first, n_pages;  /* span: the driver takes the pages in it that are present and not there yet */
-    uint64_t limit;           /* at most so many pages are moved, from the first on */
+    uint64_t first, n_pages; /* span: the driver takes the pages in it that are present and not there yet */
+    uint64_t limit;          /* at most so many pages are moved, from the first on */
     bool to_fast;
 };
 
 struct hm_budget {
-    uint64_t capacity_pages;   /* of the fast tier for this job: the cap */
-    uint64_t used_pages;       /* in the fast tier now, also outside of all regions */
-    uint64_t move_pages;       /* most pages to move in this phase; UINT64_MAX: no limit */
-    double phases_left;        /* known end of the job, in phases; negative: not known */
+    uint64_t capacity_pages; /* of the fast tier for this job: the cap */
+    uint64_t used_pages;     /* in the fast tier now, also outside of all regions */
+    uint64_t move_pages;     /* most pages to move in this phase; UINT64_MAX: no limit */
+    double phases_left;      /* known end of the job, in phases; negative: not known */
 };
 
 struct hm_decider;

@@ -1,23 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Regions that split where heat differs and merge where it does not. All samples of the past count, older ones less,
- * and hardly at all where a region's heat has changed; how densely each part of the addresses is sampled comes from
- * segments.h, and neighbours of like heat are one region. Regions cover all addresses of each process: what was never
- * sampled is known to be cold.
+ * The default algorithm. Samples are kept by page and forgotten slowly (cells.h); a multiscale estimate turns them into
+ * spans of even heat (density.h), which are the regions. The coldest fast region makes room for the hottest slow one as
+ * long as the gain exceeds the cost of both moves (regionsplan.c). How much a gain is believed depends on what became
+ * of earlier ones (trust.h).
  */
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "regionspart.h"
 
-#define CELLS_PER_REGION 20  /* memory: 6 MiB for 1000 regions, most of it segments */
-#define SAMPLED_PER_REGION 8 /* taken in at once: sorting them is the larger part of the work */
-#define OLD_WEIGHT 0.8F      /* of a phase in the next one: a sample counts for five phases */
-#define CHANGED_LOSS 12 /* e^12: odds of a change against the chance that one of thousands of regions looks like it */
-#define CHANGED_PHASES 0.5F /* what was before a change counts as half a phase: the new phase wins, noise does not */
-#define STEPS_PER_OCTAVE 4  /* neighbours within a quarter of a doubling of gain are one region */
-#define COARSEST_STEPS 0.01 /* fewer than that: all is one step */
+#define CELLS 32768
+#define PENDING 16384
+#define DECAY 0.7 /* of samples, by phase: the last three phases weigh two thirds */
+/* Accesses to memory for each load or store: published miss ratios of HPC codes are 1 to 20 %. */
+#define MISSES 0.05
+#define FINEST_CLASSES 4.0
+#define COARSEST_CLASSES 0.01
 
 static struct hm_regions *regions_of(struct hm_decider *decider)
 {
@@ -27,13 +26,14 @@ static struct hm_regions *regions_of(struct hm_decider *decider)
 static void destroy(struct hm_decider *decider)
 {
     struct hm_regions *regions = regions_of(decider);
-    free(regions->evidence.cell);
-    free(regions->evidence.spare);
-    free(regions->evidence.sampled);
-    free(regions->segment);
-    free(regions->past);
-    free(regions->support);
-    free(regions->weight);
+    free(regions->cells.cell);
+    free(regions->cells.spare);
+    free(regions->cells.pending);
+    free(regions->density.mass);
+    free(regions->density.writes);
+    free(regions->density.stretch);
+    for (int i = 0; i < HM_TRUST_PHASES; i++)
+        free(regions->trust.promise[i]);
     free(regions->order);
     free(regions->amount);
     free(decider->region);
@@ -41,233 +41,164 @@ static void destroy(struct hm_decider *decider)
     free(regions);
 }
 
+/* Returns false without memory. */
+static bool allocate(struct hm_regions *regions)
+{
+    struct hm_decider *base = &regions->base;
+    size_t n = base->options.max_regions;
+    regions->cells.cell = hm_decider_allocate(base, CELLS, sizeof(struct hm_cell));
+    regions->cells.spare = hm_decider_allocate(base, CELLS, sizeof(struct hm_cell));
+    regions->cells.pending = hm_decider_allocate(base, PENDING, sizeof(struct hm_observation));
+    regions->density.mass = hm_decider_allocate(base, CELLS + 1, sizeof(double));
+    regions->density.writes = hm_decider_allocate(base, CELLS + 1, sizeof(double));
+    regions->density.stretch = hm_decider_allocate(base, CELLS, sizeof(struct hm_stretch));
+    regions->order = hm_decider_allocate(base, n, sizeof(*regions->order));
+    regions->amount = hm_decider_allocate(base, n, sizeof(*regions->amount));
+    base->region = hm_decider_allocate(base, n, sizeof(*base->region));
+    base->move = hm_decider_allocate(base, n, sizeof(*base->move));
+    bool is_complete = regions->cells.cell && regions->cells.spare && regions->cells.pending && regions->density.mass &&
+                       regions->density.writes && regions->density.stretch && regions->order && regions->amount &&
+                       base->region && base->move;
+    for (int i = 0; i < HM_TRUST_PHASES; i++) {
+        regions->trust.promise[i] = hm_decider_allocate(base, n, sizeof(struct hm_promise));
+        is_complete = is_complete && regions->trust.promise[i];
+    }
+    return is_complete;
+}
+
 static struct hm_decider *create(const struct hm_decider_options *options)
 {
     struct hm_regions *regions = calloc(1, sizeof(*regions));
     if (!regions)
         return NULL;
-    struct hm_decider *base = &regions->base;
-    struct hm_evidence *evidence = &regions->evidence;
-    size_t n = options->max_regions;
-    base->algorithm = &hm_algorithm_regions;
-    base->options = *options;
-    base->bytes = sizeof(*regions);
-    evidence->most_cells = n * CELLS_PER_REGION;
-    evidence->room = n * SAMPLED_PER_REGION;
-    size_t n_cells = evidence->most_cells + evidence->room;
-    base->region = hm_decider_allocate(base, n, sizeof(*base->region));
-    base->move = hm_decider_allocate(base, 2 * n, sizeof(*base->move));
-    evidence->cell = hm_decider_allocate(base, n_cells, sizeof(*evidence->cell));
-    evidence->spare = hm_decider_allocate(base, n_cells, sizeof(*evidence->spare));
-    evidence->sampled = hm_decider_allocate(base, evidence->room, sizeof(*evidence->sampled));
-    /* Of one process at a time: each cell, what is between them, and the joins. */
-    regions->segment = hm_decider_allocate(base, 4 * evidence->most_cells + 2, sizeof(*regions->segment));
-    regions->past = hm_decider_allocate(base, n, sizeof(*regions->past));
-    regions->support = hm_decider_allocate(base, n, sizeof(*regions->support));
-    regions->weight = hm_decider_allocate(base, n, sizeof(*regions->weight));
-    regions->order = hm_decider_allocate(base, n, sizeof(*regions->order));
-    regions->amount = hm_decider_allocate(base, n, sizeof(*regions->amount));
-    if (base->region && base->move && evidence->cell && evidence->spare && evidence->sampled && regions->segment &&
-        regions->past && regions->support && regions->weight && regions->order && regions->amount)
-        return base;
-    destroy(base);
+    regions->base.algorithm = &hm_algorithm_regions;
+    regions->base.options = *options;
+    regions->base.bytes = sizeof(*regions);
+    regions->cells.room = CELLS;
+    regions->cells.pending_room = PENDING;
+    regions->cells.read_weight = options->read_gain;
+    /* Loads and stores may both be of lines that are in a cache: a store counts in between what a read and what a write
+     * to memory costs. */
+    regions->cells.write_weight =
+        options->counts_memory ? options->write_gain : sqrt(options->read_gain * options->write_gain);
+    regions->density.cells = &regions->cells;
+    regions->classes = FINEST_CLASSES;
+    if (allocate(regions))
+        return &regions->base;
+    destroy(&regions->base);
     return NULL;
 }
 
 static void observe(struct hm_decider *decider, const struct hm_observation *observations, size_t count)
 {
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < count; i++) {
         if (hm_observation_is_valid(&observations[i]))
-            hm_evidence_add(&regions_of(decider)->evidence, &observations[i]);
+            hm_cells_add(&regions_of(decider)->cells, &observations[i]);
+        else
+            decider->dropped++;
+    }
 }
 
 static void forget(struct hm_decider *decider, uint64_t first, uint64_t n_pages)
 {
-    hm_evidence_forget(&regions_of(decider)->evidence, first, HM_PAGE_END(first, n_pages));
+    hm_cells_sort_in(&regions_of(decider)->cells);
+    hm_cells_forget(&regions_of(decider)->cells, first, HM_PAGE_END(first, n_pages));
 }
 
-/* Remember the regions' borders and weights before they are made anew. */
-static void keep_past(struct hm_regions *regions)
+static double class_of(const struct hm_regions *regions, double heat)
 {
-    regions->n_past = regions->base.n_regions;
-    for (size_t i = 0; i < regions->n_past; i++) {
-        const struct hm_region *region = &regions->base.region[i];
-        regions->past[i] = (struct hm_past){
-            .first = region->first, .end = HM_PAGE_END(region->first, region->n_pages), .weight = regions->weight[i]};
-    }
+    return heat > 0 ? floor(log2(heat) * regions->classes) : -INFINITY;
 }
 
-/* Weight of what is known of a page from before this phase: 0 for what was in no region. */
-static float past_weight(const struct hm_regions *regions, uint64_t page)
-{
-    size_t low = 0, high = regions->n_past;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (regions->past[middle].first <= page)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low > 0 && page < regions->past[low - 1].end ? regions->past[low - 1].weight : 0;
-}
-
-/* The phase's samples become part of the cells' evidence, whose own weight is multiplied by `keep`. */
-static void add_phase(struct hm_cell *cell, size_t n, float weight, float keep)
-{
-    for (size_t i = 0; i < n; i++) {
-        cell[i].reads = keep * cell[i].reads + cell[i].new_reads;
-        cell[i].writes = keep * cell[i].writes + cell[i].new_writes;
-        cell[i].new_reads = cell[i].new_writes = 0;
-        cell[i].weight = keep * weight + 1;
-    }
-}
-
-/* Has a region's heat changed in this phase? Then what was before hardly counts. */
-static float how_much_to_keep(const struct hm_cell *cell, size_t n, float weight)
-{
-    double old_reads = 0, old_writes = 0, reads = 0, writes = 0;
-    for (size_t i = 0; i < n; i++) {
-        old_reads += cell[i].reads;
-        old_writes += cell[i].writes;
-        reads += cell[i].new_reads;
-        writes += cell[i].new_writes;
-    }
-    double loss = hm_segments_loss(old_reads, weight, reads, 1) + hm_segments_loss(old_writes, weight, writes, 1);
-    return loss > CHANGED_LOSS && weight > CHANGED_PHASES ? CHANGED_PHASES / weight : OLD_WEIGHT;
-}
-
-static void weigh_past(struct hm_regions *regions)
-{
-    struct hm_evidence *evidence = &regions->evidence;
-    size_t at = 0;
-    for (size_t i = 0; i < regions->n_past; i++) {
-        struct hm_past *past = &regions->past[i];
-        size_t first = at;
-        for (; first < evidence->n_cells && evidence->cell[first].key << evidence->shift < past->first; first++)
-            ;
-        add_phase(evidence->cell + at, first - at, 0, 0); /* in no region so far */
-        for (at = first; at < evidence->n_cells && evidence->cell[at].key << evidence->shift < past->end; at++)
-            ;
-        float keep = how_much_to_keep(evidence->cell + first, at - first, past->weight);
-        add_phase(evidence->cell + first, at - first, past->weight, keep);
-        past->weight = keep * past->weight + 1;
-    }
-    add_phase(evidence->cell + at, evidence->n_cells - at, 0, 0);
-}
-
-static void add_gap(struct hm_regions *regions, uint64_t first, uint64_t end)
-{
-    if (first >= end)
-        return;
-    float weight = past_weight(regions, first + (end - first) / 2);
-    regions->segment[regions->n_segments++] = (struct hm_segment){
-        .first = first, .n_pages = end - first, .exposure = (double)(end - first) * (weight > 0 ? weight : 1)};
-}
-
-/* The segments of the process whose cells start at `at`. Returns the first cell of the next one. */
-static size_t list_segments(struct hm_regions *regions, size_t at)
-{
-    const struct hm_evidence *evidence = &regions->evidence;
-    uint64_t size = UINT64_C(1) << evidence->shift;
-    uint32_t space = HM_PAGE_SPACE(evidence->cell[at].key << evidence->shift);
-    uint64_t end = HM_PAGE(space, UINT64_C(0));
-    regions->n_segments = 0;
-    for (; at < evidence->n_cells; at++) {
-        const struct hm_cell *cell = &evidence->cell[at];
-        uint64_t first = cell->key << evidence->shift;
-        if (HM_PAGE_SPACE(first) != space)
-            break;
-        add_gap(regions, end, first);
-        regions->segment[regions->n_segments++] = (struct hm_segment){.first = first,
-                                                                      .n_pages = size,
-                                                                      .exposure = (double)size * cell->weight,
-                                                                      .reads = cell->reads,
-                                                                      .writes = cell->writes};
-        end = first + size;
-    }
-    add_gap(regions, end, HM_PAGE(space, UINT64_C(0)) + (UINT64_C(1) << HM_PAGE_BITS));
-    return at;
-}
-
-/* Number of the step of gain: what is on one step is one region. */
-static int step_of(double gain, double steps_per_octave)
-{
-    int exponent;
-    if (gain < 1 || steps_per_octave < COARSEST_STEPS) /* not one access per phase: never worth a move */
-        return 0;
-    double m = frexp(gain, &exponent);
-    return 1 + (int)((exponent + hm_segments_log(m) / hm_segments_log(2)) * steps_per_octave);
-}
-
-/* Make regions of the segments, `first` being the first one of this process. Returns false where they are too many. */
-static bool make_regions(struct hm_regions *regions, size_t first, size_t n_parts, double steps_per_octave)
+/* Room for one more region, or NULL. */
+static struct hm_region *new_region(struct hm_regions *regions, uint64_t first, uint64_t n_pages)
 {
     struct hm_decider *base = &regions->base;
-    int last_step = -1;
-    base->n_regions = first;
-    for (size_t i = 0; i < n_parts; i++) {
-        const struct hm_segment *part = &regions->segment[i];
-        double pages = (double)part->n_pages;
-        int step = step_of(hm_regions_gain(&base->options, part->read_density, part->write_density), steps_per_octave);
-        if (base->n_regions == first || step != last_step) {
-            if (base->n_regions == base->options.max_regions)
-                return false;
-            base->region[base->n_regions] = (struct hm_region){.first = part->first};
-            regions->support[base->n_regions] = regions->weight[base->n_regions] = 0;
-            base->n_regions++;
-        }
-        struct hm_region *region = &base->region[base->n_regions - 1];
-        size_t at = base->n_regions - 1;
-        last_step = step;
-        region->n_pages += part->n_pages;
-        region->reads += part->read_density * pages;
-        region->writes += part->write_density * pages;
-        double share = pages / (double)region->n_pages; /* means over the pages */
-        regions->support[at] += (float)(share * (part->support - regions->support[at]));
-        regions->weight[at] += (float)(share * (part->exposure / pages - regions->weight[at]));
+    if (base->n_regions == base->options.max_regions) {
+        regions->is_full = true;
+        return NULL;
     }
-    return true;
+    struct hm_region *region = &base->region[base->n_regions++];
+    *region = (struct hm_region){.first = first, .n_pages = n_pages, .phases = regions->n_phases};
+    return region;
 }
 
-static void fill_in(struct hm_regions *regions)
+/* Where nothing was sampled there may be memory all the same: a region without heat, from where the last one ended to
+ * `end`, cut where a process's pages end. */
+static void fill_hole(struct hm_regions *regions, uint64_t end)
 {
-    for (size_t i = 0; i < regions->base.n_regions; i++) {
-        struct hm_region *region = &regions->base.region[i];
-        double pages = (double)region->n_pages;
-        region->phases = (unsigned)(regions->weight[i] + 0.5F);
-        region->noise = (region->reads + region->writes) / sqrt(regions->support[i] + 1);
-        region->priority = hm_regions_gain(&regions->base.options, region->reads / pages, region->writes / pages);
+    const uint64_t space = UINT64_C(1) << HM_PAGE_BITS;
+    /* Whole spaces without any sample are no process's. */
+    if (regions->reached / space != end / space && regions->reached % space != 0) {
+        uint64_t border = (regions->reached / space + 1) * space;
+        new_region(regions, regions->reached, border - regions->reached);
+        regions->reached = border;
     }
+    if (regions->reached / space != end / space)
+        regions->reached = end / space * space;
+    if (end > regions->reached)
+        new_region(regions, regions->reached, end - regions->reached);
+    regions->reached = end;
+}
+
+/* A span becomes a region, or part of the one before it. Until all are there, `priority` is heat per page and `noise`
+ * the number of samples. */
+static void add_span(void *data, const struct hm_span *span)
+{
+    struct hm_regions *regions = data;
+    struct hm_decider *base = &regions->base;
+    fill_hole(regions, span->first);
+    struct hm_region *last = base->n_regions > 0 ? &base->region[base->n_regions - 1] : NULL;
+    if (!last || HM_PAGE_SPACE(last->first) != HM_PAGE_SPACE(span->first) ||
+        class_of(regions, last->priority) != class_of(regions, span->heat))
+        last = new_region(regions, span->first, 0);
+    if (!last)
+        return;
+    double pages = (double)span->n_pages, expected = span->heat * pages / regions->weight;
+    last->priority = (last->priority * (double)last->n_pages + span->heat * pages) / ((double)last->n_pages + pages);
+    last->n_pages += span->n_pages;
+    if (regions->cells.read_weight > 0)
+        last->reads += expected * (1 - span->write_share) / regions->cells.read_weight;
+    if (regions->cells.write_weight > 0)
+        last->writes += expected * span->write_share / regions->cells.write_weight;
+    last->noise += span->samples;
+    regions->reached = span->first + span->n_pages;
+}
+
+static void estimate(struct hm_regions *regions)
+{
+    do {
+        if (regions->is_full)
+            regions->classes /= 2;
+        regions->base.n_regions = 0;
+        regions->is_full = false;
+        regions->reached = 0;
+        hm_density_estimate(&regions->density, add_span, regions);
+        if (regions->reached > 0)
+            fill_hole(regions, HM_PAGE(HM_PAGE_SPACE(regions->reached - 1) + 1, 0));
+    } while (regions->is_full && regions->classes > COARSEST_CLASSES);
 }
 
 static void end_phase(struct hm_decider *decider)
 {
     struct hm_regions *regions = regions_of(decider);
-    hm_evidence_absorb(&regions->evidence);
-    keep_past(regions);
-    weigh_past(regions);
-    hm_evidence_tidy(&regions->evidence);
-    decider->n_regions = 0;
-    for (size_t at = 0; at < regions->evidence.n_cells;) {
-        size_t first = decider->n_regions;
-        size_t next = list_segments(regions, at), n_parts = regions->n_segments;
-        if (first == decider->options.max_regions) {
-            decider->dropped += next - at;
-            at = next;
-            continue;
-        }
-        hm_segments_estimate(regions->segment, n_parts);
-        /* One step for all is one region, for which there is room. */
-        for (double steps = STEPS_PER_OCTAVE; !make_regions(regions, first, n_parts, steps); steps /= 2)
-            ;
-        at = next;
+    const struct hm_decider_options *options = &decider->options;
+    hm_cells_sort_in(&regions->cells);
+    hm_trust_see(&regions->trust, &regions->cells);
+    hm_cells_age(&regions->cells, DECAY);
+    regions->weight = regions->weight * DECAY + 1;
+    regions->n_phases++;
+    estimate(regions);
+    regions->gain = options->period * (options->counts_memory ? 1 : MISSES);
+    for (size_t i = 0; i < decider->n_regions; i++) {
+        decider->region[i].priority *= regions->gain / regions->weight;
+        decider->region[i].noise = sqrt(decider->region[i].noise) / regions->weight;
     }
-    fill_in(regions);
 }
 
 const struct hm_algorithm hm_algorithm_regions = {
     .name = "regions",
-    .about = "regions that split where heat differs, moved where it surely pays",
+    .about = "regions that split where heat differs, moved where that surely pays",
     .create = create,
     .destroy = destroy,
     .observe = observe,

@@ -1,37 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the parts of the algorithm "regions" share. */
+/* The state of the default algorithm; for regions*.c only. */
 #ifndef HM_REGIONSPART_H
 #define HM_REGIONSPART_H
 
 #include "decidepart.h"
-#include "evidence.h"
-#include "segments.h"
-
-/* A region of the phase before, as far as it matters for this one. */
-struct hm_past {
-    uint64_t first, end;
-    float weight; /* phases that its evidence stands for */
-};
+#include "density.h"
+#include "trust.h"
 
 struct hm_regions {
     struct hm_decider base;
-    struct hm_evidence evidence;
-    struct hm_segment *segment;
-    size_t n_segments;
-    struct hm_past *past;
-    size_t n_past;
-    float *support, *weight; /* by region: samples that its heat rests on; phases */
-    uint32_t *order;         /* regions by priority */
-    uint64_t *amount;        /* pages of each that move */
+    struct hm_cells cells;
+    struct hm_density density;
+    struct hm_trust trust;
+    unsigned n_phases;
+    double weight;    /* of all phases together: the sum of what each counts by its age */
+    double gain;      /* of a weighted sample per phase, in fast accesses per phase */
+    double classes;   /* of heat, by factor of two: neighbours in one class are one region */
+    uint64_t reached; /* the end of the last region, while they are made */
+    bool is_full;     /* more regions than room: the classes are too fine */
+    uint32_t *order;  /* regions by priority, lowest first */
+    uint64_t *amount; /* pages to move, by region */
 };
 
-/*
- * What a page gains in the fast tier, in units of a fast access and phase, where it is sampled so often (loads and
- * stores per phase).
- */
-double hm_regions_gain(const struct hm_decider_options *options, double reads, double writes);
-
-/* Fill in the verdicts and the moves. */
+/* The plan function of the algorithm's row. */
 void hm_regions_plan(struct hm_decider *decider, const struct hm_budget *budget);
 
 #endif

@@ -1,165 +1,195 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The hottest pages of the slow tier against the coldest of the fast one, while a move surely pays. */
-#include <math.h>
 #include <stdlib.h>
 
 #include "regionspart.h"
 
-/* Standard errors by which a gain is taken to be smaller, and a loss larger, than its mean: one move in six goes wrong
- * by chance. */
-#define ERRORS 1.0
-/* How samples relate to accesses to memory differs from page to page by more than this factor: a page that is not
- * hotter by it may well be colder. */
-#define SURELY_HOTTER 1.3
-/* Heat that has been so for n phases is expected to stay for as many again; evidence counts less with age, so that its
- * weight is about half of n after five phases, and at most 5. */
-#define HORIZON 2
+/* Phases that a placement lasts at least. Beyond that, a program is expected to go on as long as it has run. */
+#define LASTS 4.0
+/* Of a phase's samples: a plan that promises less is made of noise, however many samples there are. */
+#define LEAST_GAIN 0.003
 
-/* One plan in the making. */
+/* On the way through the regions: the hottest from the top, the coldest from the bottom. */
 struct plan {
     struct hm_regions *regions;
-    const struct hm_budget *budget;
-    uint64_t used, left; /* pages in the fast tier; that may still move */
-    size_t low;          /* next region to give way, in `order` */
+    size_t cold;         /* place in the order of the coldest that has fast pages left */
+    uint64_t cold_left;  /* of them */
+    uint64_t room;       /* free pages in the fast tier */
+    uint64_t moves_left; /* of the budget */
+    double belief;       /* phases for which a gain is believed */
 };
 
-static int compare_priority(const void *a, const void *b, void *data)
+static const struct hm_region *ordered; /* qsort gives its function nothing else */
+
+static int compare_priority(const void *a, const void *b)
 {
-    const struct hm_region *region = data;
     uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-    if (region[x].priority != region[y].priority)
-        return region[x].priority < region[y].priority ? -1 : 1;
-    return (x > y) - (x < y);
+    double p = ordered[x].priority, q = ordered[y].priority;
+    return p != q ? (p > q) - (p < q) : (x > y) - (x < y);
 }
 
-static double relative_error(const struct hm_regions *regions, size_t at)
+static struct hm_region *region_at(const struct plan *plan, size_t place)
 {
-    return 1 / sqrt(regions->support[at] + 1);
+    return &plan->regions->base.region[plan->regions->order[place]];
 }
 
-static double horizon(const struct plan *plan, size_t at)
-{
-    double phases = HORIZON * plan->regions->weight[at], left = plan->budget->phases_left;
-    return left >= 0 && left < phases ? left : phases;
-}
-
-/* What a page of the slow region gains over the horizon, above what one of the fast region (`fast` < 0: a free page)
- * loses. */
-static double gain_of(const struct plan *plan, size_t slow, ptrdiff_t fast, double errors, double surely)
-{
-    const struct hm_regions *regions = plan->regions;
-    const struct hm_region *region = regions->base.region;
-    double phases = horizon(plan, slow), lost = 0;
-    double gained = region[slow].priority * (1 - errors * relative_error(regions, slow));
-    if (fast >= 0) {
-        lost = region[fast].priority * (1 + errors * relative_error(regions, (size_t)fast)) * surely;
-        phases = fmin(phases, horizon(plan, (size_t)fast));
-    }
-    return (gained - lost) * phases;
-}
-
-/* The coldest region that still has pages in the fast tier, or -1. */
-static ptrdiff_t coldest_fast(struct plan *plan, size_t high)
-{
-    const struct hm_regions *regions = plan->regions;
-    for (; plan->low < high; plan->low++) {
-        size_t at = regions->order[plan->low];
-        if (regions->base.region[at].fast_pages > regions->amount[at])
-            return (ptrdiff_t)at;
-    }
-    return -1;
-}
-
-/* Why it is not moved now, or PROMOTE: it pays. */
-static enum hm_verdict judge(const struct plan *plan, size_t slow, ptrdiff_t fast, bool has_room)
-{
-    const struct hm_decider_options *options = &plan->regions->base.options;
-    double cost = options->promote_cost + (has_room ? 0 : options->demote_cost);
-    if (!has_room && fast < 0)
-        return HM_VERDICT_ROOM;
-    fast = has_room ? -1 : fast;
-    if (gain_of(plan, slow, fast, ERRORS, SURELY_HOTTER) > cost)
-        return plan->left < (has_room ? 1 : 2) ? HM_VERDICT_BUDGET : HM_VERDICT_PROMOTE;
-    if (plan->regions->weight[slow] <= 1)
-        return HM_VERDICT_NEW;
-    return gain_of(plan, slow, fast, 0, 1) > cost ? HM_VERDICT_DOUBT : HM_VERDICT_COST;
-}
-
-static uint64_t smaller(uint64_t a, uint64_t b)
+static uint64_t least(uint64_t a, uint64_t b)
 {
     return a < b ? a : b;
 }
 
-/* Move what pays of the region order[high]. Returns false where nothing less hot can pay. */
-static bool promote(struct plan *plan, size_t high)
+static void order_regions(struct plan *plan)
 {
     struct hm_regions *regions = plan->regions;
-    size_t hot = regions->order[high];
-    struct hm_region *region = &regions->base.region[hot];
-    if (region->verdict == HM_VERDICT_DEMOTE || region->verdict == HM_VERDICT_CAP)
-        return false;
-    while (region->slow_pages > regions->amount[hot]) {
-        bool has_room = plan->used < plan->budget->capacity_pages;
-        ptrdiff_t cold = has_room ? -1 : coldest_fast(plan, high);
-        enum hm_verdict verdict = judge(plan, hot, cold, has_room);
-        uint64_t pages = region->slow_pages - regions->amount[hot];
-        if (verdict != HM_VERDICT_PROMOTE) {
-            region->verdict = regions->amount[hot] > 0 ? HM_VERDICT_PROMOTE : verdict;
-            return verdict != HM_VERDICT_ROOM && verdict != HM_VERDICT_BUDGET;
-        }
-        if (has_room) {
-            pages = smaller(smaller(pages, plan->budget->capacity_pages - plan->used), plan->left);
-            plan->used += pages;
-            plan->left -= pages;
-        } else {
-            struct hm_region *gives = &regions->base.region[cold];
-            pages = smaller(smaller(pages, gives->fast_pages - regions->amount[cold]), plan->left / 2);
-            regions->amount[cold] += pages;
-            plan->left -= 2 * pages;
-            gives->verdict = HM_VERDICT_DEMOTE;
-        }
-        regions->amount[hot] += pages;
-        region->verdict = HM_VERDICT_PROMOTE;
+    size_t n = regions->base.n_regions;
+    for (size_t i = 0; i < n; i++) {
+        regions->order[i] = (uint32_t)i;
+        regions->amount[i] = 0;
+        regions->base.region[i].verdict = regions->n_phases > 1 ? HM_VERDICT_PLACED : HM_VERDICT_NEW;
     }
-    return true;
+    ordered = regions->base.region;
+    qsort(regions->order, n, sizeof(*regions->order), compare_priority);
+    plan->cold_left = n > 0 ? region_at(plan, 0)->fast_pages : 0;
 }
 
-/* Bring the fast tier within its cap: the coldest go. */
-static void keep_cap(struct plan *plan)
+/* Go on to a region below place `end` that has fast pages left. Returns false where there is none. */
+static bool find_cold(struct plan *plan, size_t end)
+{
+    while (plan->cold < end && plan->cold_left == 0)
+        if (++plan->cold < end)
+            plan->cold_left = region_at(plan, plan->cold)->fast_pages;
+    return plan->cold < end;
+}
+
+static void move(struct plan *plan, size_t place, uint64_t pages, enum hm_verdict verdict)
+{
+    plan->regions->amount[plan->regions->order[place]] += pages;
+    region_at(plan, place)->verdict = verdict;
+    plan->moves_left -= pages;
+}
+
+static void demote(struct plan *plan, uint64_t pages, enum hm_verdict verdict)
+{
+    move(plan, plan->cold, pages, verdict);
+    plan->cold_left -= pages;
+}
+
+/* The cap comes before all else. */
+static void obey_cap(struct plan *plan, uint64_t over)
+{
+    while (over > 0 && plan->moves_left > 0 && find_cold(plan, plan->regions->base.n_regions)) {
+        uint64_t pages = least(least(over, plan->cold_left), plan->moves_left);
+        demote(plan, pages, HM_VERDICT_CAP);
+        over -= pages;
+    }
+}
+
+/* Promote what the region has in the slow tier, while it pays. Returns what stopped that, HM_VERDICT_PROMOTE for
+ * nothing. */
+static enum hm_verdict promote(struct plan *plan, size_t hot)
+{
+    const struct hm_decider_options *options = &plan->regions->base.options;
+    struct hm_region *region = region_at(plan, hot);
+    uint64_t left = region->slow_pages;
+    if (plan->room > 0) {
+        if (region->priority * plan->belief <= options->promote_cost)
+            return HM_VERDICT_COST;
+        uint64_t pages = least(least(left, plan->room), plan->moves_left);
+        move(plan, hot, pages, HM_VERDICT_PROMOTE);
+        plan->room -= pages;
+        left -= pages;
+    }
+    while (left > 0) {
+        if (plan->moves_left < 2)
+            return HM_VERDICT_BUDGET;
+        if (!find_cold(plan, hot))
+            return HM_VERDICT_ROOM;
+        double gain = region->priority - region_at(plan, plan->cold)->priority;
+        if (gain * plan->belief <= options->promote_cost + options->demote_cost)
+            return region->priority * plan->belief <= options->promote_cost ? HM_VERDICT_COST : HM_VERDICT_ROOM;
+        uint64_t pages = least(least(left, plan->cold_left), plan->moves_left / 2);
+        demote(plan, pages, HM_VERDICT_DEMOTE);
+        move(plan, hot, pages, HM_VERDICT_PROMOTE);
+        left -= pages;
+    }
+    return HM_VERDICT_PROMOTE;
+}
+
+/* Hottest first; once one does not pay, those below it do not either. */
+static void promote_all(struct plan *plan)
+{
+    enum hm_verdict stopped = HM_VERDICT_PROMOTE;
+    for (size_t hot = plan->regions->base.n_regions; hot-- > plan->cold;) {
+        struct hm_region *region = region_at(plan, hot);
+        if (region->slow_pages == 0 || plan->regions->amount[plan->regions->order[hot]] > 0)
+            continue;
+        if (stopped == HM_VERDICT_PROMOTE)
+            stopped = promote(plan, hot);
+        if (stopped != HM_VERDICT_PROMOTE && region->verdict != HM_VERDICT_PROMOTE)
+            region->verdict = stopped;
+    }
+}
+
+/* What promotions and the demotions for them are to gain, in weighted samples per phase. */
+static double promised_gain(const struct hm_regions *regions)
+{
+    double gain = 0;
+    for (size_t i = 0; i < regions->base.n_regions; i++) {
+        const struct hm_region *region = &regions->base.region[i];
+        double heat = region->priority / regions->gain * (double)regions->amount[i];
+        if (region->verdict == HM_VERDICT_PROMOTE)
+            gain += heat;
+        else if (region->verdict == HM_VERDICT_DEMOTE)
+            gain -= heat;
+    }
+    return gain;
+}
+
+/* All stays where it is, but for what the cap takes. */
+static void drop_moves(struct hm_regions *regions)
+{
+    for (size_t i = 0; i < regions->base.n_regions; i++) {
+        struct hm_region *region = &regions->base.region[i];
+        if (regions->amount[i] == 0 || region->verdict == HM_VERDICT_CAP)
+            continue;
+        region->verdict = HM_VERDICT_DOUBT;
+        regions->amount[i] = 0;
+    }
+}
+
+static void give_out(struct plan *plan, bool up)
 {
     struct hm_regions *regions = plan->regions;
-    while (plan->used > plan->budget->capacity_pages && plan->left > 0) {
-        ptrdiff_t cold = coldest_fast(plan, regions->base.n_regions);
-        if (cold < 0)
-            return;
-        struct hm_region *region = &regions->base.region[cold];
-        uint64_t pages = smaller(region->fast_pages - regions->amount[cold], plan->left);
-        pages = smaller(pages, plan->used - plan->budget->capacity_pages);
-        regions->amount[cold] += pages;
-        region->verdict = HM_VERDICT_CAP;
-        plan->used -= pages;
-        plan->left -= pages;
+    for (size_t i = 0; i < regions->base.n_regions; i++) {
+        const struct hm_region *region = &regions->base.region[i];
+        uint64_t pages = regions->amount[i];
+        if (pages == 0 || (region->verdict == HM_VERDICT_PROMOTE) != up)
+            continue;
+        hm_decider_add_move(&regions->base, region, pages, up);
+        double part = (double)pages / (double)(region->fast_pages + region->slow_pages);
+        struct hm_promise promise = {region->first, region->n_pages, up ? part : -part};
+        /* What the cap takes was not moved for a gain. */
+        if (region->verdict != HM_VERDICT_CAP)
+            hm_trust_promise(&regions->trust, &promise, region->priority / regions->gain * (double)pages);
     }
 }
 
 void hm_regions_plan(struct hm_decider *decider, const struct hm_budget *budget)
 {
     struct hm_regions *regions = (struct hm_regions *)decider;
-    struct plan plan = {.regions = regions, .budget = budget, .used = budget->used_pages, .left = budget->move_pages};
-    size_t n = decider->n_regions;
-    for (size_t i = 0; i < n; i++) {
-        regions->order[i] = (uint32_t)i;
-        regions->amount[i] = 0;
-        decider->region[i].verdict = HM_VERDICT_PLACED;
-    }
-    qsort_r(regions->order, n, sizeof(*regions->order), compare_priority, decider->region);
-    keep_cap(&plan);
-    for (size_t high = n; high > plan.low && promote(&plan, high - 1); high--)
-        ;
-    for (size_t i = 0; i < n; i++)
-        if (decider->region[i].verdict == HM_VERDICT_DEMOTE || decider->region[i].verdict == HM_VERDICT_CAP)
-            hm_decider_add_move(decider, &decider->region[i], regions->amount[i], false);
-    for (size_t i = 0; i < n; i++)
-        if (decider->region[i].verdict == HM_VERDICT_PROMOTE)
-            hm_decider_add_move(decider, &decider->region[i], regions->amount[i], true);
+    double horizon = regions->n_phases + LASTS;
+    if (budget->phases_left >= 0 && budget->phases_left < horizon)
+        horizon = budget->phases_left;
+    struct plan plan = {
+        .regions = regions, .moves_left = budget->move_pages, .belief = horizon * hm_trust_factor(&regions->trust)};
+    order_regions(&plan);
+    if (budget->used_pages > budget->capacity_pages)
+        obey_cap(&plan, budget->used_pages - budget->capacity_pages);
+    else
+        plan.room = budget->capacity_pages - budget->used_pages;
+    promote_all(&plan);
+    if (promised_gain(regions) < LEAST_GAIN * regions->trust.samples)
+        drop_moves(regions);
+    hm_trust_begin(&regions->trust);
+    give_out(&plan, false);
+    give_out(&plan, true);
 }

@@ -633,3 +633,21 @@ def test_progress_on_a_terminal_only(trace):
     assert seen.endswith("\r\x1b[K")
     assert on_terminal(trace(TINY), "--json")[1] == ""
     assert helper("hybridmem-replay", shipped("AMG")).stderr == ""
+
+
+SEEDS = (1, 2, 3)
+
+
+@pytest.mark.parametrize(("fast", "amat"), [(10, 1.96), (25, 1.75), (50, 1.43)])
+def test_the_goal_of_the_mean(fast, amat):
+    """One command for all traces: the mean over them, and over seeds."""
+    results = [replay_shipped(app, fast, seed) for app in APPS for seed in SEEDS]
+    assert sum(result["amat"] for result in results) / len(results) <= amat
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("fast", [10, 25, 50])
+@pytest.mark.parametrize("app", APPS)
+def test_never_worse_than_first_touch(app, fast, seed):
+    result = replay_shipped(app, fast, seed)
+    assert result["amat"] <= 1.01 * result["first_touch"]["amat"]

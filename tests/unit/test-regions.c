@@ -7,7 +7,8 @@
 #include <cmocka.h>
 
 #include "drivenmodel.h"
-#include "helpers/migrator/segments.h"
+#include "helpers/migrator/density.h"
+#include "helpers/migrator/trust.h"
 
 #define ALL_PAGES (MODEL_SPACES * MODEL_PAGES)
 #define HOT_PAGES (MODEL_PAGES / 10)
@@ -147,6 +148,7 @@ static void test_ranges(void **state)
         hm_decider_end_phase(model.decider);
     }
     struct hm_region *region = hm_decider_regions(model.decider, &n), *hottest = region;
+    uint64_t hot_pages = 0;
     double sum = 0;
     uint64_t end = HM_PAGE(3, UINT64_C(0));
     for (size_t i = 0; i < n; i++) {
@@ -158,7 +160,9 @@ static void test_ranges(void **state)
     assert_int_equal(end, HM_PAGE(4, UINT64_C(0)));
     assert_true(sum > 13500 && sum < 14500);
     assert_true(hottest->first >= HM_PAGE(3, UINT64_C(2990000)) && hottest->first < HM_PAGE(3, UINT64_C(3001000)));
-    assert_true(hottest->n_pages > 8000 && hottest->n_pages < 20000);
+    for (size_t i = 0; i < n; i++)
+        hot_pages += region[i].priority > hottest->priority / 2 ? region[i].n_pages : 0;
+    assert_true(hot_pages > 8000 && hot_pages < 20000);
     model_end(&model);
 }
 
@@ -181,44 +185,112 @@ static void test_what_is_forgotten_is_gone(void **state)
     model_end(&model);
 }
 
-static void test_logarithm(void **state)
+/* What the estimate hands out, by page. */
+static double heat_of[2048];
+
+static void take(void *data, const struct hm_span *span)
 {
-    (void)state;
-    static const double rows[][2] = {{1, 0},
-                                     {2, 0.693147180559945309},
-                                     {10, 2.302585092994045684},
-                                     {1e-12, -27.63102111592854821},
-                                     {7e13, 31.87951636}};
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
-        assert_true(hm_segments_log(rows[i][0]) - rows[i][1] < 1e-7 && rows[i][1] - hm_segments_log(rows[i][0]) < 1e-7);
-    /* 10 against 1 of the same exposure: 11 ln 2 - 11 ln 11 + 10 ln 10 */
-    assert_true(hm_segments_loss(10, 1, 1, 1) > 4.27 && hm_segments_loss(10, 1, 1, 1) < 4.28);
-    assert_true(hm_segments_loss(5, 1, 50, 10) < 1e-6);
+    uint64_t *next = data;
+    assert_true(span->first >= *next); /* ascending, none twice */
+    *next = span->first + span->n_pages;
+    for (uint64_t page = span->first; page < *next; page++)
+        heat_of[page] = span->heat;
 }
 
-static void test_borders_come_out_exactly(void **state)
+/* Estimate from `seen`. */
+static void estimate(const struct hm_observation *seen, size_t count)
+{
+    static struct hm_cell cell[2][512];
+    static double mass[513], writes[513];
+    static struct hm_stretch stretch[512];
+    static struct hm_observation pending[512];
+    struct hm_cells cells = {cell[0], cell[1], 0, 512, pending, 0, 512, 1, 1};
+    struct hm_density density = {&cells, mass, writes, stretch, 0};
+    uint64_t next = 0;
+    memset(heat_of, 0, sizeof(heat_of));
+    for (size_t i = 0; i < count; i++)
+        hm_cells_add(&cells, &seen[i]);
+    hm_cells_sort_in(&cells);
+    hm_cells_age(&cells, 0.5);
+    hm_density_estimate(&density, take, &next);
+}
+
+/* 64 pages of 20 samples each among 960 of which one in eight has one. */
+static void test_borders_come_out(void **state)
 {
     (void)state;
-    static struct hm_segment segment[2 * 300 - 1];
-    memset(segment, 0, sizeof(segment));
-    for (size_t i = 0; i < 300; i++)
-        segment[i] = (struct hm_segment){
-            .first = i, .n_pages = 1, .exposure = 10, .reads = i >= 100 && i < 130 ? 50 : 1, .writes = i % 2};
-    hm_segments_estimate(segment, 300);
-    for (size_t i = 0; i < 300; i++) {
-        bool is_hot = i >= 100 && i < 130;
-        assert_true(is_hot ? segment[i].read_density > 4.5 : segment[i].read_density < 0.2);
-        assert_true(segment[i].write_density > 0.03 && segment[i].write_density < 0.08);
+    struct hm_observation seen[512];
+    size_t count = 0;
+    for (uint64_t page = 0; page < 1024; page++) {
+        bool is_hot = page >= 300 && page < 364;
+        if (is_hot || page % 8 == 0)
+            seen[count++] = (struct hm_observation){page, 1, is_hot ? 20 : 1, 0, true};
     }
-    hm_segments_estimate(segment, 1); /* one alone */
-    assert_true(segment[0].read_density > 0.09 && segment[0].read_density < 0.11);
+    estimate(seen, count);
+    for (uint64_t page = 0; page < 1016; page++) {
+        if (page >= 304 && page < 360)
+            assert_true(heat_of[page] > 15 && heat_of[page] < 25);
+        else if (page < 288 || page >= 384)
+            assert_true(heat_of[page] < 1);
+    }
+}
+
+/* Noise is no heat: one sample or two on each page of a few are spread over all. */
+static void test_few_samples_are_even(void **state)
+{
+    (void)state;
+    static const uint64_t pages[] = {3, 90, 91, 250, 251, 300, 420, 511};
+    struct hm_observation seen[8];
+    for (size_t i = 0; i < 8; i++)
+        seen[i] = (struct hm_observation){pages[i], 1, 1, 0, true};
+    estimate(seen, 8);
+    for (uint64_t page = 3; page < 512; page++)
+        assert_true(heat_of[page] > 0.5 * 8 / 509 && heat_of[page] < 2.0 * 8 / 509);
+}
+
+/* A range is known to be even: what is heavy stays heavy, what is light stays light, to the page. */
+static void test_ranges_keep_their_borders(void **state)
+{
+    (void)state;
+    const struct hm_observation seen[] = {
+        {0, 1024, 100, 0, false}, {100, 28, 5000, 0, false}, {100, 28, 600, 0, false}};
+    estimate(seen, 3);
+    assert_true(heat_of[104] > 180 && heat_of[104] < 220);
+    assert_true(heat_of[90] < 40 && heat_of[200] < 2);
+}
+
+/* A failed promise is believed less, a kept one is believed. */
+static void test_trust(void **state)
+{
+    (void)state;
+    static const struct {
+        double kept, least, most;
+    } rows[] = {{1, 0.85, 1}, {0.5, 0.45, 0.6}, {0, 0, 0.2}, {-1, 0, 0}};
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct hm_promise room[HM_TRUST_PHASES][2];
+        struct hm_cell cell[] = {
+            {.first = 10, .n_pages = 10, .new_reads = (float)(rows[i].kept > 0 ? 500 * rows[i].kept : 0)},
+            {.first = 50, .n_pages = 10, .new_reads = (float)(rows[i].kept < 0 ? 500 : 0)}};
+        struct hm_cells cells = {.cell = cell, .n = 2, .read_weight = 1, .write_weight = 1};
+        struct hm_trust trust = {.samples = 0};
+        for (int phase = 0; phase < HM_TRUST_PHASES; phase++)
+            trust.promise[phase] = room[phase];
+        hm_trust_begin(&trust);
+        hm_trust_promise(&trust, &(struct hm_promise){50, 10, -1}, 0);
+        hm_trust_promise(&trust, &(struct hm_promise){10, 10, 1}, 500);
+        for (int phase = 0; phase < 3; phase++)
+            hm_trust_see(&trust, &cells);
+        assert_true(hm_trust_factor(&trust) >= rows[i].least && hm_trust_factor(&trust) <= rows[i].most);
+    }
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_logarithm),
-        cmocka_unit_test(test_borders_come_out_exactly),
+        cmocka_unit_test(test_few_samples_are_even),
+        cmocka_unit_test(test_borders_come_out),
+        cmocka_unit_test(test_ranges_keep_their_borders),
+        cmocka_unit_test(test_trust),
         cmocka_unit_test(test_hot_tenth_is_found_and_followed),
         cmocka_unit_test(test_uniform_access_moves_nothing),
         cmocka_unit_test(test_writes_win),

@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cells.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "decidepart.h"
+
+#define LEAST_SAMPLES 0.05f /* a cell below it says nothing any more: a sample after some eight phases */
+
+static uint64_t end_of(const struct hm_cell *cell)
+{
+    return HM_PAGE_END(cell->first, cell->n_pages);
+}
+
+static float weight(const struct hm_cell *cell)
+{
+    return cell->reads + cell->writes + cell->new_reads + cell->new_writes;
+}
+
+void hm_cells_add(struct hm_cells *cells, const struct hm_observation *observation)
+{
+    if (cells->n_pending == cells->pending_room)
+        hm_cells_sort_in(cells);
+    cells->pending[cells->n_pending++] = *observation;
+}
+
+static int compare_pending(const void *a, const void *b)
+{
+    const struct hm_observation *x = a, *y = b;
+    return x->page != y->page ? (x->page > y->page) - (x->page < y->page)
+                              : (x->n_pages > y->n_pages) - (x->n_pages < y->n_pages);
+}
+
+/* The part of a cell between two pages that lie in it. */
+static struct hm_cell part_of(const struct hm_cell *cell, uint64_t first, uint64_t end)
+{
+    float share = (float)((double)(end - first) / (double)cell->n_pages);
+    return (struct hm_cell){first,
+                            end - first,
+                            cell->reads * share,
+                            cell->writes * share,
+                            cell->new_reads * share,
+                            cell->new_writes * share};
+}
+
+/* Make room in `cells` (the array `cell` of n): aligned neighbours with few samples become one, the fewest first. */
+static size_t coarsen(struct hm_cell *cell, size_t n, size_t most)
+{
+    for (float limit = 1; n > most; limit *= 2) {
+        size_t kept = 0;
+        for (size_t i = 0; i < n; i++) {
+            struct hm_cell *last = kept > 0 ? &cell[kept - 1] : NULL;
+            if (last && HM_PAGE_SPACE(last->first) == HM_PAGE_SPACE(cell[i].first) &&
+                weight(last) + weight(&cell[i]) <= limit &&
+                cell[i].first - end_of(last) <= 8 * (last->n_pages + cell[i].n_pages)) {
+                last->n_pages = end_of(&cell[i]) - last->first;
+                last->reads += cell[i].reads;
+                last->writes += cell[i].writes;
+                last->new_reads += cell[i].new_reads;
+                last->new_writes += cell[i].new_writes;
+            } else {
+                cell[kept++] = cell[i];
+            }
+        }
+        /* Too far apart to be joined at any weight: the last ones are lost. */
+        n = limit > 1e30f && kept > most ? most : kept;
+    }
+    return n;
+}
+
+/* Where things begin and end, on the way through cells and observations in one order. */
+struct sweep {
+    struct hm_cells *cells;
+    size_t n_out;
+};
+
+static void put(struct sweep *sweep, struct hm_cell cell)
+{
+    if (cell.n_pages == 0)
+        return;
+    if (sweep->n_out == sweep->cells->room)
+        sweep->n_out = coarsen(sweep->cells->spare, sweep->n_out, sweep->cells->room / 2);
+    sweep->cells->spare[sweep->n_out++] = cell;
+}
+
+/* One observation over the cells from `from` on, which none before it reaches. Cells that end before it are put; the
+ * rest of the last that it cuts stays in place. Returns the first cell that is not done. */
+static size_t lay(struct sweep *sweep, const struct hm_observation *observation, size_t from)
+{
+    struct hm_cells *cells = sweep->cells;
+    uint64_t at = observation->page, end = HM_PAGE_END(at, observation->n_pages);
+    double pages = (double)observation->n_pages;
+    size_t i = from;
+    while (i < cells->n && end_of(&cells->cell[i]) <= at)
+        put(sweep, cells->cell[i++]);
+    while (at < end) {
+        struct hm_cell *cell = i < cells->n ? &cells->cell[i] : NULL;
+        uint64_t stop = cell && cell->first < end ? cell->first : end;
+        struct hm_cell out = {.first = at};
+        if (cell && cell->first < at) { /* begins before: cut */
+            put(sweep, part_of(cell, cell->first, at));
+            *cell = part_of(cell, at, end_of(cell));
+        }
+        if (cell && cell->first == at) {
+            stop = end_of(cell) < end ? end_of(cell) : end;
+            out = part_of(cell, at, stop);
+            if (stop == end_of(cell))
+                i++;
+            else
+                *cell = part_of(cell, stop, end_of(cell));
+        }
+        out.n_pages = stop - at;
+        double share = (double)out.n_pages / pages;
+        out.new_reads += (float)((double)observation->reads * share);
+        out.new_writes += (float)((double)observation->writes * share);
+        put(sweep, out);
+        at = stop;
+    }
+    return i;
+}
+
+static void finish(struct sweep *sweep, size_t from)
+{
+    struct hm_cells *cells = sweep->cells;
+    while (from < cells->n)
+        put(sweep, cells->cell[from++]);
+    struct hm_cell *done = cells->spare;
+    cells->spare = cells->cell;
+    cells->cell = done;
+    cells->n = sweep->n_out;
+}
+
+void hm_cells_sort_in(struct hm_cells *cells)
+{
+    struct hm_observation *pending = cells->pending;
+    size_t count = cells->n_pending;
+    qsort(pending, count, sizeof(*pending), compare_pending);
+    /* Those that overlap an earlier one wait for the next sweep. */
+    while (count > 0) {
+        struct sweep sweep = {.cells = cells};
+        size_t from = 0, later = 0;
+        uint64_t reached = 0;
+        for (size_t i = 0; i < count; i++) {
+            if (i > 0 && pending[i].page < reached) {
+                struct hm_cell *last = sweep.n_out > 0 ? &cells->spare[sweep.n_out - 1] : NULL;
+                if (last && pending[i].n_pages == 1 && last->n_pages == 1 && last->first == pending[i].page) {
+                    last->new_reads += pending[i].reads;
+                    last->new_writes += pending[i].writes;
+                } else {
+                    pending[later++] = pending[i];
+                }
+                continue;
+            }
+            reached = HM_PAGE_END(pending[i].page, pending[i].n_pages);
+            from = lay(&sweep, &pending[i], from);
+        }
+        finish(&sweep, from);
+        count = later;
+    }
+    cells->n_pending = 0;
+}
+
+void hm_cells_age(struct hm_cells *cells, double decay)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < cells->n; i++) {
+        struct hm_cell cell = cells->cell[i];
+        cell.reads = cell.reads * (float)decay + cell.new_reads;
+        cell.writes = cell.writes * (float)decay + cell.new_writes;
+        cell.new_reads = cell.new_writes = 0;
+        if (weight(&cell) >= LEAST_SAMPLES)
+            cells->cell[kept++] = cell;
+    }
+    cells->n = kept;
+}
+
+void hm_cells_forget(struct hm_cells *cells, uint64_t first, uint64_t end)
+{
+    struct sweep sweep = {.cells = cells};
+    for (size_t i = 0; i < cells->n; i++) {
+        struct hm_cell cell = cells->cell[i];
+        if (cell.first >= end || end_of(&cell) <= first) {
+            put(&sweep, cell);
+            continue;
+        }
+        if (cell.first < first)
+            put(&sweep, part_of(&cell, cell.first, first));
+        if (end_of(&cell) > end)
+            put(&sweep, part_of(&cell, end, end_of(&cell)));
+    }
+    finish(&sweep, cells->n);
+}
+
+static size_t find(const struct hm_cells *cells, uint64_t page)
+{
+    size_t low = 0, high = cells->n;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (end_of(&cells->cell[middle]) <= page)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+double hm_cells_new_in(const struct hm_cells *cells, uint64_t first, uint64_t end)
+{
+    double sum = 0;
+    for (size_t i = find(cells, first); i < cells->n && cells->cell[i].first < end; i++) {
+        const struct hm_cell *cell = &cells->cell[i];
+        uint64_t from = cell->first > first ? cell->first : first, to = end_of(cell) < end ? end_of(cell) : end;
+        sum += (cells->read_weight * (double)cell->new_reads + cells->write_weight * (double)cell->new_writes) *
+               (double)(to - from) / (double)cell->n_pages;
+    }
+    return sum;
+}

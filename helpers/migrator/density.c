@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "density.h"
+
+#include <math.h>
+
+#include "decidepart.h"
+
+#define HOLE 512           /* pages, 2 MiB: more of them without any sample are a hole */
+#define SPLIT_PRIOR 0.01   /* that two halves differ, before anything is seen: borders are rare */
+#define LEAST_TO_SPLIT 4.0 /* samples: fewer cannot outweigh the prior, wherever they lie */
+#define SHARE_PRIOR 2.0    /* samples that the share of writes in the whole counts for in a part */
+
+/* One way down the halves. */
+struct descent {
+    struct hm_density *density;
+    uint64_t length; /* of the line */
+    hm_density_take *take;
+    void *data;
+};
+
+struct node {
+    uint64_t at, n_pages; /* on the line; n_pages is a power of two and may reach beyond its end */
+    double samples, expected, write_share;
+};
+
+static uint64_t cell_end(const struct hm_cell *cell)
+{
+    return HM_PAGE_END(cell->first, cell->n_pages);
+}
+
+/* Cells become sums and stretches. Returns the length of the line. */
+static uint64_t lay_out(struct hm_density *density)
+{
+    const struct hm_cells *cells = density->cells;
+    double mass = 0, writes = 0;
+    uint64_t length = 0;
+    density->n_stretches = 0;
+    for (size_t i = 0; i < cells->n; i++) {
+        const struct hm_cell *cell = &cells->cell[i];
+        struct hm_stretch *last = density->n_stretches > 0 ? &density->stretch[density->n_stretches - 1] : NULL;
+        density->mass[i] = mass;
+        density->writes[i] = writes;
+        mass += cells->read_weight * (double)cell->reads + cells->write_weight * (double)cell->writes;
+        writes += cells->write_weight * (double)cell->writes;
+        if (last && HM_PAGE_SPACE(last->first) == HM_PAGE_SPACE(cell->first) &&
+            cell->first - (last->first + last->n_pages) <= HOLE) {
+            length += cell_end(cell) - (last->first + last->n_pages);
+            last->n_pages = cell_end(cell) - last->first;
+        } else {
+            density->stretch[density->n_stretches++] = (struct hm_stretch){cell->first, cell->n_pages, length};
+            length += cell->n_pages;
+        }
+    }
+    density->mass[cells->n] = mass;
+    density->writes[cells->n] = writes;
+    return length;
+}
+
+/* The stretch in which a place on the line lies. */
+static const struct hm_stretch *stretch_at(const struct hm_density *density, uint64_t at)
+{
+    size_t low = 0, high = density->n_stretches;
+    while (high - low > 1) {
+        size_t middle = low + (high - low) / 2;
+        if (density->stretch[middle].at <= at)
+            low = middle;
+        else
+            high = middle;
+    }
+    return &density->stretch[low];
+}
+
+/* What lies before a place on the line: weighted samples, and those of them that are writes. */
+static double mass_before(const struct descent *descent, uint64_t at, double *writes)
+{
+    const struct hm_density *density = descent->density;
+    const struct hm_cells *cells = density->cells;
+    size_t low = 0, high = cells->n;
+    if (at >= descent->length) {
+        *writes = density->writes[cells->n];
+        return density->mass[cells->n];
+    }
+    const struct hm_stretch *stretch = stretch_at(density, at);
+    uint64_t page = stretch->first + (at - stretch->at);
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (cell_end(&cells->cell[middle]) <= page)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    double share = 0;
+    if (cells->cell[low].first < page)
+        share = (double)(page - cells->cell[low].first) / (double)cells->cell[low].n_pages;
+    *writes = density->writes[low] + share * (density->writes[low + 1] - density->writes[low]);
+    return density->mass[low] + share * (density->mass[low + 1] - density->mass[low]);
+}
+
+static void put_leaf(const struct descent *descent, const struct node *node)
+{
+    uint64_t end = node->at + node->n_pages < descent->length ? node->at + node->n_pages : descent->length;
+    double heat = node->expected / (double)(end - node->at);
+    for (uint64_t at = node->at; at < end;) {
+        const struct hm_stretch *stretch = stretch_at(descent->density, at);
+        uint64_t stop = stretch->at + stretch->n_pages < end ? stretch->at + stretch->n_pages : end;
+        struct hm_span span = {.first = stretch->first + (at - stretch->at),
+                               .n_pages = stop - at,
+                               .heat = heat,
+                               .write_share = node->write_share,
+                               .samples = node->samples * (double)(stop - at) / (double)(end - node->at)};
+        descent->take(descent->data, &span);
+        at = stop;
+    }
+}
+
+static double times_log(double count, double expected)
+{
+    return count > 0 ? count * log(count / expected) : 0;
+}
+
+/*
+ * The part of a node's expected samples that its left half gets, given `left` of `samples` there and `even` of its
+ * pages. With the prior that the parts differ: posterior odds by the likelihood ratio of two rates to one, less the
+ * price of a free rate (Krichevsky and Trofimov: half a logarithm of the samples); then half a sample at even odds on
+ * each side.
+ */
+static double left_part(double left, double samples, double even)
+{
+    double evidence = times_log(left, samples * even) + times_log(samples - left, samples * (1 - even)) -
+                      0.5 * log(1 + M_PI / 2 * samples);
+    double odds = SPLIT_PRIOR / (1 - SPLIT_PRIOR) * exp(fmin(evidence, 600));
+    double differs = odds / (1 + odds);
+    return (1 - differs) * even + differs * (left + even) / (samples + 1);
+}
+
+static void descend(const struct descent *descent, const struct node *node)
+{
+    uint64_t half = node->n_pages / 2, middle = node->at + half;
+    if (node->samples < LEAST_TO_SPLIT || half == 0) {
+        put_leaf(descent, node);
+        return;
+    }
+    double even = 0.5, part = 1, writes[3], before, left = node->samples;
+    before = mass_before(descent, node->at, &writes[0]);
+    double until = mass_before(descent, middle, &writes[1]);
+    mass_before(descent, node->at + node->n_pages, &writes[2]);
+    bool has_right = middle < descent->length;
+    if (has_right) {
+        uint64_t pages = node->at + node->n_pages < descent->length ? node->n_pages : descent->length - node->at;
+        even = (double)half / (double)pages;
+        left = fmin(fmax(until - before, 0), node->samples);
+        part = left_part(left, node->samples, even);
+    }
+    for (int side = 0; side < 1 + has_right; side++) {
+        double samples = side ? node->samples - left : left;
+        struct node child = {.at = side ? middle : node->at,
+                             .n_pages = half,
+                             .samples = samples,
+                             .expected = node->expected * (side ? 1 - part : part),
+                             .write_share = (writes[side + 1] - writes[side] + SHARE_PRIOR * node->write_share) /
+                                            (samples + SHARE_PRIOR)};
+        descend(descent, &child);
+    }
+}
+
+void hm_density_estimate(struct hm_density *density, hm_density_take *take, void *data)
+{
+    struct descent descent = {.density = density, .take = take, .data = data};
+    descent.length = lay_out(density);
+    if (descent.length == 0)
+        return;
+    double mass = density->mass[density->cells->n];
+    struct node root = {.n_pages = 1, .samples = mass, .expected = mass};
+    root.write_share = mass > 0 ? density->writes[density->cells->n] / mass : 0;
+    while (root.n_pages < descent.length)
+        root.n_pages *= 2;
+    descend(&descent, &root);
+}
