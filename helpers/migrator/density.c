@@ -18,9 +18,15 @@ struct descent {
     void *data;
 };
 
+/* What lies before a place on the line: weighted samples, and those of them that are writes. */
+struct sum {
+    double mass, writes;
+};
+
 struct node {
     uint64_t at, n_pages; /* on the line; n_pages is a power of two and may reach beyond its end */
-    double samples, expected, write_share;
+    struct sum from, to;  /* before its first page, and before what follows it */
+    double expected, write_share;
 };
 
 static uint64_t cell_end(const struct hm_cell *cell)
@@ -70,16 +76,13 @@ static const struct hm_stretch *stretch_at(const struct hm_density *density, uin
     return &density->stretch[low];
 }
 
-/* What lies before a place on the line: weighted samples, and those of them that are writes. */
-static double mass_before(const struct descent *descent, uint64_t at, double *writes)
+static struct sum sum_before(const struct descent *descent, uint64_t at)
 {
     const struct hm_density *density = descent->density;
     const struct hm_cells *cells = density->cells;
     size_t low = 0, high = cells->n;
-    if (at >= descent->length) {
-        *writes = density->writes[cells->n];
-        return density->mass[cells->n];
-    }
+    if (at >= descent->length)
+        return (struct sum){density->mass[cells->n], density->writes[cells->n]};
     const struct hm_stretch *stretch = stretch_at(density, at);
     uint64_t page = stretch->first + (at - stretch->at);
     while (low < high) {
@@ -92,8 +95,13 @@ static double mass_before(const struct descent *descent, uint64_t at, double *wr
     double share = 0;
     if (cells->cell[low].first < page)
         share = (double)(page - cells->cell[low].first) / (double)cells->cell[low].n_pages;
-    *writes = density->writes[low] + share * (density->writes[low + 1] - density->writes[low]);
-    return density->mass[low] + share * (density->mass[low + 1] - density->mass[low]);
+    return (struct sum){density->mass[low] + share * (density->mass[low + 1] - density->mass[low]),
+                        density->writes[low] + share * (density->writes[low + 1] - density->writes[low])};
+}
+
+static double samples_of(const struct node *node)
+{
+    return fmax(node->to.mass - node->from.mass, 0);
 }
 
 static void put_leaf(const struct descent *descent, const struct node *node)
@@ -107,7 +115,7 @@ static void put_leaf(const struct descent *descent, const struct node *node)
                                .n_pages = stop - at,
                                .heat = heat,
                                .write_share = node->write_share,
-                               .samples = node->samples * (double)(stop - at) / (double)(end - node->at)};
+                               .samples = samples_of(node) * (double)(stop - at) / (double)(end - node->at)};
         descent->take(descent->data, &span);
         at = stop;
     }
@@ -133,34 +141,38 @@ static double left_part(double left, double samples, double even)
     return (1 - differs) * even + differs * (left + even) / (samples + 1);
 }
 
+/* The write share of a child follows that of its samples, as far as it has some. */
+static void descend_into(const struct descent *descent, struct node child, double write_share);
+
 static void descend(const struct descent *descent, const struct node *node)
 {
     uint64_t half = node->n_pages / 2, middle = node->at + half;
-    if (node->samples < LEAST_TO_SPLIT || half == 0) {
+    double samples = samples_of(node);
+    if (samples < LEAST_TO_SPLIT || half == 0) {
         put_leaf(descent, node);
         return;
     }
-    double even = 0.5, part = 1, writes[3], before, left = node->samples;
-    before = mass_before(descent, node->at, &writes[0]);
-    double until = mass_before(descent, middle, &writes[1]);
-    mass_before(descent, node->at + node->n_pages, &writes[2]);
-    bool has_right = middle < descent->length;
-    if (has_right) {
-        uint64_t pages = node->at + node->n_pages < descent->length ? node->n_pages : descent->length - node->at;
-        even = (double)half / (double)pages;
-        left = fmin(fmax(until - before, 0), node->samples);
-        part = left_part(left, node->samples, even);
+    struct node left = {
+        .at = node->at, .n_pages = half, .from = node->from, .to = node->to, .expected = node->expected};
+    if (middle >= descent->length) {
+        descend_into(descent, left, node->write_share);
+        return;
     }
-    for (int side = 0; side < 1 + has_right; side++) {
-        double samples = side ? node->samples - left : left;
-        struct node child = {.at = side ? middle : node->at,
-                             .n_pages = half,
-                             .samples = samples,
-                             .expected = node->expected * (side ? 1 - part : part),
-                             .write_share = (writes[side + 1] - writes[side] + SHARE_PRIOR * node->write_share) /
-                                            (samples + SHARE_PRIOR)};
-        descend(descent, &child);
-    }
+    uint64_t pages = node->at + node->n_pages < descent->length ? node->n_pages : descent->length - node->at;
+    left.to = sum_before(descent, middle);
+    double part = left_part(fmin(samples_of(&left), samples), samples, (double)half / (double)pages);
+    struct node right = {
+        .at = middle, .n_pages = half, .from = left.to, .to = node->to, .expected = node->expected * (1 - part)};
+    left.expected = node->expected * part;
+    descend_into(descent, left, node->write_share);
+    descend_into(descent, right, node->write_share);
+}
+
+static void descend_into(const struct descent *descent, struct node child, double write_share)
+{
+    child.write_share =
+        (child.to.writes - child.from.writes + SHARE_PRIOR * write_share) / (samples_of(&child) + SHARE_PRIOR);
+    descend(descent, &child);
 }
 
 void hm_density_estimate(struct hm_density *density, hm_density_take *take, void *data)
@@ -169,9 +181,9 @@ void hm_density_estimate(struct hm_density *density, hm_density_take *take, void
     descent.length = lay_out(density);
     if (descent.length == 0)
         return;
-    double mass = density->mass[density->cells->n];
-    struct node root = {.n_pages = 1, .samples = mass, .expected = mass};
-    root.write_share = mass > 0 ? density->writes[density->cells->n] / mass : 0;
+    struct node root = {.n_pages = 1, .to = sum_before(&descent, descent.length)};
+    root.expected = root.to.mass;
+    root.write_share = root.to.mass > 0 ? root.to.writes / root.to.mass : 0;
     while (root.n_pages < descent.length)
         root.n_pages *= 2;
     descend(&descent, &root);

@@ -4,7 +4,7 @@
 #define FADE 0.8  /* of the sums, by phase: an old failure is forgotten within some ten phases */
 #define FIRST 0.6 /* belief before anything came true: a move wants more gain than would just pay for it */
 /* What the first belief weighs, as a share of a phase's samples: what comes of a smaller move drowns in noise. */
-#define WEIGHT 0.8
+#define WEIGHT 1.0
 
 void hm_trust_begin(struct hm_trust *trust)
 {

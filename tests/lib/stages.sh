@@ -121,6 +121,7 @@ stage_slurm26() {
 }
 
 stage_bench() {
+    tests/bench/decide
     tests/bench/monitor
     tests/bench/step-launch --slurm "$slurm"
 }
