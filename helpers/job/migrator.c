@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "../core/size.h"
+#include "files.h"
 #include "living.h"
 #include "spawn.h"
 #include "stepname.h"
@@ -69,7 +70,7 @@ int hm_migrator_command(const struct hm_migrator_facts *facts, struct hm_migrato
     const struct hm_plan_migration *plan = facts->plan;
     const struct hm_migrate_keys *keys = &plan->keys;
     memset(command, 0, sizeof(*command));
-    command->word[command->count++] = strcpy(command->text, "hybridmem-migrator");
+    command->word[command->count++] = hm_text_copy(command->text, "hybridmem-migrator", sizeof(command->text));
     command->used = strlen(command->text) + 1;
     add(command, "--cgroup", "%s/user", facts->step_cgroup);
     add(command, "--guard", "%s/user/cgroup.events", facts->step_cgroup);
@@ -108,7 +109,7 @@ bool hm_migrator_is_file(const char *name, uint32_t *job_id, uint32_t *step_id)
     uint64_t number[2];
     if (strlen(name) >= sizeof(text))
         return false;
-    strcpy(text, name);
+    hm_text_copy(text, name, sizeof(text));
     for (int i = 0; i < 2; i++) {
         const char *part = strsep(&rest, ".");
         if (!rest || hm_size_parse_number(part, 0, UINT32_MAX, &number[i], NULL) != 0)

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -24,10 +25,11 @@ bool hm_algorithm_at(int n, const char **name, const char **about)
 static const struct hm_algorithm *find_algorithm(const char *name, struct hm_error *error)
 {
     char known[200] = "";
-    for (size_t i = 0; i < N_ROWS(algorithms); i++) {
+    for (size_t i = 0, length = 0; i < N_ROWS(algorithms) && length < sizeof(known); i++) {
         if (name && strcmp(algorithms[i]->name, name) == 0)
             return algorithms[i];
-        strcat(strcat(known, i > 0 ? ", " : ""), algorithms[i]->name);
+        length +=
+            (size_t)snprintf(known + length, sizeof(known) - length, "%s%s", i > 0 ? ", " : "", algorithms[i]->name);
     }
     hm_fail(error, EINVAL, "algorithm: \"%.40s\" is not known: use one of %s", name ? name : "", known);
     return NULL;

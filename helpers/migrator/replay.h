@@ -14,11 +14,11 @@
 enum hm_sampled { HM_SAMPLED_RAW, HM_SAMPLED_MEM };
 
 struct hm_replay_options {
-    double fast;            /* share of the pages ever touched, 0..1: capacity = floor(pages * fast) */
+    double fast; /* share of the pages ever touched, 0..1: capacity = floor(pages * fast) */
     const char *algorithm;
-    double period;          /* accesses per sample, at least 1 */
+    double period; /* accesses per sample, at least 1 */
     enum hm_sampled sampled;
-    unsigned max_regions;   /* `bins` */
+    unsigned max_regions;               /* `bins` */
     double latency_read, latency_write; /* of the slow tier, fast = 1 */
     uint64_t seed;
 };
@@ -36,8 +36,8 @@ struct hm_score {
 struct hm_replay_result {
     struct hm_score ours;
     uint64_t samples;
-    double decide_s;      /* CPU time of the decision code */
-    uint64_t peak_bytes;  /* of the decision code */
+    double decide_s;     /* CPU time of the decision code */
+    uint64_t peak_bytes; /* of the decision code */
 };
 
 /*
@@ -57,7 +57,8 @@ int hm_replay_run(const struct hm_trace *trace, const struct hm_replay_options *
 /* What the same trace gives without sampling: pages in the order of phase, then address, fill the fast tier; the best
  * placement that never moves; the best one per phase, its moves charged, ties keeping the resident page, then taking
  * the lower address. Return 0, or -1 (ENOMEM). Only fast and the latencies of the options count. */
-int hm_replay_first_touch(const struct hm_trace *trace, const struct hm_replay_options *options, struct hm_score *score);
+int hm_replay_first_touch(const struct hm_trace *trace, const struct hm_replay_options *options,
+                          struct hm_score *score);
 int hm_replay_static_oracle(const struct hm_trace *trace, const struct hm_replay_options *options,
                             struct hm_score *score);
 int hm_replay_phase_oracle(const struct hm_trace *trace, const struct hm_replay_options *options,

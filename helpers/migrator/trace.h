@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Page traces: access counts by page and phase, in text, plain or compressed with zstd (libzstd: packaged everywhere). */
+/* Page traces: access counts by page and phase, in text, plain or compressed with zstd (libzstd: packaged everywhere).
+ */
 #ifndef HM_TRACE_H
 #define HM_TRACE_H
 
@@ -18,10 +19,10 @@ struct hm_trace_phase {
 };
 
 struct hm_trace {
-    char app[64];           /* "" where the header does not say */
+    char app[64];            /* "" where the header does not say */
     uint64_t phase_accesses; /* raw accesses per phase, 0 where the header does not say */
     size_t n_pages;
-    uint64_t *page;         /* page numbers, ascending */
+    uint64_t *page; /* page numbers, ascending */
     size_t n_rows;
     struct hm_trace_row *row; /* by phase, then page */
     size_t n_phases;
@@ -30,7 +31,8 @@ struct hm_trace {
 
 /*
  * Read a trace. Returns 0 (free with hm_trace_free), or -1: the errno of open, EBADMSG with "FILE:LINE: ..." for
- * anything malformed (a page twice in a phase, pages or phases out of order, a number too large, a cut archive), ENOMEM.
+ * anything malformed (a page twice in a phase, pages or phases out of order, a number too large, a cut archive),
+ * ENOMEM.
  */
 int hm_trace_read(const char *path, struct hm_trace *trace, struct hm_error *error);
 /* The same from text in memory, `path` only for error texts. */
