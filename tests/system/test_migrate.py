@@ -87,11 +87,15 @@ def steps_of(record):
     return {step["step"]: step for step in record["migration"]["steps"]}
 
 
-def nothing_is_left(job_id):
+def nothing_is_left(job_id, folders_stay=False):
     """Processes and files of the job's migrators; the ledger and the cgroup go with the job."""
     slurm.wait_for(lambda: not migrators(job_id), f"the end of the migrators of {job_id}")
     slurm.wait_for(lambda: not list(slurm.JOBS.glob(f"{job_id}.*")), f"the end of the files of {job_id}")
-    assert not list(Path("/sys/fs/cgroup").glob(f"**/job_{job_id}"))
+    folders = list(Path("/sys/fs/cgroup").glob(f"**/job_{job_id}"))
+    if folders_stay:
+        assert all("populated 0" in (folder / "cgroup.events").read_text() for folder in folders)
+    else:
+        assert not folders
 
 
 class Started:
@@ -258,7 +262,8 @@ def test_a_killed_stepd_takes_the_migrator_with_it():
     slurm.run(f"scancel {started.job_id}")
     slurm.wait_job(started.job_id)
     assert steps_of(slurm.record(started.job_id))["batch"]["end"] == "ended"
-    nothing_is_left(started.job_id)
+    # The folders are the stepd's to remove: killed, it leaves them, empty.
+    nothing_is_left(started.job_id, folders_stay=True)
 
 
 def test_a_step_with_nothing_to_move_costs_next_to_nothing():
