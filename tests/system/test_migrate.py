@@ -3,6 +3,7 @@
 
 import contextlib
 import ctypes
+import json
 import os
 import re
 import signal
@@ -102,7 +103,8 @@ class Started:
     """A job that holds memory, with a migrator that has decided at least once."""
 
     def __init__(self, *options, step=BATCH, **more):
-        self.held = slurm.Occupied("alice", 48, OPTION, *options, **more)
+        words = options if any(word.startswith("--hybrid-mem") for word in options) else (OPTION, *options)
+        self.held = slurm.Occupied("alice", 48, *words, **more)
         self.job_id = self.held.job_id
         wait_phases(self.job_id, step)
 
@@ -141,6 +143,22 @@ def test_a_migrated_job_and_its_record():
     assert list(steps_of(record)) == ["batch"] and steps_of(record)["batch"]["end"] == "ended"
     assert not [warning for warning in record["warnings"] if "migrator" in warning and "killed" in warning]
     nothing_is_left(job_id)
+
+
+@pytest.mark.main
+def test_top_shows_it_to_its_user_alone():
+    """By job, by step and without a name; to the step's user and to root."""
+    started = Started(OPTION + ",fast=16M")
+    for words in (f"{started.job_id}", f"{started.job_id}.batch", ""):
+        shown = json.loads(slurm.run(f"hybridmem top --json {words}", user="alice").stdout)
+        assert (shown["job_id"], shown["step_id"], shown["node"]) == (started.job_id, "batch", slurm.NODE)
+        assert shown["cap_bytes"] == 16 << 20 and shown["phases"] >= 1
+    screen = slurm.run(f"hybridmem top --once {started.job_id}").stdout
+    assert f"job {started.job_id}.batch on {slurm.NODE}, running: algorithm regions" in screen
+    refused = slurm.run(f"hybridmem top --once {started.job_id}", user="bob", check=False)
+    assert refused.returncode == 1 and f"no migrator of job {started.job_id}" in refused.stderr
+    assert started.held.end() == "COMPLETED"
+    nothing_is_left(started.job_id)
 
 
 @pytest.mark.main
