@@ -5,6 +5,11 @@
 #include <string.h>
 
 /* The figures are the user's: sums stop at the largest number. */
+static double sum_cpu(double a, double b)
+{
+    return a + b < HM_PROGRESS_MOST_CPU_S ? a + b : HM_PROGRESS_MOST_CPU_S;
+}
+
 static void add(uint64_t *sum, uint64_t value)
 {
     if (__builtin_add_overflow(*sum, value, sum))
@@ -54,10 +59,9 @@ static void add_sums(struct hm_progress *total, const struct hm_progress *step)
     keep_larger(&total->capacity_bytes, step->capacity_bytes);
     keep_larger(&total->above_cap_bytes, step->above_cap_bytes);
     keep_larger(&total->first_above_cap_bytes, step->first_above_cap_bytes);
-    total->cpu_s += step->cpu_s;
+    total->cpu_s = sum_cpu(total->cpu_s, step->cpu_s);
     total->kernel_cpu_s =
-        total->kernel_cpu_s < 0 || step->kernel_cpu_s < 0 ? -1 : total->kernel_cpu_s + step->kernel_cpu_s;
-    total->n_ranks += step->n_ranks;
+        total->kernel_cpu_s < 0 || step->kernel_cpu_s < 0 ? -1 : sum_cpu(total->kernel_cpu_s, step->kernel_cpu_s);
     total->most_ranks = step->most_ranks > total->most_ranks ? step->most_ranks : total->most_ranks;
     keep_larger(&total->last_ns, step->last_ns);
     total->first_ns = step->first_ns > 0 && (total->first_ns == 0 || step->first_ns < total->first_ns)

@@ -101,8 +101,10 @@ static int start(struct hm_damon_broker *broker, struct hm_damon_lease *lease, s
 static uint32_t bounded_budget(const struct hm_damon_lease *lease, uint32_t budget)
 {
     cpu_set_t cpus;
-    if (lease->uid == 0 || sched_getaffinity(lease->pid, sizeof(cpus), &cpus) != 0)
+    if (lease->uid == 0)
         return budget;
+    if (sched_getaffinity(lease->pid, sizeof(cpus), &cpus) != 0) /* it has handed its connection on, and ended */
+        return HM_DAMON_MIN_BUDGET;
     uint32_t most = (uint32_t)CPU_COUNT(&cpus) * (HM_DAMON_MAX_BUDGET / 100) * MOST_OF_CPUS;
     return budget < most ? budget : most;
 }

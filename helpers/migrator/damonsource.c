@@ -73,7 +73,7 @@ static bool is_watchable(const struct hm_rank *rank)
 {
     char path[64];
     struct stat status;
-    snprintf(path, sizeof(path), "/proc/%d", (int)rank->pid);
+    snprintf(path, sizeof(path), "/proc/%d/maps", (int)rank->pid); /* as the broker looks */
     return rank->pid > 0 && !rank->is_gone && stat(path, &status) == 0 && status.st_uid == geteuid();
 }
 

@@ -18,7 +18,8 @@ int hm_damon_target_open(const struct hm_damon_process *process, uid_t uid, stru
     int pidfd = (int)syscall(SYS_pidfd_open, process->pid, 0);
     if (pidfd < 0)
         return hm_fail(error, ESRCH, "process %d has ended", process->pid);
-    snprintf(path, sizeof(path), "/proc/%d", process->pid);
+    /* Not the folder, which is the user's always: this file is root's where the process is not dumpable. */
+    snprintf(path, sizeof(path), "/proc/%d/maps", process->pid);
     if (stat(path, &status) != 0 || !hm_process_is_running(&named)) {
         hm_fail(error, ESRCH, "process %d has ended, or is another one by now", process->pid);
     } else if (uid != 0 && status.st_uid != uid) {

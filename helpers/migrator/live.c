@@ -130,11 +130,15 @@ int hm_live_open(struct hm_live *live, const struct hm_options *options, struct 
         live->viewserver.client[i] = -1;
     live->guard.fd = -1;
     live->cgroup.dir = -1;
+    /* First of all: root's file is mapped and its descriptor closed, so that nobody can take it and make it grow. */
+    if (open_progress(live, error) != 0)
+        return -1;
     /* This looks at pages of its own, which a process that is not dumpable may not. */
+    prctl(PR_SET_DUMPABLE, 1);
     live->softdirty = hm_softdirty_new(options->overhead * SOFTDIRTY_SHARE, count_cpus(options), NULL);
     prctl(PR_SET_DUMPABLE, 0);
     live->signals = take_signals(error);
-    if (live->signals < 0 || open_progress(live, error) != 0)
+    if (live->signals < 0)
         return -1;
     if ((options->cgroup[0] ? hm_ranks_init(&live->ranks, options->cgroup, geteuid(), error)
                             : hm_ranks_init_list(&live->ranks, options->pid, options->n_pids, geteuid(), error)) != 0 ||

@@ -145,19 +145,6 @@ uint64_t hm_maps_count(const struct hm_maps *maps, uint64_t first, uint64_t n_pa
     return count;
 }
 
-bool hm_maps_nth(const struct hm_maps *maps, uint64_t first, uint64_t skip, uint64_t *page)
-{
-    for (size_t i = hm_maps_find(maps, first); i < maps->n; i++) {
-        struct hm_range part = cut(maps->range[i], first, UINT64_MAX);
-        if (skip < part.n_pages) {
-            *page = part.first + skip;
-            return true;
-        }
-        skip -= part.n_pages;
-    }
-    return false;
-}
-
 void hm_maps_compare(const struct hm_maps *before, const struct hm_maps *now, hm_maps_gone *gone, void *data)
 {
     for (size_t i = 0; i < before->n; i++) {

@@ -43,8 +43,6 @@ void hm_maps_free(struct hm_maps *maps);
 size_t hm_maps_find(const struct hm_maps *maps, uint64_t page);
 /* Pages of the ranges within first .. first + n_pages - 1. Pure. */
 uint64_t hm_maps_count(const struct hm_maps *maps, uint64_t first, uint64_t n_pages);
-/* The page that has `skip` pages of the ranges before it, from `first` on. Returns false past the end. Pure. */
-bool hm_maps_nth(const struct hm_maps *maps, uint64_t first, uint64_t skip, uint64_t *page);
 
 /* Called for each piece of `before` that is not in `now`. */
 typedef void hm_maps_gone(void *data, struct hm_range range);

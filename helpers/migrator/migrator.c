@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 
 #include "figures.h"
@@ -42,6 +43,7 @@ int main(int argc, char **argv)
     static struct hm_live live;
     struct hm_error error = {{0}};
     int status = 0;
+    prctl(PR_SET_DUMPABLE, 0); /* there is a handle of root's */
     if (hm_options_parse(&options, argc, argv, &error) != 0)
         return fail(&options, NULL, &error, 2);
     if (options.help) {

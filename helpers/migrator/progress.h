@@ -16,6 +16,7 @@
 #define HM_PROGRESS_MAGIC 0x484d4d31u
 #define HM_PROGRESS_VERSION 1
 #define HM_PROGRESS_WARNINGS 4
+#define HM_PROGRESS_MOST_CPU_S 1e12      /* more is no figure: 10,000 CPUs for three years */
 #define HM_PROGRESS_NO_SOURCE "none yet" /* in `source`: there was nothing to move so far */
 
 /* Why a page could not be moved: the kernel's answers (move_pages(2)), by what they mean. */
