@@ -18,6 +18,7 @@ PROGRAM = Path(slurm.run("ls /usr/libexec/hybridmem/hybridmem-migrator /usr/loca
                          "2>/dev/null || true").stdout.split()[0])  # fmt: skip
 OPTION = "--hybrid-mem=migrate,interval=200ms"
 BATCH = 0xFFFFFFFB
+MAGIC = 0x484D4D31  # HM_PROGRESS_MAGIC
 POLICY = "/usr/bin/awk 'NR == 1 { print $2 }' /proc/self/numa_maps"
 
 
@@ -119,7 +120,7 @@ def test_a_migrated_job_and_its_record():
     assert status["Uid"].split() == [str(slurm.home("alice").stat().st_uid)] * 4
     assert status["Groups"].strip() == "" and status["NoNewPrivs"] == "1"
     assert Path(f"/proc/{pid}/oom_score_adj").read_text() == "0\n"
-    assert Path(f"/proc/{pid}/cgroup").read_text().strip().endswith(f"/job_{job_id}/step_batch/slurm")
+    assert Path(f"/proc/{pid}/cgroup").read_text().strip().endswith("/step_batch/slurm")
     assert Path(options["--cgroup"]).name == "user" and (Path(options["--cgroup"]) / "cgroup.events").exists()
     assert options["--cap"] == str(16 << 20) and options["--rate"] == str(100 << 20)
     assert options["--fast-nodes"] == "0-1" and options["--slow-nodes"] == "2-3"
@@ -345,8 +346,10 @@ def test_a_migrator_that_cannot_begin_says_why_in_the_record():
 def test_figures_that_are_none_are_refused():
     """The file is the user's to write: root takes nothing from it that it has not checked."""
     with instead_of_the_migrator("#!/bin/bash\nhead -c 3000 /dev/urandom >&3\nsleep 100000\n"):
-        job_id = slurm.sbatch("alice", "true", OPTION)
-        assert slurm.wait_job(job_id) == "COMPLETED"
+        held = slurm.Occupied("alice", 8, OPTION)
+        job_id = held.job_id
+        slurm.wait_for(lambda: progress(job_id, BATCH).magic != MAGIC, "bytes that are no figures")
+        assert held.end() == "COMPLETED"
         record = slurm.record(job_id)
     assert any("the figures of the migrator of step batch cannot be used" in w for w in record["warnings"])
     assert record["migration"]["phases"] is None
