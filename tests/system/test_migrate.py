@@ -335,8 +335,11 @@ def test_a_migrator_that_does_not_end_is_killed_and_holds_up_nothing():
 
 def test_a_migrator_that_cannot_begin_says_why_in_the_record():
     with instead_of_the_migrator(f'#!/bin/bash\nexec {PROGRAM.with_suffix(".aside")} "$@" --reserve much\n'):
-        job_id = slurm.sbatch("alice", "true", OPTION)
-        assert slurm.wait_job(job_id) == "COMPLETED"
+        held = slurm.Occupied("alice", 8, OPTION)
+        job_id = held.job_id
+        path = slurm.JOBS / f"{job_id}.{BATCH}.migration"
+        slurm.wait_for(lambda: b"--reserve" in path.read_bytes(), "the reason in the figures")
+        assert held.end() == "COMPLETED"
     record = slurm.record(job_id)
     assert steps_of(record)["batch"]["end"] == "not begun"
     assert any(w.startswith("migrator of step batch: --reserve: ") and "much" in w for w in record["warnings"]), record
