@@ -13,12 +13,11 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "../migrator/damonwire.h"
 #include "log.h"
 #include "spawn.h"
 
 #define PROGRAM HM_LIBEXECDIR "/hybridmem-damon"
-#define SOCKET "damon.sock"
-#define STATE "damon.state"
 #define START_LOCK "damon.start"
 #define PATIENCE_MS 10000
 #define PAUSE_NS 20000000L
@@ -26,7 +25,7 @@
 
 char *hm_damon_socket_path(const struct hm_config *config, char *out, size_t size)
 {
-    snprintf(out, size, "%s/" SOCKET, config->run_dir);
+    snprintf(out, size, "%s/" HM_DAMON_SOCKET, config->run_dir);
     return out;
 }
 
@@ -128,7 +127,7 @@ void hm_damon_reap(const struct hm_config *config)
 {
     struct hm_error error = {{0}};
     char path[PATH_SIZE];
-    snprintf(path, sizeof(path), "%s/" STATE, config->run_dir);
+    snprintf(path, sizeof(path), "%s/" HM_DAMON_STATE, config->run_dir);
     if (access(path, F_OK) != 0 || is_listening(config))
         return;
     pid_t pid = start(config, NULL, "--clean", -1, &error);

@@ -2,16 +2,8 @@
 #include "cells.h"
 
 #include <stdlib.h>
-#include <string.h>
-
-#include "decidepart.h"
 
 #define LEAST_SAMPLES 0.05f /* a cell below it says nothing any more: a sample after some eight phases */
-
-static uint64_t end_of(const struct hm_cell *cell)
-{
-    return HM_PAGE_END(cell->first, cell->n_pages);
-}
 
 static float weight(const struct hm_cell *cell)
 {
@@ -44,7 +36,7 @@ static struct hm_cell part_of(const struct hm_cell *cell, uint64_t first, uint64
                             cell->new_writes * share};
 }
 
-/* Make room in `cells` (the array `cell` of n): aligned neighbours with few samples become one, the fewest first. */
+/* Make room in `cells` (the array `cell` of n): neighbours with few samples become one, the fewest first. */
 static size_t coarsen(struct hm_cell *cell, size_t n, size_t most)
 {
     for (float limit = 1; n > most; limit *= 2) {
@@ -53,8 +45,8 @@ static size_t coarsen(struct hm_cell *cell, size_t n, size_t most)
             struct hm_cell *last = kept > 0 ? &cell[kept - 1] : NULL;
             if (last && HM_PAGE_SPACE(last->first) == HM_PAGE_SPACE(cell[i].first) &&
                 weight(last) + weight(&cell[i]) <= limit &&
-                cell[i].first - end_of(last) <= 8 * (last->n_pages + cell[i].n_pages)) {
-                last->n_pages = end_of(&cell[i]) - last->first;
+                cell[i].first - hm_cell_end(last) <= 8 * (last->n_pages + cell[i].n_pages)) {
+                last->n_pages = hm_cell_end(&cell[i]) - last->first;
                 last->reads += cell[i].reads;
                 last->writes += cell[i].writes;
                 last->new_reads += cell[i].new_reads;
@@ -92,7 +84,7 @@ static size_t lay(struct sweep *sweep, const struct hm_observation *observation,
     uint64_t at = observation->page, end = HM_PAGE_END(at, observation->n_pages);
     double pages = (double)observation->n_pages;
     size_t i = from;
-    while (i < cells->n && end_of(&cells->cell[i]) <= at)
+    while (i < cells->n && hm_cell_end(&cells->cell[i]) <= at)
         put(sweep, cells->cell[i++]);
     while (at < end) {
         struct hm_cell *cell = i < cells->n ? &cells->cell[i] : NULL;
@@ -100,15 +92,15 @@ static size_t lay(struct sweep *sweep, const struct hm_observation *observation,
         struct hm_cell out = {.first = at};
         if (cell && cell->first < at) { /* begins before: cut */
             put(sweep, part_of(cell, cell->first, at));
-            *cell = part_of(cell, at, end_of(cell));
+            *cell = part_of(cell, at, hm_cell_end(cell));
         }
         if (cell && cell->first == at) {
-            stop = end_of(cell) < end ? end_of(cell) : end;
+            stop = hm_cell_end(cell) < end ? hm_cell_end(cell) : end;
             out = part_of(cell, at, stop);
-            if (stop == end_of(cell))
+            if (stop == hm_cell_end(cell))
                 i++;
             else
-                *cell = part_of(cell, stop, end_of(cell));
+                *cell = part_of(cell, stop, hm_cell_end(cell));
         }
         out.n_pages = stop - at;
         double share = (double)out.n_pages / pages;
@@ -180,24 +172,24 @@ void hm_cells_forget(struct hm_cells *cells, uint64_t first, uint64_t end)
     struct sweep sweep = {.cells = cells};
     for (size_t i = 0; i < cells->n; i++) {
         struct hm_cell cell = cells->cell[i];
-        if (cell.first >= end || end_of(&cell) <= first) {
+        if (cell.first >= end || hm_cell_end(&cell) <= first) {
             put(&sweep, cell);
             continue;
         }
         if (cell.first < first)
             put(&sweep, part_of(&cell, cell.first, first));
-        if (end_of(&cell) > end)
-            put(&sweep, part_of(&cell, end, end_of(&cell)));
+        if (hm_cell_end(&cell) > end)
+            put(&sweep, part_of(&cell, end, hm_cell_end(&cell)));
     }
     finish(&sweep, cells->n);
 }
 
-static size_t find(const struct hm_cells *cells, uint64_t page)
+size_t hm_cells_find(const struct hm_cells *cells, uint64_t page)
 {
     size_t low = 0, high = cells->n;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        if (end_of(&cells->cell[middle]) <= page)
+        if (hm_cell_end(&cells->cell[middle]) <= page)
             low = middle + 1;
         else
             high = middle;
@@ -208,9 +200,10 @@ static size_t find(const struct hm_cells *cells, uint64_t page)
 double hm_cells_new_in(const struct hm_cells *cells, uint64_t first, uint64_t end)
 {
     double sum = 0;
-    for (size_t i = find(cells, first); i < cells->n && cells->cell[i].first < end; i++) {
+    for (size_t i = hm_cells_find(cells, first); i < cells->n && cells->cell[i].first < end; i++) {
         const struct hm_cell *cell = &cells->cell[i];
-        uint64_t from = cell->first > first ? cell->first : first, to = end_of(cell) < end ? end_of(cell) : end;
+        uint64_t from = cell->first > first ? cell->first : first,
+                 to = hm_cell_end(cell) < end ? hm_cell_end(cell) : end;
         sum += (cells->read_weight * (double)cell->new_reads + cells->write_weight * (double)cell->new_writes) *
                (double)(to - from) / (double)cell->n_pages;
     }

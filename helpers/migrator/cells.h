@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "decide.h"
+#include "decidepart.h"
 
 struct hm_cell {
     uint64_t first, n_pages;
@@ -26,6 +26,15 @@ struct hm_cells {
     size_t n_pending, pending_room;
     double read_weight, write_weight; /* of a sample, where the two are added */
 };
+
+/* One past the cell's last page. */
+static inline uint64_t hm_cell_end(const struct hm_cell *cell)
+{
+    return HM_PAGE_END(cell->first, cell->n_pages);
+}
+
+/* The first cell that ends behind `page`: an index, cells->n where there is none. */
+size_t hm_cells_find(const struct hm_cells *cells, uint64_t page);
 
 /* Take what was observed; brings in what is pending when there is no room. */
 void hm_cells_add(struct hm_cells *cells, const struct hm_observation *observation);

@@ -32,7 +32,6 @@
 #define SILENCE_NS (10 * SECOND_NS) /* for which a new client may say nothing */
 #define PAUSE_NS (SECOND_NS / 2)    /* between two messages of a client: each restarts a kdamond */
 #define DEFAULT_IDLE_S 60
-#define STATE "damon.state"
 #define LOCK "damon.lock"
 #define OPEN_FILES (CLIENTS * (HM_DAMON_TARGETS + 4))
 
@@ -222,7 +221,7 @@ static int run(struct daemon *daemon, const char *run_dir, bool only_clean)
     int held = lock(run_dir, &error);
     if (held < 0)
         return only_clean && errno == EBUSY ? 0 : say(error.text);
-    snprintf(broker->state_path, sizeof(broker->state_path), "%s/" STATE, run_dir);
+    snprintf(broker->state_path, sizeof(broker->state_path), "%s/" HM_DAMON_STATE, run_dir);
     hm_damon_take_over(broker->state_path, &broker->owned);
     if (only_clean)
         return hm_damon_remove(broker->state_path, &broker->owned, &error) == 0 ? 0 : say(error.text);

@@ -17,6 +17,7 @@
 #define HM_DAMON_REGIONS 128       /* in one message; longer lists take several */
 #define HM_DAMON_TEXT 160
 #define HM_DAMON_SOCKET "damon.sock" /* in the run_dir */
+#define HM_DAMON_STATE "damon.state" /* beside it: what the broker has made, for the one after it */
 
 /* Bounds of what a client may ask for. */
 #define HM_DAMON_MIN_INTERVAL_MS 1000

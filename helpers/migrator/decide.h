@@ -48,7 +48,6 @@ struct hm_decider_options {
     double demote_cost;    /* of one page: 64 lines read fast and written slowly */
     unsigned max_regions;  /* 16 .. 1048576; also the bins of "bins" */
     bool counts_memory;    /* samples are of accesses to memory; false: of loads and stores, which caches may serve */
-    uint64_t seed;
 };
 
 enum hm_verdict {                     /* why a region stays or moves; hm_verdict_text() has the words */

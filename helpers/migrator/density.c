@@ -3,8 +3,6 @@
 
 #include <math.h>
 
-#include "decidepart.h"
-
 #define HOLE 512           /* pages, 2 MiB: more of them without any sample are a hole */
 #define SPLIT_PRIOR 0.01   /* that two halves differ, before anything is seen: borders are rare */
 #define LEAST_TO_SPLIT 4.0 /* samples: fewer cannot outweigh the prior, wherever they lie */
@@ -29,11 +27,6 @@ struct node {
     double expected, write_share;
 };
 
-static uint64_t cell_end(const struct hm_cell *cell)
-{
-    return HM_PAGE_END(cell->first, cell->n_pages);
-}
-
 /* Cells become sums and stretches. Returns the length of the line. */
 static uint64_t lay_out(struct hm_density *density)
 {
@@ -50,8 +43,8 @@ static uint64_t lay_out(struct hm_density *density)
         writes += cells->write_weight * (double)cell->writes;
         if (last && HM_PAGE_SPACE(last->first) == HM_PAGE_SPACE(cell->first) &&
             cell->first - (last->first + last->n_pages) <= HOLE) {
-            length += cell_end(cell) - (last->first + last->n_pages);
-            last->n_pages = cell_end(cell) - last->first;
+            length += hm_cell_end(cell) - (last->first + last->n_pages);
+            last->n_pages = hm_cell_end(cell) - last->first;
         } else {
             density->stretch[density->n_stretches++] = (struct hm_stretch){cell->first, cell->n_pages, length};
             length += cell->n_pages;
@@ -80,23 +73,16 @@ static struct sum sum_before(const struct descent *descent, uint64_t at)
 {
     const struct hm_density *density = descent->density;
     const struct hm_cells *cells = density->cells;
-    size_t low = 0, high = cells->n;
     if (at >= descent->length)
         return (struct sum){density->mass[cells->n], density->writes[cells->n]};
     const struct hm_stretch *stretch = stretch_at(density, at);
     uint64_t page = stretch->first + (at - stretch->at);
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (cell_end(&cells->cell[middle]) <= page)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    size_t i = hm_cells_find(cells, page);
     double share = 0;
-    if (cells->cell[low].first < page)
-        share = (double)(page - cells->cell[low].first) / (double)cells->cell[low].n_pages;
-    return (struct sum){density->mass[low] + share * (density->mass[low + 1] - density->mass[low]),
-                        density->writes[low] + share * (density->writes[low + 1] - density->writes[low])};
+    if (cells->cell[i].first < page)
+        share = (double)(page - cells->cell[i].first) / (double)cells->cell[i].n_pages;
+    return (struct sum){density->mass[i] + share * (density->mass[i + 1] - density->mass[i]),
+                        density->writes[i] + share * (density->writes[i + 1] - density->writes[i])};
 }
 
 static double samples_of(const struct node *node)

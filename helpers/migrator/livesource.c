@@ -110,7 +110,6 @@ static int new_decider(struct hm_live *live, struct hm_error *error)
         .promote_cost = 64 * (options->lat_read + 1),
         .demote_cost = 64 * (1 + options->lat_write),
         .max_regions = options->max_regions > 0 ? options->max_regions : HM_LIVE_REGIONS,
-        .seed = options->seed,
     };
     struct hm_decider *decider = hm_decider_new(&setup, error);
     if (!decider)

@@ -30,12 +30,29 @@ static void add_heat(const struct hm_trace *trace, size_t phase, struct ranked *
         ranked[row[i].page].heat += (uint64_t)row[i].mem_reads + row[i].mem_writes;
 }
 
-static struct ranked *new_ranked(const struct hm_trace *trace)
+/* What an oracle works with. */
+struct oracle {
+    struct hm_placement placement;
+    struct ranked *ranked; /* by page */
+};
+
+/* Returns 0, or -1 (ENOMEM). */
+static int begin_oracle(struct oracle *oracle, const struct hm_trace *trace, const struct hm_replay_options *options)
 {
-    struct ranked *ranked = calloc(trace->n_pages, sizeof(*ranked));
-    if (!ranked)
-        errno = ENOMEM;
-    return ranked;
+    oracle->ranked = calloc(trace->n_pages, sizeof(*oracle->ranked));
+    if (oracle->ranked && hm_placement_init(&oracle->placement, trace, options) == 0)
+        return 0;
+    free(oracle->ranked);
+    errno = ENOMEM;
+    return -1;
+}
+
+static struct hm_score end_oracle(struct oracle *oracle)
+{
+    struct hm_score score = hm_placement_score(&oracle->placement);
+    hm_placement_free(&oracle->placement);
+    free(oracle->ranked);
+    return score;
 }
 
 int hm_replay_first_touch(const struct hm_trace *trace, const struct hm_replay_options *options, struct hm_score *score)
@@ -55,24 +72,19 @@ int hm_replay_first_touch(const struct hm_trace *trace, const struct hm_replay_o
 int hm_replay_static_oracle(const struct hm_trace *trace, const struct hm_replay_options *options,
                             struct hm_score *score)
 {
-    struct hm_placement placement;
-    struct ranked *ranked = new_ranked(trace);
-    if (!ranked || hm_placement_init(&placement, trace, options) < 0) {
-        free(ranked);
+    struct oracle oracle;
+    if (begin_oracle(&oracle, trace, options) < 0)
         return -1;
-    }
     for (size_t page = 0; page < trace->n_pages; page++)
-        ranked[page].page = (uint32_t)page;
+        oracle.ranked[page].page = (uint32_t)page;
     for (size_t phase = 0; phase < trace->n_phases; phase++)
-        add_heat(trace, phase, ranked);
-    qsort(ranked, trace->n_pages, sizeof(*ranked), compare_ranked);
-    for (size_t i = 0; i < placement.capacity; i++)
-        placement.is_fast[ranked[i].page] = true;
+        add_heat(trace, phase, oracle.ranked);
+    qsort(oracle.ranked, trace->n_pages, sizeof(*oracle.ranked), compare_ranked);
+    for (size_t i = 0; i < oracle.placement.capacity; i++)
+        oracle.placement.is_fast[oracle.ranked[i].page] = true;
     for (size_t phase = 0; phase < trace->n_phases; phase++)
-        hm_placement_serve(&placement, phase);
-    *score = hm_placement_score(&placement);
-    hm_placement_free(&placement);
-    free(ranked);
+        hm_placement_serve(&oracle.placement, phase);
+    *score = end_oracle(&oracle);
     return 0;
 }
 
@@ -100,18 +112,13 @@ static void place_hottest(struct hm_placement *placement, size_t phase, struct r
 int hm_replay_phase_oracle(const struct hm_trace *trace, const struct hm_replay_options *options,
                            struct hm_score *score)
 {
-    struct hm_placement placement;
-    struct ranked *ranked = new_ranked(trace);
-    if (!ranked || hm_placement_init(&placement, trace, options) < 0) {
-        free(ranked);
+    struct oracle oracle;
+    if (begin_oracle(&oracle, trace, options) < 0)
         return -1;
-    }
     for (size_t phase = 0; phase < trace->n_phases; phase++) {
-        place_hottest(&placement, phase, ranked);
-        hm_placement_serve(&placement, phase);
+        place_hottest(&oracle.placement, phase, oracle.ranked);
+        hm_placement_serve(&oracle.placement, phase);
     }
-    *score = hm_placement_score(&placement);
-    hm_placement_free(&placement);
-    free(ranked);
+    *score = end_oracle(&oracle);
     return 0;
 }

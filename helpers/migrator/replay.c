@@ -176,8 +176,7 @@ static int start(struct run *run, struct hm_error *error)
                                          .promote_cost = HM_LINES_PER_PAGE * (options->latency_read + 1),
                                          .demote_cost = HM_LINES_PER_PAGE * (1 + options->latency_write),
                                          .max_regions = options->max_regions,
-                                         .counts_memory = options->sampled == HM_SAMPLED_MEM,
-                                         .seed = options->seed};
+                                         .counts_memory = options->sampled == HM_SAMPLED_MEM};
     size_t most = 0;
     for (size_t phase = 0; phase < run->trace->n_phases; phase++)
         most = run->trace->phase[phase].count > most ? run->trace->phase[phase].count : most;

@@ -18,8 +18,7 @@ void model_begin(struct model *model, const char *algorithm, unsigned n_spaces, 
                                          .write_gain = 4,
                                          .promote_cost = 192,
                                          .demote_cost = 384,
-                                         .max_regions = 1000,
-                                         .seed = 1};
+                                         .max_regions = 1000};
     struct hm_error error = {""};
     memset(model, 0, sizeof(*model));
     model->decider = hm_decider_new(&options, &error);

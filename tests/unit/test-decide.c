@@ -20,8 +20,7 @@ static const struct hm_decider_options good = {.algorithm = "regions",
                                                .write_gain = 4,
                                                .promote_cost = 192,
                                                .demote_cost = 384,
-                                               .max_regions = 1000,
-                                               .seed = 1};
+                                               .max_regions = 1000};
 
 static void test_bad_options(void **state)
 {
