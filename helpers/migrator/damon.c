@@ -140,6 +140,18 @@ static int set_up(unsigned k, uint32_t mark, struct hm_error *error)
     return write_text(file, "vaddr", error);
 }
 
+int hm_damon_check_kernel(struct hm_error *error)
+{
+    static const char *const modules[] = {"damon_stat", "damon_reclaim", "damon_lru_sort"};
+    char path[96], text[16];
+    for (size_t i = 0; i < sizeof(modules) / sizeof(modules[0]); i++) {
+        snprintf(path, sizeof(path), "/sys/module/%s/parameters/enabled", modules[i]);
+        if (hm_file_read(path, text, sizeof(text), NULL) == 0 && text[0] == 'Y')
+            return hm_fail(error, EBUSY, "the kernel's own %s holds DAMON: write N to %s", modules[i], path);
+    }
+    return 0;
+}
+
 int hm_damon_create(const char *path, unsigned n, struct hm_damon_owned *owned, struct hm_error *error)
 {
     uint64_t existing;

@@ -19,6 +19,9 @@ struct hm_damon_owned {
     uint32_t mark; /* microseconds, of update_us */
 };
 
+/* Modules of the kernel that use DAMON let nobody else use it meanwhile (damon_start() with `exclusive`; the newest
+ * kernels' damon_stat may be on from the start). Returns 0, or -1 with EBUSY and the module's name. */
+int hm_damon_check_kernel(struct hm_error *error);
 /* Make n kdamonds, after writing the state file `path`. Returns 0, or -1 with a text: EBUSY where somebody has some. */
 int hm_damon_create(const char *path, unsigned n, struct hm_damon_owned *owned, struct hm_error *error);
 /*

@@ -113,6 +113,8 @@ static int lend(struct hm_damon_broker *broker, struct hm_damon_lease *lease, st
 {
     if (broker->problem.text[0])
         return hm_fail(error, ENODEV, "%s", broker->problem.text);
+    if (hm_damon_check_kernel(error) != 0)
+        return -1;
     if (broker->owned.n == 0 && hm_damon_create(broker->state_path, broker->n_wanted, &broker->owned, error) != 0)
         return -1;
     broker->pool.n = broker->owned.n < HM_DAMON_KDAMONDS ? broker->owned.n : HM_DAMON_KDAMONDS;

@@ -181,6 +181,20 @@ def test_kdamonds_of_others_are_left_alone(run_dir):
         (KDAMONDS / "nr_kdamonds").write_text("0")
 
 
+@pytest.mark.main
+def test_modules_of_the_kernel_that_hold_damon_are_named(run_dir):
+    """Newer kernels may have damon_stat on from the start; the guest is booted without it, as the guide says."""
+    enabled = Path("/sys/module/damon_reclaim/parameters/enabled")
+    with broker(run_dir) as (_, path), sleeper("alice") as watched:
+        enabled.write_text("Y")
+        try:
+            refused = damonclient.Client(path).ask([])
+        finally:
+            enabled.write_text("N")
+        assert f"the kernel's own damon_reclaim holds DAMON: write N to {enabled}" in refused.text
+        assert damonclient.Client(path).ask([watched]).n == 1
+
+
 def test_none_free_is_named_and_a_dead_client_frees_one(run_dir):
     with broker(run_dir, "--kdamonds", "2") as (_, path), sleeper("alice") as watched:
         first, second, third = (damonclient.Client(path) for _ in range(3))

@@ -13,7 +13,8 @@ PR_SET_PDEATHSIG = 1
 # Without what a throw-away guest under emulation need not spend time on.
 KERNEL_WORDS = (
     "console=ttyS0 quiet panic=-1 cgroup_no_v1=all mitigations=off nokaslr audit=0 no_timer_check "
-    "random.trust_cpu=on systemd.unified_cgroup_hierarchy=1"
+    "random.trust_cpu=on systemd.unified_cgroup_hierarchy=1 "
+    "damon_stat.enabled=N"  # the newest kernels': nobody else could use DAMON (admin guide)
 )
 CPU = {"kvm": "host", "tcg": "max,la57=off"}
 ACCELERATOR = {"kvm": "kvm", "tcg": "tcg,thread=multi,tb-size=512"}
