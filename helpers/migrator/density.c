@@ -19,6 +19,8 @@ struct descent {
 /* What lies before a place on the line: weighted samples, and those of them that are writes. */
 struct sum {
     double mass, writes;
+    size_t cell;    /* the first that ends behind the place */
+    bool is_inside; /* the place is in it, not in a hole before it */
 };
 
 struct node {
@@ -74,15 +76,16 @@ static struct sum sum_before(const struct descent *descent, uint64_t at)
     const struct hm_density *density = descent->density;
     const struct hm_cells *cells = density->cells;
     if (at >= descent->length)
-        return (struct sum){density->mass[cells->n], density->writes[cells->n]};
+        return (struct sum){density->mass[cells->n], density->writes[cells->n], cells->n, false};
     const struct hm_stretch *stretch = stretch_at(density, at);
     uint64_t page = stretch->first + (at - stretch->at);
     size_t i = hm_cells_find(cells, page);
     double share = 0;
+    bool is_inside = cells->cell[i].first <= page;
     if (cells->cell[i].first < page)
         share = (double)(page - cells->cell[i].first) / (double)cells->cell[i].n_pages;
     return (struct sum){density->mass[i] + share * (density->mass[i + 1] - density->mass[i]),
-                        density->writes[i] + share * (density->writes[i + 1] - density->writes[i])};
+                        density->writes[i] + share * (density->writes[i + 1] - density->writes[i]), i, is_inside};
 }
 
 static double samples_of(const struct node *node)
@@ -130,11 +133,17 @@ static double left_part(double left, double samples, double even)
 /* The write share of a child follows that of its samples, as far as it has some. */
 static void descend_into(const struct descent *descent, struct node child, double write_share);
 
+/* Within one cell everything is spread evenly. */
+static bool is_even(const struct node *node)
+{
+    return node->from.is_inside && node->from.cell == node->to.cell;
+}
+
 static void descend(const struct descent *descent, const struct node *node)
 {
     uint64_t half = node->n_pages / 2, middle = node->at + half;
     double samples = samples_of(node);
-    if (samples < LEAST_TO_SPLIT || half == 0) {
+    if (samples < LEAST_TO_SPLIT || half == 0 || is_even(node)) {
         put_leaf(descent, node);
         return;
     }
