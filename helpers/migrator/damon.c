@@ -17,6 +17,7 @@
 
 #define ROOT "/sys/kernel/mm/damon/admin/kdamonds"
 #define ATTRIBUTES "contexts/0/monitoring_attrs"
+#define MARK ATTRIBUTES "/intervals/update_us"
 #define MARK_BASE_US 1000000u /* how often DAMON looks at the mappings, and in its lower digits the mark */
 #define MARKS 90000u
 #define MAGIC 0x484d4453u
@@ -76,24 +77,43 @@ static int read_number(const char *file, uint64_t *value)
     return hm_size_parse_number(text, 0, UINT64_MAX, value, NULL);
 }
 
-static bool number_is(unsigned k, const char *file, uint64_t wanted)
+/* What a file of kdamond k says: 1 the number, 0 another one or there is no such file, -1 the kernel is too busy. */
+static int compare(unsigned k, const char *file, uint64_t wanted)
 {
     char path[128];
     uint64_t value;
     snprintf(path, sizeof(path), "%u/%s", k, file);
-    return read_number(path, &value) == 0 && value == wanted;
+    if (read_number(path, &value) == 0)
+        return value == wanted;
+    return errno == EBUSY ? -1 : 0;
 }
 
-static bool are_ours(const struct hm_damon_owned *owned)
+/* Marked, or not set up yet: the mark comes before the first process. 1, 0, or -1 where the kernel is too busy to tell.
+ */
+static int is_ours(unsigned k, uint32_t mark)
+{
+    const struct {
+        const char *file;
+        uint64_t value;
+    } signs[] = {{MARK, mark}, {"contexts/nr_contexts", 0}, {"contexts/0/targets/nr_targets", 0}};
+    for (size_t i = 0; i < sizeof(signs) / sizeof(signs[0]); i++) {
+        int result = compare(k, signs[i].file, signs[i].value);
+        if (result != 0)
+            return result;
+    }
+    return 0;
+}
+
+/* The same for all. */
+static int are_ours(const struct hm_damon_owned *owned)
 {
     uint64_t n;
+    int result = 1;
     if (owned->n == 0 || read_number("nr_kdamonds", &n) != 0 || n != owned->n)
-        return false;
-    for (unsigned k = 0; k < owned->n; k++)
-        if (!number_is(k, ATTRIBUTES "/intervals/update_us", owned->mark) && !number_is(k, "contexts/nr_contexts", 0) &&
-            !number_is(k, "contexts/0/targets/nr_targets", 0))
-            return false;
-    return true;
+        return 0;
+    for (unsigned k = 0; k < owned->n && result == 1; k++)
+        result = is_ours(k, owned->mark);
+    return result;
 }
 
 static int write_state(const char *path, const struct hm_damon_owned *owned, struct hm_error *error)
@@ -127,17 +147,16 @@ static int read_state(const char *path, struct hm_damon_owned *owned)
     return 0;
 }
 
-/* At first use: it costs the kernel some twenty files each. */
+/* At first use: it costs the kernel some twenty files each. The mark is last: it says that all is there. */
 static int set_up(unsigned k, uint32_t mark, struct hm_error *error)
 {
-    if (number_is(k, "contexts/nr_contexts", 1))
-        return 0;
-    if (write_number(k, 1, error, "contexts/nr_contexts") != 0 ||
-        write_number(k, mark, error, ATTRIBUTES "/intervals/update_us") != 0)
-        return -1;
     char file[64];
+    if (compare(k, MARK, mark) == 1)
+        return 0;
     snprintf(file, sizeof(file), "%u/contexts/0/operations", k);
-    return write_text(file, "vaddr", error);
+    if (write_number(k, 1, error, "contexts/nr_contexts") != 0 || write_text(file, "vaddr", error) != 0)
+        return -1;
+    return write_number(k, mark, error, MARK);
 }
 
 int hm_damon_check_kernel(struct hm_error *error)
@@ -173,28 +192,40 @@ int hm_damon_create(const char *path, unsigned n, struct hm_damon_owned *owned, 
     return 0;
 }
 
-void hm_damon_take_over(const char *path, struct hm_damon_owned *owned)
+static int fail_busy(struct hm_error *error)
+{
+    return hm_fail(error, EBUSY, "cannot tell whose the kdamonds in " ROOT " are: somebody keeps them busy");
+}
+
+int hm_damon_take_over(const char *path, struct hm_damon_owned *owned, struct hm_error *error)
 {
     *owned = (struct hm_damon_owned){0};
-    if (read_state(path, owned) == 0 && are_ours(owned)) {
+    int found = read_state(path, owned) == 0 ? are_ours(owned) : 0;
+    if (found > 0) {
         for (unsigned k = 0; k < owned->n; k++)
             hm_damon_stop(k);
-        return;
+        return 0;
     }
     *owned = (struct hm_damon_owned){0};
+    if (found < 0)
+        return fail_busy(error);
     unlink(path);
+    return 0;
 }
 
 int hm_damon_remove(const char *path, struct hm_damon_owned *owned, struct hm_error *error)
 {
-    int result = 0;
-    if (are_ours(owned)) {
+    if (owned->n == 0)
+        return 0;
+    int found = are_ours(owned);
+    if (found < 0)
+        return fail_busy(error);
+    if (found > 0) {
         for (unsigned k = 0; k < owned->n; k++)
             hm_damon_stop(k);
-        result = write_text("nr_kdamonds", "0", error);
+        if (write_text("nr_kdamonds", "0", error) != 0)
+            return -1;
     }
-    if (result != 0)
-        return result;
     *owned = (struct hm_damon_owned){0};
     unlink(path);
     return 0;
@@ -250,10 +281,15 @@ void hm_damon_stop(unsigned k)
 
 uint64_t hm_damon_cpu_ns(pid_t kdamond)
 {
-    char path[64], text[128];
+    static const char name[] = "kdamond.";
+    char path[64], text[128], comm[32];
     unsigned long long ns;
     snprintf(path, sizeof(path), "/proc/%d/schedstat", (int)kdamond);
     if (hm_file_read(path, text, sizeof(text), NULL) != 0 || sscanf(text, "%llu ", &ns) != 1)
+        return 0;
+    /* Once it has ended its number may be another's. */
+    snprintf(path, sizeof(path), "/proc/%d/comm", (int)kdamond);
+    if (hm_file_read(path, comm, sizeof(comm), NULL) != 0 || strncmp(comm, name, strlen(name)) != 0)
         return 0;
     return ns;
 }

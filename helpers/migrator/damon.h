@@ -26,11 +26,12 @@ int hm_damon_check_kernel(struct hm_error *error);
 int hm_damon_create(const char *path, unsigned n, struct hm_damon_owned *owned, struct hm_error *error);
 /*
  * What an earlier broker left, by the state file: of this boot, as many as it says, each with the mark or never set
- * up. Turned off and put into `owned`; n is 0 where there is nothing of ours. Nothing else is touched.
+ * up. Turned off and put into `owned`; n is 0 where there is nothing of ours. Nothing else is touched. Returns 0, or -1
+ * (EBUSY) where the kernel does not say for a second: then all stays as it is, for a later try.
  */
-void hm_damon_take_over(const char *path, struct hm_damon_owned *owned);
-/* Turn ours off, set their number back to 0 and remove the state file. Does nothing where they are not ours any more.
- * Returns 0, or -1 with a text. */
+int hm_damon_take_over(const char *path, struct hm_damon_owned *owned, struct hm_error *error);
+/* Turn ours off, set their number back to 0 and remove the state file. Kdamonds that are not ours any more are left
+ * alone. Does nothing where n is 0. Returns 0, or -1 with a text. */
 int hm_damon_remove(const char *path, struct hm_damon_owned *owned, struct hm_error *error);
 
 /* Start kdamond k on these processes. Returns its thread's pid, or -1 with a text. */
@@ -40,7 +41,7 @@ pid_t hm_damon_start(unsigned k, const struct hm_damon_owned *owned, const struc
 int hm_damon_change(unsigned k, const struct hm_damon_settings *settings, struct hm_error *error);
 /* Turn kdamond k off; one that is off is fine. */
 void hm_damon_stop(unsigned k);
-/* CPU time of the thread in ns, or 0 where it has ended. */
+/* CPU time of the thread in ns, or 0 where it has ended, even if another has its number now. */
 uint64_t hm_damon_cpu_ns(pid_t kdamond);
 
 #endif

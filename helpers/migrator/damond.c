@@ -33,6 +33,8 @@
 #define PAUSE_NS (SECOND_NS / 2)    /* between two messages of a client: each restarts a kdamond */
 #define DEFAULT_IDLE_S 60
 #define LOCK "damon.lock"
+#define LOCK_PATIENCE_MS 5000
+#define LOCK_PAUSE_MS 20
 #define OPEN_FILES (CLIENTS * (HM_DAMON_TARGETS + 4))
 
 struct daemon {
@@ -56,8 +58,43 @@ static int say(const char *text)
     return 1;
 }
 
+static int name_socket(const char *run_dir, struct sockaddr_un *address, struct hm_error *error)
+{
+    *address = (struct sockaddr_un){.sun_family = AF_UNIX};
+    int length = snprintf(address->sun_path, sizeof(address->sun_path), "%s/" HM_DAMON_SOCKET, run_dir);
+    if (length >= (int)sizeof(address->sun_path))
+        return hm_fail(error, ENAMETOOLONG, "%s is too long for a socket's folder", run_dir);
+    return 0;
+}
+
+static int open_socket(void)
+{
+    return socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+}
+
+static bool is_listening(const char *run_dir)
+{
+    struct sockaddr_un address;
+    int fd = name_socket(run_dir, &address, NULL) == 0 ? open_socket() : -1;
+    bool answers = fd >= 0 && (connect(fd, (struct sockaddr *)&address, sizeof(address)) == 0 || errno == EAGAIN);
+    if (fd >= 0)
+        close(fd);
+    return answers;
+}
+
+/* A broker that has the lock and does not listen is ending, or beginning: it is waited for. */
+static bool take_lock(int fd, const char *run_dir)
+{
+    for (int waited_ms = 0; flock(fd, LOCK_EX | LOCK_NB) != 0; waited_ms += LOCK_PAUSE_MS) {
+        if (waited_ms >= LOCK_PATIENCE_MS || is_listening(run_dir))
+            return false;
+        poll(NULL, 0, LOCK_PAUSE_MS);
+    }
+    return true;
+}
+
 /* One broker per run_dir, for as long as it lives. Returns the descriptor, or -1. */
-static int lock(const char *run_dir, struct hm_error *error)
+static int lock(const char *run_dir, bool may_wait, struct hm_error *error)
 {
     char path[300];
     struct stat status;
@@ -69,7 +106,7 @@ static int lock(const char *run_dir, struct hm_error *error)
     int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (fd < 0)
         return hm_fail_errno(error, "cannot open %s", path);
-    if (flock(fd, LOCK_EX | LOCK_NB) == 0)
+    if (may_wait ? take_lock(fd, run_dir) : flock(fd, LOCK_EX | LOCK_NB) == 0)
         return fd;
     hm_fail(error, EBUSY, "another broker runs in %s", run_dir);
     close(fd);
@@ -78,11 +115,10 @@ static int lock(const char *run_dir, struct hm_error *error)
 
 static int listen_in(const char *run_dir, struct hm_error *error)
 {
-    struct sockaddr_un address = {.sun_family = AF_UNIX};
-    int length = snprintf(address.sun_path, sizeof(address.sun_path), "%s/" HM_DAMON_SOCKET, run_dir);
-    if (length >= (int)sizeof(address.sun_path))
-        return hm_fail(error, ENAMETOOLONG, "%s is too long for a socket's folder", run_dir);
-    int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    struct sockaddr_un address;
+    if (name_socket(run_dir, &address, error) != 0)
+        return -1;
+    int fd = open_socket();
     if (fd >= 0 && (unlink(address.sun_path) == 0 || errno == ENOENT) &&
         bind(fd, (struct sockaddr *)&address, sizeof(address)) == 0 && chmod(address.sun_path, 0666) == 0 &&
         listen(fd, CLIENTS) == 0)
@@ -218,13 +254,13 @@ static int run(struct daemon *daemon, const char *run_dir, bool only_clean)
     struct hm_error error = {{0}};
     struct hm_damon_broker *broker = &daemon->broker;
     struct rlimit files = {.rlim_cur = OPEN_FILES, .rlim_max = OPEN_FILES};
-    int held = lock(run_dir, &error);
+    int held = lock(run_dir, !only_clean, &error);
     if (held < 0)
         return only_clean && errno == EBUSY ? 0 : say(error.text);
     snprintf(broker->state_path, sizeof(broker->state_path), "%s/" HM_DAMON_STATE, run_dir);
-    hm_damon_take_over(broker->state_path, &broker->owned);
+    bool is_known = hm_damon_take_over(broker->state_path, &broker->owned, &error) == 0;
     if (only_clean)
-        return hm_damon_remove(broker->state_path, &broker->owned, &error) == 0 ? 0 : say(error.text);
+        return is_known && hm_damon_remove(broker->state_path, &broker->owned, &error) == 0 ? 0 : say(error.text);
     setrlimit(RLIMIT_NOFILE, &files);
     hm_damon_tracepoint_find(&broker->layout, &broker->problem);
     if (hm_damon_caps_drop(&error) != 0)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Which kdamond is lent to which client. A client has one at most; several processes of a client share it. The last
- * free one is kept for a user who has none, so that one user's jobs cannot take them all. Pure.
+ * free one is kept for a user who has none, so that one user's jobs cannot take them all; and while others have some,
+ * nobody gets more than half of all. Pure.
  */
 #ifndef HM_DAMONPOOL_H
 #define HM_DAMONPOOL_H

@@ -8,6 +8,7 @@ import os
 import re
 import signal
 import struct
+import subprocess
 import time
 from pathlib import Path
 
@@ -147,6 +148,26 @@ def test_a_migrated_job_and_its_record():
     assert list(steps_of(record)) == ["batch"] and steps_of(record)["batch"]["end"] == "ended"
     assert not [warning for warning in record["warnings"] if "migrator" in warning and "killed" in warning]
     nothing_is_left(job_id)
+
+
+@pytest.mark.main
+def test_nobody_looks_into_it_before_it_has_begun():
+    """The program is not readable. It is stopped in its first instructions here: the loader opens a pipe."""
+    folder = slurm.folder_of("alice")
+    assert PROGRAM.stat().st_mode & 0o777 == 0o711
+    assert slurm.run(f"cat {PROGRAM}", user="alice", check=False).returncode != 0
+    os.mkfifo(folder / "pipe")
+    (folder / "pipe").chmod(0o644)
+    started = subprocess.Popen(
+        [str(PROGRAM), "--help"], user="alice", group="alice", extra_groups=[], stdout=subprocess.PIPE, text=True,
+        env={"LD_PRELOAD": str(folder / "pipe")},
+    )  # fmt: skip
+    assert Path(f"/proc/{started.pid}/environ").stat().st_uid == 0
+    assert slurm.run(f"cat /proc/{started.pid}/environ", user="alice", check=False).returncode != 0
+    assert started.poll() is None
+    (folder / "pipe").write_text("")
+    assert "--progress-fd" in started.communicate(timeout=slurm.PATIENCE)[0]
+    assert started.returncode == 0
 
 
 @pytest.mark.main

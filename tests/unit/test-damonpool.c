@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the DAMON broker decides: who gets a kdamond, how it looks, and what its records and regions mean. */
+/* What the DAMON broker decides: who gets a kdamond, how it looks, what it costs, and what its records and regions
+ * mean. */
 #include <errno.h>
 #include <linux/perf_event.h>
 #include <math.h>
@@ -9,9 +10,12 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
+#include "helpers/migrator/damon.h"
 #include "helpers/migrator/damonheat.h"
 #include "helpers/migrator/damonpool.h"
 #include "helpers/migrator/damontrace.h"
@@ -47,12 +51,50 @@ static void the_last_is_kept_for_another_user(void **state)
     assert_int_equal(hm_damon_pool_lend(&pool, 7, 0, &error), 0);
 }
 
+/* Who takes, and what he gets: a kdamond's index, -1 the last is kept, -2 others have some and he has half. */
+static void nobody_gets_more_than_half_beside_others(void **state)
+{
+    (void)state;
+    static const struct {
+        uid_t uid;
+        int then;
+    } rows[] = {{1000, 0},  {1000, 1}, {1000, 2},  {1000, 3},  {1000, 4}, {1001, 5},
+                {1000, -2}, {1001, 6}, {1000, -1}, {1001, -1}, {0, 7},    {0, -1}};
+    struct hm_damon_pool pool = {.n = 8};
+    for (uint32_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        error.text[0] = '\0';
+        int got = hm_damon_pool_lend(&pool, i + 1, rows[i].uid, &error);
+        if (got < 0 && strstr(error.text, "you have half of the 8"))
+            got = -2;
+        assert_int_equal(got, rows[i].then);
+    }
+    /* Where the others have gone, again as many as there are but the last. */
+    hm_damon_pool_take_back(&pool, 6);
+    hm_damon_pool_take_back(&pool, 11);
+    assert_int_equal(hm_damon_pool_lend(&pool, 20, 1000, &error), -1);
+    hm_damon_pool_take_back(&pool, 8);
+    assert_int_equal(hm_damon_pool_lend(&pool, 20, 1000, &error), 5);
+}
+
 static void one_kdamond_serves_whoever_comes_first(void **state)
 {
     (void)state;
     struct hm_damon_pool pool = {.n = 1};
     assert_int_equal(hm_damon_pool_lend(&pool, 1, 1000, &error), 0);
     assert_int_equal(hm_damon_pool_lend(&pool, 2, 1000, &error), -1);
+}
+
+/* A thread that has ended may have left its number to another. */
+static void only_kdamonds_cost_is_counted(void **state)
+{
+    (void)state;
+    char name[16];
+    assert_int_equal(prctl(PR_GET_NAME, name), 0);
+    assert_true(hm_damon_cpu_ns(getpid()) == 0);
+    assert_int_equal(prctl(PR_SET_NAME, "kdamond.12"), 0);
+    assert_true(hm_damon_cpu_ns(getpid()) > 0);
+    assert_int_equal(prctl(PR_SET_NAME, name), 0);
+    assert_true(hm_damon_cpu_ns(-1) == 0);
 }
 
 static double cost(const struct hm_damon_settings *settings, double each_s)
@@ -272,7 +314,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_empty_pool_refuses),
         cmocka_unit_test(the_last_is_kept_for_another_user),
+        cmocka_unit_test(nobody_gets_more_than_half_beside_others),
         cmocka_unit_test(one_kdamond_serves_whoever_comes_first),
+        cmocka_unit_test(only_kdamonds_cost_is_counted),
         cmocka_unit_test(first_settings_fit),
         cmocka_unit_test(settles_within_the_budget),
         cmocka_unit_test(nothing_measured_changes_nothing),
