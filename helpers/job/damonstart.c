@@ -21,6 +21,7 @@
 #define START_LOCK "damon.start"
 #define PATIENCE_MS 10000
 #define PAUSE_NS 20000000L
+#define CLEAN_PATIENCE_MS 5000
 #define PATH_SIZE (HM_CONFIG_PATH_MAX + 32)
 
 char *hm_damon_socket_path(const struct hm_config *config, char *out, size_t size)
@@ -131,10 +132,12 @@ void hm_damon_reap(const struct hm_config *config)
     if (access(path, F_OK) != 0 || is_listening(config))
         return;
     pid_t pid = start(config, NULL, "--clean", -1, &error);
-    int status = pid < 0 ? -1 : hm_spawn_wait(pid);
-    if (status == 0)
-        hm_log(HM_LOG_WARNING, "kdamonds that a dead DAMON broker had left are turned off");
-    else
+    int status = pid < 0 ? -1 : hm_spawn_wait_for(pid, CLEAN_PATIENCE_MS);
+    if (pid > 0 && status < 0 && errno == ETIMEDOUT)
+        hm_fail(&error, ETIMEDOUT, "it was killed after %d s; the next pass goes on", CLEAN_PATIENCE_MS / 1000);
+    if (status != 0)
         hm_log(HM_LOG_ERROR, "cannot clear up after a dead DAMON broker: %s",
                error.text[0] ? error.text : "hybridmem-damon --clean failed");
+    else if (access(path, F_OK) != 0)
+        hm_log(HM_LOG_WARNING, "kdamonds that a dead DAMON broker had left are turned off");
 }

@@ -16,7 +16,8 @@ char *hm_damon_socket_path(const struct hm_config *config, char *out, size_t siz
  */
 int hm_damon_ensure(const struct hm_config *config, const char *home_cgroup, struct hm_error *error);
 
-/* Turn off what a broker that was killed left running, if no other has taken it over. Failures go to the log. */
+/* Turn off what a broker that was killed left running, if no other has taken it over. Waits for 6 s at most: what is
+ * not done then is left to the next pass. Failures go to the log. */
 void hm_damon_reap(const struct hm_config *config);
 
 #endif

@@ -14,7 +14,7 @@
 #include "migrator.h"
 #include "record.h"
 
-#define MONITOR_PATIENCE_MS 2000
+#define PATIENCE_MS 2000
 
 void hm_finish_undo(const struct hm_config *config, struct hm_job *job)
 {
@@ -28,11 +28,11 @@ void hm_finish_undo(const struct hm_config *config, struct hm_job *job)
 void hm_finish_stop_helpers(const struct hm_job *job)
 {
     struct hm_error error = {0};
-    if (hm_process_stop(&job->monitor, MONITOR_PATIENCE_MS, &error) != 0)
-        hm_log(HM_LOG_ERROR, "job %u: its monitor was not stopped: %s", job->job_id, error.text);
+    struct hm_process helper[HM_JOB_MIGRATORS + 1] = {job->monitor};
     for (int i = 0; i < HM_JOB_MIGRATORS; i++)
-        if (hm_migrator_stop(&job->migrator[i].process, &error) != 0)
-            hm_log(HM_LOG_ERROR, "job %u: a migrator was not stopped: %s", job->job_id, error.text);
+        helper[i + 1] = job->migrator[i].process;
+    if (hm_process_stop_all(helper, HM_JOB_MIGRATORS + 1, PATIENCE_MS, &error) != 0)
+        hm_log(HM_LOG_ERROR, "job %u: its monitor or a migrator was not stopped: %s", job->job_id, error.text);
 }
 
 /* Take the entry for ourselves and undo the job's changes. Returns 0, 1 where there is nothing to do, or -1. */
@@ -60,6 +60,36 @@ static int claim(const struct hm_config *config, uint32_t job_id, struct hm_job 
     return result;
 }
 
+/* Read the entry, if it still is the one that was claimed: a new run under the same number may have made its own
+ * meanwhile. Wants the lock. */
+static bool read_ours(const struct hm_config *config, const struct hm_job *job, struct hm_job *now)
+{
+    return hm_ledger_read(config, job->job_id, now, NULL) == 0 && now->finisher.pid == getpid() &&
+           now->restart == job->restart && now->start_ns == job->start_ns;
+}
+
+/*
+ * What the job's migrators left. Under the lock: the end of a step may be late, and take the figures of its own. What
+ * it has put into the entry since that was claimed is ours to report as well.
+ */
+static void take_figures(const struct hm_config *config, struct hm_job *job)
+{
+    struct hm_error error = {0};
+    struct hm_job *now = malloc(sizeof(*now));
+    int lock = now ? hm_ledger_lock(config, &error) : hm_fail(&error, ENOMEM, "no memory for the ledger's entry");
+    if (lock >= 0 && read_ours(config, job, now)) {
+        *job = *now;
+        hm_migrator_collect_all(config, job);
+        hm_ledger_write(config, job, &error);
+    }
+    if (lock < 0)
+        hm_job_warn(job, "the figures of its migrators were not taken: %s", error.text);
+    hm_ledger_unlock(lock);
+    free(now);
+    if (error.text[0])
+        hm_log(HM_LOG_ERROR, "job %u: %s", job->job_id, error.text);
+}
+
 /* Returns -1 where the record could be kept nowhere. */
 static int write_record(const struct hm_config *config, const struct hm_job *job, int64_t end_ns)
 {
@@ -81,30 +111,21 @@ static int write_record(const struct hm_config *config, const struct hm_job *job
     return result;
 }
 
-/* Is the entry still the one that was claimed? A new run under the same number may have made its own meanwhile. */
-static bool is_ours(const struct hm_config *config, const struct hm_job *job)
-{
-    bool result = false;
-    struct hm_job *now = malloc(sizeof(*now));
-    if (now && hm_ledger_read(config, job->job_id, now, NULL) == 0)
-        result = now->finisher.pid == getpid() && now->restart == job->restart && now->start_ns == job->start_ns;
-    free(now);
-    return result;
-}
-
 /* Remove the entry, or, where its record waits, give it back to the next pass. */
 static int let_go(const struct hm_config *config, struct hm_job *job, bool is_kept)
 {
     struct hm_error error = {0};
     int result = -1;
-    int lock = hm_ledger_lock(config, &error);
-    if (lock < 0 || !is_ours(config, job))
+    struct hm_job *now = malloc(sizeof(*now));
+    int lock = now ? hm_ledger_lock(config, &error) : hm_fail(&error, ENOMEM, "no memory for the ledger's entry");
+    if (lock < 0 || !read_ours(config, job, now))
         goto done;
     job->finisher = (struct hm_process){0};
     job->has_ended = is_kept;
     result = is_kept ? hm_ledger_write(config, job, &error) : hm_ledger_remove(config, job->job_id, &error);
 done:
     hm_ledger_unlock(lock);
+    free(now);
     if (error.text[0])
         hm_log(HM_LOG_ERROR, "job %u: %s", job->job_id, error.text);
     return result;
@@ -116,15 +137,15 @@ int hm_finish_job(const struct hm_config *config, uint32_t job_id, const char *w
     int result = job ? claim(config, job_id, job) : -1;
     if (result == 0) {
         int64_t end_ns = job->dead_ns && (warning || job->has_ended) ? job->dead_ns : hm_now_ns();
+        /* The lock is not held from here on, but for moments: the record's folder may be a file system that hangs. */
+        hm_finish_stop_helpers(job);
+        take_figures(config, job);
         if (warning && !job->has_ended)
             hm_job_warn(job, "%s", warning);
         if (exit_status) {
             job->exit_status = *exit_status;
             job->has_exit_status = job->exit_status_is_final = true;
         }
-        /* Without the lock from here on: the record's folder may be a file system that hangs. */
-        hm_finish_stop_helpers(job);
-        hm_migrator_collect_all(config, job);
         bool is_kept = job->recorded && write_record(config, job, end_ns) < 0;
         job->dead_ns = end_ns;
         result = let_go(config, job, is_kept);

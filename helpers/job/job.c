@@ -17,6 +17,7 @@
 
 #include "../core/size.h"
 #include "begin.h"
+#include "damonstart.h"
 #include "finish.h"
 #include "log.h"
 #include "reap.h"
@@ -137,6 +138,8 @@ static int begin(const struct hm_config *config, const char *config_error, const
         hm_log(HM_LOG_ERROR, "%s", error.text);
     if (hm_begin_job(config, config_error, &facts, &error) != 0)
         hm_log(HM_LOG_ERROR, "%s", error.text);
+    /* Last: it may take seconds, and the job does not need it. */
+    hm_damon_reap(config);
     return 0;
 }
 
@@ -148,6 +151,7 @@ static int end(const struct hm_config *config, const char *config_error, const s
         return usage("end needs --job");
     hm_finish_job(config, (uint32_t)arguments->number[JOB], NULL, arguments->given[EXIT_STATUS] ? &exit_status : NULL);
     hm_reap(config, config->reap_grace_s);
+    hm_damon_reap(config);
     return 0;
 }
 
@@ -160,6 +164,7 @@ static int reap(const struct hm_config *config, const char *config_error, const 
     hm_reap(config, arguments->given[GRACE] ? (unsigned)arguments->number[GRACE] : grace_s);
     if (arguments->given[BOOT] && hm_begin_topology(config, &error) != 0)
         hm_log(HM_LOG_ERROR, "%s", error.text);
+    hm_damon_reap(config);
     return 0;
 }
 

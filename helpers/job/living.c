@@ -61,40 +61,78 @@ static int64_t monotonic_ms(void)
     return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-static int wait_for_end(int pidfd, int patience_ms)
+/* Wait until all have ended, at most so long. Descriptors of those that have are closed, and -1 then. Returns how many
+ * have not. */
+static int wait_for_ends(struct pollfd *end, int n, int patience_ms)
 {
-    struct pollfd end = {.fd = pidfd, .events = POLLIN};
     int64_t deadline = monotonic_ms() + patience_ms;
     for (;;) {
         int64_t left = deadline - monotonic_ms();
-        int ready = poll(&end, 1, left > 0 ? (int)left : 0);
-        if (ready > 0)
-            return 0;
-        if (ready == 0 || errno != EINTR)
-            return -1;
+        int alive = 0, ready = poll(end, (nfds_t)n, left > 0 ? (int)left : 0);
+        bool is_broken = ready < 0 && errno != EINTR;
+        for (int i = 0; i < n; i++) {
+            if (end[i].fd >= 0 && ready > 0 && end[i].revents) {
+                close(end[i].fd);
+                end[i].fd = -1;
+            }
+            alive += end[i].fd >= 0;
+        }
+        if (alive == 0 || left <= 0 || is_broken)
+            return alive;
     }
+}
+
+static void signal_all(const struct pollfd *end, int n, int number)
+{
+    for (int i = 0; i < n; i++)
+        if (end[i].fd >= 0)
+            syscall(SYS_pidfd_send_signal, end[i].fd, number, NULL, 0);
+}
+
+/* A descriptor of the process, -1 where it has ended. Returns -1 where it cannot be watched. */
+static int open_living(const struct hm_process *process, int *pidfd, struct hm_error *error)
+{
+    *pidfd = process->pid > 0 ? (int)syscall(SYS_pidfd_open, process->pid, 0) : -1;
+    if (*pidfd < 0)
+        return process->pid <= 0 || errno == ESRCH ? 0
+                                                   : hm_fail_errno(error, "cannot watch process %d", (int)process->pid);
+    /* Looked at after the descriptor was opened: what it names cannot be replaced any more. */
+    if (!hm_process_is_running(process)) {
+        close(*pidfd);
+        *pidfd = -1;
+    }
+    return 0;
+}
+
+int hm_process_stop_all(const struct hm_process *process, int n, int patience_ms, struct hm_error *error)
+{
+    struct pollfd end[HM_STOP_MOST];
+    int result = 0;
+    if (n > HM_STOP_MOST)
+        return hm_fail(error, E2BIG, "%d processes at once: %d at most", n, HM_STOP_MOST);
+    for (int i = 0; i < n; i++) {
+        end[i] = (struct pollfd){.events = POLLIN};
+        if (open_living(&process[i], &end[i].fd, error) != 0)
+            result = -1;
+    }
+    signal_all(end, n, SIGTERM);
+    if (wait_for_ends(end, n, patience_ms) == 0)
+        return result;
+    signal_all(end, n, SIGKILL);
+    if (wait_for_ends(end, n, patience_ms) == 0)
+        return result;
+    for (int i = 0; i < n; i++) {
+        if (end[i].fd < 0)
+            continue;
+        close(end[i].fd);
+        result = hm_fail(error, ETIMEDOUT, "process %d does not end after SIGKILL", (int)process[i].pid);
+    }
+    return result;
 }
 
 int hm_process_stop(const struct hm_process *process, int patience_ms, struct hm_error *error)
 {
-    int result = 0;
-    if (process->pid <= 0)
-        return 0;
-    int pidfd = (int)syscall(SYS_pidfd_open, process->pid, 0);
-    if (pidfd < 0)
-        return errno == ESRCH ? 0 : hm_fail_errno(error, "cannot watch process %d", (int)process->pid);
-    /* Looked at after the descriptor was opened: what it names cannot be replaced any more. */
-    if (!hm_process_is_running(process))
-        goto done;
-    syscall(SYS_pidfd_send_signal, pidfd, SIGTERM, NULL, 0);
-    if (wait_for_end(pidfd, patience_ms) == 0)
-        goto done;
-    syscall(SYS_pidfd_send_signal, pidfd, SIGKILL, NULL, 0);
-    if (wait_for_end(pidfd, patience_ms) != 0)
-        result = hm_fail(error, ETIMEDOUT, "process %d does not end after SIGKILL", (int)process->pid);
-done:
-    close(pidfd);
-    return result;
+    return hm_process_stop_all(process, 1, patience_ms, error);
 }
 
 char *hm_boot_id(char *out, size_t size)

@@ -15,6 +15,10 @@ bool hm_process_is_running(const struct hm_process *process);
  * pidfd_open).
  */
 int hm_process_stop(const struct hm_process *process, int patience_ms, struct hm_error *error);
+/* The same for n processes, HM_STOP_MOST at most (E2BIG), in the same time for all together as for one. The text names
+ * one that has not ended. */
+#define HM_STOP_MOST (HM_JOB_MIGRATORS + 1)
+int hm_process_stop_all(const struct hm_process *process, int n, int patience_ms, struct hm_error *error);
 
 /* This boot's id, without newline; "" where the kernel does not say. Returns `out` (at least 40 bytes). */
 char *hm_boot_id(char *out, size_t size);

@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include "../core/size.h"
-#include "damonstart.h"
 #include "finish.h"
 #include "living.h"
 #include "log.h"
@@ -18,7 +17,7 @@
 #include "store.h"
 
 #define SECOND_NS INT64_C(1000000000)
-#define ORPHANS 64 /* at a time: what is more waits for the next pass */
+#define ORPHANS HM_STOP_MOST /* at a time: what is more waits for the next pass */
 #define ORPHAN_PATIENCE_MS 2000
 
 static bool is_over(const struct hm_job *job, unsigned grace_s)
@@ -164,11 +163,10 @@ static void reap_orphans(const struct hm_config *config)
     }
     hm_ledger_unlock(lock);
     free(job);
-    for (int i = 0; i < found; i++) {
+    for (int i = 0; i < found; i++)
         hm_log(HM_LOG_WARNING, "ending monitor %d: it belongs to no job", (int)orphan[i].pid);
-        if (hm_process_stop(&orphan[i], ORPHAN_PATIENCE_MS, &error) != 0)
-            hm_log(HM_LOG_ERROR, "%s", error.text);
-    }
+    if (hm_process_stop_all(orphan, found, ORPHAN_PATIENCE_MS, &error) != 0)
+        hm_log(HM_LOG_ERROR, "%s", error.text);
 }
 
 void hm_reap(const struct hm_config *config, unsigned grace_s)
@@ -176,7 +174,6 @@ void hm_reap(const struct hm_config *config, unsigned grace_s)
     struct hm_error error = {0};
     reap_entries(config, grace_s);
     reap_orphans(config);
-    hm_damon_reap(config);
     int appended = hm_store_retry(config, &error);
     if (appended > 0)
         hm_log(HM_LOG_INFO, "%d records that were kept back are written", appended);

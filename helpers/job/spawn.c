@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -15,7 +16,8 @@
 #include "files.h"
 
 #define EXTRA 3
-#define REPORT 4      /* where the child says what failed; closed by a successful exec */
+#define REPORT 4 /* where the child says what failed; closed by a successful exec */
+#define KILL_PATIENCE_MS 1000
 #define FIRST_FREE 16 /* descriptors are parked at or above this before they take their places */
 
 enum step { STEP_NONE, STEP_DESCRIPTORS, STEP_CGROUP, STEP_OOM, STEP_DROP, STEP_EXEC };
@@ -122,6 +124,33 @@ int hm_spawn_wait(pid_t pid)
         ended = waitpid(pid, &status, 0);
     while (ended < 0 && errno == EINTR);
     return ended == pid ? status : -1;
+}
+
+static bool ends_within(struct pollfd *end, int patience_ms)
+{
+    int ready;
+    do
+        ready = poll(end, 1, patience_ms);
+    while (ready < 0 && errno == EINTR);
+    return ready > 0;
+}
+
+int hm_spawn_wait_for(pid_t pid, int patience_ms)
+{
+    int status;
+    struct pollfd end = {.fd = (int)syscall(SYS_pidfd_open, pid, 0), .events = POLLIN};
+    if (end.fd < 0)
+        return -1;
+    bool is_over = ends_within(&end, patience_ms);
+    if (!is_over) {
+        syscall(SYS_pidfd_send_signal, end.fd, SIGKILL, NULL, 0);
+        ends_within(&end, KILL_PATIENCE_MS);
+    }
+    close(end.fd);
+    bool is_known = waitpid(pid, &status, WNOHANG) == pid;
+    if (!is_over)
+        errno = ETIMEDOUT;
+    return is_over && is_known ? status : -1;
 }
 
 pid_t hm_spawn_start(const struct hm_spawn *spawn, struct hm_error *error)

@@ -34,5 +34,7 @@ pid_t hm_spawn_start(const struct hm_spawn *spawn, struct hm_error *error);
  * Wait for the end. Returns its wait(2) status, or -1 (ECHILD: the daemon was quicker).
  */
 int hm_spawn_wait(pid_t pid);
+/* The same for so long; then it is killed, and the result is -1 (ETIMEDOUT). One that does not die of that is left. */
+int hm_spawn_wait_for(pid_t pid, int patience_ms);
 
 #endif

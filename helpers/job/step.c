@@ -53,14 +53,17 @@ static void read_tiers(struct preparation *p)
         tiers->n_tiers = 0;
 }
 
-/* The job's entry, or a new one where the prolog left none. */
-static void read_entry(struct preparation *p)
+/* The job's entry, or a new one where the prolog left none. One that cannot be read is not replaced: what it has
+ * changed on the node has to be undone. The step goes on without. */
+static void read_entry(struct preparation *p, struct hm_error *error)
 {
     struct hm_identity identity;
+    struct hm_error why = {0};
     struct hm_job *job = p->job;
     const struct hm_step_facts *facts = p->facts;
-    if (hm_ledger_read(&p->step->config, facts->job_id, job, NULL) == 0)
+    if (hm_ledger_read(&p->step->config, facts->job_id, job, &why) == 0)
         return;
+    int number = errno;
     hm_job_init(job, facts->job_id);
     job->uid = facts->uid;
     job->gid = facts->gid;
@@ -68,7 +71,12 @@ static void read_entry(struct preparation *p)
         hm_text_copy(job->user, identity.name, sizeof(job->user));
         hm_identity_free(&identity);
     }
-    hm_job_warn(job, "the prolog left no entry for this job: account and partition are not known");
+    if (number == ENOENT) {
+        hm_job_warn(job, "the prolog left no entry for this job: account and partition are not known");
+    } else if (p->has_ledger) {
+        p->has_ledger = false;
+        hm_fail(error, number, "%s", why.text);
+    }
 }
 
 static void note_facts(struct preparation *p)
@@ -256,10 +264,10 @@ static void watch(struct preparation *p)
 }
 
 /* With the ledger locked; without (`has_ledger` false) nothing is changed that the ledger would have to remember. */
-static void prepare(struct preparation *p)
+static void prepare(struct preparation *p, struct hm_error *error)
 {
     read_tiers(p);
-    read_entry(p);
+    read_entry(p, error);
     note_facts(p);
     decide(p);
     if (p->step->is_active && !p->step->refusal[0])
@@ -338,7 +346,7 @@ int hm_step_prepare(const struct hm_step_facts *facts, struct hm_step *step, str
     }
     int lock = hm_ledger_lock(&step->config, error);
     p.has_ledger = lock >= 0;
-    prepare(&p);
+    prepare(&p, error);
     if (!p.has_ledger || hm_ledger_write(&step->config, p.job, error) != 0)
         result = -1;
     hm_ledger_unlock(lock);

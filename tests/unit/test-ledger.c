@@ -344,6 +344,55 @@ static void test_processes_are_told_apart(void **state)
     close(ready[1]);
 }
 
+/* Runs until SIGTERM: then it closes `holds`. With SIGTERM blocked: until `waits` is closed by all others. */
+static struct hm_process start_one(bool obeys, int waits, int holds)
+{
+    struct hm_process process = {0};
+    char byte;
+    int ready[2];
+    assert_int_equal(pipe(ready), 0);
+    pid_t pid = fork();
+    if (pid == 0) {
+        sigset_t term;
+        sigemptyset(&term);
+        sigaddset(&term, SIGTERM);
+        sigprocmask(obeys ? SIG_UNBLOCK : SIG_BLOCK, &term, NULL);
+        close(obeys ? waits : holds);
+        if (write(ready[1], "x", 1) != 1)
+            _exit(1);
+        if (!obeys)
+            _exit(read(waits, &byte, 1) == 0 ? 42 : 1);
+        for (;;)
+            pause();
+    }
+    assert_int_equal(read(ready[0], &byte, 1), 1);
+    close(ready[0]);
+    close(ready[1]);
+    assert_int_equal(hm_process_identify(pid, &process), 0);
+    return process;
+}
+
+/* The first ends only when the second has: it would be killed if the second were told after the first had ended. */
+static void test_all_are_told_before_one_is_waited_for(void **state)
+{
+    (void)state;
+    int held[2], status;
+    struct hm_process process[HM_STOP_MOST + 1] = {{0}};
+    assert_int_equal(hm_process_stop_all(process, HM_STOP_MOST + 1, 0, &error), -1);
+    assert_int_equal(errno, E2BIG);
+    assert_int_equal(hm_process_stop_all(process, HM_STOP_MOST, 0, &error), 0);
+    assert_int_equal(pipe(held), 0);
+    process[1] = start_one(false, held[0], held[1]);
+    process[3] = start_one(true, held[0], held[1]);
+    close(held[0]);
+    close(held[1]);
+    assert_int_equal(hm_process_stop_all(process, 4, 30000, &error), 0);
+    assert_int_equal(waitpid(process[1].pid, &status, 0), process[1].pid);
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 42);
+    assert_int_equal(waitpid(process[3].pid, &status, 0), process[3].pid);
+    assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM);
+}
+
 static void test_cgroup_of_a_job(void **state)
 {
     (void)state;
@@ -383,6 +432,7 @@ int main(void)
         cmocka_unit_test_setup(test_alone, fresh),
         cmocka_unit_test_setup(test_warnings_and_steps_have_room_and_no_doubles, fresh),
         cmocka_unit_test_setup(test_processes_are_told_apart, fresh),
+        cmocka_unit_test_setup(test_all_are_told_before_one_is_waited_for, fresh),
         cmocka_unit_test_setup(test_cgroup_of_a_job, fresh),
     };
     if (!mkdtemp(root))

@@ -48,7 +48,7 @@ static void begin(const char *request, bool is_default)
 
 static bool inherited;
 
-static struct hm_step *prepare(const char *option)
+static struct hm_step_facts facts_of(const char *option)
 {
     struct hm_step_facts facts = {.config_path = config_path,
                                   .job_id = 7,
@@ -59,6 +59,12 @@ static struct hm_step *prepare(const char *option)
                                   .array_task_id = HM_NO_ID,
                                   .option = option,
                                   .option_is_inherited = inherited};
+    return facts;
+}
+
+static struct hm_step *prepare(const char *option)
+{
+    struct hm_step_facts facts = facts_of(option);
     struct hm_step *step = calloc(1, sizeof(*step));
     assert_non_null(step);
     error.text[0] = '\0';
@@ -180,6 +186,29 @@ static void test_a_component_has_its_own_request(void **state)
         assert_string_equal(step->request.text, rows[i].then);
         free(step);
     }
+}
+
+/* It may say what was changed on the node: it is neither replaced nor believed. The step goes on. */
+static void test_an_entry_that_cannot_be_read_stays(void **state)
+{
+    (void)state;
+    char path[160], text[8] = "";
+    configure("");
+    begin("spill", false);
+    snprintf(path, sizeof(path), "%s/run/jobs/7", root);
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    assert_true(fprintf(file, "other") > 0);
+    assert_int_equal(fclose(file), 0);
+    struct hm_step_facts facts = facts_of("slow");
+    struct hm_step *step = calloc(1, sizeof(*step));
+    assert_non_null(step);
+    assert_int_equal(hm_step_prepare(&facts, step, &error), -1);
+    assert_non_null(strstr(error.text, "the ledger's entry of job 7 is not of this version"));
+    assert_true(step->is_active);
+    assert_int_equal(hm_file_read(path, text, sizeof(text), NULL), 0);
+    assert_string_equal(text, "other");
+    free(step);
 }
 
 /* Place a task in a child; returns what it wrote to standard error, and its result as an exit status. */
@@ -439,6 +468,24 @@ static void test_nothing_is_handed_down(void **state)
     close(open_one[1]);
 }
 
+static void test_a_child_is_waited_for_so_long(void **state)
+{
+    (void)state;
+    char shell[] = "sh", flag[] = "-c", quick[] = "exit 3", slow[] = "trap '' TERM; sleep 100000";
+    char *arguments[] = {shell, flag, quick, NULL};
+    struct hm_spawn spawn = {
+        .path = "/bin/sh", .arguments = arguments, .environment = no_environment, .extra = -1, .errors = -1};
+    pid_t pid = hm_spawn_start(&spawn, &error);
+    assert_int_equal(hm_spawn_wait_for(pid, 60000), 3 << 8);
+    arguments[2] = slow;
+    pid = hm_spawn_start(&spawn, &error);
+    assert_true(pid > 0);
+    assert_int_equal(hm_spawn_wait_for(pid, 50), -1);
+    assert_int_equal(errno, ETIMEDOUT);
+    assert_int_equal(waitpid(pid, NULL, 0), -1); /* gone, and no zombie */
+    assert_int_equal(errno, ECHILD);
+}
+
 /* All but one, wherever that one is. */
 static void test_descriptors_are_closed(void **state)
 {
@@ -490,6 +537,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_decisions),
         cmocka_unit_test(test_what_the_ledger_gets),
+        cmocka_unit_test(test_an_entry_that_cannot_be_read_stays),
         cmocka_unit_test(test_a_component_has_its_own_request),
         cmocka_unit_test(test_tasks_without_a_request_are_left_alone),
         cmocka_unit_test(test_a_refusal_is_one_line_for_all_tasks),
@@ -500,6 +548,7 @@ int main(void)
         cmocka_unit_test(test_names_and_counts),
         cmocka_unit_test(test_nothing_is_handed_down),
         cmocka_unit_test(test_descriptors_are_closed),
+        cmocka_unit_test(test_a_child_is_waited_for_so_long),
         cmocka_unit_test(test_a_start_that_fails_names_the_step),
     };
     if (!mkdtemp(root))

@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The end of a job, while the end of one of its steps is late. */
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "helpers/job/finish.h"
+#include "helpers/job/migrator.h"
+#include "helpers/job/record.h"
+#include "scratch.h"
+
+static struct hm_error error;
+static char root[] = "/tmp/hm-finish.XXXXXX";
+static struct hm_config config;
+static struct hm_job job, recorded;
+static bool is_used_again; /* the job's number, while its helpers are waited for */
+static int n_read, n_stopped;
+
+int __wrap_hm_process_stop_all(const struct hm_process *process, int n, int patience_ms, struct hm_error *why);
+int __wrap_hm_progress_read(const char *path, struct hm_progress *progress, struct hm_error *why);
+int __real_hm_progress_read(const char *path, struct hm_progress *progress, struct hm_error *why);
+int __wrap_hm_record_write(const struct hm_config *of, const struct hm_tiers *tiers, const struct hm_job *what,
+                           const char *samples, int64_t end_ns, struct hm_error *why);
+
+/* Helpers are stopped without the lock: now the slurmstepd of step 1 comes, or another run with the same number. */
+int __wrap_hm_process_stop_all(const struct hm_process *process, int n, int patience_ms, struct hm_error *why)
+{
+    (void)why;
+    assert_true(patience_ms > 0);
+    for (int i = 0; i < n; i++)
+        n_stopped += process[i].pid > 0;
+    int lock = hm_ledger_lock(&config, &error);
+    assert_true(lock >= 0);
+    assert_int_equal(hm_ledger_read(&config, 7, &job, &error), 0);
+    if (is_used_again)
+        job.finisher.pid = 0;
+    else
+        hm_migrator_collect(&config, &job, 1);
+    hm_job_warn(&job, "the step's own");
+    assert_int_equal(hm_ledger_write(&config, &job, &error), 0);
+    hm_ledger_unlock(lock);
+    return 0;
+}
+
+int __wrap_hm_progress_read(const char *path, struct hm_progress *progress, struct hm_error *why)
+{
+    char lock_path[96];
+    snprintf(lock_path, sizeof(lock_path), "%s/run/jobs/lock", root);
+    int fd = open(lock_path, O_RDWR | O_CLOEXEC);
+    assert_true(fd >= 0);
+    assert_int_equal(flock(fd, LOCK_EX | LOCK_NB), -1); /* somebody has it: we */
+    close(fd);
+    n_read++;
+    return __real_hm_progress_read(path, progress, why);
+}
+
+int __wrap_hm_record_write(const struct hm_config *of, const struct hm_tiers *tiers, const struct hm_job *what,
+                           const char *samples, int64_t end_ns, struct hm_error *why)
+{
+    (void)of, (void)tiers, (void)samples, (void)end_ns, (void)why;
+    recorded = *what;
+    return 0;
+}
+
+static void leave(uint32_t step_id)
+{
+    char path[128], name[64];
+    snprintf(path, sizeof(path), "%s/run/jobs/%s", root, hm_migrator_file(7, step_id, name, sizeof(name)));
+    int fd = hm_progress_create(path, step_id, &error);
+    assert_true(fd >= 0);
+    close(fd);
+}
+
+static int set_up(void **state)
+{
+    (void)state;
+    hm_config_defaults(&config);
+    snprintf(config.run_dir, sizeof(config.run_dir), "%s/run", root);
+    scratch_remove(config.run_dir);
+    hm_job_init(&job, 7);
+    job.recorded = true;
+    job.monitor.pid = 4000001; /* none of these lives */
+    job.migrator[0] = (struct hm_step_migrator){.step_id = 0, .process = {.pid = 4000002}};
+    job.migrator[HM_JOB_MIGRATORS - 1] = (struct hm_step_migrator){.step_id = 1, .process = {.pid = 4000003}};
+    memset(&recorded, 0, sizeof(recorded));
+    n_read = n_stopped = 0;
+    is_used_again = false;
+    if (hm_ledger_write(&config, &job, &error) != 0)
+        return -1;
+    leave(0);
+    leave(1);
+    return 0;
+}
+
+static bool has_warning(const char *text)
+{
+    for (uint32_t i = 0; i < recorded.n_warnings; i++)
+        if (strcmp(recorded.warning[i], text) == 0)
+            return true;
+    return false;
+}
+
+static void what_a_late_step_brought_is_in_the_record(void **state)
+{
+    (void)state;
+    const int exit_status = 3 << 8;
+    assert_int_equal(hm_finish_job(&config, 7, "our own", &exit_status), 0);
+    assert_int_equal(n_stopped, 3);
+    assert_int_equal(n_read, 2);
+    assert_int_equal(recorded.migration.n_steps, 2);
+    assert_true(has_warning("the step's own"));
+    assert_true(has_warning("our own"));
+    assert_int_equal(recorded.exit_status, exit_status);
+    assert_int_equal(hm_ledger_read(&config, 7, &job, &error), -1);
+    assert_int_equal(errno, ENOENT);
+}
+
+static void figures_of_a_new_run_are_not_taken(void **state)
+{
+    (void)state;
+    is_used_again = true;
+    assert_int_equal(hm_finish_job(&config, 7, NULL, NULL), -1);
+    assert_int_equal(n_read, 0);
+    assert_int_equal(recorded.migration.n_steps, 0);
+    assert_false(has_warning("the step's own"));
+    assert_int_equal(hm_ledger_read(&config, 7, &job, &error), 0);
+    assert_true(hm_migrator_has_left(&config, 7, 0));
+}
+
+static int remove_root(void **state)
+{
+    (void)state;
+    return scratch_remove(root);
+}
+
+int main(void)
+{
+    if (!mkdtemp(root))
+        return 1;
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(what_a_late_step_brought_is_in_the_record, set_up),
+        cmocka_unit_test_setup(figures_of_a_new_run_are_not_taken, set_up),
+    };
+    return cmocka_run_group_tests(tests, NULL, remove_root);
+}
