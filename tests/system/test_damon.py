@@ -275,20 +275,23 @@ def test_wherever_a_broker_is_killed_the_next_one_knows_what_is_its_own(run_dir)
         (first / "contexts/0/targets/nr_targets").write_text("1")
 
     marks = []
-    with sleeper("alice") as watched:
-        for leave in (empty_it, None, make_a_context, None, mark_it, None, name_no_process_yet, None):
-            with broker(run_dir, "--kdamonds", "2") as (process, path):
-                answer = damonclient.Client(path).ask([watched])
-                assert answer.n == 1, answer
-                process.kill()
-                process.wait()
-            assert states() == ["on", "off"]
-            marks.append((first / "contexts/0/monitoring_attrs/intervals/update_us").read_text().strip())
-            if leave:
-                (first / "state").write_text("off")
-                leave(marks[0])
-        assert set(marks) == {marks[0]} and marks[0] != "1000000", marks
-        slurm.run(f"{BROKER} --run-dir {run_dir} --clean")
+    try:
+        with sleeper("alice") as watched:
+            for leave in (empty_it, None, make_a_context, None, mark_it, None, name_no_process_yet, None):
+                with broker(run_dir, "--kdamonds", "2") as (process, path):
+                    client = damonclient.Client(path)
+                    answer = client.ask([watched])
+                    assert answer.n == 1, answer
+                    process.kill()
+                    process.wait()
+                assert states() == ["on", "off"]
+                marks.append((first / "contexts/0/monitoring_attrs/intervals/update_us").read_text().strip())
+                if leave:
+                    (first / "state").write_text("off")
+                    leave(marks[0])
+    finally:
+        slurm.run(f"{BROKER} --run-dir {run_dir} --clean", check=False)
+    assert set(marks) == {marks[0]} and marks[0] != "1000000", marks
     assert number() == 0 and not (run_dir / "damon.state").exists()
 
 
