@@ -14,6 +14,7 @@ PR_SET_PDEATHSIG = 1
 KERNEL_WORDS = (
     "console=ttyS0 quiet panic=-1 cgroup_no_v1=all mitigations=off nokaslr audit=0 no_timer_check "
     "random.trust_cpu=on systemd.unified_cgroup_hierarchy=1 "
+    "tsc=reliable "  # QEMU's is; the kernel would ask the HPET, a device, for each time of day
     "damon_stat.enabled=N"  # the newest kernels': nobody else could use DAMON (admin guide)
 )
 CPU = {"kvm": "host", "tcg": "max,la57=off"}
