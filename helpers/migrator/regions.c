@@ -2,19 +2,18 @@
 /*
  * The default algorithm. Samples are kept by page and forgotten slowly (cells.h); a multiscale estimate turns them into
  * spans of even heat (density.h), which are the regions. The coldest fast region makes room for the hottest slow one as
- * long as the gain exceeds the cost of both moves (regionsplan.c). How much a gain is believed depends on what became
- * of earlier ones (trust.h).
+ * long as the gain exceeds the cost of both moves (regionsplan.c). Of the heat, only what is thought to reach memory
+ * counts (misses.h). How much a gain is believed depends on what became of earlier ones (trust.h).
  */
 #include <math.h>
 #include <stdlib.h>
 
+#include "misses.h"
 #include "regionspart.h"
 
 #define CELLS 32768
 #define PENDING 16384
-#define DECAY 0.7 /* of samples, by phase: the last three phases weigh two thirds */
-/* Accesses to memory for each load or store: published miss ratios of HPC codes are 1 to 20 %. */
-#define MISSES 0.05
+#define DECAY 0.6 /* of samples, by phase: the last three phases weigh three quarters */
 #define FINEST_CLASSES 4.0
 #define COARSEST_CLASSES 0.01
 
@@ -32,8 +31,7 @@ static void destroy(struct hm_decider *decider)
     free(regions->density.mass);
     free(regions->density.writes);
     free(regions->density.stretch);
-    for (int i = 0; i < HM_TRUST_PHASES; i++)
-        free(regions->trust.promise[i]);
+    free(regions->trust.promise);
     free(regions->order);
     free(regions->amount);
     free(decider->region);
@@ -52,18 +50,14 @@ static bool allocate(struct hm_regions *regions)
     regions->density.mass = hm_decider_allocate(base, CELLS + 1, sizeof(double));
     regions->density.writes = hm_decider_allocate(base, CELLS + 1, sizeof(double));
     regions->density.stretch = hm_decider_allocate(base, CELLS, sizeof(struct hm_stretch));
+    regions->trust.promise = hm_decider_allocate(base, n, sizeof(struct hm_promise));
     regions->order = hm_decider_allocate(base, n, sizeof(*regions->order));
     regions->amount = hm_decider_allocate(base, n, sizeof(*regions->amount));
     base->region = hm_decider_allocate(base, n, sizeof(*base->region));
     base->move = hm_decider_allocate(base, n, sizeof(*base->move));
-    bool is_complete = regions->cells.cell && regions->cells.spare && regions->cells.pending && regions->density.mass &&
-                       regions->density.writes && regions->density.stretch && regions->order && regions->amount &&
-                       base->region && base->move;
-    for (int i = 0; i < HM_TRUST_PHASES; i++) {
-        regions->trust.promise[i] = hm_decider_allocate(base, n, sizeof(struct hm_promise));
-        is_complete = is_complete && regions->trust.promise[i];
-    }
-    return is_complete;
+    return regions->cells.cell && regions->cells.spare && regions->cells.pending && regions->density.mass &&
+           regions->density.writes && regions->density.stretch && regions->trust.promise && regions->order &&
+           regions->amount && base->region && base->move;
 }
 
 static struct hm_decider *create(const struct hm_decider_options *options)
@@ -179,6 +173,25 @@ static void estimate(struct hm_regions *regions)
     } while (regions->is_full && regions->classes > COARSEST_CLASSES);
 }
 
+double hm_regions_heat(const struct hm_regions *regions, const struct hm_region *region)
+{
+    return (region->reads * regions->cells.read_weight + region->writes * regions->cells.write_weight) /
+           (double)region->n_pages;
+}
+
+/* Of all pages with any. */
+static double mean_heat(const struct hm_regions *regions)
+{
+    double sum = 0, pages = 0;
+    for (size_t i = 0; i < regions->base.n_regions; i++) {
+        const struct hm_region *region = &regions->base.region[i];
+        double heat = hm_regions_heat(regions, region);
+        sum += heat * (double)region->n_pages;
+        pages += heat > 0 ? (double)region->n_pages : 0;
+    }
+    return pages > 0 ? sum / pages : 0;
+}
+
 static void end_phase(struct hm_decider *decider)
 {
     struct hm_regions *regions = regions_of(decider);
@@ -189,10 +202,12 @@ static void end_phase(struct hm_decider *decider)
     regions->weight = regions->weight * DECAY + 1;
     regions->n_phases++;
     estimate(regions);
-    regions->gain = options->period * (options->counts_memory ? 1 : MISSES);
+    double mean = mean_heat(regions);
     for (size_t i = 0; i < decider->n_regions; i++) {
-        decider->region[i].priority *= regions->gain / regions->weight;
-        decider->region[i].noise = sqrt(decider->region[i].noise) / regions->weight;
+        struct hm_region *region = &decider->region[i];
+        double heat = hm_regions_heat(regions, region);
+        region->priority = heat * options->period * (options->counts_memory ? 1 : hm_misses_per_access(heat, mean));
+        region->noise = sqrt(region->noise) / regions->weight;
     }
 }
 

@@ -14,7 +14,6 @@ struct hm_regions {
     struct hm_trust trust;
     unsigned n_phases;
     double weight;    /* of all phases together: the sum of what each counts by its age */
-    double gain;      /* of a weighted sample per phase, in fast accesses per phase */
     double classes;   /* of heat, by factor of two: neighbours in one class are one region */
     uint64_t reached; /* the end of the last region, while they are made */
     bool is_full;     /* more regions than room: the classes are too fine */
@@ -22,6 +21,8 @@ struct hm_regions {
     uint64_t *amount; /* pages to move, by region */
 };
 
+/* Weighted samples per page and phase that are expected of a region. */
+double hm_regions_heat(const struct hm_regions *regions, const struct hm_region *region);
 /* The plan function of the algorithm's row. */
 void hm_regions_plan(struct hm_decider *decider, const struct hm_budget *budget);
 

@@ -3,10 +3,10 @@
 
 #include "regionspart.h"
 
-/* Phases that a placement lasts at least. Beyond that, a program is expected to go on as long as it has run. */
-#define LASTS 4.0
+/* Phases that a placement is expected to last: what does not pay by then is not worth the risk. */
+#define LASTS 8.0
 /* Of a phase's samples: a plan that promises less is made of noise, however many samples there are. */
-#define LEAST_GAIN 0.003
+#define LEAST_GAIN 0.002
 
 /* On the way through the regions: the hottest from the top, the coldest from the bottom. */
 struct plan {
@@ -37,18 +37,26 @@ static uint64_t least(uint64_t a, uint64_t b)
     return a < b ? a : b;
 }
 
-static void order_regions(struct plan *plan)
+static void order_regions(struct hm_regions *regions)
 {
-    struct hm_regions *regions = plan->regions;
-    size_t n = regions->base.n_regions;
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; i < regions->base.n_regions; i++)
         regions->order[i] = (uint32_t)i;
+    ordered = regions->base.region;
+    qsort(regions->order, regions->base.n_regions, sizeof(*regions->order), compare_priority);
+}
+
+/* A plan of ordered regions without any moves yet. */
+static struct plan begin_plan(struct hm_regions *regions, const struct hm_budget *budget)
+{
+    struct plan plan = {.regions = regions, .moves_left = UINT64_MAX, .belief = LASTS};
+    for (size_t i = 0; i < regions->base.n_regions; i++) {
         regions->amount[i] = 0;
         regions->base.region[i].verdict = regions->n_phases > 1 ? HM_VERDICT_PLACED : HM_VERDICT_NEW;
     }
-    ordered = regions->base.region;
-    qsort(regions->order, n, sizeof(*regions->order), compare_priority);
-    plan->cold_left = n > 0 ? region_at(plan, 0)->fast_pages : 0;
+    plan.cold_left = regions->base.n_regions > 0 ? region_at(&plan, 0)->fast_pages : 0;
+    if (budget->used_pages < budget->capacity_pages)
+        plan.room = budget->capacity_pages - budget->used_pages;
+    return plan;
 }
 
 /* Go on to a region below place `end` that has fast pages left. Returns false where there is none. */
@@ -129,19 +137,19 @@ static void promote_all(struct plan *plan)
     }
 }
 
-/* What promotions and the demotions for them are to gain, in weighted samples per phase. */
-static double promised_gain(const struct hm_regions *regions)
+/* Are promotions and the demotions for them to gain next to nothing? */
+static bool is_noise(const struct hm_regions *regions)
 {
     double gain = 0;
     for (size_t i = 0; i < regions->base.n_regions; i++) {
         const struct hm_region *region = &regions->base.region[i];
-        double heat = region->priority / regions->gain * (double)regions->amount[i];
+        double heat = hm_regions_heat(regions, region) * (double)regions->amount[i];
         if (region->verdict == HM_VERDICT_PROMOTE)
             gain += heat;
         else if (region->verdict == HM_VERDICT_DEMOTE)
             gain -= heat;
     }
-    return gain;
+    return gain < LEAST_GAIN * regions->trust.samples;
 }
 
 /* All stays where it is, but for what the cap takes. */
@@ -156,40 +164,50 @@ static void drop_moves(struct hm_regions *regions)
     }
 }
 
-static void give_out(struct plan *plan, bool up)
+static void give_out(struct hm_regions *regions, bool up)
 {
-    struct hm_regions *regions = plan->regions;
     for (size_t i = 0; i < regions->base.n_regions; i++) {
         const struct hm_region *region = &regions->base.region[i];
-        uint64_t pages = regions->amount[i];
-        if (pages == 0 || (region->verdict == HM_VERDICT_PROMOTE) != up)
+        if ((region->verdict == HM_VERDICT_PROMOTE) == up)
+            hm_decider_add_move(&regions->base, region, regions->amount[i], up);
+    }
+}
+
+/* What would be moved if every gain were certain: the next phase shows which are. */
+static void try_out(struct hm_regions *regions, const struct hm_budget *budget)
+{
+    struct plan plan = begin_plan(regions, budget);
+    promote_all(&plan);
+    hm_trust_begin(&regions->trust);
+    if (is_noise(regions))
+        return;
+    for (size_t i = 0; i < regions->base.n_regions; i++) {
+        const struct hm_region *region = &regions->base.region[i];
+        if (regions->amount[i] == 0)
             continue;
-        hm_decider_add_move(&regions->base, region, pages, up);
-        double part = (double)pages / (double)(region->fast_pages + region->slow_pages);
-        struct hm_promise promise = {region->first, region->n_pages, up ? part : -part};
-        /* What the cap takes was not moved for a gain. */
-        if (region->verdict != HM_VERDICT_CAP)
-            hm_trust_promise(&regions->trust, &promise, region->priority / regions->gain * (double)pages);
+        double pages = (double)regions->amount[i];
+        double part = pages / (double)(region->fast_pages + region->slow_pages);
+        struct hm_promise promise = {region->first, region->n_pages,
+                                     region->verdict == HM_VERDICT_PROMOTE ? part : -part};
+        hm_trust_promise(&regions->trust, &promise, hm_regions_heat(regions, region) * pages);
     }
 }
 
 void hm_regions_plan(struct hm_decider *decider, const struct hm_budget *budget)
 {
     struct hm_regions *regions = (struct hm_regions *)decider;
-    double horizon = regions->n_phases + LASTS;
-    if (budget->phases_left >= 0 && budget->phases_left < horizon)
-        horizon = budget->phases_left;
-    struct plan plan = {
-        .regions = regions, .moves_left = budget->move_pages, .belief = horizon * hm_trust_factor(&regions->trust)};
-    order_regions(&plan);
+    order_regions(regions);
+    try_out(regions, budget);
+    struct plan plan = begin_plan(regions, budget);
+    plan.moves_left = budget->move_pages;
+    if (budget->phases_left >= 0 && budget->phases_left < plan.belief)
+        plan.belief = budget->phases_left;
+    plan.belief *= hm_trust_factor(&regions->trust);
     if (budget->used_pages > budget->capacity_pages)
         obey_cap(&plan, budget->used_pages - budget->capacity_pages);
-    else
-        plan.room = budget->capacity_pages - budget->used_pages;
     promote_all(&plan);
-    if (promised_gain(regions) < LEAST_GAIN * regions->trust.samples)
+    if (is_noise(regions))
         drop_moves(regions);
-    hm_trust_begin(&regions->trust);
-    give_out(&plan, false);
-    give_out(&plan, true);
+    give_out(regions, false);
+    give_out(regions, true);
 }

@@ -1,44 +1,43 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "trust.h"
 
-#define FADE 0.8  /* of the sums, by phase: an old failure is forgotten within some ten phases */
-#define FIRST 0.6 /* belief before anything came true: a move wants more gain than would just pay for it */
-/* What the first belief weighs, as a share of a phase's samples: what comes of a smaller move drowns in noise. */
-#define WEIGHT 1.0
+#define FADE 0.6   /* of the sums, by phase: the last three phases weigh three quarters */
+#define FIRST 0.5  /* belief before anything came true: a move wants more gain than would just pay for it */
+#define SPREAD 0.5 /* standard error of that: any belief is possible */
 
 void hm_trust_begin(struct hm_trust *trust)
 {
-    trust->now = (trust->now + 1) % HM_TRUST_PHASES;
-    trust->n[trust->now] = 0;
-    trust->gain[trust->now] = 0;
+    trust->n = 0;
+    trust->gain = 0;
 }
 
 void hm_trust_promise(struct hm_trust *trust, const struct hm_promise *promise, double heat)
 {
-    trust->promise[trust->now][trust->n[trust->now]++] = *promise;
-    trust->gain[trust->now] += promise->part < 0 ? -heat : heat;
+    trust->promise[trust->n++] = *promise;
+    trust->gain += promise->part < 0 ? -heat : heat;
 }
 
 void hm_trust_see(struct hm_trust *trust, const struct hm_cells *cells)
 {
-    double promised = 0, kept = 0;
-    for (int phase = 0; phase < HM_TRUST_PHASES; phase++) {
-        promised += trust->gain[phase];
-        for (size_t i = 0; i < trust->n[phase]; i++) {
-            const struct hm_promise *promise = &trust->promise[phase][i];
-            kept += promise->part * hm_cells_new_in(cells, promise->first, promise->first + promise->n_pages);
-        }
+    double kept = 0, noise = 0;
+    for (size_t i = 0; i < trust->n; i++) {
+        const struct hm_promise *promise = &trust->promise[i];
+        double samples = hm_cells_new_in(cells, promise->first, promise->first + promise->n_pages);
+        kept += promise->part * samples;
+        noise += promise->part * promise->part * samples;
     }
     trust->samples = hm_cells_new_in(cells, 0, UINT64_MAX);
-    trust->promised = trust->promised * FADE + (promised > 0 ? promised : 0);
-    trust->kept = trust->kept * FADE + (promised > 0 ? kept : 0);
+    trust->promised = trust->promised * FADE + trust->gain;
+    trust->kept = trust->kept * FADE + kept;
+    trust->noise = trust->noise * FADE + noise;
 }
 
+/* The posterior mean of a normal prior, given that factor * promised was seen with that noise; at least one sample of
+ * noise, for where none was seen at all. */
 double hm_trust_factor(const struct hm_trust *trust)
 {
-    double weight = WEIGHT * trust->samples;
-    if (trust->promised + weight <= 0)
-        return FIRST;
-    double factor = (trust->kept + FIRST * weight) / (trust->promised + weight);
+    double prior = 1 / (SPREAD * SPREAD), noise = trust->noise + 1;
+    double factor =
+        (FIRST * prior + trust->kept * trust->promised / noise) / (prior + trust->promised * trust->promised / noise);
     return factor < 0 ? 0 : factor > 1 ? 1 : factor;
 }

@@ -1,34 +1,33 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Have moves kept what they promised? Each phase's moves predict a gain in samples; the phases after it show what came
- * of it. Where heat moves on, or noise was taken for it, predictions come true in part only, and later ones are
- * believed as much less. For the decision code.
+ * Do moves keep what they promise? After each phase, moves are chosen as if every gain were certain, and the samples of
+ * the next phase show what they would have gained: a trial, of moves that are carried out or not. Where heat moves on,
+ * or noise was taken for it, promises come true in part only, and gains are believed as much less; as soon as promises
+ * would come true, they are believed again, and no page had to be moved to find that out. For the decision code.
  */
 #ifndef HM_TRUST_H
 #define HM_TRUST_H
 
 #include "cells.h"
 
-#define HM_TRUST_PHASES 4 /* for which moves are watched */
-
-/* A span that was moved. `part`: of its pages, those that were moved up; negative: down. */
+/* A span that would be moved. `part`: of its pages, those that go up; negative: down. */
 struct hm_promise {
     uint64_t first, n_pages;
     double part;
 };
 
 struct hm_trust {
-    struct hm_promise *promise[HM_TRUST_PHASES]; /* room for one per region */
-    size_t n[HM_TRUST_PHASES];
-    double gain[HM_TRUST_PHASES]; /* promised, in weighted samples per phase */
-    unsigned now;
+    struct hm_promise *promise; /* of the last trial; room for one per region */
+    size_t n;
+    double gain;           /* that it promises, in weighted samples per phase */
     double samples;        /* weighted, of the last phase */
     double promised, kept; /* sums, older ones count less */
+    double noise;          /* variance of what was kept, summed alike */
 };
 
-/* Begin the promises of a phase; those of HM_TRUST_PHASES phases ago are dropped. */
+/* Begin a trial; the one before it is dropped. */
 void hm_trust_begin(struct hm_trust *trust);
-/* Moved pages in a span, and the weighted samples per phase that are expected of them. */
+/* A span of the trial, and the weighted samples per phase that are expected of those of its pages that would move. */
 void hm_trust_promise(struct hm_trust *trust, const struct hm_promise *promise, double heat);
 /* Compare with the samples of a phase that ends, before they age. */
 void hm_trust_see(struct hm_trust *trust, const struct hm_cells *cells);

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a predicted gain is worth: how far it is believed, and how much of it reaches memory. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "helpers/migrator/misses.h"
+#include "helpers/migrator/trust.h"
+
+/* A failed promise is believed less, a kept one is believed; of few samples, neither. */
+static void test_trust(void **state)
+{
+    (void)state;
+    static const struct {
+        float promised, hot, cold; /* samples per phase: of what goes up, those seen, those seen in what goes down */
+        double least, most;
+    } rows[] = {
+        {500, 500, 0, 0.98, 1}, {500, 1000, 0, 1, 1},        {500, 250, 0, 0.48, 0.52}, {500, 0, 0, 0, 0.02},
+        {500, 0, 500, 0, 0},    {500, 500, 250, 0.45, 0.55}, {0.1F, 1, 0, 0.5, 0.6},    {0, 100, 100, 0.5, 0.5},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct hm_promise room[2];
+        struct hm_cell cell[] = {{.first = 10, .n_pages = 10, .new_reads = rows[i].hot},
+                                 {.first = 50, .n_pages = 10, .new_reads = rows[i].cold}};
+        struct hm_cells cells = {.cell = cell, .n = 2, .read_weight = 1, .write_weight = 1};
+        struct hm_trust trust = {.promise = room};
+        double first = hm_trust_factor(&trust);
+        assert_true(first > 0 && first < 1);
+        hm_trust_begin(&trust);
+        hm_trust_promise(&trust, &(struct hm_promise){50, 10, -1}, 0);
+        hm_trust_promise(&trust, &(struct hm_promise){10, 10, 1}, (double)rows[i].promised);
+        for (int phase = 0; phase < 3; phase++)
+            hm_trust_see(&trust, &cells);
+        if (hm_trust_factor(&trust) < rows[i].least || hm_trust_factor(&trust) > rows[i].most)
+            fail_msg("row %zu is believed by %.3f", i, hm_trust_factor(&trust));
+    }
+}
+
+/* What is above the mean misses less often, by the root; the heat that reaches memory still grows with the heat. */
+static void test_misses(void **state)
+{
+    (void)state;
+    static const struct {
+        double heat, mean, share;
+    } rows[] = {{0, 2, 1}, {1, 2, 1}, {2, 2, 1}, {8, 2, 0.5}, {200, 2, 0.1}, {4e-9, 1e-9, 0.5}};
+    double at_mean = hm_misses_per_access(1, 1), last = 0;
+    assert_true(at_mean > 0.01 && at_mean < 0.2);
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+        assert_true(fabs(hm_misses_per_access(rows[i].heat, rows[i].mean) - rows[i].share * at_mean) < 1e-12);
+    for (double heat = 0.001; heat < 1e6; heat *= 1.1) {
+        assert_true(heat * hm_misses_per_access(heat, 1) > last);
+        last = heat * hm_misses_per_access(heat, 1);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_trust),
+        cmocka_unit_test(test_misses),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
