@@ -6,7 +6,7 @@
 #define PAGE_SHIFT 12
 #define PAGE_MASK ((UINT64_C(1) << PAGE_SHIFT) - 1)
 
-struct hm_observation hm_damon_heat(const struct hm_damon_region *region, uint32_t looks, uint32_t space)
+struct hm_observation hm_damon_heat(const struct hm_damon_region *region, uint32_t looks, uint64_t unit, uint32_t space)
 {
     uint64_t first = region->start >> PAGE_SHIFT;
     uint64_t n_pages = ((region->end + PAGE_MASK) >> PAGE_SHIFT) - first;
@@ -14,5 +14,5 @@ struct hm_observation hm_damon_heat(const struct hm_damon_region *region, uint32
     double p = (double)region->accesses / looks;
     double touches = -log1p(-(p < most ? p : most)) * looks;
     return (struct hm_observation){
-        .page = HM_PAGE(space, first), .n_pages = n_pages, .reads = (float)(touches * (double)n_pages / HM_DAMON_UNIT)};
+        .page = HM_PAGE(space, first), .n_pages = n_pages, .reads = (float)(touches * (double)n_pages / (double)unit)};
 }

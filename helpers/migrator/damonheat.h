@@ -6,20 +6,17 @@
 #include "damonwire.h"
 #include "decide.h"
 
-/* Accesses that one sample of an observation stands for, at least: touches of a page, between which there may be more
- * accesses. Large enough that the numbers of samples are of the order of the looks that were made. */
-#define HM_DAMON_UNIT 256
-
 /*
  * Each look takes a page of the region at random; a share p of them found it accessed since the look before. Pages that
  * are touched at random moments, t times between two looks, are found so with p = 1 - exp(-t). So
  *
  *     t = -ln(1 - p)                 touches per page between two looks
- *     reads = t * looks * pages / HM_DAMON_UNIT
+ *     reads = t * looks * pages / unit
  *
  * with p at most 1 - 1 / (2 * looks): what is touched at every look may be touched more often, but not by how much is
  * known. Pages are the region's span: holes in it are found untouched like cold pages, so that the sum is still right.
  */
-struct hm_observation hm_damon_heat(const struct hm_damon_region *region, uint32_t looks, uint32_t space);
+struct hm_observation hm_damon_heat(const struct hm_damon_region *region, uint32_t looks, uint64_t unit,
+                                    uint32_t space);
 
 #endif

@@ -34,11 +34,16 @@ void hm_damon_lease_open(struct hm_damon_lease *lease, uint32_t client, int fd, 
         .client = client, .fd = fd, .uid = uid, .pid = pid, .since_ns = now_ns(), .kdamond = -1, .ring = {.fd = -1}};
 }
 
-/* CPU time taken for this client so far. A thread that has ended by itself keeps what was seen last. */
-static uint64_t cpu_ns(struct hm_damon_lease *lease)
+/* A thread that has ended by itself keeps what was seen last. */
+static void look_at_thread(struct hm_damon_lease *lease)
 {
     uint64_t seen = lease->thread > 0 ? hm_damon_cpu_ns(lease->thread) : 0;
     lease->thread_cpu_ns = seen > lease->thread_cpu_ns ? seen : lease->thread_cpu_ns;
+}
+
+/* CPU time of kdamonds for this client, as seen last. */
+static uint64_t cpu_ns(const struct hm_damon_lease *lease)
+{
     return lease->past_cpu_ns + lease->thread_cpu_ns;
 }
 
@@ -46,6 +51,7 @@ static uint64_t cpu_ns(struct hm_damon_lease *lease)
 static void stop(struct hm_damon_lease *lease)
 {
     if (lease->thread > 0) {
+        look_at_thread(lease);
         lease->past_cpu_ns = cpu_ns(lease);
         hm_damon_stop((unsigned)lease->kdamond);
     }
@@ -72,6 +78,10 @@ static int take_targets(struct hm_damon_lease *lease, const struct hm_damon_watc
         int pidfd = hm_damon_target_open(&watch->process[i], lease->uid, error);
         if (pidfd < 0 && errno == ESRCH)
             continue;
+        if (pidfd >= 0 && !hm_damon_targets_live(&pidfd, 1)) { /* ended, and not waited for: it has no memory */
+            close(pidfd);
+            continue;
+        }
         if (pidfd < 0)
             return -1;
         lease->target[lease->n] = watch->process[i].pid;
@@ -85,12 +95,12 @@ static int start(struct hm_damon_broker *broker, struct hm_damon_lease *lease, s
 {
     lease->thread =
         hm_damon_start((unsigned)lease->kdamond, &broker->owned, &lease->settings, lease->target, lease->n, error);
-    if (lease->thread < 0) {
-        lease->thread = 0;
-        return -1;
-    }
+    bool has_failed = lease->thread < 0;
+    lease->thread = has_failed ? 0 : lease->thread;
     if (!hm_damon_targets_live(lease->pidfd, lease->n))
         return hm_fail(error, ESRCH, "a process ended while its watch began");
+    if (has_failed)
+        return -1;
     if (hm_damon_ring_open(&lease->ring, &broker->layout, lease->thread, error) != 0)
         return -1;
     begin_measuring(lease);
@@ -247,6 +257,7 @@ static void tune(struct hm_damon_broker *broker, struct hm_damon_lease *lease)
 void hm_damon_lease_work(struct hm_damon_broker *broker, struct hm_damon_lease *lease)
 {
     uint64_t before = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
+    look_at_thread(lease);
     hm_damon_ring_read(&lease->ring, &broker->layout, send_list, lease);
     if (lease->thread > 0)
         tune(broker, lease);

@@ -13,8 +13,9 @@
 #include "damonheat.h"
 #include "sourcerows.h"
 
-#define PATIENCE_S 10       /* for the first answer: the broker may wait for kdamonds of others */
-#define BUDGET_SHARE 0.5    /* of the overhead: the rest is for the migrator itself and for moving */
+#define PATIENCE_S 10    /* for the first answer: the broker may wait for kdamonds of others */
+#define BUDGET_SHARE 0.3 /* of the overhead, for the kdamond; half is the migrator's own, the rest the broker's */
+#define PAGE 4096
 #define MOST_MESSAGES 16384 /* at one reading */
 
 struct damon_source {
@@ -124,6 +125,15 @@ static int update(struct hm_source *base, const struct hm_ranks *ranks, struct h
     return 0;
 }
 
+/* A region of the mean size counts as many samples as there were looks at it: more would be evidence of nothing. */
+static uint64_t unit_of(const struct hm_damon_list *list)
+{
+    uint64_t pages = 0;
+    for (uint32_t i = 0; i < list->head.n; i++)
+        pages += (list->region[i].end - list->region[i].start) / PAGE;
+    return pages > list->head.n ? pages / list->head.n : 1;
+}
+
 static void take_list(struct damon_source *source, const struct hm_ranks *ranks, const struct hm_damon_list *list,
                       hm_source_sink *sink, void *data)
 {
@@ -138,8 +148,10 @@ static void take_list(struct damon_source *source, const struct hm_ranks *ranks,
     uint32_t space = source->space[at];
     if (space >= ranks->n || ranks->rank[space].pid != source->watch.process[at].pid)
         return; /* it has ended, and the slot may be another's */
+    if (state->unit == 0 && list->head.n > 0)
+        state->unit = unit_of(list);
     for (uint32_t i = 0; i < list->head.n; i++) {
-        observation[i] = hm_damon_heat(&list->region[i], list->looks, space);
+        observation[i] = hm_damon_heat(&list->region[i], list->looks, state->unit, space);
         state->samples += list->region[i].accesses;
     }
     sink(data, observation, list->head.n);
@@ -190,7 +202,7 @@ static struct hm_source *open_source(const struct hm_source_setup *setup, struct
         return NULL;
     }
     source->base = (struct hm_source){.row = &hm_source_damon,
-                                      .state = {.name = "damon", .unit = HM_DAMON_UNIT, .is_time = true},
+                                      .state = {.name = "damon", .is_time = true, .counts_memory = true},
                                       .update = update,
                                       .read = read_lists,
                                       .close = close_source};
@@ -215,7 +227,8 @@ const struct hm_source_row hm_source_damon = {
     .needs = "a kernel with DAMON (5.15 or later, CONFIG_DAMON_VADDR, CONFIG_DAMON_SYSFS) that nobody else uses, and "
              "the broker hybridmem-damon with a kdamond to spare",
     .knows = "address by region; whether a page was accessed between two looks, not how often, by load or store",
-    .cost = "a kernel thread, held to half of overhead= by its measured CPU time; it does not flush TLBs: pages whose "
+    .cost = "a kernel thread, held to three tenths of overhead= by its measured CPU time; it does not flush TLBs: "
+            "pages whose "
             "translation stays cached look idle",
     .open = open_source,
 };

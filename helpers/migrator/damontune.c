@@ -4,11 +4,15 @@
 #define FIRST_LOOK_US 20000.0
 #define SHORTEST_LOOK_US 5000.0
 #define FIRST_COST_S 3e-6
-#define WANTED_REGIONS 16 /* of a process: fewer only where the longest look is too dear with these */
-#define FEWEST_REGIONS 3  /* DAMON's own lower bound */
-#define SPLIT_ROOM 3      /* DAMON splits until it has half of the most: 1.5 times the fewest */
-#define SATURATED 0.4     /* share of accessed looks from which on warm and hot are not told apart */
-#define SPARSE 0.05       /* below this most looks say nothing */
+#define WANTED_REGIONS 12 /* of a process: fewer only where the longest look is too dear with these */
+#define FEWEST_REGIONS 6  /* of a process, in any case: three lie around heap, mappings and stack */
+#define LEAST_REGIONS 10
+/* DAMON splits all regions in two as long as there are no more than half of the most, and joins those alike up to the
+ * size that the fewest would have. Without room on both sides it is stuck with borders that fell at random. */
+#define SPLIT_ROOM 2
+#define JOIN_ROOM 4
+#define SATURATED 0.4 /* share of accessed looks from which on warm and hot are not told apart */
+#define SPARSE 0.05   /* below this most looks say nothing */
 
 static double clamp(double value, double low, double high)
 {
@@ -34,11 +38,12 @@ static struct hm_damon_settings fit(const struct hm_damon_needs *needs, double l
     double wanted = processes * WANTED_REGIONS * cost_s / budget * 1e6;
     if (look_us < wanted)
         look_us = clamp(wanted, look_us, longest);
-    double regions = budget * look_us * 1e-6 / cost_s;
-    double fewest = clamp(processes * FEWEST_REGIONS, 10, HM_DAMON_MOST_REGIONS / SPLIT_ROOM);
-    regions = clamp(regions, fewest, HM_DAMON_MOST_REGIONS / SPLIT_ROOM);
-    return (struct hm_damon_settings){
-        .look_us = (uint32_t)look_us, .min_regions = (uint32_t)regions, .max_regions = (uint32_t)regions * SPLIT_ROOM};
+    double most = HM_DAMON_MOST_REGIONS / SPLIT_ROOM;
+    double fewest = clamp(processes * FEWEST_REGIONS, LEAST_REGIONS, most);
+    double regions = clamp(budget * look_us * 1e-6 / cost_s, fewest, most);
+    return (struct hm_damon_settings){.look_us = (uint32_t)look_us,
+                                      .min_regions = (uint32_t)clamp(regions / JOIN_ROOM, LEAST_REGIONS, most),
+                                      .max_regions = (uint32_t)regions * SPLIT_ROOM};
 }
 
 struct hm_damon_settings hm_damon_tune_first(const struct hm_damon_needs *needs)
@@ -57,14 +62,14 @@ bool hm_damon_tune(const struct hm_damon_needs *needs, const struct hm_damon_mea
     double look_us = settings->look_us;
     if (measured->cpu_s <= 0 || measured->wall_s <= 0 || measured->regions < 1)
         return false;
-    /* By the fewest regions that were asked for, so that DAMON's own number above it is in the cost. */
-    double cost_s = measured->cpu_s / measured->wall_s * look_us * 1e-6 / settings->min_regions;
+    /* By half of the most, so that the number that DAMON settles at is in the cost. */
+    double cost_s = measured->cpu_s / measured->wall_s * look_us * 1e-6 * SPLIT_ROOM / settings->max_regions;
     if (measured->accessed > SATURATED)
         look_us /= 2;
     else if (measured->accessed < SPARSE)
         look_us *= 2;
     struct hm_damon_settings better = fit(needs, look_us, cost_s);
-    if (is_near(better.look_us, settings->look_us) && is_near(better.min_regions, settings->min_regions))
+    if (is_near(better.look_us, settings->look_us) && is_near(better.max_regions, settings->max_regions))
         return false;
     *settings = better;
     return true;

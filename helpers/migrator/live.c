@@ -14,9 +14,9 @@
 
 #include "procfile.h"
 
-#define LOOKS_PER_PHASE 5 /* for processes that came or went, and for samples where no descriptor announces them */
+#define LOOKS_PER_PHASE 2 /* for processes that came or went, and for samples where no descriptor announces them */
 #define LOOK_LEAST_NS UINT64_C(10000000)
-#define LOOK_MOST_NS UINT64_C(2000000000)
+#define LOOK_MOST_NS UINT64_C(10000000000)
 #define OWN_SHARE 0.5                  /* of the overhead: the source has the other half */
 #define SOFTDIRTY_SHARE 0.25           /* of the overhead, out of the own half */
 #define RETRY_NS UINT64_C(60000000000) /* without a source: one may have become free */

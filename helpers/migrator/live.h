@@ -36,7 +36,7 @@ struct hm_live {
     struct hm_mover mover;
     struct hm_residence residence;
     double look_s;              /* CPU time of looking up one page, as measured; 0: not yet */
-    struct hm_decider *decider; /* NULL: no source yet */
+    struct hm_decider *decider; /* NULL: no samples yet */
     struct hm_source *source;   /* NULL: none works, nothing is moved */
     const struct hm_source_row *dead[HM_LIVE_DEAD];
     size_t n_dead;
@@ -48,6 +48,7 @@ struct hm_live {
     uint64_t window_phase_ns; /* start of the phase that had its window */
     struct hm_pace pace;
     struct hm_purse purse;
+    double deciding_s;                 /* CPU time of this decision so far, without moving */
     double read_s;                     /* CPU time of reading the source: out of the source's part of the overhead */
     double process_s[HM_OPTIONS_PIDS]; /* CPU time of single processes, by space: where there is no cgroup */
     struct hm_rest rest;

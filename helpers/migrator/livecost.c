@@ -71,5 +71,5 @@ void hm_live_look_at_cost(struct hm_live *live)
 bool hm_live_is_paid(struct hm_live *live)
 {
     hm_live_look_at_cost(live);
-    return live->n_decided == 0 || live->is_window || live->purse.saved_s >= 0;
+    return live->n_decided == 0 || live->is_window || hm_purse_affords_decision(&live->purse);
 }

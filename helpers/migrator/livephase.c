@@ -171,8 +171,10 @@ static void move(struct hm_live *live, struct end *end, double phase_s)
     if (live->cap_pages != UINT64_MAX)
         enforce_cap(live, end, rate);
     uint64_t moved = live->mover.moved.promoted + live->mover.moved.demoted;
+    double moving_s = hm_live_thread_s() - start_s;
+    live->deciding_s -= moving_s;
     hm_pace_learn(&live->pace, moved * 4096, live->mover.busy_s);
-    hm_purse_learn(&live->purse, moved, hm_live_thread_s() - start_s);
+    hm_purse_learn(&live->purse, moved, moving_s);
 }
 
 /* What was above the cap: before anything was moved, and at the end of phases. */
@@ -252,7 +254,7 @@ static void write_figures(struct hm_live *live, const struct end *end, double ph
 static void decide(struct hm_live *live, double phase_s)
 {
     struct end end = {0};
-    hm_live_read_source(live);
+    double start_s = hm_live_thread_s();
     hm_live_look(live);
     hm_live_read_maps(live);
     hm_live_observe_later(live);
@@ -268,6 +270,8 @@ static void decide(struct hm_live *live, double phase_s)
     move(live, &end, phase_s);
     watch_cap(live, &end);
     write_figures(live, &end, phase_s);
+    hm_purse_learn_decision(&live->purse, live->deciding_s + hm_live_thread_s() - start_s);
+    live->deciding_s = 0;
 }
 
 void hm_live_end_phase(struct hm_live *live)
@@ -277,7 +281,9 @@ void hm_live_end_phase(struct hm_live *live)
         return;
     live->pace.longer = 0;
     if (!live->rest.is_resting) {
-        decide(live, (double)(now - live->phase_start_ns) / 1e9);
+        hm_live_read_source(live);
+        if (live->decider || live->n_later > 0)
+            decide(live, (double)(now - live->phase_start_ns) / 1e9);
         hm_live_rest(live);
     }
     live->progress->phases += live->source || live->rest.is_resting;

@@ -9,7 +9,7 @@
 
 #define CHUNK 256
 #define WINDOW_SHARE 0.25 /* of the CPU time that is saved up, for looking up what was written */
-#define RANGES_LEAST 128
+#define RANGES_LEAST 32
 
 struct chunk { /* observations on their way */
     struct hm_live *live;
@@ -17,11 +17,36 @@ struct chunk { /* observations on their way */
     struct hm_observation observation[CHUNK];
 };
 
+/* Made when the first samples are there: only then a source knows what they stand for. */
+static int new_decider(struct hm_live *live)
+{
+    const struct hm_options *options = live->options;
+    const struct hm_source_state *state = &live->source->state;
+    struct hm_error error = {{0}};
+    struct hm_decider_options setup = {
+        .algorithm = options->algorithm,
+        .period = (double)state->unit,
+        .read_gain = options->lat_read - 1,
+        .write_gain = options->lat_write - 1,
+        .promote_cost = 64 * (options->lat_read + 1),
+        .demote_cost = 64 * (1 + options->lat_write),
+        .max_regions = options->max_regions > 0 ? options->max_regions : HM_LIVE_REGIONS,
+        .counts_memory = state->counts_memory,
+    };
+    live->decider = hm_decider_new(&setup, &error);
+    if (live->decider)
+        return 0;
+    hm_progress_warn(live->progress, error.text);
+    return -1;
+}
+
 static void hand_over(struct chunk *chunk)
 {
     if (chunk->n > 0 && chunk->live->uses_softdirty)
         hm_softdirty_split(chunk->live->softdirty, chunk->observation, chunk->n);
-    if (chunk->n > 0 && chunk->live->decider)
+    if (chunk->n > 0 && !chunk->live->decider && new_decider(chunk->live) != 0)
+        chunk->live->dropped += chunk->n;
+    else if (chunk->n > 0)
         hm_decider_observe(chunk->live->decider, chunk->observation, chunk->n);
     chunk->n = 0;
 }
@@ -95,30 +120,11 @@ void hm_live_close_source(struct hm_live *live)
         live->retired.kernel_cpu_s += state->kernel_cpu_s;
     live->source->close(live->source);
     live->source = NULL;
-    live->uses_softdirty = live->is_window = false;
-}
-
-/* What the samples stand for differs by source: each has a decider of its own. */
-static int new_decider(struct hm_live *live, struct hm_error *error)
-{
-    const struct hm_options *options = live->options;
-    struct hm_decider_options setup = {
-        .algorithm = options->algorithm,
-        .period = (double)live->source->state.unit,
-        .read_gain = options->lat_read - 1,
-        .write_gain = options->lat_write - 1,
-        .promote_cost = 64 * (options->lat_read + 1),
-        .demote_cost = 64 * (1 + options->lat_write),
-        .max_regions = options->max_regions > 0 ? options->max_regions : HM_LIVE_REGIONS,
-    };
-    struct hm_decider *decider = hm_decider_new(&setup, error);
-    if (!decider)
-        return -1;
     if (live->decider)
         live->retired_dropped += hm_decider_dropped(live->decider);
     hm_decider_free(live->decider);
-    live->decider = decider;
-    return 0;
+    live->decider = NULL;
+    live->uses_softdirty = live->is_window = false;
 }
 
 static bool is_dead(const struct hm_live *live, const struct hm_source_row *row)
@@ -135,8 +141,6 @@ static void open_next(struct hm_live *live, const struct hm_source_setup *setup,
     for (int i = 0; !live->source && hm_source_at(i); i++)
         if (!is_dead(live, hm_source_at(i)))
             live->source = hm_source_at(i)->open(setup, error);
-    if (live->source && live->source->state.unit == 0)
-        live->source->state.unit = live->source->state.period;
 }
 
 uint64_t hm_live_window_due(const struct hm_live *live, uint64_t now)
@@ -155,8 +159,10 @@ uint64_t hm_live_window_due(const struct hm_live *live, uint64_t now)
 
 void hm_live_begin_window(struct hm_live *live)
 {
+    double start_s = hm_live_thread_s();
     live->is_window = hm_softdirty_begin(live->softdirty, &live->ranks) > 0;
     live->window_phase_ns = live->phase_start_ns;
+    live->deciding_s += hm_live_thread_s() - start_s;
 }
 
 static int compare_heat(const void *a, const void *b)
@@ -226,8 +232,6 @@ void hm_live_open_source(struct hm_live *live)
         }
         open_next(live, &setup, &error);
     }
-    if (live->source && new_decider(live, &error) != 0)
-        hm_live_close_source(live);
     live->uses_softdirty = live->source && !live->source->state.knows_writes && live->softdirty;
     if (live->source && !live->source->state.knows_writes && !live->softdirty)
         hm_progress_warn(live->progress,

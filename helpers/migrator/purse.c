@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "purse.h"
 
-#define LEARN 0.5 /* weight of what was measured last */
-#define ENOUGH 64 /* pages: fewer say nothing about the cost of one */
+#define LEARN 0.5   /* weight of what was measured last */
+#define DECISIONS 4 /* worth of them are saved up first: most of it is for what is then moved */
+#define ENOUGH 64   /* pages: fewer say nothing about the cost of one */
 
 void hm_purse_init(struct hm_purse *purse, double share, double job_s)
 {
@@ -21,6 +22,17 @@ void hm_purse_look(struct hm_purse *purse, double job_s, double spent_s)
 double hm_purse_part(const struct hm_purse *purse, double share)
 {
     return purse->saved_s > 0 ? purse->saved_s * share : 0;
+}
+
+bool hm_purse_affords_decision(const struct hm_purse *purse)
+{
+    return purse->saved_s >= DECISIONS * purse->decision_s;
+}
+
+void hm_purse_learn_decision(struct hm_purse *purse, double seconds)
+{
+    if (seconds > 0)
+        purse->decision_s = purse->decision_s > 0 ? (1 - LEARN) * purse->decision_s + LEARN * seconds : seconds;
 }
 
 uint64_t hm_purse_pages(const struct hm_purse *purse)

@@ -16,6 +16,7 @@ struct hm_purse {
     double saved_s;        /* earned and not spent; negative: in debt */
     double job_s, spent_s; /* CPU time up to the last look */
     double page_s;         /* of moving one page, as measured; 0: not yet */
+    double decision_s;     /* of one decision without moving, as measured; 0: not yet */
 };
 
 /* `share` of what the job uses beyond `job_s`, CPU seconds so far, is earned from now on. */
@@ -24,6 +25,10 @@ void hm_purse_init(struct hm_purse *purse, double share, double job_s);
 void hm_purse_look(struct hm_purse *purse, double job_s, double spent_s);
 /* Seconds that a part may take that has this share of what is saved; 0 in debt. */
 double hm_purse_part(const struct hm_purse *purse, double share);
+/* Is there enough for a decision, and three times as much for what it moves? */
+bool hm_purse_affords_decision(const struct hm_purse *purse);
+/* A decision took so much CPU time, without moving. */
+void hm_purse_learn_decision(struct hm_purse *purse, double seconds);
 /* Pages that may be moved now: HM_PURSE_LEAST until the cost of one was measured, and at least. */
 uint64_t hm_purse_pages(const struct hm_purse *purse);
 /* Moving so many pages took so much CPU time; too few to say anything are left out. */

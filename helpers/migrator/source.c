@@ -33,8 +33,6 @@ static struct hm_source *open_row(const struct hm_source_row *row, const struct 
                                   struct hm_error *error)
 {
     struct hm_source *source = row->open(setup, error);
-    if (source && source->state.unit == 0)
-        source->state.unit = source->state.period;
     return source;
 }
 

@@ -28,9 +28,10 @@ struct hm_source_setup {
 struct hm_source_state {
     char name[HM_SOURCE_NAME];
     uint64_t period; /* in use: accesses per sample, or microseconds between looks (is_time); may change */
-    uint64_t unit;   /* accesses that 1.0 of an observation stands for: does not change after open */
+    uint64_t unit;   /* accesses that 1.0 of an observation stands for: does not change once something was read */
     bool is_time;
     bool knows_writes;
+    bool counts_memory;                /* observations are of accesses to memory; false: caches may have served them */
     uint64_t samples, lost, throttled; /* lost: records the kernel dropped; throttled: times it cut the rate */
     double kernel_cpu_s; /* CPU time spent for it outside of this process (kdamond, the broker); negative: not known */
     uint64_t left_out;   /* threads that could not be watched at the last update */

@@ -12,7 +12,7 @@
 
 #include "decide.h"
 
-#define HM_TALLY_PAGES 2048 /* the error of a share is at most 1.1 % (one standard error) */
+#define HM_TALLY_PAGES 512 /* the error of a phase's share is at most 2.2 % (one standard error) */
 
 struct hm_tally_sample {
     uint64_t page;

@@ -203,10 +203,14 @@ class Hotset:
 
     def wait_phases(self, count):
         """Wait until so many whole phases of the migrator have begun and ended since now."""
-        begun = (progress(self.job_id) or {"phases": 0})["phases"]
-        return slurm.wait_for(
-            lambda: (now := progress(self.job_id)) and now["phases"] > begun + count and now, f"{count} phases"
-        )
+        seen = (progress(self.job_id) or {"phases": 0})["phases"]
+        last = seen + count
+        while seen <= last:  # each with the whole patience: phases that are not paid for yet are long
+            now = slurm.wait_for(
+                lambda: (now := progress(self.job_id)) and now["phases"] > seen and now,  # noqa: B023
+                f"phase {seen + 1} of {last + 1}",
+            )
+            seen = now["phases"]
 
     def end(self):
         """The ranks' reports, by rank."""

@@ -16,12 +16,16 @@ import slurm
 pytestmark = pytest.mark.migration
 
 EXPECTED = Path("/tmp/migration-expected.json")
-MIB = 32  # of each rank
+MIB = 64  # of each rank
+# Rounds of arithmetic between two accesses: a cold page is touched about once a second then, a hot one 200 times.
+WORK = 150
 FOOTPRINT = migration.RANKS * MIB * slurm.MIB
 ROOM = FOOTPRINT // 8  # of the fast tier: a hot tenth and a little
-REQUEST = "migrate"  # all defaults: phases of 10 s
+REQUEST = "migrate"  # all defaults: phases of 10 s, 1 % of the job's CPU time
+FASTER = "migrate,overhead=5%"  # of an emulated CPU, where a look and a move take fifty times as long
 STRETCH = 12_000_000  # accesses of all ranks together: enough to drown the daemons
-SETTLE = 3  # whole phases that a steady state may take
+SETTLE = 9  # whole phases that a steady state may take; what is not paid for yet makes them longer
+SETTLE_FASTER = 5
 CPU_LIMIT = 0.01  # of the job's
 
 
@@ -37,7 +41,7 @@ def make():
     made = []
 
     def start(request, *options):
-        made.append(migration.Hotset(MIB, request, *options))
+        made.append(migration.Hotset(MIB, request, "--work", str(WORK), *options))
         made[-1].allocate(ROOM)
         made[-1].start()
         return made[-1]
@@ -102,8 +106,8 @@ def test_hot_tenth_is_served_by_the_fast_tier(make):
 
 
 def test_a_jump_is_recovered_in_two_phases(make):
-    hotset = make(REQUEST, "--jump", "1000000")
-    hotset.wait_phases(SETTLE)
+    hotset = make(FASTER, "--jump", "1000000")
+    hotset.wait_phases(SETTLE_FASTER)
     for jump in (1, 2):
         hotset.allow_jumps(jump)
         slurm.wait_for(lambda: hotset.jumps() == jump, "the hot tenth to move")  # noqa: B023
@@ -114,8 +118,8 @@ def test_a_jump_is_recovered_in_two_phases(make):
 
 
 def test_uniform_accesses_move_nothing(make):
-    hotset = make(REQUEST, "--uniform")
-    hotset.wait_phases(SETTLE)
+    hotset = make(FASTER, "--uniform")
+    hotset.wait_phases(SETTLE_FASTER)
     hotset.wait_accesses(STRETCH)
     figures = migration.progress(hotset.job_id)
     print(json.dumps(figures))
@@ -125,8 +129,8 @@ def test_uniform_accesses_move_nothing(make):
 
 
 def test_writes_win_against_reads_of_equal_heat(make):
-    hotset = make(REQUEST, "--split")
-    hotset.wait_phases(SETTLE)
+    hotset = make(FASTER, "--split")
+    hotset.wait_phases(SETTLE_FASTER)
     stretch(hotset, "writes", least_writes=0.85)
     figures = migration.progress(hotset.job_id)
     reports = hotset.end()

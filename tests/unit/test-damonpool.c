@@ -97,9 +97,15 @@ static void only_kdamonds_cost_is_counted(void **state)
     assert_true(hm_damon_cpu_ns(-1) == 0);
 }
 
+/* With half of the most regions, which is what DAMON settles at. */
 static double cost(const struct hm_damon_settings *settings, double each_s)
 {
-    return settings->min_regions * each_s / (settings->look_us * 1e-6);
+    return settings->max_regions / 2.0 * each_s / (settings->look_us * 1e-6);
+}
+
+static uint32_t fewest(uint32_t n_processes)
+{
+    return n_processes * 6 > 10 ? n_processes * 6 : 10;
 }
 
 /* Whatever is asked: what the kernel takes, two aggregations in a phase, within the budget where that is possible. */
@@ -115,9 +121,9 @@ static void first_settings_fit(void **state)
         assert_in_range(first.look_us, 5000, 1000000);
         assert_true((uint64_t)first.look_us * HM_DAMON_LOOKS * 2 <= (uint64_t)needs.interval_ms * 1000 ||
                     first.look_us == 5000);
-        assert_in_range(first.min_regions, needs.n_processes * 3 > 10 ? needs.n_processes * 3 : 10, 1365);
-        assert_in_range(first.max_regions, first.min_regions * 3, HM_DAMON_MOST_REGIONS);
-        bool is_least = first.min_regions <= (needs.n_processes * 3 > 10 ? needs.n_processes * 3 : 10);
+        assert_in_range(first.min_regions, 10, first.max_regions / 2);
+        assert_in_range(first.max_regions, 2 * fewest(needs.n_processes), HM_DAMON_MOST_REGIONS);
+        bool is_least = first.max_regions <= 2 * fewest(needs.n_processes);
         assert_true(is_least || cost(&first, 3e-6) <= needs.budget * 1e-6 * 1.001);
     }
 }
@@ -135,12 +141,12 @@ static void settles_within_the_budget(void **state)
             double look_s = settings.look_us * 1e-6;
             struct hm_damon_measured measured = {.cpu_s = 5 * cost(&settings, costs[i % 3]) * 1.3,
                                                  .wall_s = 5,
-                                                 .regions = settings.min_regions * 1.3,
+                                                 .regions = settings.max_regions / 2.0 * 1.3,
                                                  .accessed = 1 - exp(-rates[i / 3] * look_s)};
             moves = hm_damon_tune(&needs, &measured, &settings);
         }
         assert_false(moves);
-        bool is_least = settings.min_regions <= 12 && settings.look_us >= 249000;
+        bool is_least = settings.max_regions <= 2 * fewest(4) && settings.look_us >= 249000;
         assert_true(is_least || cost(&settings, costs[i % 3]) * 1.3 <= 0.01 * 1.3);
     }
 }
@@ -163,9 +169,9 @@ static void heat_follows_the_formula(void **state)
     } rows[] = {{0, 0}, {10, 0.6931472}, {19, 2.9957323}, {20, 3.6888795}, {25, 3.6888795}};
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         struct hm_damon_region region = {.start = 0x10000, .end = 0x10000 + 4096 * 512, .accesses = rows[i].accesses};
-        struct hm_observation heat = hm_damon_heat(&region, 20, 3);
+        struct hm_observation heat = hm_damon_heat(&region, 20, 256, 3);
         assert_true(heat.page == HM_PAGE(3, 16) && heat.n_pages == 512 && !heat.knows_writes && heat.writes == 0);
-        assert_true(fabs(heat.reads - rows[i].touches * 20 * 512 / HM_DAMON_UNIT) < 1e-3);
+        assert_true(fabs(heat.reads - rows[i].touches * 20 * 512 / 256) < 1e-3);
     }
 }
 

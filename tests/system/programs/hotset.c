@@ -4,8 +4,11 @@
  * it ends up with cold data, then reads and writes random lines: 95 % of them in the hot tenth, the rest anywhere.
  * Neither cache nor prefetcher has much from that.
  *
- *     srun -n4 hotset --mib MIB [--jump N] [--uniform] [--split] CONTROL-FILE
+ *     srun -n4 hotset --mib MIB [--work N] [--jump N] [--uniform] [--split] CONTROL-FILE
  *
+ * --work N: so many rounds of arithmetic in registers between two accesses, as programs that compute have. A rank of
+ * tens of MiB that does nothing but access it touches each of its pages, hot or cold, all the time: none of real size
+ * does.
  * --jump N: the hot tenth moves on each time this rank has made another N accesses (and the test allows it: it waits
  * for the test while .jumps_allowed is used up, working on). --uniform: no hot data. --split: two hot tenths of equal
  * heat, the first only read, the second only written.
@@ -50,7 +53,7 @@ struct control {
 };
 
 struct options {
-    unsigned long mib;
+    unsigned long mib, work;
     uint64_t jump;
     bool uniform, split;
     const char *control;
@@ -59,16 +62,16 @@ struct options {
 static int parse(int argc, char **argv, struct options *options)
 {
     static const struct option names[] = {
-        {"mib", required_argument, NULL, 'm'},
-        {"jump", required_argument, NULL, 'j'},
-        {"uniform", no_argument, NULL, 'u'},
-        {"split", no_argument, NULL, 's'},
-        {NULL, 0, NULL, 0},
+        {"mib", required_argument, NULL, 'm'},  {"work", required_argument, NULL, 'w'},
+        {"jump", required_argument, NULL, 'j'}, {"uniform", no_argument, NULL, 'u'},
+        {"split", no_argument, NULL, 's'},      {NULL, 0, NULL, 0},
     };
 
     for (int found; (found = getopt_long(argc, argv, "", names, NULL)) != -1;) {
         if (found == 'm')
             options->mib = strtoul(optarg, NULL, 10);
+        else if (found == 'w')
+            options->work = strtoul(optarg, NULL, 10);
         else if (found == 'j')
             options->jump = strtoull(optarg, NULL, 10);
         else if (found == 'u')
@@ -137,7 +140,15 @@ struct work {
     size_t lines, part_lines;
     int hot; /* the tenth that is hot */
     uint64_t state;
+    unsigned long rounds; /* between two accesses */
 };
+
+static inline uint64_t compute(struct work *work)
+{
+    for (unsigned long i = 0; i < work->rounds; i++)
+        random_next(&work->state);
+    return random_next(&work->state);
+}
 
 /* Three quarters of the accesses are loads. */
 static void batch_hot(struct work *work, bool uniform)
@@ -145,7 +156,7 @@ static void batch_hot(struct work *work, bool uniform)
     size_t first = (size_t)work->hot * work->part_lines;
 
     for (int i = 0; i < BATCH; i++) {
-        uint64_t bits = random_next(&work->state);
+        uint64_t bits = compute(work);
         bool anywhere = uniform || (bits >> 32) % 20 == 0;
         size_t line = anywhere ? below(bits, work->lines) : first + below(bits, work->part_lines);
 
@@ -160,7 +171,7 @@ static void batch_hot(struct work *work, bool uniform)
 static void batch_split(struct work *work)
 {
     for (int i = 0; i < BATCH; i++) {
-        uint64_t bits = random_next(&work->state);
+        uint64_t bits = compute(work);
         bool store = bits >> 63;
         size_t line;
 
@@ -217,9 +228,10 @@ int main(int argc, char **argv)
     size_t bytes;
 
     if (parse(argc, argv, &options) || rank >= MAX_RANKS) {
-        fprintf(stderr, "usage: hotset --mib MIB [--jump N] [--uniform] [--split] CONTROL-FILE\n");
+        fprintf(stderr, "usage: hotset --mib MIB [--work N] [--jump N] [--uniform] [--split] CONTROL-FILE\n");
         return 2;
     }
+    work.rounds = options.work;
     work.part_lines = (options.mib << 20) / PARTS / PAGE * (PAGE / LINE);
     work.lines = work.part_lines * PARTS;
     bytes = work.lines * LINE;
