@@ -61,24 +61,33 @@ static int64_t monotonic_ms(void)
     return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
+static int count_living(const struct pollfd *end, int n)
+{
+    int living = 0;
+    for (int i = 0; i < n; i++)
+        living += end[i].fd >= 0;
+    return living;
+}
+
 /* Wait until all have ended, at most so long. Descriptors of those that have are closed, and -1 then. Returns how many
  * have not. */
 static int wait_for_ends(struct pollfd *end, int n, int patience_ms)
 {
     int64_t deadline = monotonic_ms() + patience_ms;
     for (;;) {
+        if (count_living(end, n) == 0) /* poll() would wait for nothing */
+            return 0;
         int64_t left = deadline - monotonic_ms();
-        int alive = 0, ready = poll(end, (nfds_t)n, left > 0 ? (int)left : 0);
+        int ready = poll(end, (nfds_t)n, left > 0 ? (int)left : 0);
         bool is_broken = ready < 0 && errno != EINTR;
         for (int i = 0; i < n; i++) {
             if (end[i].fd >= 0 && ready > 0 && end[i].revents) {
                 close(end[i].fd);
                 end[i].fd = -1;
             }
-            alive += end[i].fd >= 0;
         }
-        if (alive == 0 || left <= 0 || is_broken)
-            return alive;
+        if (left <= 0 || is_broken)
+            return count_living(end, n);
     }
 }
 

@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#define LEAST_SAMPLES 0.05f /* a cell below it says nothing any more: a sample after some eight phases */
+#define LEAST_SAMPLES 0.05f /* a cell below it says nothing any more: a sample after some six phases */
 
 static float weight(const struct hm_cell *cell)
 {

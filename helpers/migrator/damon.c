@@ -109,7 +109,11 @@ static int are_ours(const struct hm_damon_owned *owned)
 {
     uint64_t n;
     int result = 1;
-    if (owned->n == 0 || read_number("nr_kdamonds", &n) != 0 || n != owned->n)
+    if (owned->n == 0)
+        return 0;
+    if (read_number("nr_kdamonds", &n) != 0)
+        return errno == EBUSY ? -1 : 0;
+    if (n != owned->n)
         return 0;
     for (unsigned k = 0; k < owned->n && result == 1; k++)
         result = is_ours(k, owned->mark);

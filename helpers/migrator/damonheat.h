@@ -13,7 +13,8 @@
  *     t = -ln(1 - p)                 touches per page between two looks
  *     reads = t * looks * pages / unit
  *
- * with p at most 1 - 1 / (2 * looks): what is touched at every look may be touched more often, but not by how much is
+ * with `unit` the touches of pages that one sample stands for, 1 or more (hm_source_state.unit), and
+ * p at most 1 - 1 / (2 * looks): what is touched at every look may be touched more often, but not by how much is
  * known. Pages are the region's span: holes in it are found untouched like cold pages, so that the sum is still right.
  */
 struct hm_observation hm_damon_heat(const struct hm_damon_region *region, uint32_t looks, uint64_t unit,

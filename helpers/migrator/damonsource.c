@@ -13,8 +13,9 @@
 #include "damonheat.h"
 #include "sourcerows.h"
 
-#define PATIENCE_S 10    /* for the first answer: the broker may wait for kdamonds of others */
-#define BUDGET_SHARE 0.3 /* of the overhead, for the kdamond; half is the migrator's own, the rest the broker's */
+#define PATIENCE_S 10 /* for the first answer: the broker may wait for kdamonds of others */
+#define BUDGET_SHARE                                                                                                   \
+    0.3 /* of the overhead, for the kdamond; half is the migrator's; the rest is left to the broker and to reading */
 #define PAGE 4096
 #define MOST_MESSAGES 16384 /* at one reading */
 
@@ -228,7 +229,6 @@ const struct hm_source_row hm_source_damon = {
              "the broker hybridmem-damon with a kdamond to spare",
     .knows = "address by region; whether a page was accessed between two looks, not how often, by load or store",
     .cost = "a kernel thread, held to three tenths of overhead= by its measured CPU time; it does not flush TLBs: "
-            "pages whose "
-            "translation stays cached look idle",
+            "pages whose translation stays cached look idle",
     .open = open_source,
 };

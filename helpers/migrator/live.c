@@ -175,7 +175,6 @@ void hm_live_close(struct hm_live *live)
 {
     hm_live_close_source(live);
     hm_softdirty_free(live->softdirty);
-    hm_decider_free(live->decider);
     hm_viewserver_close(&live->viewserver);
     hm_mover_free(&live->mover);
     for (uint32_t i = 0; live->maps && i < HM_RANKS; i++)

@@ -17,7 +17,7 @@ struct chunk { /* observations on their way */
     struct hm_observation observation[CHUNK];
 };
 
-/* Made when the first samples are there: only then a source knows what they stand for. */
+/* Made as soon as the source knows what its samples stand for: when it is opened, or with the first of them. */
 static int new_decider(struct hm_live *live)
 {
     const struct hm_options *options = live->options;
@@ -125,6 +125,10 @@ void hm_live_close_source(struct hm_live *live)
     hm_decider_free(live->decider);
     live->decider = NULL;
     live->uses_softdirty = live->is_window = false;
+    /* What was put off is in the units of that source. */
+    live->dropped += live->n_later;
+    live->n_later = 0;
+    live->deciding_s = 0;
 }
 
 static bool is_dead(const struct hm_live *live, const struct hm_source_row *row)
@@ -148,7 +152,7 @@ uint64_t hm_live_window_due(const struct hm_live *live, uint64_t now)
     uint64_t end = hm_pace_due(&live->pace, live->phase_start_ns);
     uint64_t window = live->uses_softdirty ? hm_softdirty_window_ms() * UINT64_C(1000000) : 0;
     uint64_t samples = hm_live_samples(live) - live->phase_first_sample;
-    if (!live->uses_softdirty || live->is_window || live->window_phase_ns == live->phase_start_ns)
+    if (!live->uses_softdirty || !live->decider || live->is_window || live->window_phase_ns == live->phase_start_ns)
         return UINT64_MAX;
     /* By samples: when the phase would end if they go on as they came so far. */
     if (live->pace.phase_samples > 0 && samples > 0)
@@ -232,6 +236,8 @@ void hm_live_open_source(struct hm_live *live)
         }
         open_next(live, &setup, &error);
     }
+    if (live->source && live->source->state.unit > 0 && new_decider(live) != 0)
+        hm_live_close_source(live);
     live->uses_softdirty = live->source && !live->source->state.knows_writes && live->softdirty;
     if (live->source && !live->source->state.knows_writes && !live->softdirty)
         hm_progress_warn(live->progress,

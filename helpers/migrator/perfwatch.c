@@ -18,6 +18,7 @@
 #define ENDED 256           /* threads whose end is seen in one look */
 #define ADAPT_NS 1000000000 /* between two looks at what sampling costs */
 #define KERNEL_S 1e-6       /* what a record is taken to cost the kernel: for the budget only, never reported */
+#define SHARE 0.5           /* of the overhead: the other half is the migrator's own */
 #define POLL_MS 1000        /* a ring that is not yet half full is read after that time */
 #define ADDRESS_BITS 57     /* of user space at most; the kernel's are above */
 #define BLIND 4096          /* samples in a row without an address after which the hardware is taken to know none */
@@ -235,7 +236,7 @@ struct hm_source *hm_perf_watch(const struct hm_source_row *row, const struct hm
     raise_file_limit();
     watch->plan = tried;
     watch->is_wide = try(&tried, -1, cpu >= 0 ? cpu : 0) == 0;
-    watch->allowed = setup->overhead * (setup->n_cpus ? setup->n_cpus : 1);
+    watch->allowed = SHARE * setup->overhead * (setup->n_cpus ? setup->n_cpus : 1);
     watch->since_ns = now_ns(CLOCK_MONOTONIC);
     hm_perf_budget_init(&watch->budget, plan->period);
     watch->source = (struct hm_source){

@@ -29,20 +29,13 @@ char *hm_source_names(char *out, size_t size)
     return out;
 }
 
-static struct hm_source *open_row(const struct hm_source_row *row, const struct hm_source_setup *setup,
-                                  struct hm_error *error)
-{
-    struct hm_source *source = row->open(setup, error);
-    return source;
-}
-
 /* The first that works; `why` gets what was wrong with those before it. */
 static struct hm_source *open_best(const struct hm_source_setup *setup, char *why, struct hm_error *error)
 {
     size_t used = 0;
     for (int i = 0; i < N_ROWS(rows); i++) {
         struct hm_error reason = {""};
-        struct hm_source *source = open_row(rows[i], setup, &reason);
+        struct hm_source *source = rows[i]->open(setup, &reason);
         if (source)
             return source;
         if (used < HM_WARNING)
@@ -62,7 +55,7 @@ struct hm_source *hm_source_open(const char *name, const struct hm_source_setup 
         return open_best(setup, why, error);
     for (int i = 0; i < N_ROWS(rows); i++)
         if (strcmp(name, rows[i]->name) == 0)
-            return open_row(rows[i], setup, error);
+            return rows[i]->open(setup, error);
     hm_fail(error, EINVAL, "\"%s\" is not a source: use %s", name, hm_source_names(names, sizeof(names)));
     return NULL;
 }

@@ -306,19 +306,21 @@ static void test_warnings_and_steps_have_room_and_no_doubles(void **state)
     assert_int_equal(hm_entry_check(&job, &error), 0);
 }
 
+#define FOREVER_MS 3600000 /* the test would not end */
+
 static void test_processes_are_told_apart(void **state)
 {
     (void)state;
     struct hm_process process = {0};
     int status;
     assert_false(hm_process_is_running(&process));
-    assert_int_equal(hm_process_stop(&process, 0, &error), 0);
+    assert_int_equal(hm_process_stop(&process, FOREVER_MS, &error), 0); /* nobody is waited for */
     assert_int_equal(hm_process_identify(-1, &process), -1);
     assert_int_equal(hm_process_identify(getpid(), &process), 0);
     assert_true(hm_process_is_running(&process));
     process.start_time++;
     assert_false(hm_process_is_running(&process));
-    assert_int_equal(hm_process_stop(&process, 0, &error), 0); /* not ours: we live on */
+    assert_int_equal(hm_process_stop(&process, FOREVER_MS, &error), 0); /* not ours: we live on */
 
     int ready[2];
     char byte;
@@ -380,7 +382,8 @@ static void test_all_are_told_before_one_is_waited_for(void **state)
     struct hm_process process[HM_STOP_MOST + 1] = {{0}};
     assert_int_equal(hm_process_stop_all(process, HM_STOP_MOST + 1, 0, &error), -1);
     assert_int_equal(errno, E2BIG);
-    assert_int_equal(hm_process_stop_all(process, HM_STOP_MOST, 0, &error), 0);
+    assert_int_equal(hm_process_stop_all(process, HM_STOP_MOST, FOREVER_MS, &error), 0);
+    assert_int_equal(hm_process_stop_all(process, 0, FOREVER_MS, &error), 0);
     assert_int_equal(pipe(held), 0);
     process[1] = start_one(false, held[0], held[1]);
     process[3] = start_one(true, held[0], held[1]);
