@@ -2,7 +2,7 @@
 #include "trust.h"
 
 #define FADE 0.6   /* of the sums, by phase: the last three phases weigh three quarters */
-#define FIRST 0.5  /* belief before anything came true: a move wants more gain than would just pay for it */
+#define FIRST 0.1  /* belief before anything came true: the first trial costs a phase, moves for nothing cost more */
 #define SPREAD 0.5 /* standard error of that: any belief is possible */
 
 void hm_trust_begin(struct hm_trust *trust)

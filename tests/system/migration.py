@@ -20,7 +20,7 @@ MIN_FREE_KIB = 40960  # of all nodes: the kernel then keeps a fiftieth of each f
 RANKS = 4
 NEAR = slurm.MIB // 2  # how near to the limit is near enough
 ADJUSTMENTS = 8
-MPOL_DEFAULT, MPOL_BIND = 0, 2
+MPOL_DEFAULT, MPOL_PREFERRED = 0, 1
 libnuma = ctypes.CDLL("libnuma.so.1", use_errno=True)
 PROGRESS_JSON = Path("/usr/local/bin/progress-json")
 
@@ -54,7 +54,7 @@ def pipes(node, count):
     """Hold so many bytes of a node in pipes: kernel memory, which nothing can move."""
     left, kept = count // slurm.PAGE * slurm.PAGE, []
     mask = ctypes.c_ulong(1 << node)
-    assert libnuma.set_mempolicy(MPOL_BIND, ctypes.byref(mask), ctypes.c_ulong(64)) == 0
+    assert libnuma.set_mempolicy(MPOL_PREFERRED, ctypes.byref(mask), ctypes.c_ulong(64)) == 0
     try:
         while left:
             kept += os.pipe()

@@ -270,7 +270,9 @@ def test_tasks_that_end_at_different_times_share_one():
         f"0 occupy 24 {folder}/ready-0 {folder}/go-0 0\n1 occupy 48 {folder}/ready-1 {folder}/go-1 0\n"
     )
     job_id = slurm.sbatch("alice", f"srun -n2 --multi-prog {folder}/tasks", OPTION, "-n2")
-    wait_phases(job_id, 0)
+    ready = [folder / "ready-0", folder / "ready-1"]
+    slurm.wait_for(lambda: all(file.exists() for file in ready), "both tasks to have their memory")
+    wait_phases(job_id, 0, phases(job_id, 0) + 2)  # one whole phase with both
     (folder / "go-0").touch()
     slurm.wait_for(lambda: not slurm.run(f"pgrep -f 'occupy 24 {folder}'", check=False).stdout, "the first task's end")
     assert [o["--step"] for o in migrators(job_id).values()].count("0") == 1

@@ -34,6 +34,7 @@ int main(int argc, char **argv)
     COUNT(promoted_bytes);
     COUNT(demoted_bytes);
     COUNT(capacity_bytes);
+    COUNT(first_above_cap_bytes);
     COUNT(above_cap_bytes);
     NUMBER(cpu_s);
     NUMBER(kernel_cpu_s);
