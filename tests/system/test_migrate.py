@@ -94,11 +94,12 @@ def nothing_is_left(job_id, folders_stay=False):
     """Processes and files of the job's migrators; the ledger and the cgroup go with the job."""
     slurm.wait_for(lambda: not migrators(job_id), f"the end of the migrators of {job_id}")
     slurm.wait_for(lambda: not list(slurm.JOBS.glob(f"{job_id}.*")), f"the end of the files of {job_id}")
-    folders = list(Path("/sys/fs/cgroup").glob(f"**/job_{job_id}"))
+    found = Path("/sys/fs/cgroup")
     if folders_stay:
-        assert all("populated 0" in (folder / "cgroup.events").read_text() for folder in folders)
-    else:
-        assert not folders
+        events = found.glob(f"**/job_{job_id}/cgroup.events")
+        assert all("populated 0" in file.read_text() for file in events)
+    else:  # slurmstepd removes them, after the job's end
+        slurm.wait_for(lambda: not list(found.glob(f"**/job_{job_id}")), f"the end of the cgroups of {job_id}")
 
 
 class Started:
