@@ -91,6 +91,12 @@ static int wait_for_ends(struct pollfd *end, int n, int patience_ms)
     }
 }
 
+bool hm_process_ends_within(int pidfd, int patience_ms)
+{
+    struct pollfd end = {.fd = pidfd, .events = POLLIN};
+    return wait_for_ends(&end, 1, patience_ms) == 0;
+}
+
 static void signal_all(const struct pollfd *end, int n, int number)
 {
     for (int i = 0; i < n; i++)

@@ -9,6 +9,9 @@
 int hm_process_identify(pid_t pid, struct hm_process *process);
 /* Is it the same process still, and not a zombie? */
 bool hm_process_is_running(const struct hm_process *process);
+/* Wait until the process of the descriptor has ended, at most so long. Returns true where it has; the descriptor is
+ * closed then. */
+bool hm_process_ends_within(int pidfd, int patience_ms);
 /*
  * End the process: SIGTERM, wait at most `patience_ms`, SIGKILL, wait as long again. Nothing happens to another process
  * with the same number. Returns 0 when it has ended (it may have before), or -1 (ETIMEDOUT, or the errno of

@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -14,6 +13,7 @@
 #include <unistd.h>
 
 #include "files.h"
+#include "living.h"
 
 #define EXTRA 3
 #define REPORT 4 /* where the child says what failed; closed by a successful exec */
@@ -126,27 +126,18 @@ int hm_spawn_wait(pid_t pid)
     return ended == pid ? status : -1;
 }
 
-static bool ends_within(struct pollfd *end, int patience_ms)
-{
-    int ready;
-    do
-        ready = poll(end, 1, patience_ms);
-    while (ready < 0 && errno == EINTR);
-    return ready > 0;
-}
-
 int hm_spawn_wait_for(pid_t pid, int patience_ms)
 {
     int status;
-    struct pollfd end = {.fd = (int)syscall(SYS_pidfd_open, pid, 0), .events = POLLIN};
-    if (end.fd < 0)
+    int pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+    if (pidfd < 0)
         return -1;
-    bool is_over = ends_within(&end, patience_ms);
+    bool is_over = hm_process_ends_within(pidfd, patience_ms);
     if (!is_over) {
-        syscall(SYS_pidfd_send_signal, end.fd, SIGKILL, NULL, 0);
-        ends_within(&end, KILL_PATIENCE_MS);
+        syscall(SYS_pidfd_send_signal, pidfd, SIGKILL, NULL, 0);
+        if (!hm_process_ends_within(pidfd, KILL_PATIENCE_MS))
+            close(pidfd);
     }
-    close(end.fd);
     bool is_known = waitpid(pid, &status, WNOHANG) == pid;
     if (!is_over)
         errno = ETIMEDOUT;

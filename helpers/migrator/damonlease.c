@@ -67,7 +67,7 @@ static void begin_measuring(struct hm_damon_lease *lease)
 {
     lease->set_ns = now_ns();
     lease->set_cpu_ns = cpu_ns(lease);
-    lease->n_lists = lease->n_regions = 0;
+    lease->n_lists = 0;
     lease->accessed_bytes = lease->touched_bytes = 0;
 }
 
@@ -181,7 +181,6 @@ static bool serve(struct hm_damon_broker *broker, struct hm_damon_lease *lease)
 static void count(struct hm_damon_lease *lease, const struct hm_damon_gathering *list)
 {
     lease->n_lists++;
-    lease->n_regions += list->n;
     for (uint32_t i = 0; i < list->n; i++) {
         double bytes = (double)(list->region[i].end - list->region[i].start);
         lease->touched_bytes += list->region[i].accesses > 0 ? bytes : 0;
@@ -235,11 +234,9 @@ static void tune(struct hm_damon_broker *broker, struct hm_damon_lease *lease)
     uint64_t passed_ns = now_ns() - lease->set_ns;
     if (!is_due(lease, passed_ns))
         return;
-    double rounds = (double)lease->n_lists / lease->n;
     struct hm_damon_measured measured = {
         .cpu_s = (double)(cpu_ns(lease) - lease->set_cpu_ns) / SECOND_NS,
         .wall_s = (double)passed_ns / SECOND_NS,
-        .regions = (double)lease->n_regions / rounds,
         .accessed = lease->touched_bytes > 0 ? lease->accessed_bytes / lease->touched_bytes : -1};
     bool is_better = hm_damon_tune(&lease->needs, &measured, &better);
     lease->is_tuned = true;

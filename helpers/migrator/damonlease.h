@@ -42,7 +42,7 @@ struct hm_damon_lease {
     uint64_t thread_cpu_ns;      /* of the thread, as seen last */
     uint64_t past_cpu_ns;        /* of threads that ran for it before */
     uint64_t broker_cpu_ns;      /* of the broker itself, for it */
-    uint64_t n_lists, n_regions; /* since set_ns */
+    uint64_t n_lists;            /* since set_ns */
     double accessed_bytes, touched_bytes;
     bool is_tuned;
     uint32_t unsent; /* lists */

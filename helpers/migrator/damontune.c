@@ -60,7 +60,7 @@ bool hm_damon_tune(const struct hm_damon_needs *needs, const struct hm_damon_mea
                    struct hm_damon_settings *settings)
 {
     double look_us = settings->look_us;
-    if (measured->cpu_s <= 0 || measured->wall_s <= 0 || measured->regions < 1)
+    if (measured->cpu_s <= 0 || measured->wall_s <= 0)
         return false;
     /* By half of the most, so that the number that DAMON settles at is in the cost. */
     double cost_s = measured->cpu_s / measured->wall_s * look_us * 1e-6 * SPLIT_ROOM / settings->max_regions;

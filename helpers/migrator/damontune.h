@@ -28,7 +28,6 @@ struct hm_damon_settings {
 /* Since the settings were made. */
 struct hm_damon_measured {
     double cpu_s, wall_s;
-    double regions;  /* mean number of an aggregation */
     double accessed; /* mean share of looks that found an access, over the bytes of regions with one at all; negative:
                         there was none */
 };

@@ -259,7 +259,7 @@ static void decide(struct hm_live *live, double phase_s)
     hm_live_read_maps(live);
     hm_live_observe_later(live);
     hm_live_look_at_cost(live);
-    if (!live->decider || !live->source)
+    if (!live->decider) /* the source has ended meanwhile, or nothing of it can be moved */
         return;
     hm_decider_end_phase(live->decider);
     end.region = hm_decider_regions(live->decider, &end.n_regions);

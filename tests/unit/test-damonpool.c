@@ -146,7 +146,6 @@ static void settles_within_the_budget(void **state)
             double look_s = settings.look_us * 1e-6;
             struct hm_damon_measured measured = {.cpu_s = 5 * cost(&settings, costs[i % 3]) * 1.3,
                                                  .wall_s = 5,
-                                                 .regions = settings.max_regions / 2.0 * 1.3,
                                                  .accessed = 1 - exp(-rates[i / 3] * look_s)};
             moves = hm_damon_tune(&needs, &measured, &settings);
         }

@@ -306,46 +306,6 @@ static void test_warnings_and_steps_have_room_and_no_doubles(void **state)
     assert_int_equal(hm_entry_check(&job, &error), 0);
 }
 
-#define FOREVER_MS 3600000 /* the test would not end */
-
-static void test_processes_are_told_apart(void **state)
-{
-    (void)state;
-    struct hm_process process = {0};
-    int status;
-    assert_false(hm_process_is_running(&process));
-    assert_int_equal(hm_process_stop(&process, FOREVER_MS, &error), 0); /* nobody is waited for */
-    assert_int_equal(hm_process_identify(-1, &process), -1);
-    assert_int_equal(hm_process_identify(getpid(), &process), 0);
-    assert_true(hm_process_is_running(&process));
-    process.start_time++;
-    assert_false(hm_process_is_running(&process));
-    assert_int_equal(hm_process_stop(&process, FOREVER_MS, &error), 0); /* not ours: we live on */
-
-    int ready[2];
-    char byte;
-    assert_int_equal(pipe(ready), 0);
-    pid_t pid = fork();
-    if (pid == 0) {
-        sigset_t term;
-        sigemptyset(&term);
-        sigaddset(&term, SIGTERM);
-        sigprocmask(SIG_BLOCK, &term, NULL); /* only SIGKILL ends it */
-        if (write(ready[1], "x", 1) == 1)
-            for (;;)
-                pause();
-        _exit(1);
-    }
-    assert_int_equal(read(ready[0], &byte, 1), 1);
-    assert_int_equal(hm_process_identify(pid, &process), 0);
-    assert_int_equal(hm_process_stop(&process, 100, &error), 0);
-    assert_false(hm_process_is_running(&process)); /* a zombie does not run */
-    assert_int_equal(waitpid(pid, &status, 0), pid);
-    assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
-    close(ready[0]);
-    close(ready[1]);
-}
-
 /* Runs until SIGTERM: then it closes `holds`. With SIGTERM blocked: until `waits` is closed by all others. */
 static struct hm_process start_one(bool obeys, int waits, int holds)
 {
@@ -372,6 +332,32 @@ static struct hm_process start_one(bool obeys, int waits, int holds)
     close(ready[1]);
     assert_int_equal(hm_process_identify(pid, &process), 0);
     return process;
+}
+
+#define FOREVER_MS 3600000 /* the test would not end */
+
+static void test_processes_are_told_apart(void **state)
+{
+    (void)state;
+    struct hm_process process = {0};
+    int held[2], status;
+    assert_false(hm_process_is_running(&process));
+    assert_int_equal(hm_process_stop(&process, FOREVER_MS, &error), 0); /* nobody is waited for */
+    assert_int_equal(hm_process_identify(-1, &process), -1);
+    assert_int_equal(hm_process_identify(getpid(), &process), 0);
+    assert_true(hm_process_is_running(&process));
+    process.start_time++;
+    assert_false(hm_process_is_running(&process));
+    assert_int_equal(hm_process_stop(&process, FOREVER_MS, &error), 0); /* not ours: we live on */
+
+    assert_int_equal(pipe(held), 0);
+    process = start_one(false, held[0], held[1]); /* only SIGKILL ends it: the other end stays open */
+    assert_int_equal(hm_process_stop(&process, 100, &error), 0);
+    assert_false(hm_process_is_running(&process)); /* a zombie does not run */
+    assert_int_equal(waitpid(process.pid, &status, 0), process.pid);
+    assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+    close(held[0]);
+    close(held[1]);
 }
 
 /* The first ends only when the second has: it would be killed if the second were told after the first had ended. */
