@@ -153,7 +153,8 @@ static int show(const struct options *options, struct hm_config *config)
     struct tried tried[MOST_SOURCES];
     long cpus = sysconf(_SC_NPROCESSORS_ONLN);
     /* As the migrator opens them by default. */
-    struct hm_source_setup setup = {.overhead = 0.01, .n_cpus = cpus > 0 ? (unsigned)cpus : 1, .interval_ms = 10000};
+    struct hm_source_setup setup = {
+        .overhead = 0.01, .n_cpus = cpus > 0 ? (unsigned)cpus : 1, .interval_ms = 10000, .stop = -1};
     int n = 0, status;
 
     if (hm_config_read(options->config ? options->config : default_config, options->config != NULL, config, &error) <

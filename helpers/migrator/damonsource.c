@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The source "damon": a client of the broker. */
 #include <errno.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/time.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -30,15 +30,13 @@ struct damon_source {
 static int connect_to(const char *path, struct hm_error *error)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
-    struct timeval patience = {.tv_sec = PATIENCE_S};
     if (path[0] == '\0')
         return hm_fail(error, ENOENT, "there is no DAMON broker");
     if (strlen(path) >= sizeof(address.sun_path))
         return hm_fail(error, ENAMETOOLONG, "%s is too long for a socket", path);
     memcpy(address.sun_path, path, strlen(path));
-    int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
-    if (fd >= 0 && connect(fd, (struct sockaddr *)&address, sizeof(address)) == 0 &&
-        setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience)) == 0)
+    int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (fd >= 0 && connect(fd, (struct sockaddr *)&address, sizeof(address)) == 0)
         return fd;
     hm_fail_errno(error, "the DAMON broker does not answer at %s", path);
     if (fd >= 0)
@@ -52,16 +50,27 @@ static int judge(const struct hm_damon_answer *answer, struct hm_error *error)
     return answer->number == 0 ? 0 : hm_fail(error, (int)answer->number, "%s", answer->text);
 }
 
+static int wait_for_answer(int fd, int stop, struct hm_error *error)
+{
+    struct pollfd events[2] = {{.fd = fd, .events = POLLIN}, {.fd = stop, .events = POLLIN}};
+    int ready = poll(events, 2, PATIENCE_S * 1000);
+    if (ready < 0)
+        return hm_fail_errno(error, "cannot wait for the DAMON broker");
+    if (ready == 0)
+        return hm_fail(error, ETIMEDOUT, "the DAMON broker did not answer for %d s", PATIENCE_S);
+    return events[1].revents ? hm_fail(error, ECANCELED, "told to end before the DAMON broker had answered") : 0;
+}
+
 /* Ask for a kdamond, before any process is known, and wait for the answer. */
-static int reserve(struct damon_source *source, struct hm_error *error)
+static int reserve(struct damon_source *source, int stop, struct hm_error *error)
 {
     union hm_damon_message reply;
     size_t size = hm_damon_wire_begin(&source->watch, HM_DAMON_WATCH, 1, 0);
     if (send(source->fd, &source->watch, size, MSG_NOSIGNAL) != (ssize_t)size)
         return hm_fail_errno(error, "cannot ask the DAMON broker");
+    if (wait_for_answer(source->fd, stop, error) != 0)
+        return -1;
     ssize_t length = recv(source->fd, &reply, sizeof(reply), MSG_TRUNC);
-    if (length < 0 && errno == EAGAIN)
-        return hm_fail(error, ETIMEDOUT, "the DAMON broker did not answer for %d s", PATIENCE_S);
     if (length < 0)
         return hm_fail_errno(error, "cannot read the DAMON broker's answer");
     if (length == 0)
@@ -212,7 +221,7 @@ static struct hm_source *open_source(const struct hm_source_setup *setup, struct
     source->watch.budget = bounded(setup->overhead * BUDGET_SHARE * (setup->n_cpus > 0 ? setup->n_cpus : 1) * 1e6,
                                    HM_DAMON_MIN_BUDGET, HM_DAMON_MAX_BUDGET);
     source->fd = connect_to(setup->broker, error);
-    if (source->fd < 0 || reserve(source, error) != 0) {
+    if (source->fd < 0 || reserve(source, setup->stop, error) != 0) {
         int number = errno;
         close_source(&source->base);
         errno = number;

@@ -259,7 +259,8 @@ static void decide(struct hm_live *live, double phase_s)
     hm_live_read_maps(live);
     hm_live_observe_later(live);
     hm_live_look_at_cost(live);
-    if (!live->decider) /* the source has ended meanwhile, or nothing of it can be moved */
+    /* The source has ended meanwhile, or nothing of it can be moved; or there is an end to make, which cannot wait. */
+    if (!live->decider || hm_live_is_told(live))
         return;
     hm_decider_end_phase(live->decider);
     end.region = hm_decider_regions(live->decider, &end.n_regions);

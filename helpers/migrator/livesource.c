@@ -222,12 +222,15 @@ void hm_live_open_source(struct hm_live *live)
     struct hm_source_setup setup = {.period = options->period,
                                     .overhead = options->overhead,
                                     .n_cpus = live->n_cpus,
-                                    .interval_ms = (unsigned)options->interval_ms};
+                                    .interval_ms = (unsigned)options->interval_ms,
+                                    .stop = live->signals};
     struct hm_error error = {{0}};
     char why[HM_WARNING] = "", text[HM_ERROR_TEXT + 64];
     snprintf(setup.broker, sizeof(setup.broker), "%s", options->broker);
     if (live->n_dead == 0)
         live->source = hm_source_open(options->source, &setup, why, &error);
+    if (!live->source && hm_live_is_told(live)) /* a source that did not come in time is nothing to warn of */
+        return;
     if (!live->source && (live->n_dead > 0 || strcmp(options->source, "auto") != 0)) {
         if (live->n_dead == 0) {
             snprintf(text, sizeof(text), "source=%s: %s", options->source, error.text);

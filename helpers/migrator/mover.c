@@ -9,11 +9,10 @@
 #include "procfile.h"
 
 #define HUGE_SWITCH "/sys/kernel/mm/transparent_hugepage/enabled"
-#define FIRST_BATCH 1024
-#define LEAST_BATCH HM_BATCH_HUGE /* a huge page must fit */
-#define BATCH_S 0.03              /* one batch: an end that is asked for waits no longer than this, a few times over */
-#define WINDOW 4096               /* moves that are sorted by process at a time */
-#define LOOK 1024                 /* pages looked up at a time */
+#define LEAST_BATCH 128 /* also the first one; blocks that may be huge pages go in whole all the same */
+#define BATCH_S 0.03    /* one batch: an end that is asked for waits no longer than this, a few times over */
+#define WINDOW 4096     /* moves that are sorted by process at a time */
+#define LOOK 1024       /* pages looked up at a time */
 
 int hm_mover_init(struct hm_mover *mover, struct hm_nodes *nodes, const struct hm_ranks *ranks,
                   const struct hm_maps *maps, bool (*stop)(void *data), void *data, struct hm_error *error)
@@ -25,7 +24,7 @@ int hm_mover_init(struct hm_mover *mover, struct hm_nodes *nodes, const struct h
                                .stop = stop,
                                .data = data,
                                .refused = -1,
-                               .batch_pages = FIRST_BATCH};
+                               .batch_pages = LEAST_BATCH};
     mover->has_huge = hm_file_read_start(HUGE_SWITCH, text, sizeof(text)) == 0 && !strstr(text, "[never]");
     mover->batch = calloc(1, sizeof(*mover->batch));
     if (mover->batch && hm_unmovable_init(&mover->unmovable) == 0)

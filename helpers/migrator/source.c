@@ -38,9 +38,12 @@ static struct hm_source *open_best(const struct hm_source_setup *setup, char *wh
         struct hm_source *source = rows[i]->open(setup, &reason);
         if (source)
             return source;
+        int number = errno;
         if (used < HM_WARNING)
             used += (size_t)snprintf(why + used, HM_WARNING - used, "%s%s: %s", used ? "; " : "", rows[i]->name,
                                      reason.text);
+        if (number == ECANCELED) /* then no other one is wanted, either */
+            break;
     }
     hm_fail(error, ENODEV, "no source of samples works here: %s", why);
     return NULL;

@@ -22,6 +22,7 @@ struct hm_source_setup {
     unsigned n_cpus;      /* of the step */
     unsigned interval_ms; /* length of a phase */
     char broker[256];     /* path of the DAMON broker's socket, "" none */
+    int stop;             /* opening waits for nobody (ECANCELED) once this descriptor can be read; -1: there is none */
 };
 
 /* What the record says of a source. */

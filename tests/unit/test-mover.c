@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include <cmocka.h>
 
@@ -24,6 +25,7 @@ static struct {
     int result;       /* of every moving call, where not 0: an errno */
     unsigned moves, submitted[PAGES];
     size_t n_submitted;
+    double page_s, took_s, longest_s; /* time of one page; of all calls; of the longest one */
 } kernel;
 
 static struct hm_nodes nodes;
@@ -37,6 +39,7 @@ static bool is_ours, is_stopped;
 bool __wrap_hm_ranks_is_ours(const struct hm_ranks *all, uint32_t space);
 void __wrap_hm_nodes_refresh(struct hm_nodes *all);
 long __wrap_move_pages(int pid, unsigned long count, void **pages, const int *to, int *status, int flags);
+int __wrap_clock_gettime(clockid_t clock, struct timespec *time);
 
 bool __wrap_hm_ranks_is_ours(const struct hm_ranks *all, uint32_t space)
 {
@@ -47,6 +50,15 @@ bool __wrap_hm_ranks_is_ours(const struct hm_ranks *all, uint32_t space)
 void __wrap_hm_nodes_refresh(struct hm_nodes *all)
 {
     (void)all;
+}
+
+/* Nothing takes time but the kernel's moves. */
+int __wrap_clock_gettime(clockid_t clock, struct timespec *time)
+{
+    (void)clock;
+    *time = (struct timespec){.tv_sec = (time_t)kernel.took_s,
+                              .tv_nsec = (long)((kernel.took_s - (double)(time_t)kernel.took_s) * 1e9)};
+    return 0;
 }
 
 static unsigned index_of(const void *page)
@@ -150,6 +162,9 @@ long __wrap_move_pages(int pid, unsigned long count, void **pages, const int *to
     }
     assert_int_equal(flags, 2); /* MPOL_MF_MOVE: never what others have mapped, too */
     kernel.moves++;
+    double took_s = (double)count * kernel.page_s;
+    kernel.took_s += took_s;
+    kernel.longest_s = took_s > kernel.longest_s ? took_s : kernel.longest_s;
     for (unsigned long i = 0; i < count; i++) {
         assert_true(i == 0 || to[i] >= to[i - 1]); /* sorted by destination */
         assert_true(i == 0 || to[i] > to[i - 1] || pages[i] > pages[i - 1]);
@@ -472,6 +487,28 @@ static void test_a_process_that_is_not_ours(void **state)
     }
 }
 
+/* Between two calls an end is seen: from the first one on none is long, and where moving is quick they are few. */
+static void test_calls_are_short(void **state)
+{
+    (void)state;
+    static const struct {
+        double page_s, longest_s;
+        unsigned most_calls;
+    } rows[] = {{1e-6, 0.03, 4}, {1e-5, 0.04, 6}, {1e-4, 0.04, 20}, {4e-4, 0.06, PAGES / 128}};
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        assert_int_equal(tear_down(NULL) | set_up(NULL), 0);
+        hm_mover_free(&mover); /* as it begins by itself */
+        assert_int_equal(hm_mover_init(&mover, &nodes, &ranks, maps, stop, NULL, NULL), 0);
+        hm_mover_begin(&mover, UINT64_MAX, UINT64_MAX);
+        mover.has_huge = false;
+        kernel.page_s = rows[i].page_s;
+        promote(0, PAGES);
+        assert_int_equal(mover.moved.promoted, PAGES);
+        if (kernel.longest_s > rows[i].longest_s || kernel.moves > rows[i].most_calls)
+            fail_msg("row %zu: %u calls, the longest %f s", i, kernel.moves, kernel.longest_s);
+    }
+}
+
 static void test_stop(void **state)
 {
     (void)state;
@@ -499,6 +536,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_refused_among_others, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_a_node_that_is_full, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_a_process_that_is_not_ours, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_calls_are_short, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_stop, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -90,7 +90,7 @@ int __wrap_clock_gettime(clockid_t clock, struct timespec *time)
 static const struct hm_perf_cpu intel = {"GenuineIntel", 6, 0x8f, false}, amd = {"AuthenticAMD", 0x19, 0x11, false},
                                 arm = {"Arm", 0, 0, false}, other = {"Other", 1, 1, false};
 
-static const struct hm_source_setup usual = {.overhead = 0.01, .n_cpus = 2, .interval_ms = 10000};
+static const struct hm_source_setup usual = {.overhead = 0.01, .n_cpus = 2, .interval_ms = 10000, .stop = -1};
 
 static int set_up(void **state)
 {
