@@ -175,13 +175,20 @@ int hm_damon_check_kernel(struct hm_error *error)
     return 0;
 }
 
+static int fail_busy(struct hm_error *error)
+{
+    return hm_fail(error, EBUSY, "cannot tell whose the kdamonds in " ROOT " are: somebody keeps them busy");
+}
+
 int hm_damon_create(const char *path, unsigned n, struct hm_damon_owned *owned, struct hm_error *error)
 {
     uint64_t existing;
     char text[NUMBER];
     struct timespec now;
     if (read_number("nr_kdamonds", &existing) != 0)
-        return hm_fail(error, ENODEV, "this kernel has no DAMON for processes in sysfs (CONFIG_DAMON_SYSFS, _VADDR)");
+        return errno == EBUSY ? fail_busy(error)
+                              : hm_fail(error, ENODEV,
+                                        "this kernel has no DAMON for processes in sysfs (CONFIG_DAMON_SYSFS, _VADDR)");
     if (existing != 0)
         return hm_fail(error, EBUSY, "somebody else on this node uses DAMON: %llu kdamonds that are not hybridmem's",
                        (unsigned long long)existing);
@@ -194,11 +201,6 @@ int hm_damon_create(const char *path, unsigned n, struct hm_damon_owned *owned, 
         return -1;
     }
     return 0;
-}
-
-static int fail_busy(struct hm_error *error)
-{
-    return hm_fail(error, EBUSY, "cannot tell whose the kdamonds in " ROOT " are: somebody keeps them busy");
 }
 
 int hm_damon_take_over(const char *path, struct hm_damon_owned *owned, struct hm_error *error)

@@ -261,7 +261,7 @@ static int run(struct daemon *daemon, const char *run_dir, bool only_clean)
     bool is_known = hm_damon_take_over(broker->state_path, &broker->owned, &error) == 0;
     if (only_clean)
         return is_known && hm_damon_remove(broker->state_path, &broker->owned, &error) == 0 ? 0 : say(error.text);
-    error = (struct hm_error){{0}}; /* what is not known to be ours is left alone */
+    error = (struct hm_error){{0}}; /* what is not known to be ours is left alone: each request looks again */
     setrlimit(RLIMIT_NOFILE, &files);
     hm_damon_tracepoint_find(&broker->layout, &broker->problem);
     if (hm_damon_caps_drop(&error) != 0)

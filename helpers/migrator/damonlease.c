@@ -119,13 +119,22 @@ static uint32_t bounded_budget(const struct hm_damon_lease *lease, uint32_t budg
     return budget < most ? budget : most;
 }
 
+/* Kdamonds to lend. What an earlier broker left is ours, too, where the kernel was too busy to say so when this one
+ * began. */
+static int own_some(struct hm_damon_broker *broker, struct hm_error *error)
+{
+    if (broker->owned.n > 0)
+        return 0;
+    if (hm_damon_take_over(broker->state_path, &broker->owned, error) != 0)
+        return -1;
+    return broker->owned.n > 0 ? 0 : hm_damon_create(broker->state_path, broker->n_wanted, &broker->owned, error);
+}
+
 static int lend(struct hm_damon_broker *broker, struct hm_damon_lease *lease, struct hm_error *error)
 {
     if (broker->problem.text[0])
         return hm_fail(error, ENODEV, "%s", broker->problem.text);
-    if (hm_damon_check_kernel(error) != 0)
-        return -1;
-    if (broker->owned.n == 0 && hm_damon_create(broker->state_path, broker->n_wanted, &broker->owned, error) != 0)
+    if (hm_damon_check_kernel(error) != 0 || own_some(broker, error) != 0)
         return -1;
     broker->pool.n = broker->owned.n < HM_DAMON_KDAMONDS ? broker->owned.n : HM_DAMON_KDAMONDS;
     lease->kdamond = hm_damon_pool_lend(&broker->pool, lease->client, lease->uid, error);

@@ -187,6 +187,13 @@ def test_kdamonds_of_others_are_left_alone(run_dir):
             assert number() == 3
             assert (KDAMONDS / "1" / "contexts" / "nr_contexts").read_text().strip() == "1"
             (KDAMONDS / "nr_kdamonds").write_text("0")
+        # A broker that began beside them has its own once they have gone.
+        (KDAMONDS / "nr_kdamonds").write_text("3")
+        with broker(run_dir, "--kdamonds", "2") as (_, path):
+            assert damonclient.Client(path).ask([]).number == errno.EBUSY
+            (KDAMONDS / "nr_kdamonds").write_text("0")
+            assert damonclient.Client(path).ask([]).number == 0
+            assert number() == 2
     finally:
         (KDAMONDS / "nr_kdamonds").write_text("0")
 
