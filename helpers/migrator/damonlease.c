@@ -237,11 +237,23 @@ static bool is_due(const struct hm_damon_lease *lease, uint64_t passed_ns)
            passed_ns >= (lease->is_tuned ? TUNE_NS : SECOND_NS);
 }
 
+/* The kernel answers at the end of an aggregation, and all clients wait with it: then they are served for as long
+ * before the next change, whose ever. */
+static int change(struct hm_damon_broker *broker, const struct hm_damon_lease *lease,
+                  const struct hm_damon_settings *better)
+{
+    uint64_t begun_ns = now_ns();
+    int result = hm_damon_change((unsigned)lease->kdamond, better, NULL);
+    uint64_t ended_ns = now_ns();
+    broker->change_ns = ended_ns + (ended_ns - begun_ns);
+    return result;
+}
+
 static void tune(struct hm_damon_broker *broker, struct hm_damon_lease *lease)
 {
     struct hm_damon_settings better = lease->settings;
     uint64_t passed_ns = now_ns() - lease->set_ns;
-    if (!is_due(lease, passed_ns))
+    if (!is_due(lease, passed_ns) || now_ns() < broker->change_ns)
         return;
     struct hm_damon_measured measured = {
         .cpu_s = (double)(cpu_ns(lease) - lease->set_cpu_ns) / SECOND_NS,
@@ -250,8 +262,7 @@ static void tune(struct hm_damon_broker *broker, struct hm_damon_lease *lease)
     bool is_better = hm_damon_tune(&lease->needs, &measured, &better);
     lease->is_tuned = true;
     /* The kernel looks the processes up again by number: only while the numbers cannot be others'. */
-    if (is_better && hm_damon_targets_live(lease->pidfd, lease->n) &&
-        hm_damon_change((unsigned)lease->kdamond, &better, NULL) == 0) {
+    if (is_better && hm_damon_targets_live(lease->pidfd, lease->n) && change(broker, lease, &better) == 0) {
         hm_damon_ring_read(&lease->ring, &broker->layout, send_list, lease); /* made under the old settings */
         lease->settings = better;
         if (!hm_damon_targets_live(lease->pidfd, lease->n))

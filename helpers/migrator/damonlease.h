@@ -20,6 +20,7 @@ struct hm_damon_broker {
     struct hm_damon_pool pool;
     struct hm_damon_layout layout; /* id 0: not known, with `problem` */
     struct hm_error problem;       /* why DAMON cannot be used at all, "" none */
+    uint64_t change_ns;            /* CLOCK_MONOTONIC: no change of settings before, for any client */
 };
 
 struct hm_damon_lease {

@@ -3,6 +3,7 @@
 
 #define FIRST_LOOK_US 20000.0
 #define SHORTEST_LOOK_US 5000.0
+#define LONGEST_LOOK_US 250000.0 /* the broker and all its clients wait for an aggregation at a change of settings */
 #define FIRST_COST_S 3e-6
 #define WANTED_REGIONS 12 /* of a process: fewer only where the longest look is too dear with these */
 #define FEWEST_REGIONS 6  /* of a process, in any case: three lie around heap, mappings and stack */
@@ -19,10 +20,10 @@ static double clamp(double value, double low, double high)
     return value < low ? low : value > high ? high : value;
 }
 
-/* Two aggregations in a phase. */
+/* Two aggregations in a phase, of 5 s at most. */
 static double longest_look_us(const struct hm_damon_needs *needs)
 {
-    return clamp(needs->interval_ms * 1000.0 / (2 * HM_DAMON_LOOKS), SHORTEST_LOOK_US, 1e6);
+    return clamp(needs->interval_ms * 1000.0 / (2 * HM_DAMON_LOOKS), SHORTEST_LOOK_US, LONGEST_LOOK_US);
 }
 
 /*

@@ -15,7 +15,7 @@
 #define HM_DAMON_MOST_REGIONS 4096 /* of one kdamond, whatever the budget */
 
 struct hm_damon_needs {
-    uint32_t interval_ms; /* of a phase: it gets two aggregations at least */
+    uint32_t interval_ms; /* of a phase: it gets two aggregations at least, of 5 s at most */
     uint32_t budget;      /* millionths of one CPU */
     uint32_t n_processes;
 };

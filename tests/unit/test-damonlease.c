@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -19,6 +20,7 @@
 
 #define ROOT "/sys/kernel/mm/damon/admin/kdamonds/"
 #define FILES 64
+#define SECOND_NS UINT64_C(1000000000)
 
 /* ------------------------------------------------------------------ the kernel */
 
@@ -26,12 +28,16 @@ static struct {
     unsigned n;
     char path[FILES][128], text[FILES][32];
     bool is_busy; /* somebody else reads or writes one of these files, always */
+    unsigned commits;
+    uint64_t now_ns, commit_ns; /* what a commit takes */
 } kernel;
 
 int __real_hm_file_read(const char *path, char *out, size_t size, struct hm_error *error);
 int __wrap_hm_file_read(const char *path, char *out, size_t size, struct hm_error *error);
 int __wrap_hm_file_write(const char *path, const char *text, struct hm_error *error);
 int __wrap_nanosleep(const struct timespec *wanted, struct timespec *left);
+int __real_clock_gettime(clockid_t clock, struct timespec *time);
+int __wrap_clock_gettime(clockid_t clock, struct timespec *time);
 
 static void put(const char *path, const char *text)
 {
@@ -79,12 +85,25 @@ int __wrap_hm_file_write(const char *path, const char *text, struct hm_error *er
         set_number(text);
     else
         put(path, text);
+    if (strcmp(text, "commit") == 0) {
+        kernel.commits++;
+        kernel.now_ns += kernel.commit_ns;
+    }
     return 0;
 }
 
 int __wrap_nanosleep(const struct timespec *wanted, struct timespec *left)
 {
     (void)wanted, (void)left;
+    return 0;
+}
+
+int __wrap_clock_gettime(clockid_t clock, struct timespec *time)
+{
+    if (clock != CLOCK_MONOTONIC)
+        return __real_clock_gettime(clock, time);
+    *time =
+        (struct timespec){.tv_sec = (time_t)(kernel.now_ns / SECOND_NS), .tv_nsec = (long)(kernel.now_ns % SECOND_NS)};
     return 0;
 }
 
@@ -218,6 +237,49 @@ static void what_a_dead_broker_left_is_taken_over_later(void **state)
     assert_int_equal(broker.owned.mark, mark);
 }
 
+/* Its kdamond works, and takes a tenth of a CPU where a hundredth was asked for: its settings are to be changed. */
+static void begin_watching(struct hm_damon_lease *watching, pid_t thread)
+{
+    char path[64];
+    int pidfd = (int)syscall(SYS_pidfd_open, getpid(), 0);
+    assert_true(pidfd >= 0);
+    snprintf(path, sizeof(path), "/proc/%d/schedstat", (int)thread);
+    put(path, "1000000000 0 0");
+    snprintf(path, sizeof(path), "/proc/%d/comm", (int)thread);
+    put(path, "kdamond.0");
+    watching->kdamond = watching == &lease ? 0 : 1;
+    watching->thread = thread;
+    watching->n = 1;
+    watching->pidfd[0] = pidfd;
+    watching->needs = (struct hm_damon_needs){.interval_ms = 10000, .budget = 10000, .n_processes = 1};
+    watching->settings = hm_damon_tune_first(&watching->needs);
+    watching->is_tuned = true;
+    watching->n_lists = 100;
+}
+
+static void a_change_of_settings_is_followed_by_as_long_a_service(void **state)
+{
+    (void)state;
+    struct hm_damon_lease other;
+    hm_damon_lease_open(&other, 2, dup(lease.fd), getuid(), getpid());
+    assert_lent(2);
+    begin_watching(&lease, 4000001);
+    begin_watching(&other, 4000002);
+    kernel.now_ns = 10 * SECOND_NS;
+    kernel.commit_ns = 4 * SECOND_NS;
+    hm_damon_lease_work(&broker, &lease);
+    assert_int_equal(kernel.commits, 1);
+    hm_damon_lease_work(&broker, &other); /* another's would hold up everybody for twice the time */
+    assert_int_equal(kernel.commits, 1);
+    kernel.now_ns += 4 * SECOND_NS - 1;
+    hm_damon_lease_work(&broker, &other);
+    assert_int_equal(kernel.commits, 1);
+    kernel.now_ns++;
+    hm_damon_lease_work(&broker, &other);
+    assert_int_equal(kernel.commits, 2);
+    hm_damon_lease_close(&broker, &other);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -226,6 +288,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_module_that_holds_damon_is_looked_for_at_each_request, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_busy_kernel_is_asked_again, set_up, tear_down),
         cmocka_unit_test_setup_teardown(what_a_dead_broker_left_is_taken_over_later, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_change_of_settings_is_followed_by_as_long_a_service, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }
