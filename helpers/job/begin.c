@@ -31,21 +31,27 @@ int hm_begin_topology(const struct hm_config *config, struct hm_error *error)
 }
 
 /*
- * Is there an entry of this very job, of a prolog that ran before? It is kept. Another's, of an earlier run under the
- * same number, is finished.
+ * Is there an entry of this very job, of a prolog that ran before? It is kept (1). Another's, of an earlier run under
+ * the same number, is finished; there is none then (0), as where it is torn or of another version. One that cannot be
+ * read for any other reason is not replaced: it may say what has to be undone on the node (-1).
  */
-static bool keep_earlier_entry(const struct hm_config *config, const struct hm_begin *begin, struct hm_job *job)
+static int keep_earlier_entry(const struct hm_config *config, const struct hm_begin *begin, struct hm_job *job,
+                              struct hm_error *error)
 {
-    int lock = hm_ledger_lock(config, NULL);
-    bool is_there = lock >= 0 && hm_ledger_read(config, begin->job_id, job, NULL) == 0;
+    int lock = hm_ledger_lock(config, error);
+    if (lock < 0)
+        return -1;
+    int number = hm_ledger_read(config, begin->job_id, job, error) == 0 ? 0 : errno;
     hm_ledger_unlock(lock);
-    if (!is_there)
-        return false;
+    if (number == EBADMSG)
+        hm_log(HM_LOG_ERROR, "%s: it is replaced, what it had changed on the node is not known", error->text);
+    if (number != 0)
+        return number == ENOENT || number == EBADMSG ? 0 : -1;
     if (job->restart == begin->restart && job->uid == begin->uid && hm_job_is_living(job))
-        return true;
+        return 1;
     hm_finish_job(config, begin->job_id, "the epilog did not run: the job's end is when its number was used again",
                   NULL);
-    return false;
+    return 0;
 }
 
 static void copy_name(char *to, const char *from, size_t size)
@@ -107,9 +113,11 @@ int hm_begin_job(const struct hm_config *config, const char *config_error, const
     struct hm_job *job = malloc(sizeof(*job));
     if (!job)
         return hm_fail(error, ENOMEM, "no memory for the ledger's entry of job %u", begin->job_id);
-    if (keep_earlier_entry(config, begin, job)) {
+    int is_kept = keep_earlier_entry(config, begin, job, error);
+    if (is_kept > 0)
         hm_log(HM_LOG_INFO, "job %u is in the ledger already, and lives", begin->job_id);
-        result = 0;
+    if (is_kept != 0) {
+        result = is_kept > 0 ? 0 : -1;
         goto done;
     }
     fill(config, begin, job);

@@ -15,7 +15,8 @@ struct hm_begin {
 };
 
 /*
- * Enter the job. An entry that a dead job of the same number left is finished first; that of a job that lives is kept.
+ * Enter the job. An entry that a dead job of the same number left is finished first; that of a job that lives is kept;
+ * one that is torn is replaced; with one that cannot be read for any other reason nothing is done.
  * `config_error` is why the configuration could not be read (then `config` has the defaults), "" otherwise. Returns 0,
  * or -1 with a text.
  */

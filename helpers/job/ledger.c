@@ -102,6 +102,7 @@ void hm_ledger_unlock(int lock)
 static int read_entry(int folder, const char *name, struct hm_job *job, struct hm_error *error)
 {
     struct stat status;
+    ssize_t length = 0;
     int result = -1;
     int fd = openat(folder, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     if (fd < 0)
@@ -111,7 +112,9 @@ static int read_entry(int folder, const char *name, struct hm_job *job, struct h
         hm_fail_errno(error, "cannot look at the ledger's entry of job %s", name);
     else if (!S_ISREG(status.st_mode) || status.st_uid != geteuid() || (status.st_mode & 077) != 0)
         hm_fail(error, EPERM, "the ledger's entry of job %s must be a file of uid %u, mode 0600", name, geteuid());
-    else if (status.st_size != (off_t)sizeof(*job) || read(fd, job, sizeof(*job)) != (ssize_t)sizeof(*job))
+    else if (status.st_size == (off_t)sizeof(*job) && (length = read(fd, job, sizeof(*job))) < 0)
+        hm_fail_errno(error, "cannot read the ledger's entry of job %s", name);
+    else if (length != (ssize_t)sizeof(*job))
         hm_fail(error, EBADMSG, "the ledger's entry of job %s is not of this version: it has %lld bytes, not %zu", name,
                 (long long)status.st_size, sizeof(*job));
     else

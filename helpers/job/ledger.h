@@ -84,7 +84,7 @@ void hm_ledger_unlock(int lock);
 
 /* All of these want the lock held. Job files are checked (owner, mode, size, magic, counts in range) before use. */
 int hm_ledger_read(const struct hm_config *config, uint32_t job_id, struct hm_job *job,
-                   struct hm_error *error); /* ENOENT: none */
+                   struct hm_error *error); /* ENOENT: none; EBADMSG: torn, or of another version */
 int hm_ledger_write(const struct hm_config *config, struct hm_job *job, struct hm_error *error);
 int hm_ledger_remove(const struct hm_config *config, uint32_t job_id, struct hm_error *error);
 /* Job ids in the ledger: *ids is malloc'd, the caller frees it. Returns the count, or -1. */
