@@ -114,12 +114,6 @@ size_t hm_decider_bytes(const struct hm_decider *decider)
     return decider->bytes;
 }
 
-/* All is allocated at once, so that memory is neither short later nor grows. */
-size_t hm_decider_peak_bytes(const struct hm_decider *decider)
-{
-    return decider->bytes;
-}
-
 const char *hm_verdict_text(enum hm_verdict verdict)
 {
     static const char *const texts[HM_VERDICTS] = {

@@ -118,9 +118,8 @@ struct hm_region *hm_decider_regions(struct hm_decider *decider, size_t *count);
  */
 const struct hm_move *hm_decider_plan(struct hm_decider *decider, const struct hm_budget *budget, size_t *count);
 
-/* Bytes that the decider holds now, and the most it ever held. */
+/* Bytes that the decider holds: from the start to the end, so that memory is neither short later nor grows. */
 size_t hm_decider_bytes(const struct hm_decider *decider);
-size_t hm_decider_peak_bytes(const struct hm_decider *decider);
 
 const char *hm_verdict_text(enum hm_verdict verdict);
 

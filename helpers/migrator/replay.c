@@ -203,7 +203,7 @@ int hm_replay_run(const struct hm_trace *trace, const struct hm_replay_options *
         *result = (struct hm_replay_result){.ours = hm_placement_score(&run.placement),
                                             .samples = run.samples,
                                             .decide_s = run.decide_s,
-                                            .peak_bytes = hm_decider_peak_bytes(run.decider)};
+                                            .peak_bytes = hm_decider_bytes(run.decider)};
     hm_decider_free(run.decider);
     hm_placement_free(&run.placement);
     free(run.observation);

@@ -78,7 +78,7 @@ int main(int argc, char **argv)
         qsort(seen, SAMPLES, sizeof(*seen), compare);
         sorted += cpu_seconds() - start;
     }
-    printf("%.0f %.3f %zu\n", PHASES * SAMPLES / decided, decided / sorted, hm_decider_peak_bytes(decider));
+    printf("%.0f %.3f %zu\n", PHASES * SAMPLES / decided, decided / sorted, hm_decider_bytes(decider));
     hm_decider_free(decider);
     free(seen);
     return 0;
