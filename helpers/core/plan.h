@@ -39,8 +39,9 @@ struct hm_plan_migration {
     bool is_wanted;
     struct hm_set fast_nodes, slow_nodes; /* what it moves between */
     uint64_t cap_bytes;                   /* most of the fast tier that the job keeps; 0: all that is free */
-    double read_latency, write_latency;   /* of the slow tier, in units of the fast tier's; 0: not known */
-    struct hm_migrate_keys keys;          /* the request's, then the site's, then ours; 0: the migrator's choice */
+    double read_latency;                  /* of the slow tier, in units of the fast tier's; 0: not known */
+    double write_latency;        /* the same; more where the slow tier's bandwidth says that writes cost more */
+    struct hm_migrate_keys keys; /* the request's, then the site's, then ours; 0: the migrator's choice */
 };
 
 struct hm_plan {

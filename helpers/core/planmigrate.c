@@ -36,6 +36,23 @@ static double latency_ratio(double fast, double slow)
     return fast > 0 && slow > fast ? slow / fast : 0;
 }
 
+/* A store waits for no latency, but it holds the memory for as long as its bandwidth says: the slow tier's reads and
+ * writes differ by that. 1 where it is not known, and where writes are no slower. */
+static double writes_per_read(const struct hm_part *part)
+{
+    const struct hm_figure *read = &part->tier->read_bandwidth_mbs, *write = &part->tier->write_bandwidth_mbs;
+    bool is_known = read->origin != HM_ORIGIN_NONE && write->origin != HM_ORIGIN_NONE;
+    return is_known && read->value > write->value && write->value > 0 ? (double)read->value / (double)write->value : 1;
+}
+
+/* What a write to the slow tier costs, by its latency or by its bandwidth: the larger. */
+static double write_cost(const struct hm_scene *scene, const struct hm_part *fast, const struct hm_part *slow)
+{
+    double by_latency = latency_ratio(write_latency(scene, fast), write_latency(scene, slow));
+    double by_bandwidth = latency_ratio(read_latency(fast), read_latency(slow)) * writes_per_read(slow);
+    return by_latency > 0 && by_bandwidth > by_latency ? by_bandwidth : by_latency;
+}
+
 static uint64_t choose_cap(struct hm_scene *scene, const struct hm_part *fast)
 {
     char size[2][24];
@@ -78,7 +95,7 @@ int hm_plan_migrate(struct hm_scene *scene)
     migration->keys = scene->keys;
     migration->cap_bytes = choose_cap(scene, &fast);
     migration->read_latency = latency_ratio(read_latency(&fast), read_latency(&slow));
-    migration->write_latency = latency_ratio(write_latency(scene, &fast), write_latency(scene, &slow));
+    migration->write_latency = write_cost(scene, &fast, &slow);
     explain(scene, &fast);
     return 0;
 }

@@ -20,6 +20,7 @@ MIN_FREE_KIB = 40960  # of all nodes: the kernel then keeps a fiftieth of each f
 RANKS = 4
 NEAR = slurm.MIB // 2  # how near to the limit is near enough
 ADJUSTMENTS = 8
+QUIET = 1  # second between two looks: a look costs more accesses than a rank makes meanwhile
 MPOL_DEFAULT, MPOL_PREFERRED = 0, 1
 libnuma = ctypes.CDLL("libnuma.so.1", use_errno=True)
 PROGRESS_JSON = Path("/usr/local/bin/progress-json")
@@ -199,7 +200,7 @@ class Hotset:
     def wait_accesses(self, count):
         """Wait until the ranks together have made so many more."""
         before = self.accesses()
-        slurm.wait_for(lambda: self.accesses() >= before + count, f"{count} accesses")
+        slurm.wait_for(lambda: self.accesses() >= before + count, f"{count} accesses", every=QUIET)
 
     def wait_phases(self, count):
         """Wait until so many whole phases of the migrator have begun and ended since now."""
@@ -209,6 +210,7 @@ class Hotset:
             now = slurm.wait_for(
                 lambda: (now := progress(self.job_id)) and now["phases"] > seen and now,  # noqa: B023
                 f"phase {seen + 1} of {last + 1}",
+                every=QUIET,
             )
             seen = now["phases"]
 

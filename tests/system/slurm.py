@@ -21,14 +21,14 @@ MIB = 1 << 20
 PAGE = 4096
 
 
-def wait_for(condition, what, patience=PATIENCE):
-    """Poll until condition() is true (its value is returned), or fail with what was waited for."""
+def wait_for(condition, what, patience=PATIENCE, every=0.05):
+    """Look every so many seconds until condition() is true (its value is returned), or fail with what is missing."""
     deadline = time.monotonic() + patience
     while time.monotonic() < deadline:
         value = condition()
         if value:
             return value
-        time.sleep(0.05)
+        time.sleep(every)
     raise AssertionError(f"never came in {patience} s: {what}")
 
 

@@ -111,7 +111,7 @@ def test_a_jump_is_recovered_in_two_phases(make):
     hotset.wait_phases(SETTLE_FASTER)
     for jump in (1, 2):
         hotset.allow_jumps(jump)
-        slurm.wait_for(lambda: hotset.jumps() == jump, "the hot tenth to move")  # noqa: B023
+        slurm.wait_for(lambda: hotset.jumps() == jump, "the hot tenth to move", every=migration.QUIET)  # noqa: B023
         hotset.wait_phases(2)
         stretch(hotset, f"jump{jump}", least=0.85)
     print(json.dumps(migration.progress(hotset.job_id)))

@@ -100,9 +100,10 @@ def test_four_nodes_two_without_cpus(facts):
 
 def test_firmware_tells_latency_and_bandwidth(facts):
     for node in range(4):
-        latency, bandwidth = machine.FAST if node < 2 else machine.SLOW
-        assert int(facts[f"latency{node}"]) == latency
-        assert int(facts[f"bandwidth{node}"]) == int(bandwidth.rstrip("G")) * 1024
+        figures = machine.FAST if node < 2 else machine.SLOW
+        assert int(facts[f"latency{node}"]) == figures["access-latency"]
+        for way in ("read", "write"):
+            assert int(facts[f"{way}_bandwidth{node}"]) == int(figures[f"{way}-bandwidth"].rstrip("G")) * 1024
 
 
 def test_job_s_cgroup_has_the_memory_controller(facts):

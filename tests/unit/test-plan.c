@@ -445,14 +445,18 @@ static void test_migration(void **state)
     free(work);
 }
 
-/* Latencies are told as ratios, and only where they are known and the slow tier is the slower one. */
+/* Latencies are told as ratios, and only where they are known and the slow tier is the slower one; writes by the
+ * bandwidth that they leave, where that says more. */
 static void test_latencies(void **state)
 {
     static const struct {
-        uint64_t fast, slow, fast_write, slow_write;
+        uint64_t fast, slow, fast_write, slow_write, slow_write_mbs; /* its reads: 39000 */
         double read, write;
     } rows_of_latency[] = {
-        {80, 240, 100, 500, 3, 5}, {80, 240, 0, 500, 3, 0}, {0, 240, 100, 0, 0, 0}, {120, 100, 100, 100, 0, 0}};
+        {80, 240, 100, 500, 0, 3, 5},      {80, 240, 0, 500, 13000, 3, 0},    {0, 240, 100, 0, 13000, 0, 0},
+        {120, 100, 100, 100, 13000, 0, 0}, {80, 240, 80, 240, 13000, 3, 9},   {80, 240, 80, 240, 39000, 3, 3},
+        {80, 240, 80, 240, 50000, 3, 3},   {80, 240, 80, 1200, 13000, 3, 15},
+    };
     const struct row row = {"optane", "migrate", SPACE};
     struct work *work = malloc(sizeof(*work));
     (void)state;
@@ -468,6 +472,10 @@ static void test_latencies(void **state)
             if (write[t])
                 *figure = (struct hm_figure){write[t], HM_ORIGIN_ATTRIBUTES};
         }
+        work->tiers.tier[1].read_bandwidth_mbs = (struct hm_figure){39000, HM_ORIGIN_ATTRIBUTES};
+        if (rows_of_latency[i].slow_write_mbs)
+            work->tiers.tier[1].write_bandwidth_mbs =
+                (struct hm_figure){rows_of_latency[i].slow_write_mbs, HM_ORIGIN_ATTRIBUTES};
         assert_int_equal(hm_plan_resolve(&work->request, &work->tiers, &work->config, &work->abilities, &work->where,
                                          &work->plan, &work->error),
                          0);

@@ -35,9 +35,9 @@ SHAPES = {
 }
 DEFAULT_SHAPE = "optane"
 
-# What the firmware says of the memory (HMAT): latency in ns, bandwidth of one node. Real figures of DRAM and Optane.
-FAST = (80, "104G")
-SLOW = (300, "39G")
+# What the firmware says of the memory (HMAT): latency in ns, bandwidths of one node. Real figures of DRAM and Optane.
+FAST = {"access-latency": 80, "read-bandwidth": "104G", "write-bandwidth": "80G"}
+SLOW = {"access-latency": 300, "read-bandwidth": "39G", "write-bandwidth": "13G"}
 
 # Distances of a real two-socket Optane system: own slow memory is nearer than the other socket's DRAM.
 DISTANCE_SLOW_LOCAL, DISTANCE_DRAM_REMOTE, DISTANCE_SLOW_REMOTE = 17, 21, 28
@@ -68,11 +68,11 @@ def _nodes(shape):
         for other in range(one + 1, count):
             yield "-numa", f"dist,src={one},dst={other},val={_distance(shape, one, other)}"
     for target in range(len(sizes)):
-        latency, bandwidth = FAST if target < sockets else SLOW
+        figures = FAST if target < sockets else SLOW
         for initiator in range(sockets):
             common = f"hmat-lb,initiator={initiator},target={target},hierarchy=memory"
-            yield "-numa", f"{common},data-type=access-latency,latency={latency}"
-            yield "-numa", f"{common},data-type=access-bandwidth,bandwidth={bandwidth}"
+            for name, value in figures.items():
+                yield "-numa", f"{common},data-type={name},{name.rpartition('-')[2]}={value}"
 
 
 def _nvdimms(shape):
