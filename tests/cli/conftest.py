@@ -2,6 +2,7 @@
 """Fixtures for the tests of installed commands."""
 
 import pytest
+from replaying import algorithms
 
 
 @pytest.fixture
@@ -12,6 +13,24 @@ def configure(tmp_path):
         path = tmp_path / "hybridmem.conf"
         path.write_bytes(text.encode("latin-1"))
         path.chmod(0o644)
+        return path
+
+    return write
+
+
+@pytest.fixture(params=["default", "bins"])
+def algorithm(request):
+    """Of replay: the default one, and the published one."""
+    return algorithms()[0] if request.param == "default" else request.param
+
+
+@pytest.fixture
+def trace(tmp_path):
+    """Write a trace."""
+
+    def write(text, name="app.trace"):
+        path = tmp_path / name
+        path.write_bytes(text if isinstance(text, bytes) else text.encode())
         return path
 
     return write

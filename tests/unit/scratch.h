@@ -1,23 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Folders that a test makes and removes. */
+/* The folder that a test program works in. */
 #ifndef SCRATCH_H
 #define SCRATCH_H
 
-#include <errno.h>
-#include <ftw.h>
-#include <stdio.h>
-#include <sys/stat.h>
+/* Its path, from scratch_make() on. */
+extern char scratch[];
 
-static int scratch_remove_one(const char *path, const struct stat *status, int kind, struct FTW *where)
-{
-    (void)status, (void)kind, (void)where;
-    return remove(path);
-}
+/* Before the first test of a program: make it; after the last: remove it with all in it. */
+int scratch_make(void **state);
+int scratch_drop(void **state);
 
 /* Remove a folder and all in it; one that is not there is fine. Returns 0 or -1. */
-static inline int scratch_remove(const char *path)
-{
-    return nftw(path, scratch_remove_one, 8, FTW_DEPTH | FTW_PHYS) == 0 || errno == ENOENT ? 0 : -1;
-}
+int scratch_remove(const char *path);
+/* A path in the folder, printf style; it holds for the next few calls. */
+__attribute__((format(printf, 1, 2))) char *scratch_path(const char *format, ...);
+/* Write a file with this text (mode 0600 where it is new), or replace what it has. */
+void scratch_write(const char *path, const char *text);
 
 #endif

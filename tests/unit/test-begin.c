@@ -5,19 +5,18 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <cmocka.h>
 
+#include "freshledger.h"
 #include "helpers/core/discover.h"
 #include "helpers/job/begin.h"
 #include "helpers/job/finish.h"
 #include "scratch.h"
 
-static char root[] = "/tmp/hm-begin.XXXXXX";
 static struct hm_config config;
 static struct hm_job job;
 static struct hm_error error;
@@ -53,9 +52,7 @@ int __wrap_hm_finish_job(const struct hm_config *of, uint32_t job_id, const char
 
 static char *path_of_entry(void)
 {
-    static char path[128];
-    snprintf(path, sizeof(path), "%s/run/jobs/7", root);
-    return path;
+    return scratch_path("run/jobs/7");
 }
 
 /* ------------------------------------------------------------------ what is there */
@@ -141,8 +138,7 @@ static void what_is_there_decides(void **state)
     const struct hm_begin begin = {
         .job_id = 7, .het_job_id = HM_NO_ID, .uid = getuid(), .gid = getgid(), .user = "new"};
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        assert_int_equal(scratch_remove(config.run_dir), 0);
-        hm_job_init(&job, 7);
+        ledger_with_job(&config, &job);
         job.uid = getuid();
         snprintf(job.user, sizeof(job.user), "old");
         assert_int_equal(hm_ledger_write(&config, &job, &error), 0);
@@ -159,24 +155,8 @@ static void what_is_there_decides(void **state)
     }
 }
 
-static int make_root(void **state)
-{
-    (void)state;
-    hm_config_defaults(&config);
-    if (!mkdtemp(root))
-        return -1;
-    snprintf(config.run_dir, sizeof(config.run_dir), "%s/run", root);
-    return 0;
-}
-
-static int remove_root(void **state)
-{
-    (void)state;
-    return scratch_remove(root);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(what_is_there_decides)};
-    return cmocka_run_group_tests(tests, make_root, remove_root);
+    return cmocka_run_group_tests(tests, scratch_make, scratch_drop);
 }

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
-#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -14,19 +12,19 @@
 
 #include "helpers/meter/cgroup.h"
 #include "helpers/meter/guard.h"
+#include "scratch.h"
 
 static struct hm_node_map map; /* nodes 0 and 1 are tier 0, node 2 is tier 1 */
 
 static int set_up(void **state)
 {
     struct hm_set nodes[2] = {{{0}}, {{0}}};
-    (void)state;
     hm_set_add(&nodes[0], 0);
     hm_set_add(&nodes[0], 1);
     hm_set_add(&nodes[1], 2);
     hm_set_add(&nodes[1], HM_CGROUP_NODES); /* more than any kernel has: left out */
     hm_node_map_fill(&map, nodes, 2);
-    return 0;
+    return scratch_make(state);
 }
 
 static void test_numastat_refuses(void **state)
@@ -150,23 +148,14 @@ static void test_guard_text(void **state)
             fail_msg("row %zu", i);
 }
 
-static char folder[] = "/tmp/hm-cgroup.XXXXXX";
-
 static void put(const char *name, const char *text)
 {
-    char path[128];
-    snprintf(path, sizeof(path), "%s/%s", folder, name);
-    FILE *file = fopen(path, "w");
-    assert_non_null(file);
-    assert_true(fputs(text, file) >= 0);
-    assert_int_equal(fclose(file), 0);
+    scratch_write(scratch_path("%s", name), text);
 }
 
 static void drop(const char *name)
 {
-    char path[128];
-    snprintf(path, sizeof(path), "%s/%s", folder, name);
-    assert_int_equal(unlink(path), 0);
+    assert_int_equal(unlink(scratch_path("%s", name)), 0);
 }
 
 static void test_guard_file(void **state)
@@ -175,7 +164,7 @@ static void test_guard_file(void **state)
     struct hm_guard guard;
     char path[64];
     const uint64_t start = 1000, late = start + HM_GUARD_GRACE_NS;
-    snprintf(path, sizeof(path), "%s/events", folder);
+    snprintf(path, sizeof(path), "%s/events", scratch);
     hm_guard_init(&guard, path, start);
     assert_false(hm_guard_is_over(&guard, late - 1)); /* not there yet */
     assert_true(hm_guard_is_over(&guard, late));
@@ -200,7 +189,7 @@ static void test_cgroup_files(void **state)
     struct hm_cgroup cgroup;
     struct hm_reading reading;
     assert_int_equal(hm_cgroup_open(&cgroup, "/nonexistent"), -1);
-    assert_int_equal(hm_cgroup_open(&cgroup, folder), 0);
+    assert_int_equal(hm_cgroup_open(&cgroup, scratch), 0);
     assert_int_equal(hm_cgroup_read(&cgroup, &map, &reading), 0);
     assert_false(reading.has_usage);
     assert_int_equal(reading.peak_source, HM_PEAK_NONE);
@@ -249,23 +238,11 @@ static void test_cgroup_files(void **state)
     drop("hugetlb.2MB.max");
 }
 
-static int make_folder(void **state)
-{
-    set_up(state);
-    return mkdtemp(folder) ? 0 : -1;
-}
-
-static int remove_folder(void **state)
-{
-    (void)state;
-    return rmdir(folder);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_numastat_refuses), cmocka_unit_test(test_numastat),   cmocka_unit_test(test_hugetlb),
         cmocka_unit_test(test_guard_text),       cmocka_unit_test(test_guard_file), cmocka_unit_test(test_cgroup_files),
     };
-    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+    return cmocka_run_group_tests(tests, set_up, scratch_drop);
 }

@@ -11,21 +11,20 @@
 
 #include <cmocka.h>
 
+#include "freshledger.h"
 #include "helpers/job/changes.h"
 #include "helpers/job/files.h"
 #include "scratch.h"
 
 static struct hm_config config;
 static struct hm_error error;
-static char root[] = "/tmp/hm-changes.XXXXXX";
 static char setting[64];
 
 static void set(const char *value)
 {
-    FILE *file = fopen(setting, "w");
-    assert_non_null(file);
-    assert_true(fprintf(file, "%s\n", value) > 0);
-    assert_int_equal(fclose(file), 0);
+    char line[32];
+    snprintf(line, sizeof(line), "%s\n", value);
+    scratch_write(setting, line);
 }
 
 static const char *get(void)
@@ -38,10 +37,8 @@ static const char *get(void)
 static int fresh(void **state)
 {
     (void)state;
-    hm_config_defaults(&config);
-    snprintf(config.run_dir, sizeof(config.run_dir), "%s/run", root);
-    assert_int_equal(scratch_remove(config.run_dir), 0);
-    snprintf(setting, sizeof(setting), "%s/setting", root);
+    ledger_empty(&config);
+    snprintf(setting, sizeof(setting), "%s/setting", scratch);
     return 0;
 }
 
@@ -146,11 +143,11 @@ static void test_the_intent_is_written_before_the_setting(void **state)
      * made. */
     struct hm_wanted wanted[2] = {{.value = "3"}, {.value = "4"}};
     snprintf(wanted[0].path, sizeof(wanted[0].path), "%s", setting);
-    snprintf(wanted[1].path, sizeof(wanted[1].path), "%s", root);
+    snprintf(wanted[1].path, sizeof(wanted[1].path), "%s", scratch);
     set("1");
     struct hm_job *job = entry(1);
     assert_int_equal(hm_changes_apply(&config, job, wanted, 2, &error), -1);
-    assert_non_null(strstr(error.text, root));
+    assert_non_null(strstr(error.text, scratch));
     assert_string_equal(get(), "1");
 
     /* The ledger cannot be written: nothing is made. */
@@ -241,12 +238,6 @@ static void test_what_a_plan_wants(void **state)
     free(tiers);
 }
 
-static int remove_root(void **state)
-{
-    (void)state;
-    return scratch_remove(root);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -255,7 +246,5 @@ int main(void)
         cmocka_unit_test_setup(test_no_room, fresh),
         cmocka_unit_test(test_what_a_plan_wants),
     };
-    if (!mkdtemp(root))
-        return 1;
-    return cmocka_run_group_tests(tests, NULL, remove_root);
+    return cmocka_run_group_tests(tests, scratch_make, scratch_drop);
 }

@@ -17,6 +17,7 @@
 
 #include "helpers/job/files.h"
 #include "helpers/migrator/damonlease.h"
+#include "scratch.h"
 
 #define ROOT "/sys/kernel/mm/damon/admin/kdamonds/"
 #define FILES 64
@@ -109,27 +110,14 @@ int __wrap_clock_gettime(clockid_t clock, struct timespec *time)
 
 /* ------------------------------------------------------------------ a broker and a client */
 
-static char folder[] = "/tmp/hm-damonlease.XXXXXX";
 static struct hm_damon_broker broker;
 static struct hm_damon_lease lease;
 static int client;
 
-static int make_folder(void **state)
-{
-    (void)state;
-    return mkdtemp(folder) ? 0 : -1;
-}
-
-static int remove_folder(void **state)
-{
-    (void)state;
-    return rmdir(folder);
-}
-
 static void begin_broker(void)
 {
     broker = (struct hm_damon_broker){.n_wanted = 2, .layout = {.id = 1}};
-    snprintf(broker.state_path, sizeof(broker.state_path), "%s/" HM_DAMON_STATE, folder);
+    snprintf(broker.state_path, sizeof(broker.state_path), "%s/" HM_DAMON_STATE, scratch);
 }
 
 static int set_up(void **state)
@@ -151,7 +139,7 @@ static int tear_down(void **state)
     (void)state;
     hm_damon_lease_close(&broker, &lease);
     close(client);
-    return hm_damon_remove(broker.state_path, &broker.owned, NULL);
+    return hm_damon_remove(broker.state_path, &broker.owned, NULL) || access(broker.state_path, F_OK) == 0;
 }
 
 /* Ask for a kdamond, before any process is known. */
@@ -290,5 +278,5 @@ int main(void)
         cmocka_unit_test_setup_teardown(what_a_dead_broker_left_is_taken_over_later, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_change_of_settings_is_followed_by_as_long_a_service, set_up, tear_down),
     };
-    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+    return cmocka_run_group_tests(tests, scratch_make, scratch_drop);
 }

@@ -18,8 +18,8 @@
 #include "helpers/migrator/damonwire.h"
 #include "helpers/migrator/perfopen.h"
 #include "helpers/migrator/source.h"
+#include "scratch.h"
 
-static char folder[] = "/tmp/hm-damonsource.XXXXXX";
 static struct hm_source_setup setup = {.overhead = 0.01, .n_cpus = 2, .interval_ms = 10000};
 static int listener, told[2];
 
@@ -40,25 +40,11 @@ static struct sockaddr_un address(void)
     return of_broker;
 }
 
-static int make_folder(void **state)
-{
-    (void)state;
-    if (!mkdtemp(folder))
-        return -1;
-    snprintf(setup.broker, sizeof(setup.broker), "%s/socket", folder);
-    return 0;
-}
-
-static int remove_folder(void **state)
-{
-    (void)state;
-    return rmdir(folder);
-}
-
 /* A broker that listens and says nothing. */
 static int set_up(void **state)
 {
     (void)state;
+    snprintf(setup.broker, sizeof(setup.broker), "%s/socket", scratch);
     struct sockaddr_un of_broker = address();
     listener = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
     if (listener < 0 || bind(listener, (struct sockaddr *)&of_broker, sizeof(of_broker)) != 0 ||
@@ -147,7 +133,7 @@ static void a_broker_that_is_not_there_is_named(void **state)
     assert_null(hm_source_open("damon", &none, why, &error));
     assert_int_equal(errno, ENOENT);
     assert_string_equal(error.text, "there is no DAMON broker");
-    snprintf(none.broker, sizeof(none.broker), "%s/nobody", folder);
+    snprintf(none.broker, sizeof(none.broker), "%s/nobody", scratch);
     assert_null(hm_source_open("damon", &none, why, &error));
     assert_int_equal(errno, ENOENT);
     assert_non_null(strstr(error.text, none.broker));
@@ -206,5 +192,5 @@ int main(void)
         cmocka_unit_test_setup_teardown(an_end_wants_no_other_source, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_broker_that_takes_nobody_is_not_waited_for, set_up, tear_down),
     };
-    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+    return cmocka_run_group_tests(tests, scratch_make, scratch_drop);
 }

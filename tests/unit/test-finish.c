@@ -5,21 +5,19 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <unistd.h>
 
 #include <cmocka.h>
 
+#include "freshledger.h"
 #include "helpers/job/finish.h"
 #include "helpers/job/migrator.h"
 #include "helpers/job/record.h"
 #include "scratch.h"
 
 static struct hm_error error;
-static char root[] = "/tmp/hm-finish.XXXXXX";
 static struct hm_config config;
 static struct hm_job job, recorded;
 static bool is_used_again; /* the job's number, while its helpers are waited for */
@@ -53,9 +51,7 @@ int __wrap_hm_process_stop_all(const struct hm_process *process, int n, int pati
 
 int __wrap_hm_progress_read(const char *path, struct hm_progress *progress, struct hm_error *why)
 {
-    char lock_path[96];
-    snprintf(lock_path, sizeof(lock_path), "%s/run/jobs/lock", root);
-    int fd = open(lock_path, O_RDWR | O_CLOEXEC);
+    int fd = open(scratch_path("run/jobs/lock"), O_RDWR | O_CLOEXEC);
     assert_true(fd >= 0);
     assert_int_equal(flock(fd, LOCK_EX | LOCK_NB), -1); /* somebody has it: we */
     close(fd);
@@ -73,9 +69,9 @@ int __wrap_hm_record_write(const struct hm_config *of, const struct hm_tiers *ti
 
 static void leave(uint32_t step_id)
 {
-    char path[128], name[64];
-    snprintf(path, sizeof(path), "%s/run/jobs/%s", root, hm_migrator_file(7, step_id, name, sizeof(name)));
-    int fd = hm_progress_create(path, step_id, &error);
+    char name[64];
+    hm_migrator_file(7, step_id, name, sizeof(name));
+    int fd = hm_progress_create(scratch_path("run/jobs/%s", name), step_id, &error);
     assert_true(fd >= 0);
     close(fd);
 }
@@ -83,10 +79,7 @@ static void leave(uint32_t step_id)
 static int set_up(void **state)
 {
     (void)state;
-    hm_config_defaults(&config);
-    snprintf(config.run_dir, sizeof(config.run_dir), "%s/run", root);
-    scratch_remove(config.run_dir);
-    hm_job_init(&job, 7);
+    ledger_with_job(&config, &job);
     job.recorded = true;
     job.monitor.pid = 4000001; /* none of these lives */
     job.migrator[0] = (struct hm_step_migrator){.step_id = 0, .process = {.pid = 4000002}};
@@ -136,19 +129,11 @@ static void figures_of_a_new_run_are_not_taken(void **state)
     assert_true(hm_migrator_has_left(&config, 7, 0));
 }
 
-static int remove_root(void **state)
-{
-    (void)state;
-    return scratch_remove(root);
-}
-
 int main(void)
 {
-    if (!mkdtemp(root))
-        return 1;
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(what_a_late_step_brought_is_in_the_record, set_up),
         cmocka_unit_test_setup(figures_of_a_new_run_are_not_taken, set_up),
     };
-    return cmocka_run_group_tests(tests, NULL, remove_root);
+    return cmocka_run_group_tests(tests, scratch_make, scratch_drop);
 }

@@ -14,6 +14,7 @@
 
 #include <cmocka.h>
 
+#include "freshledger.h"
 #include "helpers/job/entry.h"
 #include "helpers/job/ledger.h"
 #include "helpers/job/living.h"
@@ -21,34 +22,19 @@
 
 static struct hm_config config;
 static struct hm_error error;
-static char root[] = "/tmp/hm-ledger.XXXXXX";
 static struct hm_job job;
 
 static char *in_jobs(const char *name)
 {
-    static char path[256];
-    snprintf(path, sizeof(path), "%s/run/jobs/%s", root, name);
-    return path;
-}
-
-static void write_text(const char *path, const char *text)
-{
-    FILE *file = fopen(path, "w");
-    assert_non_null(file);
-    assert_true(fputs(text, file) >= 0);
-    assert_int_equal(fclose(file), 0);
+    return scratch_path("run/jobs/%s", name);
 }
 
 /* A fresh ledger with one entry, of job 7. */
 static int fresh(void **state)
 {
     (void)state;
-    hm_config_defaults(&config);
-    snprintf(config.run_dir, sizeof(config.run_dir), "%s/run", root);
-    assert_int_equal(scratch_remove(config.run_dir), 0);
-    hm_job_init(&job, 7);
-    error.text[0] = '\0';
-    return hm_ledger_write(&config, &job, &error);
+    ledger_with_job(&config, &job);
+    return 0;
 }
 
 struct bad_entry {
@@ -116,8 +102,7 @@ static void test_bad_files_are_refused(void **state)
     assert_int_equal(hm_ledger_read(&config, 8, &job, &error), -1);
     assert_int_equal(errno, ENOENT);
 
-    write_text(in_jobs("8"), "short");
-    chmod(in_jobs("8"), 0600);
+    scratch_write(in_jobs("8"), "short");
     assert_int_equal(hm_ledger_read(&config, 8, &job, &error), -1);
     assert_int_equal(errno, EBADMSG);
 
@@ -127,13 +112,11 @@ static void test_bad_files_are_refused(void **state)
     assert_int_equal(chmod(in_jobs("7"), 0600), 0);
 
     /* Another job's entry under this name. */
-    char seven[256];
-    snprintf(seven, sizeof(seven), "%s", in_jobs("7"));
-    assert_int_equal(link(seven, in_jobs("9")), 0);
+    assert_int_equal(link(in_jobs("7"), in_jobs("9")), 0);
     assert_int_equal(hm_ledger_read(&config, 9, &job, &error), -1);
     assert_int_equal(errno, EBADMSG);
 
-    assert_int_equal(symlink(seven, in_jobs("10")), 0);
+    assert_int_equal(symlink(in_jobs("7"), in_jobs("10")), 0);
     assert_int_equal(hm_ledger_read(&config, 10, &job, &error), -1);
     assert_int_equal(errno, ELOOP);
 }
@@ -183,8 +166,8 @@ static void test_entries_come_back_and_go(void **state)
     assert_memory_equal(&job, &other, sizeof(job));
     job.job_id = 4294967293u;
     assert_int_equal(hm_ledger_write(&config, &job, &error), 0);
-    write_text(in_jobs("7x"), "");
-    write_text(hm_ledger_samples_path(&config, 7, samples, sizeof(samples)), "");
+    scratch_write(in_jobs("7x"), "");
+    scratch_write(hm_ledger_samples_path(&config, 7, samples, sizeof(samples)), "");
 
     assert_int_equal(hm_ledger_list(&config, &ids, &error), 2);
     assert_true((ids[0] == 7 && ids[1] == 4294967293u) || (ids[1] == 7 && ids[0] == 4294967293u));
@@ -238,33 +221,6 @@ static void test_the_lock_holds_and_ends(void **state)
     hm_ledger_unlock(-1); /* nothing */
 }
 
-/* A cgroup as the kernel shows it. */
-static void set_cgroup(struct hm_job *of, const char *populated)
-{
-    char path[320];
-    snprintf(of->cgroup, sizeof(of->cgroup), "%s/cgroup", root);
-    mkdir(of->cgroup, 0755);
-    snprintf(path, sizeof(path), "%s/cgroup.events", of->cgroup);
-    snprintf(error.text, sizeof(error.text), "populated %s\nfrozen 0\n", populated);
-    write_text(path, error.text);
-}
-
-static void test_who_lives(void **state)
-{
-    (void)state;
-    assert_true(hm_job_is_living(&job)); /* no step yet */
-    set_cgroup(&job, "1");
-    assert_true(hm_job_is_living(&job));
-    set_cgroup(&job, "0");
-    assert_false(hm_job_is_living(&job));
-    set_cgroup(&job, "1");
-    snprintf(job.boot_id, sizeof(job.boot_id), "another boot");
-    assert_false(hm_job_is_living(&job));
-    hm_job_init(&job, 7);
-    snprintf(job.cgroup, sizeof(job.cgroup), "%s/removed", root);
-    assert_false(hm_job_is_living(&job));
-}
-
 static void test_alone(void **state)
 {
     (void)state;
@@ -281,10 +237,10 @@ static void test_alone(void **state)
     hm_job_init(&other, 8);
     assert_int_equal(hm_ledger_write(&config, &other, &error), 0);
     assert_false(hm_ledger_is_alone(&config, &job, &all));
-    snprintf(other.cgroup, sizeof(other.cgroup), "%s/removed", root);
+    snprintf(other.cgroup, sizeof(other.cgroup), "%s/removed", scratch);
     assert_int_equal(hm_ledger_write(&config, &other, &error), 0);
     assert_true(hm_ledger_is_alone(&config, &job, &all));
-    write_text(in_jobs("9"), "an entry that nobody can read");
+    scratch_write(in_jobs("9"), "an entry that nobody can read");
     assert_false(hm_ledger_is_alone(&config, &job, &all));
 }
 
@@ -306,107 +262,6 @@ static void test_warnings_and_steps_have_room_and_no_doubles(void **state)
     assert_int_equal(hm_entry_check(&job, &error), 0);
 }
 
-/* Runs until SIGTERM: then it closes `holds`. With SIGTERM blocked: until `waits` is closed by all others. */
-static struct hm_process start_one(bool obeys, int waits, int holds)
-{
-    struct hm_process process = {0};
-    char byte;
-    int ready[2];
-    assert_int_equal(pipe(ready), 0);
-    pid_t pid = fork();
-    if (pid == 0) {
-        sigset_t term;
-        sigemptyset(&term);
-        sigaddset(&term, SIGTERM);
-        sigprocmask(obeys ? SIG_UNBLOCK : SIG_BLOCK, &term, NULL);
-        close(obeys ? waits : holds);
-        if (write(ready[1], "x", 1) != 1)
-            _exit(1);
-        if (!obeys)
-            _exit(read(waits, &byte, 1) == 0 ? 42 : 1);
-        for (;;)
-            pause();
-    }
-    assert_int_equal(read(ready[0], &byte, 1), 1);
-    close(ready[0]);
-    close(ready[1]);
-    assert_int_equal(hm_process_identify(pid, &process), 0);
-    return process;
-}
-
-#define FOREVER_MS 3600000 /* the test would not end */
-
-static void test_processes_are_told_apart(void **state)
-{
-    (void)state;
-    struct hm_process process = {0};
-    int held[2], status;
-    assert_false(hm_process_is_running(&process));
-    assert_int_equal(hm_process_stop(&process, FOREVER_MS, &error), 0); /* nobody is waited for */
-    assert_int_equal(hm_process_identify(-1, &process), -1);
-    assert_int_equal(hm_process_identify(getpid(), &process), 0);
-    assert_true(hm_process_is_running(&process));
-    process.start_time++;
-    assert_false(hm_process_is_running(&process));
-    assert_int_equal(hm_process_stop(&process, FOREVER_MS, &error), 0); /* not ours: we live on */
-
-    assert_int_equal(pipe(held), 0);
-    process = start_one(false, held[0], held[1]); /* only SIGKILL ends it: the other end stays open */
-    assert_int_equal(hm_process_stop(&process, 100, &error), 0);
-    assert_false(hm_process_is_running(&process)); /* a zombie does not run */
-    assert_int_equal(waitpid(process.pid, &status, 0), process.pid);
-    assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
-    close(held[0]);
-    close(held[1]);
-}
-
-/* The first ends only when the second has: it would be killed if the second were told after the first had ended. */
-static void test_all_are_told_before_one_is_waited_for(void **state)
-{
-    (void)state;
-    int held[2], status;
-    struct hm_process process[HM_STOP_MOST + 1] = {{0}};
-    assert_int_equal(hm_process_stop_all(process, HM_STOP_MOST + 1, 0, &error), -1);
-    assert_int_equal(errno, E2BIG);
-    assert_int_equal(hm_process_stop_all(process, HM_STOP_MOST, FOREVER_MS, &error), 0);
-    assert_int_equal(hm_process_stop_all(process, 0, FOREVER_MS, &error), 0);
-    assert_int_equal(pipe(held), 0);
-    process[1] = start_one(false, held[0], held[1]);
-    process[3] = start_one(true, held[0], held[1]);
-    close(held[0]);
-    close(held[1]);
-    assert_int_equal(hm_process_stop_all(process, 4, 30000, &error), 0);
-    assert_int_equal(waitpid(process[1].pid, &status, 0), process[1].pid);
-    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 42);
-    assert_int_equal(waitpid(process[3].pid, &status, 0), process[3].pid);
-    assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM);
-}
-
-static void test_cgroup_of_a_job(void **state)
-{
-    (void)state;
-    static const char *const rows[][2] = {
-        {"/sys/fs/cgroup", NULL},
-        {"/step_0", NULL},
-        {"", NULL},
-        {"/sys/fs/cgroup/slurmstepd.scope/job_5/step_0/slurm", "/sys/fs/cgroup/slurmstepd.scope/job_5"},
-        {"/c/n1_slurmstepd.scope/job_5/step_batch/user/task_0", "/c/n1_slurmstepd.scope/job_5"},
-        {"/c/step_up.scope/s4GJ0/step_extern/slurm", "/c/step_up.scope/s4GJ0"},
-    };
-    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
-        char path[256];
-        snprintf(path, sizeof(path), "%s", rows[i][0]);
-        assert_int_equal(hm_cgroup_cut_to_job(path), rows[i][1] ? 0 : -1);
-        assert_string_equal(path, rows[i][1] ? rows[i][1] : rows[i][0]);
-    }
-}
-
-static int remove_root(void **state)
-{
-    (void)state;
-    return scratch_remove(root);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -417,14 +272,8 @@ int main(void)
         cmocka_unit_test_setup(test_modes_do_not_follow_the_umask, fresh),
         cmocka_unit_test_setup(test_entries_come_back_and_go, fresh),
         cmocka_unit_test_setup(test_the_lock_holds_and_ends, fresh),
-        cmocka_unit_test_setup(test_who_lives, fresh),
         cmocka_unit_test_setup(test_alone, fresh),
         cmocka_unit_test_setup(test_warnings_and_steps_have_room_and_no_doubles, fresh),
-        cmocka_unit_test_setup(test_processes_are_told_apart, fresh),
-        cmocka_unit_test_setup(test_all_are_told_before_one_is_waited_for, fresh),
-        cmocka_unit_test_setup(test_cgroup_of_a_job, fresh),
     };
-    if (!mkdtemp(root))
-        return 1;
-    return cmocka_run_group_tests(tests, NULL, remove_root);
+    return cmocka_run_group_tests(tests, scratch_make, scratch_drop);
 }

@@ -1,45 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Moving pages, over a model of the kernel's move_pages(2) with its traps (do_pages_move() in mm/migrate.c). */
+/* Moving pages, over a model of the kernel. */
 #include <errno.h>
-#include <limits.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
+#include <stdint.h>
 #include <string.h>
-#include <time.h>
 
 #include <cmocka.h>
 
 #include "helpers/migrator/mover.h"
-
-#define FIRST 0x10000u /* page number at which the mapping begins: aligned to a huge page */
-#define PAGES 4096u
-#define ABSENT (-ENOENT)
-
-static struct {
-    int node[PAGES]; /* or ABSENT */
-    bool is_huge[PAGES / HM_BATCH_HUGE], is_shared[PAGES], is_pinned[PAGES];
-    int closed, full; /* nodes that are refused, or have no page left; -1: none */
-    int result;       /* of every moving call, where not 0: an errno */
-    unsigned moves, submitted[PAGES];
-    size_t n_submitted;
-    double page_s, took_s, longest_s; /* time of one page; of all calls; of the longest one */
-} kernel;
+#include "movekernel.h"
 
 static struct hm_nodes nodes;
 static struct hm_maps maps[1];
 static struct hm_range range = {FIRST, PAGES};
-static struct hm_rank rank = {.pid = 77};
+static struct hm_rank rank = {.pid = MODEL_PID};
 static struct hm_ranks ranks = {.n = 1, .rank = &rank};
 static struct hm_mover mover;
 static bool is_ours, is_stopped;
 
 bool __wrap_hm_ranks_is_ours(const struct hm_ranks *all, uint32_t space);
 void __wrap_hm_nodes_refresh(struct hm_nodes *all);
-long __wrap_move_pages(int pid, unsigned long count, void **pages, const int *to, int *status, int flags);
-int __wrap_clock_gettime(clockid_t clock, struct timespec *time);
 
 bool __wrap_hm_ranks_is_ours(const struct hm_ranks *all, uint32_t space)
 {
@@ -50,133 +32,6 @@ bool __wrap_hm_ranks_is_ours(const struct hm_ranks *all, uint32_t space)
 void __wrap_hm_nodes_refresh(struct hm_nodes *all)
 {
     (void)all;
-}
-
-/* Nothing takes time but the kernel's moves. */
-int __wrap_clock_gettime(clockid_t clock, struct timespec *time)
-{
-    (void)clock;
-    *time = (struct timespec){.tv_sec = (time_t)kernel.took_s,
-                              .tv_nsec = (long)((kernel.took_s - (double)(time_t)kernel.took_s) * 1e9)};
-    return 0;
-}
-
-static unsigned index_of(const void *page)
-{
-    uint64_t number = (uint64_t)(uintptr_t)page >> 12;
-    assert_true(number >= FIRST && number < FIRST + PAGES);
-    return (unsigned)(number - FIRST);
-}
-
-/* Pages that move with this one. */
-static void whole(unsigned page, unsigned *first, unsigned *count)
-{
-    bool is_huge = kernel.is_huge[page / HM_BATCH_HUGE];
-    *first = is_huge ? page / HM_BATCH_HUGE * HM_BATCH_HUGE : page;
-    *count = is_huge ? HM_BATCH_HUGE : 1;
-}
-
-/* The entries from..end - 1 that were isolated go to their node. Returns how many did not; then no status is written.
- */
-static long flush(void **pages, const int *to, int *status, const bool *isolated, size_t from, size_t end)
-{
-    long failed = 0;
-    for (size_t i = from; i < end; i++) {
-        unsigned first, count;
-        if (!isolated[i])
-            continue;
-        if (to[i] == kernel.full)
-            return -ENOMEM;
-        whole(index_of(pages[i]), &first, &count);
-        if (kernel.is_pinned[index_of(pages[i])])
-            failed++;
-        for (unsigned k = first; k < first + count && !kernel.is_pinned[index_of(pages[i])]; k++)
-            kernel.node[k] = to[i];
-    }
-    for (size_t i = from; i < end && !failed; i++)
-        if (isolated[i])
-            status[i] = to[i];
-    return failed;
-}
-
-static int judge(void **pages, const int *to, const bool *isolated, size_t from, size_t i)
-{
-    unsigned page = index_of(pages[i]), first, count;
-    whole(page, &first, &count);
-    if (kernel.node[page] < 0)
-        return kernel.node[page];
-    if (kernel.is_shared[page])
-        return -EACCES;
-    if (kernel.node[page] == to[i])
-        return to[i];
-    for (size_t k = from; k < i; k++)
-        if (isolated[k] && index_of(pages[k]) >= first && index_of(pages[k]) < first + count)
-            return -EBUSY;
-    return INT_MIN; /* isolate it */
-}
-
-static long move(unsigned long count, void **pages, const int *to, int *status)
-{
-    bool *isolated = calloc(count, sizeof(*isolated));
-    size_t from = 0;
-    long result = 0;
-    for (size_t i = 0; i <= count && result == 0; i++) {
-        bool is_end = i == count;
-        if (is_end || to[i] != to[from] || to[i] == kernel.closed) {
-            result = flush(pages, to, status, isolated, from, i);
-            from = i;
-            if (result > 0)
-                result += (long)(count - i);
-            if (!is_end && result == 0 && to[i] == kernel.closed)
-                result = -EACCES;
-        }
-        if (is_end || result != 0)
-            break;
-        int verdict = judge(pages, to, isolated, from, i);
-        isolated[i] = verdict == INT_MIN;
-        if (isolated[i])
-            continue;
-        status[i] = verdict;
-        result = flush(pages, to, status, isolated, from, i);
-        from = i + 1;
-        if (result > 0)
-            result += (long)(count - i - 1);
-    }
-    free(isolated);
-    if (result >= 0)
-        return result;
-    errno = (int)-result;
-    return -1;
-}
-
-long __wrap_move_pages(int pid, unsigned long count, void **pages, const int *to, int *status, int flags)
-{
-    assert_int_equal(pid, 77);
-    assert_true(count > 0 && count <= HM_BATCH_PAGES);
-    for (unsigned long i = 0; i < count; i++)
-        assert_int_equal(status[i], INT_MIN); /* prefilled: nothing old can be taken for an answer */
-    if (!to) {
-        for (unsigned long i = 0; i < count; i++)
-            status[i] = kernel.node[index_of(pages[i])];
-        return 0;
-    }
-    assert_int_equal(flags, 2); /* MPOL_MF_MOVE: never what others have mapped, too */
-    kernel.moves++;
-    double took_s = (double)count * kernel.page_s;
-    kernel.took_s += took_s;
-    kernel.longest_s = took_s > kernel.longest_s ? took_s : kernel.longest_s;
-    for (unsigned long i = 0; i < count; i++) {
-        assert_true(i == 0 || to[i] >= to[i - 1]); /* sorted by destination */
-        assert_true(i == 0 || to[i] > to[i - 1] || pages[i] > pages[i - 1]);
-        assert_int_not_equal(kernel.node[index_of(pages[i])], ABSENT);
-        kernel.submitted[index_of(pages[i])]++;
-        kernel.n_submitted++;
-    }
-    if (kernel.result) {
-        errno = kernel.result;
-        return -1;
-    }
-    return move(count, pages, to, status);
 }
 
 static bool stop(void *data)
@@ -198,10 +53,7 @@ static void add_node(int id)
 static int set_up(void **state)
 {
     (void)state;
-    memset(&kernel, 0, sizeof(kernel));
-    kernel.closed = kernel.full = -1;
-    for (unsigned i = 0; i < PAGES; i++)
-        kernel.node[i] = 2;
+    kernel_reset(2);
     memset(nodes.index, -1, sizeof(nodes.index));
     nodes.n = 4;
     for (int id = 0; id < 4; id++)
@@ -229,14 +81,6 @@ static void promote(unsigned first, unsigned count)
     hm_mover_run(&mover, &one, 1);
 }
 
-static unsigned count_on(int node)
-{
-    unsigned count = 0;
-    for (unsigned i = 0; i < PAGES; i++)
-        count += kernel.node[i] == node;
-    return count;
-}
-
 static void test_only_what_is_elsewhere_is_submitted(void **state)
 {
     (void)state;
@@ -246,7 +90,7 @@ static void test_only_what_is_elsewhere_is_submitted(void **state)
     for (unsigned i = 0; i < PAGES; i++)
         assert_int_equal(kernel.submitted[i], i < 300 && i % 3 == 2);
     assert_int_equal(mover.moved.promoted, 100);
-    assert_int_equal(count_on(0), 100);
+    assert_int_equal(kernel_count_on(0), 100);
     assert_int_equal(kernel.moves, 1);
     assert_int_equal(nodes.node[0].free_bytes, (PAGES - 100) * 4096u);
     assert_int_equal(nodes.node[2].free_bytes, (PAGES + 100) * 4096u);
@@ -289,8 +133,8 @@ static void test_each_goes_to_the_nearest_node(void **state)
     nodes.node[0].free_bytes = 10 * 4096;
     promote(100, 100); /* 50 from node 2: ten have room near, the others go far */
     assert_int_equal(mover.moved.promoted, 200);
-    assert_int_equal(count_on(0), 60);
-    assert_int_equal(count_on(1), 140);
+    assert_int_equal(kernel_count_on(0), 60);
+    assert_int_equal(kernel_count_on(1), 140);
 }
 
 static void test_huge_pages_are_moved_once(void **state)
@@ -302,7 +146,7 @@ static void test_huge_pages_are_moved_once(void **state)
     assert_int_equal(kernel.n_submitted, 4);
     assert_int_equal(kernel.moves, 1);
     assert_int_equal(mover.moved.promoted, 4 * HM_BATCH_HUGE);
-    assert_int_equal(count_on(0), 4 * HM_BATCH_HUGE);
+    assert_int_equal(kernel_count_on(0), 4 * HM_BATCH_HUGE);
     for (int reason = 0; reason < HM_UNMOVED_REASONS; reason++)
         assert_int_equal(mover.moved.unmoved[reason], 0);
 }
@@ -363,7 +207,7 @@ static void test_pinned_pages_hold_up_nobody(void **state)
     promote(0, 400);
     assert_int_equal(mover.moved.promoted, 398);
     assert_int_equal(mover.moved.unmoved[HM_UNMOVED_BUSY], 2);
-    assert_int_equal(count_on(1), 100);
+    assert_int_equal(kernel_count_on(1), 100);
     assert_int_equal(kernel.submitted[10], 1); /* no retry in a phase */
     assert_int_equal(kernel.submitted[200], 1);
     promote(0, 400); /* once may be chance */
@@ -395,7 +239,7 @@ static void test_limits(void **state)
         hm_mover_begin(&mover, rows[i].room, rows[i].budget);
         hm_mover_run(&mover, &one, 1);
         assert_int_equal(mover.moved.promoted, rows[i].promoted);
-        assert_int_equal(count_on(0), rows[i].promoted);
+        assert_int_equal(kernel_count_on(0), rows[i].promoted);
     }
 }
 
@@ -406,7 +250,7 @@ static void test_huge_pages_keep_the_cap(void **state)
     hm_mover_begin(&mover, 1000, UINT64_MAX);
     promote(0, PAGES);
     assert_int_equal(mover.moved.promoted, HM_BATCH_HUGE); /* a second one would be above it */
-    assert_int_equal(count_on(0), HM_BATCH_HUGE);
+    assert_int_equal(kernel_count_on(0), HM_BATCH_HUGE);
     assert_int_equal(mover.room_pages, 1000 - HM_BATCH_HUGE);
 }
 
@@ -425,8 +269,8 @@ static void test_demoting_makes_room(void **state)
     hm_mover_run(&mover, moves, 2);
     assert_int_equal(mover.moved.demoted, 100);
     assert_int_equal(mover.moved.promoted, 100); /* as many as there was room for, in the cap and on the node */
-    assert_int_equal(count_on(3), 100);
-    assert_int_equal(count_on(1), 100);
+    assert_int_equal(kernel_count_on(3), 100);
+    assert_int_equal(kernel_count_on(1), 100);
 }
 
 static void test_a_node_that_is_refused(void **state)
@@ -440,7 +284,7 @@ static void test_a_node_that_is_refused(void **state)
     assert_int_equal(mover.refused, 0);
     promote(0, 100); /* from now on the other one */
     assert_int_equal(mover.moved.promoted, 100);
-    assert_int_equal(count_on(1), 100);
+    assert_int_equal(kernel_count_on(1), 100);
 }
 
 static void test_refused_among_others(void **state)
@@ -465,7 +309,7 @@ static void test_a_node_that_is_full(void **state)
     assert_int_equal(mover.moved.unmoved[HM_UNMOVED_ROOM], 100);
     assert_int_equal(nodes.node[0].free_bytes, 0);
     promote(0, 100); /* not again in this phase */
-    assert_int_equal(count_on(1), 100);
+    assert_int_equal(kernel_count_on(1), 100);
 }
 
 static void test_a_process_that_is_not_ours(void **state)

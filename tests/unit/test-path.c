@@ -5,9 +5,6 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -15,10 +12,10 @@
 #include <cmocka.h>
 
 #include "helpers/core/path.h"
+#include "scratch.h"
 
 #define N_ROWS(table) (sizeof(table) / sizeof((table)[0]))
 
-static char folder[] = "/tmp/hybridmem-path-XXXXXX";
 static int base = -1;
 
 static void make_file(const char *name, mode_t mode)
@@ -38,9 +35,8 @@ static void make_folder(const char *name, mode_t mode)
 
 static int set_up(void **state)
 {
-    (void)state;
-    assert_non_null(mkdtemp(folder));
-    base = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    assert_int_equal(scratch_make(state), 0);
+    base = open(scratch, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     assert_true(base >= 0);
     make_folder("good", 0755);
     make_folder("group", 0775);
@@ -62,17 +58,8 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-    static const char *const names[] = {"good/file",  "good/private", "good/group",  "good/others",
-                                        "group/file", "others/file",  "sticky/file", "file",
-                                        "good/fifo",  "good/link",    "folder"};
-    static const char *const folders[] = {"good", "group", "others", "sticky"};
-    (void)state;
-    for (size_t i = 0; i < N_ROWS(names); i++)
-        assert_int_equal(unlinkat(base, names[i], 0), 0);
-    for (size_t i = 0; i < N_ROWS(folders); i++)
-        assert_int_equal(unlinkat(base, folders[i], AT_REMOVEDIR), 0);
     close(base);
-    return rmdir(folder);
+    return scratch_drop(state);
 }
 
 static void test_what_is_refused(void **state)
@@ -152,16 +139,13 @@ static void test_owner(void **state)
 static void test_open(void **state)
 {
     struct hm_error error = {""};
-    char path[64];
     (void)state;
     int fd = hm_path_open("/etc/passwd", &error);
     assert_true(fd >= 0);
     close(fd);
-    snprintf(path, sizeof(path), "%s/good/fifo", folder);
-    assert_int_equal(hm_path_open(path, &error), -1);
+    assert_int_equal(hm_path_open(scratch_path("good/fifo"), &error), -1);
     assert_non_null(strstr(error.text, "is not a regular file"));
-    snprintf(path, sizeof(path), "%s/good/others", folder);
-    fd = hm_path_open(path, &error);
+    fd = hm_path_open(scratch_path("good/others"), &error);
     /* Only root is asked to be careful: others read what they like. */
     if (geteuid() == 0) {
         assert_int_equal(fd, -1);

@@ -4,35 +4,13 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
 
-#include "helpers/core/plan.h"
-#include "machines.h"
-
-#define N_ROWS(table) (sizeof(table) / sizeof((table)[0]))
-#define GIB (UINT64_C(1) << 30)
-
-struct row {
-    const char *shape, *request, *cpus, *kernel;
-    bool alone;
-    uint64_t size_gib; /* 0: not known */
-    const char *config, *weights_now;
-    enum hm_policy policy;
-    const char *nodes;
-    const char *weights; /* as "0:5 2:1"; NULL: none */
-    bool must_set;
-    double predicted_gbs; /* -1: not known */
-    const char *reason;   /* a part of it */
-    const char *warning;  /* a part of one; NULL: there is none */
-};
-
-#define SPACE .cpus = "0", .kernel = "6.12"
-#define ALONE SPACE, .alone = true
+#include "planrow.h"
 
 static const struct row rows[] = {
     {"optane", "off", SPACE, .policy = HM_POLICY_DEFAULT, .nodes = "", .predicted_gbs = -1,
@@ -172,110 +150,15 @@ static const struct row rows[] = {
                 "hybridmem.conf"},
     {"memoryless", "spill,socket=local", SPACE, .config = "channels \"dram+cxl\" { kind = shared }",
      .policy = HM_POLICY_BIND, .nodes = "0,2", .predicted_gbs = -1, .reason = "filled first"},
-    /* migrate: spill's placement, and what the migrator does */
-    {"optane", "migrate", SPACE, .policy = HM_POLICY_INTERLEAVE, .nodes = "0-1", .predicted_gbs = -1,
-     .reason = "goes to pmem (nodes 2-3), nearest node first; then the migrator keeps the job's hottest data in dram "
-               "(nodes 0-1)."},
-    {"optane", "migrate,fast=16G", SPACE, .policy = HM_POLICY_INTERLEAVE, .nodes = "0-1", .predicted_gbs = -1,
-     .reason = "hottest data in dram (nodes 0-1), at most 16.0 GiB of it."},
-    {"optane", "migrate,fast=25%,socket=local", SPACE, .policy = HM_POLICY_BIND, .nodes = "0,2", .predicted_gbs = -1,
-     .reason = "hottest data in dram (node 0), at most 21.0 GiB of it."},
-    {"optane", "migrate,fast=1T", SPACE, .policy = HM_POLICY_INTERLEAVE, .nodes = "0-1", .predicted_gbs = -1,
-     .reason = "at most 1.0 TiB", .warning = "fast=: 1.0 TiB are more than dram (nodes 0-1) has: 168.0 GiB"},
-    {"kmem", "migrate", SPACE, .config = "migrate = \"fast=10%\"", .policy = HM_POLICY_INTERLEAVE, .nodes = "0-1",
-     .predicted_gbs = -1,
-     .reason = "kept in reserve for the kernel, which cannot use pmem; then the migrator keeps the job's hottest data "
-               "in dram (nodes 0-1), at most 20.0 GiB of it."},
-    {"cxl", "migrate", ALONE, .policy = HM_POLICY_WEIGHTED_INTERLEAVE, .nodes = "0-2", .weights = "0:3 1:3 2:2",
-     .must_set = true, .predicted_gbs = 400, .reason = "75% of the pages go to dram"},
-    {"three", "migrate", SPACE, .config = "channels \"hbm+pmem\" { kind = shared }", .policy = HM_POLICY_INTERLEAVE,
-     .nodes = "2-3", .predicted_gbs = -1, .reason = "hottest data in hbm (nodes 2-3).",
-     .warning = "of tier pmem or one between"},
-    {"optane", "migrate,source=faults", SPACE, .policy = HM_POLICY_BIND_BALANCING, .nodes = "0-3", .predicted_gbs = -1,
-     .reason = "Memory comes from dram (nodes 0-1) and pmem (nodes 2-3), nearest node first, as the kernel's hint "
-               "faults see no other placement; then the migrator"},
-    {"optane", "migrate,source=faults", .cpus = "0", .kernel = "5.11", .policy = HM_POLICY_DEFAULT, .nodes = "",
-     .predicted_gbs = -1, .reason = "Nearest node first, as the kernel's hint faults see no other placement; then",
-     .warning = "source=faults: this kernel has no policy for it (Linux 5.12 has)"},
-    {"kmem", "migrate", SPACE, .config = "migrate = \"source=faults\"", .policy = HM_POLICY_BIND_BALANCING,
-     .nodes = "0-3", .predicted_gbs = -1, .reason = "; 4.0 GiB of dram are kept in reserve"},
     {"memoryless", "spill,socket=remote", .cpus = "4", .kernel = "6.12",
      .config = "channels \"dram+cxl\" { kind = shared }", .policy = HM_POLICY_BIND, .nodes = "0,2", .predicted_gbs = -1,
      .reason = "filled first"},
 };
 
-static void read_weights(const char *text, uint8_t weights[HM_MAX_NODES])
-{
-    for (const char *at = text; at && *at; at += strcspn(at, " ") + (at[strcspn(at, " ")] == ' ')) {
-        char *end;
-        long node = strtol(at, &end, 10);
-        weights[node] = (uint8_t)strtol(end + 1, NULL, 10);
-    }
-}
-
-struct work {
-    struct hm_tiers tiers;
-    struct hm_config config;
-    struct hm_abilities abilities;
-    struct hm_where where;
-    struct hm_request request;
-    struct hm_plan plan;
-    struct hm_error error;
-};
-
-static int resolve(struct work *work, const struct row *row)
-{
-    char text[200] = "";
-    memset(work, 0, sizeof(*work));
-    machine_make(row->shape, &work->tiers);
-    snprintf(text, sizeof(text), "%s", row->config ? row->config : "");
-    assert_int_equal(hm_config_parse("f", text, strlen(text), &work->config, NULL), 0);
-    assert_int_equal(hm_request_parse(row->request, &work->request, NULL), 0);
-    assert_int_equal(hm_abilities_of_kernel(row->kernel, &work->abilities, NULL), 0);
-    work->abilities.alone = row->alone;
-    work->abilities.has_weights = row->weights_now != NULL;
-    read_weights(row->weights_now, work->abilities.weights);
-    assert_int_equal(hm_set_parse(&work->where.cpus, row->cpus, NULL), 0);
-    work->where.size_bytes = row->size_gib * GIB;
-    return hm_plan_resolve(&work->request, &work->tiers, &work->config, &work->abilities, &work->where, &work->plan,
-                           &work->error);
-}
-
-static void check_plan(const struct row *row, const struct hm_plan *plan)
-{
-    char nodes[64];
-    uint8_t weights[HM_MAX_NODES] = {0};
-    assert_string_equal(hm_policy_name(plan->policy), hm_policy_name(row->policy));
-    assert_string_equal(hm_set_format(&plan->nodes, nodes, sizeof(nodes)), row->nodes);
-    assert_float_equal(plan->predicted_bandwidth_mbs, row->predicted_gbs < 0 ? -1 : row->predicted_gbs * 1000, 60);
-    if (row->predicted_gbs < 0)
-        assert_true(plan->predicted_bandwidth_mbs < 0);
-    read_weights(row->weights, weights);
-    assert_memory_equal(plan->weights, weights, sizeof(weights));
-    assert_int_equal(plan->has_weights, row->weights != NULL);
-    assert_int_equal(plan->must_set_weights, row->must_set);
-    if (!strstr(plan->reason, row->reason))
-        fail_msg("%s on %s: %s", row->request, row->shape, plan->reason);
-    assert_int_equal(plan->reason[strlen(plan->reason) - 1], '.');
-    assert_int_equal(plan->reserve_bytes > 0, strstr(plan->reason, "in reserve") != NULL);
-    assert_int_equal(plan->n_warnings, row->warning != NULL);
-    if (row->warning && !strstr(plan->warning[0], row->warning))
-        fail_msg("%s on %s: %s", row->request, row->shape, plan->warning[0]);
-    assert_string_equal(plan->request.text, row->request);
-}
-
 static void test_plans(void **state)
 {
-    struct work *work = malloc(sizeof(*work));
     (void)state;
-    assert_non_null(work);
-    for (size_t i = 0; i < N_ROWS(rows); i++) {
-        int status = resolve(work, &rows[i]);
-        if (status < 0)
-            fail_msg("%s on %s: %s", rows[i].request, rows[i].shape, work->error.text);
-        check_plan(&rows[i], &work->plan);
-    }
-    free(work);
+    planrow_check(rows, N_ROWS(rows));
 }
 
 static void test_refusals(void **state)
@@ -323,7 +206,7 @@ static void test_refusals(void **state)
         struct row row = {refusals[i].shape, refusals[i].request, refusals[i].cpus, .kernel = "6.12"};
         char wanted[HM_ERROR_TEXT];
         snprintf(wanted, sizeof(wanted), "--hybrid-mem=%s: %s", refusals[i].request, refusals[i].said);
-        assert_int_equal(resolve(work, &row), -1);
+        assert_int_equal(planrow_resolve(work, &row), -1);
         assert_int_equal(errno, ENODEV);
         assert_string_equal(work->error.text, wanted);
     }
@@ -387,7 +270,7 @@ static void test_long_names(void **state)
     struct row row = {"kmem", "migrate,fast=16000000T", "0", .kernel = "6.12", .size_gib = 100000};
     (void)state;
     assert_non_null(work);
-    assert_int_equal(resolve(work, &row), 0);
+    assert_int_equal(planrow_resolve(work, &row), 0);
     for (int i = 0; i < 2; i++) {
         memset(work->tiers.tier[i].name, 'a' + i, HM_NAME - 1);
         for (unsigned node = 200; node < 900; node += 3)
@@ -408,89 +291,11 @@ static void test_long_names(void **state)
     free(work);
 }
 
-/* What the migrator is told: the job's keys, then the site's, then ours. */
-static void test_migration(void **state)
-{
-    struct work *work = malloc(sizeof(*work));
-    const struct row row = {"optane", "migrate,fast=1G,bins=64", SPACE,
-                            .config = "migrate = \"bins=99,period=5000,interval=2s,algorithm=bins\""};
-    const struct row plain = {"optane", "migrate,socket=local", SPACE}, spill = {"optane", "spill", SPACE};
-    const struct hm_migrate_keys said = {.fast_bytes = GIB,
-                                         .bins = 64,
-                                         .period = 5000,
-                                         .interval_ms = 2000,
-                                         .overhead_percent = 1,
-                                         .algorithm = HM_ALGORITHM_BINS,
-                                         .source = HM_SAMPLING_AUTO};
-    const struct hm_migrate_keys unsaid = {
-        .interval_ms = 10000, .overhead_percent = 1, .algorithm = HM_ALGORITHM_REGIONS, .source = HM_SAMPLING_AUTO};
-    const struct hm_plan_migration *migration = &work->plan.migration;
-    char list[64];
-    (void)state;
-    assert_non_null(work);
-    assert_int_equal(resolve(work, &row), 0);
-    assert_true(migration->is_wanted);
-    assert_memory_equal(&migration->keys, &said, sizeof(said));
-    assert_int_equal(migration->cap_bytes, GIB);
-    assert_string_equal(hm_set_format(&migration->fast_nodes, list, sizeof(list)), "0-1");
-    assert_string_equal(hm_set_format(&migration->slow_nodes, list, sizeof(list)), "2-3");
-    assert_true(migration->read_latency == 0 && migration->write_latency == 0);
-    assert_int_equal(resolve(work, &plain), 0);
-    assert_memory_equal(&migration->keys, &unsaid, sizeof(unsaid));
-    assert_int_equal(migration->cap_bytes, 0);
-    assert_string_equal(hm_set_format(&migration->fast_nodes, list, sizeof(list)), "0");
-    assert_string_equal(hm_set_format(&migration->slow_nodes, list, sizeof(list)), "2");
-    assert_int_equal(resolve(work, &spill), 0);
-    assert_false(migration->is_wanted);
-    free(work);
-}
-
-/* Latencies are told as ratios, and only where they are known and the slow tier is the slower one; writes by the
- * bandwidth that they leave, where that says more. */
-static void test_latencies(void **state)
-{
-    static const struct {
-        uint64_t fast, slow, fast_write, slow_write, slow_write_mbs; /* its reads: 39000 */
-        double read, write;
-    } rows_of_latency[] = {
-        {80, 240, 100, 500, 0, 3, 5},      {80, 240, 0, 500, 13000, 3, 0},    {0, 240, 100, 0, 13000, 0, 0},
-        {120, 100, 100, 100, 13000, 0, 0}, {80, 240, 80, 240, 13000, 3, 9},   {80, 240, 80, 240, 39000, 3, 3},
-        {80, 240, 80, 240, 50000, 3, 3},   {80, 240, 80, 1200, 13000, 3, 15},
-    };
-    const struct row row = {"optane", "migrate", SPACE};
-    struct work *work = malloc(sizeof(*work));
-    (void)state;
-    assert_non_null(work);
-    for (size_t i = 0; i < N_ROWS(rows_of_latency); i++) {
-        const uint64_t read[] = {rows_of_latency[i].fast, rows_of_latency[i].slow};
-        const uint64_t write[] = {rows_of_latency[i].fast_write, rows_of_latency[i].slow_write};
-        assert_int_equal(resolve(work, &row), 0);
-        for (int t = 0; t < 2; t++) {
-            struct hm_figure *figure = &work->tiers.topology.node[t * 2].write_latency_ns;
-            if (read[t])
-                work->tiers.tier[t].read_latency_ns = (struct hm_figure){read[t], HM_ORIGIN_ATTRIBUTES};
-            if (write[t])
-                *figure = (struct hm_figure){write[t], HM_ORIGIN_ATTRIBUTES};
-        }
-        work->tiers.tier[1].read_bandwidth_mbs = (struct hm_figure){39000, HM_ORIGIN_ATTRIBUTES};
-        if (rows_of_latency[i].slow_write_mbs)
-            work->tiers.tier[1].write_bandwidth_mbs =
-                (struct hm_figure){rows_of_latency[i].slow_write_mbs, HM_ORIGIN_ATTRIBUTES};
-        assert_int_equal(hm_plan_resolve(&work->request, &work->tiers, &work->config, &work->abilities, &work->where,
-                                         &work->plan, &work->error),
-                         0);
-        assert_float_equal(work->plan.migration.read_latency, rows_of_latency[i].read, 1e-9);
-        assert_float_equal(work->plan.migration.write_latency, rows_of_latency[i].write, 1e-9);
-    }
-    free(work);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_plans),     cmocka_unit_test(test_refusals),   cmocka_unit_test(test_no_tier_at_all),
-        cmocka_unit_test(test_kernels),   cmocka_unit_test(test_long_names), cmocka_unit_test(test_migration),
-        cmocka_unit_test(test_latencies),
+        cmocka_unit_test(test_plans),   cmocka_unit_test(test_refusals),   cmocka_unit_test(test_no_tier_at_all),
+        cmocka_unit_test(test_kernels), cmocka_unit_test(test_long_names),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

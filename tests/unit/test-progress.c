@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
@@ -7,7 +6,6 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -15,23 +13,7 @@
 #include <cmocka.h>
 
 #include "helpers/migrator/progress.h"
-
-static char folder[] = "/tmp/hm-test-progress-XXXXXX", path[128];
-
-static int set_up(void **state)
-{
-    (void)state;
-    if (!mkdtemp(folder))
-        return -1;
-    snprintf(path, sizeof(path), "%s/1.0.migration", folder);
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    return rmdir(folder);
-}
+#include "scratch.h"
 
 #define BAD(name, action)                                                                                              \
     static void bad_##name(struct hm_progress *progress)                                                               \
@@ -118,6 +100,7 @@ static void test_file(void **state)
     (void)state;
     struct hm_progress read;
     struct stat status;
+    const char *path = scratch_path("1.0.migration");
     int fd = hm_progress_create(path, 3, NULL);
     assert_true(fd >= 0);
     assert_int_equal(fstat(fd, &status), 0);
@@ -152,7 +135,6 @@ static void test_file(void **state)
     assert_int_equal(mkfifo(path, 0600), 0); /* does not wait for a writer */
     assert_int_equal(hm_progress_read(path, &read, NULL), -1);
     assert_int_equal(errno, EBADMSG);
-    assert_int_equal(unlink(path), 0);
     assert_int_equal(hm_progress_create("/nowhere/at/all", 3, NULL), -1);
 }
 
@@ -172,5 +154,5 @@ int main(void)
         cmocka_unit_test(test_file),
         cmocka_unit_test(test_names),
     };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
+    return cmocka_run_group_tests(tests, scratch_make, scratch_drop);
 }

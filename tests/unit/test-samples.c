@@ -13,12 +13,10 @@
 #include <cmocka.h>
 
 #include "helpers/meter/samples.h"
+#include "scratch.h"
 
 #define SECOND UINT64_C(1000000000)
 #define START (1000 * SECOND) /* of CLOCK_MONOTONIC, on a tick */
-
-static char folder[] = "/tmp/hm-samples.XXXXXX";
-static char path[64];
 
 static struct hm_samples *fresh(void)
 {
@@ -230,7 +228,7 @@ static void test_file(void **state)
     struct hm_tiers *tiers = two_tiers();
     struct hm_samples *samples = fresh();
     struct stat status;
-    snprintf(path, sizeof(path), "%s/file", folder);
+    const char *path = scratch_path("file");
     assert_int_equal(hm_samples_read(path, samples, &error), -1);
     assert_int_equal(errno, ENOENT);
     int fd = hm_samples_create(path, tiers, 500, &error);
@@ -261,18 +259,6 @@ static void test_file(void **state)
     free(tiers);
 }
 
-static int make_folder(void **state)
-{
-    (void)state;
-    return mkdtemp(folder) ? 0 : -1;
-}
-
-static int remove_folder(void **state)
-{
-    (void)state;
-    return rmdir(folder);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -285,5 +271,5 @@ int main(void)
         cmocka_unit_test(test_long_gap_ends),
         cmocka_unit_test(test_file),
     };
-    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+    return cmocka_run_group_tests(tests, scratch_make, scratch_drop);
 }

@@ -2,7 +2,6 @@
 /* A step's migrator as slurmstepd sees it: its command line, and what becomes of the figures that it leaves. */
 #include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -13,6 +12,7 @@
 
 #include <cmocka.h>
 
+#include "freshledger.h"
 #include "helpers/job/living.h"
 #include "helpers/job/migrator.h"
 #include "helpers/job/step.h"
@@ -20,18 +20,14 @@
 #include "scratch.h"
 
 static struct hm_error error;
-static char root[] = "/tmp/hm-stepmigrator.XXXXXX";
 static struct hm_config config;
 static struct hm_job job;
 
 static int set_up(void **state)
 {
     (void)state;
-    hm_config_defaults(&config);
-    snprintf(config.run_dir, sizeof(config.run_dir), "%s/run", root);
-    scratch_remove(config.run_dir);
-    hm_job_init(&job, 7);
-    return hm_ledger_write(&config, &job, &error);
+    ledger_with_job(&config, &job);
+    return 0;
 }
 
 static struct hm_plan_migration plan_of(void)
@@ -127,18 +123,16 @@ static void test_names_of_files(void **state)
         assert_false(hm_migrator_is_file(no_files[i], &job_id, &step_id));
 }
 
-static char *path_of(uint32_t job_id, uint32_t step_id, char *out, size_t size)
+static char *path_of(uint32_t job_id, uint32_t step_id)
 {
     char name[64];
-    snprintf(out, size, "%s/jobs/%s", config.run_dir, hm_migrator_file(job_id, step_id, name, sizeof(name)));
-    return out;
+    return scratch_path("run/jobs/%s", hm_migrator_file(job_id, step_id, name, sizeof(name)));
 }
 
 /* What a migrator of this step leaves. */
 static void leave(uint32_t job_id, uint32_t step_id, enum hm_progress_state how)
 {
-    char path[512];
-    int fd = hm_progress_create(path_of(job_id, step_id, path, sizeof(path)), step_id, &error);
+    int fd = hm_progress_create(path_of(job_id, step_id), step_id, &error);
     assert_true(fd >= 0);
     struct hm_progress *progress = hm_progress_map(fd, &error);
     assert_non_null(progress);
@@ -161,11 +155,9 @@ static bool has_warning(const char *text)
 
 static int count_files(void)
 {
-    char folder[512];
     int count = 0;
     struct dirent *item;
-    snprintf(folder, sizeof(folder), "%s/jobs", config.run_dir);
-    DIR *names = opendir(folder);
+    DIR *names = opendir(scratch_path("run/jobs"));
     assert_non_null(names);
     while ((item = readdir(names)))
         count += strstr(item->d_name, ".migration") != NULL;
@@ -198,14 +190,10 @@ static void test_figures_are_taken_once(void **state)
 static void test_all_that_is_left_is_taken(void **state)
 {
     (void)state;
-    char path[512];
     leave(7, HM_STEP_BATCH, HM_PROGRESS_RUNNING);
     leave(7, 1, HM_PROGRESS_STARTING);
     leave(8, 0, HM_PROGRESS_ENDED);
-    FILE *rubbish = fopen(path_of(7, 2, path, sizeof(path)), "w");
-    assert_non_null(rubbish);
-    assert_true(fputs("rubbish", rubbish) >= 0);
-    assert_int_equal(fclose(rubbish), 0);
+    scratch_write(path_of(7, 2), "rubbish");
     hm_migrator_collect_all(&config, &job);
     assert_int_equal(job.migration.n_steps, 2);
     assert_int_equal(job.migration.n_begun, 1);
@@ -312,16 +300,8 @@ static void test_step_of_a_path(void **state)
     }
 }
 
-static int remove_root(void **state)
-{
-    (void)state;
-    return scratch_remove(root);
-}
-
 int main(void)
 {
-    if (!mkdtemp(root))
-        return 1;
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_command_line),
         cmocka_unit_test(test_algorithms_are_known),
@@ -333,5 +313,5 @@ int main(void)
         cmocka_unit_test(test_step_of_a_path),
         cmocka_unit_test(test_steps_that_had_nothing_to_move),
     };
-    return cmocka_run_group_tests(tests, NULL, remove_root);
+    return cmocka_run_group_tests(tests, scratch_make, scratch_drop);
 }

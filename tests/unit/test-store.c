@@ -1,11 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Runs as root and as anybody: the owner of what is made is who runs it; the user of the copies is then that one too.
- */
-#define _GNU_SOURCE /* nftw */
-#include <dirent.h>
-#include <errno.h>
-#include <fcntl.h>
-#include <ftw.h>
+/* Records in their folder. Runs as root and as anybody: the owner of what is made is who runs it. */
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -14,7 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -23,93 +16,8 @@
 #include <cmocka.h>
 
 #include "helpers/job/pending.h"
-#include "helpers/job/store.h"
-
-#define DAY "2025-03-01"
-#define END (INT64_C(1740873599) * 1000000000) /* 2025-03-01T23:59:59Z */
-
-static char top[64];
-static struct hm_config config;
-static struct hm_store_key key;
-
-static char *path_of(const char *name)
-{
-    static char paths[4][256];
-    static int next;
-    char *path = paths[next++ % 4];
-    snprintf(path, sizeof(paths[0]), "%s/%s", top, name);
-    return path;
-}
-
-/* <top>/state with pending/ below it, and the records beside it, made as a site would. */
-static int set_up(void **state)
-{
-    (void)state;
-    umask(022);
-    snprintf(top, sizeof(top), "/tmp/hm-store.XXXXXX");
-    if (!mkdtemp(top))
-        return -1;
-    hm_config_defaults(&config);
-    snprintf(config.state_dir, sizeof(config.state_dir), "%s/state", top);
-    snprintf(config.record_dir, sizeof(config.record_dir), "%s/records", top);
-    uid_t uid = geteuid() == 0 ? 12345 : geteuid();
-    gid_t gid = geteuid() == 0 ? 12346 : getegid();
-    key = (struct hm_store_key){.node = "n1", .job_id = 42, .uid = uid, .gid = gid, .end_ns = END};
-    return mkdir(config.record_dir, 0751) || mkdir(config.state_dir, 0755);
-}
-
-static int remove_one(const char *path, const struct stat *status, int kind, struct FTW *where)
-{
-    (void)status, (void)kind, (void)where;
-    return remove(path);
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    return nftw(top, remove_one, 8, FTW_DEPTH | FTW_PHYS);
-}
-
-static void assert_mode(const char *name, mode_t mode, uid_t uid)
-{
-    struct stat status;
-    if (lstat(path_of(name), &status) != 0)
-        fail_msg("%s is not there", name);
-    if ((status.st_mode & 07777) != mode || status.st_uid != uid)
-        fail_msg("%s has the mode %04o and user %u", name, status.st_mode & 07777u, status.st_uid);
-}
-
-static void assert_text(const char *name, const char *wanted)
-{
-    char text[4096] = "";
-    FILE *file = fopen(path_of(name), "r");
-    if (!file)
-        fail_msg("%s is not there", name);
-    text[fread(text, 1, sizeof(text) - 1, file)] = '\0';
-    fclose(file);
-    assert_string_equal(text, wanted);
-}
-
-static int count_in(const char *name)
-{
-    struct dirent **list;
-    int n = scandir(path_of(name), &list, NULL, NULL), kept = 0;
-    for (int i = 0; i < n; i++) {
-        kept += list[i]->d_name[0] != '.';
-        free(list[i]);
-    }
-    if (n >= 0)
-        free(list);
-    return kept;
-}
-
-static void put_file(const char *name, const char *text)
-{
-    FILE *file = fopen(path_of(name), "w");
-    assert_non_null(file);
-    fputs(text, file);
-    assert_int_equal(fclose(file), 0);
-}
+#include "scratch.h"
+#include "storefixture.h"
 
 static void test_names(void **state)
 {
@@ -146,36 +54,6 @@ static void test_days(void **state)
         char day[11];
         hm_store_day(rows[i].end_ns, day);
         assert_string_equal(day, rows[i].day);
-    }
-}
-
-static void test_pending_names(void **state)
-{
-    (void)state;
-    static const struct {
-        const char *name;
-        int result;
-    } rows[] = {
-        {"1740873599000000000_42_1001_1002_n1.json", 0},
-        {"0000000000000000000_4294967295_0_0_n1.x.json", 0},
-        {"", -1},
-        {"n1.json", -1},
-        {"1740873599000000000_42_1001_n1.json", -1},
-        {"1740873599000000000_42_1001_1002_.json", -1},
-        {"1740873599000000000_42_1001_1002_n1", -1},
-        {"1740873599000000000_42_1001_1002_n/1.json", -1},
-        {"1740873599000000000_42_1001_1002_.n1.json", -1},
-        {"1740873599000000000_042_1001_1002_n1.json", -1},
-        {"1740873599000000000_4294967296_1001_1002_n1.json", -1},
-        {"9999999999999999999_42_1001_1002_n1.json", -1},
-        {"1740873599000000000_-42_1001_1002_n1.json", -1},
-        {"174087359900000000_42_1001_1002_n1.json", -1},
-    };
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        struct hm_store_key found;
-        char node[64];
-        if (hm_pending_parse(rows[i].name, &found, node, sizeof(node)) != rows[i].result)
-            fail_msg("row %zu: %s", i, rows[i].name);
     }
 }
 
@@ -221,71 +99,12 @@ static void test_folder_in_the_state_folder_is_made(void **state)
     (void)state;
     struct hm_error error = {{0}};
     assert_int_equal(rmdir(config.state_dir), 0);
-    snprintf(config.record_dir, sizeof(config.record_dir), "%s/state/records", top);
+    snprintf(config.record_dir, sizeof(config.record_dir), "%s", path_of("state/records"));
     assert_int_equal(hm_store_put(&config, &key, "{}", &error), 0);
     assert_string_equal(error.text, "");
     assert_mode("state", 0755, geteuid());
     assert_mode("state/records", 0751, geteuid());
     assert_text("state/records/" DAY "/n1.jsonl", "{}\n");
-}
-
-/* A folder of the site that is not there is not made; the record waits, and is appended once the folder is back. */
-static void test_missing_folder(void **state)
-{
-    (void)state;
-    struct hm_error error = {{0}};
-    assert_int_equal(rmdir(config.record_dir), 0);
-    assert_int_equal(hm_store_retry(&config, &error), 0); /* no pending/ at all */
-    assert_int_equal(hm_store_put(&config, &key, "{\"a\":1}", &error), 1);
-    assert_non_null(strstr(error.text, "records"));
-    assert_non_null(strstr(error.text, "pending"));
-    key.end_ns++;
-    assert_int_equal(hm_store_put(&config, &key, "{\"a\":2}", &error), 1);
-    assert_int_equal(access(config.record_dir, F_OK), -1);
-    assert_mode("state/pending", 0700, geteuid());
-    assert_int_equal(count_in("state/pending"), 2);
-    assert_int_equal(hm_store_retry(&config, &error), -1);
-    assert_int_equal(count_in("state/pending"), 2);
-    assert_int_equal(mkdir(config.record_dir, 0751), 0);
-    assert_int_equal(hm_store_retry(&config, &error), 2);
-    assert_text("records/" DAY "/n1.jsonl", "{\"a\":1}\n{\"a\":2}\n");
-    assert_int_equal(count_in("state/pending"), 0);
-    assert_int_equal(hm_store_retry(&config, &error), 0);
-}
-
-/* Whose prolog it is does not wait for all that was kept back. */
-static void test_a_pass_is_bounded(void **state)
-{
-    (void)state;
-    struct hm_error error = {{0}};
-    key.uid = 0;
-    assert_int_equal(rmdir(config.record_dir), 0);
-    for (int i = 0; i < HM_STORE_PASS + 3; i++, key.end_ns--)
-        assert_int_equal(hm_store_put(&config, &key, "{}", &error), 1);
-    assert_int_equal(mkdir(config.record_dir, 0751), 0);
-    put_file("state/pending/0README", "not ours, and before all others\n");
-    assert_int_equal(hm_store_retry(&config, &error), -1);
-    assert_int_equal(count_in("state/pending"), 1 + 3);
-    assert_int_equal(unlink(path_of("state/pending/0README")), 0);
-    assert_int_equal(hm_store_retry(&config, &error), 3);
-    assert_int_equal(count_in("state/pending"), 0);
-}
-
-static void test_foreign_files_in_pending_stay(void **state)
-{
-    (void)state;
-    struct hm_error error = {{0}};
-    assert_int_equal(mkdir(path_of("state/pending"), 0700), 0);
-    put_file("state/pending/0000000000000000000_1_0_0_n1.json", "no end");
-    put_file("state/pending/0000000000000000000_2_0_0_n1.json", "two\nlines\n");
-    put_file("state/pending/0000000000000000000_3_0_0_n1.json", "");
-    assert_int_equal(symlink("/etc/hostname", path_of("state/pending/0000000000000000000_4_0_0_n1.json")), 0);
-    put_file("state/pending/1740873599000000000_5_0_0_n1.json", "{\"a\":5}\n");
-    put_file("state/pending/README", "hello\n");
-    assert_int_equal(hm_store_retry(&config, &error), -1);
-    assert_true(error.text[0] != '\0');
-    assert_text("records/" DAY "/n1.jsonl", "{\"a\":5}\n");
-    assert_int_equal(count_in("state/pending"), 5);
 }
 
 static void make_link(const char *name)
@@ -345,8 +164,8 @@ static void test_traps_are_refused(void **state)
                                           trap_file_is_fifo,     trap_file_has_two_names};
     for (size_t i = 0; i < sizeof(traps) / sizeof(traps[0]); i++) {
         struct hm_error error = {{0}};
-        assert_int_equal(tear_down(state), 0);
-        assert_int_equal(set_up(state), 0);
+        assert_int_equal(store_tear_down(state), 0);
+        assert_int_equal(store_set_up(state), 0);
         assert_int_equal(mkdir(path_of("elsewhere"), 0755), 0);
         traps[i]();
         if (hm_store_put(&config, &key, "{}", &error) != 1)
@@ -359,72 +178,6 @@ static void test_traps_are_refused(void **state)
         else
             assert_int_equal(count_in("elsewhere"), 0);
     }
-}
-
-/* What a user may do in, or as, his own folder costs him his copy and nothing else. */
-static void test_traps_in_the_copy(void **state)
-{
-    static const char *const parts[] = {"", "/" DAY, "/" DAY "/n1.jsonl"};
-    for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
-        char name[64];
-        struct hm_error error = {{0}};
-        if (key.uid == 0)
-            fail_msg("run this as root or as a user, not as a user with id 0");
-        assert_int_equal(tear_down(state), 0);
-        assert_int_equal(set_up(state), 0);
-        assert_int_equal(mkdir(path_of("elsewhere"), 0777), 0);
-        assert_int_equal(hm_store_put(&config, &key, "{\"a\":1}", &error), 0);
-        snprintf(name, sizeof(name), "records/by-user/%u%s", key.uid, parts[i]);
-        assert_int_equal(rename(path_of(name), path_of("away")), 0);
-        make_link(name);
-        assert_int_equal(hm_store_put(&config, &key, "{\"a\":2}", &error), 0);
-        assert_non_null(strstr(error.text, i == 0 ? "folder" : "copy"));
-        assert_text("records/" DAY "/n1.jsonl", "{\"a\":1}\n{\"a\":2}\n");
-        assert_int_equal(count_in("elsewhere"), 0);
-    }
-}
-
-/* Stops every other child of this one's parent as it comes up. Never returns. */
-static void stop_child_of(pid_t parent)
-{
-    char path[64];
-    snprintf(path, sizeof(path), "/proc/%d/task/%d/children", (int)parent, (int)parent);
-    for (;;) {
-        char text[64] = "", *at = text;
-        int fd = open(path, O_RDONLY | O_CLOEXEC);
-        ssize_t length = read(fd, text, sizeof(text) - 1);
-        close(fd);
-        for (long pid; length > 0 && (pid = strtol(at, &at, 10)) > 0;)
-            if (pid != getpid())
-                kill((pid_t)pid, SIGSTOP);
-    }
-}
-
-/* The user may hold the lock of his file, so that the child waits, and then stop it. */
-static void test_a_stopped_copy_is_given_up(void **state)
-{
-    (void)state;
-    struct hm_error error = {{0}};
-    char name[64];
-    int status;
-    assert_int_equal(hm_store_put(&config, &key, "{\"a\":1}", &error), 0);
-    snprintf(name, sizeof(name), "records/by-user/%u/" DAY "/n1.jsonl", key.uid);
-    int lock = open(path_of(name), O_RDONLY | O_CLOEXEC);
-    assert_int_equal(flock(lock, LOCK_EX), 0);
-    pid_t stopper = fork();
-    assert_true(stopper >= 0);
-    if (stopper == 0)
-        stop_child_of(getppid());
-    alarm(30);
-    assert_int_equal(hm_store_put(&config, &key, "{\"a\":2}", &error), 0);
-    alarm(0);
-    kill(stopper, SIGKILL);
-    assert_int_equal(waitpid(stopper, &status, 0), stopper);
-    assert_int_equal(waitpid(-1, &status, WNOHANG), -1); /* none is left over */
-    assert_non_null(strstr(error.text, "copy"));
-    assert_text("records/" DAY "/n1.jsonl", "{\"a\":1}\n{\"a\":2}\n");
-    close(lock);
-    assert_text(name, "{\"a\":1}\n");
 }
 
 static void test_line_cut_by_a_crash_is_ended(void **state)
@@ -522,19 +275,13 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_names),
         cmocka_unit_test(test_days),
-        cmocka_unit_test(test_pending_names),
-        cmocka_unit_test_setup_teardown(test_traps_are_refused, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_traps_in_the_copy, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_a_stopped_copy_is_given_up, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_a_pass_is_bounded, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_missing_folder, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_foreign_files_in_pending_stay, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_no_room, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_line_cut_by_a_crash_is_ended, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_layout_whatever_the_umask, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_root_has_no_copy, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_folder_in_the_state_folder_is_made, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_concurrent_writers, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_traps_are_refused, store_set_up, store_tear_down),
+        cmocka_unit_test_setup_teardown(test_no_room, store_set_up, store_tear_down),
+        cmocka_unit_test_setup_teardown(test_line_cut_by_a_crash_is_ended, store_set_up, store_tear_down),
+        cmocka_unit_test_setup_teardown(test_layout_whatever_the_umask, store_set_up, store_tear_down),
+        cmocka_unit_test_setup_teardown(test_root_has_no_copy, store_set_up, store_tear_down),
+        cmocka_unit_test_setup_teardown(test_folder_in_the_state_folder_is_made, store_set_up, store_tear_down),
+        cmocka_unit_test_setup_teardown(test_concurrent_writers, store_set_up, store_tear_down),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, scratch_make, scratch_drop);
 }

@@ -15,6 +15,7 @@
 #include <cmocka.h>
 
 #include "helpers/core/tierscache.h"
+#include "scratch.h"
 
 struct fixture {
     char folder[64], path[96];
@@ -59,8 +60,8 @@ static int setup(void **state)
     struct fixture *fixture = calloc(1, sizeof(*fixture));
     if (!fixture)
         return -1;
-    snprintf(fixture->folder, sizeof(fixture->folder), "/tmp/hybridmem-test-XXXXXX");
-    if (!mkdtemp(fixture->folder))
+    snprintf(fixture->folder, sizeof(fixture->folder), "%s/cache", scratch);
+    if (mkdir(fixture->folder, 0755) != 0)
         return -1;
     snprintf(fixture->path, sizeof(fixture->path), "%s/topology", fixture->folder);
     fixture->written.n_nodes = 2;
@@ -244,5 +245,5 @@ int main(void)
         cmocka_unit_test_setup_teardown(fails_on_values_out_of_range, setup, teardown),
         cmocka_unit_test_setup_teardown(reads_what_was_written, setup, teardown),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, scratch_make, scratch_drop);
 }

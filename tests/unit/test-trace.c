@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -10,6 +11,7 @@
 #include <cmocka.h>
 
 #include "helpers/migrator/trace.h"
+#include "scratch.h"
 
 #define N_ROWS(table) (sizeof(table) / sizeof((table)[0]))
 #define COLUMNS "phase,page_hex,raw_reads,raw_writes,mem_reads,mem_writes\n"
@@ -83,7 +85,7 @@ static void test_good_text(void **state)
 static void test_archives(void **state)
 {
     static char packed[600000];
-    char path[] = "/tmp/test-trace.XXXXXX";
+    const char *path = scratch_path("cut.trace.zst");
     struct hm_trace trace;
     struct hm_error error = {""};
     (void)state;
@@ -97,7 +99,7 @@ static void test_archives(void **state)
     assert_non_null(file);
     size_t size = fread(packed, 1, sizeof(packed), file);
     fclose(file);
-    int fd = mkstemp(path);
+    int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
     assert_true(fd >= 0 && size > 1000);
     assert_int_equal(write(fd, packed, size / 2), size / 2);
     assert_int_equal(hm_trace_read(path, &trace, &error), -1);
@@ -121,5 +123,5 @@ int main(void)
         cmocka_unit_test(test_good_text),
         cmocka_unit_test(test_archives),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, scratch_make, scratch_drop);
 }

@@ -1,0 +1,261 @@
+# SPDX-License-Identifier: Apache-2.0
+"""hybridmem replay: what it prints, explains and draws, and how it says how far it is."""
+
+import itertools
+import json
+import os
+import pty
+import re
+import subprocess
+import xml.etree.ElementTree as ElementTree
+
+import pytest
+from installed import LIBEXEC, helper
+from replaying import APPS, COLUMNS, SCORE, TINY, algorithms, replay, replay_shipped, shipped, two_halves, without_time
+
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def test_the_json(trace):
+    result = replay(trace(TINY), "--fast", "50%", "--seed", "7", "--algorithm", "bins", "--bins", "16")
+    inputs = {
+        "trace": str(trace(TINY)),
+        "app": "tiny & <small>",
+        "pages": 4,
+        "phases": 3,
+        "fast": 0.5,
+        "fast_pages": 2,
+        "algorithm": "bins",
+        "period": 65536,
+        "sample": "raw",
+        "bins": 16,
+        "lat_read": 2,
+        "lat_write": 5,
+        "seed": 7,
+    }
+    assert {key: result.pop(key) for key in inputs} == inputs
+    scores = {"first_touch", "static_oracle", "phase_oracle"}
+    assert set(result) == SCORE | scores | {"promoted", "demoted", "samples", "decide_s", "peak_bytes"}
+    assert all(set(result[key]) == SCORE for key in scores)
+
+
+def test_the_json_where_the_header_says_nothing(trace):
+    assert replay(trace(TINY.replace("# app", "# other")))["app"] is None
+
+
+def test_names_that_are_not_text(trace, tmp_path):
+    """A header may hold anything: no byte of it moves a cursor, breaks the JSON or the picture."""
+    path = trace(b"# app: a\xff\x1b[2J\xc3\n" + TINY.encode())
+    result = replay(path, "--fast", "50%")
+    assert result["app"] == "tiny & <small>"  # the last one counts
+    path = trace(TINY.encode().replace(b"tiny", b"a\xff\x1b[2J\xc3\x01"))
+    assert replay(path)["app"] == "a?\x1b[2J?\x01 & <small>"
+    assert helper("hybridmem-replay", path).stdout.startswith("a??[2J?? & <small>: 4 pages")
+    texts = [text.text for text in draw(tmp_path, path).iter(f"{SVG}text")]
+    assert texts[0] == "a??[2J?? & <small>, fast tier 10 %"
+
+
+def test_the_table(trace):
+    path = trace(TINY)
+    done = helper("hybridmem-replay", path, "--fast", "50%")
+    assert done.stderr == ""
+    lines = done.stdout.splitlines()
+    assert lines[0] == "tiny & <small>: 4 pages (16.0 KiB) in 3 phases; fast tier 50 %: 2 pages (8.0 KiB)"
+    assert re.split(r" {2,}", lines[2]) == [
+        "PLACEMENT",
+        "AMAT",
+        "MEMORY ACCESSES",
+        "RAW ACCESSES",
+        "SLOW WRITES",
+        "PAGES MOVED",
+    ]
+    table = [re.split(r" {2,}", line) for line in lines[3:7]]
+    assert table == [
+        [f"ours ({algorithms()[0]})", "2.841", "6.6 %", "23.9 %", "94.0 %", "0"],
+        ["first touch", "2.841", "6.6 %", "23.9 %", "94.0 %", "0"],
+        ["static oracle", "1.124", "93.4 %", "76.1 %", "6.0 %", "0"],
+        ["per-phase oracle", "4.692", "100.0 %", "100.0 %", "0.0 %", "4"],
+    ]
+    assert len({len(line) for line in lines[2:7]}) == 1
+    assert lines[9].startswith("Samples: 0, one in 65536 raw accesses; decided in 0.0")
+    assert lines[10] == "0 % of the possible gain was reached: from first touch to the static oracle."
+
+
+def test_the_table_says_how_much_was_gained(trace):
+    done = helper("hybridmem-replay", trace(two_halves(64, 10)), "--fast", "50%")
+    share = re.search(r"^(\d+) % of the possible gain was reached", done.stdout, re.MULTILINE)
+    assert 75 <= int(share[1]) <= 100
+    even = COLUMNS + "".join(f"0,{page:x},1,0,1,0\n" for page in range(10))
+    done = helper("hybridmem-replay", trace(even))
+    assert "There is nothing to gain here: the static oracle is no better than first touch.\n" in done.stdout
+
+
+def test_a_name_from_the_file(trace):
+    done = helper("hybridmem-replay", trace(TINY.replace("# app", "# other"), "solver.v2.trace"))
+    assert done.stdout.startswith("solver: 4 pages")
+
+
+# Explaining and drawing
+
+
+def check_regions(regions, capacity):
+    assert regions
+    for region in regions:
+        assert set(region) == {
+            *("start", "end", "fast_pages", "slow_pages", "reads", "writes", "noise", "priority", "phases", "verdict")
+        }
+        assert int(region["start"], 16) < int(region["end"], 16)
+        pages = (int(region["end"], 16) - int(region["start"], 16)) >> 12
+        assert 0 <= region["fast_pages"] + region["slow_pages"] <= pages
+        assert region["verdict"]
+    for one, next_one in itertools.pairwise(regions):
+        assert int(one["end"], 16) <= int(next_one["start"], 16)
+    assert sum(region["fast_pages"] for region in regions) <= capacity
+
+
+def starts(regions):
+    return [(int(region["start"], 16), region["verdict"]) for region in regions]
+
+
+def test_explained_as_json(algorithm):
+    words = (shipped("LULESH"), "--fast", "10%", "--algorithm", algorithm)
+    result = replay(*words, "--explain", "4")
+    regions = result.pop("regions")
+    check_regions(regions, 3678)
+    assert without_time(result) == without_time(replay(*words))
+    accesses = sum(region["reads"] + region["writes"] for region in regions)
+    assert accesses == pytest.approx(130000000, rel=0.3)
+    assert all(region["phases"] <= 5 for region in regions)
+
+
+def test_explained_hot_pages_are_promoted(trace):
+    """Moves are explained in the phase at whose end they are decided: not later than the second."""
+    words = (trace(two_halves(64, 10)), "--fast", "50%", "--explain")
+    early = [region for phase in (0, 1) for region in replay(*words, phase)["regions"]]
+    assert any(verdict.startswith("promoted") and start >= 0x9000 << 12 for start, verdict in starts(early))
+    assert any(verdict.startswith("demoted") and start < 0x9000 << 12 for start, verdict in starts(early))
+    late = replay(*words, 9)["regions"]
+    assert not any(region["verdict"].startswith("promoted") for region in late)
+    hot = [region for region in late if int(region["start"], 16) >= 0x9000 << 12]
+    assert sum(region["fast_pages"] for region in hot) >= 60
+
+
+def test_explained_for_people():
+    words = (shipped("bfs"), "--fast", "25%", "--explain", "3")
+    regions = replay(*words)["regions"]
+    head, list_of_regions, sums = helper("hybridmem-replay", *words).stdout.split("\n\n")[-3:]
+    assert head.startswith("Decided at the end of phase 3; reads, writes and their noise are raw accesses expected")
+    title, *rows = list_of_regions.splitlines()
+    assert title.split() == ["ADDRESSES", "PAGES", "FAST", "SLOW", "READS", "WRITES", "NOISE", "PRIORITY", "VERDICT"]
+    assert [row.split()[0] for row in rows] == [
+        f"{int(region['start'], 16):012x}-{int(region['end'], 16):012x}" for region in regions
+    ]
+    for row, region in zip(rows, regions, strict=True):
+        assert [int(cell) for cell in row.split()[2:4]] == [region["fast_pages"], region["slow_pages"]]
+        assert row.endswith(region["verdict"])
+    assert sum(int(line.split()[0]) for line in sums.splitlines()) == len(regions)
+
+
+def draw(tmp_path, *words):
+    path = tmp_path / "plot.svg"
+    helper("hybridmem-replay", *words, "--plot", path)
+    assert sorted(tmp_path.glob("plot*")) == [path]
+    return ElementTree.parse(path).getroot()
+
+
+def count(path):
+    """The rectangles of a path."""
+    return path.get("d").count("z")
+
+
+def test_a_small_picture(trace, tmp_path):
+    """Without samples first touch holds: pages 10 and 11 are fast in all phases, and the hole has no rows."""
+    root = draw(tmp_path, trace(TINY), "--fast", "50%")
+    texts = ["".join(text.itertext()) for text in root.iter(f"{SVG}text")]
+    assert texts[0] == "tiny & <small>, fast tier 50 %"
+    assert texts[1] == f"AMAT 2.84 with {algorithms()[0]}; first touch 2.84, static oracle 1.12"
+    heat = root.find(f"{SVG}g[@id='heat']")
+    # none: 20 and 21 in phase 0, 10 and 11 in phase 1, 10 and 21 in phase 2; neighbours are one rectangle
+    assert [count(path) for path in heat if path.get("class") == "empty"] == [4]
+    # 10, 10, 150, 30, 4, 160 accesses: equal heat of 10 and 11 is one rectangle, and each other cell its own
+    assert sum(count(path) for path in heat if path.get("class") != "empty") == 5
+    (placement,) = root.findall(f"{SVG}path[@id='placement']")
+    assert count(placement) == 3
+    shares = root.find(f"{SVG}g[@id='shares']").findall(f"{SVG}rect")
+    full = max(float(bar.get("height")) for bar in shares)
+    assert [float(bar.get("height")) / full for bar in shares] == pytest.approx([1, 0, 4 / 164], abs=0.001)
+    phases = [text.text for text in root.find(f"{SVG}g[@id='phases']")]
+    assert phases == ["0", "1", "2", "phase"]
+    assert "10000" in [text.text for text in root.find(f"{SVG}g[@id='addresses']")]
+
+
+def test_holes_take_no_room(trace, tmp_path):
+    near = draw(tmp_path, trace(TINY))
+    far = draw(tmp_path, trace(TINY.replace(",20,", ",7ffff0000,").replace(",21,", ",7ffff0001,")))
+    assert abs(int(far.get("height")) - int(near.get("height"))) < 10
+    addresses = [text.text for text in far.find(f"{SVG}g[@id='addresses']")]
+    assert addresses == ["10000", "7ffff0000000"]
+
+
+@pytest.mark.parametrize("app", APPS)
+def test_pictures_of_the_traces(tmp_path, app):
+    root = draw(tmp_path, shipped(app), "--fast", "25%")
+    assert int(root.get("width")) < 1200 and int(root.get("height")) < 1100
+    n_phases = replay_shipped(app, 25)["phases"]
+    assert len(root.find(f"{SVG}g[@id='shares']").findall(f"{SVG}rect")) == n_phases
+    assert sum(count(path) for path in root.find(f"{SVG}g[@id='heat']")) >= n_phases
+    assert count(root.find(f"{SVG}path[@id='placement']")) >= n_phases - 1
+    assert (tmp_path / "plot.svg").stat().st_size < 300000
+    text = (tmp_path / "plot.svg").read_text()
+    assert "prefers-color-scheme:dark" in text and "href" not in text and "url(" not in text
+
+
+def test_many_phases_and_pages_stay_a_picture(trace, tmp_path):
+    rows = [f"{phase},{0x1000 * (page // 50) + page:x},9,1,{page + 1},1" for phase in range(500) for page in range(600)]
+    root = draw(tmp_path, trace(COLUMNS + "\n".join(rows) + "\n"))
+    assert int(root.get("width")) < 1200 and int(root.get("height")) < 1100
+    assert len(root.find(f"{SVG}g[@id='shares']").findall(f"{SVG}rect")) == 120
+
+
+def test_a_picture_replaces_another_at_once(trace, tmp_path):
+    path = tmp_path / "plot.svg"
+    path.write_text("old")
+    path.chmod(0o600)
+    helper("hybridmem-replay", trace(TINY), "--plot", path, umask=0o027)
+    assert path.read_text().endswith("</svg>\n") and path.stat().st_mode & 0o777 == 0o640
+
+
+def test_a_picture_that_cannot_be_written(trace, tmp_path):
+    path = tmp_path / "none" / "plot.svg"
+    done = helper("hybridmem-replay", trace(TINY), "--plot", path, status=1)
+    said = f"hybridmem replay: --plot {path}: it cannot be written there: No such file or directory\n"
+    assert (done.stdout, done.stderr) == ("", said)
+
+
+# How far it is
+
+
+def on_terminal(*words):
+    """Standard output, and what a terminal got as standard error."""
+    ours, theirs = pty.openpty()
+    with subprocess.Popen([LIBEXEC / "hybridmem-replay", *words], stdout=subprocess.PIPE, stderr=theirs) as child:
+        os.close(theirs)
+        seen = b""
+        try:
+            while part := os.read(ours, 4096):
+                seen += part
+        except OSError:  # EIO: all writers are gone
+            pass
+        out = child.stdout.read()
+    os.close(ours)
+    assert child.returncode == 0
+    return json.loads(out), seen.decode()
+
+
+def test_progress_on_a_terminal_only(trace):
+    result, seen = on_terminal(shipped("AMG"), "--json")
+    assert without_time(result) == without_time(replay_shipped("AMG", 10))
+    assert "reading the trace" in seen and "phase 1 of 24" in seen and "phase 24 of 24" in seen
+    assert seen.endswith("\r\x1b[K")
+    assert on_terminal(trace(TINY), "--json")[1] == ""
+    assert helper("hybridmem-replay", shipped("AMG")).stderr == ""

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "fakeperf.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+
+#include "helpers/migrator/perfopen.h"
+
+struct fake_perf fake;
+const struct hm_perf_cpu fake_intel = {"GenuineIntel", 6, 0x8f, false};
+const struct hm_source_setup usual = {.overhead = 0.01, .n_cpus = 2, .interval_ms = 10000, .stop = -1};
+
+int __real_hm_perf_open(const struct perf_event_attr *attr, pid_t pid, int cpu, unsigned long flags);
+int __wrap_hm_perf_open(const struct perf_event_attr *attr, pid_t pid, int cpu, unsigned long flags);
+const struct hm_perf_processor *__real_hm_perf_find_processor(const struct hm_perf_cpu *cpu);
+const struct hm_perf_processor *__wrap_hm_perf_find_processor(const struct hm_perf_cpu *cpu);
+int __wrap_hm_perf_find_type(const char *pmu);
+int __real_clock_gettime(clockid_t clock, struct timespec *time);
+int __wrap_clock_gettime(clockid_t clock, struct timespec *time);
+
+int __wrap_hm_perf_open(const struct perf_event_attr *attr, pid_t pid, int cpu, unsigned long flags)
+{
+    bool is_software = attr->type == PERF_TYPE_SOFTWARE;
+    fake.last = *attr;
+    errno = fake.refuses_wide && pid == -1                           ? EACCES
+            : fake.is_real                                           ? 0
+            : attr->exclude_kernel && !is_software && fake.user_only ? fake.user_only
+            : is_software                                            ? fake.software
+                                                                     : fake.raw;
+    if (errno)
+        return -1;
+    fake.opened++;
+    return fake.is_real ? __real_hm_perf_open(attr, pid, cpu, flags) : open("/dev/null", O_RDONLY | O_CLOEXEC);
+}
+
+const struct hm_perf_processor *__wrap_hm_perf_find_processor(const struct hm_perf_cpu *cpu)
+{
+    (void)cpu;
+    return __real_hm_perf_find_processor(&fake.cpu);
+}
+
+int __wrap_hm_perf_find_type(const char *pmu)
+{
+    (void)pmu;
+    return 11;
+}
+
+int __wrap_clock_gettime(clockid_t clock, struct timespec *time)
+{
+    int status = __real_clock_gettime(clock, time);
+    if (clock == CLOCK_MONOTONIC)
+        time->tv_sec += fake.later_s;
+    return status;
+}
+
+int fake_perf_reset(void **state)
+{
+    (void)state;
+    memset(&fake, 0, sizeof(fake));
+    fake.cpu = fake_intel;
+    return 0;
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* perf_event_open, the processor, and the clock, replaced at link time (--wrap of hm_perf_open, hm_perf_find_processor,
+ * hm_perf_find_type and clock_gettime). */
+#ifndef FAKEPERF_H
+#define FAKEPERF_H
+
+#include <linux/perf_event.h>
+#include <stdbool.h>
+#include <time.h>
+
+#include "helpers/migrator/perftable.h"
+#include "helpers/migrator/source.h"
+
+struct fake_perf {
+    bool is_real;
+    bool refuses_wide; /* also where is_real */
+    int raw, software; /* errno of hardware and software events, 0: they work */
+    int user_only;     /* errno of events that leave out the kernel */
+    int opened;
+    struct perf_event_attr last;
+    struct hm_perf_cpu cpu;
+    time_t later_s; /* the clock is that much ahead */
+};
+
+extern struct fake_perf fake;
+extern const struct hm_perf_cpu fake_intel;
+extern const struct hm_source_setup usual;
+
+/* Set-up of a test: an Intel processor, on which all works. */
+int fake_perf_reset(void **state);
+
+#endif

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A ledger in the scratch folder. */
+#ifndef FRESHLEDGER_H
+#define FRESHLEDGER_H
+
+#include "helpers/job/ledger.h"
+
+/* The default configuration, with a run_dir in which there is nothing. */
+void ledger_empty(struct hm_config *config);
+/* The same, and an entry of job 7. */
+void ledger_with_job(struct hm_config *config, struct hm_job *job);
+
+#endif

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "movekernel.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include <cmocka.h>
+
+struct move_kernel kernel;
+
+long __wrap_move_pages(int pid, unsigned long count, void **pages, const int *to, int *status, int flags);
+int __wrap_clock_gettime(clockid_t clock, struct timespec *time);
+
+void kernel_reset(int node)
+{
+    memset(&kernel, 0, sizeof(kernel));
+    kernel.closed = kernel.full = -1;
+    for (unsigned i = 0; i < PAGES; i++)
+        kernel.node[i] = node;
+}
+
+unsigned kernel_count_on(int node)
+{
+    unsigned count = 0;
+    for (unsigned i = 0; i < PAGES; i++)
+        count += kernel.node[i] == node;
+    return count;
+}
+
+/* Nothing takes time but the kernel's moves. */
+int __wrap_clock_gettime(clockid_t clock, struct timespec *time)
+{
+    (void)clock;
+    *time = (struct timespec){.tv_sec = (time_t)kernel.took_s,
+                              .tv_nsec = (long)((kernel.took_s - (double)(time_t)kernel.took_s) * 1e9)};
+    return 0;
+}
+
+static unsigned index_of(const void *page)
+{
+    uint64_t number = (uint64_t)(uintptr_t)page >> 12;
+    assert_true(number >= FIRST && number < FIRST + PAGES);
+    return (unsigned)(number - FIRST);
+}
+
+/* Pages that move with this one. */
+static void whole(unsigned page, unsigned *first, unsigned *count)
+{
+    bool is_huge = kernel.is_huge[page / HM_BATCH_HUGE];
+    *first = is_huge ? page / HM_BATCH_HUGE * HM_BATCH_HUGE : page;
+    *count = is_huge ? HM_BATCH_HUGE : 1;
+}
+
+/* The entries from..end - 1 that were isolated go to their node. Returns how many did not; then no status is written.
+ */
+static long flush(void **pages, const int *to, int *status, const bool *isolated, size_t from, size_t end)
+{
+    long failed = 0;
+    for (size_t i = from; i < end; i++) {
+        unsigned first, count;
+        if (!isolated[i])
+            continue;
+        if (to[i] == kernel.full)
+            return -ENOMEM;
+        whole(index_of(pages[i]), &first, &count);
+        if (kernel.is_pinned[index_of(pages[i])])
+            failed++;
+        for (unsigned k = first; k < first + count && !kernel.is_pinned[index_of(pages[i])]; k++)
+            kernel.node[k] = to[i];
+    }
+    for (size_t i = from; i < end && !failed; i++)
+        if (isolated[i])
+            status[i] = to[i];
+    return failed;
+}
+
+static int judge(void **pages, const int *to, const bool *isolated, size_t from, size_t i)
+{
+    unsigned page = index_of(pages[i]), first, count;
+    whole(page, &first, &count);
+    if (kernel.node[page] < 0)
+        return kernel.node[page];
+    if (kernel.is_shared[page])
+        return -EACCES;
+    if (kernel.node[page] == to[i])
+        return to[i];
+    for (size_t k = from; k < i; k++)
+        if (isolated[k] && index_of(pages[k]) >= first && index_of(pages[k]) < first + count)
+            return -EBUSY;
+    return INT_MIN; /* isolate it */
+}
+
+static long move(unsigned long count, void **pages, const int *to, int *status)
+{
+    bool *isolated = calloc(count, sizeof(*isolated));
+    size_t from = 0;
+    long result = 0;
+    for (size_t i = 0; i <= count && result == 0; i++) {
+        bool is_end = i == count;
+        if (is_end || to[i] != to[from] || to[i] == kernel.closed) {
+            result = flush(pages, to, status, isolated, from, i);
+            from = i;
+            if (result > 0)
+                result += (long)(count - i);
+            if (!is_end && result == 0 && to[i] == kernel.closed)
+                result = -EACCES;
+        }
+        if (is_end || result != 0)
+            break;
+        int verdict = judge(pages, to, isolated, from, i);
+        isolated[i] = verdict == INT_MIN;
+        if (isolated[i])
+            continue;
+        status[i] = verdict;
+        result = flush(pages, to, status, isolated, from, i);
+        from = i + 1;
+        if (result > 0)
+            result += (long)(count - i - 1);
+    }
+    free(isolated);
+    if (result >= 0)
+        return result;
+    errno = (int)-result;
+    return -1;
+}
+
+long __wrap_move_pages(int pid, unsigned long count, void **pages, const int *to, int *status, int flags)
+{
+    assert_int_equal(pid, MODEL_PID);
+    assert_true(count > 0 && count <= HM_BATCH_PAGES);
+    for (unsigned long i = 0; i < count; i++)
+        assert_int_equal(status[i], INT_MIN); /* prefilled: nothing old can be taken for an answer */
+    if (!to) {
+        for (unsigned long i = 0; i < count; i++)
+            status[i] = kernel.node[index_of(pages[i])];
+        return 0;
+    }
+    assert_int_equal(flags, 2); /* MPOL_MF_MOVE: never what others have mapped, too */
+    kernel.moves++;
+    double took_s = (double)count * kernel.page_s;
+    kernel.took_s += took_s;
+    kernel.longest_s = took_s > kernel.longest_s ? took_s : kernel.longest_s;
+    for (unsigned long i = 0; i < count; i++) {
+        assert_true(i == 0 || to[i] >= to[i - 1]); /* sorted by destination */
+        assert_true(i == 0 || to[i] > to[i - 1] || pages[i] > pages[i - 1]);
+        assert_int_not_equal(kernel.node[index_of(pages[i])], ABSENT);
+        kernel.submitted[index_of(pages[i])]++;
+        kernel.n_submitted++;
+    }
+    if (kernel.result) {
+        errno = kernel.result;
+        return -1;
+    }
+    return move(count, pages, to, status);
+}

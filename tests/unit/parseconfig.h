@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A configuration's text, named "f". */
+#ifndef PARSECONFIG_H
+#define PARSECONFIG_H
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "helpers/core/config.h"
+
+/* A copy on the heap without room to spare, so that the sanitizer sees a step too far. */
+static inline int parse_bytes(const char *text, size_t length, struct hm_config *config, struct hm_error *error)
+{
+    char *copy = malloc(length + 1);
+    if (!copy)
+        return -1;
+    memcpy(copy, text, length);
+    int status = hm_config_parse("f", copy, length, config, error);
+    free(copy);
+    return status;
+}
+
+static inline int parse(const char *text, struct hm_config *config, struct hm_error *error)
+{
+    return parse_bytes(text, strlen(text), config, error);
+}
+
+#endif

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A request on one of the machines, and the plan that is wanted for it. */
+#ifndef PLANROW_H
+#define PLANROW_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "helpers/core/plan.h"
+
+#define N_ROWS(table) (sizeof(table) / sizeof((table)[0]))
+#define GIB (UINT64_C(1) << 30)
+
+struct row {
+    const char *shape, *request, *cpus, *kernel;
+    bool alone;
+    uint64_t size_gib; /* 0: not known */
+    const char *config, *weights_now;
+    enum hm_policy policy;
+    const char *nodes;
+    const char *weights; /* as "0:5 2:1"; NULL: none */
+    bool must_set;
+    double predicted_gbs; /* -1: not known */
+    const char *reason;   /* a part of it */
+    const char *warning;  /* a part of one; NULL: there is none */
+};
+
+#define SPACE .cpus = "0", .kernel = "6.12"
+#define ALONE SPACE, .alone = true
+
+struct work {
+    struct hm_tiers tiers;
+    struct hm_config config;
+    struct hm_abilities abilities;
+    struct hm_where where;
+    struct hm_request request;
+    struct hm_plan plan;
+    struct hm_error error;
+};
+
+/* Resolve it, into `work`. Returns what hm_plan_resolve() does. */
+int planrow_resolve(struct work *work, const struct row *row);
+/* Resolve each, and hold its plan to what is wanted. */
+void planrow_check(const struct row *rows, size_t count);
+
+#endif

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A site's state and record folders in the scratch folder, made anew for each test, and what is in them. */
+#ifndef STOREFIXTURE_H
+#define STOREFIXTURE_H
+
+#include <stdint.h>
+
+#include "helpers/core/config.h"
+#include "helpers/job/store.h"
+
+#define DAY "2025-03-01"
+#define END (INT64_C(1740873599) * 1000000000) /* 2025-03-01T23:59:59Z */
+
+extern struct hm_config config;
+extern struct hm_store_key key; /* of job 42: the user is who runs this, but never root */
+
+/* state and records beside each other; pending/ is not there yet. */
+int store_set_up(void **state);
+int store_tear_down(void **state);
+
+/* Names are relative to the folder that has both. */
+char *path_of(const char *name);
+void assert_mode(const char *name, mode_t mode, uid_t uid);
+void assert_text(const char *name, const char *wanted);
+void put_file(const char *name, const char *text);
+/* Entries that do not begin with a dot. */
+int count_in(const char *name);
+
+#endif

@@ -1,0 +1,286 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The faults source on real processes, with the kernel's own perf_event_open where it is allowed. */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "fakeperf.h"
+#include "helpers/migrator/perfopen.h"
+#include "helpers/migrator/perfwatch.h"
+#include "pagechild.h"
+
+#define N_ROWS(table) (sizeof(table) / sizeof((table)[0]))
+
+/* How often each page of the area was seen, and in all. */
+struct seen {
+    uint64_t first;
+    uint32_t space;
+    int page[PAGES];
+    int outside, known;
+};
+
+static void count(void *data, const struct hm_observation *observations, size_t n)
+{
+    struct seen *seen = data;
+    for (size_t i = 0; i < n; i++) {
+        const struct hm_observation *one = &observations[i];
+        uint64_t at = HM_PAGE_NUMBER(one->page) - seen->first;
+        assert_int_equal(one->n_pages, 1);
+        assert_true(one->reads == 1 && one->writes == 0);
+        seen->known += one->knows_writes;
+        if (HM_PAGE_SPACE(one->page) == seen->space && at < PAGES)
+            seen->page[at]++;
+        else
+            seen->outside++;
+    }
+}
+
+static void read_into(struct hm_source *source, struct hm_ranks *ranks, const struct child *child, struct seen *seen)
+{
+    struct hm_error error = {""};
+    *seen = (struct seen){.first = (uintptr_t)child->area / 4096, .space = (uint32_t)hm_ranks_space(ranks, child->pid)};
+    if (source->read(source, ranks, count, seen, &error) != 0)
+        fail_msg("%s", error.text);
+}
+
+static void assert_pages(const struct seen *seen, int first, int step)
+{
+    for (int i = 0; i < PAGES; i++)
+        if (seen->page[i] != (i >= first && (i - first) % step == 0))
+            fail_msg("page %d was seen %d times", i, seen->page[i]);
+    assert_int_equal(seen->known, 0); /* a fault's record does not say whether it was a write */
+}
+
+/* Is the real call allowed here? Said aloud where it is not: tests/system has the same in the guest. */
+static bool can_watch(void)
+{
+    struct perf_event_attr attr;
+    fake.is_real = true;
+    hm_perf_attr(&attr, PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS);
+    int fd = hm_perf_open(&attr, 0, -1, 0);
+    if (fd < 0)
+        print_message("perf_event_open is not allowed here (%s): not tested\n", strerror(errno));
+    else
+        close(fd);
+    return fd >= 0;
+}
+
+static void follow(struct hm_source *source, struct hm_ranks *ranks)
+{
+    struct hm_error error = {""};
+    if (hm_ranks_update(ranks, &error) < 0 || source->update(source, ranks, &error) != 0)
+        fail_msg("%s", error.text);
+}
+
+static bool is_readable(const struct hm_source *source)
+{
+    struct pollfd poller = {.fd = source->fd, .events = POLLIN};
+    return poll(&poller, 1, 0) > 0;
+}
+
+static void test_faults_of_a_child(void **state)
+{
+    (void)state;
+    struct child watched, stranger;
+    struct hm_ranks ranks;
+    struct hm_error error = {""};
+    char why[HM_WARNING];
+    struct seen seen;
+    if (!can_watch())
+        skip();
+    fake.refuses_wide = true;
+    start(&stranger);
+    start(&watched);
+    assert_int_equal(hm_ranks_init_list(&ranks, &watched.pid, 1, getuid(), &error), 0);
+    struct hm_source *source = hm_source_open("faults", &usual, why, &error);
+    assert_non_null(source);
+    give(&watched, (struct order){1, 8, false}); /* before it is watched: not seen */
+    follow(source, &ranks);
+
+    give(&watched, (struct order){0, 2, false});
+    give(&stranger, (struct order){0, 1, false});
+    read_into(source, &ranks, &watched, &seen);
+    assert_pages(&seen, 0, 2);
+    uint64_t samples = source->state.samples;
+    assert_true(samples >= PAGES / 2);
+    assert_int_equal(samples, PAGES / 2 + (uint64_t)seen.outside);
+    assert_int_equal(source->state.lost + source->state.throttled + source->state.left_out, 0);
+
+    give(&watched, (struct order){0, 1, true}); /* makes a thread, which the next update finds */
+    read_into(source, &ranks, &watched, &seen);
+    follow(source, &ranks);
+    give(&watched, (struct order){3, 8, true}); /* pages that were not touched yet, from that thread */
+    read_into(source, &ranks, &watched, &seen);
+    assert_pages(&seen, 3, 8);
+    give(&watched, (struct order){0, 2, false}); /* no first touch any more */
+    read_into(source, &ranks, &watched, &seen);
+    assert_pages(&seen, PAGES, 1);
+
+    finish(&watched);
+    assert_true(is_readable(source)); /* the end of its threads */
+    read_into(source, &ranks, &watched, &seen);
+    assert_false(is_readable(source)); /* which does not wake the reader again */
+    follow(source, &ranks);
+    source->close(source);
+    hm_ranks_free(&ranks);
+    finish(&stranger);
+}
+
+/* A process that may not be watched is no reason to end, unless there is none that may. */
+static void test_refused_children(void **state)
+{
+    (void)state;
+    struct child child;
+    struct hm_ranks ranks;
+    struct hm_error error = {""};
+    char why[HM_WARNING];
+    start(&child);
+    assert_int_equal(hm_ranks_init_list(&ranks, &child.pid, 1, getuid(), &error), 0);
+    fake.refuses_wide = true;
+    struct hm_source *source = hm_source_open("faults", &usual, why, &error);
+    assert_non_null(source);
+    assert_int_equal(source->update(source, &ranks, &error), 0); /* nobody there yet */
+    assert_true(hm_ranks_update(&ranks, &error) == 1);
+    fake.software = EACCES;
+    assert_int_equal(source->update(source, &ranks, &error), -1);
+    assert_non_null(strstr(error.text, "none of 1 threads can be watched: the kernel refuses"));
+    assert_int_equal(source->state.left_out, 1);
+    fake.software = ESRCH; /* it ends in this moment */
+    assert_int_equal(source->update(source, &ranks, &error), 0);
+    source->close(source);
+    hm_ranks_free(&ranks);
+    finish(&child);
+}
+
+/* Sampling that costs more than it may is made coarser, also for what is already watched. */
+static void test_budget_is_kept(void **state)
+{
+    (void)state;
+    struct child child;
+    struct hm_ranks ranks;
+    struct hm_error error = {""};
+    struct hm_source_setup setup = usual;
+    char why[HM_WARNING];
+    struct seen seen;
+    if (!can_watch())
+        skip();
+    fake.refuses_wide = true;
+    setup.overhead = 1e-12;
+    start(&child);
+    assert_int_equal(hm_ranks_init_list(&ranks, &child.pid, 1, getuid(), &error), 0);
+    struct hm_source *source = hm_source_open("faults", &setup, why, &error);
+    assert_non_null(source);
+    follow(source, &ranks);
+    give(&child, (struct order){0, 2, false});
+    read_into(source, &ranks, &child, &seen);
+    assert_pages(&seen, 0, 2);
+    assert_int_equal(source->state.period, 1); /* not yet a second */
+    fake.later_s = 10;
+    read_into(source, &ranks, &child, &seen);
+    assert_true(source->state.period > 1000);
+    assert_int_equal(source->state.unit, 1);
+    give(&child, (struct order){1, 2, false});
+    read_into(source, &ranks, &child, &seen);
+    int all = seen.outside;
+    for (int i = 0; i < PAGES; i++)
+        all += seen.page[i];
+    assert_true(all <= 2); /* 32 faults are less than one sample; a change may cost two */
+    source->close(source);
+    hm_ranks_free(&ranks);
+    finish(&child);
+}
+
+static int write_text(const char *path, const char *text)
+{
+    int fd = open(path, O_WRONLY | O_CLOEXEC);
+    ssize_t length = fd < 0 ? -1 : write(fd, text, strlen(text));
+    if (fd >= 0)
+        close(fd);
+    return length == (ssize_t)strlen(text) ? 0 : -1;
+}
+
+/* Make a cgroup where version 2 is mounted. Returns 0, or -1 where none can be made. */
+static int make_cgroup(char *path, size_t size)
+{
+    static const char *const roots[] = {"/sys/fs/cgroup", "/sys/fs/cgroup/unified"};
+    for (size_t i = 0; i < N_ROWS(roots); i++) {
+        char file[128];
+        snprintf(file, sizeof(file), "%s/cgroup.procs", roots[i]);
+        if (access(file, W_OK) != 0)
+            continue;
+        snprintf(path, size, "%s/hybridmem-test-source", roots[i]);
+        return mkdir(path, 0755) == 0 || errno == EEXIST ? 0 : -1;
+    }
+    return -1;
+}
+
+/* A whole cgroup at once, on each CPU: also what starts in it later. */
+static void test_faults_of_a_cgroup(void **state)
+{
+    (void)state;
+    struct child inside, outside;
+    struct hm_ranks ranks;
+    struct hm_error error = {""};
+    char why[HM_WARNING], pid[16], cgroup[64], procs[96];
+    struct seen seen;
+    if (!can_watch())
+        skip();
+    if (make_cgroup(cgroup, sizeof(cgroup)) != 0) {
+        print_message("no cgroup can be made here (%s): not tested\n", strerror(errno));
+        skip();
+    }
+    start(&outside);
+    start(&inside);
+    snprintf(procs, sizeof(procs), "%s/cgroup.procs", cgroup);
+    snprintf(pid, sizeof(pid), "%d", (int)inside.pid);
+    assert_int_equal(hm_ranks_init_list(&ranks, &inside.pid, 1, getuid(), &error), 0);
+    assert_int_equal(hm_ranks_update(&ranks, &error), 1);
+    snprintf(ranks.cgroup, sizeof(ranks.cgroup), "%s", cgroup); /* as if they had been found there */
+    struct hm_source *source = hm_source_open("faults", &usual, why, &error);
+    assert_non_null(source);
+    assert_string_equal(source->state.how, "the whole cgroup, on each CPU");
+    assert_int_equal(source->update(source, &ranks, &error), 0); /* empty: watched from now on all the same */
+    assert_string_equal(source->state.how, "the whole cgroup, on each CPU");
+    assert_int_equal(write_text(procs, pid), 0);
+    give(&inside, (struct order){0, 4, false});
+    give(&outside, (struct order){0, 1, false});
+    assert_int_equal(source->update(source, &ranks, &error), 0);
+    read_into(source, &ranks, &inside, &seen);
+    assert_pages(&seen, 0, 4);
+    finish(&inside);
+    finish(&outside);
+    read_into(source, &ranks, &inside, &seen);
+    assert_false(is_readable(source));
+    source->close(source);
+
+    /* A cgroup that is not there: thread by thread, and the reason is named. */
+    snprintf(ranks.cgroup, sizeof(ranks.cgroup), "%s-gone", cgroup);
+    source = hm_source_open("faults", &usual, why, &error);
+    assert_non_null(source);
+    (void)source->update(source, &ranks, &error);
+    assert_string_equal(source->state.how, "each thread by itself: No such file or directory");
+    source->close(source);
+    hm_ranks_free(&ranks);
+    assert_int_equal(rmdir(cgroup), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(test_refused_children, fake_perf_reset),
+        cmocka_unit_test_setup(test_faults_of_a_child, fake_perf_reset),
+        cmocka_unit_test_setup(test_budget_is_kept, fake_perf_reset),
+        cmocka_unit_test_setup(test_faults_of_a_cgroup, fake_perf_reset),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A step's tasks: how each is placed or refused, and what the entry gets of their ends. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "freshledger.h"
+#include "helpers/job/step.h"
+#include "helpers/job/task.h"
+#include "scratch.h"
+
+static struct hm_error error;
+static struct hm_config config;
+static struct hm_job job;
+
+/* Place a task in a child; returns what it wrote to standard error, and its result as an exit status. */
+static const char *place(const struct hm_step *step, struct hm_outcome *outcome, int *result)
+{
+    static char text[2048];
+    int errors[2];
+    size_t have = 0;
+    ssize_t got;
+    assert_int_equal(pipe(errors), 0);
+    pid_t pid = fork();
+    if (pid == 0) {
+        dup2(errors[1], STDERR_FILENO);
+        _exit(hm_task_place(step, outcome) == 0 ? 0 : 1);
+    }
+    close(errors[1]);
+    while ((got = read(errors[0], text + have, sizeof(text) - 1 - have)) > 0)
+        have += (size_t)got;
+    text[have] = '\0';
+    close(errors[0]);
+    assert_int_equal(waitpid(pid, result, 0), pid);
+    *result = WEXITSTATUS(*result);
+    return text;
+}
+
+static void test_tasks_without_a_request_are_left_alone(void **state)
+{
+    (void)state;
+    int result;
+    struct hm_step *step = calloc(1, sizeof(*step));
+    assert_non_null(step);
+    snprintf(step->refusal, sizeof(step->refusal), "not for a step that asked for nothing");
+    assert_string_equal(place(step, NULL, &result), "");
+    assert_int_equal(result, 0);
+    free(step);
+}
+
+static void test_a_refusal_is_one_line_for_all_tasks(void **state)
+{
+    (void)state;
+    int result;
+    struct hm_outcome *outcome = hm_outcome_map();
+    struct hm_step *step = calloc(1, sizeof(*step));
+    assert_non_null(step);
+    assert_non_null(outcome);
+    step->is_active = step->is_asked = true;
+    snprintf(step->refusal, sizeof(step->refusal), "no such tier %%n");
+    assert_string_equal(place(step, outcome, &result), "hybridmem: no such tier %n\n");
+    assert_int_equal(result, 1);
+    assert_string_equal(place(step, outcome, &result), "");
+    assert_int_equal(result, 1);
+    /* Without the shared piece each says it. */
+    assert_string_equal(place(step, NULL, &result), "hybridmem: no such tier %n\n");
+    assert_int_equal(result, 1);
+    free(step);
+    hm_outcome_unmap(outcome);
+}
+
+static void test_a_task_that_cannot_be_placed(void **state)
+{
+    (void)state;
+    int result;
+    struct hm_outcome *outcome = hm_outcome_map();
+    struct hm_step *step = calloc(1, sizeof(*step));
+    assert_non_null(step);
+    hm_config_defaults(&step->config);
+    assert_int_equal(hm_request_parse("slow", &step->request, &error), 0);
+    step->is_active = true;
+    /* No tiers at all: a default mode is left, one that was asked for is refused. */
+    assert_string_equal(place(step, outcome, &result), "");
+    assert_int_equal(result, 0);
+    assert_int_equal(outcome->n_warnings, 1);
+    assert_non_null(strstr(outcome->warning[0], "default mode"));
+    step->is_asked = true;
+    outcome->said_refusal = 0;
+    assert_non_null(strstr(place(step, outcome, &result), "hybridmem: "));
+    assert_int_equal(result, 1);
+    assert_int_equal(outcome->n_warnings, 2);
+    free(step);
+    hm_outcome_unmap(outcome);
+}
+
+/* Wait statuses in the order of the tasks' ends, and what the entry has then. */
+static const struct {
+    uint32_t step_id;
+    int status[4]; /* -1: end */
+    int then;
+    bool is_final;
+} endings[] = {
+    {0, {0, 0, -1}, 0, false},         {0, {0, 256, 0, -1}, 256, false},  {0, {512, 256, -1}, 512, false},
+    {HM_STEP_BATCH, {9, -1}, 9, true}, {HM_STEP_BATCH, {0, -1}, 0, true},
+};
+
+static void test_exit_statuses(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof(endings) / sizeof(*endings); i++) {
+        ledger_with_job(&config, &job);
+        struct hm_outcome *outcome = hm_outcome_map();
+        struct hm_step *step = calloc(1, sizeof(*step));
+        assert_non_null(step);
+        step->config = config;
+        step->job_id = 7;
+        step->step_id = endings[i].step_id;
+        step->n_tasks = 3;
+        for (const int *status = endings[i].status; *status >= 0; status++)
+            assert_int_equal(hm_task_ended(step, outcome, *status, &error), 0);
+        assert_int_equal(hm_ledger_read(&config, 7, &job, &error), 0);
+        assert_true(job.has_exit_status);
+        assert_int_equal(job.exit_status, endings[i].then);
+        assert_int_equal(job.exit_status_is_final, endings[i].is_final);
+        /* A later step does not change the batch script's. */
+        step->step_id = 1;
+        outcome->n_stored = 0;
+        assert_int_equal(hm_task_ended(step, outcome, 15 << 8, &error), 0);
+        assert_int_equal(hm_ledger_read(&config, 7, &job, &error), 0);
+        assert_int_equal(job.exit_status, endings[i].is_final ? endings[i].then : 15 << 8);
+        free(step);
+        hm_outcome_unmap(outcome);
+    }
+}
+
+static void test_the_last_task_notes_the_kernels_peak(void **state)
+{
+    (void)state;
+    ledger_with_job(&config, &job);
+    snprintf(job.cgroup, sizeof(job.cgroup), "%s", scratch);
+    assert_int_equal(hm_ledger_write(&config, &job, &error), 0);
+    struct hm_outcome *outcome = hm_outcome_map();
+    struct hm_step *step = calloc(1, sizeof(*step));
+    assert_non_null(step);
+    step->config = config;
+    step->job_id = 7;
+    step->n_tasks = 2;
+    static const struct {
+        const char *text;
+        uint64_t then;
+    } rows[] = {{"100\n", 0}, {"300\n", 300}, {"200\n", 300}, {"nonsense\n", 300}};
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        scratch_write(scratch_path("memory.peak"), rows[i].text);
+        assert_int_equal(hm_task_ended(step, outcome, 0, &error), 0);
+        assert_int_equal(hm_ledger_read(&config, 7, &job, &error), 0);
+        assert_int_equal(job.memory_peak, rows[i].then);
+    }
+    free(step);
+    hm_outcome_unmap(outcome);
+}
+
+static void test_what_tasks_leave_is_checked(void **state)
+{
+    (void)state;
+    ledger_with_job(&config, &job);
+    snprintf(job.request, sizeof(job.request), "spill");
+    job.has_plan = true;
+    snprintf(job.plan.request.text, sizeof(job.plan.request.text), "spill");
+    assert_int_equal(hm_ledger_write(&config, &job, &error), 0);
+    struct hm_outcome *outcome = hm_outcome_map();
+    struct hm_step *step = calloc(1, sizeof(*step));
+    assert_non_null(step);
+    step->config = config;
+    step->job_id = 7;
+    snprintf(step->request.text, sizeof(step->request.text), "spill");
+    memset(outcome, 0xff, sizeof(*outcome));
+    outcome->has_plan = 1;
+    outcome->n_stored = 0;
+    assert_int_equal(hm_task_ended(step, outcome, 0, &error), 0);
+    assert_int_equal(hm_ledger_read(&config, 7, &job, &error), 0);
+    assert_int_equal(job.n_warnings, 0);
+    assert_int_equal(job.plan.policy, HM_POLICY_DEFAULT);
+
+    memset(outcome, 0, sizeof(*outcome));
+    outcome->has_plan = outcome->n_warnings = 1;
+    outcome->plan.policy = HM_POLICY_BIND;
+    snprintf(outcome->warning[0], HM_WARNING, "a word");
+    assert_int_equal(hm_task_ended(step, outcome, 0, &error), 0);
+    assert_int_equal(hm_ledger_read(&config, 7, &job, &error), 0);
+    assert_string_equal(job.warning[0], "a word");
+    assert_int_equal(job.plan.policy, HM_POLICY_BIND);
+    free(step);
+    hm_outcome_unmap(outcome);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_tasks_without_a_request_are_left_alone),
+        cmocka_unit_test(test_a_refusal_is_one_line_for_all_tasks),
+        cmocka_unit_test(test_a_task_that_cannot_be_placed),
+        cmocka_unit_test(test_exit_statuses),
+        cmocka_unit_test(test_the_last_task_notes_the_kernels_peak),
+        cmocka_unit_test(test_what_tasks_leave_is_checked),
+    };
+    return cmocka_run_group_tests(tests, scratch_make, scratch_drop);
+}
