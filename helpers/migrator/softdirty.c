@@ -243,6 +243,7 @@ void hm_softdirty_end(struct hm_softdirty *softdirty, const struct hm_ranks *ran
         if (seen.present == 0)
             continue;
         range->share = (float)seen.dirty / (float)seen.present;
+        range->seen = seen.present;
         double dirty = (double)range->n_pages * seen.dirty / seen.entries;
         softdirty->state.dirty_pages += (uint64_t)dirty;
         softdirty->state.cpu_s += dirty * softdirty->state.fault_us * 1e-6;

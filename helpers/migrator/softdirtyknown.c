@@ -10,10 +10,38 @@ static int compare_ranges(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
+/* Variance of a share by chance: of so many pages, each written with that probability. */
+static double chance(double mean, const struct hm_softdirty_range *range)
+{
+    return mean * (1 - mean) / range->seen;
+}
+
+static void shrink(struct hm_softdirty_ranges *ranges)
+{
+    double seen = 0, dirty = 0, squares = 0;
+    for (uint32_t i = 0; i < ranges->n; i++) {
+        seen += ranges->range[i].seen;
+        dirty += (double)ranges->range[i].share * ranges->range[i].seen;
+    }
+    double mean = seen > 0 ? dirty / seen : 0;
+    for (uint32_t i = 0; i < ranges->n; i++) {
+        const struct hm_softdirty_range *range = &ranges->range[i];
+        if (range->seen > 0)
+            squares += range->seen * ((range->share - mean) * (range->share - mean) - chance(mean, range));
+    }
+    double real = seen > 0 && squares > 0 ? squares / seen : 0; /* variance between ranges */
+    for (uint32_t i = 0; i < ranges->n; i++) {
+        struct hm_softdirty_range *range = &ranges->range[i];
+        if (range->seen > 0 && mean > 0 && mean < 1)
+            range->share = (float)(mean + (range->share - mean) * real / (real + chance(mean, range)));
+    }
+}
+
 void hm_softdirty_replace(struct hm_softdirty *softdirty)
 {
     struct hm_softdirty_ranges *known = &softdirty->known;
     uint32_t kept = 0;
+    shrink(&softdirty->wanted);
     for (uint32_t i = 0; i < known->n; i++)
         if (!softdirty->process[HM_PAGE_SPACE(known->range[i].page)].has_window)
             known->range[kept++] = known->range[i];

@@ -9,7 +9,8 @@
 
 struct hm_softdirty_range {
     uint64_t page, n_pages;
-    float share; /* of written pages among the present ones; negative: none was seen */
+    float share;   /* of written pages among the present ones; negative: none was seen */
+    uint32_t seen; /* present pages that were looked at */
 };
 
 struct hm_softdirty_ranges { /* by ascending page */
@@ -32,7 +33,12 @@ struct hm_softdirty {
     struct hm_softdirty_process process[HM_RANKS];
 };
 
-/* The wanted ranges, looked at, take the place of what was known of the processes that had a window. Pure. */
+/*
+ * The wanted ranges, looked at, take the place of what was known of the processes that had a window. Shares of a few
+ * pages differ by chance: each is drawn towards the mean of all by as much as the differences between them are
+ * explained by that (empirical Bayes: Efron and Morris 1975). A wrong share would stay until the next window, and phase
+ * after phase would confirm it. Pure.
+ */
 void hm_softdirty_replace(struct hm_softdirty *softdirty);
 
 #endif

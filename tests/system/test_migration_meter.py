@@ -23,8 +23,8 @@ FOOTPRINT = migration.RANKS * MIB * slurm.MIB
 ROOM = FOOTPRINT // 8  # of the fast tier: a hot tenth and a little
 REQUEST = "migrate"  # all defaults: phases of 10 s, 1 % of the job's CPU time
 FASTER = "migrate,overhead=5%"  # of an emulated CPU, where a look and a move take fifty times as long
-STRETCH = 12_000_000  # accesses of all ranks together: enough to drown the daemons
-SETTLE = 9  # whole phases that a steady state may take; what is not paid for yet makes them longer
+STRETCH = 12_000_000  # accesses of all ranks together
+SETTLE = 15  # whole phases that a steady state may take: one per cent of an emulated CPU moves a few MiB in each
 SETTLE_FASTER = 5
 CAP = "16M"  # less than a rank can have of the fast tier at the start
 CPU_LIMIT = 0.01  # of the job's
