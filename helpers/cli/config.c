@@ -11,8 +11,9 @@
 #include <string.h>
 
 #include "configparts.h"
+#include "words.h"
 
-enum { EXIT_CHANGES = 1, EXIT_BAD = 2 };
+enum { EXIT_CHANGES = 1, EXIT_BAD = HM_WORDS_BAD };
 
 struct options {
     const char *command, *config, *scontrol;
@@ -39,32 +40,13 @@ static void print_help(void)
 /* Returns -1 to go on, or the exit status. */
 static int parse_options(int argc, char **argv, struct options *options)
 {
-    static const struct option table[] = {
-        {"config", required_argument, NULL, 'c'},   {"file-only", no_argument, NULL, 'f'},
-        {"scontrol", required_argument, NULL, 's'}, {"help", no_argument, NULL, 'h'},
-        {"version", no_argument, NULL, 'V'},        {NULL, 0, NULL, 0}};
-    for (int letter; (letter = getopt_long(argc, argv, "hV", table, NULL)) != -1;) {
-        switch (letter) {
-        case 'c':
-            options->config = optarg;
-            break;
-        case 'f':
-            options->file_only = true;
-            break;
-        case 's':
-            options->scontrol = optarg;
-            break;
-        case 'h':
-            print_help();
-            return EXIT_SUCCESS;
-        case 'V':
-            puts("hybridmem " PACKAGE_VERSION);
-            return EXIT_SUCCESS;
-        default: /* getopt_long has said what is wrong */
-            fputs("Try 'hybridmem config --help'.\n", stderr);
-            return EXIT_BAD;
-        }
-    }
+    const struct hm_word table[] = {{"config", .text = &options->config},
+                                    {"file-only", .flag = &options->file_only},
+                                    {"scontrol", .text = &options->scontrol}};
+    const struct hm_words words = {"config", print_help, table, 3, NULL};
+    int status = hm_words_parse(argc, argv, &words);
+    if (status >= 0)
+        return status;
     options->command = optind < argc ? argv[optind] : "";
     bool is_show = strcmp(options->command, "show") == 0;
     if (optind + 1 != argc || (!is_show && strcmp(options->command, "check") != 0)) {

@@ -15,8 +15,9 @@
 #include "../core/policy.h"
 #include "../core/size.h"
 #include "planprint.h"
+#include "words.h"
 
-enum { EXIT_BAD = 2, EXIT_UNSERVED = 3 };
+enum { EXIT_BAD = HM_WORDS_BAD, EXIT_UNSERVED = 3 };
 
 struct options {
     const char *request, *topology, *config, *cpus, *size, *kernel;
@@ -59,45 +60,16 @@ static int fail(const char *text)
 /* Returns -1 to go on, or the exit status. */
 static int parse_options(int argc, char **argv, struct options *options)
 {
-    static const struct option table[] = {{"topology", required_argument, NULL, 't'},
-                                          {"config", required_argument, NULL, 'c'},
-                                          {"cpus", required_argument, NULL, 'p'},
-                                          {"size", required_argument, NULL, 's'},
-                                          {"kernel", required_argument, NULL, 'k'},
-                                          {"alone", no_argument, NULL, 'a'},
-                                          {"shared", no_argument, NULL, 'r'},
-                                          {"json", no_argument, NULL, 'j'},
-                                          {"help", no_argument, NULL, 'h'},
-                                          {"version", no_argument, NULL, 'V'},
-                                          {NULL, 0, NULL, 0}};
-    const struct {
-        int letter;
-        const char **text;
-        bool *flag;
-    } rows[] = {{'t', &options->topology, NULL}, {'c', &options->config, NULL}, {'p', &options->cpus, NULL},
-                {'s', &options->size, NULL},     {'k', &options->kernel, NULL}, {'a', NULL, &options->alone},
-                {'r', NULL, &options->shared},   {'j', NULL, &options->json}};
-
-    for (int letter; (letter = getopt_long(argc, argv, "hV", table, NULL)) != -1;) {
-        if (letter == 'h') {
-            print_help();
-            return EXIT_SUCCESS;
-        }
-        if (letter == 'V') {
-            puts("hybridmem " PACKAGE_VERSION);
-            return EXIT_SUCCESS;
-        }
-        if (letter == '?') {
-            fputs("Try 'hybridmem plan --help'.\n", stderr);
-            return EXIT_BAD;
-        }
-        for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-            if (rows[i].letter == letter && rows[i].text)
-                *rows[i].text = optarg;
-            else if (rows[i].letter == letter)
-                *rows[i].flag = true;
-        }
-    }
+    const struct hm_word table[] = {
+        {"topology", .text = &options->topology}, {"config", .text = &options->config},
+        {"cpus", .text = &options->cpus},         {"size", .text = &options->size},
+        {"kernel", .text = &options->kernel},     {"alone", .flag = &options->alone},
+        {"shared", .flag = &options->shared},     {"json", .flag = &options->json},
+    };
+    const struct hm_words words = {"plan", print_help, table, sizeof(table) / sizeof(table[0]), NULL};
+    int status = hm_words_parse(argc, argv, &words);
+    if (status >= 0)
+        return status;
     if (optind + 1 != argc)
         return fail(optind == argc ? "the request is missing, as in: hybridmem plan spill"
                                    : "there is more than one request: write MODE or MODE,KEY=VALUE as one word");

@@ -10,15 +10,16 @@
 #include <string.h>
 
 #include "../core/size.h"
+#include "words.h"
 
-#define N_ROWS(table) (sizeof(table) / sizeof((table)[0]))
 #define LEAST_BINS 16
 #define MOST_BINS 1048576
 #define MOST_PERIOD UINT64_C(1000000000000)
 #define MOST_LATENCY 1000
 
-static int take_fast(struct hm_replay_words *options, const char *text, struct hm_error *error)
+static int take_fast(void *data, const char *text, struct hm_error *error)
 {
+    struct hm_replay_words *options = data;
     double percent;
     if (hm_size_parse_percent(text, &percent, error) < 0)
         return -1;
@@ -26,8 +27,9 @@ static int take_fast(struct hm_replay_words *options, const char *text, struct h
     return 0;
 }
 
-static int take_algorithm(struct hm_replay_words *options, const char *text, struct hm_error *error)
+static int take_algorithm(void *data, const char *text, struct hm_error *error)
 {
+    struct hm_replay_words *options = data;
     const char *name, *about;
     char known[200] = "";
     for (int i = 0; hm_algorithm_at(i, &name, &about); i++) {
@@ -40,8 +42,9 @@ static int take_algorithm(struct hm_replay_words *options, const char *text, str
     return hm_fail(error, EINVAL, "\"%.40s\" is not an algorithm: use one of %s", text, known);
 }
 
-static int take_period(struct hm_replay_words *options, const char *text, struct hm_error *error)
+static int take_period(void *data, const char *text, struct hm_error *error)
 {
+    struct hm_replay_words *options = data;
     uint64_t period;
     if (hm_size_parse_number(text, 1, MOST_PERIOD, &period, error) < 0)
         return -1;
@@ -49,8 +52,9 @@ static int take_period(struct hm_replay_words *options, const char *text, struct
     return 0;
 }
 
-static int take_sample(struct hm_replay_words *options, const char *text, struct hm_error *error)
+static int take_sample(void *data, const char *text, struct hm_error *error)
 {
+    struct hm_replay_words *options = data;
     if (strcmp(text, "raw") != 0 && strcmp(text, "mem") != 0)
         return hm_fail(error, EINVAL,
                        "\"%.40s\" cannot be sampled: use raw (loads and stores) or mem (accesses to "
@@ -60,8 +64,9 @@ static int take_sample(struct hm_replay_words *options, const char *text, struct
     return 0;
 }
 
-static int take_bins(struct hm_replay_words *options, const char *text, struct hm_error *error)
+static int take_bins(void *data, const char *text, struct hm_error *error)
 {
+    struct hm_replay_words *options = data;
     uint64_t bins;
     if (hm_size_parse_number(text, LEAST_BINS, MOST_BINS, &bins, error) < 0)
         return -1;
@@ -84,61 +89,40 @@ static int parse_latency(const char *text, double *latency, struct hm_error *err
     return 0;
 }
 
-static int take_lat_read(struct hm_replay_words *options, const char *text, struct hm_error *error)
+static int take_lat_read(void *data, const char *text, struct hm_error *error)
 {
+    struct hm_replay_words *options = data;
     return parse_latency(text, &options->replay.latency_read, error);
 }
 
-static int take_lat_write(struct hm_replay_words *options, const char *text, struct hm_error *error)
+static int take_lat_write(void *data, const char *text, struct hm_error *error)
 {
+    struct hm_replay_words *options = data;
     return parse_latency(text, &options->replay.latency_write, error);
 }
 
-static int take_seed(struct hm_replay_words *options, const char *text, struct hm_error *error)
+static int take_seed(void *data, const char *text, struct hm_error *error)
 {
+    struct hm_replay_words *options = data;
     return hm_size_parse_number(text, 0, INT64_MAX, &options->replay.seed, error);
 }
 
-static int take_explain(struct hm_replay_words *options, const char *text, struct hm_error *error)
+static int take_explain(void *data, const char *text, struct hm_error *error)
 {
+    struct hm_replay_words *options = data;
     options->has_explain = true;
     return hm_size_parse_number(text, 0, UINT32_MAX, &options->explain, error);
 }
 
-static int take_plot(struct hm_replay_words *options, const char *text, struct hm_error *error)
+static int take_plot(void *data, const char *text, struct hm_error *error)
 {
+    struct hm_replay_words *options = data;
     size_t length = strlen(text);
     if (length == 0 || text[length - 1] == '/')
         return hm_fail(error, EINVAL, "\"%.200s\" is not a file: name the picture to write, as in plot.svg", text);
     options->plot = text;
     return 0;
 }
-
-static int take_json(struct hm_replay_words *options, const char *text, struct hm_error *error)
-{
-    (void)text;
-    (void)error;
-    options->json = true;
-    return 0;
-}
-
-static const struct {
-    const char *name;
-    int has_argument;
-    int (*take)(struct hm_replay_words *options, const char *text, struct hm_error *error);
-} rows[] = {
-    {"fast", required_argument, take_fast},
-    {"algorithm", required_argument, take_algorithm},
-    {"period", required_argument, take_period},
-    {"sample", required_argument, take_sample},
-    {"bins", required_argument, take_bins},
-    {"lat-read", required_argument, take_lat_read},
-    {"lat-write", required_argument, take_lat_write},
-    {"seed", required_argument, take_seed},
-    {"explain", required_argument, take_explain},
-    {"plot", required_argument, take_plot},
-    {"json", no_argument, take_json},
-};
 
 static void print_help(void)
 {
@@ -176,8 +160,15 @@ int hm_replayoptions_fail(int status, const char *text)
 
 int hm_replayoptions_parse(int argc, char **argv, struct hm_replay_words *options)
 {
-    struct option table[N_ROWS(rows) + 3] = {{"help", no_argument, NULL, 'h'}, {"version", no_argument, NULL, 'V'}};
-    struct hm_error error = {""};
+    const struct hm_word table[] = {
+        {"fast", .take = take_fast},           {"algorithm", .take = take_algorithm},
+        {"period", .take = take_period},       {"sample", .take = take_sample},
+        {"bins", .take = take_bins},           {"lat-read", .take = take_lat_read},
+        {"lat-write", .take = take_lat_write}, {"seed", .take = take_seed},
+        {"explain", .take = take_explain},     {"plot", .take = take_plot},
+        {"json", .flag = &options->json},
+    };
+    const struct hm_words words = {"replay", print_help, table, sizeof(table) / sizeof(table[0]), options};
     const char *about;
     *options = (struct hm_replay_words){.replay = {.fast = 0.1,
                                                    .period = 65536,
@@ -187,27 +178,9 @@ int hm_replayoptions_parse(int argc, char **argv, struct hm_replay_words *option
                                                    .latency_write = 5,
                                                    .seed = 1}};
     hm_algorithm_at(0, &options->replay.algorithm, &about);
-    for (size_t i = 0; i < N_ROWS(rows); i++)
-        table[i + 2] = (struct option){rows[i].name, rows[i].has_argument, NULL, (int)(256 + i)};
-
-    for (int letter; (letter = getopt_long(argc, argv, "hV", table, NULL)) != -1;) {
-        if (letter == 'h') {
-            print_help();
-            return EXIT_SUCCESS;
-        }
-        if (letter == 'V') {
-            puts("hybridmem " PACKAGE_VERSION);
-            return EXIT_SUCCESS;
-        }
-        if (letter == '?') {
-            fputs("Try 'hybridmem replay --help'.\n", stderr);
-            return HM_REPLAY_BAD;
-        }
-        if (rows[letter - 256].take(options, optarg, &error) < 0) {
-            fprintf(stderr, "hybridmem replay: --%s: %s\n", rows[letter - 256].name, error.text);
-            return HM_REPLAY_BAD;
-        }
-    }
+    int status = hm_words_parse(argc, argv, &words);
+    if (status >= 0)
+        return status;
     if (optind + 1 != argc)
         return hm_replayoptions_fail(HM_REPLAY_BAD, optind == argc
                                                         ? "the trace is missing, as in: hybridmem replay app.trace.zst"

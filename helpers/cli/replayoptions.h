@@ -6,8 +6,9 @@
 #include <stdbool.h>
 
 #include "../migrator/replay.h"
+#include "words.h"
 
-enum { HM_REPLAY_FAILED = 1, HM_REPLAY_BAD = 2 }; /* exit statuses */
+enum { HM_REPLAY_FAILED = 1, HM_REPLAY_BAD = HM_WORDS_BAD }; /* exit statuses */
 
 struct hm_replay_words {
     struct hm_replay_options replay;

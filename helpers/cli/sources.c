@@ -15,10 +15,11 @@
 #include "../core/config.h"
 #include "../migrator/damonwire.h"
 #include "../migrator/source.h"
+#include "words.h"
 
 #define MOST_SOURCES 8
 
-enum { EXIT_NONE = 1, EXIT_BAD = 2 };
+enum { EXIT_NONE = 1, EXIT_BAD = HM_WORDS_BAD };
 
 static const char default_config[] = HM_SYSCONFDIR "/hybridmem.conf";
 
@@ -57,36 +58,10 @@ static void print_help(void)
 /* Returns -1 to go on, or the exit status. */
 static int parse_options(int argc, char **argv, struct options *options)
 {
-    static const struct option table[] = {{"json", no_argument, NULL, 'j'},
-                                          {"config", required_argument, NULL, 'c'},
-                                          {"help", no_argument, NULL, 'h'},
-                                          {"version", no_argument, NULL, 'V'},
-                                          {NULL, 0, NULL, 0}};
-
-    for (int option; (option = getopt_long(argc, argv, "hV", table, NULL)) != -1;) {
-        switch (option) {
-        case 'j':
-            options->json = true;
-            break;
-        case 'c':
-            options->config = optarg;
-            break;
-        case 'h':
-            print_help();
-            return EXIT_SUCCESS;
-        case 'V':
-            printf("hybridmem " PACKAGE_VERSION "\n");
-            return EXIT_SUCCESS;
-        default: /* getopt_long has said what is wrong */
-            fprintf(stderr, "Try 'hybridmem sources --help'.\n");
-            return EXIT_BAD;
-        }
-    }
-    if (optind < argc) {
-        fprintf(stderr, "hybridmem sources: unexpected word '%s'. Try 'hybridmem sources --help'.\n", argv[optind]);
-        return EXIT_BAD;
-    }
-    return -1;
+    const struct hm_word table[] = {{"json", .flag = &options->json}, {"config", .text = &options->config}};
+    const struct hm_words words = {"sources", print_help, table, 2, NULL};
+    int status = hm_words_parse(argc, argv, &words);
+    return status < 0 && optind < argc ? hm_words_refuse(&words, argv[optind]) : status;
 }
 
 static void try_source(const struct hm_source_row *row, const struct hm_source_setup *setup, struct tried *tried)

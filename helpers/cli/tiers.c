@@ -12,8 +12,9 @@
 #include "../core/config.h"
 #include "../core/discover.h"
 #include "tiersprint.h"
+#include "words.h"
 
-enum { EXIT_BAD = 2, EXIT_NO_TIERS = 3 };
+enum { EXIT_BAD = HM_WORDS_BAD, EXIT_NO_TIERS = 3 };
 
 static const char default_config[] = HM_SYSCONFDIR "/hybridmem.conf";
 
@@ -53,38 +54,12 @@ struct options {
 /* Returns -1 to go on, or the exit status. */
 static int parse_options(int argc, char **argv, struct options *options)
 {
-    static const struct option table[] = {
-        {"json", no_argument, NULL, 'j'},         {"topology", required_argument, NULL, 't'},
-        {"config", required_argument, NULL, 'c'}, {"help", no_argument, NULL, 'h'},
-        {"version", no_argument, NULL, 'V'},      {NULL, 0, NULL, 0}};
-
-    for (int option; (option = getopt_long(argc, argv, "hV", table, NULL)) != -1;) {
-        switch (option) {
-        case 'j':
-            options->json = true;
-            break;
-        case 't':
-            options->topology = optarg;
-            break;
-        case 'c':
-            options->config = optarg;
-            break;
-        case 'h':
-            print_help();
-            return EXIT_SUCCESS;
-        case 'V':
-            printf("hybridmem " PACKAGE_VERSION "\n");
-            return EXIT_SUCCESS;
-        default: /* getopt_long has said what is wrong */
-            fprintf(stderr, "Try 'hybridmem tiers --help'.\n");
-            return EXIT_BAD;
-        }
-    }
-    if (optind < argc) {
-        fprintf(stderr, "hybridmem tiers: unexpected word '%s'. Try 'hybridmem tiers --help'.\n", argv[optind]);
-        return EXIT_BAD;
-    }
-    return -1;
+    const struct hm_word table[] = {{"json", .flag = &options->json},
+                                    {"topology", .text = &options->topology},
+                                    {"config", .text = &options->config}};
+    const struct hm_words words = {"tiers", print_help, table, 3, NULL};
+    int status = hm_words_parse(argc, argv, &words);
+    return status < 0 && optind < argc ? hm_words_refuse(&words, argv[optind]) : status;
 }
 
 static int show(const struct options *options, struct hm_config *config, struct hm_tiers *tiers)

@@ -21,11 +21,12 @@
 #include "../job/stepname.h"
 #include "../migrator/viewclient.h"
 #include "topprint.h"
+#include "words.h"
 
 #define MOST_NAMES 64
 #define CLEAR "\033[H\033[2J"
 
-enum { EXIT_NONE = 1, EXIT_BAD = 2 };
+enum { EXIT_NONE = 1, EXIT_BAD = HM_WORDS_BAD };
 
 struct options {
     bool json, once;
@@ -60,46 +61,28 @@ static int fail(int status, const char *text)
     return status;
 }
 
+static int take_interval(void *data, const char *argument, struct hm_error *error)
+{
+    struct options *options = data;
+    (void)error;
+    if (hm_size_parse_duration(argument, &options->interval_ms, NULL) == 0 && options->interval_ms >= 100 &&
+        options->interval_ms <= 3600000)
+        return 0;
+    fprintf(stderr, "hybridmem top: --interval wants 100ms to 1h, not \"%s\"\n", argument);
+    return -1;
+}
+
 /* Returns -1 to go on, or the exit status. */
 static int parse_options(int argc, char **argv, struct options *options)
 {
-    static const struct option table[] = {{"json", no_argument, NULL, 'j'},           {"once", no_argument, NULL, 'o'},
-                                          {"interval", required_argument, NULL, 'i'}, {"help", no_argument, NULL, 'h'},
-                                          {"version", no_argument, NULL, 'V'},        {NULL, 0, NULL, 0}};
-    struct hm_error error = {""};
-
-    for (int option; (option = getopt_long(argc, argv, "hV", table, NULL)) != -1;) {
-        switch (option) {
-        case 'j':
-            options->json = true;
-            break;
-        case 'o':
-            options->once = true;
-            break;
-        case 'i':
-            if (hm_size_parse_duration(optarg, &options->interval_ms, &error) != 0 || options->interval_ms < 100 ||
-                options->interval_ms > 3600000) {
-                fprintf(stderr, "hybridmem top: --interval wants 100ms to 1h, not \"%s\"\n", optarg);
-                return EXIT_BAD;
-            }
-            break;
-        case 'h':
-            print_help();
-            return EXIT_SUCCESS;
-        case 'V':
-            printf("hybridmem " PACKAGE_VERSION "\n");
-            return EXIT_SUCCESS;
-        default: /* getopt_long has said what is wrong */
-            fprintf(stderr, "Try 'hybridmem top --help'.\n");
-            return EXIT_BAD;
-        }
-    }
+    const struct hm_word table[] = {
+        {"json", .flag = &options->json}, {"once", .flag = &options->once}, {"interval", .take = take_interval}};
+    const struct hm_words words = {"top", print_help, table, 3, options};
+    int status = hm_words_parse(argc, argv, &words);
+    if (status >= 0)
+        return status;
     options->which = optind < argc ? argv[optind] : getenv("SLURM_JOB_ID");
-    if (optind + 1 < argc) {
-        fprintf(stderr, "hybridmem top: unexpected word '%s'. Try 'hybridmem top --help'.\n", argv[optind + 1]);
-        return EXIT_BAD;
-    }
-    return -1;
+    return optind + 1 < argc ? hm_words_refuse(&words, argv[optind + 1]) : -1;
 }
 
 /* "JOB" or "JOB.STEP". Returns 0, or -1. */
