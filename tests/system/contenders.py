@@ -149,19 +149,6 @@ def ours(setting):
 
 
 @contextlib.contextmanager
-def written(values):
-    """Values in files of the kernel for a while."""
-    saved = {path: Path(path).read_text().strip() for path in values}
-    for path, value in values.items():
-        migration.write(path, value)
-    try:
-        yield
-    finally:
-        for path, text in reversed(saved.items()):
-            migration.write(path, text)
-
-
-@contextlib.contextmanager
 def numa_balancing(setting):
     folder = "/sys/kernel/debug/sched/numa_balancing"
     if not Path(folder).exists():
@@ -170,7 +157,7 @@ def numa_balancing(setting):
     values.update({f"{folder}/{key}": value for key, value in setting.items()})
     values["/sys/kernel/mm/numa/demotion_enabled"] = 1
     values["/proc/sys/kernel/numa_balancing"] = 2
-    with written(values):
+    with migration.written(values):
         yield "off"
 
 
@@ -281,7 +268,7 @@ def run_once(program, contender, setting, mark):
     limit = program.footprint_mib * slurm.MIB // 10
     with contextlib.ExitStack() as stack:
         # The kernel's balancing between sockets would move the same pages: only its own contender has it on.
-        stack.enter_context(written({"/proc/sys/kernel/numa_balancing": 0}))
+        stack.enter_context(migration.written({"/proc/sys/kernel/numa_balancing": 0}))
         request = stack.enter_context(contender(setting))
         script = f"srun -O -n{migration.RANKS} bash {folder}/rank.sh"
         job_id = slurm.sbatch("alice", script, "-n2", f"--hybrid-mem={request}")

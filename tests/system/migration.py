@@ -45,6 +45,19 @@ def write(path, value):
     Path(path).write_text(str(value))
 
 
+@contextlib.contextmanager
+def written(values):
+    """Values in files of the kernel for a while."""
+    saved = {path: Path(path).read_text().strip() for path in values}
+    for path, value in values.items():
+        write(path, value)
+    try:
+        yield
+    finally:
+        for path, text in reversed(saved.items()):
+            write(path, text)
+
+
 def surplus(node, limit):
     """Bytes free on a fast node beyond its part of the limit and what the kernel keeps free; negative: missing."""
     return free_bytes(node) - limit // len(FAST) - kept_free_bytes(node)
@@ -174,6 +187,8 @@ class Hotset:
 
     def allocate(self, room):
         """All ranks, and what Slurm starts beside them, are there: `room` bytes of the fast tier are left to them."""
+        # The kernel would move pages between sockets by itself, in jobs without a migrator.
+        self.scarce.enter_context(written({"/proc/sys/kernel/numa_balancing": 0}))
         self.scarce.enter_context(scarce_fast(room))
         self.order(self.ALLOCATE)
         slurm.wait_for(lambda: all(self.words(rank)[4] for rank in range(RANKS)), "all ranks to have their memory")
