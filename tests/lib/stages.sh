@@ -127,6 +127,7 @@ stage_slurm26() {
 
 stage_bench() {
     tests/bench/decide
+    tests/bench/day
     tests/bench/monitor
     tests/bench/step-launch --slurm "$slurm"
 }

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a process of the simulated job is told: answered by a number, of the thread where one was started or ended, 0
+ * for mappings, -1 where it failed. It ends when nobody is left who could tell it something. */
+#ifndef DAYORDER_H
+#define DAYORDER_H
+
+#include <stdint.h>
+
+#define DAY_THREADS 6 /* beside the first */
+
+enum order_kind { ORDER_MAP, ORDER_UNMAP, ORDER_THREAD, ORDER_JOIN };
+
+struct order {
+    enum order_kind kind;
+    uint64_t address, bytes, piece, step; /* mappings of `piece` bytes, one each `step` */
+};
+
+#endif

@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Pages in two tiers, and which were written: replaced at link time. */
+#include <errno.h>
+#include <numaif.h>
+#include <unistd.h>
+
+#include "daysim.h"
+
+#define HUGE 512 /* pages */
+/* CPU time: rather more than it takes, so that a day has fewer looks, and is over in a minute. */
+#define LOOK_NS 16000 /* to see where a page is */
+#define MOVE_NS 16000
+#define READ_NS 10000 /* of a part of a page map */
+#define PRESENT (UINT64_C(1) << 63)
+#define DIRTY (UINT64_C(1) << 55)
+#define UNTOUCHED 1 /* what pages of the migrator's own hold before it clears their marks */
+
+const uint64_t day_node_pages[DAY_NODES] = {49152, 49152, 262144, 262144};
+static uint64_t used[DAY_NODES];
+static pid_t self;
+
+ssize_t __real_pread(int fd, void *out, size_t size, off_t at);
+ssize_t __wrap_pread(int fd, void *out, size_t size, off_t at);
+long __wrap_move_pages(int pid, unsigned long count, void **pages, const int *to, int *status, int flags);
+
+bool day_pages_has(const struct day_slot *slot, uint64_t page)
+{
+    return page < slot->n_pages && (slot->kind != DAY_PIECES || page / DAY_FRAGMENT % 2 == 0);
+}
+
+uint64_t day_pages_used(int node)
+{
+    return used[node];
+}
+
+/* Nodes of the fast tier in turn, while they have room; then the slow ones. */
+static uint8_t choose_node(uint64_t turn, bool only_fast)
+{
+    for (int i = 0; i < DAY_NODES; i++) {
+        uint8_t node = (uint8_t)(i < 2 ? (turn + (uint64_t)i) % 2 : 2 + (turn + (uint64_t)i) % 2);
+        if (used[node] + HUGE < day_node_pages[node] - (i < 2 && !only_fast ? day_node_pages[node] / 16 : 0))
+            return node;
+    }
+    errno = ENOMEM;
+    day_die("the simulated nodes are full");
+}
+
+void day_pages_map(struct day_slot *slot, uint64_t n_pages, enum day_kind kind, bool only_fast)
+{
+    slot->n_pages = n_pages;
+    slot->kind = kind;
+    day_kernel_change();
+    for (uint64_t page = 0; page < n_pages; page++) {
+        if (!day_pages_has(slot, page))
+            continue;
+        slot->node[page] = page % HUGE ? slot->node[page - page % HUGE] : choose_node(page / HUGE, only_fast);
+        used[slot->node[page]]++;
+    }
+}
+
+void day_pages_unmap(struct day_slot *slot)
+{
+    day_kernel_change();
+    for (uint64_t page = 0; page < slot->n_pages; page++)
+        if (day_pages_has(slot, page))
+            used[slot->node[page]]--;
+    slot->n_pages = 0;
+}
+
+static struct day_slot *find_slot(pid_t pid, uint64_t page, uint64_t *within)
+{
+    uint64_t slot = (page - DAY_FIRST_PAGE) / DAY_SLOT_SPAN;
+    *within = (page - DAY_FIRST_PAGE) % DAY_SLOT_SPAN;
+    for (int i = 0; i < DAY_RANKS && page >= DAY_FIRST_PAGE && slot < DAY_SLOTS; i++)
+        if (day_rank[i].pid == pid)
+            return day_pages_has(&day_rank[i].slot[slot], *within) ? &day_rank[i].slot[slot] : NULL;
+    return NULL;
+}
+
+/* One page to a node, with the huge page that it is in. Returns its status. */
+static int move_one(struct day_slot *slot, uint64_t page, int to)
+{
+    uint64_t first = slot->kind == DAY_HUGE ? page / HUGE * HUGE : page, n = slot->kind == DAY_HUGE ? HUGE : 1;
+    for (uint64_t i = first; i < first + n; i++) {
+        used[slot->node[i]]--;
+        used[to]++;
+        slot->node[i] = (uint8_t)to;
+    }
+    day_work(n * MOVE_NS);
+    return to;
+}
+
+/* Where pages are, or, with `to`, their moves. As with the kernel, one that stays ends the call: it returns how many
+ * were not moved, and writes no status for them. */
+long __wrap_move_pages(int pid, unsigned long count, void **pages, const int *to, int *status, int flags)
+{
+    (void)flags;
+    day_kernel_change();
+    for (unsigned long i = 0; i < count; i++) {
+        uint64_t page;
+        struct day_slot *slot = find_slot(pid, (uint64_t)(uintptr_t)pages[i] >> 12, &page);
+        day_work(LOOK_NS);
+        if (!slot)
+            status[i] = -ENOENT;
+        else if (!to || slot->node[page] == to[i])
+            status[i] = slot->node[page];
+        else if (slot->kind == DAY_SHARED)
+            status[i] = -EACCES;
+        else if (slot->kind != DAY_HUGE && DAY_PINNED(page))
+            return (long)(count - i);
+        else if (used[to[i]] + HUGE <= day_node_pages[to[i]])
+            status[i] = move_one(slot, page, to[i]);
+        else {
+            errno = ENOMEM;
+            return -1;
+        }
+    }
+    return 0;
+}
+
+/* Of a process of the job: what is hot in every other slot is written. Of this one: what was touched since. */
+static uint64_t pagemap_entry(pid_t pid, uint64_t page)
+{
+    uint64_t within;
+    if (pid == self)
+        return PRESENT | (*(const char *)(uintptr_t)(page << 12) == UNTOUCHED ? 0 : DIRTY);
+    const struct day_slot *slot = find_slot(pid, page, &within);
+    if (!slot)
+        return 0;
+    bool is_hot = within - slot->hot < slot->n_pages / DAY_HOT_SHARE;
+    return PRESENT | (is_hot && (page / DAY_SLOT_SPAN) % 2 ? DIRTY : 0);
+}
+
+ssize_t __wrap_pread(int fd, void *out, size_t size, off_t at)
+{
+    uint64_t *entry = out;
+    pid_t pid = day_kernel_pagemap(fd);
+    day_kernel_refresh();
+    if (pid == 0)
+        return __real_pread(fd, out, size, at);
+    self = self ? self : getpid();
+    for (size_t i = 0; i < size / sizeof(*entry); i++)
+        entry[i] = pagemap_entry(pid, (uint64_t)at / sizeof(*entry) + i);
+    day_work(READ_NS);
+    return (ssize_t)size;
+}
