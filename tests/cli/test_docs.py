@@ -117,6 +117,26 @@ def test_man_pages_have_the_options_of_the_programs(command):
     assert set(re.findall(options, page)) - others == set(re.findall(options, text)) - others
 
 
+@pytest.mark.parametrize(("program", "words", "status"), [("migrator", ["--help"], 0), ("damon", [], 2)])
+def test_man_pages_have_the_options_of_the_programs_behind(program, words, status):
+    done = helper(f"hybridmem-{program}", *words, status=status)
+    options = r"(?<![\w-])--[a-z][a-z-]+"
+    known = set(re.findall(options, done.stdout + done.stderr)) - {"--hybrid-mem"}
+    assert known
+    assert set(re.findall(options, rendered(MAN / f"hybridmem-{program}.8"))) - {"--hybrid-mem"} == known
+
+
+def test_the_page_of_the_migrator_has_its_sources_algorithms_and_figures():
+    page = rendered(MAN / "hybridmem-migrator.8")
+    algorithms, sources = helper("hybridmem-migrator", "--help").stdout.split("Algorithms:")[1].split("Sources,")
+    figures = (PROJECT / "helpers" / "migrator" / "figures.c").read_text()
+    names = re.findall(r"^  (\w+) ", algorithms + sources, re.MULTILINE)
+    keys = re.findall(r'^    {"(\w+)", [A-Z]+, offsetof', figures, re.MULTILINE)
+    assert len(names) >= 5 and len(keys) >= 20
+    for word in [*names, *keys, "unmoved_bytes", "warnings"]:
+        assert re.search(rf"\b{word}\b", page), word
+
+
 def test_the_page_of_hybridmem_has_its_commands():
     text = subprocess.run([PREFIX / "bin" / "hybridmem", "help"], capture_output=True, text=True, check=True).stdout
     commands = re.findall(r"^  (\w+) ", text, re.MULTILINE)
