@@ -4,6 +4,8 @@
 #include <math.h>
 
 #define PAGE_SHIFT 12
+#define NEWEST 0.1 /* weight of a list in the mean */
+#define OUTGROWN 4 /* so many times smaller or larger: the unit is another */
 #define PAGE_MASK ((UINT64_C(1) << PAGE_SHIFT) - 1)
 
 struct hm_observation hm_damon_heat(const struct hm_damon_region *region, uint32_t looks, uint64_t unit, uint32_t space)
@@ -15,4 +17,22 @@ struct hm_observation hm_damon_heat(const struct hm_damon_region *region, uint32
     double touches = -log1p(-(p < most ? p : most)) * looks;
     return (struct hm_observation){
         .page = HM_PAGE(space, first), .n_pages = n_pages, .reads = (float)(touches * (double)n_pages / (double)unit)};
+}
+
+uint64_t hm_damon_follow_unit(double *mean_pages, uint64_t unit, const struct hm_damon_region *regions, uint32_t n)
+{
+    double pages = 0;
+    uint32_t accessed = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        if (regions[i].accesses == 0)
+            continue;
+        pages += (double)((regions[i].end - regions[i].start) >> PAGE_SHIFT);
+        accessed++;
+    }
+    if (accessed == 0)
+        return unit;
+    *mean_pages += (pages / accessed - *mean_pages) * (*mean_pages > 0 ? NEWEST : 1);
+    if (unit > 0 && *mean_pages <= OUTGROWN * (double)unit && *mean_pages * OUTGROWN >= (double)unit)
+        return unit;
+    return *mean_pages > 1 ? (uint64_t)*mean_pages : 1;
 }

@@ -23,6 +23,7 @@ struct damon_source {
     struct hm_source base;
     int fd;
     bool is_stale;               /* the list of processes has to be sent (again) */
+    double mean_pages;           /* of accessed regions (hm_damon_follow_unit) */
     struct hm_damon_watch watch; /* as sent last */
     uint32_t space[HM_DAMON_TARGETS];
 };
@@ -135,15 +136,6 @@ static int update(struct hm_source *base, const struct hm_ranks *ranks, struct h
     return 0;
 }
 
-/* A region of the mean size counts as many samples as there were looks at it: more would be evidence of nothing. */
-static uint64_t unit_of(const struct hm_damon_list *list)
-{
-    uint64_t pages = 0;
-    for (uint32_t i = 0; i < list->head.n; i++)
-        pages += (list->region[i].end - list->region[i].start) / PAGE;
-    return pages > list->head.n ? pages / list->head.n : 1;
-}
-
 static void take_list(struct damon_source *source, const struct hm_ranks *ranks, const struct hm_damon_list *list,
                       hm_source_sink *sink, void *data)
 {
@@ -158,8 +150,9 @@ static void take_list(struct damon_source *source, const struct hm_ranks *ranks,
     uint32_t space = source->space[at];
     if (space >= ranks->n || ranks->rank[space].pid != source->watch.process[at].pid)
         return; /* it has ended, and the slot may be another's */
-    if (state->unit == 0 && list->head.n > 0)
-        state->unit = unit_of(list);
+    state->unit = hm_damon_follow_unit(&source->mean_pages, state->unit, list->region, list->head.n);
+    if (state->unit == 0) /* no access yet */
+        return;
     for (uint32_t i = 0; i < list->head.n; i++) {
         observation[i] = hm_damon_heat(&list->region[i], list->looks, state->unit, space);
         state->samples += list->region[i].accesses;

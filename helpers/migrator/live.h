@@ -37,6 +37,7 @@ struct hm_live {
     struct hm_residence residence;
     double look_s;              /* CPU time of looking up one page, as measured; 0: not yet */
     struct hm_decider *decider; /* NULL: no source, or one without samples yet */
+    uint64_t decider_unit;      /* what its samples stand for */
     struct hm_source *source;   /* NULL: none works, nothing is moved */
     const struct hm_source_row *dead[HM_LIVE_DEAD];
     size_t n_dead;

@@ -34,10 +34,22 @@ static int new_decider(struct hm_live *live)
         .counts_memory = state->counts_memory,
     };
     live->decider = hm_decider_new(&setup, &error);
+    live->decider_unit = state->unit;
     if (live->decider)
         return 0;
     hm_progress_warn(live->progress, error.text);
     return -1;
+}
+
+static void drop_decider(struct hm_live *live)
+{
+    if (live->decider)
+        live->retired_dropped += hm_decider_dropped(live->decider);
+    hm_decider_free(live->decider);
+    live->decider = NULL;
+    /* What was put off is in its unit. */
+    live->dropped += live->n_later;
+    live->n_later = 0;
 }
 
 static void hand_over(struct chunk *chunk)
@@ -82,6 +94,8 @@ static void take(void *data, const struct hm_observation *observations, size_t c
 {
     struct hm_live *live = data;
     struct chunk chunk = {.live = live};
+    if (live->decider && live->decider_unit != live->source->state.unit)
+        drop_decider(live);
     for (size_t i = 0; i < count; i++) {
         if (add_movable(&chunk, &observations[i]))
             continue;
@@ -120,14 +134,8 @@ void hm_live_close_source(struct hm_live *live)
         live->retired.kernel_cpu_s += state->kernel_cpu_s;
     live->source->close(live->source);
     live->source = NULL;
-    if (live->decider)
-        live->retired_dropped += hm_decider_dropped(live->decider);
-    hm_decider_free(live->decider);
-    live->decider = NULL;
+    drop_decider(live);
     live->uses_softdirty = live->is_window = false;
-    /* What was put off is in the units of that source. */
-    live->dropped += live->n_later;
-    live->n_later = 0;
     live->deciding_s = 0;
 }
 

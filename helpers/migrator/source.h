@@ -29,7 +29,8 @@ struct hm_source_setup {
 struct hm_source_state {
     char name[HM_SOURCE_NAME];
     uint64_t period; /* in use: accesses per sample, or microseconds between looks (is_time); may change */
-    uint64_t unit;   /* accesses that 1.0 of an observation stands for: does not change once something was read */
+    uint64_t unit;   /* accesses that 1.0 of an observation stands for, 0: not known yet. May change between two reads:
+                      what was learnt in the old one is worth nothing then */
     bool is_time;
     bool knows_writes;
     bool counts_memory;                /* observations are of accesses to memory; false: caches may have served them */

@@ -179,6 +179,36 @@ static void heat_follows_the_formula(void **state)
     }
 }
 
+/* A shell that waits in holes of terabytes, then the program that it starts. */
+static void the_unit_is_a_mean_region_of_what_is_accessed(void **state)
+{
+    (void)state;
+    static const uint64_t page = 4096;
+    const struct hm_damon_region asleep[] = {{.start = 0, .end = page << 34}},
+                                 shell[] = {{.start = 0, .end = page << 34},
+                                            {.start = page << 35, .end = (page << 35) + 60 * page, .accesses = 1},
+                                            {.start = page << 36, .end = (page << 36) + 40 * page, .accesses = 20}},
+                                 program[] = {{.start = 0, .end = page << 34},
+                                              {.start = page << 35, .end = (page << 35) + 1000 * page, .accesses = 9},
+                                              {.start = page << 36, .end = (page << 36) + 3000 * page, .accesses = 3}};
+    double mean = 0;
+    assert_int_equal(hm_damon_follow_unit(&mean, 0, asleep, 1), 0);
+    uint64_t unit = hm_damon_follow_unit(&mean, 0, shell, 3);
+    assert_int_equal(unit, 50);
+    assert_int_equal(hm_damon_follow_unit(&mean, unit, asleep, 1), 50);
+    int changes = 0;
+    for (int i = 0; i < 100; i++) {
+        uint64_t now = hm_damon_follow_unit(&mean, unit, program, 3);
+        changes += now != unit;
+        unit = now;
+    }
+    assert_true(unit >= 2000 / 4 && unit <= 2000);
+    assert_in_range(changes, 1, 3); /* each throws away what was learnt */
+    for (int i = 0; i < 100; i++)
+        unit = hm_damon_follow_unit(&mean, unit, shell, 3);
+    assert_true(unit >= 50 && unit <= 50 * 4);
+}
+
 static const char format[] = "name: damon_aggregated\nID: 734\nformat:\n"
                              "\tfield:int common_pid;\toffset:4;\tsize:4;\tsigned:1;\n\n"
                              "\tfield:unsigned long target_id;\toffset:8;\tsize:8;\tsigned:0;\n"
@@ -331,6 +361,7 @@ int main(void)
         cmocka_unit_test(settles_within_the_budget),
         cmocka_unit_test(nothing_measured_changes_nothing),
         cmocka_unit_test(heat_follows_the_formula),
+        cmocka_unit_test(the_unit_is_a_mean_region_of_what_is_accessed),
         cmocka_unit_test(a_format_without_a_field_is_refused),
         cmocka_unit_test(lists_are_put_together_over_readings_and_the_rings_end),
         cmocka_unit_test(lists_that_are_not_whole_are_dropped_and_counted),
