@@ -90,7 +90,7 @@ PROGRAM = {
         footprint_mib=70,
         warm=35,
         stop=55,
-        units=60,
+        units=62,
         prepare=lammps_prepare,
         # Independent runs, each an MPI world of its own that shall not look for the others.
         command="env -i PATH=$PATH HOME=$HOME OMPI_MCA_pml=ob1 OMPI_MCA_btl=self"
@@ -104,7 +104,7 @@ PROGRAM = {
         footprint_mib=104,
         warm=70,
         stop=100,
-        units=102,
+        units=115,
         prepare=sqlite_prepare,
         command="sqlite3 :memory: < batches.$SLURM_PROCID > /dev/null",
         progress=sqlite_progress,
@@ -279,12 +279,12 @@ def run_once(program, contender, setting, mark):
         before, started = vmstat(), time.monotonic()
         (folder / "go").touch()
         alive = lambda: slurm.job(job_id).get("JobState") in ("PENDING", "CONFIGURING", "RUNNING")  # noqa: E731
-        slurm.wait_for(lambda: slowest() >= program.warm or not alive(), "the warm-up", PATIENCE, every=2)
+        slurm.wait_for(lambda: slowest() >= program.warm or not alive(), "the warm-up", PATIENCE, every=1)
         migration.mark(f"{mark}.start")
         bytes_by_node = migration.anon_bytes(migration.ranks_of(job_id, program.name))
         units = slowest()
         warm_s = time.monotonic() - started
-        slurm.wait_for(lambda: slowest() >= program.stop or not alive(), "the measured stretch", PATIENCE, every=2)
+        slurm.wait_for(lambda: slowest() >= program.stop or not alive(), "the measured stretch", PATIENCE, every=1)
         migration.mark(f"{mark}.end")
         end_bytes = migration.anon_bytes(migration.ranks_of(job_id, program.name))
         measured_s = time.monotonic() - started - warm_s
