@@ -270,3 +270,30 @@ def test_a_filter_on_system_calls_costs_the_placement_only():
         assert "the kernel does not bind memory" in held["reason"]
         assert held["block"] == 0 and held["runs"] == []
         assert sum(there for _, there in held["nodes"].values()) == 16 * MIB
+
+
+@pytest.mark.parametrize(
+    ("policy", "read", "written"),
+    [("spill", "fast", "fast"), ("split", "slow", "fast"), ("slow,fast", "slow", "fast"), ("slow", "slow", "slow")],
+)
+def test_bench_has_its_arrays_where_it_says(policy, read, written):
+    words = f"--kernels copy --sizes 64M --repetitions 1 --policy {policy} --json"
+    (row,) = json.loads(slurm.run(f"hybridmem bench {words}").stdout)["results"]
+    for role, tier in (("read", read), ("written", written)):
+        assert row[role][f"{tier}_bytes"] == 32 * MIB and row[role]["reason"] == ""
+
+
+def test_bench_sweeps_past_the_fast_tier():
+    """Sizes over the fast tier's end: the share in the fast tier falls, and so does what is predicted, as by Eq. 1."""
+    tiers = json.loads(slurm.run("hybridmem tiers --json").stdout)["tiers"]
+    speeds = [tier["read_bandwidth_mbs"] for tier in tiers]
+    slurm.run("sync; echo 3 > /proc/sys/vm/drop_caches")
+    done = slurm.run("hybridmem bench --kernels accumulate --repetitions 1 --json")
+    rows = json.loads(done.stdout)["results"]
+    shares = [row["read"]["fast_bytes"] / row["bytes"] for row in rows]
+    assert len(rows) >= 5 and rows[-1]["bytes"] > json.loads(done.stdout)["fast_bytes"]
+    assert shares[0] == 1 and shares[-1] < 0.9 and shares == sorted(shares, reverse=True)
+    for row, share in zip(rows, shares):
+        assert row["read"]["other_bytes"] == 0
+        expected = 1 / (share / speeds[0] + (1 - share) / speeds[1])
+        assert row["predicted_mbs"] == pytest.approx(expected, rel=1e-3)
