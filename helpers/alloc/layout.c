@@ -61,7 +61,8 @@ static uint64_t room_of(const struct hm_layout *layout, const struct hm_layout_w
     return room > reserve ? room - reserve : 0;
 }
 
-/* Sockets in the order of their first node that has part; lanes[i] is the lane of node i, or HM_PLACE_ANY_LANE. */
+/* Sockets in the order of their first node that has part; lanes[i] is the lane of node i, or HM_PLACE_ANY_LANE. Nodes
+ * of no known socket are in every lane, and make one where there is no other. */
 static void make_lanes(const struct hm_layout *layout, const struct hm_layout_wish *wish, struct ranks ranks,
                        struct hm_place *place, int lanes[HM_ALLOC_NODES])
 {
@@ -73,7 +74,7 @@ static void make_lanes(const struct hm_layout *layout, const struct hm_layout_wi
         const struct hm_layout_node *node = &layout->node[i];
         bool is_new = may_use(layout, wish, i) && (node->is_fast ? ranks.fast : ranks.slow) == 0;
         for (int lane = 0; lane < place->n_lanes && wish->policy != HM_ALLOC_INTERLEAVE; lane++)
-            is_new = is_new && (socket_of_lane[lane] != node->socket || node->socket < 0);
+            is_new = is_new && socket_of_lane[lane] != node->socket;
         if (is_new)
             socket_of_lane[place->n_lanes++] = wish->policy == HM_ALLOC_INTERLEAVE ? i : node->socket;
     }
