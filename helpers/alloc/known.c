@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/mman.h>
 
@@ -12,25 +13,45 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static struct hm_known *bucket[BUCKETS];
 
-static void make_new_lock(void)
+/* This thread is in fork(), and has the lock: what other handlers of fork allocate meanwhile, here and in the child, is
+ * between our own and finds all whole. */
+static _Thread_local bool is_forking;
+
+static void begin_fork(void)
 {
+    pthread_mutex_lock(&lock);
+    is_forking = true;
+}
+
+static void end_fork(void)
+{
+    is_forking = false;
+    pthread_mutex_unlock(&lock);
+}
+
+/* Its owner was a thread of the parent's. */
+static void end_fork_in_child(void)
+{
+    is_forking = false;
     pthread_mutex_init(&lock, NULL);
 }
 
 static void hold_over_fork(void)
 {
-    pthread_atfork(hm_known_lock, hm_known_unlock, make_new_lock);
+    pthread_atfork(begin_fork, end_fork, end_fork_in_child);
 }
 
 void hm_known_lock(void)
 {
     pthread_once(&once, hold_over_fork);
-    pthread_mutex_lock(&lock);
+    if (!is_forking)
+        pthread_mutex_lock(&lock);
 }
 
 void hm_known_unlock(void)
 {
-    pthread_mutex_unlock(&lock);
+    if (!is_forking)
+        pthread_mutex_unlock(&lock);
 }
 
 static size_t round_up(size_t value, size_t unit)

@@ -471,8 +471,38 @@ static void test_threads(void **state)
     }
 }
 
+static int handled;
+
+static void allocate_in_a_handler(void)
+{
+    hm_free(hm_alloc(MIB, HM_ALLOC_SPILL, NULL));
+    handled++;
+}
+
+/* They were registered before the library's own, which has its lock while they run. */
+static void test_handlers_of_fork_may_allocate(void **state)
+{
+    int status;
+    (void)state;
+    handled = 0;
+    alarm(120); /* a lock that is not given would be waited for without end */
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        alarm(60);
+        hm_free(hm_alloc(MIB, HM_ALLOC_SPILL, NULL));
+        _exit(handled == 2 ? 0 : 1);
+    }
+    assert_int_equal(handled, 2); /* before, and in the parent after it */
+    assert_int_equal(waitpid(child, &status, 0), child);
+    alarm(0);
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    assert_int_equal(handled, 2);
+}
+
 int main(void)
 {
+    pthread_atfork(allocate_in_a_handler, allocate_in_a_handler, allocate_in_a_handler);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(test_bad_input, set_up),
         cmocka_unit_test_setup(test_small_sizes_are_mallocs, set_up),
@@ -486,6 +516,7 @@ int main(void)
         cmocka_unit_test_setup(test_malloc_is_asked_last, set_up),
         cmocka_unit_test_setup(test_folders_that_cannot_be_used, set_up),
         cmocka_unit_test_setup(test_threads, set_up),
+        cmocka_unit_test_setup(test_handlers_of_fork_may_allocate, set_up),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
