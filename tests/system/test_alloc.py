@@ -46,9 +46,11 @@ def placed(policy, mib, use=READ, block=0, share=0.0, touched=None, env=None, pr
 
 
 def mappings(pid):
-    """{address: (policy, {node: bytes})} of a process."""
+    """{address: (policy, {node: bytes})} of a process, but for files."""
     found = {}
     for line in Path(f"/proc/{pid}/numa_maps").read_text().splitlines():
+        if " file=" in line:
+            continue
         address, policy, *_ = line.split()
         size = int(re.search(r"kernelpagesize_kB=(\d+)", line)[1]) << 10 if "kernelpagesize" in line else 0
         nodes = {int(node): int(count) * size for node, count in re.findall(r" N(\d+)=(\d+)", line)}
@@ -297,6 +299,26 @@ def test_bench_sweeps_past_the_fast_tier():
         assert row["read"]["other_bytes"] == 0
         expected = 1 / (share / speeds[0] + (1 - share) / speeds[1])
         assert row["predicted_mbs"] == pytest.approx(expected, rel=1e-3)
+
+
+def test_the_preload_library_sends_large_allocations_to_the_slow_tier():
+    """A program of Debian that knows nothing of it: its large object is on the slow nodes, nothing else."""
+    (library,) = Path("/usr/lib").glob("*/hybridmem/libhybridmem-preload.so")
+    script = "import sys; a = bytearray(64 << 20); a[::4096] = b'x' * 16384; print(flush=True); sys.stdin.read()"
+    env = {"LD_PRELOAD": str(library), "HYBRIDMEM_ISOLATE_NODES": "fast=0@0,1@1 slow=2@0,3@1"}
+    words = ["python3", "-c", script]
+    with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env={**os.environ, **env}) as process:
+        process.stdout.readline()
+        rows = mappings(process.pid).values()
+        process.stdin.close()
+    assert process.returncode == 0
+    placed_bytes, others = {}, {}
+    for policy, nodes in rows:
+        into = placed_bytes if policy.startswith("prefer=static:") else others
+        for node, count in nodes.items():
+            into[node] = into.get(node, 0) + count
+    assert set(placed_bytes) == {2, 3} and min(placed_bytes.values()) >= 31 * MIB
+    assert not set(others) & {2, 3} and sum(others.values()) < 64 * MIB
 
 
 # Counted from outside: tests/meter holds what is claimed here against it.
