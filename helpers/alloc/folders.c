@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -15,15 +16,17 @@
 #ifndef STATX_ATTR_DAX
 #define STATX_ATTR_DAX 0x00200000 /* Linux 5.8 */
 #endif
-#define SHOWN 80 /* characters of a folder's name in a reason */
+#define RESERVE 50 /* one part of so many */
+#define SHOWN 80   /* characters of a folder's name in a reason */
 
-static int is_dax(int fd)
+static bool is_dax(int fd)
 {
     struct statx status;
     return statx(fd, "", AT_EMPTY_PATH, STATX_BASIC_STATS, &status) == 0 && (status.stx_attributes & STATX_ATTR_DAX);
 }
 
-static void open_one(struct hm_folders *folders, const char *path, char *reason)
+/* Returns whether it can be used. */
+static bool open_one(struct hm_folders *folders, const char *path, char *reason)
 {
     struct statvfs room;
     int i = folders->n++;
@@ -31,28 +34,33 @@ static void open_one(struct hm_folders *folders, const char *path, char *reason)
     folders->fd[i] = open(path, O_TMPFILE | O_RDWR | O_CLOEXEC, S_IRUSR | S_IWUSR);
     if (folders->fd[i] < 0) {
         hm_reason_add(reason, "no file can be made in %.*s: %s", SHOWN, path, strerror(errno));
-        return;
+        return false;
     }
     if (is_dax(folders->fd[i]) && fstatvfs(folders->fd[i], &room) == 0) {
         folders->room_bytes[i] = (uint64_t)room.f_bavail * room.f_frsize;
-        return;
+        folders->room_bytes[i] -= folders->room_bytes[i] / RESERVE; /* the file system's own needs grow with the file */
+        return true;
     }
     hm_reason_add(reason, "%.*s is not on a DAX file system", SHOWN, path);
     close(folders->fd[i]);
     folders->fd[i] = -1;
+    return false;
 }
 
 void hm_folders_open(struct hm_folders *folders, const char *list, char *reason)
 {
     char path[4096];
+    bool is_usable = false;
     folders->n = 0;
     for (const char *at = list, *end; at && *at && folders->n < HM_FOLDERS; at = *end ? end + 1 : end) {
         end = at + strcspn(at, ":");
         if (end == at)
             continue;
         snprintf(path, sizeof(path), "%.*s", (int)(end - at), at);
-        open_one(folders, path, reason);
+        is_usable = open_one(folders, path, reason) || is_usable;
     }
+    if (!is_usable)
+        folders->n = 0;
 }
 
 void hm_folders_close(struct hm_folders *folders)

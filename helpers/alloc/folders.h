@@ -16,8 +16,8 @@ struct hm_folders {
 
 /*
  * Open a file without a name in each folder of `list` (colon-separated; NULL or "": none). A folder that is not on a
- * DAX file system, or cannot be written to, has no room; `reason` (HM_ALLOC_REASON bytes) says so. Close with
- * hm_folders_close, also after the files are mapped.
+ * DAX file system, or cannot be written to, has no room; `reason` (HM_ALLOC_REASON bytes) says so. With none that can
+ * be used there are none. Close with hm_folders_close, also after the files are mapped.
  */
 void hm_folders_open(struct hm_folders *folders, const char *list, char *reason);
 void hm_folders_close(struct hm_folders *folders);
