@@ -2,13 +2,16 @@
 # X_AC_COMPILER
 #
 #   Warnings (--enable-werror makes them errors), hardening, --enable-sanitizers (address, undefined), --enable-fuzzers (clang's
-#   libFuzzer). Sets HM_CFLAGS and HM_LDFLAGS for all targets of this project, and the conditional FUZZERS.
+#   libFuzzer). Sets HM_CFLAGS and HM_LDFLAGS for all targets of this project (HM_PLAIN_... without sanitizers), and the conditional FUZZERS.
 AC_DEFUN([X_AC_COMPILER], [
   HM_CFLAGS="-std=gnu11 -Wall -Wextra -Wformat=2 -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wpointer-arith -Wcast-qual -Wvla -Wundef -fvisibility=hidden"
   HM_LDFLAGS="-Wl,-z,relro,-z,now"
   AC_ARG_ENABLE([werror], [AS_HELP_STRING([--enable-werror], [treat warnings as errors])], [], [enable_werror=no])
   warnings_are=printed
   AS_IF([test "$enable_werror" = yes], [HM_CFLAGS="$HM_CFLAGS -Werror"; warnings_are=errors])
+  # For a library that is loaded into programs that were built by others: sanitizers cannot be.
+  HM_PLAIN_CFLAGS="$HM_CFLAGS -fstack-protector-strong"
+  HM_PLAIN_LDFLAGS=$HM_LDFLAGS
   AC_ARG_ENABLE([sanitizers], [AS_HELP_STRING([--enable-sanitizers], [build with the address and undefined behaviour sanitizers])],
     [], [enable_sanitizers=no])
   AS_IF([test "$enable_sanitizers" = yes],
@@ -28,4 +31,6 @@ AC_DEFUN([X_AC_COMPILER], [
   AM_CONDITIONAL([FUZZERS], [test "$enable_fuzzers" = yes])
   AC_SUBST([HM_CFLAGS])
   AC_SUBST([HM_LDFLAGS])
+  AC_SUBST([HM_PLAIN_CFLAGS])
+  AC_SUBST([HM_PLAIN_LDFLAGS])
 ])

@@ -29,6 +29,7 @@ static const struct {
     {"report", "a table over many jobs", NULL},
     {"top", "what a running migrator does", NULL},
     {"replay", "what the migrator makes of a recorded trace", NULL},
+    {"bench", "the bandwidth of memory that libhybridmem places", NULL},
     {"sources", "which sources of samples the migrator has on this node", NULL},
     {"config", "check or show the configuration", NULL},
     {"reap", "put right what dead jobs left on this node (root)", "job"},

@@ -2,10 +2,9 @@
 #include "replayplot.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
-#include <sys/stat.h>
-#include <unistd.h>
+
+#include "svg.h"
 
 #define MOST_ROWS 320
 #define MOST_COLUMNS 120
@@ -97,32 +96,20 @@ void hm_plot_add_phase(struct hm_plot *plot, size_t phase, const bool *is_fast)
         plot->fast[column * plot->n_rows + plot->row_of_page[i]] += is_fast[i];
 }
 
+struct picture {
+    const struct hm_plot *plot;
+    const struct hm_replay_report *report;
+};
+
+static void draw(FILE *out, const void *picture)
+{
+    const struct picture *whole = picture;
+    hm_plot_draw(out, whole->plot, whole->report);
+}
+
 int hm_plot_write(const char *path, const struct hm_plot *plot, const struct hm_replay_report *report,
                   struct hm_error *error)
 {
-    char *temporary = NULL;
-    FILE *out = NULL;
-    int status = -1, fd = -1;
-    if (asprintf(&temporary, "%s.XXXXXX", path) < 0)
-        return hm_fail(error, ENOMEM, "out of memory");
-    mode_t mask = umask(0);
-    umask(mask);
-    fd = mkostemp(temporary, O_CLOEXEC);
-    out = fd >= 0 ? fdopen(fd, "w") : NULL;
-    if (!out) {
-        hm_fail_errno(error, "--plot %.300s: it cannot be written there", path);
-        goto done;
-    }
-    hm_plot_draw(out, plot, report);
-    bool is_written = fflush(out) == 0 && !ferror(out) && fchmod(fd, 0666 & ~mask) == 0;
-    is_written = fclose(out) == 0 && is_written;
-    if (!is_written || rename(temporary, path) < 0) {
-        hm_fail_errno(error, "--plot %.300s: it cannot be written", path);
-        unlink(temporary);
-        goto done;
-    }
-    status = 0;
-done:
-    free(temporary);
-    return status;
+    const struct picture picture = {plot, report};
+    return hm_svg_write(path, draw, &picture, error);
 }

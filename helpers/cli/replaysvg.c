@@ -9,6 +9,7 @@
 
 #include "../core/size.h"
 #include "replayplot.h"
+#include "svg.h"
 
 #define PAGE_SHIFT 12
 #define LEVELS 16    /* of heat, the hottest cell in the last */
@@ -85,32 +86,13 @@ static unsigned y_of(const struct frame *frame, size_t segment, size_t row)
 static void put_style(const struct frame *frame)
 {
     FILE *out = frame->out;
-    fputs("<style>\n"
-          "text{font:11px system-ui,'DejaVu Sans',sans-serif;fill:#30343b}\n"
-          ".title{font-size:17px;font-weight:600}.sub{font-size:13px}.mono{font-family:ui-monospace,'DejaVu Sans "
-          "Mono',monospace;font-size:10.5px}\n"
-          ".page{fill:#ffffff}.empty{fill:#eceef2}.fast{fill:#008c9e}"
-          ".grid{stroke:#c5cad2}\n",
-          out);
+    fprintf(out, "<style>\n%s", hm_svg_on_light);
     for (int level = 0; level < LEVELS; level++)
         fprintf(out, ".h%d{fill:%s}", level, on_light[level]);
-    fputs("\n@media(prefers-color-scheme:dark){text{fill:#d6dae1}.page{fill:#14161a}.empty{fill:#23262c}"
-          ".fast{fill:#3fd9ea}.grid{stroke:#4a505b}\n",
-          out);
+    fprintf(out, "\n@media(prefers-color-scheme:dark){%s", hm_svg_on_dark);
     for (int level = 0; level < LEVELS; level++)
         fprintf(out, ".h%d{fill:%s}", level, on_dark[level]);
     fputs("}\n</style>\n", out);
-}
-
-/* Texts are of printable ASCII; what XML wants escaped is. */
-static void put_escaped(FILE *out, const char *text)
-{
-    for (; *text; text++) {
-        if (strchr("&<>\"", *text))
-            fprintf(out, "&#%d;", *text);
-        else
-            fputc(*text, out);
-    }
 }
 
 static void put_title(const struct frame *frame, const struct hm_replay_report *report)
@@ -119,7 +101,7 @@ static void put_title(const struct frame *frame, const struct hm_replay_report *
     FILE *out = frame->out;
     hm_replayprint_name(report, name, sizeof(name));
     fprintf(out, "<text class=\"title\" x=\"%d\" y=\"30\">", LEFT);
-    put_escaped(out, name);
+    hm_svg_put_text(out, name);
     fprintf(out, ", fast tier %.6g %%</text>\n", 100 * report->options->fast);
     fprintf(out,
             "<text class=\"sub\" x=\"%d\" y=\"51\">AMAT %.2f with %s; first touch %.2f, static oracle %.2f</text>\n",
@@ -295,10 +277,7 @@ void hm_plot_draw(FILE *out, const struct hm_plot *plot, const struct hm_replay_
     struct frame frame = measure(out, plot);
     unsigned width = LEFT + frame.map_width + RIGHT;
     unsigned height = TOP + frame.map_height + SHARE_TOP + SHARE_HEIGHT + BOTTOM;
-    fprintf(
-        out,
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%u\" height=\"%u\" viewBox=\"0 0 %u %u\" role=\"img\">\n",
-        width, height, width, height);
+    hm_svg_put_start(out, width, height);
     put_style(&frame);
     fprintf(out, "<rect class=\"page\" width=\"%u\" height=\"%u\"/>\n", width, height);
     put_title(&frame, report);

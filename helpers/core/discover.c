@@ -227,12 +227,10 @@ static int socket_by_distance(const struct hm_topology *topology, int index)
     return found;
 }
 
-int hm_discover(const char *xml, struct hm_topology *topology, struct hm_error *error)
+static int discover(const char *xml, struct hm_topology *topology, struct hm_error *error)
 {
     int result = -1;
 
-    if (geteuid() == 0)
-        restrict_hwloc();
     memset(topology, 0, sizeof(*topology));
     hwloc_topology_t hwloc = load(xml, error);
     if (!hwloc)
@@ -252,4 +250,16 @@ int hm_discover(const char *xml, struct hm_topology *topology, struct hm_error *
 done:
     hwloc_topology_destroy(hwloc);
     return result;
+}
+
+int hm_discover(const char *xml, struct hm_topology *topology, struct hm_error *error)
+{
+    if (geteuid() == 0)
+        restrict_hwloc();
+    return discover(xml, topology, error);
+}
+
+int hm_discover_plainly(struct hm_topology *topology, struct hm_error *error)
+{
+    return discover(NULL, topology, error);
 }

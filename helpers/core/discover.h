@@ -16,4 +16,8 @@
  */
 int hm_discover(const char *xml, struct hm_topology *topology, struct hm_error *error);
 
+/* The same for this machine, inside of a program that is not ours: the environment stays as it is, and hwloc does as
+ * that program's user has told it. */
+int hm_discover_plainly(struct hm_topology *topology, struct hm_error *error);
+
 #endif

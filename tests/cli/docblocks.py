@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 GUIDES = Path(__file__).resolve().parents[2] / "site-docs"
-LANGUAGES = {"console", "bash", "conf", "lua", "text"}
+LANGUAGES = {"console", "bash", "c", "conf", "lua", "text"}
 _BLOCK = re.compile(r"(?:^<!-- (run|file): ([^\n]*?) -->\n)?^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 

@@ -8,7 +8,7 @@ import subprocess
 import pytest
 from installed import LIBEXEC, PREFIX
 
-COMMANDS = ["tiers", "plan", "show", "report", "top", "replay", "sources", "config", "reap", "help"]
+COMMANDS = ["tiers", "plan", "show", "report", "top", "replay", "bench", "sources", "config", "reap", "help"]
 
 
 def hybridmem(*words, status=0, **env):

@@ -9,6 +9,10 @@ import pytest
 
 CLAIMS = json.loads(Path(os.environ["EXPECTED"]).read_text())
 MARKS = {mark["name"]: mark for mark in json.loads(Path(os.environ["METER"]).read_text())["marks"]}
+LOADS, STORES = 0, 1
+SWEEPS = [name for name, claim in CLAIMS.items() if "pages" in claim]
+COPIES = [name for name, claim in CLAIMS.items() if "copy" in claim]
+SLOW_NODES = (2, 3)
 
 
 def accesses(mark):
@@ -21,13 +25,34 @@ def accesses(mark):
     return totals
 
 
-@pytest.mark.parametrize("job", CLAIMS)
+def seen(job, kind, node):
+    before, after = (accesses(MARKS[f"{job}.{edge}"])[node][kind] for edge in ("start", "end"))
+    return after - before
+
+
+def check(job, kind, amounts):
+    """Accesses of one kind are spread over the nodes as the amounts are."""
+    total = CLAIMS[job]["accesses"]
+    for node, amount in amounts.items():
+        expected = total * amount / sum(amounts.values())
+        counted = seen(job, kind, int(node))
+        assert abs(counted - expected) <= 0.05 * total, (job, node, kind, counted, expected)
+
+
+@pytest.mark.parametrize("job", SWEEPS)
 def test_accesses_are_where_the_pages_are(job):
-    before, after = (accesses(MARKS[f"{job}.{edge}"]) for edge in ("start", "end"))
-    claim = CLAIMS[job]
-    pages = {int(node): count for node, count in claim["pages"].items()}
-    for kind in (0, 1):  # loads, stores
-        for node, count in pages.items():
-            expected = claim["accesses"] * count / sum(pages.values())
-            seen = after[node][kind] - before[node][kind]
-            assert abs(seen - expected) <= 0.05 * claim["accesses"], (job, node, kind, seen, expected)
+    for kind in (LOADS, STORES):
+        check(job, kind, CLAIMS[job]["pages"])
+
+
+@pytest.mark.parametrize("job", COPIES)
+def test_a_copy_loads_from_one_array_and_stores_to_the_other(job):
+    check(job, LOADS, CLAIMS[job]["copy"]["read"])
+    check(job, STORES, CLAIMS[job]["copy"]["written"])
+
+
+def test_write_isolation_keeps_stores_from_the_slow_tier():
+    """At most 1 % of the slow tier's stores are left, of the same copy without it."""
+    without, isolated = (sum(seen(f"copy-{name}", STORES, node) for node in SLOW_NODES) for name in ("slow", "split"))
+    assert without >= 0.95 * CLAIMS["copy-slow"]["accesses"]
+    assert isolated <= 0.01 * without, (isolated, without)

@@ -23,6 +23,9 @@ def elsewhere(tmp_path):
         ('prefix = "/usr"', 'prefix = "/opt/hm"'),
         ('"/usr/bin"', '"/opt/hm/bin"'),
         ('"/usr/share/man"', '"/opt/hm/man"'),
+        ('"/usr/include"', '"/opt/hm/include"'),
+        ('"/usr/lib/x86_64-linux-gnu"', '"/opt/hm/lib"'),
+        ('"/usr/lib/x86_64-linux-gnu/pkgconfig"', '"/opt/hm/lib/pkgconfig"'),
     ):
         assert system in text
         text = text.replace(system, other)
@@ -85,6 +88,13 @@ def test_environment_is_the_same_after_load_and_unload(elsewhere, before_load, m
     before, loaded, after = environments(elsewhere, steps)
     assert loaded["PATH"] == "/opt/hm/bin:" + before["PATH"]
     assert loaded["MANPATH"].startswith("/opt/hm/man:")
+    for name, folder in (
+        ("CPATH", "include"),
+        ("LIBRARY_PATH", "lib"),
+        ("LD_LIBRARY_PATH", "lib"),
+        ("PKG_CONFIG_PATH", "lib/pkgconfig"),
+    ):
+        assert loaded[name] == f"/opt/hm/{folder}"
     assert loaded.get(OPTION) == (mode or before.get(OPTION))
     assert after == before
 

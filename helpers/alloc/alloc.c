@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The public functions that make and free memory. */
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "allocate.h"
+#include "layout.h"
+
+#define PUBLIC __attribute__((visibility("default")))
+
+static _Thread_local char last_reason[HM_ALLOC_REASON];
+
+static bool is_right(enum hm_alloc_policy policy, const struct hm_alloc_hint *hint, char *reason)
+{
+    if (policy < HM_ALLOC_SPILL || policy > HM_ALLOC_INTERLEAVE)
+        hm_reason_add(reason, "policy %d is none: HM_ALLOC_SPILL to HM_ALLOC_INTERLEAVE are", (int)policy);
+    if (hint->use != HM_ALLOC_READ_MOSTLY && hint->use != HM_ALLOC_WRITE_INTENSIVE)
+        hm_reason_add(reason, "the hint's use %d is none: HM_ALLOC_READ_MOSTLY or HM_ALLOC_WRITE_INTENSIVE", hint->use);
+    if (!(hint->fast_share >= 0 && hint->fast_share <= 1))
+        hm_reason_add(reason, "the hint's fast_share %g is out of range: above 0 to 1, or 0", hint->fast_share);
+    if (hint->reserved != 0)
+        hm_reason_add(reason, "the hint's reserved field is %d, not 0: start from a hint of zeros", hint->reserved);
+    return reason[0] == '\0';
+}
+
+PUBLIC void *hm_alloc(size_t size, enum hm_alloc_policy policy, const struct hm_alloc_hint *hint)
+{
+    static const struct hm_alloc_hint none;
+    last_reason[0] = '\0';
+    if (!is_right(policy, hint ? hint : &none, last_reason)) {
+        errno = EINVAL;
+        return NULL;
+    }
+    if (size < HM_ALLOC_LEAST) {
+        hm_reason_add(last_reason, "less than %d bytes are left to malloc", HM_ALLOC_LEAST);
+        return calloc(1, size);
+    }
+    void *memory = hm_allocate(size, policy, hint ? hint : &none, last_reason);
+    if (memory)
+        return memory;
+    hm_reason_add(last_reason, "no mapping of its own can be had: malloc was asked");
+    return calloc(1, size);
+}
+
+PUBLIC void hm_free(void *memory)
+{
+    int number = errno;
+    if (memory && !hm_deallocate(memory))
+        free(memory);
+    errno = number;
+}
+
+PUBLIC const char *hm_alloc_reason(void)
+{
+    return last_reason;
+}

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "allocate.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "../core/size.h"
+#include "folders.h"
+#include "kernel.h"
+#include "layout.h"
+#include "room.h"
+
+#define HUGE_PAGE ((size_t)2 << 20)
+
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static struct hm_layout layout;
+static const char *folder_list; /* HYBRIDMEM_FSDAX_DIRS, NULL where it is not set */
+static unsigned next_lane;      /* goes on from one allocation to the next: small ones spread over the sockets too */
+
+static void look_around(void)
+{
+    hm_layout_read(&layout);
+    folder_list = secure_getenv("HYBRIDMEM_FSDAX_DIRS");
+}
+
+static void say_what_moved(struct hm_known *known, const struct hm_placed *placed)
+{
+    char size[2][24];
+    if (placed->moved_bytes > 0 && known->policy != HM_ALLOC_SPILL)
+        hm_reason_add(known->reason, "%s of %s are elsewhere, as there is no room where the policy wants them",
+                      hm_size_format(placed->moved_bytes, size[0], sizeof(size[0])),
+                      hm_size_format(known->data_bytes, size[1], sizeof(size[1])));
+    if (placed->overflow_bytes > 0)
+        hm_reason_add(known->reason, "no node has room for %s of it now: the kernel will look for some",
+                      hm_size_format(placed->overflow_bytes, size[0], sizeof(size[0])));
+}
+
+/* Where each block is to be. Returns 0, or -1: nothing can be chosen, and the reason says so. */
+static int choose(struct hm_known *known, const struct hm_alloc_hint *hint, struct hm_folders *folders)
+{
+    struct hm_place place;
+    struct hm_placed placed;
+    struct hm_set allowed;
+    uint64_t room[HM_ALLOC_NODES];
+    char said_before[HM_ALLOC_REASON] = "";
+    if (hm_kernel_allowed(&allowed) < 0) {
+        hm_reason_add(known->reason, "the kernel does not tell the nodes that may be used: %s", strerror(errno));
+        return -1;
+    }
+    const struct hm_layout_wish wish = {known->policy, *hint, folders->n, folders->room_bytes, &allowed, room};
+    char *reason = known->reason;
+    do { /* once, and once more for each folder that has less than it said */
+        hm_room_read(&layout, room);
+        if (hm_layout_place(&layout, &wish, &place, reason) < 0)
+            return -1;
+        place.bytes = known->data_bytes;
+        place.block_bytes = known->block_bytes;
+        place.first_lane = (int)(next_lane % (unsigned)place.n_lanes);
+        hm_place_blocks(&place, known->run, &placed);
+        known->n_runs = placed.n_runs;
+        reason = said_before;
+    } while (hm_folders_reserve(folders, known->run, known->n_runs, known->reason) < 0);
+    next_lane += (unsigned)((known->data_bytes - 1) / known->block_bytes + 1);
+    say_what_moved(known, &placed);
+    return 0;
+}
+
+/* Tell the kernel. Where it refuses (a filter on system calls) memory stays as Linux places it. */
+static int apply(struct hm_known *known, struct hm_folders *folders)
+{
+    hm_folders_map(folders, known->data, known->run, known->n_runs, known->reason);
+    for (size_t i = 0; i < known->n_runs; i++) {
+        const struct hm_alloc_run *run = &known->run[i];
+        if (run->node >= 0 && hm_kernel_prefer(known->data + run->offset, run->bytes, run->node) < 0) {
+            hm_reason_add(known->reason, "the kernel does not bind memory to node %d: %s", run->node, strerror(errno));
+            return -1;
+        }
+    }
+    return 0;
+}
+
+void *hm_allocate(size_t size, enum hm_alloc_policy policy, const struct hm_alloc_hint *hint, char *reason)
+{
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    struct hm_folders folders = {0};
+    uint64_t block = size > HM_ALLOCATE_MOST ? 0 : hm_place_block_bytes(size, hint->block_bytes, page, HUGE_PAGE);
+    struct hm_known *known = block > 0 ? hm_known_map(size, (size_t)((size - 1) / block + 1), page, HUGE_PAGE) : NULL;
+    if (!known) {
+        errno = ENOMEM;
+        return NULL;
+    }
+    pthread_once(&once, look_around);
+    known->policy = policy;
+    known->block_bytes = block;
+    if (policy == HM_ALLOC_SPLIT && hint->use == HM_ALLOC_READ_MOSTLY)
+        hm_folders_open(&folders, folder_list, known->reason);
+    hm_known_lock();
+    if (choose(known, hint, &folders) < 0 || apply(known, &folders) < 0)
+        known->n_runs = known->block_bytes = 0;
+    hm_room_take(&layout, known->run, known->n_runs);
+    hm_known_add(known);
+    hm_known_unlock();
+    hm_folders_close(&folders);
+    snprintf(reason, HM_ALLOC_REASON, "%s", known->reason);
+    return known->data;
+}
+
+bool hm_deallocate(void *memory)
+{
+    hm_known_lock();
+    struct hm_known *known = hm_known_find(memory);
+    if (known) {
+        hm_room_give(&layout, known->run, known->n_runs);
+        hm_known_remove(known);
+    }
+    hm_known_unlock();
+    if (known)
+        hm_known_unmap(known);
+    return known != NULL;
+}
+
+size_t hm_allocated_bytes(const void *memory)
+{
+    hm_known_lock();
+    const struct hm_known *known = hm_known_find(memory);
+    size_t bytes = known ? known->bytes : 0;
+    hm_known_unlock();
+    return bytes;
+}

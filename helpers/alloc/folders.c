@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "folders.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include "layout.h"
+
+#ifndef STATX_ATTR_DAX
+#define STATX_ATTR_DAX 0x00200000 /* Linux 5.8 */
+#endif
+#define RESERVE 50 /* one part of so many */
+#define SHOWN 80   /* characters of a folder's name in a reason */
+
+static bool is_dax(int fd)
+{
+    struct statx status;
+    return statx(fd, "", AT_EMPTY_PATH, STATX_BASIC_STATS, &status) == 0 && (status.stx_attributes & STATX_ATTR_DAX);
+}
+
+/* Returns whether it can be used. */
+static bool open_one(struct hm_folders *folders, const char *path, char *reason)
+{
+    struct statvfs room;
+    int i = folders->n++;
+    folders->room_bytes[i] = 0;
+    folders->fd[i] = open(path, O_TMPFILE | O_RDWR | O_CLOEXEC, S_IRUSR | S_IWUSR);
+    if (folders->fd[i] < 0) {
+        hm_reason_add(reason, "no file can be made in %.*s: %s", SHOWN, path, strerror(errno));
+        return false;
+    }
+    if (is_dax(folders->fd[i]) && fstatvfs(folders->fd[i], &room) == 0) {
+        folders->room_bytes[i] = (uint64_t)room.f_bavail * room.f_frsize;
+        folders->room_bytes[i] -= folders->room_bytes[i] / RESERVE; /* the file system's own needs grow with the file */
+        return true;
+    }
+    hm_reason_add(reason, "%.*s is not on a DAX file system", SHOWN, path);
+    close(folders->fd[i]);
+    folders->fd[i] = -1;
+    return false;
+}
+
+void hm_folders_open(struct hm_folders *folders, const char *list, char *reason)
+{
+    char path[4096];
+    bool is_usable = false;
+    folders->n = 0;
+    for (const char *at = list, *end; at && *at && folders->n < HM_FOLDERS; at = *end ? end + 1 : end) {
+        end = at + strcspn(at, ":");
+        if (end == at)
+            continue;
+        snprintf(path, sizeof(path), "%.*s", (int)(end - at), at);
+        is_usable = open_one(folders, path, reason) || is_usable;
+    }
+    if (!is_usable)
+        folders->n = 0;
+}
+
+void hm_folders_close(struct hm_folders *folders)
+{
+    for (int i = 0; i < folders->n; i++)
+        if (folders->fd[i] >= 0)
+            close(folders->fd[i]);
+    folders->n = 0;
+}
+
+int hm_folders_reserve(struct hm_folders *folders, const struct hm_alloc_run *run, size_t n_runs, char *reason)
+{
+    uint64_t wanted[HM_FOLDERS] = {0};
+    int result = 0;
+    for (size_t i = 0; i < n_runs; i++)
+        if (run[i].folder >= 0)
+            wanted[run[i].folder] += run[i].bytes;
+    for (int i = 0; i < folders->n; i++) {
+        int number = wanted[i] > 0 ? posix_fallocate(folders->fd[i], 0, (off_t)wanted[i]) : 0;
+        if (number == 0)
+            continue;
+        hm_reason_add(reason, "folder %d of HYBRIDMEM_FSDAX_DIRS gives no space: %s", i, strerror(number));
+        folders->room_bytes[i] = 0;
+        result = -1;
+    }
+    return result;
+}
+
+void hm_folders_map(struct hm_folders *folders, char *data, struct hm_alloc_run *run, size_t n_runs, char *reason)
+{
+    uint64_t used[HM_FOLDERS] = {0};
+    for (size_t i = 0; i < n_runs; i++) {
+        int folder = run[i].folder;
+        if (folder < 0)
+            continue;
+        if (mmap(data + run[i].offset, run[i].bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED,
+                 folders->fd[folder], (off_t)used[folder]) == MAP_FAILED) {
+            hm_reason_add(reason, "a file cannot be mapped: %s", strerror(errno));
+            run[i].folder = -1;
+        }
+        used[folder] += run[i].bytes;
+    }
+}

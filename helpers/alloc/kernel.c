@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "kernel.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* linux/mempolicy.h */
+#define MPOL_PREFERRED 1
+#define MPOL_F_STATIC_NODES (1 << 15)
+#define MPOL_F_MEMS_ALLOWED (1 << 2)
+
+#define LONG_BITS (sizeof(unsigned long) * CHAR_BIT)
+#define NODES 1024 /* the kernel's largest MAX_NUMNODES */
+#define MASK_LONGS (NODES / LONG_BITS)
+
+int hm_kernel_prefer(void *memory, size_t bytes, int node)
+{
+    unsigned long mask[MASK_LONGS] = {0};
+    if (node < 0 || node >= NODES) {
+        errno = EINVAL;
+        return -1;
+    }
+    mask[(size_t)node / LONG_BITS] = 1UL << (size_t)node % LONG_BITS;
+    /* Static: a cpuset that changes must not turn a slow node into a fast one. The kernel takes one bit less than said.
+     */
+    return (int)syscall(SYS_mbind, memory, bytes, MPOL_PREFERRED | MPOL_F_STATIC_NODES, mask, NODES + 1UL, 0UL);
+}
+
+int hm_kernel_allowed(struct hm_set *nodes)
+{
+    unsigned long mask[MASK_LONGS] = {0};
+    hm_set_clear(nodes);
+    if (syscall(SYS_get_mempolicy, NULL, mask, (unsigned long)NODES, NULL, (unsigned long)MPOL_F_MEMS_ALLOWED) < 0)
+        return -1;
+    for (unsigned node = 0; node < NODES; node++)
+        if (mask[node / LONG_BITS] >> node % LONG_BITS & 1)
+            hm_set_add(nodes, node);
+    return 0;
+}
+
+int hm_kernel_where(size_t count, void *const *page, int *node)
+{
+    return (int)syscall(SYS_move_pages, 0, (unsigned long)count, page, NULL, node, 0);
+}
+
+int hm_kernel_free_bytes(int node, uint64_t *bytes)
+{
+    static const char key[] = "MemFree:";
+    char path[64], text[4096];
+    snprintf(path, sizeof(path), "/sys/devices/system/node/node%d/meminfo", node);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return -1;
+    ssize_t length = read(fd, text, sizeof(text) - 1);
+    close(fd);
+    text[length > 0 ? length : 0] = '\0';
+    const char *at = strstr(text, key);
+    if (!at) {
+        errno = EBADMSG;
+        return -1;
+    }
+    *bytes = strtoull(at + sizeof(key) - 1, NULL, 10) << 10;
+    return 0;
+}

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "known.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/mman.h>
+
+#define BUCKETS 4096 /* a power of two */
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static struct hm_known *bucket[BUCKETS];
+
+/* This thread is in fork(), and has the lock: what other handlers of fork allocate meanwhile, here and in the child, is
+ * between our own and finds all whole. */
+static _Thread_local bool is_forking;
+
+static void begin_fork(void)
+{
+    pthread_mutex_lock(&lock);
+    is_forking = true;
+}
+
+static void end_fork(void)
+{
+    is_forking = false;
+    pthread_mutex_unlock(&lock);
+}
+
+/* Its owner was a thread of the parent's. */
+static void end_fork_in_child(void)
+{
+    is_forking = false;
+    pthread_mutex_init(&lock, NULL);
+}
+
+static void hold_over_fork(void)
+{
+    pthread_atfork(begin_fork, end_fork, end_fork_in_child);
+}
+
+void hm_known_lock(void)
+{
+    pthread_once(&once, hold_over_fork);
+    if (!is_forking)
+        pthread_mutex_lock(&lock);
+}
+
+void hm_known_unlock(void)
+{
+    if (!is_forking)
+        pthread_mutex_unlock(&lock);
+}
+
+static size_t round_up(size_t value, size_t unit)
+{
+    return (value + unit - 1) / unit * unit;
+}
+
+struct hm_known *hm_known_map(size_t bytes, size_t n_runs, size_t page, size_t huge_page)
+{
+    size_t align = bytes >= huge_page ? huge_page : page;
+    size_t head = round_up(sizeof(struct hm_known) + n_runs * sizeof(struct hm_alloc_run), page);
+    size_t data_bytes, whole;
+    if (__builtin_add_overflow(bytes, page - 1, &data_bytes) ||
+        __builtin_add_overflow(data_bytes, head + align + 2 * page, &whole)) {
+        errno = ENOMEM;
+        return NULL;
+    }
+    data_bytes = round_up(bytes, page);
+    char *base = mmap(NULL, whole, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (base == MAP_FAILED)
+        return NULL;
+    char *data = base + round_up((uintptr_t)base + head + page, align) - (uintptr_t)base;
+    char *start = data - page - head, *end = data + data_bytes + page;
+    if (start > base)
+        munmap(base, (size_t)(start - base));
+    if (base + round_up(whole, page) > end)
+        munmap(end, (size_t)(base + round_up(whole, page) - end));
+    if (mprotect(start, head, PROT_READ | PROT_WRITE) < 0 || mprotect(data, data_bytes, PROT_READ | PROT_WRITE) < 0) {
+        munmap(start, (size_t)(end - start));
+        errno = ENOMEM;
+        return NULL;
+    }
+    struct hm_known *known = (struct hm_known *)(void *)start;
+    known->data = data;
+    known->bytes = bytes;
+    known->data_bytes = data_bytes;
+    known->base = start;
+    known->base_bytes = (size_t)(end - start);
+    return known;
+}
+
+void hm_known_unmap(struct hm_known *known)
+{
+    munmap(known->base, known->base_bytes);
+}
+
+static struct hm_known **bucket_of(const void *data)
+{
+    uint64_t number = (uint64_t)(uintptr_t)data >> 12;
+    return &bucket[(number * UINT64_C(0x9E3779B97F4A7C15)) >> 52 & (BUCKETS - 1)]; /* Fibonacci hashing */
+}
+
+void hm_known_add(struct hm_known *known)
+{
+    struct hm_known **head = bucket_of(known->data);
+    known->next = *head;
+    *head = known;
+}
+
+struct hm_known *hm_known_find(const void *data)
+{
+    struct hm_known *known = *bucket_of(data);
+    while (known && known->data != data)
+        known = known->next;
+    return known;
+}
+
+void hm_known_remove(struct hm_known *known)
+{
+    struct hm_known **link = bucket_of(known->data);
+    while (*link != known)
+        link = &(*link)->next;
+    *link = known->next;
+}

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "place.h"
+
+#include <string.h>
+
+#define BLOCKS 256    /* of an allocation, where nothing else is asked for */
+#define ROUNDING 1e-9 /* of a share added up over all blocks */
+#define NOWHERE (-1)
+
+/* How far we are: in each lane, the share owed to rank 0; in each lane and rank, the spot after the last one used. */
+struct turn {
+    double owed[HM_PLACE_LANES];
+    int next[HM_PLACE_LANES][HM_PLACE_RANKS];
+};
+
+static bool is_in(const struct hm_place_spot *spot, int lane, int rank)
+{
+    return spot->rank == rank && (spot->lane == lane || spot->lane == HM_PLACE_ANY_LANE);
+}
+
+/* The next spot in turn that has room, or NOWHERE. */
+static int find_room(const struct hm_place *place, struct turn *turn, int lane, int rank, uint64_t bytes)
+{
+    for (int i = 0; i < place->n_spots; i++) {
+        int at = (turn->next[lane][rank] + i) % place->n_spots;
+        if (is_in(&place->spot[at], lane, rank) && place->spot[at].room_bytes >= bytes) {
+            turn->next[lane][rank] = at + 1;
+            return at;
+        }
+    }
+    return NOWHERE;
+}
+
+static int find_in_lane(const struct hm_place *place, struct turn *turn, int lane, int wanted, uint64_t bytes)
+{
+    int found = find_room(place, turn, lane, wanted, bytes);
+    for (int rank = 0; found == NOWHERE && rank < HM_PLACE_RANKS; rank++)
+        if (rank != wanted)
+            found = find_room(place, turn, lane, rank, bytes);
+    return found;
+}
+
+static int find_in_other_lanes(const struct hm_place *place, struct turn *turn, int lane, uint64_t bytes)
+{
+    for (int rank = 0; rank < HM_PLACE_RANKS; rank++) {
+        for (int i = 1; i < place->n_lanes; i++) {
+            int found = find_room(place, turn, (lane + i) % place->n_lanes, rank, bytes);
+            if (found != NOWHERE)
+                return found;
+        }
+    }
+    return NOWHERE;
+}
+
+/* There is no room: memory of the lane, of the wanted rank or else the best, else any. A file cannot be overdrawn. */
+static int find_memory(const struct hm_place *place, int lane, int wanted)
+{
+    int best = NOWHERE, best_score = -1;
+    for (int i = 0; i < place->n_spots; i++) {
+        const struct hm_place_spot *spot = &place->spot[i];
+        int score = is_in(spot, lane, wanted)       ? HM_PLACE_RANKS + 1
+                    : is_in(spot, lane, spot->rank) ? HM_PLACE_RANKS - spot->rank
+                                                    : 0;
+        if (spot->node >= 0 && score > best_score) {
+            best = i;
+            best_score = score;
+        }
+    }
+    return best;
+}
+
+static bool has_spot(const struct hm_place *place, int lane, int rank)
+{
+    for (int i = 0; i < place->n_spots; i++)
+        if (is_in(&place->spot[i], lane, rank))
+            return true;
+    return false;
+}
+
+/* Rank 0 or 1: shares are dealt out evenly over the lane's blocks. */
+static int want_rank(struct turn *turn, int lane, double share)
+{
+    turn->owed[lane] += share;
+    if (turn->owed[lane] < 1 - ROUNDING)
+        return 1;
+    turn->owed[lane] -= 1;
+    return 0;
+}
+
+static void append(struct hm_alloc_run *run, size_t *n_runs, const struct hm_place_spot *spot, uint64_t offset,
+                   uint64_t bytes)
+{
+    struct hm_alloc_run *last = *n_runs > 0 ? &run[*n_runs - 1] : NULL;
+    if (last && last->node == spot->node && last->folder == spot->folder)
+        last->bytes += bytes;
+    else
+        run[(*n_runs)++] = (struct hm_alloc_run){offset, bytes, spot->node, spot->folder};
+}
+
+void hm_place_blocks(struct hm_place *place, struct hm_alloc_run *run, struct hm_placed *placed)
+{
+    struct turn turn = {0};
+    int lane = place->first_lane % place->n_lanes;
+    memset(placed, 0, sizeof(*placed));
+    for (uint64_t offset = 0, bytes; offset < place->bytes; offset += bytes) {
+        uint64_t left = place->bytes - offset;
+        int wanted = want_rank(&turn, lane, place->first_share);
+        bytes = left < place->block_bytes ? left : place->block_bytes;
+        int found = find_in_lane(place, &turn, lane, wanted, bytes);
+        if (found == NOWHERE)
+            found = find_in_other_lanes(place, &turn, lane, bytes);
+        if (found == NOWHERE) {
+            placed->overflow_bytes += bytes;
+            found = find_memory(place, lane, wanted);
+        }
+        struct hm_place_spot *spot = &place->spot[found];
+        if (!is_in(spot, lane, wanted) && has_spot(place, lane, wanted))
+            placed->moved_bytes += bytes;
+        spot->room_bytes -= spot->room_bytes < bytes ? spot->room_bytes : bytes;
+        append(run, &placed->n_runs, spot, offset, bytes);
+        lane = (lane + 1) % place->n_lanes;
+    }
+}
+
+static uint64_t round_up(uint64_t value, uint64_t unit)
+{
+    return (value + unit - 1) / unit * unit;
+}
+
+uint64_t hm_place_block_bytes(uint64_t bytes, uint64_t wanted, uint64_t page, uint64_t huge_page)
+{
+    uint64_t least = bytes / HM_ALLOC_MOST_BLOCKS + (bytes % HM_ALLOC_MOST_BLOCKS != 0);
+    uint64_t block = wanted;
+    if (block > bytes) /* also keeps the rounding below from overflow */
+        block = bytes;
+    if (wanted == 0) {
+        block = bytes / BLOCKS;
+        least = least > huge_page ? least : huge_page;
+    }
+    if (block < least)
+        block = least;
+    return round_up(block, block >= huge_page ? huge_page : page);
+}

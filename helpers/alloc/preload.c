@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * libhybridmem-preload.so: malloc and its kin, before the program's own. What the rules send to the slow tier comes
+ * from hm_allocate; all else, and all that others allocated, is the next malloc's: libc's, or that of a library like
+ * jemalloc. It is called by anything at any time: before constructors, in the loader, after fork. So nothing here
+ * allocates.
+ */
+#include <dlfcn.h>
+#include <errno.h>
+#include <malloc.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "allocate.h"
+#include "preload.h"
+
+#define PUBLIC __attribute__((visibility("default")))
+#define HUGE_PAGE ((size_t)2 << 20)
+#define ARENA 65536
+#define ALIGN 16
+
+/* The next library's. */
+static struct {
+    void *(*malloc)(size_t);
+    void *(*calloc)(size_t, size_t);
+    void *(*realloc)(void *, size_t);
+    void (*free)(void *);
+    void *(*memalign)(size_t, size_t);
+    void *(*aligned_alloc)(size_t, size_t);
+    int (*posix_memalign)(void **, size_t, size_t);
+    size_t (*malloc_usable_size)(void *);
+} next;
+static atomic_bool has_next;
+
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static struct hm_preload_rules rules;
+
+/* What the loader allocates while it looks for the next library's functions: some versions of dlsym do. Never freed. */
+static _Alignas(ALIGN) char arena[ARENA];
+static atomic_size_t arena_used;
+
+static void *take_from_arena(size_t bytes)
+{
+    size_t whole = (bytes + 2 * ALIGN - 1) / ALIGN * ALIGN; /* with room for the size */
+    size_t start = bytes <= ARENA ? atomic_fetch_add(&arena_used, whole) : ARENA;
+    if (start + whole > ARENA) {
+        errno = ENOMEM;
+        return NULL;
+    }
+    memcpy(arena + start, &bytes, sizeof(bytes));
+    return arena + start + ALIGN;
+}
+
+static bool is_of_arena(const void *memory)
+{
+    return (const char *)memory >= arena && (const char *)memory < arena + ARENA;
+}
+
+static size_t arena_bytes(const void *memory)
+{
+    size_t bytes;
+    memcpy(&bytes, (const char *)memory - ALIGN, sizeof(bytes));
+    return bytes;
+}
+
+/* POSIX has dlsym return functions as void *. */
+#define FIND(name) (*(void **)(&next.name) = dlsym(RTLD_NEXT, #name))
+
+/* False while the next functions are being looked for, by this very call. */
+static bool is_ready(void)
+{
+    static _Thread_local bool is_looking;
+    if (atomic_load_explicit(&has_next, memory_order_acquire))
+        return true;
+    if (is_looking)
+        return false;
+    int number = errno;
+    is_looking = true;
+    bool is_found = FIND(malloc) && FIND(calloc) && FIND(realloc) && FIND(free) && FIND(memalign) &&
+                    FIND(aligned_alloc) && FIND(posix_memalign) && FIND(malloc_usable_size);
+    is_looking = false;
+    if (!is_found) {
+        static const char text[] = "hybridmem: no malloc to go on with: libhybridmem-preload.so cannot be used here\n";
+        if (write(STDERR_FILENO, text, sizeof(text) - 1) < 0)
+            abort();
+        abort();
+    }
+    atomic_store_explicit(&has_next, true, memory_order_release);
+    errno = number;
+    return true;
+}
+
+static void read_rules(void)
+{
+    hm_preload_read(&rules);
+}
+
+/* Placed memory, or NULL: it is the next library's. `caller`: the address that our caller returns to. */
+static void *place(size_t bytes, const void *caller)
+{
+    static const struct hm_alloc_hint hint;
+    struct hm_preload_site site = {NULL, NULL, 0};
+    char reason[HM_ALLOC_REASON];
+    Dl_info info;
+    if (bytes < HM_ALLOC_LEAST || bytes > HM_ALLOCATE_MOST)
+        return NULL;
+    int number = errno;
+    void *memory = NULL;
+    pthread_once(&once, read_rules);
+    if (rules.n_callers > 0 && dladdr(caller, &info)) {
+        site.function = info.dli_sname;
+        site.module = info.dli_fname;
+        site.offset = (uint64_t)((const char *)caller - (const char *)info.dli_fbase);
+    }
+    if (hm_preload_is_slow(&rules, bytes, &site))
+        memory = hm_allocate(bytes, HM_ALLOC_SLOW, &hint, reason);
+    errno = number;
+    return memory;
+}
+
+/* Ours are at the start of a page, which others seldom are: the lock is taken for few. */
+static size_t placed_bytes(const void *memory)
+{
+    return (uintptr_t)memory % 4096 == 0 ? hm_allocated_bytes(memory) : 0;
+}
+
+static void *allocate(size_t bytes, const void *caller)
+{
+    if (!is_ready())
+        return take_from_arena(bytes);
+    void *memory = place(bytes, caller);
+    return memory ? memory : next.malloc(bytes);
+}
+
+PUBLIC void *malloc(size_t bytes)
+{
+    return allocate(bytes, __builtin_return_address(0));
+}
+
+PUBLIC void *calloc(size_t count, size_t bytes)
+{
+    size_t all;
+    if (__builtin_mul_overflow(count, bytes, &all)) {
+        errno = ENOMEM;
+        return NULL;
+    }
+    if (!is_ready())
+        return take_from_arena(all); /* static memory, used once: zeroed */
+    void *memory = place(all, __builtin_return_address(0));
+    return memory ? memory : next.calloc(count, bytes);
+}
+
+static void release(void *memory)
+{
+    int number = errno;
+    if (!memory || is_of_arena(memory))
+        return;
+    if ((uintptr_t)memory % 4096 != 0 || !hm_deallocate(memory)) {
+        if (is_ready())
+            next.free(memory);
+    }
+    errno = number;
+}
+
+PUBLIC void free(void *memory)
+{
+    release(memory);
+}
+
+/* Into memory of another kind. The old one stays where there is none. */
+static void *move(void *memory, size_t old_bytes, size_t bytes, const void *caller)
+{
+    void *moved = allocate(bytes, caller);
+    if (!moved)
+        return NULL;
+    memcpy(moved, memory, old_bytes < bytes ? old_bytes : bytes);
+    release(memory);
+    return moved;
+}
+
+PUBLIC void *realloc(void *memory, size_t bytes)
+{
+    const void *caller = __builtin_return_address(0);
+    if (!memory)
+        return allocate(bytes, caller);
+    if (is_of_arena(memory))
+        return move(memory, arena_bytes(memory), bytes, caller);
+    size_t placed = placed_bytes(memory);
+    if (placed > 0 && bytes == 0) { /* as libc does */
+        release(memory);
+        return NULL;
+    }
+    if (placed > 0)
+        return bytes <= placed && bytes >= placed / 2 ? memory : move(memory, placed, bytes, caller);
+    if (!is_ready())
+        return NULL;
+    void *moved = place(bytes, caller);
+    if (!moved)
+        return next.realloc(memory, bytes);
+    size_t old_bytes = next.malloc_usable_size(memory);
+    memcpy(moved, memory, old_bytes < bytes ? old_bytes : bytes);
+    next.free(memory);
+    return moved;
+}
+
+/* What is asked for is a power of two in all that is right; ours are aligned to pages, and the large ones to huge
+ * pages. */
+static bool is_aligned_by_us(size_t alignment, size_t bytes)
+{
+    return alignment <= 4096 || (alignment <= HUGE_PAGE && bytes >= HUGE_PAGE);
+}
+
+static bool is_power_of_two(size_t number)
+{
+    return number > 0 && (number & (number - 1)) == 0;
+}
+
+PUBLIC int posix_memalign(void **memory, size_t alignment, size_t bytes)
+{
+    void *placed = NULL;
+    if (!is_ready())
+        return ENOMEM;
+    if (is_power_of_two(alignment) && alignment % sizeof(void *) == 0 && is_aligned_by_us(alignment, bytes))
+        placed = place(bytes, __builtin_return_address(0));
+    if (!placed)
+        return next.posix_memalign(memory, alignment, bytes);
+    *memory = placed;
+    return 0;
+}
+
+PUBLIC void *aligned_alloc(size_t alignment, size_t bytes)
+{
+    void *placed = NULL;
+    if (!is_ready())
+        return NULL;
+    if (is_power_of_two(alignment) && is_aligned_by_us(alignment, bytes))
+        placed = place(bytes, __builtin_return_address(0));
+    return placed ? placed : next.aligned_alloc(alignment, bytes);
+}
+
+PUBLIC void *memalign(size_t alignment, size_t bytes)
+{
+    void *placed = NULL;
+    if (!is_ready())
+        return NULL;
+    if (is_power_of_two(alignment) && is_aligned_by_us(alignment, bytes))
+        placed = place(bytes, __builtin_return_address(0));
+    return placed ? placed : next.memalign(alignment, bytes);
+}
+
+PUBLIC size_t malloc_usable_size(void *memory)
+{
+    if (!memory)
+        return 0;
+    if (is_of_arena(memory))
+        return arena_bytes(memory);
+    size_t placed = placed_bytes(memory);
+    return placed > 0 ? placed : is_ready() ? next.malloc_usable_size(memory) : 0;
+}

@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <jansson.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "../core/size.h"
+#include "bench.h"
+
+#define CELL 48
+
+static uint64_t bytes_of(const struct hm_bench_place *place)
+{
+    return place->fast_bytes + place->slow_bytes + place->other_bytes + place->file_bytes;
+}
+
+static void cell_kernel(const struct hm_bench *bench, const struct hm_bench_result *result, char cell[CELL])
+{
+    (void)bench;
+    snprintf(cell, CELL, "%s", hm_bench_kernel_name(result->kernel));
+}
+
+static void cell_size(const struct hm_bench *bench, const struct hm_bench_result *result, char cell[CELL])
+{
+    (void)bench;
+    hm_size_format(result->bytes, cell, CELL);
+}
+
+static void cell_role(const struct hm_bench *bench, const struct hm_bench_result *result, enum hm_bench_role role,
+                      char cell[CELL])
+{
+    const struct hm_bench_place *place = &result->place[role];
+    if (!hm_bench_has_array(result->kernel, role))
+        snprintf(cell, CELL, "-");
+    else if (bytes_of(place) == 0)
+        snprintf(cell, CELL, "%s, unknown", hm_bench_policy_name(bench->words.policy[role]));
+    else if (place->file_bytes > 0)
+        snprintf(cell, CELL, "%s, %.0f %% in files", hm_bench_policy_name(bench->words.policy[role]),
+                 100. * (double)place->file_bytes / (double)bytes_of(place));
+    else
+        snprintf(cell, CELL, "%s, %.0f %% fast", hm_bench_policy_name(bench->words.policy[role]),
+                 100. * (double)place->fast_bytes / (double)bytes_of(place));
+}
+
+static void cell_read(const struct hm_bench *bench, const struct hm_bench_result *result, char cell[CELL])
+{
+    cell_role(bench, result, HM_BENCH_READ, cell);
+}
+
+static void cell_written(const struct hm_bench *bench, const struct hm_bench_result *result, char cell[CELL])
+{
+    cell_role(bench, result, HM_BENCH_WRITTEN, cell);
+}
+
+static void cell_bandwidth(double mbs, char cell[CELL])
+{
+    if (mbs < 0)
+        snprintf(cell, CELL, "unknown");
+    else
+        snprintf(cell, CELL, "%.1f GB/s", mbs / 1000);
+}
+
+static void cell_best(const struct hm_bench *bench, const struct hm_bench_result *result, char cell[CELL])
+{
+    (void)bench;
+    cell_bandwidth(result->best_mbs, cell);
+}
+
+static void cell_mean(const struct hm_bench *bench, const struct hm_bench_result *result, char cell[CELL])
+{
+    (void)bench;
+    cell_bandwidth(result->mean_mbs, cell);
+}
+
+static void cell_predicted(const struct hm_bench *bench, const struct hm_bench_result *result, char cell[CELL])
+{
+    (void)bench;
+    cell_bandwidth(result->predicted_mbs, cell);
+}
+
+static const struct {
+    const char *title;
+    void (*write)(const struct hm_bench *bench, const struct hm_bench_result *result, char cell[CELL]);
+} columns[] = {{"KERNEL", cell_kernel}, {"SIZE", cell_size}, {"READ", cell_read},          {"WRITTEN", cell_written},
+               {"BEST", cell_best},     {"MEAN", cell_mean}, {"PREDICTED", cell_predicted}};
+#define N_COLUMNS (sizeof(columns) / sizeof(columns[0]))
+
+static void write_row(const struct hm_bench *bench, int row, char cells[N_COLUMNS][CELL])
+{
+    for (size_t i = 0; i < N_COLUMNS; i++) {
+        if (row == 0)
+            snprintf(cells[i], CELL, "%s", columns[i].title);
+        else
+            columns[i].write(bench, &bench->result[row - 1], cells[i]);
+    }
+}
+
+/* Each reason once. */
+static void print_reasons(const struct hm_bench *bench)
+{
+    const char *last = "";
+    for (int i = 0; i < bench->n_results; i++)
+        for (int role = 0; role < HM_BENCH_ROLES; role++) {
+            const char *reason = bench->result[i].reason[role];
+            if (reason[0] && strcmp(reason, last) != 0)
+                printf("%s of %s: %s\n", role == HM_BENCH_READ ? "read" : "written",
+                       hm_bench_kernel_name(bench->result[i].kernel), reason);
+            if (reason[0])
+                last = reason;
+        }
+}
+
+void hm_benchprint_text(const struct hm_bench *bench)
+{
+    char cells[N_COLUMNS][CELL];
+    int width[N_COLUMNS] = {0};
+    for (int row = 0; row <= bench->n_results; row++) {
+        write_row(bench, row, cells);
+        for (size_t i = 0; i < N_COLUMNS; i++)
+            width[i] = (int)strlen(cells[i]) > width[i] ? (int)strlen(cells[i]) : width[i];
+    }
+    for (int row = 0; row <= bench->n_results; row++) {
+        write_row(bench, row, cells);
+        for (size_t i = 0; i < N_COLUMNS; i++)
+            printf("%-*s%s", i + 1 < N_COLUMNS ? width[i] : 0, cells[i], i + 1 < N_COLUMNS ? "  " : "\n");
+    }
+    printf("\n%d threads, best and mean of %d\n", bench->threads, bench->words.repetitions);
+    if (bench->words.kernel[HM_BENCH_NT_WRITE] && !hm_bench_is_non_temporal())
+        puts("nt-write has plain stores: this processor's stores past the caches are not known here");
+    print_reasons(bench);
+}
+
+static json_t *json_bandwidth(double mbs)
+{
+    return mbs < 0 ? json_null() : json_real(mbs);
+}
+
+static json_t *json_array_of(const struct hm_bench *bench, const struct hm_bench_result *result,
+                             enum hm_bench_role role)
+{
+    const struct hm_bench_place *place = &result->place[role];
+    if (!hm_bench_has_array(result->kernel, role))
+        return json_null();
+    return json_pack("{s:s, s:I, s:I, s:I, s:I, s:s}", "policy", hm_bench_policy_name(bench->words.policy[role]),
+                     "fast_bytes", (json_int_t)place->fast_bytes, "slow_bytes", (json_int_t)place->slow_bytes,
+                     "other_bytes", (json_int_t)place->other_bytes, "file_bytes", (json_int_t)place->file_bytes,
+                     "reason", result->reason[role]);
+}
+
+static json_t *json_result(const struct hm_bench *bench, const struct hm_bench_result *result)
+{
+    json_t *seconds = json_array();
+    for (int i = 0; i < result->n_seconds; i++)
+        json_array_append_new(seconds, json_real(result->seconds[i]));
+    return json_pack("{s:s, s:I, s:I, s:o, s:o, s:o, s:o, s:o, s:o}", "kernel", hm_bench_kernel_name(result->kernel),
+                     "bytes", (json_int_t)result->bytes, "moved_bytes", (json_int_t)result->moved_bytes, "read",
+                     json_array_of(bench, result, HM_BENCH_READ), "written",
+                     json_array_of(bench, result, HM_BENCH_WRITTEN), "seconds", seconds, "best_mbs",
+                     json_bandwidth(result->best_mbs), "mean_mbs", json_bandwidth(result->mean_mbs), "predicted_mbs",
+                     json_bandwidth(result->predicted_mbs));
+}
+
+int hm_benchprint_json(const struct hm_bench *bench)
+{
+    json_t *results = json_array();
+    int status = -1;
+    for (int i = 0; i < bench->n_results; i++)
+        json_array_append_new(results, json_result(bench, &bench->result[i]));
+    json_t *all = json_pack("{s:i, s:i, s:b, s:I, s:o}", "threads", bench->threads, "repetitions",
+                            bench->words.repetitions, "non_temporal", hm_bench_is_non_temporal(), "fast_bytes",
+                            (json_int_t)bench->tiers.tier[0].capacity_bytes, "results", results);
+    if (all && json_array_size(results) == (size_t)bench->n_results && json_dumpf(all, stdout, JSON_INDENT(2)) == 0 &&
+        putchar('\n') != EOF)
+        status = 0;
+    json_decref(all);
+    return status;
+}

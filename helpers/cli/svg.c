@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "svg.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+const char hm_svg_on_light[] =
+    "text{font:11px system-ui,'DejaVu Sans',sans-serif;fill:#30343b}\n"
+    ".title{font-size:17px;font-weight:600}.sub{font-size:13px}.mono{font-family:ui-monospace,'DejaVu Sans "
+    "Mono',monospace;font-size:10.5px}\n"
+    ".page{fill:#ffffff}.empty{fill:#eceef2}.fast{fill:#008c9e}.grid{stroke:#c5cad2}\n";
+const char hm_svg_on_dark[] = "text{fill:#d6dae1}.page{fill:#14161a}.empty{fill:#23262c}.fast{fill:#3fd9ea}"
+                              ".grid{stroke:#4a505b}\n";
+
+void hm_svg_put_start(FILE *out, unsigned width, unsigned height)
+{
+    fprintf(
+        out,
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%u\" height=\"%u\" viewBox=\"0 0 %u %u\" role=\"img\">\n",
+        width, height, width, height);
+}
+
+void hm_svg_put_text(FILE *out, const char *text)
+{
+    for (; *text; text++) {
+        if (strchr("&<>\"", *text))
+            fprintf(out, "&#%d;", *text);
+        else
+            fputc(*text, out);
+    }
+}
+
+int hm_svg_write(const char *path, void (*draw)(FILE *out, const void *picture), const void *picture,
+                 struct hm_error *error)
+{
+    char *temporary = NULL;
+    FILE *out = NULL;
+    int status = -1, fd = -1;
+    if (asprintf(&temporary, "%s.XXXXXX", path) < 0)
+        return hm_fail(error, ENOMEM, "out of memory");
+    mode_t mask = umask(0);
+    umask(mask);
+    fd = mkostemp(temporary, O_CLOEXEC);
+    out = fd >= 0 ? fdopen(fd, "w") : NULL;
+    if (!out) {
+        hm_fail_errno(error, "--plot %.300s: it cannot be written there", path);
+        goto done;
+    }
+    draw(out, picture);
+    bool is_written = fflush(out) == 0 && !ferror(out) && fchmod(fd, 0666 & ~mask) == 0;
+    is_written = fclose(out) == 0 && is_written;
+    if (!is_written || rename(temporary, path) < 0) {
+        hm_fail_errno(error, "--plot %.300s: it cannot be written", path);
+        unlink(temporary);
+        goto done;
+    }
+    status = 0;
+done:
+    free(temporary);
+    return status;
+}

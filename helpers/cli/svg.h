@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What all pictures share. */
+#ifndef HM_SVG_H
+#define HM_SVG_H
+
+#include <stdio.h>
+
+#include "../core/error.h"
+
+/* Styles of text, the page and lines, for light and dark pages; more styles of each may follow. Both are rules for
+ * <style>. */
+extern const char hm_svg_on_light[], hm_svg_on_dark[];
+
+void hm_svg_put_start(FILE *out, unsigned width, unsigned height);
+
+/* Texts are of printable ASCII; what XML wants escaped is. */
+void hm_svg_put_text(FILE *out, const char *text);
+
+/* Draw into a file that is there in full or not at all. Returns 0, or -1 with the errno of the file system and a text
+ * that starts with --plot. */
+int hm_svg_write(const char *path, void (*draw)(FILE *out, const void *picture), const void *picture,
+                 struct hm_error *error);
+
+#endif

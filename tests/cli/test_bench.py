@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: Apache-2.0
+"""hybridmem bench on this machine, whatever its memory is: figures that fit, one clear line for bad words."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+import xml.etree.ElementTree as ElementTree
+from pathlib import Path
+
+import pytest
+from installed import LIBEXEC, helper
+
+MIB = 1 << 20
+SMALL = ("--sizes", "1M", "--repetitions", "1", "--threads", "1")
+
+
+def bench(*words, **options):
+    return helper("hybridmem-bench", *words, **options)
+
+
+@pytest.mark.parametrize(
+    ("words", "text"),
+    [
+        (["--policy", "fats"], '--policy: "fats" is not a policy: use spill, split, fast, slow or interleave'),
+        (["--policy", ""], '--policy: "" is not a policy'),
+        (["--policy", "fast,slow,fast"], "one policy, or two: of the array read and the array written"),
+        (["--kernels", "triad"], '--kernels: "triad" is not a kernel: use accumulate, copy and nt-write'),
+        (["--kernels", "copy,"], '--kernels: "" is not a kernel'),
+        (["--sizes", "1"], '--sizes: "1" is too small: 1M is the least'),
+        (["--sizes", "1M,2X"], "2X"),
+        (["--sizes", ",".join(["1M"] * 33)], "there are more than 32 sizes"),
+        (["--threads", "0"], "--threads: "),
+        (["--threads", "4097"], "--threads: "),
+        (["--repetitions", "101"], "--repetitions: "),
+        (["--block", "0"], "leave --block out"),
+        (["--plot", "/"], "name the picture to write"),
+        (["--config", "/nonexistent"], "/nonexistent"),
+        (["spill"], "unexpected word 'spill'"),
+        (["--nonsense"], "--nonsense"),
+    ],
+)
+def test_bad_words(words, text):
+    done = bench(*words, status=2)
+    assert text in done.stderr and done.stdout == ""
+    assert len(done.stderr.splitlines()) == (2 if words == ["--nonsense"] else 1)
+
+
+def test_more_than_there_is():
+    done = bench("--sizes", "16777215T", status=1)
+    assert re.fullmatch(
+        r"hybridmem bench: --sizes: .* are more than the .* of memory that are available\n", done.stderr
+    )
+
+
+def test_json_fits_together():
+    words = ("--sizes", "1M,3M", "--repetitions", "3", "--threads", "2", "--policy", "slow,fast", "--json")
+    found = json.loads(bench(*words).stdout)
+    assert (found["threads"], found["repetitions"]) == (2, 3)
+    assert [(row["kernel"], row["bytes"]) for row in found["results"]] == [
+        (kernel, size * MIB) for kernel in ("accumulate", "copy", "nt-write") for size in (1, 3)
+    ]
+    for row in found["results"]:
+        arrays = {"accumulate": ["read"], "copy": ["read", "written"], "nt-write": ["written"]}[row["kernel"]]
+        for role, policy in (("read", "slow"), ("written", "fast")):
+            if role not in arrays:
+                assert row[role] is None
+                continue
+            assert row[role]["policy"] == policy
+            keys = ("fast_bytes", "slow_bytes", "other_bytes", "file_bytes")
+            assert sum(row[role][key] for key in keys) == row["bytes"] // len(arrays)
+        assert row["moved_bytes"] == row["bytes"]
+        assert len(row["seconds"]) == 3 and min(row["seconds"]) > 0
+        assert row["best_mbs"] == pytest.approx(row["moved_bytes"] / 1e6 / min(row["seconds"]))
+        assert row["mean_mbs"] == pytest.approx(row["moved_bytes"] / 1e6 * 3 / sum(row["seconds"]))
+
+
+def predictions(path):
+    return [row["predicted_mbs"] for row in json.loads(bench(*SMALL, "--json", "--config", path).stdout)["results"]]
+
+
+def test_prediction_is_what_the_configured_bandwidths_let_expect(configure):
+    """All nodes of this machine as one tier, of which all is known that the configuration says."""
+    tiers = json.loads(helper("hybridmem-tiers", "--json").stdout)["tiers"]
+    nodes = ",".join(str(node) for tier in tiers for node in tier["nodes"])
+    path = configure(f'tier "all" {{ nodes = "{nodes}" read_bandwidth = 20000 write_bandwidth = 5000 }}\n')
+    read, copy, write = predictions(path)
+    assert read == pytest.approx(20000)
+    assert write == pytest.approx(5000)
+    assert copy == pytest.approx(2 / (1 / 20000 + 1 / 5000))
+
+
+def test_table():
+    lines = bench(*SMALL, "--kernels", "copy,accumulate").stdout.splitlines()
+    assert lines[0].split() == ["KERNEL", "SIZE", "READ", "WRITTEN", "BEST", "MEAN", "PREDICTED"]
+    assert re.match(r"accumulate +1.0 MiB +spill, \d+ % fast +- +\d+\.\d GB/s +\d+\.\d GB/s +(\d|unknown)", lines[1])
+    assert re.match(r"copy +1.0 MiB +spill, \d+ % fast +spill, \d+ % fast +\d+\.\d GB/s", lines[2])
+    assert "1 threads, best and mean of 1" in lines[4]
+
+
+def test_plot(tmp_path):
+    path = tmp_path / "plot.svg"
+    bench("--sizes", "1M,2M,4M", "--repetitions", "1", "--plot", path)
+    root = ElementTree.parse(path).getroot()
+    space = {"s": "http://www.w3.org/2000/svg"}
+    for kernel in ("accumulate", "copy", "nt-write"):
+        (line,) = (found for found in root.iterfind("s:path", space) if found.get("id") == f"{kernel}-measured")
+        assert len(re.findall(r"[ML]", line.get("d"))) == 3
+    assert len(root.findall("s:circle", space)) == 3 + 1  # and in the legend
+    assert list(tmp_path.iterdir()) == [path]
+    done = bench(*SMALL, "--plot", tmp_path / "no" / "plot.svg", status=1)
+    assert "it cannot be written there" in done.stderr
+
+
+def test_progress_is_for_terminals_only():
+    assert bench(*SMALL).stderr == ""
+    ours, theirs = os.openpty()
+    with subprocess.Popen([LIBEXEC / "hybridmem-bench", *SMALL], stdout=subprocess.DEVNULL, stderr=theirs) as process:
+        os.close(theirs)
+        text = b""
+        while True:
+            try:
+                text += os.read(ours, 4096)
+            except OSError:  # the other end is closed
+                break
+    os.close(ours)
+    assert process.returncode == 0
+    assert b"[##" in text and b"nt-write, 1.0 MiB, 1 of 1" in text
+    assert text.endswith(b"\r\x1b[K")
+
+
+def test_output_that_cannot_be_written():
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [LIBEXEC / "hybridmem-bench", *SMALL], stdout=full, stderr=subprocess.PIPE, text=True, check=False
+        )
+    assert done.returncode == 1 and "standard output cannot be written" in done.stderr
+
+
+def test_threads_that_cannot_be_started():
+    """All of them or none, and nobody hangs: here no stack fits."""
+    script = "import os, resource, sys\n"
+    script += "hard = resource.getrlimit(resource.RLIMIT_STACK)[1]\n"
+    script += "resource.setrlimit(resource.RLIMIT_STACK, (1 << 46, hard))\nos.execv(sys.argv[1], sys.argv[1:])\n"
+    words = [LIBEXEC / "hybridmem-bench", "--sizes", "1M", "--repetitions", "1", "--threads", "64"]
+    done = subprocess.run([sys.executable, "-c", script, *words], capture_output=True, text=True, check=False)
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert re.search(r"hybridmem bench: thread \d+ of 64 cannot be started: ", done.stderr)

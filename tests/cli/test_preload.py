@@ -1,0 +1,178 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The preload library as installed, over a program that tries all of malloc's kin, and over programs of the system."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from installed import PREFIX
+
+LIBRARY = PREFIX / "lib" / "hybridmem" / "libhybridmem-preload.so"
+NODES = "slow=0@0"  # every machine has a node 0
+PLACED = "prefer=static:0"
+# What the probe's large allocations are in the order of its output; small ones stay with libc.
+LARGE = "malloc calloc aligned_alloc memalign posix_memalign realloc-up realloc-more reallocarray realloc-null parent"
+
+
+def run(*command, status=0, text=True, **env):
+    done = subprocess.run(
+        [str(word) for word in command],
+        capture_output=True,
+        text=text,
+        check=False,
+        env={**os.environ, "LC_ALL": "C.UTF-8", **env},
+    )
+    assert done.returncode == status, f"{command} gave {done.returncode}:\n{done.stdout}{done.stderr}"
+    return done
+
+
+def preloaded(*command, size="1M", **options):
+    env = {"LD_PRELOAD": str(LIBRARY), "HYBRIDMEM_ISOLATE_NODES": NODES, "HYBRIDMEM_ISOLATE_SIZE": size}
+    return run(*command, **{**env, **options})
+
+
+@pytest.fixture(scope="module")
+def probe(tmp_path_factory):
+    program = tmp_path_factory.mktemp("probe") / "probe"
+    source = Path(__file__).parent / "preload-probe.c"
+    run("gcc", "-O1", "-Wall", "-fno-builtin", "-rdynamic", "-pthread", "-o", program, source)
+    return program
+
+
+def policies(text):
+    return dict(line.split(" ", 1) for line in text.splitlines())
+
+
+def test_only_mallocs_kin_is_exported_and_only_libc_is_wanted():
+    symbols = re.findall(r" [A-Z] (\w+)", run("nm", "-D", "--defined-only", LIBRARY).stdout)
+    assert sorted(symbols) == sorted(
+        ["aligned_alloc", "calloc", "free", "malloc", "malloc_usable_size", "memalign", "posix_memalign", "realloc"]
+    )
+    assert list(LIBRARY.parent.iterdir()) == [LIBRARY]
+    needed = re.findall(r"NEEDED.*\[(\S+)\]", run("readelf", "-d", LIBRARY).stdout)
+    assert set(needed) <= {"libc.so.6", "libdl.so.2", "libpthread.so.0"}
+
+
+def test_large_allocations_are_placed_and_all_else_is_libcs(probe):
+    found = policies(preloaded(probe).stdout)
+    assert found.pop("threads-and-fork") == "done"
+    for name in LARGE.split():
+        assert found.pop(name) == PLACED, name
+    # Small ones, those that fell below the size, and the child, whose environment wants 1G.
+    assert found == {"small": "default", "realloc-down": "default", "allocate_field": "default", "child": "default"}
+
+
+def test_without_its_variables_it_does_nothing(probe):
+    found = policies(run(probe, LD_PRELOAD=str(LIBRARY)).stdout)
+    assert found.pop("threads-and-fork") == "done"
+    assert set(found.values()) == {"default"}
+
+
+def test_callers_decide_before_the_size(probe):
+    found = policies(preloaded(probe, HYBRIDMEM_ISOLATE_CALLERS="slow=allocate_field").stdout)
+    assert found["allocate_field"] == PLACED and found["malloc"] == PLACED
+    found = policies(preloaded(probe, HYBRIDMEM_ISOLATE_CALLERS="fast=allocate_field", size="128K").stdout)
+    assert found["allocate_field"] == "default" and found["malloc"] == PLACED
+
+
+def test_a_caller_can_be_named_by_its_address(probe):
+    """The return address of the call in allocate_field, as a disassembler shows it."""
+    text = run("objdump", "-d", "--no-show-raw-insn", "--disassemble=allocate_field", probe).stdout
+    call, after = re.search(r"([0-9a-f]+):\s+call.*\n\s*([0-9a-f]+):", text).groups()
+    rule = f"slow={probe.name}+0x{after}"
+    assert policies(preloaded(probe, HYBRIDMEM_ISOLATE_CALLERS=rule).stdout)["allocate_field"] == PLACED
+    rule = f"slow={probe.name}+0x{call}"
+    assert policies(preloaded(probe, HYBRIDMEM_ISOLATE_CALLERS=rule).stdout)["allocate_field"] == "default"
+
+
+@pytest.mark.parametrize(
+    ("variable", "value"),
+    [
+        ("HYBRIDMEM_ISOLATE_NODES", "0"),
+        ("HYBRIDMEM_ISOLATE_SIZE", "lots"),
+        ("HYBRIDMEM_ISOLATE_CALLERS", "main"),
+    ],
+)
+def test_a_wrong_variable_is_said_and_leaves_all_as_it_is(probe, variable, value):
+    done = preloaded(probe, "child", **{variable: value})
+    assert policies(done.stdout) == {"child": "default"}
+    assert len(done.stderr.splitlines()) == 1
+    assert done.stderr.startswith(f"hybridmem: {variable}: ") and value in done.stderr
+
+
+def test_python_runs_its_own_tests_of_memory_under_it():
+    script = """
+import array, ctypes, multiprocessing, re, threading
+blocks = [bytearray(2 << 20) for _ in range(20)]
+for i, block in enumerate(blocks):
+    block[-1] = i
+grown = bytearray()
+for i in range(64):
+    grown += bytes([i]) * (1 << 17)
+assert [grown[i << 17] for i in range(64)] == list(range(64))
+threads = [threading.Thread(target=lambda: [bytearray(4 << 20) for _ in range(30)]) for _ in range(4)]
+[t.start() for t in threads]; [t.join() for t in threads]
+def child(n):
+    return sum(bytearray(3 << 20)) + n
+with multiprocessing.get_context("fork").Pool(3) as pool:
+    assert pool.map(child, range(6)) == list(range(6))
+assert [block[-1] for block in blocks] == list(range(20))
+print(len(re.findall("prefer=static:0", open("/proc/self/numa_maps").read())))
+"""
+    assert int(preloaded(sys.executable, "-c", script).stdout) >= 20
+    assert int(run(sys.executable, "-c", script).stdout) == 0
+
+
+def test_programs_of_the_system_do_what_they_did(tmp_path):
+    lines = tmp_path / "lines"
+    lines.write_text("".join(f"{(i * 7919) % 1000003:07d} some words to sort\n" for i in range(200000)))
+    archive = tmp_path / "archive"
+    for command in (
+        ("sort", lines),
+        ("sort", "--parallel=4", "-S", "64M", "-r", lines),
+        ("sha256sum", lines),
+        ("xz", "-T2", "-c", lines),
+        ("awk", "{ n[$1] = $0 } END { print length(n) }", lines),
+        ("bash", "-c", f"x=$(cat {lines}); echo ${{#x}} | cat"),
+        ("tar", "--create", "--file", archive, "--directory", tmp_path, "lines"),
+        ("gcc", "-O2", "-S", "-o", "-", Path(__file__).parent / "preload-probe.c"),
+    ):
+        assert shutil.which(command[0]), command[0]
+        assert preloaded(*command, text=False, size="128K").stdout == run(*command, text=False).stdout
+
+
+def test_another_malloc_between_it_and_libc_stays(tmp_path):
+    """Like jemalloc: what is not placed comes from it, and goes back to it."""
+    source = tmp_path / "other.c"
+    source.write_text(
+        "#include <unistd.h>\n#include <stdlib.h>\n#include <string.h>\n#include <malloc.h>\n"
+        "static char heap[64 << 20] __attribute__((aligned(4096))); static size_t used;\n"
+        "void *memalign(size_t a, size_t n) { used = (used + a - 1) / a * a + 16;"
+        " if (a > 16) used = (used + a - 1) / a * a; *(size_t *)(heap + used - 16) = n;"
+        " void *p = heap + used; used += n; return p; }\n"
+        "void *malloc(size_t n) { return memalign(16, n); }\n"
+        "void *calloc(size_t a, size_t b) { return memset(malloc(a * b), 0, a * b); }\n"
+        "size_t malloc_usable_size(void *p) { return p ? *(size_t *)((char *)p - 16) : 0; }\n"
+        "void free(void *p) { if (p && ((char *)p < heap || (char *)p >= heap + sizeof(heap)))"
+        ' { write(2, "not mine\\n", 9); _exit(9); } }\n'
+        "void *realloc(void *p, size_t n) { void *q = malloc(n); size_t o = malloc_usable_size(p);"
+        " if (p) { memcpy(q, p, o < n ? o : n); free(p); } return q; }\n"
+        "void *aligned_alloc(size_t a, size_t n) { return memalign(a, n); }\n"
+        "int posix_memalign(void **p, size_t a, size_t n) { *p = memalign(a, n); return 0; }\n"
+    )
+    other = tmp_path / "libother.so"
+    run("gcc", "-O1", "-fno-builtin", "-shared", "-fPIC", "-o", other, source)
+    script = "a = bytearray(8 << 20); b = bytearray(100); a += b'x'; print(len(a))"
+    done = preloaded(sys.executable, "-S", "-c", script, LD_PRELOAD=f"{LIBRARY}:{other}")
+    assert done.stdout == "8388609\n" and done.stderr == ""
+
+
+def test_static_programs_are_left_alone(tmp_path):
+    source = tmp_path / "static.c"
+    source.write_text("#include <stdlib.h>\nint main(void) { char *p = malloc(1 << 25); return !p; }\n")
+    run("gcc", "-static", "-o", tmp_path / "static", source)
+    assert preloaded(tmp_path / "static").stderr == ""

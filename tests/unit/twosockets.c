@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "twosockets.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "helpers/alloc/kernel.h"
+#include "helpers/alloc/known.h"
+#include "helpers/alloc/layout.h"
+
+struct twosockets machine = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+/* calloc is to say no to what nobody has, as it does without the sanitizer. */
+__attribute__((visibility("default"))) const char *__asan_default_options(void);
+const char *__asan_default_options(void)
+{
+    return "allocator_may_return_null=1";
+}
+
+struct hm_known *__real_hm_known_map(size_t bytes, size_t n_runs, size_t page, size_t huge_page);
+struct hm_known *__wrap_hm_known_map(size_t bytes, size_t n_runs, size_t page, size_t huge_page);
+struct hm_known *__wrap_hm_known_map(size_t bytes, size_t n_runs, size_t page, size_t huge_page)
+{
+    errno = machine.map_errno;
+    return errno ? NULL : __real_hm_known_map(bytes, n_runs, page, huge_page);
+}
+
+void __wrap_hm_layout_read(struct hm_layout *layout);
+void __wrap_hm_layout_read(struct hm_layout *layout)
+{
+    memset(layout, 0, sizeof(*layout));
+    layout->fast_share = 1;
+    for (int i = 0; i < 4; i++)
+        layout->node[layout->n_nodes++] = (struct hm_layout_node){i, i % 2, i < 2, 0};
+}
+
+int __wrap_hm_kernel_allowed(struct hm_set *nodes);
+int __wrap_hm_kernel_allowed(struct hm_set *nodes)
+{
+    if (!machine.allowed) {
+        errno = EPERM;
+        return -1;
+    }
+    return hm_set_parse(nodes, machine.allowed, NULL);
+}
+
+int __wrap_hm_kernel_free_bytes(int node, uint64_t *bytes);
+int __wrap_hm_kernel_free_bytes(int node, uint64_t *bytes)
+{
+    *bytes = machine.free_bytes[node];
+    return 0;
+}
+
+int __wrap_hm_kernel_prefer(void *memory, size_t bytes, int node);
+int __wrap_hm_kernel_prefer(void *memory, size_t bytes, int node)
+{
+    errno = machine.prefer_errno;
+    if (errno)
+        return -1;
+    pthread_mutex_lock(&machine.lock);
+    if (machine.n_calls < MOST_CALLS) {
+        machine.call[machine.n_calls].memory = memory;
+        machine.call[machine.n_calls].bytes = bytes;
+        machine.call[machine.n_calls++].node = node;
+    }
+    pthread_mutex_unlock(&machine.lock);
+    return 0;
+}
+
+/* A page is where it was put, but that its first byte says whether it was touched. */
+int __wrap_hm_kernel_where(size_t count, void *const *page, int *node);
+int __wrap_hm_kernel_where(size_t count, void *const *page, int *node)
+{
+    errno = machine.where_errno;
+    if (errno)
+        return -1;
+    for (size_t i = 0; i < count; i++) {
+        const char *at = page[i];
+        node[i] = -ENOENT;
+        for (size_t call = 0; call < machine.n_calls && *at; call++)
+            if (at >= machine.call[call].memory && at < machine.call[call].memory + machine.call[call].bytes)
+                node[i] = machine.call[call].node;
+    }
+    return 0;
+}
+
+int twosockets_set_up(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < N_ROWS(machine.free_bytes); i++)
+        machine.free_bytes[i] = 1024 * MIB;
+    machine.allowed = "0-3";
+    machine.prefer_errno = machine.where_errno = machine.map_errno = 0;
+    machine.n_calls = 0;
+    return 0;
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A machine of two sockets that is not there, under libhybridmem: nodes 0 and 1 are fast, 2 and 3 slow. The kernel's
+ * answers about nodes are ours (linked by --wrap), the mappings are real.
+ */
+#ifndef TWOSOCKETS_H
+#define TWOSOCKETS_H
+
+#include <pthread.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define N_ROWS(table) (sizeof(table) / sizeof((table)[0]))
+#define MIB ((size_t)1 << 20)
+#define MOST_CALLS 8192
+
+struct twosockets {
+    uint64_t free_bytes[4];
+    const char *allowed;
+    int prefer_errno, where_errno, map_errno;
+    size_t n_calls;
+    struct {
+        char *memory;
+        size_t bytes;
+        int node;
+    } call[MOST_CALLS];
+    pthread_mutex_t lock;
+};
+
+extern struct twosockets machine;
+
+/* Of cmocka: much is free, all is allowed, nothing fails. */
+int twosockets_set_up(void **state);
+
+#endif
