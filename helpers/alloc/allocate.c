@@ -83,7 +83,7 @@ static int apply(struct hm_known *known, struct hm_folders *folders)
     return 0;
 }
 
-void *hm_allocate(size_t size, enum hm_alloc_policy policy, const struct hm_alloc_hint *hint, char *reason)
+static void *allocate(size_t size, enum hm_alloc_policy policy, const struct hm_alloc_hint *hint, char *reason)
 {
     size_t page = (size_t)sysconf(_SC_PAGESIZE);
     struct hm_folders folders = {0};
@@ -107,6 +107,17 @@ void *hm_allocate(size_t size, enum hm_alloc_policy policy, const struct hm_allo
     hm_folders_close(&folders);
     snprintf(reason, HM_ALLOC_REASON, "%s", known->reason);
     return known->data;
+}
+
+void *hm_allocate(size_t size, enum hm_alloc_policy policy, const struct hm_alloc_hint *hint, char *reason)
+{
+    int state;
+    /* Looking for room opens and reads files: a thread that is cancelled there would keep the lock. malloc is no point
+     * of cancellation. */
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
+    void *memory = allocate(size, policy, hint, reason);
+    pthread_setcancelstate(state, NULL);
+    return memory;
 }
 
 bool hm_deallocate(void *memory)

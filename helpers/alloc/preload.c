@@ -21,6 +21,10 @@
 #define HUGE_PAGE ((size_t)2 << 20)
 #define ARENA 65536
 #define ALIGN 16
+/* Linux gives a process 65530 mappings (vm.max_map_count), and a program wants some itself: these take at most 12 each.
+ */
+#define BLOCKS 8
+#define PLACED_MOST 4000
 
 /* The next library's. */
 static struct {
@@ -37,6 +41,7 @@ static atomic_bool has_next;
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static struct hm_preload_rules rules;
+static atomic_int n_placed;
 
 /* What the loader allocates while it looks for the next library's functions: some versions of dlsym do. Never freed. */
 static _Alignas(ALIGN) char arena[ARENA];
@@ -101,11 +106,11 @@ static void read_rules(void)
 /* Placed memory, or NULL: it is the next library's. `caller`: the address that our caller returns to. */
 static void *place(size_t bytes, const void *caller)
 {
-    static const struct hm_alloc_hint hint;
+    const struct hm_alloc_hint hint = {.block_bytes = bytes / BLOCKS + 1};
     struct hm_preload_site site = {NULL, NULL, 0};
     char reason[HM_ALLOC_REASON];
     Dl_info info;
-    if (bytes < HM_ALLOC_LEAST || bytes > HM_ALLOCATE_MOST)
+    if (bytes < HM_ALLOC_LEAST || bytes > HM_ALLOCATE_MOST || atomic_load(&n_placed) >= PLACED_MOST)
         return NULL;
     int number = errno;
     void *memory = NULL;
@@ -117,6 +122,8 @@ static void *place(size_t bytes, const void *caller)
     }
     if (hm_preload_is_slow(&rules, bytes, &site))
         memory = hm_allocate(bytes, HM_ALLOC_SLOW, &hint, reason);
+    if (memory)
+        atomic_fetch_add(&n_placed, 1);
     errno = number;
     return memory;
 }
@@ -158,10 +165,10 @@ static void release(void *memory)
     int number = errno;
     if (!memory || is_of_arena(memory))
         return;
-    if ((uintptr_t)memory % 4096 != 0 || !hm_deallocate(memory)) {
-        if (is_ready())
-            next.free(memory);
-    }
+    if ((uintptr_t)memory % 4096 == 0 && hm_deallocate(memory))
+        atomic_fetch_sub(&n_placed, 1);
+    else if (is_ready())
+        next.free(memory);
     errno = number;
 }
 
