@@ -21,10 +21,10 @@
 #define HUGE_PAGE ((size_t)2 << 20)
 #define ARENA 65536
 #define ALIGN 16
-/* Linux gives a process 65530 mappings (vm.max_map_count), and a program wants some itself: these take at most 12 each.
- */
+/* Linux gives a process 65530 mappings (vm.max_map_count), and a program wants some itself: an allocation takes one for
+ * each block, up to twice as many where blocks are rounded down to huge pages, and four. */
 #define BLOCKS 8
-#define PLACED_MOST 4000
+#define PLACED_MOST 2500
 
 /* The next library's. */
 static struct {
@@ -103,10 +103,17 @@ static void read_rules(void)
     hm_preload_read(&rules);
 }
 
+/* Whole huge pages where it can be, so that the nodes have the same share. */
+static size_t block_of(size_t bytes)
+{
+    size_t block = bytes / BLOCKS;
+    return block < HUGE_PAGE ? block : block / HUGE_PAGE * HUGE_PAGE;
+}
+
 /* Placed memory, or NULL: it is the next library's. `caller`: the address that our caller returns to. */
 static void *place(size_t bytes, const void *caller)
 {
-    const struct hm_alloc_hint hint = {.block_bytes = bytes / BLOCKS + 1};
+    const struct hm_alloc_hint hint = {.block_bytes = block_of(bytes)};
     struct hm_preload_site site = {NULL, NULL, 0};
     char reason[HM_ALLOC_REASON];
     Dl_info info;
