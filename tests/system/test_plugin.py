@@ -292,8 +292,9 @@ def test_a_wrong_word_in_plugstack_is_named_and_ignored(word):
     assert f'"{word}"' in done.stderr
 
 
+# Far from what later kernels set by the firmware's figures: weights that are near enough already are left alone.
 SEPARATE = """
-tier "near" { nodes = "0-1" read_bandwidth = 140000 }
+tier "near" { nodes = "0-1" read_bandwidth = 60000 }
 tier "far" { nodes = "2-3" read_bandwidth = 20000 }
 channels "near+far" { kind = separate }
 """
@@ -314,11 +315,11 @@ def test_weights_are_set_for_a_job_that_is_alone_and_come_back():
     with slurm.configured(slurm.CONFIG.read_text() + SEPARATE):
         job_id, text = finished("alice", script, "--hybrid-mem=spill", "--partition=whole", "--exclusive")
     weighted = "weighted interleave=static:0-3"
-    assert text.split() == f"{weighted} {weighted} {POLICIES['fast']} 7 7 1 1".split()
+    assert text.split() == f"{weighted} {weighted} {POLICIES['fast']} 3 3 1 1".split()
     slurm.wait_idle()
     assert weights() == before
     record = slurm.record(job_id)
-    assert record["plan"]["weights"] == {"0": 7, "1": 7, "2": 1, "3": 1} and record["warnings"] == []
+    assert record["plan"]["weights"] == {"0": 3, "1": 3, "2": 1, "3": 1} and record["warnings"] == []
 
 
 def test_sixty_four_tasks_are_placed_alike():
