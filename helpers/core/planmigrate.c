@@ -45,11 +45,12 @@ static double writes_per_read(const struct hm_part *part)
     return is_known && read->value > write->value && write->value > 0 ? (double)read->value / (double)write->value : 1;
 }
 
-/* What a write to the slow tier costs, by its latency or by its bandwidth: the larger. */
-static double write_cost(const struct hm_scene *scene, const struct hm_part *fast, const struct hm_part *slow)
+/* What a write to the slow tier costs where a read costs `read`, by its latency or by its bandwidth: the larger. */
+static double write_cost(const struct hm_scene *scene, const struct hm_part *fast, const struct hm_part *slow,
+                         double read)
 {
     double by_latency = latency_ratio(write_latency(scene, fast), write_latency(scene, slow));
-    double by_bandwidth = latency_ratio(read_latency(fast), read_latency(slow)) * writes_per_read(slow);
+    double by_bandwidth = read * writes_per_read(slow);
     return by_latency > 0 && by_bandwidth > by_latency ? by_bandwidth : by_latency;
 }
 
@@ -95,7 +96,7 @@ int hm_plan_migrate(struct hm_scene *scene)
     migration->keys = scene->keys;
     migration->cap_bytes = choose_cap(scene, &fast);
     migration->read_latency = latency_ratio(read_latency(&fast), read_latency(&slow));
-    migration->write_latency = write_cost(scene, &fast, &slow);
+    migration->write_latency = write_cost(scene, &fast, &slow, migration->read_latency);
     explain(scene, &fast);
     return 0;
 }
