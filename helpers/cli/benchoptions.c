@@ -9,6 +9,7 @@
 
 #include "../core/size.h"
 #include "bench.h"
+#include "svg.h"
 #include "words.h"
 
 #define N_ROWS(table) (sizeof(table) / sizeof((table)[0]))
@@ -135,9 +136,8 @@ static int take_block(void *data, const char *text, struct hm_error *error)
 static int take_plot(void *data, const char *text, struct hm_error *error)
 {
     struct hm_bench_words *words = data;
-    size_t length = strlen(text);
-    if (length == 0 || text[length - 1] == '/')
-        return hm_fail(error, EINVAL, "\"%.200s\" is not a file: name the picture to write, as in plot.svg", text);
+    if (hm_svg_check_path(text, error) < 0)
+        return -1;
     words->plot = text;
     return 0;
 }

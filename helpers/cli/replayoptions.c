@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "../core/size.h"
+#include "svg.h"
 #include "words.h"
 
 #define LEAST_BINS 16
@@ -117,9 +118,8 @@ static int take_explain(void *data, const char *text, struct hm_error *error)
 static int take_plot(void *data, const char *text, struct hm_error *error)
 {
     struct hm_replay_words *options = data;
-    size_t length = strlen(text);
-    if (length == 0 || text[length - 1] == '/')
-        return hm_fail(error, EINVAL, "\"%.200s\" is not a file: name the picture to write, as in plot.svg", text);
+    if (hm_svg_check_path(text, error) < 0)
+        return -1;
     options->plot = text;
     return 0;
 }

@@ -35,6 +35,14 @@ void hm_svg_put_text(FILE *out, const char *text)
     }
 }
 
+int hm_svg_check_path(const char *path, struct hm_error *error)
+{
+    size_t length = strlen(path);
+    if (length == 0 || path[length - 1] == '/')
+        return hm_fail(error, EINVAL, "\"%.200s\" is not a file: name the picture to write, as in plot.svg", path);
+    return 0;
+}
+
 int hm_svg_write(const char *path, void (*draw)(FILE *out, const void *picture), const void *picture,
                  struct hm_error *error)
 {

@@ -16,6 +16,9 @@ void hm_svg_put_start(FILE *out, unsigned width, unsigned height);
 /* Texts are of printable ASCII; what XML wants escaped is. */
 void hm_svg_put_text(FILE *out, const char *text);
 
+/* Is it the name of a file, not of a folder? Returns 0, or -1 (EINVAL) with a text. */
+int hm_svg_check_path(const char *path, struct hm_error *error);
+
 /* Draw into a file that is there in full or not at all. Returns 0, or -1 with the errno of the file system and a text
  * that starts with --plot. */
 int hm_svg_write(const char *path, void (*draw)(FILE *out, const void *picture), const void *picture,
