@@ -279,12 +279,14 @@ def run_once(program, contender, setting, mark):
         before, started = vmstat(), time.monotonic()
         (folder / "go").touch()
         alive = lambda: slurm.job(job_id).get("JobState") in ("PENDING", "CONFIGURING", "RUNNING")  # noqa: E731
-        slurm.wait_for(lambda: slowest() >= program.warm or not alive(), "the warm-up", PATIENCE, every=1)
+        slurm.wait_for(lambda: slowest() >= program.warm or not alive(), "the warm-up", PATIENCE, every=migration.QUIET)
         migration.mark(f"{mark}.start")
         bytes_by_node = migration.anon_bytes(migration.ranks_of(job_id, program.name))
         units = slowest()
         warm_s = time.monotonic() - started
-        slurm.wait_for(lambda: slowest() >= program.stop or not alive(), "the measured stretch", PATIENCE, every=1)
+        slurm.wait_for(
+            lambda: slowest() >= program.stop or not alive(), "the measured stretch", PATIENCE, every=migration.QUIET
+        )
         migration.mark(f"{mark}.end")
         end_bytes = migration.anon_bytes(migration.ranks_of(job_id, program.name))
         measured_s = time.monotonic() - started - warm_s
