@@ -2,6 +2,7 @@
 """Step launch with the plugin against without it, in one allocation, by turns."""
 
 import re
+import statistics
 import time
 
 import pytest
@@ -28,20 +29,24 @@ def launch(job_id):
     return time.monotonic() - started
 
 
+def quick(seconds):
+    """The mean of the quickest quarter: a disturbance only makes a launch longer, and one lucky launch decides nothing."""
+    return statistics.mean(sorted(seconds)[: len(seconds) // 4])
+
+
 @pytest.mark.bench
 def test_step_launch_ratio(allocation):
-    """The quickest of each: what disturbs a launch on a machine with other work only makes it longer.
-
-    On such a machine it takes more turns until each has had its undisturbed one.
-    """
+    """On a machine with other work it takes more turns until enough launches of each went undisturbed."""
     seconds = {"with": [], "without": []}
     launch(allocation)
-    for turn in range(MOST_TURNS):
+    for turn in range(1, MOST_TURNS + 1):
         seconds["with"].append(launch(allocation))
         with slurm.configured("", path=slurm.PLUGSTACK):
             seconds["without"].append(launch(allocation))
-        ratio = min(seconds["with"]) / min(seconds["without"])
-        if turn >= TURNS and ratio <= LIMIT:
+        if turn < TURNS:
+            continue
+        ratio = quick(seconds["with"]) / quick(seconds["without"])
+        if ratio <= LIMIT:
             break
     for key, values in seconds.items():
         print(f"{key}: {sorted(round(value, 2) for value in values)}")
