@@ -30,7 +30,7 @@ def launch(job_id):
 
 
 def quick(seconds):
-    """The mean of the quickest quarter: a disturbance only makes a launch longer, and one lucky launch decides nothing."""
+    """The mean of the quickest quarter: other work only makes a launch longer, and one lucky one decides nothing."""
     return statistics.mean(sorted(seconds)[: len(seconds) // 4])
 
 
