@@ -158,7 +158,10 @@ static int set_up(unsigned k, uint32_t mark, struct hm_error *error)
     if (compare(k, MARK, mark) == 1)
         return 0;
     snprintf(file, sizeof(file), "%u/contexts/0/operations", k);
-    if (write_number(k, 1, error, "contexts/nr_contexts") != 0 || write_text(file, "vaddr", error) != 0)
+    if (write_number(k, 1, error, "contexts/nr_contexts") != 0)
+        return -1;
+    /* Fixed ranges; "vaddr" begins with them, and goes on with its own three. */
+    if (write_text(file, "fvaddr", NULL) != 0 && write_text(file, "vaddr", error) != 0)
         return -1;
     return write_number(k, mark, error, MARK);
 }
@@ -248,16 +251,28 @@ static int write_settings(unsigned k, const struct hm_damon_settings *settings, 
     return write_number(k, aggregation_us, error, ATTRIBUTES "/intervals/aggr_us");
 }
 
+static int write_target(unsigned k, unsigned t, const struct hm_damon_process *process, struct hm_error *error)
+{
+    if (write_number(k, (uint64_t)process->pid, error, "contexts/0/targets/%u/pid_target", t) != 0 ||
+        write_number(k, process->n_ranges, error, "contexts/0/targets/%u/regions/nr_regions", t) != 0)
+        return -1;
+    for (uint32_t r = 0; r < process->n_ranges; r++)
+        if (write_number(k, process->range[r].start, error, "contexts/0/targets/%u/regions/%u/start", t, r) != 0 ||
+            write_number(k, process->range[r].end, error, "contexts/0/targets/%u/regions/%u/end", t, r) != 0)
+            return -1;
+    return 0;
+}
+
 pid_t hm_damon_start(unsigned k, const struct hm_damon_owned *owned, const struct hm_damon_settings *settings,
-                     const pid_t *pid, unsigned n_pids, struct hm_error *error)
+                     const struct hm_damon_process *process, unsigned n_processes, struct hm_error *error)
 {
     char file[64];
     uint64_t kdamond;
     if (set_up(k, owned->mark, error) != 0 || write_settings(k, settings, error) != 0 ||
-        write_number(k, n_pids, error, "contexts/0/targets/nr_targets") != 0)
+        write_number(k, n_processes, error, "contexts/0/targets/nr_targets") != 0)
         return -1;
-    for (unsigned i = 0; i < n_pids; i++)
-        if (write_number(k, (uint64_t)pid[i], error, "contexts/0/targets/%u/pid_target", i) != 0)
+    for (unsigned t = 0; t < n_processes; t++)
+        if (write_target(k, t, &process[t], error) != 0)
             return -1;
     snprintf(file, sizeof(file), "%u/state", k);
     if (write_text(file, "on", error) != 0)

@@ -13,6 +13,7 @@
 
 #include "../core/error.h"
 #include "damontune.h"
+#include "damonwire.h"
 
 struct hm_damon_owned {
     unsigned n;    /* kdamonds; 0: none are ours */
@@ -34,9 +35,10 @@ int hm_damon_take_over(const char *path, struct hm_damon_owned *owned, struct hm
  * alone. Does nothing where n is 0. Returns 0, or -1 with a text. */
 int hm_damon_remove(const char *path, struct hm_damon_owned *owned, struct hm_error *error);
 
-/* Start kdamond k on these processes. Returns its thread's pid, or -1 with a text. */
+/* Start kdamond k on these ranges of these processes; kernels that cannot be told ranges (before 5.19) look at all of
+ * an address space. Returns its thread's pid, or -1 with a text. */
 pid_t hm_damon_start(unsigned k, const struct hm_damon_owned *owned, const struct hm_damon_settings *settings,
-                     const pid_t *pid, unsigned n_pids, struct hm_error *error);
+                     const struct hm_damon_process *process, unsigned n_processes, struct hm_error *error);
 /* New settings for a kdamond that runs. Waits for the end of an aggregation. Returns 0, or -1 with a text. */
 int hm_damon_change(unsigned k, const struct hm_damon_settings *settings, struct hm_error *error);
 /* Turn kdamond k off; one that is off is fine. */

@@ -84,7 +84,7 @@ static int take_targets(struct hm_damon_lease *lease, const struct hm_damon_watc
         }
         if (pidfd < 0)
             return -1;
-        lease->target[lease->n] = watch->process[i].pid;
+        lease->target[lease->n] = watch->process[i];
         lease->index[lease->n] = i;
         lease->pidfd[lease->n++] = pidfd;
     }

@@ -34,7 +34,7 @@ struct hm_damon_lease {
     struct hm_damon_ring ring;
     uint32_t generation;
     uint32_t n; /* processes that are watched */
-    pid_t target[HM_DAMON_TARGETS];
+    struct hm_damon_process target[HM_DAMON_TARGETS];
     int pidfd[HM_DAMON_TARGETS];
     uint32_t index[HM_DAMON_TARGETS]; /* in the client's list */
     struct hm_damon_needs needs;

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "damonheat.h"
+#include "damonranges.h"
 #include "sourcerows.h"
 
 #define PATIENCE_S 10 /* for the first answer: the broker may wait for kdamonds of others */
@@ -26,6 +27,11 @@ struct damon_source {
     double mean_pages;           /* of accessed regions (hm_damon_follow_unit) */
     struct hm_damon_watch watch; /* as sent last */
     uint32_t space[HM_DAMON_TARGETS];
+};
+
+struct wanted {
+    struct hm_damon_watch watch;
+    uint32_t space[HM_DAMON_TARGETS], n;
 };
 
 static int connect_to(const char *path, struct hm_error *error)
@@ -89,50 +95,67 @@ static bool is_watchable(const struct hm_rank *rank)
     return rank->pid > 0 && !rank->is_gone && stat(path, &status) == 0 && status.st_uid == geteuid();
 }
 
-static bool is_in(const struct hm_damon_watch *watch, const struct hm_damon_process *process)
+/* As it was sent last; NULL: it was not. */
+static const struct hm_damon_process *find_sent(const struct hm_damon_watch *watch,
+                                                const struct hm_damon_process *process)
 {
     for (uint32_t i = 0; i < watch->head.n; i++)
         if (watch->process[i].pid == process->pid && watch->process[i].start_time == process->start_time)
-            return true;
-    return false;
+            return &watch->process[i];
+    return NULL;
 }
 
 /* A new list restarts the kdamond, and what it has learnt of its regions is lost: not for a few that have ended. */
-static bool is_worth_sending(const struct damon_source *source, const struct hm_damon_watch *wanted, uint32_t n)
+static bool is_worth_sending(const struct damon_source *source, const struct wanted *wanted, const struct hm_maps *maps)
 {
+    uint32_t n = wanted->n;
     if (source->is_stale || n * 2 < source->watch.head.n)
         return true;
-    for (uint32_t i = 0; i < n; i++)
-        if (!is_in(&source->watch, &wanted->process[i]))
+    for (uint32_t i = 0; i < n; i++) {
+        const struct hm_damon_process *sent = find_sent(&source->watch, &wanted->watch.process[i]);
+        if (!sent || !hm_damon_ranges_fit(sent, &maps[wanted->space[i]]))
             return true;
+    }
     return false;
 }
 
-static int update(struct hm_source *base, const struct hm_ranks *ranks, struct hm_error *error)
+/* All that live, can be watched and have memory that may be moved. Returns how many were left out. */
+static uint64_t gather(const struct hm_ranks *ranks, const struct hm_maps *maps, struct wanted *wanted)
 {
-    struct damon_source *source = (struct damon_source *)base;
-    struct hm_damon_watch wanted = source->watch;
-    uint32_t space[HM_DAMON_TARGETS], n = 0;
-    base->state.left_out = 0;
+    uint64_t left_out = 0;
+    wanted->n = 0;
     for (uint32_t s = 0; s < ranks->n; s++) {
         const struct hm_rank *rank = &ranks->rank[s];
+        struct hm_damon_process process = {.start_time = rank->start_time, .pid = rank->pid};
         if (rank->pid <= 0 || rank->is_gone)
             continue;
-        if (n == HM_DAMON_TARGETS || !is_watchable(rank)) {
-            base->state.left_out++;
+        if (wanted->n == HM_DAMON_TARGETS || !is_watchable(rank)) {
+            left_out++;
             continue;
         }
-        wanted.process[n] = (struct hm_damon_process){.start_time = rank->start_time, .pid = rank->pid};
-        space[n++] = s;
+        hm_damon_ranges_choose(&maps[s], &process);
+        if (process.n_ranges == 0)
+            continue;
+        wanted->watch.process[wanted->n] = process;
+        wanted->space[wanted->n++] = s;
     }
-    if (!is_worth_sending(source, &wanted, n))
+    return left_out;
+}
+
+static int update(struct hm_source *base, const struct hm_ranks *ranks, const struct hm_maps *maps,
+                  struct hm_error *error)
+{
+    struct damon_source *source = (struct damon_source *)base;
+    struct wanted wanted = {.watch = source->watch};
+    base->state.left_out = gather(ranks, maps, &wanted);
+    if (!is_worth_sending(source, &wanted, maps))
         return 0;
-    size_t size = hm_damon_wire_begin(&wanted, HM_DAMON_WATCH, source->watch.head.generation + 1, n);
-    if (send(source->fd, &wanted, size, MSG_DONTWAIT | MSG_NOSIGNAL) != (ssize_t)size)
+    size_t size = hm_damon_wire_begin(&wanted.watch, HM_DAMON_WATCH, source->watch.head.generation + 1, wanted.n);
+    if (send(source->fd, &wanted.watch, size, MSG_DONTWAIT | MSG_NOSIGNAL) != (ssize_t)size)
         return errno == EAGAIN ? 0 : hm_fail_errno(error, "the DAMON broker is gone");
-    source->watch = wanted;
+    source->watch = wanted.watch;
     source->is_stale = false;
-    memcpy(source->space, space, n * sizeof(space[0]));
+    memcpy(source->space, wanted.space, wanted.n * sizeof(wanted.space[0]));
     return 0;
 }
 

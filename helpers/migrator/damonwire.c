@@ -5,6 +5,7 @@
 #include <string.h>
 
 #define MAX_ADDRESS (UINT64_C(1) << 57)
+#define PAGE 4096
 
 static const struct {
     size_t fixed, each;
@@ -44,11 +45,30 @@ static int check_head(const void *message, size_t size, struct hm_damon_head *he
     return 0;
 }
 
+static int check_ranges(const struct hm_damon_process *process, struct hm_error *error)
+{
+    uint64_t before = 0;
+    if (process->n_ranges == 0 || process->n_ranges > HM_DAMON_RANGES)
+        return hm_fail(error, EINVAL, "process %d: %u ranges: use 1 to %d", process->pid, process->n_ranges,
+                       HM_DAMON_RANGES);
+    for (uint32_t i = 0; i < process->n_ranges; i++) {
+        const struct hm_damon_range *range = &process->range[i];
+        if (range->start < before || range->end <= range->start || range->end > MAX_ADDRESS ||
+            (range->start | range->end) % PAGE != 0)
+            return hm_fail(error, EINVAL, "process %d: range %u from %#llx to %#llx: not pages in ascending order",
+                           process->pid, i, (unsigned long long)range->start, (unsigned long long)range->end);
+        before = range->end;
+    }
+    return 0;
+}
+
 static int check_process(const struct hm_damon_watch *watch, uint32_t at, struct hm_error *error)
 {
     const struct hm_damon_process *process = &watch->process[at];
-    if (process->pid <= 1 || process->reserved != 0)
+    if (process->pid <= 1)
         return hm_fail(error, EINVAL, "process %d: not a process of a job", process->pid);
+    if (check_ranges(process, error) != 0)
+        return -1;
     for (uint32_t other = 0; other < at; other++)
         if (watch->process[other].pid == process->pid)
             return hm_fail(error, EINVAL, "process %d is named twice", process->pid);

@@ -12,8 +12,9 @@
 
 #include "../core/error.h"
 
-#define HM_DAMON_MAGIC 0x484d4431u /* "HMD1": changes with the layout */
+#define HM_DAMON_MAGIC 0x484d4432u /* "HMD2": changes with the layout */
 #define HM_DAMON_TARGETS 256       /* processes of one client */
+#define HM_DAMON_RANGES 6          /* of one process in which to look */
 #define HM_DAMON_REGIONS 128       /* in one message; longer lists take several */
 #define HM_DAMON_TEXT 160
 #define HM_DAMON_SOCKET "damon.sock" /* in the run_dir */
@@ -34,10 +35,15 @@ struct hm_damon_head {
     uint32_t n;          /* entries after the fixed part */
 };
 
+struct hm_damon_range {
+    uint64_t start, end; /* addresses, of whole pages */
+};
+
 struct hm_damon_process {
     uint64_t start_time; /* field 22 of /proc/PID/stat */
     int32_t pid;
-    uint32_t reserved; /* 0 */
+    uint32_t n_ranges;                            /* 1 or more */
+    struct hm_damon_range range[HM_DAMON_RANGES]; /* where to look, ascending */
 };
 
 /* Watch these and no others. Without processes: a kdamond is kept for this client. */

@@ -264,6 +264,7 @@ static bool look(struct hm_live *live, uint64_t now)
     if (!live->rest.is_resting && !live->source && now >= live->try_source_ns) {
         live->n_dead = 0;
         hm_live_open_source(live);
+        hm_live_read_maps(live); /* not looked at before */
         live->try_source_ns = now + RETRY_NS;
     }
     if (is_over(live, hm_live_look(live)))

@@ -255,8 +255,6 @@ static void decide(struct hm_live *live, double phase_s)
 {
     struct end end = {0};
     double start_s = hm_live_thread_s();
-    hm_live_look(live);
-    hm_live_read_maps(live);
     hm_live_observe_later(live);
     hm_live_look_at_cost(live);
     /* The source has ended meanwhile, or nothing of it can be moved; or there is an end to make, which cannot wait. */
@@ -283,6 +281,8 @@ void hm_live_end_phase(struct hm_live *live)
     live->pace.longer = 0;
     if (!live->rest.is_resting) {
         hm_live_read_source(live);
+        hm_live_read_maps(live);
+        hm_live_look(live);
         if (live->decider || live->n_later > 0)
             decide(live, (double)(now - live->phase_start_ns) / 1e9);
         hm_live_rest(live);

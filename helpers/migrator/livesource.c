@@ -293,10 +293,10 @@ void hm_live_read_source(struct hm_live *live)
 void hm_live_update_source(struct hm_live *live)
 {
     struct hm_error error = {{0}};
-    if (!live->source || live->source->update(live->source, &live->ranks, &error) == 0)
+    if (!live->source || live->source->update(live->source, &live->ranks, live->maps, &error) == 0)
         return;
     replace(live, error.text);
     /* A source that was opened just now does not know the processes yet. */
     if (live->source)
-        live->source->update(live->source, &live->ranks, NULL);
+        live->source->update(live->source, &live->ranks, live->maps, NULL);
 }

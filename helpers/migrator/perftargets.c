@@ -172,8 +172,10 @@ static int add_cgroup(struct hm_perf_watched *watch, const char *cgroup)
     return status;
 }
 
-int hm_perf_update(struct hm_source *source, const struct hm_ranks *ranks, struct hm_error *error)
+int hm_perf_update(struct hm_source *source, const struct hm_ranks *ranks, const struct hm_maps *maps,
+                   struct hm_error *error)
 {
+    (void)maps;
     struct hm_perf_watched *watch = (struct hm_perf_watched *)source;
     if (watch->is_wide && ranks->cgroup[0] && (watch->n > 0 || add_cgroup(watch, ranks->cgroup) == 0))
         return 0;

@@ -26,7 +26,8 @@ struct hm_perf_watched {
 };
 
 /* hm_source's update: watch what is new, drop what is gone. */
-int hm_perf_update(struct hm_source *source, const struct hm_ranks *ranks, struct hm_error *error);
+int hm_perf_update(struct hm_source *source, const struct hm_ranks *ranks, const struct hm_maps *maps,
+                   struct hm_error *error);
 /* Close a slot and take it out; the last takes its place. */
 void hm_perf_drop(struct hm_perf_watched *watch, size_t at);
 

@@ -12,6 +12,7 @@
 #include "../core/error.h"
 #include "../core/tiers.h"
 #include "decide.h"
+#include "maps.h"
 #include "ranks.h"
 
 #define HM_SOURCE_NAME 16
@@ -60,9 +61,10 @@ struct hm_source_row {
 struct hm_source {
     const struct hm_source_row *row;
     struct hm_source_state state;
-    /* Attach what is new, drop what is gone. A process that cannot be watched is skipped. Returns 0, or -1 where the
-     * source as a whole has ended (the caller opens the next best). */
-    int (*update)(struct hm_source *source, const struct hm_ranks *ranks, struct hm_error *error);
+    /* Attach what is new, drop what is gone; `maps`: what may be moved, by rank. A process that cannot be watched is
+     * skipped. Returns 0, or -1 where the source as a whole has ended (the caller opens the next best). */
+    int (*update)(struct hm_source *source, const struct hm_ranks *ranks, const struct hm_maps *maps,
+                  struct hm_error *error);
     /* Hand over all there is. Never waits. Returns 0, or -1 as above. */
     int (*read)(struct hm_source *source, const struct hm_ranks *ranks, hm_source_sink *sink, void *data,
                 struct hm_error *error);

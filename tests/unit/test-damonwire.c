@@ -20,7 +20,8 @@ static size_t good_watch(uint32_t n)
     message.watch.interval_ms = 10000;
     message.watch.budget = 5000;
     for (uint32_t i = 0; i < n; i++)
-        message.watch.process[i].pid = (int32_t)(100 + i);
+        message.watch.process[i] =
+            (struct hm_damon_process){.pid = (int32_t)(100 + i), .n_ranges = 2, .range = {{4096, 8192}, {8192, 40960}}};
     return hm_damon_wire_begin(&message, HM_DAMON_WATCH, 7, n);
 }
 
@@ -74,9 +75,34 @@ static void pid_twice(void)
     message.watch.process[1].pid = message.watch.process[0].pid;
 }
 
-static void reserved(void)
+static void no_ranges(void)
 {
-    message.watch.process[0].reserved = 1;
+    message.watch.process[0].n_ranges = 0;
+}
+
+static void many_ranges(void)
+{
+    message.watch.process[0].n_ranges = HM_DAMON_RANGES + 1;
+}
+
+static void range_backwards(void)
+{
+    message.watch.process[1].range[1].end = 4096;
+}
+
+static void range_overlaps(void)
+{
+    message.watch.process[1].range[1].start = 4096;
+}
+
+static void range_of_part_of_a_page(void)
+{
+    message.watch.process[1].range[0].start = 4095;
+}
+
+static void range_too_high(void)
+{
+    message.watch.process[1].range[1].end = UINT64_MAX - 4095;
 }
 
 static void interval_short(void)
@@ -104,12 +130,23 @@ static const struct {
     int number;
     const char *text;
 } bad_watches[] = {
-    {spoil_magic, EBADMSG, "magic"},          {spoil_kind, EBADMSG, "kind 9"},
-    {spoil_count, EBADMSG, "257 entries"},    {overflow_count, EBADMSG, "entries"},
-    {pid_zero, EINVAL, "process 0"},          {pid_init, EINVAL, "process 1:"},
-    {pid_negative, EINVAL, "process -5"},     {pid_twice, EINVAL, "named twice"},
-    {reserved, EINVAL, "process 100"},        {interval_short, EINVAL, "interval 999 ms"},
-    {interval_long, EINVAL, "interval 36"},   {budget_small, EINVAL, "budget 99 "},
+    {spoil_magic, EBADMSG, "magic"},
+    {spoil_kind, EBADMSG, "kind 9"},
+    {spoil_count, EBADMSG, "257 entries"},
+    {overflow_count, EBADMSG, "entries"},
+    {pid_zero, EINVAL, "process 0"},
+    {pid_init, EINVAL, "process 1:"},
+    {pid_negative, EINVAL, "process -5"},
+    {pid_twice, EINVAL, "named twice"},
+    {no_ranges, EINVAL, "100: 0 ranges"},
+    {many_ranges, EINVAL, "100: 7 ranges"},
+    {range_backwards, EINVAL, "101: range 1"},
+    {range_overlaps, EINVAL, "101: range 1"},
+    {range_of_part_of_a_page, EINVAL, "101: range 0"},
+    {range_too_high, EINVAL, "101: range 1"},
+    {interval_short, EINVAL, "interval 999 ms"},
+    {interval_long, EINVAL, "interval 36"},
+    {budget_small, EINVAL, "budget 99 "},
     {budget_large, EINVAL, "budget 1000001"},
 };
 

@@ -78,7 +78,7 @@ static bool can_watch(void)
 static void follow(struct hm_source *source, struct hm_ranks *ranks)
 {
     struct hm_error error = {""};
-    if (hm_ranks_update(ranks, &error) < 0 || source->update(source, ranks, &error) != 0)
+    if (hm_ranks_update(ranks, &error) < 0 || source->update(source, ranks, NULL, &error) != 0)
         fail_msg("%s", error.text);
 }
 
@@ -149,14 +149,14 @@ static void test_refused_children(void **state)
     fake.refuses_wide = true;
     struct hm_source *source = hm_source_open("faults", &usual, why, &error);
     assert_non_null(source);
-    assert_int_equal(source->update(source, &ranks, &error), 0); /* nobody there yet */
+    assert_int_equal(source->update(source, &ranks, NULL, &error), 0); /* nobody there yet */
     assert_true(hm_ranks_update(&ranks, &error) == 1);
     fake.software = EACCES;
-    assert_int_equal(source->update(source, &ranks, &error), -1);
+    assert_int_equal(source->update(source, &ranks, NULL, &error), -1);
     assert_non_null(strstr(error.text, "none of 1 threads can be watched: the kernel refuses"));
     assert_int_equal(source->state.left_out, 1);
     fake.software = ESRCH; /* it ends in this moment */
-    assert_int_equal(source->update(source, &ranks, &error), 0);
+    assert_int_equal(source->update(source, &ranks, NULL, &error), 0);
     source->close(source);
     hm_ranks_free(&ranks);
     finish(&child);
@@ -249,12 +249,12 @@ static void test_faults_of_a_cgroup(void **state)
     struct hm_source *source = hm_source_open("faults", &usual, why, &error);
     assert_non_null(source);
     assert_string_equal(source->state.how, "the whole cgroup, on each CPU");
-    assert_int_equal(source->update(source, &ranks, &error), 0); /* empty: watched from now on all the same */
+    assert_int_equal(source->update(source, &ranks, NULL, &error), 0); /* empty: watched from now on all the same */
     assert_string_equal(source->state.how, "the whole cgroup, on each CPU");
     assert_int_equal(write_text(procs, pid), 0);
     give(&inside, (struct order){0, 4, false});
     give(&outside, (struct order){0, 1, false});
-    assert_int_equal(source->update(source, &ranks, &error), 0);
+    assert_int_equal(source->update(source, &ranks, NULL, &error), 0);
     read_into(source, &ranks, &inside, &seen);
     assert_pages(&seen, 0, 4);
     finish(&inside);
@@ -267,7 +267,7 @@ static void test_faults_of_a_cgroup(void **state)
     snprintf(ranks.cgroup, sizeof(ranks.cgroup), "%s-gone", cgroup);
     source = hm_source_open("faults", &usual, why, &error);
     assert_non_null(source);
-    (void)source->update(source, &ranks, &error);
+    (void)source->update(source, &ranks, NULL, &error);
     assert_string_equal(source->state.how, "each thread by itself: No such file or directory");
     source->close(source);
     hm_ranks_free(&ranks);
