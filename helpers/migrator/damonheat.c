@@ -21,17 +21,15 @@ struct hm_observation hm_damon_heat(const struct hm_damon_region *region, uint32
 
 uint64_t hm_damon_follow_unit(double *mean_pages, uint64_t unit, const struct hm_damon_region *regions, uint32_t n)
 {
-    double pages = 0;
-    uint32_t accessed = 0;
+    double mean = 0, variance = 0;
     for (uint32_t i = 0; i < n; i++) {
-        if (regions[i].accesses == 0)
-            continue;
-        pages += (double)((regions[i].end - regions[i].start) >> PAGE_SHIFT);
-        accessed++;
+        double pages = (double)((regions[i].end - regions[i].start) >> PAGE_SHIFT);
+        mean += regions[i].accesses * pages;
+        variance += regions[i].accesses * pages * pages;
     }
-    if (accessed == 0)
+    if (mean <= 0)
         return unit;
-    *mean_pages += (pages / accessed - *mean_pages) * (*mean_pages > 0 ? NEWEST : 1);
+    *mean_pages += (variance / mean - *mean_pages) * (*mean_pages > 0 ? NEWEST : 1);
     if (unit > 0 && *mean_pages <= OUTGROWN * (double)unit && *mean_pages * OUTGROWN >= (double)unit)
         return unit;
     return *mean_pages > 1 ? (uint64_t)*mean_pages : 1;

@@ -21,10 +21,12 @@ struct hm_observation hm_damon_heat(const struct hm_damon_region *region, uint32
                                     uint32_t space);
 
 /*
- * The unit for lists from now on: pages of a mean region, so that each look at one counts as a sample; more would be
- * evidence of nothing. Only regions that are accessed count, since others may be holes of terabytes. It stays while the
- * mean of late does not outgrow it by much: what a step begins with (a shell) is not what it works on later.
- * `mean_pages` is that mean, 0 at first; `unit` the one up to now, 0: none, which stays as long as nothing is accessed.
+ * The unit for lists from now on: such that the sum of a list's samples has the variance of as many counted ones, which
+ * is how the decision code weighs evidence. Looks that found an access scatter like counts; each stands for all pages
+ * of its region, so that the variance is the sum of accesses * pages^2 where the mean is that of accesses * pages. It
+ * stays while that quotient of late does not outgrow it by much: what a step begins with (a shell) is not what it works
+ * on later. `mean_pages` is the quotient, 0 at first; `unit` the one up to now, 0: none, which stays as long as nothing
+ * is accessed.
  */
 uint64_t hm_damon_follow_unit(double *mean_pages, uint64_t unit, const struct hm_damon_region *regions, uint32_t n);
 

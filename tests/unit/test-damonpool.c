@@ -180,7 +180,7 @@ static void heat_follows_the_formula(void **state)
 }
 
 /* A shell that waits in holes of terabytes, then the program that it starts. */
-static void the_unit_is_a_mean_region_of_what_is_accessed(void **state)
+static void the_unit_follows_what_is_accessed(void **state)
 {
     (void)state;
     static const uint64_t page = 4096;
@@ -194,8 +194,8 @@ static void the_unit_is_a_mean_region_of_what_is_accessed(void **state)
     double mean = 0;
     assert_int_equal(hm_damon_follow_unit(&mean, 0, asleep, 1), 0);
     uint64_t unit = hm_damon_follow_unit(&mean, 0, shell, 3);
-    assert_int_equal(unit, 50);
-    assert_int_equal(hm_damon_follow_unit(&mean, unit, asleep, 1), 50);
+    assert_int_equal(unit, 41); /* (1 * 60^2 + 20 * 40^2) / (1 * 60 + 20 * 40) */
+    assert_int_equal(hm_damon_follow_unit(&mean, unit, asleep, 1), 41);
     int changes = 0;
     for (int i = 0; i < 100; i++) {
         uint64_t now = hm_damon_follow_unit(&mean, unit, program, 3);
@@ -206,7 +206,40 @@ static void the_unit_is_a_mean_region_of_what_is_accessed(void **state)
     assert_in_range(changes, 1, 3); /* each throws away what was learnt */
     for (int i = 0; i < 100; i++)
         unit = hm_damon_follow_unit(&mean, unit, shell, 3);
-    assert_true(unit >= 50 && unit <= 50 * 4);
+    assert_true(unit >= 41 && unit <= 41 * 4);
+}
+
+#define LISTS 2000
+#define LOOKS 20
+
+/* Evenly used memory in regions of any size: what is evidence of nothing must not look like more. */
+static void samples_scatter_like_counts(void **state)
+{
+    (void)state;
+    static const uint64_t pages[] = {1, 3, 10, 30, 100, 300, 2000};
+    struct hm_damon_region region[sizeof(pages) / sizeof(pages[0])];
+    const uint32_t n = sizeof(pages) / sizeof(pages[0]);
+    double mean_pages = 0, sum = 0, squares = 0;
+    uint64_t unit = 0, seed = 1;
+    for (int list = 0; list < LISTS; list++) {
+        double samples = 0;
+        for (uint32_t i = 0; i < n; i++) {
+            region[i] = (struct hm_damon_region){.start = UINT64_C(4096) << (20 + i)};
+            region[i].end = region[i].start + 4096 * pages[i];
+            for (int look = 0; look < LOOKS; look++) {
+                seed = seed * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+                region[i].accesses += (seed >> 40) % 5 == 0;
+            }
+        }
+        unit = hm_damon_follow_unit(&mean_pages, unit, region, n);
+        for (uint32_t i = 0; i < n; i++)
+            samples += (double)hm_damon_heat(&region[i], LOOKS, 1, 0).reads;
+        sum += samples;
+        squares += samples * samples;
+    }
+    double mean = sum / LISTS, variance = squares / LISTS - mean * mean;
+    double scatter = variance / mean / (double)unit; /* of samples in this unit; 1: like counts */
+    assert_true(scatter > 0.7 && scatter < 1.5);
 }
 
 static const char format[] = "name: damon_aggregated\nID: 734\nformat:\n"
@@ -361,7 +394,8 @@ int main(void)
         cmocka_unit_test(settles_within_the_budget),
         cmocka_unit_test(nothing_measured_changes_nothing),
         cmocka_unit_test(heat_follows_the_formula),
-        cmocka_unit_test(the_unit_is_a_mean_region_of_what_is_accessed),
+        cmocka_unit_test(the_unit_follows_what_is_accessed),
+        cmocka_unit_test(samples_scatter_like_counts),
         cmocka_unit_test(a_format_without_a_field_is_refused),
         cmocka_unit_test(lists_are_put_together_over_readings_and_the_rings_end),
         cmocka_unit_test(lists_that_are_not_whole_are_dropped_and_counted),
