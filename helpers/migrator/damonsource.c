@@ -17,7 +17,7 @@
 #define PATIENCE_S 10 /* for the first answer: the broker may wait for kdamonds of others */
 #define BUDGET_SHARE                                                                                                   \
     0.3 /* of the overhead, for the kdamond; half is the migrator's; the rest is left to the broker and to reading */
-#define PAGE 4096
+#define SMALL 10
 #define MOST_MESSAGES 16384 /* at one reading */
 
 struct damon_source {
@@ -119,23 +119,38 @@ static bool is_worth_sending(const struct damon_source *source, const struct wan
     return false;
 }
 
-/* All that live, can be watched and have memory that may be moved. Returns how many were left out. */
+static bool is_living(const struct hm_rank *rank)
+{
+    return rank->pid > 0 && !rank->is_gone;
+}
+
+/* Pages below which a process is not worth a look: all such together have less than a SMALL-th of the memory. */
+static uint64_t find_least(const struct hm_ranks *ranks, const struct hm_maps *maps)
+{
+    uint64_t pages = 0, n = 0;
+    for (uint32_t s = 0; s < ranks->n; s++) {
+        pages += is_living(&ranks->rank[s]) ? maps[s].n_pages : 0;
+        n += is_living(&ranks->rank[s]);
+    }
+    return n > 0 ? pages / n / SMALL : 0;
+}
+
+/* All that live, can be watched and have memory that may be moved; shells beside the ranks, which would take the looks
+ * of half of the regions, are too small. Returns how many could not be watched. */
 static uint64_t gather(const struct hm_ranks *ranks, const struct hm_maps *maps, struct wanted *wanted)
 {
-    uint64_t left_out = 0;
+    uint64_t left_out = 0, least = find_least(ranks, maps);
     wanted->n = 0;
     for (uint32_t s = 0; s < ranks->n; s++) {
         const struct hm_rank *rank = &ranks->rank[s];
         struct hm_damon_process process = {.start_time = rank->start_time, .pid = rank->pid};
-        if (rank->pid <= 0 || rank->is_gone)
+        if (!is_living(rank) || maps[s].n_pages == 0 || maps[s].n_pages < least)
             continue;
         if (wanted->n == HM_DAMON_TARGETS || !is_watchable(rank)) {
             left_out++;
             continue;
         }
         hm_damon_ranges_choose(&maps[s], &process);
-        if (process.n_ranges == 0)
-            continue;
         wanted->watch.process[wanted->n] = process;
         wanted->space[wanted->n++] = s;
     }
