@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * hybridmem-damon: lends kdamonds to migrators, which run as the jobs' users and may not use DAMON themselves. It runs
- * as root with the capabilities for perf alone, parses nothing but process ids (damonwire.h), and ends by itself when
- * nobody has needed it for a while. Whatever kills it: the next one, or `hybridmem reap`, turns its kdamonds off.
+ * as root with the capabilities for perf alone, parses nothing but process ids and addresses (damonwire.h), and ends by
+ * itself when nobody has needed it for a while. Whatever kills it: the next one, or `hybridmem reap`, turns its
+ * kdamonds off.
  */
 #include <errno.h>
 #include <fcntl.h>
