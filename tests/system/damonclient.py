@@ -4,6 +4,7 @@
 python3 damonclient.py SOCKET SECONDS BUDGET PID...   one line per list: process, regions, and what it says
 """
 
+import contextlib
 import select
 import socket
 import struct
@@ -12,10 +13,11 @@ import time
 from collections import namedtuple
 from pathlib import Path
 
-MAGIC = 0x484D4431
+MAGIC = 0x484D4432
 WATCH, ANSWER, LIST = 1, 2, 3
 HEAD = struct.Struct("=IIII")
-PROCESS = struct.Struct("=QiI")
+RANGES = 6
+PROCESS = struct.Struct(f"=QiI{2 * RANGES}Q")
 ANSWER_REST = struct.Struct("=II160s")
 LIST_REST = struct.Struct("=IIIIQII")
 REGION = struct.Struct("=QQII")
@@ -29,11 +31,29 @@ def start_time(pid):
     return int(Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[19])
 
 
-def watch_message(pids, generation=1, interval_ms=10000, budget=20000):
+def anonymous_ranges(pid):
+    """The largest anonymous mappings, ascending; of a process that is not there or another's: any."""
+    found = []
+    with contextlib.suppress(OSError):
+        for line in Path(f"/proc/{pid}/maps").read_text().splitlines():
+            addresses, mode, _, _, inode, *name = line.split()
+            if mode.startswith("rw") and inode == "0" and name in ([], ["[heap]"], ["[stack]"]):
+                found.append(tuple(int(address, 16) for address in addresses.split("-")))
+    found.sort(key=lambda pair: pair[0] - pair[1])
+    return sorted(found[:RANGES]) or [(4096, 8192)]
+
+
+def pack_process(pid, started, ranges):
+    padded = ranges + [(0, 0)] * (RANGES - len(ranges))
+    return PROCESS.pack(started, pid, len(ranges), *(address for pair in padded for address in pair))
+
+
+def watch_message(pids, generation=1, interval_ms=10000, budget=20000, ranges=None):
     """`pids`: numbers, or (pid, start time) where that is not to be the true one."""
     named = [pid if isinstance(pid, tuple) else (pid, start_time(pid)) for pid in pids]
     head = HEAD.pack(MAGIC, WATCH, generation, len(named)) + struct.pack("=II", interval_ms, budget)
-    return head + b"".join(PROCESS.pack(started, pid, 0) for pid, started in named)
+    where = [anonymous_ranges(pid) if ranges is None else ranges for pid, _ in named]
+    return head + b"".join(pack_process(*name, its) for name, its in zip(named, where, strict=True))
 
 
 def parse(data):

@@ -158,6 +158,9 @@ NONSENSE = {
     "pid 1": damonclient.watch_message([(1, 5)]),
     "no budget": damonclient.watch_message([], budget=0),
     "1 ms": damonclient.watch_message([], interval_ms=1),
+    "no ranges": damonclient.watch_message([(4000000, 1)], ranges=[]),
+    "ranges backwards": damonclient.watch_message([(4000000, 1)], ranges=[(8192, 12288), (4096, 8192)]),
+    "half a page": damonclient.watch_message([(4000000, 1)], ranges=[(4096, 6144)]),
     "twice": damonclient.watch_message([(4000000, 1), (4000000, 1)]),
     "257 processes": damonclient.watch_message([(pid, 1) for pid in range(4000000, 4000257)]),
 }
@@ -411,6 +414,7 @@ def test_hot_tenth_is_found_and_the_cost_is_bounded(run_dir):
         client = damonclient.Client(path)
         answer = client.ask([one[0] for one in running], budget=40000)
         assert answer.n == N_PROGRAMS, answer
+        where = [damonclient.anonymous_ranges(one[0]) for one in running]
 
         def all_found():
             lists = {one.process: one for one in client.wait_lists(N_PROGRAMS)}
@@ -419,6 +423,9 @@ def test_hot_tenth_is_found_and_the_cost_is_bounded(run_dir):
             )
 
         slurm.wait_for(all_found, "the hot tenth of every program among the hottest regions")
+        for one in client.lists:
+            for region in one.regions:
+                assert any(start <= region.start and region.end <= end for start, end in where[one.process]), region
         # Once the settings are found, the kernel thread and the broker stay near their budget; emulation is bursty.
         client.wait_lists(6 * N_PROGRAMS)
         before, begin = client.lists[-1].cpu_s, time.monotonic()
