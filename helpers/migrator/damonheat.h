@@ -7,13 +7,19 @@
 #include "decide.h"
 
 /*
+ * Accesses to memory for each touch of a page. A look finds that a page was used, be it for one of its 64 lines or for
+ * all: which of both cannot be seen. 8 is in the middle, by factors.
+ */
+#define HM_DAMON_TOUCH 8
+
+/*
  * Each look takes a page of the region at random; a share p of them found it accessed since the look before. Pages that
  * are touched at random moments, t times between two looks, are found so with p = 1 - exp(-t). So
  *
  *     t = -ln(1 - p)                 touches per page between two looks
  *     reads = t * looks * pages / unit
  *
- * with `unit` the touches of pages that one sample stands for, 1 or more (hm_source_state.unit), and
+ * with `unit` the touches of pages that one sample stands for, 1 or more, and
  * p at most 1 - 1 / (2 * looks): what is touched at every look may be touched more often, but not by how much is
  * known. Pages are the region's span: holes in it are found untouched like cold pages, so that the sum is still right.
  */

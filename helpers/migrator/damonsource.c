@@ -25,6 +25,7 @@ struct damon_source {
     int fd;
     bool is_stale;               /* the list of processes has to be sent (again) */
     double mean_pages;           /* of accessed regions (hm_damon_follow_unit) */
+    uint64_t unit;               /* touches of pages that one sample stands for, 0: none yet */
     struct hm_damon_watch watch; /* as sent last */
     uint32_t space[HM_DAMON_TARGETS];
 };
@@ -188,11 +189,12 @@ static void take_list(struct damon_source *source, const struct hm_ranks *ranks,
     uint32_t space = source->space[at];
     if (space >= ranks->n || ranks->rank[space].pid != source->watch.process[at].pid)
         return; /* it has ended, and the slot may be another's */
-    state->unit = hm_damon_follow_unit(&source->mean_pages, state->unit, list->region, list->head.n);
+    source->unit = hm_damon_follow_unit(&source->mean_pages, source->unit, list->region, list->head.n);
+    state->unit = source->unit * HM_DAMON_TOUCH;
     if (state->unit == 0) /* no access yet */
         return;
     for (uint32_t i = 0; i < list->head.n; i++) {
-        observation[i] = hm_damon_heat(&list->region[i], list->looks, state->unit, space);
+        observation[i] = hm_damon_heat(&list->region[i], list->looks, source->unit, space);
         state->samples += list->region[i].accesses;
     }
     sink(data, observation, list->head.n);
