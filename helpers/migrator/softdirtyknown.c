@@ -2,6 +2,7 @@
 /* What was learnt of ranges, and its use: no I/O. */
 #include "softdirtyparts.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 static int compare_ranges(const void *a, const void *b)
@@ -37,10 +38,53 @@ static void shrink(struct hm_softdirty_ranges *ranges)
     }
 }
 
+/* The wanted ranges from `first` on that are of the same process. */
+static uint32_t count_alike(const struct hm_softdirty_ranges *ranges, uint32_t first)
+{
+    uint32_t end = first + 1;
+    while (end < ranges->n && HM_PAGE_SPACE(ranges->range[end].page) == HM_PAGE_SPACE(ranges->range[first].page))
+        end++;
+    return end - first;
+}
+
+/* The share of written pages in them, negative where none was seen. */
+static double find_share(const struct hm_softdirty_range *range, uint32_t n)
+{
+    double seen = 0, dirty = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        seen += range[i].seen;
+        dirty += (double)range[i].share * range[i].seen;
+    }
+    return seen > 0 ? dirty / seen : -1;
+}
+
+/* In all a process writes what its windows say; which ranges do is this one's. */
+static void level_out(struct hm_softdirty *softdirty)
+{
+    struct hm_softdirty_ranges *wanted = &softdirty->wanted;
+    for (uint32_t i = 0, n; i < wanted->n; i += n) {
+        n = count_alike(wanted, i);
+        double share = find_share(&wanted->range[i], n);
+        if (share >= 0)
+            hm_softdirty_level_see(&softdirty->level[HM_PAGE_SPACE(wanted->range[i].page)], share);
+    }
+    softdirty->belief = hm_softdirty_level_believe(softdirty->level, HM_RANKS);
+    for (uint32_t i = 0, n; i < wanted->n; i += n) {
+        n = count_alike(wanted, i);
+        double share = find_share(&wanted->range[i], n);
+        double level =
+            hm_softdirty_level_of(&softdirty->level[HM_PAGE_SPACE(wanted->range[i].page)], &softdirty->belief);
+        for (uint32_t k = i; k < i + n && share >= 0; k++)
+            if (wanted->range[k].seen > 0)
+                wanted->range[k].share = (float)(share > 0 ? fmin(1, wanted->range[k].share * level / share) : level);
+    }
+}
+
 void hm_softdirty_replace(struct hm_softdirty *softdirty)
 {
     struct hm_softdirty_ranges *known = &softdirty->known;
     uint32_t kept = 0;
+    level_out(softdirty);
     shrink(&softdirty->wanted);
     for (uint32_t i = 0; i < known->n; i++)
         if (!softdirty->process[HM_PAGE_SPACE(known->range[i].page)].has_window)
@@ -75,6 +119,8 @@ void hm_softdirty_split(const struct hm_softdirty *softdirty, struct hm_observat
         double share = observation->knows_writes
                            ? -1
                            : hm_softdirty_share(softdirty, observation->page + observation->n_pages / 2);
+        if (share < 0 && !observation->knows_writes && softdirty->belief.n > 0)
+            share = softdirty->belief.mean;
         if (share < 0)
             continue;
         observation->writes = (float)(observation->reads * share);
@@ -89,6 +135,7 @@ void hm_softdirty_forget(struct hm_softdirty *softdirty, uint32_t space)
     if (space >= HM_RANKS)
         return;
     softdirty->process[space] = (struct hm_softdirty_process){0};
+    softdirty->level[space] = (struct hm_softdirty_level){0};
     for (uint32_t i = 0; i < softdirty->known.n; i++)
         if (HM_PAGE_SPACE(softdirty->known.range[i].page) != space)
             softdirty->known.range[kept++] = softdirty->known.range[i];

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 
 #include "softdirty.h"
+#include "softdirtylevel.h"
 
 struct hm_softdirty_range {
     uint64_t page, n_pages;
@@ -31,10 +32,13 @@ struct hm_softdirty {
     struct hm_softdirty_ranges known, wanted;
     uint32_t turn; /* space from which on the next choice looks */
     struct hm_softdirty_process process[HM_RANKS];
+    struct hm_softdirty_level level[HM_RANKS];
+    struct hm_softdirty_belief belief;
 };
 
 /*
- * The wanted ranges, looked at, take the place of what was known of the processes that had a window. Shares of a few
+ * The wanted ranges, looked at, take the place of what was known of the processes that had a window. What a process
+ * writes in all is of all its windows (softdirtylevel.h); this one says where. Shares of a few
  * pages differ by chance: each is drawn towards the mean of all by as much as the differences between them are
  * explained by that (empirical Bayes: Efron and Morris 1975). A wrong share would stay until the next window, and phase
  * after phase would confirm it. Pure.
