@@ -11,7 +11,8 @@
 /* One way down the halves. */
 struct descent {
     struct hm_density *density;
-    uint64_t length; /* of the line */
+    uint64_t length;   /* of the line */
+    double dispersion; /* variance of the weighted samples' sum, by its mean */
     hm_density_take *take;
     void *data;
 };
@@ -88,9 +89,10 @@ static struct sum sum_before(const struct descent *descent, uint64_t at)
                         density->writes[i] + share * (density->writes[i + 1] - density->writes[i]), i, is_inside};
 }
 
-static double samples_of(const struct node *node)
+/* As many counted samples as tell as much as the weighted ones: a weight above 1 is not evidence. */
+static double samples_of(const struct descent *descent, const struct node *node)
 {
-    return fmax(node->to.mass - node->from.mass, 0);
+    return fmax(node->to.mass - node->from.mass, 0) / descent->dispersion;
 }
 
 static void put_leaf(const struct descent *descent, const struct node *node)
@@ -104,10 +106,23 @@ static void put_leaf(const struct descent *descent, const struct node *node)
                                .n_pages = stop - at,
                                .heat = heat,
                                .write_share = node->write_share,
-                               .samples = samples_of(node) * (double)(stop - at) / (double)(end - node->at)};
+                               .samples = samples_of(descent, node) * (double)(stop - at) / (double)(end - node->at)};
         descent->take(descent->data, &span);
         at = stop;
     }
+}
+
+/* Of a sum of counts with weights: sum(count * weight^2) / sum(count * weight). */
+static double find_dispersion(const struct hm_cells *cells)
+{
+    double mean = 0, variance = 0;
+    for (size_t i = 0; i < cells->n; i++) {
+        double reads = cells->read_weight * (double)cells->cell[i].reads;
+        double writes = cells->write_weight * (double)cells->cell[i].writes;
+        mean += reads + writes;
+        variance += cells->read_weight * reads + cells->write_weight * writes;
+    }
+    return mean > 0 ? variance / mean : 1;
 }
 
 static double times_log(double count, double expected)
@@ -142,7 +157,7 @@ static bool is_even(const struct node *node)
 static void descend(const struct descent *descent, const struct node *node)
 {
     uint64_t half = node->n_pages / 2, middle = node->at + half;
-    double samples = samples_of(node);
+    double samples = samples_of(descent, node);
     if (samples < LEAST_TO_SPLIT || half == 0 || is_even(node)) {
         put_leaf(descent, node);
         return;
@@ -155,7 +170,7 @@ static void descend(const struct descent *descent, const struct node *node)
     }
     uint64_t pages = node->at + node->n_pages < descent->length ? node->n_pages : descent->length - node->at;
     left.to = sum_before(descent, middle);
-    double part = left_part(fmin(samples_of(&left), samples), samples, (double)half / (double)pages);
+    double part = left_part(fmin(samples_of(descent, &left), samples), samples, (double)half / (double)pages);
     struct node right = {
         .at = middle, .n_pages = half, .from = left.to, .to = node->to, .expected = node->expected * (1 - part)};
     left.expected = node->expected * part;
@@ -165,14 +180,15 @@ static void descend(const struct descent *descent, const struct node *node)
 
 static void descend_into(const struct descent *descent, struct node child, double write_share)
 {
-    child.write_share =
-        (child.to.writes - child.from.writes + SHARE_PRIOR * write_share) / (samples_of(&child) + SHARE_PRIOR);
+    child.write_share = ((child.to.writes - child.from.writes) / descent->dispersion + SHARE_PRIOR * write_share) /
+                        (samples_of(descent, &child) + SHARE_PRIOR);
     descend(descent, &child);
 }
 
 void hm_density_estimate(struct hm_density *density, hm_density_take *take, void *data)
 {
-    struct descent descent = {.density = density, .take = take, .data = data};
+    struct descent descent = {
+        .density = density, .dispersion = find_dispersion(density->cells), .take = take, .data = data};
     descent.length = lay_out(density);
     if (descent.length == 0)
         return;
