@@ -2,7 +2,8 @@
 #include "trust.h"
 
 #define FADE 0.6   /* of the sums, by phase: the last three phases weigh three quarters */
-#define SPREAD 0.5 /* standard error of a belief of nothing, before anything came true: any is possible */
+#define FIRST 0.1  /* belief before anything came true: the first trial costs a phase, moves for nothing cost more */
+#define SPREAD 0.5 /* standard error of that: any belief is possible */
 
 void hm_trust_begin(struct hm_trust *trust)
 {
@@ -31,11 +32,12 @@ void hm_trust_see(struct hm_trust *trust, const struct hm_cells *cells)
     trust->noise = trust->noise * FADE + noise;
 }
 
-/* The posterior mean of a normal prior around 0 (a trial costs a phase, moves for nothing cost more), given that factor
- * * promised was seen with that noise; at least one sample of noise, for where none was seen at all. */
+/* The posterior mean of a normal prior, given that factor * promised was seen with that noise; at least one sample of
+ * noise, for where none was seen at all. */
 double hm_trust_factor(const struct hm_trust *trust)
 {
     double prior = 1 / (SPREAD * SPREAD), noise = trust->noise + 1;
-    double factor = trust->kept * trust->promised / noise / (prior + trust->promised * trust->promised / noise);
+    double factor =
+        (FIRST * prior + trust->kept * trust->promised / noise) / (prior + trust->promised * trust->promised / noise);
     return factor < 0 ? 0 : factor > 1 ? 1 : factor;
 }
