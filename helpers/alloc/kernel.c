@@ -5,10 +5,10 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
+#include "../core/meminfo.h"
 
 /* linux/mempolicy.h */
 #define MPOL_PREFERRED 1
@@ -51,7 +51,6 @@ int hm_kernel_where(size_t count, void *const *page, int *node)
 
 int hm_kernel_free_bytes(int node, uint64_t *bytes)
 {
-    static const char key[] = "MemFree:";
     char path[64], text[4096];
     snprintf(path, sizeof(path), "/sys/devices/system/node/node%d/meminfo", node);
     int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -60,11 +59,5 @@ int hm_kernel_free_bytes(int node, uint64_t *bytes)
     ssize_t length = read(fd, text, sizeof(text) - 1);
     close(fd);
     text[length > 0 ? length : 0] = '\0';
-    const char *at = strstr(text, key);
-    if (!at) {
-        errno = EBADMSG;
-        return -1;
-    }
-    *bytes = strtoull(at + sizeof(key) - 1, NULL, 10) << 10;
-    return 0;
+    return hm_meminfo_parse(text, "MemFree", bytes);
 }

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "../core/discover.h"
+#include "../core/meminfo.h"
 #include "../core/size.h"
 #include "bench.h"
 
@@ -53,15 +54,14 @@ static void end_progress(const struct progress *progress)
 /* MemAvailable of the machine: what can be had without swapping. 0: not known. */
 static uint64_t read_available(void)
 {
-    char line[128];
-    unsigned long long kib = 0;
+    char text[4096] = "";
+    uint64_t bytes = 0;
     FILE *file = fopen("/proc/meminfo", "re");
-    while (file && kib == 0 && fgets(line, sizeof(line), file))
-        if (sscanf(line, "MemAvailable: %llu kB", &kib) != 1)
-            kib = 0;
-    if (file)
+    if (file) {
+        text[fread(text, 1, sizeof(text) - 1, file)] = '\0';
         fclose(file);
-    return (uint64_t)kib << 10;
+    }
+    return hm_meminfo_parse(text, "MemAvailable", &bytes) == 0 ? bytes : 0;
 }
 
 static int choose_sizes(struct hm_bench *bench, struct hm_error *error)

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "discoverparts.h"
+#include "meminfo.h"
 
 #define NODES "/sys/devices/system/node"
 #define TIERS "/sys/devices/virtual/memory_tiering"
@@ -30,24 +31,17 @@ static bool read_list(const char *path, struct hm_set *set)
     return is_read && hm_set_parse(set, line, NULL) == 0;
 }
 
-/* Bytes behind "...MemFree:" in a meminfo file. */
+/* Free bytes by a meminfo file. */
 static bool read_free(const char *path, uint64_t *bytes)
 {
-    char line[256];
-    unsigned long long kib = 0;
-    bool found = false;
+    char text[4096];
     FILE *file = open_text(path);
 
     if (!file)
         return false;
-    while (!found && fgets(line, sizeof(line), file)) {
-        const char *at = strstr(line, "MemFree:");
-        found = at && sscanf(at, "MemFree: %llu kB", &kib) == 1;
-    }
+    text[fread(text, 1, sizeof(text) - 1, file)] = '\0';
     fclose(file);
-    if (found)
-        *bytes = (uint64_t)kib * 1024;
-    return found;
+    return hm_meminfo_parse(text, "MemFree", bytes) == 0;
 }
 
 static void read_nodes(struct hm_topology *topology)

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../core/meminfo.h"
 #include "procfile.h"
 
 #define NODES "/sys/devices/system/node"
@@ -13,30 +14,14 @@
 #define FAR 255
 #define SHARE_RESERVED 50 /* a fiftieth of a node: above the kernel's own watermarks on every usual setting */
 
-int hm_nodes_parse_meminfo(const char *text, const char *key, uint64_t *bytes)
-{
-    size_t length = strlen(key);
-    for (const char *at = strstr(text, key); at; at = strstr(at + 1, key)) {
-        if (at[length] != ':' || (at > text && at[-1] != ' '))
-            continue;
-        char *end;
-        errno = 0;
-        unsigned long long kib = strtoull(at + length + 1, &end, 10);
-        if (errno || strncmp(end, " kB", 3) != 0 || __builtin_mul_overflow(kib, UINT64_C(1024), bytes))
-            break;
-        return 0;
-    }
-    return hm_fail(NULL, EBADMSG, "no %s", key);
-}
-
 static int read_node(struct hm_node_state *node)
 {
     char path[64], text[TEXT];
     snprintf(path, sizeof(path), NODES "/node%d/meminfo", node->id);
     if (hm_file_read_start(path, text, sizeof(text)) != 0 ||
-        hm_nodes_parse_meminfo(text, "MemTotal", &node->total_bytes) != 0)
+        hm_meminfo_parse(text, "MemTotal", &node->total_bytes) != 0)
         return -1;
-    return hm_nodes_parse_meminfo(text, "MemFree", &node->free_bytes);
+    return hm_meminfo_parse(text, "MemFree", &node->free_bytes);
 }
 
 /* A node's line of distances has a number per node that is online, by ascending node number. */

@@ -51,7 +51,4 @@ void hm_nodes_give(struct hm_nodes *nodes, int id, uint64_t bytes);
 void hm_nodes_fill(struct hm_nodes *nodes, int id);
 void hm_nodes_close(struct hm_nodes *nodes, int id);
 
-/* Bytes of "MemTotal" or another key in the text of nodeN/meminfo. Returns 0, or -1 (EBADMSG). Pure. */
-int hm_nodes_parse_meminfo(const char *text, const char *key, uint64_t *bytes);
-
 #endif
