@@ -25,6 +25,7 @@ int hm_mover_init(struct hm_mover *mover, struct hm_nodes *nodes, const struct h
                                .data = data,
                                .refused = -1,
                                .batch_pages = LEAST_BATCH};
+    hm_present_init(&mover->present);
     mover->has_huge = hm_file_read_start(HUGE_SWITCH, text, sizeof(text)) == 0 && !strstr(text, "[never]");
     mover->batch = calloc(1, sizeof(*mover->batch));
     if (mover->batch && hm_unmovable_init(&mover->unmovable) == 0)
@@ -47,6 +48,7 @@ void hm_mover_begin(struct hm_mover *mover, uint64_t room_pages, uint64_t budget
     mover->budget_pages = budget_pages;
     mover->moved = (struct hm_moved){0};
     mover->busy_s = 0;
+    mover->turn++;
 }
 
 void hm_mover_forget(struct hm_mover *mover, uint64_t first, uint64_t n_pages)
@@ -171,15 +173,20 @@ static bool add_or_flush(struct hm_mover *mover, uint64_t page, int from, bool m
     return add(mover, page, from, may_be_huge);
 }
 
-/* May the page be in a transparent huge page? All of that would be in the same mapping and on the same node. */
+/* May the page be in a transparent huge page? All of that would be there, in the same mapping and on the same node. */
 static bool may_be_huge(const struct hm_range *range, const uint64_t *page, const int *status, size_t i, size_t n)
 {
-    uint64_t block = page[i] / HM_BATCH_HUGE * HM_BATCH_HUGE;
-    if (block < range->first || block + HM_BATCH_HUGE > range->first + range->n_pages)
+    uint64_t block = page[i] / HM_BATCH_HUGE * HM_BATCH_HUGE, end = block + HM_BATCH_HUGE;
+    if (block < range->first || end > range->first + range->n_pages)
         return false;
-    bool next_differs = i + 1 < n && page[i + 1] < block + HM_BATCH_HUGE && status[i + 1] != status[i];
-    bool last_differs = i > 0 && page[i - 1] >= block && status[i - 1] != status[i];
+    bool next_differs = i + 1 < n && page[i] + 1 < end && (page[i + 1] != page[i] + 1 || status[i + 1] != status[i]);
+    bool last_differs = i > 0 && page[i] > block && (page[i - 1] != page[i] - 1 || status[i - 1] != status[i]);
     return !next_differs && !last_differs;
+}
+
+static bool is_spent(const struct hm_mover *mover, uint64_t limit)
+{
+    return limit == 0 || mover->batch->n >= mover->budget_pages;
 }
 
 /* Pages of one range within a move. Returns false where nothing more of the move is to be done. */
@@ -188,27 +195,25 @@ static bool gather(struct hm_mover *mover, const struct hm_range *range, uint64_
     pid_t pid = mover->ranks->rank[mover->space].pid;
     uint64_t page[LOOK];
     int status[LOOK];
-    while (first < end) {
-        size_t n = 0;
-        /* To the end of a block, so that none is looked up by halves. */
-        uint64_t to = (first + LOOK) / HM_BATCH_HUGE * HM_BATCH_HUGE;
-        for (to = to < end ? to : end; first < to; first++)
-            if (!hm_unmovable_has(&mover->unmovable, HM_PAGE(mover->space, first)))
-                page[n++] = first;
-        if (mover->stop(mover->data) || (n > 0 && hm_batch_query(mover->batch, pid, page, status, n) != 0))
+    hm_present_begin(&mover->present, first, end, mover->turn);
+    for (;;) {
+        if (is_spent(mover, *limit) || mover->stop(mover->data))
+            return false;
+        size_t n = hm_present_next(&mover->present, page, LOOK);
+        if (n == 0)
+            return true;
+        if (hm_batch_query(mover->batch, pid, page, status, n) != 0)
             return false;
         for (size_t i = 0; i < n; i++) {
-            if (status[i] < 0 || hm_nodes_is_fast(mover->nodes, status[i]) == mover->to_fast)
+            if (status[i] < 0 || hm_nodes_is_fast(mover->nodes, status[i]) == mover->to_fast ||
+                hm_unmovable_has(&mover->unmovable, HM_PAGE(mover->space, page[i])))
                 continue;
-            if (*limit == 0 || mover->batch->n >= mover->budget_pages)
-                return false;
             bool is_huge = mover->has_huge && may_be_huge(range, page, status, i, n);
-            if (!add_or_flush(mover, page[i], status[i], is_huge))
+            if (is_spent(mover, *limit) || !add_or_flush(mover, page[i], status[i], is_huge))
                 return false;
             --*limit;
         }
     }
-    return true;
 }
 
 static void move_one(struct hm_mover *mover, const struct hm_move *move)
@@ -222,6 +227,7 @@ static void move_one(struct hm_mover *mover, const struct hm_move *move)
     mover->space = space;
     mover->to_fast = move->to_fast;
     const struct hm_maps *maps = &mover->maps[space];
+    hm_present_open(&mover->present, mover->ranks->rank[space].pid, maps->n_pages);
     for (size_t i = hm_maps_find(maps, first); i < maps->n && maps->range[i].first < end; i++) {
         const struct hm_range *range = &maps->range[i];
         uint64_t from = range->first > first ? range->first : first;
@@ -229,6 +235,7 @@ static void move_one(struct hm_mover *mover, const struct hm_move *move)
         if (!gather(mover, range, from, to, &limit))
             break;
     }
+    hm_present_close(&mover->present);
 }
 
 static int compare_moves(const void *a, const void *b)

@@ -14,6 +14,7 @@
 #include "decide.h"
 #include "maps.h"
 #include "nodes.h"
+#include "present.h"
 #include "progress.h"
 #include "ranks.h"
 #include "unmovable.h"
@@ -38,6 +39,8 @@ struct hm_mover {
     size_t batch_pages;    /* as many as take some 30 ms */
     struct hm_unmovable unmovable;
     struct hm_batch *batch;
+    struct hm_present present;
+    uint64_t turn;  /* phases */
     uint32_t space; /* of the batch */
     bool to_fast;
 };

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "daysim.h"
+#include "helpers/migrator/present.h"
 
 #define HUGE 512 /* pages */
 /* CPU time: rather more than it takes, so that a day has fewer looks, and is over in a minute. */
@@ -129,6 +130,28 @@ static uint64_t pagemap_entry(pid_t pid, uint64_t page)
         return 0;
     bool is_hot = within - slot->hot < slot->n_pages / DAY_HOT_SHARE;
     return PRESENT | (is_hot && (page / DAY_SLOT_SPAN) % 2 ? DIRTY : 0);
+}
+
+int day_pages_scan(pid_t pid, struct hm_present_scan *scan)
+{
+    struct hm_present_region *region = (struct hm_present_region *)(uintptr_t)scan->vec - 1;
+    uint64_t n = 0, n_pages = 0, page = scan->start >> 12, within;
+    for (; page < scan->end >> 12; page++) {
+        if (!find_slot(pid, page, &within))
+            continue;
+        bool is_next = n > 0 && region->end == page << 12;
+        if (n_pages == scan->max_pages || (!is_next && n == scan->vec_len))
+            break;
+        if (!is_next) {
+            *++region = (struct hm_present_region){.start = page << 12, .categories = scan->return_mask};
+            n++;
+        }
+        region->end = (page + 1) << 12;
+        n_pages++;
+    }
+    scan->walk_end = page << 12;
+    day_work(READ_NS);
+    return (int)n;
 }
 
 ssize_t __wrap_pread(int fd, void *out, size_t size, off_t at)

@@ -12,6 +12,7 @@
 #include "daysim.h"
 #include "helpers/migrator/perfopen.h"
 #include "helpers/migrator/perftable.h"
+#include "helpers/migrator/present.h"
 
 #define EVENTS 512
 #define PAGE 4096
@@ -115,6 +116,8 @@ int __wrap_ioctl(int fd, unsigned long request, ...)
     void *argument = va_arg(list, void *);
     va_end(list);
     struct event *event = find(fd);
+    if (!event && request == HM_PRESENT_SCAN)
+        return day_pages_scan(day_kernel_pagemap(fd), argument);
     if (!event) {
         errno = ENOTTY;
         return -1;

@@ -80,6 +80,9 @@ void day_pages_map(struct day_slot *slot, uint64_t n_pages, enum day_kind kind, 
 void day_pages_unmap(struct day_slot *slot);
 /* Is this page of the slot there? */
 bool day_pages_has(const struct day_slot *slot, uint64_t page);
+/* PAGEMAP_SCAN for what is there. Returns the number of regions. */
+struct hm_present_scan;
+int day_pages_scan(pid_t pid, struct hm_present_scan *scan);
 
 /* ---- dayperf.c: perf events */
 

@@ -12,10 +12,16 @@
 
 #include <cmocka.h>
 
+#include "helpers/migrator/present.h"
+
+#define PAGEMAP 1000000 /* not a descriptor */
+
 struct move_kernel kernel;
 
 long __wrap_move_pages(int pid, unsigned long count, void **pages, const int *to, int *status, int flags);
 int __wrap_clock_gettime(clockid_t clock, struct timespec *time);
+void __wrap_hm_present_open(struct hm_present *present, pid_t pid, uint64_t mapped);
+int __wrap_ioctl(int fd, unsigned long request, void *argument);
 
 void kernel_reset(int node)
 {
@@ -137,6 +143,7 @@ long __wrap_move_pages(int pid, unsigned long count, void **pages, const int *to
     for (unsigned long i = 0; i < count; i++)
         assert_int_equal(status[i], INT_MIN); /* prefilled: nothing old can be taken for an answer */
     if (!to) {
+        kernel.n_asked += count;
         for (unsigned long i = 0; i < count; i++)
             status[i] = kernel.node[index_of(pages[i])];
         return 0;
@@ -158,4 +165,29 @@ long __wrap_move_pages(int pid, unsigned long count, void **pages, const int *to
         return -1;
     }
     return move(count, pages, to, status);
+}
+
+void __wrap_hm_present_open(struct hm_present *present, pid_t pid, uint64_t mapped)
+{
+    (void)mapped;
+    assert_int_equal(pid, MODEL_PID);
+    present->pagemap = PAGEMAP;
+}
+
+/* One page a time: nothing may depend on more. */
+int __wrap_ioctl(int fd, unsigned long request, void *argument)
+{
+    struct hm_present_scan *scan = argument;
+    assert_int_equal(fd, PAGEMAP);
+    assert_true(request == HM_PRESENT_SCAN && scan->vec_len > 0);
+    for (uint64_t page = scan->start >> 12; page < scan->end >> 12; page++) {
+        if (page < FIRST || page >= FIRST + PAGES || kernel.node[page - FIRST] == ABSENT)
+            continue;
+        scan->walk_end = (page + 1) << 12;
+        *(struct hm_present_region *)(uintptr_t)scan->vec =
+            (struct hm_present_region){page << 12, scan->walk_end, scan->return_mask};
+        return 1;
+    }
+    scan->walk_end = scan->end;
+    return 0;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A model of the kernel's move_pages(2) with its traps (do_pages_move() in mm/migrate.c), and of the time that it
- * takes. A test program links with --wrap for move_pages and clock_gettime. */
+/* A model of the kernel's move_pages(2) with its traps (do_pages_move() in mm/migrate.c), of the time that it takes,
+ * and of PAGEMAP_SCAN. A test program links with --wrap for move_pages, clock_gettime, ioctl, and hm_present_open. */
 #ifndef MOVEKERNEL_H
 #define MOVEKERNEL_H
 
@@ -20,7 +20,7 @@ struct move_kernel {
     int closed, full; /* nodes that are refused, or have no page left; -1: none */
     int result;       /* of every moving call, where not 0: an errno */
     unsigned moves, submitted[PAGES];
-    size_t n_submitted;
+    size_t n_submitted, n_asked;      /* pages: to be moved; whose node was asked for */
     double page_s, took_s, longest_s; /* time of one page; of all calls; of the longest one */
 };
 

@@ -92,6 +92,7 @@ static void test_only_what_is_elsewhere_is_submitted(void **state)
     assert_int_equal(mover.moved.promoted, 100);
     assert_int_equal(kernel_count_on(0), 100);
     assert_int_equal(kernel.moves, 1);
+    assert_int_equal(kernel.n_asked, 200); /* not where the holes are */
     assert_int_equal(nodes.node[0].free_bytes, (PAGES - 100) * 4096u);
     assert_int_equal(nodes.node[2].free_bytes, (PAGES + 100) * 4096u);
 }
@@ -107,6 +108,32 @@ static void test_outside_of_mappings_is_left_alone(void **state)
     all.first = HM_PAGE(1, FIRST); /* no such process */
     hm_mover_run(&mover, &all, 1);
     assert_int_equal(mover.moved.promoted, 10);
+}
+
+/* A mapping of which next to nothing is there. */
+static void test_holes_are_skipped(void **state)
+{
+    (void)state;
+    struct hm_move all = {.first = HM_PAGE(0, FIRST), .n_pages = 1u << 30, .limit = UINT64_MAX, .to_fast = true};
+    for (unsigned i = 0; i < PAGES; i++)
+        kernel.node[i] = i % 1000 == 999 ? 2 : ABSENT;
+    range.n_pages = 1u << 30;
+    hm_mover_run(&mover, &all, 1);
+    range.n_pages = PAGES;
+    assert_int_equal(mover.moved.promoted, PAGES / 1000);
+    assert_int_equal(kernel.n_submitted, PAGES / 1000); /* each by itself: none can be in a huge page */
+    assert_int_equal(kernel.n_asked, PAGES / 1000);
+}
+
+static void test_nothing_is_looked_at_without_need(void **state)
+{
+    (void)state;
+    struct hm_move none = {.first = HM_PAGE(0, FIRST), .n_pages = PAGES, .limit = 0, .to_fast = true};
+    hm_mover_run(&mover, &none, 1);
+    hm_mover_begin(&mover, UINT64_MAX, 0);
+    none.limit = PAGES;
+    hm_mover_run(&mover, &none, 1);
+    assert_int_equal(kernel.n_asked, 0);
 }
 
 static void test_neighbours_share_a_call(void **state)
@@ -366,6 +393,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_only_what_is_elsewhere_is_submitted, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_outside_of_mappings_is_left_alone, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_holes_are_skipped, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_nothing_is_looked_at_without_need, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_neighbours_share_a_call, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_each_goes_to_the_nearest_node, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_huge_pages_are_moved_once, set_up, tear_down),

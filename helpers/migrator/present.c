@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "present.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "procfile.h"
+
+#define PAGE_SHIFT 12
+#define PRESENT (UINT64_C(1) << 63) /* in an entry of the page map */
+/* In one call, which holds the process' mmap lock: */
+#define SCAN_SPAN (UINT64_C(1) << 24) /* pages: 64 GiB */
+#define SCAN_PAGES 8192               /* that are there */
+#define SCAN_REGIONS 256
+#define PAGE_IS_PRESENT (UINT64_C(1) << 3)
+#define PAGE_IS_PFNZERO (UINT64_C(1) << 5)
+#define GOLDEN 0.6180339887498949
+
+void hm_present_init(struct hm_present *present)
+{
+    *present = (struct hm_present){.pagemap = -1, .has_scan = true};
+}
+
+/* Resident pages of the process, rather too many: files are among them. */
+static double count_resident(pid_t pid)
+{
+    char text[128];
+    unsigned long pages = 0;
+    if (hm_procfile_read(pid, "statm", text, sizeof(text)) != 0 || sscanf(text, "%*u %lu", &pages) != 1)
+        return 0;
+    return (double)pages;
+}
+
+void hm_present_open(struct hm_present *present, pid_t pid, uint64_t mapped)
+{
+    char path[64];
+    double resident = count_resident(pid);
+    present->density = resident < (double)mapped ? resident / (double)mapped : 1;
+    snprintf(path, sizeof(path), "/proc/%d/pagemap", (int)pid);
+    present->pagemap = open(path, O_RDONLY | O_CLOEXEC);
+    present->missing = HM_PRESENT_MISSING;
+}
+
+void hm_present_close(struct hm_present *present)
+{
+    if (present->pagemap >= 0)
+        close(present->pagemap);
+    present->pagemap = -1;
+}
+
+void hm_present_begin(struct hm_present *present, uint64_t first, uint64_t end, uint64_t turn)
+{
+    present->at = first;
+    present->end = end;
+    present->later = (struct hm_range){0};
+    present->n_runs = present->next = 0;
+    present->missing += (uint64_t)((double)(end - first) * present->density * HM_PRESENT_MISSING_EACH);
+    if (present->has_scan || turn % 2 == 0 || end - first <= present->missing)
+        return;
+    /* Places that no stride falls in with, one after the other. */
+    double place = (double)(turn / 2 + 1) * GOLDEN;
+    place -= (double)(uint64_t)place;
+    present->at = (first + (uint64_t)(place * (double)(end - first))) / HM_PRESENT_BLOCK * HM_PRESENT_BLOCK;
+    present->at = present->at > first ? present->at : first;
+    present->later = (struct hm_range){first, present->at - first};
+}
+
+static void add_run(struct hm_present *present, uint64_t first, uint64_t n_pages)
+{
+    struct hm_range *last = present->n_runs > 0 ? &present->run[present->n_runs - 1] : NULL;
+    if (last && last->first + last->n_pages == first)
+        last->n_pages += n_pages;
+    else
+        present->run[present->n_runs++] = (struct hm_range){first, n_pages};
+}
+
+/* Not the zero page, which is nowhere. Returns false where the kernel cannot do it. */
+static bool scan(struct hm_present *present)
+{
+    struct hm_present_region region[SCAN_REGIONS];
+    uint64_t end = present->end - present->at > SCAN_SPAN ? present->at + SCAN_SPAN : present->end;
+    struct hm_present_scan request = {
+        .size = sizeof(request),
+        .start = present->at << PAGE_SHIFT,
+        .end = end << PAGE_SHIFT,
+        .vec = (uintptr_t)region,
+        .vec_len = SCAN_REGIONS,
+        .max_pages = SCAN_PAGES,
+        .category_inverted = PAGE_IS_PFNZERO,
+        .category_mask = PAGE_IS_PRESENT | PAGE_IS_PFNZERO,
+        .return_mask = PAGE_IS_PRESENT,
+    };
+    int n = ioctl(present->pagemap, HM_PRESENT_SCAN, &request);
+    if (n < 0 && (errno == ENOTTY || errno == EINVAL))
+        return false;
+    for (int i = 0; i < n; i++)
+        add_run(present, region[i].start >> PAGE_SHIFT, (region[i].end - region[i].start) >> PAGE_SHIFT);
+    uint64_t reached = request.walk_end >> PAGE_SHIFT;
+    present->at = n >= 0 && reached > present->at ? reached : present->end;
+    return true;
+}
+
+static void read_map(struct hm_present *present)
+{
+    uint64_t left = present->end - present->at, count = left < HM_PRESENT_ENTRIES ? left : HM_PRESENT_ENTRIES;
+    ssize_t length = pread(present->pagemap, present->entry, count * sizeof(present->entry[0]),
+                           (off_t)(present->at * sizeof(present->entry[0])));
+    uint64_t n = length > 0 ? (uint64_t)length / sizeof(present->entry[0]) : 0, found = 0;
+    for (uint64_t i = 0; i < n; i++) {
+        if (!(present->entry[i] & PRESENT))
+            continue;
+        add_run(present, present->at + i, 1);
+        found++;
+    }
+    present->missing += found * HM_PRESENT_MISSING_EACH;
+    present->missing -= n - found < present->missing ? n - found : present->missing;
+    present->at += n;
+    if (n == 0) /* the process has ended */
+        present->at = present->end;
+    if (n == 0 || present->missing == 0) {
+        present->end = present->at;
+        present->later.n_pages = 0;
+    }
+}
+
+/* Returns false where there is nothing more. */
+static bool find_runs(struct hm_present *present)
+{
+    present->n_runs = present->next = 0;
+    while (present->n_runs == 0) {
+        if (present->at >= present->end) {
+            if (present->later.n_pages == 0)
+                return false;
+            present->at = present->later.first;
+            present->end = present->later.first + present->later.n_pages;
+            present->later.n_pages = 0;
+        }
+        if (present->pagemap < 0) {
+            add_run(present, present->at, present->end - present->at);
+            present->at = present->end;
+        } else {
+            if (present->has_scan)
+                present->has_scan = scan(present);
+            if (!present->has_scan)
+                read_map(present);
+        }
+    }
+    return true;
+}
+
+size_t hm_present_next(struct hm_present *present, uint64_t *page, size_t room)
+{
+    size_t n = 0;
+    while (n < room && (present->next < present->n_runs || find_runs(present))) {
+        struct hm_range *run = &present->run[present->next];
+        bool is_next_block = n > 0 && run->first / HM_PRESENT_BLOCK != page[n - 1] / HM_PRESENT_BLOCK;
+        if (is_next_block && n + HM_PRESENT_BLOCK > room)
+            break;
+        page[n++] = run->first++;
+        if (--run->n_pages == 0)
+            present->next++;
+    }
+    return n;
+}

@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* On mappings of this process, by the kernel that runs it; and as if that were older, without PAGEMAP_SCAN. Calls are
+ * counted, not timed. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "helpers/migrator/present.h"
+
+#define PAGE UINT64_C(4096)
+#define TIB_PAGES (UINT64_C(1) << 28)
+#define ROOM 1024
+#define SPARSE (UINT64_C(1) << 45) /* pages that this process has, as it says: next to none of them is there */
+
+int __real_ioctl(int fd, unsigned long request, void *argument);
+int __wrap_ioctl(int fd, unsigned long request, void *argument);
+ssize_t __real_pread(int fd, void *out, size_t size, off_t at);
+ssize_t __wrap_pread(int fd, void *out, size_t size, off_t at);
+
+static struct hm_present present;
+static bool is_old;
+static unsigned n_scans, n_reads;
+static uint64_t found[8192];
+
+int __wrap_ioctl(int fd, unsigned long request, void *argument)
+{
+    n_scans++;
+    if (!is_old)
+        return __real_ioctl(fd, request, argument);
+    errno = ENOTTY;
+    return -1;
+}
+
+ssize_t __wrap_pread(int fd, void *out, size_t size, off_t at)
+{
+    n_reads++;
+    return __real_pread(fd, out, size, at);
+}
+
+static bool has_scan(void)
+{
+    is_old = false;
+    hm_present_init(&present);
+    hm_present_open(&present, getpid(), SPARSE);
+    hm_present_begin(&present, 0, 1, 0);
+    hm_present_next(&present, found, ROOM);
+    hm_present_close(&present);
+    return present.has_scan;
+}
+
+static void start(bool is_older, uint64_t mapped)
+{
+    is_old = is_older;
+    n_scans = n_reads = 0;
+    hm_present_init(&present);
+    hm_present_open(&present, getpid(), mapped);
+    assert_true(present.pagemap >= 0);
+}
+
+static char *map(uint64_t n_pages)
+{
+    char *pages =
+        mmap(NULL, n_pages * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    assert_ptr_not_equal(pages, MAP_FAILED);
+    madvise(pages, n_pages * PAGE, MADV_NOHUGEPAGE);
+    return pages;
+}
+
+static uint64_t page_of(const char *pages)
+{
+    return (uintptr_t)pages / PAGE;
+}
+
+/* All pages into found[]; no block is handed out by halves. */
+static size_t look(uint64_t first, uint64_t n_pages, uint64_t turn)
+{
+    size_t n = 0;
+    hm_present_begin(&present, first, first + n_pages, turn);
+    for (;;) {
+        uint64_t page[ROOM];
+        size_t more = hm_present_next(&present, page, ROOM);
+        assert_true(more <= ROOM);
+        if (more == 0)
+            return n;
+        assert_true(n == 0 || page[0] / HM_PRESENT_BLOCK != found[n - 1] / HM_PRESENT_BLOCK);
+        assert_true(n + more <= sizeof(found) / sizeof(found[0]));
+        memcpy(found + n, page, more * sizeof(page[0]));
+        n += more;
+    }
+}
+
+static void test_a_tib_of_holes(void **state)
+{
+    (void)state;
+    static const uint64_t touched[] = {7, TIB_PAGES / 2, TIB_PAGES - 1};
+    bool is_new = has_scan();
+    char *pages = map(TIB_PAGES);
+    for (size_t i = 0; i < 3; i++)
+        pages[touched[i] * PAGE] = 1;
+    start(false, SPARSE);
+    size_t n = look(page_of(pages), TIB_PAGES, 0);
+    if (is_new) {
+        assert_int_equal(n, 3);
+        for (size_t i = 0; i < 3; i++)
+            assert_int_equal(found[i], page_of(pages) + touched[i]);
+        assert_int_equal(n_reads, 0);
+        assert_true(n_scans <= 16); /* one for 64 GiB */
+    } else {
+        print_message("no PAGEMAP_SCAN in this kernel\n");
+    }
+    hm_present_close(&present);
+    start(true, SPARSE);
+    n = look(page_of(pages), TIB_PAGES, 0);
+    assert_int_equal(n, 1); /* and no more: it was not looked for any further */
+    assert_int_equal(found[0], page_of(pages) + touched[0]);
+    assert_int_equal(n_scans, 1);
+    assert_true(n_reads <= HM_PRESENT_MISSING / HM_PRESENT_ENTRIES + 1);
+    hm_present_close(&present);
+    munmap(pages, TIB_PAGES * PAGE);
+}
+
+/* Where not all can be looked at in one turn, another one begins elsewhere. */
+static void test_later_turns_reach_the_rest(void **state)
+{
+    (void)state;
+    const uint64_t n_pages = 8 * HM_PRESENT_MISSING;
+    char *pages = map(n_pages);
+    unsigned by_turn[2] = {0};
+    pages[(n_pages - 1000) * PAGE] = 1;
+    for (uint64_t turn = 0; turn < 64; turn++) {
+        start(true, SPARSE);
+        present.has_scan = false; /* known from a turn before */
+        by_turn[turn % 2] += look(page_of(pages), n_pages, turn) > 0;
+        assert_true(n_reads <= HM_PRESENT_MISSING / HM_PRESENT_ENTRIES + 2);
+        hm_present_close(&present);
+    }
+    assert_int_equal(by_turn[0], 0);
+    assert_in_range(by_turn[1], 2, 8); /* an eighth of 32 by chance */
+    munmap(pages, n_pages * PAGE);
+}
+
+/* What is there pays for looking further. */
+static void test_dense_memory_is_found_whole(void **state)
+{
+    (void)state;
+    const uint64_t n_pages = 4 * HM_PRESENT_MISSING;
+    char *pages = map(n_pages);
+    for (uint64_t i = 0; i < 1000; i++)
+        pages[i * PAGE] = pages[(n_pages - 1000 + i) * PAGE] = 1;
+    start(true, SPARSE);
+    assert_int_equal(look(page_of(pages), n_pages, 0), 1000);
+    hm_present_close(&present);
+    /* As if this process had little beside it. */
+    start(true, n_pages);
+    assert_int_equal(look(page_of(pages), n_pages, 1), 2000);
+    hm_present_close(&present);
+    for (uint64_t i = 1000; i < 5000; i++)
+        pages[i * PAGE] = 1;
+    start(true, SPARSE);
+    assert_int_equal(look(page_of(pages), n_pages, 0), 6000);
+    hm_present_close(&present);
+    munmap(pages, n_pages * PAGE);
+}
+
+static bool is_touched(unsigned pattern, uint64_t page)
+{
+    return pattern == 0 ? true : pattern == 1 ? page % 2 == 0 : page % 700 < 300 || page % 997 == 5;
+}
+
+static void test_every_page_once(void **state)
+{
+    (void)state;
+    const uint64_t n_pages = 8192;
+    for (unsigned row = 0; row < 6; row++) {
+        char *pages = map(n_pages);
+        size_t n_touched = 0;
+        for (uint64_t i = 0; i < n_pages; i++)
+            if (is_touched(row / 2, i))
+                pages[i * PAGE] = 1;
+        start(row % 2, SPARSE);
+        size_t n = look(page_of(pages) + 3, n_pages - 10, row);
+        for (uint64_t i = 3; i < n_pages - 7; i++) {
+            if (!is_touched(row / 2, i))
+                continue;
+            assert_true(n_touched < n);
+            assert_int_equal(found[n_touched++], page_of(pages) + i);
+        }
+        assert_int_equal(n, n_touched);
+        assert_int_equal(look(page_of(pages) + 3, 0, 1), 0);
+        hm_present_close(&present);
+        munmap(pages, n_pages * PAGE);
+    }
+}
+
+static void test_pages_that_were_only_read(void **state)
+{
+    (void)state;
+    char *pages = map(600);
+    bool is_new = has_scan();
+    unsigned sum = 0;
+    for (uint64_t i = 0; i < 600; i++)
+        sum += ((volatile char *)pages)[i * PAGE];
+    assert_int_equal(sum, 0);
+    pages[300 * PAGE] = 1;
+    start(false, SPARSE);
+    /* They are the zero page, which is on no node; the page map shows it as any other. */
+    assert_int_equal(look(page_of(pages), 600, 0), is_new ? 1 : 600);
+    hm_present_close(&present);
+    munmap(pages, 600 * PAGE);
+}
+
+static void test_without_a_page_map(void **state)
+{
+    (void)state;
+    hm_present_init(&present);
+    hm_present_open(&present, -1, SPARSE);
+    assert_int_equal(present.pagemap, -1);
+    assert_int_equal(look(100, 5000, 1), 5000); /* the kernel is asked for each */
+    assert_int_equal(found[4999], 5099);
+    hm_present_close(&present);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_a_tib_of_holes),
+        cmocka_unit_test(test_later_turns_reach_the_rest),
+        cmocka_unit_test(test_dense_memory_is_found_whole),
+        cmocka_unit_test(test_every_page_once),
+        cmocka_unit_test(test_pages_that_were_only_read),
+        cmocka_unit_test(test_without_a_page_map),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
