@@ -5,28 +5,16 @@ import json
 import os
 from pathlib import Path
 
+import marks
 import pytest
 
 CLAIMS = json.loads(Path(os.environ["EXPECTED"]).read_text())
-MARKS = {mark["name"]: mark for mark in json.loads(Path(os.environ["METER"]).read_text())["marks"]}
-FAST_NODES = (0, 1)
+MARKS = marks.read(Path(os.environ["METER"]))
 LEAST_ACCESSES = 10_000_000  # of the ranks in a stretch
 
 
-def grown(name, kinds):
-    """{node: [count of each kind]} between the two marks, over all CPUs."""
-    totals = {}
-    for edge, sign in (("start", -1), ("end", 1)):
-        for cpu in MARKS[f"{name}.{edge}"]["cpus"]:
-            for node in cpu["nodes"]:
-                old = totals.get(node["node"], [0] * len(kinds))
-                totals[node["node"]] = [count + sign * node[kind] for count, kind in zip(old, kinds, strict=True)]
-    return totals
-
-
 def fast_share(name, *kinds):
-    counts = {node: sum(of_kinds) for node, of_kinds in grown(name, kinds).items()}
-    return sum(counts.get(node, 0) for node in FAST_NODES) / sum(counts.values())
+    return marks.fast_share(MARKS, name, *kinds)
 
 
 @pytest.mark.parametrize("name", CLAIMS)
@@ -37,6 +25,6 @@ def test_share_of_the_fast_tier(name):
     both, writes = fast_share(name, "line_reads", "line_writes"), fast_share(name, "line_writes")
     print(f"{name}: {both:.3f} of what reached the memory, {writes:.3f} of the writes;", end=" ")
     print(f"{fast_share(name, 'reads', 'writes'):.3f} of all accesses of all processes")
-    assert sum(map(sum, grown(name, ("line_reads", "line_writes")).values())) >= LEAST_ACCESSES
+    assert sum(marks.grown(MARKS, name, "line_reads", "line_writes").values()) >= LEAST_ACCESSES
     assert claim.get("least", 0) <= both <= claim.get("most", 1)
     assert writes >= claim.get("least_writes", 0)

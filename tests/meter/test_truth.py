@@ -5,29 +5,19 @@ import json
 import os
 from pathlib import Path
 
+import marks
 import pytest
 
 CLAIMS = json.loads(Path(os.environ["EXPECTED"]).read_text())
-MARKS = {mark["name"]: mark for mark in json.loads(Path(os.environ["METER"]).read_text())["marks"]}
-LOADS, STORES = 0, 1
+MARKS = marks.read(Path(os.environ["METER"]))
+LOADS, STORES = "reads", "writes"
 SWEEPS = [name for name, claim in CLAIMS.items() if "pages" in claim]
 COPIES = [name for name, claim in CLAIMS.items() if "copy" in claim]
 SLOW_NODES = (2, 3)
 
 
-def accesses(mark):
-    """Loads and stores by node, over all CPUs."""
-    totals = {}
-    for cpu in mark["cpus"]:
-        for node in cpu["nodes"]:
-            reads, writes = totals.get(node["node"], (0, 0))
-            totals[node["node"]] = (reads + node["reads"], writes + node["writes"])
-    return totals
-
-
 def seen(job, kind, node):
-    before, after = (accesses(MARKS[f"{job}.{edge}"])[node][kind] for edge in ("start", "end"))
-    return after - before
+    return marks.grown(MARKS, job, kind)[node]
 
 
 def check(job, kind, amounts):
