@@ -76,7 +76,7 @@ static void add_run(struct hm_present *present, uint64_t first, uint64_t n_pages
         present->run[present->n_runs++] = (struct hm_range){first, n_pages};
 }
 
-/* Not the zero page, which is nowhere. Returns false where the kernel cannot do it. */
+/* Not the zero page, which is nowhere. Returns false where the kernel cannot do it, or a container does not let it. */
 static bool scan(struct hm_present *present)
 {
     struct hm_present_region region[SCAN_REGIONS];
@@ -93,7 +93,7 @@ static bool scan(struct hm_present *present)
         .return_mask = PAGE_IS_PRESENT,
     };
     int n = ioctl(present->pagemap, HM_PRESENT_SCAN, &request);
-    if (n < 0 && (errno == ENOTTY || errno == EINVAL))
+    if (n < 0 && errno != ESRCH)
         return false;
     for (int i = 0; i < n; i++)
         add_run(present, region[i].start >> PAGE_SHIFT, (region[i].end - region[i].start) >> PAGE_SHIFT);
