@@ -161,7 +161,7 @@ static int set_up(unsigned k, uint32_t mark, struct hm_error *error)
     if (write_number(k, 1, error, "contexts/nr_contexts") != 0)
         return -1;
     /* Fixed ranges; "vaddr" begins with them, and goes on with its own three. */
-    if (write_text(file, "fvaddr", NULL) != 0 && write_text(file, "vaddr", error) != 0)
+    if (write_text(file, "fvaddr", error) != 0 && (errno != EINVAL || write_text(file, "vaddr", error) != 0))
         return -1;
     return write_number(k, mark, error, MARK);
 }

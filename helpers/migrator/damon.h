@@ -35,8 +35,9 @@ int hm_damon_take_over(const char *path, struct hm_damon_owned *owned, struct hm
  * alone. Does nothing where n is 0. Returns 0, or -1 with a text. */
 int hm_damon_remove(const char *path, struct hm_damon_owned *owned, struct hm_error *error);
 
-/* Start kdamond k on these ranges of these processes; kernels that cannot be told ranges (before 5.19) look at all of
- * an address space. Returns its thread's pid, or -1 with a text. */
+/* Start kdamond k on these ranges of these processes; kernels that cannot be told ranges (before 5.19) look at all
+ * between the lowest and the highest mapping but for the two largest holes. Returns its thread's pid, or -1 with a
+ * text. */
 pid_t hm_damon_start(unsigned k, const struct hm_damon_owned *owned, const struct hm_damon_settings *settings,
                      const struct hm_damon_process *process, unsigned n_processes, struct hm_error *error);
 /* New settings for a kdamond that runs. Waits for the end of an aggregation. Returns 0, or -1 with a text. */

@@ -165,10 +165,17 @@ static void accept_client(struct daemon *daemon)
         hm_damon_lease_open(free_one, ++daemon->n_clients, fd, peer.uid, peer.pid);
 }
 
+/* Hundreds of processes are thousands of files in sysfs: those who have a kdamond share the time for that evenly. */
+static uint64_t pause_ns(const struct hm_damon_lease *lease)
+{
+    uint64_t pause = HM_DAMON_KDAMONDS * lease->served_ns;
+    return pause > PAUSE_NS ? pause : PAUSE_NS;
+}
+
 /* Messages of a client are taken one at a time, with pauses. */
 static bool may_speak(const struct hm_damon_lease *lease, uint64_t now)
 {
-    return lease->asked_ns == 0 || now - lease->asked_ns >= PAUSE_NS;
+    return lease->asked_ns == 0 || now - lease->asked_ns >= pause_ns(lease);
 }
 
 static void work(struct daemon *daemon, const struct pollfd *events)

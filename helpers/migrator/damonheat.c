@@ -4,7 +4,7 @@
 #include <math.h>
 
 #define PAGE_SHIFT 12
-#define NEWEST 0.1 /* weight of a list in the mean */
+#define KEEP 0.9   /* of what earlier lists have said */
 #define OUTGROWN 4 /* so many times smaller or larger: the unit is another */
 #define PAGE_MASK ((UINT64_C(1) << PAGE_SHIFT) - 1)
 
@@ -19,18 +19,24 @@ struct hm_observation hm_damon_heat(const struct hm_damon_region *region, uint32
         .page = HM_PAGE(space, first), .n_pages = n_pages, .reads = (float)(touches * (double)n_pages / (double)unit)};
 }
 
-uint64_t hm_damon_follow_unit(double *mean_pages, uint64_t unit, const struct hm_damon_region *regions, uint32_t n)
+void hm_damon_scatter_age(struct hm_damon_scatter *scatter)
 {
-    double mean = 0, variance = 0;
+    scatter->mean *= KEEP;
+    scatter->variance *= KEEP;
+}
+
+uint64_t hm_damon_follow_unit(struct hm_damon_scatter *scatter, uint64_t unit, const struct hm_damon_region *regions,
+                              uint32_t n)
+{
     for (uint32_t i = 0; i < n; i++) {
         double pages = (double)((regions[i].end - regions[i].start) >> PAGE_SHIFT);
-        mean += regions[i].accesses * pages;
-        variance += regions[i].accesses * pages * pages;
+        scatter->mean += regions[i].accesses * pages;
+        scatter->variance += regions[i].accesses * pages * pages;
     }
-    if (mean <= 0)
+    if (scatter->mean <= 0)
         return unit;
-    *mean_pages += (variance / mean - *mean_pages) * (*mean_pages > 0 ? NEWEST : 1);
-    if (unit > 0 && *mean_pages <= OUTGROWN * (double)unit && *mean_pages * OUTGROWN >= (double)unit)
+    double pages = scatter->variance / scatter->mean;
+    if (unit > 0 && pages <= OUTGROWN * (double)unit && pages * OUTGROWN >= (double)unit)
         return unit;
-    return *mean_pages > 1 ? (uint64_t)*mean_pages : 1;
+    return pages > 1 ? (uint64_t)pages : 1;
 }

@@ -26,14 +26,23 @@
 struct hm_observation hm_damon_heat(const struct hm_damon_region *region, uint32_t looks, uint64_t unit,
                                     uint32_t space);
 
+/* Of all processes' samples, older lists fading: their sum's mean, and its variance. All 0: nothing was accessed. */
+struct hm_damon_scatter {
+    double mean, variance;
+};
+
+/* Once for all lists of an aggregation. */
+void hm_damon_scatter_age(struct hm_damon_scatter *scatter);
+
 /*
  * The unit for lists from now on: such that the sum of a list's samples has the variance of as many counted ones, which
  * is how the decision code weighs evidence. Looks that found an access scatter like counts; each stands for all pages
- * of its region, so that the variance is the sum of accesses * pages^2 where the mean is that of accesses * pages. It
- * stays while that quotient of late does not outgrow it by much: what a step begins with (a shell) is not what it works
- * on later. `mean_pages` is the quotient, 0 at first; `unit` the one up to now, 0: none, which stays as long as nothing
- * is accessed.
+ * of its region, so that the variance is the sum of accesses * pages^2 where the mean is that of accesses * pages, both
+ * over all processes: one that waits says nothing. It stays while their quotient of late does not outgrow it by much:
+ * what a step begins with (a shell) is not what it works on later. `unit` is the one up to now, 0: none, which stays as
+ * long as nothing is accessed.
  */
-uint64_t hm_damon_follow_unit(double *mean_pages, uint64_t unit, const struct hm_damon_region *regions, uint32_t n);
+uint64_t hm_damon_follow_unit(struct hm_damon_scatter *scatter, uint64_t unit, const struct hm_damon_region *regions,
+                              uint32_t n);
 
 #endif

@@ -225,7 +225,9 @@ static void send_list(void *data, const struct hm_damon_gathering *list)
 bool hm_damon_lease_serve(struct hm_damon_broker *broker, struct hm_damon_lease *lease)
 {
     uint64_t before = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
+    uint64_t begun_ns = now_ns();
     bool is_there = serve(broker, lease);
+    lease->served_ns = now_ns() - begun_ns;
     lease->broker_cpu_ns += clock_ns(CLOCK_PROCESS_CPUTIME_ID) - before;
     return is_there;
 }

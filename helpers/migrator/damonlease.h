@@ -29,6 +29,7 @@ struct hm_damon_lease {
     uid_t uid;
     pid_t pid;                   /* of the client */
     uint64_t since_ns, asked_ns; /* CLOCK_MONOTONIC: when it came, and of its last message; 0: none yet */
+    uint64_t served_ns;          /* what that message has taken */
     int kdamond;                 /* index, -1: none */
     pid_t thread;                /* of the kdamond, 0: it does not run */
     struct hm_damon_ring ring;

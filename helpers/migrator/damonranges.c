@@ -4,9 +4,9 @@
 #include <stddef.h>
 
 #define PAGE_SHIFT 12
-#define HELD 0.98 /* of the pages: the rest is small pieces far from each other */
+#define LOST 0.02 /* of the pages: small pieces far from each other */
 #define GAP_GROWTH 4
-#define STILL_HELD 0.9
+#define STILL_LOST 0.05
 #define MOST_HOLES 2 /* the ranges' length, as a multiple of the pages in them */
 
 struct piece {
@@ -65,18 +65,24 @@ static uint64_t join(const struct hm_maps *maps, uint64_t gap, struct pieces *ke
     return held;
 }
 
-void hm_damon_ranges_choose(const struct hm_maps *maps, struct hm_damon_process *process)
+/* So much of the process's memory, which may be less than is mapped. */
+static double part(const struct hm_maps *maps, uint64_t resident, double share)
+{
+    return share * (double)(resident < maps->n_pages ? resident : maps->n_pages);
+}
+
+void hm_damon_ranges_choose(const struct hm_maps *maps, uint64_t resident, struct hm_damon_process *process)
 {
     struct pieces kept;
     for (uint64_t gap = 0;; gap = gap * GAP_GROWTH + 1)
-        if ((double)join(maps, gap, &kept) >= HELD * (double)maps->n_pages)
+        if ((double)(maps->n_pages - join(maps, gap, &kept)) <= part(maps, resident, LOST))
             break; /* at the latest where all is one piece */
     process->n_ranges = (uint32_t)kept.n;
     for (size_t i = 0; i < kept.n; i++)
         process->range[i] = (struct hm_damon_range){kept.piece[i].first << PAGE_SHIFT, kept.piece[i].end << PAGE_SHIFT};
 }
 
-bool hm_damon_ranges_fit(const struct hm_damon_process *process, const struct hm_maps *maps)
+bool hm_damon_ranges_fit(const struct hm_damon_process *process, const struct hm_maps *maps, uint64_t resident)
 {
     uint64_t held = 0, length = 0;
     for (uint32_t i = 0; i < process->n_ranges; i++) {
@@ -85,14 +91,14 @@ bool hm_damon_ranges_fit(const struct hm_damon_process *process, const struct hm
         held += hm_maps_count(maps, first, n_pages);
         length += n_pages;
     }
-    if ((double)held < STILL_HELD * (double)maps->n_pages)
+    if ((double)(maps->n_pages - held) > part(maps, resident, STILL_LOST))
         return false;
     if (length <= MOST_HOLES * held)
         return true;
     /* More holes than pages: would others have fewer? */
     struct hm_damon_process better;
     uint64_t shorter = 0;
-    hm_damon_ranges_choose(maps, &better);
+    hm_damon_ranges_choose(maps, resident, &better);
     for (uint32_t i = 0; i < better.n_ranges; i++)
         shorter += (better.range[i].end - better.range[i].start) >> PAGE_SHIFT;
     return length <= MOST_HOLES * shorter;

@@ -13,13 +13,14 @@
 #include "maps.h"
 
 /*
- * HM_DAMON_RANGES ranges of addresses at most, ascending, that hold nearly all pages of `maps`, with as little else as
- * that takes. Fills process->range and n_ranges: 0 where there are no pages.
+ * HM_DAMON_RANGES ranges of addresses at most, ascending, that hold all pages of `maps` but for 2 %, with as little
+ * else as that takes. Of `resident` where that is less: which of the mapped pages are in memory is not known. Fills
+ * process->range and n_ranges: 0 where there are no pages.
  */
-void hm_damon_ranges_choose(const struct hm_maps *maps, struct hm_damon_process *process);
+void hm_damon_ranges_choose(const struct hm_maps *maps, uint64_t resident, struct hm_damon_process *process);
 
-/* Do the ranges that were chosen before still do for these mappings? A new watch costs what DAMON has learnt: not for a
- * tenth of the pages outside them. */
-bool hm_damon_ranges_fit(const struct hm_damon_process *process, const struct hm_maps *maps);
+/* Do the ranges that were chosen before still do for these mappings? A new watch costs what DAMON has learnt: not for 5
+ * % of the pages, counted as above, outside them. */
+bool hm_damon_ranges_fit(const struct hm_damon_process *process, const struct hm_maps *maps, uint64_t resident);
 
 #endif

@@ -12,19 +12,20 @@
 
 #include "damonheat.h"
 #include "damonranges.h"
+#include "procfile.h"
 #include "sourcerows.h"
 
 #define PATIENCE_S 10 /* for the first answer: the broker may wait for kdamonds of others */
 #define BUDGET_SHARE                                                                                                   \
     0.3 /* of the overhead, for the kdamond; half is the migrator's; the rest is left to the broker and to reading */
-#define SMALL 10
+#define SMALL 0.01
 #define MOST_MESSAGES 16384 /* at one reading */
 
 struct damon_source {
     struct hm_source base;
     int fd;
-    bool is_stale;               /* the list of processes has to be sent (again) */
-    double mean_pages;           /* of accessed regions (hm_damon_follow_unit) */
+    bool is_stale; /* the list of processes has to be sent (again) */
+    struct hm_damon_scatter scatter;
     uint64_t unit;               /* touches of pages that one sample stands for, 0: none yet */
     struct hm_damon_watch watch; /* as sent last */
     uint32_t space[HM_DAMON_TARGETS];
@@ -33,6 +34,7 @@ struct damon_source {
 struct wanted {
     struct hm_damon_watch watch;
     uint32_t space[HM_DAMON_TARGETS], n;
+    uint64_t resident[HM_DAMON_TARGETS]; /* pages */
 };
 
 static int connect_to(const char *path, struct hm_error *error)
@@ -114,45 +116,64 @@ static bool is_worth_sending(const struct damon_source *source, const struct wan
         return true;
     for (uint32_t i = 0; i < n; i++) {
         const struct hm_damon_process *sent = find_sent(&source->watch, &wanted->watch.process[i]);
-        if (!sent || !hm_damon_ranges_fit(sent, &maps[wanted->space[i]]))
+        if (!sent || !hm_damon_ranges_fit(sent, &maps[wanted->space[i]], wanted->resident[i]))
             return true;
     }
     return false;
 }
 
-static bool is_living(const struct hm_rank *rank)
+/* A process that may be watched, and its pages in memory. */
+struct candidate {
+    uint32_t space;
+    uint64_t resident;
+};
+
+static int compare_resident(const void *a, const void *b)
 {
-    return rank->pid > 0 && !rank->is_gone;
+    const struct candidate *x = a, *y = b;
+    return x->resident != y->resident ? (x->resident > y->resident) - (x->resident < y->resident)
+                                      : (x->space > y->space) - (x->space < y->space);
 }
 
-/* Pages below which a process is not worth a look: all such together have less than a SMALL-th of the memory. */
-static uint64_t find_least(const struct hm_ranks *ranks, const struct hm_maps *maps)
+/* All that live and have memory that may be moved, smallest first. Returns their number. */
+static uint32_t find_candidates(const struct hm_ranks *ranks, const struct hm_maps *maps, struct candidate *candidate,
+                                uint64_t *resident)
 {
-    uint64_t pages = 0, n = 0;
-    for (uint32_t s = 0; s < ranks->n; s++) {
-        pages += is_living(&ranks->rank[s]) ? maps[s].n_pages : 0;
-        n += is_living(&ranks->rank[s]);
+    uint32_t n = 0;
+    *resident = 0;
+    for (uint32_t s = 0; s < ranks->n && s < HM_RANKS; s++) {
+        const struct hm_rank *rank = &ranks->rank[s];
+        if (rank->pid <= 0 || rank->is_gone || maps[s].n_pages == 0)
+            continue;
+        candidate[n] = (struct candidate){s, hm_process_resident(rank->pid)};
+        *resident += candidate[n++].resident;
     }
-    return n > 0 ? pages / n / SMALL : 0;
+    qsort(candidate, n, sizeof(candidate[0]), compare_resident);
+    return n;
 }
 
-/* All that live, can be watched and have memory that may be moved; shells beside the ranks, which would take the looks
- * of half of the regions, are too small. Returns how many could not be watched. */
+/* What is to be watched: all but the smallest, such as shells beside the ranks, that have SMALL of the memory together;
+ * each would take as many looks as a rank. Returns how many more there are than can be watched. */
 static uint64_t gather(const struct hm_ranks *ranks, const struct hm_maps *maps, struct wanted *wanted)
 {
-    uint64_t left_out = 0, least = find_least(ranks, maps);
+    static struct candidate candidate[HM_RANKS];
+    uint64_t left_out = 0, resident, passed = 0;
+    uint32_t n = find_candidates(ranks, maps, candidate, &resident);
     wanted->n = 0;
-    for (uint32_t s = 0; s < ranks->n; s++) {
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t s = candidate[i].space;
         const struct hm_rank *rank = &ranks->rank[s];
-        struct hm_damon_process process = {.start_time = rank->start_time, .pid = rank->pid};
-        if (!is_living(rank) || maps[s].n_pages == 0 || maps[s].n_pages < least)
+        passed += candidate[i].resident;
+        if ((double)passed < SMALL * (double)resident)
             continue;
         if (wanted->n == HM_DAMON_TARGETS || !is_watchable(rank)) {
             left_out++;
             continue;
         }
-        hm_damon_ranges_choose(&maps[s], &process);
+        struct hm_damon_process process = {.start_time = rank->start_time, .pid = rank->pid};
+        hm_damon_ranges_choose(&maps[s], candidate[i].resident, &process);
         wanted->watch.process[wanted->n] = process;
+        wanted->resident[wanted->n] = candidate[i].resident;
         wanted->space[wanted->n++] = s;
     }
     return left_out;
@@ -189,7 +210,9 @@ static void take_list(struct damon_source *source, const struct hm_ranks *ranks,
     uint32_t space = source->space[at];
     if (space >= ranks->n || ranks->rank[space].pid != source->watch.process[at].pid)
         return; /* it has ended, and the slot may be another's */
-    source->unit = hm_damon_follow_unit(&source->mean_pages, source->unit, list->region, list->head.n);
+    if (at == 0 && list->is_last)
+        hm_damon_scatter_age(&source->scatter);
+    source->unit = hm_damon_follow_unit(&source->scatter, source->unit, list->region, list->head.n);
     state->unit = source->unit * HM_DAMON_TOUCH;
     if (state->unit == 0) /* no access yet */
         return;

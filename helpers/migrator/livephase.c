@@ -250,11 +250,10 @@ static void write_figures(struct hm_live *live, const struct end *end, double ph
     view->n_rows = hm_viewserver_rows(end->region, end->n_regions, &live->ranks, view->row);
 }
 
-/* What was sampled becomes moves. */
-static void decide(struct hm_live *live, double phase_s)
+/* What was sampled becomes moves. `start_s`: this thread's CPU time when the decision began. */
+static void decide(struct hm_live *live, double phase_s, double start_s)
 {
     struct end end = {0};
-    double start_s = hm_live_thread_s();
     hm_live_observe_later(live);
     hm_live_look_at_cost(live);
     /* The source has ended meanwhile, or nothing of it can be moved; or there is an end to make, which cannot wait. */
@@ -281,10 +280,11 @@ void hm_live_end_phase(struct hm_live *live)
     live->pace.longer = 0;
     if (!live->rest.is_resting) {
         hm_live_read_source(live);
+        double start_s = hm_live_thread_s();
         hm_live_read_maps(live);
         hm_live_look(live);
         if (live->decider || live->n_later > 0)
-            decide(live, (double)(now - live->phase_start_ns) / 1e9);
+            decide(live, (double)(now - live->phase_start_ns) / 1e9, start_s);
         hm_live_rest(live);
     }
     live->progress->phases += live->source || live->rest.is_resting;

@@ -3,6 +3,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <unistd.h>
 
@@ -29,4 +31,12 @@ int hm_procfile_read(pid_t pid, const char *name, char *out, size_t size)
     char path[64];
     snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, name);
     return hm_file_read_start(path, out, size);
+}
+
+uint64_t hm_process_resident(pid_t pid)
+{
+    char text[128];
+    uint64_t pages = 0;
+    bool is_read = hm_procfile_read(pid, "statm", text, sizeof(text)) == 0;
+    return is_read && sscanf(text, "%*u %" SCNu64, &pages) == 1 ? pages : 0;
 }

@@ -10,6 +10,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "procfile.h"
+
 #define WINDOW_MS 50
 #define PAGE 4096
 #define PRESENT (UINT64_C(1) << 63)
@@ -129,19 +131,6 @@ const struct hm_softdirty_state *hm_softdirty_state(const struct hm_softdirty *s
     return &softdirty->state;
 }
 
-/* Pages of the process that are in memory; 0 where it has ended. */
-static double count_resident(pid_t pid)
-{
-    char text[128];
-    unsigned long pages = 0;
-    int fd = open_file(pid, "statm", O_RDONLY);
-    ssize_t length = fd >= 0 ? read(fd, text, sizeof(text) - 1) : -1;
-    if (fd >= 0)
-        close(fd);
-    text[length > 0 ? length : 0] = '\0';
-    return sscanf(text, "%*u %lu", &pages) == 1 ? (double)pages : 0;
-}
-
 /* Pages written since the clear, each of which took a fault: by the share in some of the known ranges. Those are the
  * hot ones: rather too many. */
 static double count_dirty(const struct hm_softdirty *softdirty, int pagemap, pid_t pid, uint32_t space)
@@ -158,7 +147,7 @@ static double count_dirty(const struct hm_softdirty *softdirty, int pagemap, pid
         sum.present += seen.present;
         sum.dirty += seen.dirty;
     }
-    return sum.present > 0 ? count_resident(pid) * sum.dirty / sum.present : 0;
+    return sum.present > 0 ? (double)hm_process_resident(pid) * sum.dirty / sum.present : 0;
 }
 
 /* Is the last window paid for, with all the faults that it has caused up to now? */

@@ -59,8 +59,8 @@ void hm_softdirty_end(struct hm_softdirty *softdirty, const struct hm_ranks *ran
 /*
  * Turn the reads of observations that do not know of writes into reads and writes by the share of written pages in the
  * range around each one's middle: writes = share * reads, reads = (1 - share) * reads, knows_writes. A page that is
- * written once and read often in the window counts as written. Without a range: by the mean of all processes, so that
- * nothing is dearer for having been looked at; before any window: left as it is. Pure.
+ * written once and read often in the window counts as written. Without a range: by what its process writes in all, so
+ * that nothing is dearer for having been looked at; before any window: left as it is. Pure.
  */
 void hm_softdirty_split(const struct hm_softdirty *softdirty, struct hm_observation *observations, size_t count);
 /* The share of written pages (0..1) in the range that holds the page, or -1 where it is not known. Pure. */

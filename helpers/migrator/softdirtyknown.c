@@ -58,8 +58,8 @@ static double find_share(const struct hm_softdirty_range *range, uint32_t n)
     return seen > 0 ? dirty / seen : -1;
 }
 
-/* In all a process writes what its windows say; which ranges do is this one's. */
-static void level_out(struct hm_softdirty *softdirty)
+/* What this window says of how much each process writes in all. */
+static void see_levels(struct hm_softdirty *softdirty)
 {
     struct hm_softdirty_ranges *wanted = &softdirty->wanted;
     for (uint32_t i = 0, n; i < wanted->n; i += n) {
@@ -69,6 +69,12 @@ static void level_out(struct hm_softdirty *softdirty)
             hm_softdirty_level_see(&softdirty->level[HM_PAGE_SPACE(wanted->range[i].page)], share);
     }
     softdirty->belief = hm_softdirty_level_believe(softdirty->level, HM_RANKS);
+}
+
+/* In all a process writes what its windows say; which ranges do is this one's. */
+static void set_levels(struct hm_softdirty *softdirty)
+{
+    struct hm_softdirty_ranges *wanted = &softdirty->wanted;
     for (uint32_t i = 0, n; i < wanted->n; i += n) {
         n = count_alike(wanted, i);
         double share = find_share(&wanted->range[i], n);
@@ -84,8 +90,9 @@ void hm_softdirty_replace(struct hm_softdirty *softdirty)
 {
     struct hm_softdirty_ranges *known = &softdirty->known;
     uint32_t kept = 0;
-    level_out(softdirty);
-    shrink(&softdirty->wanted);
+    see_levels(softdirty);
+    shrink(&softdirty->wanted); /* of what was seen: chance is by the number of pages */
+    set_levels(softdirty);
     for (uint32_t i = 0; i < known->n; i++)
         if (!softdirty->process[HM_PAGE_SPACE(known->range[i].page)].has_window)
             known->range[kept++] = known->range[i];
@@ -120,7 +127,7 @@ void hm_softdirty_split(const struct hm_softdirty *softdirty, struct hm_observat
                            ? -1
                            : hm_softdirty_share(softdirty, observation->page + observation->n_pages / 2);
         if (share < 0 && !observation->knows_writes && softdirty->belief.n > 0)
-            share = softdirty->belief.mean;
+            share = hm_softdirty_level_of(&softdirty->level[HM_PAGE_SPACE(observation->page)], &softdirty->belief);
         if (share < 0)
             continue;
         observation->writes = (float)(observation->reads * share);

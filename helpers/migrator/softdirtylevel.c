@@ -18,14 +18,14 @@ void hm_softdirty_level_see(struct hm_softdirty_level *level, double share)
 struct hm_softdirty_belief hm_softdirty_level_believe(const struct hm_softdirty_level *level, size_t n)
 {
     struct hm_softdirty_belief belief = {0};
-    double sum = 0, squares = 0, between = 0, windows = 0, again = 0;
+    double sum = 0, squares = 0, between = 0, inverse = 0, again = 0;
     for (size_t i = 0; i < n; i++) {
         if (level[i].n == 0)
             continue;
         belief.n++;
         sum += level[i].mean;
         squares += level[i].squares;
-        windows += level[i].n;
+        inverse += 1.0 / level[i].n;
         again += level[i].n - 1;
     }
     belief.mean = belief.n > 0 ? sum / belief.n : 0;
@@ -34,7 +34,7 @@ struct hm_softdirty_belief hm_softdirty_level_believe(const struct hm_softdirty_
         if (level[i].n > 0)
             between += (level[i].mean - belief.mean) * (level[i].mean - belief.mean);
     if (belief.n > 1 && again > 0) {
-        double real = between / (belief.n - 1) - IMPROBABLE * belief.within * belief.n / windows;
+        double real = between / (belief.n - 1) - IMPROBABLE * belief.within * inverse / belief.n;
         belief.real = real > 0 ? real : 0;
     }
     return belief;

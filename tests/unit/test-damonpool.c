@@ -191,22 +191,41 @@ static void the_unit_follows_what_is_accessed(void **state)
                                  program[] = {{.start = 0, .end = page << 34},
                                               {.start = page << 35, .end = (page << 35) + 1000 * page, .accesses = 9},
                                               {.start = page << 36, .end = (page << 36) + 3000 * page, .accesses = 3}};
-    double mean = 0;
-    assert_int_equal(hm_damon_follow_unit(&mean, 0, asleep, 1), 0);
-    uint64_t unit = hm_damon_follow_unit(&mean, 0, shell, 3);
+    struct hm_damon_scatter scatter = {0};
+    assert_int_equal(hm_damon_follow_unit(&scatter, 0, asleep, 1), 0);
+    uint64_t unit = hm_damon_follow_unit(&scatter, 0, shell, 3);
     assert_int_equal(unit, 41); /* (1 * 60^2 + 20 * 40^2) / (1 * 60 + 20 * 40) */
-    assert_int_equal(hm_damon_follow_unit(&mean, unit, asleep, 1), 41);
+    assert_int_equal(hm_damon_follow_unit(&scatter, unit, asleep, 1), 41);
     int changes = 0;
     for (int i = 0; i < 100; i++) {
-        uint64_t now = hm_damon_follow_unit(&mean, unit, program, 3);
+        hm_damon_scatter_age(&scatter);
+        uint64_t now = hm_damon_follow_unit(&scatter, unit, program, 3);
         changes += now != unit;
         unit = now;
     }
     assert_true(unit >= 2000 / 4 && unit <= 2000);
     assert_in_range(changes, 1, 3); /* each throws away what was learnt */
-    for (int i = 0; i < 100; i++)
-        unit = hm_damon_follow_unit(&mean, unit, shell, 3);
+    for (int i = 0; i < 200; i++) {
+        hm_damon_scatter_age(&scatter);
+        unit = hm_damon_follow_unit(&scatter, unit, shell, 3);
+    }
     assert_true(unit >= 41 && unit <= 41 * 4);
+}
+
+/* All but one wait for it, and touch next to nothing; and lists come in any order. */
+static void the_unit_is_one_for_all_processes(void **state)
+{
+    (void)state;
+    const struct hm_damon_region works = {.start = 0, .end = UINT64_C(4096) * 10000, .accesses = 10},
+                                 waits = {.start = 0, .end = UINT64_C(4096) * 2, .accesses = 20};
+    struct hm_damon_scatter scatter = {0};
+    uint64_t unit = hm_damon_follow_unit(&scatter, 0, &works, 1);
+    assert_int_equal(unit, 10000);
+    for (int aggregation = 0; aggregation < 20; aggregation++) {
+        hm_damon_scatter_age(&scatter);
+        for (int process = 0; process < 64; process++)
+            assert_int_equal(hm_damon_follow_unit(&scatter, unit, process == 9 ? &works : &waits, 1), unit);
+    }
 }
 
 #define LISTS 2000
@@ -219,7 +238,8 @@ static void samples_scatter_like_counts(void **state)
     static const uint64_t pages[] = {1, 3, 10, 30, 100, 300, 2000};
     struct hm_damon_region region[sizeof(pages) / sizeof(pages[0])];
     const uint32_t n = sizeof(pages) / sizeof(pages[0]);
-    double mean_pages = 0, sum = 0, squares = 0;
+    struct hm_damon_scatter scatter = {0};
+    double sum = 0, squares = 0;
     uint64_t unit = 0, seed = 1;
     for (int list = 0; list < LISTS; list++) {
         double samples = 0;
@@ -231,15 +251,15 @@ static void samples_scatter_like_counts(void **state)
                 region[i].accesses += (seed >> 40) % 5 == 0;
             }
         }
-        unit = hm_damon_follow_unit(&mean_pages, unit, region, n);
+        unit = hm_damon_follow_unit(&scatter, unit, region, n);
         for (uint32_t i = 0; i < n; i++)
             samples += (double)hm_damon_heat(&region[i], LOOKS, 1, 0).reads;
         sum += samples;
         squares += samples * samples;
     }
     double mean = sum / LISTS, variance = squares / LISTS - mean * mean;
-    double scatter = variance / mean / (double)unit; /* of samples in this unit; 1: like counts */
-    assert_true(scatter > 0.7 && scatter < 1.5);
+    double by_unit = variance / mean / (double)unit; /* 1: like counts */
+    assert_true(by_unit > 0.7 && by_unit < 1.5);
 }
 
 static const char format[] = "name: damon_aggregated\nID: 734\nformat:\n"
@@ -395,6 +415,7 @@ int main(void)
         cmocka_unit_test(nothing_measured_changes_nothing),
         cmocka_unit_test(heat_follows_the_formula),
         cmocka_unit_test(the_unit_follows_what_is_accessed),
+        cmocka_unit_test(the_unit_is_one_for_all_processes),
         cmocka_unit_test(samples_scatter_like_counts),
         cmocka_unit_test(a_format_without_a_field_is_refused),
         cmocka_unit_test(lists_are_put_together_over_readings_and_the_rings_end),

@@ -58,7 +58,7 @@ static void nothing_is_looked_at_where_nothing_may_be_moved(void **state)
 {
     (void)state;
     clear();
-    hm_damon_ranges_choose(&maps, &process);
+    hm_damon_ranges_choose(&maps, maps.n_pages, &process);
     assert_int_equal(process.n_ranges, 0);
 }
 
@@ -72,7 +72,7 @@ static void holes_between_heap_mappings_and_stack_are_left_out(void **state)
     map(30000 * GIB, 30 * MIB);      /* an array */
     map(30000 * GIB + 31 * MIB, 64); /* libraries' data */
     map(32700 * GIB, 33);            /* stack */
-    hm_damon_ranges_choose(&maps, &process);
+    hm_damon_ranges_choose(&maps, maps.n_pages, &process);
     assert_int_equal(process.n_ranges, 5);
     assert_range(1, 21 * GIB, 21 * GIB + 17 * MIB);
     assert_range(2, 30000 * GIB, 30000 * GIB + 30 * MIB);
@@ -88,7 +88,7 @@ static void many_pieces_become_few(void **state)
         map(30000 * GIB + i * MIB, 1);
     map(30010 * GIB, 100 * MIB);
     map(30020 * GIB, 50 * MIB);
-    hm_damon_ranges_choose(&maps, &process);
+    hm_damon_ranges_choose(&maps, maps.n_pages, &process);
     assert_true(process.n_ranges <= HM_DAMON_RANGES);
     assert_true((double)held() >= 0.98 * (double)maps.n_pages);
     assert_true((double)length() < 1.02 * (double)maps.n_pages);
@@ -101,7 +101,7 @@ static void equal_pieces_far_apart_are_joined(void **state)
     clear();
     for (uint64_t i = 0; i < 64; i++)
         map(30000 * GIB + i * 64 * MIB, 5 * MIB);
-    hm_damon_ranges_choose(&maps, &process);
+    hm_damon_ranges_choose(&maps, maps.n_pages, &process);
     assert_true(process.n_ranges >= 1 && process.n_ranges <= HM_DAMON_RANGES);
     assert_int_equal(held(), maps.n_pages);
     assert_true(length() <= 64 * 64 * MIB);
@@ -117,12 +117,27 @@ static void ranges_ascend_whatever_the_sizes(void **state)
         map(at, 1 + (seed >> 33) % (UINT64_C(1) << (seed >> 60)));
         at += range[i].n_pages + 1 + (seed >> 40) % (UINT64_C(1) << (seed >> 59));
     }
-    hm_damon_ranges_choose(&maps, &process);
+    hm_damon_ranges_choose(&maps, maps.n_pages, &process);
     for (uint32_t i = 0; i < process.n_ranges; i++) {
         assert_true(process.range[i].end > process.range[i].start);
         assert_true(i == 0 || process.range[i].start > process.range[i - 1].end);
     }
     assert_true((double)held() >= 0.98 * (double)maps.n_pages);
+}
+
+/* A sanitizer's, or a Java heap: what is in memory may be anywhere. */
+static void nothing_is_left_out_where_most_is_not_in_memory(void **state)
+{
+    (void)state;
+    clear();
+    map(20 * GIB, 1024 * GIB);
+    for (uint64_t i = 0; i < 20; i++)
+        map((20000 + 100 * i) * GIB, GIB / 2);
+    hm_damon_ranges_choose(&maps, 10 * GIB, &process);
+    assert_int_equal(held(), maps.n_pages);
+    assert_true(hm_damon_ranges_fit(&process, &maps, 10 * GIB));
+    map(30000 * GIB, GIB);
+    assert_false(hm_damon_ranges_fit(&process, &maps, 11 * GIB));
 }
 
 static void a_few_new_pages_are_not_worth_a_new_watch(void **state)
@@ -131,14 +146,14 @@ static void a_few_new_pages_are_not_worth_a_new_watch(void **state)
     static const struct {
         uint64_t first, n_pages;
         bool fits;
-    } rows[] = {{30000 * GIB, 1, true}, {30000 * GIB, 10 * MIB, true}, {30000 * GIB, 20 * MIB, false}};
+    } rows[] = {{30000 * GIB, 1, true}, {30000 * GIB, 5 * MIB, true}, {30000 * GIB, 10 * MIB, false}};
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         clear();
         map(20 * GIB, 100 * MIB);
-        hm_damon_ranges_choose(&maps, &process);
-        assert_true(hm_damon_ranges_fit(&process, &maps));
+        hm_damon_ranges_choose(&maps, maps.n_pages, &process);
+        assert_true(hm_damon_ranges_fit(&process, &maps, maps.n_pages));
         map(rows[i].first, rows[i].n_pages);
-        assert_int_equal(hm_damon_ranges_fit(&process, &maps), rows[i].fits);
+        assert_int_equal(hm_damon_ranges_fit(&process, &maps, maps.n_pages), rows[i].fits);
     }
 }
 
@@ -149,17 +164,17 @@ static void a_watch_of_holes_is_renewed(void **state)
     clear();
     map(20 * GIB, 100 * MIB);
     map(30 * GIB, 300 * MIB);
-    hm_damon_ranges_choose(&maps, &process);
+    hm_damon_ranges_choose(&maps, maps.n_pages, &process);
     assert_int_equal(process.n_ranges, 2);
     maps.n = 1;
     maps.n_pages = 100 * MIB;
-    assert_false(hm_damon_ranges_fit(&process, &maps));
+    assert_false(hm_damon_ranges_fit(&process, &maps, maps.n_pages));
     clear();
     for (uint64_t i = 0; i < 64; i++)
         map(30000 * GIB + i * 64 * MIB, 5 * MIB);
-    hm_damon_ranges_choose(&maps, &process);
+    hm_damon_ranges_choose(&maps, maps.n_pages, &process);
     assert_true(length() > 2 * held());
-    assert_true(hm_damon_ranges_fit(&process, &maps));
+    assert_true(hm_damon_ranges_fit(&process, &maps, maps.n_pages));
 }
 
 int main(void)
@@ -170,6 +185,7 @@ int main(void)
         cmocka_unit_test(many_pieces_become_few),
         cmocka_unit_test(equal_pieces_far_apart_are_joined),
         cmocka_unit_test(ranges_ascend_whatever_the_sizes),
+        cmocka_unit_test(nothing_is_left_out_where_most_is_not_in_memory),
         cmocka_unit_test(a_few_new_pages_are_not_worth_a_new_watch),
         cmocka_unit_test(a_watch_of_holes_is_renewed),
     };

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* On this very process, where the kernel has soft-dirty marks; where it has none, it has to be said. */
 #include <errno.h>
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -138,6 +139,88 @@ static void differences_by_chance_are_not_believed(void **state)
     }
 }
 
+/* A window of the process saw these shares in its ranges of 64 pages. */
+static void see_window(struct hm_softdirty *softdirty, uint32_t space, uint32_t n, const float *share)
+{
+    softdirty->process[space].has_window = true;
+    for (uint32_t i = 0; i < n; i++) {
+        hm_softdirty_add(softdirty, HM_PAGE(space, 100 * i), 64);
+        softdirty->wanted.range[softdirty->wanted.n - 1].share = share[i];
+        softdirty->wanted.range[softdirty->wanted.n - 1].seen = 64;
+    }
+}
+
+static void end_windows(struct hm_softdirty *softdirty)
+{
+    hm_softdirty_replace(softdirty);
+    for (uint32_t space = 0; space < HM_RANKS; space++)
+        softdirty->process[space].has_window = false;
+}
+
+static void assert_share(const struct hm_softdirty *softdirty, uint32_t space, uint64_t page, double share)
+{
+    if (fabs(hm_softdirty_share(softdirty, HM_PAGE(space, page)) - share) > 0.03)
+        fail_msg("space %u, page %u: %f, not %f", space, (unsigned)page,
+                 hm_softdirty_share(softdirty, HM_PAGE(space, page)), share);
+}
+
+/* One of the processes was seen when it ran less. In both the first half of the ranges is written. */
+static void a_window_says_where_not_how_much(void **state)
+{
+    (void)state;
+    static const float much[] = {0.6F, 0.6F, 0, 0}, little[] = {0.2F, 0.2F, 0, 0};
+    struct hm_softdirty *softdirty = calloc(1, sizeof(*softdirty));
+    assert_non_null(softdirty);
+    see_window(softdirty, 0, 4, much);
+    see_window(softdirty, 1, 4, little);
+    end_windows(softdirty);
+    for (uint32_t space = 0; space < 2; space++) {
+        assert_share(softdirty, space, 30, 0.4);
+        assert_share(softdirty, space, 330, 0);
+    }
+    hm_softdirty_free(softdirty);
+}
+
+#define MANY 64
+
+/* One page of many was written when the process waited: it was not the only one that it ever writes. */
+static void an_idle_window_tells_nothing(void **state)
+{
+    (void)state;
+    float share[MANY];
+    struct hm_softdirty *softdirty = calloc(1, sizeof(*softdirty));
+    assert_non_null(softdirty);
+    for (uint32_t i = 0; i < MANY; i++)
+        share[i] = 0.25F;
+    see_window(softdirty, 0, MANY, share);
+    end_windows(softdirty);
+    for (uint32_t i = 0; i < MANY; i++)
+        share[i] = i == 9 ? 1.0F / 64 : 0;
+    see_window(softdirty, 0, MANY, share);
+    end_windows(softdirty);
+    for (uint32_t i = 0; i < MANY; i++)
+        assert_share(softdirty, 0, 100 * i, 0.125);
+    hm_softdirty_free(softdirty);
+}
+
+static void what_no_window_saw_has_its_processs_share(void **state)
+{
+    (void)state;
+    static const float share[] = {0.25F};
+    struct hm_softdirty *softdirty = calloc(1, sizeof(*softdirty));
+    struct hm_observation observation = {.page = HM_PAGE(0, 5000), .n_pages = 10, .reads = 8};
+    assert_non_null(softdirty);
+    hm_softdirty_split(softdirty, &observation, 1);
+    assert_false(observation.knows_writes); /* nothing was seen of anybody */
+    see_window(softdirty, 0, 1, share);
+    end_windows(softdirty);
+    hm_softdirty_split(softdirty, &observation, 1);
+    assert_true(observation.knows_writes && observation.writes == 2 && observation.reads == 6);
+    hm_softdirty_forget(softdirty, 0);
+    assert_int_equal(softdirty->level[0].n, 0);
+    hm_softdirty_free(softdirty);
+}
+
 static uint64_t page_of(const volatile char *memory)
 {
     return HM_PAGE(0, (uintptr_t)memory / PAGE);
@@ -195,6 +278,9 @@ int main(void)
         cmocka_unit_test(a_process_that_is_forgotten_leaves_no_range),
         cmocka_unit_test(a_windows_ranges_replace_those_of_its_processes),
         cmocka_unit_test(differences_by_chance_are_not_believed),
+        cmocka_unit_test(a_window_says_where_not_how_much),
+        cmocka_unit_test(an_idle_window_tells_nothing),
+        cmocka_unit_test(what_no_window_saw_has_its_processs_share),
         cmocka_unit_test(written_pages_are_told_from_read_ones),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
