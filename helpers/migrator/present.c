@@ -23,20 +23,10 @@ void hm_present_init(struct hm_present *present)
     *present = (struct hm_present){.pagemap = -1, .has_scan = true};
 }
 
-/* Resident pages of the process, rather too many: files are among them. */
-static double count_resident(pid_t pid)
-{
-    char text[128];
-    unsigned long pages = 0;
-    if (hm_procfile_read(pid, "statm", text, sizeof(text)) != 0 || sscanf(text, "%*u %lu", &pages) != 1)
-        return 0;
-    return (double)pages;
-}
-
 void hm_present_open(struct hm_present *present, pid_t pid, uint64_t mapped)
 {
     char path[64];
-    double resident = count_resident(pid);
+    double resident = (double)hm_process_resident(pid); /* rather too many: files are among them */
     present->density = resident < (double)mapped ? resident / (double)mapped : 1;
     snprintf(path, sizeof(path), "/proc/%d/pagemap", (int)pid);
     present->pagemap = open(path, O_RDONLY | O_CLOEXEC);
