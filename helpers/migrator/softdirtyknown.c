@@ -11,6 +11,17 @@ static int compare_ranges(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
+/* The share of written pages in these ranges, negative where none was seen. */
+static double find_share(const struct hm_softdirty_range *range, uint32_t n)
+{
+    double seen = 0, dirty = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        seen += range[i].seen;
+        dirty += (double)range[i].share * range[i].seen;
+    }
+    return seen > 0 ? dirty / seen : -1;
+}
+
 /* Variance of a share by chance: of so many pages, each written with that probability. */
 static double chance(double mean, const struct hm_softdirty_range *range)
 {
@@ -19,16 +30,13 @@ static double chance(double mean, const struct hm_softdirty_range *range)
 
 static void shrink(struct hm_softdirty_ranges *ranges)
 {
-    double seen = 0, dirty = 0, squares = 0;
-    for (uint32_t i = 0; i < ranges->n; i++) {
-        seen += ranges->range[i].seen;
-        dirty += (double)ranges->range[i].share * ranges->range[i].seen;
-    }
-    double mean = seen > 0 ? dirty / seen : 0;
+    double mean = find_share(ranges->range, ranges->n), seen = 0, squares = 0;
     for (uint32_t i = 0; i < ranges->n; i++) {
         const struct hm_softdirty_range *range = &ranges->range[i];
-        if (range->seen > 0)
-            squares += range->seen * ((range->share - mean) * (range->share - mean) - chance(mean, range));
+        if (range->seen == 0)
+            continue;
+        seen += range->seen;
+        squares += range->seen * ((range->share - mean) * (range->share - mean) - chance(mean, range));
     }
     double real = seen > 0 && squares > 0 ? squares / seen : 0; /* variance between ranges */
     for (uint32_t i = 0; i < ranges->n; i++) {
@@ -45,17 +53,6 @@ static uint32_t count_alike(const struct hm_softdirty_ranges *ranges, uint32_t f
     while (end < ranges->n && HM_PAGE_SPACE(ranges->range[end].page) == HM_PAGE_SPACE(ranges->range[first].page))
         end++;
     return end - first;
-}
-
-/* The share of written pages in them, negative where none was seen. */
-static double find_share(const struct hm_softdirty_range *range, uint32_t n)
-{
-    double seen = 0, dirty = 0;
-    for (uint32_t i = 0; i < n; i++) {
-        seen += range[i].seen;
-        dirty += (double)range[i].share * range[i].seen;
-    }
-    return seen > 0 ? dirty / seen : -1;
 }
 
 /* What this window says of how much each process writes in all. */
