@@ -82,14 +82,21 @@ void hm_damon_ranges_choose(const struct hm_maps *maps, uint64_t resident, struc
         process->range[i] = (struct hm_damon_range){kept.piece[i].first << PAGE_SHIFT, kept.piece[i].end << PAGE_SHIFT};
 }
 
+/* Pages, with the holes in them. */
+static uint64_t measure_length(const struct hm_damon_process *process)
+{
+    uint64_t length = 0;
+    for (uint32_t i = 0; i < process->n_ranges; i++)
+        length += (process->range[i].end >> PAGE_SHIFT) - (process->range[i].start >> PAGE_SHIFT);
+    return length;
+}
+
 bool hm_damon_ranges_fit(const struct hm_damon_process *process, const struct hm_maps *maps, uint64_t resident)
 {
-    uint64_t held = 0, length = 0;
+    uint64_t held = 0, length = measure_length(process);
     for (uint32_t i = 0; i < process->n_ranges; i++) {
         uint64_t first = process->range[i].start >> PAGE_SHIFT;
-        uint64_t n_pages = (process->range[i].end >> PAGE_SHIFT) - first;
-        held += hm_maps_count(maps, first, n_pages);
-        length += n_pages;
+        held += hm_maps_count(maps, first, (process->range[i].end >> PAGE_SHIFT) - first);
     }
     if ((double)(maps->n_pages - held) > part(maps, resident, STILL_LOST))
         return false;
@@ -97,9 +104,6 @@ bool hm_damon_ranges_fit(const struct hm_damon_process *process, const struct hm
         return true;
     /* More holes than pages: would others have fewer? */
     struct hm_damon_process better;
-    uint64_t shorter = 0;
     hm_damon_ranges_choose(maps, resident, &better);
-    for (uint32_t i = 0; i < better.n_ranges; i++)
-        shorter += (better.range[i].end - better.range[i].start) >> PAGE_SHIFT;
-    return length <= MOST_HOLES * shorter;
+    return length <= MOST_HOLES * measure_length(&better);
 }
