@@ -153,11 +153,11 @@ static uint32_t find_candidates(const struct hm_ranks *ranks, const struct hm_ma
 }
 
 /* What is to be watched: all but the smallest, such as shells beside the ranks, that have SMALL of the memory together;
- * each would take as many looks as a rank. Returns how many more there are than can be watched. */
-static uint64_t gather(const struct hm_ranks *ranks, const struct hm_maps *maps, struct wanted *wanted)
+ * each would take as many looks as a rank. Of more than can be watched the largest are left out. */
+static void gather(const struct hm_ranks *ranks, const struct hm_maps *maps, struct wanted *wanted)
 {
     static struct candidate candidate[HM_RANKS];
-    uint64_t left_out = 0, resident, passed = 0;
+    uint64_t resident, passed = 0;
     uint32_t n = find_candidates(ranks, maps, candidate, &resident);
     wanted->n = 0;
     for (uint32_t i = 0; i < n; i++) {
@@ -166,17 +166,14 @@ static uint64_t gather(const struct hm_ranks *ranks, const struct hm_maps *maps,
         passed += candidate[i].resident;
         if ((double)passed < SMALL * (double)resident)
             continue;
-        if (wanted->n == HM_DAMON_TARGETS || !is_watchable(rank)) {
-            left_out++;
+        if (wanted->n == HM_DAMON_TARGETS || !is_watchable(rank))
             continue;
-        }
         struct hm_damon_process process = {.start_time = rank->start_time, .pid = rank->pid};
         hm_damon_ranges_choose(&maps[s], candidate[i].resident, &process);
         wanted->watch.process[wanted->n] = process;
         wanted->resident[wanted->n] = candidate[i].resident;
         wanted->space[wanted->n++] = s;
     }
-    return left_out;
 }
 
 static int update(struct hm_source *base, const struct hm_ranks *ranks, const struct hm_maps *maps,
@@ -184,7 +181,7 @@ static int update(struct hm_source *base, const struct hm_ranks *ranks, const st
 {
     struct damon_source *source = (struct damon_source *)base;
     struct wanted wanted = {.watch = source->watch};
-    base->state.left_out = gather(ranks, maps, &wanted);
+    gather(ranks, maps, &wanted);
     if (!is_worth_sending(source, &wanted, maps))
         return 0;
     size_t size = hm_damon_wire_begin(&wanted.watch, HM_DAMON_WATCH, source->watch.head.generation + 1, wanted.n);

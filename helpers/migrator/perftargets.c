@@ -124,7 +124,6 @@ static int update_threads(struct hm_perf_watched *watch, const struct hm_ranks *
         if (ranks->rank[space].pid > 0 && !ranks->rank[space].is_gone)
             add_threads(watch, ranks->rank[space].pid, known, n_known, &tally);
     free(known);
-    watch->source.state.left_out = tally.refused;
     if (watch->n == 0 && tally.tried > 0 && tally.refused == tally.tried) {
         char why[HM_WARNING], paranoid[16];
         return hm_fail(

@@ -37,7 +37,6 @@ struct hm_source_state {
     bool counts_memory;                /* observations are of accesses to memory; false: caches may have served them */
     uint64_t samples, lost, throttled; /* lost: records the kernel dropped; throttled: times it cut the rate */
     double kernel_cpu_s; /* CPU time spent for it outside of this process (kdamond, the broker); negative: not known */
-    uint64_t left_out;   /* threads that could not be watched at the last update */
     char how[128];       /* how it watches and why so, for the record: "" where there is nothing to say */
 };
 
