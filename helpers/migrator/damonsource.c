@@ -18,7 +18,7 @@
 #define PATIENCE_S 10 /* for the first answer: the broker may wait for kdamonds of others */
 #define BUDGET_SHARE                                                                                                   \
     0.3 /* of the overhead, for the kdamond; half is the migrator's; the rest is left to the broker and to reading */
-#define SMALL 0.01
+#define SMALL 0.01          /* share of the memory that all processes have in RAM */
 #define MOST_MESSAGES 16384 /* at one reading */
 
 struct damon_source {
