@@ -4,6 +4,7 @@
 #ifndef MOVEKERNEL_H
 #define MOVEKERNEL_H
 
+#include <errno.h>
 #include <stdbool.h>
 #include <stddef.h>
 

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "movefixture.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+struct hm_nodes nodes;
+struct hm_range range = {FIRST, PAGES};
+struct hm_mover mover;
+bool is_ours, is_stopped;
+static struct hm_maps maps[1];
+static struct hm_rank rank = {.pid = MODEL_PID};
+static struct hm_ranks ranks = {.n = 1, .rank = &rank};
+
+bool __wrap_hm_ranks_is_ours(const struct hm_ranks *all, uint32_t space);
+void __wrap_hm_nodes_refresh(struct hm_nodes *all);
+
+bool __wrap_hm_ranks_is_ours(const struct hm_ranks *all, uint32_t space)
+{
+    (void)all, (void)space;
+    return is_ours;
+}
+
+void __wrap_hm_nodes_refresh(struct hm_nodes *all)
+{
+    (void)all;
+}
+
+static bool stop(void *data)
+{
+    (void)data;
+    return is_stopped;
+}
+
+static void add_node(int id)
+{
+    struct hm_node_state *node = &nodes.node[id];
+    *node = (struct hm_node_state){.id = id, .is_fast = id < 2, .total_bytes = 1u << 30, .free_bytes = PAGES * 4096u};
+    for (int other = 0; other < 4; other++)
+        node->distance[other] = (uint8_t)(id == other ? 10 : (id ^ other) == 2 ? 17 : 28);
+    nodes.index[id] = (int8_t)id;
+}
+
+void mover_start(void)
+{
+    assert_int_equal(hm_mover_init(&mover, &nodes, &ranks, maps, stop, NULL, NULL), 0);
+    hm_mover_begin(&mover, UINT64_MAX, UINT64_MAX);
+}
+
+int move_set_up(void **state)
+{
+    (void)state;
+    kernel_reset(2);
+    memset(nodes.index, -1, sizeof(nodes.index));
+    nodes.n = 4;
+    for (int id = 0; id < 4; id++)
+        add_node(id);
+    maps[0] = (struct hm_maps){.range = &range, .n = 1, .room = 1, .n_pages = PAGES};
+    is_ours = true;
+    is_stopped = false;
+    mover_start();
+    mover.has_huge = true;
+    mover.batch_pages = HM_BATCH_PAGES;
+    return 0;
+}
+
+int move_tear_down(void **state)
+{
+    (void)state;
+    hm_mover_free(&mover);
+    return 0;
+}
+
+void promote(unsigned first, unsigned count)
+{
+    struct hm_move one = {.first = HM_PAGE(0, FIRST + first), .n_pages = count, .limit = count, .to_fast = true};
+    hm_mover_run(&mover, &one, 1);
+}

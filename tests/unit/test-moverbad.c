@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Pages, nodes and processes that the kernel refuses to move: what comes of the others, and what is remembered. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "movefixture.h"
+
+static void test_shared_pages_are_remembered(void **state)
+{
+    (void)state;
+    for (unsigned i = 100; i < 150; i++)
+        kernel.is_shared[i] = true;
+    promote(0, 300);
+    assert_int_equal(mover.moved.promoted, 250);
+    assert_int_equal(mover.moved.unmoved[HM_UNMOVED_SHARED], 50);
+    hm_mover_begin(&mover, UINT64_MAX, UINT64_MAX);
+    size_t before = kernel.n_submitted;
+    promote(0, 300);
+    assert_int_equal(kernel.n_submitted, before);
+    assert_int_equal(mover.moved.unmoved[HM_UNMOVED_SHARED], 0);
+    /* The mapping is gone and another is there: nothing is remembered of it. */
+    hm_mover_forget(&mover, HM_PAGE(0, FIRST), PAGES);
+    memset(kernel.is_shared, 0, sizeof(kernel.is_shared));
+    promote(0, 300);
+    assert_int_equal(mover.moved.promoted, 50);
+}
+
+static void test_pinned_pages_hold_up_nobody(void **state)
+{
+    (void)state;
+    kernel.is_pinned[10] = kernel.is_pinned[200] = true;
+    for (unsigned i = 300; i < 400; i++)
+        kernel.node[i] = 3; /* a second destination, behind the one that fails */
+    mover.has_huge = false;
+    promote(0, 400);
+    assert_int_equal(mover.moved.promoted, 398);
+    assert_int_equal(mover.moved.unmoved[HM_UNMOVED_BUSY], 2);
+    assert_int_equal(kernel_count_on(1), 100);
+    assert_int_equal(kernel.submitted[10], 1); /* no retry in a phase */
+    assert_int_equal(kernel.submitted[200], 1);
+    promote(0, 400); /* once may be chance */
+    assert_int_equal(kernel.submitted[10], 2);
+    promote(0, 400);
+    assert_int_equal(kernel.submitted[10], 2);
+    assert_int_equal(mover.moved.unmoved[HM_UNMOVED_BUSY], 4);
+}
+
+static void test_a_node_that_is_refused(void **state)
+{
+    (void)state;
+    kernel.closed = 0;
+    mover.has_huge = false;
+    promote(0, 100);
+    assert_int_equal(mover.moved.promoted, 0);
+    assert_int_equal(mover.moved.unmoved[HM_UNMOVED_DENIED], 100);
+    assert_int_equal(mover.refused, 0);
+    promote(0, 100); /* from now on the other one */
+    assert_int_equal(mover.moved.promoted, 100);
+    assert_int_equal(kernel_count_on(1), 100);
+}
+
+static void test_refused_among_others(void **state)
+{
+    (void)state;
+    for (unsigned i = 0; i < 200; i++)
+        kernel.node[i] = i % 2 ? 2 : 3;
+    kernel.closed = 0; /* sorted first: the others come behind the failure */
+    mover.has_huge = false;
+    promote(0, 200);
+    assert_int_equal(mover.moved.promoted, 100);
+    assert_int_equal(mover.moved.unmoved[HM_UNMOVED_DENIED], 100);
+}
+
+static void test_a_node_that_is_full(void **state)
+{
+    (void)state;
+    kernel.full = 0;
+    mover.has_huge = false;
+    promote(0, 100);
+    assert_int_equal(mover.moved.promoted, 0);
+    assert_int_equal(mover.moved.unmoved[HM_UNMOVED_ROOM], 100);
+    assert_int_equal(nodes.node[0].free_bytes, 0);
+    promote(0, 100); /* not again in this phase */
+    assert_int_equal(kernel_count_on(1), 100);
+}
+
+static void test_a_process_that_is_not_ours(void **state)
+{
+    (void)state;
+    static const int numbers[] = {ESRCH, EPERM};
+    is_ours = false;
+    promote(0, 100);
+    assert_int_equal(kernel.moves, 0);
+    assert_int_equal(mover.moved.promoted, 0);
+    assert_int_equal(nodes.node[0].free_bytes, PAGES * 4096u); /* what was set aside is back */
+    is_ours = true;
+    for (size_t i = 0; i < 2; i++) {
+        kernel.result = numbers[i];
+        kernel.moves = 0;
+        promote(0, 100);
+        assert_int_equal(mover.moved.promoted, 0);
+        assert_int_equal(kernel.moves, 1);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_shared_pages_are_remembered, move_set_up, move_tear_down),
+        cmocka_unit_test_setup_teardown(test_pinned_pages_hold_up_nobody, move_set_up, move_tear_down),
+        cmocka_unit_test_setup_teardown(test_a_node_that_is_refused, move_set_up, move_tear_down),
+        cmocka_unit_test_setup_teardown(test_refused_among_others, move_set_up, move_tear_down),
+        cmocka_unit_test_setup_teardown(test_a_node_that_is_full, move_set_up, move_tear_down),
+        cmocka_unit_test_setup_teardown(test_a_process_that_is_not_ours, move_set_up, move_tear_down),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
