@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which processes the source damon asks its broker for: processes and the connection are not there. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "helpers/migrator/damonwire.h"
+#include "helpers/migrator/procfile.h"
+#include "helpers/migrator/source.h"
+
+#define MOST (HM_DAMON_TARGETS + 10)
+#define PID 1000      /* of the first process; the others follow */
+#define MAPPED 100000 /* pages of each, in one mapping */
+
+enum kind { USUAL, FREE_SLOT, GONE, UNMAPPED, FOREIGN, ENDED };
+
+static struct {
+    uint64_t resident; /* pages */
+    enum kind kind;
+} process[MOST];
+
+static int end; /* the broker's, of the connection */
+
+int __wrap_socket(int domain, int type, int protocol);
+int __wrap_connect(int fd, const struct sockaddr *address, socklen_t size);
+int __wrap_stat(const char *path, struct stat *status);
+uint64_t __wrap_hm_process_resident(pid_t pid);
+
+/* There is a kdamond, as the broker has said before it was asked. */
+int __wrap_socket(int domain, int type, int protocol)
+{
+    struct hm_damon_answer answer = {0};
+    size_t size = hm_damon_wire_begin(&answer, HM_DAMON_ANSWER, 1, 0);
+    int pair[2];
+    assert_int_equal(socketpair(domain, type, protocol, pair), 0);
+    end = pair[1];
+    assert_int_equal(send(end, &answer, size, 0), size);
+    return pair[0];
+}
+
+int __wrap_connect(int fd, const struct sockaddr *address, socklen_t size)
+{
+    (void)fd, (void)address, (void)size;
+    return 0;
+}
+
+int __wrap_stat(const char *path, struct stat *status)
+{
+    int pid;
+    assert_int_equal(sscanf(path, "/proc/%d/maps", &pid), 1);
+    assert_in_range(pid, PID, PID + MOST - 1);
+    *status = (struct stat){.st_uid = geteuid() + (process[pid - PID].kind == FOREIGN)};
+    errno = ENOENT;
+    return process[pid - PID].kind == ENDED ? -1 : 0;
+}
+
+uint64_t __wrap_hm_process_resident(pid_t pid)
+{
+    assert_in_range(pid, PID, PID + MOST - 1);
+    return process[pid - PID].resident;
+}
+
+static void take(struct hm_damon_watch *watch, uint32_t n)
+{
+    struct hm_error error = {""};
+    ssize_t size = recv(end, watch, sizeof(*watch), 0);
+    assert_int_equal(size, hm_damon_wire_size(HM_DAMON_WATCH, n));
+    assert_int_equal(hm_damon_wire_check_watch(watch, (size_t)size, &error), 0);
+}
+
+/* What the broker is asked to watch of the first n processes: it must be `n_wanted`. */
+static void ask(uint32_t n, uint32_t n_wanted, struct hm_damon_watch *watch)
+{
+    static struct hm_rank rank[MOST];
+    static struct hm_range range[MOST];
+    static struct hm_maps maps[MOST];
+    const struct hm_ranks ranks = {.n = n, .rank = rank};
+    const struct hm_source_setup setup = {
+        .overhead = 0.01, .n_cpus = 2, .interval_ms = 10000, .broker = "socket", .stop = -1};
+    struct hm_error error = {""};
+    char why[HM_WARNING];
+    for (uint32_t i = 0; i < n; i++) {
+        enum kind kind = process[i].kind;
+        rank[i] = (struct hm_rank){
+            .pid = kind == FREE_SLOT ? 0 : PID + (pid_t)i, .start_time = 7 * i, .is_gone = kind == GONE};
+        range[i] = (struct hm_range){(i + 1) * MAPPED, MAPPED};
+        maps[i] =
+            kind == UNMAPPED ? (struct hm_maps){0} : (struct hm_maps){.range = &range[i], .n = 1, .n_pages = MAPPED};
+    }
+    struct hm_source *source = hm_source_open("damon", &setup, why, &error);
+    assert_non_null(source);
+    take(watch, 0);
+    assert_int_equal(source->update(source, &ranks, maps, &error), 0);
+    take(watch, n_wanted);
+    source->close(source);
+    close(end);
+}
+
+/* Each by what it is, and where its own mapping is. */
+static void assert_is(const struct hm_damon_process *asked, uint32_t i)
+{
+    assert_int_equal(asked->pid, PID + i);
+    assert_int_equal(asked->start_time, 7 * i);
+    assert_int_equal(asked->n_ranges, 1);
+    assert_int_equal(asked->range[0].start, (uint64_t)(i + 1) * MAPPED << 12);
+    assert_int_equal(asked->range[0].end, (uint64_t)(i + 2) * MAPPED << 12);
+}
+
+static void the_smallest_together_are_a_hundredth(void **state)
+{
+    (void)state;
+    static const struct {
+        uint32_t n, n_wanted;
+        uint64_t resident[4];
+        uint32_t wanted[4];
+    } rows[] = {
+        {1, 1, {0}, {0}},
+        {3, 3, {100, 100, 100}, {0, 1, 2}},
+        {2, 1, {0, 7}, {1}},
+        {4, 2, {600, 400, 4, 5}, {1, 0}},    /* 9 of 1009 */
+        {4, 3, {500, 490, 4, 6}, {3, 1, 0}}, /* 10 of 1000: with the larger of both it is as much */
+        {4, 2, {2, 50000, 300, 9000}, {3, 1}},
+    };
+    for (size_t row = 0; row < sizeof(rows) / sizeof(rows[0]); row++) {
+        struct hm_damon_watch watch;
+        memset(process, 0, sizeof(process));
+        for (uint32_t i = 0; i < rows[row].n; i++)
+            process[i].resident = rows[row].resident[i];
+        ask(rows[row].n, rows[row].n_wanted, &watch);
+        for (uint32_t i = 0; i < rows[row].n_wanted; i++)
+            assert_is(&watch.process[i], rows[row].wanted[i]);
+    }
+}
+
+static void what_cannot_be_watched_is_not_asked_for(void **state)
+{
+    (void)state;
+    struct hm_damon_watch watch;
+    for (int kind = USUAL; kind <= ENDED; kind++) {
+        memset(process, 0, sizeof(process));
+        process[0].resident = process[1].resident = process[2].resident = 1000;
+        process[1].kind = (enum kind)kind;
+        ask(3, kind == USUAL ? 3 : 2, &watch);
+        assert_is(&watch.process[0], 0);
+        assert_is(&watch.process[watch.head.n - 1], 2);
+    }
+}
+
+/* Of equal ones, the first two are less than a hundredth. */
+static void no_more_are_asked_for_than_a_message_holds(void **state)
+{
+    (void)state;
+    struct hm_damon_watch watch;
+    memset(process, 0, sizeof(process));
+    for (uint32_t i = 0; i < MOST; i++)
+        process[i].resident = 1000;
+    ask(HM_DAMON_TARGETS, HM_DAMON_TARGETS - 2, &watch);
+    ask(MOST, HM_DAMON_TARGETS, &watch);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_smallest_together_are_a_hundredth),
+        cmocka_unit_test(what_cannot_be_watched_is_not_asked_for),
+        cmocka_unit_test(no_more_are_asked_for_than_a_message_holds),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
