@@ -51,3 +51,11 @@ def clean_node(schema):
     assert slurm.hybridmem_processes() == []
     for record in slurm.all_records()[before:]:
         schema.validate(record)
+
+
+@pytest.fixture
+def run_dir():
+    """A folder of root's for a DAMON broker of the test's own."""
+    folder = Path(slurm.run("mktemp -d /run/damon-test.XXXXXX").stdout.strip())
+    yield folder
+    slurm.run(f"rm -r {folder}")

@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A DAMON broker of a test's own, the kernel's kdamonds, and processes to watch."""
+
+import contextlib
+import errno
+import signal
+import subprocess
+from pathlib import Path
+
+import slurm
+
+KDAMONDS = Path("/sys/kernel/mm/damon/admin/kdamonds")
+BROKER = "/usr/libexec/hybridmem/hybridmem-damon"
+
+
+def number():
+    return int((KDAMONDS / "nr_kdamonds").read_text())
+
+
+def state(k):
+    """The kernel does not wait for its lock: EBUSY while somebody else looks or writes."""
+
+    def read():
+        try:
+            return (KDAMONDS / str(k) / "state").read_text().strip()
+        except OSError as why:
+            assert why.errno == errno.EBUSY
+            return None
+
+    return slurm.wait_for(read, f"the state of kdamond {k}")
+
+
+def states():
+    return [state(k) for k in range(number())]
+
+
+@contextlib.contextmanager
+def broker(folder, *options):
+    """A broker of its own in the folder; told to end afterwards, and nothing may be left then."""
+    folder.chmod(0o755)
+    process = subprocess.Popen([BROKER, "--run-dir", str(folder), *options], stderr=subprocess.PIPE, text=True)
+    assert process.stderr.read() == ""  # it is closed when the broker listens
+    try:
+        yield process, folder / "damon.sock"
+    finally:
+        process.terminate()
+        assert process.wait(slurm.PATIENCE) in (0, -signal.SIGKILL)
+    if process.returncode == 0:
+        assert number() == 0
+        assert sorted(p.name for p in folder.iterdir()) == ["damon.lock"]
+
+
+def start(user, *argv):
+    return subprocess.Popen(argv, user=user, group=user, extra_groups=[], stdout=subprocess.DEVNULL)
+
+
+@contextlib.contextmanager
+def sleeper(user):
+    process = start(user, "sleep", "100000")
+    try:
+        slurm.wait_for(lambda: Path(f"/proc/{process.pid}/comm").read_text() == "sleep\n", "a process of the user")
+        yield process.pid
+    finally:
+        process.kill()
+        process.wait()

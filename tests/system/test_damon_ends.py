@@ -1,0 +1,166 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How a DAMON broker ends, killed or not: nothing of it stays behind, and nothing of others goes with it."""
+
+import contextlib
+import fcntl
+import os
+import subprocess
+from pathlib import Path
+
+import damonclient
+import slurm
+from damonbroker import BROKER, KDAMONDS, broker, number, sleeper, states
+
+
+def files_of(pid):
+    """What its descriptors name; some come and go while it works."""
+    found = []
+    for link in Path(f"/proc/{pid}/fd").iterdir():
+        with contextlib.suppress(FileNotFoundError):
+            found.append(str(link.readlink()))
+    return found
+
+
+def test_killed_broker_leaves_nothing_for_long(run_dir):
+    with sleeper("alice") as watched:
+        with broker(run_dir) as (process, path):
+            client = damonclient.Client(path)
+            assert client.ask([watched]).n == 1
+            process.kill()
+            process.wait()
+            assert states().count("on") == 1
+        with broker(run_dir) as (_, path):
+            assert states().count("on") == 0
+            assert damonclient.Client(path).ask([watched]).n == 1
+        # And without a next one.
+        with broker(run_dir) as (process, path):
+            client = damonclient.Client(path)
+            assert client.ask([watched]).n == 1
+            process.kill()
+            process.wait()
+            assert states().count("on") == 1
+        slurm.run(f"{BROKER} --run-dir {run_dir} --clean")
+        assert number() == 0
+
+
+def test_wherever_a_broker_is_killed_the_next_one_knows_what_is_its_own(run_dir):
+    """The state file and all kdamonds are there; the first one as a kill between two steps leaves it."""
+    first = KDAMONDS / "0"
+
+    def empty_it(_):
+        (first / "contexts/nr_contexts").write_text("0")
+
+    def make_a_context(_):
+        empty_it(_)
+        (first / "contexts/nr_contexts").write_text("1")
+
+    def mark_it(mark):
+        make_a_context(mark)
+        (first / "contexts/0/monitoring_attrs/intervals/update_us").write_text(mark)
+
+    def name_no_process_yet(mark):
+        mark_it(mark)
+        (first / "contexts/0/targets/nr_targets").write_text("1")
+
+    marks = []
+    try:
+        with sleeper("alice") as watched:
+            for leave in (empty_it, None, make_a_context, None, mark_it, None, name_no_process_yet, None):
+                with broker(run_dir, "--kdamonds", "2") as (process, path):
+                    client = damonclient.Client(path)
+                    answer = client.ask([watched])
+                    assert answer.n == 1, answer
+                    process.kill()
+                    process.wait()
+                assert states() == ["on", "off"]
+                marks.append((first / "contexts/0/monitoring_attrs/intervals/update_us").read_text().strip())
+                if leave:
+                    (first / "state").write_text("off")
+                    leave(marks[0])
+    finally:
+        slurm.run(f"{BROKER} --run-dir {run_dir} --clean", check=False)
+    assert set(marks) == {marks[0]} and marks[0] != "1000000", marks
+    assert number() == 0 and not (run_dir / "damon.state").exists()
+
+
+def test_a_broker_waits_for_one_that_is_ending(run_dir):
+    """That one does not listen any more, and has the lock until its kdamonds are gone."""
+    run_dir.chmod(0o755)
+    with (run_dir / "damon.lock").open("w") as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        process = subprocess.Popen([BROKER, "--run-dir", str(run_dir)], stderr=subprocess.PIPE, text=True)
+        opened = slurm.wait_for(lambda: "damon.lock" in str(files_of(process.pid)), "the broker at the lock")
+        assert opened and process.poll() is None
+    try:
+        assert process.stderr.read() == ""
+        assert damonclient.Client(run_dir / "damon.sock").ask([]).number == 0
+    finally:
+        process.terminate()
+        assert process.wait(slurm.PATIENCE) == 0
+
+
+def test_reap_does_not_wait_for_a_broker_that_hangs():
+    state_file = slurm.JOBS.parent / "damon.state"
+    program, aside = Path(BROKER), Path(BROKER).with_suffix(".aside")
+    slurm.run("hybridmem reap")
+    program.rename(aside)
+    try:
+        program.write_text("#!/bin/sh\nexec sleep 100000007\n")
+        program.chmod(0o755)
+        state_file.write_text("what it hangs over")
+        done = slurm.run("hybridmem reap")
+        assert "killed after 5 s" in done.stderr
+        assert not slurm.run("pgrep -f 'sleep 100000007'", check=False).stdout
+    finally:
+        aside.rename(program)
+    slurm.run("hybridmem reap")
+    assert not state_file.exists()
+
+
+def test_reap_finds_what_a_dead_broker_left():
+    run_dir = slurm.JOBS.parent
+    slurm.run("hybridmem reap")
+    with sleeper("alice") as watched:
+        process = subprocess.Popen([BROKER, "--run-dir", str(run_dir)], stderr=subprocess.PIPE, text=True)
+        try:
+            assert process.stderr.read() == ""
+            client = damonclient.Client(run_dir / "damon.sock")
+            assert client.ask([watched]).n == 1
+            slurm.run("hybridmem reap")  # it lives: nothing happens to it
+            assert states().count("on") == 1
+        finally:
+            process.kill()
+            process.wait()
+        assert number() == 16
+        slurm.run("hybridmem reap")
+        assert number() == 0
+        assert not (run_dir / "damon.state").exists()
+
+
+def test_someone_elses_kdamonds_after_a_crash_are_not_taken_over(run_dir):
+    with broker(run_dir, "--kdamonds", "2") as (process, path):
+        client = damonclient.Client(path)
+        assert client.ask([os.getpid()]).n == 1
+        process.kill()
+        process.wait()
+    (KDAMONDS / "0" / "state").write_text("off")
+    (KDAMONDS / "nr_kdamonds").write_text("0")
+    (KDAMONDS / "nr_kdamonds").write_text("2")
+    try:
+        for k in "01":
+            (KDAMONDS / k / "contexts" / "nr_contexts").write_text("1")
+            (KDAMONDS / k / "contexts" / "0" / "targets" / "nr_targets").write_text("1")
+        slurm.run(f"{BROKER} --run-dir {run_dir} --clean")
+        assert number() == 2
+    finally:
+        (KDAMONDS / "nr_kdamonds").write_text("0")
+
+
+def test_broker_ends_when_nobody_needs_it(run_dir):
+    process = subprocess.Popen([BROKER, "--run-dir", str(run_dir), "--idle", "2"], stderr=subprocess.PIPE, text=True)
+    assert process.stderr.read() == ""
+    client = damonclient.Client(run_dir / "damon.sock")
+    assert client.ask([]).number == 0 and number() == 16
+    client.close()
+    assert process.wait(slurm.PATIENCE) == 0
+    assert number() == 0 and not (run_dir / "damon.sock").exists()
