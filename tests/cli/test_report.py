@@ -35,6 +35,9 @@ def report_json(folder, *words):
         (["--since", "-7d"], "--since"),
         (["--since", "7 d"], '"7 d" is not'),
         (["--user", "alice,"], '"alice," is no list of names'),
+        (["--mode", "spill,"], '"spill," is no list of names'),
+        (["--mode", "spill,spil"], '"spil" is no mode: off, fast, slow, '),
+        (["--mode", "Spill"], "spill, migrate or none"),
         (["--json", "--csv"], "not allowed with argument"),
         (["extra"], "unrecognized arguments: extra"),
     ],
@@ -120,6 +123,23 @@ def test_filters(tmp_path, words, jobs):
         made = [json.loads(line) for line in day.read_text().splitlines()]
         day.write_text("".join(json.dumps({**r, "elapsed_s": 3600 * ages[r["job_id"]]}) + "\n" for r in made))
     assert report_json(tmp_path, *words)["total"]["node_hours"] == sum(ages[job] for job in jobs)
+
+
+def test_the_modes_are_those_of_the_option(configure):
+    """An empty configuration allows every mode."""
+    text = helper("hybridmem-config", "show", "--config", configure("")).stdout
+    known = re.search(r"^modes = \{ (.*) \}$", text, re.MULTILINE)[1].split(", ")
+    assert f'"?" is no mode: {", ".join(known)} or none\n' in report("/", "--mode", "?", status=2).stderr
+
+
+def test_users_without_records_are_named(tmp_path):
+    write(tmp_path, record(1), record(2, user="bob", mode="fast"))
+    done = report(tmp_path, "--user", "carol,bob,eve\x1b", "--json")
+    assert done.stderr == "no matching records of carol, eve\\x1b that you may read\n"
+    assert json.loads(done.stdout)["total"]["jobs"] == 1
+    done = report(tmp_path, "--user", "bob", "--mode", "spill")
+    assert done.stderr == "no matching records of bob that you may read\n" and "total" in done.stdout
+    assert report(tmp_path, "--user", "alice,bob").stderr == ""
 
 
 def test_ages_count_from_now(tmp_path):

@@ -22,6 +22,13 @@ def words(text):
     return chosen
 
 
+def modes(text):
+    chosen = words(text)
+    for word in sorted(chosen.difference(fields.MODES)):
+        raise argparse.ArgumentTypeError(f'"{word}" is no mode: {", ".join(fields.MODES[:-1])} or {fields.MODES[-1]}')
+    return chosen
+
+
 def bound(end_of_day):
     def convert(text):
         try:
@@ -44,7 +51,7 @@ def arguments():
     parser.add_argument("--user", metavar="NAME,...", type=words, help="jobs of these users")
     parser.add_argument("--account", metavar="NAME,...", type=words, help="jobs under these accounts")
     parser.add_argument(
-        "--mode", metavar="MODE,...", type=words, help="jobs under these modes; none: without the option"
+        "--mode", metavar="MODE,...", type=modes, help="jobs under these modes; none: without the option"
     )
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="one JSON object")
@@ -73,6 +80,13 @@ def add_up(folder, options, period, skipped):
                 if record and is_wanted(record, options, period) and not sums.add(record):
                     skipped.add("duplicate", path, number)
     return sums
+
+
+def tell_absent(users, sums):
+    """Name those who were asked for and have no row."""
+    absent = (users or frozenset()).difference(user for user, _ in sums.rows)
+    if absent:
+        print(f"no matching records of {draw.plain(', '.join(sorted(absent)))} that you may read", file=sys.stderr)
 
 
 def print_json(sums, options, skipped):
@@ -128,6 +142,7 @@ def main(config_program):
     folder = records.readable_folder(options.records or records.configured_folder(config_program))
     sums = add_up(folder, options, moments.Period(options.since, options.until), skipped)
     program.tell_skipped(skipped)
+    tell_absent(options.user, sums)
     if not sums.is_exact():
         print("so many jobs ended on one day that some may be counted more than once", file=sys.stderr)
     if options.json:
