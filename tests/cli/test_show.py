@@ -3,12 +3,17 @@
 
 import json
 import os
+import sys
 from pathlib import Path
 
 import jsonschema
 import pytest
-from installed import helper
+from installed import DATA, helper
 from makerecords import record, tier, write
+
+sys.path.insert(0, str(DATA / "python"))
+from hybridmem import records, running
+from hybridmem import show as show_module
 
 
 def show(folder, *words, **options):
@@ -30,6 +35,57 @@ def test_no_such_job(tmp_path):
     write(tmp_path, record(12), record(112), record(120))
     done = show(tmp_path, "1", status=1)
     assert (done.stdout, done.stderr) == ("", "hybridmem show: no such job: 1\n")
+
+
+OWNER = os.geteuid() or 1001
+STRANGER = OWNER + 1
+
+
+@pytest.fixture
+def processes(tmp_path, monkeypatch):
+    """A /proc of its own: OWNER's job 12 runs, as both forms of Slurm's cgroups have it; process 9 is ending."""
+    places = {
+        7: "/system.slice/slurmstepd.scope/job_12/step_0/user/task_0",
+        8: "/system.slice/n1_slurmstepd.scope/job_13/step_batch/user/task_special",
+        9: None,
+        10: "/user.slice/job_14",
+    }
+    folder = tmp_path / "proc"
+    for pid, place in places.items():
+        (folder / str(pid)).mkdir(parents=True)
+        if place:
+            (folder / str(pid) / "cgroup").write_text(f"0::{place}\n")
+        if os.geteuid() == 0:
+            os.chown(folder / str(pid), OWNER, OWNER)
+    (folder / "sys").mkdir()
+    monkeypatch.setattr(running, "PROC", str(folder))
+
+
+@pytest.mark.parametrize(
+    ("job", "uid", "runs"),
+    [(12, OWNER, True), (13, OWNER, True), (12, STRANGER, False), (12, 0, True), (13, 0, True)]
+    + [(job, uid, False) for job in (1, 2, 14, 112, 120) for uid in (OWNER, 0)],
+)
+def test_only_ones_own_jobs_are_seen_to_run(processes, job, uid, runs):
+    assert running.has_job(job, uid) is runs
+
+
+def shown_to(uid, job, folder, monkeypatch):
+    """What show ends with for a user."""
+    monkeypatch.setattr(os, "geteuid", lambda: uid)
+    monkeypatch.setattr(sys, "argv", ["show", "--records", str(folder), job])
+    with pytest.raises(records.Failure) as failure:
+        show_module.main(None)
+    return str(failure.value)
+
+
+def test_a_job_that_runs_has_no_record_yet(processes, tmp_path, monkeypatch):
+    said = "job 12 runs on this node: what is recorded of it is written at its end"
+    assert shown_to(OWNER, "12", tmp_path, monkeypatch) == said
+    assert shown_to(0, "12", tmp_path, monkeypatch) == said
+    assert shown_to(STRANGER, "12", tmp_path, monkeypatch) == "no such job: 12"
+    for job in ("112", "12_3", "12+0"):
+        assert shown_to(OWNER, job, tmp_path, monkeypatch) == f"no such job: {job}"
 
 
 def test_no_records_folder_is_an_error_of_its_own(tmp_path):

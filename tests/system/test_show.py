@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+import slurm
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "cli"))
 from makerecords import record, write
@@ -67,3 +68,11 @@ def test_root_and_the_record_group_see_all(folder, uid, groups):
         assert f"Job {job}," in run_as(uid, groups, "show", "--records", folder, job).stdout
     report = json.loads(run_as(uid, groups, "report", "--json", "--records", folder).stdout)
     assert report["total"]["jobs"] == 2, "the copies in by-user are not counted again"
+
+
+def test_a_job_that_runs_is_its_users_to_know_of():
+    with slurm.Occupied("alice", 8, "--hybrid-mem=slow") as held:
+        said = f"hybridmem show: job {held.job_id} runs on this node: what is recorded of it is written at its end\n"
+        for uid in (0, ALICE):
+            assert run_as(uid, [], "show", held.job_id).stderr == said
+        assert run_as(BOB, [], "show", held.job_id).stderr == f"hybridmem show: no such job: {held.job_id}\n"

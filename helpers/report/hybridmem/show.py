@@ -3,16 +3,18 @@
 
 import argparse
 import json
+import os
 import re
 import shutil
 import sys
 
-from . import draw, fields, moments, program, records
+from . import draw, fields, moments, program, records, running
 
 EPILOG = """\
 JOBID is a job (12), a task of an array (12_3) or a component of a heterogeneous job (12+1); 12 alone also shows all
-tasks or components. Root and the members of the record group see every job, others their own. Exit status: 0, 1 when
-there is no such job or the records cannot be read, 2 for wrong arguments."""
+tasks or components. Root and the members of the record group see every job, others their own. A job's record is written
+when it ends. Exit status: 0, 1 when there is no such job, it still runs, or the records cannot be read, 2 for wrong
+arguments."""
 
 
 class JobId:
@@ -33,6 +35,10 @@ class JobId:
         if self.kind == "+":  # Slurm numbers the components one after the other, from the leader
             return leader == self.number and job == self.number + self.part
         return self.number in (job, array, leader)
+
+    def runs_here(self):
+        """As far as can be seen: a task's or a component's own number is not known before there is a record."""
+        return self.kind is None and running.has_job(self.number, os.geteuid())
 
 
 def find(folder, job_id, skipped):
@@ -276,6 +282,8 @@ def main(config_program):
     folder = records.readable_folder(options.records or records.configured_folder(config_program))
     found = find(folder, options.job, skipped)
     program.tell_skipped(skipped)
+    if not found and options.job.runs_here():
+        raise records.Failure(f"job {options.job.text} runs on this node: what is recorded of it is written at its end")
     if not found:
         raise records.Failure(f"no such job: {options.job.text}")
     if options.json:
