@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "plugin.h"
 
+#include <errno.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "../helpers/job/files.h"
 
@@ -16,19 +18,29 @@ static char option_usage[] = "use of fast and slow memory: off, fast, slow, dram
                              "migrate; socket=local|remote|all, and keys of migrate (hybridmem " PACKAGE_VERSION
                              " for Slurm " HM_SLURM_VERSION ")";
 
+/* One word; what is wrong with it is told, and fails no job. */
+static void read_argument(const char *word)
+{
+    const char *path = word + strlen(CONFIG_WORD);
+    if (strncmp(word, CONFIG_WORD, strlen(CONFIG_WORD)) != 0) {
+        slurm_error("hybridmem: plugstack.conf: \"%s\" is not known: the only word is config=PATH", word);
+        return;
+    }
+    if (path[0] != '/' || strlen(path) >= sizeof(config_path)) {
+        slurm_error("hybridmem: plugstack.conf: \"%s\": the path must be absolute and shorter than %zu", word,
+                    sizeof(config_path));
+        return;
+    }
+    hm_text_copy(config_path, path, sizeof(config_path));
+    if (access(path, F_OK) != 0 && errno == ENOENT)
+        slurm_error("hybridmem: plugstack.conf: \"%s\": there is no such file: the built-in values hold", word);
+}
+
 void hm_option_read_arguments(int count, char **words)
 {
     hm_text_copy(config_path, hm_config_path(), sizeof(config_path));
-    for (int i = 0; i < count; i++) {
-        const char *path = words[i] + strlen(CONFIG_WORD);
-        if (strncmp(words[i], CONFIG_WORD, strlen(CONFIG_WORD)) != 0)
-            slurm_error("hybridmem: plugstack.conf: \"%s\" is not known: the only word is config=PATH", words[i]);
-        else if (path[0] != '/' || strlen(path) >= sizeof(config_path))
-            slurm_error("hybridmem: plugstack.conf: \"%s\": the path must be absolute and shorter than %zu", words[i],
-                        sizeof(config_path));
-        else
-            hm_text_copy(config_path, path, sizeof(config_path));
-    }
+    for (int i = 0; i < count; i++)
+        read_argument(words[i]);
 }
 
 const char *hm_option_config_path(void)
