@@ -85,6 +85,23 @@ void hm_report_change(struct hm_report *report, const char *format, ...)
     va_end(arguments);
 }
 
+/* What the form of the file lets pass, and can only be a mistake. Returns whether all is well. */
+static bool check_defaults(const char *path, const struct hm_config *config, struct hm_report *report)
+{
+    bool is_well = true;
+    for (int i = 0; i < config->n_rules; i++) {
+        const struct hm_config_rule *rule = &config->rule[i];
+        if (hm_config_default_is_allowed(rule))
+            continue;
+        is_well = false;
+        hm_report_change(report,
+                         "%s:%d: partition \"%s\": default_mode: \"%s\" is not among the partition's own modes, and so "
+                         "never used: add its mode to them, or name one of them",
+                         path, rule->default_line, rule->name, rule->default_mode);
+    }
+    return is_well;
+}
+
 static int check(const struct options *options, const char *path, struct hm_config *config)
 {
     struct hm_report report = {0};
@@ -94,7 +111,7 @@ static int check(const struct options *options, const char *path, struct hm_conf
         hm_report_change(&report, "%s", error.text);
     else if (hm_config_read(path, true, config, &missing) < 0)
         hm_report_ok(&report, "%s is not there: the built-in values hold", path);
-    else
+    else if (check_defaults(path, config, &report))
         hm_report_ok(&report, "%s", path);
     /* A file that is wrong left the built-in values: what they name is checked all the same. */
     if (!options->file_only) {

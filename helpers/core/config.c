@@ -118,6 +118,14 @@ const char *hm_config_default_mode(const struct hm_config *config, const char *p
     return rule && rule->default_mode[0] ? rule->default_mode : NULL;
 }
 
+bool hm_config_default_is_allowed(const struct hm_config_rule *rule)
+{
+    struct hm_request request;
+    if (!rule->default_mode[0] || !rule->has_modes || hm_request_parse(rule->default_mode, &request, NULL) != 0)
+        return true;
+    return check_modes(&request, rule->modes, rule, NULL) == 0;
+}
+
 static bool is_tier(const struct hm_tier *tier, const char *name_or_kind)
 {
     return strcmp(tier->name, name_or_kind) == 0 || strcmp(hm_kind_name(tier->kind), name_or_kind) == 0;

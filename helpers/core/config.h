@@ -44,6 +44,7 @@ struct hm_config_rule {
     bool has_modes;
     unsigned modes;                     /* bit n: hm_request_mode_at(n) is allowed */
     char default_mode[HM_REQUEST_TEXT]; /* "" none; partitions only */
+    int default_line;                   /* of the file, where default_mode stands */
 };
 
 /* The site's defaults for the keys of migrate. */
@@ -104,6 +105,9 @@ int hm_config_allows(const struct hm_config *config, const struct hm_request *re
 
 /* The partition's default_mode, or NULL. */
 const char *hm_config_default_mode(const struct hm_config *config, const char *partition);
+
+/* Does a partition's own rule allow its default_mode? True where it has no default_mode, or no modes. Pure. */
+bool hm_config_default_is_allowed(const struct hm_config_rule *rule);
 
 /* The channels kind for a fast and a slow tier: the configuration's, else shared for dram+pmem, separate for cxl and
  * hbm pairs, else shared. */

@@ -97,6 +97,8 @@ static int take_value(cfg_t *cfg, cfg_opt_t *option, const char *value, void *re
         fail_at(cfg->line, what, why.text);
         return -1;
     }
+    if (section == HM_SECTION_PARTITION && strcmp(word, "default_mode") == 0)
+        reading.config->rule[entry].default_line = cfg->line;
     *(const char **)result = value;
     return 0;
 }

@@ -65,6 +65,27 @@ def test_a_file_that_is_asked_for_must_be_there(tmp_path):
     assert done.stdout == f"change  {tmp_path}/none: No such file or directory\n"
 
 
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ('partition "a" { modes = { fast }\n default_mode = "spill,socket=local" }\n', 2),
+        ('\n\npartition "a" { default_mode = "spill,socket=local"\n\n modes = { fast,\n slow } }\n', 3),
+        ('partition "a" { modes = { fast, spill } default_mode = "spill,socket=local" }\n', None),
+        ('partition "a" { modes = { fast } default_mode = off }\n', None),
+        ('partition "a" { modes = { dram } default_mode = dram }\n', None),
+        ('partition "a" { default_mode = "spill" }\npartition "b" { modes = { fast } }\n', None),
+    ],
+)
+def test_a_default_that_its_partition_forbids(configure, text, line):
+    path = configure(text)
+    done = helper("hybridmem-config", "check", "--file-only", "--config", path, status=0 if line is None else 1)
+    said = (
+        f'change  {path}:{line}: partition "a": default_mode: "spill,socket=local" is not among the partition\'s own '
+        "modes, and so never used: add its mode to them, or name one of them\n"
+    )
+    assert done.stdout == (f"ok      {path}\n" if line is None else said)
+
+
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root is careful")
 def test_root_believes_no_file_that_others_may_write(configure):
     path = configure("")
