@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The user's own copy of a record, made as that user: who runs this, or somebody else where that is root. */
+#include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -15,8 +16,31 @@
 
 #include <cmocka.h>
 
+#include "helpers/job/append.h"
 #include "scratch.h"
 #include "storefixture.h"
+
+#define FIRST_CLOSED (STDERR_FILENO + 1)
+#define MOST_OPEN 256
+
+static pid_t root_side;
+
+int __real_hm_line_append(int folder, const char *name, const struct hm_rights *rights, const char *line,
+                          struct hm_error *error);
+int __wrap_hm_line_append(int folder, const char *name, const struct hm_rights *rights, const char *line,
+                          struct hm_error *error);
+
+/* In the child, where it writes: it has the folder of the day, the user's own folder, and nothing of root's. */
+int __wrap_hm_line_append(int folder, const char *name, const struct hm_rights *rights, const char *line,
+                          struct hm_error *error)
+{
+    int n_open = 0;
+    for (int fd = FIRST_CLOSED; fd < MOST_OPEN; fd++)
+        n_open += fcntl(fd, F_GETFD) >= 0;
+    if (root_side != 0 && getpid() != root_side && n_open != 2)
+        return hm_fail(error, EBADF, "%d descriptors are open", n_open);
+    return __real_hm_line_append(folder, name, rights, line, error);
+}
 
 static void make_link(const char *name)
 {
@@ -44,6 +68,22 @@ static void test_traps_in_the_copy(void **state)
         assert_text("records/" DAY "/n1.jsonl", "{\"a\":1}\n{\"a\":2}\n");
         assert_int_equal(count_in("elsewhere"), 0);
     }
+}
+
+/* The user may look into what the child has open, and keep it. */
+static void test_the_copy_has_none_of_roots_descriptors(void **state)
+{
+    (void)state;
+    struct hm_error error = {{0}};
+    int low = open(path_of("."), O_RDONLY | O_DIRECTORY | O_CLOEXEC), high = fcntl(low, F_DUPFD, MOST_OPEN / 2);
+    assert_true(low >= 0 && high >= MOST_OPEN / 2);
+    root_side = getpid();
+    assert_int_equal(hm_store_put(&config, &key, "{\"a\":1}", &error), 0);
+    root_side = 0;
+    assert_string_equal(error.text, "");
+    assert_true(fcntl(low, F_GETFD) >= 0 && fcntl(high, F_GETFD) >= 0);
+    close(low);
+    close(high);
 }
 
 /* Stops every other child of this one's parent as it comes up. Never returns. */
@@ -93,6 +133,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_traps_in_the_copy, store_set_up, store_tear_down),
+        cmocka_unit_test_setup_teardown(test_the_copy_has_none_of_roots_descriptors, store_set_up, store_tear_down),
         cmocka_unit_test_setup_teardown(test_a_stopped_copy_is_given_up, store_set_up, store_tear_down),
     };
     return cmocka_run_group_tests(tests, scratch_make, scratch_drop);
