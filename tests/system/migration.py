@@ -16,6 +16,8 @@ import slurm
 
 FAST, SLOW = (0, 1), (2, 3)
 HUGE = 2 * slurm.MIB
+FREE_LISTS = Path("/proc/sys/vm/percpu_pagelist_high_fraction")
+SHORT_LISTS = 1 << 20  # a part of each zone: the kernel makes its least of it, some 250 pages
 MIN_FREE_KIB = 40960  # of all nodes: the kernel then keeps a fiftieth of each free, as much as the migrator does
 RANKS = 4
 NEAR = slurm.MIB // 2  # how near to the limit is near enough
@@ -30,15 +32,21 @@ def node_path(node):
     return Path(f"/sys/devices/system/node/node{node}")
 
 
+def zones_of(node):
+    """What the kernel says of each zone of the node that has memory."""
+    zones = re.split(r"^Node ", Path("/proc/zoneinfo").read_text(), flags=re.M)
+    return [zone for zone in zones if zone.startswith(f"{node}, ") and not re.search(r"managed\s+0$", zone, re.M)]
+
+
 def free_bytes(node):
-    return int(re.search(r"MemFree:\s+(\d+)", (node_path(node) / "meminfo").read_text())[1]) << 10
+    """Free memory, with what the CPUs' own lists hold: that is not in MemFree, and can be tens of MiB."""
+    pages = [int(count) for zone in zones_of(node) for count in re.findall(r"(?:pages free|\bcount:) +(\d+)", zone)]
+    return sum(pages) * slurm.PAGE
 
 
 def kept_free_bytes(node):
     """Below this much free memory the kernel takes pages away from the node: its high watermarks."""
-    zones = re.split(r"^Node ", Path("/proc/zoneinfo").read_text(), flags=re.M)
-    mine = [zone for zone in zones if zone.startswith(f"{node}, ") and not re.search(r"managed\s+0$", zone, re.M)]
-    return sum(int(re.search(r"high\s+(\d+)", zone)[1]) for zone in mine) * slurm.PAGE
+    return sum(int(re.search(r"high\s+(\d+)", zone)[1]) for zone in zones_of(node)) * slurm.PAGE
 
 
 def write(path, value):
@@ -84,6 +92,20 @@ def pipes(node, count):
             os.close(descriptor)
 
 
+def empty_fast():
+    """Everything that can be moved or dropped leaves the fast tier: what stayed there could go later and make room.
+
+    Whoever promotes wakes the kernel's reclaim up, which drops caches and, with demotion on, moves other processes'
+    cold pages away: the room would grow with the promotions.
+    """
+    slurm.run("sync && echo 3 > /proc/sys/vm/drop_caches")
+    fast, slow = (",".join(map(str, nodes)) for nodes in (FAST, SLOW))
+    for path in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):  # it may have ended
+            if (path / "smaps_rollup").read_text():  # kernel threads have none
+                slurm.run(f"migratepages {path.name} {fast} {slow} || [ ! -e {path} ]")
+
+
 @contextlib.contextmanager
 def scarce_fast(limit):
     """Leave `limit` bytes of the fast tier to whoever comes next, half of them on each node.
@@ -92,13 +114,11 @@ def scarce_fast(limit):
     or migrates either, whichever way of tiering is at work. No transparent huge pages: one would be a large part of
     the limit.
     """
-    min_free = Path("/proc/sys/vm/min_free_kbytes")
-    saved = min_free.read_text()
     write("/sys/kernel/mm/transparent_hugepage/enabled", "never")
-    write(min_free, MIN_FREE_KIB)
-    slurm.run("sync && echo 3 > /proc/sys/vm/drop_caches")  # what is cached there would make room later
     pools = {node: node_path(node) / "hugepages/hugepages-2048kB/nr_hugepages" for node in FAST}
     with contextlib.ExitStack() as stack:
+        stack.enter_context(written({"/proc/sys/vm/min_free_kbytes": MIN_FREE_KIB, FREE_LISTS: SHORT_LISTS}))
+        empty_fast()
         for node, pool in pools.items():
             write(pool, int(pool.read_text()) + surplus(node, limit) // HUGE)
         for _ in range(ADJUSTMENTS):  # filling a node up moves other things about
@@ -112,7 +132,6 @@ def scarce_fast(limit):
         finally:
             for pool in pools.values():
                 write(pool, 0)
-            write(min_free, saved)
 
 
 def ranks_of(job_id, program):
