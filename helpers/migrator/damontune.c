@@ -5,7 +5,7 @@
 #define SHORTEST_LOOK_US 5000.0
 #define LONGEST_LOOK_US 250000.0 /* the broker and all its clients wait for an aggregation at a change of settings */
 #define FIRST_COST_S 3e-6
-#define WANTED_REGIONS 12 /* of a process: fewer only where the longest look is too dear with these */
+#define WANTED_REGIONS 40 /* of a process: fewer only where the longest look is too dear with these */
 #define FEWEST_REGIONS 6  /* of a process, in any case: three lie around heap, mappings and stack */
 #define LEAST_REGIONS 10
 /* DAMON splits all regions in two as long as there are no more than half of the most, and joins those alike up to the

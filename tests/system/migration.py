@@ -17,7 +17,7 @@ import slurm
 FAST, SLOW = (0, 1), (2, 3)
 HUGE = 2 * slurm.MIB
 FREE_LISTS = Path("/proc/sys/vm/percpu_pagelist_high_fraction")
-SHORT_LISTS = 1 << 20  # a part of each zone: the kernel makes its least of it, some 250 pages
+SHORT_LISTS = 1 << 20  # of each zone: the kernel makes its least of it, some 250 pages for each CPU
 MIN_FREE_KIB = 40960  # of all nodes: the kernel then keeps a fiftieth of each free, as much as the migrator does
 RANKS = 4
 NEAR = slurm.MIB // 2  # how near to the limit is near enough
@@ -39,9 +39,7 @@ def zones_of(node):
 
 
 def free_bytes(node):
-    """Free memory, with what the CPUs' own lists hold: that is not in MemFree, and can be tens of MiB."""
-    pages = [int(count) for zone in zones_of(node) for count in re.findall(r"(?:pages free|\bcount:) +(\d+)", zone)]
-    return sum(pages) * slurm.PAGE
+    return sum(int(re.search(r"pages free +(\d+)", zone)[1]) for zone in zones_of(node)) * slurm.PAGE
 
 
 def kept_free_bytes(node):
