@@ -16,6 +16,7 @@ import slurm
 
 FAST, SLOW = (0, 1), (2, 3)
 HUGE = 2 * slurm.MIB
+BOOST = Path("/proc/sys/vm/watermark_boost_factor")  # raises the watermarks for a while; setting them ends that
 FREE_LISTS = Path("/proc/sys/vm/percpu_pagelist_high_fraction")
 SHORT_LISTS = 1 << 20  # of each zone: the kernel makes its least of it, some 250 pages for each CPU
 MIN_FREE_KIB = 40960  # of all nodes: the kernel then keeps a fiftieth of each free, as much as the migrator does
@@ -115,7 +116,7 @@ def scarce_fast(limit):
     write("/sys/kernel/mm/transparent_hugepage/enabled", "never")
     pools = {node: node_path(node) / "hugepages/hugepages-2048kB/nr_hugepages" for node in FAST}
     with contextlib.ExitStack() as stack:
-        stack.enter_context(written({"/proc/sys/vm/min_free_kbytes": MIN_FREE_KIB, FREE_LISTS: SHORT_LISTS}))
+        stack.enter_context(written({BOOST: 0, "/proc/sys/vm/min_free_kbytes": MIN_FREE_KIB, FREE_LISTS: SHORT_LISTS}))
         empty_fast()
         for node, pool in pools.items():
             write(pool, int(pool.read_text()) + surplus(node, limit) // HUGE)
