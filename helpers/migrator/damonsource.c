@@ -131,11 +131,11 @@ struct candidate {
 static int compare_resident(const void *a, const void *b)
 {
     const struct candidate *x = a, *y = b;
-    return x->resident != y->resident ? (x->resident > y->resident) - (x->resident < y->resident)
+    return x->resident != y->resident ? (x->resident < y->resident) - (x->resident > y->resident)
                                       : (x->space > y->space) - (x->space < y->space);
 }
 
-/* All that live and have memory that may be moved, smallest first. Returns their number. */
+/* All that live and have memory that may be moved, largest first. Returns their number. */
 static uint32_t find_candidates(const struct hm_ranks *ranks, const struct hm_maps *maps, struct candidate *candidate,
                                 uint64_t *resident)
 {
@@ -152,21 +152,20 @@ static uint32_t find_candidates(const struct hm_ranks *ranks, const struct hm_ma
     return n;
 }
 
-/* What is to be watched: all but the smallest, such as shells beside the ranks, that have SMALL of the memory together;
- * each would take as many looks as a rank. Of more than can be watched the largest are left out. */
+/* What is to be watched: all but the smallest, such as shells beside the ranks, that have less than SMALL of the memory
+ * together; each would take as many looks as a rank. Of more than can be watched the smallest are left out. */
 static void gather(const struct hm_ranks *ranks, const struct hm_maps *maps, struct wanted *wanted)
 {
     static struct candidate candidate[HM_RANKS];
-    uint64_t resident, passed = 0;
+    uint64_t resident, left;
     uint32_t n = find_candidates(ranks, maps, candidate, &resident);
     wanted->n = 0;
-    for (uint32_t i = 0; i < n; i++) {
+    left = resident;
+    for (uint32_t i = 0; i < n && wanted->n < HM_DAMON_TARGETS && (double)left >= SMALL * (double)resident; i++) {
         uint32_t s = candidate[i].space;
         const struct hm_rank *rank = &ranks->rank[s];
-        passed += candidate[i].resident;
-        if ((double)passed < SMALL * (double)resident)
-            continue;
-        if (wanted->n == HM_DAMON_TARGETS || !is_watchable(rank))
+        left -= candidate[i].resident;
+        if (!is_watchable(rank))
             continue;
         struct hm_damon_process process = {.start_time = rank->start_time, .pid = rank->pid};
         hm_damon_ranges_choose(&maps[s], candidate[i].resident, &process);

@@ -127,9 +127,9 @@ static void the_smallest_together_are_a_hundredth(void **state)
         {1, 1, {0}, {0}},
         {3, 3, {100, 100, 100}, {0, 1, 2}},
         {2, 1, {0, 7}, {1}},
-        {4, 2, {600, 400, 4, 5}, {1, 0}},    /* 9 of 1009 */
-        {4, 3, {500, 490, 4, 6}, {3, 1, 0}}, /* 10 of 1000: with the larger of both it is as much */
-        {4, 2, {2, 50000, 300, 9000}, {3, 1}},
+        {4, 2, {600, 400, 4, 5}, {0, 1}},    /* 9 of 1009 */
+        {4, 3, {500, 490, 4, 6}, {0, 1, 3}}, /* 10 of 1000: with the larger of both it is as much */
+        {4, 2, {2, 50000, 300, 9000}, {1, 3}},
     };
     for (size_t row = 0; row < sizeof(rows) / sizeof(rows[0]); row++) {
         struct hm_damon_watch watch;
@@ -156,7 +156,7 @@ static void what_cannot_be_watched_is_not_asked_for(void **state)
     }
 }
 
-/* Of equal ones, the first two are less than a hundredth. */
+/* The largest of them; of equal ones, the last two are less than a hundredth. */
 static void no_more_are_asked_for_than_a_message_holds(void **state)
 {
     (void)state;
@@ -165,7 +165,10 @@ static void no_more_are_asked_for_than_a_message_holds(void **state)
     for (uint32_t i = 0; i < MOST; i++)
         process[i].resident = 1000;
     ask(HM_DAMON_TARGETS, HM_DAMON_TARGETS - 2, &watch);
+    process[MOST - 1].resident = 2000;
     ask(MOST, HM_DAMON_TARGETS, &watch);
+    assert_is(&watch.process[0], MOST - 1);
+    assert_is(&watch.process[1], 0);
 }
 
 int main(void)
