@@ -33,6 +33,9 @@ static const struct {
     {"sources", "which sources of samples the migrator has on this node", NULL},
     {"config", "check or show the configuration", NULL},
     {"reap", "put right what dead jobs left on this node (root)", "job"},
+#ifdef HAVE_NDCTL
+    {"namespace", "DAX file systems of jobs on this node's persistent memory (root)", NULL},
+#endif
     {"help", "this text, or that of a command", NULL},
 };
 
@@ -42,7 +45,7 @@ static void print_help(FILE *out)
           "How Slurm jobs use nodes with two kinds of memory (sbatch --hybrid-mem=MODE).\n\nCommands:\n",
           out);
     for (int i = 0; i < N_ROWS(commands); i++)
-        fprintf(out, "  %-8s %s\n", commands[i].name, commands[i].summary);
+        fprintf(out, "  %-9s %s\n", commands[i].name, commands[i].summary);
     fputs("\n'hybridmem COMMAND --help' tells more; 'hybridmem --version' the version.\n", out);
 }
 

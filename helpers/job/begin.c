@@ -6,26 +6,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../core/discover.h"
-#include "../core/tierscache.h"
 #include "files.h"
 #include "finish.h"
 #include "identity.h"
 #include "living.h"
 #include "log.h"
+#include "topology.h"
 
 int hm_begin_topology(const struct hm_config *config, struct hm_error *error)
 {
-    char path[HM_CONFIG_PATH_MAX + 16];
-    int result = -1;
     struct hm_topology *topology = malloc(sizeof(*topology));
-    snprintf(path, sizeof(path), "%s/topology", config->run_dir);
     if (!topology)
         return hm_fail(error, ENOMEM, "no memory for the topology");
-    if (hm_tierscache_read(path, topology, NULL) == 0)
-        result = 0;
-    else if (hm_discover(NULL, topology, error) == 0)
-        result = hm_tierscache_write(path, topology, error);
+    int result = hm_topology_of_node(config, topology, error);
     free(topology);
     return result;
 }

@@ -3,7 +3,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -44,6 +46,25 @@ int hm_file_write(const char *path, const char *text, struct hm_error *error)
     int result = written == wanted ? 0 : hm_fail_errno(error, "cannot write \"%s\" to %s", text, path);
     close(fd);
     return result;
+}
+
+int hm_folder_open_own(int at, const char *path, mode_t mode, struct hm_error *error)
+{
+    struct stat status;
+    bool is_new = mkdirat(at, path, mode) == 0;
+    if (!is_new && errno != EEXIST)
+        return hm_fail_errno(error, "cannot make the folder %s", path);
+    int fd = openat(at, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+    if (fd < 0)
+        return hm_fail_errno(error, "cannot open the folder %s", path);
+    if ((is_new && fchmod(fd, mode) != 0) || fstat(fd, &status) != 0)
+        hm_fail_errno(error, "cannot look at the folder %s", path);
+    else if (status.st_uid != geteuid() || (status.st_mode & 022 & ~mode) != 0)
+        hm_fail(error, EPERM, "the folder %s must belong to uid %u and be writable by nobody else", path, geteuid());
+    else
+        return fd;
+    close(fd);
+    return -1;
 }
 
 static void close_range_of(unsigned first, unsigned last)

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Small texts in /proc, /sys and cgroup folders. */
+/* Small texts in /proc, /sys and cgroup folders; folders of ours; descriptors. */
 #ifndef HM_FILES_H
 #define HM_FILES_H
 
 #include <stddef.h>
+#include <sys/types.h>
 
 #include "../core/error.h"
 
@@ -12,6 +13,13 @@
 int hm_file_read(const char *path, char *out, size_t size, struct hm_error *error);
 /* Write `text` in one write to a file that exists. Returns 0 or -1. */
 int hm_file_write(const char *path, const char *text, struct hm_error *error);
+
+/*
+ * Open a folder of ours below the folder `at` (AT_FDCWD), made with this mode where it is missing; nobody else may be
+ * able to put files into it. Returns a descriptor that the caller closes, or -1: EPERM where it is another's, or
+ * writable by others beyond the mode.
+ */
+int hm_folder_open_own(int at, const char *path, mode_t mode, struct hm_error *error);
 
 /* Close all descriptors from `first` on, but `kept` (-1: none). Safe between fork and exec. */
 void hm_close_from(int first, int kept);

@@ -15,6 +15,7 @@
 
 #include "../core/size.h"
 #include "entry.h"
+#include "files.h"
 #include "living.h"
 #include "migrator.h"
 
@@ -35,32 +36,12 @@ char *hm_ledger_samples_path(const struct hm_config *config, uint32_t job_id, ch
     return out;
 }
 
-/* Open a folder of ours, made as needed; nobody else may be able to put files into it. */
-static int open_own_folder(int at, const char *path, mode_t mode, struct hm_error *error)
-{
-    struct stat status;
-    bool is_new = mkdirat(at, path, mode) == 0;
-    if (!is_new && errno != EEXIST)
-        return hm_fail_errno(error, "cannot make the folder %s", path);
-    int fd = openat(at, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
-    if (fd < 0)
-        return hm_fail_errno(error, "cannot open the folder %s", path);
-    if ((is_new && fchmod(fd, mode) != 0) || fstat(fd, &status) != 0)
-        hm_fail_errno(error, "cannot look at the folder %s", path);
-    else if (status.st_uid != geteuid() || (status.st_mode & 022 & ~mode) != 0)
-        hm_fail(error, EPERM, "the folder %s must belong to uid %u and be writable by nobody else", path, geteuid());
-    else
-        return fd;
-    close(fd);
-    return -1;
-}
-
 static int open_jobs(const struct hm_config *config, struct hm_error *error)
 {
-    int run = open_own_folder(AT_FDCWD, config->run_dir, 0755, error);
+    int run = hm_folder_open_own(AT_FDCWD, config->run_dir, 0755, error);
     if (run < 0)
         return -1;
-    int jobs = open_own_folder(run, JOBS, 0700, error);
+    int jobs = hm_folder_open_own(run, JOBS, 0700, error);
     close(run);
     return jobs;
 }

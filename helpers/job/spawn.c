@@ -20,14 +20,11 @@
 #define KILL_PATIENCE_MS 1000
 #define FIRST_FREE 16 /* descriptors are parked at or above this before they take their places */
 
-enum step { STEP_NONE, STEP_DESCRIPTORS, STEP_CGROUP, STEP_OOM, STEP_DROP, STEP_EXEC };
+enum step { STEP_NONE, STEP_DESCRIPTORS, STEP_CGROUP, STEP_PARENT, STEP_OOM, STEP_DROP, STEP_EXEC };
 
 static const char *const step_names[] = {
-    [STEP_NONE] = "start",
-    [STEP_DESCRIPTORS] = "set the descriptors of",
-    [STEP_CGROUP] = "choose the cgroup of",
-    [STEP_OOM] = "reset the OOM score of",
-    [STEP_DROP] = "drop the privileges of",
+    [STEP_NONE] = "start",       [STEP_DESCRIPTORS] = "set the descriptors of", [STEP_CGROUP] = "choose the cgroup of",
+    [STEP_PARENT] = "tie to us", [STEP_OOM] = "reset the OOM score of",         [STEP_DROP] = "drop the privileges of",
     [STEP_EXEC] = "execute",
 };
 
@@ -90,13 +87,24 @@ static int drop_privileges(uid_t uid, gid_t gid)
     return 0;
 }
 
-static enum step become(const struct hm_spawn *spawn, const char *cgroup_procs, int report)
+/* Returns 0, or -1 (ESRCH) where the parent ended before. */
+static int die_with_parent(pid_t parent)
+{
+    if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0)
+        return -1;
+    errno = ESRCH;
+    return getppid() == parent ? 0 : -1;
+}
+
+static enum step become(const struct hm_spawn *spawn, const char *cgroup_procs, int report, pid_t parent)
 {
     setsid();
     if (place_descriptors(spawn, report) != 0)
         return STEP_DESCRIPTORS;
     if (spawn->cgroup && write_file(cgroup_procs, "0") != 0)
         return STEP_CGROUP;
+    if (spawn->dies_with_parent && die_with_parent(parent) != 0)
+        return STEP_PARENT;
     if (write_file("/proc/self/oom_score_adj", "0") != 0)
         return STEP_OOM;
     reset_signals();
@@ -107,9 +115,9 @@ static enum step become(const struct hm_spawn *spawn, const char *cgroup_procs, 
     return STEP_EXEC;
 }
 
-static void child(const struct hm_spawn *spawn, const char *cgroup_procs, int report)
+static void child(const struct hm_spawn *spawn, const char *cgroup_procs, int report, pid_t parent)
 {
-    struct report failure = {.step = become(spawn, cgroup_procs, report), .number = errno};
+    struct report failure = {.step = become(spawn, cgroup_procs, report, parent), .number = errno};
     /* Descriptors may not be in their places yet. */
     if (write(failure.step == STEP_DESCRIPTORS ? report : REPORT, &failure, sizeof(failure)) < 0)
         _exit(126);
@@ -160,9 +168,10 @@ pid_t hm_spawn_start(const struct hm_spawn *spawn, struct hm_error *error)
     /* No handler of the daemon's may run in the child. */
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
+    pid_t parent = getpid();
     pid_t pid = fork();
     if (pid == 0)
-        child(spawn, cgroup_procs, report[1]);
+        child(spawn, cgroup_procs, report[1], parent);
     int fork_errno = errno;
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     close(report[1]);

@@ -8,7 +8,20 @@ import subprocess
 import pytest
 from installed import LIBEXEC, PREFIX
 
-COMMANDS = ["tiers", "plan", "show", "report", "top", "replay", "bench", "sources", "config", "reap", "help"]
+COMMANDS = [
+    "tiers",
+    "plan",
+    "show",
+    "report",
+    "top",
+    "replay",
+    "bench",
+    "sources",
+    "config",
+    "reap",
+    "namespace",
+    "help",
+]
 
 
 def hybridmem(*words, status=0, **env):

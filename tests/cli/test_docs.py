@@ -117,7 +117,9 @@ def test_man_pages_have_the_options_of_the_programs(command):
     assert set(re.findall(options, page)) - others == set(re.findall(options, text)) - others
 
 
-@pytest.mark.parametrize(("program", "words", "status"), [("migrator", ["--help"], 0), ("damon", [], 2)])
+@pytest.mark.parametrize(
+    ("program", "words", "status"), [("migrator", ["--help"], 0), ("namespace", ["--help"], 0), ("damon", [], 2)]
+)
 def test_man_pages_have_the_options_of_the_programs_behind(program, words, status):
     done = helper(f"hybridmem-{program}", *words, status=status)
     options = r"(?<![\w-])--[a-z][a-z-]+"

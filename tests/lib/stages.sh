@@ -54,6 +54,8 @@ stage_fuzz() {
     make -s -C "$build/fuzz/helpers/alloc" -j2 libpreload.la
     make -s -C "$build/fuzz/helpers/meter" -j2
     make -s -C "$build/fuzz/helpers/migrator" -j2 libsource.la libranks.la libreplay.la
+    make -s -C "$build/fuzz/helpers/job" -j2 libjob.la
+    make -s -C "$build/fuzz/helpers/namespace" -j2 libowner.la
     make -s -C "$build/fuzz/tests/fuzz" -j2
     local target corpus failed=0
     for target in "$build"/fuzz/tests/fuzz/fuzz-*; do
@@ -130,5 +132,5 @@ stage_bench() {
     tests/bench/decide
     tests/bench/day
     tests/bench/monitor
-    tests/bench/step-launch --slurm "$slurm"
+    tests/bench/in-guest --slurm "$slurm"
 }

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -92,6 +93,36 @@ static void test_a_child_is_waited_for_so_long(void **state)
     assert_int_equal(errno, ECHILD);
 }
 
+/* The one between us and the program ends at once; as the next reaper we see how the program ends. */
+static void test_a_child_dies_with_its_parent(void **state)
+{
+    (void)state;
+    char shell[] = "sh", flag[] = "-c", slow[] = "sleep 100000";
+    char *arguments[] = {shell, flag, slow, NULL};
+    struct hm_spawn spawn = {.path = "/bin/sh",
+                             .arguments = arguments,
+                             .environment = no_environment,
+                             .extra = -1,
+                             .errors = -1,
+                             .dies_with_parent = true};
+    int ends[2], status;
+    pid_t pid = -1;
+    assert_int_equal(prctl(PR_SET_CHILD_SUBREAPER, 1), 0);
+    assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
+    pid_t between = fork();
+    if (between == 0) {
+        pid = hm_spawn_start(&spawn, &error);
+        _exit(write(ends[1], &pid, sizeof(pid)) == sizeof(pid) ? 0 : 1);
+    }
+    assert_int_equal(read(ends[0], &pid, sizeof(pid)), sizeof(pid));
+    assert_int_equal(waitpid(between, &status, 0), between);
+    assert_true(pid > 0);
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+    close(ends[0]);
+    close(ends[1]);
+}
+
 /* All but one, wherever that one is. */
 static void test_descriptors_are_closed(void **state)
 {
@@ -137,6 +168,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_nothing_is_handed_down),
         cmocka_unit_test(test_descriptors_are_closed),
+        cmocka_unit_test(test_a_child_dies_with_its_parent),
         cmocka_unit_test(test_a_child_is_waited_for_so_long),
         cmocka_unit_test(test_a_start_that_fails_names_the_step),
     };

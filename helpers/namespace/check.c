@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* check: what this node can do, a line for each part. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "../core/size.h"
+#include "../job/topology.h"
+#include "parts.h"
+
+#define DRIVER "/sys/bus/nd/drivers/nd_pmem"
+
+/* Returns what it was told, so that callers can add up. */
+static bool tell(bool is_right, const char *part, const char *text)
+{
+    printf("%-5s %s: %s\n", is_right ? "ok" : "error", part, text);
+    return is_right;
+}
+
+static bool check_region(const struct hm_region *region)
+{
+    struct hm_error error = {{0}};
+    char text[HM_ERROR_TEXT], extent[24], free_bytes[24], align[24];
+    if (hm_region_check(region, &error) != 0)
+        return tell(false, "region", error.text);
+    if (region->socket < 0) {
+        snprintf(text, sizeof(text), "%.23s: it cannot be told which socket it is at", region->name);
+        return tell(false, "region", text);
+    }
+    snprintf(text, sizeof(text), "%.23s on socket %d: largest extent %s, %s free, aligned to %s", region->name,
+             region->socket, hm_size_format(region->extent, extent, sizeof(extent)),
+             hm_size_format(region->free, free_bytes, sizeof(free_bytes)),
+             hm_size_format(region->align, align, sizeof(align)));
+    return tell(true, "region", text);
+}
+
+static bool check_regions(const struct hm_config *config, struct hm_topology *topology)
+{
+    struct hm_region region[HM_PMEM_REGIONS];
+    struct hm_error error = {{0}};
+    struct hm_pmem *pmem = NULL;
+    bool is_right = false;
+    if (hm_topology_of_node(config, topology, &error) != 0 || hm_pmem_open(&pmem, &error) != 0)
+        return tell(false, "region", error.text);
+    int n = hm_pmem_regions(pmem, topology, region);
+    if (n == 0)
+        tell(false, "region", "none (is the kernel module nfit loaded?)");
+    for (int i = 0; i < n; i++)
+        is_right = check_region(&region[i]) && (is_right || i == 0);
+    hm_pmem_close(pmem);
+    return is_right;
+}
+
+static bool check_programs(void)
+{
+    bool is_right = true;
+    for (int i = 0; hm_mkfs_at(i); i++) {
+        struct hm_error error = {{0}};
+        const char *path = hm_mkfs_program(hm_mkfs_at(i), &error);
+        is_right = tell(path != NULL, hm_mkfs_name(hm_mkfs_at(i)), path ? path : error.text) && is_right;
+    }
+    return is_right;
+}
+
+int hm_namespace_check(const struct hm_config *config, const struct hm_namespace_request *request,
+                       struct hm_error *error)
+{
+    struct hm_topology *topology = malloc(sizeof(*topology));
+    (void)request;
+    if (!topology) {
+        hm_fail(error, ENOMEM, "no memory for the topology");
+        return HM_NAMESPACE_REFUSED;
+    }
+    bool is_loaded = access(DRIVER, F_OK) == 0;
+    bool is_right = tell(is_loaded, "module", is_loaded ? "nd_pmem" : "nd_pmem is not loaded: modprobe nd_pmem");
+    is_right = check_regions(config, topology) && is_right;
+    is_right = check_programs() && is_right;
+    free(topology);
+    return is_right ? HM_NAMESPACE_DONE : HM_NAMESPACE_REFUSED;
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "firstmount.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static int give(const char *place, uid_t uid, struct hm_error *error)
+{
+    int result = -1;
+    int root = open(place, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+    if (root < 0)
+        return hm_fail_errno(error, "cannot open the new file system");
+    /* The group stays root's: nobody but the owner gets in. */
+    if (fchown(root, uid, (gid_t)-1) != 0 || fchmod(root, 0700) != 0)
+        hm_fail_errno(error, "cannot give the new file system to uid %u", uid);
+    else
+        result = 0;
+    close(root);
+    return result;
+}
+
+int hm_first_mount(const char *device, const char *filesystem, const char *place, uid_t uid, struct hm_error *error)
+{
+    if (unshare(CLONE_NEWNS) != 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0)
+        return hm_fail_errno(error, "cannot make a mount namespace");
+    if (mount(device, place, filesystem, MS_NOSUID | MS_NODEV, "dax") != 0)
+        return hm_fail_errno(error, "cannot mount %s (%s) with DAX", device, filesystem);
+    int result = give(place, uid, error);
+    if (umount2(place, 0) != 0 && result == 0)
+        result = hm_fail_errno(error, "cannot unmount %s", device);
+    return result;
+}

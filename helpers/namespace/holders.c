@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "holders.h"
+
+#include <dirent.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+
+#include "../core/size.h"
+#include "../job/files.h"
+
+#define MOST_NAMED 4
+#define MOST_SEEN 256
+#define MOST_MOUNTINFO (1 << 20)
+#define MOST_PID (1 << 22)
+
+bool hm_mountinfo_has(const char *mountinfo, dev_t device)
+{
+    unsigned major_number, minor_number;
+    /* "36 35 98:0 /root /place options..." */
+    for (const char *line = mountinfo; line && *line; line = strchr(line, '\n')) {
+        line += *line == '\n';
+        if (sscanf(line, "%*u %*u %u:%u", &major_number, &minor_number) == 2 && major_number == major(device) &&
+            minor_number == minor(device))
+            return true;
+    }
+    return false;
+}
+
+static bool has_open(const char *pid, dev_t device)
+{
+    char path[40];
+    struct dirent *item;
+    struct stat status;
+    bool is_open = false;
+    snprintf(path, sizeof(path), "/proc/%.16s/fd", pid);
+    DIR *folder = opendir(path);
+    while (folder && !is_open && (item = readdir(folder)))
+        is_open = fstatat(dirfd(folder), item->d_name, &status, 0) == 0 && S_ISBLK(status.st_mode) &&
+                  status.st_rdev == device;
+    if (folder)
+        closedir(folder);
+    return is_open;
+}
+
+/* The mount namespaces that were looked at: one process of each is enough to name. */
+struct seen {
+    ino_t inode[MOST_SEEN];
+    int n;
+};
+
+static bool is_new(struct seen *seen, const char *pid)
+{
+    char path[40];
+    struct stat status;
+    snprintf(path, sizeof(path), "/proc/%.16s/ns/mnt", pid);
+    if (stat(path, &status) != 0)
+        return false;
+    for (int i = 0; i < seen->n; i++)
+        if (seen->inode[i] == status.st_ino)
+            return false;
+    if (seen->n < MOST_SEEN)
+        seen->inode[seen->n++] = status.st_ino;
+    return true;
+}
+
+static bool sees_mount(const char *pid, dev_t device, char *text)
+{
+    char path[40];
+    snprintf(path, sizeof(path), "/proc/%.16s/mountinfo", pid);
+    return hm_file_read(path, text, MOST_MOUNTINFO, NULL) == 0 && hm_mountinfo_has(text, device);
+}
+
+static void append(char *out, size_t size, const char *pid, int n)
+{
+    char path[40], name[32] = "?";
+    size_t used = strlen(out);
+    snprintf(path, sizeof(path), "/proc/%.16s/comm", pid);
+    (void)hm_file_read(path, name, sizeof(name), NULL);
+    if (n < MOST_NAMED)
+        snprintf(out + used, size - used, "%s%.16s (%s)", n ? ", " : "", pid, name);
+    else
+        snprintf(out + used, size - used, ", ...");
+}
+
+char *hm_holders_name(const char *device, char *out, size_t size)
+{
+    struct stat status;
+    struct dirent *item;
+    struct seen seen = {.n = 0};
+    int n = 0;
+    out[0] = '\0';
+    char *text = malloc(MOST_MOUNTINFO);
+    DIR *proc = opendir("/proc");
+    if (!text || !proc || stat(device, &status) != 0 || !S_ISBLK(status.st_mode))
+        goto done;
+    while (n <= MOST_NAMED && (item = readdir(proc))) {
+        uint64_t pid;
+        if (hm_size_parse_number(item->d_name, 1, MOST_PID, &pid, NULL) == 0 &&
+            ((is_new(&seen, item->d_name) && sees_mount(item->d_name, status.st_rdev, text)) ||
+             has_open(item->d_name, status.st_rdev)))
+            append(out, size, item->d_name, n++);
+    }
+done:
+    if (proc)
+        closedir(proc);
+    free(text);
+    return out;
+}

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* list, and how namespaces are shown. */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/fs.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "../core/size.h"
+#include "parts.h"
+
+/* What a file system can have of the device; 0 where that is not known. */
+static uint64_t usable_bytes(const char *device)
+{
+    uint64_t bytes = 0;
+    int fd = device[0] ? open(device, O_RDONLY | O_CLOEXEC | O_NOFOLLOW) : -1;
+    if (fd < 0)
+        return 0;
+    if (ioctl(fd, BLKGETSIZE64, &bytes) != 0)
+        bytes = 0;
+    close(fd);
+    return bytes;
+}
+
+static json_t *text_or_null(const char *text)
+{
+    return text && text[0] ? json_string(text) : json_null();
+}
+
+json_t *hm_namespace_json(const struct hm_namespace *namespace, const char *filesystem)
+{
+    uint64_t usable = usable_bytes(namespace->device);
+    return json_pack("{s:s, s:I, s:I, s:i, s:s, s:o, s:s, s:I, s:o, s:o}", "name", namespace->name, "job",
+                     (json_int_t) namespace->owner.job_id, "restart", (json_int_t) namespace->owner.restart, "socket",
+                     (int)namespace->owner.socket, "region", namespace->region, "device",
+                     text_or_null(namespace->device), "uuid", namespace->uuid, "bytes", (json_int_t) namespace->bytes,
+                     "usable_bytes", usable ? json_integer((json_int_t)usable) : json_null(), "fs",
+                     text_or_null(filesystem));
+}
+
+int hm_namespace_print(json_t *namespaces, struct hm_error *error)
+{
+    json_t *all = json_pack("{s:o}", "namespaces", namespaces);
+    char *text = all ? json_dumps(all, JSON_COMPACT) : NULL;
+    int result = HM_NAMESPACE_DONE;
+    if (!text || puts(text) < 0 || fflush(stdout) != 0) {
+        hm_fail(error, EIO, "cannot print the namespaces");
+        result = HM_NAMESPACE_REFUSED;
+    }
+    free(text);
+    json_decref(all);
+    return result;
+}
+
+static void print_line(const struct hm_namespace *namespace)
+{
+    char size[24];
+    printf("%-44s socket %u  %s  %s  %s\n", namespace->name, namespace->owner.socket, namespace->region,
+           namespace->device[0] ? namespace->device : "no device",
+           hm_size_format(namespace->bytes, size, sizeof(size)));
+}
+
+int hm_namespace_list(const struct hm_config *config, const struct hm_namespace_request *request,
+                      struct hm_error *error)
+{
+    struct hm_pmem *pmem = NULL;
+    struct hm_namespace *owned = NULL;
+    int status = HM_NAMESPACE_REFUSED;
+    (void)config;
+    int n = hm_pmem_open(&pmem, error) == 0 ? hm_pmem_owned(pmem, &owned, error) : -1;
+    json_t *shown = json_array();
+    for (int i = 0; i < n; i++) {
+        if (owned[i].bytes == 0 || !hm_owner_is_of_cluster(&owned[i].owner, request->cluster))
+            continue;
+        if (request->json)
+            json_array_append_new(shown, hm_namespace_json(&owned[i], NULL));
+        else
+            print_line(&owned[i]);
+    }
+    if (n >= 0 && request->json)
+        status = hm_namespace_print(json_incref(shown), error);
+    else if (n >= 0)
+        status = HM_NAMESPACE_DONE;
+    json_decref(shown);
+    free(owned);
+    hm_pmem_close(pmem);
+    return status;
+}

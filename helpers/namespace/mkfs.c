@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "mkfs.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "../job/spawn.h"
+
+#define MOST_WORDS 12
+#define N_ROWS (int)(sizeof(rows) / sizeof(rows[0]))
+
+struct hm_filesystem {
+    const char *name, *package;
+    const char *paths[2];
+    const char *words[MOST_WORDS]; /* before the device */
+};
+
+/* DAX wants blocks as large as pages, and XFS without shared extents before Linux 6.2. What is there is zero already;
+ * a journal would only serve a file system that outlives a crash, and this one never does. */
+static const struct hm_filesystem rows[] = {
+    {"ext4",
+     "e2fsprogs",
+     {"/usr/sbin/mkfs.ext4", "/sbin/mkfs.ext4"},
+     {"mkfs.ext4", "-q", "-F", "-b", "4096", "-m", "0", "-O", "^has_journal", "-E", "nodiscard"}},
+    {"xfs",
+     "xfsprogs",
+     {"/usr/sbin/mkfs.xfs", "/sbin/mkfs.xfs"},
+     {"mkfs.xfs", "-q", "-f", "-K", "-b", "size=4096", "-m", "reflink=0"}},
+};
+
+const struct hm_filesystem *hm_mkfs_at(int n)
+{
+    return n >= 0 && n < N_ROWS ? &rows[n] : NULL;
+}
+
+const struct hm_filesystem *hm_mkfs_find(const char *name)
+{
+    for (int i = 0; i < N_ROWS; i++)
+        if (strcmp(rows[i].name, name) == 0)
+            return &rows[i];
+    return NULL;
+}
+
+const char *hm_mkfs_name(const struct hm_filesystem *filesystem)
+{
+    return filesystem->name;
+}
+
+const char *hm_mkfs_program(const struct hm_filesystem *filesystem, struct hm_error *error)
+{
+    for (size_t i = 0; i < sizeof(filesystem->paths) / sizeof(filesystem->paths[0]); i++)
+        if (access(filesystem->paths[i], X_OK) == 0)
+            return filesystem->paths[i];
+    hm_fail(error, ENOENT, "%s is missing: install %s", filesystem->paths[0], filesystem->package);
+    return NULL;
+}
+
+/* The first line of what the program said. */
+static void read_complaint(int fd, char *out, size_t size)
+{
+    ssize_t length = pread(fd, out, size - 1, 0);
+    out[length > 0 ? length : 0] = '\0';
+    out[strcspn(out, "\n")] = '\0';
+}
+
+int hm_mkfs_run(const struct hm_filesystem *filesystem, const char *device, struct hm_error *error)
+{
+    char words[MOST_WORDS + 1][40], path[] = "PATH=/usr/sbin:/usr/bin:/sbin:/bin", language[] = "LC_ALL=C";
+    char *arguments[MOST_WORDS + 2], *environment[] = {path, language, NULL}, complaint[256];
+    const char *program = hm_mkfs_program(filesystem, error);
+    int n = 0, result = -1;
+    if (!program)
+        return -1;
+    for (; n < MOST_WORDS && filesystem->words[n]; n++)
+        snprintf(words[n], sizeof(words[n]), "%s", filesystem->words[n]);
+    snprintf(words[n], sizeof(words[n]), "%s", device);
+    for (int i = 0; i <= n; i++)
+        arguments[i] = words[i];
+    arguments[n + 1] = NULL;
+
+    int said = memfd_create("mkfs", MFD_CLOEXEC);
+    if (said < 0)
+        return hm_fail_errno(error, "cannot run %s", program);
+    struct hm_spawn spawn = {.path = program,
+                             .arguments = arguments,
+                             .environment = environment,
+                             .extra = -1,
+                             .errors = said,
+                             .dies_with_parent = true};
+    pid_t pid = hm_spawn_start(&spawn, error);
+    int status = pid < 0 ? -1 : hm_spawn_wait(pid);
+    if (pid >= 0 && status != 0) {
+        read_complaint(said, complaint, sizeof(complaint));
+        hm_fail(error, EIO, "%s failed on %s (%s %d): %s", program, device,
+                WIFSIGNALED(status) ? "signal" : "exit status",
+                WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status), complaint);
+    } else if (pid >= 0) {
+        result = 0;
+    }
+    close(said);
+    return result;
+}

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * hybridmem-namespace: the fsdax namespaces of jobs on this node. Started by hybridmem-job before and after a job, and
+ * by administrators.
+ */
+#include <config.h>
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "lock.h"
+#include "parts.h"
+
+static const struct {
+    int (*run)(const struct hm_config *, const struct hm_namespace_request *, struct hm_error *);
+    bool changes; /* under the lock */
+} commands[] = {
+    [HM_NAMESPACE_CREATE] = {hm_namespace_create, true}, [HM_NAMESPACE_DESTROY] = {hm_namespace_destroy, true},
+    [HM_NAMESPACE_LIST] = {hm_namespace_list, false},    [HM_NAMESPACE_REAP] = {hm_namespace_reap, true},
+    [HM_NAMESPACE_CHECK] = {hm_namespace_check, false},
+};
+
+static int run(const struct hm_namespace_request *request, struct hm_error *error)
+{
+    static struct hm_config config;
+    int lock = -1;
+    if (hm_config_read(request->config, false, &config, error) != 0)
+        return HM_NAMESPACE_REFUSED;
+    if (commands[request->command].changes && (lock = hm_lock_take(&config, error)) < 0)
+        return HM_NAMESPACE_REFUSED;
+    int status = commands[request->command].run(&config, request, error);
+    if (lock >= 0)
+        close(lock);
+    return status;
+}
+
+int main(int argc, char **argv)
+{
+    struct hm_namespace_request request;
+    struct hm_error error = {{0}};
+    int status = hm_namespace_request_parse(argc, argv, &request);
+    if (status >= 0)
+        return status;
+    if (geteuid() != 0) {
+        fputs("hybridmem namespace: only root may run this\n", stderr);
+        return HM_NAMESPACE_USAGE;
+    }
+    status = run(&request, &error);
+    if (status != HM_NAMESPACE_DONE && error.text[0])
+        fprintf(stderr, "hybridmem namespace: %s\n", error.text);
+    return status;
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The commands of hybridmem-namespace. */
+#ifndef HM_NAMESPACE_PARTS_H
+#define HM_NAMESPACE_PARTS_H
+
+#include <jansson.h>
+
+#include "../core/config.h"
+#include "pmem.h"
+#include "request.h"
+
+enum { HM_NAMESPACE_DONE, HM_NAMESPACE_REFUSED, HM_NAMESPACE_USAGE, HM_NAMESPACE_BUSY };
+
+/* Each returns the exit status; where that is not 0, `error` says why, or all has been said. */
+int hm_namespace_create(const struct hm_config *config, const struct hm_namespace_request *request,
+                        struct hm_error *error);
+int hm_namespace_destroy(const struct hm_config *config, const struct hm_namespace_request *request,
+                         struct hm_error *error);
+int hm_namespace_reap(const struct hm_config *config, const struct hm_namespace_request *request,
+                      struct hm_error *error);
+int hm_namespace_list(const struct hm_config *config, const struct hm_namespace_request *request,
+                      struct hm_error *error);
+int hm_namespace_check(const struct hm_config *config, const struct hm_namespace_request *request,
+                       struct hm_error *error);
+
+/* A namespace as create and list print it; `filesystem` is NULL where it is not known. NULL: no memory. */
+json_t *hm_namespace_json(const struct hm_namespace *namespace, const char *filesystem);
+/* Print {"namespaces": [...]} on one line; takes the array. Returns an exit status. */
+int hm_namespace_print(json_t *namespaces, struct hm_error *error);
+
+/* Remove all that a job has; `error` may be NULL. */
+int hm_namespace_remove_job(const char *cluster, const struct hm_namespace_request *request, struct hm_error *error);
+
+#endif

@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "pmem.h"
+
+#include <errno.h>
+#include <linux/ndctl.h>
+#include <ndctl/libndctl.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "../job/files.h"
+#include "wipe.h"
+
+#define DRIVER "/sys/bus/nd/drivers/nd_pmem"
+
+struct hm_pmem {
+    struct ndctl_ctx *context;
+    struct ndctl_region *region[HM_PMEM_REGIONS]; /* of persistent memory */
+    int n_regions;
+};
+
+/* The library's own messages are dropped: the caller says in one line what failed. */
+__attribute__((format(printf, 6, 0))) static void drop_message(struct ndctl_ctx *context, int priority,
+                                                               const char *file, int line, const char *function,
+                                                               const char *format, va_list arguments)
+{
+    (void)context, (void)priority, (void)file, (void)line, (void)function, (void)format, (void)arguments;
+}
+
+int hm_pmem_open(struct hm_pmem **pmem, struct hm_error *error)
+{
+    struct ndctl_bus *bus;
+    struct ndctl_region *region;
+    struct hm_pmem *made = calloc(1, sizeof(*made));
+    *pmem = NULL;
+    if (!made)
+        return hm_fail(error, ENOMEM, "no memory for libndctl");
+    int result = ndctl_new(&made->context);
+    if (result != 0) {
+        free(made);
+        return hm_fail(error, -result, "libndctl cannot be used: %s", strerror(-result));
+    }
+    ndctl_set_log_fn(made->context, drop_message);
+    ndctl_bus_foreach(made->context, bus){ndctl_region_foreach(bus, region){
+        if (ndctl_region_get_type(region) == ND_DEVICE_REGION_PMEM && made->n_regions < HM_PMEM_REGIONS)
+            made->region[made->n_regions++] = region;
+}
+}
+*pmem = made;
+return 0;
+}
+
+void hm_pmem_close(struct hm_pmem *pmem)
+{
+    if (pmem)
+        ndctl_unref(pmem->context);
+    free(pmem);
+}
+
+/* The socket of a NUMA node, which the kernel gives as the nearest one that is online; -1 where it cannot be told. */
+static int socket_of_node(const struct hm_topology *topology, int node)
+{
+    int index = node < 0 ? -1 : hm_topology_index(topology, node);
+    if (index >= 0)
+        return topology->node[index].socket;
+    return topology->n_sockets == 1 ? 0 : -1;
+}
+
+int hm_pmem_regions(struct hm_pmem *pmem, const struct hm_topology *topology, struct hm_region region[HM_PMEM_REGIONS])
+{
+    for (int i = 0; i < pmem->n_regions; i++) {
+        struct ndctl_region *from = pmem->region[i];
+        region[i] = (struct hm_region){
+            .socket = socket_of_node(topology, ndctl_region_get_numa_node(from)),
+            .start = ndctl_region_get_resource(from),
+            .size = ndctl_region_get_size(from),
+            .free = ndctl_region_get_available_size(from),
+            .extent = ndctl_region_get_max_available_extent(from),
+            .align = ndctl_region_get_align(from),
+            .has_labels = ndctl_region_get_nstype(from) == ND_DEVICE_NAMESPACE_PMEM,
+            .is_enabled = ndctl_region_is_enabled(from),
+            .is_read_only = ndctl_region_get_ro(from) > 0,
+        };
+        hm_text_copy(region[i].name, ndctl_region_get_devname(from), sizeof(region[i].name));
+        /* Kernels before 4.20 do not tell the largest gap: what is free is then the best guess, and the kernel's no
+         * says the rest. */
+        if (region[i].extent > region[i].size)
+            region[i].extent = region[i].free;
+    }
+    return pmem->n_regions;
+}
+
+static const char *block_device(struct ndctl_namespace *namespace)
+{
+    struct ndctl_pfn *pfn = ndctl_namespace_get_pfn(namespace);
+    const char *name = pfn ? ndctl_pfn_get_block_device(pfn) : ndctl_namespace_get_block_device(namespace);
+    return name ? name : "";
+}
+
+static bool is_ours(struct ndctl_namespace *namespace, struct hm_owner *owner)
+{
+    uuid_t uuid;
+    const char *name = ndctl_namespace_get_alt_name(namespace);
+    if (ndctl_namespace_get_type(namespace) != ND_DEVICE_NAMESPACE_PMEM || !name)
+        return false;
+    ndctl_namespace_get_uuid(namespace, uuid);
+    return hm_owner_read(name, uuid, owner) == 0;
+}
+
+static void describe(struct ndctl_namespace *namespace, const struct hm_owner *owner, struct hm_namespace *out)
+{
+    uuid_t uuid;
+    const char *device = block_device(namespace);
+    *out = (struct hm_namespace){.owner = *owner, .bytes = ndctl_namespace_get_size(namespace)};
+    hm_owner_write(owner, out->name, uuid);
+    uuid_unparse_lower(uuid, out->uuid);
+    hm_text_copy(out->region, ndctl_region_get_devname(ndctl_namespace_get_region(namespace)), sizeof(out->region));
+    if (device[0])
+        snprintf(out->device, sizeof(out->device), "/dev/%.24s", device);
+}
+
+int hm_pmem_owned(struct hm_pmem *pmem, struct hm_namespace **owned, struct hm_error *error)
+{
+    struct ndctl_namespace *namespace;
+    struct hm_owner owner;
+    int n = 0;
+    *owned = NULL;
+    for (int i = 0; i < pmem->n_regions; i++) {
+        ndctl_namespace_foreach(pmem->region[i], namespace)
+        {
+            if (!is_ours(namespace, &owner))
+                continue;
+            struct hm_namespace *more = realloc(*owned, (size_t)(n + 1) * sizeof(**owned));
+            if (!more) {
+                free(*owned);
+                *owned = NULL;
+                return hm_fail(error, ENOMEM, "no memory for %d namespaces", n + 1);
+            }
+            *owned = more;
+            describe(namespace, &owner, &more[n++]);
+        }
+    }
+    return n;
+}
+
+/* A step of libndctl: 0, or a negated errno. */
+static int step(int result, const char *what, const char *of, struct hm_error *error)
+{
+    return result >= 0 ? 0 : hm_fail(error, -result, "cannot %s %s: %s", what, of, strerror(-result));
+}
+
+/* The label first, its size last: a namespace without size is nothing, and one with size has its owner. */
+static int allocate(struct ndctl_namespace *seed, const struct hm_share *share, const struct hm_owner *owner,
+                    struct hm_error *error)
+{
+    const char *of = ndctl_namespace_get_devname(seed);
+    char name[HM_OWNER_NAME];
+    uuid_t uuid;
+    hm_owner_write(owner, name, uuid);
+    if (step(ndctl_namespace_set_uuid(seed, uuid), "set the uuid of", of, error) != 0 ||
+        step(ndctl_namespace_set_alt_name(seed, name), "set the name of", of, error) != 0 ||
+        step(ndctl_namespace_set_size(seed, share->bytes), "take the space for", of, error) != 0)
+        return -1;
+    /* A hint to other tools and kernels, which those before 4.13 do not know. */
+    (void)ndctl_namespace_set_enforce_mode(seed, NDCTL_NS_MODE_FSDAX);
+    return 0;
+}
+
+/* Lay fsdax over the namespace. */
+static int attach(struct ndctl_region *region, struct ndctl_namespace *namespace, bool map_in_pmem,
+                  struct hm_error *error)
+{
+    uuid_t uuid;
+    struct ndctl_pfn *pfn = ndctl_region_get_pfn_seed(region);
+    if (!pfn)
+        return hm_fail(error, ENXIO, "%s offers no fsdax: is it in the kernel (CONFIG_NVDIMM_PFN)?",
+                       ndctl_region_get_devname(region));
+    const char *of = ndctl_pfn_get_devname(pfn);
+    uuid_generate(uuid);
+    if (step(ndctl_pfn_set_uuid(pfn, uuid), "set the uuid of", of, error) != 0 ||
+        step(ndctl_pfn_set_location(pfn, map_in_pmem ? NDCTL_PFN_LOC_PMEM : NDCTL_PFN_LOC_RAM), "place the map of", of,
+             error) != 0 ||
+        (ndctl_pfn_has_align(pfn) &&
+         step(ndctl_pfn_set_align(pfn, HM_DAX_ALIGN), "set the alignment of", of, error) != 0) ||
+        step(ndctl_pfn_set_namespace(pfn, namespace), "choose the namespace of", of, error) != 0)
+        return -1;
+    int result = ndctl_pfn_enable(pfn);
+    if (result != 0 && access(DRIVER, F_OK) != 0)
+        return hm_fail(error, ENODEV, "the kernel module nd_pmem is not loaded, and cannot be");
+    return step(result, "enable", of, error);
+}
+
+int hm_pmem_create(struct hm_pmem *pmem, const struct hm_share *share, const struct hm_owner *owner, bool map_in_pmem,
+                   struct hm_namespace *made, struct hm_error *error)
+{
+    struct ndctl_region *region = NULL;
+    for (int i = 0; i < pmem->n_regions && !region; i++)
+        if (strcmp(ndctl_region_get_devname(pmem->region[i]), share->region->name) == 0)
+            region = pmem->region[i];
+    struct ndctl_namespace *seed = region ? ndctl_region_get_namespace_seed(region) : NULL;
+    if (!seed || !ndctl_namespace_is_configuration_idle(seed))
+        return hm_fail(error, EAGAIN, "%s has no namespace to set up: another one there is half made",
+                       share->region->name);
+    if (allocate(seed, share, owner, error) != 0 || attach(region, seed, map_in_pmem, error) != 0)
+        return -1;
+    describe(seed, owner, made);
+    if (!made->device[0])
+        return hm_fail(error, ENODEV, "%s has no block device", made->name);
+    return 0;
+}
+
+/* Zero all of it, the map of its pages and its info block included. */
+static int wipe(struct ndctl_namespace *namespace, struct hm_error *error)
+{
+    char device[32];
+    const char *of = ndctl_namespace_get_devname(namespace);
+    if (step(ndctl_namespace_set_raw_mode(namespace, 1), "set raw mode of", of, error) != 0 ||
+        step(ndctl_namespace_enable(namespace), "enable for its wipe", of, error) != 0)
+        return -1;
+    snprintf(device, sizeof(device), "/dev/%.24s", ndctl_namespace_get_block_device(namespace));
+    int result = hm_wipe(device, ndctl_namespace_get_size(namespace), error);
+    int number = errno;
+    (void)ndctl_namespace_disable_invalidate(namespace);
+    (void)ndctl_namespace_set_raw_mode(namespace, 0);
+    errno = number;
+    return result;
+}
+
+static int remove_one(struct ndctl_namespace *namespace, struct hm_error *error)
+{
+    const char *of = ndctl_namespace_get_devname(namespace);
+    int result = ndctl_namespace_disable_safe(namespace);
+    if (result < 0)
+        return step(result, "disable", of, error);
+    (void)ndctl_namespace_set_enforce_mode(namespace, NDCTL_NS_MODE_RAW);
+    if (ndctl_namespace_get_size(namespace) > 0 && wipe(namespace, error) != 0)
+        return -1;
+    return step(ndctl_namespace_delete(namespace), "delete", of, error);
+}
+
+int hm_pmem_remove(struct hm_pmem *pmem, const struct hm_owner *owner, struct hm_error *error)
+{
+    struct ndctl_namespace *namespace;
+    struct hm_owner found;
+    for (int i = 0; i < pmem->n_regions; i++) {
+        ndctl_namespace_foreach(pmem->region[i], namespace)
+        {
+            if (is_ours(namespace, &found) && found.socket == owner->socket &&
+                hm_owner_is_of_job(&found, owner->cluster, owner->job_id, owner->restart))
+                return remove_one(namespace, error);
+        }
+    }
+    return 0;
+}

@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "request.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../cli/words.h"
+#include "../core/config.h"
+#include "../core/size.h"
+
+#define COMMAND "namespace"
+#define PATIENCE_S 10
+#define N_ROWS (sizeof(rows) / sizeof(rows[0]))
+
+/* Bits of the commands. */
+enum {
+    CREATE = 1 << HM_NAMESPACE_CREATE,
+    DESTROY = 1 << HM_NAMESPACE_DESTROY,
+    LIST = 1 << HM_NAMESPACE_LIST,
+    REAP = 1 << HM_NAMESPACE_REAP,
+    CHECK = 1 << HM_NAMESPACE_CHECK,
+    ALL = CREATE | DESTROY | LIST | REAP | CHECK
+};
+
+static const char *const commands[] = {
+    [HM_NAMESPACE_CREATE] = "create", [HM_NAMESPACE_DESTROY] = "destroy", [HM_NAMESPACE_LIST] = "list",
+    [HM_NAMESPACE_REAP] = "reap",     [HM_NAMESPACE_CHECK] = "check",
+};
+
+static int take_number(const char *text, uint64_t from, uint64_t most, uint32_t *out, struct hm_error *error)
+{
+    uint64_t number = 0;
+    int result = hm_size_parse_number(text, from, most, &number, error);
+    *out = (uint32_t)number;
+    return result;
+}
+
+static int take_job(struct hm_namespace_request *request, const char *text, struct hm_error *error)
+{
+    return take_number(text, 1, UINT32_MAX, &request->job_id, error);
+}
+
+static int take_restart(struct hm_namespace_request *request, const char *text, struct hm_error *error)
+{
+    return take_number(text, 0, UINT32_MAX, &request->restart, error);
+}
+
+static int take_uid(struct hm_namespace_request *request, const char *text, struct hm_error *error)
+{
+    return take_number(text, 0, UINT32_MAX - 1, &request->uid, error);
+}
+
+static int take_patience(struct hm_namespace_request *request, const char *text, struct hm_error *error)
+{
+    return take_number(text, 0, 86400, &request->patience_s, error);
+}
+
+static int take_size(struct hm_namespace_request *request, const char *text, struct hm_error *error)
+{
+    return hm_size_parse(text, &request->bytes, error);
+}
+
+static int take_sockets(struct hm_namespace_request *request, const char *text, struct hm_error *error)
+{
+    if (hm_set_parse(&request->sockets, text, error) != 0)
+        return -1;
+    return hm_set_is_empty(&request->sockets) ? hm_fail(error, EINVAL, "\"\" names no socket: as in \"0,1\"") : 0;
+}
+
+static int take_fs(struct hm_namespace_request *request, const char *text, struct hm_error *error)
+{
+    request->filesystem = hm_mkfs_find(text);
+    return request->filesystem ? 0 : hm_fail(error, EINVAL, "\"%.40s\" is no file system for DAX: ext4 or xfs", text);
+}
+
+static int take_map(struct hm_namespace_request *request, const char *text, struct hm_error *error)
+{
+    request->map_in_pmem = strcmp(text, "pmem") == 0;
+    if (request->map_in_pmem || strcmp(text, "dram") == 0)
+        return 0;
+    return hm_fail(error, EINVAL, "\"%.40s\" is no place for the map of pages: dram or pmem", text);
+}
+
+static int take_cluster(struct hm_namespace_request *request, const char *text, struct hm_error *error)
+{
+    (void)error;
+    request->cluster = text;
+    return 0;
+}
+
+static int take_living(struct hm_namespace_request *request, const char *text, struct hm_error *error)
+{
+    (void)error;
+    request->living = text;
+    return 0;
+}
+
+static int take_config(struct hm_namespace_request *request, const char *text, struct hm_error *error)
+{
+    (void)error;
+    request->config = text;
+    return 0;
+}
+
+static const struct {
+    const char *name, *value, *about;
+    int (*take)(struct hm_namespace_request *request, const char *text, struct hm_error *error);
+    unsigned wanted_by, taken_by; /* commands */
+} rows[] = {
+    {"job", "ID", "whose namespaces", take_job, CREATE | DESTROY, 0},
+    {"restart", "N", "how often Slurm has restarted the job", take_restart, CREATE | DESTROY, 0},
+    {"uid", "UID", "who owns the root folder of the file systems", take_uid, CREATE, 0},
+    {"size", "SIZE", "bytes over all sockets: digits and K, M, G or T", take_size, CREATE, 0},
+    {"sockets", "LIST", "on which to take space, evenly: \"0,1\"", take_sockets, CREATE, 0},
+    {"fs", "NAME", "ext4 or xfs (default: ext4)", take_fs, 0, CREATE},
+    {"map", "dram|pmem", "where the map of pages is, 1.6% of the size (default: dram)", take_map, 0, CREATE},
+    {"cluster", "NAME", "Slurm's cluster (default: of hybridmem.conf; to others but create: any)", take_cluster, 0,
+     ALL & ~CHECK},
+    {"patience", "SECONDS", "how long to wait while a device is in use (default: 10)", take_patience, 0,
+     CREATE | DESTROY | REAP},
+    {"living", "LIST|FILE", "JOB.RESTART of the jobs that live; a FILE begins with /", take_living, REAP, 0},
+    {"config", "FILE", "instead of the installed hybridmem.conf", take_config, 0, ALL},
+};
+
+static void print_help(void)
+{
+    fputs("Usage: hybridmem namespace create --job ID --restart N --uid UID --size SIZE --sockets LIST [OPTION]...\n"
+          "       hybridmem namespace destroy --job ID --restart N [OPTION]...\n"
+          "       hybridmem namespace reap --living LIST|FILE [OPTION]...\n"
+          "       hybridmem namespace list [--json] [OPTION]...\n"
+          "       hybridmem namespace check [--config FILE]\n"
+          "\n"
+          "Makes the private DAX file systems of jobs on this node's persistent memory, and wipes and removes them.\n"
+          "Slurm's prolog and epilog do it for --hybrid-mem=fsdax. Only root; what hybridmem did not make stays.\n\n",
+          stdout);
+    for (size_t i = 0; i < N_ROWS; i++)
+        printf("  --%s %-*s %s\n", rows[i].name, (int)(20 - strlen(rows[i].name)), rows[i].value, rows[i].about);
+    fputs("  --json                list: as JSON, as create prints it\n"
+          "  -h, --help            this text\n"
+          "  -V, --version         the version\n"
+          "\n"
+          "Exit status: 0 done, 1 refused or failed, 2 wrong usage, 3 a device is in use.\n",
+          stdout);
+}
+
+static int say(const char *text)
+{
+    fprintf(stderr, "hybridmem " COMMAND ": %s\n", text);
+    return HM_WORDS_BAD;
+}
+
+/* Check the words that were given against the command. Returns 0 or -1. */
+static int convert(struct hm_namespace_request *request, const char *const *given, struct hm_error *error)
+{
+    struct hm_error inner = {{0}};
+    unsigned bit = 1u << request->command;
+    for (size_t i = 0; i < N_ROWS; i++) {
+        if (!given[i] && (rows[i].wanted_by & bit))
+            return hm_fail(error, EINVAL, "%s needs --%s %s", commands[request->command], rows[i].name, rows[i].value);
+        if (!given[i])
+            continue;
+        if (!((rows[i].wanted_by | rows[i].taken_by) & bit))
+            return hm_fail(error, EINVAL, "%s takes no --%s", commands[request->command], rows[i].name);
+        if (rows[i].take(request, given[i], &inner) != 0)
+            return hm_fail(error, EINVAL, "--%s: %s", rows[i].name, inner.text);
+    }
+    if (request->json && request->command != HM_NAMESPACE_LIST)
+        return hm_fail(error, EINVAL, "%s takes no --json", commands[request->command]);
+    return 0;
+}
+
+int hm_namespace_request_parse(int argc, char **argv, struct hm_namespace_request *request)
+{
+    const char *given[N_ROWS] = {NULL};
+    struct hm_word word[N_ROWS + 1] = {{.name = "json", .flag = &request->json}};
+    struct hm_words words = {.command = COMMAND, .print_help = print_help, .word = word, .n = N_ROWS + 1};
+    struct hm_error error = {{0}};
+    *request = (struct hm_namespace_request){
+        .config = hm_config_path(), .filesystem = hm_mkfs_at(0), .patience_s = PATIENCE_S};
+    for (size_t i = 0; i < N_ROWS; i++)
+        word[i + 1] = (struct hm_word){.name = rows[i].name, .text = &given[i]};
+    int status = hm_words_parse(argc, argv, &words);
+    if (status >= 0)
+        return status;
+    if (optind == argc)
+        return say("the first word is create, destroy, list, reap or check");
+    request->command = 0;
+    while (request->command < HM_NAMESPACE_COMMANDS && strcmp(argv[optind], commands[request->command]) != 0)
+        request->command++;
+    if (request->command == HM_NAMESPACE_COMMANDS)
+        return hm_words_refuse(&words, argv[optind]);
+    if (optind + 1 < argc)
+        return hm_words_refuse(&words, argv[optind + 1]);
+    return convert(request, given, &error) == 0 ? -1 : say(error.text);
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What hybridmem-namespace was asked for, checked for form. */
+#ifndef HM_NAMESPACE_REQUEST_H
+#define HM_NAMESPACE_REQUEST_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "../core/set.h"
+#include "mkfs.h"
+
+enum hm_namespace_command {
+    HM_NAMESPACE_CREATE,
+    HM_NAMESPACE_DESTROY,
+    HM_NAMESPACE_LIST,
+    HM_NAMESPACE_REAP,
+    HM_NAMESPACE_CHECK,
+    HM_NAMESPACE_COMMANDS
+};
+
+struct hm_namespace_request {
+    enum hm_namespace_command command;
+    const char *config;  /* path */
+    const char *cluster; /* NULL: the configuration's */
+    const char *living;  /* list of jobs, or the path of a file with one */
+    uint32_t job_id, restart;
+    uid_t uid;
+    uint64_t bytes;
+    struct hm_set sockets;
+    const struct hm_filesystem *filesystem;
+    bool map_in_pmem, json;
+    unsigned patience_s;
+};
+
+/* The words of the command line. Returns -1 to go on, or the exit status: all is said then. */
+int hm_namespace_request_parse(int argc, char **argv, struct hm_namespace_request *request);
+
+#endif

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "wipe.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/fs.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#define ZERO_AT_ONCE (UINT64_C(256) << 20)
+#define STRIDE (UINT64_C(1) << 20)
+#define PAGE 4096
+
+static uint64_t least(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+static int zero(int fd, const char *device, uint64_t bytes, struct hm_error *error)
+{
+    for (uint64_t at = 0; at < bytes; at += ZERO_AT_ONCE) {
+        uint64_t range[] = {at, least(ZERO_AT_ONCE, bytes - at)};
+        if (ioctl(fd, BLKZEROOUT, range) != 0)
+            return hm_fail_errno(error, "cannot zero %s at byte %llu", device, (unsigned long long)at);
+    }
+    return fsync(fd) == 0 ? 0 : hm_fail_errno(error, "cannot flush %s", device);
+}
+
+/* Read `length` bytes from `at` on and hold them to be zero. */
+static int expect_zero(int fd, const char *device, unsigned char *buffer, uint64_t at, uint64_t length,
+                       struct hm_error *error)
+{
+    ssize_t got;
+    do
+        got = pread(fd, buffer, length, (off_t)at);
+    while (got < 0 && errno == EINTR);
+    if (got != (ssize_t)length) {
+        errno = got < 0 ? errno : EIO;
+        return hm_fail_errno(error, "cannot read %s at byte %llu to verify its wipe", device, (unsigned long long)at);
+    }
+    /* All are zero where the first is and each equals the one before it. */
+    if (buffer[0] == 0 && memcmp(buffer, buffer + 1, length - 1) == 0)
+        return 0;
+    return hm_fail(error, EIO, "%s is not zero within %llu bytes from byte %llu on after its wipe", device,
+                   (unsigned long long)length, (unsigned long long)at);
+}
+
+/*
+ * The first and the last stride whole, of each other one page, always another: to read all would take as long as to
+ * write it, while the node waits, and what a device leaves out it does not leave out by pages.
+ */
+static int verify(int fd, const char *device, uint64_t bytes, struct hm_error *error)
+{
+    int result = 0;
+    unsigned char *buffer = aligned_alloc(PAGE, STRIDE);
+    if (!buffer)
+        return hm_fail(error, ENOMEM, "no memory to verify the wipe of %s", device);
+    for (uint64_t at = 0; at < bytes && result == 0; at += STRIDE) {
+        uint64_t length = least(STRIDE, bytes - at);
+        bool is_whole = at == 0 || at + length == bytes;
+        uint64_t page = is_whole ? 0 : at / STRIDE * PAGE % STRIDE;
+        result = expect_zero(fd, device, buffer, at + page, is_whole ? length : PAGE, error);
+    }
+    free(buffer);
+    return result;
+}
+
+int hm_wipe(const char *device, uint64_t bytes, struct hm_error *error)
+{
+    uint64_t size = 0;
+    int result = -1;
+    /* Past the page cache: what is read back is what the device has. */
+    int fd = open(device, O_RDWR | O_EXCL | O_DIRECT | O_CLOEXEC | O_NOFOLLOW);
+    if (fd < 0)
+        return hm_fail_errno(error, "cannot open %s to wipe it", device);
+    if (ioctl(fd, BLKGETSIZE64, &size) != 0)
+        hm_fail_errno(error, "cannot tell the size of %s", device);
+    else if (size != bytes)
+        hm_fail(error, EIO, "%s has %llu bytes, its namespace %llu: it is not wiped", device, (unsigned long long)size,
+                (unsigned long long)bytes);
+    else if (zero(fd, device, bytes, error) == 0)
+        result = verify(fd, device, bytes, error);
+    int number = errno;
+    close(fd);
+    errno = number;
+    return result;
+}

@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: Apache-2.0
+"""hybridmem namespace: its command line; what it does is tested in the guest (tests/system/test_namespace.py)."""
+
+import json
+import subprocess
+
+import pytest
+from installed import PREFIX, helper
+
+CREATE = ["create", "--job=12", "--restart=0", "--uid=1001", "--size=1G", "--sockets=0,1"]
+
+
+def without(name):
+    return [word for word in CREATE if not word.startswith(f"--{name}=")]
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ([], "the first word is create, destroy, list, reap or check"),
+        (["remove"], "unexpected word 'remove'. Try 'hybridmem namespace --help'."),
+        (["list", "all"], "unexpected word 'all'. Try 'hybridmem namespace --help'."),
+        (without("job"), "create needs --job ID"),
+        (without("restart"), "create needs --restart N"),
+        (without("uid"), "create needs --uid UID"),
+        (without("size"), "create needs --size SIZE"),
+        (without("sockets"), "create needs --sockets LIST"),
+        (["destroy", "--job=12"], "destroy needs --restart N"),
+        (["reap"], "reap needs --living LIST|FILE"),
+        (["destroy", "--job=12", "--restart=0", "--size=1G"], "destroy takes no --size"),
+        (["list", "--job=12"], "list takes no --job"),
+        (["check", "--cluster=a"], "check takes no --cluster"),
+        (["check", "--json"], "check takes no --json"),
+        ([*CREATE, "--job=0"], '--job: "0"'),
+        ([*CREATE, "--job=12_3"], '--job: "12_3"'),
+        ([*CREATE, "--restart=-1"], '--restart: "-1"'),
+        ([*CREATE, "--uid=4294967295"], '--uid: "4294967295"'),
+        ([*CREATE, "--uid=alice"], '--uid: "alice"'),
+        ([*CREATE, "--size=17E"], '--size: "17E"'),
+        ([*CREATE, "--sockets=0-"], "--sockets: "),
+        ([*CREATE, "--sockets="], '--sockets: "" names no socket: as in "0,1"'),
+        ([*CREATE, "--fs=btrfs"], '--fs: "btrfs" is no file system for DAX: ext4 or xfs'),
+        ([*CREATE, "--map=hbm"], '--map: "hbm" is no place for the map of pages: dram or pmem'),
+        ([*CREATE, "--patience=86401"], '--patience: "86401"'),
+        (["reap", "--living=", "--patience=soon"], '--patience: "soon"'),
+    ],
+)
+def test_a_word_that_is_wrong_is_named(words, said):
+    done = helper("hybridmem-namespace", *words, status=2)
+    assert done.stderr.startswith(f"hybridmem namespace: {said}") and done.stderr.count("\n") == 1
+
+
+def test_only_root():
+    command = ["setpriv", "--reuid=65534", "--clear-groups", PREFIX / "libexec/hybridmem/hybridmem-namespace", "list"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (2, "hybridmem namespace: only root may run this\n")
+
+
+def test_a_machine_without_persistent_memory(configure, tmp_path):
+    run_dir = tmp_path / "run"
+    words = f"--config={configure(f'run_dir = {run_dir}')}"
+    assert json.loads(helper("hybridmem-namespace", "list", "--json", words).stdout) == {"namespaces": []}
+    assert helper("hybridmem-namespace", "list", words).stdout == ""
+    assert helper("hybridmem-namespace", "reap", "--living=", words).stdout == ""
+    assert helper("hybridmem-namespace", "destroy", "--job=1", "--restart=0", words).stdout == ""
+    assert (run_dir / "namespace.lock").stat().st_mode & 0o777 == 0o600
+    done = helper("hybridmem-namespace", *CREATE, words, status=1)
+    assert done.stderr == (
+        "hybridmem namespace: this node has no persistent memory region (is the kernel module nfit loaded?)\n"
+    )
+    assert "error region: none" in helper("hybridmem-namespace", "check", words, status=1).stdout
+
+
+@pytest.mark.parametrize(("living", "said"), [("12", '"12" is not JOB'), ("1.0;2.0", '"1.0;2.0"'), ("/none", "/none")])
+def test_a_wrong_list_of_the_living_is_refused(configure, tmp_path, living, said):
+    config = configure(f"run_dir = {tmp_path / 'run'}")
+    done = helper("hybridmem-namespace", "reap", f"--living={living}", f"--config={config}", status=1)
+    assert said in done.stderr and done.stderr.count("\n") == 1

@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: Apache-2.0
+"""hybridmem-namespace and, to look at what it does from outside, ndctl."""
+
+import contextlib
+import json
+import os
+import re
+import subprocess
+from pathlib import Path
+
+import slurm
+
+PROGRAM = "/usr/libexec/hybridmem/hybridmem-namespace"
+STEPS = "/usr/local/lib/steps.so"
+MIB = slurm.MIB
+REGIONS = ("region0", "region1")  # of socket 0 and 1
+
+
+def namespace(command, *, status=0, env=None, **options):
+    """Run a command; options as keywords. Its exit status is checked, and that a refusal is one line."""
+    words = [PROGRAM, command, *(f"--{key}={value}" for key, value in options.items())]
+    done = subprocess.run(
+        words, capture_output=True, text=True, check=False, timeout=slurm.PATIENCE, env={**os.environ, **(env or {})}
+    )
+    assert done.returncode == status, f"{words} gave {done.returncode}:\n{done.stdout}{done.stderr}"
+    if status > 0:
+        assert done.stderr.count("\n") == 1 and done.stderr.startswith("hybridmem namespace: "), done.stderr
+    return done
+
+
+def create(job, mib, sockets="0", *, status=0, env=None, **options):
+    """Make a job's namespaces: returns them; or the finished process where it is to fail."""
+    settings = {"restart": 0, "uid": 1001, "cluster": "testbed", **options}
+    done = namespace("create", status=status, env=env, job=job, size=f"{mib}M", sockets=sockets, **settings)
+    return done if status else json.loads(done.stdout)["namespaces"]
+
+
+def destroy(job, *, status=0, env=None, **options):
+    return namespace("destroy", status=status, env=env, job=job, **{"restart": 0, **options})
+
+
+def reap(living="", **options):
+    return namespace("reap", living=living, **options)
+
+
+def ours():
+    """What the program lists, by job."""
+    done = subprocess.run([PROGRAM, "list", "--json"], capture_output=True, text=True, check=True)
+    return json.loads(done.stdout)["namespaces"]
+
+
+def ndctl(*words):
+    text = slurm.run(f"ndctl {' '.join(map(str, words))}").stdout
+    return json.loads(text) if text.strip() else []
+
+
+def seen():
+    """{label's name or None: ndctl's object} of all namespaces that have a size."""
+    return [found for found in ndctl("list", "-N", "-i") if found.get("size")]
+
+
+def room(region):
+    """(free bytes, largest extent) by sysfs."""
+    folder = Path("/sys/bus/nd/devices") / region
+    return tuple(int((folder / name).read_text()) for name in ("available_size", "max_available_extent"))
+
+
+def steps_of(call):
+    """The steps that the call makes, by the preloaded counter."""
+    log = Path("/tmp/steps.log")
+    log.unlink(missing_ok=True)
+    call({"LD_PRELOAD": STEPS, "STEPS_LOG": str(log)})
+    return log.read_text().splitlines()
+
+
+@contextlib.contextmanager
+def foreign(name, region="region1", mib=64):
+    """A namespace that somebody else made; it has to be as it was at the end, what is in it too."""
+    made = ndctl("create-namespace", "-m", "fsdax", "-s", f"{mib}M", "-r", region, "-n", name)
+    device = Path("/dev") / made["blockdev"]
+    content = os.urandom(MIB)
+    device.write_bytes(content)
+    (before,) = [found for found in seen() if found["dev"] == made["dev"]]
+    try:
+        yield made
+        (after,) = [found for found in seen() if found["uuid"] == made["uuid"]]
+        assert after == before
+        with device.open("rb") as file:
+            assert file.read(MIB) == content
+    finally:
+        slurm.run(f"ndctl destroy-namespace -f {made['dev']}")
+
+
+@contextlib.contextmanager
+def mounted(device, place="/mnt"):
+    """The device, mounted with DAX."""
+    slurm.run(f"mount -o dax {device} {place}")
+    try:
+        options = next(line.split()[3] for line in Path("/proc/mounts").read_text().splitlines() if device in line)
+        yield re.split(",", options)
+    finally:
+        slurm.run(f"umount {place}", check=False)

@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Preloaded into hybridmem-namespace: it counts each call by which the program changes something outside of itself,
+ * writes to sysfs (all that libndctl does), wipes, children, mounts, and can end or stop the program before one of
+ * them.
+ *
+ *     STEPS_LOG=FILE   append the name of each step
+ *     STEPS_KILL=N     SIGKILL before the N-th; in the midst where it is a wipe
+ *     STEPS_SIGNAL=S   another signal in place of that
+ *     STEPS_NO_WIPE=1  a wipe does nothing, and the device reads as zeros
+ */
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <linux/fs.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static pid_t program; /* its children's calls are no steps of its own */
+static int count;
+
+#define REAL(name) ((__typeof__(&name))dlsym(RTLD_NEXT, #name))
+
+__attribute__((constructor)) static void begin(void)
+{
+    program = getpid();
+}
+
+/* Returns 1 where the program is to end now. */
+static int is_last(const char *name)
+{
+    const char *log = getenv("STEPS_LOG"), *kill_at = getenv("STEPS_KILL");
+    FILE *file = log ? fopen(log, "a") : NULL;
+    if (file) {
+        fprintf(file, "%s\n", name);
+        fclose(file);
+    }
+    return ++count == (kill_at ? atoi(kill_at) : 0);
+}
+
+static void end(void)
+{
+    const char *other = getenv("STEPS_SIGNAL");
+    kill(program, other ? atoi(other) : SIGKILL);
+}
+
+static void step(const char *name)
+{
+    if (getpid() == program && is_last(name))
+        end();
+}
+
+ssize_t write(int fd, const void *data, size_t size)
+{
+    char link[32], path[256] = "";
+    snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+    ssize_t length = readlink(link, path, sizeof(path) - 1);
+    if (length > 0 && strncmp(path, "/sys/", 5) == 0)
+        step(path);
+    return REAL(write)(fd, data, size);
+}
+
+int ioctl(int fd, unsigned long request, ...)
+{
+    va_list arguments;
+    va_start(arguments, request);
+    void *argument = va_arg(arguments, void *);
+    va_end(arguments);
+    if (request == BLKZEROOUT) {
+        uint64_t half[2];
+        memcpy(half, argument, sizeof(half));
+        half[1] = half[1] / 2 & ~UINT64_C(4095);
+        if (getenv("STEPS_NO_WIPE"))
+            return 0;
+        if (is_last("BLKZEROOUT")) {
+            REAL(ioctl)(fd, request, half);
+            end();
+        }
+    }
+    return REAL(ioctl)(fd, request, argument);
+}
+
+ssize_t pread(int fd, void *data, size_t size, off_t at)
+{
+    struct stat status;
+    ssize_t got = REAL(pread)(fd, data, size, at);
+    if (getenv("STEPS_NO_WIPE") && got > 0 && fstat(fd, &status) == 0 && S_ISBLK(status.st_mode))
+        memset(data, 0, (size_t)got);
+    return got;
+}
+
+pid_t fork(void)
+{
+    step("fork");
+    return REAL(fork)();
+}
+
+pid_t waitpid(pid_t pid, int *status, int options)
+{
+    step("waitpid");
+    return REAL(waitpid)(pid, status, options);
+}
+
+int fsync(int fd)
+{
+    step("fsync");
+    return REAL(fsync)(fd);
+}
+
+int unshare(int flags)
+{
+    step("unshare");
+    return REAL(unshare)(flags);
+}
+
+int mount(const char *source, const char *target, const char *type, unsigned long flags, const void *data)
+{
+    step("mount");
+    return REAL(mount)(source, target, type, flags, data);
+}
+
+int umount2(const char *target, int flags)
+{
+    step("umount2");
+    return REAL(umount2)(target, flags);
+}
+
+int fchown(int fd, uid_t owner, gid_t group)
+{
+    step("fchown");
+    return REAL(fchown)(fd, owner, group);
+}
+
+int fchmod(int fd, mode_t mode)
+{
+    step("fchmod");
+    return REAL(fchmod)(fd, mode);
+}

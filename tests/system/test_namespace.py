@@ -1,0 +1,339 @@
+# SPDX-License-Identifier: Apache-2.0
+"""hybridmem-namespace on the guest's two NVDIMMs: what it makes, removes, refuses, and leaves alone."""
+
+import json
+import os
+import random
+import re
+import signal
+import subprocess
+import threading
+from pathlib import Path
+
+import pytest
+import slurm
+from namespaces import (
+    MIB,
+    PROGRAM,
+    REGIONS,
+    STEPS,
+    create,
+    destroy,
+    foreign,
+    mounted,
+    namespace,
+    ndctl,
+    ours,
+    reap,
+    room,
+    seen,
+    steps_of,
+)
+
+SOURCE = Path(__file__).parent / "programs" / "namespace" / "steps.c"
+ALICE = 1001
+MARKER = b"alice's secret bytes "
+STEP = 16  # MiB; the regions' alignment
+
+
+@pytest.fixture(scope="module", autouse=True)
+def program():
+    slurm.run(f"gcc -O1 -Wall -Werror -D_GNU_SOURCE -shared -fPIC -o {STEPS} {SOURCE} -ldl")
+
+
+@pytest.fixture(autouse=True)
+def empty_regions():
+    """Each test starts from regions that are free in one piece, and has to leave them so."""
+    before = [room(region) for region in REGIONS]
+    assert all(free == extent for free, extent in before), before
+    yield
+    reap()
+    assert ours() == []
+    assert [room(region) for region in REGIONS] == before
+
+
+def test_a_job_gets_a_file_system_on_each_socket():
+    made = create(12, 200, "0,1")
+    listed = {found["uuid"]: found for found in ndctl("list", "-N")}
+    for socket, one in enumerate(made):
+        assert one["socket"] == socket and one["region"] == REGIONS[socket] and one["fs"] == "ext4"
+        assert one["name"] == f"hybridmem:testbed:12.0.{socket}"
+        assert one["bytes"] == 112 * MIB, "half of it, a multiple of 16 MiB"
+        assert 0.9 * one["bytes"] < one["usable_bytes"] < one["bytes"]
+        by_ndctl = next(found for found in ndctl("list", "-N") if found.get("name") == one["name"])
+        assert by_ndctl["mode"] == "fsdax" and by_ndctl["map"] == "mem"
+        assert one["device"] == f"/dev/{by_ndctl['blockdev']}"
+        with mounted(one["device"]) as options:
+            assert "dax=always" in options or "dax" in options
+            root = Path("/mnt").stat()
+            assert (root.st_uid, root.st_mode & 0o7777) == (ALICE, 0o700)
+    assert len(listed) == 2
+    assert {one["name"] for one in ours()} == {one["name"] for one in made}
+    text = namespace("list").stdout
+    assert all(one["name"] in text and one["device"] in text for one in made)
+    destroy(12)
+    assert seen() == []
+
+
+def test_xfs_and_the_map_in_pmem():
+    (made,) = create(13, 512, "1", fs="xfs", map="pmem")
+    (by_ndctl,) = ndctl("list", "-N")
+    assert by_ndctl["map"] == "dev"
+    with mounted(made["device"]):
+        assert "/mnt xfs" in Path("/proc/mounts").read_text()
+
+
+def test_a_job_has_its_namespaces_once():
+    create(14, 32)
+    done = create(14, 32, "1", status=1)
+    assert "job 14.0 has hybridmem:testbed:14.0.0 already" in done.stderr
+    create(14, 32, "1", restart=1)
+    destroy(14)
+    assert [one["name"] for one in ours()] == ["hybridmem:testbed:14.1.1"]
+
+
+def test_reap_removes_what_no_living_job_owns_and_nothing_else(tmp_path):
+    with foreign("mine"), foreign("hybridmem:testbed:15.0.1"):
+        for job in (15, 16, 17):
+            create(job, 32, "0,1")
+        create(16, 32, "0", restart=1)
+        reap("16.0,17.0", cluster="elsewhere")
+        assert len(ours()) == 7
+        reap("16.0,17.0")
+        assert {one["name"] for one in ours()} == {f"hybridmem:testbed:{job}.0.{s}" for job in (16, 17) for s in (0, 1)}
+        living = Path("/run/hybridmem/living")
+        living.write_text("16.0\n")
+        reap(living)
+        assert {one["job"] for one in ours()} == {16}
+        namespace("reap", status=1, living="16.0,17")
+        assert {one["job"] for one in ours()} == {16}, "a list that is wrong removes nothing"
+        living.unlink()
+        namespace("reap", status=1, living=living)
+        assert {one["job"] for one in ours()} == {16}
+        reap()
+
+
+def test_what_a_node_crash_leaves_is_reaped():
+    """The labels are read again, as at boot."""
+    with foreign("mine"):
+        made = create(18, 64, "0")
+        slurm.run("ndctl disable-region all && ndctl enable-region all")
+        assert [one["name"] for one in ours()] == [made[0]["name"]]
+        reap()
+        assert [found["name"] for found in seen()] == ["mine"]
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ({"mib": 2048}, "region0 on socket 0 has no extent of 2.0 GiB: the largest is 1.2 GiB"),
+        ({"mib": 64, "sockets": "0,7"}, "socket 7 has no persistent memory region"),
+        ({"mib": 16, "fs": "xfs"}, "mkfs.xfs failed on /dev/pmem"),
+    ],
+)
+def test_what_cannot_be_is_refused_in_one_line(words, said):
+    assert said in create(20, status=1, **words).stderr
+    assert seen() == []
+
+
+def test_a_full_and_a_fragmented_region():
+    third = room("region0")[1] // MIB // 3 // STEP * STEP
+    for job in (21, 22, 23):
+        create(job, third)
+    destroy(22)
+    free, extent = room("region0")
+    assert third * MIB <= extent < free or extent == third * MIB
+    done = create(24, extent // MIB + STEP, status=1)
+    assert "the largest is" in done.stderr and "region0" in done.stderr
+    create(24, extent // MIB)
+    while room("region0")[1]:
+        create(100 + room("region0")[1] // MIB, room("region0")[1] // MIB)
+    assert "the largest is 0 B, of 0 B free in all" in create(25, STEP, status=1).stderr
+
+
+def test_half_of_what_was_asked_for_is_undone():
+    done = create(26, 96, "0,1", status=1, fs="xfs")  # too small for xfs: the first socket fails after its namespace
+    assert "mkfs.xfs" in done.stderr and seen() == []
+
+
+def test_a_region_without_labels():
+    slurm.run("ndctl disable-region region1 && ndctl zero-labels nmem1 && ndctl enable-region region1")
+    try:
+        assert "region1 has no labels and cannot be divided" in create(27, 64, "0,1", status=1).stderr
+        assert "region1 has no labels" in namespace_check(1)
+        create(27, 64, "0")
+        destroy(27)
+    finally:
+        slurm.run("ndctl disable-region region1 && ndctl init-labels -f nmem1 && ndctl enable-region region1")
+    assert "region1 on socket 1: largest extent" in namespace_check(0)
+
+
+def test_a_region_of_the_wrong_alignment():
+    align = Path("/sys/bus/nd/devices/region0/align")
+    before = align.read_text()
+    align.write_text("4096")
+    try:
+        assert "region0 is aligned to 4096 bytes" in create(28, 64, status=1).stderr
+    finally:
+        align.write_text(before)
+
+
+def namespace_check(status):
+    done = slurm.run(f"{PROGRAM} check", check=False)
+    assert done.returncode == status, done.stdout + done.stderr
+    return done.stdout
+
+
+def test_missing_tools_and_modules():
+    tool = Path(os.path.realpath("/usr/sbin/mkfs.ext4"))
+    away = tool.with_name("away")
+    tool.rename(away)
+    try:
+        assert "mkfs.ext4 is missing: install e2fsprogs" in create(29, 64, status=1).stderr
+        assert "e2fsprogs" in namespace_check(1)
+    finally:
+        away.rename(tool)
+    module = Path(slurm.run("modinfo -n nd_pmem").stdout.strip())
+    hidden = module.with_name("away")
+    slurm.run("ndctl disable-region all && modprobe -r dax_pmem nd_pmem && ndctl enable-region all", check=False)
+    slurm.run("modprobe -r nd_pmem", check=False)
+    module.rename(hidden)
+    try:
+        slurm.run("modprobe -r nd_pmem", check=False)
+        assert "the kernel module nd_pmem is not loaded, and cannot be" in create(29, 64, status=1).stderr
+        assert "modprobe nd_pmem" in namespace_check(1)
+    finally:
+        hidden.rename(module)
+        slurm.run("modprobe -a nd_pmem dax_pmem")
+    namespace_check(0)
+
+
+def test_a_mounted_namespace_is_waited_for_and_named():
+    (made,) = create(30, 64)
+    with mounted(made["device"]):
+        done = destroy(30, status=3, patience=1)
+        assert f"{made['name']} is still in use after 1 s: {made['device']}" in done.stderr
+        assert "1 (testbed-init)" in done.stderr
+        assert ours() == [{**made, "fs": None}]
+        waiting = subprocess.Popen([PROGRAM, "destroy", "--job=30", "--restart=0", "--patience=200"])
+    assert waiting.wait(slurm.PATIENCE) == 0
+    assert ours() == []
+
+
+def test_one_at_a_time_and_a_dead_one_holds_nothing():
+    done = []
+    threads = [threading.Thread(target=lambda job=job: done.append(create(job, 32, "0,1"))) for job in range(40, 44)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    devices = [one["device"] for made in done for one in made]
+    assert len(devices) == len(set(devices)) == 8
+    stopped = {"LD_PRELOAD": STEPS, "STEPS_KILL": "1", "STEPS_SIGNAL": str(int(signal.SIGSTOP))}
+    first = subprocess.Popen([PROGRAM, "reap", "--living=40.0"], env={**os.environ, **stopped})
+    os.waitid(os.P_PID, first.pid, os.WSTOPPED)
+    second = subprocess.Popen([PROGRAM, "destroy", "--job=40", "--restart=0"])
+    waiting = re.compile(rf"-> FLOCK .* {second.pid} ")
+    slurm.wait_for(lambda: waiting.search(Path("/proc/locks").read_text()), "one that waits for the lock")
+    first.kill()
+    assert (first.wait(), second.wait(slurm.PATIENCE)) == (-signal.SIGKILL, 0)
+    assert {one["job"] for one in ours()} == {41, 42, 43}
+
+
+def count_markers(device):
+    found = 0
+    with Path(device).open("rb") as file:
+        while block := file.read(4 * MIB):
+            found += block.count(MARKER)
+    return found
+
+
+@pytest.mark.parametrize("is_wiped", [True, False])
+def test_no_byte_of_one_job_reaches_the_next(is_wiped):
+    """With the wipe switched off the same search finds them: it can."""
+    env = {} if is_wiped else {"LD_PRELOAD": STEPS, "STEPS_NO_WIPE": "1"}
+    (hers,) = create(50, 128)
+    with Path(hers["device"]).open("r+b") as file:
+        for at in range(0, hers["usable_bytes"], MIB):
+            file.seek(at + 8192)
+            file.write(MARKER)
+        os.fsync(file.fileno())
+    assert count_markers(hers["device"]) > 100
+    destroy(50, env=env)
+    (his,) = create(51, 128)
+    assert his["bytes"] == hers["bytes"]
+    found = count_markers(his["device"])
+    assert found == 0 if is_wiped else found > 50
+    slurm.run(f"blkdiscard -z -f {his['device']}")
+
+
+def kill_before(call, number):
+    """Run it with SIGKILL before that step."""
+    call({"LD_PRELOAD": STEPS, "STEPS_KILL": str(number)}, -signal.SIGKILL)
+
+
+def all_clean():
+    assert ours() == [] and [found["name"] for found in seen()] == ["mine"]
+
+
+def test_killed_at_each_step_of_create():
+    def call(env, status=0):
+        create(60, 64, "0,1", env=env, status=status)
+
+    with foreign("mine"):
+        steps = steps_of(call)
+        destroy(60)
+        assert len(steps) > 20 and {"fork", "mount", "fchown"} <= set(steps)
+        before = [room(region) for region in REGIONS]
+        for number in range(1, len(steps) + 1):
+            kill_before(call, number)
+            reap()
+            all_clean()
+            assert [room(region) for region in REGIONS] == before, steps[number - 1]
+
+
+def test_killed_at_each_step_of_destroy():
+    def call(env, status=0):
+        destroy(61, env=env, status=status)
+
+    with foreign("mine"):
+        (made,) = create(61, 64)
+        steps = steps_of(call)
+        assert {"BLKZEROOUT", "fsync"} <= set(steps)
+        before = [room(region) for region in REGIONS]
+        for number in range(1, len(steps) + 1):
+            (made,) = create(61, 64)
+            with Path(made["device"]).open("r+b") as file:
+                file.seek(48 * MIB)
+                file.write(MARKER)
+                os.fsync(file.fileno())
+            kill_before(call, number)
+            reap()
+            all_clean()
+            assert [room(region) for region in REGIONS] == before, steps[number - 1]
+            (his,) = create(62, 64)
+            assert count_markers(his["device"]) == 0, steps[number - 1]
+            destroy(62)
+
+
+def test_a_hundred_cycles_in_mixed_sizes():
+    """A create fails only where no gap is large enough."""
+    chance = random.Random(4)
+    held, refused = [], 0
+    for job in range(1000, 1100):
+        mib = chance.choice([16, 32, 48, 64, 128, 256, 400])
+        socket = chance.randrange(2)
+        extent = room(REGIONS[socket])[1]
+        if mib * MIB <= extent:
+            create(job, mib, str(socket))
+            held.append(job)
+        else:
+            done = create(job, mib, str(socket), status=1)
+            assert f"{REGIONS[socket]} on socket {socket} has no extent of" in done.stderr
+            refused += 1
+        if len(held) > 6 or mib * MIB > extent:
+            destroy(held.pop(chance.randrange(len(held))))
+    print(f"{refused} of 100 refused")
+    for job in held:
+        destroy(job)
+    assert json.dumps(ours()) == "[]"

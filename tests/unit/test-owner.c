@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The label of a namespace, and lists of living jobs. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "helpers/namespace/owner.h"
+
+#define N_ROWS(table) (sizeof(table) / sizeof((table)[0]))
+
+static struct hm_error error;
+
+static void test_a_label_is_read_back(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *cluster;
+        struct hm_owner owner;
+        const char *name;
+    } rows[] = {
+        {"testbed", {.job_id = 12, .restart = 0, .socket = 1}, "hybridmem:testbed:12.0.1"},
+        {NULL, {.job_id = 1}, "hybridmem:-:1.0.0"},
+        {"", {.job_id = 1}, "hybridmem:-:1.0.0"},
+        {"a:b c\n", {.job_id = 1}, "hybridmem:a_b_c_:1.0.0"},
+        {"a cluster with a name beyond all reason and measure",
+         {.job_id = UINT32_MAX, .restart = UINT32_MAX, .socket = 31},
+         "hybridmem:a_cluster_with_a_name_beyond:4294967295.4294967295.31"},
+    };
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        struct hm_owner owner = rows[i].owner, back;
+        char name[HM_OWNER_NAME];
+        uuid_t uuid;
+        hm_owner_set_cluster(&owner, rows[i].cluster);
+        hm_owner_write(&owner, name, uuid);
+        assert_string_equal(name, rows[i].name);
+        assert_int_equal(uuid_type(uuid), UUID_TYPE_DCE_SHA1);
+        assert_int_equal(hm_owner_read(name, uuid, &back), 0);
+        assert_memory_equal(&back, &owner, sizeof(owner));
+        assert_true(hm_owner_is_of_job(&back, rows[i].cluster, owner.job_id, owner.restart));
+    }
+}
+
+/* It must never change: namespaces of an older version are on the nodes' memory. */
+static void test_the_uuid_is_for_good(void **state)
+{
+    (void)state;
+    struct hm_owner owner = {.cluster = "testbed", .job_id = 12, .socket = 1};
+    char name[HM_OWNER_NAME], text[37];
+    uuid_t uuid;
+    hm_owner_write(&owner, name, uuid);
+    uuid_unparse_lower(uuid, text);
+    assert_string_equal(text, "52ea1e45-a19f-501b-a5b5-57a34dd3a515");
+}
+
+static void test_what_is_not_ours(void **state)
+{
+    (void)state;
+    static const char *const names[] = {
+        "",
+        "foreign",
+        "hybridmem",
+        "hybridmem:",
+        "hybridmem:testbed",
+        "hybridmem:testbed:",
+        "hybridmem::1.0.0",
+        "hybridmem:testbed:1.0",
+        "hybridmem:testbed:1.0.",
+        "hybridmem:testbed:01.0.0",
+        "hybridmem:testbed:+1.0.0",
+        "hybridmem:testbed: 1.0.0",
+        "hybridmem:testbed:1.0.0 ",
+        "hybridmem:testbed:1.0.0.0",
+        "hybridmem:testbed:1.0.32",
+        "hybridmem:testbed:-1.0.0",
+        "hybridmem:testbed:4294967296.0.0",
+        "hybridmem:test:bed:1.0.0",
+        "hybridmem:a_cluster_with_a_name_beyond_all:1.0.0",
+        "Hybridmem:testbed:1.0.0",
+    };
+    for (size_t i = 0; i < N_ROWS(names); i++) {
+        struct hm_owner owner;
+        static const uuid_t ours = {0x8d, 0x2a, 0x6b, 0x5e, 0x41, 0xc3, 0x4f, 0x0a,
+                                    0x9b, 0x17, 0xd0, 0x6e, 0x3c, 0x58, 0x72, 0xf4};
+        uuid_t uuid;
+        /* Even under the uuid that follows from the name. */
+        uuid_generate_sha1(uuid, ours, names[i], strlen(names[i]));
+        if (hm_owner_read(names[i], uuid, &owner) == 0)
+            fail_msg("\"%s\" counts as ours", names[i]);
+    }
+}
+
+static void test_our_name_under_another_uuid_is_not_ours(void **state)
+{
+    (void)state;
+    struct hm_owner owner = {.cluster = "testbed", .job_id = 12};
+    char name[HM_OWNER_NAME];
+    uuid_t uuid, other;
+    hm_owner_write(&owner, name, uuid);
+    uuid_generate(other);
+    assert_int_equal(hm_owner_read(name, other, &owner), -1);
+    name[strlen(name) - 1] = '1';
+    assert_int_equal(hm_owner_read(name, uuid, &owner), -1);
+    uuid_clear(other);
+    assert_int_equal(hm_owner_read(name, other, &owner), -1);
+}
+
+static void test_clusters_and_jobs_are_told_apart(void **state)
+{
+    (void)state;
+    const struct hm_owner owner = {.cluster = "one", .job_id = 12, .restart = 3, .socket = 1};
+    assert_true(hm_owner_is_of_cluster(&owner, NULL));
+    assert_true(hm_owner_is_of_cluster(&owner, "one"));
+    assert_false(hm_owner_is_of_cluster(&owner, "two"));
+    assert_true(hm_owner_is_of_job(&owner, NULL, 12, 3));
+    assert_false(hm_owner_is_of_job(&owner, NULL, 12, 0));
+    assert_false(hm_owner_is_of_job(&owner, NULL, 1, 3));
+    assert_false(hm_owner_is_of_job(&owner, "two", 12, 3));
+}
+
+static void test_lists_of_the_living(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *list;
+        int result; /* of the check */
+        bool has;   /* job 12.3 */
+    } rows[] = {
+        {"", 0, false},
+        {" \n,\t", 0, false},
+        {"12.3", 0, true},
+        {"1.0,12.3\n", 0, true},
+        {"1.0 12.3 13.0", 0, true},
+        {"112.3,12.33,12.0,2.3", 0, false},
+        {"4294967295.4294967295", 0, false},
+        {"12", -1, false},
+        {"12.", -1, false},
+        {".3", -1, false},
+        {"0.3", -1, false},
+        {"12.3.0", -1, false},
+        {"12.3;13.0", -1, false},
+        {"12.x", -1, false},
+        {"4294967296.0", -1, false},
+        {"12.00000000000000000000000000000", -1, false},
+    };
+    const struct hm_owner owner = {.cluster = "-", .job_id = 12, .restart = 3};
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        if (hm_living_check(rows[i].list, &error) != rows[i].result)
+            fail_msg("\"%s\" is checked wrongly", rows[i].list);
+        if (rows[i].result == 0)
+            assert_int_equal(hm_living_has(rows[i].list, &owner), rows[i].has);
+    }
+    assert_int_equal(hm_living_check("1.0,x", &error), -1);
+    assert_string_equal(error.text, "\"x\" is not JOB.RESTART, as \"1234.0\"");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_a_label_is_read_back),
+        cmocka_unit_test(test_the_uuid_is_for_good),
+        cmocka_unit_test(test_what_is_not_ours),
+        cmocka_unit_test(test_our_name_under_another_uuid_is_not_ours),
+        cmocka_unit_test(test_clusters_and_jobs_are_told_apart),
+        cmocka_unit_test(test_lists_of_the_living),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The wipe of a device (a file here), and that it is not believed unseen. */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/fs.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "helpers/namespace/holders.h"
+#include "helpers/namespace/wipe.h"
+#include "scratch.h"
+
+#define MIB (UINT64_C(1) << 20)
+#define SIZE (9 * MIB) /* some strides of the look */
+
+static struct hm_error error;
+static enum { ZEROES, DOES_NOTHING, MISSES_THE_LAST, MISSES_A_STRIDE, FAILS } device_does;
+
+int __real_open(const char *path, int flags, ...);
+int __wrap_open(const char *path, int flags, ...);
+int __wrap_ioctl(int fd, unsigned long request, ...);
+
+/* Not every file system of a test machine knows O_DIRECT. */
+int __wrap_open(const char *path, int flags, ...)
+{
+    assert_int_equal(flags & (O_EXCL | O_CLOEXEC), O_EXCL | O_CLOEXEC);
+    return __real_open(path, flags & ~(O_DIRECT | O_EXCL));
+}
+
+int __wrap_ioctl(int fd, unsigned long request, ...)
+{
+    static const char zeros[MIB];
+    struct stat status;
+    va_list arguments;
+    va_start(arguments, request);
+    uint64_t *argument = va_arg(arguments, uint64_t *);
+    va_end(arguments);
+    if (request == BLKGETSIZE64) {
+        assert_int_equal(fstat(fd, &status), 0);
+        *argument = (uint64_t)status.st_size;
+        return 0;
+    }
+    assert_int_equal(request, BLKZEROOUT);
+    errno = EIO;
+    if (device_does == FAILS)
+        return -1;
+    uint64_t end = argument[0] + argument[1] - (device_does == MISSES_THE_LAST);
+    for (uint64_t at = argument[0]; device_does != DOES_NOTHING && at < end; at += MIB)
+        if (device_does != MISSES_A_STRIDE || at != 5 * MIB)
+            assert_true(pwrite(fd, zeros, end - at < MIB ? end - at : MIB, (off_t)at) > 0);
+    return 0;
+}
+
+static const char *full_device(void)
+{
+    static char data[MIB];
+    char *path = scratch_path("device");
+    int fd = creat(path, 0600);
+    assert_true(fd >= 0);
+    memset(data, 'x', sizeof(data));
+    for (uint64_t at = 0; at < SIZE; at += MIB)
+        assert_int_equal(write(fd, data, sizeof(data)), sizeof(data));
+    close(fd);
+    return path;
+}
+
+static void test_all_of_it_is_zeroed(void **state)
+{
+    (void)state;
+    char byte;
+    const char *path = full_device();
+    device_does = ZEROES;
+    assert_int_equal(hm_wipe(path, SIZE, &error), 0);
+    int fd = __real_open(path, O_RDONLY);
+    for (uint64_t at = 0; at < SIZE; at += 4095)
+        assert_true(pread(fd, &byte, 1, (off_t)at) == 1 && byte == 0);
+    close(fd);
+}
+
+static void test_a_wipe_that_did_not_work_is_seen(void **state)
+{
+    (void)state;
+    char expected[256];
+    const char *path = full_device();
+    device_does = DOES_NOTHING;
+    assert_int_equal(hm_wipe(path, SIZE, &error), -1);
+    assert_int_equal(errno, EIO);
+    snprintf(expected, sizeof(expected), "%s is not zero within 1048576 bytes from byte 0 on after its wipe", path);
+    assert_string_equal(error.text, expected);
+    device_does = MISSES_THE_LAST;
+    assert_int_equal(hm_wipe(path, SIZE, &error), -1);
+    snprintf(expected, sizeof(expected), "%s is not zero within 1048576 bytes from byte 8388608 on after its wipe",
+             path);
+    assert_string_equal(error.text, expected);
+    path = full_device();
+    device_does = MISSES_A_STRIDE;
+    assert_int_equal(hm_wipe(path, SIZE, &error), -1);
+    snprintf(expected, sizeof(expected), "%s is not zero within 4096 bytes from byte 5263360 on after its wipe", path);
+    assert_string_equal(error.text, expected);
+    device_does = FAILS;
+    assert_int_equal(hm_wipe(path, SIZE, &error), -1);
+    assert_int_equal(errno, EIO);
+    assert_non_null(strstr(error.text, "cannot zero"));
+}
+
+static void test_a_device_of_another_size_is_left_alone(void **state)
+{
+    (void)state;
+    const char *path = full_device();
+    device_does = FAILS;
+    assert_int_equal(hm_wipe(path, SIZE + 1, &error), -1);
+    assert_non_null(strstr(error.text, "has 9437184 bytes, its namespace 9437185: it is not wiped"));
+    assert_int_equal(hm_wipe(scratch_path("none"), SIZE, &error), -1);
+    assert_int_equal(errno, ENOENT);
+}
+
+static void test_mounts_are_found_in_mountinfo(void **state)
+{
+    (void)state;
+    static const char text[] = "22 1 254:0 / / rw - ext4 /dev/vda rw\n"
+                               "23 22 0:21 / /proc rw - proc proc rw\n"
+                               "57 22 259:1 / /mnt rw shared:2 - ext4 /dev/pmem0 rw,dax=always\n";
+    assert_true(hm_mountinfo_has(text, makedev(254, 0)));
+    assert_true(hm_mountinfo_has(text, makedev(259, 1)));
+    assert_false(hm_mountinfo_has(text, makedev(259, 0)));
+    assert_false(hm_mountinfo_has(text, makedev(22, 1)));
+    assert_false(hm_mountinfo_has("", makedev(0, 0)));
+    assert_false(hm_mountinfo_has("a\n\n1 2\n", makedev(1, 2)));
+}
+
+static void test_nobody_holds_what_is_no_device(void **state)
+{
+    (void)state;
+    char text[64] = "x";
+    assert_string_equal(hm_holders_name("/nonexistent", text, sizeof(text)), "");
+    assert_string_equal(hm_holders_name("/dev/null", text, sizeof(text)), "");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_all_of_it_is_zeroed),
+        cmocka_unit_test(test_a_wipe_that_did_not_work_is_seen),
+        cmocka_unit_test(test_a_device_of_another_size_is_left_alone),
+        cmocka_unit_test(test_mounts_are_found_in_mountinfo),
+        cmocka_unit_test(test_nobody_holds_what_is_no_device),
+    };
+    return cmocka_run_group_tests(tests, scratch_make, scratch_drop);
+}
