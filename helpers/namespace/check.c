@@ -3,13 +3,10 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 #include "../core/size.h"
 #include "../job/topology.h"
 #include "parts.h"
-
-#define DRIVER "/sys/bus/nd/drivers/nd_pmem"
 
 /* Returns what it was told, so that callers can add up. */
 static bool tell(bool is_right, const char *part, const char *text)
@@ -72,7 +69,7 @@ int hm_namespace_check(const struct hm_config *config, const struct hm_namespace
         hm_fail(error, ENOMEM, "no memory for the topology");
         return HM_NAMESPACE_REFUSED;
     }
-    bool is_loaded = access(DRIVER, F_OK) == 0;
+    bool is_loaded = hm_pmem_has_driver();
     bool is_right = tell(is_loaded, "module", is_loaded ? "nd_pmem" : "nd_pmem is not loaded: modprobe nd_pmem");
     is_right = check_regions(config, topology) && is_right;
     is_right = check_programs() && is_right;

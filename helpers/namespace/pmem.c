@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <linux/ndctl.h>
 #include <ndctl/libndctl.h>
-
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,8 +11,6 @@
 
 #include "../job/files.h"
 #include "wipe.h"
-
-#define DRIVER "/sys/bus/nd/drivers/nd_pmem"
 
 struct hm_pmem {
     struct ndctl_ctx *context;
@@ -43,13 +40,14 @@ int hm_pmem_open(struct hm_pmem **pmem, struct hm_error *error)
         return hm_fail(error, -result, "libndctl cannot be used: %s", strerror(-result));
     }
     ndctl_set_log_fn(made->context, drop_message);
-    ndctl_bus_foreach(made->context, bus){ndctl_region_foreach(bus, region){
-        if (ndctl_region_get_type(region) == ND_DEVICE_REGION_PMEM && made->n_regions < HM_PMEM_REGIONS)
-            made->region[made->n_regions++] = region;
-}
-}
-*pmem = made;
-return 0;
+    ndctl_bus_foreach (made->context, bus) {
+        ndctl_region_foreach (bus, region) {
+            if (ndctl_region_get_type(region) == ND_DEVICE_REGION_PMEM && made->n_regions < HM_PMEM_REGIONS)
+                made->region[made->n_regions++] = region;
+        }
+    }
+    *pmem = made;
+    return 0;
 }
 
 void hm_pmem_close(struct hm_pmem *pmem)
@@ -128,8 +126,7 @@ int hm_pmem_owned(struct hm_pmem *pmem, struct hm_namespace **owned, struct hm_e
     int n = 0;
     *owned = NULL;
     for (int i = 0; i < pmem->n_regions; i++) {
-        ndctl_namespace_foreach(pmem->region[i], namespace)
-        {
+        ndctl_namespace_foreach (pmem->region[i], namespace) {
             if (!is_ours(namespace, &owner))
                 continue;
             struct hm_namespace *more = realloc(*owned, (size_t)(n + 1) * sizeof(**owned));
@@ -143,6 +140,11 @@ int hm_pmem_owned(struct hm_pmem *pmem, struct hm_namespace **owned, struct hm_e
         }
     }
     return n;
+}
+
+bool hm_pmem_has_driver(void)
+{
+    return access("/sys/bus/nd/drivers/nd_pmem", F_OK) == 0;
 }
 
 /* A step of libndctl: 0, or a negated errno. */
@@ -187,7 +189,7 @@ static int attach(struct ndctl_region *region, struct ndctl_namespace *namespace
         step(ndctl_pfn_set_namespace(pfn, namespace), "choose the namespace of", of, error) != 0)
         return -1;
     int result = ndctl_pfn_enable(pfn);
-    if (result != 0 && access(DRIVER, F_OK) != 0)
+    if (result != 0 && !hm_pmem_has_driver())
         return hm_fail(error, ENODEV, "the kernel module nd_pmem is not loaded, and cannot be");
     return step(result, "enable", of, error);
 }
@@ -245,8 +247,7 @@ int hm_pmem_remove(struct hm_pmem *pmem, const struct hm_owner *owner, struct hm
     struct ndctl_namespace *namespace;
     struct hm_owner found;
     for (int i = 0; i < pmem->n_regions; i++) {
-        ndctl_namespace_foreach(pmem->region[i], namespace)
-        {
+        ndctl_namespace_foreach (pmem->region[i], namespace) {
             if (is_ours(namespace, &found) && found.socket == owner->socket &&
                 hm_owner_is_of_job(&found, owner->cluster, owner->job_id, owner->restart))
                 return remove_one(namespace, error);

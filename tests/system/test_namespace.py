@@ -156,15 +156,22 @@ def test_half_of_what_was_asked_for_is_undone():
     assert "mkfs.xfs" in done.stderr and seen() == []
 
 
+def reload_modules():
+    """As at boot: the kernel looks at the labels anew, also at whether there are any."""
+    slurm.run("ndctl disable-region all && modprobe -r -a dax_pmem nd_pmem nfit && modprobe -a nfit nd_pmem dax_pmem")
+
+
 def test_a_region_without_labels():
-    slurm.run("ndctl disable-region region1 && ndctl zero-labels nmem1 && ndctl enable-region region1")
+    slurm.run("ndctl disable-region region1 && ndctl zero-labels nmem1")
+    reload_modules()
     try:
         assert "region1 has no labels and cannot be divided" in create(27, 64, "0,1", status=1).stderr
         assert "region1 has no labels" in namespace_check(1)
         create(27, 64, "0")
         destroy(27)
     finally:
-        slurm.run("ndctl disable-region region1 && ndctl init-labels -f nmem1 && ndctl enable-region region1")
+        slurm.run("ndctl disable-region region1 && ndctl init-labels -f nmem1")
+        reload_modules()
     assert "region1 on socket 1: largest extent" in namespace_check(0)
 
 
@@ -195,11 +202,9 @@ def test_missing_tools_and_modules():
         away.rename(tool)
     module = Path(slurm.run("modinfo -n nd_pmem").stdout.strip())
     hidden = module.with_name("away")
-    slurm.run("ndctl disable-region all && modprobe -r dax_pmem nd_pmem && ndctl enable-region all", check=False)
-    slurm.run("modprobe -r nd_pmem", check=False)
+    slurm.run("modprobe -r -a dax_pmem nd_pmem")
     module.rename(hidden)
     try:
-        slurm.run("modprobe -r nd_pmem", check=False)
         assert "the kernel module nd_pmem is not loaded, and cannot be" in create(29, 64, status=1).stderr
         assert "modprobe nd_pmem" in namespace_check(1)
     finally:
