@@ -33,14 +33,15 @@ static int add_node(struct hm_layout *layout, const char *word, bool is_fast)
     char number[16];
     uint64_t node, socket;
     const char *sign = strchr(word, '@');
-    if (!sign || (size_t)(sign - word) >= sizeof(number) || layout->n_nodes == HM_ALLOC_NODES)
+    size_t length = sign ? (size_t)(sign - word) : strlen(word);
+    if (length >= sizeof(number) || layout->n_nodes == HM_ALLOC_NODES)
         return -1;
-    snprintf(number, sizeof(number), "%.*s", (int)(sign - word), word);
+    snprintf(number, sizeof(number), "%.*s", (int)length, word);
     if (hm_size_parse_number(number, 0, LARGEST_NODE, &node, NULL) < 0 ||
-        hm_size_parse_number(sign + 1, 0, LARGEST_NODE, &socket, NULL) < 0)
+        (sign && hm_size_parse_number(sign + 1, 0, LARGEST_NODE, &socket, NULL) < 0))
         return -1;
     layout->node[layout->n_nodes++] =
-        (struct hm_layout_node){.id = (int)node, .socket = (int)socket, .is_fast = is_fast};
+        (struct hm_layout_node){.id = (int)node, .socket = sign ? (int)socket : -1, .is_fast = is_fast};
     return 0;
 }
 

@@ -22,7 +22,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         if (layout.n_nodes < 1 || layout.n_nodes > HM_ALLOC_NODES)
             abort();
         for (int i = 0; i < layout.n_nodes; i++)
-            if (layout.node[i].id < 0 || layout.node[i].id > 1023 || layout.node[i].socket < 0)
+            if (layout.node[i].id < 0 || layout.node[i].id > 1023 || layout.node[i].socket < -1)
                 abort();
     }
     if (hm_preload_parse_size(text, &rules, &error) == 0 && rules.least_bytes < HM_ALLOC_LEAST)

@@ -17,7 +17,7 @@
 static void test_bad_variables(void **state)
 {
     static const char *const nodes[] = {
-        "",           "0",         "fast",         "fast=",     "fast=0",
+        "",           "0",         "fast",         "fast=",     "fast=,0",
         "fast=@0",    "fast=0@",   "fast=0@0,",    "fast=0@0 ", "fast=0@0  slow=1@0",
         "fast=x@0",   "fast=0@0x", "fast=1024@0",  "slow=-1@0", "fast=0@0;slow=1@0",
         "middle=0@0", "Fast=0@0",  "fast=0@0 1@1", "slow=0 @1", "slow=99999999999999999999@0"};
@@ -79,10 +79,10 @@ static void test_nodes(void **state)
 {
     struct hm_layout layout;
     (void)state;
-    assert_int_equal(hm_preload_parse_nodes("fast=0@0,1@1 slow=2@0,10@1", &layout, NULL), 0);
-    assert_int_equal(layout.n_nodes, 4);
+    assert_int_equal(hm_preload_parse_nodes("fast=0@0,1@1 slow=2@0,10@1,11", &layout, NULL), 0);
+    assert_int_equal(layout.n_nodes, 5);
     static const struct hm_layout_node wanted[] = {
-        {0, 0, true, 0}, {1, 1, true, 0}, {2, 0, false, 0}, {10, 1, false, 0}};
+        {0, 0, true, 0}, {1, 1, true, 0}, {2, 0, false, 0}, {10, 1, false, 0}, {11, -1, false, 0}};
     for (size_t i = 0; i < N_ROWS(wanted); i++) {
         assert_int_equal(layout.node[i].id, wanted[i].id);
         assert_int_equal(layout.node[i].socket, wanted[i].socket);
