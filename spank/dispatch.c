@@ -39,11 +39,10 @@ int slurm_spank_init_post_opt(spank_t spank, int count, char **words)
 
 int slurm_spank_task_init(spank_t spank, int count, char **words)
 {
-    (void)spank;
     (void)count;
     (void)words;
     if (spank_context() == S_CTX_REMOTE)
-        hm_remote_place_task();
+        hm_remote_place_task(spank);
     return 0;
 }
 

@@ -2,6 +2,7 @@
 /* slurmstepd, as root, and its task children, as the user. */
 #include "plugin.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -105,11 +106,38 @@ void hm_remote_prepare(spank_t spank)
         slurm_error("hybridmem: job %u: %s", facts.job_id, error.text);
 }
 
-void hm_remote_place_task(void)
+static int get_variable(void *spank, const char *name, char *out, size_t size)
 {
+    spank_err_t result = spank_getenv(spank, name, out, (int)size);
+    if (result == ESPANK_SUCCESS)
+        return 0;
+    errno = result == ESPANK_ENV_NOEXIST ? ENOENT : result == ESPANK_NOSPACE ? ENAMETOOLONG : EINVAL;
+    return -1;
+}
+
+static int set_variable(void *spank, const char *name, const char *value)
+{
+    if (spank_setenv(spank, name, value, 1) == ESPANK_SUCCESS)
+        return 0;
+    errno = ENOMEM;
+    return -1;
+}
+
+static int unset_variable(void *spank, const char *name)
+{
+    spank_err_t result = spank_unsetenv(spank, name);
+    if (result == ESPANK_SUCCESS || result == ESPANK_ENV_NOEXIST)
+        return 0;
+    errno = EINVAL;
+    return -1;
+}
+
+void hm_remote_place_task(spank_t spank)
+{
+    const struct hm_environment environment = {get_variable, set_variable, unset_variable, spank};
     /* As Slurm itself does in this child where a task cannot start: it holds for optional and required plugins alike.
      */
-    if (step && hm_task_place(step, outcome) != 0)
+    if (step && hm_task_place(step, outcome, &environment) != 0)
         _exit(1);
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What hybridmem wants of a node: users, groups, folders, cgroup v2. */
+/* What hybridmem wants of a node: users, groups, folders, cgroup v2, the preload library. */
 #include <errno.h>
 #include <grp.h>
 #include <linux/magic.h>
@@ -8,7 +8,9 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
+#include <unistd.h>
 
+#include "../core/policy.h"
 #include "configparts.h"
 
 #define HM_USER "hybridmem" /* the monitor runs as it */
@@ -94,5 +96,10 @@ void hm_config_check_node(const struct hm_config *config, struct hm_report *repo
         hm_report_change(report, "user " HM_USER
                                  " does not exist, and the monitor runs as it: useradd --system --no-create-home "
                                  "--shell /usr/sbin/nologin " HM_USER);
+    if (access(hm_preload_library(), R_OK) == 0)
+        hm_report_ok(report, "%s is there, for isolate", hm_preload_library());
+    else
+        hm_report_change(report, "%s: %s: isolate is refused without it: install hybridmem as a whole",
+                         hm_preload_library(), strerror(errno));
     check_folders(config, report);
 }

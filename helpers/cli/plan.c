@@ -130,9 +130,9 @@ static int choose_abilities(const struct options *options, const struct hm_tiers
         return hm_fail(error, EINVAL, "--kernel: %s", why.text);
     if (!options->kernel && hm_abilities_read(tiers, abilities, error) < 0)
         return -1;
-    /* The weights of this machine say nothing about another one. */
+    /* The weights of this machine, and what is installed here, say nothing about another one. */
     if (options->topology)
-        abilities->has_weights = false;
+        abilities->has_weights = abilities->lacks_preload = false;
     abilities->alone = options->alone;
     return 0;
 }

@@ -41,9 +41,9 @@ static void print_help(void)
     printf(
         "Usage: hybridmem sources [--json] [--config FILE]\n"
         "\n"
-        "Shows where the migrator of --hybrid-mem=migrate can take its samples from on this node, best first: whether\n"
-        "each source works for you, and why not. source=auto takes the first that works. Inside of a job a source may\n"
-        "be taken that is free now.\n"
+        "Shows where the migrator of --hybrid-mem=isolate and migrate can take its samples from on this node, best\n"
+        "first: whether each source works for you, and why not. source=auto takes the first that works. Inside of a\n"
+        "job a source may be taken that is free now.\n"
         "\n"
         "  --json         one JSON object: \"sources\" (an array, best first) and \"auto\" (a name, or null)\n"
         "  --config FILE  the configuration, for the folder of the DAMON broker's socket\n"

@@ -2,6 +2,8 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <jansson.h>
+#include <stdbool.h>
+#include <string.h>
 
 #include "../job/stepname.h"
 #include "topprint.h"
@@ -28,14 +30,16 @@ static json_t *build_unmoved(const struct hm_progress *progress)
 static json_t *build_rows(const struct hm_view *view)
 {
     json_t *rows = json_array();
+    bool has_reads = strcmp(view->progress.hot_by, "writes") != 0;
     for (uint32_t i = 0; i < view->n_rows; i++) {
         const struct hm_view_row *row = &view->row[i];
         char address[24];
         snprintf(address, sizeof(address), "0x%" PRIx64, row->first << 12);
-        json_array_append_new(rows, json_pack("{s:I, s:s, s:o, s:o, s:o, s:f, s:f}", "pid", (json_int_t)row->pid,
+        json_array_append_new(rows, json_pack("{s:I, s:s, s:o, s:o, s:o, s:o, s:f}", "pid", (json_int_t)row->pid,
                                               "address", address, "bytes", bytes(row->n_pages << 12), "fast_bytes",
                                               bytes(row->fast_pages << 12), "slow_bytes", bytes(row->slow_pages << 12),
-                                              "reads", (double)row->reads, "writes", (double)row->writes));
+                                              "reads", has_reads ? json_real((double)row->reads) : json_null(),
+                                              "writes", (double)row->writes));
     }
     return rows;
 }
@@ -53,9 +57,9 @@ int hm_topprint_json(FILE *out, const struct hm_view *view, const char *host)
     const struct hm_progress *progress = &view->progress;
     char step[16];
     json_t *root = json_pack(
-        "{s:I, s:s, s:s, s:s, s:s, s:I, s:I, s:I, s:o, s:o, s:o, s:o, s:o, s:f, s:f, s:o, s:o, s:o, s:o, s:o}",
+        "{s:I, s:s, s:s, s:s, s:s, s:s, s:I, s:I, s:I, s:o, s:o, s:o, s:o, s:o, s:f, s:f, s:o, s:o, s:o, s:o, s:o}",
         "job_id", (json_int_t)view->job_id, "step_id", hm_step_name(progress->step_id, step, sizeof(step)), "node",
-        host, "algorithm", progress->algorithm, "sample_source", progress->source, "phases",
+        host, "algorithm", progress->algorithm, "hot_by", progress->hot_by, "sample_source", progress->source, "phases",
         (json_int_t)progress->phases, "samples", (json_int_t)progress->samples, "processes",
         (json_int_t)progress->n_ranks, "fast_bytes", bytes(view->fast_bytes), "slow_bytes", bytes(view->slow_bytes),
         "cap_bytes", progress->capacity_bytes ? bytes(progress->capacity_bytes) : json_null(), "promoted_bytes",

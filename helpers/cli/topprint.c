@@ -67,8 +67,8 @@ static void put_sums(FILE *out, const struct hm_view *view, const struct hm_scre
     format_share(progress->last_fast_share, share[0], sizeof(share[0]));
     format_share(progress->fast_share, share[1], sizeof(share[1]));
     format_share(progress->best_share, share[2], sizeof(share[2]));
-    snprintf(line, sizeof(line), "served by the fast tier  %s in the last phase, %s so far, %s at best", share[0],
-             share[1], share[2]);
+    snprintf(line, sizeof(line), "%sserved by the fast tier  %s in the last phase, %s so far, %s at best",
+             strcmp(progress->hot_by, "writes") == 0 ? "writes " : "", share[0], share[1], share[2]);
     put_line(out, screen, line);
     hm_size_format((uint64_t)view->promoted_per_s, size[0], sizeof(size[0]));
     hm_size_format((uint64_t)view->demoted_per_s, size[1], sizeof(size[1]));

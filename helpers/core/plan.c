@@ -126,6 +126,8 @@ int hm_plan_resolve(const struct hm_request *request, const struct hm_tiers *tie
         return -1;
     if (request->mode == HM_MODE_FAST || request->mode == HM_MODE_SLOW)
         return plan_bind(&scene);
+    if (request->mode == HM_MODE_ISOLATE)
+        return hm_plan_isolate(&scene);
     if (request->mode == HM_MODE_MIGRATE)
         return hm_plan_migrate(&scene);
     return hm_plan_spill(&scene);

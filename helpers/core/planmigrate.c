@@ -1,14 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The mode migrate: where memory starts, and what the migrator is to do. */
+/* The modes with a migrator, migrate and isolate: where memory starts, and what the migrator is to do. */
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "planscene.h"
+#include "policy.h"
 #include "size.h"
 
 /* Where neither the job nor the site says more. What is left 0 is the migrator's own choice. */
-static const struct hm_migrate_keys built_in = {
-    .interval_ms = 10000, .overhead_percent = 1, .algorithm = HM_ALGORITHM_REGIONS, .source = HM_SAMPLING_AUTO};
+static const struct hm_migrate_keys built_in = {.interval_ms = 10000,
+                                                .overhead_percent = 1,
+                                                .algorithm = HM_ALGORITHM_REGIONS,
+                                                .source = HM_SAMPLING_AUTO,
+                                                .hot_by = HM_HOT_BY_ACCESSES};
 
 /* Write latency of the part's nearest node; 0: not known. */
 static double write_latency(const struct hm_scene *scene, const struct hm_part *part)
@@ -70,33 +75,68 @@ static void explain(struct hm_scene *scene, const struct hm_part *fast)
 {
     struct hm_plan *plan = scene->plan;
     char size[24], cap[64] = "";
+    const char *hot = plan->migration.keys.hot_by == HM_HOT_BY_WRITES ? "most written" : "hottest";
     size_t length = strlen(plan->reason);
     if (length > 0 && plan->reason[length - 1] == '.')
         length--;
     if (plan->migration.cap_bytes > 0)
         snprintf(cap, sizeof(cap), ", at most %s of it", hm_size_format(plan->migration.cap_bytes, size, sizeof(size)));
     snprintf(plan->reason + length, sizeof(plan->reason) - length,
-             "; then the migrator keeps the job's hottest data in %s%s.", fast->label, cap);
+             "; then the migrator keeps the job's %s data in %s%s.", hot, fast->label, cap);
+}
+
+/* What neither the request nor the site says is ours to choose. */
+static void complete_keys(struct hm_scene *scene)
+{
+    scene->keys = scene->request->migrate;
+    if (scene->request->mode == HM_MODE_ISOLATE && scene->keys.hot_by == HM_HOT_BY_UNSAID)
+        scene->keys.hot_by = HM_HOT_BY_WRITES; /* the site's choice is for migrate */
+    hm_request_complete_keys(&scene->keys, &scene->config->migrate.keys);
+    hm_request_complete_keys(&scene->keys, &built_in);
+}
+
+/* The migrator's part, once memory is placed. */
+static void plan_migrator(struct hm_scene *scene, const struct hm_part *fast, const struct hm_part *slow)
+{
+    struct hm_plan_migration *migration = &scene->plan->migration;
+    migration->is_wanted = true;
+    migration->fast_nodes = fast->nodes;
+    migration->slow_nodes = slow->nodes;
+    migration->keys = scene->keys;
+    migration->cap_bytes = choose_cap(scene, fast);
+    migration->read_latency = latency_ratio(read_latency(fast), read_latency(slow));
+    migration->write_latency = write_cost(scene, fast, slow, migration->read_latency);
+    explain(scene, fast);
 }
 
 int hm_plan_migrate(struct hm_scene *scene)
 {
-    struct hm_plan_migration *migration = &scene->plan->migration;
     struct hm_part fast, slow;
-    scene->keys = scene->request->migrate;
-    hm_request_complete_keys(&scene->keys, &scene->config->migrate.keys);
-    hm_request_complete_keys(&scene->keys, &built_in);
+    complete_keys(scene);
     if (hm_plan_spill(scene) < 0)
         return -1;
     hm_scene_part(scene, 0, &fast);
     hm_scene_part(scene, scene->tiers->n_tiers - 1, &slow);
-    migration->is_wanted = true;
-    migration->fast_nodes = fast.nodes;
-    migration->slow_nodes = slow.nodes;
-    migration->keys = scene->keys;
-    migration->cap_bytes = choose_cap(scene, &fast);
-    migration->read_latency = latency_ratio(read_latency(&fast), read_latency(&slow));
-    migration->write_latency = write_cost(scene, &fast, &slow, migration->read_latency);
-    explain(scene, &fast);
+    plan_migrator(scene, &fast, &slow);
+    return 0;
+}
+
+int hm_plan_isolate(struct hm_scene *scene)
+{
+    struct hm_part fast, slow;
+    hm_scene_part(scene, 0, &fast);
+    hm_scene_part(scene, scene->tiers->n_tiers - 1, &slow);
+    if (scene->tiers->n_tiers == 1 || fast.n_nodes == 0 || slow.n_nodes == 0)
+        return hm_scene_refuse(scene, "nothing can be isolated: only %s has memory that this job can have",
+                               fast.n_nodes > 0 ? fast.label : slow.label);
+    if (scene->abilities->lacks_preload)
+        return hm_fail(scene->error, ENODEV,
+                       "--hybrid-mem=%.48s: the library that sends allocations to the slow tier is not installed on "
+                       "this node: %s",
+                       scene->request->text, hm_preload_library());
+    complete_keys(scene);
+    scene->plan->policy = HM_POLICY_DEFAULT;
+    hm_scene_reason(scene, "Large allocations start in %s, and all else where Linux places it.", slow.label);
+    plan_migrator(scene, &fast, &slow);
     return 0;
 }

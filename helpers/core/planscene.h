@@ -59,4 +59,7 @@ int hm_plan_spill(struct hm_scene *scene);
  */
 int hm_plan_migrate(struct hm_scene *scene);
 
+/* No placement of its own, and the migrator's part with a priority on writes. 0, or -1 for a refusal. */
+int hm_plan_isolate(struct hm_scene *scene);
+
 #endif

@@ -103,6 +103,11 @@ static bool knows_mode(int mode, bool by_version)
     return errno == EINVAL ? false : by_version;
 }
 
+const char *hm_preload_library(void)
+{
+    return HM_PKGLIBDIR "/libhybridmem-preload.so";
+}
+
 int hm_abilities_read(const struct hm_tiers *tiers, struct hm_abilities *abilities, struct hm_error *error)
 {
     struct utsname system;
@@ -114,6 +119,7 @@ int hm_abilities_read(const struct hm_tiers *tiers, struct hm_abilities *abiliti
     abilities->preferred_many = knows_mode(MPOL_PREFERRED_MANY, abilities->preferred_many);
     abilities->bind_balancing = knows_mode(MPOL_BIND | MPOL_F_NUMA_BALANCING, abilities->bind_balancing);
     abilities->weighted_interleave = knows_mode(MPOL_WEIGHTED_INTERLEAVE, abilities->weighted_interleave);
+    abilities->lacks_preload = access(hm_preload_library(), R_OK) != 0;
     abilities->has_weights = true;
     for (int i = 0; i < tiers->topology.n_nodes; i++) {
         const struct hm_node *node = &tiers->topology.node[i];

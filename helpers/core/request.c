@@ -14,7 +14,7 @@
 #define SHOWN 48
 #define VALUE 64 /* longer than every value that is right */
 
-#define MODES "off, fast, slow, dram, pmem, cxl, hbm, interleave, spill or migrate"
+#define MODES "off, fast, slow, dram, pmem, cxl, hbm, interleave, spill, isolate or migrate"
 #define OPTION "--hybrid-mem="
 
 /* The order is that of hm_request_mode_at and of the bits in the configuration's `modes`. */
@@ -23,11 +23,17 @@ static const struct {
     enum hm_mode mode;
     enum hm_kind kind;
 } modes[] = {
-    {"off", HM_MODE_OFF, HM_KIND_UNKNOWN},     {"fast", HM_MODE_FAST, HM_KIND_UNKNOWN},
-    {"slow", HM_MODE_SLOW, HM_KIND_UNKNOWN},   {"dram", HM_MODE_FAST, HM_KIND_DRAM},
-    {"pmem", HM_MODE_FAST, HM_KIND_PMEM},      {"cxl", HM_MODE_FAST, HM_KIND_CXL},
-    {"hbm", HM_MODE_FAST, HM_KIND_HBM},        {"interleave", HM_MODE_INTERLEAVE, HM_KIND_UNKNOWN},
-    {"spill", HM_MODE_SPILL, HM_KIND_UNKNOWN}, {"migrate", HM_MODE_MIGRATE, HM_KIND_UNKNOWN},
+    {"off", HM_MODE_OFF, HM_KIND_UNKNOWN},
+    {"fast", HM_MODE_FAST, HM_KIND_UNKNOWN},
+    {"slow", HM_MODE_SLOW, HM_KIND_UNKNOWN},
+    {"dram", HM_MODE_FAST, HM_KIND_DRAM},
+    {"pmem", HM_MODE_FAST, HM_KIND_PMEM},
+    {"cxl", HM_MODE_FAST, HM_KIND_CXL},
+    {"hbm", HM_MODE_FAST, HM_KIND_HBM},
+    {"interleave", HM_MODE_INTERLEAVE, HM_KIND_UNKNOWN},
+    {"spill", HM_MODE_SPILL, HM_KIND_UNKNOWN},
+    {"isolate", HM_MODE_ISOLATE, HM_KIND_UNKNOWN},
+    {"migrate", HM_MODE_MIGRATE, HM_KIND_UNKNOWN},
 };
 
 struct reason {
@@ -36,7 +42,6 @@ struct reason {
 };
 
 static const struct reason unserved_modes[] = {
-    {"isolate", "this version of hybridmem has no write isolation"},
     {"fsdax", "this version of hybridmem makes no DAX file systems"},
     {"memory", "this version of hybridmem does not switch nodes to Memory Mode"},
 };
@@ -111,7 +116,7 @@ static char *list_keys(enum hm_mode mode, char *out, size_t size)
     return out;
 }
 
-/* "migrate": the modes that take the key. Returns `out`. */
+/* "isolate, migrate": the modes that take the key. Returns `out`. */
 static char *list_modes_of(const struct hm_key *key, char *out, size_t size)
 {
     size_t used = 0;
@@ -260,12 +265,14 @@ const char *hm_request_help(void)
            "  interleave  pages alternate over both tiers\n"
            "  spill       fast tier first, the rest in the slow tier; weighted by\n"
            "              bandwidth where the tiers have channels of their own\n"
+           "  isolate     large allocations start in the slow tier, then a migrator\n"
+           "              beside the job keeps written data in the fast tier\n"
            "  migrate     starts as spill, then a migrator beside the job keeps its\n"
            "              hottest data in the fast tier\n"
            "Key of all modes but off:\n"
            "  socket      which sockets' memory: those of the task's CPUs (local),\n"
            "              the others (remote), or all (default)\n"
-           "Keys of migrate; what is not given is the site's or the migrator's choice:\n"
+           "Keys of isolate and migrate; what is not given is the site's or the migrator's choice:\n"
            "  fast        most of the fast tier that the job keeps: 64G or 25%\n"
            "  period      accesses per sample: 100 to 2^40\n"
            "  interval    time between two decisions: 100ms to 24h\n"
@@ -273,7 +280,8 @@ const char *hm_request_help(void)
            "  algorithm   regions, or bins as published\n"
            "  source      where samples come from: auto, perf, damon or faults\n"
            "  overhead    share of the job's CPUs for sampling: 0.01% to 10%\n"
-           "  rate        bytes moved per second at most: 200M\n";
+           "  rate        bytes moved per second at most: 200M\n"
+           "  hot-by      what makes data hot: accesses, or writes alone (isolate)\n";
 }
 
 const char *hm_request_mode_at(int n)

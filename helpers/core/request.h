@@ -16,9 +16,18 @@
 
 #define HM_REQUEST_TEXT 256 /* longest option text, with the end mark */
 
-enum hm_mode { HM_MODE_OFF, HM_MODE_FAST, HM_MODE_SLOW, HM_MODE_INTERLEAVE, HM_MODE_SPILL, HM_MODE_MIGRATE };
+enum hm_mode {
+    HM_MODE_OFF,
+    HM_MODE_FAST,
+    HM_MODE_SLOW,
+    HM_MODE_INTERLEAVE,
+    HM_MODE_SPILL,
+    HM_MODE_ISOLATE,
+    HM_MODE_MIGRATE
+};
 enum hm_socket { HM_SOCKET_ALL, HM_SOCKET_LOCAL, HM_SOCKET_REMOTE };
 enum hm_algorithm { HM_ALGORITHM_UNSAID, HM_ALGORITHM_REGIONS, HM_ALGORITHM_BINS };
+enum hm_hot_by { HM_HOT_BY_UNSAID, HM_HOT_BY_ACCESSES, HM_HOT_BY_WRITES };
 enum hm_sampling { HM_SAMPLING_UNSAID, HM_SAMPLING_AUTO, HM_SAMPLING_PERF, HM_SAMPLING_DAMON, HM_SAMPLING_FAULTS };
 
 /* The keys of the migrator. 0: not said. */
@@ -32,6 +41,7 @@ struct hm_migrate_keys {
     double overhead_percent;
     enum hm_algorithm algorithm;
     enum hm_sampling source;
+    enum hm_hot_by hot_by;
 };
 
 struct hm_request {
@@ -58,9 +68,10 @@ int hm_request_parse_keys(const char *text, struct hm_migrate_keys *keys, struct
 /* What `keys` leaves unsaid is taken from `others`. */
 void hm_request_complete_keys(struct hm_migrate_keys *keys, const struct hm_migrate_keys *others);
 
-/* The words of algorithm= and source=, NULL for "not said" and what is no value. */
+/* The words of algorithm=, source= and hot-by=, NULL for "not said" and what is no value. */
 const char *hm_algorithm_name(enum hm_algorithm algorithm);
 const char *hm_sampling_name(enum hm_sampling source);
+const char *hm_hot_by_name(enum hm_hot_by hot_by);
 
 /* "spill", "fast", ... ; the kind's name for a request by kind. */
 const char *hm_request_mode_name(const struct hm_request *request);
@@ -69,7 +80,7 @@ const char *hm_request_mode_name(const struct hm_request *request);
 const char *hm_request_help(void);
 
 /* The n-th available mode name (for configuration checks and help), NULL past the last: off fast slow dram pmem cxl hbm
- * interleave spill migrate. */
+ * interleave spill isolate migrate. */
 const char *hm_request_mode_at(int n);
 
 #endif

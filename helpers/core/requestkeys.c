@@ -14,6 +14,7 @@
 static const char *const sockets[] = {"all", "local", "remote", NULL};
 static const char *const algorithms[] = {"regions", "bins", NULL};
 static const char *const sources[] = {"auto", "perf", "damon", "faults", NULL};
+static const char *const heats[] = {"accesses", "writes", NULL};
 
 static void *field_of(const struct hm_key *key, struct hm_request *request)
 {
@@ -76,10 +77,10 @@ static int set_cap(const struct hm_key *key, const char *value, struct hm_reques
     return strchr(value, '%') ? set_percent(&share, value, request) : set_size(key, value, request);
 }
 
+#define MIGRATED (HM_KEYS_BIT(HM_MODE_ISOLATE) | HM_KEYS_BIT(HM_MODE_MIGRATE))
 #define PLACED                                                                                                         \
     (HM_KEYS_BIT(HM_MODE_FAST) | HM_KEYS_BIT(HM_MODE_SLOW) | HM_KEYS_BIT(HM_MODE_INTERLEAVE) |                         \
-     HM_KEYS_BIT(HM_MODE_SPILL) | HM_KEYS_BIT(HM_MODE_MIGRATE))
-#define MIGRATED HM_KEYS_BIT(HM_MODE_MIGRATE)
+     HM_KEYS_BIT(HM_MODE_SPILL) | MIGRATED)
 #define FIELD(field) offsetof(struct hm_request, field)
 
 static const struct hm_key keys[] = {
@@ -100,9 +101,11 @@ static const struct hm_key keys[] = {
      "a share of the CPUs of 0.01% to 10%, as in 1%", "overhead=1%"},
     {"rate", MIGRATED, set_size, FIELD(migrate.rate_bytes), MIB, UINT64_MAX, NULL,
      "bytes per second, at least 1M, as in 200M", "rate=200M"},
+    {"hot-by", MIGRATED, set_choice, FIELD(migrate.hot_by), HM_HOT_BY_ACCESSES, 0, heats, "accesses or writes",
+     "hot-by=writes"},
 };
 _Static_assert(sizeof(enum hm_socket) == sizeof(int) && sizeof(enum hm_algorithm) == sizeof(int) &&
-                   sizeof(enum hm_sampling) == sizeof(int),
+                   sizeof(enum hm_sampling) == sizeof(int) && sizeof(enum hm_hot_by) == sizeof(int),
                "set_choice writes enums as int");
 
 const struct hm_key *hm_key_at(int n)
@@ -122,6 +125,12 @@ const char *hm_sampling_name(enum hm_sampling source)
     return n >= 0 && n < N_ROWS(sources) - 1 ? sources[n] : NULL;
 }
 
+const char *hm_hot_by_name(enum hm_hot_by hot_by)
+{
+    int n = (int)hot_by - HM_HOT_BY_ACCESSES;
+    return n >= 0 && n < N_ROWS(heats) - 1 ? heats[n] : NULL;
+}
+
 void hm_request_complete_keys(struct hm_migrate_keys *into, const struct hm_migrate_keys *others)
 {
     if (into->fast_bytes == 0 && !(into->fast_percent > 0)) {
@@ -135,4 +144,5 @@ void hm_request_complete_keys(struct hm_migrate_keys *into, const struct hm_migr
     into->overhead_percent = into->overhead_percent > 0 ? into->overhead_percent : others->overhead_percent;
     into->algorithm = into->algorithm ? into->algorithm : others->algorithm;
     into->source = into->source ? into->source : others->source;
+    into->hot_by = into->hot_by ? into->hot_by : others->hot_by;
 }

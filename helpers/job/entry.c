@@ -9,7 +9,7 @@
 #include "living.h"
 
 #define MAGIC 0x484d4a31u
-#define VERSION 2
+#define VERSION 3
 #define IS_TEXT(array) (memchr((array), '\0', sizeof(array)) != NULL)
 
 void hm_job_init(struct hm_job *job, uint32_t job_id)
@@ -39,7 +39,8 @@ static bool is_bool(const bool *value)
 
 static bool are_keys(const struct hm_migrate_keys *keys)
 {
-    return (unsigned)keys->algorithm <= HM_ALGORITHM_BINS && (unsigned)keys->source <= HM_SAMPLING_FAULTS;
+    return (unsigned)keys->algorithm <= HM_ALGORITHM_BINS && (unsigned)keys->source <= HM_SAMPLING_FAULTS &&
+           (unsigned)keys->hot_by <= HM_HOT_BY_WRITES;
 }
 
 const char *hm_entry_bad_plan(const struct hm_plan *plan)

@@ -105,6 +105,7 @@ static void keep_settings(struct hm_progress *total, const struct hm_progress *s
 {
     keep_common_word(total->algorithm, step->algorithm);
     keep_common(&total->interval_ms, step->interval_ms);
+    keep_common_word(total->hot_by, step->hot_by);
     keep_source(total, step);
 }
 

@@ -27,6 +27,7 @@ static json_t *unmoved_of(const struct hm_progress *progress)
 static void set_settings(json_t *object, const struct hm_progress *progress)
 {
     json_object_set_new(object, "algorithm", hm_json_text(progress->algorithm, sizeof(progress->algorithm)));
+    json_object_set_new(object, "hot_by", hm_json_text(progress->hot_by, sizeof(progress->hot_by)));
     json_object_set_new(object, "sample_source", hm_json_text(progress->source, sizeof(progress->source)));
     json_object_set_new(object, "sample_source_why", hm_json_text(progress->source_why, sizeof(progress->source_why)));
     json_object_set_new(object, "period", number_or_null(progress->period));
@@ -72,27 +73,17 @@ static void set_results(json_t *object, const struct hm_progress *progress)
 
 static void set_null(json_t *object)
 {
-    static const char *const keys[] = {"algorithm",
-                                       "sample_source",
-                                       "sample_source_why",
-                                       "period",
-                                       "period_unit",
-                                       "interval_s",
-                                       "phases",
-                                       "samples",
-                                       "lost",
-                                       "throttled",
-                                       "dropped",
-                                       "promoted_bytes",
-                                       "demoted_bytes",
-                                       "unmoved",
-                                       "cap_bytes",
-                                       "above_cap_bytes",
-                                       "first_above_cap_bytes",
-                                       "cpu_s",
-                                       "kernel_cpu_s",
-                                       "fast_share",
-                                       "best_share",
+    static const char *const keys[] = {"algorithm",       "hot_by",
+                                       "sample_source",   "sample_source_why",
+                                       "period",          "period_unit",
+                                       "interval_s",      "phases",
+                                       "samples",         "lost",
+                                       "throttled",       "dropped",
+                                       "promoted_bytes",  "demoted_bytes",
+                                       "unmoved",         "cap_bytes",
+                                       "above_cap_bytes", "first_above_cap_bytes",
+                                       "cpu_s",           "kernel_cpu_s",
+                                       "fast_share",      "best_share",
                                        "regret"};
     for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
         json_object_set_new(object, keys[i], json_null());

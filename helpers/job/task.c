@@ -15,6 +15,7 @@
 #include "../core/size.h"
 #include "entry.h"
 #include "files.h"
+#include "isolate.h"
 #include "migrator.h"
 
 _Static_assert(sizeof(struct hm_outcome) < 64 * 1024, "the shared piece stays small");
@@ -96,10 +97,23 @@ static void keep_plan(struct hm_outcome *outcome, const struct hm_plan *plan)
     __atomic_store_n(&outcome->has_plan, 1, __ATOMIC_RELEASE);
 }
 
-int hm_task_place(const struct hm_step *step, struct hm_outcome *outcome)
+/* What the plan wants of this process and of the program that it becomes. Returns 0, or -1 with a text. */
+static int apply(const struct hm_step *step, const struct hm_plan *plan, const struct hm_environment *environment,
+                 struct hm_error *error)
+{
+    if (hm_policy_apply(plan, error) != 0)
+        return -1;
+    return plan->request.mode == HM_MODE_ISOLATE
+               ? hm_isolate_enter(environment, plan, &step->tiers.topology, step->job_id, error)
+               : 0;
+}
+
+int hm_task_place(const struct hm_step *step, struct hm_outcome *outcome, const struct hm_environment *environment)
 {
     struct hm_plan plan = {0};
     struct hm_error error = {0};
+    if (step->config.enabled && hm_isolate_leave(environment, &error) != 0)
+        warn(outcome, "%s", error.text);
     if (!step->is_active)
         return 0;
     if (step->refusal[0])
@@ -115,7 +129,7 @@ int hm_task_place(const struct hm_step *step, struct hm_outcome *outcome)
     }
     if (resolve(step, &plan, &error) == 0) {
         keep_plan(outcome, &plan);
-        if (hm_policy_apply(&plan, &error) == 0)
+        if (apply(step, &plan, environment, &error) == 0)
             return 0;
     }
     if (step->is_asked)

@@ -7,6 +7,7 @@
 #ifndef HM_TASK_H
 #define HM_TASK_H
 
+#include "isolate.h"
 #include "step.h"
 
 #define HM_OUTCOME_WARNINGS 4
@@ -28,10 +29,10 @@ struct hm_outcome *hm_outcome_map(void);
 void hm_outcome_unmap(struct hm_outcome *outcome);
 
 /*
- * Place the calling task. Returns 0 (also where there is nothing to do), or -1: the task may not run, and its one line
- * is on descriptor 2. `outcome` may be NULL.
+ * Place the calling task; `environment` is that of the program which it becomes. Returns 0 (also where there is nothing
+ * to do), or -1: the task may not run, and its one line is on descriptor 2. `outcome` may be NULL.
  */
-int hm_task_place(const struct hm_step *step, struct hm_outcome *outcome);
+int hm_task_place(const struct hm_step *step, struct hm_outcome *outcome, const struct hm_environment *environment);
 
 /*
  * A task ended with this wait(2) status: what the ledger does not have yet is written there. Returns 0, or -1 with a

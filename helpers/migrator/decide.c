@@ -77,7 +77,16 @@ void hm_decider_free(struct hm_decider *decider)
 
 void hm_decider_observe(struct hm_decider *decider, const struct hm_observation *observations, size_t count)
 {
-    decider->algorithm->observe(decider, observations, count);
+    if (!decider->options.hot_by_writes) {
+        decider->algorithm->observe(decider, observations, count);
+        return;
+    }
+    for (size_t i = 0; i < count; i++) {
+        struct hm_observation written = observations[i];
+        written.reads = 0;
+        if (written.writes > 0)
+            decider->algorithm->observe(decider, &written, 1);
+    }
 }
 
 uint64_t hm_decider_dropped(const struct hm_decider *decider)

@@ -47,6 +47,7 @@ struct hm_decider_options {
     double promote_cost;   /* of one page, in the same unit: 64 lines read slowly and written fast */
     double demote_cost;    /* of one page: 64 lines read fast and written slowly */
     unsigned max_regions;  /* 16 .. 1048576; also the bins of "bins" */
+    bool hot_by_writes;    /* only writes count: what is only read is as cold as what nobody uses */
     bool counts_memory;    /* samples are of accesses to memory; false: of loads and stores, which caches may serve */
 };
 

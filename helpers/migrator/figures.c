@@ -13,6 +13,7 @@ static const struct {
     size_t at;
 } rows[] = {
     {"algorithm", TEXT, offsetof(struct hm_progress, algorithm)},
+    {"hot_by", TEXT, offsetof(struct hm_progress, hot_by)},
     {"source", TEXT, offsetof(struct hm_progress, source)},
     {"source_why", TEXT, offsetof(struct hm_progress, source_why)},
     {"period", WHOLE, offsetof(struct hm_progress, period)},

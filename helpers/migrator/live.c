@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "../core/request.h"
 #include "procfile.h"
 
 #define LOOKS_PER_PHASE 2 /* for processes that came or went, and for samples where no descriptor announces them */
@@ -82,6 +83,8 @@ static int open_progress(struct hm_live *live, struct hm_error *error)
     if (!live->progress)
         return -1;
     snprintf(live->progress->algorithm, sizeof(live->progress->algorithm), "%s", options->algorithm);
+    snprintf(live->progress->hot_by, sizeof(live->progress->hot_by), "%s",
+             hm_hot_by_name(options->hot_by_writes ? HM_HOT_BY_WRITES : HM_HOT_BY_ACCESSES));
     live->progress->interval_ms = options->interval_ms;
     return 0;
 }
@@ -135,7 +138,8 @@ int hm_live_open(struct hm_live *live, const struct hm_options *options, struct 
         return -1;
     /* This looks at pages of its own, which a process that is not dumpable may not. */
     prctl(PR_SET_DUMPABLE, 1);
-    live->softdirty = hm_softdirty_new(options->overhead * SOFTDIRTY_SHARE, count_cpus(options), NULL);
+    live->softdirty =
+        hm_softdirty_new(options->overhead * SOFTDIRTY_SHARE, count_cpus(options), options->hot_by_writes, NULL);
     prctl(PR_SET_DUMPABLE, 0);
     live->signals = take_signals(error);
     if (live->signals < 0)
@@ -156,7 +160,7 @@ int hm_live_open(struct hm_live *live, const struct hm_options *options, struct 
                                   .phase_samples = options->phase_samples,
                                   .rate = options->rate,
                                   .end_s = options->end_s};
-    hm_tally_init(&live->tally, options->seed);
+    hm_tally_init(&live->tally, options->seed, options->hot_by_writes);
     open_cap(live);
     open_usage(live);
     hm_purse_init(&live->purse, options->overhead * OWN_SHARE, hm_live_job_s(live));

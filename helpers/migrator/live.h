@@ -95,7 +95,7 @@ void hm_live_read_source(struct hm_live *live);
 void hm_live_update_source(struct hm_live *live);
 /* Samples of all sources so far. */
 uint64_t hm_live_samples(const struct hm_live *live);
-/* When to begin a window of soft-dirty marks (monotonic nanoseconds; UINT64_MAX: not in this phase); begin one; end it
+/* Windows of soft-dirty marks: when to begin one (monotonic nanoseconds; UINT64_MAX: not in this phase); begin; end,
  * for the regions of the phase. */
 uint64_t hm_live_window_due(const struct hm_live *live, uint64_t now);
 void hm_live_begin_window(struct hm_live *live);

@@ -8,8 +8,6 @@
 #include "live.h"
 
 #define CHUNK 256
-#define WINDOW_SHARE 0.25 /* of the CPU time that is saved up, for looking up what was written */
-#define RANGES_LEAST 32
 
 struct chunk { /* observations on their way */
     struct hm_live *live;
@@ -31,6 +29,7 @@ static int new_decider(struct hm_live *live)
         .promote_cost = 64 * (options->lat_read + 1),
         .demote_cost = 64 * (1 + options->lat_write),
         .max_regions = options->max_regions > 0 ? options->max_regions : HM_LIVE_REGIONS,
+        .hot_by_writes = options->hot_by_writes,
         .counts_memory = state->counts_memory,
     };
     live->decider = hm_decider_new(&setup, &error);
@@ -54,13 +53,41 @@ static void drop_decider(struct hm_live *live)
 
 static void hand_over(struct chunk *chunk)
 {
-    if (chunk->n > 0 && chunk->live->uses_softdirty)
-        hm_softdirty_split(chunk->live->softdirty, chunk->observation, chunk->n);
     if (chunk->n > 0 && !chunk->live->decider && new_decider(chunk->live) != 0)
         chunk->live->dropped += chunk->n;
     else if (chunk->n > 0)
         hm_decider_observe(chunk->live->decider, chunk->observation, chunk->n);
     chunk->n = 0;
+}
+
+static void add(struct chunk *chunk, struct hm_observation observation)
+{
+    struct hm_live *live = chunk->live;
+    if (live->uses_softdirty)
+        hm_softdirty_split(live->softdirty, &observation, 1);
+    hm_tally_add(&live->tally, &observation, true);
+    chunk->observation[chunk->n++] = observation;
+    if (chunk->n == CHUNK)
+        hand_over(chunk);
+}
+
+/* Evenly spread over the part of the observation's pages from `from` to `to`, of `pages` that share its weight; cut
+ * where what is known of writes changes. */
+static void add_part(struct chunk *chunk, const struct hm_observation *observation, uint64_t from, uint64_t to,
+                     uint64_t pages)
+{
+    const struct hm_live *live = chunk->live;
+    for (uint64_t end; from < to; from = end) {
+        end = live->uses_softdirty ? hm_softdirty_border(live->softdirty, from) : to;
+        end = end < to ? end : to;
+        struct hm_observation part = *observation;
+        float share = (float)((double)(end - from) / (double)pages);
+        part.page = from;
+        part.n_pages = end - from;
+        part.reads *= share;
+        part.writes *= share;
+        add(chunk, part);
+    }
 }
 
 /* The pages of the observation that may be moved share its weight. Returns false where there are none. */
@@ -75,17 +102,7 @@ static bool add_movable(struct chunk *chunk, const struct hm_observation *observ
     for (size_t i = hm_maps_find(maps, first); i < maps->n && maps->range[i].first < end; i++) {
         uint64_t from = maps->range[i].first > first ? maps->range[i].first : first;
         uint64_t to = maps->range[i].first + maps->range[i].n_pages;
-        to = to < end ? to : end;
-        struct hm_observation part = *observation;
-        float share = (float)((double)(to - from) / (double)pages);
-        part.page = HM_PAGE(space, from);
-        part.n_pages = to - from;
-        part.reads *= share;
-        part.writes *= share;
-        hm_tally_add(&chunk->live->tally, &part, true);
-        chunk->observation[chunk->n++] = part;
-        if (chunk->n == CHUNK)
-            hand_over(chunk);
+        add_part(chunk, observation, HM_PAGE(space, from), HM_PAGE(space, to < end ? to : end), pages);
     }
     return pages > 0;
 }
@@ -155,75 +172,6 @@ static void open_next(struct hm_live *live, const struct hm_source_setup *setup,
             live->source = hm_source_at(i)->open(setup, error);
 }
 
-uint64_t hm_live_window_due(const struct hm_live *live, uint64_t now)
-{
-    uint64_t end = hm_pace_due(&live->pace, live->phase_start_ns);
-    uint64_t window = live->uses_softdirty ? hm_softdirty_window_ms() * UINT64_C(1000000) : 0;
-    uint64_t samples = hm_live_samples(live) - live->phase_first_sample;
-    if (!live->uses_softdirty || !live->decider || live->is_window || live->window_phase_ns == live->phase_start_ns)
-        return UINT64_MAX;
-    /* By samples: when the phase would end if they go on as they came so far. */
-    if (live->pace.phase_samples > 0 && samples > 0)
-        end = live->phase_start_ns +
-              (uint64_t)((double)(now - live->phase_start_ns) * (double)live->pace.phase_samples / (double)samples);
-    return end == UINT64_MAX || end < window ? UINT64_MAX : end - window;
-}
-
-void hm_live_begin_window(struct hm_live *live)
-{
-    double start_s = hm_live_thread_s();
-    live->is_window = hm_softdirty_begin(live->softdirty, &live->ranks) > 0;
-    live->window_phase_ns = live->phase_start_ns;
-    live->deciding_s += hm_live_thread_s() - start_s;
-}
-
-static int compare_heat(const void *a, const void *b)
-{
-    const struct hm_region *x = *(const struct hm_region *const *)a, *y = *(const struct hm_region *const *)b;
-    double heat_x = (x->reads + x->writes) / (double)x->n_pages, heat_y = (y->reads + y->writes) / (double)y->n_pages;
-    return heat_x != heat_y ? (heat_x < heat_y) - (heat_x > heat_y) : (x->first > y->first) - (x->first < y->first);
-}
-
-static int compare_first(const void *a, const void *b)
-{
-    const struct hm_region *x = *(const struct hm_region *const *)a, *y = *(const struct hm_region *const *)b;
-    return (x->first > y->first) - (x->first < y->first);
-}
-
-/* Only what is hot may be worth a move: as many of the hottest as the CPU time allows. */
-static size_t choose_ranges(const struct hm_live *live, const struct hm_region *regions, size_t count,
-                            const struct hm_region **chosen)
-{
-    size_t n = 0;
-    double most = live->range_s > 0 ? hm_purse_part(&live->purse, WINDOW_SHARE) / live->range_s : 0;
-    for (size_t i = 0; i < count; i++)
-        if (regions[i].reads + regions[i].writes > 0)
-            chosen[n++] = &regions[i];
-    if (n > 1)
-        qsort(chosen, n, sizeof(*chosen), compare_heat);
-    most = most > RANGES_LEAST ? most : RANGES_LEAST;
-    n = (double)n < most ? n : (size_t)most;
-    if (n > 1)
-        qsort(chosen, n, sizeof(*chosen), compare_first);
-    return n;
-}
-
-void hm_live_end_window(struct hm_live *live, const struct hm_region *regions, size_t count)
-{
-    if (!live->is_window)
-        return;
-    double start_s = hm_live_thread_s();
-    const struct hm_region **chosen = calloc(count + 1, sizeof(*chosen));
-    size_t n = chosen ? choose_ranges(live, regions, count, chosen) : 0;
-    for (size_t i = 0; i < n; i++)
-        hm_softdirty_add(live->softdirty, chosen[i]->first, chosen[i]->n_pages);
-    free(chosen);
-    hm_softdirty_end(live->softdirty, &live->ranks);
-    live->is_window = false;
-    if (n > 0)
-        live->range_s = (hm_live_thread_s() - start_s) / (double)n;
-}
-
 void hm_live_open_source(struct hm_live *live)
 {
     const struct hm_options *options = live->options;
@@ -251,9 +199,11 @@ void hm_live_open_source(struct hm_live *live)
         hm_live_close_source(live);
     live->uses_softdirty = live->source && !live->source->state.knows_writes && live->softdirty;
     if (live->source && !live->source->state.knows_writes && !live->softdirty)
-        hm_progress_warn(live->progress,
-                         "writes are taken for reads: neither the source nor the kernel tells them apart "
-                         "(no soft-dirty marks)");
+        hm_progress_warn(live->progress, options->hot_by_writes
+                                             ? "nothing is hot: only writes count, and neither the source nor the "
+                                               "kernel tells them from reads (no soft-dirty marks)"
+                                             : "writes are taken for reads: neither the source nor the kernel tells "
+                                               "them apart (no soft-dirty marks)");
     if (!live->source) {
         snprintf(text, sizeof(text), "nothing is moved: no source of samples: %s", error.text);
         hm_progress_warn(live->progress, text);

@@ -108,6 +108,14 @@ static int take_algorithm(struct hm_options *options, const char *value, struct 
     return hm_fail(error, EINVAL, "\"%.40s\" is no algorithm", value);
 }
 
+static int take_hot_by(struct hm_options *options, const char *value, struct hm_error *error)
+{
+    options->hot_by_writes = strcmp(value, "writes") == 0;
+    if (options->hot_by_writes || strcmp(value, "accesses") == 0)
+        return 0;
+    return hm_fail(error, EINVAL, "\"%.40s\" makes nothing hot: use accesses or writes", value);
+}
+
 static int take_bins(struct hm_options *options, const char *value, struct hm_error *error)
 {
     uint64_t number = 0;
@@ -212,6 +220,7 @@ static const struct {
     {"--interval", "TIME", "length of a phase (default: 10s)", take_interval},
     {"--phase-samples", "N", "phases of N samples in place of time", take_phase_samples},
     {"--algorithm", "NAME", "one of those below (default: the first)", take_algorithm},
+    {"--hot-by", "WHAT", "what makes memory hot: accesses, or writes alone (default: accesses)", take_hot_by},
     {"--bins", "N", "most regions that are told apart (default: 1000)", take_bins},
     {"--rate", "SIZE", "most bytes moved per second, by the phase (default: no limit)", take_rate},
     {"--end", "SECONDS", "when the job's time limit ends it, seconds since 1970", take_end},
@@ -234,10 +243,10 @@ static const struct {
 void hm_options_help(void)
 {
     const char *name, *about;
-    printf(
-        "usage: hybridmem-migrator --cgroup DIR|--pid PID... --fast-nodes LIST --slow-nodes LIST [OPTION...]\n\n"
-        "Samples the memory accesses of a step's processes and keeps what is hot in the fast tier, until the\n"
-        "processes have ended or SIGTERM comes. Slurm steps with --hybrid-mem=migrate have one started for them.\n\n");
+    printf("usage: hybridmem-migrator --cgroup DIR|--pid PID... --fast-nodes LIST --slow-nodes LIST [OPTION...]\n\n"
+           "Samples the memory accesses of a step's processes and keeps what is hot in the fast tier, until the\n"
+           "processes have ended or SIGTERM comes. Slurm steps with --hybrid-mem=migrate and isolate have one started "
+           "for them.\n\n");
     for (size_t i = 0; i < N_ROWS; i++)
         printf("  %s %-*s %s\n", rows[i].name, (int)(27 - strlen(rows[i].name)), rows[i].value, rows[i].about);
     for (size_t i = 0; i < sizeof(flags) / sizeof(flags[0]); i++)

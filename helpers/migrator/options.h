@@ -25,6 +25,7 @@ struct hm_options {
     uint64_t reserve_bytes; /* UINT64_MAX: own choice */
     const char *algorithm;
     unsigned max_regions; /* 0: the algorithm's default */
+    bool hot_by_writes;   /* reads make nothing hot */
     const char *source;
     uint64_t period; /* 0: the source's choice */
     uint64_t interval_ms, phase_samples;

@@ -43,6 +43,8 @@ static int check_texts(const struct hm_progress *progress, struct hm_error *erro
 {
     if (!is_text(progress->algorithm, sizeof(progress->algorithm)))
         return refuse(error, "algorithm");
+    if (!is_text(progress->hot_by, sizeof(progress->hot_by)))
+        return refuse(error, "hot_by");
     if (!is_text(progress->source, sizeof(progress->source)))
         return refuse(error, "source");
     if (!is_text(progress->source_why, sizeof(progress->source_why)))

@@ -14,7 +14,7 @@
 #include "../core/tiers.h"
 
 #define HM_PROGRESS_MAGIC 0x484d4d31u
-#define HM_PROGRESS_VERSION 1
+#define HM_PROGRESS_VERSION 2
 #define HM_PROGRESS_WARNINGS 4
 #define HM_PROGRESS_MOST_CPU_S 1e12      /* more is no figure: 10,000 CPUs for three years */
 #define HM_PROGRESS_NO_SOURCE "none yet" /* in `source`: there was nothing to move so far */
@@ -41,6 +41,7 @@ struct hm_progress {
     uint32_t period_is_time; /* 1: microseconds between looks; 0: accesses per sample */
     uint32_t knows_writes;
     uint64_t interval_ms;
+    char hot_by[16]; /* accesses, or writes: the shares are then of writes alone */
     uint64_t phases, samples, lost, throttled, dropped;
     uint64_t promoted_bytes, demoted_bytes;
     uint64_t unmoved_bytes[HM_UNMOVED_REASONS];

@@ -102,7 +102,7 @@ static int try_out(struct hm_softdirty *softdirty, struct hm_error *error)
     return 0;
 }
 
-struct hm_softdirty *hm_softdirty_new(double overhead, unsigned n_cpus, struct hm_error *error)
+struct hm_softdirty *hm_softdirty_new(double overhead, unsigned n_cpus, bool by_place, struct hm_error *error)
 {
     struct hm_softdirty *softdirty = calloc(1, sizeof(*softdirty));
     if (!softdirty) {
@@ -110,6 +110,7 @@ struct hm_softdirty *hm_softdirty_new(double overhead, unsigned n_cpus, struct h
         return NULL;
     }
     softdirty->budget = overhead * (n_cpus > 0 ? n_cpus : 1);
+    softdirty->by_place = by_place;
     if (try_out(softdirty, error) == 0)
         return softdirty;
     free(softdirty);

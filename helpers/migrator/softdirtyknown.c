@@ -87,9 +87,11 @@ void hm_softdirty_replace(struct hm_softdirty *softdirty)
 {
     struct hm_softdirty_ranges *known = &softdirty->known;
     uint32_t kept = 0;
-    see_levels(softdirty);
-    shrink(&softdirty->wanted); /* of what was seen: chance is by the number of pages */
-    set_levels(softdirty);
+    if (!softdirty->by_place) {
+        see_levels(softdirty);
+        shrink(&softdirty->wanted); /* of what was seen: chance is by the number of pages */
+        set_levels(softdirty);
+    }
     for (uint32_t i = 0; i < known->n; i++)
         if (!softdirty->process[HM_PAGE_SPACE(known->range[i].page)].has_window)
             known->range[kept++] = known->range[i];
@@ -100,9 +102,9 @@ void hm_softdirty_replace(struct hm_softdirty *softdirty)
     softdirty->wanted.n = 0;
 }
 
-double hm_softdirty_share(const struct hm_softdirty *softdirty, uint64_t page)
+/* How many of the known ranges begin at the page or before it. */
+static uint32_t find_known(const struct hm_softdirty_ranges *known, uint64_t page)
 {
-    const struct hm_softdirty_ranges *known = &softdirty->known;
     uint32_t low = 0, high = known->n;
     while (low < high) {
         uint32_t middle = low + (high - low) / 2;
@@ -111,9 +113,27 @@ double hm_softdirty_share(const struct hm_softdirty *softdirty, uint64_t page)
         else
             high = middle;
     }
-    if (low == 0 || page - known->range[low - 1].page >= known->range[low - 1].n_pages)
+    return low;
+}
+
+double hm_softdirty_share(const struct hm_softdirty *softdirty, uint64_t page)
+{
+    const struct hm_softdirty_ranges *known = &softdirty->known;
+    uint32_t n = find_known(known, page);
+    if (n == 0 || page - known->range[n - 1].page >= known->range[n - 1].n_pages)
         return -1;
-    return known->range[low - 1].share;
+    return known->range[n - 1].share;
+}
+
+uint64_t hm_softdirty_border(const struct hm_softdirty *softdirty, uint64_t page)
+{
+    const struct hm_softdirty_ranges *known = &softdirty->known;
+    if (!softdirty->by_place)
+        return UINT64_MAX;
+    uint32_t n = find_known(known, page);
+    if (n > 0 && page - known->range[n - 1].page < known->range[n - 1].n_pages)
+        return known->range[n - 1].page + known->range[n - 1].n_pages;
+    return n < known->n ? known->range[n].page : UINT64_MAX;
 }
 
 void hm_softdirty_split(const struct hm_softdirty *softdirty, struct hm_observation *observations, size_t count)

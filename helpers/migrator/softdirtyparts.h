@@ -3,8 +3,6 @@
 #ifndef HM_SOFTDIRTYPARTS_H
 #define HM_SOFTDIRTYPARTS_H
 
-#include <stdbool.h>
-
 #include "softdirty.h"
 #include "softdirtylevel.h"
 
@@ -29,6 +27,7 @@ struct hm_softdirty_process {
 struct hm_softdirty {
     struct hm_softdirty_state state;
     double budget; /* CPUs */
+    bool by_place;
     struct hm_softdirty_ranges known, wanted;
     uint32_t turn; /* space from which on the next choice looks */
     struct hm_softdirty_process process[HM_RANKS];
@@ -41,7 +40,7 @@ struct hm_softdirty {
  * writes in all is of all its windows (softdirtylevel.h); this one says where. Shares of a few
  * pages differ by chance: each is drawn towards the mean of all by as much as the differences between them are
  * explained by that (empirical Bayes: Efron and Morris 1975). A wrong share would stay until the next window, and phase
- * after phase would confirm it. Pure.
+ * after phase would confirm it. By place, shares stand as they were seen. Pure.
  */
 void hm_softdirty_replace(struct hm_softdirty *softdirty);
 

@@ -3,9 +3,9 @@
 
 #include <stdlib.h>
 
-void hm_tally_init(struct hm_tally *tally, uint64_t seed)
+void hm_tally_init(struct hm_tally *tally, uint64_t seed, bool of_writes)
 {
-    *tally = (struct hm_tally){.random = seed, .last = -1};
+    *tally = (struct hm_tally){.random = seed, .of_writes = of_writes, .last = -1};
 }
 
 /* SplitMix64 (Steele, Lea and Flood 2014). */
@@ -19,7 +19,7 @@ static uint64_t draw(struct hm_tally *tally)
 
 void hm_tally_add(struct hm_tally *tally, const struct hm_observation *observation, bool is_movable)
 {
-    double weight = (double)observation->reads + (double)observation->writes;
+    double weight = (tally->of_writes ? 0 : (double)observation->reads) + (double)observation->writes;
     if (!(weight > 0))
         return;
     *(is_movable ? &tally->movable : &tally->unmovable) += weight;

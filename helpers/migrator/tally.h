@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The estimated shares of accesses that the fast tier served. A bounded, even choice of each phase's samples is looked
- * up in the page tables at the phase's end, before anything moves; phases count by their samples.
+ * The estimated shares of accesses, or of writes alone, that the fast tier served. A bounded, even choice of each
+ * phase's samples is looked up in the page tables at the phase's end, before anything moves; phases count by their
+ * samples.
  */
 #ifndef HM_TALLY_H
 #define HM_TALLY_H
@@ -22,6 +23,7 @@ struct hm_tally_sample {
 
 struct hm_tally {
     uint64_t random;
+    bool of_writes; /* reads do not count */
     struct hm_tally_sample sample[HM_TALLY_PAGES];
     uint64_t n_seen;           /* in this phase */
     double movable, unmovable; /* weight seen in this phase */
@@ -30,7 +32,7 @@ struct hm_tally {
     double last;            /* share of the last phase, negative: no sample */
 };
 
-void hm_tally_init(struct hm_tally *tally, uint64_t seed);
+void hm_tally_init(struct hm_tally *tally, uint64_t seed, bool of_writes);
 /* One observation: a page of its range stands for it. */
 void hm_tally_add(struct hm_tally *tally, const struct hm_observation *observation, bool is_movable);
 /* Sort the chosen samples by page and return their number; hm_tally_page() is the i-th. */

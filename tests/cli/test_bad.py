@@ -4,7 +4,7 @@
 import pytest
 from installed import helper
 
-MODES = "use off, fast, slow, dram, pmem, cxl, hbm, interleave, spill or migrate"
+MODES = "use off, fast, slow, dram, pmem, cxl, hbm, interleave, spill, isolate or migrate"
 KEYS = "takes socket"
 EMPTY = "a part after a comma is empty: write MODE or MODE,KEY=VALUE"
 FSDAX = "it belongs to the mode fsdax, and this version of hybridmem makes no DAX file systems"
@@ -33,18 +33,19 @@ REQUESTS = {
     "spill,sockets=all": f'unknown key "sockets": spill {KEYS}',
     "fast,slow": f'unknown key "slow": fast {KEYS}',
     "off,socket=all": 'off takes no key, and here is "socket": write off alone',
-    "isolate": "isolate is not available on this cluster: this version of hybridmem has no write isolation",
     "migrate,rate=1": 'rate wants bytes per second, at least 1M, as in 200M, not "1"',
     "migrate,source=ibs": 'source wants auto, perf, damon or faults, not "ibs"',
     "migrate,interval=10": 'interval wants a time of 100ms to 24h, as in 10s, not "10"',
     "migrate,speed=1": 'unknown key "speed": migrate takes socket, fast, period, interval, bins, algorithm, source, '
-    "overhead or rate",
+    "overhead, rate or hot-by",
+    "isolate,hot-by=reads": 'hot-by wants accesses or writes, not "reads"',
+    "isolate,period": "period wants a value: write period=65536",
     "fsdax,size=1G": "fsdax is not available on this cluster: this version of hybridmem makes no DAX file systems",
     "memory": "memory is not available on this cluster: this version of hybridmem does not switch nodes to Memory Mode",
     "spill,size=1G": f"size is not available on this cluster: {FSDAX}",
     "slow,keep": f"keep is not available on this cluster: {FSDAX}",
-    "spill,fast=10%": 'spill takes no key "fast": it belongs to migrate',
-    "spill,rate=100": 'spill takes no key "rate": it belongs to migrate',
+    "spill,fast=10%": 'spill takes no key "fast": it belongs to isolate, migrate',
+    "spill,rate=100": 'spill takes no key "rate": it belongs to isolate, migrate',
 }
 
 # What is typed: what of it is shown, and the whole line after "--hybrid-mem="

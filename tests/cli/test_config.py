@@ -3,6 +3,7 @@
 
 import os
 import re
+import shutil
 from pathlib import Path
 
 import pytest
@@ -267,3 +268,17 @@ def test_a_group_that_does_not_exist(configure, tmp_path):
     assert (
         "change  record_group nosuchgroup does not exist: groupadd --system nosuchgroup, or name another one" in lines
     )
+
+
+def test_the_preload_library(tmp_path):
+    """What isolate is refused without, on this node."""
+    library, away = PREFIX / "lib" / "hybridmem" / "libhybridmem-preload.so", tmp_path / "away.so"
+    words = ("hybridmem-config", "check", "--scontrol", tmp_path / "none")
+    assert f"ok      {library} is there, for isolate" in helper(*words, status=1).stdout.splitlines()
+    shutil.move(library, away)
+    try:
+        lines = helper(*words, status=1).stdout.splitlines()
+    finally:
+        shutil.move(away, library)
+    wrong = "No such file or directory: isolate is refused without it: install hybridmem as a whole"
+    assert f"change  {library}: {wrong}" in lines

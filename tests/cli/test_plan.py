@@ -33,7 +33,9 @@ def plan(request, name, *words):
 
 @pytest.mark.parametrize("path", sorted(TOPOLOGY.glob("*.xml")), ids=lambda path: path.stem)
 @pytest.mark.parametrize("socket", ["all", "local", "remote"])
-@pytest.mark.parametrize("mode", ["fast", "slow", "dram", "pmem", "cxl", "hbm", "interleave", "spill", "migrate"])
+@pytest.mark.parametrize(
+    "mode", ["fast", "slow", "dram", "pmem", "cxl", "hbm", "interleave", "spill", "isolate", "migrate"]
+)
 def test_every_mode_on_every_topology(path, mode, socket):
     request = f"{mode},socket={socket}"
     words = ("--topology", path, "--kernel", "6.12", "--alone", "--size", "8G")
@@ -46,8 +48,8 @@ def test_every_mode_on_every_topology(path, mode, socket):
     assert done.returncode == 0 and done.stderr == ""
     made = json.loads(done.stdout)
     assert set(made) == KEYS and made["policy"] in POLICIES and made["mode"] == mode
-    assert (made["migration"] is not None) == (mode == "migrate")
-    assert made["nodes"] and made["nodes"] == sorted(made["nodes"])
+    assert (made["migration"] is not None) == (mode in ("isolate", "migrate"))
+    assert bool(made["nodes"]) == (mode != "isolate") and made["nodes"] == sorted(made["nodes"])
     assert made["reason"].endswith(".") and len(made["reason"]) > 30
     if made["weights"] is None:
         assert made["policy"] != "weighted-interleave"
@@ -83,6 +85,7 @@ def test_what_a_migrator_would_be_told(tmp_path):
         "cap_bytes": 96 << 30,
         "algorithm": "regions",
         "source": "faults",
+        "hot_by": "accesses",
         "interval_s": 10.0,
         "overhead": 0.005,
         "period": 5000,
@@ -93,13 +96,14 @@ def test_what_a_migrator_would_be_told(tmp_path):
     }
     text = helper("hybridmem-plan", "migrate,rate=100M,bins=99,period=1000", *xml("optane-2-sockets")).stdout
     for line in (
-        "migrator   0-1 <- 2-3, algorithm regions, source auto, a decision every 10 s, overhead 1%\n",
+        "migrator   0-1 <- 2-3, algorithm regions, source auto, hot by accesses, a decision every 10 s, overhead 1%\n",
         "rate       100.0 MiB per second\n",
         "period     1000 accesses per sample\n",
         "bins       99\n",
     ):
         assert line in text
     assert "\ncap " not in text
+    assert plan("isolate", "optane-2-sockets")["migration"]["hot_by"] == "writes"
     old = plan("migrate,source=faults", "optane-2-sockets", "--kernel", "5.10")
     assert old["policy"] == "default" and "source=faults" in old["warnings"][0]
 

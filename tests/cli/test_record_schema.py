@@ -69,7 +69,7 @@ def changed(record, path, value):
         (("elapsed_s",), -0.5),
         (("exit_code",), 256),
         (("plan", "policy"), "none"),
-        (("plan", "mode"), "isolate"),
+        (("plan", "mode"), "memory"),
         (("plan", "weights"), {"n0": 1}),
         (("plan", "weights"), {"0": 0}),
         (("memory",), None),

@@ -39,7 +39,7 @@ BAD_REQUESTS = {
     "migrate,fast=0%": "fast",
     "migrate,rate=1": "rate",
     "migrate,speed=1": "speed",
-    "isolate": "not available",
+    "isolate,rate=1": "rate",
     "fsdax,size=1G": "not available",
     "fsdax": "not available",
     "memory": "not available",

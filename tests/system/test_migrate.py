@@ -42,6 +42,7 @@ class Progress(ctypes.Structure):
         ("period_is_time", ctypes.c_uint32),
         ("knows_writes", ctypes.c_uint32),
         ("interval_ms", ctypes.c_uint64),
+        ("hot_by", ctypes.c_char * 16),
         ("phases", ctypes.c_uint64),
     )
 

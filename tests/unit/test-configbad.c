@@ -96,9 +96,9 @@ static const struct refusal refusals[] = {
     {"reserve = 51%", "1: reserve: \"51%\" is out of range: use 0% to 50%"},
     {"reserve = 200%", "1: reserve: \"200%\" is more than 100%"},
     {"modes = warp", "1: modes: --hybrid-mem=warp: unknown mode \"warp\": use off, fast, slow, dram, pmem, cxl, hbm, "
-                     "interleave, spill or migrate"},
-    {"modes = { spill,\n isolate }", "2: modes: --hybrid-mem=isolate: isolate is not available on this cluster: this "
-                                     "version of hybridmem has no write isolation"},
+                     "interleave, spill, isolate or migrate"},
+    {"modes = { spill,\n memory }", "2: modes: --hybrid-mem=memory: memory is not available on this cluster: this "
+                                    "version of hybridmem does not switch nodes to Memory Mode"},
     {"migrate = \"interval=1s,bins=1\"",
      "1: migrate: interval=1s,bins=1: bins wants a number of 16 to 1048576, not \"1\""},
     {"migrate = \"\"", "1: migrate: : a part after a comma is empty: write KEY=VALUE or KEY=VALUE,KEY=VALUE"},
@@ -106,7 +106,7 @@ static const struct refusal refusals[] = {
      "1: modes: \"spill,socket=all\" is not a mode: write modes without keys, as in { spill, fast }"},
     {"partition \"main\" { default_mode = \"spil\" }",
      "1: partition \"main\": default_mode: --hybrid-mem=spil: unknown mode \"spil\": use off, fast, slow, dram, pmem, "
-     "cxl, hbm, interleave, spill or migrate"},
+     "cxl, hbm, interleave, spill, isolate or migrate"},
     {"tier \"dram\" { nodes = \"0-\" }",
      "1: tier \"dram\": nodes: \"0-\": \"0-\" is not a number or range of 0 to 8191; write a list like 0-3,8"},
     {"tier \"dram\" { nodes = \"\" }",

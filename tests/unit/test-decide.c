@@ -59,6 +59,42 @@ static void test_names(void **state)
             assert_string_not_equal(hm_verdict_text((enum hm_verdict)i), hm_verdict_text((enum hm_verdict)j));
 }
 
+/* Four stretches of like heat: written, read, both, and written without the source's saying so. */
+static void test_only_writes_are_hot(void **state)
+{
+    static const char *const names[] = {"regions", "bins"};
+    (void)state;
+    for (size_t a = 0; a < N_ROWS(names); a++) {
+        struct hm_decider_options options = good;
+        size_t n_regions;
+        double writes = 0;
+        options.algorithm = names[a];
+        options.hot_by_writes = true;
+        struct hm_decider *decider = hm_decider_new(&options, NULL);
+        assert_non_null(decider);
+        for (int phase = 0; phase < 4; phase++) {
+            for (uint64_t page = 0; page < 4000; page++) {
+                float written = page < 1000 ? 8 : page >= 2000 && page < 3000 ? 4 : 0;
+                struct hm_observation seen = {
+                    .page = page, .n_pages = 1, .reads = 8 - written, .writes = written, .knows_writes = page < 3000};
+                hm_decider_observe(decider, &seen, 1);
+            }
+            hm_decider_end_phase(decider);
+        }
+        const struct hm_region *region = hm_decider_regions(decider, &n_regions);
+        for (size_t i = 0; i < n_regions; i++) {
+            uint64_t end = region[i].first + region[i].n_pages;
+            assert_true(region[i].reads == 0);
+            writes += region[i].writes;
+            if ((region[i].first >= 1000 && end <= 2000) || region[i].first >= 3000)
+                assert_true(region[i].writes == 0);
+        }
+        assert_float_equal(writes, 12000, 200);
+        assert_int_equal(hm_decider_dropped(decider), 0);
+        hm_decider_free(decider);
+    }
+}
+
 /* A phase over mappings that drift, vanish and return, in several processes, with what no driver should say. */
 static void drift(struct hm_decider *decider, struct hm_random *random, int phase, unsigned samples)
 {
@@ -143,9 +179,8 @@ static void test_a_terabyte_is_bounded(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_bad_options),
-        cmocka_unit_test(test_names),
-        cmocka_unit_test(test_a_day_without_growth),
+        cmocka_unit_test(test_bad_options),           cmocka_unit_test(test_names),
+        cmocka_unit_test(test_only_writes_are_hot),   cmocka_unit_test(test_a_day_without_growth),
         cmocka_unit_test(test_a_terabyte_is_bounded),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -175,6 +175,9 @@ static void test_refusals(void **state)
         {"one", "migrate", "0",
          "nothing can be migrated: only dram (nodes 0-1) has memory that this job can have: this node has dram (nodes "
          "0-1)"},
+        {"one", "isolate", "0",
+         "nothing can be isolated: only dram (nodes 0-1) has memory that this job can have: this node has dram (nodes "
+         "0-1)"},
         {"cxl", "migrate,socket=remote", "0",
          "nothing can be migrated: only dram (node 1) has memory that this job can have: this node has dram (nodes "
          "0-1), cxl (node 2)"},

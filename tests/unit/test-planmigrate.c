@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What migrate makes of a request: spill's placement, and what the migrator is told. */
+/* What the modes with a migrator make of a request: where memory starts, and what the migrator is told. */
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <cmocka.h>
 
+#include "helpers/core/policy.h"
 #include "planrow.h"
 
 static const struct row rows[] = {
@@ -37,6 +40,16 @@ static const struct row rows[] = {
      .warning = "source=faults: this kernel has no policy for it (Linux 5.12 has)"},
     {"kmem", "migrate", SPACE, .config = "migrate = \"source=faults\"", .policy = HM_POLICY_BIND_BALANCING,
      .nodes = "0-3", .predicted_gbs = -1, .reason = "; 4.0 GiB of dram are kept in reserve"},
+    {"optane", "isolate", SPACE, .policy = HM_POLICY_DEFAULT, .nodes = "", .predicted_gbs = -1,
+     .reason = "Large allocations start in pmem (nodes 2-3), and all else where Linux places it; then the migrator "
+               "keeps the job's most written data in dram (nodes 0-1)."},
+    {"optane", "isolate,fast=25%,socket=local", SPACE, .policy = HM_POLICY_DEFAULT, .nodes = "", .predicted_gbs = -1,
+     .reason = "start in pmem (node 2), and all else where Linux places it; then the migrator keeps the job's most "
+               "written data in dram (node 0), at most 21.0 GiB of it."},
+    {"optane", "isolate,hot-by=accesses", SPACE, .policy = HM_POLICY_DEFAULT, .nodes = "", .predicted_gbs = -1,
+     .reason = "the job's hottest data in dram"},
+    {"cxl", "isolate", SPACE, .policy = HM_POLICY_DEFAULT, .nodes = "", .predicted_gbs = -1,
+     .reason = "Large allocations start in cxl (node 2)"},
 };
 
 static void test_plans(void **state)
@@ -58,9 +71,13 @@ static void test_migration(void **state)
                                          .interval_ms = 2000,
                                          .overhead_percent = 1,
                                          .algorithm = HM_ALGORITHM_BINS,
-                                         .source = HM_SAMPLING_AUTO};
-    const struct hm_migrate_keys unsaid = {
-        .interval_ms = 10000, .overhead_percent = 1, .algorithm = HM_ALGORITHM_REGIONS, .source = HM_SAMPLING_AUTO};
+                                         .source = HM_SAMPLING_AUTO,
+                                         .hot_by = HM_HOT_BY_ACCESSES};
+    const struct hm_migrate_keys unsaid = {.interval_ms = 10000,
+                                           .overhead_percent = 1,
+                                           .algorithm = HM_ALGORITHM_REGIONS,
+                                           .source = HM_SAMPLING_AUTO,
+                                           .hot_by = HM_HOT_BY_ACCESSES};
     const struct hm_plan_migration *migration = &work->plan.migration;
     char list[64];
     (void)state;
@@ -79,6 +96,56 @@ static void test_migration(void **state)
     assert_string_equal(hm_set_format(&migration->slow_nodes, list, sizeof(list)), "2");
     assert_int_equal(planrow_resolve(work, &spill), 0);
     assert_false(migration->is_wanted);
+    free(work);
+}
+
+/* What makes data hot: the job's word, then the mode's, and the site's for migrate alone. */
+static void test_what_is_hot(void **state)
+{
+    static const char by_writes[] = "migrate = \"hot-by=writes\"", by_accesses[] = "migrate = \"hot-by=accesses\"";
+    static const struct {
+        struct row row;
+        enum hm_hot_by wanted;
+    } rows_of_heat[] = {
+        {{"optane", "isolate", SPACE}, HM_HOT_BY_WRITES},
+        {{"optane", "isolate", SPACE, .config = by_accesses}, HM_HOT_BY_WRITES},
+        {{"optane", "isolate,hot-by=accesses", SPACE}, HM_HOT_BY_ACCESSES},
+        {{"optane", "migrate", SPACE}, HM_HOT_BY_ACCESSES},
+        {{"optane", "migrate", SPACE, .config = by_writes}, HM_HOT_BY_WRITES},
+        {{"optane", "migrate,hot-by=accesses", SPACE, .config = by_writes}, HM_HOT_BY_ACCESSES},
+    };
+    struct work *work = malloc(sizeof(*work));
+    (void)state;
+    assert_non_null(work);
+    for (size_t i = 0; i < N_ROWS(rows_of_heat); i++) {
+        assert_int_equal(planrow_resolve(work, &rows_of_heat[i].row), 0);
+        assert_true(work->plan.migration.is_wanted);
+        assert_int_equal(work->plan.migration.keys.hot_by, rows_of_heat[i].wanted);
+    }
+    free(work);
+}
+
+/* Without the library isolate is refused, and nothing else is. */
+static void test_without_the_preload_library(void **state)
+{
+    const struct row isolate = {"optane", "isolate", SPACE}, migrate = {"optane", "migrate", SPACE};
+    struct work *work = malloc(sizeof(*work));
+    (void)state;
+    assert_non_null(work);
+    assert_int_equal(planrow_resolve(work, &isolate), 0);
+    work->abilities.lacks_preload = true;
+    assert_int_equal(hm_plan_resolve(&work->request, &work->tiers, &work->config, &work->abilities, &work->where,
+                                     &work->plan, &work->error),
+                     -1);
+    assert_int_equal(errno, ENODEV);
+    assert_non_null(strstr(work->error.text, "--hybrid-mem=isolate: the library that sends allocations to the slow "
+                                             "tier is not installed on this node: "));
+    assert_non_null(strstr(work->error.text, hm_preload_library()));
+    assert_int_equal(planrow_resolve(work, &migrate), 0);
+    work->abilities.lacks_preload = true;
+    assert_int_equal(hm_plan_resolve(&work->request, &work->tiers, &work->config, &work->abilities, &work->where,
+                                     &work->plan, &work->error),
+                     0);
     free(work);
 }
 
@@ -125,8 +192,8 @@ static void test_latencies(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_plans),
-        cmocka_unit_test(test_migration),
+        cmocka_unit_test(test_plans),       cmocka_unit_test(test_migration),
+        cmocka_unit_test(test_what_is_hot), cmocka_unit_test(test_without_the_preload_library),
         cmocka_unit_test(test_latencies),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -51,6 +51,18 @@ spank_err_t spank_getenv(spank_t spank, const char *name, char *out, int size)
     return ESPANK_NOT_AVAIL;
 }
 
+spank_err_t spank_setenv(spank_t spank, const char *name, const char *value, int overwrite)
+{
+    (void)spank, (void)name, (void)value, (void)overwrite;
+    return ESPANK_NOT_TASK;
+}
+
+spank_err_t spank_unsetenv(spank_t spank, const char *name)
+{
+    (void)spank, (void)name;
+    return ESPANK_NOT_TASK;
+}
+
 void slurm_error(const char *format, ...)
 {
     va_list arguments;

@@ -25,6 +25,7 @@ BAD(version, progress->version++)
 BAD(bytes, progress->bytes--)
 BAD(state, progress->state = 3)
 BAD(algorithm, memset(progress->algorithm, 'x', sizeof(progress->algorithm)))
+BAD(hot_by, memset(progress->hot_by, 'x', sizeof(progress->hot_by)))
 BAD(source, progress->source[0] = '\033')
 BAD(why, progress->source_why[3] = (char)0xc3; memcpy(progress->source_why, "abc", 3))
 BAD(period, progress->period_is_time = 2)
@@ -54,7 +55,7 @@ static void test_check(void **state)
         {bad_cpu, "cpu_s"},       {bad_cpu_nan, "cpu_s"},         {bad_kernel_cpu, "kernel_cpu_s"},
         {bad_fast, "fast_share"}, {bad_last, "last_fast_share"},  {bad_best, "best_share"},
         {bad_ranks, "n_ranks"},   {bad_most, "most_ranks"},       {bad_warnings, "n_warnings"},
-        {bad_warning, "warning"}, {bad_newline, "warning"},
+        {bad_warning, "warning"}, {bad_newline, "warning"},       {bad_hot_by, "hot_by"},
     };
     struct hm_progress progress;
     hm_progress_init(&progress, 7);

@@ -266,6 +266,7 @@ static void test_migration(void **state)
     hm_progress_init(&step, 0);
     step.state = HM_PROGRESS_ENDED;
     memcpy(step.algorithm, "regions", 8);
+    memcpy(step.hot_by, "accesses", 9);
     memcpy(step.source, "damon", 6);
     snprintf(step.source_why, sizeof(step.source_why), "perf: no PMU");
     step.period = 100000;

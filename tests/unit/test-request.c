@@ -12,12 +12,13 @@
 #include "helpers/core/request.h"
 
 #define N_ROWS(table) (sizeof(table) / sizeof((table)[0]))
-#define MODES "use off, fast, slow, dram, pmem, cxl, hbm, interleave, spill or migrate"
+#define MODES "use off, fast, slow, dram, pmem, cxl, hbm, interleave, spill, isolate or migrate"
 #define NO_FSDAX                                                                                                       \
     " is not available on this cluster: it belongs to the mode fsdax, and this version of hybridmem makes no DAX "     \
     "file systems"
 #define SPILL_KEYS "spill takes socket"
-#define MIGRATE_KEYS "migrate takes socket, fast, period, interval, bins, algorithm, source, overhead or rate"
+#define OF_MIGRATOR " takes socket, fast, period, interval, bins, algorithm, source, overhead, rate or hot-by"
+#define MIGRATE_KEYS "migrate" OF_MIGRATOR
 #define FAST "fast wants a size of at least 1M, as in 64G, or 0.01% to 100% of the fast tier, not "
 #define PERIOD "period wants a number of accesses from 100 to 1099511627776, not "
 #define INTERVAL "interval wants a time of 100ms to 24h, as in 10s, not "
@@ -62,7 +63,6 @@ static const struct refusal refusals[] = {
     {"spill,=all", "unknown key \"\": " SPILL_KEYS},
     {"fast,slow", "unknown key \"slow\": fast takes socket"},
     {"off,socket=all", "off takes no key, and here is \"socket\": write off alone"},
-    {"isolate", "isolate is not available on this cluster: this version of hybridmem has no write isolation"},
     {"fsdax,size=1G", "fsdax is not available on this cluster: this version of hybridmem makes no DAX file systems"},
     {"memory",
      "memory is not available on this cluster: this version of hybridmem does not switch nodes to Memory Mode"},
@@ -71,14 +71,14 @@ static const struct refusal refusals[] = {
     {"off,keep", "keep" NO_FSDAX},
     {"off,fast=1M", "off takes no key, and here is \"fast\": write off alone"},
     /* keys of other modes */
-    {"spill,fast=10%", "spill takes no key \"fast\": it belongs to migrate"},
-    {"fast,period=1000", "fast takes no key \"period\": it belongs to migrate"},
-    {"slow,interval=1s", "slow takes no key \"interval\": it belongs to migrate"},
-    {"dram,bins=99", "dram takes no key \"bins\": it belongs to migrate"},
-    {"hbm,algorithm=bins", "hbm takes no key \"algorithm\": it belongs to migrate"},
-    {"interleave,source=auto", "interleave takes no key \"source\": it belongs to migrate"},
-    {"spill,overhead", "spill takes no key \"overhead\": it belongs to migrate"},
-    {"spill,rate=1M", "spill takes no key \"rate\": it belongs to migrate"},
+    {"spill,fast=10%", "spill takes no key \"fast\": it belongs to isolate, migrate"},
+    {"fast,period=1000", "fast takes no key \"period\": it belongs to isolate, migrate"},
+    {"slow,interval=1s", "slow takes no key \"interval\": it belongs to isolate, migrate"},
+    {"dram,bins=99", "dram takes no key \"bins\": it belongs to isolate, migrate"},
+    {"hbm,algorithm=bins", "hbm takes no key \"algorithm\": it belongs to isolate, migrate"},
+    {"interleave,source=auto", "interleave takes no key \"source\": it belongs to isolate, migrate"},
+    {"spill,overhead", "spill takes no key \"overhead\": it belongs to isolate, migrate"},
+    {"spill,rate=1M", "spill takes no key \"rate\": it belongs to isolate, migrate"},
     /* keys of migrate */
     {"migrate,rates=1M", "unknown key \"rates\": " MIGRATE_KEYS},
     {"migrate,size=1G", "size" NO_FSDAX},
@@ -109,6 +109,10 @@ static const struct refusal refusals[] = {
     {"migrate,overhead=10.01%", OVERHEAD "\"10.01%\""},
     {"migrate,rate=1048575", RATE "\"1048575\""},
     {"migrate,rate=200M/s", RATE "\"200M/s\""},
+    {"migrate,hot-by=reads", "hot-by wants accesses or writes, not \"reads\""},
+    {"isolate,hot-by", "hot-by wants a value: write hot-by=writes"},
+    {"isolate,size=1G", "size" NO_FSDAX},
+    {"isolate,speed=1", "unknown key \"speed\": isolate" OF_MIGRATOR},
     {"migrate,socket=up", "socket wants local, remote or all, not \"up\""},
 };
 
@@ -196,6 +200,8 @@ static void test_accepted(void **state)
         {"pmem,socket=local", HM_MODE_FAST, HM_KIND_PMEM, HM_SOCKET_LOCAL, "pmem"},
         {"cxl", HM_MODE_FAST, HM_KIND_CXL, HM_SOCKET_ALL, "cxl"},
         {"hbm", HM_MODE_FAST, HM_KIND_HBM, HM_SOCKET_ALL, "hbm"},
+        {"isolate", HM_MODE_ISOLATE, HM_KIND_UNKNOWN, HM_SOCKET_ALL, "isolate"},
+        {"isolate,fast=1G,socket=local", HM_MODE_ISOLATE, HM_KIND_UNKNOWN, HM_SOCKET_LOCAL, "isolate"},
         {"migrate", HM_MODE_MIGRATE, HM_KIND_UNKNOWN, HM_SOCKET_ALL, "migrate"},
         {"migrate,bins=16,socket=local", HM_MODE_MIGRATE, HM_KIND_UNKNOWN, HM_SOCKET_LOCAL, "migrate"},
     };
@@ -214,8 +220,8 @@ static void test_accepted(void **state)
 
 static void test_modes_are_listed_and_explained(void **state)
 {
-    static const char *const wanted[] = {"off", "fast", "slow",       "dram",  "pmem",
-                                         "cxl", "hbm",  "interleave", "spill", "migrate"};
+    static const char *const wanted[] = {"off", "fast",       "slow",  "dram",    "pmem",   "cxl",
+                                         "hbm", "interleave", "spill", "isolate", "migrate"};
     (void)state;
     for (size_t i = 0; i < N_ROWS(wanted); i++) {
         struct hm_request request;
@@ -247,6 +253,8 @@ static const struct {
     {"source=perf", {.source = HM_SAMPLING_PERF}},
     {"source=damon", {.source = HM_SAMPLING_DAMON}},
     {"source=faults", {.source = HM_SAMPLING_FAULTS}},
+    {"hot-by=accesses", {.hot_by = HM_HOT_BY_ACCESSES}},
+    {"hot-by=writes", {.hot_by = HM_HOT_BY_WRITES}},
     {"overhead=0.01%", {.overhead_percent = 0.01}},
     {"overhead=10%", {.overhead_percent = 10}},
     {"rate=1M", {.rate_bytes = 1 << 20}},
@@ -306,7 +314,8 @@ static void test_what_is_not_said_is_completed(void **state)
                                            .rate_bytes = 5 << 20,
                                            .overhead_percent = 2,
                                            .algorithm = HM_ALGORITHM_BINS,
-                                           .source = HM_SAMPLING_PERF};
+                                           .source = HM_SAMPLING_PERF,
+                                           .hot_by = HM_HOT_BY_WRITES};
     struct hm_migrate_keys wanted = others;
     (void)state;
     wanted.fast_bytes = 0;
@@ -329,6 +338,10 @@ static void test_words_of_keys(void **state)
     assert_string_equal(hm_sampling_name(HM_SAMPLING_AUTO), "auto");
     assert_string_equal(hm_sampling_name(HM_SAMPLING_FAULTS), "faults");
     assert_null(hm_sampling_name((enum hm_sampling)5));
+    assert_null(hm_hot_by_name(HM_HOT_BY_UNSAID));
+    assert_string_equal(hm_hot_by_name(HM_HOT_BY_ACCESSES), "accesses");
+    assert_string_equal(hm_hot_by_name(HM_HOT_BY_WRITES), "writes");
+    assert_null(hm_hot_by_name((enum hm_hot_by)3));
     for (size_t i = 0; i < N_ROWS(key_rows); i++) {
         char key[32];
         snprintf(key, sizeof(key), "  %.*s  ", (int)strcspn(key_rows[i].text, "="), key_rows[i].text);

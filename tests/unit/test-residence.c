@@ -165,7 +165,7 @@ static void test_shares(void **state)
     (void)state;
     static struct hm_tally tally;
     static const int8_t is_fast[] = {1, 0, -1, 1}, none[] = {-1, -1, -1, -1};
-    hm_tally_init(&tally, 1);
+    hm_tally_init(&tally, 1, false);
     hm_tally_end(&tally, is_fast, 0.5);
     assert_true(hm_tally_fast(&tally) < 0 && hm_tally_best(&tally) < 0 && tally.last < 0); /* nothing was sampled */
     observe(&tally, 40, 1, false);
@@ -197,7 +197,7 @@ static void test_shares_of_many(void **state)
     (void)state;
     static struct hm_tally tally;
     static int8_t is_fast[HM_TALLY_PAGES];
-    hm_tally_init(&tally, 7);
+    hm_tally_init(&tally, 7, false);
     for (uint64_t i = 0; i < 200000; i++)
         observe(&tally, i, 1, true);
     size_t n = hm_tally_choose(&tally);
@@ -207,6 +207,23 @@ static void test_shares_of_many(void **state)
     hm_tally_end(&tally, is_fast, -1);
     assert_float_equal(tally.last, 0.3, 0.05);
     assert_float_equal(hm_tally_best(&tally), hm_tally_fast(&tally), 1e-12); /* no better is known */
+}
+
+static void test_shares_of_writes_alone(void **state)
+{
+    (void)state;
+    static struct hm_tally tally;
+    static const int8_t is_fast[] = {1, 0};
+    const struct hm_observation seen[] = {{.page = 10, .n_pages = 1, .reads = 8, .writes = 1},
+                                          {.page = 20, .n_pages = 1, .reads = 1, .writes = 3},
+                                          {.page = 30, .n_pages = 1, .reads = 99}};
+    hm_tally_init(&tally, 1, true);
+    for (size_t i = 0; i < 3; i++)
+        hm_tally_add(&tally, &seen[i], true);
+    assert_int_equal(hm_tally_choose(&tally), 2);
+    hm_tally_end(&tally, is_fast, 1);
+    assert_float_equal(hm_tally_fast(&tally), 0.25, 1e-9);
+    assert_float_equal(hm_tally_best(&tally), 1, 1e-9);
 }
 
 static void test_best_placement(void **state)
@@ -258,15 +275,11 @@ static void test_rows(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(test_regions, set_up),
-        cmocka_unit_test_setup(test_few_looks, set_up),
-        cmocka_unit_test_setup(test_gaps, set_up),
-        cmocka_unit_test_setup(test_small_gaps_give_way, set_up),
-        cmocka_unit_test_setup(test_look, set_up),
-        cmocka_unit_test(test_shares),
-        cmocka_unit_test(test_shares_of_many),
-        cmocka_unit_test(test_best_placement),
-        cmocka_unit_test(test_rows),
+        cmocka_unit_test_setup(test_regions, set_up), cmocka_unit_test_setup(test_few_looks, set_up),
+        cmocka_unit_test_setup(test_gaps, set_up),    cmocka_unit_test_setup(test_small_gaps_give_way, set_up),
+        cmocka_unit_test_setup(test_look, set_up),    cmocka_unit_test(test_shares),
+        cmocka_unit_test(test_shares_of_many),        cmocka_unit_test(test_shares_of_writes_alone),
+        cmocka_unit_test(test_best_placement),        cmocka_unit_test(test_rows),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -221,6 +221,43 @@ static void what_no_window_saw_has_its_processs_share(void **state)
     hm_softdirty_free(softdirty);
 }
 
+/* By place: what is only read is as cold as it was seen, whatever else its process or another one writes. */
+static void by_place_no_write_is_made_up(void **state)
+{
+    (void)state;
+    static const float share[] = {1, 0, 0.5F}, none[] = {0};
+    struct hm_softdirty *softdirty = calloc(1, sizeof(*softdirty));
+    struct hm_observation unseen = {.page = HM_PAGE(0, 5000), .n_pages = 10, .reads = 8};
+    assert_non_null(softdirty);
+    softdirty->by_place = true;
+    see_window(softdirty, 0, 3, share);
+    see_window(softdirty, 1, 1, none);
+    end_windows(softdirty);
+    for (uint32_t i = 0; i < 3; i++)
+        assert_share(softdirty, 0, 100 * i, (double)share[i]);
+    assert_share(softdirty, 1, 0, 0);
+    hm_softdirty_split(softdirty, &unseen, 1);
+    assert_true(unseen.reads == 8 && unseen.writes == 0);
+    hm_softdirty_free(softdirty);
+}
+
+static void by_place_observations_are_cut_where_ranges_are(void **state)
+{
+    (void)state;
+    struct hm_softdirty *softdirty = with_ranges();
+    assert_true(hm_softdirty_border(softdirty, HM_PAGE(0, 105)) == UINT64_MAX);
+    softdirty->by_place = true;
+    static const struct {
+        uint64_t page, border;
+    } rows[] = {{HM_PAGE(0, 0), HM_PAGE(0, 100)},   {HM_PAGE(0, 99), HM_PAGE(0, 100)},
+                {HM_PAGE(0, 100), HM_PAGE(0, 110)}, {HM_PAGE(0, 119), HM_PAGE(0, 120)},
+                {HM_PAGE(0, 120), HM_PAGE(2, 50)},  {HM_PAGE(2, 149), HM_PAGE(2, 150)},
+                {HM_PAGE(2, 150), UINT64_MAX}};
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+        assert_true(hm_softdirty_border(softdirty, rows[i].page) == rows[i].border);
+    hm_softdirty_free(softdirty);
+}
+
 static uint64_t page_of(const volatile char *memory)
 {
     return HM_PAGE(0, (uintptr_t)memory / PAGE);
@@ -239,7 +276,7 @@ static void written_pages_are_told_from_read_ones(void **state)
     (void)state;
     pid_t self = getpid();
     struct hm_ranks ranks;
-    struct hm_softdirty *softdirty = hm_softdirty_new(0.01, 1, &error);
+    struct hm_softdirty *softdirty = hm_softdirty_new(0.01, 1, false, &error);
     if (!softdirty) {
         assert_int_equal(errno, ENOTSUP);
         assert_non_null(strstr(error.text, "no soft-dirty marks"));
@@ -281,6 +318,8 @@ int main(void)
         cmocka_unit_test(a_window_says_where_not_how_much),
         cmocka_unit_test(an_idle_window_tells_nothing),
         cmocka_unit_test(what_no_window_saw_has_its_processs_share),
+        cmocka_unit_test(by_place_no_write_is_made_up),
+        cmocka_unit_test(by_place_observations_are_cut_where_ranges_are),
         cmocka_unit_test(written_pages_are_told_from_read_ones),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

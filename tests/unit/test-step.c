@@ -83,7 +83,7 @@ static const struct {
     {"spill", true, "spill", "", true, "topology"},
     {"", false, "spil", "", true, "spil"},
     {"", false, "", "", true, "empty"},
-    {"", false, "isolate", "", true, "not available"},
+    {"", false, "memory", "", true, "not available"},
     {"", false, "migrate", "", true, "topology"},
     {"", false, "spill", "modes = { \"fast\" }", true, "spill"},
     {"spill", false, NULL, "enabled = no", false, ""},

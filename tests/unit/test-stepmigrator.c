@@ -32,10 +32,12 @@ static int set_up(void **state)
 
 static struct hm_plan_migration plan_of(void)
 {
-    struct hm_plan_migration plan = {
-        .is_wanted = true,
-        .keys = {
-            .interval_ms = 2500, .overhead_percent = 0.5, .algorithm = HM_ALGORITHM_BINS, .source = HM_SAMPLING_DAMON}};
+    struct hm_plan_migration plan = {.is_wanted = true,
+                                     .keys = {.interval_ms = 2500,
+                                              .overhead_percent = 0.5,
+                                              .algorithm = HM_ALGORITHM_BINS,
+                                              .source = HM_SAMPLING_DAMON,
+                                              .hot_by = HM_HOT_BY_WRITES}};
     assert_int_equal(hm_set_parse(&plan.fast_nodes, "0-1", NULL), 0);
     assert_int_equal(hm_set_parse(&plan.slow_nodes, "2,5", NULL), 0);
     return plan;
@@ -53,7 +55,8 @@ static const char *join(const struct hm_migrator_command *command)
 
 #define PLAIN                                                                                                          \
     "hybridmem-migrator --cgroup /c/step_0/user --guard /c/step_0/user/cgroup.events --progress-fd 3 --job 7 --step "  \
-    "4294967291 --fast-nodes 0-1 --slow-nodes 2,5 --algorithm bins --source damon --interval 2500ms --overhead 0.5%"
+    "4294967291 --fast-nodes 0-1 --slow-nodes 2,5 --algorithm bins --source damon --hot-by writes --interval 2500ms "  \
+    "--overhead 0.5%"
 
 static void test_command_line(void **state)
 {

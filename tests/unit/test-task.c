@@ -11,6 +11,7 @@
 
 #include <cmocka.h>
 
+#include "fakeenvironment.h"
 #include "freshledger.h"
 #include "helpers/job/step.h"
 #include "helpers/job/task.h"
@@ -31,7 +32,7 @@ static const char *place(const struct hm_step *step, struct hm_outcome *outcome,
     pid_t pid = fork();
     if (pid == 0) {
         dup2(errors[1], STDERR_FILENO);
-        _exit(hm_task_place(step, outcome) == 0 ? 0 : 1);
+        _exit(hm_task_place(step, outcome, fake_environment()) == 0 ? 0 : 1);
     }
     close(errors[1]);
     while ((got = read(errors[0], text + have, sizeof(text) - 1 - have)) > 0)
@@ -52,6 +53,24 @@ static void test_tasks_without_a_request_are_left_alone(void **state)
     snprintf(step->refusal, sizeof(step->refusal), "not for a step that asked for nothing");
     assert_string_equal(place(step, NULL, &result), "");
     assert_int_equal(result, 0);
+    free(step);
+}
+
+/* What a script of an isolate job handed on is taken back, also where this step asked for nothing. */
+static void test_what_another_step_set_is_taken_back(void **state)
+{
+    (void)state;
+    struct hm_step *step = calloc(1, sizeof(*step));
+    assert_non_null(step);
+    fake_environment_clear();
+    fake_environment_put("HYBRIDMEM_ISOLATE_JOB", "7");
+    fake_environment_put("HYBRIDMEM_ISOLATE_NODES", "slow=1@0");
+    assert_int_equal(hm_task_place(step, NULL, fake_environment()), 0); /* not enabled: left alone */
+    assert_non_null(fake_environment_get("HYBRIDMEM_ISOLATE_NODES"));
+    step->config.enabled = true;
+    assert_int_equal(hm_task_place(step, NULL, fake_environment()), 0);
+    assert_null(fake_environment_get("HYBRIDMEM_ISOLATE_NODES"));
+    assert_null(fake_environment_get("HYBRIDMEM_ISOLATE_JOB"));
     free(step);
 }
 
@@ -204,6 +223,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_tasks_without_a_request_are_left_alone),
+        cmocka_unit_test(test_what_another_step_set_is_taken_back),
         cmocka_unit_test(test_a_refusal_is_one_line_for_all_tasks),
         cmocka_unit_test(test_a_task_that_cannot_be_placed),
         cmocka_unit_test(test_exit_statuses),

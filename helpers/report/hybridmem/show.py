@@ -185,7 +185,7 @@ class Printer:
         """What the migrators say that they did; a job that asked for none has no such lines."""
         migration = record.get("migration")
         if fields.number(migration, "promoted_bytes") is None:
-            if fields.mode(record) == "migrate":
+            if fields.mode(record) in ("isolate", "migrate"):
                 self.line("migration", unmeasured(migration))
             return
         for label, words in zip(("migration", *[""] * 4), migration_lines(migration)):
@@ -204,8 +204,9 @@ def migration_lines(migration):
         yield f"not moved: {', '.join(stuck)}"
     fast, best, regret = (fields.number(migration, key) for key in ("fast_share", "best_share", "regret"))
     if fast is not None:
+        what = "writes" if fields.text(migration, "hot_by") == "writes" else "accesses"
         yield (
-            f"estimate: {draw.percent(fast)} of accesses served by the fast tier; best known placement "
+            f"estimate: {draw.percent(fast)} of {what} served by the fast tier; best known placement "
             f"{draw.percent(best)}, regret {draw.percent(regret)}"
         )
     cost = f"cost {draw.duration(fields.number(migration, 'cpu_s'))} of CPU time"

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "isolate.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "../core/policy.h"
+
+#define PRELOAD "LD_PRELOAD"
+#define SEPARATORS ": "
+#define NODES_TEXT 1024
+#define VALUE 32768 /* of LD_PRELOAD; Linux takes 128 KiB */
+
+char *hm_isolate_strip(char *value, const char *library)
+{
+    char *to = value;
+    size_t wanted = strlen(library);
+    for (const char *from = value; *from;) {
+        size_t length = strcspn(from, SEPARATORS), whole = length + strspn(from + length, SEPARATORS);
+        if (length != wanted || memcmp(from, library, length) != 0) {
+            memmove(to, from, whole);
+            to += whole;
+        }
+        from += whole;
+    }
+    *to = '\0';
+    while (to > value && strchr(SEPARATORS, to[-1]))
+        *--to = '\0';
+    return value;
+}
+
+/* LD_PRELOAD without ours, "" for none. Returns 1 where ours was in it, 0 where not, -1 with a text. */
+static int read_preload(const struct hm_environment *environment, char *value, size_t size, struct hm_error *error)
+{
+    value[0] = '\0';
+    if (environment->get(environment->data, PRELOAD, value, size) != 0)
+        return errno == ENOENT ? 0 : hm_fail_errno(error, "the task's " PRELOAD " cannot be read");
+    size_t before = strlen(value);
+    return strlen(hm_isolate_strip(value, hm_preload_library())) < before;
+}
+
+static int set(const struct hm_environment *environment, const char *name, const char *value, struct hm_error *error)
+{
+    int result =
+        value[0] ? environment->set(environment->data, name, value) : environment->unset(environment->data, name);
+    return result == 0 ? 0 : hm_fail_errno(error, "%s cannot be set in the task's environment", name);
+}
+
+int hm_isolate_leave(const struct hm_environment *environment, struct hm_error *error)
+{
+    static char value[VALUE];
+    char mark[16];
+    if (environment->get(environment->data, HM_ISOLATE_JOB, mark, sizeof(mark)) != 0 && errno == ENOENT)
+        return 0;
+    int was_there = read_preload(environment, value, sizeof(value), error);
+    if (was_there < 0 || (was_there && set(environment, PRELOAD, value, error) != 0) ||
+        set(environment, HM_ISOLATE_NODES, "", error) != 0)
+        return -1;
+    return set(environment, HM_ISOLATE_JOB, "", error);
+}
+
+/* "fast=0@0,1@1" behind what is there. Returns the length so far, which may be beyond `size`. */
+static size_t add_nodes(const char *word, const struct hm_set *nodes, const struct hm_topology *topology, size_t used,
+                        char *out, size_t size)
+{
+    const char *before = word;
+    for (int i = 0; i < topology->n_nodes && used < size; i++) {
+        const struct hm_node *node = &topology->node[i];
+        if (!hm_set_has(nodes, (unsigned)node->id))
+            continue;
+        used += (size_t)snprintf(out + used, size - used, "%s%d", before, node->id);
+        if (node->socket >= 0 && used < size)
+            used += (size_t)snprintf(out + used, size - used, "@%d", node->socket);
+        before = ",";
+    }
+    return used;
+}
+
+int hm_isolate_nodes(const struct hm_plan *plan, const struct hm_topology *topology, char *out, size_t size)
+{
+    out[0] = '\0';
+    size_t used = add_nodes("fast=", &plan->migration.fast_nodes, topology, 0, out, size);
+    used = add_nodes(" slow=", &plan->migration.slow_nodes, topology, used, out, size);
+    return used < size ? 0 : hm_fail(NULL, ENAMETOOLONG, "too many nodes");
+}
+
+int hm_isolate_enter(const struct hm_environment *environment, const struct hm_plan *plan,
+                     const struct hm_topology *topology, uint32_t job_id, struct hm_error *error)
+{
+    static char own[VALUE], value[VALUE + 1024];
+    char nodes[NODES_TEXT], job[16];
+    if (hm_isolate_nodes(plan, topology, nodes, sizeof(nodes)) != 0)
+        return hm_fail(error, ENAMETOOLONG, "the tiers have more nodes than " HM_ISOLATE_NODES " can name");
+    if (read_preload(environment, own, sizeof(own), error) < 0)
+        return -1;
+    snprintf(value, sizeof(value), "%s%s%s", hm_preload_library(), own[0] ? ":" : "", own);
+    snprintf(job, sizeof(job), "%u", job_id);
+    /* The mark first: what follows can then be taken back. */
+    if (set(environment, HM_ISOLATE_JOB, job, error) != 0 || set(environment, HM_ISOLATE_NODES, nodes, error) != 0)
+        return -1;
+    return set(environment, PRELOAD, value, error);
+}

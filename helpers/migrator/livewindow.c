@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Windows of soft-dirty marks: when they are open, and what is looked up at their end. */
+#include <stdlib.h>
+
+#include "live.h"
+
+#define WINDOW_SHARE 0.25 /* of the CPU time that is saved up, for looking up what was written */
+#define RANGES_LEAST 32
+#define PARTS_OF_A_PHASE 2 /* one of them is the window where only writes count */
+
+/*
+ * A short window sees writes as DAMON's looks see accesses: what a page is worth by its accesses is split in
+ * proportion. In it a large array that is written from end to end is written in one place only. Where nothing but
+ * writes counts, that is the rest of the array missed; a long one has it all.
+ */
+static uint64_t window_ns(const struct hm_live *live)
+{
+    uint64_t milliseconds = hm_softdirty_window_ms();
+    if (live->options->hot_by_writes && live->pace.phase_samples == 0)
+        milliseconds = live->pace.interval_ms / PARTS_OF_A_PHASE;
+    return milliseconds * UINT64_C(1000000);
+}
+
+uint64_t hm_live_window_due(const struct hm_live *live, uint64_t now)
+{
+    uint64_t end = hm_pace_due(&live->pace, live->phase_start_ns);
+    uint64_t window = window_ns(live);
+    uint64_t samples = hm_live_samples(live) - live->phase_first_sample;
+    if (!live->uses_softdirty || !live->decider || live->is_window || live->window_phase_ns == live->phase_start_ns)
+        return UINT64_MAX;
+    /* By samples: when the phase would end if they go on as they came so far. */
+    if (live->pace.phase_samples > 0 && samples > 0)
+        end = live->phase_start_ns +
+              (uint64_t)((double)(now - live->phase_start_ns) * (double)live->pace.phase_samples / (double)samples);
+    return end == UINT64_MAX || end < window ? UINT64_MAX : end - window;
+}
+
+void hm_live_begin_window(struct hm_live *live)
+{
+    double start_s = hm_live_thread_s();
+    live->is_window = hm_softdirty_begin(live->softdirty, &live->ranks) > 0;
+    live->window_phase_ns = live->phase_start_ns;
+    live->deciding_s += hm_live_thread_s() - start_s;
+}
+
+static int compare_heat(const void *a, const void *b)
+{
+    const struct hm_region *x = *(const struct hm_region *const *)a, *y = *(const struct hm_region *const *)b;
+    double heat_x = (x->reads + x->writes) / (double)x->n_pages, heat_y = (y->reads + y->writes) / (double)y->n_pages;
+    return heat_x != heat_y ? (heat_x < heat_y) - (heat_x > heat_y) : (x->first > y->first) - (x->first < y->first);
+}
+
+static int compare_first(const void *a, const void *b)
+{
+    const struct hm_region *x = *(const struct hm_region *const *)a, *y = *(const struct hm_region *const *)b;
+    return (x->first > y->first) - (x->first < y->first);
+}
+
+/* Only what is hot may be worth a move: as many of the hottest as the CPU time allows. */
+static size_t choose_ranges(const struct hm_region *regions, size_t count, size_t most, const struct hm_region **chosen)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < count; i++)
+        if (regions[i].reads + regions[i].writes > 0)
+            chosen[n++] = &regions[i];
+    if (n > 1)
+        qsort(chosen, n, sizeof(*chosen), compare_heat);
+    n = n < most ? n : most;
+    if (n > 1)
+        qsort(chosen, n, sizeof(*chosen), compare_first);
+    return n;
+}
+
+/* Returns how many are named. */
+static size_t name_hot(struct hm_live *live, const struct hm_region *regions, size_t count, size_t most)
+{
+    const struct hm_region **chosen = calloc(count + 1, sizeof(*chosen));
+    size_t n = chosen ? choose_ranges(regions, count, most, chosen) : 0;
+    for (size_t i = 0; i < n; i++)
+        hm_softdirty_add(live->softdirty, chosen[i]->first, chosen[i]->n_pages);
+    free(chosen);
+    return n;
+}
+
+/* Where only writes count, heat does not say where to look: all memory is cut into pieces of one size. Returns how many
+ * are named. */
+static size_t name_all(struct hm_live *live, size_t most)
+{
+    uint64_t pages = 0;
+    size_t n = 0;
+    for (uint32_t space = 0; space < live->ranks.n && space < HM_RANKS; space++)
+        pages += live->maps[space].n_pages;
+    uint64_t piece = pages / most + 1;
+    piece = piece > HM_SOFTDIRTY_PAGES ? piece : HM_SOFTDIRTY_PAGES;
+    for (uint32_t space = 0; space < live->ranks.n && space < HM_RANKS; space++) {
+        const struct hm_maps *maps = &live->maps[space];
+        for (size_t i = 0; i < maps->n; i++) {
+            uint64_t end = maps->range[i].first + maps->range[i].n_pages;
+            for (uint64_t at = maps->range[i].first; at < end; at += piece, n++)
+                hm_softdirty_add(live->softdirty, HM_PAGE(space, at), piece < end - at ? piece : end - at);
+        }
+    }
+    return n;
+}
+
+void hm_live_end_window(struct hm_live *live, const struct hm_region *regions, size_t count)
+{
+    if (!live->is_window)
+        return;
+    double start_s = hm_live_thread_s();
+    double paid = live->range_s > 0 ? hm_purse_part(&live->purse, WINDOW_SHARE) / live->range_s : 0;
+    size_t most = paid < RANGES_LEAST ? RANGES_LEAST : paid < HM_SOFTDIRTY_RANGES ? (size_t)paid : HM_SOFTDIRTY_RANGES;
+    size_t n = live->options->hot_by_writes ? name_all(live, most) : name_hot(live, regions, count, most);
+    hm_softdirty_end(live->softdirty, &live->ranks);
+    live->is_window = false;
+    if (n > 0)
+        live->range_s = (hm_live_thread_s() - start_s) / (double)n;
+}

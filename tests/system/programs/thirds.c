@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A program of three parts of the same size, each from one call of malloc: one is written at random lines, one is read
+ * at as many, and one is left alone after it was touched once.
+ *
+ *     thirds MIB READY-FILE GO-FILE
+ *
+ * READY-FILE gets the pid and, in hexadecimal, where the written, the read and the cold part begin. The program ends
+ * when GO-FILE exists.
+ */
+#define _GNU_SOURCE
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define BATCH 20000
+#define LINE 64
+#define PARTS 3
+
+enum { WRITTEN, READ, COLD };
+
+static int write_ready(const char *path, char *const part[PARTS])
+{
+    char draft[4096];
+    if (snprintf(draft, sizeof(draft), "%s.draft", path) >= (int)sizeof(draft))
+        return -1;
+    FILE *file = fopen(draft, "we");
+    if (!file)
+        return -1;
+    fprintf(file, "%d", (int)getpid());
+    for (int i = 0; i < PARTS; i++)
+        fprintf(file, " %lx", (unsigned long)(uintptr_t)part[i]);
+    fputc('\n', file);
+    return fclose(file) == 0 ? rename(draft, path) : -1;
+}
+
+/* xorshift64: no library call, no memory but the one that is looked at. */
+static uint64_t next_random(uint64_t x)
+{
+    x ^= x << 13;
+    x ^= x >> 7;
+    return x ^ x << 17;
+}
+
+int main(int argc, char **argv)
+{
+    size_t bytes = argc == 4 ? strtoull(argv[1], NULL, 10) << 20 : 0;
+    uint64_t x = 88172645463325252u, sum = 0;
+    char *part[PARTS];
+    if (bytes == 0) {
+        fprintf(stderr, "usage: thirds MIB READY-FILE GO-FILE\n");
+        return 2;
+    }
+    for (int i = 0; i < PARTS; i++) {
+        part[i] = malloc(bytes);
+        if (!part[i]) {
+            perror("thirds: memory");
+            return 1;
+        }
+        memset(part[i], 1, bytes);
+    }
+    if (write_ready(argv[2], part)) {
+        perror("thirds: ready file");
+        return 1;
+    }
+    volatile char *written = part[WRITTEN], *read = part[READ];
+    while (access(argv[3], F_OK)) {
+        for (int i = 0; i < BATCH; i++) {
+            x = next_random(x);
+            size_t at = x % bytes / LINE * LINE;
+            written[at] = (char)x;
+            sum += (uint64_t)read[at];
+        }
+    }
+    printf("%llu\n", (unsigned long long)sum);
+    return 0;
+}

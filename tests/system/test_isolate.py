@@ -1,0 +1,186 @@
+# SPDX-License-Identifier: Apache-2.0
+"""isolate: large allocations of unmodified programs start in the slow tier, and what is written comes back."""
+
+import contextlib
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+import slurm
+from migration import FAST, SLOW
+from test_migrate import progress
+
+(LIBRARY,) = Path("/usr/lib").glob("*/hybridmem/libhybridmem-preload.so")
+NODES = "fast=0@0,1@1 slow=2@0,3@1"
+MIB = 24  # of each third
+LARGE = {"HYBRIDMEM_ISOLATE_SIZE": "16M"}  # so that these are, and moving them takes fewer phases
+MOST_PHASES = 60  # until what is written is in the fast tier: some 2 MiB each, as CPU time allows here
+SETTLED = 6  # phases in which what is claimed goes on to hold
+ISOLATE = "--hybrid-mem=isolate"
+VARIABLES = ("LD_PRELOAD", "HYBRIDMEM_ISOLATE_NODES", "HYBRIDMEM_ISOLATE_JOB")
+SHOW = "printenv " + " ".join(VARIABLES) + " || true"
+OWN = str(next(Path("/usr/lib").glob("*/libm.so.6")))  # a library of the user's; any
+
+
+@pytest.fixture(autouse=True)
+def no_job_is_left(clean_node):
+    """Also where a test fails half-way: what `clean_node` then looks at is what its job leaves."""
+    yield
+    slurm.run("scancel --user=alice")
+
+
+def by_node(pid, start=0, size=1 << 64, least=0):
+    """Anonymous bytes by node of the mappings of a process that begin there and have at least so many."""
+    found = dict.fromkeys((*FAST, *SLOW), 0)
+    for line in Path(f"/proc/{pid}/numa_maps").read_text().splitlines():
+        if start <= int(line.split()[0], 16) < start + size and " anon=" in line:
+            page = int(re.search(r"kernelpagesize_kB=(\d+)", line)[1]) << 10
+            nodes = {int(node): int(count) * page for node, count in re.findall(r" N(\d+)=(\d+)", line)}
+            for node, count in nodes.items():
+                found[node] += count if sum(nodes.values()) >= least else 0
+    return found
+
+
+class Thirds:
+    """A job of programs/thirds.c."""
+
+    def __init__(self, *options):
+        self.folder = slurm.folder_of("alice")
+        self.ready, self.go = self.folder / "ready", self.folder / "go"
+        self.job_id = slurm.sbatch("alice", f"srun -n1 thirds {MIB} {self.ready} {self.go}", *options, env=LARGE)
+        slurm.wait_for(self.ready.exists, f"job {self.job_id} to have its memory")
+        pid, *starts = self.ready.read_text().split()
+        self.pid, self.starts = int(pid), [int(start, 16) for start in starts]
+
+    def shares(self):
+        """Shares in the fast tier of the written, the read and the cold part."""
+        nodes = [by_node(self.pid, start, MIB * slurm.MIB) for start in self.starts]
+        return [sum(found[node] for node in FAST) / (MIB * slurm.MIB) for found in nodes]
+
+    def after_phases(self, count):
+        """The shares after each of the next phases; between them there may be more."""
+        for _ in range(count):
+            before = progress(self.job_id, 0).phases
+            slurm.wait_for(lambda: progress(self.job_id, 0).phases > before, f"a phase of {self.job_id}")  # noqa: B023
+            yield self.shares()
+
+    def end(self):
+        self.go.touch()
+        assert slurm.wait_job(self.job_id) == "COMPLETED", slurm.output(self.job_id)
+        return slurm.record(self.job_id)
+
+
+@pytest.mark.main
+def test_written_memory_comes_back_and_nothing_else():
+    """Of two thirds of equal heat the written one; 10 %, as looking and moving cost fifty times as much here."""
+    held = Thirds(f"{ISOLATE},interval=2s,overhead=10%")
+    seen = [held.shares()]
+    assert max(seen[0]) < 0.1  # the written one may be on its way
+    for shares in held.after_phases(MOST_PHASES):
+        seen.append(shares)
+        if shares[0] >= 0.95:
+            break
+    settled = list(held.after_phases(SETTLED))
+    record = held.end()
+    assert all(written >= 0.95 for written, _, _ in settled), seen
+    assert all(read <= 0.1 and cold <= 0.02 for _, read, cold in seen + settled), seen + settled
+    plan, migration = record["plan"], record["migration"]
+    assert record["request"].startswith("isolate") and plan["mode"] == "isolate" and plan["policy"] == "default"
+    assert "Large allocations start in slow (nodes 2-3)" in plan["reason"] and "most written data" in plan["reason"]
+    assert migration["hot_by"] == "writes" and migration["promoted_bytes"] >= 0.95 * MIB * slurm.MIB
+    assert migration["best_share"] > migration["fast_share"] > 0
+    shown = slurm.run(f"hybridmem show {held.job_id}").stdout
+    assert re.search(r"estimate: \d+ % of writes served by the fast tier", shown)
+
+
+@pytest.mark.main
+def test_the_environment_of_the_tasks():
+    """The library before the user's own; a step of another mode has neither it nor the variables."""
+    steps = [ISOLATE, "--hybrid-mem=off", "--hybrid-mem=spill", "--mem-bind=local"]
+    script = "\n".join(f"echo :; srun -n1 {words} sh -c {shlex.quote(SHOW)}" for words in ("", *steps))
+    job_id = slurm.sbatch("alice", f"{SHOW}\n{script}", ISOLATE, env={"LD_PRELOAD": OWN})
+    assert slurm.wait_job(job_id) == "COMPLETED"
+    batch, inherited, isolated, off, spill, bound = slurm.output(job_id).split(":\n")
+    wanted = [f"{LIBRARY}:{OWN}", NODES, str(job_id)]
+    assert batch.splitlines() == inherited.splitlines() == isolated.splitlines() == wanted
+    assert off.splitlines() == spill.splitlines() == [OWN]
+    assert OWN in bound and "--mem-bind is set" in bound and not {str(LIBRARY), NODES} & set(bound.splitlines())
+    slurm.record(job_id)
+
+
+def test_what_the_user_sets_stays_his():
+    """By hand, as hybridmem-preload(7) has it: no job of ours, so nothing is taken back."""
+    env = {"LD_PRELOAD": str(LIBRARY), "HYBRIDMEM_ISOLATE_NODES": "slow=2@0"}
+    done = slurm.run(f"srun -n1 --hybrid-mem=off sh -c {shlex.quote(SHOW)}", user="alice", env=env)
+    assert done.stdout.splitlines() == [str(LIBRARY), "slow=2@0"]
+
+
+def test_tasks_of_one_socket_use_its_slow_node():
+    done = slurm.run(f"srun -n2 --distribution=cyclic {ISOLATE},socket=local printenv HYBRIDMEM_ISOLATE_NODES",
+                     user="alice")  # fmt: skip
+    assert set(done.stdout.splitlines()) <= {"fast=0@0 slow=2@0", "fast=1@1 slow=3@1"} and done.stdout
+
+
+def test_static_and_setuid_programs_are_left_alone():
+    done = slurm.run(f"srun -n1 {ISOLATE} sh -c 'busybox true && mount > /dev/null && echo fine'", user="alice")
+    assert (done.stdout, done.stderr) == ("fine\n", "")
+
+
+@contextlib.contextmanager
+def without_the_library():
+    away = LIBRARY.with_suffix(".away")
+    LIBRARY.rename(away)
+    try:
+        yield
+    finally:
+        away.rename(LIBRARY)
+
+
+def test_without_the_library_it_is_refused():
+    with without_the_library():
+        done = slurm.run(f"srun -n1 {ISOLATE} echo ran", user="alice", check=False)
+        check = slurm.run("hybridmem config check", check=False)
+        text = slurm.CONFIG.read_text() if slurm.CONFIG.exists() else ""
+        with slurm.configured(text + '\npartition "main" { default_mode = isolate }\n'):
+            default = slurm.run("srun -n1 echo ran", user="alice")
+    said = "the library that sends allocations to the slow tier is not installed on this node"
+    assert done.returncode != 0 and "ran" not in done.stdout
+    assert done.stderr.count(f"hybridmem: --hybrid-mem=isolate: {said}: {LIBRARY}\n") == 1
+    assert re.search(rf"^change  {LIBRARY}: .*isolate is refused without it", check.stdout, re.M)
+    assert re.search(rf"^ok      {LIBRARY} is there", slurm.run("hybridmem config check", check=False).stdout, re.M)
+    assert (default.stdout, default.stderr) == ("ran\n", "")
+
+
+DATABASE = """
+create table t(a integer primary key, b text);
+with recursive n(i) as (select 1 union all select i + 1 from n where i < 20000)
+  insert into t select i, printf('%0100d', i * 7919 % 10007) from n;
+.shell touch {ready}; while [ ! -e {go} ]; do sleep 0.1; done
+select count(*), sum(length(b)), min(b), max(b), sum(cast(b as integer) * a % 1009) from t;
+"""
+
+
+def sqlite(mode):
+    """A database in memory with a page cache of 64 MiB, which it allocates at once. Its result, and where it was."""
+    folder = slurm.folder_of("alice")
+    ready, go, script = folder / "ready", folder / "go", folder / "script"
+    script.write_text(DATABASE.format(ready=ready, go=go))
+    # An interval as long as that: nothing is moved, so what is seen is where it began.
+    job_id = slurm.sbatch("alice", f"exec sqlite3 -pagecache 4368 16000 :memory: < {script}", f"--hybrid-mem={mode}")
+    slurm.wait_for(ready.exists, f"the database of {job_id}")
+    (pid,) = slurm.run("pgrep -x sqlite3").stdout.split()
+    nodes = by_node(pid, least=slurm.MIB)
+    go.touch()
+    assert slurm.wait_job(job_id) == "COMPLETED"
+    slurm.wait_for(lambda: slurm.job(job_id).get("JobState") == "COMPLETED", "its end")
+    return slurm.output(job_id), nodes
+
+
+def test_a_database_has_the_same_result_and_its_cache_in_the_slow_tier():
+    plain, before = sqlite("off")
+    isolated, nodes = sqlite("isolate,interval=24h")
+    assert plain == isolated and plain.startswith("20000|2000000|")
+    assert sum(before[node] for node in SLOW) == 0 and sum(before.values()) > 2 * slurm.MIB
+    slow = sum(nodes[node] for node in SLOW)
+    assert slow >= 0.8 * sum(before.values()), (before, nodes)
