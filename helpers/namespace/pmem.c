@@ -153,7 +153,10 @@ static int step(int result, const char *what, const char *of, struct hm_error *e
     return result >= 0 ? 0 : hm_fail(error, -result, "cannot %s %s: %s", what, of, strerror(-result));
 }
 
-/* The label first, its size last: a namespace without size is nothing, and one with size has its owner. */
+/*
+ * The label first, its size last: a namespace without size is nothing, and one with size has its owner. The name before
+ * the uuid: the kernel takes no other uuid until the first is deleted, so whose it is must be known by then.
+ */
 static int allocate(struct ndctl_namespace *seed, const struct hm_share *share, const struct hm_owner *owner,
                     struct hm_error *error)
 {
@@ -161,8 +164,8 @@ static int allocate(struct ndctl_namespace *seed, const struct hm_share *share, 
     char name[HM_OWNER_NAME];
     uuid_t uuid;
     hm_owner_write(owner, name, uuid);
-    if (step(ndctl_namespace_set_uuid(seed, uuid), "set the uuid of", of, error) != 0 ||
-        step(ndctl_namespace_set_alt_name(seed, name), "set the name of", of, error) != 0 ||
+    if (step(ndctl_namespace_set_alt_name(seed, name), "set the name of", of, error) != 0 ||
+        step(ndctl_namespace_set_uuid(seed, uuid), "set the uuid of", of, error) != 0 ||
         step(ndctl_namespace_set_size(seed, share->bytes), "take the space for", of, error) != 0)
         return -1;
     /* A hint to other tools and kernels, which those before 4.13 do not know. */
@@ -194,6 +197,16 @@ static int attach(struct ndctl_region *region, struct ndctl_namespace *namespace
     return step(result, "enable", of, error);
 }
 
+/* The region's namespace that is to be set up next, or NULL; what one of ours that was killed has left on it goes. */
+static struct ndctl_namespace *clean_seed(struct ndctl_region *region)
+{
+    struct hm_owner owner;
+    struct ndctl_namespace *seed = ndctl_region_get_namespace_seed(region);
+    if (seed && ndctl_namespace_get_size(seed) == 0 && is_ours(seed, &owner) && ndctl_namespace_delete(seed) == 0)
+        seed = ndctl_region_get_namespace_seed(region);
+    return seed && ndctl_namespace_is_configuration_idle(seed) ? seed : NULL;
+}
+
 int hm_pmem_create(struct hm_pmem *pmem, const struct hm_share *share, const struct hm_owner *owner, bool map_in_pmem,
                    struct hm_namespace *made, struct hm_error *error)
 {
@@ -201,8 +214,8 @@ int hm_pmem_create(struct hm_pmem *pmem, const struct hm_share *share, const str
     for (int i = 0; i < pmem->n_regions && !region; i++)
         if (strcmp(ndctl_region_get_devname(pmem->region[i]), share->region->name) == 0)
             region = pmem->region[i];
-    struct ndctl_namespace *seed = region ? ndctl_region_get_namespace_seed(region) : NULL;
-    if (!seed || !ndctl_namespace_is_configuration_idle(seed))
+    struct ndctl_namespace *seed = region ? clean_seed(region) : NULL;
+    if (!seed)
         return hm_fail(error, EAGAIN, "%s has no namespace to set up: another one there is half made",
                        share->region->name);
     if (allocate(seed, share, owner, error) != 0 || attach(region, seed, map_in_pmem, error) != 0)

@@ -65,14 +65,6 @@ def room(region):
     return tuple(int((folder / name).read_text()) for name in ("available_size", "max_available_extent"))
 
 
-def steps_of(call):
-    """The steps that the call makes, by the preloaded counter."""
-    log = Path("/tmp/steps.log")
-    log.unlink(missing_ok=True)
-    call({"LD_PRELOAD": STEPS, "STEPS_LOG": str(log)})
-    return log.read_text().splitlines()
-
-
 @contextlib.contextmanager
 def foreign(name, region="region1", mib=64):
     """A namespace that somebody else made; it has to be as it was at the end, what is in it too."""
