@@ -130,9 +130,11 @@ static int choose_abilities(const struct options *options, const struct hm_tiers
         return hm_fail(error, EINVAL, "--kernel: %s", why.text);
     if (!options->kernel && hm_abilities_read(tiers, abilities, error) < 0)
         return -1;
-    /* The weights of this machine, and what is installed here, say nothing about another one. */
-    if (options->topology)
+    /* The weights of this machine, what is installed here and what tells writes here, say nothing about another one. */
+    if (options->topology) {
         abilities->has_weights = abilities->lacks_preload = false;
+        abilities->lacks_marks = abilities->lacks_store_samples = false;
+    }
     abilities->alone = options->alone;
     return 0;
 }

@@ -148,6 +148,12 @@ static int set_request(const struct row *row, void *field, const char *value, bo
     (void)row, (void)is_first;
     if (hm_request_parse(value, &request, error) < 0)
         return -1;
+    /* Its library is loaded into every program, and not every program starts with it. */
+    if (request.mode == HM_MODE_ISOLATE)
+        return hm_fail(error, EINVAL,
+                       "\"%.40s\" cannot be a default: it changes programs, and some end by that: use a mode that only "
+                       "places memory, as spill or migrate",
+                       value);
     memcpy(field, request.text, sizeof(request.text));
     return 0;
 }

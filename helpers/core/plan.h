@@ -25,6 +25,8 @@ struct hm_abilities {
     bool weighted_interleave;      /* Linux 6.9 */
     bool bind_balancing;           /* Linux 5.12 */
     bool lacks_preload;            /* libhybridmem-preload.so is not installed: no isolate */
+    bool lacks_marks;              /* the kernel marks no written pages (soft-dirty) */
+    bool lacks_store_samples;      /* a user cannot sample the processor's stores (perf) */
     bool alone;                    /* the job has the node alone: system-wide weights may be changed */
     bool has_weights;              /* `weights` is what the system has now */
     uint8_t weights[HM_MAX_NODES]; /* by topology index */

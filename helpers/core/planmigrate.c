@@ -121,6 +121,13 @@ int hm_plan_migrate(struct hm_scene *scene)
     return 0;
 }
 
+/* Without that all that is large would start in the slow tier, and stay there. */
+static bool can_tell_writes(const struct hm_scene *scene)
+{
+    bool is_sampled = scene->keys.source == HM_SAMPLING_AUTO || scene->keys.source == HM_SAMPLING_PERF;
+    return !scene->abilities->lacks_marks || (is_sampled && !scene->abilities->lacks_store_samples);
+}
+
 int hm_plan_isolate(struct hm_scene *scene)
 {
     struct hm_part fast, slow;
@@ -135,6 +142,12 @@ int hm_plan_isolate(struct hm_scene *scene)
                        "this node: %s",
                        scene->request->text, hm_preload_library());
     complete_keys(scene);
+    if (scene->keys.hot_by == HM_HOT_BY_WRITES && !can_tell_writes(scene))
+        return hm_fail(scene->error, ENODEV,
+                       "--hybrid-mem=%.48s: nothing on this node tells writes from reads: that takes a kernel with "
+                       "soft-dirty marks (CONFIG_MEM_SOFT_DIRTY), or source=perf where the processor samples stores: "
+                       "use migrate",
+                       scene->request->text);
     scene->plan->policy = HM_POLICY_DEFAULT;
     hm_scene_reason(scene, "Large allocations start in %s, and all else where Linux places it.", slow.label);
     plan_migrator(scene, &fast, &slow);

@@ -149,6 +149,43 @@ static void test_without_the_preload_library(void **state)
     free(work);
 }
 
+/* Large data that starts in the slow tier comes back only where writes are seen. */
+static void test_where_nothing_tells_writes(void **state)
+{
+    static const struct {
+        const char *request;
+        bool lacks_marks, lacks_store_samples;
+        int result;
+    } rows_of_eyes[] = {
+        {"isolate", false, true, 0},
+        {"isolate", true, false, 0},
+        {"isolate,source=perf", true, false, 0},
+        {"isolate,source=damon", true, false, -1},
+        {"isolate,source=damon", false, true, 0},
+        {"isolate", true, true, -1},
+        {"isolate,hot-by=accesses", true, true, 0},
+        {"migrate", true, true, 0},
+    };
+    struct work *work = malloc(sizeof(*work));
+    (void)state;
+    assert_non_null(work);
+    for (size_t i = 0; i < N_ROWS(rows_of_eyes); i++) {
+        const struct row row = {"optane", rows_of_eyes[i].request, SPACE};
+        assert_int_equal(planrow_resolve(work, &row), 0);
+        work->abilities.lacks_marks = rows_of_eyes[i].lacks_marks;
+        work->abilities.lacks_store_samples = rows_of_eyes[i].lacks_store_samples;
+        assert_int_equal(hm_plan_resolve(&work->request, &work->tiers, &work->config, &work->abilities, &work->where,
+                                         &work->plan, &work->error),
+                         rows_of_eyes[i].result);
+        if (rows_of_eyes[i].result == 0)
+            continue;
+        assert_int_equal(errno, ENODEV);
+        assert_non_null(strstr(work->error.text, rows_of_eyes[i].request));
+        assert_non_null(strstr(work->error.text, ": nothing on this node tells writes from reads: "));
+    }
+    free(work);
+}
+
 /* Latencies are told as ratios, and only where they are known and the slow tier is the slower one; writes by the
  * bandwidth that they leave, where that says more. */
 static void test_latencies(void **state)
@@ -192,8 +229,11 @@ static void test_latencies(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_plans),       cmocka_unit_test(test_migration),
-        cmocka_unit_test(test_what_is_hot), cmocka_unit_test(test_without_the_preload_library),
+        cmocka_unit_test(test_plans),
+        cmocka_unit_test(test_migration),
+        cmocka_unit_test(test_what_is_hot),
+        cmocka_unit_test(test_without_the_preload_library),
+        cmocka_unit_test(test_where_nothing_tells_writes),
         cmocka_unit_test(test_latencies),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

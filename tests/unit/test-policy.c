@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The call that gives a plan to the kernel, on the node of this machine that every machine has. */
 #include <errno.h>
+#include <fcntl.h>
 #include <numaif.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -119,6 +122,25 @@ static void test_refused(void **state)
     }
 }
 
+/* Is a page of ours marked as written, and not any more once marks were cleared? */
+static bool marks_are_cleared(void)
+{
+    char *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    int pagemap = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
+    int clear = open("/proc/self/clear_refs", O_WRONLY | O_CLOEXEC);
+    uint64_t before = 0, after = 0;
+    assert_true(page != MAP_FAILED && pagemap >= 0 && clear >= 0);
+    off_t at = (off_t)((uintptr_t)page / 4096 * sizeof(before));
+    page[0] = 1;
+    assert_int_equal(pread(pagemap, &before, sizeof(before), at), sizeof(before));
+    ssize_t cleared = write(clear, "4", 1);
+    assert_int_equal(pread(pagemap, &after, sizeof(after), at), sizeof(after));
+    close(clear);
+    close(pagemap);
+    munmap(page, 4096);
+    return cleared == 1 && (before >> 55 & 1) == 1 && (after >> 55 & 1) == 0;
+}
+
 /* Asking what the kernel knows leaves this process's own policy alone. */
 static int ask_under_bind(const struct hm_plan *plan)
 {
@@ -139,6 +161,16 @@ static void test_abilities_change_nothing(void **state)
     struct hm_plan plan = plan_of(HM_POLICY_BIND, "0");
     (void)state;
     assert_int_equal(in_child(ask_under_bind, &plan), 0);
+}
+
+/* Marks that are found must be cleared by the kernel: else it is another bit that stands there. */
+static void test_marks(void **state)
+{
+    static struct hm_tiers tiers;
+    struct hm_abilities abilities;
+    (void)state;
+    assert_int_equal(hm_abilities_read(&tiers, &abilities, NULL), 0);
+    assert_int_equal(abilities.lacks_marks, !marks_are_cleared());
 }
 
 static void test_weights(void **state)
@@ -164,10 +196,8 @@ static void test_weights(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_apply),
-        cmocka_unit_test(test_refused),
-        cmocka_unit_test(test_abilities_change_nothing),
-        cmocka_unit_test(test_weights),
+        cmocka_unit_test(test_apply), cmocka_unit_test(test_refused), cmocka_unit_test(test_abilities_change_nothing),
+        cmocka_unit_test(test_marks), cmocka_unit_test(test_weights),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
