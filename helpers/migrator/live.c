@@ -149,8 +149,9 @@ int hm_live_open(struct hm_live *live, const struct hm_options *options, struct 
         hm_nodes_init(&live->nodes, &options->fast, &options->slow, options->reserve_bytes, error) != 0)
         return -1;
     live->maps = calloc(HM_RANKS, sizeof(*live->maps));
+    live->begun = calloc(HM_RANKS, sizeof(*live->begun));
     live->gaps = calloc(HM_LIVE_GAPS, sizeof(*live->gaps));
-    if (!live->maps || !live->gaps)
+    if (!live->maps || !live->begun || !live->gaps)
         return hm_fail(error, ENOMEM, "no memory for mappings");
     if (hm_mover_init(&live->mover, &live->nodes, &live->ranks, live->maps, hm_live_is_told, live, error) != 0)
         return -1;
@@ -183,7 +184,10 @@ void hm_live_close(struct hm_live *live)
     hm_mover_free(&live->mover);
     for (uint32_t i = 0; live->maps && i < HM_RANKS; i++)
         hm_maps_free(&live->maps[i]);
+    for (uint32_t i = 0; live->begun && i < HM_RANKS; i++)
+        hm_maps_free(&live->begun[i]);
     hm_maps_free(&live->scratch);
+    free(live->begun);
     free(live->maps);
     free(live->gaps);
     hm_ranks_free(&live->ranks);

@@ -45,6 +45,7 @@ struct hm_live {
     struct hm_softdirty *softdirty; /* tells writes where the source cannot; NULL: not to be had */
     bool uses_softdirty;
     bool is_window;           /* of soft-dirty marks, open */
+    struct hm_maps *begun;    /* as `maps`, at its begin, apart; only where nothing but writes counts */
     double range_s;           /* CPU time of looking up what was written in a region; 0: not measured yet */
     uint64_t window_phase_ns; /* start of the phase that had its window */
     struct hm_pace pace;

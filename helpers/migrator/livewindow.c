@@ -13,11 +13,14 @@
  * proportion. In it a large array that is written from end to end is written in one place only. Where nothing but
  * writes counts, that is the rest of the array missed; a long one has it all.
  */
+static bool is_long(const struct hm_live *live)
+{
+    return live->options->hot_by_writes && live->pace.phase_samples == 0;
+}
+
 static uint64_t window_ns(const struct hm_live *live)
 {
-    uint64_t milliseconds = hm_softdirty_window_ms();
-    if (live->options->hot_by_writes && live->pace.phase_samples == 0)
-        milliseconds = live->pace.interval_ms / PARTS_OF_A_PHASE;
+    uint64_t milliseconds = is_long(live) ? live->pace.interval_ms / PARTS_OF_A_PHASE : hm_softdirty_window_ms();
     return milliseconds * UINT64_C(1000000);
 }
 
@@ -32,7 +35,28 @@ uint64_t hm_live_window_due(const struct hm_live *live, uint64_t now)
     if (live->pace.phase_samples > 0 && samples > 0)
         end = live->phase_start_ns +
               (uint64_t)((double)(now - live->phase_start_ns) * (double)live->pace.phase_samples / (double)samples);
-    return end == UINT64_MAX || end < window ? UINT64_MAX : end - window;
+    /* What a window sees takes the place of what was known: one that is paid for too late sees too little. */
+    if (end == UINT64_MAX || end < window || (is_long(live) && now > end - window / 2))
+        return UINT64_MAX;
+    return end - window;
+}
+
+/* The kernel marks mapping by mapping. */
+static void read_apart(const struct hm_live *live, uint32_t space, struct hm_maps *maps)
+{
+    maps->is_apart = true;
+    maps->most = live->maps[space].most;
+    hm_maps_read(maps, live->ranks.rank[space].pid, NULL);
+}
+
+/* Of the processes with a window; of the others there is none. */
+static void read_begun(struct hm_live *live)
+{
+    for (uint32_t space = 0; space < live->ranks.n && space < HM_RANKS; space++) {
+        hm_maps_free(&live->begun[space]);
+        if (hm_softdirty_has_window(live->softdirty, space))
+            read_apart(live, space, &live->begun[space]);
+    }
 }
 
 void hm_live_begin_window(struct hm_live *live)
@@ -40,6 +64,8 @@ void hm_live_begin_window(struct hm_live *live)
     double start_s = hm_live_thread_s();
     live->is_window = hm_softdirty_begin(live->softdirty, &live->ranks) > 0;
     live->window_phase_ns = live->phase_start_ns;
+    if (live->options->hot_by_writes)
+        read_begun(live);
     live->deciding_s += hm_live_thread_s() - start_s;
 }
 
@@ -75,30 +101,28 @@ static size_t choose_ranges(const struct hm_region *regions, size_t count, size_
 static size_t name_hot(struct hm_live *live, const struct hm_region *regions, size_t count, size_t most)
 {
     const struct hm_region **chosen = calloc(count + 1, sizeof(*chosen));
-    size_t n = chosen ? choose_ranges(regions, count, most, chosen) : 0;
+    size_t n = chosen ? choose_ranges(regions, count, most, chosen) : 0, taken = 0;
     for (size_t i = 0; i < n; i++)
-        hm_softdirty_add(live->softdirty, chosen[i]->first, chosen[i]->n_pages);
+        taken += hm_softdirty_add(live->softdirty, chosen[i]->first, chosen[i]->n_pages);
     free(chosen);
-    return n;
+    return taken;
 }
 
-/* Where only writes count, heat does not say where to look: all memory is cut into pieces of one size. Returns how many
- * are named. */
+/* Where only writes count, heat does not say where to look: all memory of the processes with a window is cut into
+ * pieces. The table has to hold those of all living ones, window after window. Returns how many are named. */
 static size_t name_all(struct hm_live *live, size_t most)
 {
-    uint64_t pages = 0;
-    size_t n = 0;
+    size_t n = 0, windows = 0, living = live->ranks.n_living > 0 ? live->ranks.n_living : 1;
     for (uint32_t space = 0; space < live->ranks.n && space < HM_RANKS; space++)
-        pages += live->maps[space].n_pages;
-    uint64_t piece = pages / most + 1;
-    piece = piece > HM_SOFTDIRTY_PAGES ? piece : HM_SOFTDIRTY_PAGES;
+        windows += hm_softdirty_has_window(live->softdirty, space);
+    size_t paid = most / (windows > 0 ? windows : 1), room = HM_SOFTDIRTY_RANGES / living;
     for (uint32_t space = 0; space < live->ranks.n && space < HM_RANKS; space++) {
-        const struct hm_maps *maps = &live->maps[space];
-        for (size_t i = 0; i < maps->n; i++) {
-            uint64_t end = maps->range[i].first + maps->range[i].n_pages;
-            for (uint64_t at = maps->range[i].first; at < end; at += piece, n++)
-                hm_softdirty_add(live->softdirty, HM_PAGE(space, at), piece < end - at ? piece : end - at);
-        }
+        struct hm_maps now = {.n = 0};
+        if (!hm_softdirty_has_window(live->softdirty, space))
+            continue;
+        read_apart(live, space, &now);
+        n += hm_softdirty_add_all(live->softdirty, space, &live->begun[space], &now, paid < room ? paid : room);
+        hm_maps_free(&now);
     }
     return n;
 }

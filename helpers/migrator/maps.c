@@ -69,7 +69,7 @@ int hm_maps_add(struct hm_maps *maps, struct hm_range range)
     struct hm_range *last = maps->n > 0 ? &maps->range[maps->n - 1] : NULL;
     if (last && range.first < last->first + last->n_pages)
         return hm_fail(NULL, EINVAL, "ranges out of order");
-    if (last && range.first == last->first + last->n_pages) {
+    if (last && range.first == last->first + last->n_pages && !maps->is_apart) {
         last->n_pages += range.n_pages;
         maps->n_pages += range.n_pages;
         return 0;

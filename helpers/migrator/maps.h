@@ -24,14 +24,15 @@ struct hm_maps { /* ascending, without overlap */
     size_t n, room;
     size_t most;      /* ranges that are kept at most; 0: HM_MAPS_RANGES */
     uint64_t n_pages; /* in all */
+    bool is_apart;    /* mappings that touch stay ranges of their own */
 };
 
 /* One line of /proc/PID/maps. Returns 1 and the range where it may be moved, 0 where it may not, -1 (EBADMSG) where it
  * is no such line. Pure. */
 int hm_maps_parse_line(const char *line, struct hm_range *range);
 
-/* Add a range behind the last; joined with it where they touch. Returns 0, or -1 (ENOMEM, ENOSPC: too many; EINVAL: not
- * behind the last). */
+/* Add a range behind the last; joined with it where they touch (but is_apart). Returns 0, or -1 (ENOMEM, ENOSPC: too
+ * many; EINVAL: not behind the last). */
 int hm_maps_add(struct hm_maps *maps, struct hm_range range);
 
 /* Read those of a process into `maps`, in place of what it held. Returns 0, or -1 (ESRCH, EACCES ...). A process with

@@ -20,6 +20,8 @@
 #define TRIAL_PAGES 64                               /* of our own, for the cost of a fault */
 #define CHUNK 8                                      /* neighbouring pages that one reading shows */
 #define MOST_CHUNKS (4 * HM_SOFTDIRTY_PAGES / CHUNK) /* in a range with holes */
+#define SHIFT 7549                                   /* of PLACES, from window to window: far from the golden ratio */
+#define PLACES 10000                                 /* in a range */
 #define RECOUNTED 8                                  /* ranges of a process that say what its last window has cost */
 #define AT_ONCE 64                                   /* processes with a window at the same time */
 #define SECOND_NS UINT64_C(1000000000)
@@ -52,15 +54,16 @@ struct seen {
     uint32_t entries, present, dirty;
 };
 
-/* Pages in chunks at places spread by the golden ratio: no stride of a program's falls in with it. */
-static struct seen look(int pagemap, uint64_t first, uint64_t n_pages)
+/* Pages in chunks at places spread by the golden ratio: no stride of a program's falls in with it. The first one is
+ * another in each window (`nth`): what is between the places of one is not missed by all. */
+static struct seen look(int pagemap, uint64_t first, uint64_t n_pages, uint64_t nth)
 {
     struct seen seen = {0};
     uint64_t entry[CHUNK];
     uint64_t starts = n_pages > CHUNK ? n_pages - CHUNK + 1 : 1;
     uint64_t chunk = n_pages < CHUNK ? n_pages : CHUNK;
-    double place = 0.5;
-    for (int c = 0; c < MOST_CHUNKS && seen.present < HM_SOFTDIRTY_PAGES; c++) {
+    double place = (double)(nth * SHIFT % PLACES) / PLACES;
+    for (int c = 0; c < MOST_CHUNKS && seen.present < HM_SOFTDIRTY_PAGES && seen.entries < n_pages; c++) {
         uint64_t page = first + (uint64_t)(place * (double)starts);
         ssize_t length = pread(pagemap, entry, chunk * sizeof(entry[0]), (off_t)(page * sizeof(entry[0])));
         for (ssize_t i = 0; i < length / (ssize_t)sizeof(entry[0]); i++) {
@@ -85,12 +88,12 @@ static int try_out(struct hm_softdirty *softdirty, struct hm_error *error)
         madvise(pages, TRIAL_PAGES * PAGE, MADV_NOHUGEPAGE);
         memset(pages, 1, TRIAL_PAGES * PAGE);
         if (clear_marks(getpid()) == 0)
-            before = look(pagemap, (uintptr_t)pages / PAGE, TRIAL_PAGES);
+            before = look(pagemap, (uintptr_t)pages / PAGE, TRIAL_PAGES, 0);
         start_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
         for (int i = 0; i < TRIAL_PAGES; i++)
             ((volatile char *)pages)[i * PAGE] = 2;
         end_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
-        after = look(pagemap, (uintptr_t)pages / PAGE, TRIAL_PAGES);
+        after = look(pagemap, (uintptr_t)pages / PAGE, TRIAL_PAGES, 0);
     }
     if (pagemap >= 0)
         close(pagemap);
@@ -132,23 +135,24 @@ const struct hm_softdirty_state *hm_softdirty_state(const struct hm_softdirty *s
     return &softdirty->state;
 }
 
-/* Pages written since the clear, each of which took a fault: by the share in some of the known ranges. Those are the
- * hot ones: rather too many. */
+/* Pages written since the clear, each of which took a fault: by the share in some of the known ranges, by their size.
+ * Where those are the hot ones: rather too many. */
 static double count_dirty(const struct hm_softdirty *softdirty, int pagemap, pid_t pid, uint32_t space)
 {
     uint32_t n = 0, nth = 0;
-    struct seen sum = {0};
+    double present = 0, dirty = 0;
     for (uint32_t i = 0; i < softdirty->known.n; i++)
         n += HM_PAGE_SPACE(softdirty->known.range[i].page) == space;
     for (uint32_t i = 0; i < softdirty->known.n; i++) {
         const struct hm_softdirty_range *range = &softdirty->known.range[i];
         if (HM_PAGE_SPACE(range->page) != space || nth++ % (n / RECOUNTED + 1) != 0)
             continue;
-        struct seen seen = look(pagemap, HM_PAGE_NUMBER(range->page), range->n_pages);
-        sum.present += seen.present;
-        sum.dirty += seen.dirty;
+        struct seen seen = look(pagemap, HM_PAGE_NUMBER(range->page), range->n_pages, softdirty->state.windows);
+        double pages = seen.entries > 0 ? (double)range->n_pages / seen.entries : 0; /* that one looked at stands for */
+        present += pages * seen.present;
+        dirty += pages * seen.dirty;
     }
-    return sum.present > 0 ? (double)hm_process_resident(pid) * sum.dirty / sum.present : 0;
+    return present > 0 ? (double)hm_process_resident(pid) * dirty / present : 0;
 }
 
 /* Is the last window paid for, with all the faults that it has caused up to now? */
@@ -165,7 +169,8 @@ static bool is_due(struct hm_softdirty *softdirty, const struct hm_ranks *ranks,
     double dirty = pagemap < 0 ? 0 : count_dirty(softdirty, pagemap, ranks->rank[space].pid, space);
     if (pagemap >= 0)
         close(pagemap);
-    process->cost_s = process->clear_s + dirty * softdirty->state.fault_us * 1e-6;
+    double cost_s = process->clear_s + dirty * softdirty->state.fault_us * 1e-6;
+    process->cost_s = cost_s > process->cost_s ? cost_s : process->cost_s;
     return process->cost_s <= share * passed_s;
 }
 
@@ -204,14 +209,19 @@ int hm_softdirty_begin(struct hm_softdirty *softdirty, const struct hm_ranks *ra
     return begun;
 }
 
-void hm_softdirty_add(struct hm_softdirty *softdirty, uint64_t page, uint64_t n_pages)
+bool hm_softdirty_has_window(const struct hm_softdirty *softdirty, uint32_t space)
 {
-    uint32_t space = HM_PAGE_SPACE(page);
-    if (n_pages == 0 || space >= HM_RANKS || !softdirty->process[space].has_window ||
+    return space < HM_RANKS && softdirty->process[space].has_window;
+}
+
+bool hm_softdirty_add(struct hm_softdirty *softdirty, uint64_t page, uint64_t n_pages)
+{
+    if (n_pages == 0 || !hm_softdirty_has_window(softdirty, HM_PAGE_SPACE(page)) ||
         softdirty->wanted.n == HM_SOFTDIRTY_RANGES)
-        return;
+        return false;
     softdirty->wanted.range[softdirty->wanted.n++] =
         (struct hm_softdirty_range){.page = page, .n_pages = n_pages, .share = -1};
+    return true;
 }
 
 void hm_softdirty_end(struct hm_softdirty *softdirty, const struct hm_ranks *ranks)
@@ -229,7 +239,9 @@ void hm_softdirty_end(struct hm_softdirty *softdirty, const struct hm_ranks *ran
                           ? open_file(ranks->rank[space].pid, "pagemap", O_RDONLY)
                           : -1;
         }
-        struct seen seen = pagemap < 0 ? (struct seen){0} : look(pagemap, HM_PAGE_NUMBER(range->page), range->n_pages);
+        struct seen seen = pagemap < 0
+                               ? (struct seen){0}
+                               : look(pagemap, HM_PAGE_NUMBER(range->page), range->n_pages, softdirty->state.windows);
         if (seen.present == 0)
             continue;
         range->share = (float)seen.dirty / (float)seen.present;
@@ -237,6 +249,7 @@ void hm_softdirty_end(struct hm_softdirty *softdirty, const struct hm_ranks *ran
         double dirty = (double)range->n_pages * seen.dirty / seen.entries;
         softdirty->state.dirty_pages += (uint64_t)dirty;
         softdirty->state.cpu_s += dirty * softdirty->state.fault_us * 1e-6;
+        softdirty->process[space].cost_s += dirty * softdirty->state.fault_us * 1e-6;
     }
     if (pagemap >= 0)
         close(pagemap);

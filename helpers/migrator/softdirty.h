@@ -23,6 +23,7 @@
 
 #include "../core/error.h"
 #include "decide.h"
+#include "maps.h"
 #include "ranks.h"
 
 #define HM_SOFTDIRTY_RANGES 8192 /* kept, of all processes */
@@ -55,9 +56,19 @@ unsigned hm_softdirty_window_ms(void);
 /* Clear the marks of the processes that are due, the longest waiting first. A process that cannot be cleared is left
  * out. Returns how many. */
 int hm_softdirty_begin(struct hm_softdirty *softdirty, const struct hm_ranks *ranks);
-/* Name a range of which the share is wanted; ascending pages. One of a process without a window is ignored, as is what
- * finds no room. */
-void hm_softdirty_add(struct hm_softdirty *softdirty, uint64_t page, uint64_t n_pages);
+/* Does the process have a window that is open? Pure. */
+bool hm_softdirty_has_window(const struct hm_softdirty *softdirty, uint32_t space);
+/* Name a range of which the share is wanted; ascending pages. Returns false where it is ignored: that of a process
+ * without a window, and what finds no room. */
+bool hm_softdirty_add(struct hm_softdirty *softdirty, uint64_t page, uint64_t n_pages);
+/*
+ * Name all of a process's memory in at most `most` (1 at least) ranges of about one size; ascending spaces. `begun`:
+ * its mappings at the begin of the window, `now`: at its end, both apart. What is new or has grown since then is left
+ * out: the kernel marks the whole of it. Small mappings are in one range with their neighbours, holes included. Returns
+ * how many ranges are taken. Pure.
+ */
+size_t hm_softdirty_add_all(struct hm_softdirty *softdirty, uint32_t space, const struct hm_maps *begun,
+                            const struct hm_maps *now, size_t most);
 /* Look at present pages of the ranges, about HM_SOFTDIRTY_PAGES each, spread over it. Ends the window. */
 void hm_softdirty_end(struct hm_softdirty *softdirty, const struct hm_ranks *ranks);
 

@@ -83,6 +83,26 @@ static void set_levels(struct hm_softdirty *softdirty)
     }
 }
 
+/* Neighbours of equal share are one, and what no page was seen of is as if it was not named: observations are cut at
+ * what is left, and each cut costs. */
+static void join(struct hm_softdirty_ranges *known)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < known->n; i++) {
+        const struct hm_softdirty_range *range = &known->range[i];
+        struct hm_softdirty_range *last = n > 0 ? &known->range[n - 1] : NULL;
+        if (range->share < 0)
+            continue;
+        if (last && last->page + last->n_pages == range->page && last->share == range->share) {
+            last->n_pages += range->n_pages;
+            last->seen += range->seen;
+        } else {
+            known->range[n++] = *range;
+        }
+    }
+    known->n = n;
+}
+
 void hm_softdirty_replace(struct hm_softdirty *softdirty)
 {
     struct hm_softdirty_ranges *known = &softdirty->known;
@@ -99,6 +119,8 @@ void hm_softdirty_replace(struct hm_softdirty *softdirty)
         known->range[kept++] = softdirty->wanted.range[i];
     known->n = kept;
     qsort(known->range, known->n, sizeof(known->range[0]), compare_ranges);
+    if (softdirty->by_place)
+        join(known);
     softdirty->wanted.n = 0;
 }
 

@@ -19,7 +19,7 @@ struct hm_softdirty_ranges { /* by ascending page */
 
 struct hm_softdirty_process {
     uint64_t begun_ns; /* CLOCK_MONOTONIC of its last window, 0: none yet */
-    double cost_s;     /* of that window, as far as it is known: grows with the faults that follow */
+    double cost_s;     /* of that window, as far as it is known: at its end, and more with the faults that follow */
     double clear_s;    /* of that, clearing */
     bool has_window;
 };
