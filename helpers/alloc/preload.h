@@ -3,9 +3,9 @@
  * The rules of the preload library, from its environment: which allocations go to the slow tier. Pure but for
  * hm_preload_read. Nothing here calls malloc.
  *
- *     HYBRIDMEM_ISOLATE_NODES    "fast=0@0,1@1 slow=2@0,3@1": nodes and, where known, their sockets; without it nothing
- * is done HYBRIDMEM_ISOLATE_SIZE     from this size on; default 32M HYBRIDMEM_ISOLATE_CALLERS
- * "fast=NAME,slow=MODULE+0xOFFSET,...": who calls malloc decides, whatever the size
+ *     HYBRIDMEM_ISOLATE_NODES    "fast=0@0,1@1 slow=2@0,3@1": nodes and sockets (where known); without it: nothing
+ *     HYBRIDMEM_ISOLATE_SIZE     from this size on; default 32M
+ *     HYBRIDMEM_ISOLATE_CALLERS  "fast=NAME,slow=MODULE+0xOFFSET,...": who calls malloc decides, whatever the size
  */
 #ifndef HM_PRELOAD_H
 #define HM_PRELOAD_H

@@ -2,7 +2,8 @@
 /*
  * The environment of an isolate job's tasks: the preload library before the user's own, and what it wants to know. A
  * job's script hands its environment to the steps and jobs that it starts, and these may have another mode: what was
- * set here carries the mark HYBRIDMEM_ISOLATE_JOB and is taken back by it, so that what users set themselves stays.
+ * set here carries the mark HYBRIDMEM_ISOLATE_JOB and is taken back by it: what users set themselves stays where there
+ * is no mark; under it our library and the nodes go, whoever has set them.
  */
 #ifndef HM_ISOLATE_H
 #define HM_ISOLATE_H
