@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
+#include <unistd.h>
 
 #include "../core/size.h"
 #include "../job/files.h"
@@ -30,17 +31,18 @@ bool hm_mountinfo_has(const char *mountinfo, dev_t device)
     return false;
 }
 
-static bool has_open(const char *pid, dev_t device)
+/* By the names of what it has open: to ask the files themselves could wait for ever for a server of the user's. */
+static bool has_open(const char *pid, const char *device)
 {
-    char path[40];
+    char path[40], name[64];
     struct dirent *item;
-    struct stat status;
     bool is_open = false;
     snprintf(path, sizeof(path), "/proc/%.16s/fd", pid);
     DIR *folder = opendir(path);
-    while (folder && !is_open && (item = readdir(folder)))
-        is_open = fstatat(dirfd(folder), item->d_name, &status, 0) == 0 && S_ISBLK(status.st_mode) &&
-                  status.st_rdev == device;
+    while (folder && !is_open && (item = readdir(folder))) {
+        ssize_t length = readlinkat(dirfd(folder), item->d_name, name, sizeof(name));
+        is_open = length == (ssize_t)strlen(device) && memcmp(name, device, (size_t)length) == 0;
+    }
     if (folder)
         closedir(folder);
     return is_open;
@@ -95,13 +97,13 @@ char *hm_holders_name(const char *device, char *out, size_t size)
     out[0] = '\0';
     char *text = malloc(MOST_MOUNTINFO);
     DIR *proc = opendir("/proc");
-    if (!text || !proc || stat(device, &status) != 0 || !S_ISBLK(status.st_mode))
+    if (!text || !proc || stat(device, &status) != 0)
         goto done;
     while (n <= MOST_NAMED && (item = readdir(proc))) {
         uint64_t pid;
         if (hm_size_parse_number(item->d_name, 1, MOST_PID, &pid, NULL) == 0 &&
             ((is_new(&seen, item->d_name) && sees_mount(item->d_name, status.st_rdev, text)) ||
-             has_open(item->d_name, status.st_rdev)))
+             has_open(item->d_name, device)))
             append(out, size, item->d_name, n++);
     }
 done:

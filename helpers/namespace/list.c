@@ -1,29 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* list, and how namespaces are shown. */
 #include <errno.h>
-#include <fcntl.h>
-#include <linux/fs.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
-#include <unistd.h>
 
 #include "../core/size.h"
 #include "parts.h"
-
-/* What a file system can have of the device; 0 where that is not known. */
-static uint64_t usable_bytes(const char *device)
-{
-    uint64_t bytes = 0;
-    int fd = device[0] ? open(device, O_RDONLY | O_CLOEXEC | O_NOFOLLOW) : -1;
-    if (fd < 0)
-        return 0;
-    if (ioctl(fd, BLKGETSIZE64, &bytes) != 0)
-        bytes = 0;
-    close(fd);
-    return bytes;
-}
+#include "wipe.h"
 
 static json_t *text_or_null(const char *text)
 {
@@ -32,7 +16,8 @@ static json_t *text_or_null(const char *text)
 
 json_t *hm_namespace_json(const struct hm_namespace *namespace, const char *filesystem)
 {
-    uint64_t usable = usable_bytes(namespace->device);
+    /* What a file system can have of it. */
+    uint64_t usable = namespace->device[0] ? hm_device_bytes(namespace->device) : 0;
     return json_pack("{s:s, s:I, s:I, s:i, s:s, s:o, s:s, s:I, s:o, s:o}", "name", namespace->name, "job",
                      (json_int_t) namespace->owner.job_id, "restart", (json_int_t) namespace->owner.restart, "socket",
                      (int)namespace->owner.socket, "region", namespace->region, "device",

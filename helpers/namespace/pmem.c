@@ -93,8 +93,16 @@ int hm_pmem_regions(struct hm_pmem *pmem, const struct hm_topology *topology, st
 static const char *block_device(struct ndctl_namespace *namespace)
 {
     struct ndctl_pfn *pfn = ndctl_namespace_get_pfn(namespace);
-    const char *name = pfn ? ndctl_pfn_get_block_device(pfn) : ndctl_namespace_get_block_device(namespace);
-    return name ? name : "";
+    return pfn ? ndctl_pfn_get_block_device(pfn) : ndctl_namespace_get_block_device(namespace);
+}
+
+/* Returns false, and "", where there is no device. */
+static bool device_path(const char *name, char *out, size_t size)
+{
+    out[0] = '\0';
+    if (name && name[0])
+        snprintf(out, size, "/dev/%.24s", name);
+    return out[0] != '\0';
 }
 
 static bool is_ours(struct ndctl_namespace *namespace, struct hm_owner *owner)
@@ -110,13 +118,11 @@ static bool is_ours(struct ndctl_namespace *namespace, struct hm_owner *owner)
 static void describe(struct ndctl_namespace *namespace, const struct hm_owner *owner, struct hm_namespace *out)
 {
     uuid_t uuid;
-    const char *device = block_device(namespace);
     *out = (struct hm_namespace){.owner = *owner, .bytes = ndctl_namespace_get_size(namespace)};
     hm_owner_write(owner, out->name, uuid);
     uuid_unparse_lower(uuid, out->uuid);
     hm_text_copy(out->region, ndctl_region_get_devname(ndctl_namespace_get_region(namespace)), sizeof(out->region));
-    if (device[0])
-        snprintf(out->device, sizeof(out->device), "/dev/%.24s", device);
+    (void)device_path(block_device(namespace), out->device, sizeof(out->device));
 }
 
 int hm_pmem_owned(struct hm_pmem *pmem, struct hm_namespace **owned, struct hm_error *error)
@@ -153,6 +159,25 @@ static int step(int result, const char *what, const char *of, struct hm_error *e
     return result >= 0 ? 0 : hm_fail(error, -result, "cannot %s %s: %s", what, of, strerror(-result));
 }
 
+/* What an administrator's program does to the same seed meanwhile no lock of ours holds off: the label is read back. */
+static int check_label(const struct hm_share *share, const struct hm_owner *owner, struct hm_error *error)
+{
+    struct hm_pmem *pmem;
+    struct hm_namespace *owned = NULL;
+    bool is_there = false;
+    int n = hm_pmem_open(&pmem, error) == 0 ? hm_pmem_owned(pmem, &owned, error) : -1;
+    for (int i = 0; i < n; i++)
+        is_there = is_there || (owned[i].bytes == share->bytes && owned[i].owner.socket == owner->socket &&
+                                strcmp(owned[i].region, share->region->name) == 0 &&
+                                hm_owner_is_of_job(&owned[i].owner, owner->cluster, owner->job_id, owner->restart));
+    free(owned);
+    hm_pmem_close(pmem);
+    if (n >= 0 && !is_there)
+        return hm_fail(error, EAGAIN, "another program has set up the same namespace of %s meanwhile: try again",
+                       share->region->name);
+    return n < 0 ? -1 : 0;
+}
+
 /*
  * The label first, its size last: a namespace without size is nothing, and one with size has its owner. The name before
  * the uuid: the kernel takes no other uuid until the first is deleted, so whose it is must be known by then.
@@ -166,7 +191,8 @@ static int allocate(struct ndctl_namespace *seed, const struct hm_share *share, 
     hm_owner_write(owner, name, uuid);
     if (step(ndctl_namespace_set_alt_name(seed, name), "set the name of", of, error) != 0 ||
         step(ndctl_namespace_set_uuid(seed, uuid), "set the uuid of", of, error) != 0 ||
-        step(ndctl_namespace_set_size(seed, share->bytes), "take the space for", of, error) != 0)
+        step(ndctl_namespace_set_size(seed, share->bytes), "take the space for", of, error) != 0 ||
+        check_label(share, owner, error) != 0)
         return -1;
     /* A hint to other tools and kernels, which those before 4.13 do not know. */
     (void)ndctl_namespace_set_enforce_mode(seed, NDCTL_NS_MODE_FSDAX);
@@ -226,16 +252,34 @@ int hm_pmem_create(struct hm_pmem *pmem, const struct hm_share *share, const str
     return 0;
 }
 
-/* Zero all of it, the map of its pages and its info block included. */
-static int wipe(struct ndctl_namespace *namespace, struct hm_error *error)
+/*
+ * Zero what was the user's while it is still fsdax: on a raw device it would be seen as a new disk, and what looks like
+ * an array or a volume to the node's other programs is theirs at once. `bytes`: how much that was.
+ */
+static int wipe_content(struct ndctl_namespace *namespace, uint64_t *bytes, struct hm_error *error)
+{
+    char device[32];
+    *bytes = 0;
+    if (!device_path(block_device(namespace), device, sizeof(device)))
+        return 0;
+    *bytes = hm_device_bytes(device);
+    return hm_wipe(device, *bytes, *bytes, error);
+}
+
+/* Zero what is around the content, the map of its pages and the info block: `edge` bytes, before it or behind it. */
+static int wipe_around(struct ndctl_namespace *namespace, uint64_t edge, struct hm_error *error)
 {
     char device[32];
     const char *of = ndctl_namespace_get_devname(namespace);
-    if (step(ndctl_namespace_set_raw_mode(namespace, 1), "set raw mode of", of, error) != 0 ||
-        step(ndctl_namespace_enable(namespace), "enable for its wipe", of, error) != 0)
+    if (step(ndctl_namespace_set_raw_mode(namespace, 1), "set raw mode of", of, error) != 0)
         return -1;
-    snprintf(device, sizeof(device), "/dev/%.24s", ndctl_namespace_get_block_device(namespace));
-    int result = hm_wipe(device, ndctl_namespace_get_size(namespace), error);
+    int result = ndctl_namespace_enable(namespace);
+    if (result < 0)
+        return step(result, "enable for its wipe", of, error);
+    if (result > 0 || !device_path(ndctl_namespace_get_block_device(namespace), device, sizeof(device)))
+        result = hm_fail(error, EBUSY, "%s has no device of its own for its wipe: another layer has taken it", of);
+    else
+        result = hm_wipe(device, ndctl_namespace_get_size(namespace), edge, error);
     int number = errno;
     (void)ndctl_namespace_disable_invalidate(namespace);
     (void)ndctl_namespace_set_raw_mode(namespace, 0);
@@ -246,11 +290,14 @@ static int wipe(struct ndctl_namespace *namespace, struct hm_error *error)
 static int remove_one(struct ndctl_namespace *namespace, struct hm_error *error)
 {
     const char *of = ndctl_namespace_get_devname(namespace);
+    uint64_t size = ndctl_namespace_get_size(namespace), content;
+    if (wipe_content(namespace, &content, error) != 0)
+        return -1;
     int result = ndctl_namespace_disable_safe(namespace);
     if (result < 0)
         return step(result, "disable", of, error);
     (void)ndctl_namespace_set_enforce_mode(namespace, NDCTL_NS_MODE_RAW);
-    if (ndctl_namespace_get_size(namespace) > 0 && wipe(namespace, error) != 0)
+    if (size > 0 && wipe_around(namespace, size - content, error) != 0)
         return -1;
     return step(ndctl_namespace_delete(namespace), "delete", of, error);
 }

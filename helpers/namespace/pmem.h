@@ -47,7 +47,8 @@ int hm_pmem_create(struct hm_pmem *pmem, const struct hm_share *share, const str
 
 /*
  * Wipe a namespace of ours and give its extent back, in whatever state it was left. Returns 0 (also where there is none
- * of the owner's any more), or -1: EBUSY where its device is in use, nothing is changed then.
+ * of the owner's any more), or -1: EBUSY where a device of it is in use. It is still ours then, however far the wipe
+ * came, and another try goes on.
  */
 int hm_pmem_remove(struct hm_pmem *pmem, const struct hm_owner *owner, struct hm_error *error);
 

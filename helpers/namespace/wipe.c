@@ -19,13 +19,22 @@ static uint64_t least(uint64_t a, uint64_t b)
     return a < b ? a : b;
 }
 
-static int zero(int fd, const char *device, uint64_t bytes, struct hm_error *error)
+static int zero(int fd, const char *device, uint64_t from, uint64_t end, struct hm_error *error)
 {
-    for (uint64_t at = 0; at < bytes; at += ZERO_AT_ONCE) {
-        uint64_t range[] = {at, least(ZERO_AT_ONCE, bytes - at)};
+    for (uint64_t at = from; at < end; at += ZERO_AT_ONCE) {
+        uint64_t range[] = {at, least(ZERO_AT_ONCE, end - at)};
         if (ioctl(fd, BLKZEROOUT, range) != 0)
             return hm_fail_errno(error, "cannot zero %s at byte %llu", device, (unsigned long long)at);
     }
+    return 0;
+}
+
+static int zero_edges(int fd, const char *device, uint64_t bytes, uint64_t edge, struct hm_error *error)
+{
+    uint64_t first_end = least(edge, bytes), last = bytes - first_end;
+    if (zero(fd, device, 0, first_end, error) != 0 ||
+        zero(fd, device, last > first_end ? last : first_end, bytes, error) != 0)
+        return -1;
     return fsync(fd) == 0 ? 0 : hm_fail_errno(error, "cannot flush %s", device);
 }
 
@@ -68,7 +77,19 @@ static int verify(int fd, const char *device, uint64_t bytes, struct hm_error *e
     return result;
 }
 
-int hm_wipe(const char *device, uint64_t bytes, struct hm_error *error)
+uint64_t hm_device_bytes(const char *device)
+{
+    uint64_t bytes = 0;
+    int fd = open(device, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    if (fd < 0)
+        return 0;
+    if (ioctl(fd, BLKGETSIZE64, &bytes) != 0)
+        bytes = 0;
+    close(fd);
+    return bytes;
+}
+
+int hm_wipe(const char *device, uint64_t bytes, uint64_t edge, struct hm_error *error)
 {
     uint64_t size = 0;
     int result = -1;
@@ -81,7 +102,7 @@ int hm_wipe(const char *device, uint64_t bytes, struct hm_error *error)
     else if (size != bytes)
         hm_fail(error, EIO, "%s has %llu bytes, its namespace %llu: it is not wiped", device, (unsigned long long)size,
                 (unsigned long long)bytes);
-    else if (zero(fd, device, bytes, error) == 0)
+    else if (zero_edges(fd, device, bytes, edge, error) == 0)
         result = verify(fd, device, bytes, error);
     int number = errno;
     close(fd);

@@ -7,10 +7,14 @@
 
 #include "../core/error.h"
 
+/* The size of a block device; 0 where that is not known. */
+uint64_t hm_device_bytes(const char *device);
+
 /*
- * Zero all `bytes` of the device, which must be its size, then read back its first and last MiB and a page of each
- * other, past the page cache. Returns 0, or -1: EBUSY where it is in use, EIO where a byte is not zero.
+ * Zero the first and the last `edge` bytes of the device, all of it where these meet; `bytes` must be its size. Then
+ * read back its first and last MiB and a page of each other, past the page cache: what is between the edges has to be
+ * zero already. Returns 0, or -1: EBUSY where it is in use, EIO where a byte is not zero.
  */
-int hm_wipe(const char *device, uint64_t bytes, struct hm_error *error);
+int hm_wipe(const char *device, uint64_t bytes, uint64_t edge, struct hm_error *error);
 
 #endif

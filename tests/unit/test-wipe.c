@@ -32,7 +32,7 @@ int __wrap_ioctl(int fd, unsigned long request, ...);
 /* Not every file system of a test machine knows O_DIRECT. */
 int __wrap_open(const char *path, int flags, ...)
 {
-    assert_int_equal(flags & (O_EXCL | O_CLOEXEC), O_EXCL | O_CLOEXEC);
+    assert_int_equal(flags & (O_EXCL | O_CLOEXEC), (flags & O_RDWR ? O_EXCL : 0) | O_CLOEXEC);
     return __real_open(path, flags & ~(O_DIRECT | O_EXCL));
 }
 
@@ -79,7 +79,7 @@ static void test_all_of_it_is_zeroed(void **state)
     char byte;
     const char *path = full_device();
     device_does = ZEROES;
-    assert_int_equal(hm_wipe(path, SIZE, &error), 0);
+    assert_int_equal(hm_wipe(path, SIZE, SIZE, &error), 0);
     int fd = __real_open(path, O_RDONLY);
     for (uint64_t at = 0; at < SIZE; at += 4095)
         assert_true(pread(fd, &byte, 1, (off_t)at) == 1 && byte == 0);
@@ -92,24 +92,56 @@ static void test_a_wipe_that_did_not_work_is_seen(void **state)
     char expected[256];
     const char *path = full_device();
     device_does = DOES_NOTHING;
-    assert_int_equal(hm_wipe(path, SIZE, &error), -1);
+    assert_int_equal(hm_wipe(path, SIZE, SIZE, &error), -1);
     assert_int_equal(errno, EIO);
     snprintf(expected, sizeof(expected), "%s is not zero within 1048576 bytes from byte 0 on after its wipe", path);
     assert_string_equal(error.text, expected);
     device_does = MISSES_THE_LAST;
-    assert_int_equal(hm_wipe(path, SIZE, &error), -1);
+    assert_int_equal(hm_wipe(path, SIZE, SIZE, &error), -1);
     snprintf(expected, sizeof(expected), "%s is not zero within 1048576 bytes from byte 8388608 on after its wipe",
              path);
     assert_string_equal(error.text, expected);
     path = full_device();
     device_does = MISSES_A_STRIDE;
-    assert_int_equal(hm_wipe(path, SIZE, &error), -1);
+    assert_int_equal(hm_wipe(path, SIZE, SIZE, &error), -1);
     snprintf(expected, sizeof(expected), "%s is not zero within 4096 bytes from byte 5263360 on after its wipe", path);
     assert_string_equal(error.text, expected);
     device_does = FAILS;
-    assert_int_equal(hm_wipe(path, SIZE, &error), -1);
+    assert_int_equal(hm_wipe(path, SIZE, SIZE, &error), -1);
     assert_int_equal(errno, EIO);
     assert_non_null(strstr(error.text, "cannot zero"));
+}
+
+static uint64_t count_zeros(const char *path)
+{
+    static char data[SIZE];
+    uint64_t zeros = 0;
+    int fd = __real_open(path, O_RDONLY);
+    assert_int_equal(read(fd, data, sizeof(data)), SIZE);
+    for (uint64_t at = 0; at < SIZE; at++)
+        zeros += data[at] == 0;
+    close(fd);
+    return zeros;
+}
+
+static void test_the_edges_alone_are_zeroed_where_the_rest_is_zero(void **state)
+{
+    (void)state;
+    static const struct {
+        uint64_t edge, zeros;
+    } rows[] = {{0, 0}, {4096, 8192}, {2 * MIB, 4 * MIB}, {SIZE / 2, SIZE}, {SIZE - 512, SIZE}, {SIZE, SIZE}};
+    device_does = ZEROES;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        const char *path = full_device();
+        /* What is between them is looked at all the same. */
+        assert_int_equal(hm_wipe(path, SIZE, rows[i].edge, &error), rows[i].zeros == SIZE ? 0 : -1);
+        assert_int_equal(count_zeros(path), rows[i].zeros);
+    }
+    const char *path = full_device();
+    assert_int_equal(hm_device_bytes(path), SIZE);
+    assert_int_equal(hm_wipe(path, SIZE, SIZE, &error), 0);
+    assert_int_equal(hm_wipe(path, SIZE, 0, &error), 0);
+    assert_int_equal(hm_device_bytes(scratch_path("none")), 0);
 }
 
 static void test_a_device_of_another_size_is_left_alone(void **state)
@@ -117,9 +149,9 @@ static void test_a_device_of_another_size_is_left_alone(void **state)
     (void)state;
     const char *path = full_device();
     device_does = FAILS;
-    assert_int_equal(hm_wipe(path, SIZE + 1, &error), -1);
+    assert_int_equal(hm_wipe(path, SIZE + 1, SIZE, &error), -1);
     assert_non_null(strstr(error.text, "has 9437184 bytes, its namespace 9437185: it is not wiped"));
-    assert_int_equal(hm_wipe(scratch_path("none"), SIZE, &error), -1);
+    assert_int_equal(hm_wipe(scratch_path("none"), SIZE, SIZE, &error), -1);
     assert_int_equal(errno, ENOENT);
 }
 
@@ -137,12 +169,18 @@ static void test_mounts_are_found_in_mountinfo(void **state)
     assert_false(hm_mountinfo_has("a\n\n1 2\n", makedev(1, 2)));
 }
 
-static void test_nobody_holds_what_is_no_device(void **state)
+static void test_who_has_it_open_is_named(void **state)
 {
     (void)state;
-    char text[64] = "x";
+    char text[512] = "x", expected[32];
+    char *path = scratch_path("held");
+    scratch_write(path, "");
     assert_string_equal(hm_holders_name("/nonexistent", text, sizeof(text)), "");
-    assert_string_equal(hm_holders_name("/dev/null", text, sizeof(text)), "");
+    assert_string_equal(hm_holders_name(path, text, sizeof(text)), "");
+    int fd = __real_open(path, O_RDONLY | O_CLOEXEC);
+    snprintf(expected, sizeof(expected), "%d (", (int)getpid());
+    assert_int_equal(strncmp(hm_holders_name(path, text, sizeof(text)), expected, strlen(expected)), 0);
+    close(fd);
 }
 
 int main(void)
@@ -150,9 +188,10 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_all_of_it_is_zeroed),
         cmocka_unit_test(test_a_wipe_that_did_not_work_is_seen),
+        cmocka_unit_test(test_the_edges_alone_are_zeroed_where_the_rest_is_zero),
         cmocka_unit_test(test_a_device_of_another_size_is_left_alone),
         cmocka_unit_test(test_mounts_are_found_in_mountinfo),
-        cmocka_unit_test(test_nobody_holds_what_is_no_device),
+        cmocka_unit_test(test_who_has_it_open_is_named),
     };
     return cmocka_run_group_tests(tests, scratch_make, scratch_drop);
 }
