@@ -10,10 +10,10 @@ AC_DEFUN([X_AC_NDCTL], [
   have_ndctl=no
   ndctl_version=none
   AS_IF([test "$with_ndctl" != no], [
-    PKG_CHECK_MODULES([NDCTL], [libndctl >= 63], [have_ndctl=yes], [have_ndctl=no])
+    PKG_CHECK_MODULES([NDCTL], [libndctl >= 68], [have_ndctl=yes], [have_ndctl=no])
     PKG_CHECK_MODULES([UUID], [uuid >= 2.31], [], [have_ndctl=no])
     AS_IF([test "$have_ndctl" = yes], [ndctl_version=$($PKG_CONFIG --modversion libndctl)],
-      [test "$with_ndctl" = yes], [AC_MSG_ERROR([--with-ndctl: libndctl 63 and libuuid 2.31 or later are missing (libndctl-dev and uuid-dev; ndctl-devel, of EPEL, and libuuid-devel)])])
+      [test "$with_ndctl" = yes], [AC_MSG_ERROR([--with-ndctl: libndctl 68 and libuuid 2.31 or later are missing (libndctl-dev and uuid-dev; ndctl-devel, of EPEL, and libuuid-devel)])])
   ])
   AS_IF([test "$have_ndctl" = yes], [AC_DEFINE([HAVE_NDCTL], [1], [hybridmem-namespace is built])])
   AM_CONDITIONAL([HAVE_NDCTL], [test "$have_ndctl" = yes])

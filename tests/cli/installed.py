@@ -5,9 +5,14 @@ import os
 import subprocess
 from pathlib import Path
 
+import pytest
+
 PREFIX = Path(os.environ["HYBRIDMEM_PREFIX"])
 LIBEXEC = PREFIX / "libexec" / "hybridmem"
 DATA = PREFIX / "share" / "hybridmem"
+
+has_ndctl = (LIBEXEC / "hybridmem-namespace").exists()
+needs_ndctl = pytest.mark.skipif(not has_ndctl, reason="hybridmem-namespace: built --without-ndctl")
 
 
 def helper(name, *words, status=0, env=None, **options):

@@ -6,7 +6,7 @@ import re
 import subprocess
 
 import pytest
-from installed import LIBEXEC, PREFIX
+from installed import LIBEXEC, PREFIX, has_ndctl
 
 COMMANDS = [
     "tiers",
@@ -19,7 +19,7 @@ COMMANDS = [
     "sources",
     "config",
     "reap",
-    "namespace",
+    *(["namespace"] if has_ndctl else []),
     "help",
 ]
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import docblocks
 import pytest
 from docblocks import GUIDES
-from installed import DATA, PREFIX, helper
+from installed import DATA, PREFIX, helper, needs_ndctl
 
 PROJECT = Path(__file__).resolve().parents[2]
 MAN = GUIDES / "man"
@@ -118,7 +118,12 @@ def test_man_pages_have_the_options_of_the_programs(command):
 
 
 @pytest.mark.parametrize(
-    ("program", "words", "status"), [("migrator", ["--help"], 0), ("namespace", ["--help"], 0), ("damon", [], 2)]
+    ("program", "words", "status"),
+    [
+        ("migrator", ["--help"], 0),
+        pytest.param("namespace", ["--help"], 0, marks=needs_ndctl),
+        ("damon", [], 2),
+    ],
 )
 def test_man_pages_have_the_options_of_the_programs_behind(program, words, status):
     done = helper(f"hybridmem-{program}", *words, status=status)
