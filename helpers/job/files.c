@@ -3,11 +3,14 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdbool.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
+#ifndef STATX_ATTR_DAX
+#define STATX_ATTR_DAX 0x00200000 /* Linux 5.8 */
+#endif
 
 int hm_file_read(const char *path, char *out, size_t size, struct hm_error *error)
 {
@@ -75,6 +78,12 @@ static void close_range_of(unsigned first, unsigned last)
     long end = sysconf(_SC_OPEN_MAX);
     for (long fd = first; fd < end && fd <= (long)last; fd++)
         close((int)fd);
+}
+
+bool hm_file_is_dax(int fd)
+{
+    struct statx status;
+    return statx(fd, "", AT_EMPTY_PATH, STATX_BASIC_STATS, &status) == 0 && (status.stx_attributes & STATX_ATTR_DAX);
 }
 
 void hm_close_from(int first, int kept)

@@ -3,6 +3,7 @@
 #ifndef HM_FILES_H
 #define HM_FILES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
 
@@ -20,6 +21,9 @@ int hm_file_write(const char *path, const char *text, struct hm_error *error);
  * writable by others beyond the mode.
  */
 int hm_folder_open_own(int at, const char *path, mode_t mode, struct hm_error *error);
+
+/* Is this file mapped past the page cache? false also where the kernel, before 5.8, does not tell. */
+bool hm_file_is_dax(int fd);
 
 /* Close all descriptors from `first` on, but `kept` (-1: none). Safe between fork and exec. */
 void hm_close_from(int first, int kept);

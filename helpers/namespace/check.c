@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* check: what this node can do, a line for each part. */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <unistd.h>
 
 #include "../core/size.h"
 #include "../job/topology.h"
@@ -60,6 +64,40 @@ static bool check_programs(void)
     return is_right;
 }
 
+/* Is the module's file there, by the index of the running kernel's modules? What is needed is loaded then. */
+static bool is_loadable(const char *file)
+{
+    char folder[160], *line = NULL;
+    size_t size = 0;
+    bool is_there = false;
+    struct utsname kernel;
+    if (uname(&kernel) != 0)
+        return false;
+    snprintf(folder, sizeof(folder), "/lib/modules/%.64s/modules.dep", kernel.release);
+    FILE *index = fopen(folder, "re");
+    *strrchr(folder, '/') = '\0';
+    int at = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    while (index && !is_there && getline(&line, &size, index) > 0) {
+        line[strcspn(line, ":")] = '\0'; /* "kernel/drivers/nvdimm/nd_pmem.ko.xz: what it needs" */
+        is_there = strstr(line, file) && faccessat(at, line, F_OK, 0) == 0;
+    }
+    free(line);
+    if (index)
+        fclose(index);
+    if (at >= 0)
+        close(at);
+    return is_there;
+}
+
+static bool check_module(void)
+{
+    if (hm_pmem_has_driver())
+        return tell(true, "module", "nd_pmem");
+    if (is_loadable("/nd_pmem.ko"))
+        return tell(true, "module", "nd_pmem, which is loaded when it is needed");
+    return tell(false, "module", "nd_pmem is not loaded, and this kernel has no such module");
+}
+
 int hm_namespace_check(const struct hm_config *config, const struct hm_namespace_request *request,
                        struct hm_error *error)
 {
@@ -69,8 +107,7 @@ int hm_namespace_check(const struct hm_config *config, const struct hm_namespace
         hm_fail(error, ENOMEM, "no memory for the topology");
         return HM_NAMESPACE_REFUSED;
     }
-    bool is_loaded = hm_pmem_has_driver();
-    bool is_right = tell(is_loaded, "module", is_loaded ? "nd_pmem" : "nd_pmem is not loaded: modprobe nd_pmem");
+    bool is_right = check_module();
     is_right = check_regions(config, topology) && is_right;
     is_right = check_programs() && is_right;
     free(topology);

@@ -54,29 +54,45 @@ static int make_one(const struct hm_config *config, const struct hm_namespace_re
     return result;
 }
 
+static int make_all(const struct hm_config *config, const struct hm_namespace_request *request,
+                    const struct hm_share *share, int n, struct hm_owner *owner, json_t *shown, struct hm_error *error)
+{
+    struct hm_namespace made = {0};
+    for (int i = 0; i < n; i++) {
+        owner->socket = (unsigned)share[i].region->socket;
+        if (make_one(config, request, &share[i], owner, &made, error) != 0)
+            return -1;
+        if (json_array_append_new(shown, hm_namespace_json(&made, hm_mkfs_name(request->filesystem))) != 0)
+            return hm_fail(error, ENOMEM, "no memory to show %s", made.name);
+    }
+    return 0;
+}
+
+/* All or nothing. What is left nevertheless is said behind why it came to this. */
+static int undo(const struct hm_namespace_request *request, const char *cluster, struct hm_error *error)
+{
+    struct hm_error why = *error, left = {{0}};
+    if (hm_namespace_remove_job(cluster, request, &left) != HM_NAMESPACE_DONE)
+        hm_fail(error, EIO, "%s; %s", why.text, left.text);
+    return HM_NAMESPACE_REFUSED;
+}
+
 int hm_namespace_create(const struct hm_config *config, const struct hm_namespace_request *request,
                         struct hm_error *error)
 {
     struct hm_region region[HM_PMEM_REGIONS];
     struct hm_share share[HM_MAX_SOCKETS];
-    struct hm_namespace made = {0};
     struct hm_owner owner = {.job_id = request->job_id, .restart = request->restart};
-    json_t *shown = json_array();
     hm_owner_set_cluster(&owner, request->cluster ? request->cluster : config->cluster);
     int n = plan(config, request, &owner, region, share, error);
-    for (int i = 0; i < n; i++) {
-        owner.socket = (unsigned)share[i].region->socket;
-        if (make_one(config, request, &share[i], &owner, &made, error) != 0) {
-            /* All or nothing; why it failed is worth more than what becomes of the rest, which reap sees to. */
-            struct hm_error rest = {{0}};
-            hm_namespace_remove_job(owner.cluster, request, &rest);
-            n = -1;
-        } else {
-            json_array_append_new(shown, hm_namespace_json(&made, hm_mkfs_name(request->filesystem)));
-        }
-    }
-    if (n > 0)
-        return hm_namespace_print(shown, error);
+    if (n < 0)
+        return HM_NAMESPACE_REFUSED;
+    json_t *shown = json_array();
+    int status = make_all(config, request, share, n, &owner, shown, error) == 0
+                     ? hm_namespace_print(json_incref(shown), error)
+                     : HM_NAMESPACE_REFUSED;
+    if (status != HM_NAMESPACE_DONE)
+        status = undo(request, owner.cluster, error);
     json_decref(shown);
-    return HM_NAMESPACE_REFUSED;
+    return status;
 }

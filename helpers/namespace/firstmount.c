@@ -8,6 +8,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "../job/files.h"
+
 static int give(const char *place, uid_t uid, struct hm_error *error)
 {
     int result = -1;
@@ -23,13 +25,24 @@ static int give(const char *place, uid_t uid, struct hm_error *error)
     return result;
 }
 
+/* Some kernels mount without DAX what they cannot mount with it, and only a file tells. */
+static int check_dax(const char *place, const char *device, struct hm_error *error)
+{
+    int file = open(place, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+    if (file < 0)
+        return hm_fail_errno(error, "cannot make a file in the new file system of %s", device);
+    int result = hm_file_is_dax(file) ? 0 : hm_fail(error, ENOTSUP, "%s was mounted, but without DAX", device);
+    close(file);
+    return result;
+}
+
 int hm_first_mount(const char *device, const char *filesystem, const char *place, uid_t uid, struct hm_error *error)
 {
     if (unshare(CLONE_NEWNS) != 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0)
         return hm_fail_errno(error, "cannot make a mount namespace");
     if (mount(device, place, filesystem, MS_NOSUID | MS_NODEV, "dax") != 0)
         return hm_fail_errno(error, "cannot mount %s (%s) with DAX", device, filesystem);
-    int result = give(place, uid, error);
+    int result = check_dax(place, device, error) == 0 ? give(place, uid, error) : -1;
     if (umount2(place, 0) != 0 && result == 0)
         result = hm_fail_errno(error, "cannot unmount %s", device);
     return result;

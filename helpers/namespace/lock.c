@@ -3,15 +3,26 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <sys/file.h>
 #include <unistd.h>
 
 #include "../job/files.h"
+#include "patience.h"
 
 #define LOCK "namespace.lock"
 
-int hm_lock_take(const struct hm_config *config, struct hm_error *error)
+static int fail_held(int lock, const char *run_dir, unsigned patience_s, struct hm_error *error)
 {
+    char pid[16] = "";
+    ssize_t length = pread(lock, pid, sizeof(pid) - 1, 0);
+    return hm_fail(error, EBUSY, "another one is at work%s%s: it still has %s/" LOCK " after %u s",
+                   length > 0 ? ", process " : "", pid, run_dir, patience_s);
+}
+
+int hm_lock_take(const struct hm_config *config, unsigned patience_s, struct hm_error *error)
+{
+    unsigned pauses = 0;
     int result;
     int folder = hm_folder_open_own(AT_FDCWD, config->run_dir, 0755, error);
     if (folder < 0)
@@ -21,11 +32,20 @@ int hm_lock_take(const struct hm_config *config, struct hm_error *error)
     if (lock < 0)
         return hm_fail_errno(error, "cannot open %s/" LOCK, config->run_dir);
     do
-        result = flock(lock, LOCK_EX);
-    while (result != 0 && errno == EINTR);
-    if (result == 0)
+        result = flock(lock, LOCK_EX | LOCK_NB);
+    while (result != 0 && (errno == EINTR || (errno == EWOULDBLOCK && hm_patience_pause(&pauses, patience_s))));
+    if (result == 0) {
+        /* For those who wait. One that cannot be written is not worth a failure: they are told less. */
+        if (ftruncate(lock, 0) == 0)
+            (void)dprintf(lock, "%d", (int)getpid());
         return lock;
-    hm_fail_errno(error, "cannot lock %s/" LOCK, config->run_dir);
+    }
+    if (errno == EWOULDBLOCK)
+        fail_held(lock, config->run_dir, patience_s, error);
+    else
+        hm_fail_errno(error, "cannot lock %s/" LOCK, config->run_dir);
+    int number = errno;
     close(lock);
+    errno = number;
     return -1;
 }

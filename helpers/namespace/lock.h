@@ -5,8 +5,11 @@
 
 #include "../core/config.h"
 
-/* Take <run_dir>/namespace.lock, waiting for it: whoever holds it may wipe for minutes. A dead process holds nothing,
- * and the programs that we start do not inherit it. Returns a descriptor to close, or -1. */
-int hm_lock_take(const struct hm_config *config, struct hm_error *error);
+/*
+ * Take <run_dir>/namespace.lock, and write our pid into it. A dead process holds nothing, and the programs that we
+ * start do not inherit it. Returns a descriptor to close, or -1: EBUSY where another process has kept it for
+ * `patience_s`, with its pid in the text.
+ */
+int hm_lock_take(const struct hm_config *config, unsigned patience_s, struct hm_error *error);
 
 #endif

@@ -5,6 +5,8 @@
  */
 #include <config.h>
 
+#include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -27,8 +29,8 @@ static int run(const struct hm_namespace_request *request, struct hm_error *erro
     int lock = -1;
     if (hm_config_read(request->config, false, &config, error) != 0)
         return HM_NAMESPACE_REFUSED;
-    if (commands[request->command].changes && (lock = hm_lock_take(&config, error)) < 0)
-        return HM_NAMESPACE_REFUSED;
+    if (commands[request->command].changes && (lock = hm_lock_take(&config, request->patience_s, error)) < 0)
+        return errno == EBUSY ? HM_NAMESPACE_BUSY : HM_NAMESPACE_REFUSED;
     int status = commands[request->command].run(&config, request, error);
     if (lock >= 0)
         close(lock);
@@ -46,6 +48,8 @@ int main(int argc, char **argv)
         fputs("hybridmem namespace: only root may run this\n", stderr);
         return HM_NAMESPACE_USAGE;
     }
+    /* A reader that has gone is an error of the print, which undoes what was made. */
+    signal(SIGPIPE, SIG_IGN);
     status = run(&request, &error);
     if (status != HM_NAMESPACE_DONE && error.text[0])
         fprintf(stderr, "hybridmem namespace: %s\n", error.text);

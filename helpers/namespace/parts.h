@@ -11,7 +11,7 @@
 
 enum { HM_NAMESPACE_DONE, HM_NAMESPACE_REFUSED, HM_NAMESPACE_USAGE, HM_NAMESPACE_BUSY };
 
-/* Each returns the exit status; where that is not 0, `error` says why, or all has been said. */
+/* Each returns the exit status; where that is not 0, `error` says why, in one line. check has said it itself. */
 int hm_namespace_create(const struct hm_config *config, const struct hm_namespace_request *request,
                         struct hm_error *error);
 int hm_namespace_destroy(const struct hm_config *config, const struct hm_namespace_request *request,
@@ -28,7 +28,7 @@ json_t *hm_namespace_json(const struct hm_namespace *namespace, const char *file
 /* Print {"namespaces": [...]} on one line; takes the array. Returns an exit status. */
 int hm_namespace_print(json_t *namespaces, struct hm_error *error);
 
-/* Remove all that a job has; `error` may be NULL. */
+/* Remove all that a job has. Returns an exit status; the text names each that is left, and why. */
 int hm_namespace_remove_job(const char *cluster, const struct hm_namespace_request *request, struct hm_error *error);
 
 #endif

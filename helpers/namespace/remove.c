@@ -5,15 +5,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "../core/path.h"
 #include "holders.h"
 #include "parts.h"
+#include "patience.h"
 
-#define PAUSE_NS 100000000L
-#define PAUSES_PER_S 10
 #define MOST_LIVING (1 << 20)
 
 /* Which namespaces go. */
@@ -43,51 +41,74 @@ static int remove_once(const struct hm_owner *owner, struct hm_error *error)
     return result;
 }
 
-/* Waits while it is in use. Returns an exit status; the text says which namespace it is about. */
-static int remove_patiently(const struct hm_namespace *namespace, unsigned patience_s, struct hm_error *error)
+static void add(struct hm_error *all, const char *text)
 {
-    struct hm_error inner = {{0}};
-    char holders[256];
-    int result = remove_once(&namespace->owner, &inner);
-    for (unsigned pauses = 0; result != 0 && errno == EBUSY && pauses < patience_s * PAUSES_PER_S; pauses++) {
-        nanosleep(&(struct timespec){.tv_nsec = PAUSE_NS}, NULL);
-        result = remove_once(&namespace->owner, &inner);
-    }
-    if (result == 0)
-        return HM_NAMESPACE_DONE;
-    if (errno != EBUSY) {
-        hm_fail(error, errno, "%s: %s", namespace->name, inner.text);
-        return HM_NAMESPACE_REFUSED;
-    }
-    hm_holders_name(namespace->device, holders, sizeof(holders));
-    hm_fail(error, EBUSY, "%s is still in use after %u s: %s is mounted or open in %s", namespace->name, patience_s,
-            namespace->device, holders[0] ? holders : "no process that /proc shows");
-    return HM_NAMESPACE_BUSY;
+    struct hm_error before = *all;
+    hm_fail(all, EIO, "%s%s%s", before.text, before.text[0] ? "; " : "", text);
 }
 
-/* Removes all that is chosen, also behind one that cannot be. Returns an exit status; each failure but the last is said
- * here. */
-static int remove_chosen(const struct choice *choice, unsigned patience_s, struct hm_error *error)
+/* What is chosen. Returns how many there are (free the array), or -1. */
+static int find_chosen(const struct choice *choice, struct hm_namespace **chosen, struct hm_error *error)
 {
     struct hm_pmem *pmem = NULL;
-    struct hm_namespace *owned = NULL;
-    int status = HM_NAMESPACE_DONE;
-    int n = hm_pmem_open(&pmem, error) == 0 ? hm_pmem_owned(pmem, &owned, error) : -1;
+    int kept = 0;
+    int n = hm_pmem_open(&pmem, error) == 0 ? hm_pmem_owned(pmem, chosen, error) : -1;
     hm_pmem_close(pmem);
+    for (int i = 0; i < n; i++)
+        if (is_chosen(choice, &(*chosen)[i].owner))
+            (*chosen)[kept++] = (*chosen)[i];
+    return n < 0 ? -1 : kept;
+}
+
+/* One try for each. Those that are in use are moved to the front; what cannot be removed is added to `left`. Returns
+ * how many are in use. */
+static int try_each(struct hm_namespace *chosen, int n, struct hm_error *left)
+{
+    int busy = 0;
     for (int i = 0; i < n; i++) {
-        struct hm_error inner = {{0}};
-        if (!is_chosen(choice, &owned[i].owner))
+        struct hm_error inner = {{0}}, one;
+        if (remove_once(&chosen[i].owner, &inner) == 0)
             continue;
-        int one = remove_patiently(&owned[i], patience_s, &inner);
-        if (one == HM_NAMESPACE_DONE)
-            continue;
-        if (status != HM_NAMESPACE_DONE)
-            fprintf(stderr, "hybridmem namespace: %s\n", error->text);
-        *error = inner;
-        status = status == HM_NAMESPACE_BUSY ? status : one;
+        if (errno == EBUSY) {
+            chosen[busy++] = chosen[i];
+        } else {
+            hm_fail(&one, EIO, "%s is left: %s", chosen[i].name, inner.text);
+            add(left, one.text);
+        }
     }
-    free(owned);
-    return n < 0 ? HM_NAMESPACE_REFUSED : status;
+    return busy;
+}
+
+static void add_busy(const struct hm_namespace *namespace, unsigned patience_s, struct hm_error *left)
+{
+    struct hm_error one;
+    char holders[256];
+    hm_holders_name(namespace->device, holders, sizeof(holders));
+    hm_fail(&one, EBUSY, "%s is still in use after %u s: %s is mounted or open in %s", namespace->name, patience_s,
+            namespace->device, holders[0] ? holders : "no process that /proc shows");
+    add(left, one.text);
+}
+
+/* Removes all that is chosen, also behind one that cannot be; all of them are waited for together. Returns an exit
+ * status: a failure is worth more than one that is in use, which may only want another try. */
+static int remove_chosen(const struct choice *choice, unsigned patience_s, struct hm_error *error)
+{
+    struct hm_namespace *chosen = NULL;
+    struct hm_error left = {{0}};
+    unsigned pauses = 0;
+    int n = find_chosen(choice, &chosen, error);
+    if (n < 0)
+        return HM_NAMESPACE_REFUSED;
+    do
+        n = try_each(chosen, n, &left);
+    while (n > 0 && hm_patience_pause(&pauses, patience_s));
+    int status = left.text[0] ? HM_NAMESPACE_REFUSED : n > 0 ? HM_NAMESPACE_BUSY : HM_NAMESPACE_DONE;
+    for (int i = 0; i < n; i++)
+        add_busy(&chosen[i], patience_s, &left);
+    free(chosen);
+    if (status != HM_NAMESPACE_DONE)
+        *error = left;
+    return status;
 }
 
 int hm_namespace_remove_job(const char *cluster, const struct hm_namespace_request *request, struct hm_error *error)
@@ -103,7 +124,10 @@ int hm_namespace_destroy(const struct hm_config *config, const struct hm_namespa
     return hm_namespace_remove_job(request->cluster, request, error);
 }
 
-/* The list itself, or what is in the file. Returns a text to free, or NULL. */
+/*
+ * The list itself, or what is in the file. The lock is held: a namespace that is there now was made before the file is
+ * read, and its job was in the file before that. Returns a text to free, or NULL.
+ */
 static char *read_living(const char *living, struct hm_error *error)
 {
     char *list = NULL;

@@ -119,7 +119,7 @@ static const struct {
     {"map", "dram|pmem", "where the map of pages is, 1.6% of the size (default: dram)", take_map, 0, CREATE},
     {"cluster", "NAME", "Slurm's cluster (default: of hybridmem.conf; to others but create: any)", take_cluster, 0,
      ALL & ~CHECK},
-    {"patience", "SECONDS", "how long to wait while a device is in use (default: 10)", take_patience, 0,
+    {"patience", "SECONDS", "how long to wait for what is in use (default: 10)", take_patience, 0,
      CREATE | DESTROY | REAP},
     {"living", "LIST|FILE", "JOB.RESTART of the jobs that live; a FILE begins with /", take_living, REAP, 0},
     {"config", "FILE", "instead of the installed hybridmem.conf", take_config, 0, ALL},
@@ -142,7 +142,7 @@ static void print_help(void)
           "  -h, --help            this text\n"
           "  -V, --version         the version\n"
           "\n"
-          "Exit status: 0 done, 1 refused or failed, 2 wrong usage, 3 a device is in use.\n",
+          "Exit status: 0 done, 1 refused or failed, 2 wrong usage, 3 something is in use.\n",
           stdout);
 }
 

@@ -1,11 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """hybridmem namespace: its command line; what it does is tested in the guest (tests/system/test_namespace.py)."""
 
+import fcntl
 import json
+import os
 import subprocess
 
 import pytest
-from installed import PREFIX, helper
+from installed import PREFIX, helper, needs_ndctl
+
+pytestmark = needs_ndctl
 
 CREATE = ["create", "--job=12", "--restart=0", "--uid=1001", "--size=1G", "--sockets=0,1"]
 
@@ -69,6 +73,26 @@ def test_a_machine_without_persistent_memory(configure, tmp_path):
         "hybridmem namespace: this node has no persistent memory region (is the kernel module nfit loaded?)\n"
     )
     assert "error region: none" in helper("hybridmem-namespace", "check", words, status=1).stdout
+
+
+def test_only_so_long_for_one_that_is_at_work(configure, tmp_path):
+    """The living are read after that: no list is older than the namespaces it is held against."""
+    run_dir = tmp_path / "run"
+    words = f"--config={configure(f'run_dir = {run_dir}')}"
+    helper("hybridmem-namespace", "reap", "--living=", words)
+    with (run_dir / "namespace.lock").open("r+") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        lock.truncate(0)
+        lock.write(str(os.getpid()))
+        lock.flush()
+        for command in (["destroy", "--job=1", "--restart=0"], ["reap", "--living=/none"], CREATE):
+            done = helper("hybridmem-namespace", *command, "--patience=0", words, status=3)
+            assert done.stderr == (
+                f"hybridmem namespace: another one is at work, process {os.getpid()}: "
+                f"it still has {run_dir}/namespace.lock after 0 s\n"
+            )
+        helper("hybridmem-namespace", "list", words)
+    assert "/none" in helper("hybridmem-namespace", "reap", "--living=/none", words, status=1).stderr
 
 
 @pytest.mark.parametrize(("living", "said"), [("12", '"12" is not JOB'), ("1.0;2.0", '"1.0;2.0"'), ("/none", "/none")])

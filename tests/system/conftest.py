@@ -8,6 +8,7 @@ import struct
 from pathlib import Path
 
 import jsonschema
+import namespaces
 import pytest
 import slurm
 
@@ -59,3 +60,21 @@ def run_dir():
     folder = Path(slurm.run("mktemp -d /run/damon-test.XXXXXX").stdout.strip())
     yield folder
     slurm.run(f"rm -r {folder}")
+
+
+@pytest.fixture(scope="session")
+def steps():
+    """The library that counts the steps of hybridmem-namespace."""
+    source = Path(__file__).parent / "programs" / "namespace" / "steps.c"
+    slurm.run(f"gcc -O1 -Wall -Werror -D_GNU_SOURCE -shared -fPIC -o {namespaces.STEPS} {source} -ldl")
+
+
+@pytest.fixture
+def empty_regions():
+    """A test starts from regions that are free in one piece, and has to leave them so."""
+    before = [namespaces.room(region) for region in namespaces.REGIONS]
+    assert all(free == extent for free, extent in before), before
+    yield
+    namespaces.reap()
+    assert namespaces.ours() == []
+    assert [namespaces.room(region) for region in namespaces.REGIONS] == before

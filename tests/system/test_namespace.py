@@ -5,7 +5,6 @@ import itertools
 import json
 import os
 import random
-import re
 import signal
 import subprocess
 import threading
@@ -30,26 +29,10 @@ from namespaces import (
     seen,
 )
 
-SOURCE = Path(__file__).parent / "programs" / "namespace" / "steps.c"
+pytestmark = pytest.mark.usefixtures("steps", "empty_regions")
+
 ALICE = 1001
 MARKER = b"alice's secret bytes "
-STEP = 16  # MiB; the regions' alignment
-
-
-@pytest.fixture(scope="module", autouse=True)
-def program():
-    slurm.run(f"gcc -O1 -Wall -Werror -D_GNU_SOURCE -shared -fPIC -o {STEPS} {SOURCE} -ldl")
-
-
-@pytest.fixture(autouse=True)
-def empty_regions():
-    """Each test starts from regions that are free in one piece, and has to leave them so."""
-    before = [room(region) for region in REGIONS]
-    assert all(free == extent for free, extent in before), before
-    yield
-    reap()
-    assert ours() == []
-    assert [room(region) for region in REGIONS] == before
 
 
 def test_a_job_gets_a_file_system_on_each_socket():
@@ -123,96 +106,6 @@ def test_what_a_node_crash_leaves_is_reaped():
         assert [found["name"] for found in seen()] == ["mine"]
 
 
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        ({"mib": 2048}, "region0 on socket 0 has no extent of 2.0 GiB: the largest is 1.2 GiB"),
-        ({"mib": 64, "sockets": "0,7"}, "socket 7 has no persistent memory region"),
-        ({"mib": 16, "fs": "xfs"}, "mkfs.xfs failed on /dev/pmem"),
-    ],
-)
-def test_what_cannot_be_is_refused_in_one_line(words, said):
-    assert said in create(20, status=1, **words).stderr
-    assert seen() == []
-
-
-def test_a_full_and_a_fragmented_region():
-    third = room("region0")[1] // MIB // 3 // STEP * STEP
-    for job in (21, 22, 23):
-        create(job, third)
-    destroy(22)
-    free, extent = room("region0")
-    assert third * MIB <= extent < free or extent == third * MIB
-    done = create(24, extent // MIB + STEP, status=1)
-    assert "the largest is" in done.stderr and "region0" in done.stderr
-    create(24, extent // MIB)
-    while room("region0")[1]:
-        create(100 + room("region0")[1] // MIB, room("region0")[1] // MIB)
-    assert "the largest is 0 B, of 0 B free in all" in create(25, STEP, status=1).stderr
-
-
-def test_half_of_what_was_asked_for_is_undone():
-    done = create(26, 96, "0,1", status=1, fs="xfs")  # too small for xfs: the first socket fails after its namespace
-    assert "mkfs.xfs" in done.stderr and seen() == []
-
-
-def reload_modules():
-    """As at boot: the kernel looks at the labels anew, also at whether there are any."""
-    slurm.run("ndctl disable-region all && modprobe -r -a dax_pmem nd_pmem nfit && modprobe -a nfit nd_pmem dax_pmem")
-
-
-def test_a_region_without_labels():
-    slurm.run("ndctl disable-region region1 && ndctl zero-labels nmem1")
-    reload_modules()
-    try:
-        assert "region1 has no labels and cannot be divided" in create(27, 64, "0,1", status=1).stderr
-        assert "region1 has no labels" in namespace_check(1)
-        create(27, 64, "0")
-        destroy(27)
-    finally:
-        slurm.run("ndctl disable-region region1 && ndctl init-labels -f nmem1")
-        reload_modules()
-    assert "region1 on socket 1: largest extent" in namespace_check(0)
-
-
-def test_a_region_of_the_wrong_alignment():
-    align = Path("/sys/bus/nd/devices/region0/align")
-    before = align.read_text()
-    align.write_text("4096")
-    try:
-        assert "region0 is aligned to 4096 bytes" in create(28, 64, status=1).stderr
-    finally:
-        align.write_text(before)
-
-
-def namespace_check(status):
-    done = slurm.run(f"{PROGRAM} check", check=False)
-    assert done.returncode == status, done.stdout + done.stderr
-    return done.stdout
-
-
-def test_missing_tools_and_modules():
-    tool = Path(os.path.realpath("/usr/sbin/mkfs.ext4"))
-    away = tool.with_name("away")
-    tool.rename(away)
-    try:
-        assert "mkfs.ext4 is missing: install e2fsprogs" in create(29, 64, status=1).stderr
-        assert "e2fsprogs" in namespace_check(1)
-    finally:
-        away.rename(tool)
-    module = Path(slurm.run("modinfo -n nd_pmem").stdout.strip())
-    hidden = module.with_name("away")
-    slurm.run("modprobe -r -a dax_pmem nd_pmem")
-    module.rename(hidden)
-    try:
-        assert "the kernel module nd_pmem is not loaded, and cannot be" in create(29, 64, status=1).stderr
-        assert "modprobe nd_pmem" in namespace_check(1)
-    finally:
-        hidden.rename(module)
-        slurm.run("modprobe -a nd_pmem dax_pmem")
-    namespace_check(0)
-
-
 def test_a_mounted_namespace_is_waited_for_and_named():
     (made,) = create(30, 64)
     with mounted(made["device"]):
@@ -225,9 +118,20 @@ def test_a_mounted_namespace_is_waited_for_and_named():
     assert ours() == []
 
 
+def test_a_device_that_others_have_open_is_waited_for_and_named():
+    (made,) = create(31, 64)
+    with Path(made["device"]).open("rb"), mounted(made["device"]):
+        said = destroy(31, status=3, patience=0).stderr
+        assert f" {os.getpid()} (" in said
+    destroy(31)
+
+
 def test_one_at_a_time_and_a_dead_one_holds_nothing():
     done = []
-    threads = [threading.Thread(target=lambda job=job: done.append(create(job, 32, "0,1"))) for job in range(40, 44)]
+    patient = {"patience": slurm.PATIENCE}
+    threads = [
+        threading.Thread(target=lambda job=job: done.append(create(job, 32, "0,1", **patient))) for job in range(40, 44)
+    ]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -237,9 +141,10 @@ def test_one_at_a_time_and_a_dead_one_holds_nothing():
     stopped = {"LD_PRELOAD": STEPS, "STEPS_KILL": "1", "STEPS_SIGNAL": str(int(signal.SIGSTOP))}
     first = subprocess.Popen([PROGRAM, "reap", "--living=40.0"], env={**os.environ, **stopped})
     os.waitid(os.P_PID, first.pid, os.WSTOPPED)
-    second = subprocess.Popen([PROGRAM, "destroy", "--job=40", "--restart=0"])
-    waiting = re.compile(rf"-> FLOCK .* {second.pid} ")
-    slurm.wait_for(lambda: waiting.search(Path("/proc/locks").read_text()), "one that waits for the lock")
+    second = subprocess.Popen([PROGRAM, "destroy", "--job=40", "--restart=0", f"--patience={slurm.PATIENCE}"])
+    said = destroy(41, status=3, patience=1).stderr
+    assert f"another one is at work, process {first.pid}: it still has /run/hybridmem/namespace.lock after 1 s" in said
+    assert second.poll() is None
     first.kill()
     assert (first.wait(), second.wait(slurm.PATIENCE)) == (-signal.SIGKILL, 0)
     assert {one["job"] for one in ours()} == {41, 42, 43}
@@ -333,7 +238,10 @@ def test_killed_at_each_step_of_destroy():
             seen_steps = steps
             fill()
         all_clean()
-    assert {"BLKZEROOUT", "fsync"} <= set(seen_steps) and seen_steps[-1].endswith("/size")
+    assert seen_steps[-1].endswith("/size")
+    raw = next(at for at, step in enumerate(seen_steps) if step.endswith("/force_raw"))
+    assert {"BLKZEROOUT", "fsync"} <= set(seen_steps[:raw]), "no raw disk has a user's array or volume on it"
+    assert {"BLKZEROOUT", "fsync"} <= set(seen_steps[raw:])
 
 
 def test_a_hundred_cycles_in_mixed_sizes():

@@ -7,6 +7,7 @@
  *     STEPS_LOG=FILE   append the name of each step
  *     STEPS_KILL=N     SIGKILL before the N-th; in the midst where it is a wipe
  *     STEPS_SIGNAL=S   another signal in place of that
+ *     STEPS_NO_DAX=1   no file is a DAX one
  *     STEPS_NO_WIPE=1  a wipe does nothing, and the device reads as zeros
  */
 #include <dlfcn.h>
@@ -94,6 +95,14 @@ ssize_t pread(int fd, void *data, size_t size, off_t at)
     if (getenv("STEPS_NO_WIPE") && got > 0 && fstat(fd, &status) == 0 && S_ISBLK(status.st_mode))
         memset(data, 0, (size_t)got);
     return got;
+}
+
+int statx(int at, const char *path, int flags, unsigned mask, struct statx *status)
+{
+    int result = REAL(statx)(at, path, flags, mask, status);
+    if (getenv("STEPS_NO_DAX"))
+        status->stx_attributes = 0;
+    return result;
 }
 
 pid_t fork(void)
