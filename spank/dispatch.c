@@ -37,6 +37,16 @@ int slurm_spank_init_post_opt(spank_t spank, int count, char **words)
     return 0;
 }
 
+int slurm_spank_task_init_privileged(spank_t spank, int count, char **words)
+{
+    (void)spank;
+    (void)count;
+    (void)words;
+    if (spank_context() == S_CTX_REMOTE)
+        hm_remote_mount();
+    return 0;
+}
+
 int slurm_spank_task_init(spank_t spank, int count, char **words)
 {
     (void)count;

@@ -88,6 +88,16 @@ static int gather(spank_t spank, struct hm_step_facts *facts)
     return 0;
 }
 
+/* Of the step's tasks. */
+static void set_environment(spank_t spank)
+{
+    static char value[HM_DAX_VALUE];
+    const char *name;
+    for (int n = 0; (name = hm_dax_variable(&step->config, step->job_id, &step->namespaces, n, value)); n++)
+        if (spank_setenv(spank, name, value, 1) != ESPANK_SUCCESS)
+            slurm_error("hybridmem: job %u: Slurm does not take the variable %s", step->job_id, name);
+}
+
 void hm_remote_prepare(spank_t spank)
 {
     struct hm_step_facts facts = {0};
@@ -104,6 +114,13 @@ void hm_remote_prepare(spank_t spank)
     outcome = hm_outcome_map();
     if (hm_step_prepare(&facts, step, &error) != 0)
         slurm_error("hybridmem: job %u: %s", facts.job_id, error.text);
+    set_environment(spank);
+}
+
+void hm_remote_mount(void)
+{
+    if (step)
+        hm_task_mount(step);
 }
 
 static int get_variable(void *spank, const char *name, char *out, size_t size)

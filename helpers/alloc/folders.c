@@ -47,6 +47,13 @@ static bool open_one(struct hm_folders *folders, const char *path, char *reason)
     return false;
 }
 
+/* Of the socket's number before a path, as in "0=/path"; 0: there is none. */
+static size_t length_of_number(const char *at)
+{
+    size_t digits = strspn(at, "0123456789");
+    return digits > 0 && at[digits] == '=' ? digits + 1 : 0;
+}
+
 void hm_folders_open(struct hm_folders *folders, const char *list, char *reason)
 {
     char path[4096];
@@ -56,6 +63,7 @@ void hm_folders_open(struct hm_folders *folders, const char *list, char *reason)
         end = at + strcspn(at, ":");
         if (end == at)
             continue;
+        at += length_of_number(at);
         snprintf(path, sizeof(path), "%.*s", (int)(end - at), at);
         is_usable = open_one(folders, path, reason) || is_usable;
     }

@@ -15,7 +15,8 @@ struct hm_folders {
 };
 
 /*
- * Open a file without a name in each folder of `list` (colon-separated; NULL or "": none). A folder that is not on a
+ * Open a file without a name in each folder of `list` (colon-separated, each with or without its socket's number as in
+ * "0=/path"; NULL or "": none). A folder that is not on a
  * DAX file system, or cannot be written to, has no room; `reason` (HM_ALLOC_REASON bytes) says so. With none that can
  * be used there are none. Close with hm_folders_close, also after the files are mapped.
  */

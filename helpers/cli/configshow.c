@@ -68,6 +68,8 @@ void hm_config_show(const struct hm_config *config)
     printf("log_level = %s\n", level_words[config->log_level]);
     show_modes("", config->default_modes);
     printf("migrate = \"%s\"\n", config->migrate.text);
+    printf("fsdax_fs = %s\n", hm_dax_fs_name(config->fsdax_fs));
+    printf("fsdax_map = %s\n", hm_dax_map_name(config->fsdax_map));
     for (int i = 0; i < config->n_tiers; i++)
         show_tier(&config->tier[i]);
     for (int i = 0; i < config->n_channels; i++)

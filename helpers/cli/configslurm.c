@@ -11,12 +11,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "../job/scontrol.h"
 #include "configparts.h"
 
 #define MOST_OUTPUT 65536
 #define MOST_SECONDS 20 /* for a controller that does not answer */
-
-static const char *const usual_folders[] = {"/usr/bin", "/usr/local/bin", "/opt/slurm/bin"};
 
 /* One of Slurm's settings: every word of `wanted` (separated by commas) must be in its value. */
 static const struct {
@@ -34,11 +33,8 @@ static bool find_scontrol(const char *given, char *path, size_t size)
         snprintf(path, size, "%s", given);
         return access(path, X_OK) == 0;
     }
-    for (size_t i = 0; i < sizeof(usual_folders) / sizeof(usual_folders[0]); i++) {
-        snprintf(path, size, "%s/scontrol", usual_folders[i]);
-        if (access(path, X_OK) == 0)
-            return true;
-    }
+    if (hm_scontrol_find(path, size) == 0)
+        return true;
     /* Not for root: PATH may be somebody else's. */
     const char *folders = geteuid() == 0 ? NULL : getenv("PATH");
     while (folders && *folders) {

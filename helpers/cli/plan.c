@@ -13,6 +13,7 @@
 #include "../core/config.h"
 #include "../core/discover.h"
 #include "../core/policy.h"
+#include "../core/regions.h"
 #include "../core/size.h"
 #include "planprint.h"
 #include "words.h"
@@ -42,7 +43,8 @@ static void print_help(void)
            "  --alone, --shared    whether the job has the node alone (default: shared)\n"
            "  --kernel VERSION     as under this Linux version, as in 6.12 (default: the running kernel)\n"
            "  --json               one JSON object: mode, policy, nodes, weights, reason, warnings,\n"
-           "                       predicted_bandwidth_mbs, reserve_bytes, migration; what is not known is null\n"
+           "                       predicted_bandwidth_mbs, reserve_bytes, migration, fsdax; what is not known or\n"
+           "                       not wanted is null\n"
            "  -h, --help           this text\n"
            "  -V, --version        the version\n\n"
            "Exit status: 0 shown, 2 a bad request, wrong usage or a file that cannot be used, 3 this node cannot serve "
@@ -130,10 +132,13 @@ static int choose_abilities(const struct options *options, const struct hm_tiers
         return hm_fail(error, EINVAL, "--kernel: %s", why.text);
     if (!options->kernel && hm_abilities_read(tiers, abilities, error) < 0)
         return -1;
-    /* The weights of this machine, what is installed here and what tells writes here, say nothing about another one. */
+    /* The weights and regions of this machine, what is installed here and what tells writes here, say nothing about
+     * another one. */
     if (options->topology) {
         abilities->has_weights = abilities->lacks_preload = false;
         abilities->lacks_marks = abilities->lacks_store_samples = false;
+    } else {
+        hm_regions_read(HM_REGIONS_FOLDER, &tiers->topology, &abilities->regions);
     }
     abilities->alone = options->alone;
     return 0;

@@ -26,6 +26,13 @@ static void print_migration(const struct hm_plan_migration *migration)
         printf("bins       %llu\n", (unsigned long long)keys->bins);
 }
 
+static void print_fsdax(const struct hm_plan_fsdax *fsdax)
+{
+    char text[128], size[24];
+    printf("fsdax      %s on sockets %s\n", hm_size_format(fsdax->size_bytes, size, sizeof(size)),
+           hm_set_format(&fsdax->sockets, text, sizeof(text)));
+}
+
 void hm_planprint_text(const struct hm_plan *plan, const struct hm_topology *topology)
 {
     char text[512];
@@ -46,6 +53,8 @@ void hm_planprint_text(const struct hm_plan *plan, const struct hm_topology *top
         printf("predicted  %.1f GB/s read bandwidth, by the model\n", plan->predicted_bandwidth_mbs / 1000);
     if (plan->migration.is_wanted)
         print_migration(&plan->migration);
+    if (plan->fsdax.is_wanted)
+        print_fsdax(&plan->fsdax);
     printf("reason     %s\n", plan->reason);
     for (int i = 0; i < plan->n_warnings; i++)
         printf("warning    %s\n", plan->warning[i]);
@@ -98,17 +107,26 @@ static json_t *migration_object(const struct hm_plan_migration *migration)
                      "write_latency", ratio_or_null(migration->write_latency));
 }
 
+static json_t *fsdax_object(const struct hm_plan_fsdax *fsdax)
+{
+    if (!fsdax->is_wanted)
+        return json_null();
+    return json_pack("{s:o, s:I, s:I}", "sockets", nodes_array(&fsdax->sockets), "size_bytes",
+                     (json_int_t)fsdax->size_bytes, "map_bytes", (json_int_t)fsdax->map_bytes);
+}
+
 int hm_planprint_json(const struct hm_plan *plan, const struct hm_topology *topology)
 {
     json_t *warnings = json_array();
     for (int i = 0; i < plan->n_warnings; i++)
         json_array_append_new(warnings, json_string(plan->warning[i]));
     json_t *predicted = plan->predicted_bandwidth_mbs >= 0 ? json_real(plan->predicted_bandwidth_mbs) : json_null();
-    json_t *object = json_pack(
-        "{s:s, s:s, s:o, s:o, s:s, s:o, s:o, s:I, s:o}", "mode", hm_request_mode_name(&plan->request), "policy",
-        hm_policy_name(plan->policy), "nodes", nodes_array(&plan->nodes), "weights", weights_object(plan, topology),
-        "reason", plan->reason, "warnings", warnings, "predicted_bandwidth_mbs", predicted, "reserve_bytes",
-        (json_int_t)plan->reserve_bytes, "migration", migration_object(&plan->migration));
+    json_t *object =
+        json_pack("{s:s, s:s, s:o, s:o, s:s, s:o, s:o, s:I, s:o, s:o}", "mode", hm_request_mode_name(&plan->request),
+                  "policy", hm_policy_name(plan->policy), "nodes", nodes_array(&plan->nodes), "weights",
+                  weights_object(plan, topology), "reason", plan->reason, "warnings", warnings,
+                  "predicted_bandwidth_mbs", predicted, "reserve_bytes", (json_int_t)plan->reserve_bytes, "migration",
+                  migration_object(&plan->migration), "fsdax", fsdax_object(&plan->fsdax));
     int status = object ? json_dumpf(object, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(12)) : -1;
     json_decref(object);
     putchar('\n');

@@ -14,7 +14,7 @@
 #include "path.h"
 
 #define FILE_MAX 65536 /* bytes */
-#define WORDS_MAX 16   /* words of a section, with libConfuse's end mark */
+#define WORDS_MAX 24   /* words of a section, with libConfuse's end mark */
 
 /* libConfuse's callbacks get no pointer of ours, so one parse at a time has this (its scanner is global as well). */
 static struct {
@@ -222,6 +222,8 @@ int hm_config_read(const char *path, bool required, struct hm_config *config, st
     ssize_t length = text ? read_file(fd, path, text, error) : hm_fail(error, ENOMEM, "%.160s: out of memory", path);
     if (length >= 0)
         status = hm_config_parse(path, text, (size_t)length, config, error);
+    if (status == 0)
+        snprintf(config->path, sizeof(config->path), "%s", path);
     int number = errno;
     free(text);
     close(fd);

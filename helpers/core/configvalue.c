@@ -182,6 +182,8 @@ static int set_nodes(const struct row *row, void *field, const char *value, bool
 static const char *const who[] = {"requested", "all", NULL};
 static const char *const levels[] = {"error", "warning", "info", "debug", NULL};
 static const char *const kinds[] = {"dram", "pmem", "cxl", "hbm", NULL};
+static const char *const filesystems[] = {"ext4", "xfs", NULL};
+static const char *const maps[] = {"dram", "pmem", NULL};
 static const char *const channels[] = {"shared", "separate", NULL};
 
 #define TOP(word, set, field, least, most, choices)                                                                    \
@@ -212,6 +214,8 @@ static const struct row rows[] = {
     TOP("log_level", set_choice, log_level, 0, 0, levels),
     TOP("modes", set_modes, default_modes, 0, 0, NULL),
     TOP("migrate", set_migrate, migrate, 0, 0, NULL),
+    TOP("fsdax_fs", set_choice, fsdax_fs, 0, 0, filesystems),
+    TOP("fsdax_map", set_choice, fsdax_map, 0, 0, maps),
     TIER("nodes", set_nodes, nodes, 0, 0, NULL),
     TIER("kind", set_choice, kind, HM_KIND_DRAM, 0, kinds),
     TIER("read_latency", set_number, read_latency_ns, 1, 1000000, NULL),
@@ -225,6 +229,16 @@ static const struct row rows[] = {
     {HM_SECTION_PARTITION, "default_mode", set_request, offsetof(struct hm_config_rule, default_mode), 0, 0, NULL},
 };
 _Static_assert(sizeof(enum hm_record_who) == sizeof(int), "set_choice writes enums as int");
+
+const char *hm_dax_fs_name(enum hm_dax_fs filesystem)
+{
+    return filesystems[filesystem];
+}
+
+const char *hm_dax_map_name(enum hm_dax_map map)
+{
+    return maps[map];
+}
 
 const char *hm_configvalue_word(enum hm_section section, int n, bool *is_list)
 {

@@ -122,6 +122,8 @@ int hm_plan_resolve(const struct hm_request *request, const struct hm_tiers *tie
         return plan_off(&scene);
     if (tiers->n_tiers < 1)
         return hm_fail(error, ENODEV, "--hybrid-mem=%.48s: no memory of this node is usable by the job", request->text);
+    if (request->mode == HM_MODE_FSDAX)
+        return hm_plan_fsdax(&scene);
     if (hm_scene_choose(&scene) < 0)
         return -1;
     if (request->mode == HM_MODE_FAST || request->mode == HM_MODE_SLOW)

@@ -19,6 +19,22 @@ enum hm_policy {
     HM_POLICY_BIND_BALANCING /* bind, and the kernel's hint faults reach the pages */
 };
 
+#define HM_MAX_REGIONS 64
+
+/* A piece of persistent memory that namespaces are cut from. */
+struct hm_dax_region {
+    int id;     /* region<id> */
+    int socket; /* index of topology.socket_cpus, -1 where it cannot be told */
+    bool has_labels;
+    uint64_t bytes; /* all of it */
+};
+
+struct hm_dax_regions {
+    bool are_known; /* they are this machine's; without, nothing is said of them */
+    int n;
+    struct hm_dax_region region[HM_MAX_REGIONS];
+};
+
 /* What this kernel can do and what this job may change. */
 struct hm_abilities {
     bool preferred_many;           /* Linux 5.15 */
@@ -30,6 +46,7 @@ struct hm_abilities {
     bool alone;                    /* the job has the node alone: system-wide weights may be changed */
     bool has_weights;              /* `weights` is what the system has now */
     uint8_t weights[HM_MAX_NODES]; /* by topology index */
+    struct hm_dax_regions regions; /* of the mode fsdax (regions.h) */
 };
 
 struct hm_where {
@@ -47,6 +64,14 @@ struct hm_plan_migration {
     struct hm_migrate_keys keys; /* the request's, then the site's, then ours; 0: the migrator's choice */
 };
 
+/* The file systems that are made for the job. */
+struct hm_plan_fsdax {
+    bool is_wanted;
+    struct hm_set sockets;
+    uint64_t size_bytes; /* over all sockets, in even parts */
+    uint64_t map_bytes;  /* what the kernel's map of their pages takes */
+};
+
 struct hm_plan {
     struct hm_request request;
     enum hm_policy policy;
@@ -57,6 +82,7 @@ struct hm_plan {
     uint64_t reserve_bytes;         /* fast memory to keep free for the kernel, 0 for none */
     double predicted_bandwidth_mbs; /* by the spill model; negative: not known */
     struct hm_plan_migration migration;
+    struct hm_plan_fsdax fsdax;
     char reason[640]; /* one sentence a user can read */
     int n_warnings;
     char warning[HM_MAX_WARNINGS][HM_WARNING];

@@ -61,5 +61,7 @@ int hm_plan_migrate(struct hm_scene *scene);
 
 /* No placement of its own, and the migrator's part with a priority on writes. 0, or -1 for a refusal. */
 int hm_plan_isolate(struct hm_scene *scene);
+/* File systems, no placement. Chooses the sockets itself. 0, or -1 for a refusal. */
+int hm_plan_fsdax(struct hm_scene *scene);
 
 #endif

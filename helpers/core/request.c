@@ -14,7 +14,7 @@
 #define SHOWN 48
 #define VALUE 64 /* longer than every value that is right */
 
-#define MODES "off, fast, slow, dram, pmem, cxl, hbm, interleave, spill, isolate or migrate"
+#define MODES "off, fast, slow, dram, pmem, cxl, hbm, interleave, spill, isolate, migrate or fsdax"
 #define OPTION "--hybrid-mem="
 
 /* The order is that of hm_request_mode_at and of the bits in the configuration's `modes`. */
@@ -34,6 +34,7 @@ static const struct {
     {"spill", HM_MODE_SPILL, HM_KIND_UNKNOWN},
     {"isolate", HM_MODE_ISOLATE, HM_KIND_UNKNOWN},
     {"migrate", HM_MODE_MIGRATE, HM_KIND_UNKNOWN},
+    {"fsdax", HM_MODE_FSDAX, HM_KIND_UNKNOWN},
 };
 
 struct reason {
@@ -42,12 +43,12 @@ struct reason {
 };
 
 static const struct reason unserved_modes[] = {
-    {"fsdax", "this version of hybridmem makes no DAX file systems"},
     {"memory", "this version of hybridmem does not switch nodes to Memory Mode"},
 };
 
-#define OF_FSDAX "it belongs to the mode fsdax, and this version of hybridmem makes no DAX file systems"
-static const struct reason unserved_keys[] = {{"size", OF_FSDAX}, {"keep", OF_FSDAX}};
+static const struct reason unserved_keys[] = {
+    {"keep", "this version of hybridmem removes every DAX file system with its job"},
+};
 
 /* A piece of the option's text, not terminated. */
 struct word {
@@ -221,6 +222,8 @@ int hm_request_parse(const char *text, struct hm_request *request, struct hm_err
         if (parse_key(&p, word) < 0)
             return -1;
     }
+    if (request->mode == HM_MODE_FSDAX && request->size_bytes == 0)
+        return hm_fail(error, EINVAL, OPTION "%.*s: fsdax wants a size: write fsdax,size=200G", SHOWN, text);
     memcpy(request->text, text, length + 1);
     return 0;
 }
@@ -269,6 +272,8 @@ const char *hm_request_help(void)
            "              beside the job keeps written data in the fast tier\n"
            "  migrate     starts as spill, then a migrator beside the job keeps its\n"
            "              hottest data in the fast tier\n"
+           "  fsdax       a private DAX file system per socket for the job, in memory\n"
+           "              that keeps data (PMem); gone with the job\n"
            "Key of all modes but off:\n"
            "  socket      which sockets' memory: those of the task's CPUs (local),\n"
            "              the others (remote), or all (default)\n"
@@ -281,7 +286,9 @@ const char *hm_request_help(void)
            "  source      where samples come from: auto, perf, damon or faults\n"
            "  overhead    share of the job's CPUs for sampling: 0.01% to 10%\n"
            "  rate        bytes moved per second at most: 200M\n"
-           "  hot-by      what makes data hot: accesses, or writes alone (isolate)\n";
+           "  hot-by      what makes data hot: accesses, or writes alone (isolate)\n"
+           "Key of fsdax, which needs it:\n"
+           "  size        of the file systems, all sockets' together: 200G\n";
 }
 
 const char *hm_request_mode_at(int n)

@@ -23,7 +23,9 @@ enum hm_mode {
     HM_MODE_INTERLEAVE,
     HM_MODE_SPILL,
     HM_MODE_ISOLATE,
-    HM_MODE_MIGRATE
+    HM_MODE_MIGRATE,
+    HM_MODE_FSDAX,
+    HM_MODES /* how many */
 };
 enum hm_socket { HM_SOCKET_ALL, HM_SOCKET_LOCAL, HM_SOCKET_REMOTE };
 enum hm_algorithm { HM_ALGORITHM_UNSAID, HM_ALGORITHM_REGIONS, HM_ALGORITHM_BINS };
@@ -49,6 +51,7 @@ struct hm_request {
     enum hm_kind kind; /* HM_KIND_UNKNOWN unless the mode was a kind */
     enum hm_socket socket;
     struct hm_migrate_keys migrate;
+    uint64_t size_bytes;        /* of fsdax: all sockets' file systems together; 0 in other modes */
     char text[HM_REQUEST_TEXT]; /* as typed */
 };
 
@@ -80,7 +83,7 @@ const char *hm_request_mode_name(const struct hm_request *request);
 const char *hm_request_help(void);
 
 /* The n-th available mode name (for configuration checks and help), NULL past the last: off fast slow dram pmem cxl hbm
- * interleave spill isolate migrate. */
+ * interleave spill isolate migrate fsdax. */
 const char *hm_request_mode_at(int n);
 
 #endif

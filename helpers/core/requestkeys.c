@@ -9,6 +9,7 @@
 #define N_ROWS(table) (int)(sizeof(table) / sizeof((table)[0]))
 
 #define MIB (UINT64_C(1) << 20)
+#define TIB (UINT64_C(1) << 40)
 #define HOUR_MS (UINT64_C(3600) * 1000)
 
 static const char *const sockets[] = {"all", "local", "remote", NULL};
@@ -80,7 +81,7 @@ static int set_cap(const struct hm_key *key, const char *value, struct hm_reques
 #define MIGRATED (HM_KEYS_BIT(HM_MODE_ISOLATE) | HM_KEYS_BIT(HM_MODE_MIGRATE))
 #define PLACED                                                                                                         \
     (HM_KEYS_BIT(HM_MODE_FAST) | HM_KEYS_BIT(HM_MODE_SLOW) | HM_KEYS_BIT(HM_MODE_INTERLEAVE) |                         \
-     HM_KEYS_BIT(HM_MODE_SPILL) | MIGRATED)
+     HM_KEYS_BIT(HM_MODE_SPILL) | MIGRATED | HM_KEYS_BIT(HM_MODE_FSDAX))
 #define FIELD(field) offsetof(struct hm_request, field)
 
 static const struct hm_key keys[] = {
@@ -103,6 +104,8 @@ static const struct hm_key keys[] = {
      "bytes per second, at least 1M, as in 200M", "rate=200M"},
     {"hot-by", MIGRATED, set_choice, FIELD(migrate.hot_by), HM_HOT_BY_ACCESSES, 0, heats, "accesses or writes",
      "hot-by=writes"},
+    {"size", HM_KEYS_BIT(HM_MODE_FSDAX), set_size, FIELD(size_bytes), 32 * MIB, 1024 * TIB, NULL,
+     "a size of 32M to 1024T, as in 200G", "size=200G"},
 };
 _Static_assert(sizeof(enum hm_socket) == sizeof(int) && sizeof(enum hm_algorithm) == sizeof(int) &&
                    sizeof(enum hm_sampling) == sizeof(int) && sizeof(enum hm_hot_by) == sizeof(int),

@@ -6,7 +6,7 @@
 #include "request.h"
 
 #define HM_KEYS_BIT(mode) (1u << (mode))
-#define HM_KEY_SOCKET 0 /* its row: the one key that is not the migrator's */
+#define HM_KEY_SOCKET 0 /* its row: the one key of nearly all modes */
 
 struct hm_key {
     const char *name;

@@ -6,11 +6,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../core/policy.h"
+#include "../core/regions.h"
+#include "cores.h"
 #include "files.h"
 #include "finish.h"
 #include "identity.h"
 #include "living.h"
 #include "log.h"
+#include "namespaces.h"
+#include "nodetiers.h"
+#include "scontrol.h"
 #include "topology.h"
 
 int hm_begin_topology(const struct hm_config *config, struct hm_error *error)
@@ -74,6 +80,18 @@ static void fill(const struct hm_config *config, const struct hm_begin *begin, s
         hm_text_copy(job->home_cgroup, folder, sizeof(job->home_cgroup));
 }
 
+/* What nobody asked for is not missed: a default that cannot be had is a warning. */
+static void refuse(struct hm_job *job, const char *why)
+{
+    if (!job->request_is_default) {
+        hm_text_copy(job->refusal, why, sizeof(job->refusal));
+        return;
+    }
+    hm_job_warn(job, "the partition's default mode is not used: %s", why);
+    job->request[0] = '\0';
+    job->has_plan = false;
+}
+
 /* The verdict: the tasks read it from the entry, for a prolog that fails would drain the node. */
 static void decide(const struct hm_config *config, const char *config_error, const struct hm_begin *begin,
                    struct hm_job *job)
@@ -90,19 +108,73 @@ static void decide(const struct hm_config *config, const char *config_error, con
         hm_fail(&error, EINVAL, "%s", config_error);
     else if (hm_request_parse(text, &request, &error) == 0)
         hm_identity_judge(config, &request, job->uid, job->user, job->account, job->partition, &error);
-    if (error.text[0] && job->request_is_default) {
-        hm_job_warn(job, "the partition's default mode is not used: %s", error.text);
-        job->request[0] = '\0';
-        return;
+    if (error.text[0])
+        refuse(job, error.text);
+    else
+        job->plan.request = request;
+    job->recorded = job->refusal[0] || (job->request[0] && request.mode != HM_MODE_OFF);
+}
+
+/* Plan the job's file systems: the one mode whose plan the prolog makes. */
+static int plan_fsdax(const struct hm_config *config, struct hm_job *job, struct hm_error *error)
+{
+    const struct hm_request request = job->plan.request;
+    struct hm_abilities abilities;
+    struct hm_set cpus;
+    struct hm_error why = {0};
+    int result = -1;
+    struct hm_tiers *tiers = malloc(sizeof(*tiers));
+    struct hm_where *where = calloc(1, sizeof(*where));
+    if (!tiers || !where) {
+        hm_fail(error, ENOMEM, "no memory for the plan");
+    } else if (hm_nodetiers_read(config, tiers, error) == 0 && hm_abilities_read(tiers, &abilities, error) == 0) {
+        hm_regions_read(HM_REGIONS_FOLDER, &tiers->topology, &abilities.regions);
+        /* Prologs are told nothing of a job's cores; what is not known is refused by the plan. */
+        if (request.socket != HM_SOCKET_ALL && hm_scontrol_cpus(job->job_id, job->node, &cpus, &why) == 0)
+            hm_cores_spread(&cpus, &tiers->topology, &where->cpus);
+        if (why.text[0])
+            hm_log(HM_LOG_WARNING, "job %u: its cores are not known: %s", job->job_id, why.text);
+        result = hm_plan_resolve(&request, tiers, config, &abilities, where, &job->plan, error);
     }
-    hm_text_copy(job->refusal, error.text, sizeof(job->refusal));
-    job->recorded = error.text[0] || request.mode != HM_MODE_OFF;
+    free(where);
+    free(tiers);
+    return result;
+}
+
+static int enter(const struct hm_config *config, struct hm_job *job, struct hm_error *error)
+{
+    int lock = hm_ledger_lock(config, error);
+    int result = lock < 0 ? -1 : hm_ledger_write(config, job, error);
+    hm_ledger_unlock(lock);
+    return result;
+}
+
+/*
+ * Make the job's file systems. The entry is in the ledger first: from then on a crash at any point leaves nothing that
+ * is not found again. What cannot be had is for the tasks to say.
+ */
+static int provide_fsdax(const struct hm_config *config, struct hm_job *job, struct hm_error *error)
+{
+    struct hm_error why = {0};
+    job->has_plan = plan_fsdax(config, job, &why) == 0;
+    job->namespaces.is_begun = job->has_plan;
+    job->namespaces.restart = job->restart;
+    if (enter(config, job, error) != 0)
+        return -1;
+    if (job->has_plan && hm_namespaces_make(config, job, &why) != 0) {
+        char text[HM_ERROR_TEXT];
+        hm_text_copy(text, why.text, sizeof(text));
+        hm_fail(&why, EIO, "--hybrid-mem=%.48s: %s", job->request, text);
+    }
+    if (why.text[0])
+        refuse(job, why.text);
+    return enter(config, job, error);
 }
 
 int hm_begin_job(const struct hm_config *config, const char *config_error, const struct hm_begin *begin,
                  struct hm_error *error)
 {
-    int lock = -1, result = -1;
+    int result = -1;
     struct hm_job *job = malloc(sizeof(*job));
     if (!job)
         return hm_fail(error, ENOMEM, "no memory for the ledger's entry of job %u", begin->job_id);
@@ -116,11 +188,9 @@ int hm_begin_job(const struct hm_config *config, const char *config_error, const
     fill(config, begin, job);
     decide(config, config_error, begin, job);
     job->recorded = job->recorded || config->record == HM_RECORD_ALL;
-    lock = hm_ledger_lock(config, error);
-    if (lock >= 0)
-        result = hm_ledger_write(config, job, error);
+    bool is_fsdax = job->plan.request.mode == HM_MODE_FSDAX;
+    result = is_fsdax ? provide_fsdax(config, job, error) : enter(config, job, error);
 done:
-    hm_ledger_unlock(lock);
     free(job);
     return result;
 }

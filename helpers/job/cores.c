@@ -12,6 +12,19 @@ unsigned hm_cores_count(unsigned cpus, unsigned siblings)
     return siblings > 0 ? cpus / siblings : 0;
 }
 
+void hm_cores_spread(const struct hm_set *cpus, const struct hm_topology *topology, struct hm_set *sockets_cpus)
+{
+    unsigned first = 0;
+    hm_set_clear(sockets_cpus);
+    for (int i = 0; i < topology->n_sockets; i++) {
+        unsigned behind = first + hm_set_count(&topology->socket_cpus[i]);
+        int next = hm_set_next(cpus, first);
+        if (next >= 0 && (unsigned)next < behind)
+            hm_set_union(sockets_cpus, &topology->socket_cpus[i]);
+        first = behind;
+    }
+}
+
 static int read_list(const char *path, struct hm_set *set)
 {
     char text[4096];

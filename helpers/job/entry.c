@@ -18,6 +18,7 @@ void hm_job_init(struct hm_job *job, uint32_t job_id)
     hm_entry_mark(job);
     job->job_id = job_id;
     job->array_job_id = job->array_task_id = job->het_job_id = HM_NO_ID;
+    hm_dax_clear(&job->namespaces);
     job->start_ns = hm_now_ns();
     hm_boot_id(job->boot_id, sizeof(job->boot_id));
 }
@@ -45,7 +46,7 @@ static bool are_keys(const struct hm_migrate_keys *keys)
 
 const char *hm_entry_bad_plan(const struct hm_plan *plan)
 {
-    if ((unsigned)plan->request.mode > HM_MODE_MIGRATE || (unsigned)plan->request.kind > HM_KIND_HBM ||
+    if ((unsigned)plan->request.mode >= HM_MODES || (unsigned)plan->request.kind > HM_KIND_HBM ||
         (unsigned)plan->request.socket > HM_SOCKET_REMOTE || !IS_TEXT(plan->request.text))
         return "request";
     if ((unsigned)plan->policy > HM_POLICY_BIND_BALANCING)
@@ -54,6 +55,8 @@ const char *hm_entry_bad_plan(const struct hm_plan *plan)
         return "migration";
     if (!is_bool(&plan->has_weights) || !is_bool(&plan->must_set_weights))
         return "weights";
+    if (!is_bool(&plan->fsdax.is_wanted))
+        return "fsdax";
     if (!IS_TEXT(plan->reason))
         return "reason";
     if (plan->n_warnings < 0 || plan->n_warnings > HM_MAX_WARNINGS)
@@ -97,7 +100,8 @@ static const char *bad_field(const struct hm_job *job)
         return "flags";
     const char *plan = job->has_plan ? hm_entry_bad_plan(&job->plan) : NULL;
     const char *migration = hm_migration_bad(&job->migration);
-    return plan ? plan : migration ? migration : bad_list(job);
+    const char *namespaces = hm_dax_bad(&job->namespaces);
+    return plan ? plan : migration ? migration : namespaces ? namespaces : bad_list(job);
 }
 
 int hm_entry_check(const struct hm_job *job, struct hm_error *error)

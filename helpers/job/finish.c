@@ -7,12 +7,14 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "../core/tierscache.h"
 #include "changes.h"
 #include "living.h"
 #include "log.h"
 #include "migrator.h"
+#include "namespaces.h"
+#include "nodetiers.h"
 #include "record.h"
+#include "scontrol.h"
 
 #define PATIENCE_MS 2000
 
@@ -90,15 +92,28 @@ static void take_figures(const struct hm_config *config, struct hm_job *job)
         hm_log(HM_LOG_ERROR, "job %u: %s", job->job_id, error.text);
 }
 
+/* Memory that cannot be taken back must not be given to anybody: the one case in which a node is drained. */
+static void remove_namespaces(const struct hm_config *config, struct hm_job *job)
+{
+    struct hm_error error = {0}, why = {0};
+    char reason[HM_ERROR_TEXT];
+    if (hm_namespaces_remove(config, job, &error) == 0)
+        return;
+    hm_log(HM_LOG_ERROR, "job %u: its DAX file systems were not removed: %s", job->job_id, error.text);
+    hm_job_warn(job, "its DAX file systems were not removed: %s", error.text);
+    snprintf(reason, sizeof(reason), "hybridmem: job %u: persistent memory was not given back: %.160s", job->job_id,
+             error.text);
+    if (hm_scontrol_drain(job->node, reason, &why) != 0)
+        hm_log(HM_LOG_ERROR, "node %s is not drained: %s", job->node, why.text);
+}
+
 /* Returns -1 where the record could be kept nowhere. */
 static int write_record(const struct hm_config *config, const struct hm_job *job, int64_t end_ns)
 {
     char path[HM_CONFIG_PATH_MAX + 32];
     struct hm_error error = {0};
     struct hm_tiers *tiers = calloc(1, sizeof(*tiers));
-    snprintf(path, sizeof(path), "%s/topology", config->run_dir);
-    bool has_tiers = tiers && hm_tierscache_read(path, &tiers->topology, NULL) == 0 &&
-                     hm_tiers_group(&tiers->topology, config, tiers, NULL) == 0;
+    bool has_tiers = tiers && hm_nodetiers_read(config, tiers, NULL) == 0;
     hm_ledger_samples_path(config, job->job_id, path, sizeof(path));
     int result = hm_record_write(config, has_tiers ? tiers : NULL, job, path, end_ns, &error);
     if (result < 0)
@@ -140,6 +155,7 @@ int hm_finish_job(const struct hm_config *config, uint32_t job_id, const char *w
         /* The lock is not held from here on, but for moments: the record's folder may be a file system that hangs. */
         hm_finish_stop_helpers(job);
         take_figures(config, job);
+        remove_namespaces(config, job);
         if (warning && !job->has_ended)
             hm_job_warn(job, "%s", warning);
         if (exit_status) {

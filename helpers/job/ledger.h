@@ -12,6 +12,7 @@
 #include <sys/types.h>
 
 #include "../core/plan.h"
+#include "dax.h"
 #include "migration.h"
 
 #define HM_JOB_STEPS 64
@@ -68,6 +69,7 @@ struct hm_job {
     int32_t exit_status;                        /* wait(2) status of the batch script, else the highest of a task */
     struct hm_step_migrator migrator[HM_JOB_MIGRATORS]; /* those beyond end by their guard alone */
     struct hm_migration migration;
+    struct hm_job_namespaces namespaces;
     uint32_t n_changes;
     struct hm_change change[HM_JOB_CHANGES];
     uint32_t n_warnings;

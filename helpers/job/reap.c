@@ -14,6 +14,7 @@
 #include "log.h"
 #include "migrator.h"
 #include "monitor.h"
+#include "namespaces.h"
 #include "store.h"
 
 #define SECOND_NS INT64_C(1000000000)
@@ -174,6 +175,8 @@ void hm_reap(const struct hm_config *config, unsigned grace_s)
     struct hm_error error = {0};
     reap_entries(config, grace_s);
     reap_orphans(config);
+    if (hm_namespaces_reap(config, &error) != 0)
+        hm_log(HM_LOG_ERROR, "namespaces of no job were not removed: %s", error.text);
     int appended = hm_store_retry(config, &error);
     if (appended > 0)
         hm_log(HM_LOG_INFO, "%d records that were kept back are written", appended);

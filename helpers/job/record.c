@@ -190,7 +190,7 @@ json_t *hm_record_build(const struct hm_config *config, const struct hm_tiers *t
     }
     add_unmeasured(record);
     json_object_set_new(record, "migration", hm_record_migration(job));
-    json_object_set_new(record, "namespaces", json_array());
+    json_object_set_new(record, "namespaces", hm_record_namespaces(&job->namespaces));
     json_object_set_new(record, "warnings", warnings);
     return record;
 }

@@ -41,6 +41,9 @@ json_t *hm_record_memory(const struct hm_record_tiers *tiers, const struct hm_sa
 /* The record's "migration". */
 json_t *hm_record_migration(const struct hm_job *job);
 
+/* The record's "namespaces". */
+json_t *hm_record_namespaces(const struct hm_job_namespaces *namespaces);
+
 void hm_record_warn(json_t *warnings, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 #endif

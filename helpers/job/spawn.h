@@ -17,7 +17,8 @@ struct hm_spawn {
     char *const *arguments; /* NULL-terminated, with the name first */
     char *const *environment;
     int extra;             /* becomes descriptor 3, -1: none */
-    int errors;            /* becomes standard error, -1: /dev/null; standard input and output are /dev/null */
+    int output;            /* becomes standard output, 0: /dev/null, which standard input is always */
+    int errors;            /* becomes standard error, -1: /dev/null */
     const char *cgroup;    /* folder of the cgroup to start in, NULL: stay */
     bool dies_with_parent; /* killed when the thread that started it ends; not together with `drop` */
     bool drop;             /* become uid and gid, without supplementary groups, for good */

@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "../core/policy.h"
-#include "../core/tierscache.h"
 #include "changes.h"
 #include "cores.h"
 #include "damonstart.h"
@@ -17,6 +16,7 @@
 #include "living.h"
 #include "migrator.h"
 #include "monitor.h"
+#include "nodetiers.h"
 
 /* What hm_step_prepare has found out on its way. */
 struct preparation {
@@ -45,12 +45,7 @@ static void refuse(struct hm_step *step, const char *text)
 
 static void read_tiers(struct preparation *p)
 {
-    char path[HM_CONFIG_PATH_MAX + 16];
-    struct hm_tiers *tiers = &p->step->tiers;
-    snprintf(path, sizeof(path), "%s/topology", p->step->config.run_dir);
-    if (hm_tierscache_read(path, &tiers->topology, &p->tiers_error) != 0 ||
-        hm_tiers_group(&tiers->topology, &p->step->config, tiers, &p->tiers_error) != 0)
-        tiers->n_tiers = 0;
+    hm_nodetiers_read(&p->step->config, &p->step->tiers, &p->tiers_error);
 }
 
 /* The job's entry, or a new one where the prolog left none. One that cannot be read is not replaced: what it has
@@ -143,6 +138,23 @@ static void decide(struct preparation *p)
         refuse(step, p->config_error.text);
     else if (!step->refusal[0])
         judge(p);
+}
+
+/* File systems are made by the prolog, for all steps of the job: a step cannot have others. */
+static void judge_fsdax(struct preparation *p)
+{
+    struct hm_step *step = p->step;
+    const struct hm_job *job = p->job;
+    struct hm_error error = {0};
+    if (p->option && strcmp(p->option, job->request) != 0)
+        hm_fail(&error, ENOTSUP,
+                "--hybrid-mem=%.48s: DAX file systems are made before a job starts, not for a step: give it to sbatch, "
+                "salloc, or the srun that starts the job",
+                p->option);
+    else if (job->namespaces.n == 0)
+        hm_fail(&error, ENODEV, "--hybrid-mem=%.48s: the prolog has made no DAX file system for this job",
+                step->request.text);
+    refuse(step, error.text);
 }
 
 /* The plan for the whole node: what root has to do, and what the record says until a task knows better. */
@@ -270,7 +282,11 @@ static void prepare(struct preparation *p, struct hm_error *error)
     read_entry(p, error);
     note_facts(p);
     decide(p);
-    if (p->step->is_active && !p->step->refusal[0])
+    p->step->namespaces = p->job->namespaces;
+    bool is_fsdax = p->step->request.mode == HM_MODE_FSDAX;
+    if (p->step->is_active && !p->step->refusal[0] && is_fsdax)
+        judge_fsdax(p);
+    else if (p->step->is_active && !p->step->refusal[0])
         plan_step(p);
     settle(p);
     if (p->has_ledger)

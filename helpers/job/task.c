@@ -13,6 +13,7 @@
 
 #include "../core/policy.h"
 #include "../core/size.h"
+#include "daxmount.h"
 #include "entry.h"
 #include "files.h"
 #include "isolate.h"
@@ -108,16 +109,28 @@ static int apply(const struct hm_step *step, const struct hm_plan *plan, const s
                : 0;
 }
 
+void hm_task_mount(struct hm_step *step)
+{
+    struct hm_error error = {0};
+    if (step->refusal[0] || hm_daxmount(&step->config, step->job_id, &step->namespaces, &error) == 0)
+        return;
+    hm_text_copy(step->mount_error, error.text, sizeof(step->mount_error));
+}
+
 int hm_task_place(const struct hm_step *step, struct hm_outcome *outcome, const struct hm_environment *environment)
 {
     struct hm_plan plan = {0};
     struct hm_error error = {0};
     if (step->config.enabled && hm_isolate_leave(environment, &error) != 0)
         warn(outcome, "%s", error.text);
+    if (step->mount_error[0])
+        return refuse(outcome, step->mount_error, false);
     if (!step->is_active)
         return 0;
     if (step->refusal[0])
         return refuse(outcome, step->refusal, true);
+    if (step->request.mode == HM_MODE_FSDAX)
+        return 0; /* file systems, and no placement */
     if (has_policy_of_its_own(step)) {
         const char *text = "--mem-bind is set: it decides where memory goes, and --hybrid-mem does not";
         hm_migrator_dismiss(&step->migrator);

@@ -29,6 +29,12 @@ struct hm_outcome *hm_outcome_map(void);
 void hm_outcome_unmap(struct hm_outcome *outcome);
 
 /*
+ * Mount the job's file systems for the calling task, which still is root (in task_init_privileged). What goes wrong is
+ * left in its own copy of the step, for hm_task_place to say.
+ */
+void hm_task_mount(struct hm_step *step);
+
+/*
  * Place the calling task; `environment` is that of the program which it becomes. Returns 0 (also where there is nothing
  * to do), or -1: the task may not run, and its one line is on descriptor 2. `outcome` may be NULL.
  */

@@ -4,10 +4,10 @@
 import pytest
 from installed import helper
 
-MODES = "use off, fast, slow, dram, pmem, cxl, hbm, interleave, spill, isolate or migrate"
+MODES = "use off, fast, slow, dram, pmem, cxl, hbm, interleave, spill, isolate, migrate or fsdax"
 KEYS = "takes socket"
 EMPTY = "a part after a comma is empty: write MODE or MODE,KEY=VALUE"
-FSDAX = "it belongs to the mode fsdax, and this version of hybridmem makes no DAX file systems"
+KEEP = "this version of hybridmem removes every DAX file system with its job"
 
 # REQUEST: what is said after "--hybrid-mem=REQUEST: "
 REQUESTS = {
@@ -40,12 +40,13 @@ REQUESTS = {
     "overhead, rate or hot-by",
     "isolate,hot-by=reads": 'hot-by wants accesses or writes, not "reads"',
     "isolate,period": "period wants a value: write period=65536",
-    "fsdax,size=1G": "fsdax is not available on this cluster: this version of hybridmem makes no DAX file systems",
-    "memory": "memory is not available on this cluster: this version of hybridmem does not switch nodes to Memory Mode",
-    "spill,size=1G": f"size is not available on this cluster: {FSDAX}",
-    "slow,keep": f"keep is not available on this cluster: {FSDAX}",
     "spill,fast=10%": 'spill takes no key "fast": it belongs to isolate, migrate',
     "spill,rate=100": 'spill takes no key "rate": it belongs to isolate, migrate',
+    "fsdax": "fsdax wants a size: write fsdax,size=200G",
+    "fsdax,size=1": 'size wants a size of 32M to 1024T, as in 200G, not "1"',
+    "fsdax,size=1G,keep": f"keep is not available on this cluster: {KEEP}",
+    "memory": "memory is not available on this cluster: this version of hybridmem does not switch nodes to Memory Mode",
+    "spill,size=1G": 'spill takes no key "size": it belongs to fsdax',
 }
 
 # What is typed: what of it is shown, and the whole line after "--hybrid-mem="
@@ -60,7 +61,7 @@ ESCAPED = {
 GRAMMAR = 'write WORD = VALUE, WORD = { VALUE, VALUE } or SECTION "TITLE" { ... }'
 TOP = (
     "use enabled, record, record_dir, record_group, state_dir, run_dir, cluster, interval, reserve, reap_grace, "
-    "log_level, modes, migrate, tier, channels, user, group, account or partition"
+    "log_level, modes, migrate, fsdax_fs, fsdax_map, tier, channels, user, group, account or partition"
 )
 ODD = "has no place here: comments start with #, odd values stand in quotes"
 

@@ -19,6 +19,7 @@ KEYS = {
     "predicted_bandwidth_mbs",
     "reserve_bytes",
     "migration",
+    "fsdax",
 }
 POLICIES = {"default", "bind", "interleave", "weighted-interleave", "preferred-many"}
 
@@ -71,7 +72,18 @@ def test_off():
         "predicted_bandwidth_mbs": None,
         "reserve_bytes": 0,
         "migration": None,
+        "fsdax": None,
     }
+
+
+def test_file_systems():
+    """The regions of another machine are not known: the plan says so."""
+    made = plan("fsdax,size=64G", "optane-2-sockets")
+    assert made["policy"] == "default" and made["nodes"] == [] and made["predicted_bandwidth_mbs"] is None
+    assert made["fsdax"] == {"sockets": [0, 1], "size_bytes": 64 << 30, "map_bytes": 1 << 30}
+    assert made["warnings"] == ["the node's regions of persistent memory are not known here"]
+    text = helper("hybridmem-plan", "fsdax,size=64G,socket=local", *xml("optane-2-sockets"), "--cpus", "0").stdout
+    assert "fsdax      64.0 GiB on sockets 0\n" in text
 
 
 def test_what_a_migrator_would_be_told(tmp_path):

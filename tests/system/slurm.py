@@ -108,6 +108,16 @@ def wait_idle():
     wait_for(lambda: not ledger(), "an empty ledger")
 
 
+def restart(*daemons):
+    """End them all, and start them: what JobSubmitPlugins, GRES and job containers want of slurmctld and slurmd."""
+    for daemon in daemons:
+        run(f"pkill -x {daemon}; while pgrep -x {daemon}; do sleep 0.1; done", check=False)
+    for daemon in daemons:
+        run(daemon)
+    wait_for(lambda: run("scontrol ping", check=False).returncode == 0, "slurmctld")
+    wait_idle()
+
+
 def ledger():
     """The names of what the ledger's folder has, its lock left out."""
     return sorted(p.name for p in JOBS.iterdir() if p.name != "lock") if JOBS.exists() else []

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The begin of a job where there is something under its number already. */
+/* The begin of a job: where there is something under its number already, and where it wants file systems. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -13,20 +13,75 @@
 
 #include "freshledger.h"
 #include "helpers/core/discover.h"
+#include "helpers/core/regions.h"
 #include "helpers/job/begin.h"
 #include "helpers/job/finish.h"
+#include "helpers/job/namespaces.h"
+#include "helpers/job/nodetiers.h"
+#include "helpers/job/scontrol.h"
+#include "machines.h"
 #include "scratch.h"
 
 static struct hm_config config;
 static struct hm_job job;
 static struct hm_error error;
 static bool is_unreadable;
-static int n_finished;
+static int n_finished, n_made;
+static bool can_make;
+static const char *cores; /* what scontrol says */
 
 ssize_t __real_read(int fd, void *out, size_t size);
 ssize_t __wrap_read(int fd, void *out, size_t size);
 int __wrap_hm_discover(const char *xml, struct hm_topology *topology, struct hm_error *why);
 int __wrap_hm_finish_job(const struct hm_config *of, uint32_t job_id, const char *warning, const int *exit_status);
+
+int __wrap_hm_namespaces_make(const struct hm_config *of, struct hm_job *what, struct hm_error *why);
+int __wrap_hm_nodetiers_read(const struct hm_config *of, struct hm_tiers *tiers, struct hm_error *why);
+void __wrap_hm_regions_read(const char *folder, const struct hm_topology *topology, struct hm_dax_regions *regions);
+
+int __wrap_hm_nodetiers_read(const struct hm_config *of, struct hm_tiers *tiers, struct hm_error *why)
+{
+    (void)of, (void)why;
+    machine_make("optane", tiers);
+    return 0;
+}
+
+/* 1 GiB on each socket. */
+void __wrap_hm_regions_read(const char *folder, const struct hm_topology *topology, struct hm_dax_regions *regions)
+{
+    (void)folder, (void)topology;
+    *regions = (struct hm_dax_regions){.are_known = true, .n = 2};
+    for (int i = 0; i < 2; i++)
+        regions->region[i] =
+            (struct hm_dax_region){.id = i, .socket = i, .has_labels = true, .bytes = UINT64_C(1) << 30};
+}
+
+int __wrap_hm_scontrol_cpus(uint32_t job_id, const char *node, struct hm_set *cpus, struct hm_error *why);
+
+int __wrap_hm_scontrol_cpus(uint32_t job_id, const char *node, struct hm_set *cpus, struct hm_error *why)
+{
+    char text[128];
+    assert_int_equal(job_id, 7);
+    snprintf(text, sizeof(text), "JobId=7 BatchHost=n1 Nodes=n1 CPU_IDs=%s Mem=0 GRES= MinCPUsNode=1\n",
+             cores ? cores : "");
+    return hm_scontrol_parse_cpus(text, node, cpus, why);
+}
+
+/* What is to be made is in the ledger before, so that what a crash leaves is found. */
+int __wrap_hm_namespaces_make(const struct hm_config *of, struct hm_job *what, struct hm_error *why)
+{
+    static struct hm_job entry;
+    assert_int_equal(hm_ledger_read(of, 7, &entry, &error), 0);
+    assert_true(entry.namespaces.is_begun && entry.has_plan && entry.plan.fsdax.is_wanted);
+    assert_int_equal(entry.namespaces.restart, what->restart);
+    n_made++;
+    what->namespaces.is_begun = can_make;
+    if (!can_make)
+        return hm_fail(why, EIO, "region0 is full");
+    what->namespaces.n = 1;
+    what->namespaces.each[0] = (struct hm_job_namespace){.name = "namespace0.0", .device = "/dev/pmem0", .fs = "ext4"};
+    return 0;
+}
 
 /* A disk that fails. */
 ssize_t __wrap_read(int fd, void *out, size_t size)
@@ -155,8 +210,95 @@ static void what_is_there_decides(void **state)
     }
 }
 
+static const struct {
+    const char *request, *by_default; /* one of them */
+    const char *cores;                /* Slurm's */
+    bool can_make;
+    int n_made;
+    uint32_t n; /* file systems in the entry */
+    const char *refusal, *warning;
+} wants[] = {
+    {"spill", NULL, NULL, true, 0, 0, "", ""},
+    {"fsdax,size=1G", NULL, NULL, true, 1, 1, "", ""},
+    {"fsdax,size=1G", NULL, NULL, false, 1, 0, "--hybrid-mem=fsdax,size=1G: region0 is full", ""},
+    {"fsdax,size=4G", NULL, NULL, true, 0, 0, "--hybrid-mem=fsdax,size=4G: 2.0 GiB do not fit on socket 0", ""},
+    {"fsdax,size=1G,socket=local", NULL, "3", true, 1, 1, "", ""},
+    {"fsdax,size=1G,socket=remote", NULL, "3", true, 1, 1, "", ""},
+    {"fsdax,size=1G,socket=remote", NULL, "3-4", true, 0, 0, "on sockets 0-1, and no other socket has memory", ""},
+    {"fsdax,size=1G,socket=local", NULL, "what", true, 0, 0, "the job's cores are not known before it starts", ""},
+    {"fsdax,size=1G,socket=local", NULL, NULL, true, 0, 0, "the job's cores are not known before it starts", ""},
+    {"fsdax", NULL, NULL, true, 0, 0, "fsdax wants a size", ""},
+    {NULL, "fsdax,size=1G", NULL, true, 1, 1, "", ""},
+    {NULL, "fsdax,size=1G", NULL, false, 1, 0, "",
+     "the partition's default mode is not used: --hybrid-mem=fsdax,size=1G: region0 is full"},
+};
+
+/* What cannot be had is the tasks' to say; what nobody asked for is a warning. */
+static void file_systems_are_made(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof(wants) / sizeof(wants[0]); i++) {
+        const struct hm_begin begin = {.job_id = 7,
+                                       .het_job_id = HM_NO_ID,
+                                       .restart = 2,
+                                       .uid = getuid(),
+                                       .gid = getgid(),
+                                       .request = wants[i].request,
+                                       .partition = "main",
+                                       .node = "n1"};
+        ledger_empty(&config);
+        config.n_rules = wants[i].by_default != NULL;
+        config.rule[0] = (struct hm_config_rule){.kind = HM_RULE_PARTITION, .name = "main"};
+        snprintf(config.rule[0].default_mode, sizeof(config.rule[0].default_mode), "%s",
+                 wants[i].by_default ? wants[i].by_default : "");
+        n_made = 0;
+        cores = wants[i].cores;
+        can_make = wants[i].can_make;
+        assert_int_equal(hm_begin_job(&config, "", &begin, &error), 0);
+        assert_int_equal(hm_ledger_read(&config, 7, &job, &error), 0);
+        if (n_made != wants[i].n_made || job.namespaces.n != wants[i].n || !strstr(job.refusal, wants[i].refusal) ||
+            (!wants[i].refusal[0] && job.refusal[0]))
+            fail_msg("row %zu: made %d, %u, \"%s\"", i, n_made, job.namespaces.n, job.refusal);
+        assert_int_equal(job.n_warnings, wants[i].warning[0] != '\0');
+        assert_non_null(strstr(job.n_warnings > 0 ? job.warning[0] : "", wants[i].warning));
+        assert_string_equal(job.request, wants[i].warning[0]   ? ""
+                                         : wants[i].by_default ? wants[i].by_default
+                                                               : wants[i].request);
+        assert_int_equal(job.has_plan, job.request[0] && wants[i].n_made > 0);
+    }
+}
+
+/* Groups of nodes: one is for all, of several only this node's own counts. */
+static void cpus_are_found(void **state)
+{
+    static const struct {
+        const char *text, *cpus; /* NULL: not known */
+    } groups[] = {
+        {"JobId=7 NodeList=n1   Nodes=n1 CPU_IDs=0-1,4 Mem=0 GRES= MinCPUsNode=1", "0-1,4"},
+        {"JobId=7   Nodes=n[1-2] CPU_IDs=3 Mem=0 GRES=", "3"},
+        {"JobId=7   Nodes=n2 CPU_IDs=3 Mem=0 GRES=   Nodes=n1 CPU_IDs=5 Mem=0 GRES=", "5"},
+        {"JobId=7   Nodes=n1 CPU_IDs=5 Mem=0 GRES=   Nodes=n2 CPU_IDs=3 Mem=0 GRES=", "5"},
+        {"JobId=7   Nodes=n[1,3] CPU_IDs=5 Mem=0 GRES=   Nodes=n2 CPU_IDs=3 Mem=0 GRES=", NULL},
+        {"JobId=7   Nodes=n1 CPU_IDs=x Mem=0", NULL},
+        {"JobId=7   Nodes=n1", NULL},
+        {"", NULL},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof(groups) / sizeof(groups[0]); i++) {
+        char list[64];
+        struct hm_set cpus;
+        assert_int_equal(hm_scontrol_parse_cpus(groups[i].text, "n1", &cpus, &error), groups[i].cpus ? 0 : -1);
+        if (groups[i].cpus)
+            assert_string_equal(hm_set_format(&cpus, list, sizeof(list)), groups[i].cpus);
+    }
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(what_is_there_decides)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_is_there_decides),
+        cmocka_unit_test(file_systems_are_made),
+        cmocka_unit_test(cpus_are_found),
+    };
     return cmocka_run_group_tests(tests, scratch_make, scratch_drop);
 }

@@ -15,7 +15,7 @@
 #define GRAMMAR ": write WORD = VALUE, WORD = { VALUE, VALUE } or SECTION \"TITLE\" { ... }"
 #define TOP                                                                                                            \
     "use enabled, record, record_dir, record_group, state_dir, run_dir, cluster, interval, reserve, reap_grace, "      \
-    "log_level, modes, migrate, tier, channels, user, group, account or partition"
+    "log_level, modes, migrate, fsdax_fs, fsdax_map, tier, channels, user, group, account or partition"
 #define LONG_60 "aaaaaaaaaabbbbbbbbbbccccccccccddddddddddeeeeeeeeeeffffffffff"
 
 struct refusal {
@@ -96,7 +96,7 @@ static const struct refusal refusals[] = {
     {"reserve = 51%", "1: reserve: \"51%\" is out of range: use 0% to 50%"},
     {"reserve = 200%", "1: reserve: \"200%\" is more than 100%"},
     {"modes = warp", "1: modes: --hybrid-mem=warp: unknown mode \"warp\": use off, fast, slow, dram, pmem, cxl, hbm, "
-                     "interleave, spill, isolate or migrate"},
+                     "interleave, spill, isolate, migrate or fsdax"},
     {"modes = { spill,\n memory }", "2: modes: --hybrid-mem=memory: memory is not available on this cluster: this "
                                     "version of hybridmem does not switch nodes to Memory Mode"},
     {"migrate = \"interval=1s,bins=1\"",
@@ -106,7 +106,7 @@ static const struct refusal refusals[] = {
      "1: modes: \"spill,socket=all\" is not a mode: write modes without keys, as in { spill, fast }"},
     {"partition \"main\" { default_mode = \"spil\" }",
      "1: partition \"main\": default_mode: --hybrid-mem=spil: unknown mode \"spil\": use off, fast, slow, dram, pmem, "
-     "cxl, hbm, interleave, spill, isolate or migrate"},
+     "cxl, hbm, interleave, spill, isolate, migrate or fsdax"},
     {"partition \"main\" { default_mode = \"isolate,fast=25%\" }",
      "1: partition \"main\": default_mode: \"isolate,fast=25%\" cannot be a default: it changes programs, and some end "
      "by "

@@ -5,6 +5,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
 #include <unistd.h>
@@ -14,7 +15,9 @@
 #include "freshledger.h"
 #include "helpers/job/finish.h"
 #include "helpers/job/migrator.h"
+#include "helpers/job/namespaces.h"
 #include "helpers/job/record.h"
+#include "helpers/job/scontrol.h"
 #include "scratch.h"
 
 static struct hm_error error;
@@ -22,12 +25,31 @@ static struct hm_config config;
 static struct hm_job job, recorded;
 static bool is_used_again; /* the job's number, while its helpers are waited for */
 static int n_read, n_stopped;
+static bool are_busy; /* the job's namespaces */
+static char drained[HM_ERROR_TEXT];
 
 int __wrap_hm_process_stop_all(const struct hm_process *process, int n, int patience_ms, struct hm_error *why);
 int __wrap_hm_progress_read(const char *path, struct hm_progress *progress, struct hm_error *why);
 int __real_hm_progress_read(const char *path, struct hm_progress *progress, struct hm_error *why);
 int __wrap_hm_record_write(const struct hm_config *of, const struct hm_tiers *tiers, const struct hm_job *what,
                            const char *samples, int64_t end_ns, struct hm_error *why);
+
+int __wrap_hm_namespaces_remove(const struct hm_config *of, struct hm_job *what, struct hm_error *why);
+int __wrap_hm_scontrol_drain(const char *node, const char *reason, struct hm_error *why);
+
+int __wrap_hm_namespaces_remove(const struct hm_config *of, struct hm_job *what, struct hm_error *why)
+{
+    (void)of;
+    what->namespaces.destroy_s = 2.5;
+    return are_busy ? hm_fail(why, EIO, "namespace0.0 is in use by 17 (cp)") : 0;
+}
+
+int __wrap_hm_scontrol_drain(const char *node, const char *reason, struct hm_error *why)
+{
+    (void)why;
+    snprintf(drained, sizeof(drained), "%s: %s", node, reason);
+    return 0;
+}
 
 /* Helpers are stopped without the lock: now the slurmstepd of step 1 comes, or another run with the same number. */
 int __wrap_hm_process_stop_all(const struct hm_process *process, int n, int patience_ms, struct hm_error *why)
@@ -86,7 +108,8 @@ static int set_up(void **state)
     job.migrator[HM_JOB_MIGRATORS - 1] = (struct hm_step_migrator){.step_id = 1, .process = {.pid = 4000003}};
     memset(&recorded, 0, sizeof(recorded));
     n_read = n_stopped = 0;
-    is_used_again = false;
+    is_used_again = are_busy = false;
+    drained[0] = '\0';
     if (hm_ledger_write(&config, &job, &error) != 0)
         return -1;
     leave(0);
@@ -113,6 +136,8 @@ static void what_a_late_step_brought_is_in_the_record(void **state)
     assert_true(has_warning("the step's own"));
     assert_true(has_warning("our own"));
     assert_int_equal(recorded.exit_status, exit_status);
+    assert_true(recorded.namespaces.destroy_s > 2);
+    assert_string_equal(drained, "");
     assert_int_equal(hm_ledger_read(&config, 7, &job, &error), -1);
     assert_int_equal(errno, ENOENT);
 }
@@ -129,11 +154,25 @@ static void figures_of_a_new_run_are_not_taken(void **state)
     assert_true(hm_migrator_has_left(&config, 7, 0));
 }
 
+/* The one case in which a node is drained. */
+static void memory_that_stays_drains_the_node(void **state)
+{
+    (void)state;
+    snprintf(job.node, sizeof(job.node), "n9");
+    assert_int_equal(hm_ledger_write(&config, &job, &error), 0);
+    are_busy = true;
+    assert_int_equal(hm_finish_job(&config, 7, NULL, NULL), 0);
+    assert_string_equal(
+        drained, "n9: hybridmem: job 7: persistent memory was not given back: namespace0.0 is in use by 17 (cp)");
+    assert_true(has_warning("its DAX file systems were not removed: namespace0.0 is in use by 17 (cp)"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(what_a_late_step_brought_is_in_the_record, set_up),
         cmocka_unit_test_setup(figures_of_a_new_run_are_not_taken, set_up),
+        cmocka_unit_test_setup(memory_that_stays_drains_the_node, set_up),
     };
     return cmocka_run_group_tests(tests, scratch_make, scratch_drop);
 }

@@ -303,6 +303,29 @@ static void test_migration(void **state)
     assert_golden("migrated", &tiers, &samples, "");
 }
 
+/* Two file systems; the second run of them was not removed. */
+static void test_namespaces(void **state)
+{
+    (void)state;
+    snprintf(job.request, sizeof(job.request), "fsdax,size=2G");
+    memcpy(job.plan.request.text, job.request, sizeof(job.request));
+    job.has_plan = true;
+    job.plan.request.mode = HM_MODE_FSDAX;
+    snprintf(job.plan.reason, sizeof(job.plan.reason), "A private DAX file system.");
+    job.namespaces = (struct hm_job_namespaces){
+        .n = 2,
+        .create_s = 0.75,
+        .destroy_s = 2.5,
+        .each = {{.name = "hybridmem:test:42.0.0", .fs = "ext4", .socket = 0, .bytes = 1024 * MIB},
+                 {.name = "hybridmem:test:42.0.1", .fs = "ext4", .socket = 1, .bytes = 1024 * MIB}}};
+    assert_golden("namespaces", &tiers, NULL, "no monitor ran on this node");
+    job.namespaces.destroy_s = -1;
+    json_t *record = hm_record_build(&config, &tiers, &job, NULL, "why", START);
+    const json_t *first = json_array_get(json_object_get(record, "namespaces"), 0);
+    assert_true(json_is_null(json_object_get(first, "destroy_s")));
+    json_decref(record);
+}
+
 /* A migrator that said nothing: what was asked for, and that it is not known. */
 static void test_migration_without_figures(void **state)
 {
@@ -342,6 +365,7 @@ int main(void)
         cmocka_unit_test_setup(test_whole_record, set_up),
         cmocka_unit_test_setup(test_migration, set_up),
         cmocka_unit_test_setup(test_migration_without_figures, set_up),
+        cmocka_unit_test_setup(test_namespaces, set_up),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -12,10 +12,10 @@
 #include "helpers/core/request.h"
 
 #define N_ROWS(table) (sizeof(table) / sizeof((table)[0]))
-#define MODES "use off, fast, slow, dram, pmem, cxl, hbm, interleave, spill, isolate or migrate"
-#define NO_FSDAX                                                                                                       \
-    " is not available on this cluster: it belongs to the mode fsdax, and this version of hybridmem makes no DAX "     \
-    "file systems"
+#define MODES "use off, fast, slow, dram, pmem, cxl, hbm, interleave, spill, isolate, migrate or fsdax"
+#define NO_KEEP                                                                                                        \
+    "keep is not available on this cluster: this version of hybridmem removes every DAX file system with its job"
+#define SIZE "size wants a size of 32M to 1024T, as in 200G, not "
 #define SPILL_KEYS "spill takes socket"
 #define OF_MIGRATOR " takes socket, fast, period, interval, bins, algorithm, source, overhead, rate or hot-by"
 #define MIGRATE_KEYS "migrate" OF_MIGRATOR
@@ -63,12 +63,11 @@ static const struct refusal refusals[] = {
     {"spill,=all", "unknown key \"\": " SPILL_KEYS},
     {"fast,slow", "unknown key \"slow\": fast takes socket"},
     {"off,socket=all", "off takes no key, and here is \"socket\": write off alone"},
-    {"fsdax,size=1G", "fsdax is not available on this cluster: this version of hybridmem makes no DAX file systems"},
     {"memory",
      "memory is not available on this cluster: this version of hybridmem does not switch nodes to Memory Mode"},
-    {"spill,size=1G", "size" NO_FSDAX},
-    {"spill,keep", "keep" NO_FSDAX},
-    {"off,keep", "keep" NO_FSDAX},
+    {"spill,keep", NO_KEEP},
+    {"off,keep", NO_KEEP},
+    {"fsdax,size=1G,keep", NO_KEEP},
     {"off,fast=1M", "off takes no key, and here is \"fast\": write off alone"},
     /* keys of other modes */
     {"spill,fast=10%", "spill takes no key \"fast\": it belongs to isolate, migrate"},
@@ -81,7 +80,7 @@ static const struct refusal refusals[] = {
     {"spill,rate=1M", "spill takes no key \"rate\": it belongs to isolate, migrate"},
     /* keys of migrate */
     {"migrate,rates=1M", "unknown key \"rates\": " MIGRATE_KEYS},
-    {"migrate,size=1G", "size" NO_FSDAX},
+    {"migrate,size=1G", "migrate takes no key \"size\": it belongs to fsdax"},
     {"migrate,rate", "rate wants a value: write rate=200M"},
     {"migrate,fast=1G,fast=10%", "fast is there twice: write it once"},
     {"migrate,fast=", FAST "\"\""},
@@ -111,8 +110,22 @@ static const struct refusal refusals[] = {
     {"migrate,rate=200M/s", RATE "\"200M/s\""},
     {"migrate,hot-by=reads", "hot-by wants accesses or writes, not \"reads\""},
     {"isolate,hot-by", "hot-by wants a value: write hot-by=writes"},
-    {"isolate,size=1G", "size" NO_FSDAX},
     {"isolate,speed=1", "unknown key \"speed\": isolate" OF_MIGRATOR},
+    /* keys of fsdax */
+    {"fsdax", "fsdax wants a size: write fsdax,size=200G"},
+    {"fsdax,socket=all", "fsdax wants a size: write fsdax,size=200G"},
+    {"spill,size=1G", "spill takes no key \"size\": it belongs to fsdax"},
+    {"fsdax,fast=1G", "fsdax takes no key \"fast\": it belongs to isolate, migrate"},
+    {"fsdax,sizes=1G", "unknown key \"sizes\": fsdax takes socket or size"},
+    {"fsdax,size", "size wants a value: write size=200G"},
+    {"fsdax,size=1G,size=2G", "size is there twice: write it once"},
+    {"fsdax,size=", SIZE "\"\""},
+    {"fsdax,size=0", SIZE "\"0\""},
+    {"fsdax,size=31M", SIZE "\"31M\""},
+    {"fsdax,size=1025T", SIZE "\"1025T\""},
+    {"fsdax,size=-1G", SIZE "\"-1G\""},
+    {"fsdax,size=10%", SIZE "\"10%\""},
+    {"fsdax,size=1G,socket=both", "socket wants local, remote or all, not \"both\""},
     {"migrate,socket=up", "socket wants local, remote or all, not \"up\""},
 };
 
@@ -202,6 +215,8 @@ static void test_accepted(void **state)
         {"hbm", HM_MODE_FAST, HM_KIND_HBM, HM_SOCKET_ALL, "hbm"},
         {"isolate", HM_MODE_ISOLATE, HM_KIND_UNKNOWN, HM_SOCKET_ALL, "isolate"},
         {"isolate,fast=1G,socket=local", HM_MODE_ISOLATE, HM_KIND_UNKNOWN, HM_SOCKET_LOCAL, "isolate"},
+        {"fsdax,size=1G", HM_MODE_FSDAX, HM_KIND_UNKNOWN, HM_SOCKET_ALL, "fsdax"},
+        {"fsdax,socket=local,size=32M", HM_MODE_FSDAX, HM_KIND_UNKNOWN, HM_SOCKET_LOCAL, "fsdax"},
         {"migrate", HM_MODE_MIGRATE, HM_KIND_UNKNOWN, HM_SOCKET_ALL, "migrate"},
         {"migrate,bins=16,socket=local", HM_MODE_MIGRATE, HM_KIND_UNKNOWN, HM_SOCKET_LOCAL, "migrate"},
     };
@@ -220,13 +235,15 @@ static void test_accepted(void **state)
 
 static void test_modes_are_listed_and_explained(void **state)
 {
-    static const char *const wanted[] = {"off", "fast",       "slow",  "dram",    "pmem",   "cxl",
-                                         "hbm", "interleave", "spill", "isolate", "migrate"};
+    static const char *const wanted[] = {"off", "fast",       "slow",  "dram",    "pmem",    "cxl",
+                                         "hbm", "interleave", "spill", "isolate", "migrate", "fsdax"};
     (void)state;
     for (size_t i = 0; i < N_ROWS(wanted); i++) {
+        char text[64];
         struct hm_request request;
+        snprintf(text, sizeof(text), "%s%s", wanted[i], strcmp(wanted[i], "fsdax") == 0 ? ",size=1G" : "");
         assert_string_equal(hm_request_mode_at((int)i), wanted[i]);
-        assert_int_equal(hm_request_parse(wanted[i], &request, NULL), 0);
+        assert_int_equal(hm_request_parse(text, &request, NULL), 0);
         assert_non_null(strstr(hm_request_help(), wanted[i]));
     }
     assert_null(hm_request_mode_at(N_ROWS(wanted)));
@@ -288,7 +305,7 @@ static void test_keys_of_the_site_refused(void **state)
         {"bins=9", "bins=9: " BINS "\"9\""},
         {"bins=99,bins=99", "bins=99,bins=99: bins is there twice: write it once"},
         {"socket=all", "socket=all: socket is the job's to choose: leave it out"},
-        {"keep", "keep: keep" NO_FSDAX},
+        {"size=1G", "size=1G: migrate takes no key \"size\": it belongs to fsdax"},
     };
     char text[400];
     struct hm_migrate_keys keys;

@@ -87,6 +87,10 @@ static const struct {
     {"", false, "migrate", "", true, "topology"},
     {"", false, "spill", "modes = { \"fast\" }", true, "spill"},
     {"spill", false, NULL, "enabled = no", false, ""},
+    {"fsdax,size=1G", false, NULL, "", true, "the prolog has made no DAX file system for this job"},
+    {"spill", false, "fsdax,size=1G", "", true, "made before a job starts, not for a step"},
+    {"fsdax,size=1G", false, "fsdax,size=2G", "", true, "made before a job starts, not for a step"},
+    {"fsdax,size=1G", false, "fsdax", "", true, "fsdax wants a size"},
 };
 
 static void test_decisions(void **state)
@@ -99,6 +103,26 @@ static void test_decisions(void **state)
         if (step->is_active != decisions[i].is_active || !strstr(step->refusal, decisions[i].refusal) ||
             (!decisions[i].refusal[0] && step->refusal[0]))
             fail_msg("row %zu: active %d, refusal \"%s\"", i, step->is_active, step->refusal);
+        free(step);
+    }
+}
+
+/* All steps of a job see its file systems, whatever they ask for themselves. */
+static void test_file_systems(void **state)
+{
+    static const char *const options[] = {NULL, "fsdax,size=1G", "off", "spill"};
+    (void)state;
+    configure("");
+    for (size_t i = 0; i < sizeof(options) / sizeof(options[0]); i++) {
+        begin("fsdax,size=1G", false);
+        job.namespaces.n = 1;
+        job.namespaces.each[0] =
+            (struct hm_job_namespace){.name = "namespace0.0", .device = "/dev/pmem0", .fs = "ext4", .bytes = 1};
+        assert_int_equal(hm_ledger_write(&config, &job, &error), 0);
+        struct hm_step *step = prepare(options[i]);
+        assert_int_equal(step->namespaces.n, 1);
+        assert_string_equal(step->namespaces.each[0].device, "/dev/pmem0");
+        assert_int_equal(step->refusal[0] == '\0', i < 3);
         free(step);
     }
 }
@@ -230,6 +254,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_decisions),
+        cmocka_unit_test(test_file_systems),
         cmocka_unit_test(test_what_the_ledger_gets),
         cmocka_unit_test(test_an_entry_that_cannot_be_read_stays),
         cmocka_unit_test(test_a_component_has_its_own_request),

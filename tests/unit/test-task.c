@@ -95,6 +95,39 @@ static void test_a_refusal_is_one_line_for_all_tasks(void **state)
     hm_outcome_unmap(outcome);
 }
 
+/* A mode of file systems places nothing; one that cannot be mounted ends the task, whatever its step asked for. */
+static void test_file_systems(void **state)
+{
+    (void)state;
+    int result;
+    struct hm_outcome *outcome = hm_outcome_map();
+    struct hm_step *step = calloc(1, sizeof(*step));
+    assert_non_null(step);
+    hm_config_defaults(&step->config);
+    assert_int_equal(hm_request_parse("fsdax,size=1G", &step->request, &error), 0);
+    step->is_active = step->is_asked = true;
+    hm_task_mount(step);
+    assert_string_equal(place(step, outcome, &result), "");
+    assert_int_equal(result, 0);
+    assert_int_equal(outcome->has_plan, 0);
+    /* There is no such device, or we may not. */
+    step->namespaces.n = 1;
+    step->namespaces.each[0] = (struct hm_job_namespace){.device = "/dev/pmem99", .fs = "ext4"};
+    step->is_active = false;
+    pid_t child = fork();
+    if (child == 0) {
+        hm_task_mount(step);
+        _exit(strstr(step->mount_error, "DAX file systems") || strstr(step->mount_error, "/dev/pmem99") ? 0 : 1);
+    }
+    assert_int_equal(waitpid(child, &result, 0), child);
+    assert_int_equal(result, 0);
+    snprintf(step->mount_error, sizeof(step->mount_error), "it is not there");
+    assert_string_equal(place(step, outcome, &result), "hybridmem: it is not there\n");
+    assert_int_equal(result, 1);
+    free(step);
+    hm_outcome_unmap(outcome);
+}
+
 static void test_a_task_that_cannot_be_placed(void **state)
 {
     (void)state;
@@ -226,6 +259,7 @@ int main(void)
         cmocka_unit_test(test_what_another_step_set_is_taken_back),
         cmocka_unit_test(test_a_refusal_is_one_line_for_all_tasks),
         cmocka_unit_test(test_a_task_that_cannot_be_placed),
+        cmocka_unit_test(test_file_systems),
         cmocka_unit_test(test_exit_statuses),
         cmocka_unit_test(test_the_last_task_notes_the_kernels_peak),
         cmocka_unit_test(test_what_tasks_leave_is_checked),

@@ -172,6 +172,7 @@ class Printer:
             self.line("energy", f"{', '.join(parts)} ({fields.text(energy, 'source')})")
         self.traffic(record.get("traffic"))
         self.migration(record)
+        self.namespaces(record)
 
     def traffic(self, traffic):
         tiers = [tier for tier in fields.members(traffic, "tiers") if isinstance(tier, dict)]
@@ -180,6 +181,18 @@ class Printer:
         for tier in tiers:
             read, written = (draw.size(fields.number(tier, key)) for key in ("read_bytes", "write_bytes"))
             self.line("traffic", f"{fields.text(tier, 'name')}: {read} read, {written} written")
+
+    def namespaces(self, record):
+        """The job's DAX file systems."""
+        for one in fields.members(record, "namespaces"):
+            size = draw.size(fields.number(one, "bytes"))
+            times = [
+                f"{word} in {draw.duration(fields.number(one, key))}"
+                for word, key in (("made", "create_s"), ("wiped and removed", "destroy_s"))
+                if fields.number(one, key) is not None
+            ]
+            words = [f"{fields.text(one, 'fs')} of {size} on socket {fields.whole(one, 'socket')}", *times]
+            self.line("file system", ", ".join(words))
 
     def migration(self, record):
         """What the migrators say that they did; a job that asked for none has no such lines."""

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "regions.h"
+
+#include <dirent.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "size.h"
+
+#define REGION "region"
+#define NAMESPACE "namespace"
+#define LINE 80
+#define NAMESPACES_WITH_LABELS 5 /* nstype: ND_DEVICE_NAMESPACE_PMEM of <linux/ndctl.h> */
+
+/* A file of a device with one line. Returns false where it is not there. */
+static bool read_line(const char *folder, const char *device, const char *name, char line[LINE])
+{
+    char path[320];
+    snprintf(path, sizeof(path), "%s/%.40s/%s", folder, device, name);
+    FILE *file = fopen(path, "re");
+    if (!file)
+        return false;
+    bool is_read = fgets(line, LINE, file) != NULL;
+    fclose(file);
+    line[is_read ? strcspn(line, "\n") : 0] = '\0';
+    return is_read;
+}
+
+/* Returns false also where there is no number (numa_node may be -1). */
+static bool read_number(const char *folder, const char *device, const char *name, uint64_t *number)
+{
+    char line[LINE] = "";
+    return read_line(folder, device, name, line) && hm_size_parse_number(line, 0, UINT64_MAX, number, NULL) == 0;
+}
+
+static int socket_of(const struct hm_topology *topology, uint64_t node_id)
+{
+    int index = node_id <= INT32_MAX ? hm_topology_index(topology, (int)node_id) : -1;
+    return index >= 0 ? topology->node[index].socket : -1;
+}
+
+/* Numbered by the kernel: "region0"; `id` gets the number. */
+static bool is_region(const char *name, uint64_t *id)
+{
+    return strncmp(name, REGION, strlen(REGION)) == 0 &&
+           hm_size_parse_number(name + strlen(REGION), 0, INT32_MAX, id, NULL) == 0;
+}
+
+bool hm_regions_have_label(const char *folder, const char *prefix)
+{
+    char label[LINE];
+    struct dirent *item;
+    bool have = false;
+    DIR *names = opendir(folder);
+    while (names && !have && (item = readdir(names)))
+        have = strncmp(item->d_name, NAMESPACE, strlen(NAMESPACE)) == 0 &&
+               read_line(folder, item->d_name, "alt_name", label) && strncmp(label, prefix, strlen(prefix)) == 0;
+    if (names)
+        closedir(names);
+    return have;
+}
+
+void hm_regions_read(const char *folder, const struct hm_topology *topology, struct hm_dax_regions *regions)
+{
+    uint64_t id, node_id, type;
+    struct dirent *item;
+    memset(regions, 0, sizeof(*regions));
+    regions->are_known = true;
+    DIR *names = opendir(folder);
+    while (names && regions->n < HM_MAX_REGIONS && (item = readdir(names))) {
+        struct hm_dax_region *region = &regions->region[regions->n];
+        if (!is_region(item->d_name, &id) || !read_number(folder, item->d_name, "size", &region->bytes))
+            continue;
+        region->id = (int)id;
+        region->has_labels = read_number(folder, item->d_name, "nstype", &type) && type == NAMESPACES_WITH_LABELS;
+        region->socket = read_number(folder, item->d_name, "numa_node", &node_id) ? socket_of(topology, node_id) : -1;
+        regions->n++;
+    }
+    if (names)
+        closedir(names);
+}

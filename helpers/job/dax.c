@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "dax.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "files.h"
+
+#define IS_TEXT(array) (memchr((array), '\0', sizeof(array)) != NULL)
+
+void hm_dax_clear(struct hm_job_namespaces *namespaces)
+{
+    memset(namespaces, 0, sizeof(*namespaces));
+    namespaces->create_s = namespaces->destroy_s = -1;
+}
+
+static bool is_device(const char *path)
+{
+    const char *number = path + strlen("/dev/pmem");
+    return strncmp(path, "/dev/pmem", strlen("/dev/pmem")) == 0 && number[0] != '\0' &&
+           number[strspn(number, "0123456789.")] == '\0';
+}
+
+const char *hm_dax_bad(const struct hm_job_namespaces *namespaces)
+{
+    unsigned char is_begun;
+    memcpy(&is_begun, &namespaces->is_begun, 1);
+    if (is_begun > 1 || namespaces->n > HM_JOB_NAMESPACES || !isfinite(namespaces->create_s) ||
+        !isfinite(namespaces->destroy_s))
+        return "namespaces";
+    for (uint32_t i = 0; i < namespaces->n; i++) {
+        const struct hm_job_namespace *one = &namespaces->each[i];
+        if (!IS_TEXT(one->name) || !IS_TEXT(one->device) || !IS_TEXT(one->fs) || !is_device(one->device) ||
+            one->socket >= HM_MAX_SOCKETS)
+            return "namespaces";
+    }
+    return NULL;
+}
+
+char *hm_dax_folder(const struct hm_config *config, char *out)
+{
+    snprintf(out, HM_DAX_PATH, "%s/fsdax", config->run_dir);
+    return out;
+}
+
+char *hm_dax_job_folder(const struct hm_config *config, uint32_t job_id, char *out)
+{
+    snprintf(out, HM_DAX_PATH, "%s/fsdax/%u", config->run_dir, job_id);
+    return out;
+}
+
+char *hm_dax_path(const struct hm_config *config, uint32_t job_id, uint32_t socket, char *out)
+{
+    snprintf(out, HM_DAX_PATH, "%s/fsdax/%u/%u", config->run_dir, job_id, socket);
+    return out;
+}
+
+/* One of ours in another of ours: nobody else can have put anything there. */
+static int make_folder(const char *path, struct hm_error *error)
+{
+    int fd = hm_folder_open_own(AT_FDCWD, path, 0755, error);
+    if (fd < 0)
+        return -1;
+    close(fd);
+    return 0;
+}
+
+int hm_dax_make_folders(const struct hm_config *config, uint32_t job_id, const struct hm_job_namespaces *namespaces,
+                        struct hm_error *error)
+{
+    char path[HM_DAX_PATH];
+    if (make_folder(hm_dax_folder(config, path), error) != 0 ||
+        make_folder(hm_dax_job_folder(config, job_id, path), error) != 0)
+        return -1;
+    for (uint32_t i = 0; i < namespaces->n; i++)
+        if (make_folder(hm_dax_path(config, job_id, namespaces->each[i].socket, path), error) != 0)
+            return -1;
+    return 0;
+}
+
+int hm_dax_remove_folders(const struct hm_config *config, uint32_t job_id, struct hm_error *error)
+{
+    char path[HM_DAX_PATH];
+    struct dirent *item;
+    int result = 0;
+    DIR *names = opendir(hm_dax_job_folder(config, job_id, path));
+    if (!names)
+        return errno == ENOENT ? 0 : hm_fail_errno(error, "cannot list %s", path);
+    while ((item = readdir(names)))
+        if (item->d_name[0] != '.' && unlinkat(dirfd(names), item->d_name, AT_REMOVEDIR) != 0 && errno != ENOENT)
+            result = hm_fail_errno(error, "cannot remove %s/%.16s", path, item->d_name);
+    closedir(names);
+    if (result == 0 && rmdir(path) != 0 && errno != ENOENT)
+        result = hm_fail_errno(error, "cannot remove %s", path);
+    return result;
+}
+
+const char *hm_dax_variable(const struct hm_config *config, uint32_t job_id, const struct hm_job_namespaces *namespaces,
+                            int n, char value[HM_DAX_VALUE])
+{
+    static const char *const names[] = {"HYBRIDMEM_FSDAX_DIR", "HYBRIDMEM_FSDAX_DIRS"};
+    char path[HM_DAX_PATH];
+    size_t used = 0;
+    if (namespaces->n == 0 || n < 0 || n > 1)
+        return NULL;
+    if (n == 0)
+        hm_dax_path(config, job_id, namespaces->each[0].socket, value);
+    for (uint32_t i = 0; n == 1 && i < namespaces->n; i++)
+        used +=
+            (size_t)snprintf(value + used, HM_DAX_VALUE - used, "%s%u=%s", i > 0 ? ":" : "", namespaces->each[i].socket,
+                             hm_dax_path(config, job_id, namespaces->each[i].socket, path));
+    return names[n];
+}

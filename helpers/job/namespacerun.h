@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Running hybridmem-namespace to its end, and what it says. */
+#ifndef HM_NAMESPACERUN_H
+#define HM_NAMESPACERUN_H
+
+#include <stdbool.h>
+
+#include "../core/error.h"
+
+#define HM_NAMESPACERUN_NAME "hybridmem-namespace"
+#define HM_ANSWER_OUTPUT 16384
+
+struct hm_answer {
+    int status; /* of wait(2), -1: not known */
+    double seconds;
+    char output[HM_ANSWER_OUTPUT];
+    char errors[HM_ERROR_TEXT]; /* the first line, without the program's name */
+};
+
+/*
+ * Run it with these words (NULL-terminated, its name first). Returns 0 with the answer, or -1 where it did not run
+ * (ENOENT: it is not installed).
+ */
+int hm_namespacerun(const char *const *words, struct hm_answer *answer, struct hm_error *error);
+
+/* Did it end by itself with this code? */
+bool hm_answer_is(const struct hm_answer *answer, int code);
+
+/* What it said where it failed, else how it ended. Returns -1. */
+int hm_answer_fail(const struct hm_answer *answer, struct hm_error *error);
+
+#endif

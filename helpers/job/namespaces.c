@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "namespaces.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include "../core/regions.h"
+#include "../core/size.h"
+#include "files.h"
+#include "namespacerun.h"
+
+#define NAME HM_NAMESPACERUN_NAME
+#define ARGUMENTS 20
+#define NUMBER 24
+#define PATIENCE "30" /* seconds, for mounts of processes that are still ending */
+
+/* Held while namespaces are made, and while those of nobody are looked for. Returns a descriptor, or -1. */
+static int lock(const struct hm_config *config, struct hm_error *error)
+{
+    char path[HM_DAX_PATH];
+    int folder = hm_folder_open_own(AT_FDCWD, config->run_dir, 0755, error);
+    int own = folder < 0 ? -1 : hm_folder_open_own(folder, "fsdax", 0755, error);
+    int fd = own < 0 ? -1 : openat(own, "lock", O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (own >= 0 && (fd < 0 || flock(fd, LOCK_EX) != 0)) {
+        hm_fail_errno(error, "cannot lock %s/lock", hm_dax_folder(config, path));
+        if (fd >= 0)
+            close(fd);
+        fd = -1;
+    }
+    if (own >= 0)
+        close(own);
+    if (folder >= 0)
+        close(folder);
+    return fd;
+}
+
+/* One of the answer's namespaces. Returns 0 or -1. */
+static int take_namespace(json_t *object, const char *fs, struct hm_job_namespace *one)
+{
+    const char *name, *device;
+    int socket;
+    json_int_t bytes;
+    if (json_unpack(object, "{s:s, s:s, s:i, s:I}", "name", &name, "device", &device, "socket", &socket, "bytes",
+                    &bytes) != 0 ||
+        strlen(name) >= sizeof(one->name) || strlen(device) >= sizeof(one->device) || socket < 0 || bytes <= 0)
+        return -1;
+    hm_text_copy(one->name, name, sizeof(one->name));
+    hm_text_copy(one->device, device, sizeof(one->device));
+    hm_text_copy(one->fs, fs, sizeof(one->fs));
+    one->socket = (uint32_t)socket;
+    one->bytes = (uint64_t)bytes;
+    return 0;
+}
+
+/* What create says that it made. Returns 0 or -1. */
+static int take_answer(const char *output, const char *fs, struct hm_job_namespaces *namespaces)
+{
+    json_t *answer = json_loads(output, 0, NULL), *list = json_object_get(answer, "namespaces"), *object;
+    size_t i, n = json_array_size(list);
+    int result = n > 0 && n <= HM_JOB_NAMESPACES ? 0 : -1;
+    json_array_foreach(list, i, object) if (result == 0) result = take_namespace(object, fs, &namespaces->each[i]);
+    json_decref(answer);
+    namespaces->n = result == 0 ? (uint32_t)n : 0;
+    return result == 0 && !hm_dax_bad(namespaces) ? 0 : -1;
+}
+
+/* Words for hybridmem-namespace; the texts belong to the caller. */
+struct words {
+    int n;
+    const char *word[ARGUMENTS + 1];
+};
+
+static void begin_words(struct words *words, const struct hm_config *config, const char *command)
+{
+    *words = (struct words){.n = 2, .word = {NAME, command}};
+    if (config->path[0]) {
+        words->word[words->n++] = "--config";
+        words->word[words->n++] = config->path;
+    }
+}
+
+static void add(struct words *words, const char *name, const char *value)
+{
+    if (!value[0] || words->n + 2 > ARGUMENTS)
+        return;
+    words->word[words->n++] = name;
+    words->word[words->n++] = value;
+}
+
+/* Returns `text`. */
+static const char *number(char text[NUMBER], uint64_t value)
+{
+    snprintf(text, NUMBER, "%llu", (unsigned long long)value);
+    return text;
+}
+
+static int create(const struct hm_config *config, struct hm_job *job, struct hm_error *error)
+{
+    struct hm_job_namespaces *namespaces = &job->namespaces;
+    const char *fs = hm_dax_fs_name(config->fsdax_fs);
+    char id[NUMBER], restart[NUMBER], uid[NUMBER], size[NUMBER], sockets[128];
+    struct hm_answer answer;
+    struct words words;
+    begin_words(&words, config, "create");
+    add(&words, "--job", number(id, job->job_id));
+    add(&words, "--restart", number(restart, namespaces->restart));
+    add(&words, "--cluster", job->cluster);
+    add(&words, "--uid", number(uid, job->uid));
+    add(&words, "--size", number(size, job->plan.fsdax.size_bytes));
+    add(&words, "--sockets", hm_set_format(&job->plan.fsdax.sockets, sockets, sizeof(sockets)));
+    add(&words, "--fs", fs);
+    add(&words, "--map", hm_dax_map_name(config->fsdax_map));
+    namespaces->is_begun = false;
+    if (hm_namespacerun(words.word, &answer, error) != 0)
+        return errno == ENOENT ? hm_fail(error, ENOENT, "this node has no %s: hybridmem was built without ndctl", NAME)
+                               : -1;
+    /* A refusal leaves nothing; what ended in another way may have. */
+    namespaces->is_begun = !hm_answer_is(&answer, 1) && !hm_answer_is(&answer, 2);
+    namespaces->create_s = answer.seconds;
+    if (!hm_answer_is(&answer, 0))
+        return hm_answer_fail(&answer, error);
+    if (take_answer(answer.output, fs, namespaces) != 0)
+        return hm_fail(error, EPROTO, "%s does not say what it made", NAME);
+    return hm_dax_make_folders(config, job->job_id, namespaces, error);
+}
+
+int hm_namespaces_make(const struct hm_config *config, struct hm_job *job, struct hm_error *error)
+{
+    int result = -1;
+    unsigned pending = alarm(0);
+    int held = lock(config, error);
+    if (held >= 0) {
+        result = create(config, job, error);
+        close(held);
+    }
+    if (result != 0)
+        job->namespaces.n = 0;
+    alarm(pending);
+    return result;
+}
+
+int hm_namespaces_remove(const struct hm_config *config, struct hm_job *job, struct hm_error *error)
+{
+    char id[NUMBER], restart[NUMBER];
+    struct hm_answer answer;
+    struct words words;
+    if (!job->namespaces.is_begun)
+        return 0;
+    unsigned pending = alarm(0);
+    begin_words(&words, config, "destroy");
+    add(&words, "--job", number(id, job->job_id));
+    add(&words, "--restart", number(restart, job->namespaces.restart));
+    add(&words, "--cluster", job->cluster);
+    add(&words, "--patience", PATIENCE);
+    int result = hm_namespacerun(words.word, &answer, error);
+    if (result == 0 && !hm_answer_is(&answer, 0))
+        result = hm_answer_fail(&answer, error);
+    if (result == 0) {
+        job->namespaces.is_begun = false;
+        job->namespaces.destroy_s = answer.seconds;
+        result = hm_dax_remove_folders(config, job->job_id, error);
+    }
+    alarm(pending);
+    return result;
+}
+
+/*
+ * "7.0,8.1": whose namespaces stay. All jobs of the ledger, also those that have just died: their own end removes
+ * theirs, and measures it. Returns malloc'd text, or NULL where that is not known.
+ */
+static char *list_jobs(const struct hm_config *config, struct hm_error *error)
+{
+    uint32_t *ids = NULL;
+    size_t used = 0;
+    char *list = NULL;
+    struct hm_job *job = malloc(sizeof(*job));
+    int held = job ? hm_ledger_lock(config, error) : hm_fail(error, ENOMEM, "no memory for the ledger's entry");
+    int count = held < 0 ? -1 : hm_ledger_list(config, &ids, error);
+    if (count >= 0)
+        list = calloc((size_t)count + 1, NUMBER);
+    for (int i = 0; list && i < count; i++) {
+        if (hm_ledger_read(config, ids[i], job, error) != 0) {
+            free(list);
+            list = NULL;
+        } else {
+            used += (size_t)snprintf(list + used, NUMBER, "%s%u.%u", used > 0 ? "," : "", job->job_id,
+                                     job->namespaces.restart);
+        }
+    }
+    hm_ledger_unlock(held);
+    free(ids);
+    free(job);
+    return list;
+}
+
+/* Folders of jobs that the ledger does not have. */
+static void remove_orphaned_folders(const struct hm_config *config, struct hm_job *job)
+{
+    char path[HM_DAX_PATH];
+    struct dirent *item;
+    uint64_t id;
+    int held = hm_ledger_lock(config, NULL);
+    DIR *names = held < 0 ? NULL : opendir(hm_dax_folder(config, path));
+    while (names && (item = readdir(names)))
+        if (hm_size_parse_number(item->d_name, 0, UINT32_MAX, &id, NULL) == 0 &&
+            hm_ledger_read(config, (uint32_t)id, job, NULL) != 0 && errno == ENOENT)
+            hm_dax_remove_folders(config, (uint32_t)id, NULL);
+    if (names)
+        closedir(names);
+    hm_ledger_unlock(held);
+}
+
+/* Wants our lock: what is made after the list was is not there yet. */
+static int reap(const struct hm_config *config, struct hm_error *error)
+{
+    struct hm_answer answer;
+    struct words words;
+    char *list = list_jobs(config, error);
+    begin_words(&words, config, "reap");
+    /* Also where nobody lives: an empty list. */
+    words.word[words.n++] = "--living";
+    words.word[words.n] = list;
+    int result = list ? hm_namespacerun(words.word, &answer, error) : -1;
+    if (result == 0 && !hm_answer_is(&answer, 0))
+        result = hm_answer_fail(&answer, error);
+    struct hm_job *job = malloc(sizeof(*job));
+    if (job)
+        remove_orphaned_folders(config, job);
+    free(job);
+    free(list);
+    return result;
+}
+
+int hm_namespaces_reap(const struct hm_config *config, struct hm_error *error)
+{
+    int result = -1;
+    /* Cheap, for every prolog and epilog on every node. */
+    if (!hm_regions_have_label(HM_REGIONS_FOLDER, "hybridmem:"))
+        return 0;
+    unsigned pending = alarm(0);
+    int held = lock(config, error);
+    if (held >= 0) {
+        result = reap(config, error);
+        close(held);
+    }
+    alarm(pending);
+    return result;
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Slurm's scontrol, for what a plugin is not told, and what no return code of one says. */
+#ifndef HM_SCONTROL_H
+#define HM_SCONTROL_H
+
+#include <stddef.h>
+
+#include "../core/set.h"
+
+/* Find it in the usual folders; PATH is not asked, it may be somebody else's. Returns 0, or -1 (ENOENT). */
+int hm_scontrol_find(char *path, size_t size);
+
+/* Drain the node, so that no job starts there until a person has looked at it. Returns 0 or -1. */
+int hm_scontrol_drain(const char *node, const char *reason, struct hm_error *error);
+
+/* Ask for the CPUs that the job has on the node, in Slurm's numbering. Returns 0 or -1. */
+int hm_scontrol_cpus(uint32_t job_id, const char *node, struct hm_set *cpus, struct hm_error *error);
+
+/*
+ * The same from what `scontrol show job -d -o` says: "Nodes=n1 CPU_IDs=0-3", for each group of nodes. One group is that
+ * of all nodes; of several, only one that is this node alone counts. Returns 0, or -1 (EINVAL). Pure.
+ */
+int hm_scontrol_parse_cpus(const char *text, const char *node, struct hm_set *cpus, struct hm_error *error);
+
+#endif

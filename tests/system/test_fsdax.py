@@ -1,0 +1,213 @@
+# SPDX-License-Identifier: Apache-2.0
+"""--hybrid-mem=fsdax: a private DAX file system on each socket, made before the job and gone after it."""
+
+import contextlib
+import json
+import os
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+import slurm
+from namespaces import create, foreign, ours
+
+FOLDER = Path("/run/hybridmem/fsdax")
+SLURM_CONF = Path("/etc/slurm/slurm.conf")
+CONTAINERS = Path("/var/lib/slurm/containers")
+SIZE = "--hybrid-mem=fsdax,size=512M"
+
+# What a task sees: the paths that it is told, and of each the mount, owner, mode, and whether a file there is DAX.
+LOOK = """
+import ctypes, json, os, sys
+def is_dax(folder):
+    libc = ctypes.CDLL(None, use_errno=True)
+    file = os.open(folder, os.O_TMPFILE | os.O_RDWR)
+    status = ctypes.create_string_buffer(256)
+    assert libc.statx(file, b"", 0x1000, 0x7ff, status) == 0
+    return bool(int.from_bytes(status.raw[8:16], "little") & 0x200000)
+mounts = {line.split()[1]: line.split() for line in open("/proc/self/mounts")}
+seen = {}
+for word in os.environ.get("HYBRIDMEM_FSDAX_DIRS", "").split(":"):
+    socket, _, path = word.partition("=")
+    if path:
+        status, room = os.stat(path), os.statvfs(path)
+        device, _, kind, options = mounts[path][:4]
+        seen[socket] = {"path": path, "device": device, "fs": kind, "options": options, "uid": status.st_uid,
+            "mode": status.st_mode & 0o7777, "dax": is_dax(path), "bytes": room.f_blocks * room.f_frsize}
+json.dump({"first": os.environ.get("HYBRIDMEM_FSDAX_DIR"), "seen": seen}, sys.stdout)
+"""
+
+
+@pytest.fixture(scope="module")
+def look(tmp_path_factory):
+    path = tmp_path_factory.mktemp("programs") / "look.py"
+    path.write_text(LOOK)
+    for folder in (path, *path.parents):
+        folder.chmod(folder.stat().st_mode | 0o555)
+    return f"python3 {path}"
+
+
+def is_mounted_on_the_host():
+    return "/dev/pmem" in Path("/proc/mounts").read_text()
+
+
+@pytest.fixture(autouse=True)
+def nothing_is_left(clean_node):
+    """After each test nothing of it is there, on the node and in slurmd's eyes."""
+    yield
+    slurm.wait_idle()
+    assert ours() == []
+    assert [path.name for path in FOLDER.glob("*")] in ([], ["lock"])
+    assert not is_mounted_on_the_host()
+
+
+def looked(look, *options, launch="srun -n1 --overlap"):
+    done = slurm.run(f"{launch} {' '.join(options)} {look}", user="alice")
+    return json.loads(done.stdout)
+
+
+def check(socket, one, bytes_of_share):
+    uid = slurm.run("id -u alice").stdout.strip()
+    assert one["path"].startswith(f"{FOLDER}/") and one["path"].endswith(f"/{socket}")
+    assert one["fs"] == "ext4" and re.search(r"\bdax\b|\bdax=always\b", one["options"]), one
+    assert "nosuid" in one["options"] and "nodev" in one["options"]
+    assert one["dax"] is True
+    assert one["uid"] == int(uid) and one["mode"] == 0o700
+    assert 0.85 * bytes_of_share <= one["bytes"] <= bytes_of_share
+
+
+@pytest.mark.main
+def test_a_file_system_on_each_socket_that_only_the_job_sees(look):
+    folder = slurm.folder_of("alice")
+    script = (
+        f"cd {folder}\n{look} > seen\n"
+        f"echo secret > $HYBRIDMEM_FSDAX_DIR/file\nsrun -n1 cat $HYBRIDMEM_FSDAX_DIR/file\n"
+        "touch ready; until [ -e go ]; do sleep 0.2; done"
+    )
+    job_id = slurm.sbatch("alice", script, SIZE)
+    try:
+        slurm.wait_for(lambda: (folder / "ready").exists(), "the job's file systems")
+        seen = json.loads((folder / "seen").read_text())
+        assert sorted(seen["seen"]) == ["0", "1"]
+        assert seen["first"] == seen["seen"]["0"]["path"]
+        for socket, one in seen["seen"].items():
+            check(socket, one, 256 * slurm.MIB)
+        assert slurm.output(job_id) == "secret\n"  # another step's task has a mount namespace of its own
+        assert not is_mounted_on_the_host()
+        assert list(Path(seen["first"]).iterdir()) == []
+        assert len(ours()) == 2
+    finally:
+        (folder / "go").touch()
+    assert slurm.wait_job(job_id) == "COMPLETED"
+    record = slurm.record(job_id)
+    assert record["plan"]["mode"] == "fsdax" and record["plan"]["policy"] == "default"
+    assert "takes 8.0 MiB of DRAM (64 bytes for 4 KiB)" in record["plan"]["reason"]
+    assert [one["socket"] for one in record["namespaces"]] == [0, 1]
+    for one in record["namespaces"]:
+        assert one["fs"] == "ext4" and one["bytes"] >= 256 * slurm.MIB
+        assert one["create_s"] > 0 and one["destroy_s"] > 0
+    assert record["exit_code"] == 0 and record["warnings"] == []
+
+
+@pytest.mark.parametrize(("socket", "core", "wanted"), [("local", 0, "0"), ("local", 1, "1"), ("remote", 0, "1")])
+def test_the_sockets_of_the_jobs_cores(look, socket, core, wanted):
+    """A job takes the first core that is free: where it is to have the second, another job holds the first."""
+    with alone_partition(), contextlib.ExitStack() as others:
+        if core == 1:
+            others.enter_context(slurm.Occupied("bob", 16, "-n1", "-p", "alone"))
+        seen = looked(look, f"{SIZE},socket={socket}", "-p", "alone", launch="srun -n1")
+    assert list(seen["seen"]) == [wanted]
+    check(wanted, seen["seen"][wanted], 512 * slurm.MIB)
+
+
+@contextlib.contextmanager
+def alone_partition():
+    """A partition whose jobs share no cores."""
+    slurm.run("scontrol create PartitionName=alone Nodes=n1 OverSubscribe=NO")
+    try:
+        yield
+        slurm.wait_idle()
+    finally:
+        slurm.run("scontrol delete PartitionName=alone")
+
+
+def test_all_steps_of_the_job_have_them_whatever_they_ask_for():
+    step = "srun -n1 --hybrid-mem=$mode touch $HYBRIDMEM_FSDAX_DIR/$mode"
+    text = f"for mode in off spill fsdax,size=512M; do {step}; done\nls $HYBRIDMEM_FSDAX_DIR"
+    job_id = slurm.sbatch("alice", text, SIZE)
+    assert slurm.wait_job(job_id) == "COMPLETED"
+    assert slurm.output(job_id).split() == ["fsdax,size=512M", "lost+found", "off", "spill"]
+
+
+def check_refused(text, said):
+    """The job ends before its first instruction, with one line; the node stays."""
+    done = slurm.run(f"srun -n1 --hybrid-mem={text} echo began", user="alice", check=False)
+    assert done.returncode != 0 and "began" not in done.stdout
+    lines = [line for line in done.stderr.splitlines() if "hybridmem: " in line]
+    assert len(lines) == 1 and f"--hybrid-mem={text}: " in lines[0] and said in lines[0], done.stderr
+    assert "DRAIN" not in slurm.node_state()
+
+
+def test_what_no_region_holds_is_refused():
+    check_refused("fsdax,size=100G", "50.0 GiB do not fit on socket 0, whose largest region has")
+
+
+def test_a_full_region_is_refused_and_its_largest_extent_named():
+    with foreign("theirs", "region0", 1024):
+        check_refused("fsdax,size=1G", "largest")
+
+
+def test_a_step_cannot_have_file_systems_of_its_own():
+    job_id = slurm.sbatch("alice", "srun -n1 --hybrid-mem=fsdax,size=64M echo began", "-n1")
+    assert slurm.wait_job(job_id) == "FAILED"
+    assert "made before a job starts, not for a step" in slurm.output(job_id)
+    assert "began" not in slurm.output(job_id)
+
+
+def test_what_a_killed_stepd_leaves_is_removed():
+    job_id = slurm.sbatch("alice", "touch $HYBRIDMEM_FSDAX_DIR/began; sleep 1000", SIZE)
+    slurm.wait_for(lambda: len(ours()) == 2 and slurm.job(job_id)["JobState"] == "RUNNING", "a running job")
+    pids = slurm.wait_for(
+        lambda: slurm.run(f"pgrep -f 'slurmstepd: \\[{job_id}.batch\\]'", check=False).stdout, "its slurmstepd"
+    )
+    os.kill(int(pids.split()[0]), 9)
+    slurm.run(f"scancel {job_id}")
+    slurm.wait_job(job_id)
+    assert len(slurm.record(job_id)["namespaces"]) == 2
+
+
+def test_namespaces_of_no_job_go_and_those_of_others_stay():
+    with foreign("theirs", "region0", 128):
+        create(999999, 128, "0")
+        assert len(ours()) == 1
+        slurm.run("hybridmem reap")
+        assert ours() == []
+
+
+@contextlib.contextmanager
+def job_container():
+    """Jobs have a /tmp of their own, by Slurm's plugin."""
+    settings = f"AutoBasePath=true\nBasePath={CONTAINERS}\n"
+    text = SLURM_CONF.read_text() + "JobContainerType=job_container/tmpfs\n"
+    with (
+        slurm.configured(text, SLURM_CONF),
+        slurm.configured(settings, SLURM_CONF.with_name("job_container.conf")),
+    ):
+        slurm.restart("slurmctld", "slurmd")
+        yield
+    slurm.restart("slurmctld", "slurmd")
+    shutil.rmtree(CONTAINERS)
+
+
+def test_within_job_container():
+    """The job's own /tmp and its file systems, in one view; its namespace keeps none of them busy."""
+    with job_container():
+        script = f"ls /tmp | wc -l; touch /tmp/mine; python3 -c '{LOOK}'"
+        job_id = slurm.sbatch("alice", script, SIZE)
+        assert slurm.wait_job(job_id) == "COMPLETED", slurm.output(job_id)
+        files, seen = slurm.output(job_id).split("\n", 1)
+        assert int(files) == 0 and not Path("/tmp/mine").exists()
+        for socket, one in json.loads(seen)["seen"].items():
+            check(socket, one, 256 * slurm.MIB)
+        assert slurm.record(job_id)["warnings"] == []

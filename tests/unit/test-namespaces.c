@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A job's namespaces, with a script in the place of hybridmem-namespace: what it is told, and what is made of its end.
+ */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "freshledger.h"
+#include "helpers/core/regions.h"
+#include "helpers/job/namespacerun.h"
+#include "helpers/job/namespaces.h"
+#include "helpers/job/spawn.h"
+#include "scratch.h"
+
+#define MADE                                                                                                           \
+    "echo "                                                                                                            \
+    "'{\"namespaces\":[{\"name\":\"hybridmem:a-cluster-with-a-long-name-:7.2.0\",\"socket\":0,\"region\":\"region0\"," \
+    "\"device\":\"/dev/pmem0.1\","                                                                                     \
+    "\"uuid\":\"u\",\"bytes\":536870912,\"usable_bytes\":528482304,\"fs\":\"ext4\"},{\"name\":\"namespace1.0\","       \
+    "\"socket\":1,\"device\":\"/dev/pmem1\",\"bytes\":536870912}]}'"
+
+static struct hm_config config;
+static struct hm_job job;
+static struct hm_error error;
+static bool is_missing, are_there;
+
+pid_t __real_hm_spawn_start(const struct hm_spawn *spawn, struct hm_error *why);
+pid_t __wrap_hm_spawn_start(const struct hm_spawn *spawn, struct hm_error *why);
+bool __wrap_hm_regions_have_label(const char *folder, const char *prefix);
+
+pid_t __wrap_hm_spawn_start(const struct hm_spawn *spawn, struct hm_error *why)
+{
+    struct hm_spawn other = *spawn;
+    assert_non_null(strstr(spawn->path, "/hybridmem-namespace"));
+    if (!is_missing)
+        other.path = scratch_path("script");
+    return __real_hm_spawn_start(&other, why);
+}
+
+bool __wrap_hm_regions_have_label(const char *folder, const char *prefix)
+{
+    assert_string_equal(folder, HM_REGIONS_FOLDER);
+    assert_string_equal(prefix, "hybridmem:");
+    return are_there;
+}
+
+/* It writes its words, a line each, and goes on so. */
+static void script(const char *body)
+{
+    char text[2048];
+    snprintf(text, sizeof(text), "#!/bin/sh\nprintf '%%s\\n' \"$@\" > %s\n%s\n", scratch_path("told"), body);
+    scratch_write(scratch_path("script"), text);
+    assert_int_equal(chmod(scratch_path("script"), 0700), 0);
+}
+
+static void assert_told(const char *wanted)
+{
+    char text[1024] = "";
+    FILE *file = fopen(scratch_path("told"), "r");
+    assert_non_null(file);
+    text[fread(text, 1, sizeof(text) - 1, file)] = '\0';
+    fclose(file);
+    for (char *at = text; *at; at++)
+        *at = *at == '\n' ? ' ' : *at;
+    assert_string_equal(text, wanted);
+}
+
+static int set_up(void **state)
+{
+    (void)state;
+    ledger_with_job(&config, &job);
+    is_missing = false;
+    are_there = true;
+    error.text[0] = '\0';
+    job.uid = 1001;
+    job.restart = 3;
+    snprintf(job.cluster, sizeof(job.cluster), "test");
+    job.plan.fsdax = (struct hm_plan_fsdax){.is_wanted = true, .size_bytes = UINT64_C(1) << 30};
+    hm_set_add(&job.plan.fsdax.sockets, 0);
+    hm_set_add(&job.plan.fsdax.sockets, 1);
+    job.namespaces.is_begun = true;
+    job.namespaces.restart = 2;
+    return hm_ledger_write(&config, &job, &error);
+}
+
+static bool is_folder(const char *path)
+{
+    struct stat status;
+    return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
+}
+
+static void what_is_made(void **state)
+{
+    char value[HM_DAX_VALUE], path[HM_DAX_PATH], wanted[1024];
+    (void)state;
+    snprintf(config.path, sizeof(config.path), "/x/y.conf");
+    config.fsdax_map = HM_DAX_MAP_PMEM;
+    script(MADE);
+    assert_int_equal(hm_namespaces_make(&config, &job, &error), 0);
+    assert_told(
+        "create --config /x/y.conf --job 7 --restart 2 --cluster test --uid 1001 --size 1073741824 --sockets 0-1 "
+        "--fs ext4 --map pmem ");
+    assert_int_equal(job.namespaces.n, 2);
+    assert_true(job.namespaces.is_begun && job.namespaces.create_s >= 0 && job.namespaces.destroy_s < 0);
+    assert_string_equal(job.namespaces.each[0].name, "hybridmem:a-cluster-with-a-long-name-:7.2.0");
+    assert_string_equal(job.namespaces.each[0].device, "/dev/pmem0.1");
+    assert_string_equal(job.namespaces.each[1].fs, "ext4");
+    assert_int_equal(job.namespaces.each[1].socket, 1);
+    assert_int_equal(job.namespaces.each[1].bytes, 536870912);
+    assert_int_equal(hm_ledger_write(&config, &job, &error), 0);
+    assert_int_equal(hm_ledger_read(&config, 7, &job, &error), 0);
+    assert_true(is_folder(hm_dax_path(&config, 7, 0, path)) && is_folder(hm_dax_path(&config, 7, 1, path)));
+    assert_string_equal(hm_dax_variable(&config, 7, &job.namespaces, 0, value), "HYBRIDMEM_FSDAX_DIR");
+    snprintf(wanted, sizeof(wanted), "%s/run/fsdax/7/0", scratch);
+    assert_string_equal(value, wanted);
+    assert_string_equal(hm_dax_variable(&config, 7, &job.namespaces, 1, value), "HYBRIDMEM_FSDAX_DIRS");
+    snprintf(wanted, sizeof(wanted), "0=%s/run/fsdax/7/0:1=%s/run/fsdax/7/1", scratch, scratch);
+    assert_string_equal(value, wanted);
+    assert_null(hm_dax_variable(&config, 7, &job.namespaces, 2, value));
+    script("");
+    assert_int_equal(hm_namespaces_remove(&config, &job, &error), 0);
+    assert_told("destroy --config /x/y.conf --job 7 --restart 2 --cluster test --patience 30 ");
+    assert_false(job.namespaces.is_begun || is_folder(hm_dax_job_folder(&config, 7, path)));
+    assert_true(job.namespaces.destroy_s >= 0);
+    /* Once is enough. */
+    assert_int_equal(unlink(scratch_path("told")), 0);
+    assert_int_equal(hm_namespaces_remove(&config, &job, &error), 0);
+    assert_int_equal(access(scratch_path("told"), F_OK), -1);
+}
+
+static const struct {
+    const char *script;
+    bool may_be_left;
+    const char *said;
+} failures[] = {
+    {"echo 'hybridmem namespace: region0: the largest free extent has 1 GiB' >&2; echo more >&2; exit 1", false,
+     "region0: the largest free extent has 1 GiB"},
+    {"exit 2", false, "hybridmem-namespace ended with status 512"},
+    {"echo busy >&2; exit 3", true, "busy"},
+    {"kill -9 $$", true, "hybridmem-namespace was ended by signal 9"},
+    {"", true, "hybridmem-namespace does not say what it made"},
+    {"echo '{}'", true, "hybridmem-namespace does not say what it made"},
+    {"echo '{\"namespaces\":[]}'", true, "hybridmem-namespace does not say what it made"},
+    {"echo '{\"namespaces\":[{\"name\":\"n\",\"socket\":0,\"device\":\"/dev/sda\",\"bytes\":1}]}'", true,
+     "hybridmem-namespace does not say what it made"},
+    {"echo '{\"namespaces\":[{\"name\":\"n\",\"socket\":99,\"device\":\"/dev/pmem0\",\"bytes\":1}]}'", true,
+     "hybridmem-namespace does not say what it made"},
+};
+
+static void what_fails(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof(failures) / sizeof(failures[0]); i++) {
+        assert_int_equal(set_up(state), 0);
+        script(failures[i].script);
+        assert_int_equal(hm_namespaces_make(&config, &job, &error), -1);
+        assert_string_equal(error.text, failures[i].said);
+        assert_int_equal(job.namespaces.is_begun, failures[i].may_be_left);
+        assert_int_equal(job.namespaces.n, 0);
+        job.namespaces.is_begun = true;
+        if (strstr(failures[i].script, "exit") || strstr(failures[i].script, "kill")) {
+            assert_int_equal(hm_namespaces_remove(&config, &job, &error), -1);
+            assert_true(job.namespaces.is_begun);
+        }
+    }
+    is_missing = true;
+    assert_int_equal(hm_namespaces_make(&config, &job, &error), -1);
+    assert_string_equal(error.text, "this node has no hybridmem-namespace: hybridmem was built without ndctl");
+    assert_false(job.namespaces.is_begun);
+}
+
+/* While it looks, nothing is made; folders of jobs that are not there any more go, too. */
+static void what_nobody_owns(void **state)
+{
+    char text[512], path[HM_DAX_PATH];
+    struct hm_job other;
+    (void)state;
+    hm_job_init(&other, 12);
+    assert_int_equal(hm_ledger_write(&config, &other, &error), 0);
+    assert_int_equal(hm_dax_make_folders(&config, 12, &other.namespaces, &error), 0);
+    assert_int_equal(hm_dax_make_folders(&config, 13, &other.namespaces, &error), 0);
+    snprintf(text, sizeof(text), "flock -n %s/run/fsdax/lock true && exit 1; exit 0", scratch);
+    script(text);
+    assert_int_equal(hm_namespaces_reap(&config, &error), 0);
+    memset(text, 0, sizeof(text));
+    FILE *file = fopen(scratch_path("told"), "r");
+    assert_non_null(file);
+    text[fread(text, 1, sizeof(text) - 1, file)] = '\0';
+    fclose(file);
+    assert_true(strcmp(text, "reap\n--living\n7.2,12.0\n") == 0 || strcmp(text, "reap\n--living\n12.0,7.2\n") == 0);
+    assert_true(is_folder(hm_dax_job_folder(&config, 12, path)));
+    assert_false(is_folder(hm_dax_job_folder(&config, 13, path)));
+    script("echo 'hybridmem namespace: namespace1.0 is in use' >&2; exit 3");
+    assert_int_equal(hm_namespaces_reap(&config, &error), -1);
+    assert_string_equal(error.text, "namespace1.0 is in use");
+    /* An entry that cannot be read may own anything. */
+    assert_int_equal(unlink(scratch_path("told")), 0);
+    assert_int_equal(truncate(scratch_path("run/jobs/12"), 10), 0);
+    assert_int_equal(hm_namespaces_reap(&config, &error), -1);
+    assert_int_equal(access(scratch_path("told"), F_OK), -1);
+    assert_int_equal(unlink(scratch_path("run/jobs/12")), 0);
+    assert_int_equal(unlink(scratch_path("run/jobs/7")), 0);
+    script("");
+    assert_int_equal(hm_namespaces_reap(&config, &error), 0);
+    assert_told("reap --living  ");
+    assert_int_equal(unlink(scratch_path("told")), 0);
+    are_there = false;
+    assert_int_equal(hm_namespaces_reap(&config, &error), 0);
+    assert_int_equal(access(scratch_path("told"), F_OK), -1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(what_is_made, set_up),
+        cmocka_unit_test(what_fails),
+        cmocka_unit_test_setup(what_nobody_owns, set_up),
+    };
+    return cmocka_run_group_tests(tests, scratch_make, scratch_drop);
+}
