@@ -1,10 +1,12 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Refuses --hybrid-mem modes by account and partition when a job is submitted or changed. For Slurm's job_submit/lua. In
+-- Refuses --hybrid-mem modes by account and partition when a job is submitted or changed, and has Slurm count the persistent
+-- memory of fsdax jobs. For Slurm's job_submit/lua. In
 -- job_submit.lua, with the folder that this file was installed in:
 --
 --     local hybridmem = dofile("/usr/share/hybridmem/hybridmem-job-submit.lua")
 --     hybridmem.allowed.account.physics = { "fast", "spill" }
 --     hybridmem.allowed.partition.debug = {}
+--     hybridmem.pmem.types = { "socket0", "socket1" }
 --     function slurm_job_submit(job_desc, part_list, submit_uid)
 --         return hybridmem.submit(job_desc, part_list)
 --     end
@@ -18,6 +20,10 @@ local M = {}
 
 -- The modes that each may use; what is not named may use all. "off" is always allowed.
 M.allowed = { account = {}, partition = {} }
+
+-- The GRES that has a node's persistent memory, in bytes, and its types: one for each socket, in their order. Without types
+-- nothing is asked for, and jobs that find no room on their node end there. Slurm before 23.02 wants "gres:" as the prefix.
+M.pmem = { prefix = "gres/", gres = "pmem", types = {}, granule = 2 ^ 24 }
 
 local OPTION = "_SLURM_SPANK_OPTION_hybridmem_hybrid_mem="
 
@@ -63,6 +69,43 @@ local function check_all(spank_job_env, account, partitions)
     return fine and slurm.SUCCESS or slurm.ESLURM_ACCESS_DENIED or slurm.ERROR
 end
 
+local UNITS = { [""] = 1, K = 2 ^ 10, M = 2 ^ 20, G = 2 ^ 30, T = 2 ^ 40 }
+
+-- The bytes of size=, or nil: what is wrong in form was refused before.
+local function size_of(text)
+    local digits, unit = (text .. ","):match(",size=(%d+)([KMGT]?),")
+    return digits and tonumber(digits) * UNITS[unit]
+end
+
+local function request(gres, bytes)
+    return string.format("%s%s:%.0f", M.pmem.prefix, gres, math.ceil(bytes / M.pmem.granule) * M.pmem.granule)
+end
+
+-- The GRES that the text's file systems take; which socket is local, or remote, is not known yet.
+local function gres_of(text)
+    local bytes = text:match("^fsdax,") and size_of(text)
+    local types = M.pmem.types
+    if not bytes or #types == 0 then
+        return nil
+    end
+    if text:match(",socket=[lr]") then
+        return request(M.pmem.gres, bytes)
+    end
+    local parts = {}
+    for i, type in ipairs(types) do
+        parts[i] = request(M.pmem.gres .. ":" .. type, bytes / #types)
+    end
+    return table.concat(parts, ",")
+end
+
+-- Capacity is scheduled, not raced for. Who asks for the GRES himself has it so.
+local function count_memory(job_desc)
+    local gres, asked = gres_of(option_of(job_desc.spank_job_env) or ""), job_desc.tres_per_node or ""
+    if gres and not asked:find(M.pmem.gres, 1, true) then
+        job_desc.tres_per_node = asked == "" and gres or asked .. "," .. gres
+    end
+end
+
 local function default_partition(part_list)
     for name, partition in pairs(part_list) do
         if partition.flag_default == 1 then
@@ -72,6 +115,7 @@ local function default_partition(part_list)
 end
 
 function M.submit(job_desc, part_list)
+    count_memory(job_desc)
     return check_all(job_desc.spank_job_env, job_desc.account or job_desc.default_account,
         job_desc.partition or default_partition(part_list))
 end

@@ -92,3 +92,41 @@ def test_the_default_partition_counts_where_none_is_named(lua):
 @pytest.mark.parametrize("lua", INTERPRETERS)
 def test_as_installed_nobody_is_refused(lua):
     assert call(lua, f"submit = {{ {env('spill')}, partition = 'debug', account = 'physics' }}") == (0, [])
+
+
+TWO = 'pmem = { types = { "socket0", "socket1" } }'
+HALF = 256 << 20
+
+
+@pytest.mark.parametrize("lua", INTERPRETERS)
+@pytest.mark.parametrize(
+    ("text", "more", "gres"),
+    [
+        ("fsdax,size=512M", "", f"gres/pmem:socket0:{HALF},gres/pmem:socket1:{HALF}"),
+        ("fsdax,socket=all,size=512M", "", f"gres/pmem:socket0:{HALF},gres/pmem:socket1:{HALF}"),
+        ("fsdax,size=512M,socket=local", "", f"gres/pmem:{2 * HALF}"),
+        ("fsdax,socket=remote,size=512M", "", f"gres/pmem:{2 * HALF}"),
+        ("fsdax,size=3T", "", f"gres/pmem:socket0:{3 << 39},gres/pmem:socket1:{3 << 39}"),
+        ("fsdax,size=33M", "", "gres/pmem:socket0:33554432,gres/pmem:socket1:33554432"),
+        ("fsdax,size=536870912", "tres_per_node = 'gres/gpu:1'", None),
+        ("fsdax,size=512M", "tres_per_node = 'gres/pmem:socket0:1G'", "gres/pmem:socket0:1G"),
+        ("spill", "tres_per_node = 'gres/gpu:1'", "gres/gpu:1"),
+        ("fsdax,size=", "", ""),
+        ("fsdax", "", ""),
+        ("fsdax,size=5x", "", ""),
+        ("fsdax,sizes=5", "", ""),
+    ],
+)
+def test_the_memory_of_fsdax_is_asked_for_as_a_gres(lua, text, more, gres):
+    returned, told = call(lua, f"{TWO}, submit = {{ {env(text)}, {more} }}")
+    assert returned == 0
+    if gres is None:
+        gres = f"gres/gpu:1,gres/pmem:socket0:{HALF},gres/pmem:socket1:{HALF}"
+    assert told == ([f"gres: {gres}"] if gres else [])
+
+
+@pytest.mark.parametrize("lua", INTERPRETERS)
+def test_as_installed_no_gres_is_asked_for(lua):
+    assert call(lua, f"submit = {{ {env('fsdax,size=512M')} }}") == (0, [])
+    prefix = 'pmem = { types = { "a" }, prefix = "gres:", gres = "nvm" }'
+    assert call(lua, f"{prefix}, submit = {{ {env('fsdax,size=1G')} }}") == (0, [f"gres: gres:nvm:a:{1 << 30}"])

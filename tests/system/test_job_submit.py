@@ -6,11 +6,16 @@ from pathlib import Path
 
 import slurm
 
+GRES_CONF = Path("/etc/slurm/gres.conf")
+GRES = """NodeName=n1 Name=pmem Type=socket0 Count=1G Flags=CountOnly
+NodeName=n1 Name=pmem Type=socket1 Count=1G Flags=CountOnly
+"""
 JOB_SUBMIT = Path("/etc/slurm/job_submit.lua")
 SLURM_CONF = Path("/etc/slurm/slurm.conf")
 GLUE = """
 local hybridmem = dofile("/usr/share/hybridmem/hybridmem-job-submit.lua")
 hybridmem.allowed.partition.whole = { "fast" }
+hybridmem.pmem.types = { "socket0", "socket1" }
 function slurm_job_submit(job_desc, part_list, submit_uid)
     return hybridmem.submit(job_desc, part_list)
 end
@@ -20,23 +25,19 @@ end
 """
 
 
-def start_slurmctld():
-    """JobSubmitPlugins takes effect when slurmctld starts."""
-    slurm.run("pkill -x slurmctld; while pgrep -x slurmctld; do sleep 0.1; done", check=False)
-    slurm.run("slurmctld")
-    slurm.wait_for(lambda: slurm.run("scontrol ping", check=False).returncode == 0, "slurmctld")
-    slurm.wait_idle()
-
-
 @contextlib.contextmanager
-def job_submit():
+def job_submit(*daemons, gres=""):
+    text = SLURM_CONF.read_text() + "JobSubmitPlugins=lua\n"
+    if gres:
+        text = text.replace("NodeName=n1 ", "NodeName=n1 Gres=pmem:socket0:1G,pmem:socket1:1G ") + "GresTypes=pmem\n"
     with (
-        slurm.configured(SLURM_CONF.read_text() + "JobSubmitPlugins=lua\n", SLURM_CONF),
+        slurm.configured(text, SLURM_CONF),
+        slurm.configured(gres, GRES_CONF),
         slurm.configured(GLUE, JOB_SUBMIT),
     ):
-        start_slurmctld()
+        slurm.restart("slurmctld", *daemons)
         yield
-    start_slurmctld()
+    slurm.restart("slurmctld", *daemons)
 
 
 def test_modes_are_refused_by_partition_at_submission_and_when_a_job_is_moved():
@@ -52,3 +53,25 @@ def test_modes_are_refused_by_partition_at_submission_and_when_a_job_is_moved():
         slurm.run(f"scancel {held}")
         allowed = slurm.sbatch("alice", "true", "--hybrid-mem=fast", "-p", "whole")
         assert slurm.wait_job(allowed) == "COMPLETED"
+
+
+def test_jobs_that_together_want_more_than_there_is_wait_for_each_other():
+    with job_submit("slurmd", gres=GRES):
+        folder = slurm.folder_of("alice")
+        script = f"touch {folder}/$1; until [ -e {folder}/go ]; do sleep 0.2; done; ls -d $HYBRIDMEM_FSDAX_DIR"
+        first, second = (
+            slurm.sbatch("alice", script.replace("$1", name), "--hybrid-mem=fsdax,size=1200M", "-n1")
+            for name in ("first", "second")
+        )
+        try:
+            slurm.wait_for(lambda: (folder / "first").exists(), "the first job")
+            waiting = slurm.job(second)
+            assert waiting["JobState"] == "PENDING" and waiting["Reason"] == "Resources", waiting
+            assert "pmem:socket0" in waiting["TresPerNode"] and "pmem:socket1" in waiting["TresPerNode"]
+            small = slurm.sbatch("alice", f"touch {folder}/small", "--hybrid-mem=fsdax,size=256M", "-n1")
+            assert slurm.wait_job(small) == "COMPLETED" and not (folder / "second").exists()
+        finally:
+            (folder / "go").touch()
+        for job_id in (first, second):
+            assert slurm.wait_job(job_id) == "COMPLETED", slurm.output(job_id)
+            assert len(slurm.record(job_id)["namespaces"]) == 2
