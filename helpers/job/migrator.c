@@ -118,7 +118,7 @@ bool hm_migrator_is_file(const char *name, uint32_t *job_id, uint32_t *step_id)
     }
     *job_id = (uint32_t)number[0];
     *step_id = (uint32_t)number[1];
-    return strcmp(rest, SUFFIX + 1) == 0;
+    return strcmp(rest, &SUFFIX[1]) == 0;
 }
 
 static char *path_of(const struct hm_config *config, uint32_t job_id, uint32_t step_id, char *out, size_t size)

@@ -17,9 +17,9 @@
 #include "namespacerun.h"
 
 #define NAME HM_NAMESPACERUN_NAME
-#define ARGUMENTS 20
+#define ARGUMENTS 24
 #define NUMBER 24
-#define PATIENCE "30" /* seconds, for mounts of processes that are still ending */
+#define PATIENCE "600" /* seconds, for the wipe of another's memory, and for mounts of processes that still end */
 
 /* Held while namespaces are made, and while those of nobody are looked for. Returns a descriptor, or -1. */
 static int lock(const struct hm_config *config, struct hm_error *error)
@@ -117,6 +117,7 @@ static int create(const struct hm_config *config, struct hm_job *job, struct hm_
     add(&words, "--sockets", hm_set_format(&job->plan.fsdax.sockets, sockets, sizeof(sockets)));
     add(&words, "--fs", fs);
     add(&words, "--map", hm_dax_map_name(config->fsdax_map));
+    add(&words, "--patience", PATIENCE);
     namespaces->is_begun = false;
     if (hm_namespacerun(words.word, &answer, error) != 0)
         return errno == ENOENT ? hm_fail(error, ENOENT, "this node has no %s: hybridmem was built without ndctl", NAME)

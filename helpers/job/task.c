@@ -39,7 +39,7 @@ static bool is_first(uint32_t *said)
     return !said || __atomic_exchange_n(said, 1, __ATOMIC_ACQ_REL) == 0;
 }
 
-static void warn(struct hm_outcome *outcome, const char *format, ...)
+__attribute__((format(printf, 2, 3))) static void warn(struct hm_outcome *outcome, const char *format, ...)
 {
     char text[HM_WARNING];
     va_list arguments;

@@ -37,7 +37,7 @@ def report_json(folder, *words):
         (["--user", "alice,"], '"alice," is no list of names'),
         (["--mode", "spill,"], '"spill," is no list of names'),
         (["--mode", "spill,spil"], '"spil" is no mode: off, fast, slow, '),
-        (["--mode", "Spill"], "spill, migrate or none"),
+        (["--mode", "Spill"], "migrate, fsdax or none"),
         (["--json", "--csv"], "not allowed with argument"),
         (["extra"], "unrecognized arguments: extra"),
     ],

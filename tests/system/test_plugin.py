@@ -46,7 +46,7 @@ def test_only_spanks_symbols_are_exported():
 def test_the_option_is_in_help(command):
     text = slurm.run(f"{command} --help").stdout
     assert "--hybrid-mem=MODE[,KEY=VALUE]" in text
-    built_for = re.search(r"for Slurm\s+(\d+\.\d+)", text).group(1)
+    built_for = re.search(r"for\s+Slurm\s+(\d+\.\d+)", text).group(1)
     assert slurm.run(f"{command} --version").stdout.split()[-1].startswith(built_for)
 
 

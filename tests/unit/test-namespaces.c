@@ -41,8 +41,7 @@ pid_t __wrap_hm_spawn_start(const struct hm_spawn *spawn, struct hm_error *why)
 {
     struct hm_spawn other = *spawn;
     assert_non_null(strstr(spawn->path, "/hybridmem-namespace"));
-    if (!is_missing)
-        other.path = scratch_path("script");
+    other.path = scratch_path(is_missing ? "missing" : "script"); /* hybridmem itself may be installed */
     return __real_hm_spawn_start(&other, why);
 }
 
@@ -108,7 +107,7 @@ static void what_is_made(void **state)
     assert_int_equal(hm_namespaces_make(&config, &job, &error), 0);
     assert_told(
         "create --config /x/y.conf --job 7 --restart 2 --cluster test --uid 1001 --size 1073741824 --sockets 0-1 "
-        "--fs ext4 --map pmem ");
+        "--fs ext4 --map pmem --patience 600 ");
     assert_int_equal(job.namespaces.n, 2);
     assert_true(job.namespaces.is_begun && job.namespaces.create_s >= 0 && job.namespaces.destroy_s < 0);
     assert_string_equal(job.namespaces.each[0].name, "hybridmem:a-cluster-with-a-long-name-:7.2.0");
@@ -128,7 +127,7 @@ static void what_is_made(void **state)
     assert_null(hm_dax_variable(&config, 7, &job.namespaces, 2, value));
     script("");
     assert_int_equal(hm_namespaces_remove(&config, &job, &error), 0);
-    assert_told("destroy --config /x/y.conf --job 7 --restart 2 --cluster test --patience 30 ");
+    assert_told("destroy --config /x/y.conf --job 7 --restart 2 --cluster test --patience 600 ");
     assert_false(job.namespaces.is_begun || is_folder(hm_dax_job_folder(&config, 7, path)));
     assert_true(job.namespaces.destroy_s >= 0);
     /* Once is enough. */

@@ -2,7 +2,10 @@
 """Figures and words of a record, by type: what is not there, null or of another type is None (or empty), never 0."""
 
 # As hm_request_mode_at() has them, and what mode() says of a job without the option.
-MODES = ("off", "fast", "slow", "dram", "pmem", "cxl", "hbm", "interleave", "spill", "migrate", "none")
+MODES = (
+    *("off", "fast", "slow", "dram", "pmem", "cxl", "hbm", "interleave", "spill", "isolate", "migrate", "fsdax"),
+    "none",
+)
 MAXIMUM = 1 << 64  # also keeps out the infinities that 1e999 makes
 
 
