@@ -88,9 +88,9 @@ PROGRAM = {
         name="lmp",
         about="LAMMPS, 4 runs of a Lennard-Jones liquid of 23,328 atoms",
         footprint_mib=70,
-        warm=35,
-        stop=55,
-        units=62,
+        warm=80,
+        stop=100,
+        units=105,
         prepare=lammps_prepare,
         # Independent runs, each an MPI world of its own that shall not look for the others.
         command="env -i PATH=$PATH HOME=$HOME OMPI_MCA_pml=ob1 OMPI_MCA_btl=self"
