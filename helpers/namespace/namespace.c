@@ -17,18 +17,26 @@
 static const struct {
     int (*run)(const struct hm_config *, const struct hm_namespace_request *, struct hm_error *);
     bool changes; /* under the lock */
+    bool removes; /* what is given back does not depend on the configuration: one that is wrong must not keep it */
 } commands[] = {
-    [HM_NAMESPACE_CREATE] = {hm_namespace_create, true}, [HM_NAMESPACE_DESTROY] = {hm_namespace_destroy, true},
-    [HM_NAMESPACE_LIST] = {hm_namespace_list, false},    [HM_NAMESPACE_REAP] = {hm_namespace_reap, true},
-    [HM_NAMESPACE_CHECK] = {hm_namespace_check, false},
+    [HM_NAMESPACE_CREATE] = {hm_namespace_create, true, false},
+    [HM_NAMESPACE_DESTROY] = {hm_namespace_destroy, true, true},
+    [HM_NAMESPACE_LIST] = {hm_namespace_list, false, false},
+    [HM_NAMESPACE_REAP] = {hm_namespace_reap, true, true},
+    [HM_NAMESPACE_CHECK] = {hm_namespace_check, false, false},
 };
 
 static int run(const struct hm_namespace_request *request, struct hm_error *error)
 {
     static struct hm_config config;
     int lock = -1;
-    if (hm_config_read(request->config, false, &config, error) != 0)
-        return HM_NAMESPACE_REFUSED;
+    if (hm_config_read(request->config, false, &config, error) != 0) {
+        if (!commands[request->command].removes)
+            return HM_NAMESPACE_REFUSED;
+        fprintf(stderr, "hybridmem namespace: %s: the built-in values are used\n", error->text);
+        hm_config_defaults(&config);
+        error->text[0] = '\0';
+    }
     if (commands[request->command].changes && (lock = hm_lock_take(&config, request->patience_s, error)) < 0)
         return errno == EBUSY ? HM_NAMESPACE_BUSY : HM_NAMESPACE_REFUSED;
     int status = commands[request->command].run(&config, request, error);

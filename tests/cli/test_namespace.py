@@ -100,3 +100,12 @@ def test_a_wrong_list_of_the_living_is_refused(configure, tmp_path, living, said
     config = configure(f"run_dir = {tmp_path / 'run'}")
     done = helper("hybridmem-namespace", "reap", f"--living={living}", f"--config={config}", status=1)
     assert said in done.stderr and done.stderr.count("\n") == 1
+
+
+def test_what_is_given_back_does_not_wait_for_a_right_configuration(configure):
+    """An epilog that cannot destroy drains its node: a slip of the administrator's must not."""
+    config = configure("interval = never\n")
+    for command in (["destroy", "--job=1", "--restart=0"], ["reap", "--living="]):
+        done = helper("hybridmem-namespace", *command, f"--config={config}")
+        assert f"{config}:1: interval" in done.stderr and "the built-in values are used\n" in done.stderr
+    assert "the built-in" not in helper("hybridmem-namespace", *CREATE, f"--config={config}", status=1).stderr
