@@ -115,7 +115,7 @@ class Migrator:
                 return None
         if not data:
             return None
-        phases, samples, _, _, _, promoted, demoted = struct.unpack_from("<7Q", data, 280)
+        phases, samples, _, _, _, promoted, demoted = struct.unpack_from("<7Q", data, 296)
         return phases, samples, promoted, demoted
 
     def wait_phases(self, count):
