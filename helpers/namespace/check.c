@@ -1,15 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* check: what this node can do, a line for each part. */
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/utsname.h>
-#include <unistd.h>
 
 #include "../core/size.h"
 #include "../job/topology.h"
+#include "driver.h"
 #include "parts.h"
 
 /* Returns what it was told, so that callers can add up. */
@@ -64,36 +61,11 @@ static bool check_programs(void)
     return is_right;
 }
 
-/* Is the module's file there, by the index of the running kernel's modules? What is needed is loaded then. */
-static bool is_loadable(const char *file)
-{
-    char folder[160], *line = NULL;
-    size_t size = 0;
-    bool is_there = false;
-    struct utsname kernel;
-    if (uname(&kernel) != 0)
-        return false;
-    snprintf(folder, sizeof(folder), "/lib/modules/%.64s/modules.dep", kernel.release);
-    FILE *index = fopen(folder, "re");
-    *strrchr(folder, '/') = '\0';
-    int at = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
-    while (index && !is_there && getline(&line, &size, index) > 0) {
-        line[strcspn(line, ":")] = '\0'; /* "kernel/drivers/nvdimm/nd_pmem.ko.xz: what it needs" */
-        is_there = strstr(line, file) && faccessat(at, line, F_OK, 0) == 0;
-    }
-    free(line);
-    if (index)
-        fclose(index);
-    if (at >= 0)
-        close(at);
-    return is_there;
-}
-
 static bool check_module(void)
 {
-    if (hm_pmem_has_driver())
+    if (hm_driver_is_loaded())
         return tell(true, "module", "nd_pmem");
-    if (is_loadable("/nd_pmem.ko"))
+    if (hm_driver_is_there())
         return tell(true, "module", "nd_pmem, which is loaded when it is needed");
     return tell(false, "module", "nd_pmem is not loaded, and this kernel has no such module");
 }

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "../job/files.h"
+#include "driver.h"
 #include "wipe.h"
 
 struct hm_pmem {
@@ -148,11 +149,6 @@ int hm_pmem_owned(struct hm_pmem *pmem, struct hm_namespace **owned, struct hm_e
     return n;
 }
 
-bool hm_pmem_has_driver(void)
-{
-    return access("/sys/bus/nd/drivers/nd_pmem", F_OK) == 0;
-}
-
 /* A step of libndctl: 0, or a negated errno. */
 static int step(int result, const char *what, const char *of, struct hm_error *error)
 {
@@ -217,10 +213,7 @@ static int attach(struct ndctl_region *region, struct ndctl_namespace *namespace
          step(ndctl_pfn_set_align(pfn, HM_DAX_ALIGN), "set the alignment of", of, error) != 0) ||
         step(ndctl_pfn_set_namespace(pfn, namespace), "choose the namespace of", of, error) != 0)
         return -1;
-    int result = ndctl_pfn_enable(pfn);
-    if (result != 0 && !hm_pmem_has_driver())
-        return hm_fail(error, ENODEV, "the kernel module nd_pmem is not loaded, and cannot be");
-    return step(result, "enable", of, error);
+    return step(ndctl_pfn_enable(pfn), "enable", of, error);
 }
 
 /* The region's namespace that is to be set up next, or NULL; what one of ours that was killed has left on it goes. */
@@ -240,6 +233,8 @@ int hm_pmem_create(struct hm_pmem *pmem, const struct hm_share *share, const str
     for (int i = 0; i < pmem->n_regions && !region; i++)
         if (strcmp(ndctl_region_get_devname(pmem->region[i]), share->region->name) == 0)
             region = pmem->region[i];
+    if (hm_driver_load(error) != 0) /* before anything is made: without it nothing could be wiped either */
+        return -1;
     struct ndctl_namespace *seed = region ? clean_seed(region) : NULL;
     if (!seed)
         return hm_fail(error, EAGAIN, "%s has no namespace to set up: another one there is half made",

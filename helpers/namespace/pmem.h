@@ -28,9 +28,6 @@ int hm_pmem_open(struct hm_pmem **pmem, struct hm_error *error);
 /* NULL is allowed. */
 void hm_pmem_close(struct hm_pmem *pmem);
 
-/* Is the kernel module nd_pmem loaded? */
-bool hm_pmem_has_driver(void);
-
 /* The regions of persistent memory, with their sockets by the topology. Returns how many. */
 int hm_pmem_regions(struct hm_pmem *pmem, const struct hm_topology *topology, struct hm_region region[HM_PMEM_REGIONS]);
 

@@ -98,7 +98,10 @@ def test_missing_tools_and_modules():
     slurm.run("modprobe -r -a dax_pmem nd_pmem")
     module.rename(hidden)
     try:
-        assert "the kernel module nd_pmem is not loaded, and cannot be" in create(29, 64, status=1).stderr
+        assert create(29, 64, status=1).stderr == (
+            "hybridmem namespace: the kernel module nd_pmem is not loaded, and cannot be\n"
+        )
+        assert seen() == []
         assert "error module: nd_pmem is not loaded, and this kernel has no such module" in namespace_check(1)
     finally:
         hidden.rename(module)

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "driver.h"
+
+#include <errno.h>
+#include <libkmod.h>
+#include <unistd.h>
+
+#define NAME "nd_pmem"
+
+bool hm_driver_is_loaded(void)
+{
+    return access("/sys/bus/nd/drivers/" NAME, F_OK) == 0;
+}
+
+/* Returns false where there is none, or no memory for it. */
+static bool with_module(bool (*use)(struct kmod_module *))
+{
+    struct kmod_module *module = NULL;
+    struct kmod_ctx *context = kmod_new(NULL, NULL);
+    bool result = context && kmod_module_new_from_name(context, NAME, &module) == 0 && use(module);
+    kmod_module_unref(module);
+    kmod_unref(context);
+    return result;
+}
+
+static bool has_file(struct kmod_module *module)
+{
+    const char *path = kmod_module_get_path(module);
+    return path && access(path, F_OK) == 0;
+}
+
+static bool insert(struct kmod_module *module)
+{
+    return kmod_module_probe_insert_module(module, KMOD_PROBE_APPLY_BLACKLIST, NULL, NULL, NULL, NULL) == 0;
+}
+
+bool hm_driver_is_there(void)
+{
+    return with_module(has_file);
+}
+
+int hm_driver_load(struct hm_error *error)
+{
+    if (hm_driver_is_loaded() || (with_module(insert) && hm_driver_is_loaded()))
+        return 0;
+    return hm_fail(error, ENODEV, "the kernel module " NAME " is not loaded, and cannot be");
+}
