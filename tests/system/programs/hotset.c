@@ -13,6 +13,9 @@
  * for the test while .jumps_allowed is used up, working on). --uniform: no hot data. --split: two hot tenths of equal
  * heat, the first only read, the second only written.
  *
+ * The ranks go in step, as ranks that exchange messages do: none begins a batch before all have ended the one before.
+ * One that the scheduler favours would be hotter than the others otherwise.
+ *
  * CONTROL-FILE is a page that the test made and both have mapped: the test gives orders in it, each rank writes how
  * far it is. Orders are obeyed between batches of accesses; everything is counted in accesses, nothing in time. At
  * the end each rank prints one line of JSON: its ranges and, by node, their pages.
@@ -217,17 +220,33 @@ done:
     return result;
 }
 
+static void wait_for_others(const struct control *control, unsigned long ranks, uint64_t done)
+{
+    const struct timespec tick = {.tv_nsec = 1000000};
+
+    for (unsigned long i = 0; i < ranks; i++) {
+        while (control->rank[i].accesses < done && control->order == ORDER_RUN)
+            nanosleep(&tick, NULL);
+    }
+}
+
+static unsigned long of_slurm(const char *name, unsigned long otherwise)
+{
+    const char *text = getenv(name);
+
+    return text ? strtoul(text, NULL, 10) : otherwise;
+}
+
 int main(int argc, char **argv)
 {
     struct options options = {0};
     struct work work = {.hot = FIRST_HOT};
     const struct timespec tick = {.tv_nsec = 20000000};
-    const char *rank_text = getenv("SLURM_PROCID");
-    unsigned long rank = rank_text ? strtoul(rank_text, NULL, 10) : 0;
+    unsigned long rank = of_slurm("SLURM_PROCID", 0), ranks = of_slurm("SLURM_STEP_NUM_TASKS", 1);
     struct control *control;
     size_t bytes;
 
-    if (parse(argc, argv, &options) || rank >= MAX_RANKS) {
+    if (parse(argc, argv, &options) || rank >= MAX_RANKS || ranks > MAX_RANKS) {
         fprintf(stderr, "usage: hotset --mib MIB [--work N] [--jump N] [--uniform] [--split] CONTROL-FILE\n");
         return 2;
     }
@@ -251,7 +270,7 @@ int main(int argc, char **argv)
     control->rank[rank].is_ready = 1;
     while (control->order < ORDER_RUN)
         nanosleep(&tick, NULL);
-    for (uint64_t done = 0, jumps = 0; control->order == ORDER_RUN; control->rank[rank].accesses = done) {
+    for (uint64_t done = 0, jumps = 0; control->order == ORDER_RUN;) {
         if (options.split)
             batch_split(&work);
         else
@@ -262,6 +281,8 @@ int main(int argc, char **argv)
             control->rank[rank].jumped_at = done;
             control->rank[rank].jumps = ++jumps;
         }
+        control->rank[rank].accesses = done;
+        wait_for_others(control, ranks, done);
     }
     printf("{\"rank\": %lu, \"hot\": %d, \"parts\": [", rank, work.hot);
     for (int part = 0; part < PARTS; part++) {
