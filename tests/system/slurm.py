@@ -156,6 +156,17 @@ def hybridmem_processes():
 
 
 @contextlib.contextmanager
+def alone_partition():
+    """A partition whose jobs share no cores."""
+    run("scontrol create PartitionName=alone Nodes=n1 OverSubscribe=NO")
+    try:
+        yield
+        wait_idle()
+    finally:
+        run("scontrol delete PartitionName=alone")
+
+
+@contextlib.contextmanager
 def configured(text, path=CONFIG):
     """Another text in a configuration file for a while."""
     before = path.read_text() if path.exists() else None

@@ -113,23 +113,12 @@ def test_a_file_system_on_each_socket_that_only_the_job_sees(look):
 @pytest.mark.parametrize(("socket", "core", "wanted"), [("local", 0, "0"), ("local", 1, "1"), ("remote", 0, "1")])
 def test_the_sockets_of_the_jobs_cores(look, socket, core, wanted):
     """A job takes the first core that is free: where it is to have the second, another job holds the first."""
-    with alone_partition(), contextlib.ExitStack() as others:
+    with slurm.alone_partition(), contextlib.ExitStack() as others:
         if core == 1:
             others.enter_context(slurm.Occupied("bob", 16, "-n1", "-p", "alone"))
         seen = looked(look, f"{SIZE},socket={socket}", "-p", "alone", launch="srun -n1")
     assert list(seen["seen"]) == [wanted]
     check(wanted, seen["seen"][wanted], 512 * slurm.MIB)
-
-
-@contextlib.contextmanager
-def alone_partition():
-    """A partition whose jobs share no cores."""
-    slurm.run("scontrol create PartitionName=alone Nodes=n1 OverSubscribe=NO")
-    try:
-        yield
-        slurm.wait_idle()
-    finally:
-        slurm.run("scontrol delete PartitionName=alone")
 
 
 def test_all_steps_of_the_job_have_them_whatever_they_ask_for():

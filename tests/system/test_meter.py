@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 import slurm
+from namespaces import ndctl
 
 EXPECTED = Path("/tmp/meter-expected.json")
 MIB = 64
@@ -27,18 +28,16 @@ def pages_by_node(pid):
     return best
 
 
-@pytest.mark.meter
-@pytest.mark.parametrize("request_text", REQUESTS)
-def test_sweep_between_two_marks(request_text):
+def sweep_between_marks(mark, find_pages, *options, folders=""):
+    """A job that sweeps over its memory, or over files in the folders. Claims the pages {node: count} that find_pages
+    sees of its process, and returns them."""
     folder = slurm.folder_of("alice")
-    mark = request_text.replace(",socket=", "-")
     to_test, from_test = folder / "to", folder / "from"
     slurm.run(f"mkfifo -m 666 {to_test} {from_test}")
-    script = f"srun -n1 sweep {MIB} {PASSES} {to_test} {from_test}"
-    job_id = slurm.sbatch("alice", script, f"--hybrid-mem={request_text}")
+    job_id = slurm.sbatch("alice", f"srun -n1 sweep {MIB} {PASSES} {to_test} {from_test} {folders}", *options)
     with to_test.open() as answers, from_test.open("w") as orders:
         pid = int(answers.readline().split()[1])
-        pages = pages_by_node(pid)
+        pages = find_pages(pid)
         slurm.run(f"meter-mark {mark}.start")
         orders.write("\n")
         orders.flush()
@@ -49,4 +48,33 @@ def test_sweep_between_two_marks(request_text):
     claims[mark] = {"pages": pages, "accesses": MIB * slurm.MIB // 64 * PASSES}
     EXPECTED.write_text(json.dumps(claims))
     os.sync()
+    return pages
+
+
+@pytest.mark.meter
+@pytest.mark.parametrize("request_text", REQUESTS)
+def test_sweep_between_two_marks(request_text):
+    mark = request_text.replace(",socket=", "-")
+    pages = sweep_between_marks(mark, pages_by_node, f"--hybrid-mem={request_text}")
     assert sum(pages.values()) == MIB * slurm.MIB // slurm.PAGE
+
+
+def pages_by_region(_pid):
+    """The files' pages by the nodes that the regions would be, in equal parts over those with namespaces by ndctl."""
+    nodes = [
+        int(Path(f"/sys/bus/nd/devices/{region['dev']}/target_node").read_text())
+        for region in ndctl("list", "-R", "-N")["regions"]
+        if region.get("namespaces")
+    ]
+    return {node: MIB * slurm.MIB // slurm.PAGE // len(nodes) for node in nodes}
+
+
+@pytest.mark.meter
+@pytest.mark.parametrize(("socket", "nodes"), [("local", {4}), ("remote", {5}), ("all", {4, 5})])
+def test_sweep_over_fsdax_files_between_two_marks(socket, nodes):
+    """Nodes 4 and 5 are what the regions of socket 0 and 1 would be as memory; the job has the core of socket 0."""
+    options = (f"--hybrid-mem=fsdax,size=256M,socket={socket}", "-n1", "-p", "alone")
+    folders = "$(echo $HYBRIDMEM_FSDAX_DIRS | sed 's/[0-9]*=//g; y/:/ /')"
+    with slurm.alone_partition():
+        pages = sweep_between_marks(f"fsdax-{socket}", pages_by_region, *options, folders=folders)
+    assert set(pages) == nodes

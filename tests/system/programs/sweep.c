@@ -4,29 +4,48 @@
  * node that it has, waits for a line, sweeps over the memory by cache line (one load and one store each), and says
  * DONE. Blocking reads, so that nothing else runs meanwhile.
  *
- *     sweep MIB PASSES TO-TEST-FIFO FROM-TEST-FIFO
+ *     sweep MIB PASSES TO-TEST-FIFO FROM-TEST-FIFO [FOLDER...]
+ *
+ * FOLDER: not memory but a file in each, mapped as a DAX file system alone allows, with an equal part of it.
  */
 #define _GNU_SOURCE
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
+/* The files' parts in place of the memory, one after the other. */
+static int map_files(char *memory, size_t bytes, char **folder, int n)
+{
+    for (int i = 0; i < n; i++) {
+        int fd = open(folder[i], O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+
+        if (fd < 0 || ftruncate(fd, (off_t)(bytes / n)) ||
+            mmap(memory + bytes / n * i, bytes / n, PROT_READ | PROT_WRITE, MAP_SHARED_VALIDATE | MAP_SYNC | MAP_FIXED,
+                 fd, 0) == MAP_FAILED)
+            return -1;
+        close(fd);
+    }
+    return 0;
+}
+
 int main(int argc, char **argv)
 {
-    size_t bytes = argc == 5 ? strtoull(argv[1], NULL, 10) << 20 : 0;
-    long passes = argc == 5 ? strtol(argv[2], NULL, 10) : 0;
+    size_t bytes = argc >= 5 ? strtoull(argv[1], NULL, 10) << 20 : 0;
+    long passes = argc >= 5 ? strtol(argv[2], NULL, 10) : 0;
     volatile char *memory;
     FILE *to, *from;
 
     if (!bytes || passes <= 0) {
-        fprintf(stderr, "usage: sweep MIB PASSES TO-TEST-FIFO FROM-TEST-FIFO\n");
+        fprintf(stderr, "usage: sweep MIB PASSES TO-TEST-FIFO FROM-TEST-FIFO [FOLDER...]\n");
         return 2;
     }
     to = fopen(argv[3], "we");
     from = fopen(argv[4], "re");
     memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (!to || !from || memory == MAP_FAILED || madvise((void *)memory, bytes, MADV_NOHUGEPAGE)) {
+    if (!to || !from || memory == MAP_FAILED || madvise((void *)memory, bytes, MADV_NOHUGEPAGE) ||
+        map_files((char *)memory, bytes, argv + 5, argc - 5)) {
         perror("sweep");
         return 1;
     }
