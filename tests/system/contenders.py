@@ -28,12 +28,12 @@ class Program(NamedTuple):
     about: str
     footprint_mib: int  # anonymous memory of all ranks in the steady part; a tenth of it is left in the fast tier
     warm: int  # units of the slowest rank before the measured stretch
-    stop: int  # and at its end: the rest runs unmeasured
-    units: int
+    stop: int  # and at its end: the run is cancelled then
+    units: int  # more than the fastest rank has done by then: all of them are there to the end
     prepare: object  # folder, units ->
     command: str  # of a rank
     progress: object  # folder, rank -> units
-    result: object  # folder, rank -> text that must be the same whoever moves the pages
+    result: object  # folder, rank -> text of `stop` that must be the same whoever moves the pages
 
 
 def last_line(path):
@@ -50,6 +50,13 @@ def lammps_progress(folder, rank):
     return int(found[1]) if found else 0
 
 
+def lammps_result(folder, rank):
+    lines = (folder / f"out.{rank}").read_text().splitlines()
+    return next((line for line in lines if line.startswith(f"{LAMMPS_STOP} ")), "")
+
+
+LAMMPS_STOP = 95
+SQLITE_STOP = 100
 SQLITE_ROWS = 24000
 SQLITE_LOOKUPS = 2000
 
@@ -72,9 +79,9 @@ def sqlite_prepare(folder, units):
             )
             lines.append(f"{keys} select sum(n + length(substr(v, 900, 10))) from t join k using (id);")
             lines.append(f"{keys} update t set n = n + 1 where id in (select id from k limit {SQLITE_LOOKUPS // 8});")
+            if unit == SQLITE_STOP:
+                lines += [f".once result.{rank}", "select sum(n), sum(n * id) from t;"]
             lines.append(f"select writefile('progress.{rank}', '{unit}');")
-        lines.append(f".once result.{rank}")
-        lines.append("select sum(n), sum(n * id) from t;")
         (folder / f"batches.{rank}").write_text("\n".join(lines) + "\n")
 
 
@@ -89,22 +96,22 @@ PROGRAM = {
         about="LAMMPS, 4 runs of a Lennard-Jones liquid of 23,328 atoms",
         footprint_mib=70,
         warm=80,
-        stop=100,
-        units=105,
+        stop=LAMMPS_STOP,
+        units=140,
         prepare=lammps_prepare,
         # Independent runs, each an MPI world of its own that shall not look for the others.
         command="env -i PATH=$PATH HOME=$HOME OMPI_MCA_pml=ob1 OMPI_MCA_btl=self"
         " lmp -in lj.in -log none -screen none -var rank $SLURM_PROCID -var steps UNITS",
         progress=lammps_progress,
-        result=lambda folder, rank: last_line(folder / f"out.{rank}"),
+        result=lammps_result,
     ),
     "sqlite": Program(
         name="sqlite3",
         about=f"SQLite, 4 databases in memory of {SQLITE_ROWS:,} rows of 1 KB, 95 % of the queries on a tenth of them",
         footprint_mib=104,
         warm=70,
-        stop=100,
-        units=115,
+        stop=SQLITE_STOP,
+        units=140,
         prepare=sqlite_prepare,
         command="sqlite3 :memory: < batches.$SLURM_PROCID > /dev/null",
         progress=sqlite_progress,
@@ -288,14 +295,18 @@ def run_once(program, contender, setting, mark):
             lambda: slowest() >= program.stop or not alive(), "the measured stretch", PATIENCE, every=migration.QUIET
         )
         migration.mark(f"{mark}.end")
-        end_bytes = migration.anon_bytes(migration.ranks_of(job_id, program.name))
+        ranks = migration.ranks_of(job_id, program.name)
+        end_bytes = migration.anon_bytes(ranks)
         measured_s = time.monotonic() - started - warm_s
         figures = migration.progress(job_id)
         cpu_s = migration.cpu_seconds(job_id)
-        state = slurm.wait_job(job_id)
         after = vmstat()
+        state = slurm.job(job_id).get("JobState")
+        slurm.run(f"scancel {job_id}")
+        slurm.wait_job(job_id)
     return {
         "state": state,
+        "ranks": len(ranks),
         "result": [program.result(folder, rank) for rank in range(migration.RANKS)],
         "footprint": sum(end_bytes.values()),
         "limit": limit,
