@@ -22,10 +22,15 @@ static void read_back(int fd, char *text, size_t size)
     text[length > 0 ? length : 0] = '\0';
 }
 
-/* The first line, without the program's name. */
+/* The last line, without the program's name: what is before it only warns. */
 static void keep_line(char *text)
 {
-    text[strcspn(text, "\n")] = '\0';
+    size_t length = strlen(text);
+    if (length > 0 && text[length - 1] == '\n')
+        text[length - 1] = '\0';
+    char *before = strrchr(text, '\n');
+    if (before)
+        memmove(text, before + 1, strlen(before + 1) + 1);
     if (strncmp(text, SAYS, strlen(SAYS)) == 0)
         memmove(text, text + strlen(SAYS), strlen(text + strlen(SAYS)) + 1);
 }
@@ -79,16 +84,16 @@ int hm_namespacerun(const char *const *words, struct hm_answer *answer, struct h
     return result;
 }
 
-int hm_answer_fail(const struct hm_answer *answer, struct hm_error *error)
-{
-    if (answer->errors[0])
-        return hm_fail(error, EIO, "%s", answer->errors);
-    if (answer->status >= 0 && WIFSIGNALED(answer->status))
-        return hm_fail(error, EIO, "%s was ended by signal %d", NAME, WTERMSIG(answer->status));
-    return hm_fail(error, EIO, "%s ended with status %d", NAME, answer->status);
-}
-
 bool hm_answer_is(const struct hm_answer *answer, int code)
 {
     return answer->status >= 0 && WIFEXITED(answer->status) && WEXITSTATUS(answer->status) == code;
+}
+
+int hm_answer_fail(const struct hm_answer *answer, struct hm_error *error)
+{
+    if (answer->errors[0])
+        return hm_fail(error, hm_answer_is(answer, HM_ANSWER_BUSY) ? EBUSY : EIO, "%s", answer->errors);
+    if (answer->status >= 0 && WIFSIGNALED(answer->status))
+        return hm_fail(error, EIO, "%s was ended by signal %d", NAME, WTERMSIG(answer->status));
+    return hm_fail(error, EIO, "%s ended with status %d", NAME, answer->status);
 }

@@ -9,12 +9,13 @@
 
 #define HM_NAMESPACERUN_NAME "hybridmem-namespace"
 #define HM_ANSWER_OUTPUT 16384
+#define HM_ANSWER_BUSY 3 /* its exit status where something is in use */
 
 struct hm_answer {
     int status; /* of wait(2), -1: not known */
     double seconds;
     char output[HM_ANSWER_OUTPUT];
-    char errors[HM_ERROR_TEXT]; /* the first line, without the program's name */
+    char errors[HM_ERROR_TEXT]; /* the last line, without the program's name */
 };
 
 /*
@@ -26,7 +27,7 @@ int hm_namespacerun(const char *const *words, struct hm_answer *answer, struct h
 /* Did it end by itself with this code? */
 bool hm_answer_is(const struct hm_answer *answer, int code);
 
-/* What it said where it failed, else how it ended. Returns -1. */
+/* What it said where it failed, else how it ended. Returns -1 (EBUSY: something is in use, another try may do). */
 int hm_answer_fail(const struct hm_answer *answer, struct hm_error *error);
 
 #endif

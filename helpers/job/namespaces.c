@@ -14,22 +14,29 @@
 #include "../core/regions.h"
 #include "../core/size.h"
 #include "files.h"
+#include "log.h"
 #include "namespacerun.h"
 
 #define NAME HM_NAMESPACERUN_NAME
+#define LABELS "hybridmem:"
 #define ARGUMENTS 24
 #define NUMBER 24
-#define PATIENCE "600" /* seconds, for the wipe of another's memory, and for mounts of processes that still end */
+/* Seconds, for the wipe of another's memory, and for mounts of processes that still end. Slurm's PrologEpilogTimeout
+ * cuts a prolog shorter; an epilog leaves what is still in use to the next reap. */
+#define PATIENCE_TO_MAKE "3600"
+#define PATIENCE_TO_REMOVE "600"
 
-/* Held while namespaces are made, and while those of nobody are looked for. Returns a descriptor, or -1. */
-static int lock(const struct hm_config *config, struct hm_error *error)
+/* Held while namespaces are made, and while those of nobody are looked for; `operation` is flock's. Returns a
+ * descriptor, or -1. */
+static int lock(const struct hm_config *config, int operation, struct hm_error *error)
 {
     char path[HM_DAX_PATH];
     int folder = hm_folder_open_own(AT_FDCWD, config->run_dir, 0755, error);
     int own = folder < 0 ? -1 : hm_folder_open_own(folder, "fsdax", 0755, error);
-    int fd = own < 0 ? -1 : openat(own, "lock", O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-    if (own >= 0 && (fd < 0 || flock(fd, LOCK_EX) != 0)) {
+    int number = 0, fd = own < 0 ? -1 : openat(own, "lock", O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (own >= 0 && (fd < 0 || flock(fd, operation) != 0)) {
         hm_fail_errno(error, "cannot lock %s/lock", hm_dax_folder(config, path));
+        number = errno;
         if (fd >= 0)
             close(fd);
         fd = -1;
@@ -38,6 +45,7 @@ static int lock(const struct hm_config *config, struct hm_error *error)
         close(own);
     if (folder >= 0)
         close(folder);
+    errno = number;
     return fd;
 }
 
@@ -117,7 +125,7 @@ static int create(const struct hm_config *config, struct hm_job *job, struct hm_
     add(&words, "--sockets", hm_set_format(&job->plan.fsdax.sockets, sockets, sizeof(sockets)));
     add(&words, "--fs", fs);
     add(&words, "--map", hm_dax_map_name(config->fsdax_map));
-    add(&words, "--patience", PATIENCE);
+    add(&words, "--patience", PATIENCE_TO_MAKE);
     namespaces->is_begun = false;
     if (hm_namespacerun(words.word, &answer, error) != 0)
         return errno == ENOENT ? hm_fail(error, ENOENT, "this node has no %s: hybridmem was built without ndctl", NAME)
@@ -132,25 +140,11 @@ static int create(const struct hm_config *config, struct hm_job *job, struct hm_
     return hm_dax_make_folders(config, job->job_id, namespaces, error);
 }
 
-int hm_namespaces_make(const struct hm_config *config, struct hm_job *job, struct hm_error *error)
-{
-    int result = -1;
-    unsigned pending = alarm(0);
-    int held = lock(config, error);
-    if (held >= 0) {
-        result = create(config, job, error);
-        close(held);
-    }
-    if (result != 0)
-        job->namespaces.n = 0;
-    alarm(pending);
-    return result;
-}
-
 int hm_namespaces_remove(const struct hm_config *config, struct hm_job *job, struct hm_error *error)
 {
     char id[NUMBER], restart[NUMBER];
     struct hm_answer answer;
+    struct hm_error why = {0};
     struct words words;
     if (!job->namespaces.is_begun)
         return 0;
@@ -159,16 +153,20 @@ int hm_namespaces_remove(const struct hm_config *config, struct hm_job *job, str
     add(&words, "--job", number(id, job->job_id));
     add(&words, "--restart", number(restart, job->namespaces.restart));
     add(&words, "--cluster", job->cluster);
-    add(&words, "--patience", PATIENCE);
+    add(&words, "--patience", PATIENCE_TO_REMOVE);
     int result = hm_namespacerun(words.word, &answer, error);
     if (result == 0 && !hm_answer_is(&answer, 0))
         result = hm_answer_fail(&answer, error);
     if (result == 0) {
         job->namespaces.is_begun = false;
         job->namespaces.destroy_s = answer.seconds;
-        result = hm_dax_remove_folders(config, job->job_id, error);
+        /* Empty folders are no harm: the memory is given back. */
+        if (hm_dax_remove_folders(config, job->job_id, &why) != 0)
+            hm_log(HM_LOG_WARNING, "%s", why.text);
     }
+    int number = errno;
     alarm(pending);
+    errno = number;
     return result;
 }
 
@@ -219,38 +217,62 @@ static void remove_orphaned_folders(const struct hm_config *config, struct hm_jo
 }
 
 /* Wants our lock: what is made after the list was is not there yet. */
-static int reap(const struct hm_config *config, struct hm_error *error)
+static int reap(const struct hm_config *config, const char *cluster, const char *patience, struct hm_error *error)
 {
     struct hm_answer answer;
     struct words words;
     char *list = list_jobs(config, error);
+    struct hm_job *job = malloc(sizeof(*job));
     begin_words(&words, config, "reap");
+    add(&words, "--cluster", cluster ? cluster : "");
+    add(&words, "--patience", patience);
     /* Also where nobody lives: an empty list. */
     words.word[words.n++] = "--living";
     words.word[words.n] = list;
     int result = list ? hm_namespacerun(words.word, &answer, error) : -1;
     if (result == 0 && !hm_answer_is(&answer, 0))
         result = hm_answer_fail(&answer, error);
-    struct hm_job *job = malloc(sizeof(*job));
-    if (job)
+    int number = errno;
+    /* What is still mounted somewhere keeps its folder: removing that would take the mount out of there. */
+    if (job && result == 0)
         remove_orphaned_folders(config, job);
     free(job);
     free(list);
+    errno = number;
     return result;
 }
 
-int hm_namespaces_reap(const struct hm_config *config, struct hm_error *error)
+int hm_namespaces_reap(const struct hm_config *config, const char *cluster, struct hm_error *error)
 {
-    int result = -1;
     /* Cheap, for every prolog and epilog on every node. */
-    if (!hm_regions_have_label(HM_REGIONS_FOLDER, "hybridmem:"))
+    if (!hm_regions_have_label(HM_REGIONS_FOLDER, LABELS))
         return 0;
     unsigned pending = alarm(0);
-    int held = lock(config, error);
+    int held = lock(config, LOCK_EX | LOCK_NB, error);
+    int result = held < 0 ? -1 : reap(config, cluster, "0", error);
+    int number = errno;
+    if (held >= 0)
+        close(held);
+    alarm(pending);
+    return result != 0 && number != EWOULDBLOCK && number != EBUSY ? -1 : 0;
+}
+
+int hm_namespaces_make(const struct hm_config *config, struct hm_job *job, struct hm_error *error)
+{
+    struct hm_error why = {0};
+    int result = -1;
+    unsigned pending = alarm(0);
+    int held = lock(config, LOCK_EX, error);
     if (held >= 0) {
-        result = reap(config, error);
+        /* What nobody owns may be what this job needs. */
+        if (hm_regions_have_label(HM_REGIONS_FOLDER, LABELS) &&
+            reap(config, job->cluster, PATIENCE_TO_REMOVE, &why) != 0)
+            hm_log(HM_LOG_WARNING, "namespaces of no job were not removed: %s", why.text);
+        result = create(config, job, error);
         close(held);
     }
+    if (result != 0)
+        job->namespaces.n = 0;
     alarm(pending);
     return result;
 }

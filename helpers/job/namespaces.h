@@ -3,7 +3,7 @@
  * The namespaces of persistent memory that jobs' DAX file systems are on. hybridmem-namespace makes and removes them;
  * this starts it, and keeps the ledger's entry. What is made is labelled with its job, so that what a crash leaves is
  * found without the ledger; one lock keeps what is being made apart from the search for what nobody owns.
- * These wait for as long as memory is being wiped: a pending alarm(2) is put off meanwhile.
+ * To make and to remove waits for as long as memory is being wiped: a pending alarm(2) is put off meanwhile.
  */
 #ifndef HM_NAMESPACES_H
 #define HM_NAMESPACES_H
@@ -18,14 +18,15 @@ int hm_namespaces_make(const struct hm_config *config, struct hm_job *job, struc
 
 /*
  * Wipe and remove what was made for the job (again, after a crash, as often as need be). Returns 0, or -1 with a text:
- * something is still there.
+ * something is still there; EBUSY: it is in use, and a later reap removes it.
  */
 int hm_namespaces_remove(const struct hm_config *config, struct hm_job *job, struct hm_error *error);
 
 /*
- * Remove what belongs to no job in the ledger. Nothing happens on a node that has no namespace of ours, nor where an
- * entry cannot be read. Wants the ledger not locked. Returns 0, or -1 with a text for the log.
+ * Remove what belongs to no job in the ledger, and to this cluster (NULL: to any). Nothing happens on a node that has
+ * no namespace of ours, nor where an entry cannot be read. It waits for nobody: what is in use, or is being made or
+ * removed just now, is for the next one. Wants the ledger not locked. Returns 0, or -1 with a text for the log.
  */
-int hm_namespaces_reap(const struct hm_config *config, struct hm_error *error);
+int hm_namespaces_reap(const struct hm_config *config, const char *cluster, struct hm_error *error);
 
 #endif

@@ -175,7 +175,7 @@ void hm_reap(const struct hm_config *config, unsigned grace_s)
     struct hm_error error = {0};
     reap_entries(config, grace_s);
     reap_orphans(config);
-    if (hm_namespaces_reap(config, &error) != 0)
+    if (hm_namespaces_reap(config, NULL, &error) != 0)
         hm_log(HM_LOG_ERROR, "namespaces of no job were not removed: %s", error.text);
     int appended = hm_store_retry(config, &error);
     if (appended > 0)

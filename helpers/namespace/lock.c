@@ -20,10 +20,28 @@ static int fail_held(int lock, const char *run_dir, unsigned patience_s, struct 
                    length > 0 ? ", process " : "", pid, run_dir, patience_s);
 }
 
+/* For those who wait. One that cannot be written is not worth a failure: they are told less. */
+static void sign(int lock)
+{
+    if (ftruncate(lock, 0) == 0 && lseek(lock, 0, SEEK_SET) == 0)
+        (void)dprintf(lock, "%d", (int)getpid());
+}
+
+/* Returns 0, or -1: EWOULDBLOCK where another has it for all of the patience. */
+static int wait_for(int lock, unsigned *pauses, unsigned patience_s)
+{
+    int result;
+    do
+        result = flock(lock, LOCK_EX | LOCK_NB);
+    while (result != 0 && (errno == EINTR || (errno == EWOULDBLOCK && hm_patience_pause(pauses, patience_s))));
+    if (result == 0)
+        sign(lock);
+    return result;
+}
+
 int hm_lock_take(const struct hm_config *config, unsigned patience_s, struct hm_error *error)
 {
     unsigned pauses = 0;
-    int result;
     int folder = hm_folder_open_own(AT_FDCWD, config->run_dir, 0755, error);
     if (folder < 0)
         return -1;
@@ -31,15 +49,8 @@ int hm_lock_take(const struct hm_config *config, unsigned patience_s, struct hm_
     close(folder);
     if (lock < 0)
         return hm_fail_errno(error, "cannot open %s/" LOCK, config->run_dir);
-    do
-        result = flock(lock, LOCK_EX | LOCK_NB);
-    while (result != 0 && (errno == EINTR || (errno == EWOULDBLOCK && hm_patience_pause(&pauses, patience_s))));
-    if (result == 0) {
-        /* For those who wait. One that cannot be written is not worth a failure: they are told less. */
-        if (ftruncate(lock, 0) == 0)
-            (void)dprintf(lock, "%d", (int)getpid());
+    if (wait_for(lock, &pauses, patience_s) == 0)
         return lock;
-    }
     if (errno == EWOULDBLOCK)
         fail_held(lock, config->run_dir, patience_s, error);
     else
@@ -48,4 +59,10 @@ int hm_lock_take(const struct hm_config *config, unsigned patience_s, struct hm_
     close(lock);
     errno = number;
     return -1;
+}
+
+bool hm_lock_pause(int lock, unsigned *pauses, unsigned patience_s)
+{
+    flock(lock, LOCK_UN);
+    return hm_patience_pause(pauses, patience_s) && wait_for(lock, pauses, patience_s) == 0;
 }

@@ -3,6 +3,8 @@
 #ifndef HM_LOCK_H
 #define HM_LOCK_H
 
+#include <stdbool.h>
+
 #include "../core/config.h"
 
 /*
@@ -11,5 +13,11 @@
  * `patience_s`, with its pid in the text.
  */
 int hm_lock_take(const struct hm_config *config, unsigned patience_s, struct hm_error *error);
+
+/*
+ * Let others work for a moment, and take the lock again. `pauses` counts on over the calls, as hm_patience_pause's.
+ * Returns false where the patience is over: the lock is not held then.
+ */
+bool hm_lock_pause(int lock, unsigned *pauses, unsigned patience_s);
 
 #endif

@@ -26,10 +26,9 @@ static const struct {
     [HM_NAMESPACE_CHECK] = {hm_namespace_check, false, false},
 };
 
-static int run(const struct hm_namespace_request *request, struct hm_error *error)
+static int run(struct hm_namespace_request *request, struct hm_error *error)
 {
     static struct hm_config config;
-    int lock = -1;
     if (hm_config_read(request->config, false, &config, error) != 0) {
         if (!commands[request->command].removes)
             return HM_NAMESPACE_REFUSED;
@@ -37,11 +36,13 @@ static int run(const struct hm_namespace_request *request, struct hm_error *erro
         hm_config_defaults(&config);
         error->text[0] = '\0';
     }
-    if (commands[request->command].changes && (lock = hm_lock_take(&config, request->patience_s, error)) < 0)
+    if (!commands[request->command].changes)
+        return commands[request->command].run(&config, request, error);
+    request->lock = hm_lock_take(&config, request->patience_s, error);
+    if (request->lock < 0)
         return errno == EBUSY ? HM_NAMESPACE_BUSY : HM_NAMESPACE_REFUSED;
     int status = commands[request->command].run(&config, request, error);
-    if (lock >= 0)
-        close(lock);
+    close(request->lock);
     return status;
 }
 

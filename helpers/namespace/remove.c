@@ -9,8 +9,8 @@
 
 #include "../core/path.h"
 #include "holders.h"
+#include "lock.h"
 #include "parts.h"
-#include "patience.h"
 
 #define MOST_LIVING (1 << 20)
 
@@ -89,9 +89,11 @@ static void add_busy(const struct hm_namespace *namespace, unsigned patience_s, 
     add(left, one.text);
 }
 
-/* Removes all that is chosen, also behind one that cannot be; all of them are waited for together. Returns an exit
- * status: a failure is worth more than one that is in use, which may only want another try. */
-static int remove_chosen(const struct choice *choice, unsigned patience_s, struct hm_error *error)
+/* Removes all that is chosen, also behind one that cannot be; all of them are waited for together, and nobody else has
+ * to wait for that. Returns an exit status: a failure is worth more than one that is in use, which may only want
+ * another try. */
+static int remove_chosen(const struct choice *choice, const struct hm_namespace_request *request,
+                         struct hm_error *error)
 {
     struct hm_namespace *chosen = NULL;
     struct hm_error left = {{0}};
@@ -101,10 +103,10 @@ static int remove_chosen(const struct choice *choice, unsigned patience_s, struc
         return HM_NAMESPACE_REFUSED;
     do
         n = try_each(chosen, n, &left);
-    while (n > 0 && hm_patience_pause(&pauses, patience_s));
+    while (n > 0 && hm_lock_pause(request->lock, &pauses, request->patience_s));
     int status = left.text[0] ? HM_NAMESPACE_REFUSED : n > 0 ? HM_NAMESPACE_BUSY : HM_NAMESPACE_DONE;
     for (int i = 0; i < n; i++)
-        add_busy(&chosen[i], patience_s, &left);
+        add_busy(&chosen[i], request->patience_s, &left);
     free(chosen);
     if (status != HM_NAMESPACE_DONE)
         *error = left;
@@ -114,7 +116,7 @@ static int remove_chosen(const struct choice *choice, unsigned patience_s, struc
 int hm_namespace_remove_job(const char *cluster, const struct hm_namespace_request *request, struct hm_error *error)
 {
     const struct choice choice = {.cluster = cluster, .job_id = request->job_id, .restart = request->restart};
-    return remove_chosen(&choice, request->patience_s, error);
+    return remove_chosen(&choice, request, error);
 }
 
 int hm_namespace_destroy(const struct hm_config *config, const struct hm_namespace_request *request,
@@ -178,7 +180,7 @@ int hm_namespace_reap(const struct hm_config *config, const struct hm_namespace_
         hm_fail(error, EINVAL, "--living: %s", inner.text);
     } else {
         const struct choice choice = {.cluster = request->cluster, .is_reap = true, .living = living};
-        status = remove_chosen(&choice, request->patience_s, error);
+        status = remove_chosen(&choice, request, error);
     }
     free(living);
     return status;

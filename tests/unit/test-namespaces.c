@@ -2,6 +2,7 @@
 /* A job's namespaces, with a script in the place of hybridmem-namespace: what it is told, and what is made of its end.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -107,7 +108,7 @@ static void what_is_made(void **state)
     assert_int_equal(hm_namespaces_make(&config, &job, &error), 0);
     assert_told(
         "create --config /x/y.conf --job 7 --restart 2 --cluster test --uid 1001 --size 1073741824 --sockets 0-1 "
-        "--fs ext4 --map pmem --patience 600 ");
+        "--fs ext4 --map pmem --patience 3600 ");
     assert_int_equal(job.namespaces.n, 2);
     assert_true(job.namespaces.is_begun && job.namespaces.create_s >= 0 && job.namespaces.destroy_s < 0);
     assert_string_equal(job.namespaces.each[0].name, "hybridmem:a-cluster-with-a-long-name-:7.2.0");
@@ -141,8 +142,9 @@ static const struct {
     bool may_be_left;
     const char *said;
 } failures[] = {
-    {"echo 'hybridmem namespace: region0: the largest free extent has 1 GiB' >&2; echo more >&2; exit 1", false,
-     "region0: the largest free extent has 1 GiB"},
+    {"echo 'hybridmem namespace: h.conf:1: no such key' >&2\n"
+     "echo 'hybridmem namespace: region0: the largest free extent has 1 GiB' >&2; exit 1",
+     false, "region0: the largest free extent has 1 GiB"},
     {"exit 2", false, "hybridmem-namespace ended with status 512"},
     {"echo busy >&2; exit 3", true, "busy"},
     {"kill -9 $$", true, "hybridmem-namespace was ended by signal 9"},
@@ -168,6 +170,7 @@ static void what_fails(void **state)
         job.namespaces.is_begun = true;
         if (strstr(failures[i].script, "exit") || strstr(failures[i].script, "kill")) {
             assert_int_equal(hm_namespaces_remove(&config, &job, &error), -1);
+            assert_int_equal(errno == EBUSY, strstr(failures[i].script, "exit 3") != NULL);
             assert_true(job.namespaces.is_begun);
         }
     }
@@ -189,31 +192,47 @@ static void what_nobody_owns(void **state)
     assert_int_equal(hm_dax_make_folders(&config, 13, &other.namespaces, &error), 0);
     snprintf(text, sizeof(text), "flock -n %s/run/fsdax/lock true && exit 1; exit 0", scratch);
     script(text);
-    assert_int_equal(hm_namespaces_reap(&config, &error), 0);
+    assert_int_equal(hm_namespaces_reap(&config, "c", &error), 0);
     memset(text, 0, sizeof(text));
     FILE *file = fopen(scratch_path("told"), "r");
     assert_non_null(file);
     text[fread(text, 1, sizeof(text) - 1, file)] = '\0';
     fclose(file);
-    assert_true(strcmp(text, "reap\n--living\n7.2,12.0\n") == 0 || strcmp(text, "reap\n--living\n12.0,7.2\n") == 0);
+    const char *words = "reap\n--cluster\nc\n--patience\n0\n--living\n";
+    assert_memory_equal(text, words, strlen(words));
+    const char *living = text + strlen(words);
+    assert_true(strcmp(living, "7.2,12.0\n") == 0 || strcmp(living, "12.0,7.2\n") == 0);
     assert_true(is_folder(hm_dax_job_folder(&config, 12, path)));
     assert_false(is_folder(hm_dax_job_folder(&config, 13, path)));
+    /* What is in use is for the next one; its folder may still be mounted on. */
+    assert_int_equal(hm_dax_make_folders(&config, 13, &other.namespaces, &error), 0);
     script("echo 'hybridmem namespace: namespace1.0 is in use' >&2; exit 3");
-    assert_int_equal(hm_namespaces_reap(&config, &error), -1);
-    assert_string_equal(error.text, "namespace1.0 is in use");
+    assert_int_equal(hm_namespaces_reap(&config, NULL, &error), 0);
+    assert_true(is_folder(hm_dax_job_folder(&config, 13, path)));
+    script("echo 'hybridmem namespace: namespace1.0 is left' >&2; exit 1");
+    assert_int_equal(hm_namespaces_reap(&config, NULL, &error), -1);
+    assert_string_equal(error.text, "namespace1.0 is left");
+    /* Others that are at work are not waited for. */
+    assert_int_equal(unlink(scratch_path("told")), 0);
+    int held = open(scratch_path("run/fsdax/lock"), O_RDWR | O_CLOEXEC);
+    assert_int_equal(flock(held, LOCK_EX), 0);
+    assert_int_equal(hm_namespaces_reap(&config, NULL, &error), 0);
+    assert_int_equal(access(scratch_path("told"), F_OK), -1);
+    close(held);
+    assert_int_equal(hm_namespaces_reap(&config, NULL, &error), -1);
     /* An entry that cannot be read may own anything. */
     assert_int_equal(unlink(scratch_path("told")), 0);
     assert_int_equal(truncate(scratch_path("run/jobs/12"), 10), 0);
-    assert_int_equal(hm_namespaces_reap(&config, &error), -1);
+    assert_int_equal(hm_namespaces_reap(&config, NULL, &error), -1);
     assert_int_equal(access(scratch_path("told"), F_OK), -1);
     assert_int_equal(unlink(scratch_path("run/jobs/12")), 0);
     assert_int_equal(unlink(scratch_path("run/jobs/7")), 0);
     script("");
-    assert_int_equal(hm_namespaces_reap(&config, &error), 0);
-    assert_told("reap --living  ");
+    assert_int_equal(hm_namespaces_reap(&config, NULL, &error), 0);
+    assert_told("reap --patience 0 --living  ");
     assert_int_equal(unlink(scratch_path("told")), 0);
     are_there = false;
-    assert_int_equal(hm_namespaces_reap(&config, &error), 0);
+    assert_int_equal(hm_namespaces_reap(&config, NULL, &error), 0);
     assert_int_equal(access(scratch_path("told"), F_OK), -1);
 }
 

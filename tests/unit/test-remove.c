@@ -9,6 +9,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
+#include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -29,7 +31,7 @@ static struct {
     bool fails; /* then */
     int tries;
 } there[MOST];
-static int n_there, pauses;
+static int n_there, pauses, lock;
 static int fails_on; /* mkfs on the namespace of this socket */
 static bool stays;   /* what is made now cannot be removed */
 static struct hm_config config;
@@ -47,6 +49,12 @@ int __wrap_nanosleep(const struct timespec *time, struct timespec *rest)
     assert_int_equal(time->tv_nsec, 100000000);
     assert_null(rest);
     pauses++;
+    /* Nobody has to wait for what we wait for. */
+    char path[32];
+    snprintf(path, sizeof(path), "/proc/self/fd/%d", lock);
+    int other = open(path, O_RDWR | O_CLOEXEC);
+    assert_int_equal(flock(other, LOCK_EX | LOCK_NB), 0);
+    close(other);
     return 0;
 }
 
@@ -157,12 +165,19 @@ static int setup(void **state)
     fails_on = -1;
     stays = false;
     error.text[0] = '\0';
-    return 0;
+    lock = memfd_create("lock", MFD_CLOEXEC);
+    return flock(lock, LOCK_EX);
+}
+
+static int drop(void **state)
+{
+    (void)state;
+    return close(lock);
 }
 
 static int reap(const char *living)
 {
-    struct hm_namespace_request request = {.living = living, .patience_s = 2};
+    struct hm_namespace_request request = {.living = living, .patience_s = 2, .lock = lock};
     return hm_namespace_reap(&config, &request, &error);
 }
 
@@ -213,7 +228,7 @@ static void test_a_failure_is_worth_more_than_one_in_use(void **state)
 static int create(void)
 {
     struct hm_namespace_request request = {
-        .cluster = "c", .job_id = 7, .bytes = GIB, .filesystem = hm_mkfs_at(0), .patience_s = 1};
+        .cluster = "c", .job_id = 7, .bytes = GIB, .filesystem = hm_mkfs_at(0), .patience_s = 1, .lock = lock};
     assert_int_equal(hm_set_parse(&request.sockets, "0,1", &error), 0);
     return hm_namespace_create(&config, &request, &error);
 }
@@ -255,12 +270,12 @@ static void test_what_nobody_was_told_of_is_undone(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(test_what_is_in_use_is_waited_for_together, setup),
-        cmocka_unit_test_setup(test_no_longer_than_it_takes, setup),
-        cmocka_unit_test_setup(test_a_failure_is_worth_more_than_one_in_use, setup),
-        cmocka_unit_test_setup(test_all_is_made_or_nothing, setup),
-        cmocka_unit_test_setup(test_what_cannot_be_undone_is_said, setup),
-        cmocka_unit_test_setup(test_what_nobody_was_told_of_is_undone, setup),
+        cmocka_unit_test_setup_teardown(test_what_is_in_use_is_waited_for_together, setup, drop),
+        cmocka_unit_test_setup_teardown(test_no_longer_than_it_takes, setup, drop),
+        cmocka_unit_test_setup_teardown(test_a_failure_is_worth_more_than_one_in_use, setup, drop),
+        cmocka_unit_test_setup_teardown(test_all_is_made_or_nothing, setup, drop),
+        cmocka_unit_test_setup_teardown(test_what_cannot_be_undone_is_said, setup, drop),
+        cmocka_unit_test_setup_teardown(test_what_nobody_was_told_of_is_undone, setup, drop),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
