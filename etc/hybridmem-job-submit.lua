@@ -98,12 +98,28 @@ local function gres_of(text)
     return table.concat(parts, ",")
 end
 
--- Capacity is scheduled, not raced for. Who asks for the GRES himself has it so.
+-- Does "gres/gpu:1,gres/pmem:socket0:1G" name our GRES?
+local function asks_for_memory(tres)
+    for item in tres:gmatch("[^,]+") do
+        if item:gsub("^gres[/:]", ""):match("^[^:=]+") == M.pmem.gres then
+            return true
+        end
+    end
+    return false
+end
+
+-- Capacity is scheduled, not raced for: size= says what is taken, and nobody has it counted as less. Tells the user
+-- where he asks for the GRES himself.
 local function count_memory(job_desc)
     local gres, asked = gres_of(option_of(job_desc.spank_job_env) or ""), job_desc.tres_per_node or ""
-    if gres and not asked:find(M.pmem.gres, 1, true) then
+    if gres and asks_for_memory(asked) then
+        slurm.log_user("hybridmem: --gres=%s is asked for by size= of --hybrid-mem=fsdax: leave it out", M.pmem.gres)
+        return slurm.ESLURM_INVALID_GRES or slurm.ERROR
+    end
+    if gres then
         job_desc.tres_per_node = asked == "" and gres or asked .. "," .. gres
     end
+    return slurm.SUCCESS
 end
 
 local function default_partition(part_list)
@@ -115,7 +131,10 @@ local function default_partition(part_list)
 end
 
 function M.submit(job_desc, part_list)
-    count_memory(job_desc)
+    local counted = count_memory(job_desc)
+    if counted ~= slurm.SUCCESS then
+        return counted
+    end
     return check_all(job_desc.spank_job_env, job_desc.account or job_desc.default_account,
         job_desc.partition or default_partition(part_list))
 end

@@ -109,8 +109,8 @@ HALF = 256 << 20
         ("fsdax,size=3T", "", f"gres/pmem:socket0:{3 << 39},gres/pmem:socket1:{3 << 39}"),
         ("fsdax,size=33M", "", "gres/pmem:socket0:33554432,gres/pmem:socket1:33554432"),
         ("fsdax,size=536870912", "tres_per_node = 'gres/gpu:1'", None),
-        ("fsdax,size=512M", "tres_per_node = 'gres/pmem:socket0:1G'", "gres/pmem:socket0:1G"),
         ("spill", "tres_per_node = 'gres/gpu:1'", "gres/gpu:1"),
+        ("spill", "tres_per_node = 'gres/pmem:socket0:1G'", "gres/pmem:socket0:1G"),
         ("fsdax,size=", "", ""),
         ("fsdax", "", ""),
         ("fsdax,size=5x", "", ""),
@@ -123,6 +123,21 @@ def test_the_memory_of_fsdax_is_asked_for_as_a_gres(lua, text, more, gres):
     if gres is None:
         gres = f"gres/gpu:1,gres/pmem:socket0:{HALF},gres/pmem:socket1:{HALF}"
     assert told == ([f"gres: {gres}"] if gres else [])
+
+
+@pytest.mark.parametrize("lua", INTERPRETERS)
+@pytest.mark.parametrize("asked", ["gres/pmem:1", "gres:pmem:socket0:1G", "gres/gpu:1,gres/pmem=1", "pmem"])
+def test_nobody_has_the_memory_of_fsdax_counted_as_less(lua, asked):
+    returned, told = call(lua, f"{TWO}, submit = {{ {env('fsdax,size=512M')}, tres_per_node = '{asked}' }}")
+    assert returned != 0
+    assert told[0].endswith("hybridmem: --gres=pmem is asked for by size= of --hybrid-mem=fsdax: leave it out"), told
+
+
+@pytest.mark.parametrize("lua", INTERPRETERS)
+def test_a_gres_of_a_similar_name_is_another(lua):
+    asked = "gres/pmemory:1,gres/gpu:pmem:1"
+    returned, told = call(lua, f"{TWO}, submit = {{ {env('fsdax,size=512M')}, tres_per_node = '{asked}' }}")
+    assert (returned, told) == (0, [f"gres: {asked},gres/pmem:socket0:{HALF},gres/pmem:socket1:{HALF}"])
 
 
 @pytest.mark.parametrize("lua", INTERPRETERS)
