@@ -12,6 +12,7 @@ AC_DEFUN([X_AC_SLURM], [
     [AS_HELP_STRING([--with-slurm-plugindir=DIR], [where hybridmem.so goes @<:@Slurm's lib/slurm@:>@])],
     [slurm_plugindir=$withval], [slurm_plugindir=])
   slurm_includedir=$with_slurm/include
+  AC_DEFINE_UNQUOTED([HM_SLURM_BINDIR], ["$with_slurm/bin"], [where scontrol is, before the usual folders])
   SLURM_CPPFLAGS=
   AS_IF([test "$slurm_includedir" != /usr/include], [SLURM_CPPFLAGS="-isystem $slurm_includedir"])
 

@@ -4,6 +4,7 @@
 #include "plugin.h"
 
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -62,10 +63,14 @@ static void pass_on_log(int fd)
 
 static void run(struct command *command)
 {
-    char path[] = "PATH=/usr/sbin:/usr/bin:/sbin:/bin", locale[] = "LC_ALL=C";
-    char *environment[] = {path, locale, NULL};
+    char path[] = "PATH=/usr/sbin:/usr/bin:/sbin:/bin", locale[] = "LC_ALL=C", conf[PATH_MAX + 16];
+    char *environment[] = {path, locale, NULL, NULL};
     struct hm_error error = {0};
     int errors[2];
+    /* For scontrol: which cluster's controller it is. */
+    const char *slurm_conf = getenv("SLURM_CONF");
+    if (slurm_conf && snprintf(conf, sizeof(conf), "SLURM_CONF=%s", slurm_conf) < (int)sizeof(conf))
+        environment[2] = conf;
     if (pipe2(errors, O_CLOEXEC) != 0) {
         slurm_error("hybridmem: no pipe for %s", PROGRAM);
         return;
@@ -138,6 +143,7 @@ void hm_job_script_epilog(spank_t spank)
     /* Also where all is switched off: the job may have begun before. */
     if (start_command(spank, &command, "end", job) != 0)
         return;
+    add_environment(&command, "--cluster", "SLURM_CLUSTER_NAME");
     add_environment(&command, "--exit-status", "SLURM_JOB_EXIT_CODE");
     run(&command);
 }

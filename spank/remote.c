@@ -88,11 +88,25 @@ static int gather(spank_t spank, struct hm_step_facts *facts)
     return 0;
 }
 
+/* Another job's file systems, from the environment that this job was submitted in, are not this one's. */
+static void leave_environment(spank_t spank)
+{
+    static char value[HM_DAX_VALUE];
+    char folder[HM_DAX_PATH];
+    const char *name;
+    hm_dax_folder(&step->config, folder);
+    for (int n = 0; (name = hm_dax_variable_name(n)); n++)
+        if (spank_getenv(spank, name, value, sizeof(value)) == ESPANK_SUCCESS && strstr(value, folder))
+            spank_unsetenv(spank, name);
+}
+
 /* Of the step's tasks. */
 static void set_environment(spank_t spank)
 {
     static char value[HM_DAX_VALUE];
     const char *name;
+    if (step->namespaces.n == 0)
+        leave_environment(spank);
     for (int n = 0; (name = hm_dax_variable(&step->config, step->job_id, &step->namespaces, n, value)); n++)
         if (spank_setenv(spank, name, value, 1) != ESPANK_SUCCESS)
             slurm_error("hybridmem: job %u: Slurm does not take the variable %s", step->job_id, name);

@@ -29,28 +29,35 @@ int hm_begin_topology(const struct hm_config *config, struct hm_error *error)
     return result;
 }
 
+enum earlier { EARLIER_UNREADABLE = -1, EARLIER_NONE, EARLIER_KEPT, EARLIER_OF_A_STEP };
+
 /*
- * Is there an entry of this very job, of a prolog that ran before? It is kept (1). Another's, of an earlier run under
- * the same number, is finished; there is none then (0), as where it is torn or of another version. One that cannot be
- * read for any other reason is not replaced: it may say what has to be undone on the node (-1).
+ * Is there an entry of this very job? One of a prolog that ran before is kept; one of a step that was quicker wants
+ * what this prolog knows. Another's, of an earlier run under the same number, is finished; there is none then, as where
+ * it is torn or of another version. One that cannot be read for any other reason is not replaced: it may say what has
+ * to be undone on the node.
  */
-static int keep_earlier_entry(const struct hm_config *config, const struct hm_begin *begin, struct hm_job *job,
-                              struct hm_error *error)
+static enum earlier find_earlier(const struct hm_config *config, const struct hm_begin *begin, struct hm_job *job,
+                                 struct hm_error *error)
 {
     int lock = hm_ledger_lock(config, error);
     if (lock < 0)
-        return -1;
+        return EARLIER_UNREADABLE;
     int number = hm_ledger_read(config, begin->job_id, job, error) == 0 ? 0 : errno;
     hm_ledger_unlock(lock);
     if (number == EBADMSG)
         hm_log(HM_LOG_ERROR, "%s: it is replaced, what it had changed on the node is not known", error->text);
     if (number != 0)
-        return number == ENOENT || number == EBADMSG ? 0 : -1;
-    if (job->restart == begin->restart && job->uid == begin->uid && hm_job_is_living(job))
-        return 1;
+        return number == ENOENT || number == EBADMSG ? EARLIER_NONE : EARLIER_UNREADABLE;
+    bool is_of_this_user = job->uid == begin->uid && hm_job_is_living(job);
+    /* Steps are not always told how often their job was restarted. */
+    if (is_of_this_user && !job->is_entered)
+        return EARLIER_OF_A_STEP;
+    if (is_of_this_user && job->restart == begin->restart)
+        return EARLIER_KEPT;
     hm_finish_job(config, begin->job_id, "the epilog did not run: the job's end is when its number was used again",
                   NULL);
-    return 0;
+    return EARLIER_NONE;
 }
 
 static void copy_name(char *to, const char *from, size_t size)
@@ -62,7 +69,7 @@ static void copy_name(char *to, const char *from, size_t size)
 static void fill(const struct hm_config *config, const struct hm_begin *begin, struct hm_job *job)
 {
     char folder[HM_JOB_CGROUP];
-    hm_job_init(job, begin->job_id);
+    job->is_entered = true;
     job->restart = begin->restart;
     job->het_job_id = begin->het_job_id;
     job->uid = begin->uid;
@@ -149,17 +156,56 @@ static int enter(const struct hm_config *config, struct hm_job *job, struct hm_e
     return result;
 }
 
+int hm_begin_job(const struct hm_config *config, const char *config_error, const struct hm_begin *begin,
+                 struct hm_error *error)
+{
+    int result = -1;
+    struct hm_job *job = malloc(sizeof(*job));
+    if (!job)
+        return hm_fail(error, ENOMEM, "no memory for the ledger's entry of job %u", begin->job_id);
+    enum earlier earlier = find_earlier(config, begin, job, error);
+    if (earlier == EARLIER_KEPT) {
+        hm_log(HM_LOG_INFO, "job %u is in the ledger already, and lives", begin->job_id);
+        result = 0;
+    } else if (earlier != EARLIER_UNREADABLE) {
+        if (earlier == EARLIER_NONE)
+            hm_job_init(job, begin->job_id);
+        fill(config, begin, job);
+        decide(config, config_error, begin, job);
+        job->recorded = job->recorded || config->record == HM_RECORD_ALL;
+        result = enter(config, job, error);
+    }
+    free(job);
+    return result;
+}
+
+/* The entry again, unless the job has ended since: a prolog that has waited too long may be behind its own epilog. */
+static int enter_again(const struct hm_config *config, struct hm_job *job, struct hm_error *error)
+{
+    int result = -1;
+    struct hm_job *now = malloc(sizeof(*now));
+    int lock = now ? hm_ledger_lock(config, error) : hm_fail(error, ENOMEM, "no memory for the ledger's entry");
+    if (lock >= 0 && hm_ledger_read(config, job->job_id, now, error) == 0) {
+        bool is_ours = now->start_ns == job->start_ns && now->finisher.pid == 0;
+        result = is_ours ? hm_ledger_write(config, job, error)
+                         : hm_fail(error, ESTALE, "job %u has ended before its prolog", job->job_id);
+    }
+    hm_ledger_unlock(lock);
+    free(now);
+    return result;
+}
+
 /*
- * Make the job's file systems. The entry is in the ledger first: from then on a crash at any point leaves nothing that
- * is not found again. What cannot be had is for the tasks to say.
+ * The entry is in the ledger first: from then on a crash at any point leaves nothing that is not found again. What
+ * cannot be had is for the tasks to say.
  */
-static int provide_fsdax(const struct hm_config *config, struct hm_job *job, struct hm_error *error)
+static int provide(const struct hm_config *config, struct hm_job *job, struct hm_error *error)
 {
     struct hm_error why = {0};
     job->has_plan = plan_fsdax(config, job, &why) == 0;
     job->namespaces.is_begun = job->has_plan;
     job->namespaces.restart = job->restart;
-    if (enter(config, job, error) != 0)
+    if (enter_again(config, job, error) != 0)
         return -1;
     if (job->has_plan && hm_namespaces_make(config, job, &why) != 0) {
         char text[HM_ERROR_TEXT];
@@ -168,29 +214,24 @@ static int provide_fsdax(const struct hm_config *config, struct hm_job *job, str
     }
     if (why.text[0])
         refuse(job, why.text);
-    return enter(config, job, error);
+    if (enter_again(config, job, error) == 0)
+        return 0;
+    if (hm_namespaces_remove(config, job, &why) != 0)
+        hm_log(HM_LOG_ERROR, "job %u: its DAX file systems were not removed: %s", job->job_id, why.text);
+    return -1;
 }
 
-int hm_begin_job(const struct hm_config *config, const char *config_error, const struct hm_begin *begin,
-                 struct hm_error *error)
+int hm_begin_provide(const struct hm_config *config, uint32_t job_id, struct hm_error *error)
 {
     int result = -1;
     struct hm_job *job = malloc(sizeof(*job));
-    if (!job)
-        return hm_fail(error, ENOMEM, "no memory for the ledger's entry of job %u", begin->job_id);
-    int is_kept = keep_earlier_entry(config, begin, job, error);
-    if (is_kept > 0)
-        hm_log(HM_LOG_INFO, "job %u is in the ledger already, and lives", begin->job_id);
-    if (is_kept != 0) {
-        result = is_kept > 0 ? 0 : -1;
-        goto done;
-    }
-    fill(config, begin, job);
-    decide(config, config_error, begin, job);
-    job->recorded = job->recorded || config->record == HM_RECORD_ALL;
-    bool is_fsdax = job->plan.request.mode == HM_MODE_FSDAX;
-    result = is_fsdax ? provide_fsdax(config, job, error) : enter(config, job, error);
-done:
+    int lock = job ? hm_ledger_lock(config, error) : hm_fail(error, ENOMEM, "no memory for the ledger's entry");
+    if (lock >= 0)
+        result = hm_ledger_read(config, job_id, job, error);
+    hm_ledger_unlock(lock);
+    bool is_wanted = result == 0 && job->request[0] && !job->refusal[0] && job->plan.request.mode == HM_MODE_FSDAX;
+    if (is_wanted && !job->namespaces.is_begun && job->namespaces.n == 0)
+        result = provide(config, job, error);
     free(job);
     return result;
 }

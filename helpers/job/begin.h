@@ -15,13 +15,21 @@ struct hm_begin {
 };
 
 /*
- * Enter the job. An entry that a dead job of the same number left is finished first; that of a job that lives is kept;
- * one that is torn is replaced; with one that cannot be read for any other reason nothing is done.
+ * Enter the job. An entry that a dead job of the same number left is finished first; that of a job that lives is kept,
+ * and completed where a step made it before this prolog ran (PrologFlags=RunInJob); one that is torn is replaced; with
+ * one that cannot be read for any other reason nothing is done.
  * `config_error` is why the configuration could not be read (then `config` has the defaults), "" otherwise. Returns 0,
  * or -1 with a text.
  */
 int hm_begin_job(const struct hm_config *config, const char *config_error, const struct hm_begin *begin,
                  struct hm_error *error);
+
+/*
+ * Make the DAX file systems of a job that was entered, where it wants some. What cannot be had is in the entry, for the
+ * tasks to say. It may take as long as others' memory is being wiped; where the job has ended meanwhile, what was made
+ * is removed again. Returns 0, or -1 with a text.
+ */
+int hm_begin_provide(const struct hm_config *config, uint32_t job_id, struct hm_error *error);
 
 /* Find the topology and keep it for this boot, unless that was done. Returns 0, or -1 with a text. */
 int hm_begin_topology(const struct hm_config *config, struct hm_error *error);

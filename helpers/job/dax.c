@@ -101,13 +101,18 @@ int hm_dax_remove_folders(const struct hm_config *config, uint32_t job_id, struc
     return result;
 }
 
+const char *hm_dax_variable_name(int n)
+{
+    static const char *const names[] = {"HYBRIDMEM_FSDAX_DIR", "HYBRIDMEM_FSDAX_DIRS"};
+    return n >= 0 && n < (int)(sizeof(names) / sizeof(names[0])) ? names[n] : NULL;
+}
+
 const char *hm_dax_variable(const struct hm_config *config, uint32_t job_id, const struct hm_job_namespaces *namespaces,
                             int n, char value[HM_DAX_VALUE])
 {
-    static const char *const names[] = {"HYBRIDMEM_FSDAX_DIR", "HYBRIDMEM_FSDAX_DIRS"};
     char path[HM_DAX_PATH];
     size_t used = 0;
-    if (namespaces->n == 0 || n < 0 || n > 1)
+    if (namespaces->n == 0 || !hm_dax_variable_name(n))
         return NULL;
     if (n == 0)
         hm_dax_path(config, job_id, namespaces->each[0].socket, value);
@@ -115,5 +120,5 @@ const char *hm_dax_variable(const struct hm_config *config, uint32_t job_id, con
         used +=
             (size_t)snprintf(value + used, HM_DAX_VALUE - used, "%s%u=%s", i > 0 ? ":" : "", namespaces->each[i].socket,
                              hm_dax_path(config, job_id, namespaces->each[i].socket, path));
-    return names[n];
+    return hm_dax_variable_name(n);
 }

@@ -48,6 +48,9 @@ int hm_dax_make_folders(const struct hm_config *config, uint32_t job_id, const s
 /* Remove what there is of them. Returns 0 or -1. */
 int hm_dax_remove_folders(const struct hm_config *config, uint32_t job_id, struct hm_error *error);
 
+/* The n-th variable's name, NULL past the last. */
+const char *hm_dax_variable_name(int n);
+
 /*
  * The n-th variable of the environment of the job's tasks: HYBRIDMEM_FSDAX_DIR (the first one's path) and
  * HYBRIDMEM_FSDAX_DIRS ("0=PATH:1=PATH"). Returns its name, `value` filled, or NULL past the last and where there are

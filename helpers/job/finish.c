@@ -161,6 +161,8 @@ int hm_finish_job(const struct hm_config *config, uint32_t job_id, const char *w
         hm_finish_stop_helpers(job);
         take_figures(config, job);
         remove_namespaces(config, job);
+        if (!job->is_entered)
+            hm_job_warn(job, "the prolog has not entered this job: account and partition are not known");
         if (warning && !job->has_ended)
             hm_job_warn(job, "%s", warning);
         if (exit_status) {

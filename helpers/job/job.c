@@ -11,6 +11,7 @@
  */
 #include <errno.h>
 #include <getopt.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -78,8 +79,8 @@ static const char usage_text[] =
     "UNIX]\n"
     "                           [--request TEXT] [--user NAME] [--account NAME] [--partition NAME]\n"
     "                           [--cluster NAME] [--node NAME]\n"
-    "       hybridmem-job end --job ID [--config FILE] [--exit-status N]\n"
-    "       hybridmem reap [--config FILE] [--boot] [--grace SECONDS]\n";
+    "       hybridmem-job end --job ID [--config FILE] [--cluster NAME] [--exit-status N]\n"
+    "       hybridmem reap [--config FILE] [--cluster NAME] [--boot] [--grace SECONDS]\n";
 
 static const char help_text[] =
     "\nWhat root does on a node before and after a job; Slurm's prolog and epilog run begin and end by themselves.\n"
@@ -88,6 +89,8 @@ static const char help_text[] =
     "their records, and removes their files. It can be run at any time.\n\n"
     "  --grace SECONDS  how long a dead job waits for its epilog; default: reap_grace of hybridmem.conf\n"
     "  --boot           no job can be running: wait for none, and find the node's topology\n"
+    "  --cluster NAME   whose DAX file systems to look for, on a node of several; default: cluster of hybridmem.conf,\n"
+    "                   else any\n"
     "  --config FILE    instead of the installed hybridmem.conf\n"
     "  --help           this text\n\n"
     "Exit status: 0; 2 for wrong arguments.\n";
@@ -114,6 +117,16 @@ static int take(struct arguments *arguments, int id, const char *name, const cha
     return 0;
 }
 
+static void clean_up(const struct hm_config *config, const char *config_error, const struct arguments *arguments,
+                     unsigned grace_s)
+{
+    const char *cluster = config->cluster[0] ? config->cluster : arguments->word[CLUSTER];
+    /* At boot no job is running, whosever it would be. */
+    const struct hm_reap reap = {
+        .grace_s = grace_s, .cluster = arguments->given[BOOT] ? NULL : cluster, .is_config_known = !config_error[0]};
+    hm_reap(config, &reap);
+}
+
 static int begin(const struct hm_config *config, const char *config_error, const struct arguments *arguments)
 {
     struct hm_error error = {0};
@@ -133,10 +146,12 @@ static int begin(const struct hm_config *config, const char *config_error, const
     };
     if (!arguments->given[JOB] || !arguments->given[UID] || !arguments->given[GID])
         return usage("begin needs --job, --uid and --gid");
-    hm_reap(config, config->reap_grace_s);
-    if (hm_begin_topology(config, &error) != 0)
+    /* The entry first: what follows may meet a file system that hangs. */
+    bool is_entered = hm_begin_job(config, config_error, &facts, &error) == 0;
+    if (!is_entered || hm_begin_topology(config, &error) != 0)
         hm_log(HM_LOG_ERROR, "%s", error.text);
-    if (hm_begin_job(config, config_error, &facts, &error) != 0)
+    clean_up(config, config_error, arguments, config->reap_grace_s);
+    if (is_entered && hm_begin_provide(config, facts.job_id, &error) != 0)
         hm_log(HM_LOG_ERROR, "%s", error.text);
     /* Last: it may take seconds, and the job does not need it. */
     hm_damon_reap(config);
@@ -146,11 +161,10 @@ static int begin(const struct hm_config *config, const char *config_error, const
 static int end(const struct hm_config *config, const char *config_error, const struct arguments *arguments)
 {
     int exit_status = (int)arguments->number[EXIT_STATUS];
-    (void)config_error;
     if (!arguments->given[JOB])
         return usage("end needs --job");
     hm_finish_job(config, (uint32_t)arguments->number[JOB], NULL, arguments->given[EXIT_STATUS] ? &exit_status : NULL);
-    hm_reap(config, config->reap_grace_s);
+    clean_up(config, config_error, arguments, config->reap_grace_s);
     hm_damon_reap(config);
     return 0;
 }
@@ -158,10 +172,9 @@ static int end(const struct hm_config *config, const char *config_error, const s
 static int reap(const struct hm_config *config, const char *config_error, const struct arguments *arguments)
 {
     struct hm_error error = {0};
-    (void)config_error;
     /* At boot no job of ours can be running: nothing is waited for. */
     unsigned grace_s = arguments->given[BOOT] ? 0 : config->reap_grace_s;
-    hm_reap(config, arguments->given[GRACE] ? (unsigned)arguments->number[GRACE] : grace_s);
+    clean_up(config, config_error, arguments, arguments->given[GRACE] ? (unsigned)arguments->number[GRACE] : grace_s);
     if (arguments->given[BOOT] && hm_begin_topology(config, &error) != 0)
         hm_log(HM_LOG_ERROR, "%s", error.text);
     hm_damon_reap(config);
@@ -202,6 +215,8 @@ int main(int argc, char **argv)
         hm_log(HM_LOG_ERROR, "%s", error.text);
     }
     hm_log_set_level(config.log_level);
+    /* Slurm may have given up on us, and nobody reads what we log: the work is to be ended all the same. */
+    signal(SIGPIPE, SIG_IGN);
     /* Slurm waits for begin and end: a file system that hangs must not hold the node. What is cut short, reap takes up.
      */
     if (commands[command].run != reap)

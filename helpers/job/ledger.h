@@ -48,6 +48,7 @@ struct hm_job {
     char request[HM_REQUEST_TEXT]; /* the allocation's option, or the partition's default; "" none */
     bool request_is_default;       /* nobody asked for it: what cannot be had is a warning, no refusal */
     char refusal[HM_ERROR_TEXT];   /* the prolog's verdict; "" allowed */
+    bool is_entered;               /* by the prolog: who, where, and what is asked for are known */
     bool recorded;                 /* a record is due */
     int64_t start_ns;              /* CLOCK_REALTIME; of the prolog */
     uint64_t end_s;                /* when its time is over, UNIX, as the prolog was told; 0: not known */

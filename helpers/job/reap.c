@@ -170,12 +170,12 @@ static void reap_orphans(const struct hm_config *config)
         hm_log(HM_LOG_ERROR, "%s", error.text);
 }
 
-void hm_reap(const struct hm_config *config, unsigned grace_s)
+void hm_reap(const struct hm_config *config, const struct hm_reap *reap)
 {
     struct hm_error error = {0};
-    reap_entries(config, grace_s);
+    reap_entries(config, reap->grace_s);
     reap_orphans(config);
-    if (hm_namespaces_reap(config, NULL, &error) != 0)
+    if (reap->is_config_known && hm_namespaces_reap(config, reap->cluster, &error) != 0)
         hm_log(HM_LOG_ERROR, "namespaces of no job were not removed: %s", error.text);
     int appended = hm_store_retry(config, &error);
     if (appended > 0)

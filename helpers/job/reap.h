@@ -5,11 +5,17 @@
 
 #include "../core/config.h"
 
+struct hm_reap {
+    unsigned grace_s;
+    const char *cluster;  /* whose namespaces: other clusters' jobs are not in this ledger; NULL: anybody's */
+    bool is_config_known; /* else the ledger may be another's: namespaces are left alone */
+};
+
 /*
  * Dead jobs lose their monitors and changes at once, and are finished where they are of another boot or have been dead
- * for `grace_s` seconds (an epilog may still come). Files and monitors of no job are removed, records that could not be
+ * for `grace_s` (an epilog may still come). Files and monitors of no job are removed, records that could not be
  * written are tried again. Failures go to the log. Can be run at any time, by several processes at once.
  */
-void hm_reap(const struct hm_config *config, unsigned grace_s);
+void hm_reap(const struct hm_config *config, const struct hm_reap *reap);
 
 #endif

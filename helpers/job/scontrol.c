@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <config.h>
+
 #include "scontrol.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -14,7 +18,7 @@
 
 int hm_scontrol_find(char *path, size_t size)
 {
-    static const char *const folders[] = {"/usr/bin", "/usr/local/bin", "/opt/slurm/bin"};
+    static const char *const folders[] = {HM_SLURM_BINDIR, "/usr/bin", "/usr/local/bin", "/opt/slurm/bin"};
     for (size_t i = 0; i < sizeof(folders) / sizeof(folders[0]); i++) {
         snprintf(path, size, "%s/scontrol", folders[i]);
         if (access(path, X_OK) == 0)
@@ -27,10 +31,13 @@ int hm_scontrol_find(char *path, size_t size)
 /* Run it with these words (NULL-terminated, its name first), its output into `output` (0: /dev/null). */
 static int run(char *const *words, int output, struct hm_error *error)
 {
-    char path[64], locale[] = "LC_ALL=C";
-    char *environment[] = {locale, NULL};
+    char path[PATH_MAX], locale[] = "LC_ALL=C", conf[PATH_MAX + 16];
+    char *environment[] = {locale, NULL, NULL};
+    const char *slurm_conf = getenv("SLURM_CONF");
     struct hm_spawn spawn = {
         .path = path, .arguments = words, .environment = environment, .extra = -1, .output = output, .errors = -1};
+    if (slurm_conf && snprintf(conf, sizeof(conf), "SLURM_CONF=%s", slurm_conf) < (int)sizeof(conf))
+        environment[1] = conf;
     if (hm_scontrol_find(path, sizeof(path)) != 0)
         return hm_fail(error, ENOENT, "scontrol is not in its usual folders");
     pid_t pid = hm_spawn_start(&spawn, error);
@@ -50,20 +57,60 @@ int hm_scontrol_drain(const char *node, const char *reason, struct hm_error *err
     return run(words, 0, error);
 }
 
-int hm_scontrol_parse_cpus(const char *text, const char *node, struct hm_set *cpus, struct hm_error *error)
+/* Run it, and read what it says into `text`, terminated. Returns 0 or -1. */
+static int ask(char *const *words, char *text, size_t size, struct hm_error *error)
 {
-    char nodes[64], list[256];
-    int n = 0;
-    bool is_alone = false;
-    for (const char *at = text; !is_alone && (at = strstr(at, " Nodes=")); at++) {
-        if (sscanf(at, " Nodes=%63s CPU_IDs=%255s", nodes, list) != 2)
-            continue;
-        n++;
-        is_alone = strcmp(nodes, node) == 0;
-        if (hm_set_parse(cpus, list, error) != 0)
-            return -1;
+    int output = memfd_create("output", MFD_CLOEXEC);
+    if (output < 0)
+        return hm_fail_errno(error, "no file in memory for the output of scontrol");
+    int result = run(words, output, error);
+    ssize_t length = result == 0 ? pread(output, text, size - 1, 0) : 0;
+    text[length > 0 ? length : 0] = '\0';
+    close(output);
+    return result;
+}
+
+/* The job's own line: tasks of an array, and components of a heterogeneous job, have others. */
+static const char *find_job(const char *text, uint32_t job_id, size_t *length)
+{
+    char begin[32];
+    snprintf(begin, sizeof(begin), "JobId=%u ", job_id);
+    while (text && strncmp(text, begin, strlen(begin)) != 0) {
+        text = strchr(text, '\n');
+        text = text ? text + 1 : NULL;
     }
-    return is_alone || n == 1 ? 0 : hm_fail(error, EINVAL, "scontrol names no CPUs of node %s alone", node);
+    *length = text ? strcspn(text, "\n") : 0;
+    return text;
+}
+
+int hm_scontrol_parse_cpus(const char *text, uint32_t job_id, const char *node, hm_has_node *has_node,
+                           struct hm_set *cpus, struct hm_error *error)
+{
+    char nodes[1024], list[256];
+    size_t length;
+    const char *line = find_job(text, job_id, &length);
+    for (const char *at = line; at && (at = strstr(at, " Nodes=")) && at < line + length; at++) {
+        if (sscanf(at, " Nodes=%1023s CPU_IDs=%255s", nodes, list) == 2 && has_node(nodes, node))
+            return hm_set_parse(cpus, list, error);
+    }
+    return hm_fail(error, EINVAL, "scontrol names no CPUs of node %s", node);
+}
+
+/* Slurm knows best how it writes lists. */
+static bool has_node(const char *nodes, const char *node)
+{
+    static char text[65536];
+    char list[1024], command[] = "scontrol", show[] = "show", hostnames[] = "hostnames";
+    char *words[] = {command, show, hostnames, list, NULL};
+    snprintf(list, sizeof(list), "%s", nodes);
+    if (strcmp(nodes, node) == 0)
+        return true;
+    if (!strpbrk(nodes, "[,") || ask(words, text, sizeof(text), NULL) != 0)
+        return false;
+    for (char *name = strtok(text, "\n"); name; name = strtok(NULL, "\n"))
+        if (strcmp(name, node) == 0)
+            return true;
+    return false;
 }
 
 int hm_scontrol_cpus(uint32_t job_id, const char *node, struct hm_set *cpus, struct hm_error *error)
@@ -71,13 +118,8 @@ int hm_scontrol_cpus(uint32_t job_id, const char *node, struct hm_set *cpus, str
     static char text[65536];
     char id[16], command[] = "scontrol", show[] = "show", job[] = "job", detail[] = "-d", line[] = "-o";
     char *words[] = {command, detail, line, show, job, id, NULL};
-    int output = memfd_create("output", MFD_CLOEXEC);
-    if (output < 0)
-        return hm_fail_errno(error, "no file in memory for the output of scontrol");
     snprintf(id, sizeof(id), "%u", job_id);
-    int result = run(words, output, error);
-    ssize_t length = result == 0 ? pread(output, text, sizeof(text) - 1, 0) : 0;
-    text[length > 0 ? length : 0] = '\0';
-    close(output);
-    return result == 0 ? hm_scontrol_parse_cpus(text, node, cpus, error) : -1;
+    return ask(words, text, sizeof(text), error) == 0
+               ? hm_scontrol_parse_cpus(text, job_id, node, has_node, cpus, error)
+               : -1;
 }

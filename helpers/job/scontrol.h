@@ -3,6 +3,7 @@
 #ifndef HM_SCONTROL_H
 #define HM_SCONTROL_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "../core/set.h"
@@ -16,10 +17,14 @@ int hm_scontrol_drain(const char *node, const char *reason, struct hm_error *err
 /* Ask for the CPUs that the job has on the node, in Slurm's numbering. Returns 0 or -1. */
 int hm_scontrol_cpus(uint32_t job_id, const char *node, struct hm_set *cpus, struct hm_error *error);
 
+/* Is `node` one of `nodes`, as Slurm writes lists of nodes? */
+typedef bool hm_has_node(const char *nodes, const char *node);
+
 /*
- * The same from what `scontrol show job -d -o` says: "Nodes=n1 CPU_IDs=0-3", for each group of nodes. One group is that
- * of all nodes; of several, only one that is this node alone counts. Returns 0, or -1 (EINVAL). Pure.
+ * The same from what `scontrol show job -d -o` says of this job: "Nodes=n[1-2] CPU_IDs=0-3", for each group of nodes
+ * that have the same. Returns 0, or -1 (EINVAL).
  */
-int hm_scontrol_parse_cpus(const char *text, const char *node, struct hm_set *cpus, struct hm_error *error);
+int hm_scontrol_parse_cpus(const char *text, uint32_t job_id, const char *node, hm_has_node *has_node,
+                           struct hm_set *cpus, struct hm_error *error);
 
 #endif

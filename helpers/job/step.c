@@ -49,9 +49,7 @@ static void read_entry(struct hm_preparation *p, struct hm_error *error)
         hm_text_copy(job->user, identity.name, sizeof(job->user));
         hm_identity_free(&identity);
     }
-    if (number == ENOENT) {
-        hm_job_warn(job, "the prolog left no entry for this job: account and partition are not known");
-    } else if (p->has_ledger) {
+    if (number != ENOENT && p->has_ledger) {
         p->has_ledger = false;
         hm_fail(error, number, "%s", why.text);
     }
@@ -93,13 +91,16 @@ static void judge(struct hm_preparation *p)
 
 /*
  * The script of a heterogeneous job has the leader's option in its environment, and an srun in it hands that to the
- * steps of all components: there a component's own request comes first.
+ * steps of all components: there a component's own request comes first, and file systems are only the leader's.
  */
 static bool is_leaders(const struct hm_preparation *p)
 {
     const struct hm_job *job = p->job;
-    return p->facts->option_is_inherited && job->het_job_id != HM_NO_ID && job->het_job_id != job->job_id &&
-           job->request[0] && !job->request_is_default;
+    struct hm_request inherited;
+    if (!p->facts->option_is_inherited || job->het_job_id == HM_NO_ID || job->het_job_id == job->job_id)
+        return false;
+    return (job->request[0] && !job->request_is_default) ||
+           (hm_request_parse(p->facts->option, &inherited, NULL) == 0 && inherited.mode == HM_MODE_FSDAX);
 }
 
 /* Which request holds for this step, and may it? */

@@ -17,7 +17,10 @@ static void judge_fsdax(struct hm_preparation *p)
     struct hm_step *step = p->step;
     const struct hm_job *job = p->job;
     struct hm_error error = {0};
-    if (p->option && strcmp(p->option, job->request) != 0)
+    if (!job->is_entered)
+        hm_fail(&error, ENODEV, "--hybrid-mem=%.48s: the prolog has not entered this job, and made no DAX file system",
+                step->request.text);
+    else if (p->option && strcmp(p->option, job->request) != 0)
         hm_fail(&error, ENOTSUP,
                 "--hybrid-mem=%.48s: DAX file systems are made before a job starts, not for a step: give it to sbatch, "
                 "salloc, or the srun that starts the job",

@@ -22,6 +22,7 @@ void ledger_with_job(struct hm_config *config, struct hm_job *job)
     struct hm_error error = {""};
     ledger_empty(config);
     hm_job_init(job, 7);
+    job->is_entered = true;
     if (hm_ledger_write(config, job, &error) != 0)
         fail_msg("%s", error.text);
 }

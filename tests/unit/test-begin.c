@@ -26,7 +26,8 @@ static struct hm_config config;
 static struct hm_job job;
 static struct hm_error error;
 static bool is_unreadable;
-static int n_finished, n_made;
+static int n_finished, n_made, n_removed;
+static bool ends; /* the job, while its file systems are made */
 static bool can_make;
 static const char *cores; /* what scontrol says */
 
@@ -36,6 +37,7 @@ int __wrap_hm_discover(const char *xml, struct hm_topology *topology, struct hm_
 int __wrap_hm_finish_job(const struct hm_config *of, uint32_t job_id, const char *warning, const int *exit_status);
 
 int __wrap_hm_namespaces_make(const struct hm_config *of, struct hm_job *what, struct hm_error *why);
+int __wrap_hm_namespaces_remove(const struct hm_config *of, struct hm_job *what, struct hm_error *why);
 int __wrap_hm_nodetiers_read(const struct hm_config *of, struct hm_tiers *tiers, struct hm_error *why);
 void __wrap_hm_regions_read(const char *folder, const struct hm_topology *topology, struct hm_dax_regions *regions);
 
@@ -58,13 +60,20 @@ void __wrap_hm_regions_read(const char *folder, const struct hm_topology *topolo
 
 int __wrap_hm_scontrol_cpus(uint32_t job_id, const char *node, struct hm_set *cpus, struct hm_error *why);
 
+/* Lists with n1 have it first here. */
+static bool is_named(const char *nodes, const char *node)
+{
+    assert_string_equal(node, "n1");
+    return strcmp(nodes, node) == 0 || strncmp(nodes, "n[1", 3) == 0;
+}
+
 int __wrap_hm_scontrol_cpus(uint32_t job_id, const char *node, struct hm_set *cpus, struct hm_error *why)
 {
     char text[128];
     assert_int_equal(job_id, 7);
     snprintf(text, sizeof(text), "JobId=7 BatchHost=n1 Nodes=n1 CPU_IDs=%s Mem=0 GRES= MinCPUsNode=1\n",
              cores ? cores : "");
-    return hm_scontrol_parse_cpus(text, node, cpus, why);
+    return hm_scontrol_parse_cpus(text, job_id, node, is_named, cpus, why);
 }
 
 /* What is to be made is in the ledger before, so that what a crash leaves is found. */
@@ -78,8 +87,18 @@ int __wrap_hm_namespaces_make(const struct hm_config *of, struct hm_job *what, s
     what->namespaces.is_begun = can_make;
     if (!can_make)
         return hm_fail(why, EIO, "region0 is full");
+    if (ends)
+        assert_int_equal(hm_ledger_remove(of, 7, &error), 0);
     what->namespaces.n = 1;
     what->namespaces.each[0] = (struct hm_job_namespace){.name = "namespace0.0", .device = "/dev/pmem0", .fs = "ext4"};
+    return 0;
+}
+
+int __wrap_hm_namespaces_remove(const struct hm_config *of, struct hm_job *what, struct hm_error *why)
+{
+    (void)of, (void)why;
+    assert_true(what->namespaces.is_begun);
+    n_removed++;
     return 0;
 }
 
@@ -124,6 +143,14 @@ static void an_entry_of_its_own(void)
 static void an_entry_of_an_earlier_run(void)
 {
     job.restart = 1;
+    assert_int_equal(hm_ledger_write(&config, &job, &error), 0);
+}
+
+/* Which may not know of the restart. */
+static void an_entry_of_a_step(void)
+{
+    job.restart = 1;
+    job.is_entered = false;
     assert_int_equal(hm_ledger_write(&config, &job, &error), 0);
 }
 
@@ -177,6 +204,7 @@ static const struct {
     {nothing, "new", 0, 0, ""},
     {an_entry_of_its_own, "old", 0, 0, ""},
     {an_entry_of_an_earlier_run, "new", 0, 1, ""},
+    {an_entry_of_a_step, "new", 0, 0, ""},
     {a_torn_entry, "new", 0, 0, ""},
     {an_empty_entry, "new", 0, 0, ""},
     {an_entry_of_another_version, "new", 0, 0, ""},
@@ -195,6 +223,8 @@ static void what_is_there_decides(void **state)
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         ledger_with_job(&config, &job);
         job.uid = getuid();
+        job.is_entered = true;
+        hm_job_add_step(&job, 3);
         snprintf(job.user, sizeof(job.user), "old");
         assert_int_equal(hm_ledger_write(&config, &job, &error), 0);
         n_finished = 0;
@@ -207,6 +237,8 @@ static void what_is_there_decides(void **state)
         chmod(path_of_entry(), 0600);
         bool is_read = hm_ledger_read(&config, 7, &job, &error) == 0;
         assert_string_equal(is_read ? job.user : "", rows[i].user);
+        if (rows[i].leave == an_entry_of_a_step)
+            assert_true(job.is_entered && job.n_steps == 1 && job.restart == 0);
     }
 }
 
@@ -255,6 +287,7 @@ static void file_systems_are_made(void **state)
         cores = wants[i].cores;
         can_make = wants[i].can_make;
         assert_int_equal(hm_begin_job(&config, "", &begin, &error), 0);
+        assert_int_equal(hm_begin_provide(&config, 7, &error), 0);
         assert_int_equal(hm_ledger_read(&config, 7, &job, &error), 0);
         if (n_made != wants[i].n_made || job.namespaces.n != wants[i].n || !strstr(job.refusal, wants[i].refusal) ||
             (!wants[i].refusal[0] && job.refusal[0]))
@@ -268,7 +301,26 @@ static void file_systems_are_made(void **state)
     }
 }
 
-/* Groups of nodes: one is for all, of several only this node's own counts. */
+/* Slurm gives up on a prolog that waits for long, and runs the epilog. */
+static void a_prolog_behind_its_epilog_leaves_nothing(void **state)
+{
+    (void)state;
+    const struct hm_begin begin = {
+        .job_id = 7, .het_job_id = HM_NO_ID, .uid = getuid(), .gid = getgid(), .request = "fsdax,size=1G"};
+    ledger_empty(&config);
+    config.n_rules = 0;
+    can_make = ends = true;
+    n_removed = 0;
+    assert_int_equal(hm_begin_job(&config, "", &begin, &error), 0);
+    assert_int_equal(hm_begin_provide(&config, 7, &error), -1);
+    ends = false;
+    assert_int_equal(n_removed, 1);
+    assert_int_equal(access(path_of_entry(), F_OK), -1);
+    assert_int_equal(hm_begin_provide(&config, 7, &error), -1);
+    assert_int_equal(n_removed, 1);
+}
+
+/* Of the job's own line, the group of nodes that has this one. */
 static void cpus_are_found(void **state)
 {
     static const struct {
@@ -278,7 +330,12 @@ static void cpus_are_found(void **state)
         {"JobId=7   Nodes=n[1-2] CPU_IDs=3 Mem=0 GRES=", "3"},
         {"JobId=7   Nodes=n2 CPU_IDs=3 Mem=0 GRES=   Nodes=n1 CPU_IDs=5 Mem=0 GRES=", "5"},
         {"JobId=7   Nodes=n1 CPU_IDs=5 Mem=0 GRES=   Nodes=n2 CPU_IDs=3 Mem=0 GRES=", "5"},
-        {"JobId=7   Nodes=n[1,3] CPU_IDs=5 Mem=0 GRES=   Nodes=n2 CPU_IDs=3 Mem=0 GRES=", NULL},
+        {"JobId=7   Nodes=n2 CPU_IDs=3 Mem=0 GRES=   Nodes=n[1,3] CPU_IDs=5 Mem=0 GRES=", "5"},
+        {"JobId=8   Nodes=n1 CPU_IDs=1 Mem=0\nJobId=7 ArrayJobId=6   Nodes=n1 CPU_IDs=5\nJobId=9   Nodes=n1 CPU_IDs=2",
+         "5"},
+        {"JobId=7 NodeList=n2\nJobId=9   Nodes=n1 CPU_IDs=2", NULL},
+        {"JobId=70   Nodes=n1 CPU_IDs=5", NULL},
+        {"JobId=7   Nodes=n2 CPU_IDs=3 Mem=0", NULL},
         {"JobId=7   Nodes=n1 CPU_IDs=x Mem=0", NULL},
         {"JobId=7   Nodes=n1", NULL},
         {"", NULL},
@@ -287,7 +344,8 @@ static void cpus_are_found(void **state)
     for (size_t i = 0; i < sizeof(groups) / sizeof(groups[0]); i++) {
         char list[64];
         struct hm_set cpus;
-        assert_int_equal(hm_scontrol_parse_cpus(groups[i].text, "n1", &cpus, &error), groups[i].cpus ? 0 : -1);
+        assert_int_equal(hm_scontrol_parse_cpus(groups[i].text, 7, "n1", is_named, &cpus, &error),
+                         groups[i].cpus ? 0 : -1);
         if (groups[i].cpus)
             assert_string_equal(hm_set_format(&cpus, list, sizeof(list)), groups[i].cpus);
     }
@@ -298,6 +356,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_there_decides),
         cmocka_unit_test(file_systems_are_made),
+        cmocka_unit_test(a_prolog_behind_its_epilog_leaves_nothing),
         cmocka_unit_test(cpus_are_found),
     };
     return cmocka_run_group_tests(tests, scratch_make, scratch_drop);

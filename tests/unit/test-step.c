@@ -158,7 +158,7 @@ static void test_what_the_ledger_gets(void **state)
     begin("", false);
     assert_int_equal(hm_ledger_remove(&config, 7, &error), 0);
     free(prepare(NULL));
-    assert_true(has_warning("prolog"));
+    assert_false(job.is_entered);
     assert_int_equal(job.uid, getuid());
 
     begin("fast", false);
@@ -186,10 +186,15 @@ static void test_a_component_has_its_own_request(void **state)
         const char *request;
         uint32_t het_job_id;
         bool is_inherited;
-        const char *then;
+        const char *option, *then;
     } rows[] = {
-        {"fast", HM_NO_ID, true, "slow"}, {"fast", 7, true, "slow"}, {"fast", 6, true, "fast"},
-        {"fast", 6, false, "slow"},       {"", 6, true, "slow"},
+        {"fast", HM_NO_ID, true, "slow", "slow"},
+        {"fast", 7, true, "slow", "slow"},
+        {"fast", 6, true, "slow", "fast"},
+        {"fast", 6, false, "slow", "slow"},
+        {"", 6, true, "slow", "slow"},
+        {"", 6, true, "fsdax,size=1G", ""},
+        {"", 6, false, "fsdax,size=1G", "fsdax,size=1G"},
     };
     configure("");
     for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
@@ -197,7 +202,7 @@ static void test_a_component_has_its_own_request(void **state)
         job.het_job_id = rows[i].het_job_id;
         assert_int_equal(hm_ledger_write(&config, &job, &error), 0);
         inherited = rows[i].is_inherited;
-        struct hm_step *step = prepare("slow");
+        struct hm_step *step = prepare(rows[i].option);
         inherited = false;
         assert_string_equal(step->request.text, rows[i].then);
         free(step);
