@@ -33,12 +33,6 @@ static bool read_number(const char *folder, const char *device, const char *name
     return read_line(folder, device, name, line) && hm_size_parse_number(line, 0, UINT64_MAX, number, NULL) == 0;
 }
 
-static int socket_of(const struct hm_topology *topology, uint64_t node_id)
-{
-    int index = node_id <= INT32_MAX ? hm_topology_index(topology, (int)node_id) : -1;
-    return index >= 0 ? topology->node[index].socket : -1;
-}
-
 /* Numbered by the kernel: "region0"; `id` gets the number. */
 static bool is_region(const char *name, uint64_t *id)
 {
@@ -73,7 +67,8 @@ void hm_regions_read(const char *folder, const struct hm_topology *topology, str
             continue;
         region->id = (int)id;
         region->has_labels = read_number(folder, item->d_name, "nstype", &type) && type == NAMESPACES_WITH_LABELS;
-        region->socket = read_number(folder, item->d_name, "numa_node", &node_id) ? socket_of(topology, node_id) : -1;
+        bool has_node = read_number(folder, item->d_name, "numa_node", &node_id) && node_id <= INT32_MAX; /* or "-1" */
+        region->socket = hm_topology_socket_of(topology, has_node ? (int)node_id : -1);
         regions->n++;
     }
     if (names)

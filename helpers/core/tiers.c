@@ -52,6 +52,14 @@ int hm_topology_index(const struct hm_topology *topology, int node_id)
     return -1;
 }
 
+int hm_topology_socket_of(const struct hm_topology *topology, int node_id)
+{
+    int index = node_id < 0 ? -1 : hm_topology_index(topology, node_id);
+    if (index >= 0)
+        return topology->node[index].socket;
+    return topology->n_sockets == 1 ? 0 : -1;
+}
+
 int hm_tiers_of_node(const struct hm_tiers *tiers, int node_id)
 {
     if (node_id < 0)

@@ -103,6 +103,8 @@ int hm_tiers_group(const struct hm_topology *topology, const struct hm_config *c
 int hm_tiers_of_node(const struct hm_tiers *tiers, int node_id);
 /* Index of the node in the topology, or -1. */
 int hm_topology_index(const struct hm_topology *topology, int node_id);
+/* The socket of a NUMA node that the kernel names as a device's (-1: none), or -1. Of one socket everything is. */
+int hm_topology_socket_of(const struct hm_topology *topology, int node_id);
 
 const char *hm_kind_name(enum hm_kind kind);             /* "dram" ... "unknown" */
 int hm_kind_parse(const char *word, enum hm_kind *kind); /* 0, or -1 (EINVAL) */

@@ -58,21 +58,12 @@ void hm_pmem_close(struct hm_pmem *pmem)
     free(pmem);
 }
 
-/* The socket of a NUMA node, which the kernel gives as the nearest one that is online; -1 where it cannot be told. */
-static int socket_of_node(const struct hm_topology *topology, int node)
-{
-    int index = node < 0 ? -1 : hm_topology_index(topology, node);
-    if (index >= 0)
-        return topology->node[index].socket;
-    return topology->n_sockets == 1 ? 0 : -1;
-}
-
 int hm_pmem_regions(struct hm_pmem *pmem, const struct hm_topology *topology, struct hm_region region[HM_PMEM_REGIONS])
 {
     for (int i = 0; i < pmem->n_regions; i++) {
         struct ndctl_region *from = pmem->region[i];
         region[i] = (struct hm_region){
-            .socket = socket_of_node(topology, ndctl_region_get_numa_node(from)),
+            .socket = hm_topology_socket_of(topology, ndctl_region_get_numa_node(from)),
             .start = ndctl_region_get_resource(from),
             .size = ndctl_region_get_size(from),
             .free = ndctl_region_get_available_size(from),

@@ -173,6 +173,11 @@ static void test_reading_regions(void **state)
         assert_int_equal(region->bytes, is_first ? GIB : 2 * GIB);
     }
     assert_true(seen[0] && seen[1]);
+    /* Where there is but one socket, nobody has to say so. */
+    work.tiers.topology.n_sockets = 1;
+    hm_regions_read(scratch_path("nd"), &work.tiers.topology, &regions);
+    for (int i = 0; i < regions.n; i++)
+        assert_int_equal(regions.region[i].socket, regions.region[i].id == 7 ? 1 : 0);
 }
 
 static void test_labels(void **state)
