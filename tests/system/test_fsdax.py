@@ -174,52 +174,12 @@ def test_namespaces_of_no_job_go_and_those_of_others_stay():
         assert ours() == []
 
 
-def test_with_the_prolog_in_the_job():
-    """The extern step is there before the prolog then: the entry that it makes is completed."""
-    text = re.sub(r"(?m)^(PrologFlags=.*)$", r"\1,RunInJob", SLURM_CONF.read_text())
-    assert "RunInJob" in text
-    try:
-        with slurm.configured(text, SLURM_CONF):
-            slurm.restart("slurmctld", "slurmd")
-            job_id = slurm.sbatch("alice", "echo $HYBRIDMEM_FSDAX_DIRS", SIZE)
-            assert slurm.wait_job(job_id) == "COMPLETED", slurm.output(job_id)
-            assert slurm.output(job_id).count("=") == 2
-            record = slurm.record(job_id)
-    finally:
-        slurm.restart("slurmctld", "slurmd")
-    assert record["warnings"] == [] and record["partition"] == "main"
-    assert len(record["namespaces"]) == 2
-
-
 def test_another_jobs_file_systems_are_not_this_ones():
     """A job that is submitted from within such a job has its variables in the environment."""
-    job_id = slurm.sbatch(
-        "alice", "sbatch --wait -n1 -o inner --wrap 'echo dirs=$HYBRIDMEM_FSDAX_DIRS.'; cat inner", SIZE
-    )
+    inner = "sbatch --wait --hybrid-mem=off -n1 -o inner --wrap 'echo dirs=$HYBRIDMEM_FSDAX_DIRS.'"
+    job_id = slurm.sbatch("alice", f"cd {slurm.folder_of('alice')}; {inner}; cat inner", "-n1", SIZE)
     assert slurm.wait_job(job_id) == "COMPLETED", slurm.output(job_id)
-    assert slurm.output(job_id).splitlines()[-1] == "dirs=."
-
-
-def test_a_users_other_job_can_keep_the_memory_but_not_drain_the_node():
-    """What is in use is nobody's until it is free, and then goes at once; others neither wait nor notice."""
-    folder = slurm.folder_of("alice")
-    holder = slurm.sbatch(
-        "alice",
-        f"until [ -e {folder}/pid ]; do sleep 0.2; done; cd /proc/$(cat {folder}/pid)/root/run/hybridmem/fsdax/*/0;"
-        f" touch {folder}/held; until [ -e {folder}/go ]; do sleep 0.2; done",
-        "-n1",
-    )
-    owner = slurm.sbatch(
-        "alice", f"echo $$ > {folder}/pid; until [ -e {folder}/held ]; do sleep 0.2; done", "-n1", SIZE
-    )
-    slurm.wait_for(lambda: (folder / "held").exists() and slurm.job(owner)["JobState"] == "COMPLETING", "the epilog")
-    done = slurm.run("srun -n1 --overlap echo went", user="bob")
-    assert done.stdout == "went\n" and len(ours()) == 1
-    assert slurm.job(owner)["JobState"] == "COMPLETING"
-    (folder / "go").touch()
-    assert slurm.wait_job(owner) == "COMPLETED"
-    assert slurm.wait_job(holder) == "COMPLETED"
-    assert "DRAIN" not in slurm.node_state()
+    assert slurm.output(job_id).splitlines()[-1] == "dirs=.", slurm.output(job_id)
 
 
 @contextlib.contextmanager
