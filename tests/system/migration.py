@@ -8,6 +8,7 @@ import json
 import mmap
 import os
 import re
+import resource
 import struct
 import subprocess
 from pathlib import Path
@@ -21,6 +22,7 @@ FREE_LISTS = Path("/proc/sys/vm/percpu_pagelist_high_fraction")
 SHORT_LISTS = 1 << 20  # of each zone: the kernel makes its least of it, some 250 pages for each CPU
 MIN_FREE_KIB = 40960  # of all nodes: the kernel then keeps a fiftieth of each free, as much as the migrator does
 RANKS = 4
+FILES = 65536  # where few huge pages are to be had, pipes hold most of it
 NEAR = slurm.MIB // 2  # how near to the limit is near enough
 ADJUSTMENTS = 8
 QUIET = 1  # second between two looks: a look costs more accesses than a rank makes meanwhile
@@ -74,6 +76,7 @@ def surplus(node, limit):
 def pipes(node, count):
     """Hold so many bytes of a node in pipes: kernel memory, which nothing can move."""
     left, kept = count // slurm.PAGE * slurm.PAGE, []
+    resource.setrlimit(resource.RLIMIT_NOFILE, (FILES, FILES))
     mask = ctypes.c_ulong(1 << node)
     assert libnuma.set_mempolicy(MPOL_PREFERRED, ctypes.byref(mask), ctypes.c_ulong(64)) == 0
     try:
@@ -103,6 +106,7 @@ def empty_fast():
         with contextlib.suppress(OSError):  # it may have ended
             if (path / "smaps_rollup").read_text():  # kernel threads have none
                 slurm.run(f"migratepages {path.name} {fast} {slow} || [ ! -e {path} ]")
+    write("/proc/sys/vm/compact_memory", 1)  # so that huge pages are to be had
 
 
 @contextlib.contextmanager
