@@ -63,9 +63,9 @@ static bool check_programs(void)
 
 static bool check_module(void)
 {
-    if (hm_driver_is_loaded())
+    if (hm_driver_is_loaded(&hm_driver_pmem))
         return tell(true, "module", "nd_pmem");
-    if (hm_driver_is_there())
+    if (hm_driver_is_there(&hm_driver_pmem))
         return tell(true, "module", "nd_pmem, which is loaded when it is needed");
     return tell(false, "module", "nd_pmem is not loaded, and this kernel has no such module");
 }

@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <linux/ndctl.h>
-#include <ndctl/libndctl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,52 +10,8 @@
 
 #include "../job/files.h"
 #include "driver.h"
+#include "pmemparts.h"
 #include "wipe.h"
-
-struct hm_pmem {
-    struct ndctl_ctx *context;
-    struct ndctl_region *region[HM_PMEM_REGIONS]; /* of persistent memory */
-    int n_regions;
-};
-
-/* The library's own messages are dropped: the caller says in one line what failed. */
-__attribute__((format(printf, 6, 0))) static void drop_message(struct ndctl_ctx *context, int priority,
-                                                               const char *file, int line, const char *function,
-                                                               const char *format, va_list arguments)
-{
-    (void)context, (void)priority, (void)file, (void)line, (void)function, (void)format, (void)arguments;
-}
-
-int hm_pmem_open(struct hm_pmem **pmem, struct hm_error *error)
-{
-    struct ndctl_bus *bus;
-    struct ndctl_region *region;
-    struct hm_pmem *made = calloc(1, sizeof(*made));
-    *pmem = NULL;
-    if (!made)
-        return hm_fail(error, ENOMEM, "no memory for libndctl");
-    int result = ndctl_new(&made->context);
-    if (result != 0) {
-        free(made);
-        return hm_fail(error, -result, "libndctl cannot be used: %s", strerror(-result));
-    }
-    ndctl_set_log_fn(made->context, drop_message);
-    ndctl_bus_foreach (made->context, bus) {
-        ndctl_region_foreach (bus, region) {
-            if (ndctl_region_get_type(region) == ND_DEVICE_REGION_PMEM && made->n_regions < HM_PMEM_REGIONS)
-                made->region[made->n_regions++] = region;
-        }
-    }
-    *pmem = made;
-    return 0;
-}
-
-void hm_pmem_close(struct hm_pmem *pmem)
-{
-    if (pmem)
-        ndctl_unref(pmem->context);
-    free(pmem);
-}
 
 int hm_pmem_regions(struct hm_pmem *pmem, const struct hm_topology *topology, struct hm_region region[HM_PMEM_REGIONS])
 {
@@ -97,16 +52,6 @@ static bool device_path(const char *name, char *out, size_t size)
     return out[0] != '\0';
 }
 
-static bool is_ours(struct ndctl_namespace *namespace, struct hm_owner *owner)
-{
-    uuid_t uuid;
-    const char *name = ndctl_namespace_get_alt_name(namespace);
-    if (ndctl_namespace_get_type(namespace) != ND_DEVICE_NAMESPACE_PMEM || !name)
-        return false;
-    ndctl_namespace_get_uuid(namespace, uuid);
-    return hm_owner_read(name, uuid, owner) == 0;
-}
-
 static void describe(struct ndctl_namespace *namespace, const struct hm_owner *owner, struct hm_namespace *out)
 {
     uuid_t uuid;
@@ -125,7 +70,7 @@ int hm_pmem_owned(struct hm_pmem *pmem, struct hm_namespace **owned, struct hm_e
     *owned = NULL;
     for (int i = 0; i < pmem->n_regions; i++) {
         ndctl_namespace_foreach (pmem->region[i], namespace) {
-            if (!is_ours(namespace, &owner))
+            if (!hm_pmem_is_ours(namespace, &owner))
                 continue;
             struct hm_namespace *more = realloc(*owned, (size_t)(n + 1) * sizeof(**owned));
             if (!more) {
@@ -138,12 +83,6 @@ int hm_pmem_owned(struct hm_pmem *pmem, struct hm_namespace **owned, struct hm_e
         }
     }
     return n;
-}
-
-/* A step of libndctl: 0, or a negated errno. */
-static int step(int result, const char *what, const char *of, struct hm_error *error)
-{
-    return result >= 0 ? 0 : hm_fail(error, -result, "cannot %s %s: %s", what, of, strerror(-result));
 }
 
 /* What an administrator's program does to the same seed meanwhile no lock of ours holds off: the label is read back. */
@@ -176,9 +115,9 @@ static int allocate(struct ndctl_namespace *seed, const struct hm_share *share, 
     char name[HM_OWNER_NAME];
     uuid_t uuid;
     hm_owner_write(owner, name, uuid);
-    if (step(ndctl_namespace_set_alt_name(seed, name), "set the name of", of, error) != 0 ||
-        step(ndctl_namespace_set_uuid(seed, uuid), "set the uuid of", of, error) != 0 ||
-        step(ndctl_namespace_set_size(seed, share->bytes), "take the space for", of, error) != 0 ||
+    if (hm_pmem_step(ndctl_namespace_set_alt_name(seed, name), "set the name of", of, error) != 0 ||
+        hm_pmem_step(ndctl_namespace_set_uuid(seed, uuid), "set the uuid of", of, error) != 0 ||
+        hm_pmem_step(ndctl_namespace_set_size(seed, share->bytes), "take the space for", of, error) != 0 ||
         check_label(share, owner, error) != 0)
         return -1;
     /* A hint to other tools and kernels, which those before 4.13 do not know. */
@@ -197,14 +136,14 @@ static int attach(struct ndctl_region *region, struct ndctl_namespace *namespace
                        ndctl_region_get_devname(region));
     const char *of = ndctl_pfn_get_devname(pfn);
     uuid_generate(uuid);
-    if (step(ndctl_pfn_set_uuid(pfn, uuid), "set the uuid of", of, error) != 0 ||
-        step(ndctl_pfn_set_location(pfn, map_in_pmem ? NDCTL_PFN_LOC_PMEM : NDCTL_PFN_LOC_RAM), "place the map of", of,
-             error) != 0 ||
+    if (hm_pmem_step(ndctl_pfn_set_uuid(pfn, uuid), "set the uuid of", of, error) != 0 ||
+        hm_pmem_step(ndctl_pfn_set_location(pfn, map_in_pmem ? NDCTL_PFN_LOC_PMEM : NDCTL_PFN_LOC_RAM),
+                     "place the map of", of, error) != 0 ||
         (ndctl_pfn_has_align(pfn) &&
-         step(ndctl_pfn_set_align(pfn, HM_DAX_ALIGN), "set the alignment of", of, error) != 0) ||
-        step(ndctl_pfn_set_namespace(pfn, namespace), "choose the namespace of", of, error) != 0)
+         hm_pmem_step(ndctl_pfn_set_align(pfn, HM_DAX_ALIGN), "set the alignment of", of, error) != 0) ||
+        hm_pmem_step(ndctl_pfn_set_namespace(pfn, namespace), "choose the namespace of", of, error) != 0)
         return -1;
-    return step(ndctl_pfn_enable(pfn), "enable", of, error);
+    return hm_pmem_step(ndctl_pfn_enable(pfn), "enable", of, error);
 }
 
 /* The region's namespace that is to be set up next, or NULL; what one of ours that was killed has left on it goes. */
@@ -212,7 +151,8 @@ static struct ndctl_namespace *clean_seed(struct ndctl_region *region)
 {
     struct hm_owner owner;
     struct ndctl_namespace *seed = ndctl_region_get_namespace_seed(region);
-    if (seed && ndctl_namespace_get_size(seed) == 0 && is_ours(seed, &owner) && ndctl_namespace_delete(seed) == 0)
+    if (seed && ndctl_namespace_get_size(seed) == 0 && hm_pmem_is_ours(seed, &owner) &&
+        ndctl_namespace_delete(seed) == 0)
         seed = ndctl_region_get_namespace_seed(region);
     return seed && ndctl_namespace_is_configuration_idle(seed) ? seed : NULL;
 }
@@ -224,7 +164,8 @@ int hm_pmem_create(struct hm_pmem *pmem, const struct hm_share *share, const str
     for (int i = 0; i < pmem->n_regions && !region; i++)
         if (strcmp(ndctl_region_get_devname(pmem->region[i]), share->region->name) == 0)
             region = pmem->region[i];
-    if (hm_driver_load(error) != 0) /* before anything is made: without it nothing could be wiped either */
+    if (hm_driver_load(&hm_driver_pmem, error) !=
+        0) /* before anything is made: without it nothing could be wiped either */
         return -1;
     struct ndctl_namespace *seed = region ? clean_seed(region) : NULL;
     if (!seed)
@@ -257,11 +198,11 @@ static int wipe_around(struct ndctl_namespace *namespace, uint64_t edge, struct 
 {
     char device[32];
     const char *of = ndctl_namespace_get_devname(namespace);
-    if (step(ndctl_namespace_set_raw_mode(namespace, 1), "set raw mode of", of, error) != 0)
+    if (hm_pmem_step(ndctl_namespace_set_raw_mode(namespace, 1), "set raw mode of", of, error) != 0)
         return -1;
     int result = ndctl_namespace_enable(namespace);
     if (result < 0)
-        return step(result, "enable for its wipe", of, error);
+        return hm_pmem_step(result, "enable for its wipe", of, error);
     if (result > 0 || !device_path(ndctl_namespace_get_block_device(namespace), device, sizeof(device)))
         result = hm_fail(error, EBUSY, "%s has no device of its own for its wipe: another layer has taken it", of);
     else
@@ -281,11 +222,11 @@ static int remove_one(struct ndctl_namespace *namespace, struct hm_error *error)
         return -1;
     int result = ndctl_namespace_disable_safe(namespace);
     if (result < 0)
-        return step(result, "disable", of, error);
+        return hm_pmem_step(result, "disable", of, error);
     (void)ndctl_namespace_set_enforce_mode(namespace, NDCTL_NS_MODE_RAW);
     if (size > 0 && wipe_around(namespace, size - content, error) != 0)
         return -1;
-    return step(ndctl_namespace_delete(namespace), "delete", of, error);
+    return hm_pmem_step(ndctl_namespace_delete(namespace), "delete", of, error);
 }
 
 int hm_pmem_remove(struct hm_pmem *pmem, const struct hm_owner *owner, struct hm_error *error)
@@ -294,7 +235,7 @@ int hm_pmem_remove(struct hm_pmem *pmem, const struct hm_owner *owner, struct hm
     struct hm_owner found;
     for (int i = 0; i < pmem->n_regions; i++) {
         ndctl_namespace_foreach (pmem->region[i], namespace) {
-            if (is_ours(namespace, &found) && found.socket == owner->socket &&
+            if (hm_pmem_is_ours(namespace, &found) && found.socket == owner->socket &&
                 hm_owner_is_of_job(&found, owner->cluster, owner->job_id, owner->restart))
                 return remove_one(namespace, error);
         }
