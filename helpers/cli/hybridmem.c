@@ -34,7 +34,7 @@ static const struct {
     {"config", "check or show the configuration", NULL},
     {"reap", "put right what dead jobs left on this node (root)", "job"},
 #ifdef HAVE_NDCTL
-    {"namespace", "DAX file systems of jobs on this node's persistent memory (root)", NULL},
+    {"namespace", "DAX file systems of jobs on persistent memory; and it as system memory (root)", NULL},
 #endif
     {"help", "this text, or that of a command", NULL},
 };

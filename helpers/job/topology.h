@@ -8,4 +8,8 @@
 /* Read it, or find and keep it. One that cannot be kept is an error too. Returns 0 or -1. */
 int hm_topology_of_node(const struct hm_config *config, struct hm_topology *topology, struct hm_error *error);
 
+/* Nodes have come or gone: find it anew, and keep that. Steps that begin meanwhile have the old one. Returns 0 or -1.
+ */
+int hm_topology_renew(const struct hm_config *config, struct hm_error *error);
+
 #endif

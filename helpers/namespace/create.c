@@ -89,7 +89,7 @@ int hm_namespace_create(const struct hm_config *config, const struct hm_namespac
         return HM_NAMESPACE_REFUSED;
     json_t *shown = json_array();
     int status = make_all(config, request, share, n, &owner, shown, error) == 0
-                     ? hm_namespace_print(json_incref(shown), error)
+                     ? hm_json_print("namespaces", json_incref(shown), error)
                      : HM_NAMESPACE_REFUSED;
     if (status != HM_NAMESPACE_DONE)
         status = undo(request, owner.cluster, error);

@@ -31,13 +31,14 @@ bool hm_mountinfo_has(const char *mountinfo, dev_t device)
     return false;
 }
 
-/* By the names of what it has open: to ask the files themselves could wait for ever for a server of the user's. */
-static bool has_open(const char *pid, const char *device)
+/* By the names of what it has open ("fd") or mapped ("map_files"): to ask the files themselves could wait for ever for
+ * a server of the user's. */
+static bool has_link(const char *pid, const char *kind, const char *device)
 {
     char path[40], name[64];
     struct dirent *item;
     bool is_open = false;
-    snprintf(path, sizeof(path), "/proc/%.16s/fd", pid);
+    snprintf(path, sizeof(path), "/proc/%.16s/%s", pid, kind);
     DIR *folder = opendir(path);
     while (folder && !is_open && (item = readdir(folder))) {
         ssize_t length = readlinkat(dirfd(folder), item->d_name, name, sizeof(name));
@@ -102,8 +103,9 @@ char *hm_holders_name(const char *device, char *out, size_t size)
     while (n <= MOST_NAMED && (item = readdir(proc))) {
         uint64_t pid;
         if (hm_size_parse_number(item->d_name, 1, MOST_PID, &pid, NULL) == 0 &&
-            ((is_new(&seen, item->d_name) && sees_mount(item->d_name, status.st_rdev, text)) ||
-             has_open(item->d_name, device)))
+            ((S_ISBLK(status.st_mode) && is_new(&seen, item->d_name) &&
+              sees_mount(item->d_name, status.st_rdev, text)) ||
+             has_link(item->d_name, "fd", device) || has_link(item->d_name, "map_files", device)))
             append(out, size, item->d_name, n++);
     }
 done:

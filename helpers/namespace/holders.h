@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Who keeps a block device from being taken away, by what /proc tells. */
+/* Who keeps a device from being taken away, by what /proc tells. */
 #ifndef HM_HOLDERS_H
 #define HM_HOLDERS_H
 
@@ -11,8 +11,9 @@
 bool hm_mountinfo_has(const char *mountinfo, dev_t device);
 
 /*
- * Name a few processes that have the block device open, or see a mount of it, one for each mount namespace: "12 (bash),
- * 13 (a.out), ...". Returns `out` (`size` bytes); "" where none is found: the kernel itself may hold it.
+ * Name a few processes that have the device open or mapped, or see a mount of the block device, one for each mount
+ * namespace: "12 (bash), 13 (a.out), ...". Returns `out` (`size` bytes); "" where none is found: the kernel itself may
+ * hold it.
  */
 char *hm_holders_name(const char *device, char *out, size_t size);
 

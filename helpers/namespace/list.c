@@ -26,13 +26,13 @@ json_t *hm_namespace_json(const struct hm_namespace *namespace, const char *file
                      text_or_null(filesystem));
 }
 
-int hm_namespace_print(json_t *namespaces, struct hm_error *error)
+int hm_json_print(const char *key, json_t *array, struct hm_error *error)
 {
-    json_t *all = json_pack("{s:o}", "namespaces", namespaces);
+    json_t *all = json_pack("{s:o}", key, array);
     char *text = all ? json_dumps(all, JSON_COMPACT) : NULL;
     int result = HM_NAMESPACE_DONE;
     if (!text || puts(text) < 0 || fflush(stdout) != 0) {
-        hm_fail(error, EIO, "cannot print the namespaces");
+        hm_fail(error, EIO, "cannot print the %s", key);
         result = HM_NAMESPACE_REFUSED;
     }
     free(text);
@@ -66,7 +66,7 @@ int hm_namespace_list(const struct hm_config *config, const struct hm_namespace_
             print_line(&owned[i]);
     }
     if (n >= 0 && request->json)
-        status = hm_namespace_print(json_incref(shown), error);
+        status = hm_json_print("namespaces", json_incref(shown), error);
     else if (n >= 0)
         status = HM_NAMESPACE_DONE;
     json_decref(shown);

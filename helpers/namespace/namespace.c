@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * hybridmem-namespace: the fsdax namespaces of jobs on this node. Started by hybridmem-job before and after a job, and
- * by administrators.
+ * hybridmem-namespace: the fsdax namespaces of jobs on this node, and devdax namespaces as memory. Started by
+ * hybridmem-job before and after a job, and by administrators.
  */
 #include <config.h>
 
@@ -24,6 +24,9 @@ static const struct {
     [HM_NAMESPACE_LIST] = {hm_namespace_list, false, false},
     [HM_NAMESPACE_REAP] = {hm_namespace_reap, true, true},
     [HM_NAMESPACE_CHECK] = {hm_namespace_check, false, false},
+    [HM_NAMESPACE_RAM_ONLINE] = {hm_namespace_ram_online, true, false},
+    [HM_NAMESPACE_RAM_OFFLINE] = {hm_namespace_ram_offline, true, true},
+    [HM_NAMESPACE_RAM_LIST] = {hm_namespace_ram_list, false, false},
 };
 
 static int run(struct hm_namespace_request *request, struct hm_error *error)

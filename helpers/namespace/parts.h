@@ -7,6 +7,7 @@
 
 #include "../core/config.h"
 #include "pmem.h"
+#include "ramdevice.h"
 #include "request.h"
 
 enum { HM_NAMESPACE_DONE, HM_NAMESPACE_REFUSED, HM_NAMESPACE_USAGE, HM_NAMESPACE_BUSY };
@@ -22,13 +23,24 @@ int hm_namespace_list(const struct hm_config *config, const struct hm_namespace_
                       struct hm_error *error);
 int hm_namespace_check(const struct hm_config *config, const struct hm_namespace_request *request,
                        struct hm_error *error);
+int hm_namespace_ram_online(const struct hm_config *config, const struct hm_namespace_request *request,
+                            struct hm_error *error);
+int hm_namespace_ram_offline(const struct hm_config *config, const struct hm_namespace_request *request,
+                             struct hm_error *error);
+int hm_namespace_ram_list(const struct hm_config *config, const struct hm_namespace_request *request,
+                          struct hm_error *error);
 
 /* A namespace as create and list print it; `filesystem` is NULL where it is not known. NULL: no memory. */
 json_t *hm_namespace_json(const struct hm_namespace *namespace, const char *filesystem);
-/* Print {"namespaces": [...]} on one line; takes the array. Returns an exit status. */
-int hm_namespace_print(json_t *namespaces, struct hm_error *error);
+/* Print {"<key>": [...]} on one line; takes the array. Returns an exit status. */
+int hm_json_print(const char *key, json_t *array, struct hm_error *error);
 
 /* Remove all that a job has. Returns an exit status; the text names each that is left, and why. */
 int hm_namespace_remove_job(const char *cluster, const struct hm_namespace_request *request, struct hm_error *error);
+
+/* The DAX devices on these sockets (none is named: on all), by their addresses. Returns how many (free the array), or
+ * -1. */
+int hm_ram_choose(const struct hm_config *config, const struct hm_set *sockets, struct hm_ram_device **devices,
+                  struct hm_error *error);
 
 #endif

@@ -22,12 +22,23 @@ enum {
     LIST = 1 << HM_NAMESPACE_LIST,
     REAP = 1 << HM_NAMESPACE_REAP,
     CHECK = 1 << HM_NAMESPACE_CHECK,
-    ALL = CREATE | DESTROY | LIST | REAP | CHECK
+    RAM_ONLINE = 1 << HM_NAMESPACE_RAM_ONLINE,
+    RAM_OFFLINE = 1 << HM_NAMESPACE_RAM_OFFLINE,
+    RAM_LIST = 1 << HM_NAMESPACE_RAM_LIST,
+    RAM = RAM_ONLINE | RAM_OFFLINE | RAM_LIST,
+    OF_JOBS = CREATE | DESTROY | LIST | REAP
 };
 
+/* One word, or two with a blank between them. */
 static const char *const commands[] = {
-    [HM_NAMESPACE_CREATE] = "create", [HM_NAMESPACE_DESTROY] = "destroy", [HM_NAMESPACE_LIST] = "list",
-    [HM_NAMESPACE_REAP] = "reap",     [HM_NAMESPACE_CHECK] = "check",
+    [HM_NAMESPACE_CREATE] = "create",
+    [HM_NAMESPACE_DESTROY] = "destroy",
+    [HM_NAMESPACE_LIST] = "list",
+    [HM_NAMESPACE_REAP] = "reap",
+    [HM_NAMESPACE_CHECK] = "check",
+    [HM_NAMESPACE_RAM_ONLINE] = "ram online",
+    [HM_NAMESPACE_RAM_OFFLINE] = "ram offline",
+    [HM_NAMESPACE_RAM_LIST] = "ram list",
 };
 
 static int take_number(const char *text, uint64_t from, uint64_t most, uint32_t *out, struct hm_error *error)
@@ -84,6 +95,14 @@ static int take_map(struct hm_namespace_request *request, const char *text, stru
     return hm_fail(error, EINVAL, "\"%.40s\" is no place for the map of pages: dram or pmem", text);
 }
 
+static int take_zone(struct hm_namespace_request *request, const char *text, struct hm_error *error)
+{
+    request->zone = strcmp(text, "normal") == 0 ? HM_ZONE_NORMAL : HM_ZONE_MOVABLE;
+    if (strcmp(text, hm_zone_name(request->zone)) == 0)
+        return 0;
+    return hm_fail(error, EINVAL, "\"%.40s\" is no zone for memory: movable or normal", text);
+}
+
 static int take_cluster(struct hm_namespace_request *request, const char *text, struct hm_error *error)
 {
     (void)error;
@@ -114,15 +133,18 @@ static const struct {
     {"restart", "N", "how often Slurm has restarted the job", take_restart, CREATE | DESTROY, 0},
     {"uid", "UID", "who owns the root folder of the file systems", take_uid, CREATE, 0},
     {"size", "SIZE", "bytes over all sockets: digits and K, M, G or T", take_size, CREATE, 0},
-    {"sockets", "LIST", "on which to take space, evenly: \"0,1\"", take_sockets, CREATE, 0},
+    {"sockets", "LIST", "on which to take space, evenly: \"0,1\"; ram: whose devices (default: all)", take_sockets,
+     CREATE, RAM},
     {"fs", "NAME", "ext4 or xfs (default: ext4)", take_fs, 0, CREATE},
     {"map", "dram|pmem", "where the map of pages is, 1.6% of the size (default: dram)", take_map, 0, CREATE},
     {"cluster", "NAME", "Slurm's cluster (default: of hybridmem.conf; to others but create: any)", take_cluster, 0,
-     ALL & ~CHECK},
+     OF_JOBS},
+    {"zone", "movable|normal", "of the kernel, for memory that comes online (default: movable)", take_zone, 0,
+     RAM_ONLINE},
     {"patience", "SECONDS", "how long to wait for what is in use (default: 10)", take_patience, 0,
-     CREATE | DESTROY | REAP},
+     CREATE | DESTROY | REAP | RAM_ONLINE | RAM_OFFLINE},
     {"living", "LIST|FILE", "JOB.RESTART of the jobs that live; a FILE begins with /", take_living, REAP, 0},
-    {"config", "FILE", "instead of the installed hybridmem.conf", take_config, 0, ALL},
+    {"config", "FILE", "instead of the installed hybridmem.conf", take_config, 0, OF_JOBS | CHECK | RAM},
 };
 
 static void print_help(void)
@@ -132,13 +154,17 @@ static void print_help(void)
           "       hybridmem namespace reap --living LIST|FILE [OPTION]...\n"
           "       hybridmem namespace list [--json] [OPTION]...\n"
           "       hybridmem namespace check [--config FILE]\n"
+          "       hybridmem namespace ram online [--zone movable|normal] [--sockets LIST] [OPTION]...\n"
+          "       hybridmem namespace ram offline [--sockets LIST] [OPTION]...\n"
+          "       hybridmem namespace ram list [--json] [--sockets LIST] [OPTION]...\n"
           "\n"
           "Makes the private DAX file systems of jobs on this node's persistent memory, and wipes and removes them.\n"
-          "Slurm's prolog and epilog do it for --hybrid-mem=fsdax. Only root; what hybridmem did not make stays.\n\n",
+          "Slurm's prolog and epilog do it for --hybrid-mem=fsdax. Only root; what hybridmem did not make stays.\n"
+          "ram makes devdax namespaces into memory of the kernel, and devices again.\n\n",
           stdout);
     for (size_t i = 0; i < N_ROWS; i++)
         printf("  --%s %-*s %s\n", rows[i].name, (int)(20 - strlen(rows[i].name)), rows[i].value, rows[i].about);
-    fputs("  --json                list: as JSON, as create prints it\n"
+    fputs("  --json                list, ram list: as JSON\n"
           "  -h, --help            this text\n"
           "  -V, --version         the version\n"
           "\n"
@@ -167,8 +193,24 @@ static int convert(struct hm_namespace_request *request, const char *const *give
         if (rows[i].take(request, given[i], &inner) != 0)
             return hm_fail(error, EINVAL, "--%s: %s", rows[i].name, inner.text);
     }
-    if (request->json && request->command != HM_NAMESPACE_LIST)
+    if (request->json && !(bit & (LIST | RAM_LIST)))
         return hm_fail(error, EINVAL, "%s takes no --json", commands[request->command]);
+    return 0;
+}
+
+/* How many of the words the command takes: all of it is there, or 0. */
+static int match(const char *command, char *const *word, int n)
+{
+    int taken = 0;
+    while (taken < n) {
+        size_t length = strcspn(command, " ");
+        if (strlen(word[taken]) != length || strncmp(word[taken], command, length) != 0)
+            return 0;
+        taken++;
+        if (command[length] == '\0')
+            return taken;
+        command += length + 1;
+    }
     return 0;
 }
 
@@ -179,20 +221,24 @@ int hm_namespace_request_parse(int argc, char **argv, struct hm_namespace_reques
     struct hm_words words = {.command = COMMAND, .print_help = print_help, .word = word, .n = N_ROWS + 1};
     struct hm_error error = {{0}};
     *request = (struct hm_namespace_request){
-        .config = hm_config_path(), .filesystem = hm_mkfs_at(0), .patience_s = PATIENCE_S};
+        .config = hm_config_path(), .filesystem = hm_mkfs_at(0), .zone = HM_ZONE_MOVABLE, .patience_s = PATIENCE_S};
     for (size_t i = 0; i < N_ROWS; i++)
         word[i + 1] = (struct hm_word){.name = rows[i].name, .text = &given[i]};
     int status = hm_words_parse(argc, argv, &words);
     if (status >= 0)
         return status;
     if (optind == argc)
-        return say("the first word is create, destroy, list, reap or check");
+        return say("the first word is create, destroy, list, reap, check or ram");
+    int taken = 0, is_ram = strcmp(argv[optind], "ram") == 0;
     request->command = 0;
-    while (request->command < HM_NAMESPACE_COMMANDS && strcmp(argv[optind], commands[request->command]) != 0)
+    while (request->command < HM_NAMESPACE_COMMANDS &&
+           (taken = match(commands[request->command], argv + optind, argc - optind)) == 0)
         request->command++;
-    if (request->command == HM_NAMESPACE_COMMANDS)
-        return hm_words_refuse(&words, argv[optind]);
-    if (optind + 1 < argc)
-        return hm_words_refuse(&words, argv[optind + 1]);
+    if (taken == 0 && is_ram && optind + 1 == argc)
+        return say("the word behind ram is online, offline or list");
+    if (taken == 0)
+        taken = is_ram;
+    if (taken == 0 || request->command == HM_NAMESPACE_COMMANDS || optind + taken < argc)
+        return hm_words_refuse(&words, argv[optind + taken]);
     return convert(request, given, &error) == 0 ? -1 : say(error.text);
 }

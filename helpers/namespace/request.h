@@ -8,6 +8,7 @@
 #include <sys/types.h>
 
 #include "../core/set.h"
+#include "blocks.h"
 #include "mkfs.h"
 
 enum hm_namespace_command {
@@ -16,6 +17,9 @@ enum hm_namespace_command {
     HM_NAMESPACE_LIST,
     HM_NAMESPACE_REAP,
     HM_NAMESPACE_CHECK,
+    HM_NAMESPACE_RAM_ONLINE,
+    HM_NAMESPACE_RAM_OFFLINE,
+    HM_NAMESPACE_RAM_LIST,
     HM_NAMESPACE_COMMANDS
 };
 
@@ -27,7 +31,8 @@ struct hm_namespace_request {
     uint32_t job_id, restart;
     uid_t uid;
     uint64_t bytes;
-    struct hm_set sockets;
+    struct hm_set sockets; /* none: all */
+    enum hm_zone zone;     /* for ram online */
     const struct hm_filesystem *filesystem;
     bool map_in_pmem, json;
     unsigned patience_s;

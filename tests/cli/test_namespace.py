@@ -21,7 +21,7 @@ def without(name):
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        ([], "the first word is create, destroy, list, reap or check"),
+        ([], "the first word is create, destroy, list, reap, check or ram"),
         (["remove"], "unexpected word 'remove'. Try 'hybridmem namespace --help'."),
         (["list", "all"], "unexpected word 'all'. Try 'hybridmem namespace --help'."),
         (without("job"), "create needs --job ID"),
@@ -47,6 +47,17 @@ def without(name):
         ([*CREATE, "--map=hbm"], '--map: "hbm" is no place for the map of pages: dram or pmem'),
         ([*CREATE, "--patience=86401"], '--patience: "86401"'),
         (["reap", "--living=", "--patience=soon"], '--patience: "soon"'),
+        (["ram"], "the word behind ram is online, offline or list"),
+        (["ram", "onlin"], "unexpected word 'onlin'. Try 'hybridmem namespace --help'."),
+        (["ram online"], "unexpected word 'ram online'. Try 'hybridmem namespace --help'."),
+        (["online"], "unexpected word 'online'. Try 'hybridmem namespace --help'."),
+        (["ram", "online", "dax0.0"], "unexpected word 'dax0.0'. Try 'hybridmem namespace --help'."),
+        (["ram", "online", "--zone=dma"], '--zone: "dma" is no zone for memory: movable or normal'),
+        (["ram", "online", "--sockets="], '--sockets: "" names no socket: as in "0,1"'),
+        (["ram", "online", "--json"], "ram online takes no --json"),
+        (["ram", "offline", "--zone=normal"], "ram offline takes no --zone"),
+        (["ram", "offline", "--cluster=a"], "ram offline takes no --cluster"),
+        (["ram", "list", "--patience=1"], "ram list takes no --patience"),
     ],
 )
 def test_a_word_that_is_wrong_is_named(words, said):
@@ -73,6 +84,12 @@ def test_a_machine_without_persistent_memory(configure, tmp_path):
         "hybridmem namespace: this node has no persistent memory region (is the kernel module nfit loaded?)\n"
     )
     assert "error region: none" in helper("hybridmem-namespace", "check", words, status=1).stdout
+    assert json.loads(helper("hybridmem-namespace", "ram", "list", "--json", words).stdout) == {"devices": []}
+    assert helper("hybridmem-namespace", "ram", "offline", words).stdout == ""
+    done = helper("hybridmem-namespace", "ram", "online", words, status=1)
+    assert done.stderr == (
+        "hybridmem namespace: this node has no devdax namespace: ndctl create-namespace --mode=devdax\n"
+    )
 
 
 def test_only_so_long_for_one_that_is_at_work(configure, tmp_path):
@@ -85,7 +102,7 @@ def test_only_so_long_for_one_that_is_at_work(configure, tmp_path):
         lock.truncate(0)
         lock.write(str(os.getpid()))
         lock.flush()
-        for command in (["destroy", "--job=1", "--restart=0"], ["reap", "--living=/none"], CREATE):
+        for command in (["destroy", "--job=1", "--restart=0"], ["reap", "--living=/none"], ["ram", "online"], CREATE):
             done = helper("hybridmem-namespace", *command, "--patience=0", words, status=3)
             assert done.stderr == (
                 f"hybridmem namespace: another one is at work, process {os.getpid()}: "

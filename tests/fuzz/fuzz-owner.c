@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Labels of namespaces, lists of living jobs and mountinfo: a label that counts as ours is written the same way. */
+/* Labels of namespaces, lists of living jobs, mountinfo and numa_maps: a label that counts as ours is written the same
+ * way. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "helpers/namespace/holders.h"
+#include "helpers/namespace/nodeholders.h"
 #include "helpers/namespace/owner.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -30,6 +32,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (hm_living_check(text, NULL) == 0)
         (void)hm_living_has(text, &dash);
     (void)hm_mountinfo_has(text, 0);
+    struct hm_node_use use = {0};
+    struct hm_set nodes;
+    hm_set_clear(&nodes);
+    hm_set_add(&nodes, 4);
+    hm_node_use_add(&use, text, &nodes);
     free(text);
     return 0;
 }

@@ -2,9 +2,11 @@
 """hybridmem-namespace and, to look at what it does from outside, ndctl."""
 
 import contextlib
+import itertools
 import json
 import os
 import re
+import signal
 import subprocess
 from pathlib import Path
 
@@ -18,7 +20,7 @@ REGIONS = ("region0", "region1")  # of socket 0 and 1
 
 def namespace(command, *, status=0, env=None, **options):
     """Run a command; options as keywords. Its exit status is checked, and that a refusal is one line."""
-    words = [PROGRAM, command, *(f"--{key}={value}" for key, value in options.items())]
+    words = [PROGRAM, *command.split(), *(f"--{key}={value}" for key, value in options.items())]
     done = subprocess.run(
         words, capture_output=True, text=True, check=False, timeout=slurm.PATIENCE, env={**os.environ, **(env or {})}
     )
@@ -92,3 +94,19 @@ def mounted(device, place="/mnt"):
         yield re.split(",", options)
     finally:
         slurm.run(f"umount {place}", check=False)
+
+
+def killed_before_each_step(*words, least=8):
+    """Yield (number, the steps so far) for each step that the program was killed before; ends when it was not reached.
+    The kernel's answers decide on a step or two: how many there are, more than `least`, is known only at the end."""
+    log = Path("/tmp/steps.log")
+    for number in itertools.count(1):
+        log.unlink(missing_ok=True)
+        env = {"LD_PRELOAD": STEPS, "STEPS_KILL": str(number), "STEPS_LOG": str(log)}
+        done = subprocess.run([PROGRAM, *words], env={**os.environ, **env}, check=False, timeout=slurm.PATIENCE)
+        steps = log.read_text().splitlines()
+        if done.returncode == 0:
+            assert len(steps) < number and len(steps) > least, steps
+            return
+        assert done.returncode == -signal.SIGKILL, steps
+        yield number, steps

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """hybridmem-namespace on the guest's two NVDIMMs: what it makes, removes, refuses, and leaves alone."""
 
-import itertools
 import json
 import os
 import random
@@ -20,6 +19,7 @@ from namespaces import (
     create,
     destroy,
     foreign,
+    killed_before_each_step,
     mounted,
     namespace,
     ndctl,
@@ -175,22 +175,6 @@ def test_no_byte_of_one_job_reaches_the_next(is_wiped):
     found = count_markers(his["device"])
     assert found == 0 if is_wiped else found > 50
     slurm.run(f"blkdiscard -z -f {his['device']}")
-
-
-def killed_before_each_step(*words):
-    """Yield (number, the steps so far) for each step that the program was killed before; ends when it was not reached.
-    The kernel's answers decide on a step or two: how many there are is known only by going on until the end."""
-    log = Path("/tmp/steps.log")
-    for number in itertools.count(1):
-        log.unlink(missing_ok=True)
-        env = {"LD_PRELOAD": STEPS, "STEPS_KILL": str(number), "STEPS_LOG": str(log)}
-        done = subprocess.run([PROGRAM, *words], env={**os.environ, **env}, check=False, timeout=slurm.PATIENCE)
-        steps = log.read_text().splitlines()
-        if done.returncode == 0:
-            assert len(steps) < number and len(steps) > 8, steps
-            return
-        assert done.returncode == -signal.SIGKILL, steps
-        yield number, steps
 
 
 def all_clean():

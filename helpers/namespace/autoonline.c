@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "autoonline.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "../job/files.h"
+
+#define KEPT "auto_online_blocks" /* in run_dir: the policy that is set aside */
+#define OFFLINE "offline"
+#define WORD 24
+
+static bool is_policy(const char *word)
+{
+    static const char *const words[] = {OFFLINE, "online", "online_kernel", "online_movable"};
+    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+        if (strcmp(word, words[i]) == 0)
+            return true;
+    return false;
+}
+
+/* Returns 0 or -1. */
+static int keep(int folder, const struct hm_config *config, const char *policy, struct hm_error *error)
+{
+    int fd = openat(folder, KEPT, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (fd < 0)
+        return hm_fail_errno(error, "cannot write %s/" KEPT, config->run_dir);
+    int result = write(fd, policy, strlen(policy)) == (ssize_t)strlen(policy)
+                     ? 0
+                     : hm_fail_errno(error, "cannot write %s/" KEPT, config->run_dir);
+    close(fd);
+    return result;
+}
+
+int hm_autoonline_hold(const struct hm_config *config, struct hm_error *error)
+{
+    char policy[WORD];
+    if (hm_file_read(HM_AUTOONLINE, policy, sizeof(policy), error) != 0)
+        return -1;
+    if (strcmp(policy, OFFLINE) == 0)
+        return 0;
+    if (!is_policy(policy))
+        return hm_fail(error, EINVAL, HM_AUTOONLINE " says \"%s\": hybridmem does not know that policy", policy);
+    int folder = hm_folder_open_own(AT_FDCWD, config->run_dir, 0755, error);
+    if (folder < 0)
+        return -1;
+    int result = keep(folder, config, policy, error);
+    if (result == 0 && hm_file_write(HM_AUTOONLINE, OFFLINE, error) != 0) {
+        unlinkat(folder, KEPT, 0);
+        result = -1;
+    }
+    close(folder);
+    return result;
+}
+
+int hm_autoonline_release(const struct hm_config *config, struct hm_error *error)
+{
+    char policy[WORD] = "";
+    int result = 0;
+    int folder = hm_folder_open_own(AT_FDCWD, config->run_dir, 0755, error);
+    if (folder < 0)
+        return -1;
+    int fd = openat(folder, KEPT, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    if (fd < 0 && errno != ENOENT)
+        result = hm_fail_errno(error, "cannot read %s/" KEPT, config->run_dir);
+    if (fd >= 0) {
+        ssize_t length = read(fd, policy, sizeof(policy) - 1);
+        close(fd);
+        policy[length > 0 ? length : 0] = '\0';
+        /* One who was killed before he had written it has not changed anything. */
+        if (is_policy(policy))
+            result = hm_file_write(HM_AUTOONLINE, policy, error);
+        if (result == 0)
+            unlinkat(folder, KEPT, 0);
+    }
+    close(folder);
+    return result;
+}

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "blocks.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../core/size.h"
+#include "../job/files.h"
+
+#define MOST_BLOCK (UINT64_C(1) << 32) /* number of a block */
+
+uint64_t hm_blocks_size(const char *system, struct hm_error *error)
+{
+    char path[160], text[32], *end;
+    snprintf(path, sizeof(path), "%.128s/memory/block_size_bytes", system);
+    if (hm_file_read(path, text, sizeof(text), error) != 0)
+        return 0;
+    errno = 0;
+    uint64_t bytes = strtoull(text, &end, 16);
+    if (errno == 0 && *end == '\0' && bytes > 0 && (bytes & (bytes - 1)) == 0)
+        return bytes;
+    hm_fail(error, EINVAL, "%s says \"%.31s\": no size of memory blocks", path, text);
+    return 0;
+}
+
+uint64_t hm_blocks_within(uint64_t start, uint64_t bytes, uint64_t block)
+{
+    uint64_t end;
+    if (block == 0 || __builtin_add_overflow(start, bytes, &end))
+        return 0;
+    uint64_t first = start / block + (start % block != 0);
+    return end / block > first ? end / block - first : 0;
+}
+
+/* One that goes away meanwhile is no block any more. */
+static void count(const char *folder, const char *name, unsigned number, struct hm_blocks *blocks)
+{
+    char path[240], state[32], zone[64];
+    snprintf(path, sizeof(path), "%.160s/%.24s/state", folder, name);
+    if (hm_file_read(path, state, sizeof(state), NULL) != 0)
+        return;
+    blocks->n++;
+    if (strcmp(state, "online") != 0)
+        return;
+    if (blocks->online == 0 || number < blocks->first_online)
+        blocks->first_online = number;
+    blocks->online++;
+    snprintf(path, sizeof(path), "%.160s/%.24s/valid_zones", folder, name);
+    bool is_movable = hm_file_read(path, zone, sizeof(zone), NULL) == 0 && strcmp(zone, "Movable") == 0;
+    *(is_movable ? &blocks->movable : &blocks->normal) += 1;
+}
+
+int hm_blocks_read(const char *system, int node, uint64_t start, uint64_t bytes, struct hm_blocks *blocks,
+                   struct hm_error *error)
+{
+    char folder[160];
+    struct dirent *item;
+    uint64_t number;
+    *blocks = (struct hm_blocks){.bytes = hm_blocks_size(system, error)};
+    if (blocks->bytes == 0)
+        return -1;
+    snprintf(folder, sizeof(folder), "%.128s/node/node%d", system, node);
+    DIR *names = opendir(folder);
+    if (!names)
+        return errno == ENOENT ? 0 : hm_fail_errno(error, "cannot read %s", folder);
+    /* "memory<N>" is the block that begins at N times its size. */
+    while ((item = readdir(names)))
+        if (strncmp(item->d_name, "memory", 6) == 0 &&
+            hm_size_parse_number(item->d_name + 6, 0, MOST_BLOCK, &number, NULL) == 0 &&
+            number * blocks->bytes >= start && (number + 1) * blocks->bytes <= start + bytes)
+            count(folder, item->d_name, (unsigned)number, blocks);
+    closedir(names);
+    return 0;
+}
+
+enum hm_zone hm_blocks_zone(const struct hm_blocks *blocks)
+{
+    if (blocks->online == 0)
+        return HM_ZONE_NONE;
+    if (blocks->movable == blocks->online)
+        return HM_ZONE_MOVABLE;
+    return blocks->normal == blocks->online ? HM_ZONE_NORMAL : HM_ZONE_MIXED;
+}
+
+const char *hm_zone_name(enum hm_zone zone)
+{
+    static const char *const names[] = {
+        [HM_ZONE_NONE] = "", [HM_ZONE_MOVABLE] = "movable", [HM_ZONE_NORMAL] = "normal", [HM_ZONE_MIXED] = "mixed"};
+    return names[zone];
+}

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "nodeholders.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "../core/size.h"
+#include "../job/files.h"
+
+#define MOST_PID (1 << 22)
+#define KIB 1024
+#define PAGE_KIB 4 /* where the line does not say */
+
+/* A word of the line: up to a blank. */
+struct word {
+    const char *text;
+    size_t length;
+};
+
+static bool next_word(struct word *word)
+{
+    const char *from = word->text + word->length;
+    from += strspn(from, " \n");
+    *word = (struct word){from, strcspn(from, " \n")};
+    return word->length > 0;
+}
+
+static bool begins(const struct word *word, const char *with)
+{
+    return strncmp(word->text, with, strlen(with)) == 0;
+}
+
+/* "bind:4-5", "bind=static:4", "(many):4"; the words before and behind a policy have no colon, or are a file's. */
+static bool names_one(const struct word *word, const struct hm_set *nodes)
+{
+    char list[64];
+    struct hm_set named;
+    const char *colon = memchr(word->text, ':', word->length);
+    if (!colon)
+        return false;
+    size_t length = (size_t)(word->text + word->length - colon - 1);
+    snprintf(list, sizeof(list), "%.*s", (int)length, colon + 1);
+    /* A list that is longer than this names many nodes: take it that ours are among them. */
+    return length >= sizeof(list) || (hm_set_parse(&named, list, NULL) == 0 && hm_set_intersects(&named, nodes));
+}
+
+/* "N4=12" of one of the nodes: 12, else 0. */
+static uint64_t pages_there(const struct word *word, const struct hm_set *nodes)
+{
+    unsigned node;
+    unsigned long long pages;
+    if (word->text[0] != 'N' || !isdigit((unsigned char)word->text[1]) ||
+        sscanf(word->text, "N%u=%llu", &node, &pages) != 2)
+        return 0;
+    return hm_set_has(nodes, node) ? pages : 0;
+}
+
+void hm_node_use_add(struct hm_node_use *use, const char *line, const struct hm_set *nodes)
+{
+    struct word word = {line, 0};
+    bool is_file = false, is_written = false;
+    unsigned long long page_kib = PAGE_KIB;
+    uint64_t pages = 0;
+    if (!next_word(&word)) /* the address */
+        return;
+    while (next_word(&word)) {
+        if (begins(&word, "file="))
+            is_file = true;
+        else if (begins(&word, "anon=") || begins(&word, "dirty=") || begins(&word, "huge"))
+            is_written = true;
+        else if (begins(&word, "kernelpagesize_kB="))
+            (void)sscanf(word.text, "kernelpagesize_kB=%llu", &page_kib);
+        else if (!is_file && names_one(&word, nodes))
+            use->is_by_name = true;
+        else
+            pages += pages_there(&word, nodes);
+    }
+    if (!is_file || is_written)
+        use->bytes += pages * page_kib * KIB;
+}
+
+/* What a process has; nothing where it is gone, which may also be said while it is read. Returns 0 or -1. */
+static int read_use(const char *pid, const struct hm_set *nodes, struct hm_node_use *use, struct hm_error *error)
+{
+    char path[40], *line = NULL;
+    size_t size = 0;
+    *use = (struct hm_node_use){0};
+    snprintf(path, sizeof(path), "/proc/%.16s/numa_maps", pid);
+    FILE *file = fopen(path, "re");
+    if (!file)
+        return errno == ENOENT || errno == ESRCH ? 0 : hm_fail_errno(error, "cannot tell who has memory: %s", path);
+    while (getline(&line, &size, file) > 0)
+        hm_node_use_add(use, line, nodes);
+    free(line);
+    fclose(file);
+    return 0;
+}
+
+static void take(struct hm_node_holder *holder, const char *pid, const struct hm_node_use *use, bool is_first)
+{
+    char path[40];
+    if (!is_first)
+        holder->others++;
+    if (!is_first && use->bytes <= holder->use.bytes)
+        return;
+    holder->pid = (pid_t)strtol(pid, NULL, 10);
+    holder->use = *use;
+    snprintf(path, sizeof(path), "/proc/%.16s/comm", pid);
+    if (hm_file_read(path, holder->name, sizeof(holder->name), NULL) != 0)
+        hm_text_copy(holder->name, "?", sizeof(holder->name));
+}
+
+int hm_node_holder_find(const struct hm_set *nodes, struct hm_node_holder *holder, struct hm_error *error)
+{
+    struct dirent *item;
+    struct hm_node_use use;
+    uint64_t pid;
+    int result = 0;
+    *holder = (struct hm_node_holder){0};
+    if (access("/proc/self/numa_maps", R_OK) != 0)
+        return hm_fail_errno(error, "cannot tell who has memory: /proc/self/numa_maps");
+    DIR *proc = opendir("/proc");
+    if (!proc)
+        return hm_fail_errno(error, "cannot tell who has memory: /proc");
+    while (result >= 0 && (item = readdir(proc))) {
+        if (hm_size_parse_number(item->d_name, 1, MOST_PID, &pid, NULL) != 0 || (pid_t)pid == getpid())
+            continue;
+        if (read_use(item->d_name, nodes, &use, error) != 0) {
+            result = -1;
+        } else if (use.bytes > 0 || use.is_by_name) {
+            take(holder, item->d_name, &use, result == 0);
+            result = 1;
+        }
+    }
+    closedir(proc);
+    return result;
+}

@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* ram online and ram offline: devdax namespaces as memory of the kernel, and back. Each device wholly, or not at all.
+ */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../core/size.h"
+#include "../job/topology.h"
+#include "autoonline.h"
+#include "driver.h"
+#include "holders.h"
+#include "nodeholders.h"
+#include "parts.h"
+
+#define TRIES 3 /* against programs that online blocks, too, such as a rule of udev's */
+
+/* What is done to one device. */
+typedef int (*change_device)(const struct hm_config *config, const struct hm_namespace_request *request,
+                             struct hm_ram_device *device, struct hm_error *error);
+
+static bool is_all_in(const struct hm_ram_device *device, enum hm_zone zone)
+{
+    return device->driver == HM_RAM_KMEM && device->blocks.n > 0 && device->blocks.online == device->blocks.n &&
+           hm_blocks_zone(&device->blocks) == zone;
+}
+
+static void say_online(const struct hm_ram_device *device, const char *how, enum hm_zone before)
+{
+    char size[24];
+    enum hm_zone zone = hm_blocks_zone(&device->blocks);
+    printf("%s: %s in zone %s on node %d, %s", device->name, how, hm_zone_name(zone), device->node,
+           hm_size_format(device->blocks.n * device->blocks.bytes, size, sizeof(size)));
+    if (before != HM_ZONE_NONE && before != zone)
+        printf(" (was in zone %s)", hm_zone_name(before));
+    putchar('\n');
+}
+
+/* Nobody may live on the nodes: the kernel would move his pages, or kill him at the next one. Returns 0 or -1. */
+static int refuse_living(const struct hm_set *nodes, struct hm_error *error)
+{
+    struct hm_node_holder holder;
+    char list[64], size[24], others[40] = "";
+    int found = hm_node_holder_find(nodes, &holder, error);
+    if (found <= 0)
+        return found;
+    hm_set_format(nodes, list, sizeof(list));
+    if (holder.others > 0)
+        snprintf(others, sizeof(others), ", and %u more live there", holder.others);
+    if (holder.use.bytes == 0)
+        return hm_fail(error, EBUSY, "process %d (%s) has a memory policy for node %s%s", (int)holder.pid, holder.name,
+                       list, others);
+    return hm_fail(error, EBUSY, "process %d (%s) has %s on node %s%s", (int)holder.pid, holder.name,
+                   hm_size_format(holder.use.bytes, size, sizeof(size)), list, others);
+}
+
+/* Take all blocks of the device offline; the text names the first that is left. Returns 0 or -1. */
+static int empty(struct hm_ram_device *device, unsigned patience_s, struct hm_error *error)
+{
+    struct hm_error why = {{0}};
+    enum hm_zone zone = hm_blocks_zone(&device->blocks);
+    if (hm_ram_offline(device, patience_s, &why) == 0)
+        return 0;
+    int number = errno;
+    if (number != EBUSY || hm_ram_look(device, NULL) != 0 || device->blocks.online == 0)
+        return hm_fail(error, number, "%s", why.text);
+    return hm_fail(error, EBUSY, "memory%u of %u blocks cannot be emptied: %s", device->blocks.first_online,
+                   device->blocks.n,
+                   zone == HM_ZONE_MOVABLE ? "its pages are pinned, or there is no room for them elsewhere"
+                                           : "in zone normal the kernel's own pages stay until a reboot");
+}
+
+/* All blocks online in the zone, those that are in another one redone. Returns 0 or -1. */
+static int settle(struct hm_ram_device *device, enum hm_zone zone, unsigned patience_s, struct hm_error *error)
+{
+    struct hm_set node;
+    hm_set_clear(&node);
+    hm_set_add(&node, (unsigned)device->node);
+    for (int i = 0; i < TRIES; i++) {
+        enum hm_zone now = hm_blocks_zone(&device->blocks);
+        if (now != HM_ZONE_NONE && now != zone &&
+            (refuse_living(&node, error) != 0 || empty(device, patience_s, error) != 0))
+            return -1;
+        if (hm_ram_online(device, zone, error) != 0 || hm_ram_look(device, error) != 0)
+            return -1;
+        if (is_all_in(device, zone))
+            return 0;
+    }
+    if (device->blocks.n == 0)
+        return hm_fail(error, ENODEV, "the kernel has made no memory blocks of it");
+    return hm_fail(error, EAGAIN, "another program brings its blocks online in another zone (a rule of udev's?)");
+}
+
+/* A device that nobody uses becomes memory, all of it offline still. Returns 0, or -1: it is as it was. */
+static int become_memory(const struct hm_config *config, struct hm_ram_device *device, struct hm_error *error)
+{
+    char path[32], holders[256], size[24], block_size[24];
+    uint64_t block = hm_blocks_size(HM_BLOCKS_SYSTEM, error);
+    if (block == 0)
+        return -1;
+    if (device->node < 0)
+        return hm_fail(error, ENODEV, "the firmware names no NUMA node for it");
+    if (hm_blocks_within(device->start, device->bytes, block) == 0)
+        return hm_fail(error, EINVAL, "its %s have no whole memory block of %s",
+                       hm_size_format(device->bytes, size, sizeof(size)),
+                       hm_size_format(block, block_size, sizeof(block_size)));
+    snprintf(path, sizeof(path), "/dev/%s", device->name);
+    if (hm_holders_name(path, holders, sizeof(holders))[0])
+        return hm_fail(error, EBUSY, "it is open in %s", holders);
+    if (hm_driver_load(&hm_driver_kmem, error) != 0 || hm_autoonline_hold(config, error) != 0)
+        return -1;
+    int result = hm_ram_bind(device, HM_RAM_KMEM, error);
+    if (result != 0)
+        (void)hm_ram_bind(device, device->driver, NULL);
+    if (hm_autoonline_release(config, result == 0 ? error : NULL) != 0)
+        result = -1;
+    return hm_ram_look(device, result == 0 ? error : NULL) == 0 ? result : -1;
+}
+
+/* Undo what was done to a device that was no memory, or to blocks that were online. Returns 0 or -1. */
+static int undo(const struct hm_ram_device *before, unsigned patience_s, struct hm_error *error)
+{
+    struct hm_ram_device now = *before;
+    enum hm_zone zone = hm_blocks_zone(&before->blocks);
+    if (hm_ram_look(&now, error) != 0)
+        return -1;
+    if (before->driver == HM_RAM_KMEM) {
+        if (now.blocks.online >= before->blocks.online)
+            return 0;
+        return hm_ram_online(before, zone == HM_ZONE_NORMAL ? HM_ZONE_NORMAL : HM_ZONE_MOVABLE, error);
+    }
+    if (now.blocks.online > 0 && hm_ram_offline(before, patience_s, error) != 0)
+        return -1;
+    return hm_ram_bind(before, before->driver, error);
+}
+
+/* As it was before a change failed, which `error` tells of; where that cannot be, that is said behind it. Returns -1,
+ * errno is kept. */
+static int put_back(const struct hm_ram_device *before, unsigned patience_s, struct hm_error *error)
+{
+    int number = errno;
+    struct hm_error why = *error, inner = {{0}};
+    if (undo(before, patience_s, &inner) != 0)
+        hm_fail(error, number, "%s; it is left half changed: %s", why.text, inner.text);
+    errno = number;
+    return -1;
+}
+
+static int bring_online(const struct hm_config *config, const struct hm_namespace_request *request,
+                        struct hm_ram_device *device, struct hm_error *error)
+{
+    const struct hm_ram_device before = *device;
+    if (is_all_in(device, request->zone)) {
+        say_online(device, "already online", HM_ZONE_NONE);
+        return 0;
+    }
+    if (device->driver != HM_RAM_KMEM && become_memory(config, device, error) != 0)
+        return -1;
+    if (settle(device, request->zone, request->patience_s, error) != 0)
+        return put_back(&before, request->patience_s, error);
+    say_online(device, "online", hm_blocks_zone(&before.blocks));
+    return 0;
+}
+
+static int take_offline(const struct hm_config *config, const struct hm_namespace_request *request,
+                        struct hm_ram_device *device, struct hm_error *error)
+{
+    const struct hm_ram_device before = *device;
+    (void)config;
+    /* One without a driver is what a killed run has left. */
+    if (device->driver == HM_RAM_DEVDAX) {
+        printf("%s: already offline\n", device->name);
+        return 0;
+    }
+    if (device->blocks.online > 0 && empty(device, request->patience_s, error) != 0)
+        return put_back(&before, request->patience_s, error);
+    if (hm_ram_bind(device, HM_RAM_DEVDAX, error) != 0)
+        return -1;
+    printf("%s: offline, a device again\n", device->name);
+    return 0;
+}
+
+/* Has memory come or gone since, or is it in another zone? */
+static bool is_changed(const struct hm_ram_device *before)
+{
+    struct hm_ram_device now = *before;
+    return hm_ram_look(&now, NULL) != 0 || now.blocks.online != before->blocks.online ||
+           hm_blocks_zone(&now.blocks) != hm_blocks_zone(&before->blocks);
+}
+
+static void add(struct hm_error *all, const char *of, const char *text)
+{
+    struct hm_error before = *all;
+    hm_fail(all, EIO, "%s%s%s: %s", before.text, before.text[0] ? "; " : "", of, text);
+}
+
+/* All are tried, also behind one that fails. Returns an exit status. */
+static int change_each(const struct hm_config *config, const struct hm_namespace_request *request,
+                       struct hm_ram_device *device, int n, change_device change, struct hm_error *error)
+{
+    int status = HM_NAMESPACE_DONE;
+    bool is_new = false;
+    struct hm_error all = {{0}}, why = {{0}};
+    for (int i = 0; i < n; i++) {
+        const struct hm_ram_device before = device[i];
+        int number = change(config, request, &device[i], &why) == 0 ? 0 : errno;
+        is_new = is_changed(&before) || is_new;
+        if (number == 0)
+            continue;
+        if (status != HM_NAMESPACE_REFUSED)
+            status = number == EBUSY ? HM_NAMESPACE_BUSY : HM_NAMESPACE_REFUSED;
+        add(&all, device[i].name, why.text);
+    }
+    if (is_new && hm_topology_renew(config, &why) != 0) {
+        status = HM_NAMESPACE_REFUSED;
+        add(&all, "the node's topology is not known anew", why.text);
+    }
+    if (status != HM_NAMESPACE_DONE)
+        *error = all;
+    return status;
+}
+
+/* Is there a device on each socket that was named, or any at all? Returns 0 or -1. */
+static int check_sockets(const struct hm_set *sockets, const struct hm_ram_device *device, int n,
+                         struct hm_error *error)
+{
+    struct hm_set missing = *sockets;
+    char list[64];
+    for (int i = 0; i < n; i++)
+        if (device[i].socket >= 0)
+            hm_set_remove(&missing, (unsigned)device[i].socket);
+    if (!hm_set_is_empty(&missing))
+        return hm_fail(error, ENODEV, "socket %s has no devdax namespace: ndctl create-namespace --mode=devdax",
+                       hm_set_format(&missing, list, sizeof(list)));
+    if (n == 0)
+        return hm_fail(error, ENODEV, "this node has no devdax namespace: ndctl create-namespace --mode=devdax");
+    return 0;
+}
+
+/* An interrupt would leave a device between two states. What was set aside by one that was killed is put back first. */
+static int begin(const struct hm_config *config, struct hm_error *error)
+{
+    sigset_t ends;
+    sigemptyset(&ends);
+    sigaddset(&ends, SIGHUP);
+    sigaddset(&ends, SIGINT);
+    sigaddset(&ends, SIGTERM);
+    sigprocmask(SIG_BLOCK, &ends, NULL);
+    return hm_autoonline_release(config, error);
+}
+
+int hm_namespace_ram_online(const struct hm_config *config, const struct hm_namespace_request *request,
+                            struct hm_error *error)
+{
+    struct hm_ram_device *devices = NULL;
+    int status = HM_NAMESPACE_REFUSED;
+    int n = begin(config, error) == 0 ? hm_ram_choose(config, &request->sockets, &devices, error) : -1;
+    if (n >= 0 && check_sockets(&request->sockets, devices, n, error) == 0)
+        status = change_each(config, request, devices, n, bring_online, error);
+    free(devices);
+    return status;
+}
+
+int hm_namespace_ram_offline(const struct hm_config *config, const struct hm_namespace_request *request,
+                             struct hm_error *error)
+{
+    struct hm_ram_device *devices = NULL;
+    struct hm_set nodes;
+    int status = HM_NAMESPACE_REFUSED;
+    int n = begin(config, error) == 0 ? hm_ram_choose(config, &request->sockets, &devices, error) : -1;
+    hm_set_clear(&nodes);
+    for (int i = 0; i < n; i++)
+        if (devices[i].blocks.online > 0)
+            hm_set_add(&nodes, (unsigned)devices[i].node);
+    /* Before any is touched: a process that lives on two of them would move from one to the other. */
+    if (n >= 0 && !hm_set_is_empty(&nodes) && refuse_living(&nodes, error) != 0)
+        status = errno == EBUSY ? HM_NAMESPACE_BUSY : HM_NAMESPACE_REFUSED;
+    else if (n >= 0)
+        status = change_each(config, request, devices, n, take_offline, error);
+    free(devices);
+    return status;
+}

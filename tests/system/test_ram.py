@@ -1,0 +1,289 @@
+# SPDX-License-Identifier: Apache-2.0
+"""hybridmem namespace ram on the guest's two NVDIMMs: devdax namespaces become nodes 4 and 5, and devices again."""
+
+import contextlib
+import json
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+import slurm
+from namespaces import (
+    MIB,
+    PROGRAM,
+    REGIONS,
+    create,
+    destroy,
+    foreign,
+    killed_before_each_step,
+    namespace,
+    ndctl,
+    ours,
+    seen,
+)
+
+pytestmark = pytest.mark.usefixtures("steps", "empty_regions", "policy_stays")
+
+NODES = (4, 5)
+SYSTEM = Path("/sys/devices/system")
+POLICY = SYSTEM / "memory" / "auto_online_blocks"
+POLICIES = ("offline", "online", "online_kernel", "online_movable")
+KEPT = Path("/run/hybridmem/auto_online_blocks")
+NAMES = {"movable": "Movable", "normal": "Normal"}
+
+
+def zones(node):
+    """The zones of a node that have pages."""
+    found = set()
+    for block in Path("/proc/zoneinfo").read_text().split("Node ")[1:]:
+        head, _, rest = block.partition("\n")
+        number, zone = head.split(", zone")
+        managed = next((int(line.split()[1]) for line in rest.splitlines() if "managed" in line), 0)
+        if int(number) == node and managed:
+            found.add(zone.strip())
+    return found
+
+
+def with_memory():
+    """Those of the two nodes that have memory."""
+    return [node for node in NODES if zones(node)]
+
+
+def devices():
+    return json.loads(slurm.run(f"{PROGRAM} ram list --json").stdout)["devices"]
+
+
+def online(status=0, **options):
+    return namespace("ram online", status=status, **options)
+
+
+def offline(status=0, **options):
+    return namespace("ram offline", status=status, **options)
+
+
+def blocks(node):
+    return sorted((SYSTEM / "node" / f"node{node}").glob("memory[0-9]*"))
+
+
+@pytest.fixture
+def policy_stays():
+    """Whatever a test sets, it has to be the same at the end; then it is put back for the next one."""
+    before = POLICY.read_text()
+    yield
+    assert not KEPT.exists()
+    POLICY.write_text(before)
+
+
+@contextlib.contextmanager
+def devdax(*regions, mib=None):
+    """A devdax namespace in each region; none of them is memory behind it."""
+    size = ["-s", f"{mib}M"] if mib else []
+    made = [ndctl("create-namespace", "-m", "devdax", "-r", region, *size) for region in regions]
+    try:
+        yield [one["daxregion"]["devices"][0]["chardev"] for one in made]
+    finally:
+        for one in made:
+            device = one["daxregion"]["devices"][0]["chardev"]
+            slurm.run(f"daxctl reconfigure-device -f -m devdax {device}", check=False)
+            slurm.run(f"ndctl destroy-namespace -f {one['dev']}")
+    assert with_memory() == []
+
+
+@contextlib.contextmanager
+def living_on(node, mib=96):
+    """A process with so much memory on the node: its pid. Gone behind it."""
+    folder = slurm.folder_of("alice")
+    words = ["numactl", "-m", str(node), "occupy", str(mib), folder / "ready", folder / "go"]
+    process = subprocess.Popen(list(map(str, words)))
+    try:
+        slurm.wait_for(lambda: (folder / "ready").exists() or process.poll() is not None, "the process to have memory")
+        assert process.poll() is None
+        yield process
+        assert process.poll() is None
+    finally:
+        (folder / "go").touch()
+        process.wait(slurm.PATIENCE)
+
+
+@pytest.mark.parametrize("zone", NAMES)
+def test_there_and_back_twice(zone):
+    with devdax(*REGIONS) as names:
+        for _ in range(2):
+            text = online(zone=zone).stdout
+            assert [line.split(":")[0] for line in text.splitlines()] == names
+            assert all(f"online in zone {zone} on node" in line for line in text.splitlines())
+            assert with_memory() == list(NODES)
+            assert [zones(node) for node in NODES] == [{NAMES[zone]}] * 2
+            shown = devices()
+            assert [(one["mode"], one["zone"], one["node"], one["socket"]) for one in shown] == [
+                ("ram", zone, 4, 0),
+                ("ram", zone, 5, 1),
+            ]
+            assert all(MIB * 1024 <= one["online_bytes"] <= one["bytes"] for one in shown)
+            tiers = json.loads(slurm.run("hybridmem tiers --json").stdout)["tiers"]
+            assert set(NODES) <= {node for tier in tiers for node in tier["nodes"]}
+            assert "already online" in online(zone=zone).stdout
+            assert "online in zone" in namespace("ram list").stdout
+            assert offline().stdout == "".join(f"{name}: offline, a device again\n" for name in names)
+            assert with_memory() == []
+            assert [(one["mode"], one["zone"]) for one in devices()] == [("devdax", None)] * 2
+            assert "already offline" in offline().stdout
+            tiers = json.loads(slurm.run("hybridmem tiers --json").stdout)["tiers"]
+            assert not set(NODES) & {node for tier in tiers for node in tier["nodes"]}
+
+
+def test_one_socket():
+    with devdax(*REGIONS) as (_, second):
+        online(sockets="1")
+        assert with_memory() == [5]
+        assert offline(sockets="0").stdout == "dax0.0: already offline\n"
+        assert with_memory() == [5]
+        assert offline(sockets="1").stdout == f"{second}: offline, a device again\n"
+        assert "socket 2 has no devdax namespace" in online(status=1, sockets="0,2").stderr
+        assert with_memory() == []
+
+
+@pytest.mark.parametrize("zone", NAMES)
+def test_whatever_the_kernel_does_with_new_memory(zone):
+    with devdax("region0"):
+        for policy in POLICIES:
+            POLICY.write_text(policy)
+            online(zone=zone)
+            assert (policy, zones(4)) == (policy, {NAMES[zone]})
+            assert POLICY.read_text().strip() == policy
+            offline()
+            assert with_memory() == []
+
+
+def test_what_others_brought_online_elsewhere_is_redone():
+    with devdax("region0") as (name,):
+        slurm.run(f"daxctl reconfigure-device -m system-ram --no-movable {name}")
+        assert zones(4) == {"Normal"}
+        assert f"{name}: online in zone movable on node 4" in online().stdout
+        assert zones(4) == {"Movable"}
+        assert "(was in zone movable)" in online(zone="normal").stdout
+        assert zones(4) == {"Normal"}
+        for block in blocks(4)[:3]:
+            (block / "state").write_text("offline")
+        (blocks(4)[0] / "state").write_text("online_movable")
+        assert devices()[0]["zone"] == "mixed"
+        assert "(was in zone mixed)" in online().stdout
+        for block in blocks(4)[3:]:
+            (block / "state").write_text("offline")
+        online()
+        assert {(block / "state").read_text() for block in blocks(4)} == {"online\n"}
+        POLICY.write_text("online_kernel")
+        offline()
+        slurm.run(f"daxctl reconfigure-device -f -N -m system-ram {name}")
+        assert zones(4) == {"Normal"}
+        assert "(was in zone normal)" in online().stdout
+        assert zones(4) == {"Movable"}
+
+
+def test_what_a_killed_one_set_aside_is_put_back():
+    POLICY.write_text("offline")
+    KEPT.write_text("online_movable")
+    offline()
+    assert POLICY.read_text() == "online_movable\n"
+
+
+def test_killed_at_each_step():
+    """The next one finishes what was begun, and the policy is what it was."""
+    POLICY.write_text("online")
+    with devdax("region0", mib=320):
+        for _, steps in killed_before_each_step("ram", "online", least=6):
+            online()
+            assert (zones(4), POLICY.read_text(), KEPT.exists()) == ({"Movable"}, "online\n", False), steps
+            offline()
+            assert with_memory() == []
+        assert zones(4) == {"Movable"}
+        for _, steps in killed_before_each_step("ram", "offline", least=4):
+            offline()
+            assert (with_memory(), devices()[0]["mode"]) == ([], "devdax"), steps
+            online()
+        assert with_memory() == []
+
+
+def test_nothing_is_taken_from_a_living_process():
+    """In zone movable: what the kernel has in zone normal for a process that was bound there may stay behind it."""
+    with devdax(*REGIONS):
+        online()
+        with living_on(5) as process:
+            said = offline(status=3, patience=1).stderr
+            assert f"process {process.pid} (occupy) has 9" in said and "MiB on node 4-5" in said
+            assert with_memory() == list(NODES), "neither is touched"
+            said = online(status=3, zone="normal", patience=1).stderr
+            assert f"dax1.0: process {process.pid} (occupy) has 9" in said and "dax0.0" not in said
+            assert (zones(4), zones(5)) == ({"Normal"}, {"Movable"})
+            offline(sockets="0")
+            pages = Path(f"/proc/{process.pid}/numa_maps").read_text()
+            assert " N5=" in pages and " N4=" not in pages
+        offline()
+
+
+def test_who_is_bound_there_without_a_page_is_named():
+    with devdax("region0"):
+        online()
+        script = "import time; print(1, flush=True); time.sleep(1000)"
+        bound = subprocess.Popen(["numactl", "-p", "4", "python3", "-c", script], stdout=subprocess.PIPE)
+        bound.stdout.readline()
+        slurm.run(f"migratepages {bound.pid} 4 0")
+        try:
+            assert f"process {bound.pid} (python3) has " in offline(status=3).stderr
+            assert with_memory() == [4]
+        finally:
+            bound.kill()
+            bound.communicate()
+        offline()
+
+
+def test_others_namespaces_are_left_alone():
+    raw = ndctl("create-namespace", "-m", "raw", "-s", "64M", "-r", "region0", "-n", "raw")
+    try:
+        with foreign("mine"), devdax("region0", mib=512):
+            create(70, 32, "1")
+            before = [found for found in seen() if found["mode"] != "devdax"]
+            assert len(before) == 3
+            assert "socket 1 has no devdax namespace" in online(status=1, sockets="1").stderr
+            online()
+            assert [one["region"] for one in devices()] == ["region0"]
+            assert [found for found in seen() if found["mode"] != "devdax"] == before
+            offline()
+            assert [found for found in seen() if found["mode"] != "devdax"] == before
+            assert [one["job"] for one in ours()] == [70]
+            destroy(70)
+    finally:
+        slurm.run(f"ndctl destroy-namespace -f {raw['dev']}")
+
+
+def test_a_device_that_is_open_or_too_small():
+    with devdax("region0") as (name,):
+        with Path(f"/dev/{name}").open("rb"):
+            assert f"{name}: it is open in {os.getpid()} (" in online(status=3).stderr
+        assert devices()[0]["mode"] == "devdax"
+        online()
+        offline()
+    with devdax("region0", mib=96) as (name,):
+        assert "have no whole memory block of 128.0 MiB" in online(status=1).stderr
+        assert devices()[0]["mode"] == "devdax"
+
+
+def test_without_the_module():
+    module = Path(slurm.run("modinfo -n kmem").stdout.strip())
+    hidden = module.with_name("away")
+    slurm.run("modprobe -r kmem")
+    module.rename(hidden)
+    try:
+        with devdax("region0") as (name,):
+            assert online(status=1).stderr == (
+                f"hybridmem namespace: {name}: the kernel module kmem is not loaded, and cannot be\n"
+            )
+            assert devices()[0]["mode"] == "devdax"
+            hidden.rename(module)
+            online()
+            assert with_memory() == [4]
+            offline()
+    finally:
+        if hidden.exists():
+            hidden.rename(module)

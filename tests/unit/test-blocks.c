@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Blocks of memory by a sysfs of our own. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include <cmocka.h>
+
+#include "helpers/namespace/blocks.h"
+#include "scratch.h"
+
+#define MIB (UINT64_C(1) << 20)
+#define BLOCK (128 * MIB)
+#define N_ROWS(table) (sizeof(table) / sizeof((table)[0]))
+
+static struct hm_error error;
+
+static void add(unsigned number, const char *state, const char *zones)
+{
+    char folder[256];
+    snprintf(folder, sizeof(folder), "%s", scratch_path("node/node4/memory%u", number));
+    assert_int_equal(mkdir(folder, 0700), 0);
+    scratch_write(scratch_path("node/node4/memory%u/state", number), state);
+    scratch_write(scratch_path("node/node4/memory%u/valid_zones", number), zones);
+}
+
+static int setup(void **state)
+{
+    assert_int_equal(scratch_make(state), 0);
+    for (size_t i = 0; i < 3; i++)
+        assert_int_equal(mkdir(scratch_path("%s", ((const char *[]){"memory", "node", "node/node4"})[i]), 0700), 0);
+    scratch_write(scratch_path("memory/block_size_bytes"), "8000000\n");
+    add(35, "online\n", "Movable\n"); /* somebody else's */
+    add(41, "online\n", "Normal\n");
+    add(40, "online\n", "Movable\n");
+    add(42, "offline\n", "Normal Movable\n");
+    add(43, "going-offline\n", "none\n");
+    add(44, "online\n", "Movable\n"); /* only half of it is in the range */
+    scratch_write(scratch_path("node/node4/memory_failure"), "");
+    scratch_write(scratch_path("node/node4/memory42x"), "");
+    return 0;
+}
+
+static void test_the_blocks_of_a_range(void **state)
+{
+    (void)state;
+    struct hm_blocks blocks;
+    assert_int_equal(hm_blocks_read(scratch, 4, 39 * BLOCK + BLOCK / 2, 5 * BLOCK, &blocks, &error), 0);
+    assert_int_equal(blocks.bytes, BLOCK);
+    assert_int_equal(blocks.n, 4);
+    assert_int_equal(blocks.online, 2);
+    assert_int_equal(blocks.movable, 1);
+    assert_int_equal(blocks.normal, 1);
+    assert_int_equal(blocks.first_online, 40);
+    assert_int_equal(hm_blocks_read(scratch, 4, 45 * BLOCK, BLOCK, &blocks, &error), 0);
+    assert_int_equal(blocks.n, 0);
+    assert_int_equal(hm_blocks_read(scratch, 5, 40 * BLOCK, BLOCK, &blocks, &error), 0);
+    assert_int_equal(blocks.n, 0);
+}
+
+static void test_how_many_fit(void **state)
+{
+    (void)state;
+    static const struct {
+        uint64_t start, bytes, block, n;
+    } rows[] = {
+        {0, BLOCK, BLOCK, 1},
+        {0, BLOCK - 1, BLOCK, 0},
+        {1, BLOCK, BLOCK, 0},
+        {1, 2 * BLOCK, BLOCK, 1},
+        {4 * MIB, 1276 * MIB, BLOCK, 9},
+        {BLOCK / 2, BLOCK / 4, BLOCK, 0},
+        {UINT64_MAX, 1, BLOCK, 0},
+        {0, BLOCK, 0, 0},
+    };
+    for (size_t i = 0; i < N_ROWS(rows); i++)
+        assert_int_equal(hm_blocks_within(rows[i].start, rows[i].bytes, rows[i].block), rows[i].n);
+}
+
+static void test_a_size_that_is_none(void **state)
+{
+    (void)state;
+    static const char *const bad[] = {"", "0", "x", "8000000x", "8000001", "fffffffffffffffff"};
+    for (size_t i = 0; i < N_ROWS(bad); i++) {
+        scratch_write(scratch_path("memory/block_size_bytes"), bad[i]);
+        assert_int_equal(hm_blocks_size(scratch, &error), 0);
+        assert_non_null(strstr(error.text, "no size of memory blocks"));
+    }
+    assert_int_equal(hm_blocks_size("/nonexistent", &error), 0);
+    assert_int_equal(errno, ENOENT);
+    scratch_write(scratch_path("memory/block_size_bytes"), "8000000\n");
+}
+
+static void test_zones(void **state)
+{
+    (void)state;
+    static const struct {
+        unsigned movable, normal;
+        const char *name;
+    } rows[] = {{0, 0, ""}, {3, 0, "movable"}, {0, 3, "normal"}, {1, 2, "mixed"}};
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        const struct hm_blocks blocks = {
+            .n = 8, .online = rows[i].movable + rows[i].normal, .movable = rows[i].movable, .normal = rows[i].normal};
+        assert_string_equal(hm_zone_name(hm_blocks_zone(&blocks)), rows[i].name);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_the_blocks_of_a_range),
+        cmocka_unit_test(test_how_many_fit),
+        cmocka_unit_test(test_a_size_that_is_none),
+        cmocka_unit_test(test_zones),
+    };
+    return cmocka_run_group_tests(tests, setup, scratch_drop);
+}
