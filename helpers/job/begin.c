@@ -216,7 +216,7 @@ static int provide(const struct hm_config *config, struct hm_job *job, struct hm
         refuse(job, why.text);
     if (enter_again(config, job, error) == 0)
         return 0;
-    if (hm_namespaces_remove(config, job, &why) != 0)
+    if (hm_namespaces_remove(config, job, true, &why) != 0)
         hm_log(HM_LOG_ERROR, "job %u: its DAX file systems were not removed: %s", job->job_id, why.text);
     return -1;
 }

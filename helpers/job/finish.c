@@ -93,11 +93,11 @@ static void take_figures(const struct hm_config *config, struct hm_job *job)
 }
 
 /* Memory that cannot be taken back must not be given to anybody: the one case in which a node is drained. */
-static void remove_namespaces(const struct hm_config *config, struct hm_job *job)
+static void remove_namespaces(const struct hm_config *config, struct hm_job *job, bool waits)
 {
     struct hm_error error = {0}, why = {0};
     char reason[HM_ERROR_TEXT];
-    if (hm_namespaces_remove(config, job, &error) == 0)
+    if (hm_namespaces_remove(config, job, waits, &error) == 0)
         return;
     bool is_in_use = errno == EBUSY;
     hm_log(HM_LOG_ERROR, "job %u: its DAX file systems were not removed: %s", job->job_id, error.text);
@@ -160,7 +160,7 @@ int hm_finish_job(const struct hm_config *config, uint32_t job_id, const char *w
         /* The lock is not held from here on, but for moments: the record's folder may be a file system that hangs. */
         hm_finish_stop_helpers(job);
         take_figures(config, job);
-        remove_namespaces(config, job);
+        remove_namespaces(config, job, !warning); /* a warning: not its own epilog */
         if (!job->is_entered)
             hm_job_warn(job, "the prolog has not entered this job: account and partition are not known");
         if (warning && !job->has_ended)

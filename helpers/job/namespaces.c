@@ -140,7 +140,7 @@ static int create(const struct hm_config *config, struct hm_job *job, struct hm_
     return hm_dax_make_folders(config, job->job_id, namespaces, error);
 }
 
-int hm_namespaces_remove(const struct hm_config *config, struct hm_job *job, struct hm_error *error)
+int hm_namespaces_remove(const struct hm_config *config, struct hm_job *job, bool waits, struct hm_error *error)
 {
     char id[NUMBER], restart[NUMBER];
     struct hm_answer answer;
@@ -153,7 +153,7 @@ int hm_namespaces_remove(const struct hm_config *config, struct hm_job *job, str
     add(&words, "--job", number(id, job->job_id));
     add(&words, "--restart", number(restart, job->namespaces.restart));
     add(&words, "--cluster", job->cluster);
-    add(&words, "--patience", PATIENCE_TO_REMOVE);
+    add(&words, "--patience", waits ? PATIENCE_TO_REMOVE : "0");
     int result = hm_namespacerun(words.word, &answer, error);
     if (result == 0 && !hm_answer_is(&answer, 0))
         result = hm_answer_fail(&answer, error);
@@ -264,9 +264,10 @@ int hm_namespaces_make(const struct hm_config *config, struct hm_job *job, struc
     unsigned pending = alarm(0);
     int held = lock(config, LOCK_EX, error);
     if (held >= 0) {
-        /* What nobody owns may be what this job needs. */
-        if (hm_regions_have_label(HM_REGIONS_FOLDER, LABELS) &&
-            reap(config, job->cluster, PATIENCE_TO_REMOVE, &why) != 0)
+        /* What nobody owns may be what this job needs; what is in use is not waited for, there may be room beside it.
+         */
+        if (hm_regions_have_label(HM_REGIONS_FOLDER, LABELS) && reap(config, job->cluster, "0", &why) != 0 &&
+            errno != EBUSY)
             hm_log(HM_LOG_WARNING, "namespaces of no job were not removed: %s", why.text);
         result = create(config, job, error);
         close(held);

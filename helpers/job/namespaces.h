@@ -17,10 +17,11 @@
 int hm_namespaces_make(const struct hm_config *config, struct hm_job *job, struct hm_error *error);
 
 /*
- * Wipe and remove what was made for the job (again, after a crash, as often as need be). Returns 0, or -1 with a text:
- * something is still there; EBUSY: it is in use, and a later reap removes it.
+ * Wipe and remove what was made for the job (again, after a crash, as often as need be). `waits`: for what is in use,
+ * as the job's own epilog can; others are not to be held up by it. Returns 0, or -1 with a text: something is still
+ * there; EBUSY: it is in use, and a later reap removes it.
  */
-int hm_namespaces_remove(const struct hm_config *config, struct hm_job *job, struct hm_error *error);
+int hm_namespaces_remove(const struct hm_config *config, struct hm_job *job, bool waits, struct hm_error *error);
 
 /*
  * Remove what belongs to no job in the ledger, and to this cluster (NULL: to any). Nothing happens on a node that has

@@ -8,6 +8,8 @@
 #include "firstmount.h"
 #include "parts.h"
 
+#define UNDO_PATIENCE_S 10 /* the job waits to be told; a reap goes on */
+
 /* Does the job have namespaces already? They may have another job's data under the same number: a reap decides. */
 static int refuse_twice(struct hm_pmem *pmem, const struct hm_owner *owner, struct hm_error *error)
 {
@@ -72,7 +74,10 @@ static int make_all(const struct hm_config *config, const struct hm_namespace_re
 static int undo(const struct hm_namespace_request *request, const char *cluster, struct hm_error *error)
 {
     struct hm_error why = *error, left = {{0}};
-    if (hm_namespace_remove_job(cluster, request, &left) != HM_NAMESPACE_DONE)
+    struct hm_namespace_request briefly = *request;
+    if (briefly.patience_s > UNDO_PATIENCE_S)
+        briefly.patience_s = UNDO_PATIENCE_S;
+    if (hm_namespace_remove_job(cluster, &briefly, &left) != HM_NAMESPACE_DONE)
         hm_fail(error, EIO, "%s; %s", why.text, left.text);
     return HM_NAMESPACE_REFUSED;
 }

@@ -111,12 +111,16 @@ static int become_memory(const struct hm_config *config, struct hm_ram_device *d
         return hm_fail(error, EBUSY, "it is open in %s", holders);
     if (hm_driver_load(&hm_driver_kmem, error) != 0 || hm_autoonline_hold(config, error) != 0)
         return -1;
-    int result = hm_ram_bind(device, HM_RAM_KMEM, error);
-    if (result != 0)
-        (void)hm_ram_bind(device, device->driver, NULL);
-    if (hm_autoonline_release(config, result == 0 ? error : NULL) != 0)
+    int result = hm_ram_bind(device, HM_RAM_KMEM, error), number = errno;
+    if (hm_autoonline_release(config, result == 0 ? error : NULL) != 0 && result == 0) {
         result = -1;
-    return hm_ram_look(device, result == 0 ? error : NULL) == 0 ? result : -1;
+        number = errno;
+    }
+    if (result == 0)
+        return hm_ram_look(device, error);
+    (void)hm_ram_bind(device, device->driver, NULL);
+    errno = number;
+    return -1;
 }
 
 /* Undo what was done to a device that was no memory, or to blocks that were online. Returns 0 or -1. */
@@ -129,6 +133,8 @@ static int undo(const struct hm_ram_device *before, unsigned patience_s, struct 
     if (before->driver == HM_RAM_KMEM) {
         if (now.blocks.online >= before->blocks.online)
             return 0;
+        if (now.driver != HM_RAM_KMEM && hm_ram_bind(before, HM_RAM_KMEM, error) != 0)
+            return -1;
         return hm_ram_online(before, zone == HM_ZONE_NORMAL ? HM_ZONE_NORMAL : HM_ZONE_MOVABLE, error);
     }
     if (now.blocks.online > 0 && hm_ram_offline(before, patience_s, error) != 0)
@@ -168,16 +174,22 @@ static int take_offline(const struct hm_config *config, const struct hm_namespac
                         struct hm_ram_device *device, struct hm_error *error)
 {
     const struct hm_ram_device before = *device;
+    struct hm_set node;
     (void)config;
     /* One without a driver is what a killed run has left. */
     if (device->driver == HM_RAM_DEVDAX) {
         printf("%s: already offline\n", device->name);
         return 0;
     }
-    if (device->blocks.online > 0 && empty(device, request->patience_s, error) != 0)
-        return put_back(&before, request->patience_s, error);
-    if (hm_ram_bind(device, HM_RAM_DEVDAX, error) != 0)
+    /* Again: the devices before this one may have taken minutes. */
+    hm_set_clear(&node);
+    if (device->blocks.online > 0)
+        hm_set_add(&node, (unsigned)device->node);
+    if (!hm_set_is_empty(&node) && refuse_living(&node, error) != 0)
         return -1;
+    if ((!hm_set_is_empty(&node) && empty(device, request->patience_s, error) != 0) ||
+        hm_ram_bind(device, HM_RAM_DEVDAX, error) != 0)
+        return put_back(&before, request->patience_s, error);
     printf("%s: offline, a device again\n", device->name);
     return 0;
 }
@@ -205,9 +217,9 @@ static int change_each(const struct hm_config *config, const struct hm_namespace
     struct hm_error all = {{0}}, why = {{0}};
     for (int i = 0; i < n; i++) {
         const struct hm_ram_device before = device[i];
-        int number = change(config, request, &device[i], &why) == 0 ? 0 : errno;
+        int result = change(config, request, &device[i], &why), number = errno;
         is_new = is_changed(&before) || is_new;
-        if (number == 0)
+        if (result == 0)
             continue;
         if (status != HM_NAMESPACE_REFUSED)
             status = number == EBUSY ? HM_NAMESPACE_BUSY : HM_NAMESPACE_REFUSED;

@@ -37,7 +37,7 @@ int __wrap_hm_discover(const char *xml, struct hm_topology *topology, struct hm_
 int __wrap_hm_finish_job(const struct hm_config *of, uint32_t job_id, const char *warning, const int *exit_status);
 
 int __wrap_hm_namespaces_make(const struct hm_config *of, struct hm_job *what, struct hm_error *why);
-int __wrap_hm_namespaces_remove(const struct hm_config *of, struct hm_job *what, struct hm_error *why);
+int __wrap_hm_namespaces_remove(const struct hm_config *of, struct hm_job *what, bool waits, struct hm_error *why);
 int __wrap_hm_nodetiers_read(const struct hm_config *of, struct hm_tiers *tiers, struct hm_error *why);
 void __wrap_hm_regions_read(const char *folder, const struct hm_topology *topology, struct hm_dax_regions *regions);
 
@@ -94,10 +94,10 @@ int __wrap_hm_namespaces_make(const struct hm_config *of, struct hm_job *what, s
     return 0;
 }
 
-int __wrap_hm_namespaces_remove(const struct hm_config *of, struct hm_job *what, struct hm_error *why)
+int __wrap_hm_namespaces_remove(const struct hm_config *of, struct hm_job *what, bool waits, struct hm_error *why)
 {
     (void)of, (void)why;
-    assert_true(what->namespaces.is_begun);
+    assert_true(what->namespaces.is_begun && waits);
     n_removed++;
     return 0;
 }

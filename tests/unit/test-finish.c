@@ -26,6 +26,7 @@ static struct hm_job job, recorded;
 static bool is_used_again; /* the job's number, while its helpers are waited for */
 static int n_read, n_stopped;
 static int left_by; /* errno of what keeps the job's namespaces; 0: they go */
+static bool waited; /* for what is in use */
 static char drained[HM_ERROR_TEXT];
 
 int __wrap_hm_process_stop_all(const struct hm_process *process, int n, int patience_ms, struct hm_error *why);
@@ -34,12 +35,13 @@ int __real_hm_progress_read(const char *path, struct hm_progress *progress, stru
 int __wrap_hm_record_write(const struct hm_config *of, const struct hm_tiers *tiers, const struct hm_job *what,
                            const char *samples, int64_t end_ns, struct hm_error *why);
 
-int __wrap_hm_namespaces_remove(const struct hm_config *of, struct hm_job *what, struct hm_error *why);
+int __wrap_hm_namespaces_remove(const struct hm_config *of, struct hm_job *what, bool waits, struct hm_error *why);
 int __wrap_hm_scontrol_drain(const char *node, const char *reason, struct hm_error *why);
 
-int __wrap_hm_namespaces_remove(const struct hm_config *of, struct hm_job *what, struct hm_error *why)
+int __wrap_hm_namespaces_remove(const struct hm_config *of, struct hm_job *what, bool waits, struct hm_error *why)
 {
     (void)of;
+    waited = waits;
     what->namespaces.destroy_s = 2.5;
     return left_by ? hm_fail(why, left_by, "namespace0.0 is in use by 17 (cp)") : 0;
 }
@@ -138,6 +140,7 @@ static void what_a_late_step_brought_is_in_the_record(void **state)
     assert_true(has_warning("our own"));
     assert_int_equal(recorded.exit_status, exit_status);
     assert_true(recorded.namespaces.destroy_s > 2);
+    assert_false(waited); /* others come by and are not to be held up */
     assert_string_equal(drained, "");
     assert_int_equal(hm_ledger_read(&config, 7, &job, &error), -1);
     assert_int_equal(errno, ENOENT);
@@ -174,6 +177,7 @@ static void memory_in_use_does_not(void **state)
     (void)state;
     left_by = EBUSY;
     assert_int_equal(hm_finish_job(&config, 7, NULL, NULL), 0);
+    assert_true(waited);
     assert_string_equal(drained, "");
     assert_true(has_warning("its DAX file systems were not removed: namespace0.0 is in use by 17 (cp)"));
 }

@@ -127,13 +127,13 @@ static void what_is_made(void **state)
     assert_string_equal(value, wanted);
     assert_null(hm_dax_variable(&config, 7, &job.namespaces, 2, value));
     script("");
-    assert_int_equal(hm_namespaces_remove(&config, &job, &error), 0);
+    assert_int_equal(hm_namespaces_remove(&config, &job, true, &error), 0);
     assert_told("destroy --config /x/y.conf --job 7 --restart 2 --cluster test --patience 600 ");
     assert_false(job.namespaces.is_begun || is_folder(hm_dax_job_folder(&config, 7, path)));
     assert_true(job.namespaces.destroy_s >= 0);
     /* Once is enough. */
     assert_int_equal(unlink(scratch_path("told")), 0);
-    assert_int_equal(hm_namespaces_remove(&config, &job, &error), 0);
+    assert_int_equal(hm_namespaces_remove(&config, &job, true, &error), 0);
     assert_int_equal(access(scratch_path("told"), F_OK), -1);
 }
 
@@ -169,7 +169,7 @@ static void what_fails(void **state)
         assert_int_equal(job.namespaces.n, 0);
         job.namespaces.is_begun = true;
         if (strstr(failures[i].script, "exit") || strstr(failures[i].script, "kill")) {
-            assert_int_equal(hm_namespaces_remove(&config, &job, &error), -1);
+            assert_int_equal(hm_namespaces_remove(&config, &job, true, &error), -1);
             assert_int_equal(errno == EBUSY, strstr(failures[i].script, "exit 3") != NULL);
             assert_true(job.namespaces.is_begun);
         }
