@@ -29,11 +29,13 @@ static struct {
     int stuck;       /* this block cannot be taken offline, -1: all can */
     unsigned others; /* so often another program brings new blocks online first */
     bool is_refused; /* by kmem */
+    bool stays;      /* no device again, without a driver */
     int node;
     uint64_t bytes;
 } there[DEVICES];
-static int living; /* on these nodes, one more than the node: 0 for none */
-static bool can_renew, is_open, no_module, is_held, held_at_bind;
+static int living;      /* on these nodes, one more than the node: 0 for none */
+static int lives_after; /* a first device has been taken: the same for `living` */
+static bool can_renew, is_open, no_module, is_held, held_at_bind, stays_held;
 static int renewed;
 static enum hm_zone other_zone;
 static struct hm_config config;
@@ -71,7 +73,9 @@ int __wrap_hm_autoonline_hold(const struct hm_config *of, struct hm_error *why)
 
 int __wrap_hm_autoonline_release(const struct hm_config *of, struct hm_error *why)
 {
-    (void)of, (void)why;
+    (void)of;
+    if (is_held && stays_held)
+        return hm_fail(why, EIO, "the policy is not put back");
     is_held = false;
     return 0;
 }
@@ -111,6 +115,7 @@ static int index_of(const struct hm_ram_device *device)
 int hm_ram_look(struct hm_ram_device *device, struct hm_error *why)
 {
     (void)why;
+    errno = 0; /* as reading sysfs may leave it */
     int i = index_of(device);
     device->driver = there[i].driver;
     device->blocks = (struct hm_blocks){.bytes = BLOCK};
@@ -144,7 +149,10 @@ int hm_ram_bind(const struct hm_ram_device *device, enum hm_ram_driver driver, s
     for (int j = 0; j < BLOCKS; j++)
         assert_int_equal(there[i].block[j], HM_ZONE_NONE);
     held_at_bind = is_held;
-    there[i].driver = driver == HM_RAM_KMEM && there[i].is_refused ? HM_RAM_UNBOUND : driver;
+    bool fails = driver == HM_RAM_KMEM ? there[i].is_refused : driver == HM_RAM_DEVDAX && there[i].stays;
+    there[i].driver = fails ? HM_RAM_UNBOUND : driver;
+    if (lives_after)
+        living = lives_after;
     return there[i].driver == driver ? 0 : hm_fail(why, EINVAL, "cannot give kmem %s", device->name);
 }
 
@@ -196,9 +204,9 @@ static int setup(void **state)
         there[i].node = 4 + i;
         there[i].bytes = BLOCKS * BLOCK;
     }
-    living = renewed = 0;
+    living = lives_after = renewed = 0;
     can_renew = true;
-    is_open = no_module = is_held = held_at_bind = false;
+    is_open = no_module = is_held = held_at_bind = stays_held = false;
     other_zone = HM_ZONE_NORMAL;
     error.text[0] = '\0';
     return 0;
@@ -335,6 +343,37 @@ static void test_nothing_is_taken_from_the_living(void **state)
     assert_int_equal(offline("1"), HM_NAMESPACE_DONE);
 }
 
+/* The first device may have taken minutes. */
+static void test_who_came_to_live_there_meanwhile_keeps_his_memory(void **state)
+{
+    (void)state;
+    fill(0, HM_ZONE_MOVABLE, BLOCKS);
+    fill(1, HM_ZONE_MOVABLE, BLOCKS);
+    lives_after = 1 + 5;
+    assert_int_equal(offline(""), HM_NAMESPACE_BUSY);
+    check(0, HM_RAM_DEVDAX, HM_ZONE_NONE);
+    check(1, HM_RAM_KMEM, HM_ZONE_MOVABLE);
+    assert_string_equal(error.text, "dax1.0: process 7 (a.out) has 128.0 MiB on node 5, and 2 more live there");
+}
+
+static void test_memory_that_cannot_be_a_device_again_stays_memory(void **state)
+{
+    (void)state;
+    fill(0, HM_ZONE_NORMAL, BLOCKS);
+    there[0].stays = true;
+    assert_int_equal(offline("0"), HM_NAMESPACE_REFUSED);
+    check(0, HM_RAM_KMEM, HM_ZONE_NORMAL);
+}
+
+static void test_a_policy_that_is_not_put_back_is_a_failure(void **state)
+{
+    (void)state;
+    stays_held = true;
+    assert_int_equal(online(HM_ZONE_MOVABLE, "0"), HM_NAMESPACE_REFUSED);
+    assert_string_equal(error.text, "dax0.0: the policy is not put back");
+    check(0, HM_RAM_DEVDAX, HM_ZONE_NONE);
+}
+
 static void test_a_device_that_cannot_be_memory_stays_a_device(void **state)
 {
     (void)state;
@@ -372,6 +411,9 @@ int main(void)
         cmocka_unit_test_setup(test_another_program_that_is_faster, setup),
         cmocka_unit_test_setup(test_what_cannot_be_emptied_is_as_it_was, setup),
         cmocka_unit_test_setup(test_nothing_is_taken_from_the_living, setup),
+        cmocka_unit_test_setup(test_who_came_to_live_there_meanwhile_keeps_his_memory, setup),
+        cmocka_unit_test_setup(test_memory_that_cannot_be_a_device_again_stays_memory, setup),
+        cmocka_unit_test_setup(test_a_policy_that_is_not_put_back_is_a_failure, setup),
         cmocka_unit_test_setup(test_a_device_that_cannot_be_memory_stays_a_device, setup),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
