@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 import slurm
-from namespaces import ndctl
+from namespaces import REGIONS, ndctl
 
 EXPECTED = Path("/tmp/meter-expected.json")
 MIB = 64
@@ -61,11 +61,8 @@ def test_sweep_between_two_marks(request_text):
 
 def pages_by_region(_pid):
     """The files' pages by the nodes that the regions would be, in equal parts over those with namespaces by ndctl."""
-    nodes = [
-        int(Path(f"/sys/bus/nd/devices/{region['dev']}/target_node").read_text())
-        for region in ndctl("list", "-R", "-N")["regions"]
-        if region.get("namespaces")
-    ]
+    regions = [region for region in REGIONS if ndctl("list", "-N", "-r", region)]
+    nodes = [int(Path(f"/sys/bus/nd/devices/{region}/target_node").read_text()) for region in regions]
     return {node: MIB * slurm.MIB // slurm.PAGE // len(nodes) for node in nodes}
 
 
