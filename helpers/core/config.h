@@ -21,6 +21,7 @@ enum hm_record_who { HM_RECORD_REQUESTED, HM_RECORD_ALL };
 enum hm_rule_kind { HM_RULE_USER, HM_RULE_GROUP, HM_RULE_ACCOUNT, HM_RULE_PARTITION };
 enum hm_dax_fs { HM_DAX_FS_EXT4, HM_DAX_FS_XFS };
 enum hm_dax_map { HM_DAX_MAP_DRAM, HM_DAX_MAP_PMEM }; /* where a namespace's metadata map is */
+enum hm_slow_ram { HM_SLOW_RAM_NONE, HM_SLOW_RAM_MOVABLE, HM_SLOW_RAM_NORMAL }; /* its zone */
 enum hm_log_level { HM_LOG_ERROR, HM_LOG_WARNING, HM_LOG_INFO, HM_LOG_DEBUG };
 
 struct hm_config_tier {
@@ -72,6 +73,7 @@ struct hm_config {
     struct hm_config_migrate migrate; /* interval=10s,overhead=1% */
     enum hm_dax_fs fsdax_fs;          /* ext4 */
     enum hm_dax_map fsdax_map;        /* dram */
+    enum hm_slow_ram ram;             /* none */
     int n_tiers;
     struct hm_config_tier tier[HM_MAX_TIERS];
     int n_channels;
@@ -108,9 +110,10 @@ int hm_config_parse(const char *path, char *text, size_t length, struct hm_confi
 int hm_config_allows(const struct hm_config *config, const struct hm_request *request, const char *user,
                      const char *const *groups, const char *account, const char *partition, struct hm_error *error);
 
-/* The words of fsdax_fs and fsdax_map. */
+/* The words of fsdax_fs, fsdax_map and ram. */
 const char *hm_dax_fs_name(enum hm_dax_fs filesystem);
 const char *hm_dax_map_name(enum hm_dax_map map);
+const char *hm_slow_ram_name(enum hm_slow_ram ram);
 
 /* The partition's default_mode, or NULL. */
 const char *hm_config_default_mode(const struct hm_config *config, const char *partition);

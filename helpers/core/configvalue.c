@@ -184,6 +184,7 @@ static const char *const levels[] = {"error", "warning", "info", "debug", NULL};
 static const char *const kinds[] = {"dram", "pmem", "cxl", "hbm", NULL};
 static const char *const filesystems[] = {"ext4", "xfs", NULL};
 static const char *const maps[] = {"dram", "pmem", NULL};
+static const char *const rams[] = {"none", "movable", "normal", NULL};
 static const char *const channels[] = {"shared", "separate", NULL};
 
 #define TOP(word, set, field, least, most, choices)                                                                    \
@@ -216,6 +217,7 @@ static const struct row rows[] = {
     TOP("migrate", set_migrate, migrate, 0, 0, NULL),
     TOP("fsdax_fs", set_choice, fsdax_fs, 0, 0, filesystems),
     TOP("fsdax_map", set_choice, fsdax_map, 0, 0, maps),
+    TOP("ram", set_choice, ram, 0, 0, rams),
     TIER("nodes", set_nodes, nodes, 0, 0, NULL),
     TIER("kind", set_choice, kind, HM_KIND_DRAM, 0, kinds),
     TIER("read_latency", set_number, read_latency_ns, 1, 1000000, NULL),
@@ -238,6 +240,11 @@ const char *hm_dax_fs_name(enum hm_dax_fs filesystem)
 const char *hm_dax_map_name(enum hm_dax_map map)
 {
     return maps[map];
+}
+
+const char *hm_slow_ram_name(enum hm_slow_ram ram)
+{
+    return rams[ram];
 }
 
 const char *hm_configvalue_word(enum hm_section section, int n, bool *is_list)

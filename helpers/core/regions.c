@@ -9,6 +9,7 @@
 
 #define REGION "region"
 #define NAMESPACE "namespace"
+#define DAX "dax"
 #define LINE 80
 #define NAMESPACES_WITH_LABELS 5 /* nstype: ND_DEVICE_NAMESPACE_PMEM of <linux/ndctl.h> */
 
@@ -49,6 +50,21 @@ bool hm_regions_have_label(const char *folder, const char *prefix)
     while (names && !have && (item = readdir(names)))
         have = strncmp(item->d_name, NAMESPACE, strlen(NAMESPACE)) == 0 &&
                read_line(folder, item->d_name, "alt_name", label) && strncmp(label, prefix, strlen(prefix)) == 0;
+    if (names)
+        closedir(names);
+    return have;
+}
+
+/* "dax0.0" is what makes a devdax namespace of a namespace; those that are still to be set up have none. */
+bool hm_regions_have_devdax(const char *folder)
+{
+    char namespace[LINE];
+    struct dirent *item;
+    bool have = false;
+    DIR *names = opendir(folder);
+    while (names && !have && (item = readdir(names)))
+        have = strncmp(item->d_name, DAX, strlen(DAX)) == 0 && read_line(folder, item->d_name, NAMESPACE, namespace) &&
+               namespace[0] != '\0';
     if (names)
         closedir(names);
     return have;

@@ -16,4 +16,7 @@ void hm_regions_read(const char *folder, const struct hm_topology *topology, str
 /* Is there a namespace whose label begins with `prefix`? One that cannot be read does not. */
 bool hm_regions_have_label(const char *folder, const char *prefix);
 
+/* Is there a namespace in the mode devdax? */
+bool hm_regions_have_devdax(const char *folder);
+
 #endif

@@ -17,6 +17,7 @@
 #include "namespaces.h"
 #include "nodetiers.h"
 #include "scontrol.h"
+#include "slowram.h"
 #include "topology.h"
 
 int hm_begin_topology(const struct hm_config *config, struct hm_error *error)
@@ -221,6 +222,37 @@ static int provide(const struct hm_config *config, struct hm_job *job, struct hm
     return -1;
 }
 
+/* Does the request want slow memory that the configuration lets us bring online? */
+static bool wants_slow_memory(const struct hm_config *config, const struct hm_request *request)
+{
+    static const bool by_mode[HM_MODES] = {
+        [HM_MODE_SLOW] = true,    [HM_MODE_INTERLEAVE] = true, [HM_MODE_SPILL] = true,
+        [HM_MODE_ISOLATE] = true, [HM_MODE_MIGRATE] = true,
+    };
+    return config->ram != HM_SLOW_RAM_NONE && (by_mode[request->mode] || request->kind == HM_KIND_PMEM);
+}
+
+/* Memory that the job's steps are to find there. Where it does not come they have what there is, and the entry a
+ * warning: not our copy of it, which is older than the wait. */
+static int provide_slow_memory(const struct hm_config *config, const struct hm_job *job, struct hm_error *error)
+{
+    int result = -1;
+    struct hm_error why = {0};
+    if (hm_slowram_online(config, &why) == 0)
+        return 0;
+    struct hm_job *now = malloc(sizeof(*now));
+    int lock = now ? hm_ledger_lock(config, error) : hm_fail(error, ENOMEM, "no memory for the ledger's entry");
+    if (lock >= 0 && hm_ledger_read(config, job->job_id, now, error) == 0) {
+        hm_job_warn(now, "slow memory was not brought online: %s", why.text);
+        bool is_ours = now->start_ns == job->start_ns && now->finisher.pid == 0;
+        result = is_ours ? hm_ledger_write(config, now, error)
+                         : hm_fail(error, ESTALE, "job %u has ended before its prolog", job->job_id);
+    }
+    hm_ledger_unlock(lock);
+    free(now);
+    return result;
+}
+
 int hm_begin_provide(const struct hm_config *config, uint32_t job_id, struct hm_error *error)
 {
     int result = -1;
@@ -229,9 +261,12 @@ int hm_begin_provide(const struct hm_config *config, uint32_t job_id, struct hm_
     if (lock >= 0)
         result = hm_ledger_read(config, job_id, job, error);
     hm_ledger_unlock(lock);
-    bool is_wanted = result == 0 && job->request[0] && !job->refusal[0] && job->plan.request.mode == HM_MODE_FSDAX;
-    if (is_wanted && !job->namespaces.is_begun && job->namespaces.n == 0)
+    bool is_asked = result == 0 && job->request[0] && !job->refusal[0];
+    bool is_fsdax = is_asked && job->plan.request.mode == HM_MODE_FSDAX;
+    if (is_fsdax && !job->namespaces.is_begun && job->namespaces.n == 0)
         result = provide(config, job, error);
+    else if (is_asked && wants_slow_memory(config, &job->plan.request))
+        result = provide_slow_memory(config, job, error);
     free(job);
     return result;
 }

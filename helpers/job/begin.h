@@ -25,9 +25,10 @@ int hm_begin_job(const struct hm_config *config, const char *config_error, const
                  struct hm_error *error);
 
 /*
- * Make the DAX file systems of a job that was entered, where it wants some. What cannot be had is in the entry, for the
- * tasks to say. It may take as long as others' memory is being wiped; where the job has ended meanwhile, what was made
- * is removed again. Returns 0, or -1 with a text.
+ * Make the DAX file systems of a job that was entered, where it wants some, and bring slow memory online, where it
+ * wants that and the configuration says so. What cannot be had is in the entry, for the tasks to say, or as a warning.
+ * It may take as long as others' memory is being wiped; where the job has ended meanwhile, what was made is removed
+ * again. Returns 0, or -1 with a text.
  */
 int hm_begin_provide(const struct hm_config *config, uint32_t job_id, struct hm_error *error);
 

@@ -269,21 +269,63 @@ def test_a_device_that_is_open_or_too_small():
         assert devices()[0]["mode"] == "devdax"
 
 
-def test_without_the_module():
+@contextlib.contextmanager
+def no_kmem():
+    """The kernel has no such module."""
     module = Path(slurm.run("modinfo -n kmem").stdout.strip())
     hidden = module.with_name("away")
     slurm.run("modprobe -r kmem")
     module.rename(hidden)
     try:
-        with devdax("region0") as (name,):
+        yield
+    finally:
+        hidden.rename(module)
+
+
+def test_without_the_module():
+    with devdax("region0") as (name,):
+        with no_kmem():
             assert online(status=1).stderr == (
                 f"hybridmem namespace: {name}: the kernel module kmem is not loaded, and cannot be\n"
             )
             assert devices()[0]["mode"] == "devdax"
-            hidden.rename(module)
-            online()
-            assert with_memory() == [4]
-            offline()
-    finally:
-        if hidden.exists():
-            hidden.rename(module)
+        online()
+        assert with_memory() == [4]
+        offline()
+
+
+def job(mode):
+    """The record of a job in this mode; what the job says is its Mems_allowed."""
+    job_id = slurm.sbatch("alice", "srun grep Mems_allowed_list /proc/self/status", f"--hybrid-mem={mode}")
+    slurm.wait_job(job_id)
+    return slurm.record(job_id), slurm.output(job_id).split()[-1]
+
+
+def test_the_prolog_brings_online_what_a_job_asks_for():
+    """In zone movable: of zone normal the kernel would keep some for the job's own page tables and files."""
+    with devdax(*REGIONS), slurm.configured(slurm.CONFIG.read_text() + "ram = movable\n"):
+        record, _ = job("fast")
+        assert (with_memory(), record["warnings"]) == ([], [])
+        for _ in range(2):
+            record, allowed = job("interleave")
+            assert (record["warnings"], record["exit_code"]) == ([], 0)
+            assert [zones(node) for node in NODES] == [{"Movable"}] * 2, "also behind the epilog"
+            assert "5" in allowed, "the job's step can have memory there"
+            tiers = [set(tier["nodes"]) for tier in json.loads(slurm.run("hybridmem tiers --json").stdout)["tiers"]]
+            assert set(NODES) <= set().union(*tiers)
+            assert set(record["plan"]["nodes"]) == tiers[0] | tiers[-1]
+
+
+def test_what_the_prolog_cannot_bring_online_is_a_warning():
+    text = slurm.CONFIG.read_text()
+    with devdax("region0") as (name,):
+        with slurm.configured(text + "ram = movable\n"), no_kmem():
+            record, _ = job("slow")
+            assert record["exit_code"] == 0
+            (warning,) = record["warnings"]
+            assert (
+                warning
+                == f"slow memory was not brought online: {name}: the kernel module kmem is not loaded, and cannot be"
+            )
+        record, _ = job("slow")
+        assert (with_memory(), record["warnings"]) == ([], [])

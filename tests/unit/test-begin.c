@@ -19,6 +19,7 @@
 #include "helpers/job/namespaces.h"
 #include "helpers/job/nodetiers.h"
 #include "helpers/job/scontrol.h"
+#include "helpers/job/slowram.h"
 #include "machines.h"
 #include "scratch.h"
 
@@ -26,8 +27,9 @@ static struct hm_config config;
 static struct hm_job job;
 static struct hm_error error;
 static bool is_unreadable;
-static int n_finished, n_made, n_removed;
+static int n_finished, n_made, n_removed, n_brought;
 static bool ends; /* the job, while its file systems are made */
+static bool can_bring = true;
 static bool can_make;
 static const char *cores; /* what scontrol says */
 
@@ -56,6 +58,15 @@ void __wrap_hm_regions_read(const char *folder, const struct hm_topology *topolo
     for (int i = 0; i < 2; i++)
         regions->region[i] =
             (struct hm_dax_region){.id = i, .socket = i, .has_labels = true, .bytes = UINT64_C(1) << 30};
+}
+
+int __wrap_hm_slowram_online(const struct hm_config *of, struct hm_error *why);
+
+int __wrap_hm_slowram_online(const struct hm_config *of, struct hm_error *why)
+{
+    assert_int_not_equal(of->ram, HM_SLOW_RAM_NONE);
+    n_brought++;
+    return can_bring ? 0 : hm_fail(why, EIO, "dax0.0: no kmem");
 }
 
 int __wrap_hm_scontrol_cpus(uint32_t job_id, const char *node, struct hm_set *cpus, struct hm_error *why);
@@ -320,6 +331,55 @@ static void a_prolog_behind_its_epilog_leaves_nothing(void **state)
     assert_int_equal(n_removed, 1);
 }
 
+/* It is brought for those who may use it; what does not come is a warning. */
+static void slow_memory_is_brought_online(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *request;
+        enum hm_slow_ram ram;
+        int n_brought;
+    } asks[] = {
+        {"slow", HM_SLOW_RAM_NONE, 0},
+        {"slow", HM_SLOW_RAM_MOVABLE, 1},
+        {"pmem", HM_SLOW_RAM_NORMAL, 1},
+        {"interleave", HM_SLOW_RAM_MOVABLE, 1},
+        {"spill,socket=local", HM_SLOW_RAM_MOVABLE, 1},
+        {"migrate", HM_SLOW_RAM_MOVABLE, 1},
+        {"isolate", HM_SLOW_RAM_MOVABLE, 1},
+        {"fast", HM_SLOW_RAM_MOVABLE, 0},
+        {"dram", HM_SLOW_RAM_MOVABLE, 0},
+        {"cxl", HM_SLOW_RAM_MOVABLE, 0},
+        {"off", HM_SLOW_RAM_MOVABLE, 0},
+        {"fsdax,size=1G", HM_SLOW_RAM_MOVABLE, 0},
+        {"slowly", HM_SLOW_RAM_MOVABLE, 0},
+        {NULL, HM_SLOW_RAM_MOVABLE, 0},
+    };
+    config.n_rules = 0;
+    for (size_t i = 0; i < 2 * sizeof(asks) / sizeof(asks[0]); i++) {
+        size_t row = i / 2;
+        const struct hm_begin begin = {
+            .job_id = 7, .het_job_id = HM_NO_ID, .uid = getuid(), .gid = getgid(), .request = asks[row].request};
+        ledger_empty(&config);
+        config.ram = asks[row].ram;
+        can_bring = i % 2 == 0;
+        can_make = true;
+        n_brought = 0;
+        assert_int_equal(hm_begin_job(&config, "", &begin, &error), 0);
+        assert_int_equal(n_brought, 0);
+        assert_int_equal(hm_begin_provide(&config, 7, &error), 0);
+        assert_int_equal(hm_ledger_read(&config, 7, &job, &error), 0);
+        if (n_brought != asks[row].n_brought)
+            fail_msg("%s: brought %d times", asks[row].request, n_brought);
+        assert_int_equal(job.n_warnings, n_brought > 0 && !can_bring);
+        if (job.n_warnings > 0) {
+            assert_string_equal(job.warning[0], "slow memory was not brought online: dax0.0: no kmem");
+            assert_string_equal(job.refusal, "");
+        }
+    }
+    config.ram = HM_SLOW_RAM_NONE;
+}
+
 /* Of the job's own line, the group of nodes that has this one. */
 static void cpus_are_found(void **state)
 {
@@ -357,6 +417,7 @@ int main(void)
         cmocka_unit_test(what_is_there_decides),
         cmocka_unit_test(file_systems_are_made),
         cmocka_unit_test(a_prolog_behind_its_epilog_leaves_nothing),
+        cmocka_unit_test(slow_memory_is_brought_online),
         cmocka_unit_test(cpus_are_found),
     };
     return cmocka_run_group_tests(tests, scratch_make, scratch_drop);

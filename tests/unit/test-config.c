@@ -29,6 +29,7 @@ static void test_defaults(void **state)
     assert_int_equal(defaults.interval_ms, 1000);
     assert_float_equal(defaults.reserve_percent, 2, 0);
     assert_int_equal(defaults.reap_grace_s, 600);
+    assert_int_equal(defaults.ram, HM_SLOW_RAM_NONE);
     assert_int_equal(defaults.log_level, HM_LOG_INFO);
     assert_int_equal(defaults.default_modes, HM_MODES_ANY);
     assert_string_equal(defaults.migrate.text, "interval=10s,overhead=1%");
@@ -41,20 +42,21 @@ static void test_defaults(void **state)
     }
 }
 
-static const char full[] = "# a whole file\n"
-                           "enabled = no record = all\n"
-                           "record_dir = /srv/records  # of the site\n"
-                           "record_group = \"hpc\"\nstate_dir = '/srv/state'\nrun_dir = \"/run/hm\"\n"
-                           "cluster = c1\ninterval = 500ms\nreserve = 2.5%\nreap_grace = 10min\nlog_level = debug\n"
-                           "modes = { off, spill,\n fast, }\nmigrate = \"interval=2s,fast=10%\"\n"
-                           "tier \"ddr\" { nodes = \"0-1,4\" kind = dram read_latency = 80\n"
-                           "  read_bandwidth = 204000 write_bandwidth = 100000 }\n"
-                           "tier \"pmem\" { read_bandwidth = 78000 }\n"
-                           "channels \"ddr+pmem\" { kind = separate }\n"
-                           "user \"alice\" { modes = slow }\n"
-                           "group \"chem-1\" { modes = { spill, interleave } }\n"
-                           "account \"a.b\" { modes = { dram } }\n"
-                           "partition \"main\" { default_mode = \"spill,socket=local\" }\n";
+static const char full[] =
+    "# a whole file\n"
+    "enabled = no record = all\n"
+    "record_dir = /srv/records  # of the site\n"
+    "record_group = \"hpc\"\nstate_dir = '/srv/state'\nrun_dir = \"/run/hm\"\n"
+    "cluster = c1\ninterval = 500ms\nreserve = 2.5%\nreap_grace = 10min\nlog_level = debug\nram = normal\n"
+    "modes = { off, spill,\n fast, }\nmigrate = \"interval=2s,fast=10%\"\n"
+    "tier \"ddr\" { nodes = \"0-1,4\" kind = dram read_latency = 80\n"
+    "  read_bandwidth = 204000 write_bandwidth = 100000 }\n"
+    "tier \"pmem\" { read_bandwidth = 78000 }\n"
+    "channels \"ddr+pmem\" { kind = separate }\n"
+    "user \"alice\" { modes = slow }\n"
+    "group \"chem-1\" { modes = { spill, interleave } }\n"
+    "account \"a.b\" { modes = { dram } }\n"
+    "partition \"main\" { default_mode = \"spill,socket=local\" }\n";
 
 static void test_every_word(void **state)
 {
@@ -72,6 +74,7 @@ static void test_every_word(void **state)
     assert_int_equal(config.interval_ms, 500);
     assert_float_equal(config.reserve_percent, 2.5, 0);
     assert_int_equal(config.reap_grace_s, 600);
+    assert_int_equal(config.ram, HM_SLOW_RAM_NORMAL);
     assert_int_equal(config.log_level, HM_LOG_DEBUG);
     assert_int_equal(config.default_modes, 1u | 1u << 1 | 1u << 8);
     assert_string_equal(config.migrate.text, "interval=2s,fast=10%");

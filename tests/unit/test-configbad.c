@@ -15,7 +15,7 @@
 #define GRAMMAR ": write WORD = VALUE, WORD = { VALUE, VALUE } or SECTION \"TITLE\" { ... }"
 #define TOP                                                                                                            \
     "use enabled, record, record_dir, record_group, state_dir, run_dir, cluster, interval, reserve, reap_grace, "      \
-    "log_level, modes, migrate, fsdax_fs, fsdax_map, tier, channels, user, group, account or partition"
+    "log_level, modes, migrate, fsdax_fs, fsdax_map, ram, tier, channels, user, group, account or partition"
 #define LONG_60 "aaaaaaaaaabbbbbbbbbbccccccccccddddddddddeeeeeeeeeeffffffffff"
 
 struct refusal {

@@ -19,6 +19,7 @@
 #include "helpers/core/regions.h"
 #include "helpers/job/namespacerun.h"
 #include "helpers/job/namespaces.h"
+#include "helpers/job/slowram.h"
 #include "helpers/job/spawn.h"
 #include "scratch.h"
 
@@ -37,6 +38,7 @@ static bool is_missing, are_there;
 pid_t __real_hm_spawn_start(const struct hm_spawn *spawn, struct hm_error *why);
 pid_t __wrap_hm_spawn_start(const struct hm_spawn *spawn, struct hm_error *why);
 bool __wrap_hm_regions_have_label(const char *folder, const char *prefix);
+bool __wrap_hm_regions_have_devdax(const char *folder);
 
 pid_t __wrap_hm_spawn_start(const struct hm_spawn *spawn, struct hm_error *why)
 {
@@ -50,6 +52,12 @@ bool __wrap_hm_regions_have_label(const char *folder, const char *prefix)
 {
     assert_string_equal(folder, HM_REGIONS_FOLDER);
     assert_string_equal(prefix, "hybridmem:");
+    return are_there;
+}
+
+bool __wrap_hm_regions_have_devdax(const char *folder)
+{
+    assert_string_equal(folder, HM_REGIONS_FOLDER);
     return are_there;
 }
 
@@ -236,12 +244,34 @@ static void what_nobody_owns(void **state)
     assert_int_equal(access(scratch_path("told"), F_OK), -1);
 }
 
+static void slow_memory(void **state)
+{
+    (void)state;
+    snprintf(config.path, sizeof(config.path), "/x/y.conf");
+    config.ram = HM_SLOW_RAM_MOVABLE;
+    script("");
+    assert_int_equal(hm_slowram_online(&config, &error), 0);
+    assert_told("ram online --zone movable --patience 600 --config /x/y.conf ");
+    config.path[0] = '\0';
+    config.ram = HM_SLOW_RAM_NORMAL;
+    script("echo 'hybridmem namespace: dax0.0: no' >&2; exit 3");
+    assert_int_equal(hm_slowram_online(&config, &error), -1);
+    assert_told("ram online --zone normal --patience 600 ");
+    assert_string_equal(error.text, "dax0.0: no");
+    is_missing = true;
+    assert_int_equal(hm_slowram_online(&config, &error), -1);
+    assert_non_null(strstr(error.text, "hybridmem was built without ndctl"));
+    are_there = false;
+    assert_int_equal(hm_slowram_online(&config, &error), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(what_is_made, set_up),
         cmocka_unit_test(what_fails),
         cmocka_unit_test_setup(what_nobody_owns, set_up),
+        cmocka_unit_test_setup(slow_memory, set_up),
     };
     return cmocka_run_group_tests(tests, scratch_make, scratch_drop);
 }

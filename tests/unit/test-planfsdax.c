@@ -196,13 +196,24 @@ static void test_labels(void **state)
     assert_false(hm_regions_have_label(scratch_path("nd"), "hybridmem:b"));
 }
 
+static void test_devdax(void **state)
+{
+    (void)state;
+    assert_false(hm_regions_have_devdax(scratch_path("none")));
+    assert_int_equal(mkdir(scratch_path("nd"), 0700) == 0 || errno == EEXIST, 1);
+    put_region("dax2.0", NULL, NULL, NULL);
+    put_region("dax2.1", NULL, NULL, NULL);
+    scratch_write(scratch_path("nd/dax2.0/namespace"), "\n");
+    assert_false(hm_regions_have_devdax(scratch_path("nd")));
+    scratch_write(scratch_path("nd/dax2.1/namespace"), "namespace2.0\n");
+    assert_true(hm_regions_have_devdax(scratch_path("nd")));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_plans),
-        cmocka_unit_test(test_refusals),
-        cmocka_unit_test(test_reading_regions),
-        cmocka_unit_test(test_labels),
+        cmocka_unit_test(test_plans),  cmocka_unit_test(test_refusals), cmocka_unit_test(test_reading_regions),
+        cmocka_unit_test(test_labels), cmocka_unit_test(test_devdax),
     };
     return cmocka_run_group_tests(tests, scratch_make, scratch_drop);
 }
