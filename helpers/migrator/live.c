@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "../core/policy.h"
 #include "../core/request.h"
 #include "procfile.h"
 
@@ -123,6 +124,15 @@ static void warn_of_kernel(struct hm_live *live)
                                          "/sys/kernel/mm/numa/demotion_enabled is on; write 0 to it");
 }
 
+/* What it keeps itself takes no room in the fast tier, where the kernel can do that. */
+static void keep_to_slow(const struct hm_options *options)
+{
+    static struct hm_plan plan;
+    plan.policy = HM_POLICY_PREFERRED_MANY;
+    plan.nodes = options->slow;
+    (void)hm_policy_apply(&plan, NULL);
+}
+
 int hm_live_open(struct hm_live *live, const struct hm_options *options, struct hm_error *error)
 {
     static char guard[512];
@@ -148,6 +158,7 @@ int hm_live_open(struct hm_live *live, const struct hm_options *options, struct 
                             : hm_ranks_init_list(&live->ranks, options->pid, options->n_pids, geteuid(), error)) != 0 ||
         hm_nodes_init(&live->nodes, &options->fast, &options->slow, options->reserve_bytes, error) != 0)
         return -1;
+    keep_to_slow(options);
     live->maps = calloc(HM_RANKS, sizeof(*live->maps));
     live->begun = calloc(HM_RANKS, sizeof(*live->begun));
     live->gaps = calloc(HM_LIVE_GAPS, sizeof(*live->gaps));

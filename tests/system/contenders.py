@@ -141,6 +141,8 @@ OURS = [
     {"interval": "10s", "overhead": "1%"},  # the defaults
     {"interval": "5s", "overhead": "5%"},
     {"interval": "2s", "overhead": "5%"},
+    {"interval": "5s", "overhead": "10%"},
+    {"interval": "2s", "overhead": "10%"},
 ]
 NO_MAX = 0xFFFFFFFF
 
