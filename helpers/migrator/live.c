@@ -137,6 +137,7 @@ int hm_live_open(struct hm_live *live, const struct hm_options *options, struct 
 {
     static char guard[512];
     struct hm_error text = {{0}};
+    keep_to_slow(options);
     *live = (struct hm_live){.options = options, .signals = -1};
     live->viewserver.listener = -1;
     for (int i = 0; i < HM_VIEWSERVER_CLIENTS; i++)
@@ -158,7 +159,6 @@ int hm_live_open(struct hm_live *live, const struct hm_options *options, struct 
                             : hm_ranks_init_list(&live->ranks, options->pid, options->n_pids, geteuid(), error)) != 0 ||
         hm_nodes_init(&live->nodes, &options->fast, &options->slow, options->reserve_bytes, error) != 0)
         return -1;
-    keep_to_slow(options);
     live->maps = calloc(HM_RANKS, sizeof(*live->maps));
     live->begun = calloc(HM_RANKS, sizeof(*live->begun));
     live->gaps = calloc(HM_LIVE_GAPS, sizeof(*live->gaps));
