@@ -127,9 +127,7 @@ static void warn_of_kernel(struct hm_live *live)
 /* What it keeps itself takes no room in the fast tier, where the kernel can do that. */
 static void keep_to_slow(const struct hm_options *options)
 {
-    static struct hm_plan plan;
-    plan.policy = HM_POLICY_PREFERRED_MANY;
-    plan.nodes = options->slow;
+    const struct hm_plan plan = {.policy = HM_POLICY_PREFERRED_MANY, .nodes = options->slow};
     (void)hm_policy_apply(&plan, NULL);
 }
 
@@ -144,7 +142,8 @@ int hm_live_open(struct hm_live *live, const struct hm_options *options, struct 
         live->viewserver.client[i] = -1;
     live->guard.fd = -1;
     live->cgroup.dir = -1;
-    /* First of all: root's file is mapped and its descriptor closed, so that nobody can take it and make it grow. */
+    /* Before anything else is opened: root's file is mapped and its descriptor closed, so that nobody can take it and
+     * make it grow. */
     if (open_progress(live, error) != 0)
         return -1;
     /* This looks at pages of its own, which a process that is not dumpable may not. */
