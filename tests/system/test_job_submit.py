@@ -65,8 +65,10 @@ def test_jobs_that_together_want_more_than_there_is_wait_for_each_other():
         )
         try:
             slurm.wait_for(lambda: (folder / "first").exists(), "the first job")
+            # Slurm says Priority until its scheduler has looked at the job for the first time.
+            slurm.wait_for(lambda: slurm.job(second)["Reason"] == "Resources", "the second job's wait for resources")
             waiting = slurm.job(second)
-            assert waiting["JobState"] == "PENDING" and waiting["Reason"] == "Resources", waiting
+            assert waiting["JobState"] == "PENDING", waiting
             assert "pmem:socket0" in waiting["TresPerNode"] and "pmem:socket1" in waiting["TresPerNode"]
             small = slurm.sbatch("alice", f"touch {folder}/small", "--hybrid-mem=fsdax,size=256M", "-n1")
             assert slurm.wait_job(small) == "COMPLETED" and not (folder / "second").exists()
