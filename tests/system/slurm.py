@@ -19,6 +19,9 @@ PLUGSTACK = Path("/etc/slurm/plugstack.conf.d/hybridmem.conf")
 PATIENCE = 240  # seconds before a condition counts as never coming; the guest is emulated and slow
 MIB = 1 << 20
 PAGE = 4096
+# First line of a script whose steps follow each other: srun may return before slurmctld has its step as over, and the
+# next one would write into the output that it waits for the cores.
+OVERLAP = "export SLURM_OVERLAP=1\n"
 
 
 def wait_for(condition, what, patience=PATIENCE, every=0.05):

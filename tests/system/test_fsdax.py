@@ -124,7 +124,7 @@ def test_the_sockets_of_the_jobs_cores(look, socket, core, wanted):
 def test_all_steps_of_the_job_have_them_whatever_they_ask_for():
     step = "srun -n1 --hybrid-mem=$mode touch $HYBRIDMEM_FSDAX_DIR/$mode"
     text = f"for mode in off spill fsdax,size=512M; do {step}; done\nls $HYBRIDMEM_FSDAX_DIR"
-    job_id = slurm.sbatch("alice", text, SIZE)
+    job_id = slurm.sbatch("alice", slurm.OVERLAP + text, SIZE)
     assert slurm.wait_job(job_id) == "COMPLETED"
     assert slurm.output(job_id).split() == ["fsdax,size=512M", "lost+found", "off", "spill"]
 

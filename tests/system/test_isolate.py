@@ -99,7 +99,7 @@ def test_the_environment_of_the_tasks():
     """The library before the user's own; a step of another mode has neither it nor the variables."""
     steps = [ISOLATE, "--hybrid-mem=off", "--hybrid-mem=spill", "--mem-bind=local"]
     script = "\n".join(f"echo :; srun -n1 {words} sh -c {shlex.quote(SHOW)}" for words in ("", *steps))
-    job_id = slurm.sbatch("alice", f"{SHOW}\n{script}", ISOLATE, env={"LD_PRELOAD": OWN})
+    job_id = slurm.sbatch("alice", f"{slurm.OVERLAP}{SHOW}\n{script}", ISOLATE, env={"LD_PRELOAD": OWN})
     assert slurm.wait_job(job_id) == "COMPLETED"
     batch, inherited, isolated, off, spill, bound = slurm.output(job_id).split(":\n")
     wanted = [f"{LIBRARY}:{OWN}", NODES, str(job_id)]

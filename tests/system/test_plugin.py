@@ -62,7 +62,7 @@ def test_sbatch_srun_and_salloc_place_their_tasks(mode):
 
 @pytest.mark.main
 def test_an_inner_srun_wins_and_the_next_has_its_jobs_request_again():
-    script = f"""srun -n1 --hybrid-mem=slow {POLICY}
+    script = f"""{slurm.OVERLAP}srun -n1 --hybrid-mem=slow {POLICY}
         srun -n1 --hybrid-mem=off {POLICY}
         srun -n1 {POLICY}"""
     job_id, text = finished("alice", script, "--hybrid-mem=fast")
@@ -73,7 +73,8 @@ def test_an_inner_srun_wins_and_the_next_has_its_jobs_request_again():
 
 
 def test_an_inner_srun_of_a_job_without_the_option():
-    job_id, text = finished("alice", f"{POLICY}; srun -n1 --hybrid-mem=slow {POLICY}; srun -n1 {POLICY}")
+    script = f"{slurm.OVERLAP}{POLICY}; srun -n1 --hybrid-mem=slow {POLICY}; srun -n1 {POLICY}"
+    job_id, text = finished("alice", script)
     assert text.split() == ["default", POLICIES["slow"], "default"]
     record = slurm.record(job_id)
     assert record["plan"]["mode"] == "slow" and record["memory"]["samples"] > 0
@@ -154,7 +155,7 @@ def second_node():
 
 def test_heterogeneous_job(second_node):
     """Each component has its own request, though the script's environment has the leader's; a step's own text wins."""
-    script = f"""srun --het-group=0 {POLICY}; srun --het-group=1 {POLICY}
+    script = f"""{slurm.OVERLAP}srun --het-group=0 {POLICY}; srun --het-group=1 {POLICY}
         srun --het-group=1 --hybrid-mem=interleave {POLICY}"""
     options = ("-n1", "--hybrid-mem=slow", ":", "-n1", "--hybrid-mem=fast")
     job_id, text = finished("alice", script, *options)
@@ -311,7 +312,8 @@ def weights():
 @pytest.mark.main
 def test_weights_are_set_for_a_job_that_is_alone_and_come_back():
     before = weights()
-    script = f"{TWO_WORDS}; srun -n1 {TWO_WORDS}; srun -n1 --hybrid-mem=fast {TWO_WORDS}; cat {WEIGHTS}/node[0-3]"
+    steps = f"srun -n1 {TWO_WORDS}; srun -n1 --hybrid-mem=fast {TWO_WORDS}"
+    script = f"{slurm.OVERLAP}{TWO_WORDS}; {steps}; cat {WEIGHTS}/node[0-3]"
     with slurm.configured(slurm.CONFIG.read_text() + SEPARATE):
         job_id, text = finished("alice", script, "--hybrid-mem=spill", "--partition=whole", "--exclusive")
     weighted = "weighted interleave=static:0-3"
