@@ -154,6 +154,11 @@ def tier_bytes(job_record, key="anon_bytes"):
     return [tier[key] for tier in job_record["memory"]["tiers"]]
 
 
+def stepd_of(job_id, step="batch"):
+    """The step's slurmstepd: the oldest of that title, which what it forks has, too, until it executes something."""
+    return int(run(f"pgrep -o -f 'slurmstepd: \\[{job_id}.{step}\\]'").stdout)
+
+
 def hybridmem_processes():
     return run("pgrep -a -u hybridmem", check=False).stdout.splitlines()
 

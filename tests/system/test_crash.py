@@ -12,10 +12,6 @@ def monitors():
     return [int(line.split()[0]) for line in slurm.hybridmem_processes()]
 
 
-def stepd_of(job_id, step):
-    return int(slurm.run(f"pgrep -f 'slurmstepd: \\[{job_id}.{step}\\]'").stdout.split()[0])
-
-
 def is_running(pid):
     """Not gone, and no zombie that waits for its parent."""
     stat = Path(f"/proc/{pid}/stat")
@@ -58,7 +54,7 @@ def test_user_cannot_read_or_write_the_ledger():
 
 def test_killed_stepd_leaves_nothing():
     held = slurm.Occupied("alice", 64, "--hybrid-mem=spill")
-    os.kill(stepd_of(held.job_id, "batch"), signal.SIGKILL)
+    os.kill(slurm.stepd_of(held.job_id), signal.SIGKILL)
     held.go.touch()
     # Nobody is left to tell slurmctld of the script's end: a person ends such a job, or the node's registration does.
     slurm.run(f"scancel {held.job_id}")
@@ -71,7 +67,7 @@ def test_killed_stepd_leaves_nothing():
 
 def test_killed_extern_stepd_leaves_nothing():
     held = slurm.Occupied("alice", 64, "--hybrid-mem=spill")
-    os.kill(stepd_of(held.job_id, "extern"), signal.SIGKILL)
+    os.kill(slurm.stepd_of(held.job_id, "extern"), signal.SIGKILL)
     held.go.touch()
     slurm.wait_job(held.job_id)
     assert slurm.record(held.job_id)["plan"]["mode"] == "spill"
@@ -132,7 +128,7 @@ def test_weights_that_a_dead_job_changed_come_back():
         slurmd = slurmd_pid()
         os.kill(slurmd, signal.SIGKILL)
         for step in ("batch", "extern"):
-            os.kill(stepd_of(held.job_id, step), signal.SIGKILL)
+            os.kill(slurm.stepd_of(held.job_id, step), signal.SIGKILL)
         held.go.touch()
         slurm.run("pkill -KILL -u alice; pkill -KILL -f 'sleep 100000000'", check=False)
         slurm.wait_for(lambda: not slurm.run("pgrep -u alice", check=False).stdout, "the end of the job's processes")

@@ -155,12 +155,12 @@ def test_a_step_cannot_have_file_systems_of_its_own():
 
 
 def test_what_a_killed_stepd_leaves_is_removed():
-    job_id = slurm.sbatch("alice", "touch $HYBRIDMEM_FSDAX_DIR/began; sleep 1000", SIZE)
-    slurm.wait_for(lambda: len(ours()) == 2 and slurm.job(job_id)["JobState"] == "RUNNING", "a running job")
-    pids = slurm.wait_for(
-        lambda: slurm.run(f"pgrep -f 'slurmstepd: \\[{job_id}.batch\\]'", check=False).stdout, "its slurmstepd"
-    )
-    os.kill(int(pids.split()[0]), 9)
+    began = slurm.folder_of("alice") / "began"
+    job_id = slurm.sbatch("alice", f"touch $HYBRIDMEM_FSDAX_DIR/began {began}; sleep 1000", SIZE)
+    # Killed before slurmd knows that it has started, it would drain the node.
+    slurm.wait_for(began.exists, "a running script")
+    assert len(ours()) == 2
+    os.kill(slurm.stepd_of(job_id), 9)
     slurm.run(f"scancel {job_id}")
     slurm.wait_job(job_id)
     assert len(slurm.record(job_id)["namespaces"]) == 2

@@ -307,8 +307,7 @@ def test_the_users_own_binding_ends_the_migrator():
 
 def test_a_killed_stepd_takes_the_migrator_with_it():
     started = Started()
-    stepd = int(slurm.run(f"pgrep -f 'slurmstepd: \\[{started.job_id}.batch\\]'").stdout.split()[0])
-    os.kill(stepd, signal.SIGKILL)
+    os.kill(slurm.stepd_of(started.job_id), signal.SIGKILL)
     started.held.go.touch()
     slurm.wait_for(lambda: not migrators(started.job_id), "the migrator's end, by its guard")
     slurm.run(f"scancel {started.job_id}")
