@@ -100,7 +100,7 @@ def empty_fast():
     Whoever promotes wakes the kernel's reclaim up, which drops caches and, with demotion on, moves other processes'
     cold pages away: the room would grow with the promotions.
     """
-    slurm.run("sync && echo 3 > /proc/sys/vm/drop_caches")
+    slurm.drop_caches()
     fast, slow = (",".join(map(str, nodes)) for nodes in (FAST, SLOW))
     for path in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):  # it may have ended

@@ -121,6 +121,11 @@ def restart(*daemons):
     wait_idle()
 
 
+def drop_caches():
+    """Page cache of earlier tests lies where it fell: what is free afterwards is what a job may take."""
+    run("sync; echo 3 > /proc/sys/vm/drop_caches")
+
+
 def ledger():
     """The names of what the ledger's folder has, its lock left out."""
     return sorted(p.name for p in JOBS.iterdir() if p.name != "lock") if JOBS.exists() else []

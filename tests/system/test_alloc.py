@@ -117,7 +117,7 @@ def free_bytes(node):
 
 
 def test_spill_goes_on_in_the_slow_node_of_each_socket():
-    slurm.run("sync; echo 3 > /proc/sys/vm/drop_caches")
+    slurm.drop_caches()
     free = {node: free_bytes(node) for node in (0, 1)}
     mib = sum(free.values()) // MIB + 256
     with placed(SPILL, mib, block=4 * MIB) as held:
@@ -291,7 +291,7 @@ def test_bench_sweeps_past_the_fast_tier():
     """Sizes over the fast tier's end: the share in the fast tier falls, and so does what is predicted, as by Eq. 1."""
     tiers = json.loads(slurm.run("hybridmem tiers --json").stdout)["tiers"]
     speeds = [tier["read_bandwidth_mbs"] for tier in tiers]
-    slurm.run("sync; echo 3 > /proc/sys/vm/drop_caches")
+    slurm.drop_caches()
     done = slurm.run("hybridmem bench --kernels accumulate --repetitions 1 --json")
     rows = json.loads(done.stdout)["results"]
     shares = [row["read"]["fast_bytes"] / row["bytes"] for row in rows]

@@ -140,6 +140,7 @@ def test_the_partitions_default_mode_and_enabled_no():
         with slurm.Occupied("alice", 32) as held:
             assert set(held.pages) <= {2, 3}
         assert slurm.record(held.job_id)["request"] == "slow"
+    slurm.drop_caches()
     with slurm.configured("enabled = no\n"):
         with slurm.Occupied("alice", 32, "--hybrid-mem=slow") as held:
             assert set(held.pages) <= {0, 1}

@@ -177,6 +177,7 @@ def sqlite(mode):
 
 
 def test_a_database_has_the_same_result_and_its_cache_in_the_slow_tier():
+    slurm.drop_caches()
     plain, before = sqlite("off")
     isolated, nodes = sqlite("isolate,interval=24h")
     assert plain == isolated and plain.startswith("20000|2000000|")

@@ -319,6 +319,7 @@ def test_a_killed_stepd_takes_the_migrator_with_it():
 
 def test_a_step_with_nothing_to_move_costs_next_to_nothing():
     """All that it has is in the fast tier."""
+    slurm.drop_caches()
     started = Started()
     wait_phases(started.job_id, BATCH, 5)
     assert progress(started.job_id, BATCH).source == b"none yet"

@@ -28,8 +28,7 @@ def weights():
 def test_twice_the_fast_tier_fills_it_evenly_and_goes_on_in_the_slow_tier():
     fast, slow = tiers()
     want = 2 * sum(node_capacity(node) for node in fast["nodes"])
-    # Page cache of earlier tests lies where it fell: what is even can only be what the job may take.
-    slurm.run("sync; echo 3 > /proc/sys/vm/drop_caches")
+    slurm.drop_caches()  # what is even can only be what the job may take
     free = {node: free_bytes(node) for node in fast["nodes"]}
     with slurm.Occupied("alice", want // slurm.MIB, "--hybrid-mem=spill") as held:
         bytes_on = {node: count * slurm.PAGE for node, count in held.pages.items()}
@@ -70,6 +69,7 @@ def test_separate_channels_share_by_bandwidth_and_give_the_weights_back():
     fast, slow = tiers()
     share = fast["read_bandwidth_mbs"] / (fast["read_bandwidth_mbs"] + slow["read_bandwidth_mbs"])
     before = weights()
+    slurm.drop_caches()
     options = ("--hybrid-mem=spill", "--partition=whole", "--exclusive")
     with slurm.configured(separate_config()), slurm.Occupied("alice", 512, *options) as held:
         on_fast = sum(held.pages[node] for node in fast["nodes"])
