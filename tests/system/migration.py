@@ -260,8 +260,8 @@ class Hotset:
         return sorted(lines, key=lambda line: line["rank"])
 
     def close(self):
-        if slurm.job(self.job_id).get("JobState") in ("PENDING", "RUNNING"):
-            slurm.run(f"scancel {self.job_id}")
+        if not slurm.end_of(self.job_id):
+            slurm.run(f"scancel {self.job_id}", check=False)
         self.scarce.close()
 
 

@@ -14,6 +14,7 @@ from pathlib import Path
 NODE = "n1"
 RECORDS = Path("/var/lib/hybridmem/records")
 JOBS = Path("/run/hybridmem/jobs")
+ENDED = ("COMPLETED", "FAILED", "CANCELLED", "NODE_FAIL", "TIMEOUT", "OUT_OF_MEMORY")
 CONFIG = Path("/etc/hybridmem/hybridmem.conf")
 PLUGSTACK = Path("/etc/slurm/plugstack.conf.d/hybridmem.conf")
 PATIENCE = 240  # seconds before a condition counts as never coming; the guest is emulated and slow
@@ -80,19 +81,25 @@ def sbatch(user, script, *options, check=True, env=None):
 
 
 def job(job_id):
-    """scontrol's fields of a job as a dictionary; of the first where there are several (arrays)."""
+    """scontrol's fields of a job as a dictionary; of the first where there are several (arrays). {}: no answer."""
     text = run(f"scontrol show job -o {job_id}", check=False).stdout.split("\n", 1)[0]
     return dict(word.split("=", 1) for word in text.split() if "=" in word)
 
 
-def wait_job(job_id, states=("COMPLETED", "FAILED", "CANCELLED", "NODE_FAIL", "TIMEOUT", "OUT_OF_MEMORY")):
+def end_of(job_id):
+    """The state in which the job has ended, or None."""
+    state = job(job_id).get("JobState")
+    return state if state in ENDED else None
+
+
+def wait_job(job_id, patience=PATIENCE):
     """Wait until the job has ended; returns its state."""
-    return wait_for(lambda: next((s for s in states if job(job_id).get("JobState") == s), None), f"the end of {job_id}")
+    return wait_for(lambda: end_of(job_id), f"the end of {job_id}", patience)
 
 
 def output(job_id):
     """The batch script's output so far."""
-    path = Path(job(job_id)["StdOut"])
+    path = Path(wait_for(lambda: job(job_id).get("StdOut"), f"scontrol's answer about {job_id}"))
     return path.read_text(errors="replace") if path.exists() else ""
 
 
@@ -201,14 +208,11 @@ class Occupied:
         self.folder = folder_of(user)
         self.ready, self.go = self.folder / "ready", self.folder / "go"
         self.job_id = sbatch(user, f"{launch} {mib} {self.ready} {self.go} {passes}", *options)
-        wait_for(lambda: self.ready.exists() or self.ended(), f"job {self.job_id} to hold {mib} MiB")
+        wait_for(lambda: self.ready.exists() or end_of(self.job_id), f"job {self.job_id} to hold {mib} MiB")
         assert self.ready.exists(), f"job {self.job_id} ended early: {output(self.job_id)}"
         report = json.loads(self.ready.read_text())
         self.pid = report["pid"]
         self.pages = {int(node): count for node, count in report["pages"].items()}
-
-    def ended(self):
-        return job(self.job_id).get("JobState") not in ("PENDING", "RUNNING", "CONFIGURING")
 
     def end(self):
         self.go.touch()
