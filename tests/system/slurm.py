@@ -2,6 +2,7 @@
 """What the tests inside the guest share: users, jobs, records, and waiting for conditions instead of for the clock."""
 
 import contextlib
+import ctypes
 import json
 import os
 import re
@@ -139,8 +140,8 @@ def ledger():
 
 
 def all_records():
-    """Every record of every day, in no particular order."""
-    return [json.loads(line) for path in RECORDS.glob("2*/*.jsonl") for line in path.read_text().splitlines()]
+    """Every record of every day, in no particular order; a last line without its end is still being written."""
+    return [json.loads(line) for path in RECORDS.glob("2*/*.jsonl") for line in path.read_text().split("\n")[:-1]]
 
 
 def records(job_id):
@@ -154,12 +155,30 @@ def record(job_id):
     return found[0]
 
 
+class Samples(ctypes.Structure):
+    """The beginning of struct hm_samples (helpers/meter/samples.h), to the count that ends a sample."""
+
+    _fields_ = (
+        *((name, ctypes.c_uint32) for name in ("magic", "version", "bytes", "n_tiers")),
+        ("tier_name", ctypes.c_char * 24 * 8),
+        ("tier_kind", ctypes.c_uint32 * 8),
+        ("tier_nodes", ctypes.c_uint64 * 128 * 8),
+        ("interval_ms", ctypes.c_uint32),
+        ("finished", ctypes.c_uint32),
+        ("n_samples", ctypes.c_uint64),
+    )
+
+
+def samples(job_id):
+    """How often the monitor has looked."""
+    return Samples.from_buffer_copy((JOBS / f"{job_id}.samples").read_bytes()).n_samples
+
+
 def wait_sampled(job_id):
     """Wait until the monitor has looked twice since now: the job's state now is in its samples."""
-    path = JOBS / f"{job_id}.samples"
     for _ in range(2):
-        before = path.read_bytes()
-        wait_for(lambda: path.read_bytes() != before, f"a sample of {job_id}")  # noqa: B023
+        before = samples(job_id)
+        wait_for(lambda: samples(job_id) > before, f"a sample of {job_id}")  # noqa: B023
 
 
 def tier_bytes(job_record, key="anon_bytes"):

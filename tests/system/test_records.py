@@ -48,9 +48,13 @@ def test_exit_codes_and_report():
 
 
 def test_page_cache_and_shared_memory_are_told_apart():
-    shared = "/dev/shm/$SLURM_JOB_ID"
-    script = f"head -c 64M /dev/zero > $HOME/file; head -c 32M /dev/zero > {shared}; sleep 3; rm {shared}"
-    job_id = slurm.sbatch("alice", script, "--hybrid-mem=spill")
+    shared, folder = "/dev/shm/$SLURM_JOB_ID", slurm.folder_of("alice")
+    fill = f"head -c 64M /dev/zero > $HOME/file; head -c 32M /dev/zero > {shared}"
+    hold = f"touch {folder}/ready; until [ -e {folder}/go ]; do sleep 0.2; done"
+    job_id = slurm.sbatch("alice", f"{fill}; {hold}; rm {shared}", "--hybrid-mem=spill")
+    slurm.wait_for((folder / "ready").exists, "the job's file and shared memory")
+    slurm.wait_sampled(job_id)
+    (folder / "go").touch()
     assert slurm.wait_job(job_id) == "COMPLETED"
     tiers = slurm.record(job_id)["memory"]["tiers"]
     assert sum(t["file_bytes"] for t in tiers) >= 60 * slurm.MIB
