@@ -190,8 +190,13 @@ def stepd_of(job_id, step="batch"):
     return int(run(f"pgrep -o -f 'slurmstepd: \\[{job_id}.{step}\\]'").stdout)
 
 
+def processes_of(user):
+    """Pid and words of the user's, one a line; zombies, which wait for their parent alone, left out."""
+    return run(f"pgrep -r R,S,D,T -a -u {user}", check=False).stdout.splitlines()
+
+
 def hybridmem_processes():
-    return run("pgrep -a -u hybridmem", check=False).stdout.splitlines()
+    return processes_of("hybridmem")
 
 
 @contextlib.contextmanager

@@ -131,7 +131,7 @@ def test_weights_that_a_dead_job_changed_come_back():
             os.kill(slurm.stepd_of(held.job_id, step), signal.SIGKILL)
         held.go.touch()
         slurm.run("pkill -KILL -u alice; pkill -KILL -f 'sleep 100000000'", check=False)
-        slurm.wait_for(lambda: not slurm.run("pgrep -u alice", check=False).stdout, "the end of the job's processes")
+        slurm.wait_for(lambda: not slurm.processes_of("alice"), "the end of the job's processes")
         slurm.run("hybridmem reap")
         assert changed != before and weight.read_text() == before
         slurm.run("slurmd -N n1")

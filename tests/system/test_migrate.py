@@ -362,7 +362,7 @@ def test_a_migrator_that_does_not_end_is_killed_and_holds_up_nothing():
         assert slurm.wait_job(job_id) == "COMPLETED"
         record = slurm.record(job_id)
     assert steps_of(record)["batch"]["end"] == "not begun"
-    assert not slurm.run("pgrep -u alice", check=False).stdout
+    assert not slurm.processes_of("alice")
     nothing_is_left(job_id)
 
 
