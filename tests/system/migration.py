@@ -139,8 +139,8 @@ def scarce_fast(limit):
 
 def ranks_of(job_id, program):
     """The processes of this name in the job's cgroup."""
-    folders = Path("/sys/fs/cgroup").rglob(f"job_{job_id}")
-    pids = {int(pid) for folder in folders for file in folder.rglob("cgroup.procs") for pid in file.read_text().split()}
+    files = [file for folder in slurm.cgroups(job_id) for file in folder.rglob("cgroup.procs")]
+    pids = {int(pid) for file in files for pid in file.read_text().split()}
     return [pid for pid in pids if name_of(pid) == program]
 
 
@@ -173,7 +173,7 @@ def on_fast(by_node):
 def cpu_seconds(job_id):
     """Processor time of the job's own processes (steps' `user` cgroups)."""
     total = 0
-    for folder in Path("/sys/fs/cgroup").rglob(f"job_{job_id}"):
+    for folder in slurm.cgroups(job_id):
         for file in folder.glob("step_[0-9]*/user/cpu.stat"):
             total += int(re.search(r"usage_usec (\d+)", file.read_text())[1])
     return total / 1e6

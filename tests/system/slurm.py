@@ -185,6 +185,21 @@ def tier_bytes(job_record, key="anon_bytes"):
     return [tier[key] for tier in job_record["memory"]["tiers"]]
 
 
+def cgroups(job_id):
+    """The folders of the job's cgroups; os.walk does not mind those that go meanwhile."""
+    name = f"job_{job_id}"
+    return [Path(folder) / name for folder, names, _ in os.walk("/sys/fs/cgroup") if name in names]
+
+
+def is_populated(job_id):
+    """Whether the kernel has any process in the job's cgroup; one that cannot be read has gone."""
+    for folder in cgroups(job_id):
+        with contextlib.suppress(OSError):
+            if "populated 1" in (folder / "cgroup.events").read_text():
+                return True
+    return False
+
+
 def stepd_of(job_id, step="batch"):
     """The step's slurmstepd: the oldest of that title, which what it forks has, too, until it executes something."""
     return int(run(f"pgrep -o -f 'slurmstepd: \\[{job_id}.{step}\\]'").stdout)

@@ -132,6 +132,8 @@ def test_weights_that_a_dead_job_changed_come_back():
         held.go.touch()
         slurm.run("pkill -KILL -u alice; pkill -KILL -f 'sleep 100000000'", check=False)
         slurm.wait_for(lambda: not slurm.processes_of("alice"), "the end of the job's processes")
+        # What reap goes by; root's processes of the job are in it, too.
+        slurm.wait_for(lambda: not slurm.is_populated(held.job_id), "an empty cgroup of the job")
         slurm.run("hybridmem reap")
         assert changed != before and weight.read_text() == before
         slurm.run("slurmd -N n1")

@@ -96,12 +96,10 @@ def nothing_is_left(job_id, folders_stay=False):
     """Processes and files of the job's migrators; the ledger and the cgroup go with the job."""
     slurm.wait_for(lambda: not migrators(job_id), f"the end of the migrators of {job_id}")
     slurm.wait_for(lambda: not list(slurm.JOBS.glob(f"{job_id}.*")), f"the end of the files of {job_id}")
-    found = Path("/sys/fs/cgroup")
     if folders_stay:
-        events = found.glob(f"**/job_{job_id}/cgroup.events")
-        assert all("populated 0" in file.read_text() for file in events)
+        slurm.wait_for(lambda: not slurm.is_populated(job_id), f"empty cgroups of {job_id}")
     else:  # slurmstepd removes them, after the job's end
-        slurm.wait_for(lambda: not list(found.glob(f"**/job_{job_id}")), f"the end of the cgroups of {job_id}")
+        slurm.wait_for(lambda: not slurm.cgroups(job_id), f"the end of the cgroups of {job_id}")
 
 
 class Started:
