@@ -16,7 +16,7 @@
 #include "record.h"
 #include "scontrol.h"
 
-#define PATIENCE_MS 2000
+#define PATIENCE_MS 10000 /* of the minute that an epilog has (job.c); as long again once they were killed */
 
 void hm_finish_undo(const struct hm_config *config, struct hm_job *job)
 {

@@ -20,7 +20,7 @@
 
 #define PROGRAM HM_LIBEXECDIR "/hybridmem-migrator"
 #define SUFFIX ".migration"
-#define PATIENCE_MS 2000
+#define PATIENCE_MS 10000 /* to end by itself, with its last figures; as long again once it was killed */
 
 /* What finds no room is seen at the end: `used` is then beyond the text. */
 __attribute__((format(printf, 3, 4))) static void add(struct hm_migrator_command *command, const char *name,

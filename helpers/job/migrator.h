@@ -42,7 +42,7 @@ int hm_migrator_start(const struct hm_config *config, const struct hm_migrator_f
 /* Tell it to end, without waiting: the calling task, of the same user, has another placement. */
 void hm_migrator_dismiss(const struct hm_process *process);
 
-/* End it, by force if need be; at most a few seconds. Not with the lock. Returns 0, or -1 with a text. */
+/* End it, by force if need be; at most 20 seconds. Not with the lock. Returns 0, or -1 with a text. */
 int hm_migrator_stop(const struct hm_process *process, struct hm_error *error);
 
 /* Are there figures of this step that nobody has taken? */
