@@ -5,6 +5,7 @@ import slurm
 
 IN_A_ROW = 200
 AT_ONCE = 20
+PATIENCE = 3600  # seconds; ends what never comes, and is no claim about how quick an emulated node is
 
 
 def test_two_hundred_short_jobs_in_a_row():
@@ -19,9 +20,9 @@ def test_two_hundred_short_jobs_in_a_row():
             echo $before
         done"""
     (folder / "row.sh").write_text(script)
-    ids = [int(line) for line in slurm.run(f"bash {folder}/row.sh", user="alice", timeout=900).stdout.split()]
+    ids = [int(line) for line in slurm.run(f"bash {folder}/row.sh", user="alice", timeout=PATIENCE).stdout.split()]
     assert len(ids) == IN_A_ROW
-    slurm.wait_for(lambda: not slurm.run("squeue -h").stdout, "the end of the row", patience=1200)
+    slurm.wait_for(lambda: not slurm.run("squeue -h").stdout, "the end of the row", patience=PATIENCE)
     slurm.wait_idle()
     by_job = [record["job_id"] for record in slurm.all_records() if record["job_id"] in set(ids)]
     assert sorted(by_job) == sorted(ids)
