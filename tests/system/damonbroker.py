@@ -30,6 +30,20 @@ def state(k):
     return slurm.wait_for(read, f"the state of kdamond {k}")
 
 
+def write(path, text):
+    """The same for what is written."""
+
+    def is_written():
+        try:
+            path.write_text(text)
+        except OSError as why:
+            assert why.errno == errno.EBUSY, why
+            return False
+        return True
+
+    slurm.wait_for(is_written, f"{path} to take {text!r}")
+
+
 def states():
     return [state(k) for k in range(number())]
 

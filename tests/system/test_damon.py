@@ -13,7 +13,7 @@ from pathlib import Path
 import damonclient
 import pytest
 import slurm
-from damonbroker import BROKER, KDAMONDS, broker, number, sleeper, start, states
+from damonbroker import BROKER, KDAMONDS, broker, number, sleeper, start, states, write
 
 HERE = Path(__file__).parent
 
@@ -107,8 +107,8 @@ def test_nonsense_ends_the_conversation(run_dir, message):
 
 
 def test_kdamonds_of_others_are_left_alone(run_dir):
-    (KDAMONDS / "nr_kdamonds").write_text("3")
-    (KDAMONDS / "1" / "contexts" / "nr_contexts").write_text("1")
+    write(KDAMONDS / "nr_kdamonds", "3")
+    write(KDAMONDS / "1" / "contexts" / "nr_contexts", "1")
     try:
         with broker(run_dir) as (process, path):
             answer = damonclient.Client(path).ask([])
@@ -117,16 +117,16 @@ def test_kdamonds_of_others_are_left_alone(run_dir):
             assert process.wait(slurm.PATIENCE) == 0
             assert number() == 3
             assert (KDAMONDS / "1" / "contexts" / "nr_contexts").read_text().strip() == "1"
-            (KDAMONDS / "nr_kdamonds").write_text("0")
+            write(KDAMONDS / "nr_kdamonds", "0")
         # A broker that began beside them has its own once they have gone.
-        (KDAMONDS / "nr_kdamonds").write_text("3")
+        write(KDAMONDS / "nr_kdamonds", "3")
         with broker(run_dir, "--kdamonds", "2") as (_, path):
             assert damonclient.Client(path).ask([]).number == errno.EBUSY
-            (KDAMONDS / "nr_kdamonds").write_text("0")
+            write(KDAMONDS / "nr_kdamonds", "0")
             assert damonclient.Client(path).ask([]).number == 0
             assert number() == 2
     finally:
-        (KDAMONDS / "nr_kdamonds").write_text("0")
+        write(KDAMONDS / "nr_kdamonds", "0")
 
 
 @pytest.mark.main
