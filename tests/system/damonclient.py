@@ -13,6 +13,7 @@ import time
 from collections import namedtuple
 from pathlib import Path
 
+PATIENCE = 240  # seconds; the guest is emulated and slow
 MAGIC = 0x484D4432
 WATCH, ANSWER, LIST = 1, 2, 3
 HEAD = struct.Struct("=IIII")
@@ -76,11 +77,11 @@ class Client:
         self.parts = {}
         self.lists = []
 
-    def ask(self, pids, patience=60, **how):
+    def ask(self, pids, patience=PATIENCE, **how):
         """The broker's answer."""
         return self.ask_raw(watch_message(pids, **how), patience)
 
-    def ask_raw(self, message, patience=60):
+    def ask_raw(self, message, patience=PATIENCE):
         self.socket.send(message)
         deadline = time.monotonic() + patience
         while time.monotonic() < deadline:
@@ -107,7 +108,7 @@ class Client:
             self.parts[part.process] = before + part.regions
         return True
 
-    def wait_lists(self, count, patience=120):
+    def wait_lists(self, count, patience=PATIENCE):
         """That many whole lists from now on, of any process."""
         self.lists = []
         deadline = time.monotonic() + patience
