@@ -175,15 +175,28 @@ def test_nobody_looks_into_it_before_it_has_begun():
     assert started.returncode == 0
 
 
+def top(words, user=None):
+    """What hybridmem top prints. It waits 5 s for an answer, which a migrator gives between two phases: ask again."""
+
+    def shown():
+        done = slurm.run(f"hybridmem top {words}", user=user, check=False)
+        if "does not answer" in done.stderr:
+            return None
+        assert done.returncode == 0, done.stderr
+        return done
+
+    return slurm.wait_for(shown, f"hybridmem top {words}").stdout
+
+
 @pytest.mark.main
 def test_top_shows_it_to_its_user_alone():
     """By job, by step and without a name; to the step's user and to root."""
     started = Started(OPTION + ",fast=16M")
     for words in (f"{started.job_id}", f"{started.job_id}.batch", ""):
-        shown = json.loads(slurm.run(f"hybridmem top --json {words}", user="alice").stdout)
+        shown = json.loads(top(f"--json {words}", user="alice"))
         assert (shown["job_id"], shown["step_id"], shown["node"]) == (started.job_id, "batch", slurm.NODE)
         assert shown["cap_bytes"] == 16 << 20 and shown["phases"] >= 1
-    screen = slurm.run(f"hybridmem top --once {started.job_id}").stdout
+    screen = top(f"--once {started.job_id}")
     assert f"job {started.job_id}.batch on {slurm.NODE}, running: algorithm regions" in screen
     refused = slurm.run(f"hybridmem top --once {started.job_id}", user="bob", check=False)
     assert refused.returncode == 1 and f"no migrator of job {started.job_id}" in refused.stderr
