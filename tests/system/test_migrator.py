@@ -263,7 +263,7 @@ def test_huge_pages_move_whole():
         slurm.wait_for(lambda: program.hot_on_fast() > 0.4, "hot huge pages in the fast tier")
         migrator.wait_phases(2)
         figures = migrator.stop()
-        assert program.huge_bytes() == huge
+        assert program.huge_bytes() >= huge  # khugepaged may have made more of them
         promoted = program.on_fast() * slurm.PAGE
         program.end()
     assert abs(figures["promoted_bytes"] - figures["demoted_bytes"] - promoted) <= 2 * MIB
