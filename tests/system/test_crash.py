@@ -37,10 +37,8 @@ def test_user_cannot_kill_or_trace_the_monitor():
         (pid,) = slurm.wait_for(monitors, "a monitor")
         assert slurm.run(f"kill -9 {pid}", user="alice", check=False).returncode != 0
         assert slurm.run(f"cat /proc/{pid}/environ", user="alice", check=False).returncode != 0
-        assert slurm.run(f"timeout 10 strace -p {pid} -o /dev/null", user="alice", check=False).returncode not in (
-            0,
-            124,
-        )
+        traced = slurm.run(f"timeout 200 strace -p {pid} -o /dev/null", user="alice", check=False)
+        assert traced.returncode not in (0, 124), traced
         assert monitors() == [pid]
 
 
