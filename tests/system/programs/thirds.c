@@ -3,16 +3,17 @@
  * A program of three parts of the same size, each from one call of malloc: one is written at random lines, one is read
  * at as many, and one is left alone after it was touched once.
  *
- *     thirds MIB READY-FILE GO-FILE
+ *     thirds MIB BEGIN-FILE READY-FILE GO-FILE
  *
- * READY-FILE gets the pid and, in hexadecimal, where the written, the read and the cold part begin. The program ends
- * when GO-FILE exists.
+ * It has no memory before BEGIN-FILE exists. READY-FILE gets the pid and, in hexadecimal, where the written, the read
+ * and the cold part begin. The program ends when GO-FILE exists.
  */
 #define _GNU_SOURCE
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #define BATCH 20000
@@ -46,13 +47,16 @@ static uint64_t next_random(uint64_t x)
 
 int main(int argc, char **argv)
 {
-    size_t bytes = argc == 4 ? strtoull(argv[1], NULL, 10) << 20 : 0;
+    const struct timespec tick = {.tv_nsec = 20000000};
+    size_t bytes = argc == 5 ? strtoull(argv[1], NULL, 10) << 20 : 0;
     uint64_t x = 88172645463325252u, sum = 0;
     char *part[PARTS];
     if (bytes == 0) {
-        fprintf(stderr, "usage: thirds MIB READY-FILE GO-FILE\n");
+        fprintf(stderr, "usage: thirds MIB BEGIN-FILE READY-FILE GO-FILE\n");
         return 2;
     }
+    while (access(argv[2], F_OK))
+        nanosleep(&tick, NULL);
     for (int i = 0; i < PARTS; i++) {
         part[i] = malloc(bytes);
         if (!part[i]) {
@@ -61,12 +65,12 @@ int main(int argc, char **argv)
         }
         memset(part[i], 1, bytes);
     }
-    if (write_ready(argv[2], part)) {
+    if (write_ready(argv[3], part)) {
         perror("thirds: ready file");
         return 1;
     }
     volatile char *written = part[WRITTEN], *read = part[READ];
-    while (access(argv[3], F_OK)) {
+    while (access(argv[4], F_OK)) {
         for (int i = 0; i < BATCH; i++) {
             x = next_random(x);
             size_t at = x % bytes / LINE * LINE;
