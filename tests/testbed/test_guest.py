@@ -4,9 +4,11 @@
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
+import types
 from pathlib import Path
 
 import pytest
@@ -153,6 +155,31 @@ def test_script_that_runs_too_long_is_ended(tmp_path):
     assert process.wait() == driver.EXIT_TIMEOUT
     assert not qemu_runs("slow")
     assert (tmp_path / "log").read_text() == "so far\n"
+
+
+@pytest.fixture
+def hold(monkeypatch):
+    """Hold a guest that says this on its control port and then hangs."""
+    monkeypatch.setattr(driver, "GRACE_SECONDS", 0.1)
+
+    def conversation(said, timeout):
+        ours, guests = socket.socketpair()
+        with ours, guests:
+            guests.sendall(said)
+            vm = types.SimpleNamespace(sockets={"control": ours})
+            return driver.Conversation(vm, timeout, verbose=False, counts=None).hold()
+
+    return conversation
+
+
+def test_power_off_that_hangs_takes_no_status_away(hold):
+    assert hold(b"ready 5.0\nexit 7\n", timeout=3600) == 7
+
+
+def test_script_that_hangs_has_no_status_of_its_own(hold):
+    with pytest.raises(command.Failure) as failure:
+        hold(b"ready 5.0\n", timeout=0)
+    assert failure.value.status == driver.EXIT_TIMEOUT
 
 
 def test_guest_that_dies_shows_its_console(tmp_path):

@@ -9,7 +9,7 @@ import time
 from . import accelerator, command, image, machine, meter, payload, qemu
 
 BOOT_SECONDS = 300
-GRACE_SECONDS = 30  # for the guest to end a script that ran too long, and to send files
+GRACE_SECONDS = 120  # for the guest to end a script that ran too long and to send files; then to power off
 CONSOLE_LINES = 60
 EXIT_TIMEOUT = 124
 
@@ -48,6 +48,7 @@ class Conversation:
                 self.phase, self.deadline = "script", time.monotonic() + self.timeout + GRACE_SECONDS
             elif word == "exit":
                 self.phase, self.status = "end", int(rest)
+                self.deadline = time.monotonic() + GRACE_SECONDS
             elif word == "failed":
                 self.show_console()
                 raise command.Failure(rest)
@@ -64,7 +65,7 @@ class Conversation:
             print("  " + line.rstrip(), file=sys.stderr)
 
     def hold(self):
-        """Serve the guest until it powers off; return the script's status."""
+        """Serve the guest until it powers off, or hangs in that; return the script's status."""
         with selectors.DefaultSelector() as selector:
             for name, end in self.vm.sockets.items():
                 selector.register(end, selectors.EVENT_READ, getattr(self, f"on_{name}"))
@@ -72,6 +73,7 @@ class Conversation:
                 left = self.deadline - time.monotonic()
                 if left <= 0:  # a guest that only chatters hangs too
                     self.give_up()
+                    break
                 for key, _ in selector.select(left):
                     data = key.fileobj.recv(1 << 16)
                     if data:
@@ -84,7 +86,11 @@ class Conversation:
         return self.status
 
     def give_up(self):
+        """Raise what a guest that hangs means; one that told the script's status owes nothing more."""
         self.show_console()
+        if self.phase == "end":
+            command.say(f"the guest did not power off within {GRACE_SECONDS} s and was killed")
+            return
         if self.phase == "boot":
             raise command.Failure(f"node n1 was not idle within {BOOT_SECONDS} s")
         raise command.Failure("the guest hangs and was killed", EXIT_TIMEOUT)
