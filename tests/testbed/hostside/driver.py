@@ -8,7 +8,7 @@ import time
 
 from . import accelerator, command, image, machine, meter, payload, qemu
 
-BOOT_SECONDS = 300
+BOOT_SECONDS = 900  # more than testbed-init waits for Slurm, so that its word of that comes first
 GRACE_SECONDS = 120  # for the guest to end a script that ran too long and to send files; then to power off
 CONSOLE_LINES = 60
 EXIT_TIMEOUT = 124
