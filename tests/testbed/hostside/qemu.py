@@ -12,7 +12,9 @@ PR_SET_PDEATHSIG = 1
 
 # Without what a throw-away guest under emulation need not spend time on.
 KERNEL_WORDS = (
-    "console=ttyS0 quiet panic=-1 cgroup_no_v1=all mitigations=off nokaslr audit=0 no_timer_check "
+    "console=ttyS0 quiet panic=-1 "
+    "oops=panic "  # the guest dies, which has a status; half-dead it would only fail some test
+    "cgroup_no_v1=all mitigations=off nokaslr audit=0 no_timer_check "
     "random.trust_cpu=on systemd.unified_cgroup_hierarchy=1 "
     "tsc=reliable "  # QEMU's is; the kernel would ask the HPET, a device, for each time of day
     "damon_stat.enabled=N"  # the newest kernels': nobody else could use DAMON (admin guide)
