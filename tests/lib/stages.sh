@@ -85,13 +85,14 @@ stage_guest() {
     python3 -m pytest -p no:cacheprovider tests/testbed
 }
 
-# in_guest TIMEOUT GUEST-ARGS... -- PYTEST-ARGS...: the tests of tests/system, by pytest inside the guest.
+# in_guest TIMEOUT GUEST-ARGS... -- PYTEST-ARGS...: the tests of tests/system, by pytest inside the guest. Without $slurm
+# it is the guest's default. The time-out only ends what hangs: it is far above what a stage takes on a busy machine.
 in_guest() {
     local timeout=$1 options=() status=0 run
     shift
     while [ "$1" != -- ]; do options+=("$1") && shift; done
     shift
-    run=(tests/testbed/guest run --slurm "$slurm" --timeout "$timeout" "${options[@]}"
+    run=(tests/testbed/guest run ${slurm:+--slurm "$slurm"} --timeout "$timeout" "${options[@]}"
         --put tests:/opt/hybridmem/tests --put site-docs:/opt/hybridmem/site-docs
         tests/system/run-in-guest "$@")
     "${run[@]}" || status=$?
@@ -132,5 +133,5 @@ stage_bench() {
     tests/bench/decide
     tests/bench/day
     tests/bench/monitor
-    tests/bench/in-guest --slurm "$slurm"
+    tests/bench/in-guest
 }
