@@ -103,22 +103,22 @@ in_guest() {
 }
 
 stage_system() {
-    in_guest 3000 -- -m "not meter and not migration and not kmem and not bench"
+    in_guest 4500 -- -m "not meter and not migration and not kmem and not bench"
 }
 
 stage_kmem() {
-    in_guest 900 --shape kmem -- -m kmem
+    in_guest 1800 --shape kmem -- -m kmem
 }
 
 stage_meter() {
-    in_guest 1200 --meter "$build/check/meter.json" --get /tmp/meter-expected.json:"$build/check/meter-expected.json" -- -m meter
+    in_guest 1800 --meter "$build/check/meter.json" --get /tmp/meter-expected.json:"$build/check/meter-expected.json" -- -m meter
     METER=$build/check/meter.json EXPECTED=$build/check/meter-expected.json \
         python3 -m pytest -p no:cacheprovider tests/meter/test_truth.py
 }
 
 stage_migration() {
     local failed=0
-    in_guest 1200 --meter "$build/check/migration.json" --put helpers:/opt/hybridmem/helpers \
+    in_guest 2400 --meter "$build/check/migration.json" --put helpers:/opt/hybridmem/helpers \
         --get /tmp/migration-expected.json:"$build/check/migration-expected.json" -- -s -m migration || failed=1
     METER=$build/check/migration.json EXPECTED=$build/check/migration-expected.json \
         python3 -m pytest -p no:cacheprovider -rP tests/meter/test_migration.py || failed=1
@@ -126,7 +126,7 @@ stage_migration() {
 }
 
 stage_slurm26() {
-    slurm=26.05 in_guest 1500 -- -m main
+    slurm=26.05 in_guest 2400 -- -m main
 }
 
 stage_bench() {

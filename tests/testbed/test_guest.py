@@ -61,7 +61,7 @@ def tour(tmp_path_factory):
     (folder / "tree" / "sub" / "data").write_bytes(bytes(range(256)) * 1000)
     (folder / "tree" / "program").write_text("#!/bin/sh\necho runs\n")
     (folder / "tree" / "program").chmod(0o755)
-    words = ["run", "--no-project", "--meter", folder / "meter.json"]
+    words = ["run", "--no-project", "--timeout=1200", "--meter", folder / "meter.json"]
     words += ["--put", f"{HERE / 'testdata'}:/root/testdata", "--put", f"{folder / 'tree'}:/root/tree"]
     words += ["--get", f"/root/tree:{folder / 'back'}", "--get", f"/root/facts:{folder / 'facts'}"]
     words += [HERE / "testdata" / "tour", "one", "two words"]
