@@ -174,7 +174,7 @@ def test_script_that_runs_too_long_is_ended(tmp_path):
     script.write_text("echo so far > /root/log\nsleep 1000\n")
     name = own("slow")
     process = start_beside(
-        "run", "--no-project", "--timeout=2", "--get", f"/root/log:{tmp_path / 'log'}", *named(name), script
+        "run", "--no-project", "--timeout=20", "--get", f"/root/log:{tmp_path / 'log'}", *named(name), script
     )
     assert process.wait() == driver.EXIT_TIMEOUT
     assert not qemu_runs(name)
