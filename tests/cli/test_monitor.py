@@ -180,9 +180,9 @@ def test_samples_lie_on_the_nodes_clock(open_folder):
         with jobs[1].monitor():
             jobs[1].wait_samples(8)
             for job in jobs:
-                found = job.wait_samples()
-                late = found.last_mono_ns % 200_000_000
-                assert late < 100_000_000, f"sampled {late / 1e6:.1f} ms after the tick"
+                # The least of some, as a busy machine may wake it late; the bound is the tighter for that.
+                late = min(job.wait_samples().last_mono_ns % 200_000_000 for _ in range(5))
+                assert late < 40_000_000, f"sampled {late / 1e6:.1f} ms after the tick"
 
 
 def test_early_samples_and_a_point_per_interval(job):
@@ -272,9 +272,10 @@ def test_without_a_controller_it_idles(job):
         wait_for(lambda: job.read().missing, "word of what is missing")
         # The early samples are behind it: 10, 20, 40, 80 ms.
         wait_for(lambda: switches(process.pid) >= 8, "its ordinary pace")
+        # A switch may have another cause, such as a page to read in: hence many of them, and 1.6 s rather than 2.4.
         before, start = switches(process.pid), time.monotonic()
-        wait_for(lambda: switches(process.pid) >= before + 6, "wake-ups")
-        assert time.monotonic() - start >= 0.4
+        wait_for(lambda: switches(process.pid) >= before + 24, "wake-ups", seconds=60)
+        assert time.monotonic() - start >= 1.6
         assert process.poll() is None
 
 
@@ -313,15 +314,17 @@ def test_the_kernels_own_events_end_it(job):
     sleeper = subprocess.Popen(["sleep", "1000"])
     try:
         (made / "cgroup.procs").write_text(f"{sleeper.pid}\n")
+        earliest = time.monotonic()
         with job.monitor(cgroup=made, guard=made / "cgroup.events") as process:
-            wait_for(lambda: job.read().missing or job.read().n_samples, "first look")
-            # By now the early samples are seconds apart, the tick up to an hour away: only the event can wake it.
-            wait_for(lambda: switches(process.pid) >= 9, "long sleep")
+            wait_for(lambda: job.read().missing or job.read().n_samples, "first look", seconds=60)
+            latest = time.monotonic()
+            # It started between these two, and has an early sample 5.12 s later and the next 10.24 s later; the tick is
+            # up to an hour away. Between the two samples only the event can wake it.
+            wait_for(lambda: time.monotonic() > latest + 5.5, "long sleep")
             sleeper.kill()
             sleeper.wait()
-            start = time.monotonic()
             ends(process)
-            assert time.monotonic() - start < 1
+            assert time.monotonic() < earliest + 10.24
         assert job.read().finished == 1
         # Removed before the monitor came: there is nothing to wait for but the grace, and SIGTERM is heard.
         made.rmdir()
