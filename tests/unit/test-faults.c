@@ -208,7 +208,7 @@ static int write_text(const char *path, const char *text)
     return length == (ssize_t)strlen(text) ? 0 : -1;
 }
 
-/* Make a cgroup where version 2 is mounted. Returns 0, or -1 where none can be made. */
+/* Make a cgroup of this process's own where version 2 is mounted. Returns 0, or -1 where none can be made. */
 static int make_cgroup(char *path, size_t size)
 {
     static const char *const roots[] = {"/sys/fs/cgroup", "/sys/fs/cgroup/unified"};
@@ -217,7 +217,7 @@ static int make_cgroup(char *path, size_t size)
         snprintf(file, sizeof(file), "%s/cgroup.procs", roots[i]);
         if (access(file, W_OK) != 0)
             continue;
-        snprintf(path, size, "%s/hybridmem-test-source", roots[i]);
+        snprintf(path, size, "%s/hybridmem-test-source-%d", roots[i], (int)getpid());
         return mkdir(path, 0755) == 0 || errno == EEXIST ? 0 : -1;
     }
     return -1;
