@@ -85,8 +85,8 @@ stage_guest() {
     python3 -m pytest -p no:cacheprovider tests/testbed
 }
 
-# in_guest TIMEOUT GUEST-ARGS... -- PYTEST-ARGS...: the tests of tests/system, by pytest inside the guest. Without $slurm
-# it is the guest's default. The time-out only ends what hangs: it is far above what a stage takes on a busy machine.
+# in_guest TIMEOUT GUEST-ARGS... -- PYTEST-ARGS...: the tests of tests/system, by pytest inside the guest; without $slurm
+# on the guest's default. The time-out only ends what hangs: it is far above what a stage takes on a busy machine.
 in_guest() {
     local timeout=$1 options=() status=0 run
     shift
@@ -111,7 +111,8 @@ stage_kmem() {
 }
 
 stage_meter() {
-    in_guest 1800 --meter "$build/check/meter.json" --get /tmp/meter-expected.json:"$build/check/meter-expected.json" -- -m meter
+    in_guest 1800 --meter "$build/check/meter.json" \
+        --get /tmp/meter-expected.json:"$build/check/meter-expected.json" -- -m meter
     METER=$build/check/meter.json EXPECTED=$build/check/meter-expected.json \
         python3 -m pytest -p no:cacheprovider tests/meter/test_truth.py
 }
