@@ -33,6 +33,13 @@ static uint64_t clock_ns(clockid_t clock)
     return (uint64_t)now.tv_sec * SECOND_NS + (uint64_t)now.tv_nsec;
 }
 
+/* CPU seconds of a process so far, 0 where that is not known. */
+static double cpu_s(pid_t pid)
+{
+    clockid_t clock;
+    return clock_getcpuclockid(pid, &clock) == 0 ? (double)clock_ns(clock) / SECOND_NS : 0;
+}
+
 static int open_file(pid_t pid, const char *name, int flags)
 {
     char path[64];
@@ -187,6 +194,7 @@ static bool begin_one(struct hm_softdirty *softdirty, const struct hm_ranks *ran
     *process = (struct hm_softdirty_process){.begun_ns = clock_ns(CLOCK_MONOTONIC),
                                              .cost_s = (double)cost_ns / SECOND_NS,
                                              .clear_s = (double)cost_ns / SECOND_NS,
+                                             .used_s = cpu_s(ranks->rank[space].pid),
                                              .has_window = true};
     softdirty->state.windows++;
     softdirty->state.clears_ns += cost_ns;
@@ -224,6 +232,15 @@ bool hm_softdirty_add(struct hm_softdirty *softdirty, uint64_t page, uint64_t n_
     return true;
 }
 
+/* From now on `used_s` is what the process has used in its window. */
+static void end_use(struct hm_softdirty *softdirty, const struct hm_ranks *ranks, uint32_t space)
+{
+    double begun_s = softdirty->process[space].used_s, now_s = 0;
+    if (begun_s > 0 && space < ranks->n && ranks->rank[space].pid > 0)
+        now_s = cpu_s(ranks->rank[space].pid);
+    softdirty->process[space].used_s = now_s > begun_s ? now_s - begun_s : 0;
+}
+
 void hm_softdirty_end(struct hm_softdirty *softdirty, const struct hm_ranks *ranks)
 {
     uint64_t before_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
@@ -235,6 +252,7 @@ void hm_softdirty_end(struct hm_softdirty *softdirty, const struct hm_ranks *ran
             if (pagemap >= 0)
                 close(pagemap);
             space = HM_PAGE_SPACE(range->page);
+            end_use(softdirty, ranks, space);
             pagemap = space < ranks->n && ranks->rank[space].pid > 0
                           ? open_file(ranks->rank[space].pid, "pagemap", O_RDONLY)
                           : -1;
