@@ -3,10 +3,11 @@
 
 #include <math.h>
 
-#define HOLE 512           /* pages, 2 MiB: more of them without any sample are a hole */
-#define SPLIT_PRIOR 0.01   /* that two halves differ, before anything is seen: borders are rare */
-#define LEAST_TO_SPLIT 4.0 /* samples: fewer cannot outweigh the prior, wherever they lie */
-#define SHARE_PRIOR 2.0    /* samples that the share of writes in the whole counts for in a part */
+#define HOLE 512            /* pages, 2 MiB: more of them without any sample are a hole */
+#define LEAST_TO_SPLIT 4.0  /* samples: fewer hardly tell halves apart, wherever they lie */
+#define MOST_EXPONENT 600.0 /* of e, in a double */
+#define LEAST_WORTH 1e-12   /* of a sample: spread over no more pages than there are */
+#define SHARE_PRIOR 2.0     /* samples that the share of writes in the whole counts for in a part */
 
 /* One way down the halves. */
 struct descent {
@@ -15,35 +16,48 @@ struct descent {
     double dispersion; /* variance of the weighted samples' sum, by its mean */
     hm_density_take *take;
     void *data;
+    double least;              /* samples to split a node: more than LEAST_TO_SPLIT where there are too many nodes */
+    size_t n_differs, n_taken; /* nodes: weighed, descended into */
 };
 
-/* What lies before a place on the line: weighted samples, and those of them that are writes. */
-struct sum {
-    double mass, writes;
+/* A place on the line, and what lies before it. */
+struct place {
+    struct hm_density_sum before;
     size_t cell;    /* the first that ends behind the place */
     bool is_inside; /* the place is in it, not in a hole before it */
 };
 
 struct node {
-    uint64_t at, n_pages; /* on the line; n_pages is a power of two and may reach beyond its end */
-    struct sum from, to;  /* before its first page, and before what follows it */
-    double expected, write_share;
+    uint64_t at, n_pages;         /* on the line; n_pages is a power of two and may reach beyond its end */
+    struct place from, to;        /* its first page, and what follows it */
+    double expected, write_share; /* where all nodes above it are split */
+    double reached, even;         /* how sure that is, and heat per page where it is not */
 };
+
+static void add_cell(struct hm_density_sum *sum, const struct hm_cells *cells, const struct hm_cell *cell)
+{
+    double counted = (double)(cell->reads + cell->writes);
+    double weighted = cells->read_weight * (double)cell->reads + cells->write_weight * (double)cell->writes;
+    sum->mass += weighted;
+    sum->writes += cells->write_weight * (double)cell->writes;
+    if (counted <= 0)
+        return;
+    sum->variance += weighted * (1 + (double)cell->excess / counted);
+    sum->evidence += weighted * (hm_cell_evidence(counted, (double)cell->excess) / counted);
+}
 
 /* Cells become sums and stretches. Returns the length of the line. */
 static uint64_t lay_out(struct hm_density *density)
 {
     const struct hm_cells *cells = density->cells;
-    double mass = 0, writes = 0;
+    struct hm_density_sum sum = {0};
     uint64_t length = 0;
     density->n_stretches = 0;
     for (size_t i = 0; i < cells->n; i++) {
         const struct hm_cell *cell = &cells->cell[i];
         struct hm_stretch *last = density->n_stretches > 0 ? &density->stretch[density->n_stretches - 1] : NULL;
-        density->mass[i] = mass;
-        density->writes[i] = writes;
-        mass += cells->read_weight * (double)cell->reads + cells->write_weight * (double)cell->writes;
-        writes += cells->write_weight * (double)cell->writes;
+        density->before[i] = sum;
+        add_cell(&sum, cells, cell);
         if (last && HM_PAGE_SPACE(last->first) == HM_PAGE_SPACE(cell->first) &&
             cell->first - (last->first + last->n_pages) <= HOLE) {
             length += hm_cell_end(cell) - (last->first + last->n_pages);
@@ -53,8 +67,7 @@ static uint64_t lay_out(struct hm_density *density)
             length += cell->n_pages;
         }
     }
-    density->mass[cells->n] = mass;
-    density->writes[cells->n] = writes;
+    density->before[cells->n] = sum;
     return length;
 }
 
@@ -72,33 +85,63 @@ static const struct hm_stretch *stretch_at(const struct hm_density *density, uin
     return &density->stretch[low];
 }
 
-static struct sum sum_before(const struct descent *descent, uint64_t at)
+/* What lies before a place between two others. */
+static struct hm_density_sum between(const struct hm_density_sum *a, const struct hm_density_sum *b, double share)
+{
+    return (struct hm_density_sum){.mass = a->mass + share * (b->mass - a->mass),
+                                   .writes = a->writes + share * (b->writes - a->writes),
+                                   .variance = a->variance + share * (b->variance - a->variance),
+                                   .evidence = a->evidence + share * (b->evidence - a->evidence)};
+}
+
+static struct place place_at(const struct descent *descent, uint64_t at)
 {
     const struct hm_density *density = descent->density;
     const struct hm_cells *cells = density->cells;
     if (at >= descent->length)
-        return (struct sum){density->mass[cells->n], density->writes[cells->n], cells->n, false};
+        return (struct place){.before = density->before[cells->n], .cell = cells->n};
     const struct hm_stretch *stretch = stretch_at(density, at);
     uint64_t page = stretch->first + (at - stretch->at);
     size_t i = hm_cells_find(cells, page);
     double share = 0;
-    bool is_inside = cells->cell[i].first <= page;
     if (cells->cell[i].first < page)
         share = (double)(page - cells->cell[i].first) / (double)cells->cell[i].n_pages;
-    return (struct sum){density->mass[i] + share * (density->mass[i + 1] - density->mass[i]),
-                        density->writes[i] + share * (density->writes[i + 1] - density->writes[i]), i, is_inside};
+    return (struct place){.before = between(&density->before[i], &density->before[i + 1], share),
+                          .cell = i,
+                          .is_inside = cells->cell[i].first <= page};
 }
 
-/* As many counted samples as tell as much as the weighted ones: a weight above 1 is not evidence. */
+static double mass_of(const struct node *node)
+{
+    return fmax(node->to.before.mass - node->from.before.mass, 0);
+}
+
+/* What a sample tells, by what a counted one does, which scatter less: of a node without any, that of `other`. Neither
+ * a weight above 1 nor being spread over many pages is evidence. */
+static double worth_of(const struct node *node, const struct node *other)
+{
+    double variance = node->to.before.variance - node->from.before.variance, mass = mass_of(node);
+    if (mass <= 0 || variance <= 0)
+        return other ? worth_of(other, NULL) : 1;
+    return fmax(fmin(mass / variance, 1), LEAST_WORTH);
+}
+
+/* As many counted samples as tell as much of the node's sum. */
 static double samples_of(const struct descent *descent, const struct node *node)
 {
-    return fmax(node->to.mass - node->from.mass, 0) / descent->dispersion;
+    return mass_of(node) / descent->dispersion * worth_of(node, NULL);
+}
+
+/* As many as tell as much of its parts, each by itself: no fewer. */
+static double samples_in_parts(const struct descent *descent, const struct node *node)
+{
+    return fmax(node->to.before.evidence - node->from.before.evidence, 0) / descent->dispersion;
 }
 
 static void put_leaf(const struct descent *descent, const struct node *node)
 {
     uint64_t end = node->at + node->n_pages < descent->length ? node->at + node->n_pages : descent->length;
-    double heat = node->expected / (double)(end - node->at);
+    double heat = node->even + node->reached * node->expected / (double)(end - node->at);
     for (uint64_t at = node->at; at < end;) {
         const struct hm_stretch *stretch = stretch_at(descent->density, at);
         uint64_t stop = stretch->at + stretch->n_pages < end ? stretch->at + stretch->n_pages : end;
@@ -106,7 +149,8 @@ static void put_leaf(const struct descent *descent, const struct node *node)
                                .n_pages = stop - at,
                                .heat = heat,
                                .write_share = node->write_share,
-                               .samples = samples_of(descent, node) * (double)(stop - at) / (double)(end - node->at)};
+                               .variance = mass_of(node) / descent->dispersion / worth_of(node, NULL) *
+                                           (double)(stop - at) / (double)(end - node->at)};
         descent->take(descent->data, &span);
         at = stop;
     }
@@ -130,23 +174,35 @@ static double times_log(double count, double expected)
     return count > 0 ? count * log(count / expected) : 0;
 }
 
-/*
- * The part of a node's expected samples that its left half gets, given `left` of `samples` there and `even` of its
- * pages. With the prior that the parts differ: posterior odds by the likelihood ratio of two rates to one, less the
- * price of a free rate (Krichevsky and Trofimov: half a logarithm of the samples); then half a sample at even odds on
- * each side.
- */
-static double left_part(double left, double samples, double even)
+/* A half: the samples that its mass is worth, what each of them is worth, and its pages. */
+struct half {
+    double samples, worth, pages;
+};
+
+/* The left half's part of all pages, each by what a sample is worth: one that was looked at more coarsely was looked at
+ * less. */
+static double seen_part(const struct half *left, const struct half *right)
 {
-    double evidence = times_log(left, samples * even) + times_log(samples - left, samples * (1 - even)) -
-                      0.5 * log(1 + M_PI / 2 * samples);
-    double odds = SPLIT_PRIOR / (1 - SPLIT_PRIOR) * exp(fmin(evidence, 600));
-    double differs = odds / (1 + odds);
-    return (1 - differs) * even + differs * (left + even) / (samples + 1);
+    return left->pages * left->worth / (left->pages * left->worth + right->pages * right->worth);
 }
 
-/* The write share of a child follows that of its samples, as far as it has some. */
-static void descend_into(const struct descent *descent, struct node child, double write_share);
+/* How much likelier the samples of the halves are with two rates than with one: the logarithm of the ratio, less the
+ * price of a free rate (Krichevsky and Trofimov: half a logarithm of the samples). */
+static double log_ratio(const struct half *left, const struct half *right)
+{
+    double samples = left->samples + right->samples, seen = seen_part(left, right);
+    return times_log(left->samples, samples * seen) + times_log(right->samples, samples * (1 - seen)) -
+           0.5 * log(1 + M_PI / 2 * samples);
+}
+
+/* The part of the samples of halves that differ that is expected in the left one: half a sample at even odds on each
+ * side. */
+static double left_part(const struct half *left, const struct half *right)
+{
+    double seen = seen_part(left, right);
+    double to_left = (left->samples + seen) / left->worth, to_right = (right->samples + (1 - seen)) / right->worth;
+    return to_left / (to_left + to_right);
+}
 
 /* Within one cell everything is spread evenly. */
 static bool is_even(const struct node *node)
@@ -154,48 +210,99 @@ static bool is_even(const struct node *node)
     return node->from.is_inside && node->from.cell == node->to.cell;
 }
 
-static void descend(const struct descent *descent, const struct node *node)
+static bool is_leaf(const struct descent *descent, const struct node *node)
+{
+    return samples_in_parts(descent, node) < descent->least || node->n_pages == 1 || is_even(node);
+}
+
+/* Both halves; the right one has no pages where the node reaches beyond the line so far. */
+static void halve(const struct descent *descent, const struct node *node, struct node halves[2], struct half sides[2])
 {
     uint64_t half = node->n_pages / 2, middle = node->at + half;
-    double samples = samples_of(descent, node);
-    if (samples < LEAST_TO_SPLIT || half == 0 || is_even(node)) {
+    uint64_t end = node->at + node->n_pages < descent->length ? node->at + node->n_pages : descent->length;
+    struct place cut = middle < descent->length ? place_at(descent, middle) : node->to;
+    halves[0] = (struct node){.at = node->at, .n_pages = half, .from = node->from, .to = cut};
+    halves[1] = (struct node){.at = middle, .n_pages = half, .from = cut, .to = node->to};
+    sides[0] = (struct half){samples_of(descent, &halves[0]), worth_of(&halves[0], &halves[1]), (double)half};
+    sides[1] = (struct half){samples_of(descent, &halves[1]), worth_of(&halves[1], &halves[0]),
+                             end > middle ? (double)(end - middle) : 0};
+}
+
+/*
+ * From the bottom up, how sure it is that each node's halves differ, in the order in which descend() comes by. At even
+ * odds before anything was seen, the likelihood of all samples in a node, by that of one rate for all of its pages, is
+ *
+ *     (1 + two rates / one * what it is in the left half * what it is in the right half) / 2
+ *
+ * Returns its logarithm.
+ */
+static double weigh(struct descent *descent, const struct node *node)
+{
+    struct node halves[2];
+    struct half sides[2];
+    if (is_leaf(descent, node) || descent->n_differs == descent->density->cells->room)
+        return 0;
+    float *differs = &descent->density->differs[descent->n_differs++];
+    halve(descent, node, halves, sides);
+    if (sides[1].pages == 0) {
+        *differs = 1;
+        return weigh(descent, &halves[0]);
+    }
+    double odds = log_ratio(&sides[0], &sides[1]);
+    odds += weigh(descent, &halves[0]);
+    odds += weigh(descent, &halves[1]);
+    *differs = (float)(1 / (1 + exp(-odds)));
+    return (odds > MOST_EXPONENT ? odds : log1p(exp(odds))) - M_LN2;
+}
+
+/* The write share of a half follows that of its samples, as far as it has some. */
+static double write_share_of(const struct descent *descent, const struct node *node, double above)
+{
+    double writes = (node->to.before.writes - node->from.before.writes) / descent->dispersion * worth_of(node, NULL);
+    return (writes + SHARE_PRIOR * above) / (samples_of(descent, node) + SHARE_PRIOR);
+}
+
+static void descend(struct descent *descent, const struct node *node)
+{
+    struct node halves[2];
+    struct half sides[2];
+    if (is_leaf(descent, node)) {
         put_leaf(descent, node);
         return;
     }
-    struct node left = {
-        .at = node->at, .n_pages = half, .from = node->from, .to = node->to, .expected = node->expected};
-    if (middle >= descent->length) {
-        descend_into(descent, left, node->write_share);
-        return;
+    double differs = (double)descent->density->differs[descent->n_taken++];
+    halve(descent, node, halves, sides);
+    double part = sides[1].pages > 0 ? left_part(&sides[0], &sides[1]) : 1;
+    double heat = node->expected / (sides[0].pages + sides[1].pages);
+    for (int i = 0; i < 2 && sides[i].pages > 0; i++) {
+        halves[i].expected = node->expected * (i == 0 ? part : 1 - part);
+        halves[i].even = node->even + node->reached * (1 - differs) * heat;
+        halves[i].reached = node->reached * differs;
+        halves[i].write_share = write_share_of(descent, &halves[i], node->write_share);
+        descend(descent, &halves[i]);
     }
-    uint64_t pages = node->at + node->n_pages < descent->length ? node->n_pages : descent->length - node->at;
-    left.to = sum_before(descent, middle);
-    double part = left_part(fmin(samples_of(descent, &left), samples), samples, (double)half / (double)pages);
-    struct node right = {
-        .at = middle, .n_pages = half, .from = left.to, .to = node->to, .expected = node->expected * (1 - part)};
-    left.expected = node->expected * part;
-    descend_into(descent, left, node->write_share);
-    descend_into(descent, right, node->write_share);
-}
-
-static void descend_into(const struct descent *descent, struct node child, double write_share)
-{
-    child.write_share = ((child.to.writes - child.from.writes) / descent->dispersion + SHARE_PRIOR * write_share) /
-                        (samples_of(descent, &child) + SHARE_PRIOR);
-    descend(descent, &child);
 }
 
 void hm_density_estimate(struct hm_density *density, hm_density_take *take, void *data)
 {
-    struct descent descent = {
-        .density = density, .dispersion = find_dispersion(density->cells), .take = take, .data = data};
+    struct descent descent = {.density = density,
+                              .least = LEAST_TO_SPLIT / 2,
+                              .dispersion = find_dispersion(density->cells),
+                              .take = take,
+                              .data = data};
     descent.length = lay_out(density);
     if (descent.length == 0)
         return;
-    struct node root = {.n_pages = 1, .to = sum_before(&descent, descent.length)};
-    root.expected = root.to.mass;
-    root.write_share = root.to.mass > 0 ? root.to.writes / root.to.mass : 0;
+    struct node root = {.n_pages = 1, .to = place_at(&descent, descent.length)};
+    root.expected = root.to.before.mass;
+    root.write_share = root.to.before.mass > 0 ? root.to.before.writes / root.to.before.mass : 0;
     while (root.n_pages < descent.length)
         root.n_pages *= 2;
+    root.reached = 1;
+    do {
+        descent.least *= 2;
+        descent.n_differs = 0;
+        weigh(&descent, &root);
+    } while (descent.n_differs == density->cells->room);
     descend(&descent, &root);
 }

@@ -157,7 +157,7 @@ static void test_look(void **state)
 static void observe(struct hm_tally *tally, uint64_t page, float weight, bool is_movable)
 {
     const struct hm_observation observation = {.page = page, .n_pages = 1, .reads = weight};
-    hm_tally_add(tally, &observation, is_movable);
+    hm_tally_add(tally, &observation, 2, is_movable);
 }
 
 static void test_shares(void **state)
@@ -219,7 +219,7 @@ static void test_shares_of_writes_alone(void **state)
                                           {.page = 30, .n_pages = 1, .reads = 99}};
     hm_tally_init(&tally, 1, true);
     for (size_t i = 0; i < 3; i++)
-        hm_tally_add(&tally, &seen[i], true);
+        hm_tally_add(&tally, &seen[i], 64, true);
     assert_int_equal(hm_tally_choose(&tally), 2);
     hm_tally_end(&tally, is_fast, 1);
     assert_float_equal(hm_tally_fast(&tally), 0.25, 1e-9);
