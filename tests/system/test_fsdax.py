@@ -161,6 +161,7 @@ def test_what_a_killed_stepd_leaves_is_removed():
     slurm.wait_for(began.exists, "a running script")
     assert len(ours()) == 2
     os.kill(slurm.stepd_of(job_id), 9)
+    slurm.run("pkill -KILL -u alice")  # what it would have ended: slurmd waits for that
     slurm.run(f"scancel {job_id}")
     slurm.wait_job(job_id)
     assert len(slurm.record(job_id)["namespaces"]) == 2
