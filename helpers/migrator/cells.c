@@ -186,9 +186,12 @@ void hm_cells_sort_in(struct hm_cells *cells)
  * sample's worth of evidence on either side, a border says nothing. */
 static bool is_worth_a_border(const struct hm_cell *last, const struct hm_cell *cell)
 {
-    return last->excess <= 0 || cell->excess <= 0 || hm_cell_end(last) != cell->first ||
-           HM_PAGE_SPACE(last->first) != HM_PAGE_SPACE(cell->first) || evidence_of(last) > 1 || evidence_of(cell) > 1 ||
-           evidence_together(last, cell) > 1;
+    if (last->excess <= 0 || cell->excess <= 0 || hm_cell_end(last) != cell->first ||
+        HM_PAGE_SPACE(last->first) != HM_PAGE_SPACE(cell->first))
+        return true;
+    if (fmin(evidence_of(last), evidence_of(cell)) < LEAST_EVIDENCE)
+        return false; /* it would be dropped */
+    return evidence_of(last) > 1 || evidence_of(cell) > 1 || evidence_together(last, cell) > 1;
 }
 
 /* The cell of which no more comes: does it stay? */

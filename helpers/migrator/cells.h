@@ -16,8 +16,8 @@
 struct hm_cell {
     uint64_t first, n_pages;
     float reads, writes;         /* samples, all phases, by age */
-    float excess;                /* variance of their sum beyond that of counts, all phases by age, and of this one */
-    float new_reads, new_writes; /* of this phase */
+    float excess;                /* variance of their sum beyond that of counts */
+    float new_reads, new_writes; /* of this phase alone */
     float new_excess;
 };
 
@@ -53,7 +53,7 @@ void hm_cells_sort_in(struct hm_cells *cells);
 void hm_cells_age(struct hm_cells *cells, double decay);
 /* Forget a span. */
 void hm_cells_forget(struct hm_cells *cells, uint64_t first, uint64_t end);
-/* Weighted samples of this phase in the span, and the variance of their sum: between
+/* Weighted samples of this phase in the span, and the variance of their sum, as if none weighed more than 1: between
  * hm_cells_sort_in and hm_cells_age. */
 double hm_cells_new_in(const struct hm_cells *cells, uint64_t first, uint64_t end, double *variance);
 

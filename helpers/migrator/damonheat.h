@@ -14,8 +14,8 @@
 
 /*
  * By so much the accesses to pages may differ that are touched equally often, and the other way round: how long a
- * translation stays in a TLB, where the page looks idle, depends on what else the processor does. No move is worth
- * less.
+ * translation stays in a TLB, where the page looks idle, depends on what else the processor does. A smaller difference
+ * is no reason to exchange pages.
  */
 #define HM_DAMON_ERROR 0.2
 
@@ -31,6 +31,9 @@
  * The number of looks that found an access is binomial, and each stands for all pages: by the delta method
  *
  *     variance / reads = pages * p / (1 - p) / t
+ *
+ * Regions that DAMON has joined had `looks` looks each, and the kernel tells the mean of them alone: for these the
+ * variance is too large, a cautious error.
  */
 struct hm_observation hm_damon_heat(const struct hm_damon_region *region, uint32_t looks, uint32_t space);
 

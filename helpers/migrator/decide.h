@@ -49,7 +49,7 @@ struct hm_decider_options {
     double demote_cost;    /* of one page: 64 lines read fast and written slowly */
     unsigned max_regions;  /* 16 .. 1048576; also the bins of "bins" */
     bool hot_by_writes;    /* only writes count: what is only read is as cold as what nobody uses */
-    double error;          /* 0..1: of two pages' heat: a difference below it is none, however often it was seen */
+    double error;          /* 0..1: so much of the hotter pages' heat is taken off what an exchange gains ("regions") */
     bool counts_memory;    /* samples are of accesses to memory; false: of loads and stores, which caches may serve */
 };
 

@@ -19,17 +19,17 @@ struct hm_stretch {
 /* Of all cells before a place. */
 struct hm_density_sum {
     double mass, writes; /* weighted samples, and those of them that are writes */
-    double variance;     /* of the weighted samples, by that of counted ones */
+    double variance;     /* of their sum, as if none weighed more than 1 */
     double evidence;     /* as many weighted samples as tell as much, had all been counted */
 };
 
 struct hm_density {
     const struct hm_cells *cells;
-    /* Room for cells->room of each, and one more of the first. */
-    struct hm_density_sum *before; /* by cell; the last is of all */
-    float *differs;                /* 0..1, how sure it is that the halves of a node differ: by node */
-    struct hm_stretch *stretch;
-    size_t n_stretches;
+    struct hm_density_sum *before; /* by cell, the last is of all: room for cells->room + 1 */
+    struct hm_stretch *stretch;    /* room for cells->room */
+    float *differs;                /* 0..1, how sure it is that the halves of a node differ: room for n_nodes */
+    size_t n_nodes, n_stretches;
+    uint64_t length; /* of the line */
 };
 
 /* Pages of even heat. */
@@ -37,7 +37,7 @@ struct hm_span {
     uint64_t first, n_pages;
     double heat;        /* weighted samples per page, all phases by age */
     double write_share; /* of them, 0..1 */
-    double variance;    /* of the counted samples on which that rests */
+    double variance;    /* of the samples on which that rests, as if none weighed more than 1 */
 };
 
 typedef void hm_density_take(void *data, const struct hm_span *span);

@@ -12,6 +12,7 @@
 #include "regionspart.h"
 
 #define CELLS 32768
+#define NODES (4 * CELLS) /* of the estimate: some for each cell, and those above */
 #define PENDING 16384
 #define DECAY 0.6 /* of samples, by phase: the last three phases weigh three quarters */
 #define FINEST_CLASSES 4.0
@@ -48,7 +49,7 @@ static bool allocate(struct hm_regions *regions)
     regions->cells.spare = hm_decider_allocate(base, CELLS, sizeof(struct hm_cell));
     regions->cells.pending = hm_decider_allocate(base, PENDING, sizeof(struct hm_observation));
     regions->density.before = hm_decider_allocate(base, CELLS + 1, sizeof(struct hm_density_sum));
-    regions->density.differs = hm_decider_allocate(base, CELLS, sizeof(float));
+    regions->density.differs = hm_decider_allocate(base, NODES, sizeof(float));
     regions->density.stretch = hm_decider_allocate(base, CELLS, sizeof(struct hm_stretch));
     regions->trust.promise = hm_decider_allocate(base, n, sizeof(struct hm_promise));
     regions->order = hm_decider_allocate(base, n, sizeof(*regions->order));
@@ -76,6 +77,7 @@ static struct hm_decider *create(const struct hm_decider_options *options)
     regions->cells.write_weight =
         options->counts_memory ? options->write_gain : sqrt(options->read_gain * options->write_gain);
     regions->density.cells = &regions->cells;
+    regions->density.n_nodes = NODES;
     regions->classes = FINEST_CLASSES;
     if (allocate(regions))
         return &regions->base;

@@ -5,7 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define MOST_SCALED 4 /* times: a process that had less time on a processor than others by more was not seen */
+#define LEAST_TIME 4 /* a process that ran for less than this part of the usual time was hardly seen */
 
 static int compare_ranges(const void *a, const void *b)
 {
@@ -57,33 +57,38 @@ static uint32_t count_alike(const struct hm_softdirty_ranges *ranges, uint32_t f
     return end - first;
 }
 
-/* CPU seconds that a process had in this window, by the mean of those that had some; 0 where there is none. */
-static double find_mean_use(const struct hm_softdirty *softdirty)
+/* CPU seconds that a process had in this window: the mean of those that were looked at, each by how long it ran, so
+ * that many that wait do not count. 0 where none ran, or nothing is known. */
+static double find_usual(const struct hm_softdirty *softdirty)
 {
-    double sum = 0;
-    unsigned n = 0;
-    for (uint32_t s = 0; s < HM_RANKS; s++)
-        if (softdirty->process[s].has_window && softdirty->process[s].used_s > 0) {
-            sum += softdirty->process[s].used_s;
-            n++;
-        }
-    return n > 0 ? sum / n : 0;
+    const struct hm_softdirty_ranges *wanted = &softdirty->wanted;
+    double sum = 0, squares = 0;
+    for (uint32_t i = 0; i < wanted->n; i += count_alike(wanted, i)) {
+        double used_s = fmax(softdirty->process[HM_PAGE_SPACE(wanted->range[i].page)].used_s, 0);
+        sum += used_s;
+        squares += used_s * used_s;
+    }
+    return sum > 0 ? squares / sum : 0;
 }
 
-/* What this window says of how much each process writes in all: pages that are written at random moments of its time on
- * a processor, of which all are taken to have as much in the long run. */
+/*
+ * What this window says of how much each process writes in all. The windows see a process as long as it ran in them: of
+ * pages that are written at random moments of its time on a processor, `share` is what it would have been in the usual
+ * time. Among the processes of one window, that is; in the long run all are taken to have as much.
+ */
 static void see_levels(struct hm_softdirty *softdirty)
 {
     struct hm_softdirty_ranges *wanted = &softdirty->wanted;
-    double use_s = find_mean_use(softdirty);
+    double usual_s = find_usual(softdirty);
     for (uint32_t i = 0, n; i < wanted->n; i += n) {
         n = count_alike(wanted, i);
         double share = find_share(&wanted->range[i], n, false);
         double used_s = softdirty->process[HM_PAGE_SPACE(wanted->range[i].page)].used_s;
+        if (share < 0 || (used_s >= 0 && used_s * LEAST_TIME < usual_s))
+            continue;
         if (used_s > 0)
-            share = share < 0 || used_s * MOST_SCALED < use_s ? -1 : 1 - pow(1 - share, use_s / used_s);
-        if (share >= 0)
-            hm_softdirty_level_see(&softdirty->level[HM_PAGE_SPACE(wanted->range[i].page)], share);
+            share = 1 - pow(1 - share, usual_s / used_s);
+        hm_softdirty_level_see(&softdirty->level[HM_PAGE_SPACE(wanted->range[i].page)], share);
     }
     softdirty->belief = hm_softdirty_level_believe(softdirty->level, HM_RANKS);
 }

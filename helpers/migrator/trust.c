@@ -38,8 +38,8 @@ void hm_trust_see(struct hm_trust *trust, const struct hm_cells *cells)
     trust->noise = trust->noise * FADE + noise;
 }
 
-/* The posterior mean of a normal prior, given that factor * promised was seen with that noise; at least that of
- * one sample, for where none was seen at all. */
+/* The posterior mean of a normal prior, given that factor * promised was seen with that noise; at least that of one
+ * sample, for where none was seen at all. */
 double hm_trust_factor(const struct hm_trust *trust)
 {
     double prior = 1 / (SPREAD * SPREAD), noise = trust->noise + fmax(trust->scatter, 1);

@@ -10,35 +10,35 @@
 
 #include "helpers/migrator/sampler.h"
 
-static void begin(struct model *model, const char *algorithm, double period, double share, unsigned n_spaces,
-                  uint64_t capacity)
+static void begin(struct model *model, const struct hm_decider_options *options, unsigned n_spaces, uint64_t capacity)
 {
-    struct hm_decider_options options = {.algorithm = algorithm,
-                                         .period = period,
-                                         .read_gain = 1,
-                                         .write_gain = 4,
-                                         .promote_cost = 192,
-                                         .demote_cost = 384,
-                                         .max_regions = 1000,
-                                         .error = share,
-                                         .counts_memory = share > 0};
     struct hm_error error = {""};
     memset(model, 0, sizeof(*model));
-    model->decider = hm_decider_new(&options, &error);
+    model->decider = hm_decider_new(options, &error);
     assert_non_null(model->decider);
     model->n_spaces = n_spaces;
     model->capacity = capacity;
     model->state = 1;
 }
 
+static const struct hm_decider_options usual = {
+    .period = 65536, .read_gain = 1, .write_gain = 4, .promote_cost = 192, .demote_cost = 384, .max_regions = 1000};
+
 void model_begin(struct model *model, const char *algorithm, unsigned n_spaces, uint64_t capacity)
 {
-    begin(model, algorithm, 65536, 0, n_spaces, capacity);
+    struct hm_decider_options options = usual;
+    options.algorithm = algorithm;
+    begin(model, &options, n_spaces, capacity);
 }
 
 void model_begin_at(struct model *model, double period, double error, unsigned n_spaces, uint64_t capacity)
 {
-    begin(model, "regions", period, error, n_spaces, capacity);
+    struct hm_decider_options options = usual;
+    options.algorithm = "regions";
+    options.period = period;
+    options.error = error;
+    options.counts_memory = true;
+    begin(model, &options, n_spaces, capacity);
 }
 
 void model_end(struct model *model)

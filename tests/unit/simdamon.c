@@ -21,7 +21,27 @@ void simdamon_begin(struct simdamon *damon, unsigned n_spaces, uint64_t pages, u
                 space, pages * i / FIRST_REGIONS, pages * (i + 1) / FIRST_REGIONS - pages * i / FIRST_REGIONS, 0};
 }
 
-/* In two, or in three where nothing has changed, at tenths of what is left; only while there is room for that. */
+/* A region at tenths into `parts`, and its left one again. Returns how many there are in `out`. */
+static size_t split_one(struct simdamon *damon, const struct simdamon_region *region, int parts,
+                        struct simdamon_region out[3])
+{
+    size_t n = 1;
+    out[0] = *region;
+    for (int part = 1; part < parts && out[0].n_pages > 2; part++) {
+        uint64_t pages = out[0].n_pages * (1 + hm_random_below(&damon->random, 9)) / 10;
+        if (pages == 0)
+            continue;
+        out[2] = out[1];
+        out[1] = out[0];
+        out[1].first += pages;
+        out[1].n_pages -= pages;
+        out[0].n_pages = pages;
+        n++;
+    }
+    return n;
+}
+
+/* In two, or in three where nothing has changed; only while there is room for that. */
 static void split(struct simdamon *damon, uint32_t most)
 {
     static struct simdamon_region out[SIMDAMON_MOST];
@@ -30,18 +50,8 @@ static void split(struct simdamon *damon, uint32_t most)
     if (damon->n > most / 2)
         return;
     for (size_t i = 0; i < before; i++) {
-        struct simdamon_region rest = damon->region[i];
-        for (int part = 1; part < parts && rest.n_pages > 2; part++) {
-            uint64_t pages = rest.n_pages * (1 + hm_random_below(&damon->random, 9)) / 10;
-            if (pages == 0)
-                continue;
-            out[n] = rest;
-            out[n++].n_pages = pages;
-            rest.first += pages;
-            rest.n_pages -= pages;
-        }
-        out[n++] = rest;
-        assert_true(n < SIMDAMON_MOST - 2);
+        assert_true(n < SIMDAMON_MOST - 3);
+        n += split_one(damon, &damon->region[i], parts, &out[n]);
     }
     memcpy(damon->region, out, n * sizeof(out[0]));
     damon->n = n;

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -215,16 +216,17 @@ static void take(void *data, const struct hm_span *span)
         heat_of[page] = span->heat;
 }
 
-/* Estimate from `seen`. */
-static void estimate(const struct hm_observation *seen, size_t count)
+/* Estimate from `seen`, with room for so many nodes. */
+static void estimate_in(size_t n_nodes, const struct hm_observation *seen, size_t count)
 {
     static struct hm_cell cell[2][512];
     static struct hm_density_sum before[513];
-    static float differs[512];
+    static float differs[2048];
     static struct hm_stretch stretch[512];
     static struct hm_observation pending[512];
     struct hm_cells cells = {cell[0], cell[1], 0, 512, pending, 0, 512, 1, 1};
-    struct hm_density density = {&cells, before, differs, stretch, 0};
+    struct hm_density density = {
+        .cells = &cells, .before = before, .stretch = stretch, .differs = differs, .n_nodes = n_nodes};
     uint64_t next = 0;
     memset(heat_of, 0, sizeof(heat_of));
     for (size_t i = 0; i < count; i++)
@@ -232,6 +234,11 @@ static void estimate(const struct hm_observation *seen, size_t count)
     hm_cells_sort_in(&cells);
     hm_cells_age(&cells, 0.5);
     hm_density_estimate(&density, take, &next);
+}
+
+static void estimate(const struct hm_observation *seen, size_t count)
+{
+    estimate_in(2048, seen, count);
 }
 
 /* 64 pages of 20 samples each among 960 of which one in eight has one. */
@@ -323,6 +330,35 @@ static void test_no_edge_is_hotter(void **state)
     }
 }
 
+/* The other way round: what is well known to be colder stays so. */
+static void test_a_vague_neighbour_lends_no_heat(void **state)
+{
+    (void)state;
+    const struct hm_observation seen[] = {{.page = 0, .n_pages = 512, .reads = 512, .excess = 4},
+                                          {.page = 512, .n_pages = 512, .reads = 512 * 10, .excess = 5e3F}};
+    estimate(seen, 2); /* 102 samples' worth, and 1 */
+    assert_true(heat_of[10] > 0.7 && heat_of[10] < 1.5);
+}
+
+/* Where there are more nodes than room, all of it is estimated more coarsely. */
+static void test_few_nodes_will_do(void **state)
+{
+    (void)state;
+    struct hm_observation seen[512];
+    for (size_t i = 0; i < 512; i++)
+        seen[i] =
+            (struct hm_observation){.page = 2 * i, .n_pages = 1, .reads = i >= 256 ? 20 : 5, .knows_writes = true};
+    for (size_t n_nodes = 1; n_nodes < 64; n_nodes *= 2) {
+        double sum = 0;
+        estimate_in(n_nodes, seen, 512);
+        for (uint64_t page = 0; page < 1023; page++)
+            sum += heat_of[page];
+        assert_true(fabs(sum - 256 * 25) < 1);
+        if (n_nodes > 8)
+            assert_true(heat_of[10] < 4 && heat_of[1000] > 8);
+    }
+}
+
 /* Cuts of what is spread are not kept where they say nothing; those of what was counted are. */
 static void test_borders_without_evidence_go(void **state)
 {
@@ -348,6 +384,8 @@ int main(void)
         cmocka_unit_test(test_spread_samples_are_weighed_by_their_looks),
         cmocka_unit_test(test_a_vague_neighbour_is_no_border),
         cmocka_unit_test(test_no_edge_is_hotter),
+        cmocka_unit_test(test_a_vague_neighbour_lends_no_heat),
+        cmocka_unit_test(test_few_nodes_will_do),
         cmocka_unit_test(test_borders_without_evidence_go),
         cmocka_unit_test(test_few_samples_are_even),
         cmocka_unit_test(test_borders_come_out),
