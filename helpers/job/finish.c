@@ -16,8 +16,6 @@
 #include "record.h"
 #include "scontrol.h"
 
-#define PATIENCE_MS 10000 /* of the minute that an epilog has (job.c); as long again once they were killed */
-
 void hm_finish_undo(const struct hm_config *config, struct hm_job *job)
 {
     struct hm_error error = {0};
@@ -27,13 +25,13 @@ void hm_finish_undo(const struct hm_config *config, struct hm_job *job)
     hm_job_warn(job, "a setting was not restored: %s", error.text);
 }
 
-void hm_finish_stop_helpers(const struct hm_job *job)
+void hm_finish_stop_helpers(const struct hm_job *job, int patience_ms)
 {
     struct hm_error error = {0};
     struct hm_process helper[HM_JOB_MIGRATORS + 1] = {job->monitor};
     for (int i = 0; i < HM_JOB_MIGRATORS; i++)
         helper[i + 1] = job->migrator[i].process;
-    if (hm_process_stop_all(helper, HM_JOB_MIGRATORS + 1, PATIENCE_MS, &error) != 0)
+    if (hm_process_stop_all(helper, HM_JOB_MIGRATORS + 1, patience_ms, &error) != 0)
         hm_log(HM_LOG_ERROR, "job %u: its monitor or a migrator was not stopped: %s", job->job_id, error.text);
 }
 
@@ -158,9 +156,10 @@ int hm_finish_job(const struct hm_config *config, uint32_t job_id, const char *w
     if (result == 0) {
         int64_t end_ns = job->dead_ns && (warning || job->has_ended) ? job->dead_ns : hm_now_ns();
         /* The lock is not held from here on, but for moments: the record's folder may be a file system that hangs. */
-        hm_finish_stop_helpers(job);
+        bool is_own_epilog = !warning;
+        hm_finish_stop_helpers(job, is_own_epilog ? HM_FINISH_PATIENCE_MS : HM_FINISH_ORPHAN_PATIENCE_MS);
         take_figures(config, job);
-        remove_namespaces(config, job, !warning); /* a warning: not its own epilog */
+        remove_namespaces(config, job, is_own_epilog);
         if (!job->is_entered)
             hm_job_warn(job, "the prolog has not entered this job: account and partition are not known");
         if (warning && !job->has_ended)

@@ -6,6 +6,14 @@
 #include "ledger.h"
 
 /*
+ * How long a job's helpers have to end by themselves, and as long again once they were killed. hybridmem-job begin and
+ * end have 60 s in all (job.c): 20 s may go here in the job's own epilog. Jobs that were found dead may be many, and
+ * each is stopped twice where its grace is over: 4 s at most each time.
+ */
+#define HM_FINISH_PATIENCE_MS 10000
+#define HM_FINISH_ORPHAN_PATIENCE_MS 2000
+
+/*
  * End the job: stop its monitor and migrators, take back what was changed, write its record with `warning` (NULL: none)
  * and `exit_status` (of wait(2); NULL: not known here), remove its entry. Nothing happens where another living process
  * is at it, or there is no entry. Returns 0, or -1 where the entry could not be read or removed.
@@ -16,7 +24,7 @@ int hm_finish_job(const struct hm_config *config, uint32_t job_id, const char *w
  * entry. */
 void hm_finish_undo(const struct hm_config *config, struct hm_job *job);
 
-/* End the job's monitor and migrators, by force if need be. Waits: not with the lock. */
-void hm_finish_stop_helpers(const struct hm_job *job);
+/* End the job's monitor and migrators, by force if need be. Waits, at most `patience_ms` twice: not with the lock. */
+void hm_finish_stop_helpers(const struct hm_job *job, int patience_ms);
 
 #endif

@@ -19,7 +19,6 @@
 
 #define SECOND_NS INT64_C(1000000000)
 #define ORPHANS HM_STOP_MOST /* at a time: what is more waits for the next pass */
-#define ORPHAN_PATIENCE_MS 2000
 
 static bool is_over(const struct hm_job *job, unsigned grace_s)
 {
@@ -52,7 +51,7 @@ static bool reap_entry(const struct hm_config *config, uint32_t job_id, unsigned
     hm_ledger_unlock(lock);
     if (!is_dead)
         return false;
-    hm_finish_stop_helpers(job);
+    hm_finish_stop_helpers(job, HM_FINISH_ORPHAN_PATIENCE_MS);
     return is_over(job, grace_s);
 }
 
@@ -166,7 +165,7 @@ static void reap_orphans(const struct hm_config *config)
     free(job);
     for (int i = 0; i < found; i++)
         hm_log(HM_LOG_WARNING, "ending monitor %d: it belongs to no job", (int)orphan[i].pid);
-    if (hm_process_stop_all(orphan, found, ORPHAN_PATIENCE_MS, &error) != 0)
+    if (hm_process_stop_all(orphan, found, HM_FINISH_ORPHAN_PATIENCE_MS, &error) != 0)
         hm_log(HM_LOG_ERROR, "%s", error.text);
 }
 

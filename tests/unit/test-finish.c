@@ -25,11 +25,12 @@ static struct hm_config config;
 static struct hm_job job, recorded;
 static bool is_used_again; /* the job's number, while its helpers are waited for */
 static int n_read, n_stopped;
-static int left_by; /* errno of what keeps the job's namespaces; 0: they go */
-static bool waited; /* for what is in use */
+static int patience_ms; /* that its helpers were given */
+static int left_by;     /* errno of what keeps the job's namespaces; 0: they go */
+static bool waited;     /* for what is in use */
 static char drained[HM_ERROR_TEXT];
 
-int __wrap_hm_process_stop_all(const struct hm_process *process, int n, int patience_ms, struct hm_error *why);
+int __wrap_hm_process_stop_all(const struct hm_process *process, int n, int given_ms, struct hm_error *why);
 int __wrap_hm_progress_read(const char *path, struct hm_progress *progress, struct hm_error *why);
 int __real_hm_progress_read(const char *path, struct hm_progress *progress, struct hm_error *why);
 int __wrap_hm_record_write(const struct hm_config *of, const struct hm_tiers *tiers, const struct hm_job *what,
@@ -54,10 +55,11 @@ int __wrap_hm_scontrol_drain(const char *node, const char *reason, struct hm_err
 }
 
 /* Helpers are stopped without the lock: now the slurmstepd of step 1 comes, or another run with the same number. */
-int __wrap_hm_process_stop_all(const struct hm_process *process, int n, int patience_ms, struct hm_error *why)
+int __wrap_hm_process_stop_all(const struct hm_process *process, int n, int given_ms, struct hm_error *why)
 {
     (void)why;
-    assert_true(patience_ms > 0);
+    assert_true(given_ms > 0);
+    patience_ms = given_ms;
     for (int i = 0; i < n; i++)
         n_stopped += process[i].pid > 0;
     int lock = hm_ledger_lock(&config, &error);
@@ -109,7 +111,7 @@ static int set_up(void **state)
     job.migrator[0] = (struct hm_step_migrator){.step_id = 0, .process = {.pid = 4000002}};
     job.migrator[HM_JOB_MIGRATORS - 1] = (struct hm_step_migrator){.step_id = 1, .process = {.pid = 4000003}};
     memset(&recorded, 0, sizeof(recorded));
-    n_read = n_stopped = 0;
+    n_read = n_stopped = patience_ms = 0;
     is_used_again = false;
     left_by = 0;
     drained[0] = '\0';
@@ -141,6 +143,7 @@ static void what_a_late_step_brought_is_in_the_record(void **state)
     assert_int_equal(recorded.exit_status, exit_status);
     assert_true(recorded.namespaces.destroy_s > 2);
     assert_false(waited); /* others come by and are not to be held up */
+    assert_int_equal(patience_ms, HM_FINISH_ORPHAN_PATIENCE_MS);
     assert_string_equal(drained, "");
     assert_int_equal(hm_ledger_read(&config, 7, &job, &error), -1);
     assert_int_equal(errno, ENOENT);
@@ -178,6 +181,7 @@ static void memory_in_use_does_not(void **state)
     left_by = EBUSY;
     assert_int_equal(hm_finish_job(&config, 7, NULL, NULL), 0);
     assert_true(waited);
+    assert_int_equal(patience_ms, HM_FINISH_PATIENCE_MS);
     assert_string_equal(drained, "");
     assert_true(has_warning("its DAX file systems were not removed: namespace0.0 is in use by 17 (cp)"));
 }
