@@ -9,7 +9,9 @@ import time
 from . import accelerator, command, image, machine, meter, payload, qemu
 
 BOOT_SECONDS = 900  # more than testbed-init waits for Slurm, so that its word of that comes first
-GRACE_SECONDS = 120  # for the guest to end a script that ran too long and to send files; then to power off
+# For the guest to end a script that ran too long, to let its last output out (up to 120 s) and to send files; then to
+# power off.
+GRACE_SECONDS = 300
 CONSOLE_LINES = 60
 EXIT_TIMEOUT = 124
 
