@@ -36,10 +36,11 @@ def choose(wanted, image):
         return wanted
     boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
     verdict = cache.folder() / "kvm" / boot
-    if not verdict.exists():
-        works = Path("/dev/kvm").exists() and _kvm_boots(image)
-        cache.remove(verdict.parent)
-        verdict.parent.mkdir()
-        verdict.write_text("kvm" if works else "tcg")
-        command.say("KVM works here" if works else "KVM does not work here: the guest is emulated")
-    return verdict.read_text()
+    with cache.lock("kvm", "waiting for another run that tries KVM"):
+        if not verdict.exists():
+            works = Path("/dev/kvm").exists() and _kvm_boots(image)
+            cache.remove(verdict.parent)
+            verdict.parent.mkdir(exist_ok=True)
+            verdict.write_text("kvm" if works else "tcg")
+            command.say("KVM works here" if works else "KVM does not work here: the guest is emulated")
+        return verdict.read_text()
