@@ -221,11 +221,16 @@ def test_no_qemu_outlives_its_driver(number, tmp_path):
     name = own(f"killed-{number}")
     script = tmp_path / "long"  # a guest that does not end by itself while we wait
     script.write_text("sleep infinity\n")
-    process = start_beside("run", "--no-project", f"--timeout={100 * PATIENCE}", *named(name), script)
-    assert wait_until(lambda: qemu_runs(name), PATIENCE)
-    process.send_signal(number)
-    assert process.wait() == (-number if number == signal.SIGKILL else 128 + number)
-    assert wait_until(lambda: not qemu_runs(name), PATIENCE)
+    process = start_beside("run", "--no-project", f"--timeout={2 * PATIENCE}", *named(name), script)
+    try:
+        wait_until(lambda: qemu_runs(name) or process.poll() is not None, PATIENCE)
+        assert qemu_runs(name)
+        process.send_signal(number)
+        assert process.wait(PATIENCE) == (-number if number == signal.SIGKILL else 128 + number)
+        assert wait_until(lambda: not qemu_runs(name), PATIENCE)
+    finally:
+        process.kill()
+        process.wait()
 
 
 def test_second_guest_waits_for_the_first(monkeypatch, tmp_path):
