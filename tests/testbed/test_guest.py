@@ -66,6 +66,16 @@ def wait_until(condition, seconds):
     return condition()
 
 
+def once_more(run):
+    """What run() returns, with the guest's "status"; of a second guest where the first one dies, which is no test's
+    result (in_guest of tests/lib/stages.sh)."""
+    done = run()
+    if done["status"] == command.EXIT_TESTBED:
+        warnings.warn("the testbed failed: once more", stacklevel=2)
+        done = run()
+    return done
+
+
 @pytest.fixture(scope="module")
 def tour(tmp_path_factory):
     """One guest that does all that can be looked at afterwards; the script is testdata/tour."""
@@ -84,11 +94,7 @@ def tour(tmp_path_factory):
         lines = [(line.rstrip("\n"), time.monotonic()) for line in process.stdout]
         return {"folder": folder, "status": process.wait(), "lines": lines}
 
-    done = run()
-    if done["status"] == command.EXIT_TESTBED:  # as in_guest of tests/lib/stages.sh does
-        warnings.warn("the guest died, which is no test's result: once more", stacklevel=1)
-        done = run()
-    return done
+    return once_more(run)
 
 
 @pytest.fixture(scope="module")
@@ -173,10 +179,8 @@ def test_script_that_runs_too_long_is_ended(tmp_path):
     script = tmp_path / "slow"
     script.write_text("echo so far > /root/log\nsleep 1000\n")
     name = own("slow")
-    process = start_beside(
-        "run", "--no-project", "--timeout=20", "--get", f"/root/log:{tmp_path / 'log'}", *named(name), script
-    )
-    assert process.wait() == driver.EXIT_TIMEOUT
+    words = ["run", "--no-project", "--timeout=20", "--get", f"/root/log:{tmp_path / 'log'}", *named(name), script]
+    assert once_more(lambda: {"status": start_beside(*words).wait()})["status"] == driver.EXIT_TIMEOUT
     assert not qemu_runs(name)
     assert (tmp_path / "log").read_text() == "so far\n"
 
