@@ -24,8 +24,6 @@ GUEST = HERE / "guest"
 MIB = 1 << 20
 WRITTEN_MIB, PASSES = 64, 2  # by testdata/writer.c, on each node
 TOLERANCE = 0.05
-
-
 PATIENCE = 600  # seconds for what a busy host does late
 
 
@@ -34,7 +32,8 @@ def start(*words, **options):
 
 
 def start_beside(*words, **options):
-    """Start a small guest that waits for no other run's."""
+    """Start a guest that waits for no other run's: the smallest."""
+    words = ["run", "--no-project", "--shape=single", *words]
     return start(*words, env={**os.environ, "HYBRIDMEM_GUESTS": "many"}, **options)
 
 
@@ -179,7 +178,7 @@ def test_script_that_runs_too_long_is_ended(tmp_path):
     script = tmp_path / "slow"
     script.write_text("echo so far > /root/log\nsleep 1000\n")
     name = own("slow")
-    words = ["run", "--no-project", "--timeout=20", "--get", f"/root/log:{tmp_path / 'log'}", *named(name), script]
+    words = ["--timeout=20", "--get", f"/root/log:{tmp_path / 'log'}", *named(name), script]
     assert once_more(lambda: {"status": start_beside(*words).wait()})["status"] == driver.EXIT_TIMEOUT
     assert not qemu_runs(name)
     assert (tmp_path / "log").read_text() == "so far\n"
@@ -213,7 +212,7 @@ def test_script_that_hangs_has_no_status_of_its_own(hold):
 def test_guest_that_dies_shows_its_console(tmp_path):
     script = tmp_path / "die"
     script.write_text("echo 1 > /proc/sys/kernel/sysrq\necho c > /proc/sysrq-trigger\n")
-    process = start_beside("run", "--no-project", script, stderr=subprocess.PIPE)
+    process = start_beside(script, stderr=subprocess.PIPE)
     _, messages = process.communicate()
     assert process.returncode == command.EXIT_TESTBED
     assert "sysrq triggered crash" in messages
@@ -225,7 +224,7 @@ def test_no_qemu_outlives_its_driver(number, tmp_path):
     name = own(f"killed-{number}")
     script = tmp_path / "long"  # a guest that does not end by itself while we wait
     script.write_text("sleep infinity\n")
-    process = start_beside("run", "--no-project", f"--timeout={2 * PATIENCE}", *named(name), script)
+    process = start_beside(f"--timeout={2 * PATIENCE}", *named(name), script)
     try:
         wait_until(lambda: qemu_runs(name) or process.poll() is not None, PATIENCE)
         assert qemu_runs(name)
