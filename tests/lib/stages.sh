@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: Apache-2.0
-# The stages of tests/check, one function each. They run in the project's top folder with $build, $venv and $slurm set, and fail
-# by exit status; their output holds the counts that tally.sh reads.
+# The stages of tests/check, one function each. They run in the project's top folder with $build, $venv and $slurm set,
+# and fail by exit status; their output holds the counts that tally.sh reads.
 # shellcheck disable=SC2154  # build, venv and slurm are tests/check's
 
 # configure_in FOLDER ARG...: an out-of-tree build, configured again only when configure changed.
@@ -85,8 +85,9 @@ stage_guest() {
     python3 -m pytest -p no:cacheprovider tests/testbed
 }
 
-# in_guest TIMEOUT GUEST-ARGS... -- PYTEST-ARGS...: the tests of tests/system, by pytest inside the guest; without $slurm
-# on the guest's default. The time-out only ends what hangs: it is far above what a stage takes on a busy machine.
+# in_guest TIMEOUT GUEST-ARGS... -- PYTEST-ARGS...: the tests of tests/system, by pytest inside the guest; without
+# $slurm on the guest's default. The time-out only ends what hangs: it is far above what a stage takes on a busy
+# machine.
 in_guest() {
     local timeout=$1 options=() status=0 run
     shift
@@ -97,8 +98,9 @@ in_guest() {
         tests/system/run-in-guest "$@")
     "${run[@]}" || status=$?
     [ "$status" -eq 125 ] || return "$status"
-    # Seen once in some thirty runs: the kernel patches its own code (static keys), and QEMU without KVM meets it half-way.
-    echo "the guest died, which is no test's result: once more"
+    # No test's result. Seen once in some thirty runs: the guest dies, as its kernel patches its own code (static keys),
+    # and QEMU without KVM meets that half-way.
+    echo "the testbed failed: once more"
     "${run[@]}"
 }
 
