@@ -108,9 +108,25 @@ def wait_output(job_id, pattern):
     return wait_for(lambda: re.search(pattern, output(job_id)), f"{pattern!r} in the output of {job_id}")
 
 
+def lines(command):
+    """The lines that a command of Slurm's says; None where it fails, as that is no empty answer."""
+    done = run(command, check=False)
+    return [line.strip() for line in done.stdout.splitlines()] if done.returncode == 0 else None
+
+
+def queue(options=""):
+    """squeue's lines, or None."""
+    return lines(f"squeue -h {options}")
+
+
+def wait_no_jobs(patience=PATIENCE, every=0.05):
+    wait_for(lambda: queue() == [], "an empty queue", patience, every)
+
+
 def node_state():
-    text = run(f"scontrol show node -o {NODE}").stdout
-    return re.search(r"State=(\S+)", text).group(1)
+    """The node's state; "": no answer."""
+    found = re.search(r"State=(\S+)", "\n".join(lines(f"scontrol show node -o {NODE}") or []))
+    return found.group(1) if found else ""
 
 
 def wait_idle():

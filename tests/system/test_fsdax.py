@@ -135,7 +135,7 @@ def check_refused(text, said):
     assert done.returncode != 0 and "began" not in done.stdout
     lines = [line for line in done.stderr.splitlines() if "hybridmem: " in line]
     assert len(lines) == 1 and f"--hybrid-mem={text}: " in lines[0] and said in lines[0], done.stderr
-    assert "DRAIN" not in slurm.node_state()
+    assert "DRAIN" not in slurm.wait_for(slurm.node_state, "scontrol's answer about the node")
 
 
 def test_what_no_region_holds_is_refused():

@@ -99,7 +99,7 @@ def test_the_default_from_the_environment_and_the_command_line_over_it():
 
 def test_array():
     job_id = slurm.sbatch("alice", POLICY, "--hybrid-mem=slow", "--array=3-5", "-n1")
-    slurm.wait_for(lambda: not slurm.run(f"squeue -h -j {job_id}", check=False).stdout, "the array's end")
+    slurm.wait_no_jobs()
     slurm.wait_idle()
     found = [record for record in slurm.all_records() if record["array_job_id"] == job_id]
     assert sorted(record["array_task_id"] for record in found) == [3, 4, 5]
@@ -129,7 +129,7 @@ def reconfigured(text):
     with slurm.configured(text, path=SLURM_CONF):
         restart_both()
         yield
-        slurm.wait_for(lambda: not slurm.run("squeue -h").stdout, "an empty queue")
+        slurm.wait_no_jobs()
         slurm.wait_idle()
     restart_both()
 
@@ -146,9 +146,9 @@ def second_node():
     hosts = Path("/etc/hosts")
     with slurm.configured(hosts.read_text() + "10.0.5.1 n2\n", path=hosts), reconfigured(text):
         slurm.run("slurmd -N n2")
-        slurm.wait_for(lambda: slurm.run("sinfo -h -n n2 -p main -o %T").stdout.strip() == "idle", "a second node")
+        slurm.wait_for(lambda: slurm.lines("sinfo -h -n n2 -p main -o %T") == ["idle"], "a second node")
         yield
-        slurm.wait_for(lambda: not slurm.run("squeue -h").stdout, "an empty queue")
+        slurm.wait_no_jobs()
 
 
 def test_heterogeneous_job(second_node):
@@ -267,7 +267,7 @@ def test_a_bad_text_is_refused_at_submission(word):
             )
             lines = [line for line in done.stderr.splitlines() if "hybridmem" in line]
             assert done.returncode != 0 and len(lines) == 1 and '"spil"' in lines[0]
-    assert slurm.node_state() == "IDLE"
+    assert slurm.wait_for(slurm.node_state, "scontrol's answer about the node") == "IDLE"
 
 
 def test_the_nodes_own_verdict_on_a_text_that_passed_submission():

@@ -22,7 +22,7 @@ def test_two_hundred_short_jobs_in_a_row():
     (folder / "row.sh").write_text(script)
     ids = [int(line) for line in slurm.run(f"bash {folder}/row.sh", user="alice", timeout=PATIENCE).stdout.split()]
     assert len(ids) == IN_A_ROW
-    slurm.wait_for(lambda: not slurm.run("squeue -h").stdout, "the end of the row", patience=PATIENCE)
+    slurm.wait_no_jobs(patience=PATIENCE)
     slurm.wait_idle()
     by_job = [record["job_id"] for record in slurm.all_records() if record["job_id"] in set(ids)]
     assert sorted(by_job) == sorted(ids)
@@ -36,8 +36,7 @@ def test_twenty_jobs_at_once():
         slurm.sbatch("bob", f"until [ -e {go} ]; do sleep 0.5; done", "--hybrid-mem=spill", "-n1")
         for _ in range(AT_ONCE)
     ]
-    running = lambda: slurm.run("squeue -h -t R -o %A").stdout.split()  # noqa: E731
-    slurm.wait_for(lambda: len(running()) == AT_ONCE, "twenty jobs at once")
+    slurm.wait_for(lambda: len(slurm.queue("-t R -o %A") or []) == AT_ONCE, "twenty jobs at once")
     slurm.wait_for(lambda: len(slurm.hybridmem_processes()) == AT_ONCE, "a monitor for each")
     go.touch()
     for job_id in ids:
