@@ -13,6 +13,7 @@ import time
 from pathlib import Path
 
 NODE = "n1"
+USERS = ("alice", "bob", "carol")
 RECORDS = Path("/var/lib/hybridmem/records")
 JOBS = Path("/run/hybridmem/jobs")
 ENDED = ("COMPLETED", "FAILED", "CANCELLED", "NODE_FAIL", "TIMEOUT", "OUT_OF_MEMORY")

@@ -52,9 +52,11 @@ def test_page_cache_and_shared_memory_are_told_apart():
     fill = f"head -c 64M /dev/zero > $HOME/file; head -c 32M /dev/zero > {shared}"
     hold = f"touch {folder}/ready; until [ -e {folder}/go ]; do sleep 0.2; done"
     job_id = slurm.sbatch("alice", f"{fill}; {hold}; rm {shared}", "--hybrid-mem=spill")
-    slurm.wait_for((folder / "ready").exists, "the job's file and shared memory")
-    slurm.wait_sampled(job_id)
-    (folder / "go").touch()
+    try:
+        slurm.wait_for((folder / "ready").exists, "the job's file and shared memory")
+        slurm.wait_sampled(job_id)
+    finally:
+        (folder / "go").touch()
     assert slurm.wait_job(job_id) == "COMPLETED"
     tiers = slurm.record(job_id)["memory"]["tiers"]
     assert sum(t["file_bytes"] for t in tiers) >= 60 * slurm.MIB
