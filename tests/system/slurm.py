@@ -151,6 +151,23 @@ def drop_caches():
     run("sync; echo 3 > /proc/sys/vm/drop_caches")
 
 
+def free_bytes(node):
+    text = Path(f"/sys/devices/system/node/node{node}/meminfo").read_text()
+    return int(re.search(r"MemFree:\s*(\d+)", text)[1]) << 10
+
+
+def settled_free(nodes):
+    """Free bytes by node, once two looks a second apart agree: what was dropped comes free in the background."""
+    looks = []
+
+    def agree():
+        looks.append({node: free_bytes(node) for node in nodes})
+        return len(looks) > 1 and all(abs(looks[-1][node] - looks[-2][node]) < MIB for node in nodes)
+
+    wait_for(agree, f"free memory of nodes {nodes} that stays", every=1)
+    return looks[-1]
+
+
 def ledger():
     """The names of what the ledger's folder has, its lock left out."""
     return sorted(p.name for p in JOBS.iterdir() if p.name != "lock") if JOBS.exists() else []

@@ -111,26 +111,9 @@ def test_the_cpu_that_touches_does_not_matter():
             assert by_block(held) == [0, 1] * 8
 
 
-def free_bytes(node):
-    text = Path(f"/sys/devices/system/node/node{node}/meminfo").read_text()
-    return int(re.search(r"MemFree:\s*(\d+)", text)[1]) << 10
-
-
-def settled_free(nodes):
-    """Free bytes by node, once two looks a second apart agree: what was dropped comes free in the background."""
-    looks = []
-
-    def agree():
-        looks.append({node: free_bytes(node) for node in nodes})
-        return len(looks) > 1 and all(abs(looks[-1][node] - looks[-2][node]) < MIB for node in nodes)
-
-    slurm.wait_for(agree, f"free memory of nodes {nodes} that stays", every=1)
-    return looks[-1]
-
-
 def test_spill_goes_on_in_the_slow_node_of_each_socket():
     slurm.drop_caches()
-    free = settled_free((0, 1))
+    free = slurm.settled_free((0, 1))
     mib = sum(free.values()) // MIB + 256
     with placed(SPILL, mib, block=4 * MIB) as held:
         assert held["reason"] == ""

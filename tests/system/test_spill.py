@@ -11,11 +11,6 @@ WEIGHTS = Path("/sys/kernel/mm/mempolicy/weighted_interleave")
 SEPARATE = 'channels "{fast}+{slow}" {{ kind = separate }}\n'
 
 
-def free_bytes(node):
-    text = Path(f"/sys/devices/system/node/node{node}/meminfo").read_text()
-    return int(next(line.split()[3] for line in text.splitlines() if "MemFree" in line)) << 10
-
-
 def tiers():
     return json.loads(slurm.run("hybridmem tiers --json").stdout)["tiers"]
 
@@ -29,7 +24,7 @@ def test_twice_the_fast_tier_fills_it_evenly_and_goes_on_in_the_slow_tier():
     fast, slow = tiers()
     want = 2 * sum(node_capacity(node) for node in fast["nodes"])
     slurm.drop_caches()  # what is even can only be what the job may take
-    free = {node: free_bytes(node) for node in fast["nodes"]}
+    free = slurm.settled_free(fast["nodes"])
     with slurm.Occupied("alice", want // slurm.MIB, "--hybrid-mem=spill") as held:
         bytes_on = {node: count * slurm.PAGE for node, count in held.pages.items()}
         slurm.wait_sampled(held.job_id)
