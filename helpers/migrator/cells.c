@@ -1,13 +1,29 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cells.h"
 
+#include <math.h>
 #include <stdlib.h>
 
-#define LEAST_SAMPLES 0.05f /* a cell below it says nothing any more: a sample after some six phases */
+#define LEAST_EVIDENCE 0.05 /* a cell below it says nothing any more: a counted sample after some six phases */
 
-static float weight(const struct hm_cell *cell)
+static double samples_of(const struct hm_cell *cell)
 {
-    return cell->reads + cell->writes + cell->new_reads + cell->new_writes;
+    return (double)(cell->reads + cell->writes + cell->new_reads + cell->new_writes);
+}
+
+static double excess_of(const struct hm_cell *cell)
+{
+    return (double)(cell->excess + cell->new_excess);
+}
+
+static double evidence_of(const struct hm_cell *cell)
+{
+    return hm_cell_evidence(samples_of(cell), excess_of(cell));
+}
+
+static double evidence_together(const struct hm_cell *a, const struct hm_cell *b)
+{
+    return hm_cell_evidence(samples_of(a) + samples_of(b), excess_of(a) + excess_of(b));
 }
 
 void hm_cells_add(struct hm_cells *cells, const struct hm_observation *observation)
@@ -32,31 +48,48 @@ static struct hm_cell part_of(const struct hm_cell *cell, uint64_t first, uint64
                             end - first,
                             cell->reads * share,
                             cell->writes * share,
+                            cell->excess * share,
                             cell->new_reads * share,
-                            cell->new_writes * share};
+                            cell->new_writes * share,
+                            cell->new_excess * share};
 }
 
-/* Make room in `cells` (the array `cell` of n): neighbours with few samples become one, the fewest first. */
+/* Up to the end of `cell`, which is behind `last`. */
+static void join(struct hm_cell *last, const struct hm_cell *cell)
+{
+    last->n_pages = hm_cell_end(cell) - last->first;
+    last->reads += cell->reads;
+    last->writes += cell->writes;
+    last->excess += cell->excess;
+    last->new_reads += cell->new_reads;
+    last->new_writes += cell->new_writes;
+    last->new_excess += cell->new_excess;
+}
+
+static void observe(struct hm_cell *cell, const struct hm_observation *observation, double share)
+{
+    cell->new_reads += (float)((double)observation->reads * share);
+    cell->new_writes += (float)((double)observation->writes * share);
+    cell->new_excess += (float)((double)(observation->reads + observation->writes) * share * observation->excess);
+}
+
+/* Make room in `cells` (the array `cell` of n): neighbours with little evidence become one, the least first. */
 static size_t coarsen(struct hm_cell *cell, size_t n, size_t most)
 {
-    for (float limit = 1; n > most; limit *= 2) {
+    for (double limit = 1; n > most; limit *= 2) {
         size_t kept = 0;
         for (size_t i = 0; i < n; i++) {
             struct hm_cell *last = kept > 0 ? &cell[kept - 1] : NULL;
             if (last && HM_PAGE_SPACE(last->first) == HM_PAGE_SPACE(cell[i].first) &&
-                weight(last) + weight(&cell[i]) <= limit &&
+                fmax(evidence_of(last), evidence_of(&cell[i])) <= limit && evidence_together(last, &cell[i]) <= limit &&
                 cell[i].first - hm_cell_end(last) <= 8 * (last->n_pages + cell[i].n_pages)) {
-                last->n_pages = hm_cell_end(&cell[i]) - last->first;
-                last->reads += cell[i].reads;
-                last->writes += cell[i].writes;
-                last->new_reads += cell[i].new_reads;
-                last->new_writes += cell[i].new_writes;
+                join(last, &cell[i]);
             } else {
                 cell[kept++] = cell[i];
             }
         }
         /* Too far apart to be joined at any weight: the last ones are lost. */
-        n = limit > 1e30f && kept > most ? most : kept;
+        n = limit > 1e30 && kept > most ? most : kept;
     }
     return n;
 }
@@ -103,9 +136,7 @@ static size_t lay(struct sweep *sweep, const struct hm_observation *observation,
                 *cell = part_of(cell, stop, hm_cell_end(cell));
         }
         out.n_pages = stop - at;
-        double share = (double)out.n_pages / pages;
-        out.new_reads += (float)((double)observation->reads * share);
-        out.new_writes += (float)((double)observation->writes * share);
+        observe(&out, observation, (double)out.n_pages / pages);
         put(sweep, out);
         at = stop;
     }
@@ -136,12 +167,10 @@ void hm_cells_sort_in(struct hm_cells *cells)
         for (size_t i = 0; i < count; i++) {
             if (i > 0 && pending[i].page < reached) {
                 struct hm_cell *last = sweep.n_out > 0 ? &cells->spare[sweep.n_out - 1] : NULL;
-                if (last && pending[i].n_pages == 1 && last->n_pages == 1 && last->first == pending[i].page) {
-                    last->new_reads += pending[i].reads;
-                    last->new_writes += pending[i].writes;
-                } else {
+                if (last && pending[i].n_pages == 1 && last->n_pages == 1 && last->first == pending[i].page)
+                    observe(last, &pending[i], 1);
+                else
                     pending[later++] = pending[i];
-                }
                 continue;
             }
             reached = HM_PAGE_END(pending[i].page, pending[i].n_pages);
@@ -153,6 +182,24 @@ void hm_cells_sort_in(struct hm_cells *cells)
     cells->n_pending = 0;
 }
 
+/* What is spread over pages can be cut anywhere, and is by regions whose borders wander: where there is not even one
+ * sample's worth of evidence on either side, a border says nothing. */
+static bool is_worth_a_border(const struct hm_cell *last, const struct hm_cell *cell)
+{
+    if (last->excess <= 0 || cell->excess <= 0 || hm_cell_end(last) != cell->first ||
+        HM_PAGE_SPACE(last->first) != HM_PAGE_SPACE(cell->first))
+        return true;
+    if (fmin(evidence_of(last), evidence_of(cell)) < LEAST_EVIDENCE)
+        return false; /* it would be dropped */
+    return evidence_of(last) > 1 || evidence_of(cell) > 1 || evidence_together(last, cell) > 1;
+}
+
+/* The cell of which no more comes: does it stay? */
+static size_t settle(const struct hm_cells *cells, size_t kept)
+{
+    return kept > 0 && evidence_of(&cells->cell[kept - 1]) < LEAST_EVIDENCE ? kept - 1 : kept;
+}
+
 void hm_cells_age(struct hm_cells *cells, double decay)
 {
     size_t kept = 0;
@@ -160,11 +207,16 @@ void hm_cells_age(struct hm_cells *cells, double decay)
         struct hm_cell cell = cells->cell[i];
         cell.reads = cell.reads * (float)decay + cell.new_reads;
         cell.writes = cell.writes * (float)decay + cell.new_writes;
-        cell.new_reads = cell.new_writes = 0;
-        if (weight(&cell) >= LEAST_SAMPLES)
+        cell.excess = cell.excess * (float)decay + cell.new_excess;
+        cell.new_reads = cell.new_writes = cell.new_excess = 0;
+        if (kept > 0 && !is_worth_a_border(&cells->cell[kept - 1], &cell)) {
+            join(&cells->cell[kept - 1], &cell);
+        } else {
+            kept = settle(cells, kept);
             cells->cell[kept++] = cell;
+        }
     }
-    cells->n = kept;
+    cells->n = settle(cells, kept);
 }
 
 void hm_cells_forget(struct hm_cells *cells, uint64_t first, uint64_t end)
@@ -197,15 +249,19 @@ size_t hm_cells_find(const struct hm_cells *cells, uint64_t page)
     return low;
 }
 
-double hm_cells_new_in(const struct hm_cells *cells, uint64_t first, uint64_t end)
+double hm_cells_new_in(const struct hm_cells *cells, uint64_t first, uint64_t end, double *variance)
 {
-    double sum = 0;
+    double sum = 0, excess = 0;
     for (size_t i = hm_cells_find(cells, first); i < cells->n && cells->cell[i].first < end; i++) {
         const struct hm_cell *cell = &cells->cell[i];
         uint64_t from = cell->first > first ? cell->first : first,
                  to = hm_cell_end(cell) < end ? hm_cell_end(cell) : end;
-        sum += (cells->read_weight * (double)cell->new_reads + cells->write_weight * (double)cell->new_writes) *
-               (double)(to - from) / (double)cell->n_pages;
+        double share = (double)(to - from) / (double)cell->n_pages;
+        double counted = (double)(cell->new_reads + cell->new_writes);
+        double samples = cells->read_weight * (double)cell->new_reads + cells->write_weight * (double)cell->new_writes;
+        sum += samples * share;
+        excess += counted > 0 ? samples / counted * (double)cell->new_excess * share : 0;
     }
+    *variance = sum + excess;
     return sum;
 }

@@ -24,9 +24,7 @@
 struct damon_source {
     struct hm_source base;
     int fd;
-    bool is_stale; /* the list of processes has to be sent (again) */
-    struct hm_damon_scatter scatter;
-    uint64_t unit;               /* touches of pages that one sample stands for, 0: none yet */
+    bool is_stale;               /* the list of processes has to be sent (again) */
     struct hm_damon_watch watch; /* as sent last */
     uint32_t space[HM_DAMON_TARGETS];
 };
@@ -206,17 +204,13 @@ static void take_list(struct damon_source *source, const struct hm_ranks *ranks,
     uint32_t space = source->space[at];
     if (space >= ranks->n || ranks->rank[space].pid != source->watch.process[at].pid)
         return; /* it has ended, and the slot may be another's */
-    if (at == 0 && list->is_last)
-        hm_damon_scatter_age(&source->scatter);
-    source->unit = hm_damon_follow_unit(&source->scatter, source->unit, list->region, list->head.n);
-    state->unit = source->unit * HM_DAMON_TOUCH;
-    if (state->unit == 0) /* no access yet */
-        return;
+    size_t n = 0;
     for (uint32_t i = 0; i < list->head.n; i++) {
-        observation[i] = hm_damon_heat(&list->region[i], list->looks, source->unit, space);
+        if (list->region[i].accesses > 0)
+            observation[n++] = hm_damon_heat(&list->region[i], list->looks, space);
         state->samples += list->region[i].accesses;
     }
-    sink(data, observation, list->head.n);
+    sink(data, observation, n);
 }
 
 static int read_lists(struct hm_source *base, const struct hm_ranks *ranks, hm_source_sink *sink, void *data,
@@ -264,7 +258,11 @@ static struct hm_source *open_source(const struct hm_source_setup *setup, struct
         return NULL;
     }
     source->base = (struct hm_source){.row = &hm_source_damon,
-                                      .state = {.name = "damon", .is_time = true, .counts_memory = true},
+                                      .state = {.name = "damon",
+                                                .unit = HM_DAMON_TOUCH,
+                                                .error = HM_DAMON_ERROR,
+                                                .is_time = true,
+                                                .counts_memory = true},
                                       .update = update,
                                       .read = read_lists,
                                       .close = close_source};

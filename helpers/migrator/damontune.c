@@ -8,10 +8,15 @@
 #define WANTED_REGIONS 40 /* of a process: fewer only where the longest look is too dear with these */
 #define FEWEST_REGIONS 6  /* of a process, in any case: three lie around heap, mappings and stack */
 #define LEAST_REGIONS 10
-/* DAMON splits all regions in two as long as there are no more than half of the most, and joins those alike up to the
- * size that the fewest would have. Without room on both sides it is stuck with borders that fell at random. */
+/*
+ * DAMON splits all regions at random places as long as there are no more than half of the most. It joins neighbours
+ * whose accesses differ by less than a tenth of what the busiest region has, which is most of them where one page is
+ * always in use, up to the size that the fewest would have. With few fewest, warm arrays are lost between cold ones;
+ * with as many as half of the most, no two are ever joined, no further one split, and all borders stay. A little below,
+ * regions stay small and their borders wander: the decision code puts the lists together.
+ */
 #define SPLIT_ROOM 2
-#define JOIN_ROOM 4
+#define JOIN_ROOM 1.25
 #define SATURATED 0.4 /* share of accessed looks from which on warm and hot are not told apart */
 #define SPARSE 0.05   /* below this most looks say nothing */
 
@@ -43,7 +48,7 @@ static struct hm_damon_settings fit(const struct hm_damon_needs *needs, double l
     double fewest = clamp(processes * FEWEST_REGIONS, LEAST_REGIONS, most);
     double regions = clamp(budget * look_us * 1e-6 / cost_s, fewest, most);
     return (struct hm_damon_settings){.look_us = (uint32_t)look_us,
-                                      .min_regions = (uint32_t)clamp(regions / JOIN_ROOM, LEAST_REGIONS, most),
+                                      .min_regions = (uint32_t)(regions / JOIN_ROOM),
                                       .max_regions = (uint32_t)regions * SPLIT_ROOM};
 }
 

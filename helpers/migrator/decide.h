@@ -37,6 +37,7 @@ struct hm_observation {
     uint64_t n_pages;    /* over which the accesses are spread evenly: 1 for a sampled address */
     float reads, writes; /* samples (not accesses) of each kind; fractions where a source knows only sums */
     bool knows_writes;   /* false: the kind is not known, all are in `reads` */
+    float excess;        /* variance of reads + writes beyond that of counts, by its mean: 0 for what was counted */
 };
 
 struct hm_decider_options {
@@ -48,6 +49,7 @@ struct hm_decider_options {
     double demote_cost;    /* of one page: 64 lines read fast and written slowly */
     unsigned max_regions;  /* 16 .. 1048576; also the bins of "bins" */
     bool hot_by_writes;    /* only writes count: what is only read is as cold as what nobody uses */
+    double error;          /* 0..1: so much of the hotter pages' heat is taken off what an exchange gains ("regions") */
     bool counts_memory;    /* samples are of accesses to memory; false: of loads and stores, which caches may serve */
 };
 

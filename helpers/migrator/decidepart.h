@@ -13,7 +13,8 @@ static inline bool hm_observation_is_valid(const struct hm_observation *seen)
 {
     uint64_t last = seen->page + (seen->n_pages > 0 ? seen->n_pages - 1 : 0);
     return seen->reads >= 0 && seen->writes >= 0 && seen->reads + seen->writes > 0 &&
-           seen->reads + seen->writes < 1e15F && last >= seen->page && HM_PAGE_SPACE(last) == HM_PAGE_SPACE(seen->page);
+           seen->reads + seen->writes < 1e15F && seen->excess >= 0 && seen->excess < 1e15F && last >= seen->page &&
+           HM_PAGE_SPACE(last) == HM_PAGE_SPACE(seen->page);
 }
 
 struct hm_algorithm {

@@ -1,114 +1,186 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "density.h"
-
 #include <math.h>
 
-#define HOLE 512           /* pages, 2 MiB: more of them without any sample are a hole */
-#define SPLIT_PRIOR 0.01   /* that two halves differ, before anything is seen: borders are rare */
-#define LEAST_TO_SPLIT 4.0 /* samples: fewer cannot outweigh the prior, wherever they lie */
-#define SHARE_PRIOR 2.0    /* samples that the share of writes in the whole counts for in a part */
+#include "densityline.h"
+
+#define LEAST_TO_SPLIT 4.0  /* samples: fewer hardly tell halves apart, wherever they lie */
+#define MOST_EXPONENT 600.0 /* of e, in a double */
+#define LEAST_WORTH 1e-12   /* of a sample: spread over no more pages than there are */
+#define SHARE_PRIOR 2.0     /* samples that the share of writes in the whole counts for in a part */
 
 /* One way down the halves. */
 struct descent {
     struct hm_density *density;
-    uint64_t length;   /* of the line */
     double dispersion; /* variance of the weighted samples' sum, by its mean */
     hm_density_take *take;
     void *data;
+    double least;              /* samples to split a node: more than LEAST_TO_SPLIT where there are too many nodes */
+    size_t n_weighed, n_taken; /* nodes that are split: weighed, descended into */
 };
 
-/* What lies before a place on the line: weighted samples, and those of them that are writes. */
-struct sum {
-    double mass, writes;
-    size_t cell;    /* the first that ends behind the place */
-    bool is_inside; /* the place is in it, not in a hole before it */
-};
-
+/* Pages `at` to `end` on the line. */
 struct node {
-    uint64_t at, n_pages; /* on the line; n_pages is a power of two and may reach beyond its end */
-    struct sum from, to;  /* before its first page, and before what follows it */
-    double expected, write_share;
+    uint64_t at, end, size; /* size: a power of two, more than the pages at the line's end */
+    struct hm_line_place from, to;
+    double worth;                 /* what a sample tells, by what a counted one does */
+    double samples;               /* as many counted samples as tell as much of its sum */
+    double expected, write_share; /* samples, where all nodes above it are split */
+    double reached, even;         /* how sure that is, and heat per page where it is not */
 };
 
-/* Cells become sums and stretches. Returns the length of the line. */
-static uint64_t lay_out(struct hm_density *density)
+static double pages_of(const struct node *node)
 {
-    const struct hm_cells *cells = density->cells;
-    double mass = 0, writes = 0;
-    uint64_t length = 0;
-    density->n_stretches = 0;
-    for (size_t i = 0; i < cells->n; i++) {
-        const struct hm_cell *cell = &cells->cell[i];
-        struct hm_stretch *last = density->n_stretches > 0 ? &density->stretch[density->n_stretches - 1] : NULL;
-        density->mass[i] = mass;
-        density->writes[i] = writes;
-        mass += cells->read_weight * (double)cell->reads + cells->write_weight * (double)cell->writes;
-        writes += cells->write_weight * (double)cell->writes;
-        if (last && HM_PAGE_SPACE(last->first) == HM_PAGE_SPACE(cell->first) &&
-            cell->first - (last->first + last->n_pages) <= HOLE) {
-            length += hm_cell_end(cell) - (last->first + last->n_pages);
-            last->n_pages = hm_cell_end(cell) - last->first;
-        } else {
-            density->stretch[density->n_stretches++] = (struct hm_stretch){cell->first, cell->n_pages, length};
-            length += cell->n_pages;
-        }
+    return (double)(node->end - node->at);
+}
+
+static double mass_of(const struct node *node)
+{
+    return fmax(node->to.before.mass - node->from.before.mass, 0);
+}
+
+/* Of a node without samples: that of `other`. Neither a weight above 1 nor being spread over many pages is evidence. */
+static double worth_of(const struct node *node, const struct node *other)
+{
+    double variance = node->to.before.variance - node->from.before.variance, mass = mass_of(node);
+    if (mass <= 0 || variance <= 0)
+        return other ? worth_of(other, NULL) : 1;
+    return fmax(fmin(mass / variance, 1), LEAST_WORTH);
+}
+
+/* Fill in what a sample tells. */
+static void value(const struct descent *descent, struct node *node, const struct node *other)
+{
+    node->worth = worth_of(node, other);
+    node->samples = mass_of(node) / descent->dispersion * node->worth;
+}
+
+/* Both halves; the right one has no pages where the line ends before the node's middle. */
+static void halve(const struct descent *descent, const struct node *node, struct node half[2])
+{
+    uint64_t size = node->size / 2, middle = node->at + size;
+    uint64_t cut = middle < node->end ? middle : node->end;
+    struct hm_line_place place = cut < node->end ? hm_line_place(descent->density, cut) : node->to;
+    half[0] = (struct node){.at = node->at, .end = cut, .size = size, .from = node->from, .to = place};
+    half[1] = (struct node){.at = cut, .end = node->end, .size = size, .from = place, .to = node->to};
+    value(descent, &half[0], &half[1]);
+    value(descent, &half[1], &half[0]);
+}
+
+/* What was looked at in a node: pages by what a sample is worth. One that was looked at more coarsely was looked at
+ * less. */
+static double seen_of(const struct node *node)
+{
+    return pages_of(node) * node->worth;
+}
+
+static double times_log(double count, double expected)
+{
+    return count > 0 ? count * log(count / expected) : 0;
+}
+
+/* How much likelier the samples of the halves are with two rates than with one: the logarithm of the ratio, less the
+ * price of a free rate (Krichevsky and Trofimov: half a logarithm of the samples). */
+static double log_ratio(const struct node half[2])
+{
+    double samples = half[0].samples + half[1].samples, seen = seen_of(&half[0]) + seen_of(&half[1]);
+    return times_log(half[0].samples, samples * (seen_of(&half[0]) / seen)) +
+           times_log(half[1].samples, samples * (seen_of(&half[1]) / seen)) - 0.5 * log(1 + M_PI / 2 * samples);
+}
+
+/* The part of the samples of halves that differ that is expected in the left one: half a sample at even odds on each
+ * side. */
+static double left_part(const struct node half[2])
+{
+    double seen = seen_of(&half[0]) + seen_of(&half[1]);
+    double left = (half[0].samples + seen_of(&half[0]) / seen) / half[0].worth;
+    double right = (half[1].samples + seen_of(&half[1]) / seen) / half[1].worth;
+    return left / (left + right);
+}
+
+/* Heat per page of halves that do not differ: what tells little of one of them does not count for more in both. */
+static double even_heat(const struct descent *descent, const struct node *node, const struct node half[2])
+{
+    double heat = node->expected / pages_of(node), mass = mass_of(node) / descent->dispersion;
+    if (mass <= 0)
+        return heat;
+    double together = (half[0].samples + half[1].samples) / (seen_of(&half[0]) + seen_of(&half[1]));
+    return heat * together / (mass / pages_of(node));
+}
+
+/* Within one cell everything is spread evenly. */
+static bool is_leaf(const struct descent *descent, const struct node *node)
+{
+    double samples = fmax(node->to.before.evidence - node->from.before.evidence, 0) / descent->dispersion;
+    return samples < descent->least || node->size == 1 || node->from.even_until >= node->end;
+}
+
+/*
+ * From the bottom up, how sure it is that each node's halves differ, in the order in which descend() comes by. At even
+ * odds before anything was seen, the likelihood of all samples in a node, by that of one rate for all of its pages, is
+ *
+ *     (1 + two rates / one * what it is in the left half * what it is in the right half) / 2
+ *
+ * which is exact for counted samples, and cautious for those that are spread. Returns its logarithm.
+ */
+static double weigh(struct descent *descent, const struct node *node)
+{
+    struct node half[2];
+    if (is_leaf(descent, node) || descent->n_weighed == descent->density->n_nodes)
+        return 0;
+    float *differs = &descent->density->differs[descent->n_weighed++];
+    halve(descent, node, half);
+    if (half[1].at == half[1].end) {
+        *differs = 1;
+        return weigh(descent, &half[0]);
     }
-    density->mass[cells->n] = mass;
-    density->writes[cells->n] = writes;
-    return length;
+    double odds = log_ratio(half);
+    odds += weigh(descent, &half[0]);
+    odds += weigh(descent, &half[1]);
+    *differs = (float)(1 / (1 + exp(-odds)));
+    return (odds > MOST_EXPONENT ? odds : log1p(exp(odds))) - M_LN2;
 }
 
-/* The stretch in which a place on the line lies. */
-static const struct hm_stretch *stretch_at(const struct hm_density *density, uint64_t at)
+/* The share of a half follows that of its samples, as far as it has some. */
+static double write_share_of(const struct descent *descent, const struct node *node, double above)
 {
-    size_t low = 0, high = density->n_stretches;
-    while (high - low > 1) {
-        size_t middle = low + (high - low) / 2;
-        if (density->stretch[middle].at <= at)
-            low = middle;
-        else
-            high = middle;
-    }
-    return &density->stretch[low];
-}
-
-static struct sum sum_before(const struct descent *descent, uint64_t at)
-{
-    const struct hm_density *density = descent->density;
-    const struct hm_cells *cells = density->cells;
-    if (at >= descent->length)
-        return (struct sum){density->mass[cells->n], density->writes[cells->n], cells->n, false};
-    const struct hm_stretch *stretch = stretch_at(density, at);
-    uint64_t page = stretch->first + (at - stretch->at);
-    size_t i = hm_cells_find(cells, page);
-    double share = 0;
-    bool is_inside = cells->cell[i].first <= page;
-    if (cells->cell[i].first < page)
-        share = (double)(page - cells->cell[i].first) / (double)cells->cell[i].n_pages;
-    return (struct sum){density->mass[i] + share * (density->mass[i + 1] - density->mass[i]),
-                        density->writes[i] + share * (density->writes[i + 1] - density->writes[i]), i, is_inside};
-}
-
-/* As many counted samples as tell as much as the weighted ones: a weight above 1 is not evidence. */
-static double samples_of(const struct descent *descent, const struct node *node)
-{
-    return fmax(node->to.mass - node->from.mass, 0) / descent->dispersion;
+    double writes = (node->to.before.writes - node->from.before.writes) / descent->dispersion * node->worth;
+    return (writes + SHARE_PRIOR * above) / (node->samples + SHARE_PRIOR);
 }
 
 static void put_leaf(const struct descent *descent, const struct node *node)
 {
-    uint64_t end = node->at + node->n_pages < descent->length ? node->at + node->n_pages : descent->length;
-    double heat = node->expected / (double)(end - node->at);
-    for (uint64_t at = node->at; at < end;) {
-        const struct hm_stretch *stretch = stretch_at(descent->density, at);
-        uint64_t stop = stretch->at + stretch->n_pages < end ? stretch->at + stretch->n_pages : end;
+    double heat = node->even + node->reached * node->expected / pages_of(node);
+    double variance = mass_of(node) / descent->dispersion / node->worth / pages_of(node);
+    for (uint64_t at = node->at; at < node->end;) {
+        const struct hm_stretch *stretch = hm_line_stretch(descent->density, at);
+        uint64_t stop = stretch->at + stretch->n_pages < node->end ? stretch->at + stretch->n_pages : node->end;
         struct hm_span span = {.first = stretch->first + (at - stretch->at),
                                .n_pages = stop - at,
                                .heat = heat,
                                .write_share = node->write_share,
-                               .samples = samples_of(descent, node) * (double)(stop - at) / (double)(end - node->at)};
+                               .variance = variance * (double)(stop - at)};
         descent->take(descent->data, &span);
         at = stop;
+    }
+}
+
+static void descend(struct descent *descent, const struct node *node)
+{
+    struct node half[2];
+    if (is_leaf(descent, node)) {
+        put_leaf(descent, node);
+        return;
+    }
+    double differs = (double)descent->density->differs[descent->n_taken++];
+    halve(descent, node, half);
+    double part = half[1].at < half[1].end ? left_part(half) : 1;
+    double even = node->even + node->reached * (1 - differs) * even_heat(descent, node, half);
+    for (int i = 0; i < 2 && half[i].at < half[i].end; i++) {
+        half[i].expected = node->expected * (i == 0 ? part : 1 - part);
+        half[i].even = even;
+        half[i].reached = node->reached * differs;
+        half[i].write_share = write_share_of(descent, &half[i], node->write_share);
+        descend(descent, &half[i]);
     }
 }
 
@@ -125,77 +197,29 @@ static double find_dispersion(const struct hm_cells *cells)
     return mean > 0 ? variance / mean : 1;
 }
 
-static double times_log(double count, double expected)
-{
-    return count > 0 ? count * log(count / expected) : 0;
-}
-
-/*
- * The part of a node's expected samples that its left half gets, given `left` of `samples` there and `even` of its
- * pages. With the prior that the parts differ: posterior odds by the likelihood ratio of two rates to one, less the
- * price of a free rate (Krichevsky and Trofimov: half a logarithm of the samples); then half a sample at even odds on
- * each side.
- */
-static double left_part(double left, double samples, double even)
-{
-    double evidence = times_log(left, samples * even) + times_log(samples - left, samples * (1 - even)) -
-                      0.5 * log(1 + M_PI / 2 * samples);
-    double odds = SPLIT_PRIOR / (1 - SPLIT_PRIOR) * exp(fmin(evidence, 600));
-    double differs = odds / (1 + odds);
-    return (1 - differs) * even + differs * (left + even) / (samples + 1);
-}
-
-/* The write share of a child follows that of its samples, as far as it has some. */
-static void descend_into(const struct descent *descent, struct node child, double write_share);
-
-/* Within one cell everything is spread evenly. */
-static bool is_even(const struct node *node)
-{
-    return node->from.is_inside && node->from.cell == node->to.cell;
-}
-
-static void descend(const struct descent *descent, const struct node *node)
-{
-    uint64_t half = node->n_pages / 2, middle = node->at + half;
-    double samples = samples_of(descent, node);
-    if (samples < LEAST_TO_SPLIT || half == 0 || is_even(node)) {
-        put_leaf(descent, node);
-        return;
-    }
-    struct node left = {
-        .at = node->at, .n_pages = half, .from = node->from, .to = node->to, .expected = node->expected};
-    if (middle >= descent->length) {
-        descend_into(descent, left, node->write_share);
-        return;
-    }
-    uint64_t pages = node->at + node->n_pages < descent->length ? node->n_pages : descent->length - node->at;
-    left.to = sum_before(descent, middle);
-    double part = left_part(fmin(samples_of(descent, &left), samples), samples, (double)half / (double)pages);
-    struct node right = {
-        .at = middle, .n_pages = half, .from = left.to, .to = node->to, .expected = node->expected * (1 - part)};
-    left.expected = node->expected * part;
-    descend_into(descent, left, node->write_share);
-    descend_into(descent, right, node->write_share);
-}
-
-static void descend_into(const struct descent *descent, struct node child, double write_share)
-{
-    child.write_share = ((child.to.writes - child.from.writes) / descent->dispersion + SHARE_PRIOR * write_share) /
-                        (samples_of(descent, &child) + SHARE_PRIOR);
-    descend(descent, &child);
-}
-
 void hm_density_estimate(struct hm_density *density, hm_density_take *take, void *data)
 {
     struct descent descent = {
         .density = density, .dispersion = find_dispersion(density->cells), .take = take, .data = data};
-    descent.length = lay_out(density);
-    if (descent.length == 0)
+    hm_line_lay_out(density);
+    if (density->length == 0)
         return;
-    struct node root = {.n_pages = 1, .to = sum_before(&descent, descent.length)};
-    root.expected = root.to.mass;
-    root.write_share = root.to.mass > 0 ? root.to.writes / root.to.mass : 0;
-    while (root.n_pages < descent.length)
-        root.n_pages *= 2;
+    const struct hm_density_sum *all = &density->before[density->cells->n];
+    struct node root = {.end = density->length,
+                        .size = 1,
+                        .from = hm_line_place(density, 0),
+                        .to = {.before = *all},
+                        .expected = all->mass,
+                        .write_share = all->mass > 0 ? all->writes / all->mass : 0,
+                        .reached = 1};
+    value(&descent, &root, NULL);
+    while (root.size < density->length)
+        root.size *= 2;
+    for (descent.least = LEAST_TO_SPLIT;; descent.least *= 2) {
+        descent.n_weighed = 0;
+        weigh(&descent, &root);
+        if (descent.n_weighed < density->n_nodes)
+            break;
+    }
     descend(&descent, &root);
 }

@@ -36,8 +36,7 @@ struct hm_live {
     struct hm_mover mover;
     struct hm_residence residence;
     double look_s;              /* CPU time of looking up one page, as measured; 0: not yet */
-    struct hm_decider *decider; /* NULL: no source, or one without samples yet */
-    uint64_t decider_unit;      /* what its samples stand for */
+    struct hm_decider *decider; /* NULL: no source */
     struct hm_source *source;   /* NULL: none works, nothing is moved */
     const struct hm_source_row *dead[HM_LIVE_DEAD];
     size_t n_dead;
@@ -88,8 +87,8 @@ bool hm_live_is_told(void *live);
 /* Monotonic nanoseconds. */
 uint64_t hm_live_now_ns(void);
 
-/* Sources: open the best that is left, close, hand over what there is, tell of processes. A source's decider comes with
- * it, or with its first samples, and goes with it. What goes wrong is a warning. */
+/* Sources: open the best that is left, close, hand over what there is, tell of processes. A source's decider comes and
+ * goes with it. What goes wrong is a warning. */
 void hm_live_open_source(struct hm_live *live);
 void hm_live_close_source(struct hm_live *live);
 void hm_live_read_source(struct hm_live *live);

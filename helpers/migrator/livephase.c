@@ -256,7 +256,7 @@ static void decide(struct hm_live *live, double phase_s, double start_s)
     struct end end = {0};
     hm_live_observe_later(live);
     hm_live_look_at_cost(live);
-    /* The source has ended meanwhile, or nothing of it can be moved; or there is an end to make, which cannot wait. */
+    /* The source has ended meanwhile; or there is an end to make, which cannot wait. */
     if (!live->decider || hm_live_is_told(live))
         return;
     hm_decider_end_phase(live->decider);
@@ -283,7 +283,7 @@ void hm_live_end_phase(struct hm_live *live)
         double start_s = hm_live_thread_s();
         hm_live_read_maps(live);
         hm_live_look(live);
-        if (live->decider || live->n_later > 0)
+        if (live->decider)
             decide(live, (double)(now - live->phase_start_ns) / 1e9, start_s);
         hm_live_rest(live);
     }

@@ -15,7 +15,7 @@ struct chunk { /* observations on their way */
     struct hm_observation observation[CHUNK];
 };
 
-/* Made as soon as the source knows what its samples stand for: when it is opened, or with the first of them. */
+/* For the source that was opened. */
 static int new_decider(struct hm_live *live)
 {
     const struct hm_options *options = live->options;
@@ -30,10 +30,10 @@ static int new_decider(struct hm_live *live)
         .demote_cost = 64 * (1 + options->lat_write),
         .max_regions = options->max_regions > 0 ? options->max_regions : HM_LIVE_REGIONS,
         .hot_by_writes = options->hot_by_writes,
+        .error = state->error,
         .counts_memory = state->counts_memory,
     };
     live->decider = hm_decider_new(&setup, &error);
-    live->decider_unit = state->unit;
     if (live->decider)
         return 0;
     hm_progress_warn(live->progress, error.text);
@@ -46,16 +46,14 @@ static void drop_decider(struct hm_live *live)
         live->retired_dropped += hm_decider_dropped(live->decider);
     hm_decider_free(live->decider);
     live->decider = NULL;
-    /* What was put off is in its unit. */
+    /* What was put off was for it. */
     live->dropped += live->n_later;
     live->n_later = 0;
 }
 
 static void hand_over(struct chunk *chunk)
 {
-    if (chunk->n > 0 && !chunk->live->decider && new_decider(chunk->live) != 0)
-        chunk->live->dropped += chunk->n;
-    else if (chunk->n > 0)
+    if (chunk->n > 0)
         hm_decider_observe(chunk->live->decider, chunk->observation, chunk->n);
     chunk->n = 0;
 }
@@ -65,7 +63,7 @@ static void add(struct chunk *chunk, struct hm_observation observation)
     struct hm_live *live = chunk->live;
     if (live->uses_softdirty)
         hm_softdirty_split(live->softdirty, &observation, 1);
-    hm_tally_add(&live->tally, &observation, true);
+    hm_tally_add(&live->tally, &observation, (double)live->source->state.unit, true);
     chunk->observation[chunk->n++] = observation;
     if (chunk->n == CHUNK)
         hand_over(chunk);
@@ -111,8 +109,6 @@ static void take(void *data, const struct hm_observation *observations, size_t c
 {
     struct hm_live *live = data;
     struct chunk chunk = {.live = live};
-    if (live->decider && live->decider_unit != live->source->state.unit)
-        drop_decider(live);
     for (size_t i = 0; i < count; i++) {
         if (add_movable(&chunk, &observations[i]))
             continue;
@@ -129,7 +125,7 @@ void hm_live_observe_later(struct hm_live *live)
     struct chunk chunk = {.live = live};
     for (size_t i = 0; i < live->n_later; i++)
         if (!add_movable(&chunk, &live->later[i]))
-            hm_tally_add(&live->tally, &live->later[i], false);
+            hm_tally_add(&live->tally, &live->later[i], (double)live->source->state.unit, false);
     hand_over(&chunk);
     live->n_later = 0;
 }
@@ -195,7 +191,7 @@ void hm_live_open_source(struct hm_live *live)
         }
         open_next(live, &setup, &error);
     }
-    if (live->source && live->source->state.unit > 0 && new_decider(live) != 0)
+    if (live->source && new_decider(live) != 0)
         hm_live_close_source(live);
     live->uses_softdirty = live->source && !live->source->state.knows_writes && live->softdirty;
     if (live->source && !live->source->state.knows_writes && !live->softdirty)

@@ -12,6 +12,7 @@
 #include "regionspart.h"
 
 #define CELLS 32768
+#define NODES (4 * CELLS) /* of the estimate: some for each cell, and those above */
 #define PENDING 16384
 #define DECAY 0.6 /* of samples, by phase: the last three phases weigh three quarters */
 #define FINEST_CLASSES 4.0
@@ -28,8 +29,8 @@ static void destroy(struct hm_decider *decider)
     free(regions->cells.cell);
     free(regions->cells.spare);
     free(regions->cells.pending);
-    free(regions->density.mass);
-    free(regions->density.writes);
+    free(regions->density.before);
+    free(regions->density.differs);
     free(regions->density.stretch);
     free(regions->trust.promise);
     free(regions->order);
@@ -47,16 +48,16 @@ static bool allocate(struct hm_regions *regions)
     regions->cells.cell = hm_decider_allocate(base, CELLS, sizeof(struct hm_cell));
     regions->cells.spare = hm_decider_allocate(base, CELLS, sizeof(struct hm_cell));
     regions->cells.pending = hm_decider_allocate(base, PENDING, sizeof(struct hm_observation));
-    regions->density.mass = hm_decider_allocate(base, CELLS + 1, sizeof(double));
-    regions->density.writes = hm_decider_allocate(base, CELLS + 1, sizeof(double));
+    regions->density.before = hm_decider_allocate(base, CELLS + 1, sizeof(struct hm_density_sum));
+    regions->density.differs = hm_decider_allocate(base, NODES, sizeof(float));
     regions->density.stretch = hm_decider_allocate(base, CELLS, sizeof(struct hm_stretch));
     regions->trust.promise = hm_decider_allocate(base, n, sizeof(struct hm_promise));
     regions->order = hm_decider_allocate(base, n, sizeof(*regions->order));
     regions->amount = hm_decider_allocate(base, n, sizeof(*regions->amount));
     base->region = hm_decider_allocate(base, n, sizeof(*base->region));
     base->move = hm_decider_allocate(base, n, sizeof(*base->move));
-    return regions->cells.cell && regions->cells.spare && regions->cells.pending && regions->density.mass &&
-           regions->density.writes && regions->density.stretch && regions->trust.promise && regions->order &&
+    return regions->cells.cell && regions->cells.spare && regions->cells.pending && regions->density.before &&
+           regions->density.differs && regions->density.stretch && regions->trust.promise && regions->order &&
            regions->amount && base->region && base->move;
 }
 
@@ -76,6 +77,7 @@ static struct hm_decider *create(const struct hm_decider_options *options)
     regions->cells.write_weight =
         options->counts_memory ? options->write_gain : sqrt(options->read_gain * options->write_gain);
     regions->density.cells = &regions->cells;
+    regions->density.n_nodes = NODES;
     regions->classes = FINEST_CLASSES;
     if (allocate(regions))
         return &regions->base;
@@ -136,7 +138,7 @@ static void fill_hole(struct hm_regions *regions, uint64_t end)
 }
 
 /* A span becomes a region, or part of the one before it. Until all are there, `priority` is heat per page and `noise`
- * the number of samples. */
+ * the variance of what was counted. */
 static void add_span(void *data, const struct hm_span *span)
 {
     struct hm_regions *regions = data;
@@ -155,7 +157,7 @@ static void add_span(void *data, const struct hm_span *span)
         last->reads += expected * (1 - span->write_share) / regions->cells.read_weight;
     if (regions->cells.write_weight > 0)
         last->writes += expected * span->write_share / regions->cells.write_weight;
-    last->noise += span->samples;
+    last->noise += span->variance;
     regions->reached = span->first + span->n_pages;
 }
 

@@ -111,7 +111,7 @@ static enum hm_verdict promote(struct plan *plan, size_t hot)
             return HM_VERDICT_BUDGET;
         if (!find_cold(plan, hot))
             return HM_VERDICT_ROOM;
-        double gain = region->priority - region_at(plan, plan->cold)->priority;
+        double gain = region->priority * (1 - options->error) - region_at(plan, plan->cold)->priority;
         if (gain * plan->belief <= options->promote_cost + options->demote_cost)
             return region->priority * plan->belief <= options->promote_cost ? HM_VERDICT_COST : HM_VERDICT_ROOM;
         uint64_t pages = least(least(left, plan->cold_left), plan->moves_left / 2);

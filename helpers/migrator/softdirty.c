@@ -33,6 +33,16 @@ static uint64_t clock_ns(clockid_t clock)
     return (uint64_t)now.tv_sec * SECOND_NS + (uint64_t)now.tv_nsec;
 }
 
+/* CPU seconds of a process so far, negative where that is not known. */
+static double cpu_s(pid_t pid)
+{
+    clockid_t clock;
+    struct timespec now;
+    if (clock_getcpuclockid(pid, &clock) != 0 || clock_gettime(clock, &now) != 0)
+        return -1;
+    return (double)now.tv_sec + (double)now.tv_nsec / SECOND_NS;
+}
+
 static int open_file(pid_t pid, const char *name, int flags)
 {
     char path[64];
@@ -187,10 +197,18 @@ static bool begin_one(struct hm_softdirty *softdirty, const struct hm_ranks *ran
     *process = (struct hm_softdirty_process){.begun_ns = clock_ns(CLOCK_MONOTONIC),
                                              .cost_s = (double)cost_ns / SECOND_NS,
                                              .clear_s = (double)cost_ns / SECOND_NS,
+                                             .begun_s = cpu_s(ranks->rank[space].pid),
+                                             .used_s = -1,
                                              .has_window = true};
     softdirty->state.windows++;
     softdirty->state.clears_ns += cost_ns;
     return true;
+}
+
+static void close_windows(struct hm_softdirty *softdirty)
+{
+    for (uint32_t space = 0; space < HM_RANKS; space++)
+        softdirty->process[space].has_window = false;
 }
 
 int hm_softdirty_begin(struct hm_softdirty *softdirty, const struct hm_ranks *ranks)
@@ -200,6 +218,7 @@ int hm_softdirty_begin(struct hm_softdirty *softdirty, const struct hm_ranks *ra
     uint32_t first = n > 0 ? softdirty->turn % n : 0;
     int begun = 0;
     softdirty->wanted.n = 0;
+    close_windows(softdirty); /* a window that nobody has ended */
     for (uint32_t i = 0; i < n && begun < AT_ONCE; i++) {
         uint32_t space = (first + i) % n;
         begun += begin_one(softdirty, ranks, space);
@@ -224,6 +243,14 @@ bool hm_softdirty_add(struct hm_softdirty *softdirty, uint64_t page, uint64_t n_
     return true;
 }
 
+/* What the process has used in its window. */
+static void see_use(struct hm_softdirty *softdirty, const struct hm_ranks *ranks, uint32_t space)
+{
+    struct hm_softdirty_process *process = &softdirty->process[space];
+    double now_s = space < ranks->n && ranks->rank[space].pid > 0 ? cpu_s(ranks->rank[space].pid) : -1;
+    process->used_s = process->begun_s >= 0 && now_s >= process->begun_s ? now_s - process->begun_s : -1;
+}
+
 void hm_softdirty_end(struct hm_softdirty *softdirty, const struct hm_ranks *ranks)
 {
     uint64_t before_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
@@ -235,6 +262,7 @@ void hm_softdirty_end(struct hm_softdirty *softdirty, const struct hm_ranks *ran
             if (pagemap >= 0)
                 close(pagemap);
             space = HM_PAGE_SPACE(range->page);
+            see_use(softdirty, ranks, space);
             pagemap = space < ranks->n && ranks->rank[space].pid > 0
                           ? open_file(ranks->rank[space].pid, "pagemap", O_RDONLY)
                           : -1;
@@ -254,7 +282,6 @@ void hm_softdirty_end(struct hm_softdirty *softdirty, const struct hm_ranks *ran
     if (pagemap >= 0)
         close(pagemap);
     hm_softdirty_replace(softdirty);
-    for (uint32_t s = 0; s < HM_RANKS; s++)
-        softdirty->process[s].has_window = false;
+    close_windows(softdirty);
     softdirty->state.cpu_s += (double)(clock_ns(CLOCK_THREAD_CPUTIME_ID) - before_ns) / SECOND_NS;
 }

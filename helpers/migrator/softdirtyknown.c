@@ -5,21 +5,25 @@
 #include <math.h>
 #include <stdlib.h>
 
+#define LEAST_TIME 4 /* a process that ran for less than this part of the usual time was hardly seen */
+
 static int compare_ranges(const void *a, const void *b)
 {
     uint64_t x = ((const struct hm_softdirty_range *)a)->page, y = ((const struct hm_softdirty_range *)b)->page;
     return x < y ? -1 : x > y;
 }
 
-/* The share of written pages in these ranges, negative where none was seen. */
-static double find_share(const struct hm_softdirty_range *range, uint32_t n)
+/* The share of written pages in these ranges, negative where none was seen: a range counts by its pages, or by those
+ * that were looked at. */
+static double find_share(const struct hm_softdirty_range *range, uint32_t n, bool by_seen)
 {
-    double seen = 0, dirty = 0;
+    double pages = 0, dirty = 0;
     for (uint32_t i = 0; i < n; i++) {
-        seen += range[i].seen;
-        dirty += (double)range[i].share * range[i].seen;
+        double weight = range[i].seen == 0 ? 0 : by_seen ? range[i].seen : (double)range[i].n_pages;
+        pages += weight;
+        dirty += weight * (double)range[i].share;
     }
-    return seen > 0 ? dirty / seen : -1;
+    return pages > 0 ? dirty / pages : -1;
 }
 
 /* Variance of a share by chance: of so many pages, each written with that probability. */
@@ -28,22 +32,20 @@ static double chance(double mean, const struct hm_softdirty_range *range)
     return mean * (1 - mean) / range->seen;
 }
 
-static void shrink(struct hm_softdirty_ranges *ranges)
+/* The ranges of one process: how much of the others a window saw says nothing of what is chance in them. */
+static void shrink(struct hm_softdirty_range *range, uint32_t n)
 {
-    double mean = find_share(ranges->range, ranges->n), seen = 0, squares = 0;
-    for (uint32_t i = 0; i < ranges->n; i++) {
-        const struct hm_softdirty_range *range = &ranges->range[i];
-        if (range->seen == 0)
+    double mean = find_share(range, n, true), seen = 0, squares = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        if (range[i].seen == 0)
             continue;
-        seen += range->seen;
-        squares += range->seen * ((range->share - mean) * (range->share - mean) - chance(mean, range));
+        seen += range[i].seen;
+        squares += range[i].seen * ((range[i].share - mean) * (range[i].share - mean) - chance(mean, &range[i]));
     }
     double real = seen > 0 && squares > 0 ? squares / seen : 0; /* variance between ranges */
-    for (uint32_t i = 0; i < ranges->n; i++) {
-        struct hm_softdirty_range *range = &ranges->range[i];
-        if (range->seen > 0 && mean > 0 && mean < 1)
-            range->share = (float)(mean + (range->share - mean) * real / (real + chance(mean, range)));
-    }
+    for (uint32_t i = 0; i < n; i++)
+        if (range[i].seen > 0 && mean > 0 && mean < 1)
+            range[i].share = (float)(mean + (range[i].share - mean) * real / (real + chance(mean, &range[i])));
 }
 
 /* The wanted ranges from `first` on that are of the same process. */
@@ -55,17 +57,49 @@ static uint32_t count_alike(const struct hm_softdirty_ranges *ranges, uint32_t f
     return end - first;
 }
 
-/* What this window says of how much each process writes in all. */
+/* CPU seconds that a process had in this window: the mean of those that were looked at, each by how long it ran, so
+ * that many that wait do not count. 0 where none ran, or nothing is known. */
+static double find_usual(const struct hm_softdirty *softdirty)
+{
+    const struct hm_softdirty_ranges *wanted = &softdirty->wanted;
+    double sum = 0, squares = 0;
+    for (uint32_t i = 0; i < wanted->n; i += count_alike(wanted, i)) {
+        double used_s = fmax(softdirty->process[HM_PAGE_SPACE(wanted->range[i].page)].used_s, 0);
+        sum += used_s;
+        squares += used_s * used_s;
+    }
+    return sum > 0 ? squares / sum : 0;
+}
+
+/*
+ * What this window says of how much each process writes in all. The windows see a process as long as it ran in them: of
+ * pages that are written at random moments of its time on a processor, `share` is what it would have been in the usual
+ * time. Among the processes of one window, that is; in the long run all are taken to have as much.
+ */
 static void see_levels(struct hm_softdirty *softdirty)
 {
     struct hm_softdirty_ranges *wanted = &softdirty->wanted;
+    double usual_s = find_usual(softdirty);
     for (uint32_t i = 0, n; i < wanted->n; i += n) {
         n = count_alike(wanted, i);
-        double share = find_share(&wanted->range[i], n);
-        if (share >= 0)
-            hm_softdirty_level_see(&softdirty->level[HM_PAGE_SPACE(wanted->range[i].page)], share);
+        double share = find_share(&wanted->range[i], n, false);
+        double used_s = softdirty->process[HM_PAGE_SPACE(wanted->range[i].page)].used_s;
+        if (share < 0 || (used_s >= 0 && used_s * LEAST_TIME < usual_s))
+            continue;
+        if (used_s > 0)
+            share = 1 - pow(1 - share, usual_s / used_s);
+        hm_softdirty_level_see(&softdirty->level[HM_PAGE_SPACE(wanted->range[i].page)], share);
     }
     softdirty->belief = hm_softdirty_level_believe(softdirty->level, HM_RANKS);
+}
+
+/* By what was seen: chance is by the number of pages. */
+static void shrink_all(struct hm_softdirty_ranges *wanted)
+{
+    for (uint32_t i = 0, n; i < wanted->n; i += n) {
+        n = count_alike(wanted, i);
+        shrink(&wanted->range[i], n);
+    }
 }
 
 /* In all a process writes what its windows say; which ranges do is this one's. */
@@ -74,7 +108,7 @@ static void set_levels(struct hm_softdirty *softdirty)
     struct hm_softdirty_ranges *wanted = &softdirty->wanted;
     for (uint32_t i = 0, n; i < wanted->n; i += n) {
         n = count_alike(wanted, i);
-        double share = find_share(&wanted->range[i], n);
+        double share = find_share(&wanted->range[i], n, false);
         double level =
             hm_softdirty_level_of(&softdirty->level[HM_PAGE_SPACE(wanted->range[i].page)], &softdirty->belief);
         for (uint32_t k = i; k < i + n && share >= 0; k++)
@@ -109,7 +143,7 @@ void hm_softdirty_replace(struct hm_softdirty *softdirty)
     uint32_t kept = 0;
     if (!softdirty->by_place) {
         see_levels(softdirty);
-        shrink(&softdirty->wanted); /* of what was seen: chance is by the number of pages */
+        shrink_all(&softdirty->wanted);
         set_levels(softdirty);
     }
     for (uint32_t i = 0; i < known->n; i++)

@@ -21,6 +21,8 @@ struct hm_softdirty_process {
     uint64_t begun_ns; /* CLOCK_MONOTONIC of its last window, 0: none yet */
     double cost_s;     /* of that window, as far as it is known: at its end, and more with the faults that follow */
     double clear_s;    /* of that, clearing */
+    double begun_s;    /* CPU time that the process had had at the begin of its window; negative: not known */
+    double used_s;     /* and has had in it; negative: not known */
     bool has_window;
 };
 
@@ -37,10 +39,10 @@ struct hm_softdirty {
 
 /*
  * The wanted ranges, looked at, take the place of what was known of the processes that had a window. What a process
- * writes in all is of all its windows (softdirtylevel.h); this one says where. Shares of a few
- * pages differ by chance: each is drawn towards the mean of all by as much as the differences between them are
- * explained by that (empirical Bayes: Efron and Morris 1975). A wrong share would stay until the next window, and phase
- * after phase would confirm it. By place, shares stand as they were seen. Pure.
+ * writes in all is of all its windows (softdirtylevel.h); this one says where. Shares of a few pages differ by chance:
+ * each is drawn towards its process's mean by as much as the differences between them are explained by that (empirical
+ * Bayes: Efron and Morris 1975). A wrong share would stay until the next window, and phase after phase would confirm
+ * it. By place, shares stand as they were seen. Pure.
  */
 void hm_softdirty_replace(struct hm_softdirty *softdirty);
 

@@ -30,10 +30,10 @@ struct hm_source_setup {
 struct hm_source_state {
     char name[HM_SOURCE_NAME];
     uint64_t period; /* in use: accesses per sample, or microseconds between looks (is_time); may change */
-    uint64_t unit;   /* accesses that 1.0 of an observation stands for, 0: not known yet. May change between two reads:
-                      what was learnt in the old one is worth nothing then */
+    uint64_t unit;   /* accesses that 1.0 of an observation stands for: fixed from the opening on */
     bool is_time;
     bool knows_writes;
+    double error;                      /* of two pages' heat, that no number of looks shows: hm_decider_options */
     bool counts_memory;                /* observations are of accesses to memory; false: caches may have served them */
     uint64_t samples, lost, throttled; /* lost: records the kernel dropped; throttled: times it cut the rate */
     double kernel_cpu_s; /* CPU time spent for it outside of this process (kdamond, the broker); negative: not known */

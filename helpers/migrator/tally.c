@@ -17,9 +17,10 @@ static uint64_t draw(struct hm_tally *tally)
     return z ^ z >> 31;
 }
 
-void hm_tally_add(struct hm_tally *tally, const struct hm_observation *observation, bool is_movable)
+void hm_tally_add(struct hm_tally *tally, const struct hm_observation *observation, double accesses, bool is_movable)
 {
-    double weight = (tally->of_writes ? 0 : (double)observation->reads) + (double)observation->writes;
+    double samples = (tally->of_writes ? 0 : (double)observation->reads) + (double)observation->writes;
+    double weight = samples * accesses;
     if (!(weight > 0))
         return;
     *(is_movable ? &tally->movable : &tally->unmovable) += weight;

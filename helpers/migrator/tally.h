@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The estimated shares of accesses, or of writes alone, that the fast tier served. A bounded, even choice of each
- * phase's samples is looked up in the page tables at the phase's end, before anything moves; phases count by their
- * samples.
+ * phase's samples is looked up in the page tables at the phase's end, before anything moves; phases count by the
+ * accesses that their samples stand for.
  */
 #ifndef HM_TALLY_H
 #define HM_TALLY_H
@@ -33,8 +33,8 @@ struct hm_tally {
 };
 
 void hm_tally_init(struct hm_tally *tally, uint64_t seed, bool of_writes);
-/* One observation: a page of its range stands for it. */
-void hm_tally_add(struct hm_tally *tally, const struct hm_observation *observation, bool is_movable);
+/* One observation, in samples of so many accesses each: a page of its range stands for it. */
+void hm_tally_add(struct hm_tally *tally, const struct hm_observation *observation, double accesses, bool is_movable);
 /* Sort the chosen samples by page and return their number; hm_tally_page() is the i-th. */
 size_t hm_tally_choose(struct hm_tally *tally);
 /*

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "trust.h"
 
+#include <math.h>
+
 #define FADE 0.6   /* of the sums, by phase: the last three phases weigh three quarters */
 #define FIRST 0.1  /* belief before anything came true: the first trial costs a phase, moves for nothing cost more */
 #define SPREAD 0.5 /* standard error of that: any belief is possible */
@@ -22,21 +24,25 @@ void hm_trust_see(struct hm_trust *trust, const struct hm_cells *cells)
     double kept = 0, noise = 0;
     for (size_t i = 0; i < trust->n; i++) {
         const struct hm_promise *promise = &trust->promise[i];
-        double samples = hm_cells_new_in(cells, promise->first, promise->first + promise->n_pages);
+        double variance;
+        double samples = hm_cells_new_in(cells, promise->first, promise->first + promise->n_pages, &variance);
         kept += promise->part * samples;
-        noise += promise->part * promise->part * samples;
+        noise += promise->part * promise->part * variance;
     }
-    trust->samples = hm_cells_new_in(cells, 0, UINT64_MAX);
+    double variance;
+    trust->samples = hm_cells_new_in(cells, 0, UINT64_MAX, &variance);
+    if (trust->samples > 0)
+        trust->scatter = variance / trust->samples;
     trust->promised = trust->promised * FADE + trust->gain;
     trust->kept = trust->kept * FADE + kept;
     trust->noise = trust->noise * FADE + noise;
 }
 
-/* The posterior mean of a normal prior, given that factor * promised was seen with that noise; at least one sample of
- * noise, for where none was seen at all. */
+/* The posterior mean of a normal prior, given that factor * promised was seen with that noise; at least that of one
+ * sample, for where none was seen at all. */
 double hm_trust_factor(const struct hm_trust *trust)
 {
-    double prior = 1 / (SPREAD * SPREAD), noise = trust->noise + 1;
+    double prior = 1 / (SPREAD * SPREAD), noise = trust->noise + fmax(trust->scatter, 1);
     double factor =
         (FIRST * prior + trust->kept * trust->promised / noise) / (prior + trust->promised * trust->promised / noise);
     return factor < 0 ? 0 : factor > 1 ? 1 : factor;

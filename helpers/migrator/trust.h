@@ -21,6 +21,7 @@ struct hm_trust {
     size_t n;
     double gain;           /* that it promises, in weighted samples per phase */
     double samples;        /* weighted, of the last phase */
+    double scatter;        /* their variance by their number: 1 where all were counted */
     double promised, kept; /* sums, older ones count less */
     double noise;          /* variance of what was kept, summed alike */
 };

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The DAMON broker's messages and the kernel's records; the first byte chooses. What is believed must be in bounds. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -39,8 +40,9 @@ static void use_reply(const union hm_damon_message *message)
     if (message->head.kind != HM_DAMON_LIST)
         return;
     for (uint32_t i = 0; i < list->head.n; i++) {
-        struct hm_observation heat = hm_damon_heat(&list->region[i], list->looks, 1, HM_DAMON_TARGETS - 1);
-        if (heat.n_pages == 0 || !(heat.reads >= 0) || HM_PAGE_SPACE(heat.page) != HM_DAMON_TARGETS - 1)
+        struct hm_observation heat = hm_damon_heat(&list->region[i], list->looks, HM_DAMON_TARGETS - 1);
+        if (heat.n_pages == 0 || !(heat.reads >= 0) || !(heat.excess >= 0) || !isfinite(heat.excess) ||
+            HM_PAGE_SPACE(heat.page) != HM_DAMON_TARGETS - 1)
             abort();
     }
 }

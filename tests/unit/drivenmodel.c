@@ -10,22 +10,35 @@
 
 #include "helpers/migrator/sampler.h"
 
-void model_begin(struct model *model, const char *algorithm, unsigned n_spaces, uint64_t capacity)
+static void begin(struct model *model, const struct hm_decider_options *options, unsigned n_spaces, uint64_t capacity)
 {
-    struct hm_decider_options options = {.algorithm = algorithm,
-                                         .period = 65536,
-                                         .read_gain = 1,
-                                         .write_gain = 4,
-                                         .promote_cost = 192,
-                                         .demote_cost = 384,
-                                         .max_regions = 1000};
     struct hm_error error = {""};
     memset(model, 0, sizeof(*model));
-    model->decider = hm_decider_new(&options, &error);
+    model->decider = hm_decider_new(options, &error);
     assert_non_null(model->decider);
     model->n_spaces = n_spaces;
     model->capacity = capacity;
     model->state = 1;
+}
+
+static const struct hm_decider_options usual = {
+    .period = 65536, .read_gain = 1, .write_gain = 4, .promote_cost = 192, .demote_cost = 384, .max_regions = 1000};
+
+void model_begin(struct model *model, const char *algorithm, unsigned n_spaces, uint64_t capacity)
+{
+    struct hm_decider_options options = usual;
+    options.algorithm = algorithm;
+    begin(model, &options, n_spaces, capacity);
+}
+
+void model_begin_at(struct model *model, double period, double error, unsigned n_spaces, uint64_t capacity)
+{
+    struct hm_decider_options options = usual;
+    options.algorithm = "regions";
+    options.period = period;
+    options.error = error;
+    options.counts_memory = true;
+    begin(model, &options, n_spaces, capacity);
 }
 
 void model_end(struct model *model)
@@ -91,10 +104,9 @@ static void carry_out(struct model *model, const struct hm_move *move)
     }
 }
 
-void model_phase(struct model *model, unsigned samples, model_heat *heat, const void *data, uint64_t moves)
+void model_decide(struct model *model, uint64_t moves)
 {
     size_t n;
-    sample(model, samples, heat, data);
     hm_decider_end_phase(model->decider);
     struct hm_region *region = hm_decider_regions(model->decider, &n);
     for (size_t i = 0; i < n; i++) {
@@ -113,6 +125,12 @@ void model_phase(struct model *model, unsigned samples, model_heat *heat, const 
         carry_out(model, &move[i]);
     }
     assert_true(model->moved <= moves);
+}
+
+void model_phase(struct model *model, unsigned samples, model_heat *heat, const void *data, uint64_t moves)
+{
+    sample(model, samples, heat, data);
+    model_decide(model, moves);
 }
 
 double model_share(const struct model *model, model_heat *heat, const void *data)

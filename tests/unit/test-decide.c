@@ -24,8 +24,8 @@ static const struct hm_decider_options good = {.algorithm = "regions",
 
 static void test_bad_options(void **state)
 {
-    static const char *const words[] = {"algorithm", "algorithm", "max_regions", "max_regions",  "period",
-                                        "period",    "read_gain", "write_gain",  "promote_cost", "demote_cost"};
+    static const char *const words[] = {"algorithm", "algorithm",  "max_regions",  "max_regions", "period", "period",
+                                        "read_gain", "write_gain", "promote_cost", "demote_cost", "error",  "error"};
     (void)state;
     for (size_t i = 0; i < N_ROWS(words); i++) {
         struct hm_decider_options options = good;
@@ -37,11 +37,47 @@ static void test_bad_options(void **state)
         options.write_gain = i == 7 ? INFINITY : 0;
         options.promote_cost = i == 8 ? -1 : 0;
         options.demote_cost = i == 9 ? NAN : 0;
+        options.error = i == 10 ? -0.1 : i == 11 ? 1.1 : 0;
         errno = 0;
         assert_null(hm_decider_new(&options, &error));
         assert_int_equal(errno, EINVAL);
         assert_non_null(strstr(error.text, words[i]));
     }
+}
+
+/* Two spans of even heat, the hotter one in the slow tier; is it ever to be exchanged with the other? */
+static bool is_exchanged(double error, float hotter)
+{
+    struct hm_decider_options options = good;
+    struct hm_error text = {""};
+    struct hm_budget budget = {.capacity_pages = 64, .used_pages = 64, .move_pages = UINT64_MAX, .phases_left = -1};
+    size_t n = 0, n_moves = 0, all = 0;
+    options.error = error;
+    struct hm_decider *decider = hm_decider_new(&options, &text);
+    assert_non_null(decider);
+    for (int phase = 0; phase < 6; phase++) {
+        for (uint64_t i = 0; i < 2; i++) {
+            struct hm_observation seen = {.page = 64 * i, .n_pages = 64, .reads = i == 0 ? 10000 : hotter};
+            hm_decider_observe(decider, &seen, 1);
+        }
+        hm_decider_end_phase(decider);
+        struct hm_region *region = hm_decider_regions(decider, &n);
+        for (size_t i = 0; i < n; i++) {
+            region[i].fast_pages = region[i].first < 64 && region[i].n_pages <= 64 ? region[i].n_pages : 0;
+            region[i].slow_pages = region[i].first == 64 && region[i].n_pages <= 64 ? region[i].n_pages : 0;
+        }
+        hm_decider_plan(decider, &budget, &n_moves);
+        all += n_moves;
+    }
+    hm_decider_free(decider);
+    return all > 0;
+}
+
+static void test_a_difference_below_the_error_is_left(void **state)
+{
+    (void)state;
+    assert_true(is_exchanged(0, 11500) && is_exchanged(0.2, 14000));
+    assert_false(is_exchanged(0.2, 11500));
 }
 
 static void test_names(void **state)
@@ -179,8 +215,11 @@ static void test_a_terabyte_is_bounded(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_bad_options),           cmocka_unit_test(test_names),
-        cmocka_unit_test(test_only_writes_are_hot),   cmocka_unit_test(test_a_day_without_growth),
+        cmocka_unit_test(test_bad_options),
+        cmocka_unit_test(test_a_difference_below_the_error_is_left),
+        cmocka_unit_test(test_names),
+        cmocka_unit_test(test_only_writes_are_hot),
+        cmocka_unit_test(test_a_day_without_growth),
         cmocka_unit_test(test_a_terabyte_is_bounded),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

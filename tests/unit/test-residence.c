@@ -157,7 +157,7 @@ static void test_look(void **state)
 static void observe(struct hm_tally *tally, uint64_t page, float weight, bool is_movable)
 {
     const struct hm_observation observation = {.page = page, .n_pages = 1, .reads = weight};
-    hm_tally_add(tally, &observation, is_movable);
+    hm_tally_add(tally, &observation, 2, is_movable);
 }
 
 static void test_shares(void **state)
@@ -219,11 +219,26 @@ static void test_shares_of_writes_alone(void **state)
                                           {.page = 30, .n_pages = 1, .reads = 99}};
     hm_tally_init(&tally, 1, true);
     for (size_t i = 0; i < 3; i++)
-        hm_tally_add(&tally, &seen[i], true);
+        hm_tally_add(&tally, &seen[i], 64, true);
     assert_int_equal(hm_tally_choose(&tally), 2);
     hm_tally_end(&tally, is_fast, 1);
     assert_float_equal(hm_tally_fast(&tally), 0.25, 1e-9);
     assert_float_equal(hm_tally_best(&tally), 1, 1e-9);
+}
+
+/* Phases count by accesses, not by samples: those of another source stand for others. */
+static void test_phases_count_by_their_accesses(void **state)
+{
+    (void)state;
+    static struct hm_tally tally;
+    const struct hm_observation seen = {.page = 10, .n_pages = 1, .reads = 8};
+    hm_tally_init(&tally, 1, false);
+    for (int8_t is_fast = 0; is_fast <= 1; is_fast++) {
+        hm_tally_add(&tally, &seen, is_fast ? 64 : 1, true);
+        assert_int_equal(hm_tally_choose(&tally), 1);
+        hm_tally_end(&tally, &is_fast, -1);
+    }
+    assert_float_equal(hm_tally_fast(&tally), 64.0 / 65, 1e-9);
 }
 
 static void test_best_placement(void **state)
@@ -275,11 +290,17 @@ static void test_rows(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(test_regions, set_up), cmocka_unit_test_setup(test_few_looks, set_up),
-        cmocka_unit_test_setup(test_gaps, set_up),    cmocka_unit_test_setup(test_small_gaps_give_way, set_up),
-        cmocka_unit_test_setup(test_look, set_up),    cmocka_unit_test(test_shares),
-        cmocka_unit_test(test_shares_of_many),        cmocka_unit_test(test_shares_of_writes_alone),
-        cmocka_unit_test(test_best_placement),        cmocka_unit_test(test_rows),
+        cmocka_unit_test_setup(test_regions, set_up),
+        cmocka_unit_test_setup(test_few_looks, set_up),
+        cmocka_unit_test_setup(test_gaps, set_up),
+        cmocka_unit_test_setup(test_small_gaps_give_way, set_up),
+        cmocka_unit_test_setup(test_look, set_up),
+        cmocka_unit_test(test_shares),
+        cmocka_unit_test(test_shares_of_many),
+        cmocka_unit_test(test_shares_of_writes_alone),
+        cmocka_unit_test(test_phases_count_by_their_accesses),
+        cmocka_unit_test(test_best_placement),
+        cmocka_unit_test(test_rows),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

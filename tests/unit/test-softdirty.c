@@ -181,6 +181,47 @@ static void a_window_says_where_not_how_much(void **state)
     hm_softdirty_free(softdirty);
 }
 
+/* The other one shares its processor, window after window, and does the same in less time; a third one waited. Of a
+ * fourth nothing is wanted: how long it ran does not matter. */
+static void shares_are_of_equal_time(void **state)
+{
+    (void)state;
+    static const float all[] = {0.36F, 0.36F, 0, 0}, half[] = {0.2F, 0.2F, 0, 0}, none[] = {0.02F, 0, 0, 0};
+    static const float *const share[] = {all, half, none};
+    static const double used_s[] = {0.04, 0.02, 0};
+    struct hm_softdirty *softdirty = calloc(1, sizeof(*softdirty));
+    assert_non_null(softdirty);
+    for (int window = 0; window < 8; window++) {
+        for (uint32_t space = 0; space < 3; space++) {
+            see_window(softdirty, space, 4, share[space]);
+            softdirty->process[space].used_s = used_s[space];
+        }
+        softdirty->process[3] = (struct hm_softdirty_process){.used_s = 30, .has_window = true};
+        end_windows(softdirty);
+    }
+    assert_true(fabs(softdirty->level[0].mean - softdirty->level[1].mean) < 0.02);
+    assert_int_equal(softdirty->level[2].n, 0);
+    for (uint32_t space = 0; space < 2; space++)
+        assert_share(softdirty, space, 30, 0.3);
+    hm_softdirty_free(softdirty);
+}
+
+/* What a process writes in all is not less for all the small ranges that it does not write. */
+static void ranges_count_by_their_pages(void **state)
+{
+    (void)state;
+    static const float share[] = {0.3F, 0, 0, 0};
+    struct hm_softdirty *softdirty = calloc(1, sizeof(*softdirty));
+    assert_non_null(softdirty);
+    see_window(softdirty, 0, 4, share);
+    for (uint32_t i = 1; i < 4; i++)
+        softdirty->wanted.range[i].page += 10000;
+    softdirty->wanted.range[0].n_pages = 10000;
+    end_windows(softdirty);
+    assert_true(fabs(softdirty->level[0].mean - 0.3) < 0.01);
+    hm_softdirty_free(softdirty);
+}
+
 #define MANY 64
 
 /* One page of many was written when the process waited: it was not the only one that it ever writes. */
@@ -296,6 +337,7 @@ static void written_pages_are_told_from_read_ones(void **state)
     hm_softdirty_add(softdirty, page_of(written), PAGES);
     hm_softdirty_add(softdirty, page_of(read), PAGES);
     hm_softdirty_end(softdirty, &ranks);
+    assert_true(softdirty->process[0].used_s > 0 && softdirty->process[0].used_s < 60);
     assert_true(hm_softdirty_share(softdirty, page_of(written)) > 0.98);
     assert_true(hm_softdirty_share(softdirty, page_of(read)) < 0.02);
     assert_true(hm_softdirty_state(softdirty)->dirty_pages == PAGES && hm_softdirty_state(softdirty)->windows == 1);
@@ -316,6 +358,8 @@ int main(void)
         cmocka_unit_test(a_windows_ranges_replace_those_of_its_processes),
         cmocka_unit_test(differences_by_chance_are_not_believed),
         cmocka_unit_test(a_window_says_where_not_how_much),
+        cmocka_unit_test(shares_are_of_equal_time),
+        cmocka_unit_test(ranges_count_by_their_pages),
         cmocka_unit_test(an_idle_window_tells_nothing),
         cmocka_unit_test(what_no_window_saw_has_its_processs_share),
         cmocka_unit_test(by_place_no_write_is_made_up),

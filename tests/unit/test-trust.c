@@ -16,14 +16,17 @@ static void test_trust(void **state)
     (void)state;
     static const struct {
         float promised, hot, cold; /* samples per phase: of what goes up, those seen, those seen in what goes down */
+        float excess;              /* variance of what was seen beyond that of counts */
         double least, most;
     } rows[] = {
-        {500, 500, 0, 0.98, 1}, {500, 1000, 0, 1, 1},        {500, 250, 0, 0.48, 0.52}, {500, 0, 0, 0, 0.02},
-        {500, 0, 500, 0, 0},    {500, 500, 250, 0.45, 0.55}, {0.1F, 1, 0, 0.1, 0.2},    {0, 100, 100, 0.1, 0.1},
+        {500, 500, 0, 0, 0.98, 1},     {500, 1000, 0, 0, 1, 1},      {500, 250, 0, 0, 0.48, 0.52},
+        {500, 0, 0, 0, 0, 0.02},       {500, 0, 500, 0, 0, 0},       {500, 500, 250, 0, 0.45, 0.55},
+        {0.1F, 1, 0, 0, 0.1, 0.2},     {0, 100, 100, 0, 0.1, 0.1},   {500, 500, 0, 1e4, 0.9, 1},
+        {500, 500, 0, 1e7, 0.1, 0.15}, {500, 500, 0, 1e5, 0.5, 0.8},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         struct hm_promise room[2];
-        struct hm_cell cell[] = {{.first = 10, .n_pages = 10, .new_reads = rows[i].hot},
+        struct hm_cell cell[] = {{.first = 10, .n_pages = 10, .new_reads = rows[i].hot, .new_excess = rows[i].excess},
                                  {.first = 50, .n_pages = 10, .new_reads = rows[i].cold}};
         struct hm_cells cells = {.cell = cell, .n = 2, .read_weight = 1, .write_weight = 1};
         struct hm_trust trust = {.promise = room};
