@@ -12,11 +12,12 @@
  * DAMON splits all regions at random places as long as there are no more than half of the most. It joins neighbours
  * whose accesses differ by less than a tenth of what the busiest region has, which is most of them where one page is
  * always in use, up to the size that the fewest would have. With few fewest, warm arrays are lost between cold ones;
- * with as many as half of the most, no two are ever joined, no further one split, and all borders stay. A little below,
- * regions stay small and their borders wander: the decision code puts the lists together.
+ * with as many as 0.8 of half of the most, hardly two are ever joined, no further one is split, and all borders stay
+ * where they were when something else was hot. In between regions stay small and their borders wander: the decision
+ * code puts the lists together.
  */
 #define SPLIT_ROOM 2
-#define JOIN_ROOM 1.25
+#define JOIN_ROOM 2
 #define SATURATED 0.4 /* share of accessed looks from which on warm and hot are not told apart */
 #define SPARSE 0.05   /* below this most looks say nothing */
 

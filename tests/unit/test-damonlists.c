@@ -17,7 +17,6 @@
 #define PHASE_MS 10000
 #define MOVES 4000     /* pages in a phase */
 #define LOOK_S 5e-6    /* what a look at a region costs */
-#define BUDGET 30000   /* millionths of a CPU */
 #define STEP_MS 1200.0 /* of the program */
 #define HOT 250        /* pages of each of its two hot arrays */
 #define CAPACITY (RANKS * 2 * HOT)
@@ -25,10 +24,21 @@
 #define EVEN_RATE 8.0 /* accesses of each page in a second, where all are alike */
 #define BIAS 0.03     /* by so much more are found in each further process: its pages leave the TLB more often */
 #define BUSY 0.1      /* of a step, in which a page of a hot array is used */
+#define PARTS 10      /* of the program with a hot part */
+#define COLD_RATE 3.0
+#define HOT_RATE 500.0
+#define SETTLED 4 /* phases, then one in which the hot part moves, and two more */
 
-/* Two arrays of particles, each page in use for a tenth of a step, between lists that are read once in a step. */
+/* SWEPT: two arrays of particles, each page in use for a tenth of a step, between lists that are read once in a step.
+ * EVEN: all pages alike, nothing is to be gained. */
+enum kind { SWEPT, EVEN, WITH_HOT_PART };
+
+/* Millionths of a CPU. Where fewer regions are paid for, it matters where their borders are. */
+static const uint32_t budgets[] = {[SWEPT] = 30000, [EVEN] = 30000, [WITH_HOT_PART] = 20000};
+
 struct program {
-    bool is_even; /* all pages alike: nothing is to be gained */
+    enum kind kind;
+    unsigned hot_part;
     struct hm_random random;
 };
 
@@ -37,13 +47,21 @@ static bool is_hot(uint64_t page)
     return (page >= 1500 && page < 1500 + HOT) || (page >= 3000 && page < 3000 + HOT);
 }
 
+/* One access at least in that time? `rate`: in a second. */
+static bool is_hit(struct program *program, double rate, double time_ms)
+{
+    return hm_random_share(&program->random) < 1 - exp(-rate * time_ms * 1e-3);
+}
+
 static bool is_accessed(void *data, unsigned space, uint64_t page, double from_ms, double to_ms)
 {
     struct program *program = data;
+    if (program->kind == WITH_HOT_PART)
+        return is_hit(program, page * PARTS / PAGES == program->hot_part ? HOT_RATE : COLD_RATE, to_ms - from_ms);
     if (page < ALWAYS)
         return true;
-    if (program->is_even)
-        return hm_random_share(&program->random) < 1 - exp(-EVEN_RATE * (1 + BIAS * space) * (to_ms - from_ms) * 1e-3);
+    if (program->kind == EVEN)
+        return is_hit(program, EVEN_RATE * (1 + BIAS * space), to_ms - from_ms);
     double place = is_hot(page) ? (double)(page % HOT) / HOT : (double)page / PAGES;
     double since = from_ms / STEP_MS + 0.3 * space - place; /* its use last began, in steps */
     since -= floor(since);
@@ -52,10 +70,10 @@ static bool is_accessed(void *data, unsigned space, uint64_t page, double from_m
 
 static double heat_of(const void *data, unsigned space, uint64_t page, double *store)
 {
-    (void)data;
+    const struct program *program = data;
     (void)space;
     *store = 0;
-    return page < PAGES && is_hot(page) ? 1 : 0;
+    return page < PAGES && (program->kind == SWEPT ? is_hot(page) : page * PARTS / PAGES == program->hot_part) ? 1 : 0;
 }
 
 static void hand_over(struct model *model, const struct simdamon *damon)
@@ -83,36 +101,64 @@ static double share_accessed(const struct simdamon *damon)
     return touched > 0 ? accessed / touched : -1;
 }
 
-/* Share of the hot pages that the fast tier holds, on average over the second half; `moved` pages in all. */
-static double run(struct program *program, uint64_t seed, uint64_t *moved)
+/* A program under DAMON and the decision code. */
+struct trial {
+    struct program program;
+    struct model model;
+    struct simdamon damon;
+    struct hm_damon_needs needs;
+    struct hm_damon_settings settings;
+    double end_ms; /* of the phase */
+};
+
+/* Its first pages are in the fast tier, as far as that reaches. */
+static void begin(struct trial *trial, const struct program *program, uint64_t seed)
 {
-    static struct model model;
-    static struct simdamon damon;
-    const struct hm_damon_needs needs = {.interval_ms = PHASE_MS, .budget = BUDGET, .n_processes = RANKS};
-    struct hm_damon_settings settings = hm_damon_tune_first(&needs);
-    double share = 0, end_ms = 0;
-    *moved = 0;
-    program->random.state = seed;
-    model_begin_at(&model, HM_DAMON_TOUCH, HM_DAMON_ERROR, RANKS, CAPACITY);
+    *trial = (struct trial){.program = *program,
+                            .needs = {.interval_ms = PHASE_MS, .budget = budgets[program->kind], .n_processes = RANKS}};
+    trial->program.random.state = seed;
+    trial->settings = hm_damon_tune_first(&trial->needs);
+    model_begin_at(&trial->model, HM_DAMON_TOUCH, HM_DAMON_ERROR, RANKS, CAPACITY);
     for (uint64_t page = 0; page < CAPACITY / RANKS; page++)
-        for (unsigned space = 0; space < RANKS; space++, model.used++)
-            model.is_fast[space][page] = true;
-    simdamon_begin(&damon, RANKS, PAGES, seed);
+        for (unsigned space = 0; space < RANKS; space++, trial->model.used++)
+            trial->model.is_fast[space][page] = true;
+    simdamon_begin(&trial->damon, RANKS, PAGES, seed);
+}
+
+static void aggregate(struct trial *trial)
+{
+    double begun_ms = trial->damon.now_ms;
+    uint64_t looks = simdamon_aggregate(&trial->damon, &trial->settings, is_accessed, &trial->program);
+    hand_over(&trial->model, &trial->damon);
+    struct hm_damon_measured measured = {.cpu_s = (double)looks * LOOK_S,
+                                         .wall_s = (trial->damon.now_ms - begun_ms) * 1e-3,
+                                         .accessed = share_accessed(&trial->damon)};
+    hm_damon_tune(&trial->needs, &measured, &trial->settings);
+}
+
+/* Returns the share of the hot pages that the fast tier holds then. */
+static double do_phase(struct trial *trial)
+{
+    for (trial->end_ms += PHASE_MS; trial->damon.now_ms < trial->end_ms;)
+        aggregate(trial);
+    model_decide(&trial->model, MOVES);
+    return model_share(&trial->model, heat_of, &trial->program);
+}
+
+static struct trial trial;
+
+/* Share of the hot pages that the fast tier holds, on average over the second half; `moved` pages in all. */
+static double run(enum kind kind, uint64_t seed, uint64_t *moved)
+{
+    double share = 0;
+    *moved = 0;
+    begin(&trial, &(struct program){.kind = kind}, seed);
     for (int phase = 0; phase < PHASES; phase++) {
-        for (end_ms += PHASE_MS; damon.now_ms < end_ms;) {
-            double begun_ms = damon.now_ms;
-            uint64_t looks = simdamon_aggregate(&damon, &settings, is_accessed, program);
-            hand_over(&model, &damon);
-            struct hm_damon_measured measured = {.cpu_s = (double)looks * LOOK_S,
-                                                 .wall_s = (damon.now_ms - begun_ms) * 1e-3,
-                                                 .accessed = share_accessed(&damon)};
-            hm_damon_tune(&needs, &measured, &settings);
-        }
-        model_decide(&model, MOVES);
-        *moved += model.moved;
-        share += phase >= PHASES / 2 ? model_share(&model, heat_of, NULL) / (PHASES - PHASES / 2) : 0;
+        double now = do_phase(&trial);
+        *moved += trial.model.moved;
+        share += phase >= PHASES / 2 ? now / (PHASES - PHASES / 2) : 0;
     }
-    model_end(&model);
+    model_end(&trial.model);
     return share;
 }
 
@@ -122,9 +168,8 @@ static void what_is_swept_often_is_found(void **state)
     (void)state;
     double sum = 0;
     for (uint64_t seed = 1; seed <= 4; seed++) {
-        struct program program = {0};
         uint64_t moved;
-        double share = run(&program, seed, &moved);
+        double share = run(SWEPT, seed, &moved);
         print_message("seed %d: %.3f of the hot pages, %d moved\n", (int)seed, share, (int)moved);
         sum += share;
         assert_true(moved < 10 * CAPACITY);
@@ -136,12 +181,33 @@ static void nothing_is_found_where_nothing_is(void **state)
 {
     (void)state;
     for (uint64_t seed = 1; seed <= 4; seed++) {
-        struct program program = {.is_even = true};
         uint64_t moved;
-        run(&program, seed, &moved);
+        run(EVEN, seed, &moved);
         print_message("seed %d: %d moved\n", (int)seed, (int)moved);
         assert_true(moved < RANKS * PAGES / 100);
     }
+}
+
+/* The borders of the regions that were hot are not those of the ones that are. */
+static void a_jump_is_followed(void **state)
+{
+    (void)state;
+    double sum = 0;
+    for (uint64_t seed = 1; seed <= 4; seed++) {
+        begin(&trial, &(struct program){.kind = WITH_HOT_PART, .hot_part = 5}, seed);
+        for (int phase = 0; phase < SETTLED; phase++)
+            do_phase(&trial);
+        while (trial.damon.now_ms < trial.end_ms + PHASE_MS / 2.0) /* it moves in the middle of a phase */
+            aggregate(&trial);
+        trial.program.hot_part = 8;
+        do_phase(&trial);
+        do_phase(&trial);
+        double share = do_phase(&trial);
+        print_message("seed %d: %.3f of the hot pages\n", (int)seed, share);
+        sum += share;
+        model_end(&trial.model);
+    }
+    assert_true(sum / 4 > 0.98);
 }
 
 int main(void)
@@ -149,6 +215,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_swept_often_is_found),
         cmocka_unit_test(nothing_is_found_where_nothing_is),
+        cmocka_unit_test(a_jump_is_followed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
