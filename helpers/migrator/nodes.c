@@ -13,6 +13,24 @@
 #define TEXT 8192
 #define FAR 255
 #define SHARE_RESERVED 50 /* a fiftieth of a node: above the kernel's own watermarks on every usual setting */
+#define WITHOUT_FILES                                                                                                  \
+    16 /* refreshes, two in a phase: what the kernel does not give away would be asked for each time */
+
+static uint64_t less(uint64_t from, uint64_t amount)
+{
+    return from > amount ? from - amount : 0;
+}
+
+int hm_nodes_parse_free(const char *text, uint64_t *free_bytes, uint64_t *file_bytes)
+{
+    uint64_t dirty, written;
+    if (hm_meminfo_parse(text, "MemFree", free_bytes) != 0 ||
+        hm_meminfo_parse(text, "Inactive(file)", file_bytes) != 0 || hm_meminfo_parse(text, "Dirty", &dirty) != 0 ||
+        hm_meminfo_parse(text, "Writeback", &written) != 0)
+        return -1;
+    *file_bytes = less(*file_bytes, dirty + written);
+    return 0;
+}
 
 static int read_node(struct hm_node_state *node)
 {
@@ -21,7 +39,13 @@ static int read_node(struct hm_node_state *node)
     if (hm_file_read_start(path, text, sizeof(text)) != 0 ||
         hm_meminfo_parse(text, "MemTotal", &node->total_bytes) != 0)
         return -1;
-    return hm_meminfo_parse(text, "MemFree", &node->free_bytes);
+    if (hm_nodes_parse_free(text, &node->free_bytes, &node->file_bytes) != 0)
+        return -1;
+    if (node->without_files > 0)
+        node->file_bytes = 0;
+    node->without_files -= node->without_files > 0;
+    node->free_bytes += node->file_bytes;
+    return 0;
 }
 
 /* A node's line of distances has a number per node that is online, by ascending node number. */
@@ -122,7 +146,7 @@ uint64_t hm_nodes_fast_total(const struct hm_nodes *nodes)
 
 static uint64_t room(const struct hm_node_state *node)
 {
-    return node->is_closed || node->free_bytes < node->reserve_bytes ? 0 : node->free_bytes - node->reserve_bytes;
+    return node->is_closed ? 0 : less(node->free_bytes, node->reserve_bytes);
 }
 
 uint64_t hm_nodes_fast_room(const struct hm_nodes *nodes)
@@ -161,8 +185,11 @@ void hm_nodes_give(struct hm_nodes *nodes, int id, uint64_t bytes)
 void hm_nodes_fill(struct hm_nodes *nodes, int id)
 {
     int index = index_of(nodes, id);
-    if (index >= 0)
-        nodes->node[index].free_bytes = 0;
+    if (index < 0)
+        return;
+    nodes->node[index].free_bytes = 0;
+    if (nodes->node[index].file_bytes > 0)
+        nodes->node[index].without_files = WITHOUT_FILES;
 }
 
 void hm_nodes_close(struct hm_nodes *nodes, int id)

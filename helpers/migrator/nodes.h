@@ -16,8 +16,10 @@ struct hm_node_state {
     int id;
     bool is_fast;
     bool is_closed;                   /* the kernel refused it: outside of the job's cpuset, or gone */
-    uint64_t total_bytes, free_bytes; /* at the last refresh, less what was moved since */
-    uint64_t reserve_bytes;           /* kept free */
+    uint64_t total_bytes, free_bytes; /* at the last refresh, less what was moved since; file_bytes is in the latter */
+    uint64_t file_bytes;              /* unused pages of files, at the last refresh */
+    uint64_t reserve_bytes;           /* of what is free */
+    unsigned without_files;           /* refreshes that leave them out: the kernel did not give them away */
     uint8_t distance[HM_MAX_NODES];   /* to the other nodes, by index */
 };
 
@@ -29,11 +31,18 @@ struct hm_nodes {
 
 /*
  * The nodes of both tiers, what they have and their distances. `reserve_bytes` is kept free in the fast tier, spread
- * over its nodes by size; UINT64_MAX: a fiftieth of each. Slow nodes keep a fiftieth as well. Returns 0, or -1 (EINVAL:
+ * over its nodes by size; UINT64_MAX: a fiftieth of each. Slow nodes keep a fiftieth as well. Unused pages of files
+ * count as free, below and here: the kernel keeps as much really free as its watermarks say. Returns 0, or -1 (EINVAL:
  * a set is empty, both have a node, too many nodes; ENOENT: no such node).
  */
 int hm_nodes_init(struct hm_nodes *nodes, const struct hm_set *fast, const struct hm_set *slow, uint64_t reserve_bytes,
                   struct hm_error *error);
+/*
+ * From a node's meminfo: free pages, and those of files that were read once or not lately and need not be written
+ * first. The kernel gives these away to whoever asks for pages of this node, and a node that was up for a while has
+ * hardly any others. Returns 0, or -1 (EBADMSG). Pure.
+ */
+int hm_nodes_parse_free(const char *text, uint64_t *free_bytes, uint64_t *file_bytes);
 /* Read again what is free. */
 void hm_nodes_refresh(struct hm_nodes *nodes);
 
@@ -47,7 +56,7 @@ uint64_t hm_nodes_fast_room(const struct hm_nodes *nodes);
 int hm_nodes_take(struct hm_nodes *nodes, int from, bool to_fast, uint64_t bytes);
 /* Give room back (nothing arrived), or free it (pages left the node). Pure. */
 void hm_nodes_give(struct hm_nodes *nodes, int id, uint64_t bytes);
-/* Nothing more fits until the next refresh; nothing ever. Pure. */
+/* Nothing more fits until the next refresh, and pages of files are no room for a while; nothing ever. Pure. */
 void hm_nodes_fill(struct hm_nodes *nodes, int id);
 void hm_nodes_close(struct hm_nodes *nodes, int id);
 
