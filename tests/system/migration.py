@@ -137,6 +137,28 @@ def scarce_fast(limit):
                 write(pool, 0)
 
 
+def unused_file_bytes():
+    """Of the fast tier."""
+    texts = [(node_path(node) / "meminfo").read_text() for node in FAST]
+    return sum(int(re.search(r"Inactive\(file\): +(\d+)", text)[1]) * 1024 for text in texts)
+
+
+@contextlib.contextmanager
+def fast_full_of_files():
+    """What is free in the fast tier has pages of files that nobody uses any more."""
+    paths = {node: Path(f"/var/tmp/unused-{node}") for node in FAST}
+    for node, path in paths.items():
+        path.write_bytes(bytes(max(surplus(node, 0), 0)))
+        slurm.drop_caches()  # else it takes what the next one is to have
+    for node, path in paths.items():
+        slurm.run(f"numactl --membind={node} cat {path} > /dev/null")
+    try:
+        yield
+    finally:
+        for path in paths.values():
+            path.unlink()
+
+
 def ranks_of(job_id, program):
     """The processes of this name in the job's cgroup."""
     files = [file for folder in slurm.cgroups(job_id) for file in folder.rglob("cgroup.procs")]
@@ -207,11 +229,13 @@ class Hotset:
         slurm.wait_for(lambda: all(self.words(rank)[0] for rank in range(RANKS)), "all ranks")
         self.pids = [self.words(rank)[0] for rank in range(RANKS)]
 
-    def allocate(self, room):
+    def allocate(self, room, full_of_files=False):
         """All ranks, and what Slurm starts beside them, are there: `room` bytes of the fast tier are left to them."""
         # The kernel would move pages between sockets by itself, in jobs without a migrator.
         self.scarce.enter_context(written({"/proc/sys/kernel/numa_balancing": 0}))
         self.scarce.enter_context(scarce_fast(room))
+        if full_of_files:
+            self.scarce.enter_context(fast_full_of_files())
         self.order(self.ALLOCATE)
         slurm.wait_for(lambda: all(self.words(rank)[4] for rank in range(RANKS)), "all ranks to have their memory")
 

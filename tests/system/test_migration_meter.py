@@ -41,9 +41,9 @@ def make():
     """Start ranks; whatever becomes of the test, they and the scarcity end with it."""
     made = []
 
-    def start(request, *options):
+    def start(request, *options, full_of_files=False):
         made.append(migration.Hotset(MIB, request, "--work", str(WORK), *options))
-        made[-1].allocate(ROOM)
+        made[-1].allocate(ROOM, full_of_files)
         made[-1].start()
         return made[-1]
 
@@ -110,6 +110,18 @@ def test_hot_tenth_is_served_by_the_fast_tier(make):
     assert migration.share_on_fast(reports, hot_part) > 0.9
     told = slurm.record(hotset.job_id)["migration"]
     assert told["promoted_bytes"] >= figures["promoted_bytes"] > 0, told
+
+
+def test_unused_files_make_room(make):
+    # As on every node that was up for a while: hardly anything is free, and the ranks' memory begins in the slow tier.
+    hotset = make(FASTER, full_of_files=True)
+    held, files = migration.on_fast(migration.anon_bytes(hotset.pids)), migration.unused_file_bytes()
+    assert held < ROOM / 2 < files, (held, files)
+    hotset.wait_phases(SETTLE_FASTER)
+    stretch(hotset, "files", least=0.85)
+    print(json.dumps(migration.progress(hotset.job_id)), held, files, migration.unused_file_bytes())
+    assert migration.unused_file_bytes() < files / 2
+    hotset.end()
 
 
 def test_a_jump_is_recovered_in_two_phases(make):
