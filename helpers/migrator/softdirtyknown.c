@@ -72,9 +72,23 @@ static double find_usual(const struct hm_softdirty *softdirty)
 }
 
 /*
- * What this window says of how much each process writes in all. The windows see a process as long as it ran in them: of
- * pages that are written at random moments of its time on a processor, `share` is what it would have been in the usual
- * time. Among the processes of one window, that is; in the long run all are taken to have as much.
+ * The share of a process's pages that would have been written in `times` the time that it ran, by pages that are
+ * written at random moments of that: of each range by itself, as one that is always written does not become more.
+ */
+static double share_in(const struct hm_softdirty_range *range, uint32_t n, double times)
+{
+    double pages = 0, dirty = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        double weight = range[i].seen > 0 ? (double)range[i].n_pages : 0;
+        pages += weight;
+        dirty += weight > 0 ? weight * (1 - pow(1 - (double)range[i].share, times)) : 0;
+    }
+    return pages > 0 ? dirty / pages : -1;
+}
+
+/*
+ * What this window says of how much each process writes in all. It sees a process as long as that ran in it: shares are
+ * those of the usual time. Among the processes of one window, that is; in the long run all are taken to have as much.
  */
 static void see_levels(struct hm_softdirty *softdirty)
 {
@@ -82,13 +96,10 @@ static void see_levels(struct hm_softdirty *softdirty)
     double usual_s = find_usual(softdirty);
     for (uint32_t i = 0, n; i < wanted->n; i += n) {
         n = count_alike(wanted, i);
-        double share = find_share(&wanted->range[i], n, false);
         double used_s = softdirty->process[HM_PAGE_SPACE(wanted->range[i].page)].used_s;
-        if (share < 0 || (used_s >= 0 && used_s * LEAST_TIME < usual_s))
-            continue;
-        if (used_s > 0)
-            share = 1 - pow(1 - share, usual_s / used_s);
-        hm_softdirty_level_see(&softdirty->level[HM_PAGE_SPACE(wanted->range[i].page)], share);
+        double share = share_in(&wanted->range[i], n, used_s > 0 ? usual_s / used_s : 1);
+        if (share >= 0 && (used_s < 0 || used_s * LEAST_TIME >= usual_s))
+            hm_softdirty_level_see(&softdirty->level[HM_PAGE_SPACE(wanted->range[i].page)], share);
     }
     softdirty->belief = hm_softdirty_level_believe(softdirty->level, HM_RANKS);
 }

@@ -206,6 +206,23 @@ static void shares_are_of_equal_time(void **state)
     hm_softdirty_free(softdirty);
 }
 
+/* Half of each is always written. */
+static void what_is_always_written_takes_no_time(void **state)
+{
+    (void)state;
+    static const float share[] = {1, 1, 0, 0};
+    struct hm_softdirty *softdirty = calloc(1, sizeof(*softdirty));
+    assert_non_null(softdirty);
+    for (uint32_t space = 0; space < 2; space++) {
+        see_window(softdirty, space, 4, share);
+        softdirty->process[space].used_s = space == 0 ? 0.04 : 0.02;
+    }
+    end_windows(softdirty);
+    for (uint32_t space = 0; space < 2; space++)
+        assert_true(fabs(softdirty->level[space].mean - 0.5) < 0.001);
+    hm_softdirty_free(softdirty);
+}
+
 /* What a process writes in all is not less for all the small ranges that it does not write. */
 static void ranges_count_by_their_pages(void **state)
 {
@@ -359,6 +376,7 @@ int main(void)
         cmocka_unit_test(differences_by_chance_are_not_believed),
         cmocka_unit_test(a_window_says_where_not_how_much),
         cmocka_unit_test(shares_are_of_equal_time),
+        cmocka_unit_test(what_is_always_written_takes_no_time),
         cmocka_unit_test(ranges_count_by_their_pages),
         cmocka_unit_test(an_idle_window_tells_nothing),
         cmocka_unit_test(what_no_window_saw_has_its_processs_share),
