@@ -155,7 +155,8 @@ void hm_softdirty_replace(struct hm_softdirty *softdirty)
     if (!softdirty->by_place) {
         see_levels(softdirty);
         shrink_all(&softdirty->wanted);
-        set_levels(softdirty);
+        if (softdirty->belief.n > 0) /* else nobody ran for long enough: as they were seen */
+            set_levels(softdirty);
     }
     for (uint32_t i = 0; i < known->n; i++)
         if (!softdirty->process[HM_PAGE_SPACE(known->range[i].page)].has_window)

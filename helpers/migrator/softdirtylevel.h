@@ -2,8 +2,8 @@
 /*
  * How much a process writes in a window, against others. What a window of some 50 ms sees of a process is how much of
  * it the process was running, which is taken out before (softdirtyknown.c), and in what part of its work: two ranks
- * that do the same seem to differ. So differences between processes are believed as far as they
- * exceed what windows of one process differ by. Pure.
+ * that do the same seem to differ. So differences between processes are believed as far as they exceed what windows of
+ * one process differ by. Pure.
  */
 #ifndef HM_SOFTDIRTYLEVEL_H
 #define HM_SOFTDIRTYLEVEL_H

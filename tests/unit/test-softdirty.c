@@ -239,6 +239,25 @@ static void ranges_count_by_their_pages(void **state)
     hm_softdirty_free(softdirty);
 }
 
+/* Nothing of what the first one uses is there, and the other one waited. */
+static void shares_stand_where_nobody_ran_for_long(void **state)
+{
+    (void)state;
+    static const float share[] = {0.25F, 0.75F};
+    struct hm_softdirty *softdirty = calloc(1, sizeof(*softdirty));
+    assert_non_null(softdirty);
+    see_window(softdirty, 0, 1, share);
+    softdirty->wanted.range[0].seen = 0;
+    softdirty->process[0].used_s = 0.04;
+    see_window(softdirty, 1, 2, share);
+    softdirty->process[1].used_s = 0.001;
+    end_windows(softdirty);
+    assert_int_equal(softdirty->belief.n, 0);
+    assert_true(hm_softdirty_share(softdirty, HM_PAGE(1, 10)) < 0.4);
+    assert_true(hm_softdirty_share(softdirty, HM_PAGE(1, 110)) > 0.6);
+    hm_softdirty_free(softdirty);
+}
+
 #define MANY 64
 
 /* One page of many was written when the process waited: it was not the only one that it ever writes. */
@@ -378,6 +397,7 @@ int main(void)
         cmocka_unit_test(shares_are_of_equal_time),
         cmocka_unit_test(what_is_always_written_takes_no_time),
         cmocka_unit_test(ranges_count_by_their_pages),
+        cmocka_unit_test(shares_stand_where_nobody_ran_for_long),
         cmocka_unit_test(an_idle_window_tells_nothing),
         cmocka_unit_test(what_no_window_saw_has_its_processs_share),
         cmocka_unit_test(by_place_no_write_is_made_up),
