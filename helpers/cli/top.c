@@ -41,7 +41,8 @@ static void print_help(void)
         "\n"
         "Shows what the migrator of a running step does on this node: memory by tier, what share of the sampled\n"
         "accesses the fast tier serves, how much is moved, and for each process a map of its addresses: how hot\n"
-        "they are, and in which tier. From elsewhere: srun --jobid=JOBID --overlap hybridmem top JOBID.\n"
+        "they are, and in which tier. From elsewhere:\n"
+        "  srun --jobid=JOBID --overlap --pty -N1 -n1 --hybrid-mem=off hybridmem top JOBID.STEP\n"
         "\n"
         "  JOBID[.STEP]      default: $SLURM_JOB_ID, else the only migrator of yours on this node\n"
         "  --once            one screen, and end\n"
@@ -51,7 +52,7 @@ static void print_help(void)
         "  -V, --version     the version\n"
         "\n"
         "Exit status: 0 shown (also when the step ends meanwhile), 1 there is no such migrator on this node, 2 wrong\n"
-        "usage.\n",
+        "usage, or several and none named.\n",
         stdout);
 }
 
@@ -137,7 +138,7 @@ static int connect_to_one(const struct options *options, struct hm_error *error)
     if (options->which)
         return hm_fail(error, ESRCH,
                        "no migrator of job %.40s runs on this node; on another one: srun --jobid=%u --overlap "
-                       "hybridmem top",
+                       "--hybrid-mem=off hybridmem top",
                        options->which, wanted.job_id);
     return hm_fail(error, ESRCH, "no migrator of yours runs on this node");
 }

@@ -284,7 +284,7 @@ static struct hm_source *open_source(const struct hm_source_setup *setup, struct
 
 const struct hm_source_row hm_source_damon = {
     .name = "damon",
-    .needs = "a kernel with DAMON (5.15 or later, CONFIG_DAMON_VADDR, CONFIG_DAMON_SYSFS) that nobody else uses, and "
+    .needs = "a kernel with DAMON (5.18 or later, CONFIG_DAMON_VADDR, CONFIG_DAMON_SYSFS) that nobody else uses, and "
              "the broker hybridmem-damon with a kdamond to spare",
     .knows = "address by region; whether a page was accessed between two looks, not how often, by load or store",
     .cost = "a kernel thread, held to three tenths of overhead= by its measured CPU time; it does not flush TLBs: "

@@ -42,7 +42,7 @@ def test_wrong_words(words, text):
     [
         ([], None, "no migrator of yours runs on this node"),
         ([], "4711", "no migrator of job 4711 runs on this node"),
-        (["4711.batch"], None, "srun --jobid=4711 --overlap hybridmem top"),
+        (["4711.batch"], None, "srun --jobid=4711 --overlap --hybrid-mem=off hybridmem top"),
         (["--json", "4711"], None, "no migrator of job 4711"),
     ],
 )

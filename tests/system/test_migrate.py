@@ -196,6 +196,11 @@ def test_top_shows_it_to_its_user_alone():
         shown = json.loads(top(f"--json {words}", user="alice"))
         assert (shown["job_id"], shown["step_id"], shown["node"]) == (started.job_id, "batch", slurm.NODE)
         assert shown["cap_bytes"] == 16 << 20 and shown["phases"] >= 1
+    # From elsewhere, as the man page has it, by a step without a migrator of its own.
+    srun = f"srun --quiet --jobid={started.job_id} --overlap -N1 -n1 --hybrid-mem=off"
+    command = f"{srun} hybridmem top --json {started.job_id}.batch"
+    shown = json.loads(slurm.run(command, user="alice").stdout)
+    assert (shown["job_id"], shown["step_id"]) == (started.job_id, "batch")
     screen = top(f"--once {started.job_id}")
     assert f"job {started.job_id}.batch on {slurm.NODE}, running: algorithm regions" in screen
     refused = slurm.run(f"hybridmem top --once {started.job_id}", user="bob", check=False)

@@ -53,3 +53,9 @@ def test_there_is_no_pmu_here_and_the_reason_says_so(paranoid):
     paranoid(2)
     reason = sources("alice", STEP)["perf"]["reason"]
     assert re.search(r"PMU|PEBS|ibs_op|no events of this processor", reason), reason
+
+
+def test_a_migrated_step_brings_the_broker_that_damon_needs():
+    """Not there on a node without jobs, as the guide for administrators says."""
+    shown = sources("alice", f"{STEP}--hybrid-mem=migrate ")
+    assert shown["damon"]["usable"], shown["damon"]
