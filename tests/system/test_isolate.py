@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 import slurm
 from migration import FAST, SLOW
-from test_migrate import migrators, progress, status_of
+from stepmigrators import migrators, progress, status_of
 
 (LIBRARY,) = Path("/usr/lib").glob("*/hybridmem/libhybridmem-preload.so")
 NODES = "fast=0@0,1@1 slow=2@0,3@1"

@@ -1,13 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A migrator for each step of a migrate job: started as the user, gone in every ending, its figures in the record."""
+"""A migrator for each step of a migrate job: started as the user, its figures in the record."""
 
-import contextlib
-import ctypes
 import json
 import os
-import re
-import signal
-import struct
 import subprocess
 import time
 from pathlib import Path
@@ -15,12 +10,22 @@ from pathlib import Path
 import pytest
 import slurm
 from migration import SLOW
+from stepmigrators import (
+    BATCH,
+    OPTION,
+    Started,
+    descriptors_of,
+    migrators,
+    nothing_is_left,
+    phases,
+    progress,
+    status_of,
+    steps_of,
+    wait_phases,
+)
 
 PROGRAM = Path(slurm.run("ls /usr/libexec/hybridmem/hybridmem-migrator /usr/local/libexec/hybridmem/hybridmem-migrator "
                          "2>/dev/null || true").stdout.split()[0])  # fmt: skip
-OPTION = "--hybrid-mem=migrate,interval=200ms"
-BATCH = 0xFFFFFFFB
-MAGIC = 0x484D4D31  # HM_PROGRESS_MAGIC
 POLICY = "/usr/bin/awk 'NR == 1 { print $2 }' /proc/self/numa_maps"
 
 
@@ -29,87 +34,6 @@ def no_job_is_left(clean_node):
     """Also where a test fails half-way: what `clean_node` then looks at is what its job leaves."""
     yield
     slurm.run("scancel --user=alice")
-
-
-class Progress(ctypes.Structure):
-    """The beginning of struct hm_progress (helpers/migrator/progress.h)."""
-
-    _fields_ = (
-        *((name, ctypes.c_uint32) for name in ("magic", "version", "bytes", "step_id", "state")),
-        ("algorithm", ctypes.c_char * 16),
-        ("source", ctypes.c_char * 16),
-        ("source_why", ctypes.c_char * 200),
-        ("period", ctypes.c_uint64),
-        ("period_is_time", ctypes.c_uint32),
-        ("knows_writes", ctypes.c_uint32),
-        ("interval_ms", ctypes.c_uint64),
-        ("hot_by", ctypes.c_char * 16),
-        ("phases", ctypes.c_uint64),
-    )
-
-
-def progress(job_id, step):
-    path = slurm.JOBS / f"{job_id}.{step}.migration"
-    return Progress.from_buffer_copy(path.read_bytes()) if path.exists() else None
-
-
-def phases(job_id, step):
-    now = progress(job_id, step)
-    return now.phases if now else 0
-
-
-def wait_phases(job_id, step, count=1):
-    slurm.wait_for(lambda: phases(job_id, step) >= count, f"{count} phases of the migrator of {job_id}.{step}")
-
-
-def migrators(job_id=None):
-    """Pid and words of each migrator (of the job), by pid."""
-    found = {}
-    for folder in Path("/proc").glob("[0-9]*"):
-        with contextlib.suppress(OSError):
-            words = (folder / "cmdline").read_bytes().decode(errors="replace").split("\0")[:-1]
-            if words and words[0] == "hybridmem-migrator":
-                options = dict(zip(words[1::2], words[2::2], strict=False))
-                if job_id is None or options["--job"] == str(job_id):
-                    found[int(folder.name)] = options
-    return found
-
-
-def status_of(pid):
-    return dict(line.split(":\t", 1) for line in Path(f"/proc/{pid}/status").read_text().splitlines() if ":\t" in line)
-
-
-def descriptors_of(pid):
-    """What its descriptors name; some come and go while it works."""
-    found = set()
-    for link in Path(f"/proc/{pid}/fd").iterdir():
-        with contextlib.suppress(FileNotFoundError):
-            found.add(str(link.readlink()))
-    return found
-
-
-def steps_of(record):
-    return {step["step"]: step for step in record["migration"]["steps"]}
-
-
-def nothing_is_left(job_id, folders_stay=False):
-    """Processes and files of the job's migrators; the ledger and the cgroup go with the job."""
-    slurm.wait_for(lambda: not migrators(job_id), f"the end of the migrators of {job_id}")
-    slurm.wait_for(lambda: not list(slurm.JOBS.glob(f"{job_id}.*")), f"the end of the files of {job_id}")
-    if folders_stay:
-        slurm.wait_for(lambda: not slurm.is_populated(job_id), f"empty cgroups of {job_id}")
-    else:  # slurmstepd removes them, after the job's end
-        slurm.wait_for(lambda: not slurm.cgroups(job_id), f"the end of the cgroups of {job_id}")
-
-
-class Started:
-    """A job that holds memory, with a migrator that has decided at least once."""
-
-    def __init__(self, *options, step=BATCH, **more):
-        words = options if any(word.startswith("--hybrid-mem") for word in options) else (OPTION, *options)
-        self.held = slurm.Occupied("alice", 48, *words, **more)
-        self.job_id = self.held.job_id
-        wait_phases(self.job_id, step)
 
 
 @pytest.mark.main
@@ -209,57 +133,6 @@ def test_top_shows_it_to_its_user_alone():
     nothing_is_left(started.job_id)
 
 
-@pytest.mark.main
-def test_a_killed_migrator_costs_the_job_nothing_and_the_record_says_so():
-    started = Started()
-    (pid,) = migrators(started.job_id)
-    os.kill(pid, signal.SIGKILL)
-    slurm.wait_for(lambda: not migrators(started.job_id), "the migrator's end")
-    assert started.held.end() == "COMPLETED"
-    record = slurm.record(started.job_id)
-    assert record["exit_code"] == 0
-    assert steps_of(record)["batch"]["end"] == "killed" and steps_of(record)["batch"]["phases"] >= 1
-    assert any(w.startswith("the migrator of step batch was killed: its last") for w in record["warnings"])
-    nothing_is_left(started.job_id)
-
-
-def test_a_cancelled_job():
-    started = Started()
-    slurm.run(f"scancel {started.job_id}")
-    slurm.wait_job(started.job_id)
-    assert steps_of(slurm.record(started.job_id))["batch"]["end"] == "ended"
-    nothing_is_left(started.job_id)
-
-
-def test_a_job_beyond_its_time_limit():
-    started = Started()
-    slurm.run(f"scontrol update JobId={started.job_id} EndTime=now")
-    assert slurm.wait_job(started.job_id) == "TIMEOUT"
-    assert steps_of(slurm.record(started.job_id))["batch"]["end"] == "ended"
-    nothing_is_left(started.job_id)
-
-
-def test_a_job_out_of_memory():
-    started = Started()
-    ((_, options),) = migrators(started.job_id).items()
-    (Path(options["--cgroup"]).parents[1] / "memory.max").write_text("16M")
-    assert slurm.wait_job(started.job_id) != "COMPLETED"
-    record = slurm.record(started.job_id)
-    assert record["exit_code"] != 0
-    # It has the same limit: the kernel may have chosen it as well.
-    assert steps_of(record)["batch"]["end"] in ("ended", "killed")
-    nothing_is_left(started.job_id)
-
-
-def test_a_step_that_cannot_be_launched():
-    """No task is ever made, so no task's end stops the migrator."""
-    job_id = slurm.sbatch("alice", "true", OPTION, "-o", "/no/such/folder/out")
-    assert slurm.wait_job(job_id) == "FAILED"
-    record = slurm.record(job_id)
-    assert record["migration"]["step_count"] <= 1
-    nothing_is_left(job_id)
-
-
 def test_each_step_has_its_own_and_a_cancelled_step_loses_it():
     folder = slurm.folder_of("alice")
     script = "\n".join(
@@ -308,31 +181,6 @@ def test_tasks_that_end_at_different_times_share_one():
     nothing_is_left(job_id)
 
 
-def test_the_users_own_binding_ends_the_migrator():
-    folder = slurm.folder_of("alice")
-    job_id = slurm.sbatch("alice", f"srun -n1 --mem-bind=map_mem:2 occupy 24 {folder}/ready {folder}/go 0", OPTION)
-    slurm.wait_for((folder / "ready").exists, "the step")
-    slurm.wait_for(lambda: "0" not in [o["--step"] for o in migrators(job_id).values()], "the end of its migrator")
-    (folder / "go").touch()
-    assert slurm.wait_job(job_id) == "COMPLETED"
-    record = slurm.record(job_id)
-    assert any("--mem-bind is set" in warning for warning in record["warnings"])
-    assert not steps_of(record)["0"]["promoted_bytes"]
-    nothing_is_left(job_id)
-
-
-def test_a_killed_stepd_takes_the_migrator_with_it():
-    started = Started()
-    os.kill(slurm.stepd_of(started.job_id), signal.SIGKILL)
-    started.held.go.touch()
-    slurm.wait_for(lambda: not migrators(started.job_id), "the migrator's end, by its guard")
-    slurm.run(f"scancel {started.job_id}")
-    slurm.wait_job(started.job_id)
-    assert steps_of(slurm.record(started.job_id))["batch"]["end"] == "ended"
-    # The folders are the stepd's to remove: killed, it leaves them, empty.
-    nothing_is_left(started.job_id, folders_stay=True)
-
-
 def test_a_step_with_nothing_to_move_costs_next_to_nothing():
     """All that it has is in the fast tier."""
     slurm.drop_caches()
@@ -344,68 +192,6 @@ def test_a_step_with_nothing_to_move_costs_next_to_nothing():
     assert step["end"] == "ended" and step["sample_source"] == "none yet" and "slow tier" in step["sample_source_why"]
     assert step["samples"] == 0 and step["kernel_cpu_s"] == 0 and step["fast_share"] is None
     nothing_is_left(started.job_id)
-
-
-@contextlib.contextmanager
-def instead_of_the_migrator(text):
-    aside = PROGRAM.with_suffix(".aside")
-    PROGRAM.rename(aside)
-    try:
-        if text is not None:
-            PROGRAM.write_text(text)
-            PROGRAM.chmod(0o755)
-        yield
-    finally:
-        PROGRAM.unlink(missing_ok=True)
-        aside.rename(PROGRAM)
-
-
-def test_a_missing_migrator_is_a_warning():
-    with instead_of_the_migrator(None):
-        job_id = slurm.sbatch("alice", "true", OPTION)
-        assert slurm.wait_job(job_id) == "COMPLETED"
-    record = slurm.record(job_id)
-    assert any(re.match("step batch: nothing is migrated: cannot execute .*hybridmem-migrator", w)
-               for w in record["warnings"]), record["warnings"]  # fmt: skip
-    assert record["migration"]["promoted_bytes"] is None
-    assert record["migration"]["source"] == "a migrator was asked for, and left no figures on this node"
-    nothing_is_left(job_id)
-
-
-def test_a_migrator_that_does_not_end_is_killed_and_holds_up_nothing():
-    with instead_of_the_migrator("#!/bin/bash\ntrap '' TERM\nwhile :; do sleep 1; done\n"):
-        job_id = slurm.sbatch("alice", "true", OPTION)
-        assert slurm.wait_job(job_id) == "COMPLETED"
-        record = slurm.record(job_id)
-    assert steps_of(record)["batch"]["end"] == "not begun"
-    assert not slurm.processes_of("alice")
-    nothing_is_left(job_id)
-
-
-def test_a_migrator_that_cannot_begin_says_why_in_the_record():
-    with instead_of_the_migrator(f'#!/bin/bash\nexec {PROGRAM.with_suffix(".aside")} "$@" --reserve much\n'):
-        held = slurm.Occupied("alice", 8, OPTION)
-        job_id = held.job_id
-        path = slurm.JOBS / f"{job_id}.{BATCH}.migration"
-        slurm.wait_for(lambda: b"--reserve" in path.read_bytes(), "the reason in the figures")
-        assert held.end() == "COMPLETED"
-    record = slurm.record(job_id)
-    assert steps_of(record)["batch"]["end"] == "not begun"
-    assert any(w.startswith("migrator of step batch: --reserve: ") and "much" in w for w in record["warnings"]), record
-    nothing_is_left(job_id)
-
-
-def test_figures_that_are_none_are_refused():
-    """The file is the user's to write: root takes nothing from it that it has not checked."""
-    with instead_of_the_migrator("#!/bin/bash\nhead -c 3000 /dev/urandom >&3\nsleep 100000\n"):
-        held = slurm.Occupied("alice", 8, OPTION)
-        job_id = held.job_id
-        slurm.wait_for(lambda: progress(job_id, BATCH).magic != MAGIC, "bytes that are no figures")
-        assert held.end() == "COMPLETED"
-        record = slurm.record(job_id)
-    assert any("the figures of the migrator of step batch cannot be used" in w for w in record["warnings"])
-    assert record["migration"]["phases"] is None
-    nothing_is_left(job_id)
 
 
 def test_hint_faults_see_through_the_policy():
@@ -424,10 +210,3 @@ def test_the_sites_keys_hold_where_the_job_says_nothing():
         assert held.end() == "COMPLETED"
     assert options["--interval"] == "200ms" and options["--overhead"] == "2%" and "--cap" in options
     nothing_is_left(held.job_id)
-
-
-def test_reap_takes_what_dead_jobs_left():
-    orphan = slurm.JOBS / "4000000.0.migration"
-    orphan.write_bytes(struct.pack("<I", 0))
-    slurm.run("hybridmem reap")
-    assert not orphan.exists()

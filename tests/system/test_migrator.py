@@ -12,12 +12,12 @@ import os
 import re
 import signal
 import socket
-import struct
 import subprocess
 from pathlib import Path
 
 import pytest
 import slurm
+from stepmigrators import Progress
 
 MIGRATOR = "/usr/libexec/hybridmem/hybridmem-migrator"
 CGROUPS = Path("/sys/fs/cgroup")
@@ -115,8 +115,8 @@ class Migrator:
                 return None
         if not data:
             return None
-        phases, samples, _, _, _, promoted, demoted = struct.unpack_from("<7Q", data, 296)
-        return phases, samples, promoted, demoted
+        now = Progress.from_buffer_copy(data)
+        return now.phases, now.samples, now.promoted_bytes, now.demoted_bytes
 
     def wait_phases(self, count):
         """Wait until so many phases have ended since now."""

@@ -1,0 +1,169 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The migrator is gone with its step in every ending, and costs no job anything that ends before it."""
+
+import contextlib
+import os
+import re
+import signal
+import struct
+from pathlib import Path
+
+import pytest
+import slurm
+from stepmigrators import BATCH, OPTION, Started, migrators, nothing_is_left, progress, steps_of
+
+PROGRAM = Path(slurm.run("ls /usr/libexec/hybridmem/hybridmem-migrator /usr/local/libexec/hybridmem/hybridmem-migrator "
+                         "2>/dev/null || true").stdout.split()[0])  # fmt: skip
+MAGIC = 0x484D4D31  # HM_PROGRESS_MAGIC
+
+
+@pytest.fixture(autouse=True)
+def no_job_is_left(clean_node):
+    """Also where a test fails half-way: what `clean_node` then looks at is what its job leaves."""
+    yield
+    slurm.run("scancel --user=alice")
+
+
+@pytest.mark.main
+def test_a_killed_migrator_costs_the_job_nothing_and_the_record_says_so():
+    started = Started()
+    (pid,) = migrators(started.job_id)
+    os.kill(pid, signal.SIGKILL)
+    slurm.wait_for(lambda: not migrators(started.job_id), "the migrator's end")
+    assert started.held.end() == "COMPLETED"
+    record = slurm.record(started.job_id)
+    assert record["exit_code"] == 0
+    assert steps_of(record)["batch"]["end"] == "killed" and steps_of(record)["batch"]["phases"] >= 1
+    assert any(w.startswith("the migrator of step batch was killed: its last") for w in record["warnings"])
+    nothing_is_left(started.job_id)
+
+
+def test_a_cancelled_job():
+    started = Started()
+    slurm.run(f"scancel {started.job_id}")
+    slurm.wait_job(started.job_id)
+    assert steps_of(slurm.record(started.job_id))["batch"]["end"] == "ended"
+    nothing_is_left(started.job_id)
+
+
+def test_a_job_beyond_its_time_limit():
+    started = Started()
+    slurm.run(f"scontrol update JobId={started.job_id} EndTime=now")
+    assert slurm.wait_job(started.job_id) == "TIMEOUT"
+    assert steps_of(slurm.record(started.job_id))["batch"]["end"] == "ended"
+    nothing_is_left(started.job_id)
+
+
+def test_a_job_out_of_memory():
+    started = Started()
+    ((_, options),) = migrators(started.job_id).items()
+    (Path(options["--cgroup"]).parents[1] / "memory.max").write_text("16M")
+    assert slurm.wait_job(started.job_id) != "COMPLETED"
+    record = slurm.record(started.job_id)
+    assert record["exit_code"] != 0
+    # It has the same limit: the kernel may have chosen it as well.
+    assert steps_of(record)["batch"]["end"] in ("ended", "killed")
+    nothing_is_left(started.job_id)
+
+
+def test_a_step_that_cannot_be_launched():
+    """No task is ever made, so no task's end stops the migrator."""
+    job_id = slurm.sbatch("alice", "true", OPTION, "-o", "/no/such/folder/out")
+    assert slurm.wait_job(job_id) == "FAILED"
+    record = slurm.record(job_id)
+    assert record["migration"]["step_count"] <= 1
+    nothing_is_left(job_id)
+
+
+def test_the_users_own_binding_ends_the_migrator():
+    folder = slurm.folder_of("alice")
+    job_id = slurm.sbatch("alice", f"srun -n1 --mem-bind=map_mem:2 occupy 24 {folder}/ready {folder}/go 0", OPTION)
+    slurm.wait_for((folder / "ready").exists, "the step")
+    slurm.wait_for(lambda: "0" not in [o["--step"] for o in migrators(job_id).values()], "the end of its migrator")
+    (folder / "go").touch()
+    assert slurm.wait_job(job_id) == "COMPLETED"
+    record = slurm.record(job_id)
+    assert any("--mem-bind is set" in warning for warning in record["warnings"])
+    assert not steps_of(record)["0"]["promoted_bytes"]
+    nothing_is_left(job_id)
+
+
+def test_a_killed_stepd_takes_the_migrator_with_it():
+    started = Started()
+    os.kill(slurm.stepd_of(started.job_id), signal.SIGKILL)
+    started.held.go.touch()
+    slurm.wait_for(lambda: not migrators(started.job_id), "the migrator's end, by its guard")
+    slurm.run(f"scancel {started.job_id}")
+    slurm.wait_job(started.job_id)
+    assert steps_of(slurm.record(started.job_id))["batch"]["end"] == "ended"
+    # The folders are the stepd's to remove: killed, it leaves them, empty.
+    nothing_is_left(started.job_id, folders_stay=True)
+
+
+@contextlib.contextmanager
+def instead_of_the_migrator(text):
+    aside = PROGRAM.with_suffix(".aside")
+    PROGRAM.rename(aside)
+    try:
+        if text is not None:
+            PROGRAM.write_text(text)
+            PROGRAM.chmod(0o755)
+        yield
+    finally:
+        PROGRAM.unlink(missing_ok=True)
+        aside.rename(PROGRAM)
+
+
+def test_a_missing_migrator_is_a_warning():
+    with instead_of_the_migrator(None):
+        job_id = slurm.sbatch("alice", "true", OPTION)
+        assert slurm.wait_job(job_id) == "COMPLETED"
+    record = slurm.record(job_id)
+    assert any(re.match("step batch: nothing is migrated: cannot execute .*hybridmem-migrator", w)
+               for w in record["warnings"]), record["warnings"]  # fmt: skip
+    assert record["migration"]["promoted_bytes"] is None
+    assert record["migration"]["source"] == "a migrator was asked for, and left no figures on this node"
+    nothing_is_left(job_id)
+
+
+def test_a_migrator_that_does_not_end_is_killed_and_holds_up_nothing():
+    with instead_of_the_migrator("#!/bin/bash\ntrap '' TERM\nwhile :; do sleep 1; done\n"):
+        job_id = slurm.sbatch("alice", "true", OPTION)
+        assert slurm.wait_job(job_id) == "COMPLETED"
+        record = slurm.record(job_id)
+    assert steps_of(record)["batch"]["end"] == "not begun"
+    assert not slurm.processes_of("alice")
+    nothing_is_left(job_id)
+
+
+def test_a_migrator_that_cannot_begin_says_why_in_the_record():
+    with instead_of_the_migrator(f'#!/bin/bash\nexec {PROGRAM.with_suffix(".aside")} "$@" --reserve much\n'):
+        held = slurm.Occupied("alice", 8, OPTION)
+        job_id = held.job_id
+        path = slurm.JOBS / f"{job_id}.{BATCH}.migration"
+        slurm.wait_for(lambda: b"--reserve" in path.read_bytes(), "the reason in the figures")
+        assert held.end() == "COMPLETED"
+    record = slurm.record(job_id)
+    assert steps_of(record)["batch"]["end"] == "not begun"
+    assert any(w.startswith("migrator of step batch: --reserve: ") and "much" in w for w in record["warnings"]), record
+    nothing_is_left(job_id)
+
+
+def test_figures_that_are_none_are_refused():
+    """The file is the user's to write: root takes nothing from it that it has not checked."""
+    with instead_of_the_migrator("#!/bin/bash\nhead -c 3000 /dev/urandom >&3\nsleep 100000\n"):
+        held = slurm.Occupied("alice", 8, OPTION)
+        job_id = held.job_id
+        slurm.wait_for(lambda: progress(job_id, BATCH).magic != MAGIC, "bytes that are no figures")
+        assert held.end() == "COMPLETED"
+        record = slurm.record(job_id)
+    assert any("the figures of the migrator of step batch cannot be used" in w for w in record["warnings"])
+    assert record["migration"]["phases"] is None
+    nothing_is_left(job_id)
+
+
+def test_reap_takes_what_dead_jobs_left():
+    orphan = slurm.JOBS / "4000000.0.migration"
+    orphan.write_bytes(struct.pack("<I", 0))
+    slurm.run("hybridmem reap")
+    assert not orphan.exists()
