@@ -23,12 +23,12 @@ static uint64_t less(uint64_t from, uint64_t amount)
 
 int hm_nodes_parse_free(const char *text, uint64_t *free_bytes, uint64_t *file_bytes)
 {
-    uint64_t dirty, written;
-    if (hm_meminfo_parse(text, "MemFree", free_bytes) != 0 ||
-        hm_meminfo_parse(text, "Inactive(file)", file_bytes) != 0 || hm_meminfo_parse(text, "Dirty", &dirty) != 0 ||
+    uint64_t active, inactive, dirty, written;
+    if (hm_meminfo_parse(text, "MemFree", free_bytes) != 0 || hm_meminfo_parse(text, "Active(file)", &active) != 0 ||
+        hm_meminfo_parse(text, "Inactive(file)", &inactive) != 0 || hm_meminfo_parse(text, "Dirty", &dirty) != 0 ||
         hm_meminfo_parse(text, "Writeback", &written) != 0)
         return -1;
-    *file_bytes = less(*file_bytes, dirty + written);
+    *file_bytes = less(active + inactive, dirty + written) / 2;
     return 0;
 }
 

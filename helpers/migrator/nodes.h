@@ -17,7 +17,7 @@ struct hm_node_state {
     bool is_fast;
     bool is_closed;                   /* the kernel refused it: outside of the job's cpuset, or gone */
     uint64_t total_bytes, free_bytes; /* at the last refresh, less what was moved since; file_bytes is in the latter */
-    uint64_t file_bytes;              /* unused pages of files, at the last refresh */
+    uint64_t file_bytes;              /* cache of files that counts, at the last refresh */
     uint64_t reserve_bytes;           /* of what is free */
     unsigned without_files;           /* refreshes that leave them out: the kernel did not give them away */
     uint8_t distance[HM_MAX_NODES];   /* to the other nodes, by index */
@@ -38,9 +38,10 @@ struct hm_nodes {
 int hm_nodes_init(struct hm_nodes *nodes, const struct hm_set *fast, const struct hm_set *slow, uint64_t reserve_bytes,
                   struct hm_error *error);
 /*
- * From a node's meminfo: free pages, and those of files that were read once or not lately and need not be written
- * first. The kernel gives these away to whoever asks for pages of this node, and a node that was up for a while has
- * hardly any others. Returns 0, or -1 (EBADMSG). Pure.
+ * From a node's meminfo: what is free, and half of what caches files and need not be written first. The kernel gives
+ * the cache away to whoever asks for pages of this node, oldest first, and a node that was up for a while has hardly
+ * anything free. Half, as MemAvailable has it for the whole machine: some of it is in use. (Which is not told by
+ * "inactive": with the multi-generational LRU that may be next to nothing.) Returns 0, or -1 (EBADMSG). Pure.
  */
 int hm_nodes_parse_free(const char *text, uint64_t *free_bytes, uint64_t *file_bytes);
 /* Read again what is free. */

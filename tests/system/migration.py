@@ -137,10 +137,10 @@ def scarce_fast(limit):
                 write(pool, 0)
 
 
-def unused_file_bytes():
-    """Of the fast tier."""
+def file_bytes():
+    """Of the fast tier, in the page cache."""
     texts = [(node_path(node) / "meminfo").read_text() for node in FAST]
-    return sum(int(re.search(r"Inactive\(file\): +(\d+)", text)[1]) * 1024 for text in texts)
+    return sum(int(size) * 1024 for text in texts for size in re.findall(r"ctive\(file\): +(\d+)", text))
 
 
 @contextlib.contextmanager

@@ -14,24 +14,26 @@
 #define KIB UINT64_C(1024)
 
 static const struct {
-    const char *files, *dirty, *written;
+    const char *active, *inactive, *dirty, *written;
     uint64_t file_kib;
 } rows[] = {
-    {"Node 1 Inactive(file): 500 kB\n", "Node 1 Dirty: 20 kB\n", "Node 1 Writeback: 30 kB\n", 450},
-    {"Node 1 Inactive(file): 40 kB\n", "Node 1 Dirty: 20 kB\n", "Node 1 Writeback: 30 kB\n", 0},
-    {"", "Node 1 Dirty: 0 kB\n", "Node 1 Writeback: 0 kB\n", UINT64_MAX},
-    {"Node 1 Inactive(file): 500 kB\n", "", "Node 1 Writeback: 0 kB\n", UINT64_MAX},
-    {"Node 1 Inactive(file): 500 kB\n", "Node 1 Dirty: 0 kB\n", "Node 1 WritebackTmp: 0 kB\n", UINT64_MAX},
+    {"Active(file): 100 kB", "Inactive(file): 500 kB", "Dirty: 20 kB", "Writeback: 30 kB", 275},
+    {"Active(file): 100 kB", "Inactive(file): 0 kB", "Dirty: 0 kB", "Writeback: 0 kB", 50},
+    {"Active(file): 0 kB", "Inactive(file): 40 kB", "Dirty: 20 kB", "Writeback: 30 kB", 0},
+    {"Active(anon): 9 kB", "Inactive(file): 500 kB", "Dirty: 0 kB", "Writeback: 0 kB", UINT64_MAX},
+    {"Active(file): 100 kB", "Inactive: 500 kB", "Dirty: 0 kB", "Writeback: 0 kB", UINT64_MAX},
+    {"Active(file): 100 kB", "Inactive(file): 500 kB", "", "Writeback: 0 kB", UINT64_MAX},
+    {"Active(file): 100 kB", "Inactive(file): 500 kB", "Dirty: 0 kB", "WritebackTmp: 0 kB", UINT64_MAX},
 };
 
-static void files_that_nobody_uses_are_room(void **state)
+static void half_of_the_cache_is_room(void **state)
 {
     (void)state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         char text[400];
         uint64_t free_bytes, file_bytes;
-        snprintf(text, sizeof(text), "Node 1 MemFree: 1000 kB\nNode 1 Active(file): 70 kB\n%s%s%s", rows[i].files,
-                 rows[i].dirty, rows[i].written);
+        snprintf(text, sizeof(text), "Node 1 MemFree: 1000 kB\nNode 1 %s\nNode 1 %s\nNode 1 %s\nNode 1 %s\n",
+                 rows[i].active, rows[i].inactive, rows[i].dirty, rows[i].written);
         errno = 0;
         int result = hm_nodes_parse_free(text, &free_bytes, &file_bytes);
         assert_int_equal(result, rows[i].file_kib == UINT64_MAX ? -1 : 0);
@@ -93,7 +95,7 @@ static void files_that_are_not_given_away_are_no_room(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(files_that_nobody_uses_are_room),
+        cmocka_unit_test(half_of_the_cache_is_room),
         cmocka_unit_test(the_nearest_node_with_room_above_its_reserve_is_taken),
         cmocka_unit_test(files_that_are_not_given_away_are_no_room),
     };
