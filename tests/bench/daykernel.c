@@ -114,9 +114,11 @@ void day_kernel_refresh(void)
     for (int i = 0; i < DAY_NODES; i++) {
         bytes[i] = day_pages_used(i) * PAGE_KIB * 1024;
         snprintf(path, sizeof(path), "/sys/devices/system/node/node%d/meminfo", i);
-        snprintf(text, sizeof(text), "Node %d MemTotal: %llu kB\nNode %d MemFree: %llu kB\n", i,
-                 (unsigned long long)day_node_pages[i] * PAGE_KIB, i,
-                 (unsigned long long)(day_node_pages[i] - day_pages_used(i)) * PAGE_KIB);
+        snprintf(text, sizeof(text),
+                 "Node %d MemTotal: %llu kB\nNode %d MemFree: %llu kB\nNode %d Active(file): 0 kB\n"
+                 "Node %d Inactive(file): 0 kB\nNode %d Dirty: 0 kB\nNode %d Writeback: 0 kB\n",
+                 i, (unsigned long long)day_node_pages[i] * PAGE_KIB, i,
+                 (unsigned long long)(day_node_pages[i] - day_pages_used(i)) * PAGE_KIB, i, i, i, i);
         day_write(path, text);
     }
     snprintf(text, sizeof(text), "anon N0=%llu N1=%llu N2=%llu N3=%llu\nfile N0=0 N1=0 N2=0 N3=0\n",
