@@ -116,7 +116,7 @@ static int check(const struct options *options, const char *path, struct hm_conf
     /* A file that is wrong left the built-in values: what they name is checked all the same. */
     if (!options->file_only) {
         hm_config_check_node(config, &report);
-        hm_config_check_slurm(options->scontrol, &report);
+        hm_config_check_slurm(config, options->scontrol, &report);
     }
     return report.n_changes ? EXIT_CHANGES : EXIT_SUCCESS;
 }

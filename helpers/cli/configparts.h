@@ -22,7 +22,7 @@ void hm_report_change(struct hm_report *report, const char *format, ...) __attri
 void hm_config_check_node(const struct hm_config *config, struct hm_report *report);
 
 /* Slurm's settings, by `scontrol` (NULL: found in the usual places; for root those are fixed folders, never PATH). */
-void hm_config_check_slurm(const char *scontrol, struct hm_report *report);
+void hm_config_check_slurm(const struct hm_config *config, const char *scontrol, struct hm_report *report);
 
 /* plugstack.conf beside slurm.conf, whose path is given: does it load the plugin, and is the plugin there? */
 void hm_config_check_plugstack(const char *slurm_conf, const char *plugin_dirs, struct hm_report *report);

@@ -70,6 +70,7 @@ void hm_config_show(const struct hm_config *config)
     printf("migrate = \"%s\"\n", config->migrate.text);
     printf("fsdax_fs = %s\n", hm_dax_fs_name(config->fsdax_fs));
     printf("fsdax_map = %s\n", hm_dax_map_name(config->fsdax_map));
+    printf("fsdax_wipe_limit = %us\n", config->fsdax_wipe_limit_s);
     printf("ram = %s\n", hm_slow_ram_name(config->ram));
     for (int i = 0; i < config->n_tiers; i++)
         show_tier(&config->tier[i]);

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <glob.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,6 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "../core/regions.h"
 #include "../job/scontrol.h"
 #include "configparts.h"
 
@@ -26,6 +28,10 @@ static const struct {
     {"TaskPlugin", "task/affinity,task/cgroup"},
     {"PrologFlags", "Contain"},
 };
+
+/* Of prologs and epilogs, in seconds; later versions have one for each. */
+static const char *const timeouts[] = {"PrologEpilogTimeout", "PrologTimeout", "EpilogTimeout"};
+#define NO_TIMEOUT 65533 /* and above: numbers that Slurm has for none */
 
 static bool find_scontrol(const char *given, char *path, size_t size)
 {
@@ -131,6 +137,30 @@ static void check_setting(const char *output, const char *name, const char *want
     hm_report_ok(report, "%s is %s", name, value);
 }
 
+static bool has_regions(void)
+{
+    glob_t found = {0};
+    bool has_any = glob(HM_REGIONS_FOLDER "/region*", GLOB_NOSORT, NULL, &found) == 0;
+    globfree(&found);
+    return has_any;
+}
+
+/* A prolog or epilog that Slurm cuts drains the node: what wipes memory must have ended before. */
+static void check_timeout(const struct hm_config *config, const char *output, const char *name,
+                          struct hm_report *report)
+{
+    char value[64];
+    unsigned limit_s = config->fsdax_wipe_limit_s;
+    unsigned long timeout_s = strtoul(find_value(output, name, value, sizeof(value)), NULL, 10);
+    if (timeout_s == 0 || timeout_s >= NO_TIMEOUT || (limit_s == 0 && !has_regions()))
+        return;
+    if (limit_s == 0 || limit_s >= timeout_s)
+        hm_report_change(report, "%s is %lu s: fsdax_wipe_limit must be less (hybridmem.conf), and more than 0", name,
+                         timeout_s);
+    else
+        hm_report_ok(report, "%s is %lu s, more than fsdax_wipe_limit", name, timeout_s);
+}
+
 /* Slurm takes plugins of its own major.minor only. */
 static void check_version(const char *output, struct hm_report *report)
 {
@@ -146,7 +176,7 @@ static void check_version(const char *output, struct hm_report *report)
                          *running ? running : "of unknown version", built);
 }
 
-void hm_config_check_slurm(const char *scontrol, struct hm_report *report)
+void hm_config_check_slurm(const struct hm_config *config, const char *scontrol, struct hm_report *report)
 {
     struct hm_error why;
     char path[512], slurm_conf[512], plugin_dirs[512];
@@ -172,6 +202,8 @@ void hm_config_check_slurm(const char *scontrol, struct hm_report *report)
         check_version(output, report);
         for (size_t i = 0; i < sizeof(settings) / sizeof(settings[0]); i++)
             check_setting(output, settings[i].name, settings[i].wanted, report);
+        for (size_t i = 0; i < sizeof(timeouts) / sizeof(timeouts[0]); i++)
+            check_timeout(config, output, timeouts[i], report);
         find_value(output, "PluginDir", plugin_dirs, sizeof(plugin_dirs));
         hm_config_check_plugstack(find_value(output, "SLURM_CONF", slurm_conf, sizeof(slurm_conf)), plugin_dirs,
                                   report);

@@ -73,6 +73,7 @@ struct hm_config {
     struct hm_config_migrate migrate; /* interval=10s,overhead=1% */
     enum hm_dax_fs fsdax_fs;          /* ext4 */
     enum hm_dax_map fsdax_map;        /* dram */
+    unsigned fsdax_wipe_limit_s;      /* 0, none: how long prologs and epilogs wipe, in seconds */
     enum hm_slow_ram ram;             /* none */
     int n_tiers;
     struct hm_config_tier tier[HM_MAX_TIERS];

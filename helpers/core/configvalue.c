@@ -217,6 +217,7 @@ static const struct row rows[] = {
     TOP("migrate", set_migrate, migrate, 0, 0, NULL),
     TOP("fsdax_fs", set_choice, fsdax_fs, 0, 0, filesystems),
     TOP("fsdax_map", set_choice, fsdax_map, 0, 0, maps),
+    TOP("fsdax_wipe_limit", set_seconds, fsdax_wipe_limit_s, 0, 24 * 3600, NULL),
     TOP("ram", set_choice, ram, 0, 0, rams),
     TIER("nodes", set_nodes, nodes, 0, 0, NULL),
     TIER("kind", set_choice, kind, HM_KIND_DRAM, 0, kinds),

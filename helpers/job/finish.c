@@ -97,12 +97,12 @@ static void remove_namespaces(const struct hm_config *config, struct hm_job *job
     char reason[HM_ERROR_TEXT];
     if (hm_namespaces_remove(config, job, waits, &error) == 0)
         return;
-    bool is_in_use = errno == EBUSY;
+    bool is_for_later = errno == EBUSY || errno == ETIME;
     hm_log(HM_LOG_ERROR, "job %u: its DAX file systems were not removed: %s", job->job_id, error.text);
     hm_job_warn(job, "its DAX file systems were not removed: %s", error.text);
     /* The label still has the job's name: nobody is given it, and each reap tries again. Whoever keeps it in use could
-     * drain nodes otherwise. */
-    if (is_in_use)
+     * drain nodes otherwise; what is still to be wiped waits for its time. */
+    if (is_for_later)
         return;
     snprintf(reason, sizeof(reason), "hybridmem: job %u: persistent memory was not given back: %.160s", job->job_id,
              error.text);

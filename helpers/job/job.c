@@ -221,6 +221,8 @@ int main(int argc, char **argv)
      */
     if (commands[command].run != reap)
         alarm(PATIENCE_S);
+    else
+        config.fsdax_wipe_limit_s = 0; /* nobody waits for it */
     /* Switched off, nothing begins; what was begun before is still brought to its end. */
     if (!config.enabled && commands[command].run == begin)
         return 0;

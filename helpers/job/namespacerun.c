@@ -91,8 +91,9 @@ bool hm_answer_is(const struct hm_answer *answer, int code)
 
 int hm_answer_fail(const struct hm_answer *answer, struct hm_error *error)
 {
+    int number = hm_answer_is(answer, HM_ANSWER_BUSY) ? EBUSY : hm_answer_is(answer, HM_ANSWER_LATE) ? ETIME : EIO;
     if (answer->errors[0])
-        return hm_fail(error, hm_answer_is(answer, HM_ANSWER_BUSY) ? EBUSY : EIO, "%s", answer->errors);
+        return hm_fail(error, number, "%s", answer->errors);
     if (answer->status >= 0 && WIFSIGNALED(answer->status))
         return hm_fail(error, EIO, "%s was ended by signal %d", NAME, WTERMSIG(answer->status));
     return hm_fail(error, EIO, "%s ended with status %d", NAME, answer->status);

@@ -9,7 +9,9 @@
 
 #define HM_NAMESPACERUN_NAME "hybridmem-namespace"
 #define HM_ANSWER_OUTPUT 16384
-#define HM_ANSWER_BUSY 3 /* its exit status where something is in use */
+/* Its exit statuses: something is in use; the limit has passed. */
+#define HM_ANSWER_BUSY 3
+#define HM_ANSWER_LATE 4
 
 struct hm_answer {
     int status; /* of wait(2), -1: not known */
@@ -27,7 +29,8 @@ int hm_namespacerun(const char *const *words, struct hm_answer *answer, struct h
 /* Did it end by itself with this code? */
 bool hm_answer_is(const struct hm_answer *answer, int code);
 
-/* What it said where it failed, else how it ended. Returns -1 (EBUSY: something is in use, another try may do). */
+/* What it said where it failed, else how it ended. Returns -1 (EBUSY: something is in use, another try may do;
+ * ETIME: the limit has passed, another try begins anew). */
 int hm_answer_fail(const struct hm_answer *answer, struct hm_error *error);
 
 #endif

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "../core/regions.h"
@@ -16,6 +17,7 @@
 #include "files.h"
 #include "log.h"
 #include "namespacerun.h"
+#include "wipelater.h"
 
 #define NAME HM_NAMESPACERUN_NAME
 #define LABELS "hybridmem:"
@@ -23,18 +25,31 @@
 #define NUMBER 24
 /* Seconds, for the wipe of another's memory, and for mounts of processes that still end. Slurm's PrologEpilogTimeout
  * cuts a prolog shorter; an epilog leaves what is still in use to the next reap. */
-#define PATIENCE_TO_MAKE "3600"
-#define PATIENCE_TO_REMOVE "600"
+#define PATIENCE_TO_MAKE 3600
+#define PATIENCE_TO_REMOVE 600
+#define PAUSE_NS 100000000L
 
-/* Held while namespaces are made, and while those of nobody are looked for; `operation` is flock's. Returns a
- * descriptor, or -1. */
-static int lock(const struct hm_config *config, int operation, struct hm_error *error)
+/* flock, for as long as memory may be wiped, or without waiting. */
+static int take_lock(int fd, const struct hm_config *config, bool waits)
+{
+    if (waits && hm_wipe_left(config) == HM_WIPE_NO_LIMIT)
+        return flock(fd, LOCK_EX);
+    while (flock(fd, LOCK_EX | LOCK_NB) != 0) {
+        if (!waits || errno != EWOULDBLOCK || hm_wipe_left(config) == 0)
+            return -1;
+        nanosleep(&(struct timespec){.tv_nsec = PAUSE_NS}, NULL);
+    }
+    return 0;
+}
+
+/* Held while namespaces are made, and while those of nobody are looked for. Returns a descriptor, or -1. */
+static int lock(const struct hm_config *config, bool waits, struct hm_error *error)
 {
     char path[HM_DAX_PATH];
     int folder = hm_folder_open_own(AT_FDCWD, config->run_dir, 0755, error);
     int own = folder < 0 ? -1 : hm_folder_open_own(folder, "fsdax", 0755, error);
     int number = 0, fd = own < 0 ? -1 : openat(own, "lock", O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-    if (own >= 0 && (fd < 0 || flock(fd, operation) != 0)) {
+    if (own >= 0 && (fd < 0 || take_lock(fd, config, waits) != 0)) {
         hm_fail_errno(error, "cannot lock %s/lock", hm_dax_folder(config, path));
         number = errno;
         if (fd >= 0)
@@ -109,11 +124,26 @@ static const char *number(char text[NUMBER], uint64_t value)
     return text;
 }
 
+/* How long it may wait, and wipe; both texts belong to the caller. */
+static void add_times(struct words *words, const struct hm_config *config, unsigned patience_s, char patience[NUMBER],
+                      char limit[NUMBER])
+{
+    unsigned left = hm_wipe_left(config);
+    add(words, "--patience", number(patience, patience_s < left ? patience_s : left));
+    if (left != HM_WIPE_NO_LIMIT)
+        add(words, "--limit", number(limit, left));
+}
+
+static int fail_late(struct hm_error *error)
+{
+    return hm_fail(error, ETIME, "the memory of earlier jobs is still being wiped");
+}
+
 static int create(const struct hm_config *config, struct hm_job *job, struct hm_error *error)
 {
     struct hm_job_namespaces *namespaces = &job->namespaces;
     const char *fs = hm_dax_fs_name(config->fsdax_fs);
-    char id[NUMBER], restart[NUMBER], uid[NUMBER], size[NUMBER], sockets[128];
+    char id[NUMBER], restart[NUMBER], uid[NUMBER], size[NUMBER], sockets[128], patience[NUMBER], limit[NUMBER];
     struct hm_answer answer;
     struct words words;
     begin_words(&words, config, "create");
@@ -125,7 +155,7 @@ static int create(const struct hm_config *config, struct hm_job *job, struct hm_
     add(&words, "--sockets", hm_set_format(&job->plan.fsdax.sockets, sockets, sizeof(sockets)));
     add(&words, "--fs", fs);
     add(&words, "--map", hm_dax_map_name(config->fsdax_map));
-    add(&words, "--patience", PATIENCE_TO_MAKE);
+    add_times(&words, config, PATIENCE_TO_MAKE, patience, limit);
     namespaces->is_begun = false;
     if (hm_namespacerun(words.word, &answer, error) != 0)
         return errno == ENOENT ? hm_fail(error, ENOENT, "this node has no %s: hybridmem was built without ndctl", NAME)
@@ -142,18 +172,20 @@ static int create(const struct hm_config *config, struct hm_job *job, struct hm_
 
 int hm_namespaces_remove(const struct hm_config *config, struct hm_job *job, bool waits, struct hm_error *error)
 {
-    char id[NUMBER], restart[NUMBER];
+    char id[NUMBER], restart[NUMBER], patience[NUMBER], limit[NUMBER];
     struct hm_answer answer;
     struct hm_error why = {0};
     struct words words;
     if (!job->namespaces.is_begun)
         return 0;
+    if (hm_wipe_left(config) == 0)
+        return fail_late(error);
     unsigned pending = alarm(0);
     begin_words(&words, config, "destroy");
     add(&words, "--job", number(id, job->job_id));
     add(&words, "--restart", number(restart, job->namespaces.restart));
     add(&words, "--cluster", job->cluster);
-    add(&words, "--patience", waits ? PATIENCE_TO_REMOVE : "0");
+    add_times(&words, config, waits ? PATIENCE_TO_REMOVE : 0, patience, limit);
     int result = hm_namespacerun(words.word, &answer, error);
     if (result == 0 && !hm_answer_is(&answer, 0))
         result = hm_answer_fail(&answer, error);
@@ -217,15 +249,18 @@ static void remove_orphaned_folders(const struct hm_config *config, struct hm_jo
 }
 
 /* Wants our lock: what is made after the list was is not there yet. */
-static int reap(const struct hm_config *config, const char *cluster, const char *patience, struct hm_error *error)
+static int reap(const struct hm_config *config, const char *cluster, struct hm_error *error)
 {
+    char patience[NUMBER], limit[NUMBER];
     struct hm_answer answer;
     struct words words;
+    if (hm_wipe_left(config) == 0)
+        return fail_late(error);
     char *list = list_jobs(config, error);
     struct hm_job *job = malloc(sizeof(*job));
     begin_words(&words, config, "reap");
     add(&words, "--cluster", cluster ? cluster : "");
-    add(&words, "--patience", patience);
+    add_times(&words, config, 0, patience, limit);
     /* Also where nobody lives: an empty list. */
     words.word[words.n++] = "--living";
     words.word[words.n] = list;
@@ -242,17 +277,30 @@ static int reap(const struct hm_config *config, const char *cluster, const char 
     return result;
 }
 
+static int hand_over(struct hm_error *error)
+{
+    struct hm_error why = *error;
+    struct hm_error how = {0};
+    if (hm_wipe_hand_over(&how) != 0)
+        return hm_fail(error, ETIME, "%s; the next reap goes on, as systemd does not: %s", why.text, how.text);
+    hm_log(HM_LOG_INFO, "%s; " HM_WIPE_UNIT " goes on", why.text);
+    return 0;
+}
+
 int hm_namespaces_reap(const struct hm_config *config, const char *cluster, struct hm_error *error)
 {
     /* Cheap, for every prolog and epilog on every node. */
     if (!hm_regions_have_label(HM_REGIONS_FOLDER, LABELS))
         return 0;
     unsigned pending = alarm(0);
-    int held = lock(config, LOCK_EX | LOCK_NB, error);
-    int result = held < 0 ? -1 : reap(config, cluster, "0", error);
+    int held = lock(config, false, error);
+    int result = held < 0 ? -1 : reap(config, cluster, error);
     int number = errno;
     if (held >= 0)
         close(held);
+    /* The jobs' own ends may have left it nothing of the limit, too. */
+    if (result != 0 && number == ETIME)
+        result = hand_over(error);
     alarm(pending);
     return result != 0 && number != EWOULDBLOCK && number != EBUSY ? -1 : 0;
 }
@@ -262,14 +310,15 @@ int hm_namespaces_make(const struct hm_config *config, struct hm_job *job, struc
     struct hm_error why = {0};
     int result = -1;
     unsigned pending = alarm(0);
-    int held = lock(config, LOCK_EX, error);
+    int held = lock(config, true, error);
+    if (held < 0 && errno == EWOULDBLOCK)
+        fail_late(error);
     if (held >= 0) {
         /* What nobody owns may be what this job needs; what is in use is not waited for, there may be room beside it.
          */
-        if (hm_regions_have_label(HM_REGIONS_FOLDER, LABELS) && reap(config, job->cluster, "0", &why) != 0 &&
-            errno != EBUSY)
+        if (hm_regions_have_label(HM_REGIONS_FOLDER, LABELS) && reap(config, job->cluster, &why) != 0 && errno != EBUSY)
             hm_log(HM_LOG_WARNING, "namespaces of no job were not removed: %s", why.text);
-        result = create(config, job, error);
+        result = hm_wipe_left(config) == 0 ? fail_late(error) : create(config, job, error);
         close(held);
     }
     if (result != 0)

@@ -10,7 +10,7 @@
 #include "ramdevice.h"
 #include "request.h"
 
-enum { HM_NAMESPACE_DONE, HM_NAMESPACE_REFUSED, HM_NAMESPACE_USAGE, HM_NAMESPACE_BUSY };
+enum { HM_NAMESPACE_DONE, HM_NAMESPACE_REFUSED, HM_NAMESPACE_USAGE, HM_NAMESPACE_BUSY, HM_NAMESPACE_LATE };
 
 /* Each returns the exit status; where that is not 0, `error` says why, in one line. check has said it itself. */
 int hm_namespace_create(const struct hm_config *config, const struct hm_namespace_request *request,

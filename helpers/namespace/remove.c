@@ -11,6 +11,7 @@
 #include "holders.h"
 #include "lock.h"
 #include "parts.h"
+#include "wipe.h"
 
 #define MOST_LIVING (1 << 20)
 
@@ -60,9 +61,15 @@ static int find_chosen(const struct choice *choice, struct hm_namespace **chosen
     return n < 0 ? -1 : kept;
 }
 
-/* One try for each. Those that are in use are moved to the front; what cannot be removed is added to `left`. Returns
- * how many are in use. */
-static int try_each(struct hm_namespace *chosen, int n, struct hm_error *left)
+/* What stays, and why. */
+struct left {
+    struct hm_error text;
+    bool has_failed, is_late;
+};
+
+/* One try for each. Those that are in use are moved to the front; what cannot be removed, or not in time, is added to
+ * `left`. Returns how many are in use. */
+static int try_each(struct hm_namespace *chosen, int n, struct left *left)
 {
     int busy = 0;
     for (int i = 0; i < n; i++) {
@@ -72,44 +79,58 @@ static int try_each(struct hm_namespace *chosen, int n, struct hm_error *left)
         if (errno == EBUSY) {
             chosen[busy++] = chosen[i];
         } else {
+            bool is_late = errno == ETIME;
+            left->is_late = left->is_late || is_late;
+            left->has_failed = left->has_failed || !is_late;
             hm_fail(&one, EIO, "%s is left: %s", chosen[i].name, inner.text);
-            add(left, one.text);
+            add(&left->text, one.text);
         }
     }
     return busy;
 }
 
-static void add_busy(const struct hm_namespace *namespace, unsigned patience_s, struct hm_error *left)
+static void add_busy(const struct hm_namespace *namespace, unsigned patience_s, struct left *left)
 {
     struct hm_error one;
     char holders[256];
     hm_holders_name(namespace->device, holders, sizeof(holders));
     hm_fail(&one, EBUSY, "%s is still in use after %u s: %s is mounted or open in %s", namespace->name, patience_s,
             namespace->device, holders[0] ? holders : "no process that /proc shows");
-    add(left, one.text);
+    add(&left->text, one.text);
+}
+
+/* A failure is worth more than a wipe that wants time, and that more than one in use, which may only want another
+ * try. */
+static int status_of(const struct left *left, int n_busy)
+{
+    if (left->has_failed)
+        return HM_NAMESPACE_REFUSED;
+    if (left->is_late)
+        return HM_NAMESPACE_LATE;
+    return n_busy > 0 ? HM_NAMESPACE_BUSY : HM_NAMESPACE_DONE;
 }
 
 /* Removes all that is chosen, also behind one that cannot be; all of them are waited for together, and nobody else has
- * to wait for that. Returns an exit status: a failure is worth more than one that is in use, which may only want
- * another try. */
+ * to wait for that. Returns an exit status. */
 static int remove_chosen(const struct choice *choice, const struct hm_namespace_request *request,
                          struct hm_error *error)
 {
     struct hm_namespace *chosen = NULL;
-    struct hm_error left = {{0}};
+    struct left left = {.has_failed = false};
     unsigned pauses = 0;
     int n = find_chosen(choice, &chosen, error);
     if (n < 0)
         return HM_NAMESPACE_REFUSED;
+    hm_wipe_limit(request->limit_s);
     do
         n = try_each(chosen, n, &left);
     while (n > 0 && hm_lock_pause(request->lock, &pauses, request->patience_s));
-    int status = left.text[0] ? HM_NAMESPACE_REFUSED : n > 0 ? HM_NAMESPACE_BUSY : HM_NAMESPACE_DONE;
+    int status = status_of(&left, n);
     for (int i = 0; i < n; i++)
         add_busy(&chosen[i], request->patience_s, &left);
     free(chosen);
     if (status != HM_NAMESPACE_DONE)
-        *error = left;
+        *error = left.text;
     return status;
 }
 

@@ -69,6 +69,11 @@ static int take_patience(struct hm_namespace_request *request, const char *text,
     return take_number(text, 0, 86400, &request->patience_s, error);
 }
 
+static int take_limit(struct hm_namespace_request *request, const char *text, struct hm_error *error)
+{
+    return take_number(text, 1, 86400, &request->limit_s, error);
+}
+
 static int take_size(struct hm_namespace_request *request, const char *text, struct hm_error *error)
 {
     return hm_size_parse(text, &request->bytes, error);
@@ -143,6 +148,8 @@ static const struct {
      RAM_ONLINE},
     {"patience", "SECONDS", "how long to wait for what is in use (default: 10)", take_patience, 0,
      CREATE | DESTROY | REAP | RAM_ONLINE | RAM_OFFLINE},
+    {"limit", "SECONDS", "how long wipes may take; status 4 where they want more (default: as long as they take)",
+     take_limit, 0, CREATE | DESTROY | REAP},
     {"living", "LIST|FILE", "JOB.RESTART of the jobs that live; a FILE begins with /", take_living, REAP, 0},
     {"config", "FILE", "instead of the installed hybridmem.conf", take_config, 0, OF_JOBS | CHECK | RAM},
 };
@@ -168,7 +175,7 @@ static void print_help(void)
           "  -h, --help            this text\n"
           "  -V, --version         the version\n"
           "\n"
-          "Exit status: 0 done, 1 refused or failed, 2 wrong usage, 3 something is in use.\n",
+          "Exit status: 0 done, 1 refused or failed, 2 wrong usage, 3 something is in use, 4 --limit has passed.\n",
           stdout);
 }
 

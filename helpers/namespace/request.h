@@ -36,7 +36,8 @@ struct hm_namespace_request {
     const struct hm_filesystem *filesystem;
     bool map_in_pmem, json;
     unsigned patience_s;
-    int lock; /* of lock.h, held while something is changed; main's to fill in */
+    unsigned limit_s; /* of all wipes together; 0: none */
+    int lock;         /* of lock.h, held while something is changed; main's to fill in */
 };
 
 /* The words of the command line. Returns -1 to go on, or the exit status: all is said then. */

@@ -8,11 +8,50 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <syslog.h>
+#include <time.h>
 #include <unistd.h>
 
 #define ZERO_AT_ONCE (UINT64_C(256) << 20)
 #define STRIDE (UINT64_C(1) << 20)
 #define PAGE 4096
+#define SAY_EVERY_S 10
+
+/* Of all wipes of this process. */
+static struct {
+    unsigned limit_s;
+    time_t begin_s, said_s;
+} pace;
+
+static time_t now_s(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return now.tv_sec;
+}
+
+void hm_wipe_limit(unsigned limit_s)
+{
+    pace.limit_s = limit_s;
+    pace.begin_s = now_s();
+}
+
+/* Is there time for more? Says how far it is where it takes long. Returns 0 or -1. */
+static int keep_pace(const char *device, uint64_t done, uint64_t bytes, struct hm_error *error)
+{
+    time_t now = now_s();
+    unsigned long long done_mib = done >> 20, all_mib = bytes >> 20;
+    if (done == 0)
+        pace.said_s = now;
+    if (now - pace.said_s >= SAY_EVERY_S) {
+        syslog(LOG_DAEMON | LOG_INFO, "wiping %s: %llu of %llu MiB", device, done_mib, all_mib);
+        pace.said_s = now;
+    }
+    if (pace.limit_s > 0 && now - pace.begin_s >= (time_t)pace.limit_s)
+        return hm_fail(error, ETIME, "%llu of %llu MiB of %s are wiped after %u s", done_mib, all_mib, device,
+                       pace.limit_s);
+    return 0;
+}
 
 static uint64_t least(uint64_t a, uint64_t b)
 {
@@ -23,6 +62,8 @@ static int zero(int fd, const char *device, uint64_t from, uint64_t end, struct 
 {
     for (uint64_t at = from; at < end; at += ZERO_AT_ONCE) {
         uint64_t range[] = {at, least(ZERO_AT_ONCE, end - at)};
+        if (keep_pace(device, at, end, error) != 0)
+            return -1;
         if (ioctl(fd, BLKZEROOUT, range) != 0)
             return hm_fail_errno(error, "cannot zero %s at byte %llu", device, (unsigned long long)at);
     }

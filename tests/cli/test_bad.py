@@ -61,7 +61,8 @@ ESCAPED = {
 GRAMMAR = 'write WORD = VALUE, WORD = { VALUE, VALUE } or SECTION "TITLE" { ... }'
 TOP = (
     "use enabled, record, record_dir, record_group, state_dir, run_dir, cluster, interval, reserve, reap_grace, "
-    "log_level, modes, migrate, fsdax_fs, fsdax_map, ram, tier, channels, user, group, account or partition"
+    "log_level, modes, migrate, fsdax_fs, fsdax_map, fsdax_wipe_limit, ram, tier, channels, user, group, account or "
+    "partition"
 )
 ODD = "has no place here: comments start with #, odd values stand in quotes"
 

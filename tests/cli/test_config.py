@@ -37,7 +37,7 @@ def test_the_example_is_the_built_in_values(configure):
     built_in = show(configure(""))
     assert show(configure(EXAMPLE.read_text())) == built_in
     words = [line[1:] for line in EXAMPLE.read_text().splitlines() if re.match(r"#[a-z_]+ = ", line)]
-    assert len(words) == 16
+    assert len(words) == 17
     said = show(configure("\n".join(word for word in words if not word.startswith("cluster"))))
     assert said == built_in
 
@@ -127,11 +127,11 @@ def site(tmp_path):
     return Site(folder)
 
 
-def any_status(site):
+def any_status(site, *words):
     try:
-        return site.check(status=0)
+        return site.check(*words, status=0)
     except AssertionError:
-        return site.check(status=1)
+        return site.check(*words, status=1)
 
 
 def test_a_good_site(site):
@@ -144,6 +144,25 @@ def test_a_good_site(site):
         f"ok      {site.folder}/plugstack.conf loads {site.folder}/plugins/hybridmem.so",
     ):
         assert wanted in lines
+
+
+@pytest.mark.parametrize("name", ["PrologEpilogTimeout", "PrologTimeout", "EpilogTimeout"])
+@pytest.mark.parametrize(
+    ("value", "limit", "said"),
+    [
+        ("65534", "5min", None),
+        ("0", "5min", None),
+        ("301", "5min", "ok      {} is 301 s, more than fsdax_wipe_limit"),
+        ("301 sec", "5min", "ok      {} is 301 s, more than fsdax_wipe_limit"),
+        ("300", "5min", "change  {} is 300 s: fsdax_wipe_limit must be less (hybridmem.conf), and more than 0"),
+        ("60", "5min", "change  {} is 60 s: fsdax_wipe_limit must be less (hybridmem.conf), and more than 0"),
+    ],
+)
+def test_wipes_end_before_slurm_ends_them(site, configure, name, value, limit, said):
+    site.settings[name] = value
+    path = configure(f"fsdax_wipe_limit = {limit}")
+    lines = [line for line in any_status(site, "--config", path) if f" {name} is " in line]
+    assert lines == ([said.format(name)] if said else [])
 
 
 @pytest.mark.parametrize(

@@ -29,6 +29,7 @@ static void test_defaults(void **state)
     assert_int_equal(defaults.interval_ms, 1000);
     assert_float_equal(defaults.reserve_percent, 2, 0);
     assert_int_equal(defaults.reap_grace_s, 600);
+    assert_int_equal(defaults.fsdax_wipe_limit_s, 0);
     assert_int_equal(defaults.ram, HM_SLOW_RAM_NONE);
     assert_int_equal(defaults.log_level, HM_LOG_INFO);
     assert_int_equal(defaults.default_modes, HM_MODES_ANY);

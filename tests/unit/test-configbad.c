@@ -15,7 +15,8 @@
 #define GRAMMAR ": write WORD = VALUE, WORD = { VALUE, VALUE } or SECTION \"TITLE\" { ... }"
 #define TOP                                                                                                            \
     "use enabled, record, record_dir, record_group, state_dir, run_dir, cluster, interval, reserve, reap_grace, "      \
-    "log_level, modes, migrate, fsdax_fs, fsdax_map, ram, tier, channels, user, group, account or partition"
+    "log_level, modes, migrate, fsdax_fs, fsdax_map, fsdax_wipe_limit, ram, tier, channels, user, group, account or "  \
+    "partition"
 #define LONG_60 "aaaaaaaaaabbbbbbbbbbccccccccccddddddddddeeeeeeeeeeffffffffff"
 
 struct refusal {
@@ -91,6 +92,7 @@ static const struct refusal refusals[] = {
     {"interval = 1", "1: interval: \"1\" is not a time: write digits and ms, s, min or h, as in 10s"},
     {"interval = 0s", "1: interval: \"0s\" is out of range: use 10 to 3600000 ms"},
     {"interval = 2h", "1: interval: \"2h\" is out of range: use 10 to 3600000 ms"},
+    {"fsdax_wipe_limit = 25h", "1: fsdax_wipe_limit: \"25h\" is out of range: use 0 to 86400 whole seconds"},
     {"reap_grace = 1500ms", "1: reap_grace: \"1500ms\" is out of range: use 0 to 604800 whole seconds"},
     {"reserve = 2", "1: reserve: \"2\" is not a percentage: write a number and %, as in 2.5%"},
     {"reserve = 51%", "1: reserve: \"51%\" is out of range: use 0% to 50%"},

@@ -21,6 +21,7 @@
 #include "helpers/job/namespaces.h"
 #include "helpers/job/slowram.h"
 #include "helpers/job/spawn.h"
+#include "helpers/job/wipelater.h"
 #include "scratch.h"
 
 #define MADE                                                                                                           \
@@ -34,11 +35,15 @@ static struct hm_config config;
 static struct hm_job job;
 static struct hm_error error;
 static bool is_missing, are_there;
+static unsigned left_s; /* of the limit */
+static int handed_over; /* so often; negative: it cannot be */
 
 pid_t __real_hm_spawn_start(const struct hm_spawn *spawn, struct hm_error *why);
 pid_t __wrap_hm_spawn_start(const struct hm_spawn *spawn, struct hm_error *why);
 bool __wrap_hm_regions_have_label(const char *folder, const char *prefix);
 bool __wrap_hm_regions_have_devdax(const char *folder);
+unsigned __wrap_hm_wipe_left(const struct hm_config *wiped);
+int __wrap_hm_wipe_hand_over(struct hm_error *why);
 
 pid_t __wrap_hm_spawn_start(const struct hm_spawn *spawn, struct hm_error *why)
 {
@@ -59,6 +64,20 @@ bool __wrap_hm_regions_have_devdax(const char *folder)
 {
     assert_string_equal(folder, HM_REGIONS_FOLDER);
     return are_there;
+}
+
+unsigned __wrap_hm_wipe_left(const struct hm_config *wiped)
+{
+    assert_ptr_equal(wiped, &config);
+    return left_s;
+}
+
+int __wrap_hm_wipe_hand_over(struct hm_error *why)
+{
+    if (handed_over < 0)
+        return hm_fail(why, EIO, "no systemd");
+    handed_over++;
+    return 0;
 }
 
 /* It writes its words, a line each, and goes on so. */
@@ -88,6 +107,8 @@ static int set_up(void **state)
     ledger_with_job(&config, &job);
     is_missing = false;
     are_there = true;
+    left_s = HM_WIPE_NO_LIMIT;
+    handed_over = 0;
     error.text[0] = '\0';
     job.uid = 1001;
     job.restart = 3;
@@ -244,6 +265,51 @@ static void what_nobody_owns(void **state)
     assert_int_equal(access(scratch_path("told"), F_OK), -1);
 }
 
+static void the_limit_of_wipes(void **state)
+{
+    (void)state;
+    left_s = 45;
+    script(MADE);
+    assert_int_equal(hm_namespaces_make(&config, &job, &error), 0);
+    assert_told("create --job 7 --restart 2 --cluster test --uid 1001 --size 1073741824 --sockets 0-1 --fs ext4 --map "
+                "dram --patience 45 --limit 45 ");
+    script("echo 'hybridmem namespace: 1 of 9 MiB' >&2; exit 4");
+    assert_int_equal(hm_namespaces_remove(&config, &job, true, &error), -1);
+    assert_int_equal(errno, ETIME);
+    assert_string_equal(error.text, "1 of 9 MiB");
+    assert_true(job.namespaces.is_begun && handed_over == 0); /* the ledger still has the job */
+    assert_told("destroy --job 7 --restart 2 --cluster test --patience 45 --limit 45 ");
+    assert_int_equal(hm_namespaces_reap(&config, "c", &error), 0);
+    assert_told("reap --cluster c --patience 0 --limit 45 --living 7.2 ");
+    assert_int_equal(handed_over, 1);
+    handed_over = -1;
+    assert_int_equal(hm_namespaces_reap(&config, "c", &error), -1);
+    assert_string_equal(error.text, "1 of 9 MiB; the next reap goes on, as systemd does not: no systemd");
+}
+
+/* Another one's lock is waited for, but not for ever. */
+static void nothing_is_left_of_the_limit(void **state)
+{
+    (void)state;
+    left_s = 0;
+    script("");
+    assert_int_equal(unlink(scratch_path("told")) == 0 || errno == ENOENT, 1);
+    assert_int_equal(hm_namespaces_remove(&config, &job, true, &error), -1);
+    assert_int_equal(errno, ETIME);
+    assert_int_equal(hm_namespaces_reap(&config, NULL, &error), 0);
+    assert_int_equal(handed_over, 1);
+    assert_int_equal(hm_namespaces_make(&config, &job, &error), -1);
+    assert_string_equal(error.text, "the memory of earlier jobs is still being wiped");
+    assert_true(job.namespaces.is_begun && job.namespaces.n == 0);
+    int held = open(scratch_path("run/fsdax/lock"), O_RDWR | O_CLOEXEC);
+    assert_int_equal(flock(held, LOCK_EX), 0);
+    error.text[0] = '\0';
+    assert_int_equal(hm_namespaces_make(&config, &job, &error), -1);
+    assert_string_equal(error.text, "the memory of earlier jobs is still being wiped");
+    close(held);
+    assert_int_equal(access(scratch_path("told"), F_OK), -1);
+}
+
 static void slow_memory(void **state)
 {
     (void)state;
@@ -271,6 +337,8 @@ int main(void)
         cmocka_unit_test_setup(what_is_made, set_up),
         cmocka_unit_test(what_fails),
         cmocka_unit_test_setup(what_nobody_owns, set_up),
+        cmocka_unit_test_setup(the_limit_of_wipes, set_up),
+        cmocka_unit_test_setup(nothing_is_left_of_the_limit, set_up),
         cmocka_unit_test_setup(slow_memory, set_up),
     };
     return cmocka_run_group_tests(tests, scratch_make, scratch_drop);

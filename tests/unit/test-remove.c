@@ -27,8 +27,8 @@
 /* The namespaces that there are, and what becomes of an attempt to remove each. */
 static struct {
     struct hm_namespace namespace;
-    int busy;   /* for so many tries */
-    bool fails; /* then */
+    int busy;            /* for so many tries */
+    bool fails, is_late; /* then */
     int tries;
 } there[MOST];
 static int n_there, pauses, lock;
@@ -129,6 +129,7 @@ static void add(uint32_t job_id, unsigned socket, int busy, bool fails)
     there[n_there].namespace = namespace;
     there[n_there].busy = busy;
     there[n_there].tries = 0;
+    there[n_there].is_late = false;
     there[n_there++].fails = fails;
 }
 
@@ -151,6 +152,8 @@ int hm_pmem_remove(struct hm_pmem *pmem, const struct hm_owner *owner, struct hm
     assert_true(i < n_there);
     if (there[i].tries++ < there[i].busy)
         return hm_fail(why, EBUSY, "in use");
+    if (there[i].is_late)
+        return hm_fail(why, ETIME, "no time");
     if (there[i].fails)
         return hm_fail(why, EIO, "no wipe");
     memmove(&there[i], &there[i + 1], (size_t)(MOST - i - 1) * sizeof(there[0]));
@@ -225,6 +228,23 @@ static void test_a_failure_is_worth_more_than_one_in_use(void **state)
                         "in no process that /proc shows");
 }
 
+static void test_a_wipe_that_wants_more_time_is_another_status(void **state)
+{
+    (void)state;
+    add(1, 0, ALWAYS, false);
+    add(2, 0, 0, false);
+    there[1].is_late = true;
+    add(3, 0, 0, false);
+    assert_int_equal(reap(""), HM_NAMESPACE_LATE);
+    assert_int_equal(n_there, 2);
+    assert_non_null(strstr(error.text, "job2.0 is left: no time; job1.0 is still in use after 2 s: "));
+    there[1].is_late = false;
+    there[1].fails = true;
+    add(4, 0, 0, false);
+    there[2].is_late = true;
+    assert_int_equal(reap(""), HM_NAMESPACE_REFUSED);
+}
+
 static int create(void)
 {
     struct hm_namespace_request request = {
@@ -272,6 +292,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_what_is_in_use_is_waited_for_together, setup, drop),
         cmocka_unit_test_setup_teardown(test_no_longer_than_it_takes, setup, drop),
+        cmocka_unit_test_setup_teardown(test_a_wipe_that_wants_more_time_is_another_status, setup, drop),
         cmocka_unit_test_setup_teardown(test_a_failure_is_worth_more_than_one_in_use, setup, drop),
         cmocka_unit_test_setup_teardown(test_all_is_made_or_nothing, setup, drop),
         cmocka_unit_test_setup_teardown(test_what_cannot_be_undone_is_said, setup, drop),

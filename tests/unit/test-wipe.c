@@ -11,6 +11,8 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
+#include <syslog.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -20,7 +22,8 @@
 #include "scratch.h"
 
 #define MIB (UINT64_C(1) << 20)
-#define SIZE (9 * MIB) /* some strides of the look */
+#define SIZE (9 * MIB)    /* some strides of the look */
+#define LARGE (600 * MIB) /* three pieces, written one by one */
 
 static struct hm_error error;
 static enum { ZEROES, DOES_NOTHING, MISSES_THE_LAST, MISSES_A_STRIDE, FAILS } device_does;
@@ -28,6 +31,29 @@ static enum { ZEROES, DOES_NOTHING, MISSES_THE_LAST, MISSES_A_STRIDE, FAILS } de
 int __real_open(const char *path, int flags, ...);
 int __wrap_open(const char *path, int flags, ...);
 int __wrap_ioctl(int fd, unsigned long request, ...);
+int __wrap_clock_gettime(clockid_t clock, struct timespec *now);
+void __wrap_syslog(int priority, const char *format, ...);
+
+static time_t now_s, seconds_each; /* what a look at the clock takes */
+static char logged[512];
+
+int __wrap_clock_gettime(clockid_t clock, struct timespec *now)
+{
+    assert_int_equal(clock, CLOCK_MONOTONIC);
+    *now = (struct timespec){.tv_sec = now_s};
+    now_s += seconds_each;
+    return 0;
+}
+
+void __wrap_syslog(int priority, const char *format, ...)
+{
+    size_t used = strlen(logged);
+    va_list arguments;
+    assert_int_equal(priority, LOG_DAEMON | LOG_INFO);
+    va_start(arguments, format);
+    vsnprintf(logged + used, sizeof(logged) - used, format, arguments);
+    va_end(arguments);
+}
 
 /* Not every file system of a test machine knows O_DIRECT. */
 int __wrap_open(const char *path, int flags, ...)
@@ -144,6 +170,33 @@ static void test_the_edges_alone_are_zeroed_where_the_rest_is_zero(void **state)
     assert_int_equal(hm_device_bytes(scratch_path("none")), 0);
 }
 
+static void test_no_longer_than_the_limit(void **state)
+{
+    (void)state;
+    char expected[256];
+    const char *path = scratch_path("large");
+    assert_int_equal(close(creat(path, 0600)), 0);
+    assert_int_equal(truncate(path, (off_t)LARGE), 0);
+    device_does = ZEROES;
+    seconds_each = 10;
+    logged[0] = '\0';
+    hm_wipe_limit(31);
+    assert_int_equal(hm_wipe(path, LARGE, LARGE, &error), 0);
+    snprintf(expected, sizeof(expected), "wiping %s: 256 of 600 MiBwiping %s: 512 of 600 MiB", path, path);
+    assert_string_equal(logged, expected);
+    /* Another one has what the first left: nothing. */
+    assert_int_equal(hm_wipe(path, LARGE, LARGE, &error), -1);
+    assert_int_equal(errno, ETIME);
+    hm_wipe_limit(20);
+    assert_int_equal(hm_wipe(path, LARGE, LARGE, &error), -1);
+    assert_int_equal(errno, ETIME);
+    snprintf(expected, sizeof(expected), "256 of 600 MiB of %s are wiped after 20 s", path);
+    assert_string_equal(error.text, expected);
+    hm_wipe_limit(0);
+    assert_int_equal(hm_wipe(path, LARGE, LARGE, &error), 0);
+    seconds_each = 0;
+}
+
 static void test_a_device_of_another_size_is_left_alone(void **state)
 {
     (void)state;
@@ -189,6 +242,7 @@ int main(void)
         cmocka_unit_test(test_all_of_it_is_zeroed),
         cmocka_unit_test(test_a_wipe_that_did_not_work_is_seen),
         cmocka_unit_test(test_the_edges_alone_are_zeroed_where_the_rest_is_zero),
+        cmocka_unit_test(test_no_longer_than_the_limit),
         cmocka_unit_test(test_a_device_of_another_size_is_left_alone),
         cmocka_unit_test(test_mounts_are_found_in_mountinfo),
         cmocka_unit_test(test_who_has_it_open_is_named),
