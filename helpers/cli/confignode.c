@@ -82,6 +82,20 @@ static void check_folders(const struct hm_config *config, struct hm_report *repo
         check_folder(&rows[i], report);
 }
 
+/* What the prolog starts for `ram`. */
+static void check_ram(const struct hm_config *config, struct hm_report *report)
+{
+    static const char program[] = HM_PKGLIBEXECDIR "/hybridmem-namespace";
+    if (config->ram == HM_SLOW_RAM_NONE)
+        return;
+    if (access(program, X_OK) == 0)
+        hm_report_ok(report, "%s is there, for ram = %s", program, hm_slow_ram_name(config->ram));
+    else
+        hm_report_change(report,
+                         "%s: %s: ram = %s does nothing without it: build hybridmem with libndctl and libdaxctl",
+                         program, strerror(errno), hm_slow_ram_name(config->ram));
+}
+
 void hm_config_check_node(const struct hm_config *config, struct hm_report *report)
 {
     struct statfs mounted;
@@ -101,5 +115,6 @@ void hm_config_check_node(const struct hm_config *config, struct hm_report *repo
     else
         hm_report_change(report, "%s: %s: isolate is refused without it: install hybridmem as a whole",
                          hm_preload_library(), strerror(errno));
+    check_ram(config, report);
     check_folders(config, report);
 }

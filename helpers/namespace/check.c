@@ -61,13 +61,15 @@ static bool check_programs(void)
     return is_right;
 }
 
-static bool check_module(void)
+static bool check_module(const struct hm_driver *driver)
 {
-    if (hm_driver_is_loaded(&hm_driver_pmem))
-        return tell(true, "module", "nd_pmem");
-    if (hm_driver_is_there(&hm_driver_pmem))
-        return tell(true, "module", "nd_pmem, which is loaded when it is needed");
-    return tell(false, "module", "nd_pmem is not loaded, and this kernel has no such module");
+    char text[96];
+    bool is_loaded = hm_driver_is_loaded(driver), is_there = is_loaded || hm_driver_is_there(driver);
+    snprintf(text, sizeof(text), "%s%s", driver->name,
+             is_loaded  ? ""
+             : is_there ? ", which is loaded when it is needed"
+                        : " is not loaded, and this kernel has no such module");
+    return tell(is_there, "module", text);
 }
 
 int hm_namespace_check(const struct hm_config *config, const struct hm_namespace_request *request,
@@ -79,7 +81,9 @@ int hm_namespace_check(const struct hm_config *config, const struct hm_namespace
         hm_fail(error, ENOMEM, "no memory for the topology");
         return HM_NAMESPACE_REFUSED;
     }
-    bool is_right = check_module();
+    bool is_right = check_module(&hm_driver_pmem);
+    if (config->ram != HM_SLOW_RAM_NONE)
+        is_right = check_module(&hm_driver_kmem) && is_right;
     is_right = check_regions(config, topology) && is_right;
     is_right = check_programs() && is_right;
     free(topology);

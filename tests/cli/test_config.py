@@ -290,6 +290,20 @@ def test_a_group_that_does_not_exist(configure, tmp_path):
     )
 
 
+@pytest.mark.parametrize("zone", ["movable", "normal"])
+def test_what_brings_slow_memory_online(configure, tmp_path, zone):
+    program = LIBEXEC / "hybridmem-namespace"
+    none = ("hybridmem-config", "check", "--scontrol", tmp_path / "none")
+    assert str(program) not in helper(*none, status=1).stdout
+    words = (*none, "--config", configure(f"ram = {zone}\n"))
+    assert f"ok      {program} is there, for ram = {zone}" in helper(*words, status=1).stdout.splitlines()
+    hidden = f'mount --bind /dev/null {program} && exec "$@"'
+    command = ["unshare", "--mount", "sh", "-c", hidden, "sh", LIBEXEC / words[0], *words[1:]]
+    lines = subprocess.run(command, capture_output=True, text=True, check=False).stdout.splitlines()
+    wrong = f"Permission denied: ram = {zone} does nothing without it: build hybridmem with libndctl and libdaxctl"
+    assert f"change  {program}: {wrong}" in lines
+
+
 def test_the_preload_library(tmp_path):
     """What isolate is refused without, on this node."""
     library = PREFIX / "lib" / "hybridmem" / "libhybridmem-preload.so"

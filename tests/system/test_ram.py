@@ -320,6 +320,8 @@ def test_what_the_prolog_cannot_bring_online_is_a_warning():
     text = slurm.CONFIG.read_text()
     with devdax("region0") as (name,):
         with slurm.configured(text + "ram = movable\n"), no_kmem():
+            said = slurm.run("hybridmem namespace check", check=False)
+            assert said.returncode == 1 and "error module: kmem is not loaded, and this kernel" in said.stdout
             record, _ = job("slow")
             assert record["exit_code"] == 0
             (warning,) = record["warnings"]
