@@ -127,6 +127,13 @@ static void clean_up(const struct hm_config *config, const char *config_error, c
     hm_reap(config, &reap);
 }
 
+/* Last: it may take long, and no job needs it. */
+static void put_off(const struct hm_config *config)
+{
+    hm_damon_reap(config);
+    hm_reap_records(config);
+}
+
 static int begin(const struct hm_config *config, const char *config_error, const struct arguments *arguments)
 {
     struct hm_error error = {0};
@@ -153,8 +160,7 @@ static int begin(const struct hm_config *config, const char *config_error, const
     clean_up(config, config_error, arguments, config->reap_grace_s);
     if (is_entered && hm_begin_provide(config, facts.job_id, &error) != 0)
         hm_log(HM_LOG_ERROR, "%s", error.text);
-    /* Last: it may take seconds, and the job does not need it. */
-    hm_damon_reap(config);
+    put_off(config);
     return 0;
 }
 
@@ -165,7 +171,7 @@ static int end(const struct hm_config *config, const char *config_error, const s
         return usage("end needs --job");
     hm_finish_job(config, (uint32_t)arguments->number[JOB], NULL, arguments->given[EXIT_STATUS] ? &exit_status : NULL);
     clean_up(config, config_error, arguments, config->reap_grace_s);
-    hm_damon_reap(config);
+    put_off(config);
     return 0;
 }
 
@@ -177,7 +183,7 @@ static int reap(const struct hm_config *config, const char *config_error, const 
     clean_up(config, config_error, arguments, arguments->given[GRACE] ? (unsigned)arguments->number[GRACE] : grace_s);
     if (arguments->given[BOOT] && hm_begin_topology(config, &error) != 0)
         hm_log(HM_LOG_ERROR, "%s", error.text);
-    hm_damon_reap(config);
+    put_off(config);
     return 0;
 }
 

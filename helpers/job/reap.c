@@ -176,6 +176,11 @@ void hm_reap(const struct hm_config *config, const struct hm_reap *reap)
     reap_orphans(config);
     if (reap->is_config_known && hm_namespaces_reap(config, reap->cluster, &error) != 0)
         hm_log(HM_LOG_ERROR, "namespaces of no job were not removed: %s", error.text);
+}
+
+void hm_reap_records(const struct hm_config *config)
+{
+    struct hm_error error = {0};
     int appended = hm_store_retry(config, &error);
     if (appended > 0)
         hm_log(HM_LOG_INFO, "%d records that were kept back are written", appended);

@@ -13,9 +13,12 @@ struct hm_reap {
 
 /*
  * Dead jobs lose their monitors and changes at once, and are finished where they are of another boot or have been dead
- * for `grace_s` (an epilog may still come). Files and monitors of no job are removed, records that could not be
- * written are tried again. Failures go to the log. Can be run at any time, by several processes at once.
+ * for `grace_s` (an epilog may still come). Files and monitors of no job are removed. Failures go to the log. Can be
+ * run at any time, by several processes at once.
  */
 void hm_reap(const struct hm_config *config, const struct hm_reap *reap);
+
+/* Try the records again that could not be written: last, as their folder may be a file system that hangs. */
+void hm_reap_records(const struct hm_config *config);
 
 #endif
