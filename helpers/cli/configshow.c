@@ -71,6 +71,12 @@ void hm_config_show(const struct hm_config *config)
     printf("fsdax_fs = %s\n", hm_dax_fs_name(config->fsdax_fs));
     printf("fsdax_map = %s\n", hm_dax_map_name(config->fsdax_map));
     printf("fsdax_wipe_limit = %us\n", config->fsdax_wipe_limit_s);
+    printf("fsdax_keep_share = %.9g%%\n", config->keep_percent);
+    if (config->keep_quota_bytes > 0)
+        printf("fsdax_keep_quota = %llu\n", (unsigned long long)config->keep_quota_bytes);
+    else
+        puts("# no limit but the share: fsdax_keep_quota");
+    printf("fsdax_keep_age = %us\n", config->keep_age_s);
     printf("ram = %s\n", hm_slow_ram_name(config->ram));
     for (int i = 0; i < config->n_tiers; i++)
         show_tier(&config->tier[i]);

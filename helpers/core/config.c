@@ -23,6 +23,7 @@ void hm_config_defaults(struct hm_config *config)
     config->log_level = HM_LOG_INFO;
     config->default_modes = HM_MODES_ANY;
     snprintf(config->migrate.text, sizeof(config->migrate.text), "interval=10s,overhead=1%%");
+    config->keep_age_s = 7 * 24 * 3600;
     config->migrate.keys = (struct hm_migrate_keys){.interval_ms = 10000, .overhead_percent = 1};
 }
 
@@ -110,6 +111,11 @@ int hm_config_allows(const struct hm_config *config, const struct hm_request *re
         if (others[i] && others[i]->has_modes && check_modes(request, others[i]->modes, others[i], error) < 0)
             return -1;
     return 0;
+}
+
+uint64_t hm_config_keep_share(const struct hm_config *config, uint64_t region_bytes)
+{
+    return (uint64_t)((double)region_bytes * config->keep_percent / 100);
 }
 
 const char *hm_config_default_mode(const struct hm_config *config, const char *partition)

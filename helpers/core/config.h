@@ -74,6 +74,9 @@ struct hm_config {
     enum hm_dax_fs fsdax_fs;          /* ext4 */
     enum hm_dax_map fsdax_map;        /* dram */
     unsigned fsdax_wipe_limit_s;      /* 0, none: how long prologs and epilogs wipe, in seconds */
+    double keep_percent;              /* 0: of each region, for file systems that users keep; 0: none can be kept */
+    uint64_t keep_quota_bytes;        /* of each user on a node; 0: no other limit than that share */
+    unsigned keep_age_s;              /* one week */
     enum hm_slow_ram ram;             /* none */
     int n_tiers;
     struct hm_config_tier tier[HM_MAX_TIERS];
@@ -115,6 +118,9 @@ int hm_config_allows(const struct hm_config *config, const struct hm_request *re
 const char *hm_dax_fs_name(enum hm_dax_fs filesystem);
 const char *hm_dax_map_name(enum hm_dax_map map);
 const char *hm_slow_ram_name(enum hm_slow_ram ram);
+
+/* What file systems that users keep may take together of a region of so many bytes. Pure. */
+uint64_t hm_config_keep_share(const struct hm_config *config, uint64_t region_bytes);
 
 /* The partition's default_mode, or NULL. */
 const char *hm_config_default_mode(const struct hm_config *config, const char *partition);

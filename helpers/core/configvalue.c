@@ -126,6 +126,20 @@ static int set_number(const struct row *row, void *field, const char *value, boo
     return hm_size_parse_number(value, row->least, row->most, field, error);
 }
 
+static int set_size(const struct row *row, void *field, const char *value, bool is_first, struct hm_error *error)
+{
+    uint64_t bytes;
+    char least[24], most[24];
+    (void)is_first;
+    if (hm_size_parse(value, &bytes, error) < 0)
+        return -1;
+    if (bytes < row->least || bytes > row->most)
+        return hm_fail(error, ERANGE, "\"%.40s\" is out of range: use %s to %s", value,
+                       hm_size_format(row->least, least, sizeof(least)), hm_size_format(row->most, most, sizeof(most)));
+    memcpy(field, &bytes, sizeof(bytes));
+    return 0;
+}
+
 static int set_modes(const struct row *row, void *field, const char *value, bool is_first, struct hm_error *error)
 {
     struct hm_request request;
@@ -218,6 +232,9 @@ static const struct row rows[] = {
     TOP("fsdax_fs", set_choice, fsdax_fs, 0, 0, filesystems),
     TOP("fsdax_map", set_choice, fsdax_map, 0, 0, maps),
     TOP("fsdax_wipe_limit", set_seconds, fsdax_wipe_limit_s, 0, 24 * 3600, NULL),
+    TOP("fsdax_keep_share", set_percent, keep_percent, 0, 100, NULL),
+    TOP("fsdax_keep_quota", set_size, keep_quota_bytes, UINT64_C(32) << 20, UINT64_C(1) << 50, NULL),
+    TOP("fsdax_keep_age", set_seconds, keep_age_s, 60, 366 * 24 * 3600, NULL),
     TOP("ram", set_choice, ram, 0, 0, rams),
     TIER("nodes", set_nodes, nodes, 0, 0, NULL),
     TIER("kind", set_choice, kind, HM_KIND_DRAM, 0, kinds),

@@ -1,27 +1,43 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* create: a namespace and a file system on each socket, or nothing. */
+/* create: a namespace and a file system on each socket, or nothing; or those that the user has kept. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "../job/topology.h"
 #include "firstmount.h"
+#include "keep.h"
+#include "kept.h"
 #include "parts.h"
-
-#define UNDO_PATIENCE_S 10 /* the job waits to be told; a reap goes on */
+#include "wipe.h"
 
 /* Does the job have namespaces already? They may have another job's data under the same number: a reap decides. */
-static int refuse_twice(struct hm_pmem *pmem, const struct hm_owner *owner, struct hm_error *error)
+static int refuse_twice(const struct hm_owned *owned, const struct hm_owner *owner, struct hm_error *error)
 {
-    struct hm_namespace *owned;
-    int result = 0;
-    int n = hm_pmem_owned(pmem, &owned, error);
-    for (int i = 0; i < n && result == 0; i++)
-        if (owned[i].bytes > 0 && hm_owner_is_of_job(&owned[i].owner, owner->cluster, owner->job_id, owner->restart))
-            result = hm_fail(error, EEXIST, "job %u.%u has %s already: destroy it first", owner->job_id, owner->restart,
-                             owned[i].name);
-    free(owned);
-    return n < 0 ? -1 : result;
+    for (int i = 0; i < owned->n; i++)
+        if (owned->namespace[i].bytes > 0 &&
+            hm_owner_is_of_job(&owned->namespace[i].owner, owner->cluster, owner->job_id, owner->restart))
+            return hm_fail(error, EEXIST, "job %u.%u has %s already: destroy it first", owner->job_id, owner->restart,
+                           owned->namespace[i].name);
+    return 0;
+}
+
+/* A job's own takes what is free, what a user keeps only of the share for that. Returns the number of shares, or -1. */
+static int divide(const struct hm_config *config, const struct hm_namespace_request *request,
+                  const struct hm_owner *owner, struct hm_pmem *pmem, struct hm_region *region, int n_regions,
+                  struct hm_share share[HM_MAX_SOCKETS], struct hm_error *error)
+{
+    struct hm_namespace *namespace = NULL;
+    int result = -1, n = hm_pmem_owned(pmem, &namespace, error);
+    const struct hm_owned owned = {namespace, n};
+    if (n >= 0 && request->keep)
+        result = hm_keep_plan(config, region, n_regions, &owned, owner->uid, &request->sockets, request->bytes, share,
+                              error);
+    else if (n >= 0 && refuse_twice(&owned, owner, error) == 0)
+        result = hm_share_plan(region, n_regions, &request->sockets, request->bytes, share, error);
+    free(namespace);
+    return result;
 }
 
 /* What is to be made, with the regions it is made of. Returns the number of shares, or -1. */
@@ -35,9 +51,8 @@ static int plan(const struct hm_config *config, const struct hm_namespace_reques
     if (!topology)
         return hm_fail(error, ENOMEM, "no memory for the topology");
     if (hm_mkfs_program(request->filesystem, error) && hm_topology_of_node(config, topology, error) == 0 &&
-        hm_pmem_open(&pmem, error) == 0 && refuse_twice(pmem, owner, error) == 0)
-        result = hm_share_plan(region, hm_pmem_regions(pmem, topology, region), &request->sockets, request->bytes,
-                               share, error);
+        hm_pmem_open(&pmem, error) == 0)
+        result = divide(config, request, owner, pmem, region, hm_pmem_regions(pmem, topology, region), share, error);
     hm_pmem_close(pmem);
     free(topology);
     return result;
@@ -49,55 +64,87 @@ static int make_one(const struct hm_config *config, const struct hm_namespace_re
 {
     struct hm_pmem *pmem = NULL;
     int result = -1;
-    if (hm_pmem_open(&pmem, error) == 0 && hm_pmem_create(pmem, share, owner, request->map_in_pmem, made, error) == 0 &&
-        hm_mkfs_run(request->filesystem, made->device, error) == 0)
-        result = hm_first_mount(made->device, hm_mkfs_name(request->filesystem), config->run_dir, request->uid, error);
+    if (hm_pmem_open(&pmem, error) == 0 && hm_pmem_create(pmem, share, owner, request->map_in_pmem, made, error) == 0) {
+        uint64_t kept_bytes = request->keep ? hm_mark_room(hm_device_bytes(made->device)) : 0;
+        if (hm_mkfs_run(request->filesystem, made->device, kept_bytes, error) == 0)
+            result =
+                hm_first_mount(made->device, hm_mkfs_name(request->filesystem), config->run_dir, request->uid, error);
+    }
     hm_pmem_close(pmem);
     return result;
 }
 
 static int make_all(const struct hm_config *config, const struct hm_namespace_request *request,
-                    const struct hm_share *share, int n, struct hm_owner *owner, json_t *shown, struct hm_error *error)
+                    const struct hm_share *share, int n, struct hm_owner *owner,
+                    struct hm_namespace made[HM_MAX_SOCKETS], struct hm_error *error)
 {
-    struct hm_namespace made = {0};
     for (int i = 0; i < n; i++) {
         owner->socket = (unsigned)share[i].region->socket;
-        if (make_one(config, request, &share[i], owner, &made, error) != 0)
+        if (make_one(config, request, &share[i], owner, &made[i], error) != 0)
             return -1;
-        if (json_array_append_new(shown, hm_namespace_json(&made, hm_mkfs_name(request->filesystem))) != 0)
-            return hm_fail(error, ENOMEM, "no memory to show %s", made.name);
     }
-    return 0;
+    return request->keep ? hm_kept_finish(made, n, hm_mkfs_name(request->filesystem), error) : 0;
+}
+
+/* Returns an exit status. */
+static int show(const struct hm_config *config, const struct hm_namespace *made, int n,
+                const char *const filesystem[HM_MAX_SOCKETS], struct hm_error *error)
+{
+    json_t *shown = json_array();
+    for (int i = 0; i < n; i++)
+        if (json_array_append_new(shown, hm_namespace_json(config, &made[i], filesystem[i])) != 0) {
+            json_decref(shown);
+            hm_fail(error, ENOMEM, "no memory to show %s", made[i].name);
+            return HM_NAMESPACE_REFUSED;
+        }
+    return hm_json_print("namespaces", shown, error);
 }
 
 /* All or nothing. What is left nevertheless is said behind why it came to this. */
 static int undo(const struct hm_namespace_request *request, const char *cluster, struct hm_error *error)
 {
     struct hm_error why = *error, left = {{0}};
-    struct hm_namespace_request briefly = *request;
-    if (briefly.patience_s > UNDO_PATIENCE_S)
-        briefly.patience_s = UNDO_PATIENCE_S;
-    if (hm_namespace_remove_job(cluster, &briefly, &left) != HM_NAMESPACE_DONE)
+    if (hm_namespace_undo(cluster, request, &left) != HM_NAMESPACE_DONE)
         hm_fail(error, EIO, "%s; %s", why.text, left.text);
     return HM_NAMESPACE_REFUSED;
+}
+
+static int make(const struct hm_config *config, const struct hm_namespace_request *request, struct hm_owner *owner,
+                struct hm_error *error)
+{
+    struct hm_region region[HM_PMEM_REGIONS];
+    struct hm_share share[HM_MAX_SOCKETS];
+    struct hm_namespace made[HM_MAX_SOCKETS];
+    const char *filesystem[HM_MAX_SOCKETS];
+    int n = plan(config, request, owner, region, share, error);
+    if (n < 0)
+        return HM_NAMESPACE_REFUSED;
+    for (int i = 0; i < n; i++)
+        filesystem[i] = hm_mkfs_name(request->filesystem);
+    int status = make_all(config, request, share, n, owner, made, error) == 0 ? show(config, made, n, filesystem, error)
+                                                                              : HM_NAMESPACE_REFUSED;
+    return status == HM_NAMESPACE_DONE ? status : undo(request, owner->cluster, error);
+}
+
+/* What is kept stays as it is, also where nobody can be told of it. */
+static int give_kept(const struct hm_config *config, const struct hm_kept *kept, struct hm_error *error)
+{
+    const char *filesystem[HM_MAX_SOCKETS];
+    for (int i = 0; i < kept->n; i++)
+        filesystem[i] = kept->filesystem[i];
+    return show(config, kept->namespace, kept->n, filesystem, error);
 }
 
 int hm_namespace_create(const struct hm_config *config, const struct hm_namespace_request *request,
                         struct hm_error *error)
 {
-    struct hm_region region[HM_PMEM_REGIONS];
-    struct hm_share share[HM_MAX_SOCKETS];
-    struct hm_owner owner = {.job_id = request->job_id, .restart = request->restart};
+    struct hm_kept kept = {.n = 0};
+    struct hm_owner owner = {.kind = HM_OWNER_JOB, .job_id = request->job_id, .restart = request->restart};
+    if (request->keep)
+        owner = (struct hm_owner){.kind = HM_OWNER_USER, .uid = request->uid, .minute = (uint32_t)(time(NULL) / 60)};
     hm_owner_set_cluster(&owner, request->cluster ? request->cluster : config->cluster);
-    int n = plan(config, request, &owner, region, share, error);
-    if (n < 0)
+    if (request->keep &&
+        (hm_keep_check_offer(config, error) != 0 || hm_kept_find(config, request, owner.cluster, &kept, error) != 0))
         return HM_NAMESPACE_REFUSED;
-    json_t *shown = json_array();
-    int status = make_all(config, request, share, n, &owner, shown, error) == 0
-                     ? hm_json_print("namespaces", json_incref(shown), error)
-                     : HM_NAMESPACE_REFUSED;
-    if (status != HM_NAMESPACE_DONE)
-        status = undo(request, owner.cluster, error);
-    json_decref(shown);
-    return status;
+    return kept.n > 0 ? give_kept(config, &kept, error) : make(config, request, &owner, error);
 }

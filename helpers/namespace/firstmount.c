@@ -36,12 +36,26 @@ static int check_dax(const char *place, const char *device, struct hm_error *err
     return result;
 }
 
-int hm_first_mount(const char *device, const char *filesystem, const char *place, uid_t uid, struct hm_error *error)
+static int mount_alone(const char *device, const char *filesystem, const char *place, struct hm_error *error)
 {
     if (unshare(CLONE_NEWNS) != 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0)
         return hm_fail_errno(error, "cannot make a mount namespace");
     if (mount(device, place, filesystem, MS_NOSUID | MS_NODEV, "dax") != 0)
         return hm_fail_errno(error, "cannot mount %s (%s) with DAX", device, filesystem);
+    return 0;
+}
+
+int hm_look_mount(const char *device, const char *filesystem, const char *place, struct hm_error *error)
+{
+    if (mount_alone(device, filesystem, place, error) != 0)
+        return -1;
+    return umount2(place, 0) == 0 ? 0 : hm_fail_errno(error, "cannot unmount %s", device);
+}
+
+int hm_first_mount(const char *device, const char *filesystem, const char *place, uid_t uid, struct hm_error *error)
+{
+    if (mount_alone(device, filesystem, place, error) != 0)
+        return -1;
     int result = check_dax(place, device, error) == 0 ? give(place, uid, error) : -1;
     if (umount2(place, 0) != 0 && result == 0)
         result = hm_fail_errno(error, "cannot unmount %s", device);

@@ -10,26 +10,36 @@
 
 #include "../job/spawn.h"
 
-#define MOST_WORDS 12
+#define MOST_WORDS 16
+#define WORD 40
 #define N_ROWS (int)(sizeof(rows) / sizeof(rows[0]))
 
 struct hm_filesystem {
     const char *name, *package;
     const char *paths[2];
-    const char *words[MOST_WORDS]; /* before the device */
+    const char *words[12];   /* before the device */
+    const char *briefly[2];  /* likewise, where it goes with its job */
+    const char *size_option; /* NULL: the size has its place behind the device */
+    const char *size_prefix;
 };
 
 /* DAX wants blocks as large as pages, and XFS without shared extents before Linux 6.2. What is there is zero already;
- * a journal would only serve a file system that outlives a crash, and this one never does. */
+ * a journal only serves a file system that outlives a crash, and none but a kept one does. */
 static const struct hm_filesystem rows[] = {
     {"ext4",
      "e2fsprogs",
      {"/usr/sbin/mkfs.ext4", "/sbin/mkfs.ext4"},
-     {"mkfs.ext4", "-q", "-F", "-b", "4096", "-m", "0", "-O", "^has_journal", "-E", "nodiscard"}},
+     {"mkfs.ext4", "-q", "-F", "-b", "4096", "-m", "0", "-E", "nodiscard"},
+     {"-O", "^has_journal"},
+     NULL,
+     ""},
     {"xfs",
      "xfsprogs",
      {"/usr/sbin/mkfs.xfs", "/sbin/mkfs.xfs"},
-     {"mkfs.xfs", "-q", "-f", "-K", "-b", "size=4096", "-m", "reflink=0"}},
+     {"mkfs.xfs", "-q", "-f", "-K", "-b", "size=4096", "-m", "reflink=0"},
+     {NULL},
+     "-d",
+     "size="},
 };
 
 const struct hm_filesystem *hm_mkfs_at(int n)
@@ -67,20 +77,39 @@ static void read_complaint(int fd, char *out, size_t size)
     out[strcspn(out, "\n")] = '\0';
 }
 
-int hm_mkfs_run(const struct hm_filesystem *filesystem, const char *device, struct hm_error *error)
+/* The words for the program. Returns how many there are. */
+static int list_words(const struct hm_filesystem *filesystem, const char *device, uint64_t kept_bytes,
+                      char words[MOST_WORDS][WORD])
 {
-    char words[MOST_WORDS + 1][40], path[] = "PATH=/usr/sbin:/usr/bin:/sbin:/bin", language[] = "LC_ALL=C";
-    char *arguments[MOST_WORDS + 2], *environment[] = {path, language, NULL}, complaint[256];
+    char size[WORD];
+    int n = 0;
+    for (size_t i = 0; i < sizeof(filesystem->words) / sizeof(filesystem->words[0]) && filesystem->words[i]; i++)
+        snprintf(words[n++], WORD, "%s", filesystem->words[i]);
+    for (int i = 0; kept_bytes == 0 && i < 2 && filesystem->briefly[i]; i++)
+        snprintf(words[n++], WORD, "%s", filesystem->briefly[i]);
+    snprintf(size, sizeof(size), "%s%lluk", filesystem->size_prefix, (unsigned long long)kept_bytes / 1024);
+    if (kept_bytes > 0 && filesystem->size_option) {
+        snprintf(words[n++], WORD, "%s", filesystem->size_option);
+        snprintf(words[n++], WORD, "%s", size);
+    }
+    snprintf(words[n++], WORD, "%s", device);
+    if (kept_bytes > 0 && !filesystem->size_option)
+        snprintf(words[n++], WORD, "%s", size);
+    return n;
+}
+
+int hm_mkfs_run(const struct hm_filesystem *filesystem, const char *device, uint64_t kept_bytes, struct hm_error *error)
+{
+    char words[MOST_WORDS][WORD], path[] = "PATH=/usr/sbin:/usr/bin:/sbin:/bin", language[] = "LC_ALL=C";
+    char *arguments[MOST_WORDS + 1], *environment[] = {path, language, NULL}, complaint[256];
     const char *program = hm_mkfs_program(filesystem, error);
-    int n = 0, result = -1;
+    int result = -1;
     if (!program)
         return -1;
-    for (; n < MOST_WORDS && filesystem->words[n]; n++)
-        snprintf(words[n], sizeof(words[n]), "%s", filesystem->words[n]);
-    snprintf(words[n], sizeof(words[n]), "%s", device);
-    for (int i = 0; i <= n; i++)
+    int n = list_words(filesystem, device, kept_bytes, words);
+    for (int i = 0; i < n; i++)
         arguments[i] = words[i];
-    arguments[n + 1] = NULL;
+    arguments[n] = NULL;
 
     int said = memfd_create("mkfs", MFD_CLOEXEC);
     if (said < 0)

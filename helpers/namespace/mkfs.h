@@ -3,7 +3,7 @@
 #ifndef HM_MKFS_H
 #define HM_MKFS_H
 
-#include <stdbool.h>
+#include <stdint.h>
 
 #include "../core/error.h"
 
@@ -18,7 +18,11 @@ const char *hm_mkfs_name(const struct hm_filesystem *filesystem);
 /* Find the program. Returns its path, or NULL with a text that names the package. */
 const char *hm_mkfs_program(const struct hm_filesystem *filesystem, struct hm_error *error);
 
-/* Make it on a device; the program does not outlive us. Returns 0, or -1 with what the program said. */
-int hm_mkfs_run(const struct hm_filesystem *filesystem, const char *device, struct hm_error *error);
+/*
+ * Make it on a device; the program does not outlive us. `kept_bytes`: 0, or so much of the device, for a file system
+ * that is to outlive crashes of the node. Returns 0, or -1 with what the program said.
+ */
+int hm_mkfs_run(const struct hm_filesystem *filesystem, const char *device, uint64_t kept_bytes,
+                struct hm_error *error);
 
 #endif

@@ -10,6 +10,7 @@
 #include "../core/tiers.h"
 
 #define PREFIX "hybridmem:"
+#define USER "u"
 #define BETWEEN ", \t\r\n"
 #define MOST_WORD 24 /* "4294967295.4294967295" and its end */
 
@@ -27,19 +28,33 @@ void hm_owner_set_cluster(struct hm_owner *owner, const char *cluster)
 
 void hm_owner_write(const struct hm_owner *owner, char name[HM_OWNER_NAME], uuid_t uuid)
 {
-    snprintf(name, HM_OWNER_NAME, PREFIX "%s:%u.%u.%u", owner->cluster, owner->job_id, owner->restart, owner->socket);
+    bool is_job = owner->kind == HM_OWNER_JOB;
+    snprintf(name, HM_OWNER_NAME, PREFIX "%s:%s%u.%u.%u", owner->cluster, is_job ? "" : USER,
+             is_job ? owner->job_id : owner->uid, is_job ? owner->restart : owner->minute, owner->socket);
     uuid_generate_sha1(uuid, our_uuids, name, strlen(name));
 }
 
 int hm_owner_read(const char *name, const uuid_t uuid, struct hm_owner *owner)
 {
     char again[HM_OWNER_NAME];
+    uint32_t number[2] = {0};
     uuid_t expected;
-    int end = -1;
+    int at = -1, end = -1;
     *owner = (struct hm_owner){0};
-    int found = sscanf(name, PREFIX "%28[^:]:%10u.%10u.%10u%n", owner->cluster, &owner->job_id, &owner->restart,
-                       &owner->socket, &end);
-    if (found == 4 && end >= 0 && name[end] == '\0' && owner->socket < HM_MAX_SOCKETS) {
+    if (sscanf(name, PREFIX "%28[^:]:%n", owner->cluster, &at) == 1 && at >= 0) {
+        owner->kind = name[at] == USER[0] ? HM_OWNER_USER : HM_OWNER_JOB;
+        at += owner->kind == HM_OWNER_USER;
+        if (sscanf(name + at, "%10u.%10u.%10u%n", &number[0], &number[1], &owner->socket, &end) != 3)
+            end = -1;
+    }
+    if (owner->kind == HM_OWNER_USER) {
+        owner->uid = number[0];
+        owner->minute = number[1];
+    } else {
+        owner->job_id = number[0];
+        owner->restart = number[1];
+    }
+    if (end >= 0 && name[at + end] == '\0' && owner->socket < HM_MAX_SOCKETS && owner->minute <= HM_OWNER_MINUTES) {
         /* Only the one way to write it is ours: sscanf takes signs, zeros and what overflows. */
         hm_owner_write(owner, again, expected);
         if (strcmp(again, name) == 0 && uuid_compare(expected, uuid) == 0)
@@ -60,47 +75,83 @@ bool hm_owner_is_of_cluster(const struct hm_owner *owner, const char *cluster)
 
 bool hm_owner_is_of_job(const struct hm_owner *owner, const char *cluster, uint32_t job_id, uint32_t restart)
 {
-    return owner->job_id == job_id && owner->restart == restart && hm_owner_is_of_cluster(owner, cluster);
+    return owner->kind == HM_OWNER_JOB && owner->job_id == job_id && owner->restart == restart &&
+           hm_owner_is_of_cluster(owner, cluster);
+}
+
+bool hm_owner_is_of_user(const struct hm_owner *owner, const char *cluster, uint32_t uid)
+{
+    return owner->kind == HM_OWNER_USER && owner->uid == uid && hm_owner_is_of_cluster(owner, cluster);
+}
+
+bool hm_owner_is_equal(const struct hm_owner *owner, const struct hm_owner *other)
+{
+    return owner->kind == other->kind && owner->job_id == other->job_id && owner->restart == other->restart &&
+           owner->uid == other->uid && owner->minute == other->minute && owner->socket == other->socket &&
+           strcmp(owner->cluster, other->cluster) == 0;
+}
+
+int64_t hm_owner_until(const struct hm_owner *owner, unsigned age_s)
+{
+    return (int64_t)owner->minute * 60 + age_s;
+}
+
+/* What a word of a list says. */
+struct living {
+    enum hm_owner_kind kind;
+    uint64_t id, restart; /* of a job; a user has no restart */
+};
+
+static int read_word(const char *word, struct living *living)
+{
+    char copy[MOST_WORD];
+    *living = (struct living){.kind = word[0] == USER[0] ? HM_OWNER_USER : HM_OWNER_JOB};
+    if (living->kind == HM_OWNER_USER)
+        return hm_size_parse_number(word + 1, 0, UINT32_MAX - 1, &living->id, NULL);
+    memcpy(copy, word, sizeof(copy));
+    char *dot = strchr(copy, '.');
+    if (!dot)
+        return -1;
+    *dot = '\0';
+    return hm_size_parse_number(copy, 1, UINT32_MAX, &living->id, NULL) == 0
+               ? hm_size_parse_number(dot + 1, 0, UINT32_MAX, &living->restart, NULL)
+               : -1;
 }
 
 /* Take the next word off the list. Returns 1, 0 at the end, or -1 where it is not of the form; `word` then has it. */
-static int next_word(const char **list, uint64_t *job_id, uint64_t *restart, char word[MOST_WORD])
+static int next_word(const char **list, struct living *living, char word[MOST_WORD])
 {
     const char *start = *list + strspn(*list, BETWEEN);
     size_t length = strcspn(start, BETWEEN);
-    snprintf(word, MOST_WORD, "%.*s", (int)(length < MOST_WORD ? length : MOST_WORD), start);
+    memset(word, 0, MOST_WORD);
+    memcpy(word, start, length < MOST_WORD ? length : MOST_WORD - 1);
     *list = start + length;
     if (length == 0)
         return 0;
-    char copy[MOST_WORD];
-    memcpy(copy, word, sizeof(copy));
-    char *dot = strchr(copy, '.');
-    if (length >= MOST_WORD || !dot)
-        return -1;
-    *dot = '\0';
-    return hm_size_parse_number(copy, 1, UINT32_MAX, job_id, NULL) == 0 &&
-                   hm_size_parse_number(dot + 1, 0, UINT32_MAX, restart, NULL) == 0
-               ? 1
-               : -1;
+    return length < MOST_WORD && read_word(word, living) == 0 ? 1 : -1;
 }
 
 int hm_living_check(const char *list, struct hm_error *error)
 {
-    uint64_t job_id, restart;
+    struct living living;
     char word[MOST_WORD];
     int result;
     do
-        result = next_word(&list, &job_id, &restart, word);
+        result = next_word(&list, &living, word);
     while (result > 0);
-    return result == 0 ? 0 : hm_fail(error, EINVAL, "\"%s\" is not JOB.RESTART, as \"1234.0\"", word);
+    return result == 0
+               ? 0
+               : hm_fail(error, EINVAL, "\"%s\" is neither JOB.RESTART, as \"1234.0\", nor uUID, as \"u1000\"", word);
 }
 
 bool hm_living_has(const char *list, const struct hm_owner *owner)
 {
-    uint64_t job_id, restart;
+    struct living living;
     char word[MOST_WORD];
-    while (next_word(&list, &job_id, &restart, word) > 0)
-        if (job_id == owner->job_id && restart == owner->restart)
+    bool is_job = owner->kind == HM_OWNER_JOB;
+    while (next_word(&list, &living, word) > 0)
+        if (living.kind == owner->kind && living.id == (is_job ? owner->job_id : owner->uid) &&
+            (!is_job || living.restart == owner->restart))
             return true;
     return false;
 }

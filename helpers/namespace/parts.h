@@ -31,12 +31,15 @@ int hm_namespace_ram_list(const struct hm_config *config, const struct hm_namesp
                           struct hm_error *error);
 
 /* A namespace as create and list print it; `filesystem` is NULL where it is not known. NULL: no memory. */
-json_t *hm_namespace_json(const struct hm_namespace *namespace, const char *filesystem);
+json_t *hm_namespace_json(const struct hm_config *config, const struct hm_namespace *namespace, const char *filesystem);
 /* Print {"<key>": [...]} on one line; takes the array. Returns an exit status. */
 int hm_json_print(const char *key, json_t *array, struct hm_error *error);
 
-/* Remove all that a job has. Returns an exit status; the text names each that is left, and why. */
-int hm_namespace_remove_job(const char *cluster, const struct hm_namespace_request *request, struct hm_error *error);
+/*
+ * Remove what create makes for the request: all that the job has, or, with `keep`, all that the user keeps. The job
+ * waits to be told: not long for what is in use. Returns an exit status; the text names each that is left, and why.
+ */
+int hm_namespace_undo(const char *cluster, const struct hm_namespace_request *request, struct hm_error *error);
 
 /* The DAX devices on these sockets (none is named: on all), by their addresses. Returns how many (free the array), or
  * -1. */

@@ -93,9 +93,8 @@ static int check_label(const struct hm_share *share, const struct hm_owner *owne
     bool is_there = false;
     int n = hm_pmem_open(&pmem, error) == 0 ? hm_pmem_owned(pmem, &owned, error) : -1;
     for (int i = 0; i < n; i++)
-        is_there = is_there || (owned[i].bytes == share->bytes && owned[i].owner.socket == owner->socket &&
-                                strcmp(owned[i].region, share->region->name) == 0 &&
-                                hm_owner_is_of_job(&owned[i].owner, owner->cluster, owner->job_id, owner->restart));
+        is_there = is_there || (owned[i].bytes == share->bytes && strcmp(owned[i].region, share->region->name) == 0 &&
+                                hm_owner_is_equal(&owned[i].owner, owner));
     free(owned);
     hm_pmem_close(pmem);
     if (n >= 0 && !is_there)
@@ -229,16 +228,31 @@ static int remove_one(struct ndctl_namespace *namespace, struct hm_error *error)
     return hm_pmem_step(ndctl_namespace_delete(namespace), "delete", of, error);
 }
 
-int hm_pmem_remove(struct hm_pmem *pmem, const struct hm_owner *owner, struct hm_error *error)
+static struct ndctl_namespace *find(struct hm_pmem *pmem, const struct hm_owner *owner)
 {
     struct ndctl_namespace *namespace;
     struct hm_owner found;
-    for (int i = 0; i < pmem->n_regions; i++) {
-        ndctl_namespace_foreach (pmem->region[i], namespace) {
-            if (hm_pmem_is_ours(namespace, &found) && found.socket == owner->socket &&
-                hm_owner_is_of_job(&found, owner->cluster, owner->job_id, owner->restart))
-                return remove_one(namespace, error);
-        }
-    }
-    return 0;
+    for (int i = 0; i < pmem->n_regions; i++)
+        ndctl_namespace_foreach (pmem->region[i], namespace)
+            if (hm_pmem_is_ours(namespace, &found) && hm_owner_is_equal(&found, owner))
+                return namespace;
+    return NULL;
+}
+
+int hm_pmem_remove(struct hm_pmem *pmem, const struct hm_owner *owner, struct hm_error *error)
+{
+    struct ndctl_namespace *namespace = find(pmem, owner);
+    return namespace ? remove_one(namespace, error) : 0;
+}
+
+void hm_pmem_revive(struct hm_pmem *pmem, const struct hm_owner *owner)
+{
+    struct ndctl_namespace *namespace = find(pmem, owner);
+    if (!namespace || hm_driver_load(&hm_driver_pmem, NULL) != 0)
+        return;
+    /* Also what was laid over it and never began, or is a raw device for its wipe: the kernel then looks anew. */
+    if (ndctl_namespace_disable_safe(namespace) < 0)
+        return;
+    (void)ndctl_namespace_set_raw_mode(namespace, 0);
+    (void)ndctl_namespace_enable(namespace);
 }

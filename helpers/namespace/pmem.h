@@ -49,4 +49,8 @@ int hm_pmem_create(struct hm_pmem *pmem, const struct hm_share *share, const str
  */
 int hm_pmem_remove(struct hm_pmem *pmem, const struct hm_owner *owner, struct hm_error *error);
 
+/* A namespace of ours without a device, as a crash or an administrator's disable leaves it, gets it back where that can
+ * be: look anew. */
+void hm_pmem_revive(struct hm_pmem *pmem, const struct hm_owner *owner);
+
 #endif

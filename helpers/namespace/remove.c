@@ -5,32 +5,65 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "../core/path.h"
 #include "detach.h"
 #include "holders.h"
+#include "keep.h"
 #include "lock.h"
+#include "mark.h"
 #include "parts.h"
 #include "wipe.h"
 
 #define MOST_LIVING (1 << 20)
 #define DETACHED_PATIENCE_S 2
 #define HOLDERS 256
+#define UNDO_PATIENCE_S 10 /* a reap goes on */
 
 /* Which namespaces go. */
 struct choice {
     const char *cluster; /* NULL: any */
-    bool is_reap;        /* all but the living's, else the one job's */
-    const char *living;
-    uint32_t job_id, restart;
+    enum { OF_JOB, OF_USER, OF_NOBODY } whose;
+    uint32_t job_id, restart, uid;
+    const char *living;             /* OF_NOBODY: all but theirs, and but what users keep, whole and within its age */
+    const struct hm_config *config; /* has that */
+    int64_t now_s;
 };
 
-static bool is_chosen(const struct choice *choice, const struct hm_owner *owner)
+/* Is it a user's that was never finished, or is half removed? One without a device cannot be told from one that an
+ * administrator has disabled: it stays until its age, or until its user asks for it. */
+static bool is_unfinished(const struct hm_namespace *namespace)
 {
-    if (choice->is_reap)
-        return hm_owner_is_of_cluster(owner, choice->cluster) && !hm_living_has(choice->living, owner);
-    return hm_owner_is_of_job(owner, choice->cluster, choice->job_id, choice->restart);
+    char filesystem[HM_MARK_FS];
+    return namespace->device[0] && hm_mark_read(namespace->device, &namespace->owner, filesystem, NULL) == 0;
+}
+
+/* Is it the rest that a crash has left of what a user keeps? All that was made together is finished, or none of it; a
+ * label without size is nothing, and says nothing of others. */
+static bool is_rest(const struct hm_namespace *owned, int n, const struct hm_namespace *one)
+{
+    const struct hm_owner *owner = &one->owner;
+    for (int i = 0; i < n && one->bytes > 0; i++)
+        if (owned[i].bytes > 0 && hm_owner_is_of_user(&owned[i].owner, owner->cluster, owner->uid) &&
+            owned[i].owner.minute == owner->minute && is_unfinished(&owned[i]))
+            return true;
+    return one->bytes == 0;
+}
+
+static bool is_chosen(const struct choice *choice, const struct hm_namespace *owned, int n,
+                      const struct hm_namespace *one)
+{
+    const struct hm_owner *owner = &one->owner;
+    if (choice->whose == OF_JOB)
+        return hm_owner_is_of_job(owner, choice->cluster, choice->job_id, choice->restart);
+    if (choice->whose == OF_USER)
+        return hm_owner_is_of_user(owner, choice->cluster, choice->uid);
+    if (!hm_owner_is_of_cluster(owner, choice->cluster) || hm_living_has(choice->living, owner))
+        return false;
+    return owner->kind == HM_OWNER_JOB || hm_keep_is_over(choice->config, owner, choice->now_s) ||
+           is_rest(owned, n, one);
 }
 
 static int remove_once(const struct hm_owner *owner, struct hm_error *error)
@@ -55,13 +88,26 @@ static void add(struct hm_error *all, const char *text)
 static int find_chosen(const struct choice *choice, struct hm_namespace **chosen, struct hm_error *error)
 {
     struct hm_pmem *pmem = NULL;
-    int kept = 0;
-    int n = hm_pmem_open(&pmem, error) == 0 ? hm_pmem_owned(pmem, chosen, error) : -1;
+    struct hm_namespace *owned = NULL;
+    int count = 0;
+    int n = hm_pmem_open(&pmem, error) == 0 ? hm_pmem_owned(pmem, &owned, error) : -1;
     hm_pmem_close(pmem);
+    *chosen = n > 0 ? calloc((size_t)n, sizeof(**chosen)) : NULL;
+    if (n > 0 && !*chosen)
+        n = hm_fail(error, ENOMEM, "no memory for %d namespaces", n);
     for (int i = 0; i < n; i++)
-        if (is_chosen(choice, &(*chosen)[i].owner))
-            (*chosen)[kept++] = (*chosen)[i];
-    return n < 0 ? -1 : kept;
+        if (is_chosen(choice, owned, n, &owned[i]))
+            (*chosen)[count++] = owned[i];
+    free(owned);
+    return n < 0 ? -1 : count;
+}
+
+/* Whatever stops us half-way: what is left of it is no longer taken for whole. What is in use keeps its mark. */
+static void clear_marks(const struct hm_namespace *chosen, int n)
+{
+    for (int i = 0; i < n; i++)
+        if (chosen[i].owner.kind == HM_OWNER_USER && chosen[i].device[0])
+            (void)hm_mark_clear(chosen[i].device, NULL);
 }
 
 /* What stays, and why. */
@@ -150,6 +196,7 @@ static int remove_chosen(const struct choice *choice, const struct hm_namespace_
     if (n < 0)
         return HM_NAMESPACE_REFUSED;
     hm_wipe_limit(request->limit_s);
+    clear_marks(chosen, n);
     do
         n = try_each(chosen, n, &left);
     while (n > 0 && hm_lock_pause(request->lock, &pauses, request->patience_s));
@@ -164,17 +211,30 @@ static int remove_chosen(const struct choice *choice, const struct hm_namespace_
     return status;
 }
 
-int hm_namespace_remove_job(const char *cluster, const struct hm_namespace_request *request, struct hm_error *error)
+static int remove_owned(const char *cluster, bool is_users, const struct hm_namespace_request *request,
+                        struct hm_error *error)
 {
-    const struct choice choice = {.cluster = cluster, .job_id = request->job_id, .restart = request->restart};
+    const struct choice choice = {.cluster = cluster,
+                                  .whose = is_users ? OF_USER : OF_JOB,
+                                  .job_id = request->job_id,
+                                  .restart = request->restart,
+                                  .uid = request->uid};
     return remove_chosen(&choice, request, error);
+}
+
+int hm_namespace_undo(const char *cluster, const struct hm_namespace_request *request, struct hm_error *error)
+{
+    struct hm_namespace_request briefly = *request;
+    if (briefly.patience_s > UNDO_PATIENCE_S)
+        briefly.patience_s = UNDO_PATIENCE_S;
+    return remove_owned(cluster, request->keep, &briefly, error);
 }
 
 int hm_namespace_destroy(const struct hm_config *config, const struct hm_namespace_request *request,
                          struct hm_error *error)
 {
     (void)config;
-    return hm_namespace_remove_job(request->cluster, request, error);
+    return remove_owned(request->cluster, request->job_id == 0, request, error);
 }
 
 /*
@@ -224,13 +284,13 @@ int hm_namespace_reap(const struct hm_config *config, const struct hm_namespace_
     int status = HM_NAMESPACE_REFUSED;
     struct hm_error inner = {{0}};
     char *living = read_living(request->living, error);
-    (void)config;
     if (!living)
         return status;
     if (hm_living_check(living, &inner) != 0) {
         hm_fail(error, EINVAL, "--living: %s", inner.text);
     } else {
-        const struct choice choice = {.cluster = request->cluster, .is_reap = true, .living = living};
+        const struct choice choice = {
+            .cluster = request->cluster, .whose = OF_NOBODY, .living = living, .config = config, .now_s = time(NULL)};
         status = remove_chosen(&choice, request, error);
     }
     free(living);

@@ -134,9 +134,10 @@ static const struct {
     int (*take)(struct hm_namespace_request *request, const char *text, struct hm_error *error);
     unsigned wanted_by, taken_by; /* commands */
 } rows[] = {
-    {"job", "ID", "whose namespaces", take_job, CREATE | DESTROY, 0},
-    {"restart", "N", "how often Slurm has restarted the job", take_restart, CREATE | DESTROY, 0},
-    {"uid", "UID", "who owns the root folder of the file systems", take_uid, CREATE, 0},
+    {"job", "ID", "whose namespaces", take_job, CREATE, DESTROY},
+    {"restart", "N", "how often Slurm has restarted the job", take_restart, CREATE, DESTROY},
+    {"uid", "UID", "who owns the root folder of the file systems; destroy: who keeps what goes", take_uid, CREATE,
+     DESTROY},
     {"size", "SIZE", "bytes over all sockets: digits and K, M, G or T", take_size, CREATE, 0},
     {"sockets", "LIST", "on which to take space, evenly: \"0,1\"; ram: whose devices (default: all)", take_sockets,
      CREATE, RAM},
@@ -150,14 +151,16 @@ static const struct {
      CREATE | DESTROY | REAP | RAM_ONLINE | RAM_OFFLINE},
     {"limit", "SECONDS", "how long wipes may take; status 4 where they want more (default: as long as they take)",
      take_limit, 0, CREATE | DESTROY | REAP},
-    {"living", "LIST|FILE", "JOB.RESTART of the jobs that live; a FILE begins with /", take_living, REAP, 0},
+    {"living", "LIST|FILE", "JOB.RESTART of the jobs that live, uUID of users whose kept ones they use; or a /FILE",
+     take_living, REAP, 0},
     {"config", "FILE", "instead of the installed hybridmem.conf", take_config, 0, OF_JOBS | CHECK | RAM},
 };
 
 static void print_help(void)
 {
-    fputs("Usage: hybridmem namespace create --job ID --restart N --uid UID --size SIZE --sockets LIST [OPTION]...\n"
-          "       hybridmem namespace destroy --job ID --restart N [OPTION]...\n"
+    fputs("Usage: hybridmem namespace create --job ID --restart N --uid UID --size SIZE --sockets LIST [--keep]\n"
+          "                                  [OPTION]...\n"
+          "       hybridmem namespace destroy --job ID --restart N|--uid UID [OPTION]...\n"
           "       hybridmem namespace reap --living LIST|FILE [OPTION]...\n"
           "       hybridmem namespace list [--json] [OPTION]...\n"
           "       hybridmem namespace check [--config FILE]\n"
@@ -171,7 +174,8 @@ static void print_help(void)
           stdout);
     for (size_t i = 0; i < N_ROWS; i++)
         printf("  --%s %-*s %s\n", rows[i].name, (int)(20 - strlen(rows[i].name)), rows[i].value, rows[i].about);
-    fputs("  --json                list, ram list: as JSON\n"
+    fputs("  --keep                create: for the user's next jobs, too; or what he has kept\n"
+          "  --json                list, ram list: as JSON\n"
           "  -h, --help            this text\n"
           "  -V, --version         the version\n"
           "\n"
@@ -183,6 +187,27 @@ static int say(const char *text)
 {
     fprintf(stderr, "hybridmem " COMMAND ": %s\n", text);
     return HM_WORDS_BAD;
+}
+
+static bool has(const char *const *given, const char *name)
+{
+    for (size_t i = 0; i < N_ROWS; i++)
+        if (strcmp(rows[i].name, name) == 0)
+            return given[i] != NULL;
+    return false;
+}
+
+/* What a job has, or what a user keeps: one of the two is to go. */
+static int check_whose(const char *const *given, struct hm_error *error)
+{
+    bool is_job = has(given, "job") || has(given, "restart");
+    if (is_job && has(given, "uid"))
+        return hm_fail(error, EINVAL, "destroy takes --job and --restart, or --uid: not both");
+    if (!is_job && !has(given, "uid"))
+        return hm_fail(error, EINVAL, "destroy needs --job ID and --restart N, or --uid UID");
+    if (is_job && !(has(given, "job") && has(given, "restart")))
+        return hm_fail(error, EINVAL, "destroy needs %s", has(given, "job") ? "--restart N" : "--job ID");
+    return 0;
 }
 
 /* Check the words that were given against the command. Returns 0 or -1. */
@@ -202,7 +227,9 @@ static int convert(struct hm_namespace_request *request, const char *const *give
     }
     if (request->json && !(bit & (LIST | RAM_LIST)))
         return hm_fail(error, EINVAL, "%s takes no --json", commands[request->command]);
-    return 0;
+    if (request->keep && !(bit & CREATE))
+        return hm_fail(error, EINVAL, "%s takes no --keep", commands[request->command]);
+    return bit & DESTROY ? check_whose(given, error) : 0;
 }
 
 /* How many of the words the command takes: all of it is there, or 0. */
@@ -224,13 +251,14 @@ static int match(const char *command, char *const *word, int n)
 int hm_namespace_request_parse(int argc, char **argv, struct hm_namespace_request *request)
 {
     const char *given[N_ROWS] = {NULL};
-    struct hm_word word[N_ROWS + 1] = {{.name = "json", .flag = &request->json}};
-    struct hm_words words = {.command = COMMAND, .print_help = print_help, .word = word, .n = N_ROWS + 1};
+    struct hm_word word[N_ROWS + 2] = {{.name = "json", .flag = &request->json},
+                                       {.name = "keep", .flag = &request->keep}};
+    struct hm_words words = {.command = COMMAND, .print_help = print_help, .word = word, .n = N_ROWS + 2};
     struct hm_error error = {{0}};
     *request = (struct hm_namespace_request){
         .config = hm_config_path(), .filesystem = hm_mkfs_at(0), .zone = HM_ZONE_MOVABLE, .patience_s = PATIENCE_S};
     for (size_t i = 0; i < N_ROWS; i++)
-        word[i + 1] = (struct hm_word){.name = rows[i].name, .text = &given[i]};
+        word[i + 2] = (struct hm_word){.name = rows[i].name, .text = &given[i]};
     int status = hm_words_parse(argc, argv, &words);
     if (status >= 0)
         return status;

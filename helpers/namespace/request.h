@@ -25,11 +25,12 @@ enum hm_namespace_command {
 
 struct hm_namespace_request {
     enum hm_namespace_command command;
-    const char *config;  /* path */
-    const char *cluster; /* NULL: the configuration's */
-    const char *living;  /* list of jobs, or the path of a file with one */
-    uint32_t job_id, restart;
-    uid_t uid;
+    const char *config;       /* path */
+    const char *cluster;      /* NULL: the configuration's */
+    const char *living;       /* list of jobs, or the path of a file with one */
+    uint32_t job_id, restart; /* 0: none */
+    uid_t uid;                /* whose file systems, or, for destroy without a job, who keeps what goes */
+    bool keep;                /* what is made outlives the job, and what the user keeps is the job's */
     uint64_t bytes;
     struct hm_set sockets; /* none: all */
     enum hm_zone zone;     /* for ram online */

@@ -61,8 +61,8 @@ ESCAPED = {
 GRAMMAR = 'write WORD = VALUE, WORD = { VALUE, VALUE } or SECTION "TITLE" { ... }'
 TOP = (
     "use enabled, record, record_dir, record_group, state_dir, run_dir, cluster, interval, reserve, reap_grace, "
-    "log_level, modes, migrate, fsdax_fs, fsdax_map, fsdax_wipe_limit, ram, tier, channels, user, group, account or "
-    "partition"
+    "log_level, modes, migrate, fsdax_fs, fsdax_map, fsdax_wipe_limit, fsdax_keep_share, fsdax_keep_quota, "
+    "fsdax_keep_age, ram, tier, channels, user, group, account or partition"
 )
 ODD = "has no place here: comments start with #, odd values stand in quotes"
 
@@ -97,6 +97,8 @@ CONFIGURATIONS = {
     "run_dir = /run/../etc\n": '1: run_dir: "/run/../etc" goes through ..: write the path without it',
     "interval = 0s\n": '1: interval: "0s" is out of range: use 10 to 3600000 ms',
     "interval = 1\n": '1: interval: "1" is not a time: write digits and ms, s, min or h, as in 10s',
+    "fsdax_keep_share = 200%\n": '1: fsdax_keep_share: "200%" is more than 100%',
+    "fsdax_keep_age = 0s\n": '1: fsdax_keep_age: "0s" is out of range: use 60 to 31622400 whole seconds',
     "reserve = 200%\n": '1: reserve: "200%" is more than 100%',
     "reserve = 2\n": '1: reserve: "2" is not a percentage: write a number and %, as in 2.5%',
     'user "alice" { modes = { warp } }\n': f'1: user "alice": modes: --hybrid-mem=warp: unknown mode "warp": {MODES}',

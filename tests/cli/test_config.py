@@ -27,7 +27,7 @@ def show(path):
 def test_show_can_be_read_again(configure):
     text = re.sub(r"^#(?=[a-z])", "", EXAMPLE.read_text(), flags=re.MULTILINE)
     first = show(configure(text.replace("ram = none", "ram = normal")))
-    assert "ram = normal\n" in first
+    assert "ram = normal\n" in first and "fsdax_keep_quota = 107374182400\n" in first
     assert 'tier "dram" {' in first and 'default_mode = "spill"' in first and 'cluster = "mycluster"' in first
     assert show(configure(first)) == first
 
@@ -37,8 +37,8 @@ def test_the_example_is_the_built_in_values(configure):
     built_in = show(configure(""))
     assert show(configure(EXAMPLE.read_text())) == built_in
     words = [line[1:] for line in EXAMPLE.read_text().splitlines() if re.match(r"#[a-z_]+ = ", line)]
-    assert len(words) == 17
-    said = show(configure("\n".join(word for word in words if not word.startswith("cluster"))))
+    assert len(words) == 20
+    said = show(configure("\n".join(word for word in words if not word.startswith(("cluster", "fsdax_keep_quota")))))
     assert said == built_in
 
 

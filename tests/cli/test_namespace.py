@@ -30,6 +30,14 @@ def without(name):
         (without("size"), "create needs --size SIZE"),
         (without("sockets"), "create needs --sockets LIST"),
         (["destroy", "--job=12"], "destroy needs --restart N"),
+        (["destroy", "--restart=0"], "destroy needs --job ID"),
+        (["destroy"], "destroy needs --job ID and --restart N, or --uid UID"),
+        (["destroy", "--uid=1001", "--job=12"], "destroy takes --job and --restart, or --uid: not both"),
+        (["destroy", "--uid=1001", "--restart=0"], "destroy takes --job and --restart, or --uid: not both"),
+        (["destroy", "--uid=alice"], '--uid: "alice"'),
+        (["destroy", "--uid=1001", "--keep"], "destroy takes no --keep"),
+        (["reap", "--living=", "--keep"], "reap takes no --keep"),
+        (["list", "--uid=1001"], "list takes no --uid"),
         (["reap"], "reap needs --living LIST|FILE"),
         (["destroy", "--job=12", "--restart=0", "--size=1G"], "destroy takes no --size"),
         (["list", "--job=12"], "list takes no --job"),
@@ -78,11 +86,19 @@ def test_a_machine_without_persistent_memory(configure, tmp_path):
     assert helper("hybridmem-namespace", "list", words).stdout == ""
     assert helper("hybridmem-namespace", "reap", "--living=", words).stdout == ""
     assert helper("hybridmem-namespace", "destroy", "--job=1", "--restart=0", words).stdout == ""
+    assert helper("hybridmem-namespace", "destroy", "--uid=1001", words).stdout == ""
     assert (run_dir / "namespace.lock").stat().st_mode & 0o777 == 0o600
     done = helper("hybridmem-namespace", *CREATE, words, status=1)
     assert done.stderr == (
         "hybridmem namespace: this node has no persistent memory region (is the kernel module nfit loaded?)\n"
     )
+    done = helper("hybridmem-namespace", *CREATE, "--keep", words, status=1)
+    assert done.stderr == (
+        "hybridmem namespace: nothing is kept on this node: hybridmem.conf sets no fsdax_keep_share\n"
+    )
+    offers = f"--config={configure(f'run_dir = {run_dir} fsdax_keep_share = 10%')}"
+    done = helper("hybridmem-namespace", *CREATE, "--keep", offers, status=1)
+    assert "this node has no persistent memory region" in done.stderr
     assert "error region: none" in helper("hybridmem-namespace", "check", words, status=1).stdout
     assert json.loads(helper("hybridmem-namespace", "ram", "list", "--json", words).stdout) == {"devices": []}
     assert helper("hybridmem-namespace", "ram", "offline", words).stdout == ""
@@ -112,7 +128,10 @@ def test_only_so_long_for_one_that_is_at_work(configure, tmp_path):
     assert "/none" in helper("hybridmem-namespace", "reap", "--living=/none", words, status=1).stderr
 
 
-@pytest.mark.parametrize(("living", "said"), [("12", '"12" is not JOB'), ("1.0;2.0", '"1.0;2.0"'), ("/none", "/none")])
+@pytest.mark.parametrize(
+    ("living", "said"),
+    [("12", '"12" is neither JOB'), ("1.0;2.0", '"1.0;2.0"'), ("u1.0", '"u1.0"'), ("1.0,u", '"u"'), ("/none", "/none")],
+)
 def test_a_wrong_list_of_the_living_is_refused(configure, tmp_path, living, said):
     config = configure(f"run_dir = {tmp_path / 'run'}")
     done = helper("hybridmem-namespace", "reap", f"--living={living}", f"--config={config}", status=1)

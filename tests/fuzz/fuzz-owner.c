@@ -1,15 +1,38 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Labels of namespaces, lists of living jobs, mountinfo and numa_maps: a label that counts as ours is written the same
- * way. */
+/* Labels and marks of namespaces, lists of living jobs, mountinfo and numa_maps: a label that counts as ours is written
+ * the same way. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "helpers/namespace/holders.h"
+#include "helpers/namespace/mark.h"
 #include "helpers/namespace/nodeholders.h"
 #include "helpers/namespace/owner.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+/* What a user keeps, and the mark that says that it is whole: nothing but itself is taken for one. */
+static void check_user(const char *text, size_t size)
+{
+    static char page[HM_MARK_PAGE], ours[HM_MARK_PAGE];
+    struct hm_owner user = {.kind = HM_OWNER_USER}, owner;
+    char name[HM_OWNER_NAME], filesystem[HM_MARK_FS];
+    uuid_t uuid;
+    hm_owner_set_cluster(&user, text);
+    memcpy(&user.uid, text, size < sizeof(user.uid) ? size : sizeof(user.uid));
+    user.minute = user.uid % HM_OWNER_MINUTES;
+    hm_owner_write(&user, name, uuid);
+    if (hm_owner_read(name, uuid, &owner) != 0 || !hm_owner_is_equal(&owner, &user))
+        abort();
+    memset(page, 0, sizeof(page));
+    memcpy(page, text, size < sizeof(page) ? size : sizeof(page));
+    if (!hm_mark_parse(page, &user, filesystem))
+        return;
+    hm_mark_format(&user, filesystem, ours);
+    if (memcmp(ours, page, sizeof(page)) != 0)
+        abort();
+}
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
@@ -29,6 +52,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     hm_owner_write(&dash, again, expected);
     if (hm_owner_read(again, expected, &owner) != 0 || strcmp(owner.cluster, dash.cluster) != 0)
         abort();
+    check_user(text, size);
     if (hm_living_check(text, NULL) == 0)
         (void)hm_living_has(text, &dash);
     (void)hm_mountinfo_has(text, 0);

@@ -32,6 +32,9 @@ static void test_defaults(void **state)
     assert_int_equal(defaults.fsdax_wipe_limit_s, 0);
     assert_int_equal(defaults.ram, HM_SLOW_RAM_NONE);
     assert_int_equal(defaults.log_level, HM_LOG_INFO);
+    assert_float_equal(defaults.keep_percent, 0, 0);
+    assert_int_equal(defaults.keep_quota_bytes, 0);
+    assert_int_equal(defaults.keep_age_s, 168 * 3600);
     assert_int_equal(defaults.default_modes, HM_MODES_ANY);
     assert_string_equal(defaults.migrate.text, "interval=10s,overhead=1%");
     assert_int_equal(hm_request_parse_keys(defaults.migrate.text, &config.migrate.keys, NULL), 0);
@@ -49,6 +52,7 @@ static const char full[] =
     "record_dir = /srv/records  # of the site\n"
     "record_group = \"hpc\"\nstate_dir = '/srv/state'\nrun_dir = \"/run/hm\"\n"
     "cluster = c1\ninterval = 500ms\nreserve = 2.5%\nreap_grace = 10min\nlog_level = debug\nram = normal\n"
+    "fsdax_keep_share = 12.5%\nfsdax_keep_quota = 300G\nfsdax_keep_age = 72h\n"
     "modes = { off, spill,\n fast, }\nmigrate = \"interval=2s,fast=10%\"\n"
     "tier \"ddr\" { nodes = \"0-1,4\" kind = dram read_latency = 80\n"
     "  read_bandwidth = 204000 write_bandwidth = 100000 }\n"
@@ -77,6 +81,10 @@ static void test_every_word(void **state)
     assert_int_equal(config.reap_grace_s, 600);
     assert_int_equal(config.ram, HM_SLOW_RAM_NORMAL);
     assert_int_equal(config.log_level, HM_LOG_DEBUG);
+    assert_float_equal(config.keep_percent, 12.5, 0);
+    assert_int_equal(config.keep_quota_bytes, UINT64_C(300) << 30);
+    assert_int_equal(config.keep_age_s, 72 * 3600);
+    assert_int_equal(hm_config_keep_share(&config, 1280 << 20), 160 << 20);
     assert_int_equal(config.default_modes, 1u | 1u << 1 | 1u << 8);
     assert_string_equal(config.migrate.text, "interval=2s,fast=10%");
     assert_int_equal(config.migrate.keys.interval_ms, 2000);

@@ -15,8 +15,8 @@
 #define GRAMMAR ": write WORD = VALUE, WORD = { VALUE, VALUE } or SECTION \"TITLE\" { ... }"
 #define TOP                                                                                                            \
     "use enabled, record, record_dir, record_group, state_dir, run_dir, cluster, interval, reserve, reap_grace, "      \
-    "log_level, modes, migrate, fsdax_fs, fsdax_map, fsdax_wipe_limit, ram, tier, channels, user, group, account or "  \
-    "partition"
+    "log_level, modes, migrate, fsdax_fs, fsdax_map, fsdax_wipe_limit, fsdax_keep_share, fsdax_keep_quota, "           \
+    "fsdax_keep_age, ram, tier, channels, user, group, account or partition"
 #define LONG_60 "aaaaaaaaaabbbbbbbbbbccccccccccddddddddddeeeeeeeeeeffffffffff"
 
 struct refusal {
@@ -93,6 +93,15 @@ static const struct refusal refusals[] = {
     {"interval = 0s", "1: interval: \"0s\" is out of range: use 10 to 3600000 ms"},
     {"interval = 2h", "1: interval: \"2h\" is out of range: use 10 to 3600000 ms"},
     {"fsdax_wipe_limit = 25h", "1: fsdax_wipe_limit: \"25h\" is out of range: use 0 to 86400 whole seconds"},
+    {"fsdax_keep_share = 10", "1: fsdax_keep_share: \"10\" is not a percentage: write a number and %, as in 2.5%"},
+    {"fsdax_keep_share = 101%", "1: fsdax_keep_share: \"101%\" is more than 100%"},
+    {"fsdax_keep_quota = 31M", "1: fsdax_keep_quota: \"31M\" is out of range: use 32.0 MiB to 1.0 PiB"},
+    {"fsdax_keep_quota = 0", "1: fsdax_keep_quota: \"0\" is out of range: use 32.0 MiB to 1.0 PiB"},
+    {"fsdax_keep_quota = lots",
+     "1: fsdax_keep_quota: \"lots\" is not a size: write digits and K, M, G or T, as in 64G"},
+    {"fsdax_keep_age = 59s", "1: fsdax_keep_age: \"59s\" is out of range: use 60 to 31622400 whole seconds"},
+    {"fsdax_keep_age = 8785h", "1: fsdax_keep_age: \"8785h\" is out of range: use 60 to 31622400 whole seconds"},
+    {"fsdax_keep_age = 7d", "1: fsdax_keep_age: \"7d\" is not a time: write digits and ms, s, min or h, as in 10s"},
     {"reap_grace = 1500ms", "1: reap_grace: \"1500ms\" is out of range: use 0 to 604800 whole seconds"},
     {"reserve = 2", "1: reserve: \"2\" is not a percentage: write a number and %, as in 2.5%"},
     {"reserve = 51%", "1: reserve: \"51%\" is out of range: use 0% to 50%"},

@@ -16,7 +16,7 @@
 #include "helpers/namespace/firstmount.h"
 #include "scratch.h"
 
-static bool has_dax;
+static bool has_dax, cannot_mount;
 static int mounts; /* on `scratch` now */
 
 int __wrap_unshare(int flags);
@@ -33,6 +33,10 @@ int __wrap_unshare(int flags)
 int __wrap_mount(const char *source, const char *target, const char *type, unsigned long flags, const void *data)
 {
     (void)type, (void)flags;
+    if (source && cannot_mount) {
+        errno = EUCLEAN;
+        return -1;
+    }
     if (source) {
         assert_string_equal(target, scratch);
         assert_string_equal(data, "dax");
@@ -81,11 +85,29 @@ static void test_a_mount_without_dax_is_refused(void **state)
     assert_int_equal(mounts, 0);
 }
 
+static void test_a_look_changes_nothing(void **state)
+{
+    (void)state;
+    struct hm_error error = {{0}};
+    struct stat status;
+    has_dax = false;
+    assert_int_equal(chmod(scratch, 0751), 0);
+    assert_int_equal(hm_look_mount("/dev/pmem0", "ext4", scratch, &error), 0);
+    assert_int_equal(stat(scratch, &status), 0);
+    assert_int_equal(status.st_mode & 07777, 0751);
+    assert_int_equal(mounts, 0);
+    cannot_mount = true;
+    assert_int_equal(hm_look_mount("/dev/pmem0", "ext4", scratch, &error), -1);
+    cannot_mount = false;
+    assert_string_equal(error.text, "cannot mount /dev/pmem0 (ext4) with DAX: Structure needs cleaning");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_its_root_is_given_to_its_user),
         cmocka_unit_test(test_a_mount_without_dax_is_refused),
+        cmocka_unit_test(test_a_look_changes_nothing),
     };
     return cmocka_run_group_tests(tests, scratch_make, scratch_drop);
 }

@@ -4,6 +4,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -51,11 +52,15 @@ static void test_each_is_made_for_dax(void **state)
     script = "exit 0";
     installed = "/usr/sbin/mkfs.ext4";
     assert_string_equal(hm_mkfs_name(hm_mkfs_at(0)), "ext4"); /* the default */
-    assert_int_equal(hm_mkfs_run(hm_mkfs_at(0), "/dev/pmem0", &error), 0);
-    assert_string_equal(words, "mkfs.ext4 -q -F -b 4096 -m 0 -O ^has_journal -E nodiscard /dev/pmem0");
+    assert_int_equal(hm_mkfs_run(hm_mkfs_at(0), "/dev/pmem0", 0, &error), 0);
+    assert_string_equal(words, "mkfs.ext4 -q -F -b 4096 -m 0 -E nodiscard -O ^has_journal /dev/pmem0");
+    assert_int_equal(hm_mkfs_run(hm_mkfs_at(0), "/dev/pmem0", 130023424, &error), 0);
+    assert_string_equal(words, "mkfs.ext4 -q -F -b 4096 -m 0 -E nodiscard /dev/pmem0 126976k");
     installed = "/sbin/mkfs.xfs";
-    assert_int_equal(hm_mkfs_run(hm_mkfs_find("xfs"), "/dev/pmem1.2", &error), 0);
+    assert_int_equal(hm_mkfs_run(hm_mkfs_find("xfs"), "/dev/pmem1.2", 0, &error), 0);
     assert_string_equal(words, "mkfs.xfs -q -f -K -b size=4096 -m reflink=0 /dev/pmem1.2");
+    assert_int_equal(hm_mkfs_run(hm_mkfs_find("xfs"), "/dev/pmem1.2", UINT64_C(1) << 40, &error), 0);
+    assert_string_equal(words, "mkfs.xfs -q -f -K -b size=4096 -m reflink=0 -d size=1073741824k /dev/pmem1.2");
     assert_null(hm_mkfs_find("btrfs"));
     assert_null(hm_mkfs_find(""));
     assert_null(hm_mkfs_at(2));
@@ -65,7 +70,7 @@ static void test_a_missing_program_names_its_package(void **state)
 {
     (void)state;
     installed = "/usr/sbin/mkfs.ext4";
-    assert_int_equal(hm_mkfs_run(hm_mkfs_find("xfs"), "/dev/pmem0", &error), -1);
+    assert_int_equal(hm_mkfs_run(hm_mkfs_find("xfs"), "/dev/pmem0", 0, &error), -1);
     assert_int_equal(errno, ENOENT);
     assert_string_equal(error.text, "/usr/sbin/mkfs.xfs is missing: install xfsprogs");
 }
@@ -75,10 +80,10 @@ static void test_a_failure_says_what_the_program_said(void **state)
     (void)state;
     installed = "/usr/sbin/mkfs.ext4";
     script = "echo 'no room' >&2; echo more >&2; exit 3";
-    assert_int_equal(hm_mkfs_run(hm_mkfs_at(0), "/dev/pmem0", &error), -1);
+    assert_int_equal(hm_mkfs_run(hm_mkfs_at(0), "/dev/pmem0", 0, &error), -1);
     assert_string_equal(error.text, "/usr/sbin/mkfs.ext4 failed on /dev/pmem0 (exit status 3): no room");
     script = "kill -9 $$";
-    assert_int_equal(hm_mkfs_run(hm_mkfs_at(0), "/dev/pmem0", &error), -1);
+    assert_int_equal(hm_mkfs_run(hm_mkfs_at(0), "/dev/pmem0", 0, &error), -1);
     assert_string_equal(error.text, "/usr/sbin/mkfs.ext4 failed on /dev/pmem0 (signal 9): ");
 }
 

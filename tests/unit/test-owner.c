@@ -28,6 +28,12 @@ static void test_a_label_is_read_back(void **state)
         {"a cluster with a name beyond all reason and measure",
          {.job_id = UINT32_MAX, .restart = UINT32_MAX, .socket = 31},
          "hybridmem:a_cluster_with_a_name_beyond:4294967295.4294967295.31"},
+        {"testbed", {.kind = HM_OWNER_USER, .uid = 1001, .minute = 29912345}, "hybridmem:testbed:u1001.29912345.0"},
+        {NULL, {.kind = HM_OWNER_USER, .socket = 7}, "hybridmem:-:u0.0.7"},
+        {"u1", {.kind = HM_OWNER_USER, .uid = 1}, "hybridmem:u1:u1.0.0"},
+        {"a cluster with a name beyond all reason and measure",
+         {.kind = HM_OWNER_USER, .uid = UINT32_MAX, .minute = HM_OWNER_MINUTES, .socket = 31},
+         "hybridmem:a_cluster_with_a_name_beyond:u4294967295.999999999.31"},
     };
     for (size_t i = 0; i < N_ROWS(rows); i++) {
         struct hm_owner owner = rows[i].owner, back;
@@ -39,7 +45,12 @@ static void test_a_label_is_read_back(void **state)
         assert_int_equal(uuid_type(uuid), UUID_TYPE_DCE_SHA1);
         assert_int_equal(hm_owner_read(name, uuid, &back), 0);
         assert_memory_equal(&back, &owner, sizeof(owner));
-        assert_true(hm_owner_is_of_job(&back, rows[i].cluster, owner.job_id, owner.restart));
+        assert_int_equal(hm_owner_is_of_job(&back, rows[i].cluster, owner.job_id, owner.restart),
+                         owner.kind == HM_OWNER_JOB);
+        assert_int_equal(hm_owner_is_of_user(&back, rows[i].cluster, owner.uid), owner.kind == HM_OWNER_USER);
+        assert_true(hm_owner_is_equal(&back, &owner));
+        back.socket ^= 1;
+        assert_false(hm_owner_is_equal(&back, &owner));
     }
 }
 
@@ -53,6 +64,10 @@ static void test_the_uuid_is_for_good(void **state)
     hm_owner_write(&owner, name, uuid);
     uuid_unparse_lower(uuid, text);
     assert_string_equal(text, "52ea1e45-a19f-501b-a5b5-57a34dd3a515");
+    owner = (struct hm_owner){.cluster = "testbed", .kind = HM_OWNER_USER, .uid = 1001, .minute = 29912345};
+    hm_owner_write(&owner, name, uuid);
+    uuid_unparse_lower(uuid, text);
+    assert_string_equal(text, "f840adc7-20e9-5bc9-853d-e1f34b91b65f");
 }
 
 static void test_what_is_not_ours(void **state)
@@ -79,6 +94,24 @@ static void test_what_is_not_ours(void **state)
         "hybridmem:test:bed:1.0.0",
         "hybridmem:a_cluster_with_a_name_beyond_all:1.0.0",
         "Hybridmem:testbed:1.0.0",
+        "hybridmem:testbed:u",
+        "hybridmem:testbed:u1",
+        "hybridmem:testbed:u1.0",
+        "hybridmem:testbed:u1.0.",
+        "hybridmem:testbed:u1.0.0.0",
+        "hybridmem:testbed:u01.0.0",
+        "hybridmem:testbed:u1.00.0",
+        "hybridmem:testbed:u+1.0.0",
+        "hybridmem:testbed:u 1.0.0",
+        "hybridmem:testbed:u-1.0.0",
+        "hybridmem:testbed:uu1.0.0",
+        "hybridmem:testbed:U1.0.0",
+        "hybridmem:testbed:1u.0.0",
+        "hybridmem:testbed:u1.0.32",
+        "hybridmem:testbed:u1.1000000000.0",
+        "hybridmem:testbed:u4294967296.0.0",
+        "hybridmem:testbed:u1.0.0 ",
+        "hybridmem::u1.0.0",
     };
     for (size_t i = 0; i < N_ROWS(names); i++) {
         struct hm_owner owner;
@@ -118,6 +151,17 @@ static void test_clusters_and_jobs_are_told_apart(void **state)
     assert_false(hm_owner_is_of_job(&owner, NULL, 12, 0));
     assert_false(hm_owner_is_of_job(&owner, NULL, 1, 3));
     assert_false(hm_owner_is_of_job(&owner, "two", 12, 3));
+    const struct hm_owner user = {.cluster = "one", .kind = HM_OWNER_USER, .uid = 12, .minute = 3};
+    assert_true(hm_owner_is_of_user(&user, NULL, 12));
+    assert_true(hm_owner_is_of_user(&user, "one", 12));
+    assert_false(hm_owner_is_of_user(&user, "two", 12));
+    assert_false(hm_owner_is_of_user(&user, "one", 13));
+    /* One with the same numbers is not the other. */
+    assert_false(hm_owner_is_of_job(&user, "one", 12, 3));
+    assert_false(hm_owner_is_of_job(&user, "one", 0, 0));
+    assert_false(hm_owner_is_of_user(&owner, "one", 12));
+    assert_false(hm_owner_is_of_user(&owner, "one", 0));
+    assert_int_equal(hm_owner_until(&user, 600), 3 * 60 + 600);
 }
 
 static void test_lists_of_the_living(void **state)
@@ -127,33 +171,48 @@ static void test_lists_of_the_living(void **state)
         const char *list;
         int result; /* of the check */
         bool has;   /* job 12.3 */
+        bool keeps; /* user 12 */
     } rows[] = {
-        {"", 0, false},
-        {" \n,\t", 0, false},
-        {"12.3", 0, true},
-        {"1.0,12.3\n", 0, true},
-        {"1.0 12.3 13.0", 0, true},
-        {"112.3,12.33,12.0,2.3", 0, false},
-        {"4294967295.4294967295", 0, false},
-        {"12", -1, false},
-        {"12.", -1, false},
-        {".3", -1, false},
-        {"0.3", -1, false},
-        {"12.3.0", -1, false},
-        {"12.3;13.0", -1, false},
-        {"12.x", -1, false},
-        {"4294967296.0", -1, false},
-        {"12.00000000000000000000000000000", -1, false},
+        {"", 0, false, false},
+        {" \n,\t", 0, false, false},
+        {"u12", 0, false, true},
+        {"1.0,u12\n", 0, false, true},
+        {"u1,u12,12.3", 0, true, true},
+        {"u0 u112 u121", 0, false, false},
+        {"u4294967294", 0, false, false},
+        {"u", -1, false, false},
+        {"u12.3", -1, false, false},
+        {"u4294967295", -1, false, false},
+        {"12.3u", -1, false, false},
+        {"uu12", -1, false, false},
+        {"U12", -1, false, false},
+        {"12.3", 0, true, false},
+        {"1.0,12.3\n", 0, true, false},
+        {"1.0 12.3 13.0", 0, true, false},
+        {"112.3,12.33,12.0,2.3", 0, false, false},
+        {"4294967295.4294967295", 0, false, false},
+        {"12", -1, false, false},
+        {"12.", -1, false, false},
+        {".3", -1, false, false},
+        {"0.3", -1, false, false},
+        {"12.3.0", -1, false, false},
+        {"12.3;13.0", -1, false, false},
+        {"12.x", -1, false, false},
+        {"4294967296.0", -1, false, false},
+        {"12.00000000000000000000000000000", -1, false, false},
     };
     const struct hm_owner owner = {.cluster = "-", .job_id = 12, .restart = 3};
+    const struct hm_owner user = {.cluster = "-", .kind = HM_OWNER_USER, .uid = 12, .minute = 3};
     for (size_t i = 0; i < N_ROWS(rows); i++) {
         if (hm_living_check(rows[i].list, &error) != rows[i].result)
             fail_msg("\"%s\" is checked wrongly", rows[i].list);
         if (rows[i].result == 0)
             assert_int_equal(hm_living_has(rows[i].list, &owner), rows[i].has);
+        if (rows[i].result == 0)
+            assert_int_equal(hm_living_has(rows[i].list, &user), rows[i].keeps);
     }
     assert_int_equal(hm_living_check("1.0,x", &error), -1);
-    assert_string_equal(error.text, "\"x\" is not JOB.RESTART, as \"1234.0\"");
+    assert_string_equal(error.text, "\"x\" is neither JOB.RESTART, as \"1234.0\", nor uUID, as \"u1000\"");
 }
 
 int main(void)

@@ -1,0 +1,327 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What users keep: when it is given as it is, made anew, refused, and removed; the memory is pretended. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include <cmocka.h>
+
+#include "fakepmem.h"
+#include "helpers/namespace/mark.h"
+
+#define N_ROWS(table) (sizeof(table) / sizeof((table)[0]))
+#define MIB (UINT64_C(1) << 20)
+#define MIDNIGHT 1764374400 /* 2025-11-29 */
+#define MINUTE (MIDNIGHT / 60)
+#define LEFT_ALONE                                                                                                     \
+    ": it is left alone until 2025-11-29T02:00:00Z, for an administrator to look at, or to remove (hybridmem "         \
+    "namespace destroy --uid 1001)"
+
+static struct hm_config config;
+static struct hm_error error;
+static int64_t now;
+
+time_t __wrap_time(time_t *out);
+
+time_t __wrap_time(time_t *out)
+{
+    assert_null(out);
+    return (time_t)now;
+}
+
+static int begin(void **state)
+{
+    hm_config_defaults(&config);
+    snprintf(config.path, sizeof(config.path), "/etc/hybridmem.conf");
+    config.keep_percent = 50;
+    config.keep_age_s = 2 * 3600;
+    now = MIDNIGHT + 59;
+    error.text[0] = '\0';
+    return fake_begin(state);
+}
+
+static int create(uint32_t uid, const char *sockets, uint64_t bytes)
+{
+    struct hm_namespace_request request = {.cluster = "c",
+                                           .job_id = 7,
+                                           .uid = uid,
+                                           .keep = true,
+                                           .bytes = bytes,
+                                           .filesystem = hm_mkfs_at(0),
+                                           .patience_s = 3600,
+                                           .lock = fake.lock};
+    error.text[0] = '\0';
+    assert_int_equal(hm_set_parse(&request.sockets, sockets, &error), 0);
+    return hm_namespace_create(&config, &request, &error);
+}
+
+static int reap(const char *living)
+{
+    struct hm_namespace_request request = {.living = living, .patience_s = 1, .lock = fake.lock};
+    return hm_namespace_reap(&config, &request, &error);
+}
+
+static int destroy(uint32_t uid)
+{
+    struct hm_namespace_request request = {.uid = uid, .patience_s = 1, .lock = fake.lock};
+    return hm_namespace_destroy(&config, &request, &error);
+}
+
+static void test_it_is_made_once_and_given_again(void **state)
+{
+    (void)state;
+    assert_int_equal(create(1001, "0-1", 256 * MIB), HM_NAMESPACE_DONE);
+    assert_int_equal(fake.n_there, 2);
+    for (int i = 0; i < 2; i++) {
+        const struct hm_owner *owner = &fake.there[i].namespace.owner;
+        assert_int_equal(owner->kind, HM_OWNER_USER);
+        assert_int_equal(owner->uid, 1001);
+        assert_int_equal(owner->minute, MINUTE);
+        assert_int_equal(owner->job_id, 0);
+        assert_int_equal(fake.there[i].mark, MARK_THERE);
+    }
+    assert_int_equal(fake.kept_bytes, 128 * MIB - 65536);
+    assert_int_equal(fake.first_mounts, 2);
+    now += 3600;
+    assert_int_equal(create(1001, "0-1", 256 * MIB), HM_NAMESPACE_DONE);
+    assert_int_equal(create(1001, "0-1", 32 * MIB), HM_NAMESPACE_DONE);
+    assert_int_equal(fake.n_there, 2);
+    assert_int_equal(fake.there[1].namespace.owner.minute, MINUTE);
+    assert_int_equal(fake.first_mounts, 2);
+    assert_int_equal(fake.looks, 4);
+}
+
+static void test_each_user_has_his_own(void **state)
+{
+    (void)state;
+    assert_int_equal(create(1001, "0", 256 * MIB), HM_NAMESPACE_DONE);
+    assert_int_equal(create(1002, "0", 256 * MIB), HM_NAMESPACE_DONE);
+    assert_int_equal(fake.n_there, 2);
+    assert_int_equal(fake.there[1].namespace.owner.uid, 1002);
+    assert_int_equal(fake.looks, 0);
+    assert_int_equal(create(1003, "0", 16 * MIB), HM_NAMESPACE_REFUSED);
+    assert_string_equal(error.text, "region0 on socket 0 has no room to keep 16.0 MiB: all users together may keep "
+                                    "512.0 MiB of it (fsdax_keep_share), and keep 512.0 MiB");
+    assert_int_equal(fake.n_there, 2);
+    assert_int_equal(destroy(1001), HM_NAMESPACE_DONE);
+    assert_int_equal(fake.n_there, 1);
+    assert_int_equal(fake.there[0].namespace.owner.uid, 1002);
+    assert_int_equal(create(1003, "0", 16 * MIB), HM_NAMESPACE_DONE);
+}
+
+static void test_what_does_not_serve_is_refused_and_stays(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *sockets;
+        uint64_t bytes;
+        const char *wants;
+    } rows[] = {
+        {"0-1", 257 * MIB, "257.0 MiB on sockets 0-1"},
+        {"0", 16 * MIB, "16.0 MiB on sockets 0"},
+        {"1", 128 * MIB, "128.0 MiB on sockets 1"},
+    };
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        char wanted[HM_ERROR_TEXT];
+        fake.n_there = 0;
+        fake_keep(1001, MINUTE, 1, 144 * MIB); /* the smallest part counts; they come in any order */
+        fake_keep(1001, MINUTE, 0, 128 * MIB);
+        assert_int_equal(create(1001, rows[i].sockets, rows[i].bytes), HM_NAMESPACE_REFUSED);
+        snprintf(wanted, sizeof(wanted),
+                 "user 1001 keeps 256.0 MiB on sockets 0-1 of this node, from 2025-11-29T00:00:00Z to "
+                 "2025-11-29T02:00:00Z, and this job wants %s: ask for size=256M at most and the same sockets, or have "
+                 "it removed (hybridmem namespace destroy --uid 1001)",
+                 rows[i].wants);
+        assert_string_equal(error.text, wanted);
+        assert_int_equal(fake.n_there, 2);
+        assert_int_equal(fake.there[0].mark + fake.there[1].mark, 2 * MARK_THERE);
+    }
+}
+
+static void test_two_on_a_socket_are_not_given(void **state)
+{
+    (void)state;
+    fake_keep(1001, MINUTE, 0, 64 * MIB);
+    fake_keep(1001, MINUTE - 7, 0, 64 * MIB);
+    assert_int_equal(create(1001, "0", 64 * MIB), HM_NAMESPACE_REFUSED);
+    assert_int_equal(errno, EEXIST);
+    assert_int_equal(fake.n_there, 2);
+}
+
+static void test_what_was_never_finished_is_made_anew(void **state)
+{
+    (void)state;
+    /* Whichever part lacks the mark: it comes when all are there. */
+    for (int i = 0; i < 2; i++) {
+        fake.n_there = 0;
+        fake_keep(1001, MINUTE - 5, 0, 64 * MIB)->mark = i == 0 ? MARK_NONE : MARK_THERE;
+        fake_keep(1001, MINUTE - 5, 1, 64 * MIB)->mark = i == 1 ? MARK_NONE : MARK_UNREADABLE;
+        assert_int_equal(create(1001, "0-1", 64 * MIB), HM_NAMESPACE_DONE);
+        assert_int_equal(fake.n_there, 2);
+        assert_int_equal(fake.there[0].namespace.owner.minute, MINUTE);
+        assert_int_equal(fake.there[1].mark, MARK_THERE);
+    }
+}
+
+static void test_what_is_damaged_is_left_alone(void **state)
+{
+    (void)state;
+    struct there *one = fake_keep(1001, MINUTE, 0, 64 * MIB);
+    one->cannot_mount = true;
+    assert_int_equal(create(1001, "0", 64 * MIB), HM_NAMESPACE_REFUSED);
+    assert_string_equal(
+        error.text,
+        "what user 1001 keeps on this node cannot be used: cannot mount /dev/nokept1001.29406240.0" LEFT_ALONE);
+    one->mark = MARK_UNREADABLE;
+    assert_int_equal(create(1001, "0", 64 * MIB), HM_NAMESPACE_REFUSED);
+    assert_string_equal(
+        error.text,
+        "what user 1001 keeps on this node cannot be used: cannot read /dev/nokept1001.29406240.0" LEFT_ALONE);
+    one->namespace.device[0] = '\0';
+    assert_int_equal(create(1001, "0", 64 * MIB), HM_NAMESPACE_REFUSED);
+    assert_string_equal(error.text,
+                        "what user 1001 keeps on this node cannot be used: user1001.0 has no device" LEFT_ALONE);
+    assert_int_equal(fake.revived, 1);
+    assert_int_equal(reap(""), HM_NAMESPACE_DONE);
+    assert_int_equal(fake.n_there, 1);
+    now += 2 * 3600;
+    assert_int_equal(reap(""), HM_NAMESPACE_DONE);
+    assert_int_equal(fake.n_there, 0);
+}
+
+static void test_a_device_that_comes_back_is_used(void **state)
+{
+    (void)state;
+    struct there *one = fake_keep(1001, MINUTE, 0, 64 * MIB);
+    one->namespace.device[0] = '\0';
+    one->can_revive = true;
+    assert_int_equal(create(1001, "0", 64 * MIB), HM_NAMESPACE_DONE);
+    assert_int_equal(fake.revived, 1);
+    assert_int_equal(fake.there[0].namespace.owner.minute, MINUTE);
+}
+
+static void test_the_age(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *living;
+        int64_t later_s;
+        bool is_known, is_left;
+    } rows[] = {
+        {"", 7199, true, true},      {"", 7200, true, false},      {"12.0", 7200, true, false},
+        {"u1001", 7200, true, true}, {"u1002", 7200, true, false}, {"", 1000000, false, true},
+        {"", -1000000, true, true},
+    };
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        fake.n_there = 0;
+        fake_keep(1001, MINUTE, 0, GIB);
+        fake_add(12, 1, 0, false);
+        now = MIDNIGHT + rows[i].later_s;
+        config.path[0] = rows[i].is_known ? '/' : '\0';
+        assert_int_equal(reap(rows[i].living), HM_NAMESPACE_DONE);
+        bool is_left = fake.n_there > 0 && fake.there[0].namespace.owner.kind == HM_OWNER_USER;
+        if (is_left != rows[i].is_left)
+            fail_msg("row %zu", i);
+        assert_int_equal(fake.n_there, (int)is_left + (strcmp(rows[i].living, "12.0") == 0));
+    }
+    /* What is past it is not given any more, even before a reap. */
+    config.path[0] = '/';
+    fake.n_there = 0;
+    fake_keep(1001, MINUTE, 0, 64 * MIB);
+    now = MIDNIGHT + 7200;
+    assert_int_equal(create(1001, "0", 64 * MIB), HM_NAMESPACE_DONE);
+    assert_int_equal(fake.n_there, 1);
+    assert_int_equal(fake.there[0].namespace.owner.minute, MINUTE + 120);
+}
+
+static void test_a_rest_is_reaped_wholly(void **state)
+{
+    (void)state;
+    fake_keep(1001, MINUTE, 0, 64 * MIB);
+    fake_keep(1001, MINUTE, 1, 64 * MIB)->mark = MARK_NONE;
+    fake_keep(1002, MINUTE, 1, 64 * MIB);
+    assert_int_equal(reap("u1001"), HM_NAMESPACE_DONE);
+    assert_int_equal(fake.n_there, 3);
+    assert_int_equal(reap(""), HM_NAMESPACE_DONE);
+    assert_int_equal(fake.n_there, 1);
+    assert_int_equal(fake.there[0].namespace.owner.uid, 1002);
+    /* A label without size has nothing in it, and one of another time says nothing of this. */
+    fake_keep(1002, MINUTE, 0, 0);
+    fake_keep(1002, MINUTE - 1, 0, 16 * MIB)->mark = MARK_NONE;
+    fake_keep(1003, MINUTE, 0, 0);
+    assert_int_equal(reap(""), HM_NAMESPACE_DONE);
+    assert_int_equal(fake.n_there, 1);
+    assert_int_equal(fake.there[0].namespace.owner.minute, MINUTE);
+    assert_int_equal(fake.there[0].namespace.bytes, 64 * MIB);
+}
+
+static void test_all_is_finished_or_nothing_is_made(void **state)
+{
+    (void)state;
+    fake.fails_on = 1;
+    assert_int_equal(create(1001, "0-1", 64 * MIB), HM_NAMESPACE_REFUSED);
+    assert_string_equal(error.text, "mkfs failed on /dev/nokept1001.29406240.1");
+    assert_int_equal(fake.n_there, 0);
+    fake.fails_on = -1;
+    fake.dies_before = 1;
+    assert_int_equal(create(1001, "0-1", 64 * MIB), HM_NAMESPACE_REFUSED);
+    assert_string_equal(error.text, "no mark on /dev/nokept1001.29406240.1");
+    assert_int_equal(fake.n_there, 0);
+}
+
+static void test_what_is_in_use_keeps_its_mark(void **state)
+{
+    (void)state;
+    struct there *one = fake_keep(1001, MINUTE, 0, 64 * MIB);
+    one->busy = ALWAYS;
+    assert_int_equal(destroy(1001), HM_NAMESPACE_BUSY);
+    assert_int_equal(fake.pauses, 10);
+    assert_int_equal(fake.there[0].mark, MARK_THERE);
+    /* What cannot be wiped has lost it before. */
+    one->busy = 0;
+    one->fails = true;
+    assert_int_equal(destroy(1001), HM_NAMESPACE_REFUSED);
+    assert_int_equal(fake.there[0].mark, MARK_NONE);
+    /* A job does not wait long for its user's rest. */
+    one->busy = ALWAYS;
+    fake.pauses = 0;
+    assert_int_equal(create(1001, "0", 64 * MIB), HM_NAMESPACE_REFUSED);
+    assert_non_null(strstr(error.text, "user1001.0 is still in use after 10 s"));
+    assert_int_equal(fake.pauses, 100);
+}
+
+static void test_nothing_is_kept_without_a_share(void **state)
+{
+    (void)state;
+    fake_keep(1001, MINUTE, 0, 64 * MIB);
+    config.keep_percent = 0;
+    assert_int_equal(create(1001, "0", 64 * MIB), HM_NAMESPACE_REFUSED);
+    assert_string_equal(error.text, "nothing is kept on this node: hybridmem.conf sets no fsdax_keep_share");
+    assert_int_equal(fake.n_there, 1);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, begin, fake_end)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(test_it_is_made_once_and_given_again),
+        TEST(test_each_user_has_his_own),
+        TEST(test_what_does_not_serve_is_refused_and_stays),
+        TEST(test_two_on_a_socket_are_not_given),
+        TEST(test_what_was_never_finished_is_made_anew),
+        TEST(test_what_is_damaged_is_left_alone),
+        TEST(test_a_device_that_comes_back_is_used),
+        TEST(test_the_age),
+        TEST(test_a_rest_is_reaped_wholly),
+        TEST(test_all_is_finished_or_nothing_is_made),
+        TEST(test_what_is_in_use_keeps_its_mark),
+        TEST(test_nothing_is_kept_without_a_share),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
