@@ -81,11 +81,12 @@ local function request(gres, bytes)
     return string.format("%s%s:%.0f", M.pmem.prefix, gres, math.ceil(bytes / M.pmem.granule) * M.pmem.granule)
 end
 
--- The GRES that the text's file systems take; which socket is local, or remote, is not known yet.
+-- The GRES that the text's file systems take; which socket is local, or remote, is not known yet. What is kept is in a
+-- share of the memory that the GRES does not count.
 local function gres_of(text)
     local bytes = text:match("^fsdax,") and size_of(text)
     local types = M.pmem.types
-    if not bytes or #types == 0 then
+    if not bytes or #types == 0 or (text .. ","):match(",keep,") then
         return nil
     end
     if text:match(",socket=[lr]") then

@@ -14,9 +14,10 @@ static char config_path[HM_CONFIG_PATH_MAX];
 /* Slurm copies the texts; they are arrays because its struct takes no constants. */
 static char option_name[] = "hybrid-mem";
 static char option_argument[] = "MODE[,KEY=VALUE]";
-static char option_usage[] = "use of fast and slow memory: off, fast, slow, dram, pmem, cxl, hbm, interleave, spill, "
-                             "isolate, migrate or fsdax; socket=local|remote|all, size of fsdax, keys of the migrator "
-                             "(hybridmem " PACKAGE_VERSION " for Slurm " HM_SLURM_VERSION ")";
+static char option_usage[] =
+    "use of fast and slow memory: off, fast, slow, dram, pmem, cxl, hbm, interleave, spill, "
+    "isolate, migrate or fsdax; socket=local|remote|all, size and keep of fsdax, keys of the migrator "
+    "(hybridmem " PACKAGE_VERSION " for Slurm " HM_SLURM_VERSION ")";
 
 /* One word; what is wrong with it is told, and fails no job. */
 static void read_argument(const char *word)

@@ -88,16 +88,15 @@ static int gather(spank_t spank, struct hm_step_facts *facts)
     return 0;
 }
 
-/* Another job's file systems, from the environment that this job was submitted in, are not this one's. */
-static void leave_environment(spank_t spank)
+/* Another job's file systems, from the environment that this job was submitted in, are not this one's. The first of the
+ * variables tells whether they are there. */
+static bool has_anothers(spank_t spank)
 {
     static char value[HM_DAX_VALUE];
     char folder[HM_DAX_PATH];
-    const char *name;
     hm_dax_folder(&step->config, folder);
-    for (int n = 0; (name = hm_dax_variable_name(n)); n++)
-        if (spank_getenv(spank, name, value, sizeof(value)) == ESPANK_SUCCESS && strstr(value, folder))
-            spank_unsetenv(spank, name);
+    return spank_getenv(spank, hm_dax_variable_name(0), value, sizeof(value)) == ESPANK_SUCCESS &&
+           strstr(value, folder);
 }
 
 /* Of the step's tasks. */
@@ -105,11 +104,14 @@ static void set_environment(spank_t spank)
 {
     static char value[HM_DAX_VALUE];
     const char *name;
-    if (step->namespaces.n == 0)
-        leave_environment(spank);
-    for (int n = 0; (name = hm_dax_variable(&step->config, step->job_id, &step->namespaces, n, value)); n++)
-        if (spank_setenv(spank, name, value, 1) != ESPANK_SUCCESS)
+    if (step->namespaces.n == 0 && !has_anothers(spank))
+        return;
+    for (int n = 0; (name = hm_dax_variable_name(n)); n++) {
+        if (!hm_dax_variable(&step->config, step->job_id, &step->namespaces, n, value))
+            spank_unsetenv(spank, name);
+        else if (spank_setenv(spank, name, value, 1) != ESPANK_SUCCESS)
             slurm_error("hybridmem: job %u: Slurm does not take the variable %s", step->job_id, name);
+    }
 }
 
 void hm_remote_prepare(spank_t spank)

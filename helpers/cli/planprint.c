@@ -29,8 +29,8 @@ static void print_migration(const struct hm_plan_migration *migration)
 static void print_fsdax(const struct hm_plan_fsdax *fsdax)
 {
     char text[128], size[24];
-    printf("fsdax      %s on sockets %s\n", hm_size_format(fsdax->size_bytes, size, sizeof(size)),
-           hm_set_format(&fsdax->sockets, text, sizeof(text)));
+    printf("fsdax      %s on sockets %s%s\n", hm_size_format(fsdax->size_bytes, size, sizeof(size)),
+           hm_set_format(&fsdax->sockets, text, sizeof(text)), fsdax->is_kept ? ", kept" : "");
 }
 
 void hm_planprint_text(const struct hm_plan *plan, const struct hm_topology *topology)
@@ -111,8 +111,9 @@ static json_t *fsdax_object(const struct hm_plan_fsdax *fsdax)
 {
     if (!fsdax->is_wanted)
         return json_null();
-    return json_pack("{s:o, s:I, s:I}", "sockets", nodes_array(&fsdax->sockets), "size_bytes",
-                     (json_int_t)fsdax->size_bytes, "map_bytes", (json_int_t)fsdax->map_bytes);
+    return json_pack("{s:o, s:I, s:I, s:b}", "sockets", nodes_array(&fsdax->sockets), "size_bytes",
+                     (json_int_t)fsdax->size_bytes, "map_bytes", (json_int_t)fsdax->map_bytes, "keep",
+                     (int)fsdax->is_kept);
 }
 
 int hm_planprint_json(const struct hm_plan *plan, const struct hm_topology *topology)

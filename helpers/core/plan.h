@@ -66,7 +66,7 @@ struct hm_plan_migration {
 
 /* The file systems that are made for the job. */
 struct hm_plan_fsdax {
-    bool is_wanted;
+    bool is_wanted, is_kept;
     struct hm_set sockets;
     uint64_t size_bytes; /* over all sockets, in even parts */
     uint64_t map_bytes;  /* what the kernel's map of their pages takes */

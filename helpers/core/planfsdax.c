@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The mode fsdax: on which sockets file systems are made, how large, and what they cost in DRAM. */
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -70,16 +71,71 @@ static int check_size(const struct hm_scene *scene, const struct hm_set *sockets
     return 0;
 }
 
+/* Keeping is the site's to offer, and to bound: what no node of it has is refused before any is looked at. */
+static int check_offer(const struct hm_scene *scene)
+{
+    const struct hm_config *config = scene->config;
+    char size[2][24];
+    if (!(config->keep_percent > 0))
+        return hm_fail(scene->error, ENODEV,
+                       "--hybrid-mem=%.48s: keep is not offered on this node: hybridmem.conf sets no fsdax_keep_share",
+                       scene->request->text);
+    if (config->keep_quota_bytes > 0 && scene->request->size_bytes > config->keep_quota_bytes)
+        return hm_fail(scene->error, ENODEV,
+                       "--hybrid-mem=%.48s: %s are above what each user may keep on a node, %s (fsdax_keep_quota)",
+                       scene->request->text, hm_size_format(scene->request->size_bytes, size[0], sizeof(size[0])),
+                       hm_size_format(config->keep_quota_bytes, size[1], sizeof(size[1])));
+    return 0;
+}
+
+/* Of each region only a share is for what is kept. */
+static int check_keep_share(const struct hm_scene *scene, const struct hm_set *sockets, uint64_t share)
+{
+    const struct hm_dax_regions *regions = &scene->abilities->regions;
+    char size[3][24];
+    for (int socket = hm_set_next(sockets, 0); regions->are_known && socket >= 0;
+         socket = hm_set_next(sockets, (unsigned)socket + 1)) {
+        uint64_t all = largest_region(regions, (unsigned)socket), most = hm_config_keep_share(scene->config, all);
+        if (share > most)
+            return hm_fail(scene->error, ENODEV,
+                           "--hybrid-mem=%.48s: %s cannot be kept on socket %d: of its largest region, %s, all users "
+                           "together may keep %s (fsdax_keep_share)",
+                           scene->request->text, hm_size_format(share, size[0], sizeof(size[0])), socket,
+                           hm_size_format(all, size[1], sizeof(size[1])),
+                           hm_size_format(most, size[2], sizeof(size[2])));
+    }
+    return 0;
+}
+
+/* "gone with the job", or how long it stays. Returns `out`. */
+static const char *describe_end(const struct hm_scene *scene, char *out, size_t size)
+{
+    static const struct {
+        unsigned seconds;
+        const char *name;
+    } units[] = {{3600, "h"}, {60, "min"}, {1, "s"}};
+    unsigned age_s = scene->config->keep_age_s;
+    int unit = 0;
+    while (age_s % units[unit].seconds != 0)
+        unit++;
+    if (!scene->request->keep)
+        snprintf(out, size, "gone with the job");
+    else
+        snprintf(out, size, "kept on this node for your next jobs there until %u %s after it was first made",
+                 age_s / units[unit].seconds, units[unit].name);
+    return out;
+}
+
 static void explain(struct hm_scene *scene, uint64_t share)
 {
     const struct hm_plan_fsdax *fsdax = &scene->plan->fsdax;
-    char size[2][24], list[HM_LIST_SHOWN + 8];
+    char size[2][24], list[HM_LIST_SHOWN + 8], end[128];
     hm_scene_reason(scene,
-                    "A private DAX file system of %s on %s%s, gone with the job; the kernel's map of its pages takes "
+                    "A private DAX file system of %s on %s%s, %s; the kernel's map of its pages takes "
                     "%s of %s (64 bytes for 4 KiB); the job's memory is placed as Linux does by itself.",
                     hm_size_format(share, size[0], sizeof(size[0])),
                     hm_set_count(&fsdax->sockets) > 1 ? "each of " : "",
-                    hm_scene_list("socket", &fsdax->sockets, list, sizeof(list)),
+                    hm_scene_list("socket", &fsdax->sockets, list, sizeof(list)), describe_end(scene, end, sizeof(end)),
                     hm_size_format(fsdax->map_bytes, size[1], sizeof(size[1])),
                     scene->config->fsdax_map == HM_DAX_MAP_DRAM ? "DRAM" : "it");
 }
@@ -89,12 +145,16 @@ int hm_plan_fsdax(struct hm_scene *scene)
     struct hm_plan_fsdax *fsdax = &scene->plan->fsdax;
     if (scene->request->socket != HM_SOCKET_ALL && hm_set_is_empty(&scene->where->cpus))
         return hm_scene_refuse(scene, "the job's cores are not known before it starts: use socket=all");
+    if (scene->request->keep && check_offer(scene) < 0)
+        return -1;
     if (hm_scene_choose(scene) < 0 || choose_sockets(scene, &fsdax->sockets) < 0)
         return -1;
     uint64_t n = hm_set_count(&fsdax->sockets), share = (scene->request->size_bytes + n - 1) / n;
-    if (check_size(scene, &fsdax->sockets, share) < 0)
+    if (check_size(scene, &fsdax->sockets, share) < 0 ||
+        (scene->request->keep && check_keep_share(scene, &fsdax->sockets, share) < 0))
         return -1;
     fsdax->is_wanted = true;
+    fsdax->is_kept = scene->request->keep;
     fsdax->size_bytes = scene->request->size_bytes;
     fsdax->map_bytes = fsdax->size_bytes / PAGE_BYTES * MAP_BYTES_PER_PAGE;
     explain(scene, share);

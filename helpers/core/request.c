@@ -37,17 +37,10 @@ static const struct {
     {"fsdax", HM_MODE_FSDAX, HM_KIND_UNKNOWN},
 };
 
-struct reason {
-    const char *name;
-    const char *why;
-};
-
-static const struct reason unserved_modes[] = {
+static const struct {
+    const char *name, *why;
+} unserved_modes[] = {
     {"memory", "this version of hybridmem does not switch nodes to Memory Mode"},
-};
-
-static const struct reason unserved_keys[] = {
-    {"keep", "this version of hybridmem removes every DAX file system with its job"},
 };
 
 /* A piece of the option's text, not terminated. */
@@ -64,18 +57,13 @@ static bool is_word(struct word word, const char *name)
     return (size_t)word.length == strlen(name) && memcmp(word.text, name, (size_t)word.length) == 0;
 }
 
-static int find_reason(const struct reason *table, int rows, struct word word)
+/* Returns -1 where it is not one of them. */
+static int find_unserved(struct word word)
 {
-    for (int i = 0; i < rows; i++)
-        if (is_word(word, table[i].name))
+    for (int i = 0; i < N_ROWS(unserved_modes); i++)
+        if (is_word(word, unserved_modes[i].name))
             return i;
     return -1;
-}
-
-static int fail_unserved(const char *start, const char *text, const struct reason *row, struct hm_error *error)
-{
-    return hm_fail(error, ENOTSUP, "%s%.*s: %s is not available on this cluster: %s", start, SHOWN, text, row->name,
-                   row->why);
 }
 
 static int parse_mode(const char *text, struct word word, struct hm_request *request, struct hm_error *error)
@@ -87,9 +75,10 @@ static int parse_mode(const char *text, struct word word, struct hm_request *req
             return 0;
         }
     }
-    int unserved = find_reason(unserved_modes, N_ROWS(unserved_modes), word);
+    int unserved = find_unserved(word);
     if (unserved >= 0)
-        return fail_unserved(OPTION, text, &unserved_modes[unserved], error);
+        return hm_fail(error, ENOTSUP, OPTION "%.*s: %s is not available on this cluster: %s", SHOWN, text,
+                       unserved_modes[unserved].name, unserved_modes[unserved].why);
     if (word.length == 0)
         return hm_fail(error, EINVAL, OPTION "%.*s: the mode is empty: use " MODES, SHOWN, text);
     return hm_fail(error, EINVAL, OPTION "%.*s: unknown mode \"%.*s\": use " MODES, SHOWN, text, SHOW(word));
@@ -169,7 +158,7 @@ static int set_value(const struct parsing *p, const struct hm_key *key, struct w
                    key->wants, SHOW(value));
 }
 
-/* One KEY=VALUE. */
+/* One KEY=VALUE, or a word that takes no value. */
 static int parse_key(struct parsing *p, struct word part)
 {
     int n;
@@ -180,23 +169,23 @@ static int parse_key(struct parsing *p, struct word part)
     if (part.length == 0)
         return hm_fail(p->error, EINVAL, "%s%.*s: a part after a comma is empty: write %s", p->start, SHOWN, p->text,
                        p->form);
-    int unserved = find_reason(unserved_keys, N_ROWS(unserved_keys), name);
-    if (unserved >= 0)
-        return fail_unserved(p->start, p->text, &unserved_keys[unserved], p->error);
     if (p->request->mode == HM_MODE_OFF)
         return hm_fail(p->error, EINVAL, "%s%.*s: off takes no key, and here is \"%.*s\": write off alone", p->start,
                        SHOWN, p->text, SHOW(name));
     const struct hm_key *key = find_key(p, name, &n);
     if (!key)
         return -1;
-    if (!sign)
+    if (!sign && key->wants)
         return hm_fail(p->error, EINVAL, "%s%.*s: %s wants a value: write %s", p->start, SHOWN, p->text, key->name,
+                       key->example);
+    if (sign && !key->wants)
+        return hm_fail(p->error, EINVAL, "%s%.*s: %s takes no value: write %s", p->start, SHOWN, p->text, key->name,
                        key->example);
     if (p->seen & 1u << n)
         return hm_fail(p->error, EINVAL, "%s%.*s: %s is there twice: write it once", p->start, SHOWN, p->text,
                        key->name);
     p->seen |= 1u << n;
-    return set_value(p, key, value);
+    return sign ? set_value(p, key, value) : key->set(key, "", p->request);
 }
 
 static struct word word_until_comma(const char *text)
@@ -273,7 +262,7 @@ const char *hm_request_help(void)
            "  migrate     starts as spill, then a migrator beside the job keeps its\n"
            "              hottest data in the fast tier\n"
            "  fsdax       a private DAX file system per socket for the job, in memory\n"
-           "              that keeps data (PMem); gone with the job\n"
+           "              that keeps data (PMem); gone with the job, unless it is to be kept\n"
            "Key of all modes but off:\n"
            "  socket      which sockets' memory: those of the task's CPUs (local),\n"
            "              the others (remote), or all (default)\n"
@@ -288,7 +277,10 @@ const char *hm_request_help(void)
            "  rate        bytes moved per second at most: 200M\n"
            "  hot-by      what makes data hot: accesses, or writes alone (isolate)\n"
            "Key of fsdax, which needs it:\n"
-           "  size        of the file systems, all sockets' together: 200G\n";
+           "  size        of the file systems, all sockets' together: 200G\n"
+           "Word of fsdax, without a value:\n"
+           "  keep        the file systems stay on the node for your next jobs there, for as\n"
+           "              long as the site has it\n";
 }
 
 const char *hm_request_mode_at(int n)

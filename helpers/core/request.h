@@ -3,11 +3,12 @@
  * What the user typed after --hybrid-mem=, checked for form. Knows nothing of a node, of Slurm, or of the
  * configuration.
  *
- *     MODE[,KEY=VALUE]...     lower case; no key twice; each key belongs to some modes
+ *     MODE[,KEY=VALUE]...     lower case; no key twice; each key belongs to some modes; keep has no value
  */
 #ifndef HM_REQUEST_H
 #define HM_REQUEST_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -52,6 +53,7 @@ struct hm_request {
     enum hm_socket socket;
     struct hm_migrate_keys migrate;
     uint64_t size_bytes;        /* of fsdax: all sockets' file systems together; 0 in other modes */
+    bool keep;                  /* of fsdax: they outlive the job */
     char text[HM_REQUEST_TEXT]; /* as typed */
 };
 

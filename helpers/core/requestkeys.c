@@ -78,6 +78,13 @@ static int set_cap(const struct hm_key *key, const char *value, struct hm_reques
     return strchr(value, '%') ? set_percent(&share, value, request) : set_size(key, value, request);
 }
 
+static int set_flag(const struct hm_key *key, const char *value, struct hm_request *request)
+{
+    (void)value;
+    *(bool *)field_of(key, request) = true;
+    return 0;
+}
+
 #define MIGRATED (HM_KEYS_BIT(HM_MODE_ISOLATE) | HM_KEYS_BIT(HM_MODE_MIGRATE))
 #define PLACED                                                                                                         \
     (HM_KEYS_BIT(HM_MODE_FAST) | HM_KEYS_BIT(HM_MODE_SLOW) | HM_KEYS_BIT(HM_MODE_INTERLEAVE) |                         \
@@ -106,6 +113,7 @@ static const struct hm_key keys[] = {
      "hot-by=writes"},
     {"size", HM_KEYS_BIT(HM_MODE_FSDAX), set_size, FIELD(size_bytes), 32 * MIB, 1024 * TIB, NULL,
      "a size of 32M to 1024T, as in 200G", "size=200G"},
+    {"keep", HM_KEYS_BIT(HM_MODE_FSDAX), set_flag, FIELD(keep), 0, 0, NULL, NULL, "fsdax,size=200G,keep"},
 };
 _Static_assert(sizeof(enum hm_socket) == sizeof(int) && sizeof(enum hm_algorithm) == sizeof(int) &&
                    sizeof(enum hm_sampling) == sizeof(int) && sizeof(enum hm_hot_by) == sizeof(int),

@@ -16,7 +16,7 @@ struct hm_key {
     size_t offset;              /* of its field in the request */
     uint64_t least, most;       /* of numbers, sizes and times in ms; percentages: in hundredths */
     const char *const *choices; /* words, in the order of the enum from `least` on */
-    const char *wants;          /* what would be right */
+    const char *wants;          /* what would be right; NULL: it takes no value, and `set` gets "" */
     const char *example;
 };
 

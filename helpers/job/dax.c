@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "../core/moment.h"
 #include "files.h"
 
 #define IS_TEXT(array) (memchr((array), '\0', sizeof(array)) != NULL)
@@ -29,9 +30,10 @@ static bool is_device(const char *path)
 
 const char *hm_dax_bad(const struct hm_job_namespaces *namespaces)
 {
-    unsigned char is_begun;
+    unsigned char is_begun, is_kept;
     memcpy(&is_begun, &namespaces->is_begun, 1);
-    if (is_begun > 1 || namespaces->n > HM_JOB_NAMESPACES || !isfinite(namespaces->create_s) ||
+    memcpy(&is_kept, &namespaces->is_kept, 1);
+    if (is_begun > 1 || is_kept > 1 || namespaces->n > HM_JOB_NAMESPACES || !isfinite(namespaces->create_s) ||
         !isfinite(namespaces->destroy_s))
         return "namespaces";
     for (uint32_t i = 0; i < namespaces->n; i++) {
@@ -103,7 +105,7 @@ int hm_dax_remove_folders(const struct hm_config *config, uint32_t job_id, struc
 
 const char *hm_dax_variable_name(int n)
 {
-    static const char *const names[] = {"HYBRIDMEM_FSDAX_DIR", "HYBRIDMEM_FSDAX_DIRS"};
+    static const char *const names[] = {"HYBRIDMEM_FSDAX_DIR", "HYBRIDMEM_FSDAX_DIRS", "HYBRIDMEM_FSDAX_UNTIL"};
     return n >= 0 && n < (int)(sizeof(names) / sizeof(names[0])) ? names[n] : NULL;
 }
 
@@ -112,8 +114,10 @@ const char *hm_dax_variable(const struct hm_config *config, uint32_t job_id, con
 {
     char path[HM_DAX_PATH];
     size_t used = 0;
-    if (namespaces->n == 0 || !hm_dax_variable_name(n))
+    if (namespaces->n == 0 || !hm_dax_variable_name(n) || (n == 2 && !namespaces->is_kept))
         return NULL;
+    if (n == 2)
+        hm_moment_format(namespaces->kept_until_s, value);
     if (n == 0)
         hm_dax_path(config, job_id, namespaces->each[0].socket, value);
     for (uint32_t i = 0; n == 1 && i < namespaces->n; i++)

@@ -15,7 +15,7 @@
 #define HM_DAX_PATH (HM_CONFIG_PATH_MAX + 32)
 
 struct hm_job_namespace {
-    char name[64];   /* its label: "hybridmem:CLUSTER:JOB.RESTART.SOCKET" */
+    char name[64];   /* its label: "hybridmem:CLUSTER:JOB.RESTART.SOCKET", or "...:uUID.MINUTE.SOCKET" */
     char device[24]; /* "/dev/pmem0.1" */
     char fs[8];
     uint32_t socket;
@@ -28,6 +28,8 @@ struct hm_job_namespaces {
     uint32_t n;                                      /* 0: none that can be used */
     struct hm_job_namespace each[HM_JOB_NAMESPACES]; /* by ascending socket */
     double create_s, destroy_s;                      /* of all together; negative: not done */
+    bool is_kept; /* they are the user's: what he has kept, or what was made and stays; no other job of his has them */
+    int64_t kept_until_s; /* then: when their age is over, UNIX */
 };
 
 /* None. */
@@ -52,9 +54,9 @@ int hm_dax_remove_folders(const struct hm_config *config, uint32_t job_id, struc
 const char *hm_dax_variable_name(int n);
 
 /*
- * The n-th variable of the environment of the job's tasks: HYBRIDMEM_FSDAX_DIR (the first one's path) and
- * HYBRIDMEM_FSDAX_DIRS ("0=PATH:1=PATH"). Returns its name, `value` filled, or NULL past the last and where there are
- * no file systems.
+ * The n-th variable of the environment of the job's tasks: HYBRIDMEM_FSDAX_DIR (the first one's path),
+ * HYBRIDMEM_FSDAX_DIRS ("0=PATH:1=PATH") and, where they are kept, HYBRIDMEM_FSDAX_UNTIL. Returns its name, `value`
+ * filled, or NULL past the last, where there are no file systems, and where the job does not have this one.
  */
 #define HM_DAX_VALUE (HM_JOB_NAMESPACES * (HM_DAX_PATH + 4))
 const char *hm_dax_variable(const struct hm_config *config, uint32_t job_id, const struct hm_job_namespaces *namespaces,

@@ -9,7 +9,7 @@
 #include "living.h"
 
 #define MAGIC 0x484d4a31u
-#define VERSION 4
+#define VERSION 5
 #define IS_TEXT(array) (memchr((array), '\0', sizeof(array)) != NULL)
 
 void hm_job_init(struct hm_job *job, uint32_t job_id)
@@ -55,7 +55,7 @@ const char *hm_entry_bad_plan(const struct hm_plan *plan)
         return "migration";
     if (!is_bool(&plan->has_weights) || !is_bool(&plan->must_set_weights))
         return "weights";
-    if (!is_bool(&plan->fsdax.is_wanted))
+    if (!is_bool(&plan->fsdax.is_wanted) || !is_bool(&plan->fsdax.is_kept) || !is_bool(&plan->request.keep))
         return "fsdax";
     if (!IS_TEXT(plan->reason))
         return "reason";

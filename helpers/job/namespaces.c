@@ -12,10 +12,12 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "../core/moment.h"
 #include "../core/regions.h"
 #include "../core/size.h"
 #include "files.h"
 #include "log.h"
+#include "namespacejobs.h"
 #include "namespacerun.h"
 #include "wipelater.h"
 
@@ -65,14 +67,15 @@ static int lock(const struct hm_config *config, bool waits, struct hm_error *err
 }
 
 /* One of the answer's namespaces. Returns 0 or -1. */
-static int take_namespace(json_t *object, const char *fs, struct hm_job_namespace *one)
+static int take_namespace(json_t *object, struct hm_job_namespace *one)
 {
-    const char *name, *device;
+    const char *name, *device, *fs;
     int socket;
     json_int_t bytes;
-    if (json_unpack(object, "{s:s, s:s, s:i, s:I}", "name", &name, "device", &device, "socket", &socket, "bytes",
-                    &bytes) != 0 ||
-        strlen(name) >= sizeof(one->name) || strlen(device) >= sizeof(one->device) || socket < 0 || bytes <= 0)
+    if (json_unpack(object, "{s:s, s:s, s:s, s:i, s:I}", "name", &name, "device", &device, "fs", &fs, "socket", &socket,
+                    "bytes", &bytes) != 0 ||
+        strlen(name) >= sizeof(one->name) || strlen(device) >= sizeof(one->device) || strlen(fs) >= sizeof(one->fs) ||
+        socket < 0 || bytes <= 0)
         return -1;
     hm_text_copy(one->name, name, sizeof(one->name));
     hm_text_copy(one->device, device, sizeof(one->device));
@@ -82,13 +85,17 @@ static int take_namespace(json_t *object, const char *fs, struct hm_job_namespac
     return 0;
 }
 
-/* What create says that it made. Returns 0 or -1. */
-static int take_answer(const char *output, const char *fs, struct hm_job_namespaces *namespaces)
+/* What create says that it made, or found. Returns 0 or -1. */
+static int take_answer(const char *output, struct hm_job_namespaces *namespaces)
 {
     json_t *answer = json_loads(output, 0, NULL), *list = json_object_get(answer, "namespaces"), *object;
     size_t i, n = json_array_size(list);
     int result = n > 0 && n <= HM_JOB_NAMESPACES ? 0 : -1;
-    json_array_foreach(list, i, object) if (result == 0) result = take_namespace(object, fs, &namespaces->each[i]);
+    json_array_foreach(list, i, object) if (result == 0) result = take_namespace(object, &namespaces->each[i]);
+    if (result == 0 && namespaces->is_kept) {
+        const char *until = json_string_value(json_object_get(json_array_get(list, 0), "kept_until"));
+        result = until ? hm_moment_parse(until, &namespaces->kept_until_s) : -1;
+    }
     json_decref(answer);
     namespaces->n = result == 0 ? (uint32_t)n : 0;
     return result == 0 && !hm_dax_bad(namespaces) ? 0 : -1;
@@ -156,6 +163,8 @@ static int create(const struct hm_config *config, struct hm_job *job, struct hm_
     add(&words, "--fs", fs);
     add(&words, "--map", hm_dax_map_name(config->fsdax_map));
     add_times(&words, config, PATIENCE_TO_MAKE, patience, limit);
+    if (namespaces->is_kept)
+        words.word[words.n++] = "--keep";
     namespaces->is_begun = false;
     if (hm_namespacerun(words.word, &answer, error) != 0)
         return errno == ENOENT ? hm_fail(error, ENOENT, "this node has no %s: hybridmem was built without ndctl", NAME)
@@ -165,19 +174,33 @@ static int create(const struct hm_config *config, struct hm_job *job, struct hm_
     namespaces->create_s = answer.seconds;
     if (!hm_answer_is(&answer, 0))
         return hm_answer_fail(&answer, error);
-    if (take_answer(answer.output, fs, namespaces) != 0)
+    if (answer.errors[0])
+        hm_log(HM_LOG_WARNING, "job %u: %s", job->job_id, answer.errors);
+    if (take_answer(answer.output, namespaces) != 0)
         return hm_fail(error, EPROTO, "%s does not say what it made", NAME);
     return hm_dax_make_folders(config, job->job_id, namespaces, error);
+}
+
+/* Empty folders are no harm: the memory is given back, or kept. */
+static void remove_folders(const struct hm_config *config, struct hm_job *job)
+{
+    struct hm_error why = {0};
+    job->namespaces.is_begun = false;
+    if (hm_dax_remove_folders(config, job->job_id, &why) != 0)
+        hm_log(HM_LOG_WARNING, "%s", why.text);
 }
 
 int hm_namespaces_remove(const struct hm_config *config, struct hm_job *job, bool waits, struct hm_error *error)
 {
     char id[NUMBER], restart[NUMBER], patience[NUMBER], limit[NUMBER];
     struct hm_answer answer;
-    struct hm_error why = {0};
     struct words words;
     if (!job->namespaces.is_begun)
         return 0;
+    if (job->namespaces.is_kept) {
+        remove_folders(config, job);
+        return 0;
+    }
     if (hm_wipe_left(config) == 0)
         return fail_late(error);
     unsigned pending = alarm(0);
@@ -190,45 +213,13 @@ int hm_namespaces_remove(const struct hm_config *config, struct hm_job *job, boo
     if (result == 0 && !hm_answer_is(&answer, 0))
         result = hm_answer_fail(&answer, error);
     if (result == 0) {
-        job->namespaces.is_begun = false;
         job->namespaces.destroy_s = answer.seconds;
-        /* Empty folders are no harm: the memory is given back. */
-        if (hm_dax_remove_folders(config, job->job_id, &why) != 0)
-            hm_log(HM_LOG_WARNING, "%s", why.text);
+        remove_folders(config, job);
     }
     int number = errno;
     alarm(pending);
     errno = number;
     return result;
-}
-
-/*
- * "7.0,8.1": whose namespaces stay. All jobs of the ledger, also those that have just died: their own end removes
- * theirs, and measures it. Returns malloc'd text, or NULL where that is not known.
- */
-static char *list_jobs(const struct hm_config *config, struct hm_error *error)
-{
-    uint32_t *ids = NULL;
-    size_t used = 0;
-    char *list = NULL;
-    struct hm_job *job = malloc(sizeof(*job));
-    int held = job ? hm_ledger_lock(config, error) : hm_fail(error, ENOMEM, "no memory for the ledger's entry");
-    int count = held < 0 ? -1 : hm_ledger_list(config, &ids, error);
-    if (count >= 0)
-        list = calloc((size_t)count + 1, NUMBER);
-    for (int i = 0; list && i < count; i++) {
-        if (hm_ledger_read(config, ids[i], job, error) != 0) {
-            free(list);
-            list = NULL;
-        } else {
-            used += (size_t)snprintf(list + used, NUMBER, "%s%u.%u", used > 0 ? "," : "", job->job_id,
-                                     job->namespaces.restart);
-        }
-    }
-    hm_ledger_unlock(held);
-    free(ids);
-    free(job);
-    return list;
 }
 
 /* Folders of jobs that the ledger does not have. */
@@ -256,7 +247,7 @@ static int reap(const struct hm_config *config, const char *cluster, struct hm_e
     struct words words;
     if (hm_wipe_left(config) == 0)
         return fail_late(error);
-    char *list = list_jobs(config, error);
+    char *list = hm_namespacejobs_list(config, error);
     struct hm_job *job = malloc(sizeof(*job));
     begin_words(&words, config, "reap");
     add(&words, "--cluster", cluster ? cluster : "");
@@ -318,11 +309,18 @@ int hm_namespaces_make(const struct hm_config *config, struct hm_job *job, struc
          */
         if (hm_regions_have_label(HM_REGIONS_FOLDER, LABELS) && reap(config, job->cluster, &why) != 0 && errno != EBUSY)
             hm_log(HM_LOG_WARNING, "namespaces of no job were not removed: %s", why.text);
-        result = hm_wipe_left(config) == 0 ? fail_late(error) : create(config, job, error);
+        if (hm_wipe_left(config) == 0)
+            fail_late(error);
+        else if (!job->plan.fsdax.is_kept || hm_namespacejobs_claim(config, job, error) == 0)
+            result = create(config, job, error);
+        else
+            job->namespaces.is_begun = false;
         close(held);
     }
     if (result != 0)
         job->namespaces.n = 0;
+    if (!job->namespaces.is_begun)
+        job->namespaces.is_kept = false;
     alarm(pending);
     return result;
 }

@@ -11,15 +11,15 @@
 #include "ledger.h"
 
 /*
- * Make what the job's plan wants. The entry must be in the ledger, with `is_begun` set. Returns 0, or -1 with a text
- * for the user; `is_begun` is false then where nothing was left behind.
+ * Make what the job's plan wants, or find what its user has kept. The entry must be in the ledger, with `is_begun` set.
+ * Returns 0, or -1 with a text for the user; `is_begun` is false then where nothing was left behind.
  */
 int hm_namespaces_make(const struct hm_config *config, struct hm_job *job, struct hm_error *error);
 
 /*
- * Wipe and remove what was made for the job (again, after a crash, as often as need be). `waits`: for what is in use,
- * as the job's own epilog can; others are not to be held up by it. Returns 0, or -1 with a text: something is still
- * there; EBUSY: it is in use, and a later reap removes it.
+ * Wipe and remove what was made for the job, unless its user keeps it (again, after a crash, as often as need be).
+ * `waits`: for what is in use, as the job's own epilog can; others are not to be held up by it. Returns 0, or -1 with a
+ * text: something is still there; EBUSY: it is in use, and a later reap removes it.
  */
 int hm_namespaces_remove(const struct hm_config *config, struct hm_job *job, bool waits, struct hm_error *error);
 

@@ -13,10 +13,11 @@ json_t *hm_record_namespaces(const struct hm_job_namespaces *namespaces)
     for (uint32_t i = 0; i < namespaces->n && i < HM_JOB_NAMESPACES; i++) {
         const struct hm_job_namespace *one = &namespaces->each[i];
         json_array_append_new(
-            list, json_pack("{s:o, s:i, s:o, s:o, s:o, s:o}", "name", hm_json_text(one->name, sizeof(one->name)),
+            list, json_pack("{s:o, s:i, s:o, s:o, s:o, s:o, s:o}", "name", hm_json_text(one->name, sizeof(one->name)),
                             "socket", (int)one->socket, "bytes", hm_json_bytes(one->bytes), "fs",
                             hm_json_text(one->fs, sizeof(one->fs)), "create_s", seconds_or_null(namespaces->create_s),
-                            "destroy_s", seconds_or_null(namespaces->destroy_s)));
+                            "destroy_s", seconds_or_null(namespaces->destroy_s), "kept_until",
+                            hm_json_time(namespaces->is_kept ? namespaces->kept_until_s * 1000000000 : 0)));
     }
     return list;
 }

@@ -7,7 +7,6 @@ from installed import helper
 MODES = "use off, fast, slow, dram, pmem, cxl, hbm, interleave, spill, isolate, migrate or fsdax"
 KEYS = "takes socket"
 EMPTY = "a part after a comma is empty: write MODE or MODE,KEY=VALUE"
-KEEP = "this version of hybridmem removes every DAX file system with its job"
 
 # REQUEST: what is said after "--hybrid-mem=REQUEST: "
 REQUESTS = {
@@ -44,7 +43,8 @@ REQUESTS = {
     "spill,rate=100": 'spill takes no key "rate": it belongs to isolate, migrate',
     "fsdax": "fsdax wants a size: write fsdax,size=200G",
     "fsdax,size=1": 'size wants a size of 32M to 1024T, as in 200G, not "1"',
-    "fsdax,size=1G,keep": f"keep is not available on this cluster: {KEEP}",
+    "fsdax,size=1G,keep=1": "keep takes no value: write fsdax,size=200G,keep",
+    "spill,keep": 'spill takes no key "keep": it belongs to fsdax',
     "memory": "memory is not available on this cluster: this version of hybridmem does not switch nodes to Memory Mode",
     "spill,size=1G": 'spill takes no key "size": it belongs to fsdax',
 }

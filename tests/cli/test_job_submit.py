@@ -111,6 +111,8 @@ HALF = 256 << 20
         ("fsdax,size=536870912", "tres_per_node = 'gres/gpu:1'", None),
         ("spill", "tres_per_node = 'gres/gpu:1'", "gres/gpu:1"),
         ("spill", "tres_per_node = 'gres/pmem:socket0:1G'", "gres/pmem:socket0:1G"),
+        ("fsdax,size=512M,keep", "", ""),
+        ("fsdax,keep,size=512M,socket=local", "tres_per_node = 'gres/gpu:1'", "gres/gpu:1"),
         ("fsdax,size=", "", ""),
         ("fsdax", "", ""),
         ("fsdax,size=5x", "", ""),

@@ -80,10 +80,26 @@ def test_file_systems():
     """The regions of another machine are not known: the plan says so."""
     made = plan("fsdax,size=64G", "optane-2-sockets")
     assert made["policy"] == "default" and made["nodes"] == [] and made["predicted_bandwidth_mbs"] is None
-    assert made["fsdax"] == {"sockets": [0, 1], "size_bytes": 64 << 30, "map_bytes": 1 << 30}
+    assert made["fsdax"] == {"sockets": [0, 1], "size_bytes": 64 << 30, "map_bytes": 1 << 30, "keep": False}
     assert made["warnings"] == ["the node's regions of persistent memory are not known here"]
     text = helper("hybridmem-plan", "fsdax,size=64G,socket=local", *xml("optane-2-sockets"), "--cpus", "0").stdout
     assert "fsdax      64.0 GiB on sockets 0\n" in text
+
+
+def test_file_systems_that_are_kept(tmp_path):
+    """Only where the site offers it."""
+    words = ["fsdax,size=64G,keep", *xml("optane-2-sockets"), "--config"]
+    path = tmp_path / "hybridmem.conf"
+    path.write_text("fsdax_keep_age = 36h\n")
+    assert helper("hybridmem-plan", *words, path, status=3).stderr == (
+        "hybridmem plan: --hybrid-mem=fsdax,size=64G,keep: keep is not offered on this node: "
+        "hybridmem.conf sets no fsdax_keep_share\n"
+    )
+    path.write_text("fsdax_keep_share = 10%\nfsdax_keep_age = 36h\n")
+    text = helper("hybridmem-plan", *words, path).stdout
+    assert "fsdax      64.0 GiB on sockets 0-1, kept\n" in text
+    assert "kept on this node for your next jobs there until 36 h after it was first made" in text
+    assert plan("fsdax,size=64G,keep", "optane-2-sockets", "--config", path)["fsdax"]["keep"] is True
 
 
 def test_what_a_migrator_would_be_told(tmp_path):

@@ -273,3 +273,16 @@ def test_the_environment_cannot_bring_code_in(tmp_path, variable):
 def test_the_records_of_these_tests_follow_the_schema():
     schema = json.loads((Path(__file__).resolve().parents[2] / "site-docs" / "record.schema.json").read_text())
     jsonschema.Draft202012Validator(schema).validate(record(1))
+
+
+def test_file_systems(tmp_path):
+    """What went with the job, and what its user keeps."""
+    one = {"socket": 0, "bytes": 256 << 20, "fs": "ext4", "create_s": 0.5, "destroy_s": 2.0, "kept_until": None}
+    kept = {**one, "socket": 1, "destroy_s": None, "kept_until": "2025-03-08T11:00:00.000Z"}
+    made = [{"name": f"hybridmem:test:12.0.{each['socket']}", **each} for each in (one, kept)]
+    write(tmp_path, record(12, mode="fsdax", namespaces=made))
+    lines = [line.split(maxsplit=2)[2] for line in show(tmp_path, "12").stdout.splitlines() if "file system" in line]
+    assert lines == [
+        "ext4 of 256.0 MiB on socket 0, made in 0.5 s, wiped and removed in 2.0 s",
+        "ext4 of 256.0 MiB on socket 1, made or found in 0.5 s, kept until 2025-03-08 11:00:00 UTC",
+    ]

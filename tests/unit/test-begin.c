@@ -266,6 +266,7 @@ static const struct {
     {"fsdax,size=1G", NULL, NULL, false, 1, 0, "--hybrid-mem=fsdax,size=1G: region0 is full", ""},
     {"fsdax,size=4G", NULL, NULL, true, 0, 0, "--hybrid-mem=fsdax,size=4G: 2.0 GiB do not fit on socket 0", ""},
     {"fsdax,size=1G,socket=local", NULL, "3", true, 1, 1, "", ""},
+    {"fsdax,size=1G,keep", NULL, NULL, true, 0, 0, "keep is not offered on this node: hybridmem.conf sets no", ""},
     {"fsdax,size=1G,socket=remote", NULL, "3", true, 1, 1, "", ""},
     {"fsdax,size=1G,socket=remote", NULL, "3-4", true, 0, 0, "on sockets 0-1, and no other socket has memory", ""},
     {"fsdax,size=1G,socket=local", NULL, "what", true, 0, 0, "the job's cores are not known before it starts", ""},

@@ -60,6 +60,8 @@ static void test_bad_contents_are_refused(void **state)
         {"cgroup", offsetof(struct hm_job, boot_id), 'x', sizeof(job.boot_id)},
         {"flags", offsetof(struct hm_job, recorded), 0xff, 1},
         {"flags", offsetof(struct hm_job, has_plan), 0xff, 1},
+        {"namespaces", offsetof(struct hm_job, namespaces.is_begun), 2, 1},
+        {"namespaces", offsetof(struct hm_job, namespaces.is_kept), 2, 1},
         {"changes", offsetof(struct hm_job, n_changes), 0xff, 4},
         {"warnings", offsetof(struct hm_job, n_warnings), 0xff, 4},
     };
@@ -78,6 +80,8 @@ static void test_bad_plans_are_named(void **state)
     static const struct bad_entry bad[] = {
         {"request", offsetof(struct hm_plan, request.mode), 0xff, 4},
         {"request", offsetof(struct hm_plan, request.text), 'x', HM_REQUEST_TEXT},
+        {"fsdax", offsetof(struct hm_plan, fsdax.is_kept), 2, 1},
+        {"fsdax", offsetof(struct hm_plan, request.keep), 2, 1},
         {"policy", offsetof(struct hm_plan, policy), 0xff, 4},
         {"weights", offsetof(struct hm_plan, has_weights), 3, 1},
         {"reason", offsetof(struct hm_plan, reason), 'x', sizeof(job.plan.reason)},

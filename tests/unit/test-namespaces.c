@@ -29,7 +29,7 @@
     "'{\"namespaces\":[{\"name\":\"hybridmem:a-cluster-with-a-long-name-:7.2.0\",\"socket\":0,\"region\":\"region0\"," \
     "\"device\":\"/dev/pmem0.1\","                                                                                     \
     "\"uuid\":\"u\",\"bytes\":536870912,\"usable_bytes\":528482304,\"fs\":\"ext4\"},{\"name\":\"namespace1.0\","       \
-    "\"socket\":1,\"device\":\"/dev/pmem1\",\"bytes\":536870912}]}'"
+    "\"socket\":1,\"device\":\"/dev/pmem1\",\"bytes\":536870912,\"fs\":\"ext4\"}]}'"
 
 static struct hm_config config;
 static struct hm_job job;
@@ -180,10 +180,12 @@ static const struct {
     {"", true, "hybridmem-namespace does not say what it made"},
     {"echo '{}'", true, "hybridmem-namespace does not say what it made"},
     {"echo '{\"namespaces\":[]}'", true, "hybridmem-namespace does not say what it made"},
-    {"echo '{\"namespaces\":[{\"name\":\"n\",\"socket\":0,\"device\":\"/dev/sda\",\"bytes\":1}]}'", true,
+    {"echo '{\"namespaces\":[{\"name\":\"n\",\"socket\":0,\"device\":\"/dev/pmem0\",\"bytes\":1}]}'", true,
      "hybridmem-namespace does not say what it made"},
-    {"echo '{\"namespaces\":[{\"name\":\"n\",\"socket\":99,\"device\":\"/dev/pmem0\",\"bytes\":1}]}'", true,
+    {"echo '{\"namespaces\":[{\"name\":\"n\",\"socket\":0,\"device\":\"/dev/sda\",\"bytes\":1,\"fs\":\"xfs\"}]}'", true,
      "hybridmem-namespace does not say what it made"},
+    {"echo '{\"namespaces\":[{\"name\":\"n\",\"socket\":99,\"device\":\"/dev/pmem0\",\"bytes\":1,\"fs\":\"xfs\"}]}'",
+     true, "hybridmem-namespace does not say what it made"},
 };
 
 static void what_fails(void **state)
@@ -207,6 +209,123 @@ static void what_fails(void **state)
     assert_int_equal(hm_namespaces_make(&config, &job, &error), -1);
     assert_string_equal(error.text, "this node has no hybridmem-namespace: hybridmem was built without ndctl");
     assert_false(job.namespaces.is_begun);
+}
+
+#define KEPT(until)                                                                                                    \
+    "echo '{\"namespaces\":[{\"name\":\"hybridmem:test:u1001.29912345.1\",\"socket\":1,\"device\":\"/dev/pmem1\","     \
+    "\"bytes\":536870912,\"fs\":\"xfs\",\"kept_until\":" until "}]}'"
+
+static void want_kept(void)
+{
+    job.plan.request.keep = job.plan.fsdax.is_kept = true;
+    config.path[0] = '\0';
+    job.namespaces.is_begun = true;
+    assert_int_equal(hm_ledger_write(&config, &job, &error), 0);
+}
+
+static bool is_kept_in_ledger(uint32_t job_id)
+{
+    struct hm_job entry;
+    assert_int_equal(hm_ledger_read(&config, job_id, &entry, &error), 0);
+    return entry.namespaces.is_kept;
+}
+
+static void what_is_kept(void **state)
+{
+    char value[HM_DAX_VALUE], path[HM_DAX_PATH];
+    (void)state;
+    want_kept();
+    /* The ledger says so before anything is made. */
+    script(KEPT("\"2026-11-29T20:11:00Z\""));
+    assert_int_equal(hm_namespaces_make(&config, &job, &error), 0);
+    assert_told("create --job 7 --restart 2 --cluster test --uid 1001 --size 1073741824 --sockets 0-1 --fs ext4 --map "
+                "dram --patience 3600 --keep ");
+    assert_true(is_kept_in_ledger(7) && job.namespaces.is_kept && job.namespaces.is_begun);
+    assert_int_equal(job.namespaces.kept_until_s, 1795983060);
+    assert_string_equal(job.namespaces.each[0].fs, "xfs"); /* what he has kept, whatever the site's is now */
+    assert_string_equal(hm_dax_variable(&config, 7, &job.namespaces, 2, value), "HYBRIDMEM_FSDAX_UNTIL");
+    assert_string_equal(value, "2026-11-29T20:11:00Z");
+    assert_null(hm_dax_variable(&config, 7, &job.namespaces, 3, value));
+    assert_int_equal(hm_ledger_write(&config, &job, &error), 0);
+    /* A reap of any other leaves it. */
+    script("");
+    assert_int_equal(hm_namespaces_reap(&config, NULL, &error), 0);
+    assert_told("reap --patience 0 --living 7.2,u1001 ");
+    /* The job's end does not destroy it. */
+    assert_true(is_folder(hm_dax_path(&config, 7, 1, path)));
+    assert_int_equal(unlink(scratch_path("told")), 0);
+    assert_int_equal(hm_namespaces_remove(&config, &job, true, &error), 0);
+    assert_int_equal(access(scratch_path("told"), F_OK), -1);
+    assert_false(job.namespaces.is_begun || is_folder(hm_dax_job_folder(&config, 7, path)));
+    assert_true(job.namespaces.destroy_s < 0);
+}
+
+static void what_is_kept_has_one_job_at_a_time(void **state)
+{
+    static const struct {
+        uint32_t uid;
+        const char *cluster;
+        bool is_kept, is_dead, is_refused;
+    } rows[] = {
+        {1001, "test", true, false, true},   {1001, "test", false, false, false}, {1002, "test", true, false, false},
+        {1001, "other", true, false, false}, {1001, "test", true, true, false},
+    };
+    struct hm_job other;
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        assert_int_equal(set_up(state), 0);
+        hm_job_init(&other, 12);
+        other.uid = rows[i].uid;
+        other.namespaces.is_kept = rows[i].is_kept;
+        snprintf(other.cluster, sizeof(other.cluster), "%s", rows[i].cluster);
+        if (rows[i].is_dead)
+            snprintf(other.boot_id, sizeof(other.boot_id), "another");
+        assert_int_equal(hm_ledger_write(&config, &other, &error), 0);
+        want_kept();
+        script(KEPT("\"2026-11-29T20:11:00Z\""));
+        assert_int_equal(hm_namespaces_make(&config, &job, &error), rows[i].is_refused ? -1 : 0);
+        assert_int_equal(is_kept_in_ledger(7), !rows[i].is_refused);
+        assert_int_equal(job.namespaces.is_kept, !rows[i].is_refused);
+        assert_int_equal(job.namespaces.is_begun, !rows[i].is_refused);
+        if (rows[i].is_refused)
+            assert_string_equal(error.text,
+                                "your job 12 has what you keep on this node: wait for its end, or leave keep out");
+        assert_int_equal(hm_ledger_remove(&config, 12, &error), 0);
+    }
+    /* Who asks for nothing of it is not held up. */
+    assert_int_equal(set_up(state), 0);
+    hm_job_init(&other, 12);
+    other.uid = 1001;
+    snprintf(other.cluster, sizeof(other.cluster), "test");
+    other.namespaces.is_kept = true;
+    assert_int_equal(hm_ledger_write(&config, &other, &error), 0);
+    script(MADE);
+    assert_int_equal(hm_namespaces_make(&config, &job, &error), 0);
+    assert_false(job.namespaces.is_kept);
+    assert_int_equal(hm_ledger_remove(&config, 12, &error), 0);
+}
+
+static void what_is_kept_and_fails(void **state)
+{
+    static const char *const scripts[] = {KEPT("null"), KEPT("\"soon\""), KEPT("\"2026-02-31T20:11:00Z\""),
+                                          "echo 'hybridmem namespace: no' >&2; exit 1"};
+    (void)state;
+    for (size_t i = 0; i < sizeof(scripts) / sizeof(scripts[0]); i++) {
+        bool is_refusal = strstr(scripts[i], "exit 1") != NULL;
+        assert_int_equal(set_up(state), 0);
+        want_kept();
+        script(scripts[i]);
+        assert_int_equal(hm_namespaces_make(&config, &job, &error), -1);
+        assert_int_equal(job.namespaces.is_begun, !is_refusal);
+        assert_int_equal(job.namespaces.is_kept, !is_refusal);
+        assert_int_equal(job.namespaces.n, 0);
+    }
+    /* A prolog behind its own job's end. */
+    assert_int_equal(set_up(state), 0);
+    want_kept();
+    job.start_ns++;
+    assert_int_equal(hm_namespaces_make(&config, &job, &error), -1);
+    assert_string_equal(error.text, "job 7 has ended before its prolog");
 }
 
 /* While it looks, nothing is made; folders of jobs that are not there any more go, too. */
@@ -336,6 +455,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(what_is_made, set_up),
         cmocka_unit_test(what_fails),
+        cmocka_unit_test_setup(what_is_kept, set_up),
+        cmocka_unit_test(what_is_kept_has_one_job_at_a_time),
+        cmocka_unit_test(what_is_kept_and_fails),
         cmocka_unit_test_setup(what_nobody_owns, set_up),
         cmocka_unit_test_setup(the_limit_of_wipes, set_up),
         cmocka_unit_test_setup(nothing_is_left_of_the_limit, set_up),

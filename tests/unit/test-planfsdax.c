@@ -36,11 +36,16 @@ static struct {
     struct hm_error error;
 } work;
 
+static double keep_percent;
+static uint64_t keep_quota_bytes;
+
 static int resolve(const char *request, const char *cpus, const struct hm_dax_regions *regions)
 {
     memset(&work, 0, sizeof(work));
     machine_make("optane", &work.tiers);
     hm_config_defaults(&work.config);
+    work.config.keep_percent = keep_percent;
+    work.config.keep_quota_bytes = keep_quota_bytes;
     work.abilities.regions = *regions;
     assert_int_equal(hm_request_parse(request, &work.request, NULL), 0);
     assert_int_equal(hm_set_parse(&work.where.cpus, cpus, NULL), 0);
@@ -85,7 +90,7 @@ static void test_plans(void **state)
         char list[64];
         if (resolve(plans[i].request, plans[i].cpus, &plans[i].regions) != 0)
             fail_msg("%s: %s", plans[i].request, work.error.text);
-        assert_true(work.plan.fsdax.is_wanted);
+        assert_true(work.plan.fsdax.is_wanted && !work.plan.fsdax.is_kept);
         assert_int_equal(work.plan.policy, HM_POLICY_DEFAULT);
         assert_true(hm_set_is_empty(&work.plan.nodes));
         assert_string_equal(hm_set_format(&work.plan.fsdax.sockets, list, sizeof(list)), plans[i].sockets);
@@ -133,6 +138,43 @@ static void test_refusals(void **state)
         assert_string_equal(work.error.text, wanted);
         assert_false(work.plan.fsdax.is_wanted);
     }
+}
+
+static void test_keeping(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *request;
+        double percent;
+        uint64_t quota;
+        const char *said; /* NULL: planned; else after "--hybrid-mem=REQUEST: " */
+    } rows[] = {
+        {"fsdax,size=20G,keep", 10, 0, NULL},
+        {"fsdax,size=20G,keep", 10, 20 * GIB, NULL},
+        {"fsdax,size=20G,socket=remote,keep", 10, 0, NULL},
+        {"fsdax,size=20G,keep", 0, 0, "keep is not offered on this node: hybridmem.conf sets no fsdax_keep_share"},
+        {"fsdax,size=20G,keep", 10, 19 * GIB,
+         "20.0 GiB are above what each user may keep on a node, 19.0 GiB (fsdax_keep_quota)"},
+        {"fsdax,size=21G,keep", 10, 0,
+         "10.5 GiB cannot be kept on socket 0: of its largest region, 100.0 GiB, all users together may keep 10.0 GiB "
+         "(fsdax_keep_share)"},
+        {"fsdax,size=300G,keep", 50, 0, "150.0 GiB do not fit on socket 0, whose largest region has 100.0 GiB" HAS},
+    };
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        char wanted[HM_ERROR_TEXT];
+        keep_percent = rows[i].percent;
+        keep_quota_bytes = rows[i].quota;
+        int result = resolve(rows[i].request, "0", &(struct hm_dax_regions){TWO});
+        snprintf(wanted, sizeof(wanted), "--hybrid-mem=%s: %s", rows[i].request, rows[i].said ? rows[i].said : "");
+        assert_int_equal(result, rows[i].said ? -1 : 0);
+        if (rows[i].said)
+            assert_string_equal(work.error.text, wanted);
+        else
+            assert_non_null(strstr(work.plan.reason, ", kept on this node for your next jobs there until 168 h after"));
+        assert_int_equal(work.plan.fsdax.is_kept, !rows[i].said);
+    }
+    keep_percent = 0;
+    keep_quota_bytes = 0;
 }
 
 static void put_region(const char *name, const char *size, const char *type, const char *node)
@@ -212,8 +254,8 @@ static void test_devdax(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_plans),  cmocka_unit_test(test_refusals), cmocka_unit_test(test_reading_regions),
-        cmocka_unit_test(test_labels), cmocka_unit_test(test_devdax),
+        cmocka_unit_test(test_plans),   cmocka_unit_test(test_refusals), cmocka_unit_test(test_reading_regions),
+        cmocka_unit_test(test_keeping), cmocka_unit_test(test_labels),   cmocka_unit_test(test_devdax),
     };
     return cmocka_run_group_tests(tests, scratch_make, scratch_drop);
 }

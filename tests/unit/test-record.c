@@ -320,9 +320,12 @@ static void test_namespaces(void **state)
                  {.name = "hybridmem:test:42.0.1", .fs = "ext4", .socket = 1, .bytes = 1024 * MIB}}};
     assert_golden("namespaces", &tiers, NULL, "no monitor ran on this node");
     job.namespaces.destroy_s = -1;
+    job.namespaces.is_kept = true;
+    job.namespaces.kept_until_s = 1764446400;
     json_t *record = hm_record_build(&config, &tiers, &job, NULL, "why", START);
     const json_t *first = json_array_get(json_object_get(record, "namespaces"), 0);
     assert_true(json_is_null(json_object_get(first, "destroy_s")));
+    assert_string_equal(json_string_value(json_object_get(first, "kept_until")), "2025-11-29T20:00:00.000Z");
     json_decref(record);
 }
 

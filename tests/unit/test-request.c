@@ -13,8 +13,6 @@
 
 #define N_ROWS(table) (sizeof(table) / sizeof((table)[0]))
 #define MODES "use off, fast, slow, dram, pmem, cxl, hbm, interleave, spill, isolate, migrate or fsdax"
-#define NO_KEEP                                                                                                        \
-    "keep is not available on this cluster: this version of hybridmem removes every DAX file system with its job"
 #define SIZE "size wants a size of 32M to 1024T, as in 200G, not "
 #define SPILL_KEYS "spill takes socket"
 #define OF_MIGRATOR " takes socket, fast, period, interval, bins, algorithm, source, overhead, rate or hot-by"
@@ -65,9 +63,8 @@ static const struct refusal refusals[] = {
     {"off,socket=all", "off takes no key, and here is \"socket\": write off alone"},
     {"memory",
      "memory is not available on this cluster: this version of hybridmem does not switch nodes to Memory Mode"},
-    {"spill,keep", NO_KEEP},
-    {"off,keep", NO_KEEP},
-    {"fsdax,size=1G,keep", NO_KEEP},
+    {"spill,keep", "spill takes no key \"keep\": it belongs to fsdax"},
+    {"off,keep", "off takes no key, and here is \"keep\": write off alone"},
     {"off,fast=1M", "off takes no key, and here is \"fast\": write off alone"},
     /* keys of other modes */
     {"spill,fast=10%", "spill takes no key \"fast\": it belongs to isolate, migrate"},
@@ -116,7 +113,13 @@ static const struct refusal refusals[] = {
     {"fsdax,socket=all", "fsdax wants a size: write fsdax,size=200G"},
     {"spill,size=1G", "spill takes no key \"size\": it belongs to fsdax"},
     {"fsdax,fast=1G", "fsdax takes no key \"fast\": it belongs to isolate, migrate"},
-    {"fsdax,sizes=1G", "unknown key \"sizes\": fsdax takes socket or size"},
+    {"fsdax,sizes=1G", "unknown key \"sizes\": fsdax takes socket, size or keep"},
+    {"fsdax,keep", "fsdax wants a size: write fsdax,size=200G"},
+    {"fsdax,size=1G,keep=", "keep takes no value: write fsdax,size=200G,keep"},
+    {"fsdax,size=1G,keep=yes", "keep takes no value: write fsdax,size=200G,keep"},
+    {"fsdax,size=1G,keep,keep", "keep is there twice: write it once"},
+    {"fsdax,size=1G,Keep", "unknown key \"Keep\": fsdax takes socket, size or keep"},
+    {"fsdax,size=1G,keeps", "unknown key \"keeps\": fsdax takes socket, size or keep"},
     {"fsdax,size", "size wants a value: write size=200G"},
     {"fsdax,size=1G,size=2G", "size is there twice: write it once"},
     {"fsdax,size=", SIZE "\"\""},
@@ -217,6 +220,8 @@ static void test_accepted(void **state)
         {"isolate,fast=1G,socket=local", HM_MODE_ISOLATE, HM_KIND_UNKNOWN, HM_SOCKET_LOCAL, "isolate"},
         {"fsdax,size=1G", HM_MODE_FSDAX, HM_KIND_UNKNOWN, HM_SOCKET_ALL, "fsdax"},
         {"fsdax,socket=local,size=32M", HM_MODE_FSDAX, HM_KIND_UNKNOWN, HM_SOCKET_LOCAL, "fsdax"},
+        {"fsdax,size=1G,keep", HM_MODE_FSDAX, HM_KIND_UNKNOWN, HM_SOCKET_ALL, "fsdax"},
+        {"fsdax,keep,socket=remote,size=1G", HM_MODE_FSDAX, HM_KIND_UNKNOWN, HM_SOCKET_REMOTE, "fsdax"},
         {"migrate", HM_MODE_MIGRATE, HM_KIND_UNKNOWN, HM_SOCKET_ALL, "migrate"},
         {"migrate,bins=16,socket=local", HM_MODE_MIGRATE, HM_KIND_UNKNOWN, HM_SOCKET_LOCAL, "migrate"},
     };
@@ -229,6 +234,7 @@ static void test_accepted(void **state)
         assert_int_equal(request.kind, rows[i].kind);
         assert_int_equal(request.socket, rows[i].socket);
         assert_string_equal(request.text, rows[i].text);
+        assert_int_equal(request.keep, strstr(rows[i].text, "keep") != NULL);
         assert_string_equal(hm_request_mode_name(&request), rows[i].name);
     }
 }

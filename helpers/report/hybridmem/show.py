@@ -186,11 +186,15 @@ class Printer:
         """The job's DAX file systems."""
         for one in fields.members(record, "namespaces"):
             size = draw.size(fields.number(one, "bytes"))
+            until = fields.text(one, "kept_until")
+            made = "made or found" if until else "made"
             times = [
                 f"{word} in {draw.duration(fields.number(one, key))}"
-                for word, key in (("made", "create_s"), ("wiped and removed", "destroy_s"))
+                for word, key in ((made, "create_s"), ("wiped and removed", "destroy_s"))
                 if fields.number(one, key) is not None
             ]
+            if until:
+                times.append(f"kept until {moments.plain(until)} UTC")
             words = [f"{fields.text(one, 'fs')} of {size} on socket {fields.whole(one, 'socket')}", *times]
             self.line("file system", ", ".join(words))
 
