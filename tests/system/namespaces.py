@@ -14,6 +14,7 @@ import slurm
 
 PROGRAM = "/usr/libexec/hybridmem/hybridmem-namespace"
 STEPS = "/usr/local/lib/steps.so"
+STORES = Path(__file__).parent / "programs" / "namespace" / "stores.py"
 MIB = slurm.MIB
 REGIONS = ("region0", "region1")  # of socket 0 and 1
 
@@ -65,6 +66,31 @@ def room(region):
     """(free bytes, largest extent) by sysfs."""
     folder = Path("/sys/bus/nd/devices") / region
     return tuple(int((folder / name).read_text()) for name in ("available_size", "max_available_extent"))
+
+
+def count_markers(device, marker):
+    """How often these bytes are in a device as it is."""
+    found = 0
+    with Path(device).open("rb") as file:
+        while block := file.read(4 * MIB):
+            found += block.count(marker)
+    return found
+
+
+@contextlib.contextmanager
+def job_with_file_systems(script, *options):
+    """A job of alice's that has run the script in a folder of its own, and lives: its number and the folder. Its end,
+    behind it, has to be a good one."""
+    folder = slurm.folder_of("alice")
+    text = f"set -e\ncd {folder}\n{script}\ntouch ready\nuntil [ -e go ]; do sleep 0.2; done"
+    job_id = slurm.sbatch("alice", text, *options)
+    try:
+        slurm.wait_for(lambda: (folder / "ready").exists() or slurm.end_of(job_id), "the job's script")
+        assert (folder / "ready").exists(), slurm.output(job_id)
+        yield job_id, folder
+    finally:
+        (folder / "go").touch()
+    assert slurm.wait_job(job_id) == "COMPLETED", slurm.output(job_id)
 
 
 @contextlib.contextmanager

@@ -16,6 +16,7 @@ from namespaces import (
     PROGRAM,
     REGIONS,
     STEPS,
+    count_markers,
     create,
     destroy,
     foreign,
@@ -182,14 +183,6 @@ def test_one_at_a_time_and_a_dead_one_holds_nothing():
     assert {one["job"] for one in ours()} == {41, 42, 43}
 
 
-def count_markers(device):
-    found = 0
-    with Path(device).open("rb") as file:
-        while block := file.read(4 * MIB):
-            found += block.count(MARKER)
-    return found
-
-
 @pytest.mark.parametrize("is_wiped", [True, False])
 def test_no_byte_of_one_job_reaches_the_next(is_wiped):
     """With the wipe switched off the same search finds them: it can."""
@@ -200,11 +193,11 @@ def test_no_byte_of_one_job_reaches_the_next(is_wiped):
             file.seek(at + 8192)
             file.write(MARKER)
         os.fsync(file.fileno())
-    assert count_markers(hers["device"]) > 100
+    assert count_markers(hers["device"], MARKER) > 100
     destroy(50, env=env)
     (his,) = create(51, 128)
     assert his["bytes"] == hers["bytes"]
-    found = count_markers(his["device"])
+    found = count_markers(his["device"], MARKER)
     assert found == 0 if is_wiped else found > 50
     slurm.run(f"blkdiscard -z -f {his['device']}")
 
@@ -249,7 +242,7 @@ def test_killed_at_each_step_of_destroy():
             all_clean()
             assert [room(region) for region in REGIONS] == before, (number, steps)
             (his,) = create(62, 64)
-            assert count_markers(his["device"]) == 0, steps
+            assert count_markers(his["device"], MARKER) == 0, steps
             destroy(62)
             seen_steps = steps
             fill()

@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A node whose persistent memory cannot be given back is drained, in that case alone, and comes back to service."""
+
+from pathlib import Path
+
+import pytest
+import slurm
+from namespaces import STORES, count_markers, job_with_file_systems, mounted, ours, reap
+
+SIZE = "--hybrid-mem=fsdax,size=256M"
+MARKER = "what nobody else may see of "
+STORED = f"{MARKER}0 ".encode()
+
+pytestmark = pytest.mark.usefixtures("empty_regions")
+
+
+def is_drained():
+    return "DRAIN" in slurm.wait_for(slurm.node_state, "scontrol's answer about the node")
+
+
+def resume():
+    slurm.run(f"scontrol update nodename={slurm.NODE} state=resume")
+
+
+@pytest.fixture
+def region_that_fails(clean_node):
+    """A file: 1 makes region 0 read-only, as the kernel has it where a DIMM's energy store has failed. Whatever a test
+    leaves, the node is in service behind it."""
+    switch = Path("/sys/bus/nd/devices/region0/read_only")
+    yield switch
+    switch.write_text("0")
+    reap()
+    if is_drained():
+        resume()
+
+
+def test_memory_that_cannot_be_wiped_drains_the_node_until_it_was(region_that_fails):
+    with job_with_file_systems(f"python3 {STORES} '{MARKER}'", SIZE) as (job_id, _):
+        (device,) = [one["device"] for one in ours() if one["socket"] == 0]
+        region_that_fails.write_text("1")
+    # The job's own end was a good one; what its epilog could not remove nobody is given, also not by a next try.
+    slurm.wait_for(is_drained, "a drained node")
+    slurm.wait_for(lambda: not slurm.ledger(), "the epilog's end")
+    reason = "\n".join(slurm.lines(f"scontrol show node {slurm.NODE}"))
+    name = f"hybridmem:testbed:{job_id}.0.0"
+    assert f"Reason=hybridmem: job {job_id}: persistent memory was not given back: {name} is left: " in reason, reason
+    assert device in reason, reason
+    waiting = slurm.sbatch("bob", "true", SIZE)
+    assert f"namespaces of no job were not removed: {name} is left: " in slurm.run("hybridmem reap").stderr
+    assert [one["name"] for one in ours()] == [name], "the other socket's is wiped and gone"
+    assert count_markers(device, STORED) > 0
+    assert is_drained() and slurm.job(waiting)["JobState"] == "PENDING"
+    record = slurm.record(job_id)
+    assert record["exit_code"] == 0 and [one["destroy_s"] for one in record["namespaces"]] == [None, None]
+    (warning,) = record["warnings"]
+    assert f"its DAX file systems were not removed: {name} is left: " in warning
+
+    region_that_fails.write_text("0")
+    assert slurm.run("hybridmem reap").stderr == ""
+    assert ours() == []
+    assert is_drained(), "an administrator has the last word"
+    resume()
+    assert slurm.wait_job(waiting) == "COMPLETED", slurm.output(waiting)
+    assert slurm.record(waiting)["warnings"] == []
+
+
+def test_memory_that_is_in_use_is_waited_for_and_drains_no_node():
+    with job_with_file_systems("true", SIZE) as (job_id, folder):
+        held = [one for one in ours() if one["socket"] == 1]
+        with mounted(held[0]["device"]):
+            (folder / "go").touch()
+            slurm.wait_for(lambda: [one["name"] for one in ours()] == [held[0]["name"]], "the other socket's end")
+            assert not is_drained()
+            assert slurm.run("pgrep -f 'hybridmem-namespace destroy'").stdout
+    slurm.wait_for(lambda: not slurm.ledger(), "the epilog's end")
+    assert ours() == [] and not is_drained()
+    assert slurm.record(job_id)["warnings"] == []
