@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 import slurm
-from namespaces import create, foreign, ours
+from namespaces import REGIONS, STORES, count_markers, create, foreign, job_with_file_systems, ndctl, ours, seen
 
 FOLDER = Path("/run/hybridmem/fsdax")
 SLURM_CONF = Path("/etc/slurm/slurm.conf")
@@ -67,14 +67,14 @@ def looked(look, *options, launch="srun -n1 --overlap"):
     return json.loads(done.stdout)
 
 
-def check(socket, one, bytes_of_share):
+def check(socket, one, bytes_of_share, fs="ext4", least=0.85):
     uid = slurm.run("id -u alice").stdout.strip()
     assert one["path"].startswith(f"{FOLDER}/") and one["path"].endswith(f"/{socket}")
-    assert one["fs"] == "ext4" and re.search(r"\bdax\b|\bdax=always\b", one["options"]), one
+    assert one["fs"] == fs and re.search(r"\bdax\b|\bdax=always\b", one["options"]), one
     assert "nosuid" in one["options"] and "nodev" in one["options"]
     assert one["dax"] is True
     assert one["uid"] == int(uid) and one["mode"] == 0o700
-    assert 0.85 * bytes_of_share <= one["bytes"] <= bytes_of_share
+    assert least * bytes_of_share <= one["bytes"] <= bytes_of_share
 
 
 @pytest.mark.main
@@ -119,6 +119,45 @@ def test_the_sockets_of_the_jobs_cores(look, socket, core, wanted):
         seen = looked(look, f"{SIZE},socket={socket}", "-p", "alone", launch="srun -n1")
     assert list(seen["seen"]) == [wanted]
     check(wanted, seen["seen"][wanted], 512 * slurm.MIB)
+
+
+@pytest.mark.parametrize(("socket", "sockets"), [("local", [0]), ("remote", [1]), ("all", [0, 1])])
+def test_what_a_job_stores_is_in_the_regions_of_its_sockets(socket, sockets):
+    """The devices by ndctl's list of each region; the job has the core of socket 0, and nothing was written back."""
+    options = (f"--hybrid-mem=fsdax,size=64M,socket={socket}", "-n1", "-p", "alone")
+    markers = [f"stores of {socket} on {number} ".encode() for number in range(len(REGIONS))]
+    with slurm.alone_partition(), job_with_file_systems(f"python3 {STORES} 'stores of {socket} on '", *options):
+        found = {
+            (of_region, of_marker): count_markers(f"/dev/{one['blockdev']}", marker) * len(marker)
+            for of_region, region in enumerate(REGIONS)
+            for one in ndctl("list", "-N", "-r", region)
+            for of_marker, marker in enumerate(markers)
+        }
+    assert sorted(found) == [(of_region, of_marker) for of_region in sockets for of_marker in range(len(markers))]
+    for (of_region, of_marker), count in found.items():
+        assert 0.9 * slurm.MIB <= count <= slurm.MIB if of_region == of_marker else count == 0, found
+
+
+@pytest.mark.parametrize(
+    ("settings", "fs", "where", "reason"),
+    [
+        ("fsdax_fs = xfs", "xfs", "mem", "of DRAM"),
+        ("fsdax_map = pmem", "ext4", "dev", "of it"),
+        ("fsdax_fs = xfs\nfsdax_map = pmem", "xfs", "dev", "of it"),
+    ],
+)
+def test_the_sites_file_system_and_place_for_the_map(look, settings, fs, where, reason):
+    """XFS has a log of 64 MiB, and no file system is made on less than 300."""
+    with slurm.configured(f"{slurm.CONFIG.read_text()}{settings}\n"):
+        with job_with_file_systems(f"{look} > seen", "--hybrid-mem=fsdax,size=1G") as (job_id, folder):
+            looks = json.loads((folder / "seen").read_text())["seen"]
+            assert sorted(looks) == ["0", "1"]
+            for socket, one in looks.items():
+                check(socket, one, 512 * slurm.MIB, fs, least=0.8)
+            assert [(one["mode"], one["map"]) for one in seen()] == [("fsdax", where)] * 2
+        record = slurm.record(job_id)
+    assert [one["fs"] for one in record["namespaces"]] == [fs] * 2 and record["warnings"] == []
+    assert f"takes 16.0 MiB {reason} (64 bytes for 4 KiB)" in record["plan"]["reason"]
 
 
 def test_all_steps_of_the_job_have_them_whatever_they_ask_for():
