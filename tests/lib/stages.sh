@@ -105,11 +105,15 @@ in_guest() {
 }
 
 stage_system() {
-    in_guest 4500 -- -m "not meter and not migration and not kmem and not bench"
+    in_guest 4500 -- -m "not meter and not migration and not kmem and not reset and not bench"
 }
 
 stage_kmem() {
     in_guest 1800 --shape kmem -- -m kmem
+}
+
+stage_reset() {
+    in_guest 1800 --qemu-arg=-action --qemu-arg=reboot=reset -- -m reset
 }
 
 stage_meter() {
