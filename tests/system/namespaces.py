@@ -17,6 +17,7 @@ STEPS = "/usr/local/lib/steps.so"
 STORES = Path(__file__).parent / "programs" / "namespace" / "stores.py"
 MIB = slurm.MIB
 REGIONS = ("region0", "region1")  # of socket 0 and 1
+MARKER = b"alice's secret bytes "
 
 
 def namespace(command, *, status=0, env=None, **options):
@@ -31,10 +32,10 @@ def namespace(command, *, status=0, env=None, **options):
     return done
 
 
-def create(job, mib, sockets="0", *, status=0, env=None, **options):
+def create(job, mib, sockets="0", *, status=0, env=None, command="create", **options):
     """Make a job's namespaces: returns them; or the finished process where it is to fail."""
     settings = {"restart": 0, "uid": 1001, "cluster": "testbed", **options}
-    done = namespace("create", status=status, env=env, job=job, size=f"{mib}M", sockets=sockets, **settings)
+    done = namespace(command, status=status, env=env, job=job, size=f"{mib}M", sockets=sockets, **settings)
     return done if status else json.loads(done.stdout)["namespaces"]
 
 
@@ -46,10 +47,24 @@ def reap(living="", **options):
     return namespace("reap", living=living, **options)
 
 
+def keep(uid, mib, sockets="0", **options):
+    """What create gives a job of the user who keeps it."""
+    return create(1, mib, sockets, command="create --keep", uid=uid, **options)
+
+
+def destroy_kept(uid, *, status=0, **options):
+    return namespace("destroy", status=status, uid=uid, **options)
+
+
 def ours():
     """What the program lists, by job."""
     done = subprocess.run([PROGRAM, "list", "--json"], capture_output=True, text=True, check=True)
     return json.loads(done.stdout)["namespaces"]
+
+
+def by_socket(listed):
+    """The kernel lists regions in an order of its own."""
+    return sorted(listed, key=lambda one: one["socket"])
 
 
 def ndctl(*words):
@@ -68,7 +83,7 @@ def room(region):
     return tuple(int((folder / name).read_text()) for name in ("available_size", "max_available_extent"))
 
 
-def count_markers(device, marker):
+def count_markers(device, marker=MARKER):
     """How often these bytes are in a device as it is."""
     found = 0
     with Path(device).open("rb") as file:
@@ -109,6 +124,16 @@ def foreign(name, region="region1", mib=64):
             assert file.read(MIB) == content
     finally:
         slurm.run(f"ndctl destroy-namespace -f {made['dev']}")
+
+
+def mark_all_over(device):
+    """Write a marker into each MiB of a device: what another user must never find."""
+    size = int(slurm.run(f"blockdev --getsize64 {device}").stdout)
+    with Path(device).open("r+b") as file:
+        for at in range(0, size, MIB):
+            file.seek(at + 8192)
+            file.write(MARKER)
+        os.fsync(file.fileno())
 
 
 @contextlib.contextmanager

@@ -77,3 +77,13 @@ def test_jobs_that_together_want_more_than_there_is_wait_for_each_other():
         for job_id in (first, second):
             assert slurm.wait_job(job_id) == "COMPLETED", slurm.output(job_id)
             assert len(slurm.record(job_id)["namespaces"]) == 2
+
+
+def test_what_is_kept_is_in_nobodys_count():
+    with job_submit("slurmd", gres=GRES):
+        held, counted = (
+            slurm.sbatch("alice", "true", f"--hybrid-mem=fsdax,size=512M{word}", "--hold") for word in (",keep", "")
+        )
+        assert "pmem" not in slurm.job(held).get("TresPerNode", "")
+        assert "pmem:socket0" in slurm.job(counted)["TresPerNode"]
+        slurm.run(f"scancel {held} {counted}")

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 import slurm
 from namespaces import (
+    MARKER,
     MIB,
     PROGRAM,
     REGIONS,
@@ -21,6 +22,7 @@ from namespaces import (
     destroy,
     foreign,
     killed_before_each_step,
+    mark_all_over,
     mounted,
     namespace,
     ndctl,
@@ -33,7 +35,6 @@ from namespaces import (
 pytestmark = pytest.mark.usefixtures("steps", "empty_regions")
 
 ALICE = 1001
-MARKER = b"alice's secret bytes "
 
 
 def test_a_job_gets_a_file_system_on_each_socket():
@@ -188,16 +189,12 @@ def test_no_byte_of_one_job_reaches_the_next(is_wiped):
     """With the wipe switched off the same search finds them: it can."""
     env = {} if is_wiped else {"LD_PRELOAD": STEPS, "STEPS_NO_WIPE": "1"}
     (hers,) = create(50, 128)
-    with Path(hers["device"]).open("r+b") as file:
-        for at in range(0, hers["usable_bytes"], MIB):
-            file.seek(at + 8192)
-            file.write(MARKER)
-        os.fsync(file.fileno())
-    assert count_markers(hers["device"], MARKER) > 100
+    mark_all_over(hers["device"])
+    assert count_markers(hers["device"]) > 100
     destroy(50, env=env)
     (his,) = create(51, 128)
     assert his["bytes"] == hers["bytes"]
-    found = count_markers(his["device"], MARKER)
+    found = count_markers(his["device"])
     assert found == 0 if is_wiped else found > 50
     slurm.run(f"blkdiscard -z -f {his['device']}")
 
@@ -242,7 +239,7 @@ def test_killed_at_each_step_of_destroy():
             all_clean()
             assert [room(region) for region in REGIONS] == before, (number, steps)
             (his,) = create(62, 64)
-            assert count_markers(his["device"], MARKER) == 0, steps
+            assert count_markers(his["device"]) == 0, steps
             destroy(62)
             seen_steps = steps
             fill()

@@ -1,0 +1,200 @@
+# SPDX-License-Identifier: Apache-2.0
+"""hybridmem-namespace and what users keep: crashes, damage, age, other clusters, on the guest's two NVDIMMs."""
+
+import time
+import uuid
+from pathlib import Path
+
+import pytest
+import slurm
+from namespaces import (
+    MIB,
+    REGIONS,
+    by_socket,
+    count_markers,
+    create,
+    destroy,
+    destroy_kept,
+    keep,
+    killed_before_each_step,
+    mark_all_over,
+    mounted,
+    namespace,
+    ndctl,
+    ours,
+    reap,
+    room,
+    seen,
+)
+
+ALICE, BOB = 1001, 1002
+OURS = uuid.UUID("8d2a6b5e-41c3-4f0a-9b17-d06e3c5872f4")  # of owner.c
+
+
+@pytest.fixture(autouse=True)
+def the_site_offers_it(steps, empty_regions):
+    with slurm.configured("fsdax_keep_share = 60%\nfsdax_keep_age = 2h\n"):
+        yield
+        for uid in {one["uid"] for one in ours()} - {None}:
+            destroy_kept(uid)
+
+
+def leave(made, text):
+    """Write a file into each of the file systems."""
+    for one in made:
+        with mounted(one["device"]):
+            Path("/mnt/file").write_text(text)
+
+
+def left(made):
+    texts = set()
+    for one in made:
+        with mounted(one["device"]):
+            path = Path("/mnt/file")
+            texts.add(path.read_text() if path.exists() else None)
+    (text,) = texts
+    return text
+
+
+def test_it_is_given_again_whatever_is_asked_of_its_making():
+    made = keep(ALICE, 640, "0,1", fs="xfs")
+    assert [(one["uid"], one["job"], one["restart"], one["fs"]) for one in made] == [(ALICE, None, None, "xfs")] * 2
+    with mounted(made[0]["device"]):
+        assert (Path("/mnt").stat().st_uid, Path("/mnt").stat().st_mode & 0o7777) == (ALICE, 0o700)
+    leave(made, "left")
+    again = keep(ALICE, 320, "0,1", fs="ext4", map="pmem")
+    assert again == made and left(again) == "left"
+    text = namespace("list").stdout
+    assert text.count(f"kept by uid {ALICE} until {made[0]['kept_until']}") == 2
+    assert by_socket(ours()) == [{**one, "fs": None} for one in made]
+    reap()
+    reap("7.0,u1002")
+    assert len(ours()) == 2
+    destroy_kept(ALICE)
+    (made,) = keep(ALICE, 64)
+    assert "has_journal" in slurm.run(f"dumpe2fs -h {made['device']}").stdout
+
+
+def test_jobs_users_and_clusters_are_kept_apart():
+    made = {
+        "job": create(1, 32),
+        "hers": keep(ALICE, 32),
+        "his": keep(BOB, 32),
+        "elsewhere": keep(ALICE, 32, cluster="other"),
+    }
+    assert len({one["uuid"] for each in made.values() for one in each}) == 4
+    destroy_kept(ALICE, cluster="testbed")
+    assert {one["name"].split(".")[0] for one in ours()} == {
+        "hybridmem:testbed:1",
+        f"hybridmem:testbed:u{BOB}",
+        f"hybridmem:other:u{ALICE}",
+    }
+    destroy(1)
+    assert keep(ALICE, 32, cluster="other") == made["elsewhere"]
+
+
+def test_a_crash_of_the_node_leaves_it():
+    """The labels are read again, as at boot; and a device that is not there is looked for."""
+    made = keep(ALICE, 128, "0,1")
+    leave(made, "left")
+    slurm.run("ndctl disable-region all && ndctl enable-region all")
+    reap()
+    again = keep(ALICE, 128, "0,1")
+    assert [one["uuid"] for one in again] == [one["uuid"] for one in made] and left(again) == "left"
+    (dev,) = [one["dev"] for one in seen() if one.get("name") == made[1]["name"]]
+    slurm.run(f"ndctl disable-namespace {dev}")
+    assert [one["device"] for one in ours()].count(None) == 1
+    reap()
+    assert left(keep(ALICE, 128, "0,1")) == "left"
+
+
+def test_what_is_damaged_is_left_to_an_administrator():
+    (made,) = keep(ALICE, 64)
+    before = Path(made["device"]).read_bytes()
+    slurm.run(f"dd if=/dev/urandom of={made['device']} bs=64k count=4 oflag=direct")
+    damaged = Path(made["device"]).read_bytes()
+    said = keep(ALICE, 64, status=1).stderr
+    assert f"what user {ALICE} keeps on this node cannot be used: cannot mount {made['device']} (ext4) with DAX" in said
+    assert f"it is left alone until {made['kept_until']}" in said
+    reap()
+    assert Path(made["device"]).read_bytes() == damaged != before
+    destroy_kept(ALICE)
+    assert left(keep(ALICE, 64)) is None
+
+
+def test_its_age_by_the_minute_in_its_label():
+    """One of an older day, as ndctl makes it, with the mark of one that was finished."""
+    minute = int(time.time() // 60)
+    for age, goes in ((100, False), (121, True)):
+        name = f"hybridmem:testbed:u{ALICE}.{minute - age}.0"
+        made = ndctl(
+            "create-namespace", "-m", "fsdax", "-s", "64M", "-r", "region0", "-n", name, "-u", uuid.uuid5(OURS, name)
+        )
+        with Path("/dev", made["blockdev"]).open("r+b") as device:
+            device.seek(-4096, 2)
+            device.write(f"{name} ext4\n".encode().ljust(4096, b"\0"))
+        assert [one["name"] for one in ours()] == [name]
+        reap(f"u{ALICE}")
+        reap(config="/run/none.conf")  # no file says what its age is
+        assert len(ours()) == 1
+        reap()
+        assert (ours() == []) == goes
+        destroy_kept(ALICE)
+
+
+def test_what_is_in_use_is_named_and_stays():
+    (made,) = keep(ALICE, 64)
+    leave([made], "left")
+    with mounted(made["device"]):
+        assert f"{made['name']} is still in use after 0 s" in destroy_kept(ALICE, status=3, patience=0).stderr
+    assert left(keep(ALICE, 64)) == "left"
+
+
+def test_killed_at_each_step_of_making_it():
+    """The next job has whole file systems; without one, reap leaves nothing that was never given but what has no
+    device, which its user's next job takes."""
+    words = ["create", "--keep", "--job=1", "--restart=0", f"--uid={ALICE}", "--size=64M", "--sockets=0,1"]
+    seen_steps = []
+    for number, steps in killed_before_each_step(*words, "--cluster=testbed", least=20):
+        if number % 2:
+            reap()
+            assert all(one["device"] is None for one in ours()) or steps[-1] == "fsync", steps
+        made = keep(ALICE, 64, "0,1")
+        assert [one["socket"] for one in made] == [0, 1] and left(made) is None
+        assert len(seen()) == 2
+        destroy_kept(ALICE)
+        assert seen() == []
+        seen_steps = steps
+    destroy_kept(ALICE)
+    assert {"fork", "waitpid", "mount", "fchown", "fchmod", "umount2", "fsync"} <= set(seen_steps)
+
+
+def test_killed_at_each_step_of_removing_it():
+    """Nothing of it is given any more from the first step on, and nothing of it is found by the next."""
+    seen_steps = []
+    made = keep(ALICE, 64, "0,1")
+    for one in made:
+        mark_all_over(one["device"])
+    for _number, steps in killed_before_each_step("destroy", f"--uid={ALICE}", least=20):
+        again = keep(ALICE, 64, "0,1")
+        assert [count_markers(one["device"]) for one in again] == [0, 0], steps
+        assert left(again) is None
+        for one in again:
+            mark_all_over(one["device"])
+        seen_steps = steps
+    assert ours() == []
+    assert {"fsync", "BLKZEROOUT"} <= set(seen_steps)
+    (his, other) = keep(BOB, 64, "0,1")
+    assert count_markers(his["device"]) + count_markers(other["device"]) == 0
+
+
+def test_the_share_of_the_regions():
+    extent = room(REGIONS[0])[1]
+    size = int(Path(f"/sys/bus/nd/devices/{REGIONS[0]}/size").read_text())
+    most = size * 60 // 100 // MIB // 16 * 16
+    assert most * MIB < extent
+    assert "all users together may keep" in keep(ALICE, most + 16, status=1).stderr
+    keep(ALICE, most)
+    assert "and keep " in keep(BOB, 16, status=1).stderr
+    create(1, 64)  # a job's own is not of the share
+    keep(BOB, 16, "1")
