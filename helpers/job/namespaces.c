@@ -19,12 +19,11 @@
 #include "log.h"
 #include "namespacejobs.h"
 #include "namespacerun.h"
+#include "namespacewords.h"
 #include "wipelater.h"
 
 #define NAME HM_NAMESPACERUN_NAME
 #define LABELS "hybridmem:"
-#define ARGUMENTS 24
-#define NUMBER 24
 /* Seconds, for the wipe of another's memory, and for mounts of processes that still end. Slurm's PrologEpilogTimeout
  * cuts a prolog shorter; an epilog leaves what is still in use to the next reap. */
 #define PATIENCE_TO_MAKE 3600
@@ -101,46 +100,6 @@ static int take_answer(const char *output, struct hm_job_namespaces *namespaces)
     return result == 0 && !hm_dax_bad(namespaces) ? 0 : -1;
 }
 
-/* Words for hybridmem-namespace; the texts belong to the caller. */
-struct words {
-    int n;
-    const char *word[ARGUMENTS + 1];
-};
-
-static void begin_words(struct words *words, const struct hm_config *config, const char *command)
-{
-    *words = (struct words){.n = 2, .word = {NAME, command}};
-    if (config->path[0]) {
-        words->word[words->n++] = "--config";
-        words->word[words->n++] = config->path;
-    }
-}
-
-static void add(struct words *words, const char *name, const char *value)
-{
-    if (!value[0] || words->n + 2 > ARGUMENTS)
-        return;
-    words->word[words->n++] = name;
-    words->word[words->n++] = value;
-}
-
-/* Returns `text`. */
-static const char *number(char text[NUMBER], uint64_t value)
-{
-    snprintf(text, NUMBER, "%llu", (unsigned long long)value);
-    return text;
-}
-
-/* How long it may wait, and wipe; both texts belong to the caller. */
-static void add_times(struct words *words, const struct hm_config *config, unsigned patience_s, char patience[NUMBER],
-                      char limit[NUMBER])
-{
-    unsigned left = hm_wipe_left(config);
-    add(words, "--patience", number(patience, patience_s < left ? patience_s : left));
-    if (left != HM_WIPE_NO_LIMIT)
-        add(words, "--limit", number(limit, left));
-}
-
 static int fail_late(struct hm_error *error)
 {
     return hm_fail(error, ETIME, "the memory of earlier jobs is still being wiped");
@@ -150,19 +109,20 @@ static int create(const struct hm_config *config, struct hm_job *job, struct hm_
 {
     struct hm_job_namespaces *namespaces = &job->namespaces;
     const char *fs = hm_dax_fs_name(config->fsdax_fs);
-    char id[NUMBER], restart[NUMBER], uid[NUMBER], size[NUMBER], sockets[128], patience[NUMBER], limit[NUMBER];
+    char id[HM_NUMBER], restart[HM_NUMBER], uid[HM_NUMBER], size[HM_NUMBER], sockets[128], patience[HM_NUMBER],
+        limit[HM_NUMBER];
     struct hm_answer answer;
-    struct words words;
-    begin_words(&words, config, "create");
-    add(&words, "--job", number(id, job->job_id));
-    add(&words, "--restart", number(restart, namespaces->restart));
-    add(&words, "--cluster", job->cluster);
-    add(&words, "--uid", number(uid, job->uid));
-    add(&words, "--size", number(size, job->plan.fsdax.size_bytes));
-    add(&words, "--sockets", hm_set_format(&job->plan.fsdax.sockets, sockets, sizeof(sockets)));
-    add(&words, "--fs", fs);
-    add(&words, "--map", hm_dax_map_name(config->fsdax_map));
-    add_times(&words, config, PATIENCE_TO_MAKE, patience, limit);
+    struct hm_namespacewords words;
+    hm_namespacewords_begin(&words, config, "create");
+    hm_namespacewords_add(&words, "--job", hm_namespacewords_number(id, job->job_id));
+    hm_namespacewords_add(&words, "--restart", hm_namespacewords_number(restart, namespaces->restart));
+    hm_namespacewords_add(&words, "--cluster", job->cluster);
+    hm_namespacewords_add(&words, "--uid", hm_namespacewords_number(uid, job->uid));
+    hm_namespacewords_add(&words, "--size", hm_namespacewords_number(size, job->plan.fsdax.size_bytes));
+    hm_namespacewords_add(&words, "--sockets", hm_set_format(&job->plan.fsdax.sockets, sockets, sizeof(sockets)));
+    hm_namespacewords_add(&words, "--fs", fs);
+    hm_namespacewords_add(&words, "--map", hm_dax_map_name(config->fsdax_map));
+    hm_namespacewords_add_times(&words, config, PATIENCE_TO_MAKE, patience, limit);
     if (namespaces->is_kept)
         words.word[words.n++] = "--keep";
     namespaces->is_begun = false;
@@ -192,9 +152,9 @@ static void remove_folders(const struct hm_config *config, struct hm_job *job)
 
 int hm_namespaces_remove(const struct hm_config *config, struct hm_job *job, bool waits, struct hm_error *error)
 {
-    char id[NUMBER], restart[NUMBER], patience[NUMBER], limit[NUMBER];
+    char id[HM_NUMBER], restart[HM_NUMBER], patience[HM_NUMBER], limit[HM_NUMBER];
     struct hm_answer answer;
-    struct words words;
+    struct hm_namespacewords words;
     if (!job->namespaces.is_begun)
         return 0;
     if (job->namespaces.is_kept) {
@@ -204,11 +164,11 @@ int hm_namespaces_remove(const struct hm_config *config, struct hm_job *job, boo
     if (hm_wipe_left(config) == 0)
         return fail_late(error);
     unsigned pending = alarm(0);
-    begin_words(&words, config, "destroy");
-    add(&words, "--job", number(id, job->job_id));
-    add(&words, "--restart", number(restart, job->namespaces.restart));
-    add(&words, "--cluster", job->cluster);
-    add_times(&words, config, waits ? PATIENCE_TO_REMOVE : 0, patience, limit);
+    hm_namespacewords_begin(&words, config, "destroy");
+    hm_namespacewords_add(&words, "--job", hm_namespacewords_number(id, job->job_id));
+    hm_namespacewords_add(&words, "--restart", hm_namespacewords_number(restart, job->namespaces.restart));
+    hm_namespacewords_add(&words, "--cluster", job->cluster);
+    hm_namespacewords_add_times(&words, config, waits ? PATIENCE_TO_REMOVE : 0, patience, limit);
     int result = hm_namespacerun(words.word, &answer, error);
     if (result == 0 && !hm_answer_is(&answer, 0))
         result = hm_answer_fail(&answer, error);
@@ -242,16 +202,16 @@ static void remove_orphaned_folders(const struct hm_config *config, struct hm_jo
 /* Wants our lock: what is made after the list was is not there yet. */
 static int reap(const struct hm_config *config, const char *cluster, struct hm_error *error)
 {
-    char patience[NUMBER], limit[NUMBER];
+    char patience[HM_NUMBER], limit[HM_NUMBER];
     struct hm_answer answer;
-    struct words words;
+    struct hm_namespacewords words;
     if (hm_wipe_left(config) == 0)
         return fail_late(error);
     char *list = hm_namespacejobs_list(config, error);
     struct hm_job *job = malloc(sizeof(*job));
-    begin_words(&words, config, "reap");
-    add(&words, "--cluster", cluster ? cluster : "");
-    add_times(&words, config, 0, patience, limit);
+    hm_namespacewords_begin(&words, config, "reap");
+    hm_namespacewords_add(&words, "--cluster", cluster ? cluster : "");
+    hm_namespacewords_add_times(&words, config, 0, patience, limit);
     /* Also where nobody lives: an empty list. */
     words.word[words.n++] = "--living";
     words.word[words.n] = list;

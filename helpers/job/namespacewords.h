@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The command lines of hybridmem-namespace. Texts that are put in belong to the caller, and are not copied. */
+#ifndef HM_NAMESPACEWORDS_H
+#define HM_NAMESPACEWORDS_H
+
+#include <stdint.h>
+
+#include "../core/config.h"
+
+#define HM_NAMESPACEWORDS 24
+#define HM_NUMBER 24 /* of any number, as text */
+
+struct hm_namespacewords {
+    int n;
+    const char *word[HM_NAMESPACEWORDS + 1]; /* NULL-terminated */
+};
+
+/* The program's name, the command, and the configuration's file where it has one. */
+void hm_namespacewords_begin(struct hm_namespacewords *words, const struct hm_config *config, const char *command);
+
+/* A name and its value; nothing where that is "". */
+void hm_namespacewords_add(struct hm_namespacewords *words, const char *name, const char *value);
+
+/* How long it may wait, and wipe: no longer than is left of fsdax_wipe_limit. */
+void hm_namespacewords_add_times(struct hm_namespacewords *words, const struct hm_config *config, unsigned patience_s,
+                                 char patience[HM_NUMBER], char limit[HM_NUMBER]);
+
+/* Returns `text`. */
+const char *hm_namespacewords_number(char text[HM_NUMBER], uint64_t value);
+
+#endif
