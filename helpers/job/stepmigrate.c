@@ -39,16 +39,16 @@ int hm_step_migrate(struct hm_preparation *p, struct hm_error *error)
     char broker[HM_CONFIG_PATH_MAX + 16], home[HM_JOB_CGROUP];
     struct hm_error why = {0};
     int result = -1;
-    bool may_be_damon = p->migration.keys.source == HM_SAMPLING_AUTO || p->migration.keys.source == HM_SAMPLING_DAMON;
+    bool is_meant = p->migration.keys.source == HM_SAMPLING_AUTO || p->migration.keys.source == HM_SAMPLING_DAMON;
     hm_text_copy(home, p->job->home_cgroup[0] ? p->job->home_cgroup : "/sys/fs/cgroup", sizeof(home));
-    if (may_be_damon)
-        hm_damon_ensure(config, home, &why);
+    /* Where another source is asked for, too: what comes in its place if it does not work is found out later. */
+    hm_damon_ensure(config, home, &why);
     int lock = hm_ledger_lock(config, error);
     if (lock < 0 || hm_ledger_read(config, p->step->job_id, p->job, error) != 0)
         goto done;
-    if (why.text[0])
+    if (why.text[0] && is_meant)
         hm_job_warn(p->job, "DAMON cannot be used: %s", why.text);
-    start_migrator(p, may_be_damon ? hm_damon_socket_path(config, broker, sizeof(broker)) : NULL);
+    start_migrator(p, hm_damon_socket_path(config, broker, sizeof(broker)));
     result = hm_ledger_write(config, p->job, error);
 done:
     hm_ledger_unlock(lock);

@@ -194,6 +194,18 @@ def test_a_step_with_nothing_to_move_costs_next_to_nothing():
     nothing_is_left(started.job_id)
 
 
+@pytest.mark.parametrize("source", ["perf", "faults"])
+def test_a_source_that_does_not_work_here_is_replaced_by_the_next_best(source):
+    with slurm.configured("3\n", Path("/proc/sys/kernel/perf_event_paranoid")):
+        held = slurm.Occupied("alice", 48, f"{OPTION},fast=16M,source={source}")
+        slurm.wait_for(lambda: progress(held.job_id, BATCH).source == b"damon", "samples of another source")
+        assert held.end() == "COMPLETED"
+    record = slurm.record(held.job_id)
+    assert steps_of(record)["batch"]["sample_source"] == "damon"
+    assert any(f"source={source}: " in warning for warning in record["warnings"]), record["warnings"]
+    nothing_is_left(held.job_id)
+
+
 def test_hint_faults_see_through_the_policy():
     done = slurm.run(f"srun -n1 --hybrid-mem=migrate,source=faults {POLICY}", user="alice")
     assert done.stdout.split()[0] in ("bind=static|balancing:0-3", "bind=static:0-3")
