@@ -55,10 +55,12 @@ static void set_counts(json_t *object, const struct hm_progress *progress)
     json_object_set_new(object, "unmoved", unmoved_of(progress));
 }
 
-/* Without a cap nothing can be above it; without samples nothing is known of shares. */
+/* Without a cap nothing can be above it, and before the first phase nobody has looked; without samples nothing is known
+ * of shares. */
 static void set_results(json_t *object, const struct hm_progress *progress)
 {
-    bool has_cap = progress->capacity_bytes > 0, has_shares = progress->fast_share >= 0 && progress->best_share >= 0;
+    bool has_cap = progress->capacity_bytes > 0 && progress->phases > 0;
+    bool has_shares = progress->fast_share >= 0 && progress->best_share >= 0;
     double regret = progress->best_share - progress->fast_share;
     json_object_set_new(object, "cap_bytes", number_or_null(progress->capacity_bytes));
     json_object_set_new(object, "above_cap_bytes", has_cap ? hm_json_bytes(progress->above_cap_bytes) : json_null());

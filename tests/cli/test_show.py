@@ -172,12 +172,16 @@ def test_what_was_migrated(tmp_path):
     text = show(tmp_path, str(made["job_id"])).stdout
     assert "migration    200.0 MiB promoted, 100.0 MiB demoted; self-reported by the migrators of 2 steps\n" in text
     for part in (
-        "regions: 20 decisions, one every 2.5 s, on 4000 samples of several sources",
+        "regions: 20 decisions, at most one every 2.5 s, on 4000 samples of several sources",
         "not moved: busy 8.0 KiB",
         "estimate: 60 % of accesses served by the fast tier; best known placement 76 %, regret 16 %",
         "cap 600.0 MiB, at most 2.0 MiB above it; cost 0.5 s of CPU time",
     ):
         assert part in text, part
+    made["migration"].update(above_cap_bytes=None)
+    write(tmp_path / "a", made)
+    text = show(tmp_path / "a", str(made["job_id"])).stdout
+    assert "cap 600.0 MiB, not known what was above it; cost" in text
     made["migration"].update(sample_source="damon", sample_source_why="perf: no PMU", cap_bytes=None, kernel_cpu_s=0.5)
     made["migration"].update(fast_share=None, unmoved=None, algorithm=None, interval_s=None)
     write(tmp_path / "b", made)

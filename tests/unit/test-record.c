@@ -301,6 +301,16 @@ static void test_migration(void **state)
     snprintf(job.warning[0], HM_WARNING, "the migrator of step batch was killed: its last figures are of some time");
     sample_at(0, 3 * MIB, MIB, 0);
     assert_golden("migrated", &tiers, &samples, "");
+    /* Before the first phase nobody has looked what is above the cap. */
+    memset(&job.migration, 0, sizeof(job.migration));
+    step.phases = 0;
+    hm_migration_add(&job.migration, &step);
+    json_t *record = hm_record_build(&config, &tiers, &job, &samples, "", START);
+    const json_t *migration = json_object_get(record, "migration");
+    assert_int_equal(json_integer_value(json_object_get(migration, "cap_bytes")), 600 * MIB);
+    assert_true(json_is_null(json_object_get(migration, "above_cap_bytes")));
+    assert_true(json_is_null(json_object_get(migration, "first_above_cap_bytes")));
+    json_decref(record);
 }
 
 /* Two file systems; the second run of them was not removed. */

@@ -230,8 +230,9 @@ def migration_lines(migration):
     kernel = fields.number(migration, "kernel_cpu_s")
     cost += "" if kernel is None else f", {draw.duration(kernel)} more in the kernel"
     if sizes["cap_bytes"] is not None:
-        above = draw.size(fields.number(migration, "above_cap_bytes"))
-        cost = f"cap {draw.size(sizes['cap_bytes'])}, at most {above} above it; {cost}"
+        above = fields.number(migration, "above_cap_bytes")
+        kept = "not known what was above it" if above is None else f"at most {draw.size(above)} above it"
+        cost = f"cap {draw.size(sizes['cap_bytes'])}, {kept}; {cost}"
     yield cost
 
 
@@ -243,7 +244,7 @@ def method(migration):
     samples = f"{draw.count(fields.whole(migration, 'samples'))} samples"
     samples += "" if source == NO_SOURCE else f" of {source or 'several sources'}"
     interval = fields.number(migration, "interval_s")
-    every = "" if interval is None else f", one every {interval:g} s"
+    every = "" if interval is None else f", at most one every {interval:g} s"
     phases = plural(fields.whole(migration, "phases") or 0, "decision")
     return (
         f"{fields.text(migration, 'algorithm') or 'several algorithms'}: {phases}{every}, on {samples}"
