@@ -14,6 +14,7 @@ LOADS, STORES = "reads", "writes"
 SWEEPS = [name for name, claim in CLAIMS.items() if "pages" in claim]
 COPIES = [name for name, claim in CLAIMS.items() if "copy" in claim]
 SLOW_NODES = (2, 3)
+REGION_NODES = (4, 5)  # of the files' memory
 
 
 def seen(job, kind, node):
@@ -41,8 +42,11 @@ def test_a_copy_loads_from_one_array_and_stores_to_the_other(job):
     check(job, STORES, CLAIMS[job]["copy"]["written"])
 
 
-def test_write_isolation_keeps_stores_from_the_slow_tier():
-    """At most 1 % of the slow tier's stores are left, of the same copy without it."""
-    without, isolated = (sum(seen(f"copy-{name}", STORES, node) for node in SLOW_NODES) for name in ("slow", "split"))
+@pytest.mark.parametrize("name", ["split", "fsdax"])
+def test_write_isolation_keeps_stores_from_the_slow_tier(name):
+    """At most 1 % of the slow tier's stores are left, of the same copy without it; also where its files have what is
+    read."""
+    slow = [*SLOW_NODES, *(REGION_NODES if name == "fsdax" else ())]
+    without, isolated = (sum(seen(f"copy-{of}", STORES, node) for node in slow) for of in ("slow", name))
     assert without >= 0.95 * CLAIMS["copy-slow"]["accesses"]
     assert isolated <= 0.01 * without, (isolated, without)

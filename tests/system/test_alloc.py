@@ -245,6 +245,19 @@ def test_read_mostly_data_goes_over_the_fsdax_files(tmp_path):
             assert {run["node"] for run in held["runs"]} == {-1, 2, 3}
 
 
+def test_a_jobs_read_mostly_data_goes_over_its_file_systems():
+    """What it reads is in blocks over the files of both sockets, what it writes over the fast nodes."""
+    folder = slurm.folder_of("alice")
+    words = {use: f"{PROGRAM} {SPLIT} {use} 64 0 0 64" for use in (READ, WRITE)}
+    script = f"cd {folder}\n{words[READ]} < /dev/null > read\n{words[WRITE]} < /dev/null > written"
+    job_id = slurm.sbatch("alice", script, "--hybrid-mem=fsdax,size=256M")
+    assert slurm.wait_job(job_id) == "COMPLETED", slurm.output(job_id)
+    read, written = (json.loads((folder / name).read_text()) for name in ("read", "written"))
+    assert read["reason"] == written["reason"] == ""
+    assert [(run["folder"], run["bytes"]) for run in read["runs"]] == [(0, 2 * MIB), (1, 2 * MIB)] * 16
+    assert {run["folder"] for run in written["runs"]} == {-1} and set(by_block(written)) == {0, 1}
+
+
 def test_a_folder_without_dax_is_not_used(tmp_path):
     with placed(SPLIT, 32, READ, env={"HYBRIDMEM_FSDAX_DIRS": str(tmp_path)}) as held:
         check(held, 32)

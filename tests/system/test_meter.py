@@ -13,6 +13,7 @@ from namespaces import REGIONS, ndctl
 EXPECTED = Path("/tmp/meter-expected.json")
 MIB = 64
 PASSES = 64  # enough to drown what daemons do meanwhile
+SPLIT = 2  # HM_ALLOC_SPLIT
 REQUESTS = [
     f"{mode},socket={socket}" for mode in ("fast", "slow", "interleave") for socket in ("local", "remote", "all")
 ] + ["spill"]
@@ -26,6 +27,12 @@ def pages_by_node(pid):
         if sum(pages.values()) > sum(best.values()):
             best = pages
     return best
+
+
+def claim(mark, what):
+    claims = json.loads(EXPECTED.read_text()) if EXPECTED.exists() else {}
+    EXPECTED.write_text(json.dumps(claims | {mark: what}))
+    os.sync()
 
 
 def sweep_between_marks(mark, find_pages, *options, folders=""):
@@ -44,10 +51,7 @@ def sweep_between_marks(mark, find_pages, *options, folders=""):
         assert answers.readline() == "DONE\n"
         slurm.run(f"meter-mark {mark}.end")
     assert slurm.wait_job(job_id) == "COMPLETED"
-    claims = json.loads(EXPECTED.read_text()) if EXPECTED.exists() else {}
-    claims[mark] = {"pages": pages, "accesses": MIB * slurm.MIB // 64 * PASSES}
-    EXPECTED.write_text(json.dumps(claims))
-    os.sync()
+    claim(mark, {"pages": pages, "accesses": MIB * slurm.MIB // 64 * PASSES})
     return pages
 
 
@@ -75,3 +79,27 @@ def test_sweep_over_fsdax_files_between_two_marks(socket, nodes):
     with slurm.alone_partition():
         pages = sweep_between_marks(f"fsdax-{socket}", pages_by_region, *options, folders=folders)
     assert set(pages) == nodes
+
+
+@pytest.mark.meter
+def test_a_jobs_copy_from_fsdax_files_into_the_fast_tier():
+    """Write isolation in a job: what it reads is in blocks over the files of both sockets, what it writes in DRAM."""
+    source = Path(__file__).parent / "programs" / "alloc" / "copied.c"
+    slurm.run(f"gcc -O1 -Wall -Werror -o /usr/local/bin/copied {source} -lhybridmem")
+    folder = slurm.folder_of("alice")
+    to_test, from_test = folder / "to", folder / "from"
+    slurm.run(f"mkfifo -m 666 {to_test} {from_test}")
+    script = f"copied {SPLIT} {MIB} {PASSES} > {to_test} < {from_test}"
+    job_id = slurm.sbatch("alice", script, "--hybrid-mem=fsdax,size=256M")
+    with to_test.open() as answers, from_test.open("w") as orders:
+        said = json.loads(answers.readline())
+        pages = pages_by_region(None)
+        slurm.run("meter-mark copy-fsdax.start")
+        orders.write("\n")
+        orders.flush()
+        assert answers.readline() == "DONE\n"
+        slurm.run("meter-mark copy-fsdax.end")
+    assert slurm.wait_job(job_id) == "COMPLETED"
+    assert set(said["read"]) == {"-1"} and set(said["written"]) == {"0", "1"} and set(pages) == {4, 5}
+    copy = {"read": pages, "written": said["written"]}
+    claim("copy-fsdax", {"copy": copy, "accesses": MIB * slurm.MIB // 64 * PASSES})
