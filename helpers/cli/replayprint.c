@@ -16,6 +16,11 @@ static const char *unit_of(const struct hm_replay_options *options)
     return options->sampled == HM_SAMPLED_RAW ? "raw" : "memory";
 }
 
+static const char *plural(uint64_t count)
+{
+    return count == 1 ? "" : "s";
+}
+
 char *hm_replayprint_name(const struct hm_replay_report *report, char *out, size_t size)
 {
     const char *slash = strrchr(report->path, '/');
@@ -32,10 +37,26 @@ char *hm_replayprint_name(const struct hm_replay_report *report, char *out, size
     return out;
 }
 
+/* A dash where there is nothing to share: a trace without writes to memory, or without accesses to it. */
+static void print_share(FILE *out, int width, double share)
+{
+    if (isfinite(share))
+        fprintf(out, "  %*.1f %%", width - 2, 100 * share);
+    else
+        fprintf(out, "  %*s", width, "-");
+}
+
 static void print_score(FILE *out, const char *name, const struct hm_score *score)
 {
-    fprintf(out, "%-24s  %6.3f  %13.1f %%  %10.1f %%  %9.1f %%  %11" PRIu64 "\n", name, score->amat,
-            100 * score->share_mem, 100 * score->share_raw, 100 * score->slow_writes, score->promoted + score->demoted);
+    fprintf(out, "%-24s", name);
+    if (isfinite(score->amat))
+        fprintf(out, "  %6.3f", score->amat);
+    else
+        fprintf(out, "  %6s", "-");
+    print_share(out, 15, score->share_mem);
+    print_share(out, 12, score->share_raw);
+    print_share(out, 11, score->slow_writes);
+    fprintf(out, "  %11" PRIu64 "\n", score->promoted + score->demoted);
 }
 
 static void print_gain(FILE *out, const struct hm_replay_report *report)
@@ -43,7 +64,9 @@ static void print_gain(FILE *out, const struct hm_replay_report *report)
     double ours = report->result.ours.amat, first = report->first_touch.amat;
     double possible = first - report->static_oracle.amat;
     double worse = 100 * (ours - first) / first;
-    if (possible < WORTH_GAINING * first)
+    if (!isfinite(first))
+        fprintf(out, "There is nothing to gain here: the trace has no accesses to memory");
+    else if (possible < WORTH_GAINING * first)
         fprintf(out, "There is nothing to gain here: the static oracle is no better than first touch");
     else if (ours <= first)
         fprintf(out, "%.0f %% of the possible gain was reached: from first touch to the static oracle",
@@ -63,10 +86,10 @@ void hm_replayprint_text(FILE *out, const struct hm_replay_report *report)
     uint64_t fast_pages = hm_replay_capacity(trace, options->fast);
     char name[80], ours[48], all[24], fast[24], peak[24];
     snprintf(ours, sizeof(ours), "ours (%s)", options->algorithm);
-    fprintf(out, "%s: %zu pages (%s) in %zu phases; fast tier %.6g %%: %" PRIu64 " pages (%s)\n\n",
-            hm_replayprint_name(report, name, sizeof(name)), trace->n_pages,
-            hm_size_format((uint64_t)trace->n_pages * PAGE, all, sizeof(all)), trace->n_phases, 100 * options->fast,
-            fast_pages, hm_size_format(fast_pages * PAGE, fast, sizeof(fast)));
+    fprintf(out, "%s: %zu page%s (%s) in %zu phase%s; fast tier %.6g %%: %" PRIu64 " page%s (%s)\n\n",
+            hm_replayprint_name(report, name, sizeof(name)), trace->n_pages, plural(trace->n_pages),
+            hm_size_format((uint64_t)trace->n_pages * PAGE, all, sizeof(all)), trace->n_phases, plural(trace->n_phases),
+            100 * options->fast, fast_pages, plural(fast_pages), hm_size_format(fast_pages * PAGE, fast, sizeof(fast)));
     fprintf(out, "%-24s  %6s  %15s  %12s  %11s  %11s\n", "PLACEMENT", "AMAT", "MEMORY ACCESSES", "RAW ACCESSES",
             "SLOW WRITES", "PAGES MOVED");
     print_score(out, ours, &report->result.ours);

@@ -103,6 +103,10 @@ static void put_title(const struct frame *frame, const struct hm_replay_report *
     fprintf(out, "<text class=\"title\" x=\"%d\" y=\"30\">", LEFT);
     hm_svg_put_text(out, name);
     fprintf(out, ", fast tier %.6g %%</text>\n", 100 * report->options->fast);
+    if (!isfinite(report->first_touch.amat)) {
+        fprintf(out, "<text class=\"sub\" x=\"%d\" y=\"51\">no accesses to memory</text>\n", LEFT);
+        return;
+    }
     fprintf(out,
             "<text class=\"sub\" x=\"%d\" y=\"51\">AMAT %.2f with %s; first touch %.2f, static oracle %.2f</text>\n",
             LEFT, report->result.ours.amat, report->options->algorithm, report->first_touch.amat,
@@ -254,8 +258,10 @@ static void put_shares(const struct frame *frame, double share_mem)
                 top + SHARE_HEIGHT * (1 - share), frame->column_width - 1, SHARE_HEIGHT * share);
     }
     fputs("</g>\n", out);
-    fprintf(out, "<text x=\"%d\" y=\"%u\">accesses to memory that the fast tier served: %.1f %% in all</text>\n", LEFT,
-            top - 9, 100 * share_mem);
+    fprintf(out, "<text x=\"%d\" y=\"%u\">accesses to memory that the fast tier served", LEFT, top - 9);
+    if (isfinite(share_mem))
+        fprintf(out, ": %.1f %% in all", 100 * share_mem);
+    fputs("</text>\n", out);
 }
 
 static void put_phases(const struct frame *frame)

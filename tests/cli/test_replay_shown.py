@@ -90,6 +90,29 @@ def test_the_table_says_how_much_was_gained(trace):
     assert "There is nothing to gain here: the static oracle is no better than first touch.\n" in done.stdout
 
 
+def table_of(lines):
+    return [re.split(r" {2,}", line)[1:] for line in lines[3:7]]
+
+
+def test_a_dash_where_there_are_no_writes_to_memory(trace):
+    """As the JSON has null: no share of nothing. One of a thing is not several."""
+    rows = "0,1000,10,0,5,0\n0,1001,1000000,0,50000,0\n1,1001,1000000,0,50000,0\n"
+    lines = helper("hybridmem-replay", trace(COLUMNS + rows), "--fast", "50%").stdout.splitlines()
+    assert lines[0].endswith(": 2 pages (8.0 KiB) in 2 phases; fast tier 50 %: 1 page (4.0 KiB)")
+    assert [row[3] for row in table_of(lines)] == ["-"] * 4
+    assert all(row[1].endswith(" %") and row[2].endswith(" %") for row in table_of(lines))
+    assert len({len(line) for line in lines[2:7]}) == 1
+    assert "nan" not in "".join(lines[1:])
+
+
+def test_dashes_where_there_are_no_accesses_to_memory(trace):
+    lines = helper("hybridmem-replay", trace(COLUMNS + "0,1,5,5,0,0\n"), "--fast", "100%").stdout.splitlines()
+    assert lines[0].endswith(": 1 page (4.0 KiB) in 1 phase; fast tier 100 %: 1 page (4.0 KiB)")
+    assert table_of(lines) == [["-", "-", "100.0 %", "-", "0"]] * 4
+    assert len({len(line) for line in lines[2:7]}) == 1
+    assert lines[-1] == "There is nothing to gain here: the trace has no accesses to memory."
+
+
 def test_a_name_from_the_file(trace):
     done = helper("hybridmem-replay", trace(TINY.replace("# app", "# other"), "solver.v2.trace"))
     assert done.stdout.startswith("solver: 4 pages")
@@ -187,6 +210,14 @@ def test_a_small_picture(trace, tmp_path):
     phases = [text.text for text in root.find(f"{SVG}g[@id='phases']")]
     assert phases == ["0", "1", "2", "phase"]
     assert "10000" in [text.text for text in root.find(f"{SVG}g[@id='addresses']")]
+
+
+def test_a_picture_without_accesses_to_memory(trace, tmp_path):
+    root = draw(tmp_path, trace(COLUMNS + "0,1,5,5,0,0\n"), "--fast", "100%")
+    texts = [text.text for text in root.iter(f"{SVG}text")]
+    assert texts[1] == "no accesses to memory"
+    assert "accesses to memory that the fast tier served" in texts
+    assert "nan" not in (tmp_path / "plot.svg").read_text()
 
 
 def test_holes_take_no_room(trace, tmp_path):
