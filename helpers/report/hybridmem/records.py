@@ -22,6 +22,10 @@ class Failure(Exception):
     """The text is for the user."""
 
 
+class NoFolder(Failure):
+    """There is no record yet, as far as can be seen."""
+
+
 class Skipped:
     """Counts the lines that were left out, and remembers the first places of each cause."""
 
@@ -68,7 +72,7 @@ def readable_folder(record_dir):
     except PermissionError:
         return f"{record_dir}/by-user/{os.geteuid()}"
     except FileNotFoundError as error:
-        raise Failure(f"there is no folder {record_dir}: no job was recorded yet, or record_dir is wrong") from error
+        raise NoFolder(f"there is no folder {record_dir}: no job was recorded yet, or record_dir is wrong") from error
     except OSError as error:
         raise Failure(f"cannot read {record_dir}: {error.strerror}") from error
 

@@ -298,11 +298,17 @@ def arguments():
 def main(config_program):
     options = arguments().parse_args()
     skipped = records.Skipped()
-    folder = records.readable_folder(options.records or records.configured_folder(config_program))
+    runs = f"job {options.job.text} runs on this node: what is recorded of it is written at its end"
+    try:
+        folder = records.readable_folder(options.records or records.configured_folder(config_program))
+    except records.NoFolder as failure:  # the first record makes the folder: this may be the node's first job
+        if options.job.runs_here():
+            raise records.Failure(runs) from failure
+        raise
     found = find(folder, options.job, skipped)
     program.tell_skipped(skipped)
     if not found and options.job.runs_here():
-        raise records.Failure(f"job {options.job.text} runs on this node: what is recorded of it is written at its end")
+        raise records.Failure(runs)
     if not found:
         raise records.Failure(f"no such job: {options.job.text}")
     if options.json:
