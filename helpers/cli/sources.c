@@ -5,6 +5,7 @@
  */
 #include <config.h>
 
+#include <errno.h>
 #include <getopt.h>
 #include <jansson.h>
 #include <stdio.h>
@@ -15,6 +16,7 @@
 #include "../core/config.h"
 #include "../migrator/damonwire.h"
 #include "../migrator/source.h"
+#include "../migrator/sourcerows.h"
 #include "words.h"
 
 #define MOST_SOURCES 8
@@ -33,6 +35,7 @@ struct tried {
     const struct hm_source_row *row;
     bool is_usable;
     char reason[HM_ERROR_TEXT]; /* why not */
+    bool lacks_broker;          /* as each node without jobs that may need one */
     struct hm_source_state state;
 };
 
@@ -70,6 +73,7 @@ static void try_source(const struct hm_source_row *row, const struct hm_source_s
     struct hm_source *source = row->open(setup, &error);
     *tried = (struct tried){.row = row, .is_usable = source != NULL};
     snprintf(tried->reason, sizeof(tried->reason), "%s", error.text);
+    tried->lacks_broker = !source && row == &hm_source_damon && access(setup->broker, F_OK) < 0 && errno == ENOENT;
     if (source) {
         tried->state = source->state;
         source->close(source);
@@ -87,17 +91,22 @@ static const char *choose(const struct tried *tried, int n)
 
 static void print_text(const struct tried *tried, int n)
 {
-    const char *chosen = choose(tried, n);
+    const char *chosen = choose(tried, n), *none = "none: nothing would be moved";
     for (int i = 0; i < n; i++) {
         printf("%-8s %s\n", tried[i].row->name, tried[i].is_usable ? "works here" : "does not work here");
         if (!tried[i].is_usable)
             printf("  because  %s\n", tried[i].reason);
-        else if (tried[i].state.how[0])
+        if (tried[i].lacks_broker) {
+            printf("  but      the broker runs beside jobs of isolate and migrate only; what such a job has:\n"
+                   "           srun --hybrid-mem=migrate hybridmem sources\n");
+            none = "none while no broker runs: see damon, above";
+        }
+        if (tried[i].state.how[0])
             printf("  watches  %s\n", tried[i].state.how);
         printf("  knows    %s\n  needs    %s\n  costs    %s\n", tried[i].row->knows, tried[i].row->needs,
                tried[i].row->cost);
     }
-    printf("\nsource=auto takes %s\n", chosen ? chosen : "none: nothing would be moved");
+    printf("\nsource=auto takes %s\n", chosen ? chosen : none);
 }
 
 static int print_json(const struct tried *tried, int n)

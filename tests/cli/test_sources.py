@@ -2,6 +2,8 @@
 """hybridmem sources: what works here and why the rest does not, on machines with and without a PMU."""
 
 import json
+import re
+import socket
 import subprocess
 from pathlib import Path
 
@@ -61,7 +63,7 @@ def test_the_text_says_what_the_json_says():
         assert f"{source['name']:8} {state}\n" in text
         assert f"  because  {source['reason']}\n" in text or source["usable"]
         assert f"  watches  {source['how']}\n" in text or not source["how"]
-    assert text.endswith(f"source=auto takes {shown['auto'] or 'none: nothing would be moved'}\n")
+    assert re.search(rf"\nsource=auto takes {shown['auto'] or 'none'}\b.*\n\Z", text)
 
 
 def test_the_brokers_socket_is_where_the_configuration_says(configure, tmp_path):
@@ -69,6 +71,24 @@ def test_the_brokers_socket_is_where_the_configuration_says(configure, tmp_path)
     (damon,) = (source for source in shown["sources"] if source["name"] == "damon")
     assert not damon["usable"]
     assert f"{tmp_path}/damon.sock" in damon["reason"]
+
+
+def test_without_a_broker_it_says_how_to_ask_beside_one(configure, tmp_path):
+    """Not that nothing would be moved: the broker comes with the job. One that is there and fails is no such case."""
+    config = configure(f'run_dir = "{tmp_path}"\n')
+    hint = "\n           srun --hybrid-mem=migrate hybridmem sources\n"
+    command = [LIBEXEC / PROGRAM, "--config", config]
+
+    def text():
+        return subprocess.run(command, capture_output=True, text=True, check=False).stdout
+
+    taken = sources("--config", config)["auto"]
+    last = f"source=auto takes {taken or 'none while no broker runs: see damon, above'}\n"
+    assert hint in text() and text().endswith(last)
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as other:  # which is no broker
+        other.bind(f"{tmp_path}/damon.sock")
+        assert hint not in text()
+        assert text().endswith(f"source=auto takes {taken or 'none: nothing would be moved'}\n")
 
 
 def test_a_full_disk_is_an_error():
