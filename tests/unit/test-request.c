@@ -13,16 +13,17 @@
 
 #define N_ROWS(table) (sizeof(table) / sizeof((table)[0]))
 #define MODES "use off, fast, slow, dram, pmem, cxl, hbm, interleave, spill, isolate, migrate or fsdax"
-#define SIZE "size wants a size of 32M to 1024T, as in 200G, not "
+#define SIZE "size wants a size of 32M to 1024T, digits and K, M, G or T, as in 200G, not "
 #define SPILL_KEYS "spill takes socket"
 #define OF_MIGRATOR " takes socket, fast, period, interval, bins, algorithm, source, overhead, rate or hot-by"
 #define MIGRATE_KEYS "migrate" OF_MIGRATOR
-#define FAST "fast wants a size of at least 1M, as in 64G, or 0.01% to 100% of the fast tier, not "
+#define FAST                                                                                                           \
+    "fast wants a size of at least 1M, digits and K, M, G or T, as in 64G, or 0.01% to 100% of the fast tier, not "
 #define PERIOD "period wants a number of accesses from 100 to 1099511627776, not "
-#define INTERVAL "interval wants a time of 100ms to 24h, as in 10s, not "
+#define INTERVAL "interval wants a time of 100ms to 24h, digits and ms, s, min or h, as in 10s, not "
 #define BINS "bins wants a number of 16 to 1048576, not "
 #define OVERHEAD "overhead wants a share of the CPUs of 0.01% to 10%, as in 1%, not "
-#define RATE "rate wants bytes per second, at least 1M, as in 200M, not "
+#define RATE "rate wants bytes per second, at least 1M, digits and K, M, G or T, as in 200M, not "
 
 struct refusal {
     const char *text, *said; /* after "--hybrid-mem=TEXT: " */
@@ -88,6 +89,9 @@ static const struct refusal refusals[] = {
     {"migrate,fast=100.1%", FAST "\"100.1%\""},
     {"migrate,fast=10%%", FAST "\"10%%\""},
     {"migrate,fast=-1G", FAST "\"-1G\""},
+    {"migrate,fast=1.5G", FAST "\"1.5G\""},
+    {"migrate,fast=1GiB", FAST "\"1GiB\""},
+    {"migrate,fast=1g", FAST "\"1g\""},
     {"migrate,fast=16777216T", FAST "\"16777216T\""},
     {"migrate,period=99", PERIOD "\"99\""},
     {"migrate,period=1099511627777", PERIOD "\"1099511627777\""},
@@ -95,6 +99,8 @@ static const struct refusal refusals[] = {
     {"migrate,interval=10", INTERVAL "\"10\""},
     {"migrate,interval=99ms", INTERVAL "\"99ms\""},
     {"migrate,interval=25h", INTERVAL "\"25h\""},
+    {"migrate,interval=1m", INTERVAL "\"1m\""},
+    {"migrate,interval=30sec", INTERVAL "\"30sec\""},
     {"migrate,bins=15", BINS "\"15\""},
     {"migrate,bins=1048577", BINS "\"1048577\""},
     {"migrate,algorithm=Bins", "algorithm wants regions or bins, not \"Bins\""},
