@@ -17,7 +17,7 @@ GET_DISK_BYTES = 8 << 30  # sparse
 
 WELCOME = """
 This is node n1 of the cluster "testbed". Leave with: exit (or Ctrl-A x, which pulls the plug).
-Users: alice, bob, carol. Partitions: main, whole. Logs: /var/log/slurm.
+Users: alice, bob, carol (su - alice). Partitions: main, whole. Logs: /var/log/slurm.
 
 """
 
