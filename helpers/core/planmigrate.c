@@ -104,6 +104,8 @@ static void plan_migrator(struct hm_scene *scene, const struct hm_part *fast, co
     migration->slow_nodes = slow->nodes;
     migration->keys = scene->keys;
     migration->cap_bytes = choose_cap(scene, fast);
+    if (migration->cap_bytes > 0)
+        scene->plan->predicted_bandwidth_mbs = -1; /* of a placement that the cap does not let stay */
     migration->read_latency = latency_ratio(read_latency(fast), read_latency(slow));
     migration->write_latency = write_cost(scene, fast, slow, migration->read_latency);
     explain(scene, fast);

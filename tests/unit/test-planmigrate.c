@@ -29,6 +29,8 @@ static const struct row rows[] = {
                "in dram (nodes 0-1), at most 20.0 GiB of it."},
     {"cxl", "migrate", ALONE, .policy = HM_POLICY_WEIGHTED_INTERLEAVE, .nodes = "0-2", .weights = "0:3 1:3 2:2",
      .must_set = true, .predicted_gbs = 400, .reason = "75% of the pages go to dram"},
+    {"cxl", "migrate,fast=1G", ALONE, .policy = HM_POLICY_WEIGHTED_INTERLEAVE, .nodes = "0-2", .weights = "0:3 1:3 2:2",
+     .must_set = true, .predicted_gbs = -1, .reason = "at most 1.0 GiB of it"},
     {"three", "migrate", SPACE, .config = "channels \"hbm+pmem\" { kind = shared }", .policy = HM_POLICY_INTERLEAVE,
      .nodes = "2-3", .predicted_gbs = -1, .reason = "hottest data in hbm (nodes 2-3).",
      .warning = "of tier pmem or one between"},
