@@ -264,8 +264,8 @@ def libraries(program):
     return slurm.run(f"ldd /usr/bin/{program.name}").stdout
 
 
-def run_once(program, contender, setting, mark):
-    """One run of the program; what was seen, its marks set."""
+def run_once(program, contender, setting, room, mark):
+    """One run of the program, with room for so many percent of its memory; what was seen, its marks set."""
     folder = slurm.folder_of("alice")
     program.prepare(folder, program.units)
     slurm.run(f"chown -R alice: {folder}")
@@ -274,7 +274,7 @@ def run_once(program, contender, setting, mark):
     (folder / "rank.sh").write_text(
         f"cd {folder}\ntouch here.$SLURM_PROCID\nuntil [ -e go ]; do sleep 0.2; done\n{command}\n"
     )
-    limit = program.footprint_mib * slurm.MIB // 10
+    limit = program.footprint_mib * slurm.MIB * room // 100
     with contextlib.ExitStack() as stack:
         # The kernel's balancing between sockets would move the same pages: only its own contender has it on.
         stack.enter_context(migration.written({"/proc/sys/kernel/numa_balancing": 0}))
@@ -323,14 +323,14 @@ def run_once(program, contender, setting, mark):
 
 
 def main():
-    output, name, *programs = sys.argv[1:]
+    output, name, room, *programs = sys.argv[1:]
     contender, settings = CONTENDERS[name]
     runs = []
     for program in programs or PROGRAM:
         for number, setting in enumerate(settings):
             mark = f"{program}.{name}.{number}"
             print(f"== {mark} {setting}", flush=True)
-            seen = run_once(PROGRAM[program], contender, setting, mark)
+            seen = run_once(PROGRAM[program], contender, setting, int(room), mark)
             runs.append({"program": program, "contender": name, "setting": setting, "mark": mark, **seen})
             Path(output).write_text(json.dumps(runs))
             print("  ", json.dumps(seen), flush=True)
