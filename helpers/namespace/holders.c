@@ -77,7 +77,7 @@ static bool sees_mount(const char *pid, dev_t device, char *text)
     return hm_file_read(path, text, MOST_MOUNTINFO, NULL) == 0 && hm_mountinfo_has(text, device);
 }
 
-void hm_holders_add(char *out, size_t size, const char *pid, int n)
+static void append(char *out, size_t size, const char *pid, int n)
 {
     char path[40], name[32] = "?";
     size_t used = strlen(out);
@@ -106,7 +106,7 @@ char *hm_holders_name(const char *device, char *out, size_t size)
             ((S_ISBLK(status.st_mode) && is_new(&seen, item->d_name) &&
               sees_mount(item->d_name, status.st_rdev, text)) ||
              has_link(item->d_name, "fd", device) || has_link(item->d_name, "map_files", device)))
-            hm_holders_add(out, size, item->d_name, n++);
+            append(out, size, item->d_name, n++);
     }
 done:
     if (proc)

@@ -10,9 +10,6 @@
 /* Has a /proc/PID/mountinfo a mount of this device? Pure. */
 bool hm_mountinfo_has(const char *mountinfo, dev_t device);
 
-/* Write a process behind the `n` that are in `out` (`size` bytes, terminated) already; what is too much is "...". */
-void hm_holders_add(char *out, size_t size, const char *pid, int n);
-
 /*
  * Name a few processes that have the device open or mapped, or see a mount of the block device, one for each mount
  * namespace: "12 (bash), 13 (a.out), ...". Returns `out` (`size` bytes); "" where none is found: the kernel itself may

@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include "../core/path.h"
-#include "detach.h"
 #include "holders.h"
 #include "keep.h"
 #include "lock.h"
@@ -18,8 +17,6 @@
 #include "wipe.h"
 
 #define MOST_LIVING (1 << 20)
-#define DETACHED_PATIENCE_S 2
-#define HOLDERS 256
 #define UNDO_PATIENCE_S 10 /* a reap goes on */
 
 /* Which namespaces go. */
@@ -114,7 +111,6 @@ static void clear_marks(const struct hm_namespace *chosen, int n)
 struct left {
     struct hm_error text;
     bool has_failed, is_late;
-    char detached[HOLDERS]; /* who saw the last mount that was */
 };
 
 /* One try for each. Those that are in use are moved to the front; what cannot be removed, or not in time, is added to
@@ -142,35 +138,11 @@ static int try_each(struct hm_namespace *chosen, int n, struct left *left)
 static void add_busy(const struct hm_namespace *namespace, unsigned patience_s, struct left *left)
 {
     struct hm_error one;
-    char holders[HOLDERS];
+    char holders[256];
     hm_holders_name(namespace->device, holders, sizeof(holders));
     hm_fail(&one, EBUSY, "%s is still in use after %u s: %s is mounted or open in %s", namespace->name, patience_s,
-            namespace->device,
-            holders[0]          ? holders
-            : left->detached[0] ? left->detached
-                                : "no process that /proc shows");
+            namespace->device, holders[0] ? holders : "no process that /proc shows");
     add(&left->text, one.text);
-}
-
-/* What is mounted where only a job's processes see it has been waited for: its folders go, the files that are open
- * there stay. Returns true where there was such. */
-static bool detach_all(const struct hm_namespace *chosen, int n, struct left *left)
-{
-    char names[HOLDERS];
-    for (int i = 0; i < n; i++)
-        if (chosen[i].device[0] && hm_detach(chosen[i].device, names, sizeof(names)) > 0)
-            memcpy(left->detached, names, sizeof(names));
-    return left->detached[0] != '\0';
-}
-
-/* The kernel lets go of what was detached in a moment. */
-static int try_behind(int lock, struct hm_namespace *chosen, int n, struct left *left)
-{
-    unsigned pauses = 0;
-    do
-        n = try_each(chosen, n, left);
-    while (n > 0 && hm_lock_pause(lock, &pauses, DETACHED_PATIENCE_S));
-    return n;
 }
 
 /* A failure is worth more than a wipe that wants time, and that more than one in use, which may only want another
@@ -200,8 +172,6 @@ static int remove_chosen(const struct choice *choice, const struct hm_namespace_
     do
         n = try_each(chosen, n, &left);
     while (n > 0 && hm_lock_pause(request->lock, &pauses, request->patience_s));
-    if (n > 0 && detach_all(chosen, n, &left))
-        n = try_behind(request->lock, chosen, n, &left);
     int status = status_of(&left, n);
     for (int i = 0; i < n; i++)
         add_busy(&chosen[i], request->patience_s, &left);

@@ -120,38 +120,6 @@ def test_a_mounted_namespace_is_waited_for_and_named():
     assert ours() == []
 
 
-def in_a_namespace(device, program):
-    """A process with the file system mounted where only it sees it; it says "ready"."""
-    command = f"mount {device} /mnt && cd / && exec {program}"
-    process = subprocess.Popen(["unshare", "-m", "sh", "-c", command], stdout=subprocess.PIPE)
-    assert process.stdout.readline() == b"ready\n"
-    return process
-
-
-def test_a_mount_that_only_a_process_that_got_away_sees_is_detached():
-    (made,) = create(32, 64)
-    process = in_a_namespace(made["device"], "sh -c 'echo ready; sleep 1000'")
-    try:
-        destroy(32, patience=0)
-        assert ours() == [] and process.poll() is None
-    finally:
-        process.kill()
-        process.wait()
-
-
-def test_a_file_that_is_open_there_keeps_it():
-    (made,) = create(33, 64)
-    process = in_a_namespace(made["device"], "sh -c 'exec 9> /mnt/file; echo ready; exec sleep 1000'")
-    try:
-        said = destroy(33, status=3, patience=0).stderr
-        assert f"{made['name']} is still in use" in said and f" {process.pid} (sleep)" in said
-        assert len(ours()) == 1
-    finally:
-        process.kill()
-        process.wait()
-    destroy(33)
-
-
 def test_a_device_that_others_have_open_is_waited_for_and_named():
     (made,) = create(31, 64)
     with Path(made["device"]).open("rb"), mounted(made["device"]):
