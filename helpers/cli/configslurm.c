@@ -31,6 +31,7 @@ static const struct {
 
 /* Of prologs and epilogs, in seconds; later versions have one for each. */
 static const char *const timeouts[] = {"PrologEpilogTimeout", "PrologTimeout", "EpilogTimeout"};
+#define MARGIN_S 60      /* for all else that a prolog or epilog does */
 #define NO_TIMEOUT 65533 /* and above: numbers that Slurm has for none */
 
 static bool find_scontrol(const char *given, char *path, size_t size)
@@ -154,9 +155,10 @@ static void check_timeout(const struct hm_config *config, const char *output, co
     unsigned long timeout_s = strtoul(find_value(output, name, value, sizeof(value)), NULL, 10);
     if (timeout_s == 0 || timeout_s >= NO_TIMEOUT || (limit_s == 0 && !has_regions()))
         return;
-    if (limit_s == 0 || limit_s >= timeout_s)
-        hm_report_change(report, "%s is %lu s: fsdax_wipe_limit must be less (hybridmem.conf), and more than 0", name,
-                         timeout_s);
+    if (limit_s == 0 || limit_s + MARGIN_S > timeout_s)
+        hm_report_change(report,
+                         "%s is %lu s: fsdax_wipe_limit must be more than 0, and %d s less than that (hybridmem.conf)",
+                         name, timeout_s, MARGIN_S);
     else
         hm_report_ok(report, "%s is %lu s, more than fsdax_wipe_limit", name, timeout_s);
 }

@@ -228,11 +228,16 @@ static int reap(const struct hm_config *config, const char *cluster, struct hm_e
     return result;
 }
 
-static int hand_over(struct hm_error *error)
+/* The unit reads the installed configuration: with another one the ledger may be another, too. */
+static int hand_over(const struct hm_config *config, struct hm_error *error)
 {
     struct hm_error why = *error;
     struct hm_error how = {0};
-    if (hm_wipe_hand_over(&how) != 0)
+    if (config->path[0] && strcmp(config->path, hm_config_path()) != 0)
+        hm_fail(&how, ENOTSUP, "%s is not the installed configuration", config->path);
+    else
+        (void)hm_wipe_hand_over(&how);
+    if (how.text[0])
         return hm_fail(error, ETIME, "%s; the next reap goes on, as systemd does not: %s", why.text, how.text);
     hm_log(HM_LOG_INFO, "%s; " HM_WIPE_UNIT " goes on", why.text);
     return 0;
@@ -251,7 +256,7 @@ int hm_namespaces_reap(const struct hm_config *config, const char *cluster, stru
         close(held);
     /* The jobs' own ends may have left it nothing of the limit, too. */
     if (result != 0 && number == ETIME)
-        result = hand_over(error);
+        result = hand_over(config, error);
     alarm(pending);
     return result != 0 && number != EWOULDBLOCK && number != EBUSY ? -1 : 0;
 }

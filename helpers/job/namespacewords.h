@@ -7,8 +7,8 @@
 
 #include "../core/config.h"
 
-#define HM_NAMESPACEWORDS 24
-#define HM_NUMBER 24 /* of any number, as text */
+#define HM_NAMESPACEWORDS 32 /* more than any command has */
+#define HM_NUMBER 24         /* of any number, as text */
 
 struct hm_namespacewords {
     int n;

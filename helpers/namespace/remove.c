@@ -14,7 +14,6 @@
 #include "lock.h"
 #include "mark.h"
 #include "parts.h"
-#include "wipe.h"
 
 #define MOST_LIVING (1 << 20)
 #define UNDO_PATIENCE_S 10 /* a reap goes on */
@@ -167,7 +166,6 @@ static int remove_chosen(const struct choice *choice, const struct hm_namespace_
     int n = find_chosen(choice, &chosen, error);
     if (n < 0)
         return HM_NAMESPACE_REFUSED;
-    hm_wipe_limit(request->limit_s);
     clear_marks(chosen, n);
     do
         n = try_each(chosen, n, &left);

@@ -152,10 +152,18 @@ def test_a_good_site(site):
     [
         ("65534", "5min", None),
         ("0", "5min", None),
-        ("301", "5min", "ok      {} is 301 s, more than fsdax_wipe_limit"),
-        ("301 sec", "5min", "ok      {} is 301 s, more than fsdax_wipe_limit"),
-        ("300", "5min", "change  {} is 300 s: fsdax_wipe_limit must be less (hybridmem.conf), and more than 0"),
-        ("60", "5min", "change  {} is 60 s: fsdax_wipe_limit must be less (hybridmem.conf), and more than 0"),
+        ("360", "5min", "ok      {} is 360 s, more than fsdax_wipe_limit"),
+        ("360 sec", "5min", "ok      {} is 360 s, more than fsdax_wipe_limit"),
+        (
+            "359",
+            "5min",
+            "change  {} is 359 s: fsdax_wipe_limit must be more than 0, and 60 s less than that (hybridmem.conf)",
+        ),
+        (
+            "60",
+            "5min",
+            "change  {} is 60 s: fsdax_wipe_limit must be more than 0, and 60 s less than that (hybridmem.conf)",
+        ),
     ],
 )
 def test_wipes_end_before_slurm_ends_them(site, configure, name, value, limit, said):

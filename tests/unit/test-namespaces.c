@@ -392,14 +392,27 @@ static void the_limit_of_wipes(void **state)
     assert_int_equal(hm_namespaces_make(&config, &job, &error), 0);
     assert_told("create --job 7 --restart 2 --cluster test --uid 1001 --size 1073741824 --sockets 0-1 --fs ext4 --map "
                 "dram --patience 45 --limit 45 ");
+    snprintf(config.path, sizeof(config.path), "/x/y.conf");
+    job.plan.fsdax.is_kept = true;
+    assert_int_equal(hm_namespaces_make(&config, &job, &error), -1); /* the answer has no date */
+    assert_told("create --config /x/y.conf --job 7 --restart 2 --cluster test --uid 1001 --size 1073741824 --sockets "
+                "0-1 --fs ext4 --map dram --patience 45 --limit 45 --keep ");
     script("echo 'hybridmem namespace: 1 of 9 MiB' >&2; exit 4");
+    assert_int_equal(hm_namespaces_reap(&config, "c", &error), -1);
+    assert_string_equal(error.text, "1 of 9 MiB; the next reap goes on, as systemd does not: /x/y.conf is not the "
+                                    "installed configuration");
+    assert_int_equal(handed_over, 0);
+    config.path[0] = '\0';
+    job.plan.fsdax.is_kept = false;
+    job.namespaces.is_kept = false;
+    job.namespaces.is_begun = true;
     assert_int_equal(hm_namespaces_remove(&config, &job, true, &error), -1);
     assert_int_equal(errno, ETIME);
     assert_string_equal(error.text, "1 of 9 MiB");
     assert_true(job.namespaces.is_begun && handed_over == 0); /* the ledger still has the job */
     assert_told("destroy --job 7 --restart 2 --cluster test --patience 45 --limit 45 ");
     assert_int_equal(hm_namespaces_reap(&config, "c", &error), 0);
-    assert_told("reap --cluster c --patience 0 --limit 45 --living 7.2 ");
+    assert_told("reap --cluster c --patience 0 --limit 45 --living 7.2,u1001 ");
     assert_int_equal(handed_over, 1);
     handed_over = -1;
     assert_int_equal(hm_namespaces_reap(&config, "c", &error), -1);
