@@ -109,16 +109,28 @@ local function asks_for_memory(tres)
     return false
 end
 
--- Capacity is scheduled, not raced for: size= says what is taken, and nobody has it counted as less. Tells the user
--- where he asks for the GRES himself.
-local function count_memory(job_desc)
-    local gres, asked = gres_of(option_of(job_desc.spank_job_env) or ""), job_desc.tres_per_node or ""
+-- Both; scontrol update sends "gres/" for an empty gres=, which is none.
+local function beside(asked, gres)
+    local items = {}
+    for item in asked:gmatch("[^,]+") do
+        if not item:match("^gres[/:]$") then
+            items[#items + 1] = item
+        end
+    end
+    items[#items + 1] = gres
+    return table.concat(items, ",")
+end
+
+-- Capacity is scheduled, not raced for: size= of the option's text says what is taken, and nobody has it counted as less.
+-- Tells the user where he asks for the GRES himself.
+local function count_memory(text, job_desc)
+    local gres, asked = gres_of(text or ""), job_desc.tres_per_node or ""
     if gres and asks_for_memory(asked) then
         slurm.log_user("hybridmem: --gres=%s is asked for by size= of --hybrid-mem=fsdax: leave it out", M.pmem.gres)
         return slurm.ESLURM_INVALID_GRES or slurm.ERROR
     end
     if gres then
-        job_desc.tres_per_node = asked == "" and gres or asked .. "," .. gres
+        job_desc.tres_per_node = beside(asked, gres)
     end
     return slurm.SUCCESS
 end
@@ -132,7 +144,7 @@ local function default_partition(part_list)
 end
 
 function M.submit(job_desc, part_list)
-    local counted = count_memory(job_desc)
+    local counted = count_memory(option_of(job_desc.spank_job_env), job_desc)
     if counted ~= slurm.SUCCESS then
         return counted
     end
@@ -140,8 +152,15 @@ function M.submit(job_desc, part_list)
         job_desc.partition or default_partition(part_list))
 end
 
--- A pending job that is moved to another account or partition keeps its option.
+-- A pending job that is moved to another account or partition keeps its option; where its GRES are changed, also to none,
+-- those of its option come back to them.
 function M.modify(job_desc, job_rec)
+    if job_desc.tres_per_node then
+        local counted = count_memory(option_of(job_rec.spank_job_env), job_desc)
+        if counted ~= slurm.SUCCESS then
+            return counted
+        end
+    end
     return check_all(job_rec.spank_job_env, job_desc.account or job_rec.account, job_desc.partition or job_rec.partition)
 end
 

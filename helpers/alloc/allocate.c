@@ -12,6 +12,7 @@
 #include "folders.h"
 #include "kernel.h"
 #include "layout.h"
+#include "mappings.h"
 #include "room.h"
 
 #define HUGE_PAGE ((size_t)2 << 20)
@@ -39,6 +40,27 @@ static void say_what_moved(struct hm_known *known, const struct hm_placed *place
                       hm_size_format(placed->overflow_bytes, size[0], sizeof(size[0])));
 }
 
+/* More than one run takes more mappings. Where these are not left to us, all of it becomes one block. */
+static bool has_mappings(struct hm_known *known)
+{
+    size_t more = known->n_runs - 1;
+    if (more == 0)
+        return true;
+    if (hm_mappings_take_for_blocks(more)) {
+        known->n_mappings += more;
+        return true;
+    }
+    hm_reason_add(known->reason, "it is one block, for the process's allocations have as many mappings as they may");
+    known->block_bytes = known->data_bytes;
+    return false;
+}
+
+static void give_mappings(struct hm_known *known, size_t n)
+{
+    hm_mappings_give(known->n_mappings - n);
+    known->n_mappings = n;
+}
+
 /* Where each block is to be. Returns 0, or -1: nothing can be chosen, and the reason says so. */
 static int choose(struct hm_known *known, const struct hm_alloc_hint *hint, struct hm_folders *folders)
 {
@@ -53,7 +75,8 @@ static int choose(struct hm_known *known, const struct hm_alloc_hint *hint, stru
     }
     const struct hm_layout_wish wish = {known->policy, *hint, folders->n, folders->room_bytes, &allowed, room};
     char *reason = known->reason;
-    do { /* once, and once more for each folder that has less than it said */
+    do { /* once, once more in one block, and once more for each folder that has less than it said */
+        give_mappings(known, HM_MAPPINGS_LEAST);
         hm_room_read(&layout, room);
         if (hm_layout_place(&layout, &wish, &place, reason) < 0)
             return -1;
@@ -63,13 +86,21 @@ static int choose(struct hm_known *known, const struct hm_alloc_hint *hint, stru
         hm_place_blocks(&place, known->run, &placed);
         known->n_runs = placed.n_runs;
         reason = said_before;
-    } while (hm_folders_reserve(folders, known->run, known->n_runs, known->reason) < 0);
+    } while (!has_mappings(known) || hm_folders_reserve(folders, known->run, known->n_runs, known->reason) < 0);
     next_lane += (unsigned)((known->data_bytes - 1) / known->block_bytes + 1);
     say_what_moved(known, &placed);
     return 0;
 }
 
-/* Tell the kernel. Where it refuses (a filter on system calls) memory stays as Linux places it. */
+static bool is_in_folders(const struct hm_known *known)
+{
+    for (size_t i = 0; i < known->n_runs; i++)
+        if (known->run[i].folder >= 0)
+            return true;
+    return false;
+}
+
+/* Tell the kernel. Where it refuses (a filter on system calls, no mapping left) memory stays as Linux places it. */
 static int apply(struct hm_known *known, struct hm_folders *folders)
 {
     hm_folders_map(folders, known->data, known->run, known->n_runs, known->reason);
@@ -77,25 +108,43 @@ static int apply(struct hm_known *known, struct hm_folders *folders)
         const struct hm_alloc_run *run = &known->run[i];
         if (run->node >= 0 && hm_kernel_prefer(known->data + run->offset, run->bytes, run->node) < 0) {
             hm_reason_add(known->reason, "the kernel does not bind memory to node %d: %s", run->node, strerror(errno));
+            /* One mapping again. Where it stays cut, or files are mapped in it, that is given back with the memory. */
+            if (hm_kernel_default(known->data, known->data_bytes) == 0 && !is_in_folders(known))
+                give_mappings(known, HM_MAPPINGS_LEAST);
             return -1;
         }
     }
     return 0;
 }
 
-static void *allocate(size_t size, enum hm_alloc_policy policy, const struct hm_alloc_hint *hint, char *reason)
+/* A new mapping for the data, NULL (ENOMEM) where there is none to be had. */
+static struct hm_known *map(size_t size, size_t hint_block_bytes)
 {
     size_t page = (size_t)sysconf(_SC_PAGESIZE);
-    struct hm_folders folders = {0};
-    uint64_t block = size > HM_ALLOCATE_MOST ? 0 : hm_place_block_bytes(size, hint->block_bytes, page, HUGE_PAGE);
-    struct hm_known *known = block > 0 ? hm_known_map(size, (size_t)((size - 1) / block + 1), page, HUGE_PAGE) : NULL;
+    uint64_t block = size > HM_ALLOCATE_MOST ? 0 : hm_place_block_bytes(size, hint_block_bytes, page, HUGE_PAGE);
+    struct hm_known *known = NULL;
+    if (block > 0 && hm_mappings_take(HM_MAPPINGS_LEAST)) {
+        known = hm_known_map(size, (size_t)((size - 1) / block + 1), page, HUGE_PAGE);
+        if (!known)
+            hm_mappings_give(HM_MAPPINGS_LEAST);
+    }
     if (!known) {
         errno = ENOMEM;
         return NULL;
     }
+    known->block_bytes = block;
+    known->n_mappings = HM_MAPPINGS_LEAST;
+    return known;
+}
+
+static void *allocate(size_t size, enum hm_alloc_policy policy, const struct hm_alloc_hint *hint, char *reason)
+{
+    struct hm_folders folders = {0};
+    struct hm_known *known = map(size, hint->block_bytes);
+    if (!known)
+        return NULL;
     pthread_once(&once, look_around);
     known->policy = policy;
-    known->block_bytes = block;
     if (policy == HM_ALLOC_SPLIT && hint->use == HM_ALLOC_READ_MOSTLY)
         hm_folders_open(&folders, folder_list, known->reason);
     hm_known_lock();
@@ -129,8 +178,11 @@ bool hm_deallocate(void *memory)
         hm_known_remove(known);
     }
     hm_known_unlock();
-    if (known)
+    if (known) {
+        size_t n = known->n_mappings;
         hm_known_unmap(known);
+        hm_mappings_give(n);
+    }
     return known != NULL;
 }
 

@@ -5,12 +5,15 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "../core/meminfo.h"
+#include "../core/size.h"
 
 /* linux/mempolicy.h */
+#define MPOL_DEFAULT 0
 #define MPOL_PREFERRED 1
 #define MPOL_F_STATIC_NODES (1 << 15)
 #define MPOL_F_MEMS_ALLOWED (1 << 2)
@@ -32,6 +35,11 @@ int hm_kernel_prefer(void *memory, size_t bytes, int node)
     return (int)syscall(SYS_mbind, memory, bytes, MPOL_PREFERRED | MPOL_F_STATIC_NODES, mask, NODES + 1UL, 0UL);
 }
 
+int hm_kernel_default(void *memory, size_t bytes)
+{
+    return (int)syscall(SYS_mbind, memory, bytes, MPOL_DEFAULT, NULL, 0UL, 0UL);
+}
+
 int hm_kernel_allowed(struct hm_set *nodes)
 {
     unsigned long mask[MASK_LONGS] = {0};
@@ -49,15 +57,29 @@ int hm_kernel_where(size_t count, void *const *page, int *node)
     return (int)syscall(SYS_move_pages, 0, (unsigned long)count, page, NULL, node, 0);
 }
 
+static int read_text(const char *path, char *text, size_t size)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return -1;
+    ssize_t length = read(fd, text, size - 1);
+    close(fd);
+    text[length > 0 ? length : 0] = '\0';
+    return 0;
+}
+
 int hm_kernel_free_bytes(int node, uint64_t *bytes)
 {
     char path[64], text[4096];
     snprintf(path, sizeof(path), "/sys/devices/system/node/node%d/meminfo", node);
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
+    return read_text(path, text, sizeof(text)) < 0 ? -1 : hm_meminfo_parse(text, "MemFree", bytes);
+}
+
+int hm_kernel_most_mappings(uint64_t *n)
+{
+    char text[32];
+    if (read_text("/proc/sys/vm/max_map_count", text, sizeof(text)) < 0)
         return -1;
-    ssize_t length = read(fd, text, sizeof(text) - 1);
-    close(fd);
-    text[length > 0 ? length : 0] = '\0';
-    return hm_meminfo_parse(text, "MemFree", bytes);
+    text[strcspn(text, "\n")] = '\0';
+    return hm_size_parse_number(text, 1, INT_MAX, n, NULL);
 }

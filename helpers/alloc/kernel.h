@@ -15,6 +15,9 @@
  * never is a process killed for want of room on one node. */
 int hm_kernel_prefer(void *memory, size_t bytes, int node);
 
+/* All of it as the process's own policy says again: one mapping, where preferences had cut it. */
+int hm_kernel_default(void *memory, size_t bytes);
+
 /* The nodes that this process may allocate from (its cpuset). */
 int hm_kernel_allowed(struct hm_set *nodes);
 
@@ -23,5 +26,8 @@ int hm_kernel_where(size_t count, void *const *page, int *node);
 
 /* MemFree of a node. */
 int hm_kernel_free_bytes(int node, uint64_t *bytes);
+
+/* vm.max_map_count. */
+int hm_kernel_most_mappings(uint64_t *n);
 
 #endif

@@ -14,6 +14,7 @@ struct hm_known {
     size_t bytes, data_bytes; /* as asked for; in whole pages */
     char *base;               /* of the whole mapping */
     size_t base_bytes;
+    size_t n_mappings;  /* taken for it */
     size_t block_bytes; /* 0: in no blocks */
     int policy;
     char reason[HM_ALLOC_REASON];

@@ -21,10 +21,8 @@
 #define HUGE_PAGE ((size_t)2 << 20)
 #define ARENA 65536
 #define ALIGN 16
-/* Linux gives a process 65530 mappings (vm.max_map_count), and a program wants some itself: an allocation takes one for
- * each block, up to twice as many where blocks are rounded down to huge pages, and four. */
+/* Few, as each is a mapping (mappings.h); up to twice as many where blocks are rounded down to huge pages. */
 #define BLOCKS 8
-#define PLACED_MOST 2500
 
 /* The next library's. */
 static struct {
@@ -41,7 +39,6 @@ static atomic_bool has_next;
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static struct hm_preload_rules rules;
-static atomic_int n_placed;
 
 /* What the loader allocates while it looks for the next library's functions: some versions of dlsym do. Never freed. */
 static _Alignas(ALIGN) char arena[ARENA];
@@ -117,7 +114,7 @@ static void *place(size_t bytes, const void *caller)
     struct hm_preload_site site = {NULL, NULL, 0};
     char reason[HM_ALLOC_REASON];
     Dl_info info;
-    if (bytes < HM_ALLOC_LEAST || bytes > HM_ALLOCATE_MOST || atomic_load(&n_placed) >= PLACED_MOST)
+    if (bytes < HM_ALLOC_LEAST || bytes > HM_ALLOCATE_MOST)
         return NULL;
     int number = errno;
     void *memory = NULL;
@@ -129,8 +126,6 @@ static void *place(size_t bytes, const void *caller)
     }
     if (hm_preload_is_slow(&rules, bytes, &site))
         memory = hm_allocate(bytes, HM_ALLOC_SLOW, &hint, reason);
-    if (memory)
-        atomic_fetch_add(&n_placed, 1);
     errno = number;
     return memory;
 }
@@ -172,9 +167,7 @@ static void release(void *memory)
     int number = errno;
     if (!memory || is_of_arena(memory))
         return;
-    if ((uintptr_t)memory % 4096 == 0 && hm_deallocate(memory))
-        atomic_fetch_sub(&n_placed, 1);
-    else if (is_ready())
+    if (((uintptr_t)memory % 4096 != 0 || !hm_deallocate(memory)) && is_ready())
         next.free(memory);
     errno = number;
 }

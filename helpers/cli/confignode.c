@@ -82,23 +82,19 @@ static void check_folders(const struct hm_config *config, struct hm_report *repo
         check_folder(&rows[i], report);
 }
 
-/* What the prolog starts for `ram`. */
-static void check_ram(const struct hm_config *config, struct hm_report *report)
+/* A part of hybridmem that is not in every installation. */
+static void check_part(const char *path, int mode, const char *what, const char *otherwise, struct hm_report *report)
 {
-    static const char program[] = HM_PKGLIBEXECDIR "/hybridmem-namespace";
-    if (config->ram == HM_SLOW_RAM_NONE)
-        return;
-    if (access(program, X_OK) == 0)
-        hm_report_ok(report, "%s is there, for ram = %s", program, hm_slow_ram_name(config->ram));
+    if (access(path, mode) == 0)
+        hm_report_ok(report, "%s is there, for %s", path, what);
     else
-        hm_report_change(report,
-                         "%s: %s: ram = %s does nothing without it: build hybridmem with libndctl and libdaxctl",
-                         program, strerror(errno), hm_slow_ram_name(config->ram));
+        hm_report_change(report, "%s: %s: %s %s", path, strerror(errno), what, otherwise);
 }
 
 void hm_config_check_node(const struct hm_config *config, struct hm_report *report)
 {
     struct statfs mounted;
+    char ram[24];
     if (statfs(CGROUP_FOLDER, &mounted) == 0 && mounted.f_type == CGROUP2_SUPER_MAGIC)
         hm_report_ok(report, "cgroup v2 is on " CGROUP_FOLDER);
     else
@@ -110,11 +106,10 @@ void hm_config_check_node(const struct hm_config *config, struct hm_report *repo
         hm_report_change(report, "user " HM_USER
                                  " does not exist, and the monitor runs as it: useradd --system --no-create-home "
                                  "--shell /usr/sbin/nologin " HM_USER);
-    if (access(hm_preload_library(), R_OK) == 0)
-        hm_report_ok(report, "%s is there, for isolate", hm_preload_library());
-    else
-        hm_report_change(report, "%s: %s: isolate is refused without it: install hybridmem as a whole",
-                         hm_preload_library(), strerror(errno));
-    check_ram(config, report);
+    check_part(hm_preload_library(), R_OK, "isolate", "is refused without it: install hybridmem as a whole", report);
+    snprintf(ram, sizeof(ram), "ram = %s", hm_slow_ram_name(config->ram));
+    if (config->ram != HM_SLOW_RAM_NONE)
+        check_part(HM_PKGLIBEXECDIR "/hybridmem-namespace", X_OK, ram,
+                   "does nothing without it: build hybridmem with libndctl and libdaxctl", report);
     check_folders(config, report);
 }

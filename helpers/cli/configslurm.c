@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <glob.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -138,14 +137,6 @@ static void check_setting(const char *output, const char *name, const char *want
     hm_report_ok(report, "%s is %s", name, value);
 }
 
-static bool has_regions(void)
-{
-    glob_t found = {0};
-    bool has_any = glob(HM_REGIONS_FOLDER "/region*", GLOB_NOSORT, NULL, &found) == 0;
-    globfree(&found);
-    return has_any;
-}
-
 /* A prolog or epilog that Slurm cuts drains the node: what wipes memory must have ended before. */
 static void check_timeout(const struct hm_config *config, const char *output, const char *name,
                           struct hm_report *report)
@@ -153,12 +144,13 @@ static void check_timeout(const struct hm_config *config, const char *output, co
     char value[64];
     unsigned limit_s = config->fsdax_wipe_limit_s;
     unsigned long timeout_s = strtoul(find_value(output, name, value, sizeof(value)), NULL, 10);
-    if (timeout_s == 0 || timeout_s >= NO_TIMEOUT || (limit_s == 0 && !has_regions()))
+    if (timeout_s == 0 || timeout_s >= NO_TIMEOUT || (limit_s == 0 && !hm_regions_are_there(HM_REGIONS_FOLDER)))
         return;
     if (limit_s == 0 || limit_s + MARGIN_S > timeout_s)
         hm_report_change(report,
-                         "%s is %lu s: fsdax_wipe_limit must be more than 0, and %d s less than that (hybridmem.conf)",
-                         name, timeout_s, MARGIN_S);
+                         "%s is %lu s: fsdax_wipe_limit is %u s in hybridmem.conf, and wants to be more than 0 s, and "
+                         "%d s less than that",
+                         name, timeout_s, limit_s, MARGIN_S);
     else
         hm_report_ok(report, "%s is %lu s, more than fsdax_wipe_limit", name, timeout_s);
 }

@@ -25,7 +25,7 @@ enum hm_policy {
 struct hm_dax_region {
     int id;     /* region<id> */
     int socket; /* index of topology.socket_cpus, -1 where it cannot be told */
-    bool has_labels;
+    bool has_labels, is_disabled, is_read_only;
     uint64_t bytes; /* all of it */
 };
 

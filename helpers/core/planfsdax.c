@@ -11,29 +11,48 @@
 #define PAGE_BYTES 4096
 #define MAP_BYTES_PER_PAGE 64
 
-/* The largest region with labels on the socket; 0: none. */
-static uint64_t largest_region(const struct hm_dax_regions *regions, unsigned socket)
+/* What keeps everything from being made in the region, and how it is put right, or NULL. */
+static const char *fault_of(const struct hm_dax_region *region)
+{
+    if (region->is_disabled)
+        return "is disabled, so that nothing can be made in it (an administrator's step: ndctl enable-region)";
+    if (region->is_read_only)
+        return "is read-only, so that nothing can be made in it: its firmware or an administrator has made it so";
+    if (!region->has_labels)
+        return "has no labels, so that nothing can be cut from it (an administrator's step: ndctl init-labels)";
+    return NULL;
+}
+
+/* The largest region of the socket that can be used; 0: none. */
+static uint64_t largest_region(const struct hm_dax_regions *regions, int socket)
 {
     uint64_t largest = 0;
     for (int i = 0; i < regions->n; i++)
-        if (regions->region[i].has_labels && regions->region[i].socket == (int)socket &&
-            regions->region[i].bytes > largest)
+        if (!fault_of(&regions->region[i]) && regions->region[i].socket == socket && regions->region[i].bytes > largest)
             largest = regions->region[i].bytes;
     return largest;
 }
 
-/* No region of this node can be used: says what is in the way. */
-static int refuse_regions(const struct hm_scene *scene)
+/*
+ * Of a socket without a region that can be used: refuses where it has another, with what is in the way. Were it left
+ * out, the other sockets would have to give more than Slurm has counted of them.
+ */
+static int check_faults(const struct hm_scene *scene, int socket)
 {
     const struct hm_dax_regions *regions = &scene->abilities->regions;
-    char list[HM_LIST_SHOWN + 8];
     for (int i = 0; i < regions->n; i++)
-        if (!regions->region[i].has_labels)
-            return hm_scene_refuse(scene,
-                                   "region%d has no labels, so that nothing can be cut from it (an administrator's "
-                                   "step: ndctl init-labels)",
-                                   regions->region[i].id);
-    if (regions->n > 0)
+        if (regions->region[i].socket == socket && fault_of(&regions->region[i]))
+            return hm_scene_refuse(scene, "region%d %s", regions->region[i].id, fault_of(&regions->region[i]));
+    return 0;
+}
+
+/* No chosen socket has a region: says what is in the way. */
+static int refuse_regions(const struct hm_scene *scene)
+{
+    char list[HM_LIST_SHOWN + 8];
+    if (check_faults(scene, -1) != 0)
+        return -1;
+    if (scene->abilities->regions.n > 0)
         return hm_scene_refuse(scene, "there is no region of persistent memory on %s",
                                hm_scene_list("socket", &scene->sockets, list, sizeof(list)));
     return hm_scene_refuse(scene, "there is no region of persistent memory (in App Direct mode)");
@@ -49,9 +68,13 @@ static int choose_sockets(struct hm_scene *scene, struct hm_set *sockets)
         return 0;
     }
     for (int socket = hm_set_next(&scene->sockets, 0); socket >= 0;
-         socket = hm_set_next(&scene->sockets, (unsigned)socket + 1))
-        if (largest_region(regions, (unsigned)socket) == 0)
-            hm_set_remove(sockets, (unsigned)socket);
+         socket = hm_set_next(&scene->sockets, (unsigned)socket + 1)) {
+        if (largest_region(regions, socket) > 0)
+            continue;
+        if (check_faults(scene, socket) != 0)
+            return -1;
+        hm_set_remove(sockets, (unsigned)socket);
+    }
     return hm_set_is_empty(sockets) ? refuse_regions(scene) : 0;
 }
 
@@ -62,7 +85,7 @@ static int check_size(const struct hm_scene *scene, const struct hm_set *sockets
     char size[2][24];
     for (int socket = hm_set_next(sockets, 0); regions->are_known && socket >= 0;
          socket = hm_set_next(sockets, (unsigned)socket + 1)) {
-        uint64_t most = largest_region(regions, (unsigned)socket);
+        uint64_t most = largest_region(regions, socket);
         if (share > most)
             return hm_scene_refuse(scene, "%s do not fit on socket %d, whose largest region has %s",
                                    hm_size_format(share, size[0], sizeof(size[0])), socket,
@@ -95,7 +118,7 @@ static int check_keep_share(const struct hm_scene *scene, const struct hm_set *s
     char size[3][24];
     for (int socket = hm_set_next(sockets, 0); regions->are_known && socket >= 0;
          socket = hm_set_next(sockets, (unsigned)socket + 1)) {
-        uint64_t all = largest_region(regions, (unsigned)socket), most = hm_config_keep_share(scene->config, all);
+        uint64_t all = largest_region(regions, socket), most = hm_config_keep_share(scene->config, all);
         if (share > most)
             return hm_fail(scene->error, ENODEV,
                            "--hybrid-mem=%.48s: %s cannot be kept on socket %d: of its largest region, %s, all users "

@@ -74,20 +74,12 @@ static void find_sockets_with_memory(const struct hm_tiers *tiers, struct hm_set
     }
 }
 
-static void find_sockets_of_cpus(const struct hm_topology *topology, const struct hm_set *cpus, struct hm_set *sockets)
-{
-    hm_set_clear(sockets);
-    for (int i = 0; i < topology->n_sockets; i++)
-        if (hm_set_intersects(&topology->socket_cpus[i], cpus))
-            hm_set_add(sockets, (unsigned)i);
-}
-
 int hm_scene_choose(struct hm_scene *scene)
 {
     struct hm_set with_memory, local;
     char list[HM_LIST_SHOWN + 8];
     find_sockets_with_memory(scene->tiers, &with_memory);
-    find_sockets_of_cpus(&scene->tiers->topology, &scene->where->cpus, &local);
+    hm_topology_sockets_of_cpus(&scene->tiers->topology, &scene->where->cpus, &local);
     scene->sockets = with_memory;
     if (scene->request->socket != HM_SOCKET_ALL && hm_set_is_empty(&local))
         return hm_scene_refuse(scene, "it cannot be told which socket the task's CPUs are on");

@@ -4,6 +4,7 @@
 #include <dirent.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "size.h"
 
@@ -34,6 +35,14 @@ static bool read_number(const char *folder, const char *device, const char *name
     return read_line(folder, device, name, line) && hm_size_parse_number(line, 0, UINT64_MAX, number, NULL) == 0;
 }
 
+/* A driver is what makes namespaces of a region. */
+static bool has_driver(const char *folder, const char *device)
+{
+    char path[320];
+    snprintf(path, sizeof(path), "%s/%.40s/driver", folder, device);
+    return access(path, F_OK) == 0;
+}
+
 /* Numbered by the kernel: "region0"; `id` gets the number. */
 static bool is_region(const char *name, uint64_t *id)
 {
@@ -41,38 +50,61 @@ static bool is_region(const char *name, uint64_t *id)
            hm_size_parse_number(name + strlen(REGION), 0, INT32_MAX, id, NULL) == 0;
 }
 
-bool hm_regions_have_label(const char *folder, const char *prefix)
+/* Is one of the devices so? */
+static bool have_any(const char *folder, bool (*is_so)(const char *folder, const char *device, const char *wanted),
+                     const char *wanted)
 {
-    char label[LINE];
     struct dirent *item;
     bool have = false;
     DIR *names = opendir(folder);
     while (names && !have && (item = readdir(names)))
-        have = strncmp(item->d_name, NAMESPACE, strlen(NAMESPACE)) == 0 &&
-               read_line(folder, item->d_name, "alt_name", label) && strncmp(label, prefix, strlen(prefix)) == 0;
+        have = is_so(folder, item->d_name, wanted);
     if (names)
         closedir(names);
     return have;
 }
 
+static bool is_any_region(const char *folder, const char *device, const char *wanted)
+{
+    uint64_t id;
+    (void)folder, (void)wanted;
+    return is_region(device, &id);
+}
+
+bool hm_regions_are_there(const char *folder)
+{
+    return have_any(folder, is_any_region, NULL);
+}
+
+static bool has_label(const char *folder, const char *device, const char *prefix)
+{
+    char label[LINE];
+    return strncmp(device, NAMESPACE, strlen(NAMESPACE)) == 0 && read_line(folder, device, "alt_name", label) &&
+           strncmp(label, prefix, strlen(prefix)) == 0;
+}
+
+bool hm_regions_have_label(const char *folder, const char *prefix)
+{
+    return have_any(folder, has_label, prefix);
+}
+
 /* "dax0.0" is what makes a devdax namespace of a namespace; those that are still to be set up have none. */
-bool hm_regions_have_devdax(const char *folder)
+static bool has_namespace(const char *folder, const char *device, const char *wanted)
 {
     char namespace[LINE];
-    struct dirent *item;
-    bool have = false;
-    DIR *names = opendir(folder);
-    while (names && !have && (item = readdir(names)))
-        have = strncmp(item->d_name, DAX, strlen(DAX)) == 0 && read_line(folder, item->d_name, NAMESPACE, namespace) &&
-               namespace[0] != '\0';
-    if (names)
-        closedir(names);
-    return have;
+    (void)wanted;
+    return strncmp(device, DAX, strlen(DAX)) == 0 && read_line(folder, device, NAMESPACE, namespace) &&
+           namespace[0] != '\0';
+}
+
+bool hm_regions_have_devdax(const char *folder)
+{
+    return have_any(folder, has_namespace, NULL);
 }
 
 void hm_regions_read(const char *folder, const struct hm_topology *topology, struct hm_dax_regions *regions)
 {
-    uint64_t id, node_id, type;
+    uint64_t id, node_id, type, read_only;
     struct dirent *item;
     memset(regions, 0, sizeof(*regions));
     regions->are_known = true;
@@ -83,6 +115,8 @@ void hm_regions_read(const char *folder, const struct hm_topology *topology, str
             continue;
         region->id = (int)id;
         region->has_labels = read_number(folder, item->d_name, "nstype", &type) && type == NAMESPACES_WITH_LABELS;
+        region->is_disabled = !has_driver(folder, item->d_name);
+        region->is_read_only = read_number(folder, item->d_name, "read_only", &read_only) && read_only > 0;
         bool has_node = read_number(folder, item->d_name, "numa_node", &node_id) && node_id <= INT32_MAX; /* or "-1" */
         region->socket = hm_topology_socket_of(topology, has_node ? (int)node_id : -1);
         regions->n++;

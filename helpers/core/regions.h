@@ -13,6 +13,9 @@
  */
 void hm_regions_read(const char *folder, const struct hm_topology *topology, struct hm_dax_regions *regions);
 
+/* Is there a region? */
+bool hm_regions_are_there(const char *folder);
+
 /* Is there a namespace whose label begins with `prefix`? One that cannot be read does not. */
 bool hm_regions_have_label(const char *folder, const char *prefix);
 

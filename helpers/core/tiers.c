@@ -60,6 +60,14 @@ int hm_topology_socket_of(const struct hm_topology *topology, int node_id)
     return topology->n_sockets == 1 ? 0 : -1;
 }
 
+void hm_topology_sockets_of_cpus(const struct hm_topology *topology, const struct hm_set *cpus, struct hm_set *sockets)
+{
+    hm_set_clear(sockets);
+    for (int i = 0; i < topology->n_sockets; i++)
+        if (hm_set_intersects(&topology->socket_cpus[i], cpus))
+            hm_set_add(sockets, (unsigned)i);
+}
+
 int hm_tiers_of_node(const struct hm_tiers *tiers, int node_id)
 {
     if (node_id < 0)

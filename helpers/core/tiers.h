@@ -105,6 +105,8 @@ int hm_tiers_of_node(const struct hm_tiers *tiers, int node_id);
 int hm_topology_index(const struct hm_topology *topology, int node_id);
 /* The socket of a NUMA node that the kernel names as a device's (-1: none), or -1. Of one socket everything is. */
 int hm_topology_socket_of(const struct hm_topology *topology, int node_id);
+/* The sockets that have one of the CPUs. */
+void hm_topology_sockets_of_cpus(const struct hm_topology *topology, const struct hm_set *cpus, struct hm_set *sockets);
 
 const char *hm_kind_name(enum hm_kind kind);             /* "dram" ... "unknown" */
 int hm_kind_parse(const char *word, enum hm_kind *kind); /* 0, or -1 (EINVAL) */

@@ -35,11 +35,12 @@ enum earlier { EARLIER_UNREADABLE = -1, EARLIER_NONE, EARLIER_KEPT, EARLIER_OF_A
 /*
  * Is there an entry of this very job? One of a prolog that ran before is kept; one of a step that was quicker wants
  * what this prolog knows. Another's, of an earlier run under the same number, is finished; there is none then, as where
- * it is torn or of another version. One that cannot be read for any other reason is not replaced: it may say what has
- * to be undone on the node.
+ * it is torn or of another version: the new one names this run, so that namespaces of it stay (the job is refused new
+ * ones), and those of earlier runs are nobody's. One that cannot be read for any other reason is not replaced: it may
+ * say what has to be undone on the node. `has_left`: the one that was finished leaves memory.
  */
 static enum earlier find_earlier(const struct hm_config *config, const struct hm_begin *begin, struct hm_job *job,
-                                 struct hm_error *error)
+                                 bool *has_left, struct hm_error *error)
 {
     int lock = hm_ledger_lock(config, error);
     if (lock < 0)
@@ -56,8 +57,8 @@ static enum earlier find_earlier(const struct hm_config *config, const struct hm
         return EARLIER_OF_A_STEP;
     if (is_of_this_user && job->restart == begin->restart)
         return EARLIER_KEPT;
-    hm_finish_job(config, begin->job_id, "the epilog did not run: the job's end is when its number was used again",
-                  NULL);
+    *has_left = hm_finish_job(config, begin->job_id,
+                              "the epilog did not run: the job's end is when its number was used again", NULL) == 1;
     return EARLIER_NONE;
 }
 
@@ -123,13 +124,32 @@ static void decide(const struct hm_config *config, const char *config_error, con
     job->recorded = job->refusal[0] || (job->request[0] && request.mode != HM_MODE_OFF);
 }
 
+/*
+ * The CPUs of the sockets that the job's cores are on. Prologs are told nothing of them; what is not known the plan
+ * refuses, and what does not fit is refused here. Returns 0 or -1.
+ */
+static int find_sockets_cpus(const struct hm_job *job, const struct hm_topology *topology, struct hm_set *sockets_cpus,
+                             struct hm_error *error)
+{
+    struct hm_set cpus;
+    struct hm_numbering numbering;
+    struct hm_error why = {0};
+    if (hm_scontrol_cpus(job->job_id, job->node, &cpus, &why) != 0 ||
+        hm_scontrol_numbering(job->node, &numbering, &why) != 0) {
+        hm_log(HM_LOG_WARNING, "job %u: its cores are not known: %s", job->job_id, why.text);
+        return 0;
+    }
+    if (hm_cores_spread(&cpus, &numbering, hm_cores_siblings(), topology, sockets_cpus, &why) == 0)
+        return 0;
+    return hm_fail(error, ENODEV, "--hybrid-mem=%.48s: the sockets of the job's cores are not known: %s", job->request,
+                   why.text);
+}
+
 /* Plan the job's file systems: the one mode whose plan the prolog makes. */
 static int plan_fsdax(const struct hm_config *config, struct hm_job *job, struct hm_error *error)
 {
     const struct hm_request request = job->plan.request;
     struct hm_abilities abilities;
-    struct hm_set cpus;
-    struct hm_error why = {0};
     int result = -1;
     struct hm_tiers *tiers = malloc(sizeof(*tiers));
     struct hm_where *where = calloc(1, sizeof(*where));
@@ -137,12 +157,8 @@ static int plan_fsdax(const struct hm_config *config, struct hm_job *job, struct
         hm_fail(error, ENOMEM, "no memory for the plan");
     } else if (hm_nodetiers_read(config, tiers, error) == 0 && hm_abilities_read(tiers, &abilities, error) == 0) {
         hm_regions_read(HM_REGIONS_FOLDER, &tiers->topology, &abilities.regions);
-        /* Prologs are told nothing of a job's cores; what is not known is refused by the plan. */
-        if (request.socket != HM_SOCKET_ALL && hm_scontrol_cpus(job->job_id, job->node, &cpus, &why) == 0)
-            hm_cores_spread(&cpus, &tiers->topology, &where->cpus);
-        if (why.text[0])
-            hm_log(HM_LOG_WARNING, "job %u: its cores are not known: %s", job->job_id, why.text);
-        result = hm_plan_resolve(&request, tiers, config, &abilities, where, &job->plan, error);
+        if (request.socket == HM_SOCKET_ALL || find_sockets_cpus(job, &tiers->topology, &where->cpus, error) == 0)
+            result = hm_plan_resolve(&request, tiers, config, &abilities, where, &job->plan, error);
     }
     free(where);
     free(tiers);
@@ -157,14 +173,15 @@ static int enter(const struct hm_config *config, struct hm_job *job, struct hm_e
     return result;
 }
 
-int hm_begin_job(const struct hm_config *config, const char *config_error, const struct hm_begin *begin,
+int hm_begin_job(const struct hm_config *config, const char *config_error, const struct hm_begin *begin, bool *has_left,
                  struct hm_error *error)
 {
     int result = -1;
+    *has_left = false;
     struct hm_job *job = malloc(sizeof(*job));
     if (!job)
         return hm_fail(error, ENOMEM, "no memory for the ledger's entry of job %u", begin->job_id);
-    enum earlier earlier = find_earlier(config, begin, job, error);
+    enum earlier earlier = find_earlier(config, begin, job, has_left, error);
     if (earlier == EARLIER_KEPT) {
         hm_log(HM_LOG_INFO, "job %u is in the ledger already, and lives", begin->job_id);
         result = 0;
@@ -186,11 +203,8 @@ static int enter_again(const struct hm_config *config, struct hm_job *job, struc
     int result = -1;
     struct hm_job *now = malloc(sizeof(*now));
     int lock = now ? hm_ledger_lock(config, error) : hm_fail(error, ENOMEM, "no memory for the ledger's entry");
-    if (lock >= 0 && hm_ledger_read(config, job->job_id, now, error) == 0) {
-        bool is_ours = now->start_ns == job->start_ns && now->finisher.pid == 0;
-        result = is_ours ? hm_ledger_write(config, job, error)
-                         : hm_fail(error, ESTALE, "job %u has ended before its prolog", job->job_id);
-    }
+    if (lock >= 0 && hm_ledger_read(config, job->job_id, now, error) == 0 && hm_job_check_begun(now, job, error) == 0)
+        result = hm_ledger_write(config, job, error);
     hm_ledger_unlock(lock);
     free(now);
     return result;
@@ -242,11 +256,9 @@ static int provide_slow_memory(const struct hm_config *config, const struct hm_j
         return 0;
     struct hm_job *now = malloc(sizeof(*now));
     int lock = now ? hm_ledger_lock(config, error) : hm_fail(error, ENOMEM, "no memory for the ledger's entry");
-    if (lock >= 0 && hm_ledger_read(config, job->job_id, now, error) == 0) {
+    if (lock >= 0 && hm_ledger_read(config, job->job_id, now, error) == 0 && hm_job_check_begun(now, job, error) == 0) {
         hm_job_warn(now, "slow memory was not brought online: %s", why.text);
-        bool is_ours = now->start_ns == job->start_ns && now->finisher.pid == 0;
-        result = is_ours ? hm_ledger_write(config, now, error)
-                         : hm_fail(error, ESTALE, "job %u has ended before its prolog", job->job_id);
+        result = hm_ledger_write(config, now, error);
     }
     hm_ledger_unlock(lock);
     free(now);

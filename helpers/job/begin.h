@@ -18,10 +18,10 @@ struct hm_begin {
  * Enter the job. An entry that a dead job of the same number left is finished first; that of a job that lives is kept,
  * and completed where a step made it before this prolog ran (PrologFlags=RunInJob); one that is torn is replaced; with
  * one that cannot be read for any other reason nothing is done.
- * `config_error` is why the configuration could not be read (then `config` has the defaults), "" otherwise. Returns 0,
- * or -1 with a text.
+ * `config_error` is why the configuration could not be read (then `config` has the defaults), "" otherwise. `has_left`:
+ * one that was finished left memory for a reap (hm_finish_job). Returns 0, or -1 with a text.
  */
-int hm_begin_job(const struct hm_config *config, const char *config_error, const struct hm_begin *begin,
+int hm_begin_job(const struct hm_config *config, const char *config_error, const struct hm_begin *begin, bool *has_left,
                  struct hm_error *error);
 
 /*

@@ -1,28 +1,53 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cores.h"
 
+#include <errno.h>
 #include <stdio.h>
 
 #include "files.h"
 
 #define CPUS "/sys/devices/system/cpu"
+#define RELEASE_BY_CORE 2311 /* 23.11: from then on Slurm's threads may be fewer than the machine's */
 
 unsigned hm_cores_count(unsigned cpus, unsigned siblings)
 {
     return siblings > 0 ? cpus / siblings : 0;
 }
 
-void hm_cores_spread(const struct hm_set *cpus, const struct hm_topology *topology, struct hm_set *sockets_cpus)
+/* The first of the machine's CPUs, counted by sockets, that Slurm's number stands for. */
+static unsigned place_of(unsigned cpu, const struct hm_numbering *numbering, unsigned siblings, bool is_by_core)
 {
-    unsigned first = 0;
+    return is_by_core ? cpu / numbering->threads * siblings : cpu;
+}
+
+static int refuse_numbering(const struct hm_numbering *numbering, unsigned cpus, unsigned siblings,
+                            struct hm_error *error)
+{
+    return hm_fail(error, EINVAL,
+                   "Slurm counts %u cores of %u threads on this node, which has %u CPUs, %u to a core: Sockets, "
+                   "CoresPerSocket and ThreadsPerCore in slurm.conf want to be as slurmd -C says",
+                   numbering->cores, numbering->threads, cpus, siblings);
+}
+
+int hm_cores_spread(const struct hm_set *cpus, const struct hm_numbering *numbering, unsigned siblings,
+                    const struct hm_topology *topology, struct hm_set *sockets_cpus, struct hm_error *error)
+{
+    unsigned n = 0, behind = 0;
     hm_set_clear(sockets_cpus);
+    for (int i = 0; i < topology->n_sockets; i++)
+        n += hm_set_count(&topology->socket_cpus[i]);
+    bool is_by_core = numbering->release >= RELEASE_BY_CORE && (numbering->cores != n || numbering->threads != 1);
+    if (siblings == 0 || numbering->threads == 0 ||
+        place_of(numbering->cores * numbering->threads, numbering, siblings, is_by_core) > n)
+        return refuse_numbering(numbering, n, siblings, error);
+    int cpu = hm_set_next(cpus, 0);
     for (int i = 0; i < topology->n_sockets; i++) {
-        unsigned behind = first + hm_set_count(&topology->socket_cpus[i]);
-        int next = hm_set_next(cpus, first);
-        if (next >= 0 && (unsigned)next < behind)
+        behind += hm_set_count(&topology->socket_cpus[i]);
+        for (; cpu >= 0 && place_of((unsigned)cpu, numbering, siblings, is_by_core) < behind;
+             cpu = hm_set_next(cpus, (unsigned)cpu + 1))
             hm_set_union(sockets_cpus, &topology->socket_cpus[i]);
-        first = behind;
     }
+    return cpu < 0 ? 0 : refuse_numbering(numbering, n, siblings, error);
 }
 
 static int read_list(const char *path, struct hm_set *set)
@@ -31,16 +56,28 @@ static int read_list(const char *path, struct hm_set *set)
     return hm_file_read(path, text, sizeof(text), NULL) == 0 ? hm_set_parse(set, text, NULL) : -1;
 }
 
+/* The CPUs that are online, and those that share a core with the first. Returns 0 or -1. */
+static int read_cpus(struct hm_set *cpus, struct hm_set *siblings)
+{
+    char path[128];
+    if (read_list(CPUS "/online", cpus) != 0)
+        return -1;
+    /* The nodes of a cluster for computing have cores of one kind: the first stands for all. */
+    snprintf(path, sizeof(path), CPUS "/cpu%d/topology/thread_siblings_list", hm_set_next(cpus, 0));
+    return read_list(path, siblings);
+}
+
+unsigned hm_cores_siblings(void)
+{
+    struct hm_set cpus, siblings;
+    return read_cpus(&cpus, &siblings) == 0 ? hm_set_count(&siblings) : 0;
+}
+
 int hm_cores_of_node(struct hm_set *cores)
 {
     struct hm_set cpus, siblings;
-    char path[128];
     hm_set_clear(cores);
-    if (read_list(CPUS "/online", &cpus) != 0)
-        return -1;
-    /* The nodes of a cluster for computing have cores of one kind: the first stands for all. */
-    snprintf(path, sizeof(path), CPUS "/cpu%d/topology/thread_siblings_list", hm_set_next(&cpus, 0));
-    if (read_list(path, &siblings) != 0)
+    if (read_cpus(&cpus, &siblings) != 0)
         return -1;
     unsigned count = hm_cores_count(hm_set_count(&cpus), hm_set_count(&siblings));
     for (unsigned core = 0; core < count; core++)

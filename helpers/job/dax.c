@@ -45,6 +45,30 @@ const char *hm_dax_bad(const struct hm_job_namespaces *namespaces)
     return NULL;
 }
 
+/* The label of what the device is on: of the namespace of the pfn device that it is a disk of. */
+static int read_label(const char *sysfs, const char *device, char *label, size_t size, struct hm_error *error)
+{
+    char path[256], namespace[32];
+    snprintf(path, sizeof(path), "%s/class/block/%s/device/namespace", sysfs, device);
+    if (hm_file_read(path, namespace, sizeof(namespace), error) != 0)
+        return -1;
+    snprintf(path, sizeof(path), "%s/bus/nd/devices/%s/alt_name", sysfs, namespace);
+    return hm_file_read(path, label, size, error);
+}
+
+int hm_dax_check_device(const char *sysfs, const struct hm_job_namespace *one, struct hm_error *error)
+{
+    char label[sizeof(one->name) + 2]; /* as it is read, with its newline */
+    struct hm_error why = {0};
+    if (read_label(sysfs, one->device + strlen("/dev/"), label, sizeof(label), &why) != 0)
+        return hm_fail(error, errno, "it cannot be told whether %s is still on %s: %.300s", one->device, one->name,
+                       why.text);
+    if (strcmp(label, one->name) == 0)
+        return 0;
+    return hm_fail(error, ESTALE, "%s is on \"%s\" now, not on %s: this node's regions were set up anew under the job",
+                   one->device, label, one->name);
+}
+
 char *hm_dax_folder(const struct hm_config *config, char *out)
 {
     snprintf(out, HM_DAX_PATH, "%s/fsdax", config->run_dir);

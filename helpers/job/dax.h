@@ -37,6 +37,14 @@ void hm_dax_clear(struct hm_job_namespaces *namespaces);
 /* Any bytes may be given. Returns NULL, or the field that is out of range. */
 const char *hm_dax_bad(const struct hm_job_namespaces *namespaces);
 
+/*
+ * Is the device still on the namespace? It is remembered from when that was made, and the kernel numbers anew where an
+ * administrator has disabled and enabled a region: it may be another job's. Looked up below `sysfs` (HM_SYSFS). Returns
+ * 0, or -1 (ESTALE: on another one).
+ */
+#define HM_SYSFS "/sys"
+int hm_dax_check_device(const char *sysfs, const struct hm_job_namespace *one, struct hm_error *error);
+
 /* <run_dir>/fsdax. Returns `out` (HM_DAX_PATH), as the next do. */
 char *hm_dax_folder(const struct hm_config *config, char *out);
 /* <run_dir>/fsdax/JOB */

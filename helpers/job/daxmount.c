@@ -35,8 +35,13 @@ static int check_dax(int root, const char *path, struct hm_error *error)
 
 static int mount_one(const struct hm_job_namespace *one, const char *path, struct hm_error *error)
 {
+    if (hm_dax_check_device(HM_SYSFS, one, error) != 0)
+        return -1;
     if (mount(one->device, path, one->fs, MS_NOSUID | MS_NODEV, "dax") != 0)
         return hm_fail_errno(error, "cannot mount %s (%s, dax) on %s", one->device, one->fs, path);
+    /* Once more: from here on it stays the same. */
+    if (hm_dax_check_device(HM_SYSFS, one, error) != 0)
+        return -1;
     int root = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
     if (root < 0)
         return hm_fail_errno(error, "cannot open %s", path);

@@ -7,9 +7,9 @@
 
 /*
  * Give the calling process, a task's child of slurmstepd that still is root, a mount namespace of its own, and mount
- * the job's file systems there: what is mounted elsewhere still comes in, nothing goes out. A file system that is not
- * really DAX is an error. Does nothing where there are
- * none. Returns 0 or -1.
+ * the job's file systems there: what is mounted elsewhere still comes in, nothing goes out. A device that is on another
+ * namespace by now, and a file system that is not really DAX, are errors. Does nothing where there are none. Returns 0
+ * or -1.
  */
 int hm_daxmount(const struct hm_config *config, uint32_t job_id, const struct hm_job_namespaces *namespaces,
                 struct hm_error *error);

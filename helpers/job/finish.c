@@ -35,8 +35,9 @@ void hm_finish_stop_helpers(const struct hm_job *job, int patience_ms)
         hm_log(HM_LOG_ERROR, "job %u: its monitor or a migrator was not stopped: %s", job->job_id, error.text);
 }
 
-/* Take the entry for ourselves and undo the job's changes. Returns 0, 1 where there is nothing to do, or -1. */
-static int claim(const struct hm_config *config, uint32_t job_id, struct hm_job *job)
+/* Take the entry for ourselves and undo the job's changes. Returns 0, 1 where there is nothing to do, or -1; `is_left`
+ * where the entry was removed unread. */
+static int claim(const struct hm_config *config, uint32_t job_id, struct hm_job *job, bool *is_left)
 {
     struct hm_error error = {0};
     int result = -1;
@@ -47,6 +48,9 @@ static int claim(const struct hm_config *config, uint32_t job_id, struct hm_job 
     }
     if (hm_ledger_read(config, job_id, job, &error) != 0) {
         result = errno == ENOENT ? 1 : -1;
+        /* Torn, or of another version: with the job's end nobody needs it, and what the job may have had is for the
+         * reap. */
+        *is_left = errno == EBADMSG && hm_ledger_remove(config, job_id, NULL) == 0;
     } else if (hm_process_is_running(&job->finisher)) {
         result = 1;
     } else {
@@ -90,24 +94,26 @@ static void take_figures(const struct hm_config *config, struct hm_job *job)
         hm_log(HM_LOG_ERROR, "job %u: %s", job->job_id, error.text);
 }
 
-/* Memory that cannot be taken back must not be given to anybody: the one case in which a node is drained. */
-static void remove_namespaces(const struct hm_config *config, struct hm_job *job, bool waits)
+/* Memory that cannot be taken back must not be given to anybody: the one case in which a node is drained. Returns true
+ * where a later reap is to take it back. */
+static bool remove_namespaces(const struct hm_config *config, struct hm_job *job, bool waits)
 {
     struct hm_error error = {0}, why = {0};
     char reason[HM_ERROR_TEXT];
     if (hm_namespaces_remove(config, job, waits, &error) == 0)
-        return;
+        return false;
     bool is_for_later = errno == EBUSY || errno == ETIME;
     hm_log(HM_LOG_ERROR, "job %u: its DAX file systems were not removed: %s", job->job_id, error.text);
     hm_job_warn(job, "its DAX file systems were not removed: %s", error.text);
     /* The label still has the job's name: nobody is given it, and each reap tries again. Whoever keeps it in use could
      * drain nodes otherwise; what is still to be wiped waits for its time. */
     if (is_for_later)
-        return;
+        return true;
     snprintf(reason, sizeof(reason), "hybridmem: job %u: persistent memory was not given back: %.160s", job->job_id,
              error.text);
     if (hm_scontrol_drain(job->node, reason, &why) != 0)
         hm_log(HM_LOG_ERROR, "node %s is not drained: %s", job->node, why.text);
+    return false;
 }
 
 /* Returns -1 where the record could be kept nowhere. */
@@ -152,14 +158,15 @@ done:
 int hm_finish_job(const struct hm_config *config, uint32_t job_id, const char *warning, const int *exit_status)
 {
     struct hm_job *job = malloc(sizeof(*job));
-    int result = job ? claim(config, job_id, job) : -1;
+    bool is_left = false;
+    int result = job ? claim(config, job_id, job, &is_left) : -1;
     if (result == 0) {
         int64_t end_ns = job->dead_ns && (warning || job->has_ended) ? job->dead_ns : hm_now_ns();
         /* The lock is not held from here on, but for moments: the record's folder may be a file system that hangs. */
         bool is_own_epilog = !warning;
         hm_finish_stop_helpers(job, is_own_epilog ? HM_FINISH_PATIENCE_MS : HM_FINISH_ORPHAN_PATIENCE_MS);
         take_figures(config, job);
-        remove_namespaces(config, job, is_own_epilog);
+        is_left = remove_namespaces(config, job, is_own_epilog);
         if (!job->is_entered)
             hm_job_warn(job, "the prolog has not entered this job: account and partition are not known");
         if (warning && !job->has_ended)
@@ -171,7 +178,10 @@ int hm_finish_job(const struct hm_config *config, uint32_t job_id, const char *w
         bool is_kept = job->recorded && write_record(config, job, end_ns) < 0;
         job->dead_ns = end_ns;
         result = let_go(config, job, is_kept);
+        is_left = is_left && !is_kept && result == 0;
     }
     free(job);
+    if (is_left)
+        return 1;
     return result < 0 ? -1 : 0;
 }

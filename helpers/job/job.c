@@ -5,7 +5,7 @@
  *
  *     hybridmem-job begin --job ID --uid UID --gid GID [--request TEXT] [--user ...] ...
  *     hybridmem-job end --job ID [--exit-status N]
- *     hybridmem-job reap [--boot] [--grace SECONDS]
+ *     hybridmem-job reap [--boot] [--wait] [--grace SECONDS]
  *
  * It fails only for wrong arguments: what goes wrong with a job's memory must not fail the job.
  */
@@ -22,6 +22,7 @@
 #include "finish.h"
 #include "log.h"
 #include "reap.h"
+#include "wipelater.h"
 
 #define PATIENCE_S 60
 
@@ -43,6 +44,7 @@ enum argument_id {
     EXIT_STATUS,
     GRACE,
     BOOT,
+    WAIT,
     HELP,
     N_ARGUMENTS
 };
@@ -70,6 +72,7 @@ static const struct option options[] = {
     {"exit-status", required_argument, NULL, EXIT_STATUS},
     {"grace", required_argument, NULL, GRACE},
     {"boot", no_argument, NULL, BOOT},
+    {"wait", no_argument, NULL, WAIT},
     {"help", no_argument, NULL, HELP},
     {0},
 };
@@ -80,7 +83,7 @@ static const char usage_text[] =
     "                           [--request TEXT] [--user NAME] [--account NAME] [--partition NAME]\n"
     "                           [--cluster NAME] [--node NAME]\n"
     "       hybridmem-job end --job ID [--config FILE] [--cluster NAME] [--exit-status N]\n"
-    "       hybridmem reap [--config FILE] [--cluster NAME] [--boot] [--grace SECONDS]\n";
+    "       hybridmem reap [--config FILE] [--cluster NAME] [--boot] [--wait] [--grace SECONDS]\n";
 
 static const char help_text[] =
     "\nWhat root does on a node before and after a job; Slurm's prolog and epilog run begin and end by themselves.\n"
@@ -89,6 +92,7 @@ static const char help_text[] =
     "their records, and removes their files. It can be run at any time.\n\n"
     "  --grace SECONDS  how long a dead job waits for its epilog; default: reap_grace of hybridmem.conf\n"
     "  --boot           no job can be running: wait for none, and find the node's topology\n"
+    "  --wait           for others who make or wipe DAX file systems, and ten minutes for those that are in use\n"
     "  --cluster NAME   whose DAX file systems to look for, on a node of several; default: cluster of hybridmem.conf,\n"
     "                   else any\n"
     "  --config FILE    instead of the installed hybridmem.conf\n"
@@ -117,19 +121,27 @@ static int take(struct arguments *arguments, int id, const char *name, const cha
     return 0;
 }
 
-static void clean_up(const struct hm_config *config, const char *config_error, const struct arguments *arguments,
-                     unsigned grace_s)
+/* What is left for systemd is told behind all that may want the memory itself: "" is nothing. */
+static struct hm_error clean_up(const struct hm_config *config, const char *config_error,
+                                const struct arguments *arguments, struct hm_reap reap)
 {
+    struct hm_error left = {0};
     const char *cluster = config->cluster[0] ? config->cluster : arguments->word[CLUSTER];
     /* At boot no job is running, whosever it would be. */
-    const struct hm_reap reap = {
-        .grace_s = grace_s, .cluster = arguments->given[BOOT] ? NULL : cluster, .is_config_known = !config_error[0]};
-    hm_reap(config, &reap);
+    reap.namespaces.cluster = arguments->given[BOOT] ? NULL : cluster;
+    reap.node = arguments->word[NODE];
+    reap.is_config_known = !config_error[0];
+    if (!hm_reap(config, &reap, &left))
+        left.text[0] = '\0';
+    return left;
 }
 
 /* Last: it may take long, and no job needs it. */
-static void put_off(const struct hm_config *config)
+static void put_off(const struct hm_config *config, const struct arguments *arguments, const struct hm_error *left)
 {
+    struct hm_error error = {0};
+    if (left->text[0] && hm_wipe_hand_over(config, (uint32_t)arguments->number[JOB], left->text, &error) != 0)
+        hm_log(HM_LOG_ERROR, "namespaces of no job were not removed: %s", error.text);
     hm_damon_reap(config);
     hm_reap_records(config);
 }
@@ -154,13 +166,14 @@ static int begin(const struct hm_config *config, const char *config_error, const
     if (!arguments->given[JOB] || !arguments->given[UID] || !arguments->given[GID])
         return usage("begin needs --job, --uid and --gid");
     /* The entry first: what follows may meet a file system that hangs. */
-    bool is_entered = hm_begin_job(config, config_error, &facts, &error) == 0;
+    struct hm_reap how = {.grace_s = config->reap_grace_s};
+    bool is_entered = hm_begin_job(config, config_error, &facts, &how.namespaces.has_left, &error) == 0;
     if (!is_entered || hm_begin_topology(config, &error) != 0)
         hm_log(HM_LOG_ERROR, "%s", error.text);
-    clean_up(config, config_error, arguments, config->reap_grace_s);
+    struct hm_error left = clean_up(config, config_error, arguments, how);
     if (is_entered && hm_begin_provide(config, facts.job_id, &error) != 0)
         hm_log(HM_LOG_ERROR, "%s", error.text);
-    put_off(config);
+    put_off(config, arguments, &left);
     return 0;
 }
 
@@ -169,9 +182,11 @@ static int end(const struct hm_config *config, const char *config_error, const s
     int exit_status = (int)arguments->number[EXIT_STATUS];
     if (!arguments->given[JOB])
         return usage("end needs --job");
-    hm_finish_job(config, (uint32_t)arguments->number[JOB], NULL, arguments->given[EXIT_STATUS] ? &exit_status : NULL);
-    clean_up(config, config_error, arguments, config->reap_grace_s);
-    put_off(config);
+    bool has_left = hm_finish_job(config, (uint32_t)arguments->number[JOB], NULL,
+                                  arguments->given[EXIT_STATUS] ? &exit_status : NULL) == 1;
+    const struct hm_reap how = {.grace_s = config->reap_grace_s, .namespaces = {.has_left = has_left}};
+    struct hm_error left = clean_up(config, config_error, arguments, how);
+    put_off(config, arguments, &left);
     return 0;
 }
 
@@ -179,11 +194,14 @@ static int reap(const struct hm_config *config, const char *config_error, const 
 {
     struct hm_error error = {0};
     /* At boot no job of ours can be running: nothing is waited for. */
-    unsigned grace_s = arguments->given[BOOT] ? 0 : config->reap_grace_s;
-    clean_up(config, config_error, arguments, arguments->given[GRACE] ? (unsigned)arguments->number[GRACE] : grace_s);
+    struct hm_reap how = {.grace_s = arguments->given[BOOT] ? 0 : config->reap_grace_s,
+                          .namespaces = {.waits = arguments->given[WAIT]}};
+    if (arguments->given[GRACE])
+        how.grace_s = (unsigned)arguments->number[GRACE];
+    struct hm_error left = clean_up(config, config_error, arguments, how);
     if (arguments->given[BOOT] && hm_begin_topology(config, &error) != 0)
         hm_log(HM_LOG_ERROR, "%s", error.text);
-    put_off(config);
+    put_off(config, arguments, &left);
     return 0;
 }
 

@@ -224,6 +224,13 @@ int hm_ledger_list(const struct hm_config *config, uint32_t **ids, struct hm_err
     return count;
 }
 
+int hm_job_check_begun(const struct hm_job *now, const struct hm_job *job, struct hm_error *error)
+{
+    return now->start_ns == job->start_ns && now->finisher.pid == 0
+               ? 0
+               : hm_fail(error, ESTALE, "job %u has ended before its prolog", job->job_id);
+}
+
 bool hm_ledger_is_alone(const struct hm_config *config, const struct hm_job *job, const struct hm_set *all_cores)
 {
     uint32_t *ids = NULL;

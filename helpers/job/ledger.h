@@ -98,6 +98,10 @@ char *hm_ledger_samples_path(const struct hm_config *config, uint32_t job_id, ch
 /* The same folder's path without a file. */
 char *hm_ledger_folder_path(const struct hm_config *config, char *out, size_t size);
 
+/* For a prolog, which may have waited: is the entry, read `now`, still the one of this `job`, and its end not begun?
+ * Returns 0, or -1 (ESTALE). Pure. */
+int hm_job_check_begun(const struct hm_job *now, const struct hm_job *job, struct hm_error *error);
+
 /* Is the job alone: its cores are all of `all_cores`, and the ledger has no other job that lives? Wants the lock. */
 bool hm_ledger_is_alone(const struct hm_config *config, const struct hm_job *job, const struct hm_set *all_cores);
 

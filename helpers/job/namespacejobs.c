@@ -20,20 +20,24 @@ char *hm_namespacejobs_list(const struct hm_config *config, struct hm_error *err
     int count = held < 0 ? -1 : hm_ledger_list(config, &ids, error);
     if (count >= 0)
         list = calloc((size_t)count + 1, WORDS);
+    if (count >= 0 && !list)
+        hm_fail(error, ENOMEM, "no memory for the list of %d jobs", count);
+    int number = errno; /* of what has failed, where there is no list */
     for (int i = 0; list && i < count; i++) {
-        if (hm_ledger_read(config, ids[i], job, error) != 0) {
-            free(list);
-            list = NULL;
-            break;
+        used += (size_t)snprintf(list + used, WORDS, "%s%u.", used > 0 ? "," : "", ids[i]);
+        /* It may live, and which run of it this is, and what it has of whose, only the entry would say. */
+        if (hm_ledger_read(config, ids[i], job, NULL) != 0) {
+            used += (size_t)snprintf(list + used, WORDS, "*,u*");
+            continue;
         }
-        used +=
-            (size_t)snprintf(list + used, WORDS, "%s%u.%u", used > 0 ? "," : "", job->job_id, job->namespaces.restart);
+        used += (size_t)snprintf(list + used, WORDS, "%u", job->namespaces.restart);
         if (job->namespaces.is_kept)
             used += (size_t)snprintf(list + used, WORDS, ",u%u", job->uid);
     }
     hm_ledger_unlock(held);
     free(ids);
     free(job);
+    errno = number;
     return list;
 }
 
@@ -44,6 +48,14 @@ static bool is_in_the_way(const struct hm_job *other, const struct hm_job *job)
            strcmp(other->cluster, job->cluster) == 0 && hm_job_is_living(other);
 }
 
+static int fail_unread(uint32_t job_id, struct hm_error *error)
+{
+    return hm_fail(error, EBUSY,
+                   "job %u, of which another version of hybridmem has the state, may have what you keep on this node: "
+                   "wait for its end, or leave keep out",
+                   job_id);
+}
+
 static int look_for_others(const struct hm_config *config, const struct hm_job *job, struct hm_job *other,
                            struct hm_error *error)
 {
@@ -51,7 +63,7 @@ static int look_for_others(const struct hm_config *config, const struct hm_job *
     int count = hm_ledger_list(config, &ids, error), result = count < 0 ? -1 : 0;
     for (int i = 0; i < count && result == 0; i++) {
         if (hm_ledger_read(config, ids[i], other, error) != 0)
-            result = -1;
+            result = errno == EBADMSG ? fail_unread(ids[i], error) : -1;
         else if (is_in_the_way(other, job))
             result =
                 hm_fail(error, EBUSY, "your job %u has what you keep on this node: wait for its end, or leave keep out",
@@ -67,11 +79,9 @@ int hm_namespacejobs_claim(const struct hm_config *config, struct hm_job *job, s
     struct hm_job *other = malloc(sizeof(*other));
     int held = other ? hm_ledger_lock(config, error) : hm_fail(error, ENOMEM, "no memory for the ledger's entry");
     if (held >= 0 && look_for_others(config, job, other, error) == 0 &&
-        hm_ledger_read(config, job->job_id, other, error) == 0) {
+        hm_ledger_read(config, job->job_id, other, error) == 0 && hm_job_check_begun(other, job, error) == 0) {
         other->namespaces.is_kept = true;
-        result = other->start_ns == job->start_ns && other->finisher.pid == 0
-                     ? hm_ledger_write(config, other, error)
-                     : hm_fail(error, ESTALE, "job %u has ended before its prolog", job->job_id);
+        result = hm_ledger_write(config, other, error);
     }
     hm_ledger_unlock(held);
     free(other);

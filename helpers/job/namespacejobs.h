@@ -7,8 +7,9 @@
 
 /*
  * "7.0,8.1,u1001": whose namespaces stay. All jobs of the ledger, also those that have just died: their own end removes
- * theirs, and measures it; and the users of those that have kept ones. Returns malloc'd text, or NULL where that is not
- * known.
+ * theirs, and measures it; and the users of those that have kept ones. One whose entry cannot be read is in it as
+ * "9.*,u*": all that it has had in any run, and what any user keeps. Returns malloc'd text, or NULL with the error
+ * where that is not known.
  */
 char *hm_namespacejobs_list(const struct hm_config *config, struct hm_error *error);
 

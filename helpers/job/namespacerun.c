@@ -52,7 +52,8 @@ static int run_into(const char *const *words, int output, int errors, struct hm_
                              .environment = environment,
                              .extra = -1,
                              .output = output,
-                             .errors = errors};
+                             .errors = errors,
+                             .dies_with_parent = strcmp(words[1], HM_NAMESPACERUN_CREATE) == 0};
     double begin = seconds_now();
     pid_t pid = hm_spawn_start(&spawn, error);
     if (pid < 0)
@@ -89,9 +90,19 @@ bool hm_answer_is(const struct hm_answer *answer, int code)
     return answer->status >= 0 && WIFEXITED(answer->status) && WEXITSTATUS(answer->status) == code;
 }
 
+static int number_of(const struct hm_answer *answer)
+{
+    static const int by_status[] = {
+        [HM_ANSWER_BUSY] = EBUSY, [HM_ANSWER_LATE] = ETIME, [HM_ANSWER_LEFT] = ENOTRECOVERABLE};
+    for (size_t i = 0; i < sizeof(by_status) / sizeof(by_status[0]); i++)
+        if (by_status[i] && hm_answer_is(answer, (int)i))
+            return by_status[i];
+    return EIO;
+}
+
 int hm_answer_fail(const struct hm_answer *answer, struct hm_error *error)
 {
-    int number = hm_answer_is(answer, HM_ANSWER_BUSY) ? EBUSY : hm_answer_is(answer, HM_ANSWER_LATE) ? ETIME : EIO;
+    int number = number_of(answer);
     if (answer->errors[0])
         return hm_fail(error, number, "%s", answer->errors);
     if (answer->status >= 0 && WIFSIGNALED(answer->status))

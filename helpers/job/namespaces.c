@@ -4,7 +4,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,23 +11,26 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "../core/moment.h"
 #include "../core/regions.h"
 #include "../core/size.h"
+#include "../namespace/autoonline.h"
 #include "files.h"
 #include "log.h"
+#include "namespacecreate.h"
 #include "namespacejobs.h"
 #include "namespacerun.h"
 #include "namespacewords.h"
 #include "wipelater.h"
 
-#define NAME HM_NAMESPACERUN_NAME
 #define LABELS "hybridmem:"
-/* Seconds, for the wipe of another's memory, and for mounts of processes that still end. Slurm's PrologEpilogTimeout
- * cuts a prolog shorter; an epilog leaves what is still in use to the next reap. */
-#define PATIENCE_TO_MAKE 3600
-#define PATIENCE_TO_REMOVE 600
+#define STILL_WIPED "the memory of earlier jobs is still being wiped"
 #define PAUSE_NS 100000000L
+#define PATIENCE_TO_REMOVE 600 /* seconds */
+#define DETACH 10              /* seconds of it: mounts of a process that got away from its job, and does not end */
+
+/* For mounts of processes that still end: an epilog leaves what is still in use to the next reap. */
+static const struct hm_namespacetimes to_remove = {.patience = PATIENCE_TO_REMOVE, .detach = DETACH};
+static const struct hm_namespacetimes at_once = {.patience = 0};
 
 /* flock, for as long as memory may be wiped, or without waiting. */
 static int take_lock(int fd, const struct hm_config *config, bool waits)
@@ -51,7 +53,11 @@ static int lock(const struct hm_config *config, bool waits, struct hm_error *err
     int own = folder < 0 ? -1 : hm_folder_open_own(folder, "fsdax", 0755, error);
     int number = 0, fd = own < 0 ? -1 : openat(own, "lock", O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (own >= 0 && (fd < 0 || take_lock(fd, config, waits) != 0)) {
-        hm_fail_errno(error, "cannot lock %s/lock", hm_dax_folder(config, path));
+        if (errno == EWOULDBLOCK)
+            hm_fail(error, EWOULDBLOCK, "another one makes or removes file systems: it has %s/lock",
+                    hm_dax_folder(config, path));
+        else
+            hm_fail_errno(error, "cannot lock %s/lock", hm_dax_folder(config, path));
         number = errno;
         if (fd >= 0)
             close(fd);
@@ -65,94 +71,38 @@ static int lock(const struct hm_config *config, bool waits, struct hm_error *err
     return fd;
 }
 
-/* One of the answer's namespaces. Returns 0 or -1. */
-static int take_namespace(json_t *object, struct hm_job_namespace *one)
-{
-    const char *name, *device, *fs;
-    int socket;
-    json_int_t bytes;
-    if (json_unpack(object, "{s:s, s:s, s:s, s:i, s:I}", "name", &name, "device", &device, "fs", &fs, "socket", &socket,
-                    "bytes", &bytes) != 0 ||
-        strlen(name) >= sizeof(one->name) || strlen(device) >= sizeof(one->device) || strlen(fs) >= sizeof(one->fs) ||
-        socket < 0 || bytes <= 0)
-        return -1;
-    hm_text_copy(one->name, name, sizeof(one->name));
-    hm_text_copy(one->device, device, sizeof(one->device));
-    hm_text_copy(one->fs, fs, sizeof(one->fs));
-    one->socket = (uint32_t)socket;
-    one->bytes = (uint64_t)bytes;
-    return 0;
-}
-
-/* What create says that it made, or found. Returns 0 or -1. */
-static int take_answer(const char *output, struct hm_job_namespaces *namespaces)
-{
-    json_t *answer = json_loads(output, 0, NULL), *list = json_object_get(answer, "namespaces"), *object;
-    size_t i, n = json_array_size(list);
-    int result = n > 0 && n <= HM_JOB_NAMESPACES ? 0 : -1;
-    json_array_foreach(list, i, object) if (result == 0) result = take_namespace(object, &namespaces->each[i]);
-    if (result == 0 && namespaces->is_kept) {
-        const char *until = json_string_value(json_object_get(json_array_get(list, 0), "kept_until"));
-        result = until ? hm_moment_parse(until, &namespaces->kept_until_s) : -1;
-    }
-    json_decref(answer);
-    namespaces->n = result == 0 ? (uint32_t)n : 0;
-    return result == 0 && !hm_dax_bad(namespaces) ? 0 : -1;
-}
-
 static int fail_late(struct hm_error *error)
 {
-    return hm_fail(error, ETIME, "the memory of earlier jobs is still being wiped");
+    return hm_fail(error, ETIME, STILL_WIPED);
 }
 
-static int create(const struct hm_config *config, struct hm_job *job, struct hm_error *error)
+/* Is the job's entry still its own, or gone? Wants the ledger's lock. */
+static bool has_number(const struct hm_config *config, const struct hm_job *job)
 {
-    struct hm_job_namespaces *namespaces = &job->namespaces;
-    const char *fs = hm_dax_fs_name(config->fsdax_fs);
-    char id[HM_NUMBER], restart[HM_NUMBER], uid[HM_NUMBER], size[HM_NUMBER], sockets[128], patience[HM_NUMBER],
-        limit[HM_NUMBER];
-    struct hm_answer answer;
-    struct hm_namespacewords words;
-    hm_namespacewords_begin(&words, config, "create");
-    hm_namespacewords_add(&words, "--job", hm_namespacewords_number(id, job->job_id));
-    hm_namespacewords_add(&words, "--restart", hm_namespacewords_number(restart, namespaces->restart));
-    hm_namespacewords_add(&words, "--cluster", job->cluster);
-    hm_namespacewords_add(&words, "--uid", hm_namespacewords_number(uid, job->uid));
-    hm_namespacewords_add(&words, "--size", hm_namespacewords_number(size, job->plan.fsdax.size_bytes));
-    hm_namespacewords_add(&words, "--sockets", hm_set_format(&job->plan.fsdax.sockets, sockets, sizeof(sockets)));
-    hm_namespacewords_add(&words, "--fs", fs);
-    hm_namespacewords_add(&words, "--map", hm_dax_map_name(config->fsdax_map));
-    hm_namespacewords_add_times(&words, config, PATIENCE_TO_MAKE, patience, limit);
-    if (namespaces->is_kept)
-        words.word[words.n++] = "--keep";
-    namespaces->is_begun = false;
-    if (hm_namespacerun(words.word, &answer, error) != 0)
-        return errno == ENOENT ? hm_fail(error, ENOENT, "this node has no %s: hybridmem was built without ndctl", NAME)
-                               : -1;
-    /* A refusal leaves nothing; what ended in another way may have. */
-    namespaces->is_begun = !hm_answer_is(&answer, 1) && !hm_answer_is(&answer, 2);
-    namespaces->create_s = answer.seconds;
-    if (!hm_answer_is(&answer, 0))
-        return hm_answer_fail(&answer, error);
-    if (answer.errors[0])
-        hm_log(HM_LOG_WARNING, "job %u: %s", job->job_id, answer.errors);
-    if (take_answer(answer.output, namespaces) != 0)
-        return hm_fail(error, EPROTO, "%s does not say what it made", NAME);
-    return hm_dax_make_folders(config, job->job_id, namespaces, error);
+    struct hm_job *now = malloc(sizeof(*now));
+    bool is_its_own = false;
+    if (now)
+        is_its_own =
+            hm_ledger_read(config, job->job_id, now, NULL) == 0 ? now->start_ns == job->start_ns : errno == ENOENT;
+    free(now);
+    return is_its_own;
 }
 
-/* Empty folders are no harm: the memory is given back, or kept. */
+/* Empty folders are no harm: the memory is given back, or kept. Another run under the same number, where a prolog comes
+ * late, may have mounts on them by now: to remove what is mounted on takes the mount out wherever it is. */
 static void remove_folders(const struct hm_config *config, struct hm_job *job)
 {
     struct hm_error why = {0};
     job->namespaces.is_begun = false;
-    if (hm_dax_remove_folders(config, job->job_id, &why) != 0)
+    int held = hm_ledger_lock(config, &why);
+    if (held < 0 || (has_number(config, job) && hm_dax_remove_folders(config, job->job_id, &why) != 0))
         hm_log(HM_LOG_WARNING, "%s", why.text);
+    hm_ledger_unlock(held);
 }
 
 int hm_namespaces_remove(const struct hm_config *config, struct hm_job *job, bool waits, struct hm_error *error)
 {
-    char id[HM_NUMBER], restart[HM_NUMBER], patience[HM_NUMBER], limit[HM_NUMBER];
+    char id[HM_NUMBER], restart[HM_NUMBER];
     struct hm_answer answer;
     struct hm_namespacewords words;
     if (!job->namespaces.is_begun)
@@ -168,7 +118,7 @@ int hm_namespaces_remove(const struct hm_config *config, struct hm_job *job, boo
     hm_namespacewords_add(&words, "--job", hm_namespacewords_number(id, job->job_id));
     hm_namespacewords_add(&words, "--restart", hm_namespacewords_number(restart, job->namespaces.restart));
     hm_namespacewords_add(&words, "--cluster", job->cluster);
-    hm_namespacewords_add_times(&words, config, waits ? PATIENCE_TO_REMOVE : 0, patience, limit);
+    hm_namespacewords_add_times(&words, config, waits ? &to_remove : &at_once);
     int result = hm_namespacerun(words.word, &answer, error);
     if (result == 0 && !hm_answer_is(&answer, 0))
         result = hm_answer_fail(&answer, error);
@@ -202,7 +152,6 @@ static void remove_orphaned_folders(const struct hm_config *config, struct hm_jo
 /* Wants our lock: what is made after the list was is not there yet. */
 static int reap(const struct hm_config *config, const char *cluster, struct hm_error *error)
 {
-    char patience[HM_NUMBER], limit[HM_NUMBER];
     struct hm_answer answer;
     struct hm_namespacewords words;
     if (hm_wipe_left(config) == 0)
@@ -211,13 +160,15 @@ static int reap(const struct hm_config *config, const char *cluster, struct hm_e
     struct hm_job *job = malloc(sizeof(*job));
     hm_namespacewords_begin(&words, config, "reap");
     hm_namespacewords_add(&words, "--cluster", cluster ? cluster : "");
-    hm_namespacewords_add_times(&words, config, 0, patience, limit);
+    hm_namespacewords_add_times(&words, config, &at_once);
     /* Also where nobody lives: an empty list. */
     words.word[words.n++] = "--living";
     words.word[words.n] = list;
     int result = list ? hm_namespacerun(words.word, &answer, error) : -1;
     if (result == 0 && !hm_answer_is(&answer, 0))
         result = hm_answer_fail(&answer, error);
+    else if (result == 0 && answer.errors[0])
+        hm_log(HM_LOG_WARNING, "%s", answer.errors);
     int number = errno;
     /* What is still mounted somewhere keeps its folder: removing that would take the mount out of there. */
     if (job && result == 0)
@@ -228,56 +179,92 @@ static int reap(const struct hm_config *config, const char *cluster, struct hm_e
     return result;
 }
 
-/* The unit reads the installed configuration: with another one the ledger may be another, too. */
-static int hand_over(const struct hm_config *config, struct hm_error *error)
+static int reap_locked(const struct hm_config *config, const struct hm_namespaces_reap *how, struct hm_error *error)
 {
-    struct hm_error why = *error;
-    struct hm_error how = {0};
-    if (config->path[0] && strcmp(config->path, hm_config_path()) != 0)
-        hm_fail(&how, ENOTSUP, "%s is not the installed configuration", config->path);
-    else
-        (void)hm_wipe_hand_over(&how);
-    if (how.text[0])
-        return hm_fail(error, ETIME, "%s; the next reap goes on, as systemd does not: %s", why.text, how.text);
-    hm_log(HM_LOG_INFO, "%s; " HM_WIPE_UNIT " goes on", why.text);
-    return 0;
-}
-
-int hm_namespaces_reap(const struct hm_config *config, const char *cluster, struct hm_error *error)
-{
-    /* Cheap, for every prolog and epilog on every node. */
-    if (!hm_regions_have_label(HM_REGIONS_FOLDER, LABELS))
-        return 0;
-    unsigned pending = alarm(0);
-    int held = lock(config, false, error);
-    int result = held < 0 ? -1 : reap(config, cluster, error);
+    int held = lock(config, how->waits, error);
+    int result = held < 0 ? -1 : reap(config, how->cluster, error);
     int number = errno;
     if (held >= 0)
         close(held);
-    /* The jobs' own ends may have left it nothing of the limit, too. */
-    if (result != 0 && number == ETIME)
-        result = hand_over(config, error);
+    errno = number;
+    return result;
+}
+
+/* Namespaces of ours, or a policy that a killed ram online has set aside? Cheap, for every prolog and epilog on every
+ * node. */
+static bool is_reap_wanted(const struct hm_config *config)
+{
+    char kept[HM_CONFIG_PATH_MAX + 32];
+    snprintf(kept, sizeof(kept), "%s/" HM_AUTOONLINE_KEPT, config->run_dir);
+    return hm_regions_have_label(HM_REGIONS_FOLDER, LABELS) || access(kept, F_OK) == 0;
+}
+
+/* What the limit has cut is; what is in use, or in others' hands, only where a job has just left its own: each prolog
+ * and epilog that comes by would hand over the same otherwise. */
+static bool is_for_systemd(const struct hm_config *config, const struct hm_namespaces_reap *how, int number)
+{
+    bool is_others = number == EWOULDBLOCK || number == EBUSY;
+    return number == ETIME || (is_others && how->has_left && hm_wipe_left(config) != HM_WIPE_NO_LIMIT);
+}
+
+int hm_namespaces_reap(const struct hm_config *config, const struct hm_namespaces_reap *how, struct hm_error *error)
+{
+    int result, number, pauses = 0;
+    if (!is_reap_wanted(config))
+        return 0;
+    unsigned pending = alarm(0);
+    /* Not with the lock: a job that has room beside what is in use is not to be held up by it. */
+    while ((result = reap_locked(config, how, error)) != 0 && errno == EBUSY && how->waits &&
+           pauses++ < PATIENCE_TO_REMOVE)
+        nanosleep(&(struct timespec){.tv_sec = 1}, NULL);
+    number = errno;
     alarm(pending);
-    return result != 0 && number != EWOULDBLOCK && number != EBUSY ? -1 : 0;
+    if (result == 0)
+        return 0;
+    if (is_for_systemd(config, how, number))
+        return 1;
+    errno = number;
+    return how->waits || (number != EWOULDBLOCK && number != EBUSY) ? -1 : 0;
+}
+
+/* What nobody owns may be what this job needs; what is in use is not waited for. Returns 0, or errno of what is left.
+ */
+static int reap_before(const struct hm_config *config, const struct hm_job *job)
+{
+    struct hm_error why = {0};
+    if (!hm_regions_have_label(HM_REGIONS_FOLDER, LABELS) || reap(config, job->cluster, &why) == 0)
+        return 0;
+    int number = errno;
+    if (number != EBUSY)
+        hm_log(HM_LOG_WARNING, "namespaces of no job were not removed: %s", why.text);
+    return number;
+}
+
+/* There may be room beside what is not wiped yet, `left_by` that: only where there is none is that the reason as well.
+ */
+static int create_beside(const struct hm_config *config, struct hm_job *job, int left_by, struct hm_error *error)
+{
+    if (hm_namespacecreate(config, job, error) == 0)
+        return 0;
+    struct hm_error why = *error;
+    bool is_for_later = left_by == ETIME || left_by == EBUSY;
+    return is_for_later && hm_wipe_left(config) == 0 ? hm_fail(error, ETIME, "%s; " STILL_WIPED, why.text) : -1;
 }
 
 int hm_namespaces_make(const struct hm_config *config, struct hm_job *job, struct hm_error *error)
 {
-    struct hm_error why = {0};
     int result = -1;
     unsigned pending = alarm(0);
     int held = lock(config, true, error);
-    if (held < 0 && errno == EWOULDBLOCK)
-        fail_late(error);
-    if (held >= 0) {
-        /* What nobody owns may be what this job needs; what is in use is not waited for, there may be room beside it.
-         */
-        if (hm_regions_have_label(HM_REGIONS_FOLDER, LABELS) && reap(config, job->cluster, &why) != 0 && errno != EBUSY)
-            hm_log(HM_LOG_WARNING, "namespaces of no job were not removed: %s", why.text);
-        if (hm_wipe_left(config) == 0)
+    if (held < 0) {
+        job->namespaces.is_begun = false;
+        if (errno == EWOULDBLOCK)
             fail_late(error);
-        else if (!job->plan.fsdax.is_kept || hm_namespacejobs_claim(config, job, error) == 0)
-            result = create(config, job, error);
+    }
+    if (held >= 0) {
+        int left_by = reap_before(config, job);
+        if (!job->plan.fsdax.is_kept || hm_namespacejobs_claim(config, job, error) == 0)
+            result = create_beside(config, job, left_by, error);
         else
             job->namespaces.is_begun = false;
         close(held);

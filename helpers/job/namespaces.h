@@ -23,11 +23,19 @@ int hm_namespaces_make(const struct hm_config *config, struct hm_job *job, struc
  */
 int hm_namespaces_remove(const struct hm_config *config, struct hm_job *job, bool waits, struct hm_error *error);
 
+struct hm_namespaces_reap {
+    const char *cluster; /* whose: other clusters' jobs are not in this ledger; NULL: anybody's */
+    bool waits;          /* for others at work, and, for some minutes, for what is in use: nobody waits for us */
+    bool has_left;       /* what a job had that has just ended could not be removed */
+};
+
 /*
- * Remove what belongs to no job in the ledger, and to this cluster (NULL: to any). Nothing happens on a node that has
- * no namespace of ours, nor where an entry cannot be read. It waits for nobody: what is in use, or is being made or
- * removed just now, is for the next one. Wants the ledger not locked. Returns 0, or -1 with a text for the log.
+ * Remove what belongs to no job in the ledger. Put back, too, what a killed ram online has set aside. Nothing happens
+ * on a node that has nothing of ours. What a job may have whose entry cannot be read stays. Where it does not wait,
+ * what is in use, or is being made or removed just now, is for the next one. Wants the ledger not locked. Returns 0; 1
+ * where fsdax_wipe_limit left something for systemd, with the reason; or -1 with a text for the log (ENOTRECOVERABLE:
+ * it names a namespace that could not be removed).
  */
-int hm_namespaces_reap(const struct hm_config *config, const char *cluster, struct hm_error *error);
+int hm_namespaces_reap(const struct hm_config *config, const struct hm_namespaces_reap *how, struct hm_error *error);
 
 #endif

@@ -6,6 +6,8 @@
 #include "namespacerun.h"
 #include "wipelater.h"
 
+#define MOST_S 86400
+
 void hm_namespacewords_begin(struct hm_namespacewords *words, const struct hm_config *config, const char *command)
 {
     *words = (struct hm_namespacewords){.n = 2, .word = {HM_NAMESPACERUN_NAME, command}};
@@ -29,12 +31,26 @@ const char *hm_namespacewords_number(char text[HM_NUMBER], uint64_t value)
     return text;
 }
 
-void hm_namespacewords_add_times(struct hm_namespacewords *words, const struct hm_config *config, unsigned patience_s,
-                                 char patience[HM_NUMBER], char limit[HM_NUMBER])
+/* Of what the program takes. */
+static unsigned in_range(unsigned seconds)
 {
-    unsigned left = hm_wipe_left(config);
-    hm_namespacewords_add(words, "--patience",
-                          hm_namespacewords_number(patience, patience_s < left ? patience_s : left));
-    if (left != HM_WIPE_NO_LIMIT)
-        hm_namespacewords_add(words, "--limit", hm_namespacewords_number(limit, left));
+    return seconds < 1 ? 1 : seconds < MOST_S ? seconds : MOST_S;
+}
+
+void hm_namespacewords_add_times(struct hm_namespacewords *words, const struct hm_config *config,
+                                 const struct hm_namespacetimes *times)
+{
+    unsigned left = hm_wipe_left(config), patience = times->patience;
+    bool has_limit = left != HM_WIPE_NO_LIMIT;
+    if (has_limit && patience > left + times->waits_beyond)
+        patience = left + times->waits_beyond;
+    hm_namespacewords_add(words, "--patience", hm_namespacewords_number(words->patience, patience));
+    if (has_limit)
+        hm_namespacewords_add(words, "--limit",
+                              hm_namespacewords_number(words->limit, in_range(left + times->wipes_beyond)));
+    /* What has lost its mounts wants the rest of the patience to end. */
+    if (times->detach > 0)
+        hm_namespacewords_add(
+            words, "--detach",
+            hm_namespacewords_number(words->detach, times->detach < patience / 2 ? times->detach : patience / 2));
 }

@@ -15,7 +15,9 @@
 #include "migrator.h"
 #include "monitor.h"
 #include "namespaces.h"
+#include "scontrol.h"
 #include "store.h"
+#include "unread.h"
 
 #define SECOND_NS INT64_C(1000000000)
 #define ORPHANS HM_STOP_MOST /* at a time: what is more waits for the next pass */
@@ -27,19 +29,37 @@ static bool is_over(const struct hm_job *job, unsigned grace_s)
            hm_now_ns() - job->dead_ns >= (int64_t)grace_s * SECOND_NS;
 }
 
+/*
+ * Torn, or of another version of hybridmem, which was replaced while the job lived: as long as it may live, its entry
+ * stays, and for that its namespaces do (namespacejobs.h). It goes with the job's own epilog (finish.h), or here. To
+ * look for the job takes its time, and is not under the lock: there may be another entry by then.
+ */
+static void reap_unread(const struct hm_config *config, uint32_t job_id, unsigned grace_s, struct hm_job *job,
+                        const char *why)
+{
+    struct hm_error error = {0};
+    if (hm_unread_is_living(config, HM_CGROUPS, job_id, grace_s)) {
+        hm_log(HM_LOG_WARNING, "%s: it stays while the job may live", why);
+        return;
+    }
+    int lock = hm_ledger_lock(config, &error);
+    if (lock >= 0 && hm_ledger_read(config, job_id, job, &error) != 0 && errno == EBADMSG) {
+        hm_log(HM_LOG_ERROR, "%s: it is removed, what it had changed on the node is not known", error.text);
+        hm_ledger_remove(config, job_id, NULL);
+    }
+    hm_ledger_unlock(lock);
+}
+
 /* Look at one job; the living are left alone. Returns true where a dead one is to be finished now. */
 static bool reap_entry(const struct hm_config *config, uint32_t job_id, unsigned grace_s, struct hm_job *job)
 {
     struct hm_error error = {0};
-    bool is_dead = false;
+    bool is_dead = false, is_unread = false;
     int lock = hm_ledger_lock(config, &error);
     if (lock < 0)
         return false;
     if (hm_ledger_read(config, job_id, job, &error) != 0) {
-        if (errno == EBADMSG) {
-            hm_log(HM_LOG_ERROR, "%s: it is removed, what it had changed on the node is not known", error.text);
-            hm_ledger_remove(config, job_id, NULL);
-        }
+        is_unread = errno == EBADMSG;
     } else if (!hm_job_is_living(job)) {
         is_dead = true;
         if (job->dead_ns == 0)
@@ -49,15 +69,19 @@ static bool reap_entry(const struct hm_config *config, uint32_t job_id, unsigned
             hm_log(HM_LOG_ERROR, "%s", error.text);
     }
     hm_ledger_unlock(lock);
+    if (is_unread)
+        reap_unread(config, job_id, grace_s, job, error.text);
     if (!is_dead)
         return false;
     hm_finish_stop_helpers(job, HM_FINISH_ORPHAN_PATIENCE_MS);
     return is_over(job, grace_s);
 }
 
-static void reap_entries(const struct hm_config *config, unsigned grace_s)
+/* Returns true where one that is finished leaves memory. */
+static bool reap_entries(const struct hm_config *config, unsigned grace_s)
 {
     struct hm_error error = {0};
+    bool is_left = false;
     uint32_t *ids = NULL;
     struct hm_job *job = malloc(sizeof(*job));
     int lock = hm_ledger_lock(config, &error);
@@ -66,10 +90,12 @@ static void reap_entries(const struct hm_config *config, unsigned grace_s)
     if (count < 0)
         hm_log(HM_LOG_ERROR, "reap: %s", error.text);
     for (int i = 0; job && i < count; i++)
-        if (reap_entry(config, ids[i], grace_s, job))
-            hm_finish_job(config, ids[i], "the epilog did not run: the job's end is when it was found dead", NULL);
+        if (reap_entry(config, ids[i], grace_s, job) &&
+            hm_finish_job(config, ids[i], "the epilog did not run: the job's end is when it was found dead", NULL) == 1)
+            is_left = true;
     free(ids);
     free(job);
+    return is_left;
 }
 
 /* Does the name end in `suffix`? `stem` gets the number before it. */
@@ -169,13 +195,30 @@ static void reap_orphans(const struct hm_config *config)
         hm_log(HM_LOG_ERROR, "%s", error.text);
 }
 
-void hm_reap(const struct hm_config *config, const struct hm_reap *reap)
+/* As at a job's own end (finish.c), which a crash may have cut short, or whose drain may have failed: what cannot be
+ * taken back is given to nobody. What only wants time, and what keeps us from looking, does not drain. */
+static void tell_failure(const struct hm_reap *reap, bool is_left, const struct hm_error *error)
 {
-    struct hm_error error = {0};
-    reap_entries(config, reap->grace_s);
+    struct hm_error why = {0};
+    char reason[HM_ERROR_TEXT];
+    hm_log(HM_LOG_ERROR, "namespaces of no job were not removed: %s", error->text);
+    if (!is_left || !reap->node)
+        return;
+    snprintf(reason, sizeof(reason), "hybridmem: persistent memory of no job was not given back: %.160s", error->text);
+    if (hm_scontrol_drain(reap->node, reason, &why) != 0)
+        hm_log(HM_LOG_ERROR, "node %s is not drained: %s", reap->node, why.text);
+}
+
+bool hm_reap(const struct hm_config *config, const struct hm_reap *reap, struct hm_error *left)
+{
+    struct hm_namespaces_reap namespaces = reap->namespaces;
+    if (reap_entries(config, reap->grace_s))
+        namespaces.has_left = true;
     reap_orphans(config);
-    if (reap->is_config_known && hm_namespaces_reap(config, reap->cluster, &error) != 0)
-        hm_log(HM_LOG_ERROR, "namespaces of no job were not removed: %s", error.text);
+    int result = reap->is_config_known ? hm_namespaces_reap(config, &namespaces, left) : 0;
+    if (result < 0)
+        tell_failure(reap, errno == ENOTRECOVERABLE, left);
+    return result == 1;
 }
 
 void hm_reap_records(const struct hm_config *config)

@@ -3,20 +3,21 @@
 #ifndef HM_REAP_H
 #define HM_REAP_H
 
-#include "../core/config.h"
+#include "namespaces.h"
 
 struct hm_reap {
     unsigned grace_s;
-    const char *cluster;  /* whose namespaces: other clusters' jobs are not in this ledger; NULL: anybody's */
+    const char *node;     /* drained where a namespace of no job cannot be removed; NULL: none is */
     bool is_config_known; /* else the ledger may be another's: namespaces are left alone */
+    struct hm_namespaces_reap namespaces;
 };
 
 /*
  * Dead jobs lose their monitors and changes at once, and are finished where they are of another boot or have been dead
  * for `grace_s` (an epilog may still come). Files and monitors of no job are removed. Failures go to the log. Can be
- * run at any time, by several processes at once.
+ * run at any time, by several processes at once. Returns true where hm_wipe_hand_over is to follow, with the reason.
  */
-void hm_reap(const struct hm_config *config, const struct hm_reap *reap);
+bool hm_reap(const struct hm_config *config, const struct hm_reap *reap, struct hm_error *left);
 
 /* Try the records again that could not be written: last, as their folder may be a file system that hangs. */
 void hm_reap_records(const struct hm_config *config);

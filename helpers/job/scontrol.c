@@ -123,3 +123,34 @@ int hm_scontrol_cpus(uint32_t job_id, const char *node, struct hm_set *cpus, str
                ? hm_scontrol_parse_cpus(text, job_id, node, has_node, cpus, error)
                : -1;
 }
+
+/* The number behind a word, that a node can have. */
+static bool find_number(const char *text, const char *word, unsigned *number)
+{
+    const char *at = strstr(text, word);
+    return at && sscanf(at + strlen(word), "%5u", number) == 1 && *number > 0 && *number <= HM_SET_BITS;
+}
+
+int hm_scontrol_parse_numbering(const char *text, struct hm_numbering *numbering, struct hm_error *error)
+{
+    static const char version[] = " Version=";
+    unsigned sockets, cores, threads, year, month;
+    const char *at = strstr(text, version);
+    if (!at || sscanf(at + strlen(version), "%2u.%2u", &year, &month) != 2 ||
+        !find_number(text, " Sockets=", &sockets) || !find_number(text, " CoresPerSocket=", &cores) ||
+        !find_number(text, " ThreadsPerCore=", &threads) || (uint64_t)sockets * cores * threads > HM_SET_BITS)
+        return hm_fail(error, EINVAL,
+                       "scontrol does not say how the node's cores are counted (Version, Sockets, CoresPerSocket, "
+                       "ThreadsPerCore)");
+    *numbering = (struct hm_numbering){.cores = sockets * cores, .threads = threads, .release = year * 100 + month};
+    return 0;
+}
+
+int hm_scontrol_numbering(const char *node, struct hm_numbering *numbering, struct hm_error *error)
+{
+    static char text[65536];
+    char name[96], command[] = "scontrol", show[] = "show", kind[] = "node", line[] = "-o";
+    char *words[] = {command, line, show, kind, name, NULL};
+    snprintf(name, sizeof(name), "%s", node);
+    return ask(words, text, sizeof(text), error) == 0 ? hm_scontrol_parse_numbering(text, numbering, error) : -1;
+}

@@ -7,6 +7,7 @@
 #include <stddef.h>
 
 #include "../core/set.h"
+#include "cores.h"
 
 /* Find it in the usual folders; PATH is not asked, it may be somebody else's. Returns 0, or -1 (ENOENT). */
 int hm_scontrol_find(char *path, size_t size);
@@ -16,6 +17,12 @@ int hm_scontrol_drain(const char *node, const char *reason, struct hm_error *err
 
 /* Ask for the CPUs that the job has on the node, in Slurm's numbering. Returns 0 or -1. */
 int hm_scontrol_cpus(uint32_t job_id, const char *node, struct hm_set *cpus, struct hm_error *error);
+
+/* Ask how Slurm counts the node's cores. Returns 0 or -1. */
+int hm_scontrol_numbering(const char *node, struct hm_numbering *numbering, struct hm_error *error);
+
+/* The same from what `scontrol show node -o` says. Returns 0, or -1 (EINVAL). */
+int hm_scontrol_parse_numbering(const char *text, struct hm_numbering *numbering, struct hm_error *error);
 
 /* Is `node` one of `nodes`, as Slurm writes lists of nodes? */
 typedef bool hm_has_node(const char *nodes, const char *node);

@@ -2,10 +2,15 @@
 #include "wipelater.h"
 
 #include <errno.h>
+#include <stdio.h>
+#include <string.h>
 #include <time.h>
+#include <unistd.h>
 
+#include "log.h"
 #include "spawn.h"
 
+#define UNIT 64           /* with the largest numbers */
 #define PATIENCE_MS 20000 /* for a systemd that does not answer */
 
 unsigned hm_wipe_left(const struct hm_config *config)
@@ -21,10 +26,19 @@ unsigned hm_wipe_left(const struct hm_config *config)
     return used < config->fsdax_wipe_limit_s ? config->fsdax_wipe_limit_s - used : 0;
 }
 
-int hm_wipe_hand_over(struct hm_error *error)
+/*
+ * An instance for each: to start one that is at work does nothing, and its list of living jobs may be older than this
+ * one's end. One job can have several: of its prolog and its epilog, and of its restarts.
+ */
+static char *name_unit(char unit[UNIT], uint32_t job_id)
 {
-    char name[] = "systemctl", start[] = "start", goes_on[] = "--no-block", unit[] = HM_WIPE_UNIT,
-         locale[] = "LC_ALL=C";
+    snprintf(unit, UNIT, "hybridmem-wipe@%u-%d.service", job_id, (int)getpid());
+    return unit;
+}
+
+static int start(char *unit, struct hm_error *error)
+{
+    char name[] = "systemctl", start[] = "start", goes_on[] = "--no-block", locale[] = "LC_ALL=C";
     char *words[] = {name, start, goes_on, unit, NULL}, *environment[] = {locale, NULL};
     const struct hm_spawn spawn = {
         .path = "/usr/bin/systemctl", .arguments = words, .environment = environment, .extra = -1, .errors = -1};
@@ -32,5 +46,21 @@ int hm_wipe_hand_over(struct hm_error *error)
     if (pid < 0)
         return -1;
     int status = hm_spawn_wait_for(pid, PATIENCE_MS);
-    return status == 0 ? 0 : hm_fail(error, EIO, "systemctl start " HM_WIPE_UNIT " ended with status %d", status);
+    return status == 0 ? 0 : hm_fail(error, EIO, "systemctl start %s ended with status %d", unit, status);
+}
+
+int hm_wipe_hand_over(const struct hm_config *config, uint32_t job_id, const char *why, struct hm_error *error)
+{
+    char unit[UNIT];
+    struct hm_error how = {0};
+    unsigned pending = alarm(0); /* systemd may take as long as we let it */
+    /* The unit reads the installed configuration: with another one the ledger may be another, too. */
+    int result = config->path[0] && strcmp(config->path, hm_config_path()) != 0
+                     ? hm_fail(&how, ENOTSUP, "%s is not the installed configuration", config->path)
+                     : start(name_unit(unit, job_id), &how);
+    alarm(pending);
+    if (result != 0)
+        return hm_fail(error, ETIME, "%s; the next reap goes on, as systemd does not: %s", why, how.text);
+    hm_log(HM_LOG_INFO, "%s; %s goes on", why, unit);
+    return 0;
 }

@@ -7,18 +7,21 @@
 #define HM_WIPELATER_H
 
 #include <limits.h>
+#include <stdint.h>
 
 #include "../core/config.h"
 
 #define HM_WIPE_NO_LIMIT UINT_MAX
-#define HM_WIPE_UNIT "hybridmem-wipe.service"
 
 /* Seconds that are left of the limit: one run of hybridmem-job has it once, from the first call on. HM_WIPE_NO_LIMIT
  * where the configuration has none. */
 unsigned hm_wipe_left(const struct hm_config *config);
 
-/* Have systemd start the unit, without waiting for it; where it is at work already, nothing happens. Returns 0 or -1.
+/*
+ * Have systemd go on with what the prolog or epilog of this job leaves, without waiting for it; `why` it is left goes
+ * to the log. The job is out of the ledger where what it had is to go. Returns 0, or -1 with a text that has the
+ * reason, too.
  */
-int hm_wipe_hand_over(struct hm_error *error);
+int hm_wipe_hand_over(const struct hm_config *config, uint32_t job_id, const char *why, struct hm_error *error);
 
 #endif

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "../core/amount.h"
 #include "live.h"
 
 #define LOOK_SHARE 0.2 /* of the CPU time that is saved up, for looking up where pages are */
@@ -18,11 +19,6 @@ struct end { /* of one phase */
     uint64_t gap_pages;  /* of those, in no region */
     uint64_t capacity_pages;
 };
-
-static uint64_t less(uint64_t from, uint64_t amount)
-{
-    return from > amount ? from - amount : 0;
-}
 
 static int64_t now_s(void)
 {
@@ -99,7 +95,7 @@ static size_t demote_unused(struct hm_live *live, const struct end *end, uint64_
         if (gap->fast_pages == 0)
             continue;
         moves[n++] = (struct hm_move){.first = gap->first, .n_pages = gap->n_pages, .limit = pages};
-        pages = less(pages, gap->fast_pages);
+        pages = hm_less(pages, gap->fast_pages);
     }
     return n;
 }
@@ -117,10 +113,10 @@ static int compare_priority(const void *a, const void *b)
 static void enforce_cap(struct hm_live *live, const struct end *end, uint64_t rate_pages)
 {
     uint64_t promoted = live->mover.moved.promoted, demoted = live->mover.moved.demoted;
-    uint64_t over = less(less(end->used_pages + promoted, demoted), live->cap_pages);
+    uint64_t over = hm_less(hm_less(end->used_pages + promoted, demoted), live->cap_pages);
     if (over == 0)
         return;
-    live->mover.budget_pages = rate_pages == UINT64_MAX ? UINT64_MAX : less(rate_pages, promoted + demoted);
+    live->mover.budget_pages = rate_pages == UINT64_MAX ? UINT64_MAX : hm_less(rate_pages, promoted + demoted);
     struct hm_move *moves = calloc(end->n_gaps + end->n_regions + 1, sizeof(*moves));
     const struct hm_region **by_priority = calloc(end->n_regions + 1, sizeof(*by_priority));
     if (moves && by_priority) {
@@ -136,7 +132,7 @@ static void enforce_cap(struct hm_live *live, const struct end *end, uint64_t ra
             uint64_t before = live->mover.moved.demoted;
             moves[i].limit = over;
             hm_mover_run(&live->mover, &moves[i], 1);
-            over = less(over, live->mover.moved.demoted - before);
+            over = hm_less(over, live->mover.moved.demoted - before);
         }
     }
     free(by_priority);
@@ -157,13 +153,13 @@ static void move(struct hm_live *live, struct end *end, double phase_s)
     const struct hm_move *planned = hm_decider_plan(live->decider, &budget, &n_planned);
     end->region = hm_decider_regions(live->decider, &end->n_regions);
     struct hm_move *moves = calloc(n_planned + end->n_gaps + 1, sizeof(*moves));
-    hm_mover_begin(&live->mover, less(end->capacity_pages, end->used_pages), budget.move_pages);
+    hm_mover_begin(&live->mover, hm_less(end->capacity_pages, end->used_pages), budget.move_pages);
     if (!moves)
         return;
     for (size_t i = 0; i < n_planned; i++)
         pages[planned[i].to_fast] += planned[i].limit < planned[i].n_pages ? planned[i].limit : planned[i].n_pages;
-    uint64_t wanted = less(end->used_pages + pages[1], pages[0]);
-    n = demote_unused(live, end, less(wanted, end->capacity_pages), moves);
+    uint64_t wanted = hm_less(end->used_pages + pages[1], pages[0]);
+    n = demote_unused(live, end, hm_less(wanted, end->capacity_pages), moves);
     if (n_planned > 0)
         memcpy(moves + n, planned, n_planned * sizeof(*moves));
     hm_mover_run(&live->mover, moves, n + n_planned);
@@ -180,15 +176,15 @@ static void move(struct hm_live *live, struct end *end, double phase_s)
 /* What was above the cap: before anything was moved, and at the end of phases. */
 static void watch_cap(struct hm_live *live, const struct end *end)
 {
-    uint64_t bytes[2], used = less(end->used_pages + live->mover.moved.promoted, live->mover.moved.demoted) * 4096;
+    uint64_t bytes[2], used = hm_less(end->used_pages + live->mover.moved.promoted, live->mover.moved.demoted) * 4096;
     struct hm_progress *progress = live->progress;
     if (live->cap_pages == UINT64_MAX)
         return;
     if (live->n_decided == 0)
-        progress->first_above_cap_bytes = less(end->used_pages, live->cap_pages) * 4096;
+        progress->first_above_cap_bytes = hm_less(end->used_pages, live->cap_pages) * 4096;
     if (hm_live_read_usage(live, bytes))
         used = bytes[0];
-    uint64_t above = less(used, live->cap_pages * 4096);
+    uint64_t above = hm_less(used, live->cap_pages * 4096);
     if (above > progress->above_cap_bytes)
         progress->above_cap_bytes = above;
 }

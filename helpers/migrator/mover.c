@@ -6,6 +6,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "../core/amount.h"
 #include "procfile.h"
 
 #define HUGE_SWITCH "/sys/kernel/mm/transparent_hugepage/enabled"
@@ -65,11 +66,6 @@ static double now_s(void)
     return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
 }
 
-static uint64_t less(uint64_t from, uint64_t amount)
-{
-    return from > amount ? from - amount : 0;
-}
-
 static void count_one(struct hm_mover *mover, const struct hm_candidate *candidate)
 {
     uint64_t page = HM_PAGE(mover->space, candidate->page);
@@ -77,7 +73,7 @@ static void count_one(struct hm_mover *mover, const struct hm_candidate *candida
     *moved += candidate->n_moved;
     if (candidate->n_moved > 0) {
         hm_nodes_give(mover->nodes, candidate->from, (uint64_t)candidate->n_moved * 4096);
-        mover->budget_pages = less(mover->budget_pages, mover->budget_pages == UINT64_MAX ? 0 : candidate->n_moved);
+        mover->budget_pages = hm_less(mover->budget_pages, mover->budget_pages == UINT64_MAX ? 0 : candidate->n_moved);
         if (!mover->to_fast)
             mover->room_pages += mover->room_pages == UINT64_MAX ? 0 : candidate->n_moved;
     }

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../core/amount.h"
 #include "../core/meminfo.h"
 #include "procfile.h"
 
@@ -16,11 +17,6 @@
 #define WITHOUT_FILES                                                                                                  \
     16 /* refreshes, two in a phase: what the kernel does not give away would be asked for each time */
 
-static uint64_t less(uint64_t from, uint64_t amount)
-{
-    return from > amount ? from - amount : 0;
-}
-
 int hm_nodes_parse_free(const char *text, uint64_t *free_bytes, uint64_t *file_bytes)
 {
     uint64_t active, inactive, dirty, written;
@@ -28,7 +24,7 @@ int hm_nodes_parse_free(const char *text, uint64_t *free_bytes, uint64_t *file_b
         hm_meminfo_parse(text, "Inactive(file)", &inactive) != 0 || hm_meminfo_parse(text, "Dirty", &dirty) != 0 ||
         hm_meminfo_parse(text, "Writeback", &written) != 0)
         return -1;
-    *file_bytes = less(active + inactive, dirty + written) / 2;
+    *file_bytes = hm_less(active + inactive, dirty + written) / 2;
     return 0;
 }
 
@@ -146,7 +142,7 @@ uint64_t hm_nodes_fast_total(const struct hm_nodes *nodes)
 
 static uint64_t room(const struct hm_node_state *node)
 {
-    return node->is_closed ? 0 : less(node->free_bytes, node->reserve_bytes);
+    return node->is_closed ? 0 : hm_less(node->free_bytes, node->reserve_bytes);
 }
 
 uint64_t hm_nodes_fast_room(const struct hm_nodes *nodes)

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "pace.h"
 
+#include "../core/amount.h"
+
 #define PAGE 4096
 #define SHARE_OF_REST 0.1 /* of the time left that moving may take: more could not be earned back */
 #define LEARN 0.5         /* weight of what was measured last */
@@ -36,11 +38,6 @@ static uint64_t pages_of(double bytes)
     return pages >= 0x1p52 ? UINT64_MAX : pages <= 0 ? 0 : (uint64_t)pages;
 }
 
-static uint64_t lesser(uint64_t a, uint64_t b)
-{
-    return a < b ? a : b;
-}
-
 uint64_t hm_pace_budget(const struct hm_pace *pace, int64_t now_s)
 {
     uint64_t budget = UINT64_MAX;
@@ -49,7 +46,7 @@ uint64_t hm_pace_budget(const struct hm_pace *pace, int64_t now_s)
     if (pace->end_s > 0 && now_s >= pace->end_s)
         return 0;
     if (pace->end_s > 0 && pace->bytes_per_s > 0)
-        budget = lesser(budget, pages_of((double)(pace->end_s - now_s) * SHARE_OF_REST * pace->bytes_per_s));
+        budget = hm_least(budget, pages_of((double)(pace->end_s - now_s) * SHARE_OF_REST * pace->bytes_per_s));
     return budget;
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <stdlib.h>
 
+#include "../core/amount.h"
 #include "regionspart.h"
 
 /* Phases that a placement is expected to last: what does not pay by then is not worth the risk. */
@@ -30,11 +31,6 @@ static int compare_priority(const void *a, const void *b)
 static struct hm_region *region_at(const struct plan *plan, size_t place)
 {
     return &plan->regions->base.region[plan->regions->order[place]];
-}
-
-static uint64_t least(uint64_t a, uint64_t b)
-{
-    return a < b ? a : b;
 }
 
 static void order_regions(struct hm_regions *regions)
@@ -85,7 +81,7 @@ static void demote(struct plan *plan, uint64_t pages, enum hm_verdict verdict)
 static void obey_cap(struct plan *plan, uint64_t over)
 {
     while (over > 0 && plan->moves_left > 0 && find_cold(plan, plan->regions->base.n_regions)) {
-        uint64_t pages = least(least(over, plan->cold_left), plan->moves_left);
+        uint64_t pages = hm_least(hm_least(over, plan->cold_left), plan->moves_left);
         demote(plan, pages, HM_VERDICT_CAP);
         over -= pages;
     }
@@ -101,7 +97,7 @@ static enum hm_verdict promote(struct plan *plan, size_t hot)
     if (plan->room > 0) {
         if (region->priority * plan->belief <= options->promote_cost)
             return HM_VERDICT_COST;
-        uint64_t pages = least(least(left, plan->room), plan->moves_left);
+        uint64_t pages = hm_least(hm_least(left, plan->room), plan->moves_left);
         move(plan, hot, pages, HM_VERDICT_PROMOTE);
         plan->room -= pages;
         left -= pages;
@@ -114,7 +110,7 @@ static enum hm_verdict promote(struct plan *plan, size_t hot)
         double gain = region->priority * (1 - options->error) - region_at(plan, plan->cold)->priority;
         if (gain * plan->belief <= options->promote_cost + options->demote_cost)
             return region->priority * plan->belief <= options->promote_cost ? HM_VERDICT_COST : HM_VERDICT_ROOM;
-        uint64_t pages = least(least(left, plan->cold_left), plan->moves_left / 2);
+        uint64_t pages = hm_least(hm_least(left, plan->cold_left), plan->moves_left / 2);
         demote(plan, pages, HM_VERDICT_DEMOTE);
         move(plan, hot, pages, HM_VERDICT_PROMOTE);
         left -= pages;

@@ -9,7 +9,7 @@
 
 #include "../job/files.h"
 
-#define KEPT "auto_online_blocks" /* in run_dir: the policy that is set aside */
+#define KEPT HM_AUTOONLINE_KEPT
 #define OFFLINE "offline"
 #define WORD 24
 

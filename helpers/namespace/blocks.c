@@ -48,33 +48,83 @@ static void count(const char *folder, const char *name, unsigned number, struct 
         return;
     if (blocks->online == 0 || number < blocks->first_online)
         blocks->first_online = number;
+    if (blocks->online == 0 || number > blocks->last_online)
+        blocks->last_online = number;
     blocks->online++;
     snprintf(path, sizeof(path), "%.160s/%.24s/valid_zones", folder, name);
     bool is_movable = hm_file_read(path, zone, sizeof(zone), NULL) == 0 && strcmp(zone, "Movable") == 0;
     *(is_movable ? &blocks->movable : &blocks->normal) += 1;
 }
 
-int hm_blocks_read(const char *system, int node, uint64_t start, uint64_t bytes, struct hm_blocks *blocks,
-                   struct hm_error *error)
+/* What is done with one block. Returns true to go on. */
+typedef bool (*use_block)(const char *folder, const char *name, unsigned number, void *data);
+
+static bool count_block(const char *folder, const char *name, unsigned number, void *data)
+{
+    count(folder, name, number, data);
+    return true;
+}
+
+/* All blocks of the range. Returns 0, also where the node is not there, or -1. */
+static int use_each(const char *system, int node, uint64_t start, uint64_t bytes, uint64_t block_bytes, use_block use,
+                    void *data, struct hm_error *error)
 {
     char folder[160];
     struct dirent *item;
     uint64_t number;
-    *blocks = (struct hm_blocks){.bytes = hm_blocks_size(system, error)};
-    if (blocks->bytes == 0)
-        return -1;
+    bool goes_on = true;
     snprintf(folder, sizeof(folder), "%.128s/node/node%d", system, node);
     DIR *names = opendir(folder);
     if (!names)
         return errno == ENOENT ? 0 : hm_fail_errno(error, "cannot read %s", folder);
     /* "memory<N>" is the block that begins at N times its size. */
-    while ((item = readdir(names)))
+    while (goes_on && (item = readdir(names)))
         if (strncmp(item->d_name, "memory", 6) == 0 &&
             hm_size_parse_number(item->d_name + 6, 0, MOST_BLOCK, &number, NULL) == 0 &&
-            number * blocks->bytes >= start && (number + 1) * blocks->bytes <= start + bytes)
-            count(folder, item->d_name, (unsigned)number, blocks);
+            number * block_bytes >= start && (number + 1) * block_bytes <= start + bytes)
+            goes_on = use(folder, item->d_name, (unsigned)number, data);
     closedir(names);
     return 0;
+}
+
+int hm_blocks_read(const char *system, int node, uint64_t start, uint64_t bytes, struct hm_blocks *blocks,
+                   struct hm_error *error)
+{
+    *blocks = (struct hm_blocks){.bytes = hm_blocks_size(system, error)};
+    if (blocks->bytes == 0)
+        return -1;
+    return use_each(system, node, start, bytes, blocks->bytes, count_block, blocks, error);
+}
+
+struct taking {
+    bool with_last;
+    unsigned last;
+    int number; /* the first errno */
+};
+
+static bool take_block(const char *folder, const char *name, unsigned number, void *data)
+{
+    struct taking *taking = data;
+    char path[240], state[32];
+    snprintf(path, sizeof(path), "%.160s/%.24s/state", folder, name);
+    if ((number == taking->last && !taking->with_last) || hm_file_read(path, state, sizeof(state), NULL) != 0 ||
+        strcmp(state, "online") != 0 || hm_file_write(path, "offline", NULL) == 0)
+        return true;
+    if (taking->number == 0 || errno == EINTR)
+        taking->number = errno;
+    return errno != EINTR;
+}
+
+int hm_blocks_take_offline(const char *system, int node, uint64_t start, uint64_t bytes, bool with_last)
+{
+    struct hm_blocks blocks;
+    if (hm_blocks_read(system, node, start, bytes, &blocks, NULL) != 0)
+        return -1;
+    struct taking taking = {.with_last = with_last, .last = blocks.last_online};
+    if (use_each(system, node, start, bytes, blocks.bytes, take_block, &taking, NULL) != 0)
+        return -1;
+    errno = taking.number;
+    return taking.number == 0 ? 0 : -1;
 }
 
 enum hm_zone hm_blocks_zone(const struct hm_blocks *blocks)

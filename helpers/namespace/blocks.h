@@ -6,6 +6,7 @@
 #ifndef HM_BLOCKS_H
 #define HM_BLOCKS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "../core/error.h"
@@ -23,6 +24,7 @@ struct hm_blocks {
     unsigned n, online;       /* how many, and how many of them are online */
     unsigned movable, normal; /* of those that are online */
     unsigned first_online;    /* number of the lowest one, "memory<N>" in sysfs */
+    unsigned last_online;     /* of the highest one */
     uint64_t bytes;           /* of one block */
 };
 
@@ -38,6 +40,12 @@ uint64_t hm_blocks_within(uint64_t start, uint64_t bytes, uint64_t block);
  */
 int hm_blocks_read(const char *system, int node, uint64_t start, uint64_t bytes, struct hm_blocks *blocks,
                    struct hm_error *error);
+
+/*
+ * Take the blocks of the range that are online offline, the highest one only where `with_last`: with it the node goes,
+ * if it has no other memory. All are tried; a signal ends it. Returns 0, or -1 with the first errno.
+ */
+int hm_blocks_take_offline(const char *system, int node, uint64_t start, uint64_t bytes, bool with_last);
 
 enum hm_zone hm_blocks_zone(const struct hm_blocks *blocks);
 

@@ -3,7 +3,9 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "../job/topology.h"
 #include "firstmount.h"
@@ -100,13 +102,15 @@ static int show(const struct hm_config *config, const struct hm_namespace *made,
     return hm_json_print("namespaces", shown, error);
 }
 
-/* All or nothing. What is left nevertheless is said behind why it came to this. */
+/* All or nothing. What is left nevertheless is said behind why it came to this, and is another status: the job's end
+ * tries again. Returns an exit status. */
 static int undo(const struct hm_namespace_request *request, const char *cluster, struct hm_error *error)
 {
     struct hm_error why = *error, left = {{0}};
-    if (hm_namespace_undo(cluster, request, &left) != HM_NAMESPACE_DONE)
-        hm_fail(error, EIO, "%s; %s", why.text, left.text);
-    return HM_NAMESPACE_REFUSED;
+    if (hm_namespace_undo(cluster, request, &left) == HM_NAMESPACE_DONE)
+        return HM_NAMESPACE_REFUSED;
+    hm_fail(error, EIO, "%s; %s", why.text, left.text);
+    return HM_NAMESPACE_LEFT;
 }
 
 static int make(const struct hm_config *config, const struct hm_namespace_request *request, struct hm_owner *owner,
@@ -135,14 +139,50 @@ static int give_kept(const struct hm_config *config, const struct hm_kept *kept,
     return show(config, kept->namespace, kept->n, filesystem, error);
 }
 
-int hm_namespace_create(const struct hm_config *config, const struct hm_namespace_request *request,
+/* The sockets that this process's CPUs are on. Returns 0 or -1. */
+static int find_local(const struct hm_topology *topology, struct hm_set *local, struct hm_error *error)
+{
+    struct hm_set cpus;
+    hm_set_clear(&cpus);
+    if (syscall(SYS_sched_getaffinity, 0, sizeof(cpus.word), cpus.word) < 0)
+        return hm_fail_errno(error, "cannot tell this process's CPUs");
+    hm_topology_sockets_of_cpus(topology, &cpus, local);
+    return 0;
+}
+
+/* Where the sockets are given by a word, what it means here. Returns 0 or -1. */
+static int name_sockets(const struct hm_config *config, struct hm_namespace_request *request, struct hm_error *error)
+{
+    struct hm_region region[HM_PMEM_REGIONS];
+    struct hm_pmem *pmem = NULL;
+    struct hm_set local;
+    int result = -1;
+    if (!hm_set_is_empty(&request->sockets))
+        return 0;
+    struct hm_topology *topology = malloc(sizeof(*topology));
+    if (!topology)
+        return hm_fail(error, ENOMEM, "no memory for the topology");
+    if (hm_topology_of_node(config, topology, error) == 0 && find_local(topology, &local, error) == 0 &&
+        hm_pmem_open(&pmem, error) == 0)
+        result = hm_share_sockets(request->which, region, hm_pmem_regions(pmem, topology, region), &local,
+                                  &request->sockets, error);
+    hm_pmem_close(pmem);
+    free(topology);
+    return result;
+}
+
+int hm_namespace_create(const struct hm_config *config, const struct hm_namespace_request *asked,
                         struct hm_error *error)
 {
+    struct hm_namespace_request named = *asked;
+    const struct hm_namespace_request *request = &named;
     struct hm_kept kept = {.n = 0};
     struct hm_owner owner = {.kind = HM_OWNER_JOB, .job_id = request->job_id, .restart = request->restart};
     if (request->keep)
         owner = (struct hm_owner){.kind = HM_OWNER_USER, .uid = request->uid, .minute = (uint32_t)(time(NULL) / 60)};
     hm_owner_set_cluster(&owner, request->cluster ? request->cluster : config->cluster);
+    if (name_sockets(config, &named, error) != 0)
+        return HM_NAMESPACE_REFUSED;
     if (request->keep &&
         (hm_keep_check_offer(config, error) != 0 || hm_kept_find(config, request, owner.cluster, &kept, error) != 0))
         return HM_NAMESPACE_REFUSED;

@@ -7,29 +7,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "../core/size.h"
 #include "../job/files.h"
+#include "mountinfo.h"
 
 #define MOST_NAMED 4
-#define MOST_SEEN 256
-#define MOST_MOUNTINFO (1 << 20)
 #define MOST_PID (1 << 22)
-
-bool hm_mountinfo_has(const char *mountinfo, dev_t device)
-{
-    unsigned major_number, minor_number;
-    /* "36 35 98:0 /root /place options..." */
-    for (const char *line = mountinfo; line && *line; line = strchr(line, '\n')) {
-        line += *line == '\n';
-        if (sscanf(line, "%*u %*u %u:%u", &major_number, &minor_number) == 2 && major_number == major(device) &&
-            minor_number == minor(device))
-            return true;
-    }
-    return false;
-}
 
 /* By the names of what it has open ("fd") or mapped ("map_files"): to ask the files themselves could wait for ever for
  * a server of the user's. */
@@ -49,13 +34,7 @@ static bool has_link(const char *pid, const char *kind, const char *device)
     return is_open;
 }
 
-/* The mount namespaces that were looked at: one process of each is enough to name. */
-struct seen {
-    ino_t inode[MOST_SEEN];
-    int n;
-};
-
-static bool is_new(struct seen *seen, const char *pid)
+bool hm_mountspaces_add(struct hm_mountspaces *seen, const char *pid)
 {
     char path[40];
     struct stat status;
@@ -65,19 +44,12 @@ static bool is_new(struct seen *seen, const char *pid)
     for (int i = 0; i < seen->n; i++)
         if (seen->inode[i] == status.st_ino)
             return false;
-    if (seen->n < MOST_SEEN)
+    if (seen->n < HM_MOUNTSPACES)
         seen->inode[seen->n++] = status.st_ino;
     return true;
 }
 
-static bool sees_mount(const char *pid, dev_t device, char *text)
-{
-    char path[40];
-    snprintf(path, sizeof(path), "/proc/%.16s/mountinfo", pid);
-    return hm_file_read(path, text, MOST_MOUNTINFO, NULL) == 0 && hm_mountinfo_has(text, device);
-}
-
-static void append(char *out, size_t size, const char *pid, int n)
+void hm_holders_add(char *out, size_t size, const char *pid, int n)
 {
     char path[40], name[32] = "?";
     size_t used = strlen(out);
@@ -93,20 +65,20 @@ char *hm_holders_name(const char *device, char *out, size_t size)
 {
     struct stat status;
     struct dirent *item;
-    struct seen seen = {.n = 0};
+    struct hm_mountspaces seen = {.n = 0};
     int n = 0;
     out[0] = '\0';
-    char *text = malloc(MOST_MOUNTINFO);
+    char *text = malloc(HM_MOUNTINFO);
     DIR *proc = opendir("/proc");
     if (!text || !proc || stat(device, &status) != 0)
         goto done;
     while (n <= MOST_NAMED && (item = readdir(proc))) {
         uint64_t pid;
         if (hm_size_parse_number(item->d_name, 1, MOST_PID, &pid, NULL) == 0 &&
-            ((S_ISBLK(status.st_mode) && is_new(&seen, item->d_name) &&
-              sees_mount(item->d_name, status.st_rdev, text)) ||
+            ((S_ISBLK(status.st_mode) && hm_mountspaces_add(&seen, item->d_name) &&
+              hm_mountinfo_sees(item->d_name, status.st_rdev, text)) ||
              has_link(item->d_name, "fd", device) || has_link(item->d_name, "map_files", device)))
-            append(out, size, item->d_name, n++);
+            hm_holders_add(out, size, item->d_name, n++);
     }
 done:
     if (proc)

@@ -7,8 +7,20 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-/* Has a /proc/PID/mountinfo a mount of this device? Pure. */
-bool hm_mountinfo_has(const char *mountinfo, dev_t device);
+#define HM_MOUNTSPACES 256
+
+/* The mount namespaces that were looked at: one process of each is enough. Zeroed: none. */
+struct hm_mountspaces {
+    ino_t inode[HM_MOUNTSPACES];
+    int n;
+};
+
+/* Add that of a process, as /proc names it. Returns false where it is among them already, or where the process has
+ * gone. */
+bool hm_mountspaces_add(struct hm_mountspaces *seen, const char *pid);
+
+/* Write a process behind the `n` that are in `out` (`size` bytes, terminated) already; what is too much is "...". */
+void hm_holders_add(char *out, size_t size, const char *pid, int n);
 
 /*
  * Name a few processes that have the device open or mapped, or see a mount of the block device, one for each mount

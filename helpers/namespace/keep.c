@@ -5,14 +5,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "../core/amount.h"
 #include "../core/size.h"
 
 #define SHOWN 24 /* of a size for people */
-
-static uint64_t least(uint64_t a, uint64_t b)
-{
-    return a < b ? a : b;
-}
 
 int hm_keep_check_offer(const struct hm_config *config, struct hm_error *error)
 {
@@ -92,8 +88,8 @@ int hm_keep_plan(const struct hm_config *config, struct hm_region *region, int n
         return -1;
     for (int i = 0; i < n_regions; i++) {
         uint64_t room = room_in(config, &region[i], owned);
-        region[i].extent = least(region[i].extent, room);
-        region[i].free = least(region[i].free, room);
+        region[i].extent = hm_least(region[i].extent, room);
+        region[i].free = hm_least(region[i].free, room);
     }
     if (hm_share_plan(region, n_regions, sockets, bytes, share, &narrow) != n)
         return refuse_share(config, owned, without, n, error);
@@ -109,15 +105,15 @@ int hm_keep_fits(const struct hm_config *config, const struct hm_owned *kept, co
     hm_set_clear(&there);
     for (int i = 0; i < kept->n; i++) {
         hm_set_add(&there, kept->namespace[i].owner.socket);
-        smallest = least(smallest, kept->namespace[i].bytes);
+        smallest = hm_least(smallest, kept->namespace[i].bytes);
     }
     if (hm_set_equal(&there, sockets) && wanted == n && bytes / wanted + (bytes % wanted != 0) <= smallest)
         return 0;
     const struct hm_owner *owner = &kept->namespace[0].owner;
     return hm_fail(error, EEXIST,
                    "user %u keeps %s on sockets %s of this node, from %s to %s, and this job wants %s on sockets %s: "
-                   "ask for size=%lluM at most and the same sockets, or have it removed (hybridmem namespace destroy "
-                   "--uid %u)",
+                   "ask for size=%lluM at most and the same sockets, or have an administrator remove it (hybridmem "
+                   "namespace destroy --uid %u)",
                    owner->uid, hm_size_format(smallest * n, size, sizeof(size)),
                    hm_set_format(&there, on[0], sizeof(on[0])), hm_moment_format(hm_owner_until(owner, 0), made),
                    hm_keep_until(config, owner, until), hm_size_format(bytes, asked, sizeof(asked)),

@@ -39,9 +39,8 @@ static int wait_for(int lock, unsigned *pauses, unsigned patience_s)
     return result;
 }
 
-int hm_lock_take(const struct hm_config *config, unsigned patience_s, struct hm_error *error)
+int hm_lock_take(const struct hm_config *config, unsigned *pauses, unsigned patience_s, struct hm_error *error)
 {
-    unsigned pauses = 0;
     int folder = hm_folder_open_own(AT_FDCWD, config->run_dir, 0755, error);
     if (folder < 0)
         return -1;
@@ -49,7 +48,7 @@ int hm_lock_take(const struct hm_config *config, unsigned patience_s, struct hm_
     close(folder);
     if (lock < 0)
         return hm_fail_errno(error, "cannot open %s/" LOCK, config->run_dir);
-    if (wait_for(lock, &pauses, patience_s) == 0)
+    if (wait_for(lock, pauses, patience_s) == 0)
         return lock;
     if (errno == EWOULDBLOCK)
         fail_held(lock, config->run_dir, patience_s, error);

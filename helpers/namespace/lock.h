@@ -10,9 +10,9 @@
 /*
  * Take <run_dir>/namespace.lock, and write our pid into it. A dead process holds nothing, and the programs that we
  * start do not inherit it. Returns a descriptor to close, or -1: EBUSY where another process has kept it for
- * `patience_s`, with its pid in the text.
+ * `patience_s`, with its pid in the text. `pauses`, 0 at first, counts what of the patience is used.
  */
-int hm_lock_take(const struct hm_config *config, unsigned patience_s, struct hm_error *error);
+int hm_lock_take(const struct hm_config *config, unsigned *pauses, unsigned patience_s, struct hm_error *error);
 
 /*
  * Let others work for a moment, and take the lock again. `pauses` counts on over the calls, as hm_patience_pause's.

@@ -14,6 +14,7 @@
 #include "lock.h"
 #include "parts.h"
 #include "wipe.h"
+#include "wiped.h"
 
 static const struct {
     int (*run)(const struct hm_config *, const struct hm_namespace_request *, struct hm_error *);
@@ -43,7 +44,8 @@ static int run(struct hm_namespace_request *request, struct hm_error *error)
     if (!commands[request->command].changes)
         return commands[request->command].run(&config, request, error);
     hm_wipe_limit(request->limit_s);
-    request->lock = hm_lock_take(&config, request->patience_s, error);
+    hm_wiped_begin(&config);
+    request->lock = hm_lock_take(&config, &request->pauses, request->patience_s, error);
     if (request->lock < 0)
         return errno == EBUSY ? HM_NAMESPACE_BUSY : HM_NAMESPACE_REFUSED;
     int status = commands[request->command].run(&config, request, error);

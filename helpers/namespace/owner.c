@@ -11,6 +11,7 @@
 
 #define PREFIX "hybridmem:"
 #define USER "u"
+#define ANY "*"
 #define BETWEEN ", \t\r\n"
 #define MOST_WORD 24 /* "4294967295.4294967295" and its end */
 
@@ -100,12 +101,21 @@ int64_t hm_owner_until(const struct hm_owner *owner, unsigned age_s)
 struct living {
     enum hm_owner_kind kind;
     uint64_t id, restart; /* of a job; a user has no restart */
+    bool is_any;          /* restart of the job, or user at all */
 };
+
+static bool is_any(const char *text)
+{
+    return strcmp(text, ANY) == 0;
+}
 
 static int read_word(const char *word, struct living *living)
 {
     char copy[MOST_WORD];
     *living = (struct living){.kind = word[0] == USER[0] ? HM_OWNER_USER : HM_OWNER_JOB};
+    living->is_any = living->kind == HM_OWNER_USER && is_any(word + 1);
+    if (living->is_any)
+        return 0;
     if (living->kind == HM_OWNER_USER)
         return hm_size_parse_number(word + 1, 0, UINT32_MAX - 1, &living->id, NULL);
     memcpy(copy, word, sizeof(copy));
@@ -113,9 +123,10 @@ static int read_word(const char *word, struct living *living)
     if (!dot)
         return -1;
     *dot = '\0';
-    return hm_size_parse_number(copy, 1, UINT32_MAX, &living->id, NULL) == 0
-               ? hm_size_parse_number(dot + 1, 0, UINT32_MAX, &living->restart, NULL)
-               : -1;
+    living->is_any = is_any(dot + 1);
+    if (hm_size_parse_number(copy, 1, UINT32_MAX, &living->id, NULL) != 0)
+        return -1;
+    return living->is_any ? 0 : hm_size_parse_number(dot + 1, 0, UINT32_MAX, &living->restart, NULL);
 }
 
 /* Take the next word off the list. Returns 1, 0 at the end, or -1 where it is not of the form; `word` then has it. */
@@ -141,17 +152,26 @@ int hm_living_check(const char *list, struct hm_error *error)
     while (result > 0);
     return result == 0
                ? 0
-               : hm_fail(error, EINVAL, "\"%s\" is neither JOB.RESTART, as \"1234.0\", nor uUID, as \"u1000\"", word);
+               : hm_fail(error, EINVAL,
+                         "\"%s\" is neither JOB.RESTART, as \"1234.0\" or \"1234.*\", nor uUID, as \"u1000\" or \"u*\"",
+                         word);
+}
+
+static bool is_meant(const struct living *living, const struct hm_owner *owner)
+{
+    if (living->kind != owner->kind)
+        return false;
+    if (living->kind == HM_OWNER_USER)
+        return living->is_any || living->id == owner->uid;
+    return living->id == owner->job_id && (living->is_any || living->restart == owner->restart);
 }
 
 bool hm_living_has(const char *list, const struct hm_owner *owner)
 {
     struct living living;
     char word[MOST_WORD];
-    bool is_job = owner->kind == HM_OWNER_JOB;
     while (next_word(&list, &living, word) > 0)
-        if (living.kind == owner->kind && living.id == (is_job ? owner->job_id : owner->uid) &&
-            (!is_job || living.restart == owner->restart))
+        if (is_meant(&living, owner))
             return true;
     return false;
 }

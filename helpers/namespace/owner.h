@@ -55,8 +55,8 @@ int64_t hm_owner_until(const struct hm_owner *owner, unsigned age_s);
 
 /*
  * Lists of living jobs: words "JOB.RESTART", and "uUID" for users of whom a job has what they keep, with commas, blanks
- * or newlines between them; none at all is fine. Check the whole list before anything is done by it. Returns 0, or -1
- * (EINVAL) with a text that names the word.
+ * or newlines between them; none at all is fine. "*" for the restart, or for the uid, is any: where little is known of
+ * a job. Check the whole list before anything is done by it. Returns 0, or -1 (EINVAL) with a text that names the word.
  */
 int hm_living_check(const char *list, struct hm_error *error);
 /* Is the owner's job, or the owner, in the list, which was checked? */

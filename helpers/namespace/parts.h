@@ -10,7 +10,15 @@
 #include "ramdevice.h"
 #include "request.h"
 
-enum { HM_NAMESPACE_DONE, HM_NAMESPACE_REFUSED, HM_NAMESPACE_USAGE, HM_NAMESPACE_BUSY, HM_NAMESPACE_LATE };
+/* REFUSED: what was asked for was not done, and nothing of it is left. LEFT: something is, and could not be removed. */
+enum {
+    HM_NAMESPACE_DONE,
+    HM_NAMESPACE_REFUSED,
+    HM_NAMESPACE_USAGE,
+    HM_NAMESPACE_BUSY,
+    HM_NAMESPACE_LATE,
+    HM_NAMESPACE_LEFT
+};
 
 /* Each returns the exit status; where that is not 0, `error` says why, in one line. check has said it itself. */
 int hm_namespace_create(const struct hm_config *config, const struct hm_namespace_request *request,
@@ -41,9 +49,20 @@ int hm_json_print(const char *key, json_t *array, struct hm_error *error);
  */
 int hm_namespace_undo(const char *cluster, const struct hm_namespace_request *request, struct hm_error *error);
 
+/*
+ * The list of --living: `living` itself, or what is in the file of that name; checked. The lock is held: a namespace
+ * that is there now was made before the file is read, and its job was in the file before that. Returns a text to free,
+ * or NULL.
+ */
+char *hm_living_read(const char *living, struct hm_error *error);
+
 /* The DAX devices on these sockets (none is named: on all), by their addresses. Returns how many (free the array), or
  * -1. */
 int hm_ram_choose(const struct hm_config *config, const struct hm_set *sockets, struct hm_ram_device **devices,
                   struct hm_error *error);
+
+/* The device as it was before a change failed, which `error` tells of; where that cannot be, that is said behind it.
+ * Returns -1, errno is kept. */
+int hm_ram_put_back(const struct hm_ram_device *before, unsigned patience_s, struct hm_error *error);
 
 #endif

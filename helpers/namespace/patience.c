@@ -14,3 +14,8 @@ bool hm_patience_pause(unsigned *pauses, unsigned patience_s)
     ++*pauses;
     return true;
 }
+
+unsigned hm_patience_s(unsigned pauses)
+{
+    return pauses / PAUSES_PER_S;
+}

@@ -9,4 +9,7 @@
  * been slept already. */
 bool hm_patience_pause(unsigned *pauses, unsigned patience_s);
 
+/* Seconds that so many pauses took. Pure. */
+unsigned hm_patience_s(unsigned pauses);
+
 #endif

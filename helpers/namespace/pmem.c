@@ -12,6 +12,7 @@
 #include "driver.h"
 #include "pmemparts.h"
 #include "wipe.h"
+#include "wiped.h"
 
 int hm_pmem_regions(struct hm_pmem *pmem, const struct hm_topology *topology, struct hm_region region[HM_PMEM_REGIONS])
 {
@@ -124,6 +125,15 @@ static int allocate(struct ndctl_namespace *seed, const struct hm_share *share, 
     return 0;
 }
 
+/* How far the wipe of an earlier one of this name came, which went without us (by ndctl): this one's is to be whole. */
+static int forget_wipe(const struct hm_owner *owner, struct hm_error *error)
+{
+    char name[HM_OWNER_NAME];
+    uuid_t uuid;
+    hm_owner_write(owner, name, uuid);
+    return hm_wiped_drop(name, error);
+}
+
 /* Lay fsdax over the namespace. */
 static int attach(struct ndctl_region *region, struct ndctl_namespace *namespace, bool map_in_pmem,
                   struct hm_error *error)
@@ -163,14 +173,15 @@ int hm_pmem_create(struct hm_pmem *pmem, const struct hm_share *share, const str
     for (int i = 0; i < pmem->n_regions && !region; i++)
         if (strcmp(ndctl_region_get_devname(pmem->region[i]), share->region->name) == 0)
             region = pmem->region[i];
-    if (hm_driver_load(&hm_driver_pmem, error) !=
-        0) /* before anything is made: without it nothing could be wiped either */
+    /* Before anything is made: without it nothing could be wiped either. */
+    if (hm_driver_load(&hm_driver_pmem, error) != 0)
         return -1;
     struct ndctl_namespace *seed = region ? clean_seed(region) : NULL;
     if (!seed)
         return hm_fail(error, EAGAIN, "%s has no namespace to set up: another one there is half made",
                        share->region->name);
-    if (allocate(seed, share, owner, error) != 0 || attach(region, seed, map_in_pmem, error) != 0)
+    if (forget_wipe(owner, error) != 0 || allocate(seed, share, owner, error) != 0 ||
+        attach(region, seed, map_in_pmem, error) != 0)
         return -1;
     describe(seed, owner, made);
     if (!made->device[0])
@@ -182,20 +193,22 @@ int hm_pmem_create(struct hm_pmem *pmem, const struct hm_share *share, const str
  * Zero what was the user's while it is still fsdax: on a raw device it would be seen as a new disk, and what looks like
  * an array or a volume to the node's other programs is theirs at once. `bytes`: how much that was.
  */
-static int wipe_content(struct ndctl_namespace *namespace, uint64_t *bytes, struct hm_error *error)
+static int wipe_content(struct ndctl_namespace *namespace, const char *name, uint64_t *bytes, struct hm_error *error)
 {
     char device[32];
     *bytes = 0;
     if (!device_path(block_device(namespace), device, sizeof(device)))
         return 0;
     *bytes = hm_device_bytes(device);
-    return hm_wipe(device, *bytes, *bytes, error);
+    return hm_wiped_wipe(name, device, *bytes, error);
 }
 
-/* Zero what is around the content, the map of its pages and the info block: `edge` bytes, before it or behind it. */
-static int wipe_around(struct ndctl_namespace *namespace, uint64_t edge, struct hm_error *error)
+/* Zero what is around the content, the map of its pages and the info block: `edge` bytes, before it or behind it; all
+ * where no content could be wiped as such. */
+static int wipe_around(struct ndctl_namespace *namespace, const char *name, uint64_t edge, struct hm_error *error)
 {
     char device[32];
+    uint64_t bytes = ndctl_namespace_get_size(namespace);
     const char *of = ndctl_namespace_get_devname(namespace);
     if (hm_pmem_step(ndctl_namespace_set_raw_mode(namespace, 1), "set raw mode of", of, error) != 0)
         return -1;
@@ -205,7 +218,7 @@ static int wipe_around(struct ndctl_namespace *namespace, uint64_t edge, struct 
     if (result > 0 || !device_path(ndctl_namespace_get_block_device(namespace), device, sizeof(device)))
         result = hm_fail(error, EBUSY, "%s has no device of its own for its wipe: another layer has taken it", of);
     else
-        result = hm_wipe(device, ndctl_namespace_get_size(namespace), edge, error);
+        result = edge < bytes ? hm_wipe(device, bytes, edge, error) : hm_wiped_wipe(name, device, bytes, error);
     int number = errno;
     (void)ndctl_namespace_disable_invalidate(namespace);
     (void)ndctl_namespace_set_raw_mode(namespace, 0);
@@ -213,19 +226,22 @@ static int wipe_around(struct ndctl_namespace *namespace, uint64_t edge, struct 
     return result;
 }
 
-static int remove_one(struct ndctl_namespace *namespace, struct hm_error *error)
+static int remove_one(struct ndctl_namespace *namespace, const char *name, struct hm_error *error)
 {
     const char *of = ndctl_namespace_get_devname(namespace);
     uint64_t size = ndctl_namespace_get_size(namespace), content;
-    if (wipe_content(namespace, &content, error) != 0)
+    if (wipe_content(namespace, name, &content, error) != 0)
         return -1;
     int result = ndctl_namespace_disable_safe(namespace);
     if (result < 0)
         return hm_pmem_step(result, "disable", of, error);
     (void)ndctl_namespace_set_enforce_mode(namespace, NDCTL_NS_MODE_RAW);
-    if (size > 0 && wipe_around(namespace, size - content, error) != 0)
+    if (size > 0 && wipe_around(namespace, name, size - content, error) != 0)
         return -1;
-    return hm_pmem_step(ndctl_namespace_delete(namespace), "delete", of, error);
+    if (hm_pmem_step(ndctl_namespace_delete(namespace), "delete", of, error) != 0)
+        return -1;
+    (void)hm_wiped_drop(name, NULL); /* one without size was not wiped now */
+    return 0;
 }
 
 static struct ndctl_namespace *find(struct hm_pmem *pmem, const struct hm_owner *owner)
@@ -241,8 +257,11 @@ static struct ndctl_namespace *find(struct hm_pmem *pmem, const struct hm_owner 
 
 int hm_pmem_remove(struct hm_pmem *pmem, const struct hm_owner *owner, struct hm_error *error)
 {
+    char name[HM_OWNER_NAME];
+    uuid_t uuid;
     struct ndctl_namespace *namespace = find(pmem, owner);
-    return namespace ? remove_one(namespace, error) : 0;
+    hm_owner_write(owner, name, uuid);
+    return namespace ? remove_one(namespace, name, error) : 0;
 }
 
 void hm_pmem_revive(struct hm_pmem *pmem, const struct hm_owner *owner)

@@ -56,12 +56,12 @@ static int refuse_living(const struct hm_set *nodes, struct hm_error *error)
                    hm_size_format(holder.use.bytes, size, sizeof(size)), list, others);
 }
 
-/* Take all blocks of the device offline; the text names the first that is left. Returns 0 or -1. */
-static int empty(struct hm_ram_device *device, unsigned patience_s, struct hm_error *error)
+/* Take blocks of the device offline; the text names the first that is left. Returns 0 or -1. */
+static int take_blocks(struct hm_ram_device *device, bool with_last, unsigned patience_s, struct hm_error *error)
 {
     struct hm_error why = {{0}};
     enum hm_zone zone = hm_blocks_zone(&device->blocks);
-    if (hm_ram_offline(device, patience_s, &why) == 0)
+    if (hm_ram_offline(device, with_last, patience_s, &why) == 0)
         return 0;
     int number = errno;
     if (number != EBUSY || hm_ram_look(device, NULL) != 0 || device->blocks.online == 0)
@@ -70,6 +70,19 @@ static int empty(struct hm_ram_device *device, unsigned patience_s, struct hm_er
                    device->blocks.n,
                    zone == HM_ZONE_MOVABLE ? "its pages are pinned, or there is no room for them elsewhere"
                                            : "in zone normal the kernel's own pages stay until a reboot");
+}
+
+/*
+ * Take all blocks offline, which takes a while: who has come meanwhile is looked for before the last one, as the kernel
+ * turns policies for a node that goes into ones for other nodes; and once more behind it, for those that it leaves
+ * (preferred and static ones). Returns 0 or -1.
+ */
+static int empty(struct hm_ram_device *device, const struct hm_set *node, unsigned patience_s, struct hm_error *error)
+{
+    if (take_blocks(device, false, patience_s, error) != 0 || refuse_living(node, error) != 0 ||
+        take_blocks(device, true, patience_s, error) != 0)
+        return -1;
+    return refuse_living(node, error);
 }
 
 /* All blocks online in the zone, those that are in another one redone. Returns 0 or -1. */
@@ -81,7 +94,7 @@ static int settle(struct hm_ram_device *device, enum hm_zone zone, unsigned pati
     for (int i = 0; i < TRIES; i++) {
         enum hm_zone now = hm_blocks_zone(&device->blocks);
         if (now != HM_ZONE_NONE && now != zone &&
-            (refuse_living(&node, error) != 0 || empty(device, patience_s, error) != 0))
+            (refuse_living(&node, error) != 0 || empty(device, &node, patience_s, error) != 0))
             return -1;
         if (hm_ram_online(device, zone, error) != 0 || hm_ram_look(device, error) != 0)
             return -1;
@@ -123,37 +136,6 @@ static int become_memory(const struct hm_config *config, struct hm_ram_device *d
     return -1;
 }
 
-/* Undo what was done to a device that was no memory, or to blocks that were online. Returns 0 or -1. */
-static int undo(const struct hm_ram_device *before, unsigned patience_s, struct hm_error *error)
-{
-    struct hm_ram_device now = *before;
-    enum hm_zone zone = hm_blocks_zone(&before->blocks);
-    if (hm_ram_look(&now, error) != 0)
-        return -1;
-    if (before->driver == HM_RAM_KMEM) {
-        if (now.blocks.online >= before->blocks.online)
-            return 0;
-        if (now.driver != HM_RAM_KMEM && hm_ram_bind(before, HM_RAM_KMEM, error) != 0)
-            return -1;
-        return hm_ram_online(before, zone == HM_ZONE_NORMAL ? HM_ZONE_NORMAL : HM_ZONE_MOVABLE, error);
-    }
-    if (now.blocks.online > 0 && hm_ram_offline(before, patience_s, error) != 0)
-        return -1;
-    return hm_ram_bind(before, before->driver, error);
-}
-
-/* As it was before a change failed, which `error` tells of; where that cannot be, that is said behind it. Returns -1,
- * errno is kept. */
-static int put_back(const struct hm_ram_device *before, unsigned patience_s, struct hm_error *error)
-{
-    int number = errno;
-    struct hm_error why = *error, inner = {{0}};
-    if (undo(before, patience_s, &inner) != 0)
-        hm_fail(error, number, "%s; it is left half changed: %s", why.text, inner.text);
-    errno = number;
-    return -1;
-}
-
 static int bring_online(const struct hm_config *config, const struct hm_namespace_request *request,
                         struct hm_ram_device *device, struct hm_error *error)
 {
@@ -165,7 +147,7 @@ static int bring_online(const struct hm_config *config, const struct hm_namespac
     if (device->driver != HM_RAM_KMEM && become_memory(config, device, error) != 0)
         return -1;
     if (settle(device, request->zone, request->patience_s, error) != 0)
-        return put_back(&before, request->patience_s, error);
+        return hm_ram_put_back(&before, request->patience_s, error);
     say_online(device, "online", hm_blocks_zone(&before.blocks));
     return 0;
 }
@@ -187,9 +169,9 @@ static int take_offline(const struct hm_config *config, const struct hm_namespac
         hm_set_add(&node, (unsigned)device->node);
     if (!hm_set_is_empty(&node) && refuse_living(&node, error) != 0)
         return -1;
-    if ((!hm_set_is_empty(&node) && empty(device, request->patience_s, error) != 0) ||
+    if ((!hm_set_is_empty(&node) && empty(device, &node, request->patience_s, error) != 0) ||
         hm_ram_bind(device, HM_RAM_DEVDAX, error) != 0)
-        return put_back(&before, request->patience_s, error);
+        return hm_ram_put_back(&before, request->patience_s, error);
     printf("%s: offline, a device again\n", device->name);
     return 0;
 }

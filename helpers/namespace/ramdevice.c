@@ -117,6 +117,7 @@ struct change {
     struct hm_ram_device *look;
     enum hm_ram_driver driver;
     enum hm_zone zone;
+    bool with_last;
     unsigned patience_s;
 };
 
@@ -191,8 +192,8 @@ static void wake(int number)
     (void)number;
 }
 
-/* For a pinned page of a movable block the kernel waits until a signal comes. Returns as libdaxctl. */
-static int offline_for(struct daxctl_memory *memory, unsigned seconds)
+/* For a pinned page of a movable block the kernel waits until a signal comes. Returns 0 or -errno. */
+static int offline_for(struct daxctl_dev *device, bool with_last, unsigned seconds)
 {
     const struct itimerval none = {.it_value.tv_sec = 0};
     const struct itimerval often = {.it_interval.tv_sec = 1, .it_value.tv_sec = seconds ? seconds : 1};
@@ -200,7 +201,9 @@ static int offline_for(struct daxctl_memory *memory, unsigned seconds)
     struct sigaction before;
     sigaction(SIGALRM, &waking, &before);
     setitimer(ITIMER_REAL, &often, NULL);
-    int result = daxctl_memory_offline(memory);
+    int result = hm_blocks_take_offline(HM_BLOCKS_SYSTEM, daxctl_dev_get_target_node(device),
+                                        daxctl_dev_get_resource(device), daxctl_dev_get_size(device), with_last);
+    result = result == 0 ? 0 : -errno;
     setitimer(ITIMER_REAL, &none, NULL);
     sigaction(SIGALRM, &before, NULL);
     return result;
@@ -211,29 +214,29 @@ static int offline(struct daxctl_dev *device, const struct change *change, struc
 {
     struct daxctl_memory *memory = daxctl_dev_get_memory(device);
     unsigned pauses = 0;
-    int result, left;
+    int result, left, last = change->with_last ? 0 : 1;
     if (!memory)
         return hm_fail(error, ENXIO, "%s is no memory", change->name);
     int before = daxctl_memory_is_online(memory);
     do {
-        result = offline_for(memory, change->patience_s);
+        result = offline_for(device, change->with_last, change->patience_s);
         left = daxctl_memory_is_online(memory);
-        if (left > 0 && left < before)
+        if (left > last && left < before)
             pauses = 0;
         else if (result == -EINTR)
             break;
         before = left;
-    } while (left > 0 && (result == -EINTR || result == -EBUSY || result == -EAGAIN) &&
+    } while (left > last && (result == -EINTR || result == -EBUSY || result == -EAGAIN) &&
              hm_patience_pause(&pauses, change->patience_s));
-    if (left == 0)
+    if (left >= 0 && left <= last)
         return 0;
     if (result == -EINTR || result == -EAGAIN || result >= 0)
         result = -EBUSY;
     return hm_pmem_step(left < 0 ? left : result, "take offline", change->name, error);
 }
 
-int hm_ram_offline(const struct hm_ram_device *device, unsigned patience_s, struct hm_error *error)
+int hm_ram_offline(const struct hm_ram_device *device, bool with_last, unsigned patience_s, struct hm_error *error)
 {
-    struct change change = {.name = device->name, .make = offline, .patience_s = patience_s};
+    struct change change = {.name = device->name, .make = offline, .with_last = with_last, .patience_s = patience_s};
     return make_change(&change, error);
 }

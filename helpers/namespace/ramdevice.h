@@ -39,9 +39,9 @@ int hm_ram_bind(const struct hm_ram_device *device, enum hm_ram_driver driver, s
 int hm_ram_online(const struct hm_ram_device *device, enum hm_zone zone, struct hm_error *error);
 
 /*
- * Take its blocks offline; the kernel moves away what is in them. Returns 0, or -1 (EBUSY: for `patience_s` no further
- * block could be emptied), with some of them offline.
+ * Take its blocks offline, all or all but one; the kernel moves away what is in them. Returns 0, or -1 (EBUSY: for
+ * `patience_s` no further block could be emptied), with some of them offline.
  */
-int hm_ram_offline(const struct hm_ram_device *device, unsigned patience_s, struct hm_error *error);
+int hm_ram_offline(const struct hm_ram_device *device, bool with_last, unsigned patience_s, struct hm_error *error);
 
 #endif

@@ -1,22 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* destroy and reap: what is no longer wanted is wiped and given back. */
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
-#include "../core/path.h"
+#include "autoonline.h"
+#include "detach.h"
 #include "holders.h"
 #include "keep.h"
 #include "lock.h"
 #include "mark.h"
 #include "parts.h"
+#include "patience.h"
+#include "wiped.h"
 
-#define MOST_LIVING (1 << 20)
 #define UNDO_PATIENCE_S 10 /* a reap goes on */
+#define HOLDERS 256
 
 /* Which namespaces go. */
 struct choice {
@@ -88,6 +89,8 @@ static int find_chosen(const struct choice *choice, struct hm_namespace **chosen
     int count = 0;
     int n = hm_pmem_open(&pmem, error) == 0 ? hm_pmem_owned(pmem, &owned, error) : -1;
     hm_pmem_close(pmem);
+    if (n >= 0)
+        hm_wiped_tidy(owned, n);
     *chosen = n > 0 ? calloc((size_t)n, sizeof(**chosen)) : NULL;
     if (n > 0 && !*chosen)
         n = hm_fail(error, ENOMEM, "no memory for %d namespaces", n);
@@ -99,17 +102,17 @@ static int find_chosen(const struct choice *choice, struct hm_namespace **chosen
 }
 
 /* Whatever stops us half-way: what is left of it is no longer taken for whole. What is in use keeps its mark. */
-static void clear_marks(const struct hm_namespace *chosen, int n)
+static void clear_mark(const struct hm_namespace *chosen)
 {
-    for (int i = 0; i < n; i++)
-        if (chosen[i].owner.kind == HM_OWNER_USER && chosen[i].device[0])
-            (void)hm_mark_clear(chosen[i].device, NULL);
+    if (chosen->owner.kind == HM_OWNER_USER && chosen->device[0])
+        (void)hm_mark_clear(chosen->device, NULL);
 }
 
 /* What stays, and why. */
 struct left {
     struct hm_error text;
     bool has_failed, is_late;
+    char detached[HOLDERS]; /* who saw the last mount that was */
 };
 
 /* One try for each. Those that are in use are moved to the front; what cannot be removed, or not in time, is added to
@@ -117,6 +120,9 @@ struct left {
 static int try_each(struct hm_namespace *chosen, int n, struct left *left)
 {
     int busy = 0;
+    /* Of all of them before the first goes: they were made together. */
+    for (int i = 0; i < n; i++)
+        clear_mark(&chosen[i]);
     for (int i = 0; i < n; i++) {
         struct hm_error inner = {{0}}, one;
         if (remove_once(&chosen[i].owner, &inner) == 0)
@@ -137,11 +143,37 @@ static int try_each(struct hm_namespace *chosen, int n, struct left *left)
 static void add_busy(const struct hm_namespace *namespace, unsigned patience_s, struct left *left)
 {
     struct hm_error one;
-    char holders[256];
+    char holders[HOLDERS];
     hm_holders_name(namespace->device, holders, sizeof(holders));
+    const char *by = holders[0] ? holders : left->detached[0] ? left->detached : "no process that /proc shows";
     hm_fail(&one, EBUSY, "%s is still in use after %u s: %s is mounted or open in %s", namespace->name, patience_s,
-            namespace->device, holders[0] ? holders : "no process that /proc shows");
+            namespace->device, by);
     add(&left->text, one.text);
+}
+
+/* What is mounted where only the job's processes see it: its folders go, the files that are open there stay. Under the
+ * lock of the try that found them in use: the devices are still theirs. */
+static void detach_all(const struct hm_namespace *chosen, int n, struct left *left)
+{
+    char names[HOLDERS];
+    for (int i = 0; i < n; i++)
+        if (chosen[i].device[0] && hm_detach(chosen[i].device, names, sizeof(names)) > 0)
+            memcpy(left->detached, names, sizeof(names));
+}
+
+/* Try until all are removed or the patience is over; nobody else has to wait for that. Returns how many are in use. */
+static int try_all(struct hm_namespace *chosen, int n, const struct hm_namespace_request *request, struct left *left)
+{
+    unsigned pauses = request->pauses;
+    bool is_to_detach = request->detaches;
+    do {
+        n = try_each(chosen, n, left);
+        if (n > 0 && is_to_detach && hm_patience_s(pauses - request->pauses) >= request->detach_s) {
+            detach_all(chosen, n, left);
+            is_to_detach = false;
+        }
+    } while (n > 0 && hm_lock_pause(request->lock, &pauses, request->patience_s));
+    return n;
 }
 
 /* A failure is worth more than a wipe that wants time, and that more than one in use, which may only want another
@@ -149,27 +181,23 @@ static void add_busy(const struct hm_namespace *namespace, unsigned patience_s, 
 static int status_of(const struct left *left, int n_busy)
 {
     if (left->has_failed)
-        return HM_NAMESPACE_REFUSED;
+        return HM_NAMESPACE_LEFT;
     if (left->is_late)
         return HM_NAMESPACE_LATE;
     return n_busy > 0 ? HM_NAMESPACE_BUSY : HM_NAMESPACE_DONE;
 }
 
-/* Removes all that is chosen, also behind one that cannot be; all of them are waited for together, and nobody else has
- * to wait for that. Returns an exit status. */
+/* Removes all that is chosen, also behind one that cannot be; all of them are waited for together. Returns an exit
+ * status. */
 static int remove_chosen(const struct choice *choice, const struct hm_namespace_request *request,
                          struct hm_error *error)
 {
     struct hm_namespace *chosen = NULL;
     struct left left = {.has_failed = false};
-    unsigned pauses = 0;
     int n = find_chosen(choice, &chosen, error);
     if (n < 0)
         return HM_NAMESPACE_REFUSED;
-    clear_marks(chosen, n);
-    do
-        n = try_each(chosen, n, &left);
-    while (n > 0 && hm_lock_pause(request->lock, &pauses, request->patience_s));
+    n = try_all(chosen, n, request, &left);
     int status = status_of(&left, n);
     for (int i = 0; i < n; i++)
         add_busy(&chosen[i], request->patience_s, &left);
@@ -205,62 +233,19 @@ int hm_namespace_destroy(const struct hm_config *config, const struct hm_namespa
     return remove_owned(request->cluster, request->job_id == 0, request, error);
 }
 
-/*
- * The list itself, or what is in the file. The lock is held: a namespace that is there now was made before the file is
- * read, and its job was in the file before that. Returns a text to free, or NULL.
- */
-static char *read_living(const char *living, struct hm_error *error)
-{
-    char *list = NULL;
-    size_t have = 0;
-    ssize_t got;
-    int fd = -1;
-    if (living[0] != '/') {
-        list = strdup(living);
-        if (!list)
-            hm_fail(error, ENOMEM, "no memory for the list of living jobs");
-        return list;
-    }
-    list = calloc(1, MOST_LIVING);
-    fd = list ? hm_path_open(living, error) : hm_fail(error, ENOMEM, "no memory for %s", living);
-    if (fd < 0)
-        goto failed;
-    while ((got = read(fd, list + have, MOST_LIVING - have)) > 0)
-        have += (size_t)got;
-    if (got < 0 || have == MOST_LIVING) {
-        errno = got < 0 ? errno : E2BIG;
-        hm_fail_errno(error, "cannot read %s", living);
-        goto failed;
-    }
-    /* A byte of value 0 would hide the jobs behind it. */
-    if (strlen(list) != have) {
-        hm_fail(error, EINVAL, "%s is not a text: it has a byte of value 0", living);
-        goto failed;
-    }
-    close(fd);
-    return list;
-failed:
-    if (fd >= 0)
-        close(fd);
-    free(list);
-    return NULL;
-}
-
 int hm_namespace_reap(const struct hm_config *config, const struct hm_namespace_request *request,
                       struct hm_error *error)
 {
-    int status = HM_NAMESPACE_REFUSED;
-    struct hm_error inner = {{0}};
-    char *living = read_living(request->living, error);
+    struct hm_error why = {{0}};
+    /* What a killed ram online has set aside: there may be no other one to put it back. No namespace depends on it. */
+    if (hm_autoonline_release(config, &why) != 0)
+        fprintf(stderr, "hybridmem namespace: %s\n", why.text);
+    char *living = hm_living_read(request->living, error);
     if (!living)
-        return status;
-    if (hm_living_check(living, &inner) != 0) {
-        hm_fail(error, EINVAL, "--living: %s", inner.text);
-    } else {
-        const struct choice choice = {
-            .cluster = request->cluster, .whose = OF_NOBODY, .living = living, .config = config, .now_s = time(NULL)};
-        status = remove_chosen(&choice, request, error);
-    }
+        return HM_NAMESPACE_REFUSED;
+    const struct choice choice = {
+        .cluster = request->cluster, .whose = OF_NOBODY, .living = living, .config = config, .now_s = time(NULL)};
+    int status = remove_chosen(&choice, request, error);
     free(living);
     return status;
 }

@@ -74,6 +74,12 @@ static int take_limit(struct hm_namespace_request *request, const char *text, st
     return take_number(text, 1, 86400, &request->limit_s, error);
 }
 
+static int take_detach(struct hm_namespace_request *request, const char *text, struct hm_error *error)
+{
+    request->detaches = true;
+    return take_number(text, 0, 86400, &request->detach_s, error);
+}
+
 static int take_size(struct hm_namespace_request *request, const char *text, struct hm_error *error)
 {
     return hm_size_parse(text, &request->bytes, error);
@@ -81,6 +87,13 @@ static int take_size(struct hm_namespace_request *request, const char *text, str
 
 static int take_sockets(struct hm_namespace_request *request, const char *text, struct hm_error *error)
 {
+    static const char *const words[] = {
+        [HM_SOCKET_ALL] = "all", [HM_SOCKET_LOCAL] = "local", [HM_SOCKET_REMOTE] = "remote"};
+    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]) && request->command == HM_NAMESPACE_CREATE; i++)
+        if (strcmp(text, words[i]) == 0) {
+            request->which = (enum hm_socket)i;
+            return 0;
+        }
     if (hm_set_parse(&request->sockets, text, error) != 0)
         return -1;
     return hm_set_is_empty(&request->sockets) ? hm_fail(error, EINVAL, "\"\" names no socket: as in \"0,1\"") : 0;
@@ -139,7 +152,8 @@ static const struct {
     {"uid", "UID", "who owns the root folder of the file systems; destroy: who keeps what goes", take_uid, CREATE,
      DESTROY},
     {"size", "SIZE", "bytes over all sockets: digits and K, M, G or T", take_size, CREATE, 0},
-    {"sockets", "LIST", "on which to take space, evenly: \"0,1\"; ram: whose devices (default: all)", take_sockets,
+    {"sockets", "LIST",
+     "on which to take space, evenly: \"0,1\", local, remote or all; ram: whose devices (default: all)", take_sockets,
      CREATE, RAM},
     {"fs", "NAME", "ext4 or xfs (default: ext4)", take_fs, 0, CREATE},
     {"map", "dram|pmem", "where the map of pages is, 1.6% of the size (default: dram)", take_map, 0, CREATE},
@@ -151,8 +165,11 @@ static const struct {
      CREATE | DESTROY | REAP | RAM_ONLINE | RAM_OFFLINE},
     {"limit", "SECONDS", "how long wipes may take; status 4 where they want more (default: as long as they take)",
      take_limit, 0, CREATE | DESTROY | REAP},
-    {"living", "LIST|FILE", "JOB.RESTART of the jobs that live, uUID of users whose kept ones they use; or a /FILE",
-     take_living, REAP, 0},
+    {"detach", "SECONDS", "from then on, mounts of it in the job's own mount namespaces are detached (default: never)",
+     take_detach, 0, DESTROY},
+    {"living", "LIST|FILE",
+     "JOB.RESTART of the jobs that live, uUID of users whose kept ones they use, * for any; or a /FILE", take_living,
+     REAP, 0},
     {"config", "FILE", "instead of the installed hybridmem.conf", take_config, 0, OF_JOBS | CHECK | RAM},
 };
 
@@ -179,7 +196,8 @@ static void print_help(void)
           "  -h, --help            this text\n"
           "  -V, --version         the version\n"
           "\n"
-          "Exit status: 0 done, 1 refused or failed, 2 wrong usage, 3 something is in use, 4 --limit has passed.\n",
+          "Exit status: 0 done, 1 refused or failed, 2 wrong usage, 3 something is in use, 4 --limit has passed,\n"
+          "5 failed, and a namespace is left that could not be removed.\n",
           stdout);
 }
 
@@ -205,6 +223,8 @@ static int check_whose(const char *const *given, struct hm_error *error)
         return hm_fail(error, EINVAL, "destroy takes --job and --restart, or --uid: not both");
     if (!is_job && !has(given, "uid"))
         return hm_fail(error, EINVAL, "destroy needs --job ID and --restart N, or --uid UID");
+    if (!is_job && has(given, "detach"))
+        return hm_fail(error, EINVAL, "destroy takes --detach with --job only: a job that lives may have what is kept");
     if (is_job && !(has(given, "job") && has(given, "restart")))
         return hm_fail(error, EINVAL, "destroy needs %s", has(given, "job") ? "--restart N" : "--job ID");
     return 0;

@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "../core/request.h"
 #include "../core/set.h"
 #include "blocks.h"
 #include "mkfs.h"
@@ -32,13 +33,17 @@ struct hm_namespace_request {
     uid_t uid;                /* whose file systems, or, for destroy without a job, who keeps what goes */
     bool keep;                /* what is made outlives the job, and what the user keeps is the job's */
     uint64_t bytes;
-    struct hm_set sockets; /* none: all */
-    enum hm_zone zone;     /* for ram online */
+    struct hm_set sockets; /* none: by the word, for create, or all */
+    enum hm_socket which;
+    enum hm_zone zone; /* for ram online */
     const struct hm_filesystem *filesystem;
     bool map_in_pmem, json;
     unsigned patience_s;
-    unsigned limit_s; /* of all wipes together; 0: none */
-    int lock;         /* of lock.h, held while something is changed; main's to fill in */
+    unsigned pauses; /* main's to fill in: what the lock has taken of the patience, as patience.h counts */
+    bool detaches;
+    unsigned detach_s; /* in use for so long, then mounts are detached, where `detaches` */
+    unsigned limit_s;  /* of all wipes together; 0: none */
+    int lock;          /* of lock.h, held while something is changed; main's to fill in */
 };
 
 /* The words of the command line. Returns -1 to go on, or the exit status: all is said then. */

@@ -28,6 +28,26 @@ int hm_region_check(const struct hm_region *region, struct hm_error *error)
     return 0;
 }
 
+int hm_share_sockets(enum hm_socket which, const struct hm_region *region, int n_regions, const struct hm_set *local,
+                     struct hm_set *sockets, struct hm_error *error)
+{
+    char list[64];
+    hm_set_clear(sockets);
+    for (int i = 0; i < n_regions; i++)
+        if (region[i].socket >= 0)
+            hm_set_add(sockets, (unsigned)region[i].socket);
+    if (hm_set_is_empty(sockets))
+        return hm_fail(error, ENODEV, "this node has no persistent memory region on a known socket");
+    if (which == HM_SOCKET_LOCAL)
+        hm_set_intersect(sockets, local);
+    if (which == HM_SOCKET_REMOTE)
+        hm_set_subtract(sockets, local);
+    return hm_set_is_empty(sockets)
+               ? hm_fail(error, ENODEV, "this process's CPUs are on socket %s: no persistent memory region is %s",
+                         hm_set_format(local, list, sizeof(list)), which == HM_SOCKET_LOCAL ? "there" : "elsewhere")
+               : 0;
+}
+
 /* Returns UINT64_MAX where it would overflow: no region has that. */
 static uint64_t round_up(uint64_t bytes, uint64_t align)
 {

@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "../core/error.h"
+#include "../core/request.h"
 #include "../core/set.h"
 #include "../core/tiers.h"
 
@@ -36,6 +37,13 @@ struct hm_share {
 /* Can namespaces be made in the region, apart from room? Returns 0, or -1 with what is wrong and how it is put right.
  */
 int hm_region_check(const struct hm_region *region, struct hm_error *error);
+
+/*
+ * The sockets that a word of --hybrid-mem means: those of all regions, or of these the ones that are local, or are not.
+ * Regions that cannot be used are among them: they are for hm_share_plan to refuse. Returns 0, or -1 (ENODEV): none.
+ */
+int hm_share_sockets(enum hm_socket which, const struct hm_region *region, int n_regions, const struct hm_set *local,
+                     struct hm_set *sockets, struct hm_error *error);
 
 /*
  * Split `bytes` evenly over the sockets, each part rounded up to the alignment of its region; of a socket's regions the

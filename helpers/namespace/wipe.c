@@ -12,6 +12,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "../core/amount.h"
+
 #define ZERO_AT_ONCE (UINT64_C(256) << 20)
 #define STRIDE (UINT64_C(1) << 20)
 #define PAGE 4096
@@ -36,12 +38,12 @@ void hm_wipe_limit(unsigned limit_s)
     pace.begin_s = now_s();
 }
 
-/* Is there time for more? Says how far it is where it takes long. Returns 0 or -1. */
-static int keep_pace(const char *device, uint64_t done, uint64_t bytes, struct hm_error *error)
+/* Is there time for more? Says how far it is, of the whole, where it takes long. Returns 0 or -1. */
+static int keep_pace(const char *device, uint64_t done, uint64_t bytes, bool is_begin, struct hm_error *error)
 {
     time_t now = now_s();
     unsigned long long done_mib = done >> 20, all_mib = bytes >> 20;
-    if (done == 0)
+    if (is_begin)
         pace.said_s = now;
     if (now - pace.said_s >= SAY_EVERY_S) {
         syslog(LOG_DAEMON | LOG_INFO, "wiping %s: %llu of %llu MiB", device, done_mib, all_mib);
@@ -53,30 +55,46 @@ static int keep_pace(const char *device, uint64_t done, uint64_t bytes, struct h
     return 0;
 }
 
-static uint64_t least(uint64_t a, uint64_t b)
+/* `done`: from there on, and how far it came. */
+static int zero(int fd, const char *device, uint64_t *done, uint64_t end, struct hm_error *error)
 {
-    return a < b ? a : b;
-}
-
-static int zero(int fd, const char *device, uint64_t from, uint64_t end, struct hm_error *error)
-{
-    for (uint64_t at = from; at < end; at += ZERO_AT_ONCE) {
-        uint64_t range[] = {at, least(ZERO_AT_ONCE, end - at)};
-        if (keep_pace(device, at, end, error) != 0)
+    for (uint64_t from = *done; *done < end;) {
+        uint64_t range[] = {*done, hm_least(ZERO_AT_ONCE, end - *done)};
+        if (keep_pace(device, *done, end, *done == from, error) != 0)
             return -1;
         if (ioctl(fd, BLKZEROOUT, range) != 0)
-            return hm_fail_errno(error, "cannot zero %s at byte %llu", device, (unsigned long long)at);
+            return hm_fail_errno(error, "cannot zero %s at byte %llu", device, (unsigned long long)*done);
+        *done += range[1];
     }
     return 0;
 }
 
+static int flush(int fd, const char *device, struct hm_error *error)
+{
+    return fsync(fd) == 0 ? 0 : hm_fail_errno(error, "cannot flush %s", device);
+}
+
+/* All from `done` on; also what the limit has cut is flushed, or is not done. */
+static int zero_rest(int fd, const char *device, uint64_t bytes, uint64_t *done, struct hm_error *error)
+{
+    *done = *done < bytes ? *done / ZERO_AT_ONCE * ZERO_AT_ONCE : 0;
+    int result = zero(fd, device, done, bytes, error);
+    if (result == 0 || errno != ETIME)
+        return result == 0 ? flush(fd, device, error) : -1;
+    if (fsync(fd) != 0)
+        *done = 0;
+    errno = ETIME;
+    return -1;
+}
+
 static int zero_edges(int fd, const char *device, uint64_t bytes, uint64_t edge, struct hm_error *error)
 {
-    uint64_t first_end = least(edge, bytes), last = bytes - first_end;
-    if (zero(fd, device, 0, first_end, error) != 0 ||
-        zero(fd, device, last > first_end ? last : first_end, bytes, error) != 0)
+    uint64_t first_end = hm_least(edge, bytes), last = bytes - first_end, first = 0;
+    if (last < first_end)
+        last = first_end;
+    if (zero(fd, device, &first, first_end, error) != 0 || zero(fd, device, &last, bytes, error) != 0)
         return -1;
-    return fsync(fd) == 0 ? 0 : hm_fail_errno(error, "cannot flush %s", device);
+    return flush(fd, device, error);
 }
 
 /* Read `length` bytes from `at` on and hold them to be zero. */
@@ -109,7 +127,7 @@ static int verify(int fd, const char *device, uint64_t bytes, struct hm_error *e
     if (!buffer)
         return hm_fail(error, ENOMEM, "no memory to verify the wipe of %s", device);
     for (uint64_t at = 0; at < bytes && result == 0; at += STRIDE) {
-        uint64_t length = least(STRIDE, bytes - at);
+        uint64_t length = hm_least(STRIDE, bytes - at);
         bool is_whole = at == 0 || at + length == bytes;
         uint64_t page = is_whole ? 0 : at / STRIDE * PAGE % STRIDE;
         result = expect_zero(fd, device, buffer, at + page, is_whole ? length : PAGE, error);
@@ -130,11 +148,10 @@ uint64_t hm_device_bytes(const char *device)
     return bytes;
 }
 
-int hm_wipe(const char *device, uint64_t bytes, uint64_t edge, struct hm_error *error)
+/* Past the page cache: what is read back is what the device has. Returns a descriptor to close, or -1. */
+static int open_device(const char *device, uint64_t bytes, struct hm_error *error)
 {
     uint64_t size = 0;
-    int result = -1;
-    /* Past the page cache: what is read back is what the device has. */
     int fd = open(device, O_RDWR | O_EXCL | O_DIRECT | O_CLOEXEC | O_NOFOLLOW);
     if (fd < 0)
         return hm_fail_errno(error, "cannot open %s to wipe it", device);
@@ -143,10 +160,33 @@ int hm_wipe(const char *device, uint64_t bytes, uint64_t edge, struct hm_error *
     else if (size != bytes)
         hm_fail(error, EIO, "%s has %llu bytes, its namespace %llu: it is not wiped", device, (unsigned long long)size,
                 (unsigned long long)bytes);
-    else if (zero_edges(fd, device, bytes, edge, error) == 0)
+    else
+        return fd;
+    int number = errno;
+    close(fd);
+    errno = number;
+    return -1;
+}
+
+/* The result of the zeroing, or of the look where that was done. */
+static int end_wipe(int fd, const char *device, uint64_t bytes, int result, struct hm_error *error)
+{
+    if (result == 0)
         result = verify(fd, device, bytes, error);
     int number = errno;
     close(fd);
     errno = number;
     return result;
+}
+
+int hm_wipe(const char *device, uint64_t bytes, uint64_t edge, struct hm_error *error)
+{
+    int fd = open_device(device, bytes, error);
+    return fd < 0 ? -1 : end_wipe(fd, device, bytes, zero_edges(fd, device, bytes, edge, error), error);
+}
+
+int hm_wipe_on(const char *device, uint64_t bytes, uint64_t *done, struct hm_error *error)
+{
+    int fd = open_device(device, bytes, error);
+    return fd < 0 ? -1 : end_wipe(fd, device, bytes, zero_rest(fd, device, bytes, done, error), error);
 }

@@ -21,4 +21,11 @@ void hm_wipe_limit(unsigned limit_s);
  */
 int hm_wipe(const char *device, uint64_t bytes, uint64_t edge, struct hm_error *error);
 
+/*
+ * The same for all of the device, but for the first `*done` bytes, which an earlier call has zeroed; they are looked at
+ * with the others. Where it fails, `*done` is how far this one came, flushed, with ETIME; with another errno it is of
+ * no use.
+ */
+int hm_wipe_on(const char *device, uint64_t bytes, uint64_t *done, struct hm_error *error);
+
 #endif

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Calls etc/hybridmem-job-submit.lua as slurmctld does. Arguments: the file, a Lua chunk that returns { rules =, pmem =, submit =, modify = }.
+-- Calls etc/hybridmem-job-submit.lua as slurmctld does. Arguments: the file, a Lua chunk that returns { rules =, pmem =, submit =, modify =, job = }.
 slurm = { SUCCESS = 0, ERROR = -1, ESLURM_ACCESS_DENIED = 2002 }
 function slurm.log_user(...)
     io.write("user: ", string.format(...), "\n")
@@ -14,12 +14,9 @@ for name, value in pairs(case.pmem or {}) do
     hybridmem.pmem[name] = value
 end
 local partitions = { main = { flag_default = 1 }, debug = { flag_default = 0 }, long = { flag_default = 0 } }
-if case.modify then
-    io.write("returns ", string.format("%d", hybridmem.modify(case.modify, case.job)), "\n")
-else
-    local returned = hybridmem.submit(case.submit, partitions)
-    if case.submit.tres_per_node then
-        io.write("gres: ", case.submit.tres_per_node, "\n")
-    end
-    io.write("returns ", string.format("%d", returned), "\n")
+local desc = case.modify or case.submit
+local returned = case.modify and hybridmem.modify(desc, case.job) or hybridmem.submit(desc, partitions)
+if desc.tres_per_node then
+    io.write("gres: ", desc.tres_per_node, "\n")
 end
+io.write("returns ", string.format("%d", returned), "\n")

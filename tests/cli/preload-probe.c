@@ -181,10 +181,32 @@ static void try_threads_and_fork(void)
     puts("threads-and-fork done");
 }
 
+/* Without exec: what the parent has is where it was, and what the child allocates goes by the same rules. */
+static void try_fork(void)
+{
+    char *inherited = alloc(LARGE);
+    int status;
+    memset(inherited, 3, LARGE);
+    fflush(stdout);
+    pid_t child = fork();
+    if (child == 0) {
+        check_bytes("what a child inherits", inherited, 3, LARGE);
+        memset(inherited, 4, LARGE);
+        say("inherited", inherited);
+        say("forked", alloc(LARGE));
+        free(inherited);
+        _exit(0);
+    }
+    if (waitpid(child, &status, 0) != child || status != 0)
+        fail("a child's memory");
+    check_bytes("what a child has written to", inherited, 3, LARGE);
+    free(inherited);
+}
+
 int main(int argc, char **argv)
 {
     if (argc > 1) { /* a child decides by its own environment */
-        say("child", alloc(LARGE));
+        say("child", alloc(argc > 2 ? strtoul(argv[2], NULL, 10) : LARGE));
         return 0;
     }
     try_each();
@@ -192,6 +214,7 @@ int main(int argc, char **argv)
     try_errors();
     say("allocate_field", allocate_field(200000));
     try_threads_and_fork();
+    try_fork();
     say("parent", alloc(LARGE));
     setenv("HYBRIDMEM_ISOLATE_SIZE", "1G", 1);
     fflush(stdout);

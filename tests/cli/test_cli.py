@@ -100,7 +100,7 @@ def test_nothing_of_the_environment_chooses_the_program(tmp_path):
     assert "Nothing is touched" in done.stdout and "trapped" not in done.stdout
 
 
-@pytest.mark.parametrize("name", ["reap", "wipe"])
+@pytest.mark.parametrize("name", ["reap", "wipe@"])
 def test_what_systemd_starts_is_installed(name):
     unit = PREFIX / f"lib/systemd/system/hybridmem-{name}.service"
     start = next(line for line in unit.read_text().splitlines() if line.startswith("ExecStart="))

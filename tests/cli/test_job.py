@@ -82,6 +82,7 @@ def node():
         (["end", "--job", ""], "--job"),
         (["reap", "--grace", "1s"], '--grace: "1s"'),
         (["reap", "--now"], "--now"),
+        (["reap", "--wait=1"], "--wait"),
     ],
 )
 def test_wrong_arguments(words, text):
@@ -158,8 +159,9 @@ def test_reap_leaves_the_living_and_ends_the_dead(node):
     assert node.ledger() == ["7"]
     (record,) = node.records()
     assert record["job_id"] == 8 and any("epilog did not run" in warning for warning in record["warnings"])
-    node.program("reap", "--boot")
-    assert node.ledger() == ["7"]
+    for word in ("--wait", "--boot"):
+        node.program("reap", word)
+        assert node.ledger() == ["7"]
 
 
 def test_reap_removes_what_belongs_to_no_job(node):
@@ -168,8 +170,13 @@ def test_reap_removes_what_belongs_to_no_job(node):
         as_root("touch", node.jobs / name)
         as_root("chmod", "600", node.jobs / name)
     done = node.program("reap")
+    assert node.ledger() == ["10", "7", "7.samples"]
+    unread = "the ledger's entry of job 10 is not of this version: it has 0 bytes"
+    assert f"warning: {unread}" in done.stderr and "it stays while the job may live" in done.stderr
+    as_root("touch", "-d", "1 day ago", node.jobs / "10")
+    done = node.program("reap")
     assert node.ledger() == ["7", "7.samples"]
-    assert "error: the ledger's entry of job 10 is not of this version" in done.stderr
+    assert f"error: {unread}" in done.stderr and "it is removed, what it had changed" in done.stderr
     node.end(7)
     assert node.ledger() == []
 

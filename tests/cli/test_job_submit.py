@@ -136,6 +136,37 @@ def test_nobody_has_the_memory_of_fsdax_counted_as_less(lua, asked):
 
 
 @pytest.mark.parametrize("lua", INTERPRETERS)
+@pytest.mark.parametrize(
+    ("changed", "text", "gres"),
+    [
+        ("", "fsdax,size=512M", f"gres/pmem:socket0:{HALF},gres/pmem:socket1:{HALF}"),
+        ("gres/", "fsdax,size=512M", f"gres/pmem:socket0:{HALF},gres/pmem:socket1:{HALF}"),
+        ("gres:", "fsdax,size=512M,socket=remote", f"gres/pmem:{2 * HALF}"),
+        ("gres/gpu:1", "fsdax,size=512M", f"gres/gpu:1,gres/pmem:socket0:{HALF},gres/pmem:socket1:{HALF}"),
+        ("gres/gpu:1", "fsdax,size=512M,socket=local", f"gres/gpu:1,gres/pmem:{2 * HALF}"),
+        (None, "fsdax,size=512M", None),
+        ("", "fsdax,size=512M,keep", ""),
+        ("gres/gpu:1", "spill", "gres/gpu:1"),
+        ("gres/pmem:socket0:1", "spill", "gres/pmem:socket0:1"),
+    ],
+)
+def test_a_job_whose_gres_are_changed_has_the_same_memory_counted(lua, changed, text, gres):
+    change = "" if changed is None else f"tres_per_node = '{changed}'"
+    held = "tres_per_node = 'gres/pmem:socket0:1G,gres/pmem:socket1:1G'"
+    returned, told = call(lua, f"{TWO}, modify = {{ {change} }}, job = {{ {env(text)}, {held} }}")
+    assert (returned, told) == (0, [] if gres is None else [f"gres: {gres}"])
+
+
+@pytest.mark.parametrize("lua", INTERPRETERS)
+@pytest.mark.parametrize("changed", ["gres/pmem:socket0:1", "gres/gpu:1,gres/pmem:socket1:0", "pmem:1"])
+def test_a_job_has_not_its_memory_counted_as_less_later(lua, changed):
+    case = f"modify = {{ tres_per_node = '{changed}' }}, job = {{ {env('fsdax,size=512M')} }}"
+    returned, told = call(lua, f"{TWO}, {case}")
+    assert returned != 0
+    assert told[0].endswith("hybridmem: --gres=pmem is asked for by size= of --hybrid-mem=fsdax: leave it out"), told
+
+
+@pytest.mark.parametrize("lua", INTERPRETERS)
 def test_a_gres_of_a_similar_name_is_another(lua):
     asked = "gres/pmemory:1,gres/gpu:pmem:1"
     returned, told = call(lua, f"{TWO}, submit = {{ {env('fsdax,size=512M')}, tres_per_node = '{asked}' }}")

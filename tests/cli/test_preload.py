@@ -14,8 +14,12 @@ from installed import PREFIX
 LIBRARY = PREFIX / "lib" / "hybridmem" / "libhybridmem-preload.so"
 NODES = "slow=0@0"  # every machine has a node 0
 PLACED = "prefer=static:0"
+SUDO = [] if os.geteuid() == 0 else ["sudo", "-n"]
 # What the probe's large allocations are in the order of its output; small ones stay with libc.
-LARGE = "malloc calloc aligned_alloc memalign posix_memalign realloc-up realloc-more reallocarray realloc-null parent"
+LARGE = (
+    "malloc calloc aligned_alloc memalign posix_memalign realloc-up realloc-more reallocarray realloc-null parent"
+    " inherited forked"
+)
 
 
 def run(*command, status=0, text=True, **env):
@@ -169,6 +173,57 @@ def test_another_malloc_between_it_and_libc_stays(tmp_path):
     script = "a = bytearray(8 << 20); b = bytearray(100); a += b'x'; print(len(a))"
     done = preloaded(sys.executable, "-S", "-c", script, LD_PRELOAD=f"{LIBRARY}:{other}")
     assert done.stdout == "8388609\n" and done.stderr == ""
+
+
+WRAPPER = "#!/bin/sh\n# A user's wrapper.\nset -e\nmkdir -p {folder}\nexec nice env OTHER=1 {program} child $1\n"
+
+
+@pytest.mark.parametrize(("size", "policy"), [(32 << 20, PLACED), ((32 << 20) - 1, "default")])
+def test_what_a_wrapper_starts_has_the_library_and_the_rules(probe, tmp_path, size, policy):
+    """By the environment, with the default size."""
+    wrapper = tmp_path / "wrapper"
+    wrapper.write_text(WRAPPER.format(folder=tmp_path / "results", program=probe))
+    wrapper.chmod(0o755)
+    env = {"LD_PRELOAD": str(LIBRARY), "HYBRIDMEM_ISOLATE_NODES": NODES}
+    assert policies(run(wrapper, size, **env).stdout) == {"child": policy}
+    assert policies(run(wrapper, size).stdout) == {"child": "default"}
+    for without in ("LD_PRELOAD=", "-uLD_PRELOAD", "-uHYBRIDMEM_ISOLATE_NODES", "-i"):
+        assert policies(run("env", without, probe, "child", size, **env).stdout) == {"child": "default"}
+
+
+def compiled(folder, name, text, *options):
+    source = folder / f"{name}.c"
+    source.write_text(text)
+    run("gcc", *options, "-o", folder / name, source)
+    return folder / name
+
+
+def test_what_a_static_program_starts_has_them_again(probe, tmp_path):
+    program = compiled(
+        tmp_path,
+        "static",
+        "#include <unistd.h>\nint main(int c, char **v) { return execv(v[1], v + 1) + c; }\n",
+        "-static",
+    )
+    assert policies(preloaded(program, probe, "child").stdout) == {"child": PLACED}
+
+
+def test_setuid_programs_and_what_they_start_have_neither(tmp_path):
+    """The loader leaves it out where user and effective user differ, and takes it out of the environment."""
+    program = compiled(
+        tmp_path,
+        "other",
+        "#define _GNU_SOURCE\n#include <link.h>\n#include <stdio.h>\n#include <stdlib.h>\n#include <string.h>\n"
+        "static int look(struct dl_phdr_info *of, size_t size, void *found) { (void)size;"
+        ' *(int *)found |= strstr(of->dlpi_name, "libhybridmem-preload") != 0; return 0; }\n'
+        "int main(void) { int found = 0; dl_iterate_phdr(look, &found);"
+        ' printf("%s\\n", found ? "loaded" : "not loaded"); fflush(stdout);'
+        ' return system("echo ${LD_PRELOAD-none}"); }\n',
+    )
+    assert preloaded(program).stdout == f"loaded\n{LIBRARY}\n"
+    run(*SUDO, "chown", "nobody", program)
+    run(*SUDO, "chmod", "u+s", program)
+    assert preloaded(program).stdout == "not loaded\nnone\n"
 
 
 def test_static_programs_are_left_alone(tmp_path):

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "helpers/namespace/holders.h"
 #include "helpers/namespace/mark.h"
+#include "helpers/namespace/mountinfo.h"
 #include "helpers/namespace/nodeholders.h"
 #include "helpers/namespace/owner.h"
 

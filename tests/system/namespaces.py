@@ -108,6 +108,58 @@ def job_with_file_systems(script, *options):
     assert slurm.wait_job(job_id) == "COMPLETED", slurm.output(job_id)
 
 
+def check_job_refused(text, said):
+    """The job ends before its first instruction, with one line; the node stays."""
+    done = slurm.run(f"srun -n1 --hybrid-mem={text} echo began", user="alice", check=False)
+    assert done.returncode != 0 and "began" not in done.stdout
+    lines = [line for line in done.stderr.splitlines() if "hybridmem: " in line]
+    assert len(lines) == 1 and f"--hybrid-mem={text}: " in lines[0] and said in lines[0], done.stderr
+    assert "DRAIN" not in slurm.wait_for(slurm.node_state, "scontrol's answer about the node")
+
+
+def reload_modules():
+    """As at boot: the kernel looks at the labels anew, also at whether there are any."""
+    slurm.run("ndctl disable-region all && modprobe -r -a dax_pmem nd_pmem nfit && modprobe -a nfit nd_pmem dax_pmem")
+
+
+@contextlib.contextmanager
+def region_without_labels():
+    """Region 1, as it comes from the factory."""
+    slurm.run("ndctl disable-region region1 && ndctl zero-labels nmem1")
+    reload_modules()
+    try:
+        yield
+    finally:
+        slurm.run("ndctl disable-region region1 && ndctl init-labels -f nmem1")
+        reload_modules()
+
+
+@contextlib.contextmanager
+def module_missing(name="nd_pmem", unload="-a dax_pmem nd_pmem"):
+    """The module, of itself the driver of the devices, is neither loaded nor there."""
+    module = Path(slurm.run(f"modinfo -n {name}").stdout.strip())
+    hidden = module.with_name("away")
+    slurm.run(f"modprobe -r {unload}")
+    module.rename(hidden)
+    try:
+        yield
+    finally:
+        hidden.rename(module)
+
+
+@contextlib.contextmanager
+def allocation(*options):
+    """A job of alice's with file systems and without a step: nothing has them mounted. Its number; ended behind it."""
+    done = slurm.run(f"salloc --no-shell -n1 {' '.join(options)}", user="alice")
+    job_id = int(re.search(r"Granted job allocation (\d+)", done.stderr)[1])
+    try:
+        slurm.wait_for(lambda: len(ours()) == 2 and slurm.is_populated(job_id), "the allocation's prolog")
+        yield job_id
+    finally:
+        slurm.run(f"scancel {job_id}")
+        slurm.wait_job(job_id)
+
+
 @contextlib.contextmanager
 def foreign(name, region="region1", mib=64):
     """A namespace that somebody else made; it has to be as it was at the end, what is in it too."""
@@ -137,6 +189,27 @@ def mark_all_over(device):
 
 
 @contextlib.contextmanager
+def raw_device(one):
+    """All of a namespace's extent as a device: its content, and around it its info block and the map of its pages."""
+    (found,) = [each for each in ndctl("list", "-N") if each.get("name") == one["name"]]
+    folder = Path("/sys/bus/nd/devices") / found["dev"]
+
+    def switch(value):
+        slurm.run(f"ndctl disable-namespace {found['dev']}")
+        (folder / "force_raw").write_text(value)
+        slurm.run(f"ndctl enable-namespace {found['dev']}")
+
+    switch("1")
+    try:
+        (device,) = (folder / "block").iterdir()
+        assert int((device / "size").read_text()) * 512 == int((folder / "size").read_text())
+        yield f"/dev/{device.name}"
+    finally:
+        switch("0")
+    assert Path(one["device"]).is_block_device()
+
+
+@contextlib.contextmanager
 def mounted(device, place="/mnt"):
     """The device, mounted with DAX."""
     slurm.run(f"mount -o dax {device} {place}")
@@ -147,14 +220,14 @@ def mounted(device, place="/mnt"):
         slurm.run(f"umount {place}", check=False)
 
 
-def killed_before_each_step(*words, least=8):
+def killed_before_each_step(*words, least=8, program=PROGRAM, library=STEPS):
     """Yield (number, the steps so far) for each step that the program was killed before; ends when it was not reached.
     The kernel's answers decide on a step or two: how many there are, more than `least`, is known only at the end."""
     log = Path("/tmp/steps.log")
     for number in itertools.count(1):
         log.unlink(missing_ok=True)
-        env = {"LD_PRELOAD": STEPS, "STEPS_KILL": str(number), "STEPS_LOG": str(log)}
-        done = subprocess.run([PROGRAM, *words], env={**os.environ, **env}, check=False, timeout=slurm.PATIENCE)
+        env = {"LD_PRELOAD": library, "STEPS_KILL": str(number), "STEPS_LOG": str(log)}
+        done = subprocess.run([program, *words], env={**os.environ, **env}, check=False, timeout=slurm.PATIENCE)
         steps = log.read_text().splitlines()
         if done.returncode == 0:
             assert len(steps) < number and len(steps) > least, steps

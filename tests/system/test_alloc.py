@@ -284,6 +284,56 @@ def test_a_filter_on_system_calls_costs_the_placement_only():
         assert sum(there for _, there in held["nodes"].values()) == 16 * MIB
 
 
+@contextlib.contextmanager
+def mappings_bounded(n):
+    """The kernel gives a process so many."""
+    path = Path("/proc/sys/vm/max_map_count")
+    before = path.read_text()
+    path.write_text(str(n))
+    try:
+        yield
+    finally:
+        path.write_text(before)
+
+
+def many(own, count, blocks, bound):
+    """A program with mappings of its own, so many arrays, and a bound: how many mappings it has before and behind them,
+    and the arrays. It has to get what programs ask for afterwards."""
+    source, program = SOURCE.with_name("many.c"), "/usr/local/bin/many"
+    slurm.run(f"gcc -O1 -Wall -Werror -pthread -o {program} {source} -lhybridmem")
+    with mappings_bounded(bound):
+        said = json.loads(slurm.run(f"{program} {own} {count} {blocks}").stdout)
+    assert (said["mapped"], said["started"], said["opened"]) == (1, 1, 1), said
+    return said["before"], said["behind"], said["arrays"]
+
+
+@pytest.mark.parametrize(
+    ("bound", "in_blocks", "ours"),
+    [
+        (1000, 0, 93),  # 375 / 4; a quarter holds no 256 blocks
+        (4000, 3, 100),  # 3 x 259 of 1000, and all others as one block
+        (65530, 63, 100),
+    ],
+)
+def test_the_programs_own_mappings_stay_its_own(bound, in_blocks, ours):
+    """Arrays of 256 blocks each: by themselves they would be 25,900 mappings."""
+    before, behind, arrays = many(0, 100, 256, bound)
+    assert [blocks for blocks, _ in arrays] == [256] * in_blocks + [1] * (ours - in_blocks) + [0] * (100 - ours)
+    for blocks, reason in arrays:
+        assert ("it is one block" in reason, "malloc was asked" in reason) == (blocks == 1, blocks == 0), reason
+    taken = 259 * in_blocks + 4 * (ours - in_blocks)
+    assert abs(behind - before - taken) <= 4, "what the library counts is what the kernel has"
+
+
+def test_where_the_kernel_stops_half_way_the_memory_is_one_mapping():
+    """The program itself has most of them: bindings fail, and do not keep the rest."""
+    before, behind, arrays = many(2000, 3, 256, 2400)
+    assert arrays[0] == [256, ""]
+    for blocks, reason in arrays[1:]:
+        assert blocks == 0 and re.search("the kernel does not bind memory to node [01]: Cannot allocate memory", reason)
+    assert 2000 <= before <= 2004 and abs(behind - before - 259 - 2 * 4) <= 4, (before, behind)
+
+
 @pytest.mark.parametrize(
     ("policy", "read", "written"),
     [("spill", "fast", "fast"), ("split", "slow", "fast"), ("slow,fast", "slow", "fast"), ("slow", "slow", "slow")],

@@ -2,19 +2,37 @@
 """--hybrid-mem=fsdax: a private DAX file system on each socket, made before the job and gone after it."""
 
 import contextlib
+import fcntl
 import json
 import os
 import re
 import shutil
+import sys
 from pathlib import Path
 
 import pytest
 import slurm
-from namespaces import REGIONS, STORES, count_markers, create, foreign, job_with_file_systems, ndctl, ours, seen
+from namespaces import (
+    REGIONS,
+    STORES,
+    allocation,
+    by_socket,
+    check_job_refused,
+    count_markers,
+    create,
+    foreign,
+    job_with_file_systems,
+    ndctl,
+    ours,
+    seen,
+)
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "cli"))
+import docblocks
 
 FOLDER = Path("/run/hybridmem/fsdax")
+LOCK = Path("/run/hybridmem/namespace.lock")
 SLURM_CONF = Path("/etc/slurm/slurm.conf")
-CONTAINERS = Path("/var/lib/slurm/containers")
 SIZE = "--hybrid-mem=fsdax,size=512M"
 
 # What a task sees: the paths that it is told, and of each the mount, owner, mode, and whether a file there is DAX.
@@ -121,6 +139,43 @@ def test_the_sockets_of_the_jobs_cores(look, socket, core, wanted):
     check(wanted, seen["seen"][wanted], 512 * slurm.MIB)
 
 
+@contextlib.contextmanager
+def counted_by_slurm(words, more=""):
+    """The node's CPUs as slurm.conf might have them."""
+    text = SLURM_CONF.read_text() + more
+    counted, n = re.subn(r"CPUs=\d+ Sockets=\d+ CoresPerSocket=\d+ ThreadsPerCore=\d+", words, text)
+    assert n == 1, text
+    with slurm.configured(counted, SLURM_CONF):
+        slurm.restart("slurmctld", "slurmd")
+        yield
+    slurm.restart("slurmctld", "slurmd")
+
+
+def cores_by_slurm():
+    """Of the node, on its two sockets."""
+    return int(re.search(r" CPUTot=(\d+)", "\n".join(slurm.lines(f"scontrol show node -o {slurm.NODE}")))[1])
+
+
+def test_the_sockets_of_the_jobs_cores_where_slurm_counts_other_sockets(look):
+    """All cores on one socket to Slurm: its last is on the machine's second all the same."""
+    n = cores_by_slurm()
+    with (
+        counted_by_slurm(f"CPUs={n} Sockets=1 CoresPerSocket={n} ThreadsPerCore=1"),
+        slurm.alone_partition(),
+        slurm.Occupied("bob", 16, f"-n{n // 2}", "-p", "alone"),
+    ):
+        seen = looked(look, f"{SIZE},socket=local", "-p", "alone", launch="srun -n1")
+    assert list(seen["seen"]) == ["1"]
+
+
+def test_more_cores_to_slurm_than_the_node_has_are_refused():
+    n = cores_by_slurm()
+    words = f"CPUs={2 * n} Sockets=2 CoresPerSocket={n} ThreadsPerCore=1"
+    said = f"Slurm counts {2 * n} cores of 1 threads on this node, which has {n} CPUs, 1 to a core: "
+    with counted_by_slurm(words, "SlurmdParameters=config_overrides\n"):
+        check_job_refused("fsdax,size=64M,socket=local", said)
+
+
 @pytest.mark.parametrize(("socket", "sockets"), [("local", [0]), ("remote", [1]), ("all", [0, 1])])
 def test_what_a_job_stores_is_in_the_regions_of_its_sockets(socket, sockets):
     """The devices by ndctl's list of each region; the job has the core of socket 0, and nothing was written back."""
@@ -168,22 +223,13 @@ def test_all_steps_of_the_job_have_them_whatever_they_ask_for():
     assert slurm.output(job_id).split() == ["fsdax,size=512M", "lost+found", "off", "spill"]
 
 
-def check_refused(text, said):
-    """The job ends before its first instruction, with one line; the node stays."""
-    done = slurm.run(f"srun -n1 --hybrid-mem={text} echo began", user="alice", check=False)
-    assert done.returncode != 0 and "began" not in done.stdout
-    lines = [line for line in done.stderr.splitlines() if "hybridmem: " in line]
-    assert len(lines) == 1 and f"--hybrid-mem={text}: " in lines[0] and said in lines[0], done.stderr
-    assert "DRAIN" not in slurm.wait_for(slurm.node_state, "scontrol's answer about the node")
-
-
 def test_what_no_region_holds_is_refused():
-    check_refused("fsdax,size=100G", "50.0 GiB do not fit on socket 0, whose largest region has")
+    check_job_refused("fsdax,size=100G", "50.0 GiB do not fit on socket 0, whose largest region has")
 
 
 def test_a_full_region_is_refused_and_its_largest_extent_named():
     with foreign("theirs", "region0", 1024):
-        check_refused("fsdax,size=1G", "largest")
+        check_job_refused("fsdax,size=1G", "largest")
 
 
 def test_a_step_cannot_have_file_systems_of_its_own():
@@ -206,6 +252,19 @@ def test_what_a_killed_stepd_leaves_is_removed():
     assert len(slurm.record(job_id)["namespaces"]) == 2
 
 
+def test_a_killed_prolog_makes_nothing_any_more():
+    """Its helper waits for another one that is at work, and would make the job's namespaces behind the job's end."""
+    waits = "pgrep -f 'hybridmem-namespace create'"
+    with LOCK.open("a") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        job_id = slurm.sbatch("alice", "true", SIZE)
+        slurm.wait_for(lambda: slurm.run(waits, check=False).stdout, "the prolog's helper")
+        slurm.run("pkill -KILL -f 'hybridmem-job begin'")
+        slurm.wait_for(lambda: not slurm.run(waits, check=False).stdout, "its end")
+    assert slurm.wait_job(job_id) == "FAILED"
+    assert "the prolog has made no DAX file system for this job" in slurm.output(job_id)
+
+
 def test_namespaces_of_no_job_go_and_those_of_others_stay():
     with foreign("theirs", "region0", 128):
         create(999999, 128, "0")
@@ -222,11 +281,37 @@ def test_another_jobs_file_systems_are_not_this_ones():
     assert slurm.output(job_id).splitlines()[-1] == "dirs=.", slurm.output(job_id)
 
 
+def test_a_device_that_is_on_another_namespace_by_now_is_not_mounted():
+    """As where an administrator has disabled and enabled a region: pretended in the ledger's entry."""
+    with allocation(SIZE) as job_id:
+        entry = slurm.JOBS / str(job_id)
+        first, second = by_socket(ours())
+        of_entry = [one["device"].encode().ljust(24, b"\0") for one in (first, second)]
+        content = entry.read_bytes()
+        assert [content.count(device) for device in of_entry] == [1, 1]
+        entry.write_bytes(content.replace(of_entry[1], of_entry[0]))
+        done = slurm.run(f"srun --jobid={job_id} -n1 --overlap echo began", user="alice", check=False)
+        assert done.returncode != 0 and "began" not in done.stdout
+        said = f'hybridmem: {first["device"]} is on "{first["name"]}" now, not on {second["name"]}: '
+        assert done.stderr.count("hybridmem: ") == 1 and said in done.stderr, done.stderr
+    (warning,) = slurm.record(job_id)["warnings"]
+    assert said.removeprefix("hybridmem: ") in warning
+
+
+def guide(name):
+    """A file that the administrator's guide shows."""
+    (found,) = [block.text for block in docblocks.blocks("admin-guide.md") if block.words == [name]]
+    return found
+
+
 @contextlib.contextmanager
-def job_container():
-    """Jobs have a /tmp of their own, by Slurm's plugin."""
-    settings = f"AutoBasePath=true\nBasePath={CONTAINERS}\n"
-    text = SLURM_CONF.read_text() + "JobContainerType=job_container/tmpfs\n"
+def job_container(more):
+    """Jobs have a /tmp of their own, by Slurm's plugin, as the guide sets it, and `more`."""
+    wanted = guide("slurm.conf.container").splitlines()
+    text = SLURM_CONF.read_text()
+    text += "".join(f"{line}\n" for line in wanted if line not in text.splitlines())
+    settings = guide("job_container.conf") + more
+    containers = Path(re.search(r"BasePath=(/\S+)", settings)[1])
     with (
         slurm.configured(text, SLURM_CONF),
         slurm.configured(settings, SLURM_CONF.with_name("job_container.conf")),
@@ -234,17 +319,41 @@ def job_container():
         slurm.restart("slurmctld", "slurmd")
         yield
     slurm.restart("slurmctld", "slurmd")
-    shutil.rmtree(CONTAINERS)
+    shutil.rmtree(containers)
 
 
-def test_within_job_container():
-    """The job's own /tmp and its file systems, in one view; its namespace keeps none of them busy."""
-    with job_container():
-        script = f"ls /tmp | wc -l; touch /tmp/mine; python3 -c '{LOOK}'"
+@pytest.mark.parametrize(
+    ("more", "private"),
+    [("", ["/tmp", "/dev/shm"]), ("Shared=true\nDirs=/tmp,/dev/shm,/var/tmp\n", ["/tmp", "/dev/shm", "/var/tmp"])],
+)
+def test_within_job_container(more, private):
+    """The job's own folders and its file systems, in one view; its namespace keeps none of them busy."""
+    with job_container(more):
+        script = f"cat {' '.join(f'{folder}/*' for folder in private)} 2>&1 | grep -vc 'No such file'\n"
+        script += f"touch {' '.join(f'{folder}/mine' for folder in private)}\n"
+        script += (
+            f"srun -n1 --overlap ls {' '.join(f'{folder}/mine' for folder in private)} | wc -l\npython3 -c '{LOOK}'"
+        )
         job_id = slurm.sbatch("alice", script, SIZE)
         assert slurm.wait_job(job_id) == "COMPLETED", slurm.output(job_id)
-        files, seen = slurm.output(job_id).split("\n", 1)
-        assert int(files) == 0 and not Path("/tmp/mine").exists()
+        others, mine, seen = slurm.output(job_id).split("\n", 2)
+        assert (int(others), int(mine)) == (0, len(private))
+        assert not any((Path(folder) / "mine").exists() for folder in private)
+        assert sorted(json.loads(seen)["seen"]) == ["0", "1"]
         for socket, one in json.loads(seen)["seen"].items():
             check(socket, one, 256 * slurm.MIB)
         assert slurm.record(job_id)["warnings"] == []
+
+
+def test_the_shell_of_salloc(look):
+    """It has them where it is a step of the job, else not: then it is no task, and may be on another node."""
+    alone = slurm.run(f"salloc -n1 {SIZE} sh -c 'echo dirs=$HYBRIDMEM_FSDAX_DIRS.'", user="alice")
+    assert alone.stdout == "dirs=.\n"
+    folder = slurm.folder_of("alice")
+    (folder / "words").write_text(f"{look} > {folder}/seen\nexit\n")
+    with slurm.configured(SLURM_CONF.read_text() + "LaunchParameters=use_interactive_step\n", SLURM_CONF):
+        slurm.run(f"script -qec 'salloc -n1 {SIZE}' /dev/null < {folder}/words", user="alice")
+    seen = json.loads((folder / "seen").read_text())["seen"]
+    assert sorted(seen) == ["0", "1"]
+    for socket, one in seen.items():
+        check(socket, one, 256 * slurm.MIB)

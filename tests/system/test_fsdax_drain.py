@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """A node whose persistent memory cannot be given back is drained, in that case alone, and comes back to service."""
 
+import os
+import signal
 from pathlib import Path
 
 import pytest
 import slurm
-from namespaces import STORES, count_markers, job_with_file_systems, mounted, ours, reap
+from namespaces import STORES, count_markers, create, destroy, job_with_file_systems, mounted, ours, reap
 
 SIZE = "--hybrid-mem=fsdax,size=256M"
 MARKER = "what nobody else may see of "
@@ -64,6 +66,25 @@ def test_memory_that_cannot_be_wiped_drains_the_node_until_it_was(region_that_fa
     assert slurm.record(waiting)["warnings"] == []
 
 
+def test_what_a_crash_has_left_and_cannot_be_wiped_drains_the_node_in_the_next_prolog(region_that_fails):
+    (left,) = create(4000000, 64)
+    name = left["name"]
+    region_that_fails.write_text("1")
+    job_id = slurm.sbatch("bob", "true")
+    assert slurm.wait_job(job_id) == "COMPLETED", slurm.output(job_id)
+    slurm.wait_for(is_drained, "a drained node")
+    reason = "\n".join(slurm.lines(f"scontrol show node {slurm.NODE}"))
+    assert f"Reason=hybridmem: persistent memory of no job was not given back: {name} is left: " in reason, reason
+    assert left["device"] in reason, reason
+    slurm.wait_for(lambda: not slurm.ledger(), "the epilog's end")
+    assert [one["name"] for one in ours()] == [name]
+    assert f"{name} is left: " in destroy(4000000, status=5).stderr
+
+    region_that_fails.write_text("0")
+    assert slurm.run("hybridmem reap").stderr == ""
+    assert ours() == []
+
+
 def test_memory_that_is_in_use_is_waited_for_and_drains_no_node():
     with job_with_file_systems("true", SIZE) as (job_id, folder):
         held = [one for one in ours() if one["socket"] == 1]
@@ -75,3 +96,22 @@ def test_memory_that_is_in_use_is_waited_for_and_drains_no_node():
     slurm.wait_for(lambda: not slurm.ledger(), "the epilog's end")
     assert ours() == [] and not is_drained()
     assert slurm.record(job_id)["warnings"] == []
+
+
+@pytest.mark.main
+def test_a_process_that_got_away_from_its_job_keeps_no_memory():
+    """In the job's mount namespace, but not in its cgroup any more: nothing ends it, and it never leaves."""
+    script = "(cd /; exec setsid sleep 1000 < /dev/null > /dev/null 2>&1) &\necho $! > pid"
+    with job_with_file_systems(script, SIZE) as (job_id, folder):
+        pid = int((folder / "pid").read_text())
+        devices = [one["device"] for one in ours()]
+        seen = Path(f"/proc/{pid}/mountinfo").read_text()
+        assert len(devices) == 2 and all(device in seen for device in devices)
+        Path("/sys/fs/cgroup/cgroup.procs").write_text(str(pid))
+    try:
+        slurm.wait_for(lambda: not slurm.ledger(), "the epilog's end")
+        assert ours() == [] and not is_drained()
+        assert slurm.record(job_id)["warnings"] == []
+        assert Path(f"/proc/{pid}/comm").read_text() == "sleep\n", "it is not ours to end"
+    finally:
+        os.kill(pid, signal.SIGKILL)

@@ -70,6 +70,7 @@ def running(user, script, *options):
         slurm.wait_job(job_id)
 
 
+@pytest.mark.main
 def test_the_next_job_of_the_user_finds_what_the_first_has_left():
     before = time.time() // 60 * 60
     write = f'{PLACES} | while read place; do echo "left in $place" > $place/file; done; echo $HYBRIDMEM_FSDAX_UNTIL'

@@ -9,6 +9,7 @@ import slurm
 GRES_CONF = Path("/etc/slurm/gres.conf")
 GRES = """NodeName=n1 Name=pmem Type=socket0 Count=1G Flags=CountOnly
 NodeName=n1 Name=pmem Type=socket1 Count=1G Flags=CountOnly
+NodeName=n1 Name=scratch Count=4 Flags=CountOnly
 """
 JOB_SUBMIT = Path("/etc/slurm/job_submit.lua")
 SLURM_CONF = Path("/etc/slurm/slurm.conf")
@@ -29,7 +30,8 @@ end
 def job_submit(*daemons, gres=""):
     text = SLURM_CONF.read_text() + "JobSubmitPlugins=lua\n"
     if gres:
-        text = text.replace("NodeName=n1 ", "NodeName=n1 Gres=pmem:socket0:1G,pmem:socket1:1G ") + "GresTypes=pmem\n"
+        text = text.replace("NodeName=n1 ", "NodeName=n1 Gres=pmem:socket0:1G,pmem:socket1:1G,scratch:4 ")
+        text += "GresTypes=pmem,scratch\n"
     with (
         slurm.configured(text, SLURM_CONF),
         slurm.configured(gres, GRES_CONF),
@@ -87,3 +89,34 @@ def test_what_is_kept_is_in_nobodys_count():
         assert "pmem" not in slurm.job(held).get("TresPerNode", "")
         assert "pmem:socket0" in slurm.job(counted)["TresPerNode"]
         slurm.run(f"scancel {held} {counted}")
+
+
+def test_a_pending_jobs_memory_stays_counted_whatever_becomes_of_its_gres():
+    """As slurmctld has it: the change, to nothing, too, goes beside what size= says, or is refused."""
+    with job_submit("slurmd", gres=GRES):
+        held = slurm.sbatch("alice", "ls -d $HYBRIDMEM_FSDAX_DIR", "--hybrid-mem=fsdax,size=512M", "-n1", "--hold")
+        counted = slurm.job(held)["TresPerNode"]
+        assert "pmem:socket0" in counted and "pmem:socket1" in counted
+
+        def change(words):
+            return slurm.run(f"scontrol update jobid={held} {words}", user="alice", check=False)
+
+        for lower in ("gres=pmem:socket0:1", "TresPerNode=gres/scratch:1,gres/pmem:socket1:1M", "gres=pmem:0"):
+            refused = change(lower)
+            assert refused.returncode != 0, lower
+            assert "is asked for by size= of --hybrid-mem=fsdax: leave it out" in refused.stderr, refused.stderr
+            assert slurm.job(held)["TresPerNode"] == counted
+        for words, besides in (("gres=scratch:1", "gres/scratch:1,"), ("TresPerNode=", ""), ("gres=", "")):
+            assert change(words).returncode == 0, words
+            assert slurm.job(held)["TresPerNode"] == besides + counted
+        slurm.run(f"scontrol release {held}", user="alice")
+        assert slurm.wait_job(held) == "COMPLETED", slurm.output(held)
+        assert len(slurm.record(held)["namespaces"]) == 2
+
+
+def test_the_gres_of_a_job_without_file_systems_is_its_users():
+    with job_submit("slurmd", gres=GRES):
+        held = slurm.sbatch("alice", "true", "--gres=pmem:socket0:1M", "--hold")
+        slurm.run(f"scontrol update jobid={held} gres=", user="alice")
+        assert "pmem" not in slurm.job(held).get("TresPerNode", "")
+        slurm.run(f"scancel {held}")

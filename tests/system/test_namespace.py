@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """hybridmem-namespace on the guest's two NVDIMMs: what it makes, removes, refuses, and leaves alone."""
 
+import contextlib
 import json
 import os
 import random
@@ -27,6 +28,7 @@ from namespaces import (
     namespace,
     ndctl,
     ours,
+    raw_device,
     reap,
     room,
     seen,
@@ -58,6 +60,19 @@ def test_a_job_gets_a_file_system_on_each_socket():
     assert all(one["name"] in text and one["device"] in text for one in made)
     destroy(12)
     assert seen() == []
+
+
+@pytest.mark.parametrize(("where", "sockets"), [("all", [0, 1]), ("local", [1]), ("remote", [0])])
+def test_sockets_by_a_word(where, sockets):
+    before = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {1})  # the CPU of socket 1
+    try:
+        made = create(51, 128, sockets=where)
+    finally:
+        os.sched_setaffinity(0, before)
+    assert sorted(one["socket"] for one in made) == sockets
+    assert {one["bytes"] for one in made} == {128 * MIB // len(sockets)}
+    destroy(51)
 
 
 def test_xfs_and_the_map_in_pmem():
@@ -120,6 +135,47 @@ def test_a_mounted_namespace_is_waited_for_and_named():
     assert ours() == []
 
 
+@contextlib.contextmanager
+def in_a_namespace(device, program):
+    """A process with the file system mounted where only it sees it; it says "ready"."""
+    command = f"mount {device} /mnt && cd / && exec {program}"
+    process = subprocess.Popen(["unshare", "-m", "sh", "-c", command], stdout=subprocess.PIPE, text=True)
+    try:
+        assert process.stdout.readline() == "ready\n"
+        yield process
+    finally:
+        process.kill()
+        process.wait()
+
+
+def test_a_mount_that_only_a_process_that_got_away_sees_is_detached():
+    (made,) = create(32, 64)
+    with in_a_namespace(made["device"], "sh -c 'echo ready; exec sleep 1000'") as process:
+        said = destroy(32, status=3, patience=0).stderr
+        assert f"{made['name']} is still in use" in said and f" {process.pid} (sleep)" in said
+        assert len(ours()) == 1, "without --detach nothing is"
+        destroy(32, patience=5, detach=0)
+        assert ours() == [] and process.poll() is None
+
+
+def test_a_file_that_is_open_there_keeps_it_and_what_the_host_has_mounted_stays():
+    (made,) = create(33, 64)
+    with (
+        mounted(made["device"]),
+        in_a_namespace(made["device"], "sh -c 'exec 9> /mnt/file; echo ready; exec sleep 1000'") as process,
+    ):
+        said = destroy(33, status=3, patience=1, detach=0).stderr
+        assert f"{made['name']} is still in use" in said
+        seen = Path(f"/proc/{process.pid}/mountinfo").read_text()
+        assert made["device"] not in seen and Path("/mnt/file").exists()
+    with in_a_namespace(made["device"], "sh -c 'exec 9> /mnt/file; echo ready; exec sleep 1000'") as process:
+        said = destroy(33, status=3, patience=1, detach=0).stderr
+        assert f"{made['name']} is still in use" in said and f" {process.pid} (sleep)" in said
+        assert len(ours()) == 1
+    destroy(33)
+    assert ours() == []
+
+
 def test_a_device_that_others_have_open_is_waited_for_and_named():
     (made,) = create(31, 64)
     with Path(made["device"]).open("rb"), mounted(made["device"]):
@@ -152,19 +208,54 @@ def test_one_at_a_time_and_a_dead_one_holds_nothing():
     assert {one["job"] for one in ours()} == {41, 42, 43}
 
 
+@contextlib.contextmanager
+def stopped_before_mkfs(job, mib, place):
+    """A job's namespace whose create has laid fsdax over it, and no more. Behind it, that has to end well."""
+    env = {"LD_PRELOAD": STEPS, "STEPS_KILL": "fork", "STEPS_SIGNAL": str(int(signal.SIGSTOP))}
+    given = f"create --job={job} --restart=0 --uid={ALICE} --size={mib}M --sockets=0 --cluster=testbed --map={place}"
+    words = [PROGRAM, *given.split()]
+    making = subprocess.Popen(words, env={**os.environ, **env}, stdout=subprocess.PIPE, text=True)
+    try:
+        os.waitid(os.P_PID, making.pid, os.WSTOPPED)
+        (one,) = [one for one in ours() if one["job"] == job]
+        yield one
+        making.send_signal(signal.SIGCONT)
+        text, _ = making.communicate(timeout=slurm.PATIENCE)
+        assert making.returncode == 0
+        (made,) = json.loads(text)["namespaces"]
+        assert {**one, "fs": made["fs"]} == made
+        with mounted(one["device"]) as options:
+            assert {"dax", "dax=always"} & set(options)
+    finally:
+        making.kill()
+        making.communicate()
+
+
+@pytest.mark.parametrize("place", ["dram", "pmem"])
 @pytest.mark.parametrize("is_wiped", [True, False])
-def test_no_byte_of_one_job_reaches_the_next(is_wiped):
-    """With the wipe switched off the same search finds them: it can."""
+def test_no_byte_of_one_job_reaches_the_next(is_wiped, place):
+    """Looked for before mkfs, by the next job's device and around it. With the wipe switched off the same search finds
+    them: it can."""
     env = {} if is_wiped else {"LD_PRELOAD": STEPS, "STEPS_NO_WIPE": "1"}
-    (hers,) = create(50, 128)
+    (hers,) = create(50, 128, map=place)
+    with raw_device(hers) as device:
+        mark_all_over(device)
+        everywhere = count_markers(device)
     mark_all_over(hers["device"])
-    assert count_markers(hers["device"]) > 100
+    content = count_markers(hers["device"])
+    assert everywhere == 128 and 100 < content < everywhere
     destroy(50, env=env)
-    (his,) = create(51, 128)
-    assert his["bytes"] == hers["bytes"]
-    found = count_markers(his["device"])
-    assert found == 0 if is_wiped else found > 50
-    slurm.run(f"blkdiscard -z -f {his['device']}")
+    with stopped_before_mkfs(51, 128, place) as his:
+        assert his["bytes"] == hers["bytes"]
+        found = count_markers(his["device"])
+        with Path(his["device"]).open("rb") as file:
+            assert any(file.read(MIB)) != is_wiped, "there is no file system yet, unless hers"
+        with raw_device(his) as device:
+            found_everywhere = count_markers(device)
+    if is_wiped:
+        assert (found, found_everywhere) == (0, 0)
+    else:
+        assert found == content < found_everywhere
 
 
 def all_clean():

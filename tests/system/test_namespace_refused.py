@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 import slurm
-from namespaces import MIB, PROGRAM, STEPS, create, destroy, room, seen
+from namespaces import MIB, PROGRAM, STEPS, create, destroy, module_missing, region_without_labels, room, seen
 
 pytestmark = pytest.mark.usefixtures("steps", "empty_regions")
 
@@ -49,22 +49,12 @@ def test_half_of_what_was_asked_for_is_undone():
     assert "mkfs.xfs" in done.stderr and seen() == []
 
 
-def reload_modules():
-    """As at boot: the kernel looks at the labels anew, also at whether there are any."""
-    slurm.run("ndctl disable-region all && modprobe -r -a dax_pmem nd_pmem nfit && modprobe -a nfit nd_pmem dax_pmem")
-
-
 def test_a_region_without_labels():
-    slurm.run("ndctl disable-region region1 && ndctl zero-labels nmem1")
-    reload_modules()
-    try:
+    with region_without_labels():
         assert "region1 has no labels and cannot be divided" in create(27, 64, "0,1", status=1).stderr
         assert "region1 has no labels" in namespace_check(1)
         create(27, 64, "0")
         destroy(27)
-    finally:
-        slurm.run("ndctl disable-region region1 && ndctl init-labels -f nmem1")
-        reload_modules()
     assert "region1 on socket 1: largest extent" in namespace_check(0)
 
 
@@ -93,18 +83,12 @@ def test_missing_tools_and_modules():
         assert "e2fsprogs" in namespace_check(1)
     finally:
         away.rename(tool)
-    module = Path(slurm.run("modinfo -n nd_pmem").stdout.strip())
-    hidden = module.with_name("away")
-    slurm.run("modprobe -r -a dax_pmem nd_pmem")
-    module.rename(hidden)
-    try:
+    with module_missing():
         assert create(29, 64, status=1).stderr == (
             "hybridmem namespace: the kernel module nd_pmem is not loaded, and cannot be\n"
         )
         assert seen() == []
         assert "error module: nd_pmem is not loaded, and this kernel has no such module" in namespace_check(1)
-    finally:
-        hidden.rename(module)
     assert "ok    module: nd_pmem, which is loaded when it is needed" in namespace_check(0)
     create(29, 64)
     assert "ok    module: nd_pmem\n" in namespace_check(0)

@@ -336,9 +336,10 @@ def test_sixty_four_tasks_are_placed_alike():
 
 
 def test_the_highest_exit_code_of_a_job_without_a_script():
-    slurm.run("srun -n4 --overcommit --hybrid-mem=slow bash -c 'exit $SLURM_PROCID'", user="alice", check=False)
-    slurm.wait_idle()
-    assert max(slurm.all_records(), key=lambda record: record["job_id"])["exit_code"] == 3
+    script = "echo $SLURM_JOB_ID; exit $SLURM_PROCID"
+    done = slurm.run(f"srun -n4 --overcommit --hybrid-mem=slow bash -c '{script}'", user="alice", check=False)
+    (job_id,) = set(done.stdout.split())
+    assert slurm.record(int(job_id))["exit_code"] == 3, done.stderr
 
 
 def test_slurmd_may_restart_under_a_job():

@@ -2,8 +2,10 @@
 """hybridmem namespace ram on the guest's two NVDIMMs: devdax namespaces become nodes 4 and 5, and devices again."""
 
 import contextlib
+import fcntl
 import json
 import os
+import signal
 import subprocess
 from pathlib import Path
 
@@ -13,13 +15,16 @@ from namespaces import (
     MIB,
     PROGRAM,
     REGIONS,
+    STEPS,
     create,
     destroy,
     foreign,
     killed_before_each_step,
+    module_missing,
     namespace,
     ndctl,
     ours,
+    reap,
     seen,
 )
 
@@ -30,6 +35,7 @@ SYSTEM = Path("/sys/devices/system")
 POLICY = SYSTEM / "memory" / "auto_online_blocks"
 POLICIES = ("offline", "online", "online_kernel", "online_movable")
 KEPT = Path("/run/hybridmem/auto_online_blocks")
+LOCK = Path("/run/hybridmem/namespace.lock")
 NAMES = {"movable": "Movable", "normal": "Normal"}
 
 
@@ -181,10 +187,22 @@ def test_what_others_brought_online_elsewhere_is_redone():
         assert zones(4) == {"Movable"}
 
 
-def test_what_a_killed_one_set_aside_is_put_back():
+@pytest.mark.parametrize("back", [offline, reap, lambda: slurm.run("hybridmem reap")])
+def test_what_a_killed_one_set_aside_is_put_back(back):
     POLICY.write_text("offline")
     KEPT.write_text("online_movable")
-    offline()
+    back()
+    assert POLICY.read_text() == "online_movable\n"
+
+
+def test_what_one_that_is_at_work_set_aside_is_left_alone():
+    POLICY.write_text("offline")
+    KEPT.write_text("online_movable")
+    with LOCK.open("a") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        assert slurm.run("hybridmem reap").stderr == ""
+        assert (POLICY.read_text(), KEPT.exists()) == ("offline\n", True)
+    slurm.run("hybridmem reap")
     assert POLICY.read_text() == "online_movable\n"
 
 
@@ -238,6 +256,42 @@ def test_who_is_bound_there_without_a_page_is_named():
         offline()
 
 
+@pytest.mark.parametrize(
+    ("option", "policy", "left"), [("-m", "bind", 2), ("-i", "interleave", 2), ("-p", "prefer", 1)]
+)
+def test_who_comes_while_it_is_emptied_keeps_the_node(option, policy, left):
+    """Stopped when it was seen that nobody is there, with so many blocks left. From the node's last block on the kernel
+    turns policies for it into ones for others, all but preferred ones."""
+    log = Path("/tmp/steps.log")
+    with devdax("region0", mib=512) as (name,):
+        online()
+        log.unlink(missing_ok=True)
+        offline(env={"LD_PRELOAD": STEPS, "STEPS_LOG": str(log)})
+        steps = log.read_text().splitlines()
+        at = [number for number, step in enumerate(steps, 1) if step.endswith("/state")][-left]
+        online()
+        stopped = {"LD_PRELOAD": STEPS, "STEPS_KILL": str(at), "STEPS_SIGNAL": str(int(signal.SIGSTOP))}
+        words = [PROGRAM, "ram", "offline", "--patience=10"]
+        taking = subprocess.Popen(words, env={**os.environ, **stopped}, stderr=subprocess.PIPE, text=True)
+        os.waitid(os.P_PID, taking.pid, os.WSTOPPED)
+        assert sum((block / "state").read_text() == "online\n" for block in blocks(4)) == left
+        script = "import time; print(1, flush=True); time.sleep(1000)"
+        bound = subprocess.Popen(["numactl", option, "4", "python3", "-c", script], stdout=subprocess.PIPE)
+        try:
+            bound.stdout.readline()
+            taking.send_signal(signal.SIGCONT)
+            said = taking.communicate()[1]
+            assert taking.returncode == 3, said
+            assert f"{name}: process {bound.pid} (python3) has " in said and " node 4" in said
+            assert {(block / "state").read_text() for block in blocks(4)} == {"online\n"} and zones(4) == {"Movable"}
+            assert f"process {bound.pid} (python3)" in offline(status=3).stderr
+            assert f" {policy}:4 " in Path(f"/proc/{bound.pid}/numa_maps").read_text()
+        finally:
+            bound.kill()
+            bound.communicate()
+        offline()
+
+
 def test_others_namespaces_are_left_alone():
     raw = ndctl("create-namespace", "-m", "raw", "-s", "64M", "-r", "region0", "-n", "raw")
     try:
@@ -269,22 +323,9 @@ def test_a_device_that_is_open_or_too_small():
         assert devices()[0]["mode"] == "devdax"
 
 
-@contextlib.contextmanager
-def no_kmem():
-    """The kernel has no such module."""
-    module = Path(slurm.run("modinfo -n kmem").stdout.strip())
-    hidden = module.with_name("away")
-    slurm.run("modprobe -r kmem")
-    module.rename(hidden)
-    try:
-        yield
-    finally:
-        hidden.rename(module)
-
-
 def test_without_the_module():
     with devdax("region0") as (name,):
-        with no_kmem():
+        with module_missing("kmem", "kmem"):
             assert online(status=1).stderr == (
                 f"hybridmem namespace: {name}: the kernel module kmem is not loaded, and cannot be\n"
             )
@@ -301,6 +342,7 @@ def job(mode):
     return slurm.record(job_id), slurm.output(job_id).split()[-1]
 
 
+@pytest.mark.main
 def test_the_prolog_brings_online_what_a_job_asks_for():
     """In zone movable: of zone normal the kernel would keep some for the job's own page tables and files."""
     with devdax(*REGIONS), slurm.configured(slurm.CONFIG.read_text() + "ram = movable\n"):
@@ -319,7 +361,7 @@ def test_the_prolog_brings_online_what_a_job_asks_for():
 def test_what_the_prolog_cannot_bring_online_is_a_warning():
     text = slurm.CONFIG.read_text()
     with devdax("region0") as (name,):
-        with slurm.configured(text + "ram = movable\n"), no_kmem():
+        with slurm.configured(text + "ram = movable\n"), module_missing("kmem", "kmem"):
             said = slurm.run("hybridmem namespace check", check=False)
             assert said.returncode == 1 and "error module: kmem is not loaded, and this kernel" in said.stdout
             record, _ = job("slow")

@@ -31,11 +31,13 @@ int __wrap_hm_first_mount(const char *device, const char *filesystem, const char
                           struct hm_error *why);
 int __wrap_hm_look_mount(const char *device, const char *filesystem, const char *place, struct hm_error *why);
 uint64_t __wrap_hm_device_bytes(const char *device);
+int __wrap_hm_detach(const char *device, char *names, size_t size);
 int __wrap_hm_mark_write(const char *device, const struct hm_owner *owner, const char *filesystem,
                          struct hm_error *why);
 int __wrap_hm_mark_clear(const char *device, struct hm_error *why);
 int __wrap_hm_mark_read(const char *device, const struct hm_owner *owner, char filesystem[HM_MARK_FS],
                         struct hm_error *why);
+int __wrap_hm_autoonline_release(const struct hm_config *of, struct hm_error *why);
 
 int fake_begin(void **state)
 {
@@ -175,7 +177,7 @@ int __wrap_hm_mark_write(const char *device, const struct hm_owner *owner, const
 int __wrap_hm_mark_clear(const char *device, struct hm_error *why)
 {
     struct there *one = find_on(device);
-    if (one->busy > 0)
+    if (one->tries < one->busy)
         return hm_fail(why, EBUSY, "%s is in use", device);
     one->mark = MARK_NONE;
     return 0;
@@ -188,6 +190,28 @@ int __wrap_hm_mark_read(const char *device, const struct hm_owner *owner, char f
     assert_true(hm_owner_is_equal(&one->namespace.owner, owner));
     snprintf(filesystem, HM_MARK_FS, "xfs");
     return one->mark == MARK_UNREADABLE ? hm_fail(why, EIO, "cannot read %s", device) : one->mark == MARK_THERE;
+}
+
+/* Under the lock alone: with another's work between, the device could be another job's. */
+int __wrap_hm_detach(const char *device, char *names, size_t size)
+{
+    char path[32];
+    snprintf(path, sizeof(path), "/proc/self/fd/%d", fake.lock);
+    int other = open(path, O_RDWR | O_CLOEXEC);
+    assert_int_equal(flock(other, LOCK_EX | LOCK_NB), -1);
+    close(other);
+    struct there *one = find_on(device);
+    snprintf(names, size, "12 (sleep)");
+    one->detached_after = fake.pauses;
+    one->busy = one->has_open_files ? ALWAYS : 0;
+    return 1;
+}
+
+int __wrap_hm_autoonline_release(const struct hm_config *of, struct hm_error *why)
+{
+    (void)of;
+    fake.released++;
+    return fake.is_policy_left ? hm_fail(why, EROFS, "cannot write the policy") : 0;
 }
 
 int hm_pmem_open(struct hm_pmem **pmem, struct hm_error *why)

@@ -19,6 +19,8 @@ struct there {
     int busy;            /* for so many tries */
     bool fails, is_late; /* then */
     int tries;
+    bool has_open_files; /* else it is no longer busy once it was detached */
+    int detached_after;  /* pauses */
     enum mark mark;
     bool cannot_mount;
     bool can_revive; /* has no device until then */
@@ -30,6 +32,8 @@ struct fake {
     int fails_on;        /* mkfs on the namespace of this socket, -1: none */
     int dies_before;     /* the mark of this socket is not written, -1: none */
     bool stays;          /* what is made now cannot be removed */
+    bool is_policy_left; /* the kernel's, for new memory, cannot be put back */
+    int released;        /* so often it was */
     uint64_t kept_bytes; /* as mkfs was told last */
     int looks, first_mounts, revived;
 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The begin of a job: where there is something under its number already, and where it wants file systems. */
+/* The begin of a job: where it wants file systems, or slow memory. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -15,6 +15,7 @@
 #include "helpers/core/discover.h"
 #include "helpers/core/regions.h"
 #include "helpers/job/begin.h"
+#include "helpers/job/cores.h"
 #include "helpers/job/finish.h"
 #include "helpers/job/namespaces.h"
 #include "helpers/job/nodetiers.h"
@@ -26,15 +27,14 @@
 static struct hm_config config;
 static struct hm_job job;
 static struct hm_error error;
-static bool is_unreadable;
-static int n_finished, n_made, n_removed, n_brought;
+static bool has_left;
+static int n_made, n_removed, n_brought;
 static bool ends; /* the job, while its file systems are made */
 static bool can_bring = true;
 static bool can_make;
 static const char *cores; /* what scontrol says */
+static unsigned n_cores;  /* the same of the node, which has 8 */
 
-ssize_t __real_read(int fd, void *out, size_t size);
-ssize_t __wrap_read(int fd, void *out, size_t size);
 int __wrap_hm_discover(const char *xml, struct hm_topology *topology, struct hm_error *why);
 int __wrap_hm_finish_job(const struct hm_config *of, uint32_t job_id, const char *warning, const int *exit_status);
 
@@ -87,6 +87,23 @@ int __wrap_hm_scontrol_cpus(uint32_t job_id, const char *node, struct hm_set *cp
     return hm_scontrol_parse_cpus(text, job_id, node, is_named, cpus, why);
 }
 
+int __wrap_hm_scontrol_numbering(const char *node, struct hm_numbering *numbering, struct hm_error *why);
+unsigned __wrap_hm_cores_siblings(void);
+
+int __wrap_hm_scontrol_numbering(const char *node, struct hm_numbering *numbering, struct hm_error *why)
+{
+    assert_string_equal(node, "n1");
+    if (n_cores == 0)
+        return hm_fail(why, EIO, "scontrol ended with status 1");
+    *numbering = (struct hm_numbering){.cores = n_cores, .threads = 1, .release = 2411};
+    return 0;
+}
+
+unsigned __wrap_hm_cores_siblings(void)
+{
+    return 1;
+}
+
 /* What is to be made is in the ledger before, so that what a crash leaves is found. */
 int __wrap_hm_namespaces_make(const struct hm_config *of, struct hm_job *what, struct hm_error *why)
 {
@@ -113,11 +130,12 @@ int __wrap_hm_namespaces_remove(const struct hm_config *of, struct hm_job *what,
     return 0;
 }
 
-/* A disk that fails. */
-ssize_t __wrap_read(int fd, void *out, size_t size)
+/* Only where there is something under the job's number already. */
+int __wrap_hm_finish_job(const struct hm_config *of, uint32_t job_id, const char *warning, const int *exit_status)
 {
-    errno = EIO;
-    return is_unreadable && size == sizeof(job) ? -1 : __real_read(fd, out, size);
+    (void)of, (void)job_id, (void)warning, (void)exit_status;
+    fail_msg("a job was finished");
+    return -1;
 }
 
 int __wrap_hm_discover(const char *xml, struct hm_topology *topology, struct hm_error *why)
@@ -126,154 +144,34 @@ int __wrap_hm_discover(const char *xml, struct hm_topology *topology, struct hm_
     return hm_fail(why, ENOTSUP, "not here");
 }
 
-int __wrap_hm_finish_job(const struct hm_config *of, uint32_t job_id, const char *warning, const int *exit_status)
-{
-    assert_int_equal(job_id, 7);
-    assert_non_null(strstr(warning, "its number was used again"));
-    assert_null(exit_status);
-    n_finished++;
-    return hm_ledger_remove(of, job_id, &error);
-}
-
-static char *path_of_entry(void)
-{
-    return scratch_path("run/jobs/7");
-}
-
-/* ------------------------------------------------------------------ what is there */
-
-static void nothing(void)
-{
-    assert_int_equal(unlink(path_of_entry()), 0);
-}
-
-static void an_entry_of_its_own(void)
-{
-}
-
-static void an_entry_of_an_earlier_run(void)
-{
-    job.restart = 1;
-    assert_int_equal(hm_ledger_write(&config, &job, &error), 0);
-}
-
-/* Which may not know of the restart. */
-static void an_entry_of_a_step(void)
-{
-    job.restart = 1;
-    job.is_entered = false;
-    assert_int_equal(hm_ledger_write(&config, &job, &error), 0);
-}
-
-static void a_torn_entry(void)
-{
-    assert_int_equal(truncate(path_of_entry(), sizeof(job) - 1), 0);
-}
-
-static void an_empty_entry(void)
-{
-    assert_int_equal(truncate(path_of_entry(), 0), 0);
-}
-
-static void an_entry_of_another_version(void)
-{
-    FILE *file = fopen(path_of_entry(), "r+");
-    assert_non_null(file);
-    assert_int_equal(fseek(file, offsetof(struct hm_job, version), SEEK_SET), 0);
-    assert_int_equal(fputc(0xff, file), 0xff);
-    assert_int_equal(fclose(file), 0);
-}
-
-static void an_entry_that_others_may_read(void)
-{
-    assert_int_equal(chmod(path_of_entry(), 0644), 0);
-}
-
-static void a_folder(void)
-{
-    nothing();
-    assert_int_equal(mkdir(path_of_entry(), 0700), 0);
-}
-
-static void a_link(void)
-{
-    nothing();
-    assert_int_equal(symlink("lock", path_of_entry()), 0);
-}
-
-static void an_entry_on_a_failing_disk(void)
-{
-    is_unreadable = true;
-}
-
-static const struct {
-    void (*leave)(void);
-    const char *user; /* in the entry afterwards: "new" a fresh one */
-    int result, n_finished;
-    const char *why; /* where it fails */
-} rows[] = {
-    {nothing, "new", 0, 0, ""},
-    {an_entry_of_its_own, "old", 0, 0, ""},
-    {an_entry_of_an_earlier_run, "new", 0, 1, ""},
-    {an_entry_of_a_step, "new", 0, 0, ""},
-    {a_torn_entry, "new", 0, 0, ""},
-    {an_empty_entry, "new", 0, 0, ""},
-    {an_entry_of_another_version, "new", 0, 0, ""},
-    {an_entry_that_others_may_read, "old", -1, 0, "the ledger's entry of job 7 must be a file of uid"},
-    {a_folder, "", -1, 0, "the ledger's entry of job 7 must be a file of uid"},
-    {a_link, "", -1, 0, "cannot open the ledger's entry of job 7"},
-    {an_entry_on_a_failing_disk, "old", -1, 0, "cannot read the ledger's entry of job 7: Input/output error"},
-};
-
-/* An entry that cannot be read may say what has to be undone: only one that is torn is replaced. */
-static void what_is_there_decides(void **state)
-{
-    (void)state;
-    const struct hm_begin begin = {
-        .job_id = 7, .het_job_id = HM_NO_ID, .uid = getuid(), .gid = getgid(), .user = "new"};
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        ledger_with_job(&config, &job);
-        job.uid = getuid();
-        job.is_entered = true;
-        hm_job_add_step(&job, 3);
-        snprintf(job.user, sizeof(job.user), "old");
-        assert_int_equal(hm_ledger_write(&config, &job, &error), 0);
-        n_finished = 0;
-        rows[i].leave();
-        error.text[0] = '\0';
-        int result = hm_begin_job(&config, "", &begin, &error);
-        is_unreadable = false;
-        if (result != rows[i].result || n_finished != rows[i].n_finished || !strstr(error.text, rows[i].why))
-            fail_msg("row %zu: %d, %d finished, \"%s\"", i, result, n_finished, error.text);
-        chmod(path_of_entry(), 0600);
-        bool is_read = hm_ledger_read(&config, 7, &job, &error) == 0;
-        assert_string_equal(is_read ? job.user : "", rows[i].user);
-        if (rows[i].leave == an_entry_of_a_step)
-            assert_true(job.is_entered && job.n_steps == 1 && job.restart == 0);
-    }
-}
-
 static const struct {
     const char *request, *by_default; /* one of them */
     const char *cores;                /* Slurm's */
+    unsigned n_cores;                 /* likewise */
     bool can_make;
     int n_made;
     uint32_t n; /* file systems in the entry */
     const char *refusal, *warning;
 } wants[] = {
-    {"spill", NULL, NULL, true, 0, 0, "", ""},
-    {"fsdax,size=1G", NULL, NULL, true, 1, 1, "", ""},
-    {"fsdax,size=1G", NULL, NULL, false, 1, 0, "--hybrid-mem=fsdax,size=1G: region0 is full", ""},
-    {"fsdax,size=4G", NULL, NULL, true, 0, 0, "--hybrid-mem=fsdax,size=4G: 2.0 GiB do not fit on socket 0", ""},
-    {"fsdax,size=1G,socket=local", NULL, "3", true, 1, 1, "", ""},
-    {"fsdax,size=1G,keep", NULL, NULL, true, 0, 0, "keep is not offered on this node: hybridmem.conf sets no", ""},
-    {"fsdax,size=1G,socket=remote", NULL, "3", true, 1, 1, "", ""},
-    {"fsdax,size=1G,socket=remote", NULL, "3-4", true, 0, 0, "on sockets 0-1, and no other socket has memory", ""},
-    {"fsdax,size=1G,socket=local", NULL, "what", true, 0, 0, "the job's cores are not known before it starts", ""},
-    {"fsdax,size=1G,socket=local", NULL, NULL, true, 0, 0, "the job's cores are not known before it starts", ""},
-    {"fsdax", NULL, NULL, true, 0, 0, "fsdax wants a size", ""},
-    {NULL, "fsdax,size=1G", NULL, true, 1, 1, "", ""},
-    {NULL, "fsdax,size=1G", NULL, false, 1, 0, "",
+    {"spill", NULL, NULL, 8, true, 0, 0, "", ""},
+    {"fsdax,size=1G", NULL, NULL, 8, true, 1, 1, "", ""},
+    {"fsdax,size=1G", NULL, NULL, 8, false, 1, 0, "--hybrid-mem=fsdax,size=1G: region0 is full", ""},
+    {"fsdax,size=4G", NULL, NULL, 8, true, 0, 0, "--hybrid-mem=fsdax,size=4G: 2.0 GiB do not fit on socket 0", ""},
+    {"fsdax,size=1G,socket=local", NULL, "3", 8, true, 1, 1, "", ""},
+    {"fsdax,size=1G,keep", NULL, NULL, 8, true, 0, 0, "keep is not offered on this node: hybridmem.conf sets no", ""},
+    {"fsdax,size=1G,socket=remote", NULL, "3", 8, true, 1, 1, "", ""},
+    {"fsdax,size=1G,socket=remote", NULL, "3-4", 8, true, 0, 0, "on sockets 0-1, and no other socket has memory", ""},
+    {"fsdax,size=1G,socket=local", NULL, "what", 8, true, 0, 0, "the job's cores are not known before it starts", ""},
+    {"fsdax,size=1G,socket=local", NULL, NULL, 8, true, 0, 0, "the job's cores are not known before it starts", ""},
+    {"fsdax,size=1G,socket=local", NULL, "3", 0, true, 0, 0, "the job's cores are not known before it starts", ""},
+    {"fsdax,size=1G,socket=local", NULL, "3", 9, true, 0, 0,
+     "--hybrid-mem=fsdax,size=1G,socket=local: the sockets of the job's cores are not known: Slurm counts 9 cores of 1 "
+     "threads on this node, which has 8 CPUs, 1 to a core: ",
+     ""},
+    {"fsdax,size=1G", NULL, "3", 9, true, 1, 1, "", ""},
+    {"fsdax", NULL, NULL, 8, true, 0, 0, "fsdax wants a size", ""},
+    {NULL, "fsdax,size=1G", NULL, 8, true, 1, 1, "", ""},
+    {NULL, "fsdax,size=1G", NULL, 8, false, 1, 0, "",
      "the partition's default mode is not used: --hybrid-mem=fsdax,size=1G: region0 is full"},
 };
 
@@ -297,8 +195,9 @@ static void file_systems_are_made(void **state)
                  wants[i].by_default ? wants[i].by_default : "");
         n_made = 0;
         cores = wants[i].cores;
+        n_cores = wants[i].n_cores;
         can_make = wants[i].can_make;
-        assert_int_equal(hm_begin_job(&config, "", &begin, &error), 0);
+        assert_int_equal(hm_begin_job(&config, "", &begin, &has_left, &error), 0);
         assert_int_equal(hm_begin_provide(&config, 7, &error), 0);
         assert_int_equal(hm_ledger_read(&config, 7, &job, &error), 0);
         if (n_made != wants[i].n_made || job.namespaces.n != wants[i].n || !strstr(job.refusal, wants[i].refusal) ||
@@ -323,11 +222,11 @@ static void a_prolog_behind_its_epilog_leaves_nothing(void **state)
     config.n_rules = 0;
     can_make = ends = true;
     n_removed = 0;
-    assert_int_equal(hm_begin_job(&config, "", &begin, &error), 0);
+    assert_int_equal(hm_begin_job(&config, "", &begin, &has_left, &error), 0);
     assert_int_equal(hm_begin_provide(&config, 7, &error), -1);
     ends = false;
     assert_int_equal(n_removed, 1);
-    assert_int_equal(access(path_of_entry(), F_OK), -1);
+    assert_int_equal(access(scratch_path("run/jobs/7"), F_OK), -1);
     assert_int_equal(hm_begin_provide(&config, 7, &error), -1);
     assert_int_equal(n_removed, 1);
 }
@@ -366,7 +265,7 @@ static void slow_memory_is_brought_online(void **state)
         can_bring = i % 2 == 0;
         can_make = true;
         n_brought = 0;
-        assert_int_equal(hm_begin_job(&config, "", &begin, &error), 0);
+        assert_int_equal(hm_begin_job(&config, "", &begin, &has_left, &error), 0);
         assert_int_equal(n_brought, 0);
         assert_int_equal(hm_begin_provide(&config, 7, &error), 0);
         assert_int_equal(hm_ledger_read(&config, 7, &job, &error), 0);
@@ -415,7 +314,6 @@ static void cpus_are_found(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_there_decides),
         cmocka_unit_test(file_systems_are_made),
         cmocka_unit_test(a_prolog_behind_its_epilog_leaves_nothing),
         cmocka_unit_test(slow_memory_is_brought_online),

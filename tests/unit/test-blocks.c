@@ -18,6 +18,19 @@
 #define N_ROWS(table) (sizeof(table) / sizeof((table)[0]))
 
 static struct hm_error error;
+static int write_errno; /* of each write; 0: it is real */
+static unsigned n_writes;
+
+int __real_hm_file_write(const char *path, const char *text, struct hm_error *why);
+int __wrap_hm_file_write(const char *path, const char *text, struct hm_error *why);
+int __wrap_hm_file_write(const char *path, const char *text, struct hm_error *why)
+{
+    if (write_errno == 0)
+        return __real_hm_file_write(path, text, why);
+    n_writes++;
+    errno = write_errno;
+    return -1;
+}
 
 static void add(unsigned number, const char *state, const char *zones)
 {
@@ -56,10 +69,62 @@ static void test_the_blocks_of_a_range(void **state)
     assert_int_equal(blocks.movable, 1);
     assert_int_equal(blocks.normal, 1);
     assert_int_equal(blocks.first_online, 40);
+    assert_int_equal(blocks.last_online, 41);
     assert_int_equal(hm_blocks_read(scratch, 4, 45 * BLOCK, BLOCK, &blocks, &error), 0);
     assert_int_equal(blocks.n, 0);
     assert_int_equal(hm_blocks_read(scratch, 5, 40 * BLOCK, BLOCK, &blocks, &error), 0);
     assert_int_equal(blocks.n, 0);
+}
+
+static void check_states(const char *const wanted[4])
+{
+    char text[32];
+    for (unsigned i = 0; i < 4; i++) {
+        FILE *file = fopen(scratch_path("node/node4/memory%u/state", 40 + i), "re");
+        assert_non_null(file);
+        assert_non_null(fgets(text, sizeof(text), file));
+        fclose(file);
+        text[strcspn(text, "\n")] = '\0';
+        assert_string_equal(text, wanted[i]);
+    }
+}
+
+static void test_taking_them_offline(void **state)
+{
+    (void)state;
+    static const char *const but_one[] = {"offline", "online", "offline", "going-offline"};
+    static const char *const all[] = {"offline", "offline", "offline", "going-offline"};
+    const uint64_t start = 39 * BLOCK + BLOCK / 2, bytes = 5 * BLOCK;
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(hm_blocks_take_offline(scratch, 4, start, bytes, false), 0);
+        check_states(but_one);
+    }
+    assert_int_equal(hm_blocks_take_offline(scratch, 4, start, bytes, true), 0);
+    check_states(all);
+    assert_int_equal(hm_blocks_take_offline(scratch, 5, start, bytes, true), 0);
+    assert_int_equal(hm_blocks_take_offline("/nonexistent", 4, start, bytes, true), -1);
+    assert_int_equal(errno, ENOENT);
+}
+
+/* The others are tried all the same, unless a signal says that it takes too long. */
+static void test_one_that_stays(void **state)
+{
+    struct hm_blocks blocks;
+    (void)state;
+    scratch_write(scratch_path("node/node4/memory40/state"), "online\n");
+    scratch_write(scratch_path("node/node4/memory41/state"), "online\n");
+    assert_int_equal(hm_blocks_read(scratch, 4, 40 * BLOCK, 4 * BLOCK, &blocks, &error), 0);
+    assert_int_equal(blocks.online, 2);
+    write_errno = EBUSY;
+    assert_int_equal(hm_blocks_take_offline(scratch, 4, 40 * BLOCK, 4 * BLOCK, true), -1);
+    assert_int_equal(errno, EBUSY);
+    assert_int_equal(n_writes, 2);
+    n_writes = 0;
+    write_errno = EINTR;
+    assert_int_equal(hm_blocks_take_offline(scratch, 4, 40 * BLOCK, 4 * BLOCK, true), -1);
+    assert_int_equal(errno, EINTR);
+    assert_int_equal(n_writes, 1);
+    write_errno = 0;
 }
 
 static void test_how_many_fit(void **state)
@@ -112,10 +177,9 @@ static void test_zones(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_the_blocks_of_a_range),
-        cmocka_unit_test(test_how_many_fit),
-        cmocka_unit_test(test_a_size_that_is_none),
-        cmocka_unit_test(test_zones),
+        cmocka_unit_test(test_the_blocks_of_a_range), cmocka_unit_test(test_taking_them_offline),
+        cmocka_unit_test(test_one_that_stays),        cmocka_unit_test(test_how_many_fit),
+        cmocka_unit_test(test_a_size_that_is_none),   cmocka_unit_test(test_zones),
     };
     return cmocka_run_group_tests(tests, setup, scratch_drop);
 }

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -28,6 +29,7 @@ static int n_read, n_stopped;
 static int patience_ms; /* that its helpers were given */
 static int left_by;     /* errno of what keeps the job's namespaces; 0: they go */
 static bool waited;     /* for what is in use */
+static bool is_record_lost;
 static char drained[HM_ERROR_TEXT];
 
 int __wrap_hm_process_stop_all(const struct hm_process *process, int n, int given_ms, struct hm_error *why);
@@ -90,7 +92,7 @@ int __wrap_hm_record_write(const struct hm_config *of, const struct hm_tiers *ti
 {
     (void)of, (void)tiers, (void)samples, (void)end_ns, (void)why;
     recorded = *what;
-    return 0;
+    return is_record_lost ? -1 : 0;
 }
 
 static void leave(uint32_t step_id)
@@ -114,6 +116,7 @@ static int set_up(void **state)
     n_read = n_stopped = patience_ms = 0;
     is_used_again = false;
     left_by = 0;
+    is_record_lost = false;
     drained[0] = '\0';
     if (hm_ledger_write(&config, &job, &error) != 0)
         return -1;
@@ -168,22 +171,50 @@ static void memory_that_stays_drains_the_node(void **state)
     snprintf(job.node, sizeof(job.node), "n9");
     assert_int_equal(hm_ledger_write(&config, &job, &error), 0);
     left_by = EIO;
-    assert_int_equal(hm_finish_job(&config, 7, NULL, NULL), 0);
+    assert_int_equal(hm_finish_job(&config, 7, NULL, NULL), 0); /* another reap may not do either */
     assert_string_equal(
         drained, "n9: hybridmem: job 7: persistent memory was not given back: namespace0.0 is in use by 17 (cp)");
     assert_true(has_warning("its DAX file systems were not removed: namespace0.0 is in use by 17 (cp)"));
 }
 
-/* A user's other job can do that, for as long as it likes. */
-static void memory_in_use_does_not(void **state)
+/* A user's other job can do that, for as long as it likes; and who has no time for a wipe has not failed. */
+static void memory_that_is_for_later_does_not(void **state)
+{
+    static const int numbers[] = {EBUSY, ETIME};
+    for (size_t i = 0; i < 2; i++) {
+        assert_int_equal(set_up(state), 0);
+        left_by = numbers[i];
+        assert_int_equal(hm_finish_job(&config, 7, NULL, NULL), 1);
+        assert_true(waited);
+        assert_int_equal(patience_ms, HM_FINISH_PATIENCE_MS);
+        assert_string_equal(drained, "");
+        assert_true(has_warning("its DAX file systems were not removed: namespace0.0 is in use by 17 (cp)"));
+        assert_int_equal(hm_ledger_read(&config, 7, &job, &error), -1);
+        assert_int_equal(errno, ENOENT);
+    }
+    /* While its entry stays, with a record that can be kept nowhere, no reap would take it. */
+    assert_int_equal(set_up(state), 0);
+    left_by = ETIME;
+    is_record_lost = true;
+    assert_int_equal(hm_finish_job(&config, 7, NULL, NULL), 0);
+    assert_int_equal(hm_ledger_read(&config, 7, &job, &error), 0);
+}
+
+/* Of another version: there is nothing to report, and the reap that follows takes what the job had. */
+static void what_cannot_be_read_goes_with_the_job(void **state)
 {
     (void)state;
-    left_by = EBUSY;
-    assert_int_equal(hm_finish_job(&config, 7, NULL, NULL), 0);
-    assert_true(waited);
-    assert_int_equal(patience_ms, HM_FINISH_PATIENCE_MS);
-    assert_string_equal(drained, "");
-    assert_true(has_warning("its DAX file systems were not removed: namespace0.0 is in use by 17 (cp)"));
+    assert_int_equal(truncate(scratch_path("run/jobs/7"), 10), 0);
+    assert_int_equal(hm_finish_job(&config, 7, NULL, NULL), 1); /* it may be in use */
+    assert_int_equal(hm_ledger_read(&config, 7, &job, &error), -1);
+    assert_int_equal(errno, ENOENT);
+    assert_int_equal(n_stopped, 0);
+    assert_int_equal(recorded.job_id, 0);
+    /* One that others may write to is not believed to be the job's, and stays. */
+    assert_int_equal(set_up(state), 0);
+    assert_int_equal(chmod(scratch_path("run/jobs/7"), 0666), 0);
+    assert_int_equal(hm_finish_job(&config, 7, NULL, NULL), -1);
+    assert_int_equal(access(scratch_path("run/jobs/7"), F_OK), 0);
 }
 
 int main(void)
@@ -192,7 +223,8 @@ int main(void)
         cmocka_unit_test_setup(what_a_late_step_brought_is_in_the_record, set_up),
         cmocka_unit_test_setup(figures_of_a_new_run_are_not_taken, set_up),
         cmocka_unit_test_setup(memory_that_stays_drains_the_node, set_up),
-        cmocka_unit_test_setup(memory_in_use_does_not, set_up),
+        cmocka_unit_test(memory_that_is_for_later_does_not),
+        cmocka_unit_test_setup(what_cannot_be_read_goes_with_the_job, set_up),
     };
     return cmocka_run_group_tests(tests, scratch_make, scratch_drop);
 }

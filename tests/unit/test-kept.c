@@ -135,7 +135,7 @@ static void test_what_does_not_serve_is_refused_and_stays(void **state)
         snprintf(wanted, sizeof(wanted),
                  "user 1001 keeps 256.0 MiB on sockets 0-1 of this node, from 2025-11-29T00:00:00Z to "
                  "2025-11-29T02:00:00Z, and this job wants %s: ask for size=256M at most and the same sockets, or have "
-                 "it removed (hybridmem namespace destroy --uid 1001)",
+                 "an administrator remove it (hybridmem namespace destroy --uid 1001)",
                  rows[i].wants);
         assert_string_equal(error.text, wanted);
         assert_int_equal(fake.n_there, 2);
@@ -285,7 +285,7 @@ static void test_what_is_in_use_keeps_its_mark(void **state)
     /* What cannot be wiped has lost it before. */
     one->busy = 0;
     one->fails = true;
-    assert_int_equal(destroy(1001), HM_NAMESPACE_REFUSED);
+    assert_int_equal(destroy(1001), HM_NAMESPACE_LEFT);
     assert_int_equal(fake.there[0].mark, MARK_NONE);
     /* A job does not wait long for its user's rest. */
     one->busy = ALWAYS;

@@ -180,6 +180,20 @@ static void test_lists_of_the_living(void **state)
         {"u1,u12,12.3", 0, true, true},
         {"u0 u112 u121", 0, false, false},
         {"u4294967294", 0, false, false},
+        {"u*", 0, false, true},
+        {"1.*,u1", 0, false, false},
+        {"1.0,12.*", 0, true, false},
+        {"13.*,u*,12.3", 0, true, true},
+        {"*", -1, false, false},
+        {"*.3", -1, false, false},
+        {"*.*", -1, false, false},
+        {"12.**", -1, false, false},
+        {"12.*3", -1, false, false},
+        {"12*", -1, false, false},
+        {"0.*", -1, false, false},
+        {"u**", -1, false, false},
+        {"u1*", -1, false, false},
+        {"u*.*", -1, false, false},
         {"u", -1, false, false},
         {"u12.3", -1, false, false},
         {"u4294967295", -1, false, false},
@@ -212,7 +226,8 @@ static void test_lists_of_the_living(void **state)
             assert_int_equal(hm_living_has(rows[i].list, &user), rows[i].keeps);
     }
     assert_int_equal(hm_living_check("1.0,x", &error), -1);
-    assert_string_equal(error.text, "\"x\" is neither JOB.RESTART, as \"1234.0\", nor uUID, as \"u1000\"");
+    assert_string_equal(error.text,
+                        "\"x\" is neither JOB.RESTART, as \"1234.0\" or \"1234.*\", nor uUID, as \"u1000\" or \"u*\"");
 }
 
 int main(void)

@@ -23,6 +23,15 @@
     {                                                                                                                  \
         .id = (number), .socket = (on), .has_labels = true, .bytes = (gib)*GIB                                         \
     }
+/* One that cannot be used, whatever it has. */
+#define BAD(number, on, ...)                                                                                           \
+    {                                                                                                                  \
+        .id = (number), .socket = (on), .bytes = 500 * GIB, __VA_ARGS__                                                \
+    }
+#define DISABLED " is disabled, so that nothing can be made in it (an administrator's step: ndctl enable-region)" HAS
+#define READ_ONLY                                                                                                      \
+    " is read-only, so that nothing can be made in it: its firmware or an administrator has made it so" HAS
+#define NO_LABELS " has no labels, so that nothing can be cut from it (an administrator's step: ndctl init-labels)" HAS
 #define TWO .are_known = true, .n = 2, .region = {ON(0, 0, 100), ON(1, 1, 200)}
 #define HAS ": this node has dram (nodes 0-1), pmem (nodes 2-3)"
 
@@ -74,6 +83,27 @@ static const struct {
     /* only one socket has a region; the larger of two on a socket counts */
     {"fsdax,size=150G", "", {.are_known = true, .n = 1, .region = {ON(3, 1, 200)}}, "1", "150.0 GiB on socket 1", NULL},
     {"fsdax,size=30G", "", {.are_known = true, .n = 2, .region = {ON(0, 0, 10), ON(1, 0, 30)}}, "0", "30.0 GiB", NULL},
+    /* a region that cannot be used is not in the way of one that can, on its socket or where nobody asks */
+    {"fsdax,size=60G",
+     "",
+     {.are_known = true, .n = 3, .region = {ON(0, 0, 30), ON(1, 1, 40), BAD(2, 1, .is_disabled = true)}},
+     "0-1",
+     "30.0 GiB on each of sockets 0-1",
+     NULL},
+    {"fsdax,size=30G,socket=local",
+     "0",
+     {.are_known = true, .n = 2, .region = {ON(0, 0, 30), BAD(1, 1, .is_read_only = true)}},
+     "0",
+     "30.0 GiB on socket 0",
+     NULL},
+    {"fsdax,size=30G,socket=remote",
+     "5",
+     {.are_known = true,
+      .n = 3,
+      .region = {ON(0, 0, 30), BAD(1, 1, .has_labels = false), BAD(2, -1, .is_disabled = true)}},
+     "0",
+     "30.0 GiB on socket 0",
+     NULL},
     /* another machine */
     {"fsdax,size=64T",
      "",
@@ -114,6 +144,39 @@ static const struct {
      "",
      {.are_known = true, .n = 1, .region = {{.id = 4, .socket = 0, .bytes = 100 * GIB}}},
      "region4 has no labels, so that nothing can be cut from it (an administrator's step: ndctl init-labels)" HAS},
+    /* a socket whose region cannot be used does not leave its part to the others */
+    {"fsdax,size=1G",
+     "",
+     {.are_known = true, .n = 2, .region = {ON(0, 0, 100), BAD(1, 1, .has_labels = false)}},
+     "region1" NO_LABELS},
+    {"fsdax,size=1G",
+     "",
+     {.are_known = true, .n = 2, .region = {BAD(2, 0, .has_labels = true, .is_disabled = true), ON(1, 1, 100)}},
+     "region2" DISABLED},
+    {"fsdax,size=1G",
+     "",
+     {.are_known = true, .n = 2, .region = {BAD(3, 0, .has_labels = true, .is_read_only = true), ON(1, 1, 100)}},
+     "region3" READ_ONLY},
+    {"fsdax,size=1G",
+     "",
+     {.are_known = true, .n = 2, .region = {BAD(3, 0, .is_disabled = true, .is_read_only = true), ON(1, 1, 100)}},
+     "region3" DISABLED},
+    {"fsdax,size=1G,socket=local",
+     "5",
+     {.are_known = true, .n = 2, .region = {ON(0, 0, 100), BAD(1, 1, .has_labels = false)}},
+     "region1" NO_LABELS},
+    {"fsdax,size=1G,socket=remote",
+     "5",
+     {.are_known = true, .n = 2, .region = {BAD(0, 0, .has_labels = true, .is_read_only = true), ON(1, 1, 100)}},
+     "region0" READ_ONLY},
+    {"fsdax,size=1G",
+     "",
+     {.are_known = true, .n = 1, .region = {BAD(6, -1, .has_labels = false)}},
+     "region6" NO_LABELS},
+    {"fsdax,size=1G,socket=local",
+     "0",
+     {.are_known = true, .n = 1, .region = {BAD(1, 1, .has_labels = false)}},
+     "there is no region of persistent memory on socket 0" HAS},
     {"fsdax,size=1G,socket=local",
      "5",
      {.are_known = true, .n = 1, .region = {ON(0, 0, 100)}},
@@ -204,6 +267,9 @@ static void test_reading_regions(void **state)
     put_region("region7", "1073741824\n", "5\n", "1\n");
     put_region("region12", "2147483648\n", "4\n", "-1\n");
     put_region("region13", NULL, "5\n", "1\n");
+    assert_int_equal(mkdir(scratch_path("nd/region7/driver"), 0700), 0);
+    scratch_write(scratch_path("nd/region7/read_only"), "0\n");
+    scratch_write(scratch_path("nd/region12/read_only"), "1\n");
     hm_regions_read(scratch_path("nd"), &work.tiers.topology, &regions);
     assert_int_equal(regions.n, 2);
     for (int i = 0; i < 2; i++) {
@@ -212,6 +278,8 @@ static void test_reading_regions(void **state)
         seen[is_first] = true;
         assert_int_equal(region->socket, is_first ? 1 : -1);
         assert_int_equal(region->has_labels, is_first);
+        assert_int_equal(region->is_disabled, !is_first);
+        assert_int_equal(region->is_read_only, !is_first);
         assert_int_equal(region->bytes, is_first ? GIB : 2 * GIB);
     }
     assert_true(seen[0] && seen[1]);

@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -64,7 +65,7 @@ static void test_a_failure_is_worth_more_than_one_in_use(void **state)
     fake_add(1, 0, ALWAYS, false);
     fake_add(2, 0, 0, true);
     fake_add(3, 0, 0, false);
-    assert_int_equal(reap(""), HM_NAMESPACE_REFUSED);
+    assert_int_equal(reap(""), HM_NAMESPACE_LEFT);
     assert_int_equal(fake.n_there, 2);
     assert_int_equal(fake.there[1].tries, 1);
     assert_string_equal(error.text,
@@ -86,7 +87,118 @@ static void test_a_wipe_that_wants_more_time_is_another_status(void **state)
     fake.there[1].fails = true;
     fake_add(4, 0, 0, false);
     fake.there[2].is_late = true;
-    assert_int_equal(reap(""), HM_NAMESPACE_REFUSED);
+    assert_int_equal(reap(""), HM_NAMESPACE_LEFT);
+}
+
+static int destroy(unsigned patience_s, bool detaches, unsigned detach_s)
+{
+    struct hm_namespace_request request = {.cluster = "c",
+                                           .job_id = 7,
+                                           .patience_s = patience_s,
+                                           .detaches = detaches,
+                                           .detach_s = detach_s,
+                                           .lock = fake.lock};
+    return hm_namespace_destroy(&config, &request, &error);
+}
+
+static void test_mounts_are_detached_after_a_while(void **state)
+{
+    (void)state;
+    fake_add(7, 0, ALWAYS, false);
+    fake_add(8, 1, ALWAYS, false);
+    fake.there[0].detached_after = fake.there[1].detached_after = -1;
+    assert_int_equal(destroy(2, false, 0), HM_NAMESPACE_BUSY);
+    assert_int_equal(destroy(2, true, 3), HM_NAMESPACE_BUSY);
+    assert_int_equal(fake.there[0].detached_after, -1);
+    fake.there[0].tries = fake.pauses = 0;
+    assert_int_equal(destroy(2, true, 1), HM_NAMESPACE_DONE);
+    assert_int_equal(fake.pauses, 11);
+    assert_int_equal(fake.n_there, 1);
+    assert_int_equal(fake.there[0].detached_after, -1); /* another job's */
+}
+
+static void test_what_is_open_behind_a_detached_mount_is_said(void **state)
+{
+    (void)state;
+    fake_add(7, 0, ALWAYS, false);
+    fake.there[0].has_open_files = true;
+    assert_int_equal(destroy(1, true, 0), HM_NAMESPACE_BUSY);
+    assert_int_equal(fake.there[0].detached_after, 0);
+    assert_int_equal(fake.pauses, 10);
+    assert_string_equal(error.text, "job7.0 is still in use after 1 s: /dev/nopmem0 is mounted or open in 12 (sleep)");
+}
+
+/* One patience for the lock and for what is in use; the wait before a detach is for what is in use. */
+static void test_what_the_lock_took_is_no_more_to_be_had(void **state)
+{
+    (void)state;
+    struct hm_namespace_request request = {
+        .cluster = "c", .job_id = 7, .patience_s = 5, .pauses = 20, .detaches = true, .detach_s = 1, .lock = fake.lock};
+    fake_add(7, 0, ALWAYS, false);
+    fake.there[0].has_open_files = true;
+    assert_int_equal(hm_namespace_destroy(&config, &request, &error), HM_NAMESPACE_BUSY);
+    assert_int_equal(fake.pauses, 30);
+    assert_int_equal(fake.there[0].detached_after, 10);
+}
+
+static void test_a_mark_goes_once_its_namespace_is_free(void **state)
+{
+    (void)state;
+    struct there *kept = fake_keep(1001, 5, 0, GIB);
+    struct hm_namespace_request request = {.cluster = "c", .uid = 1001, .patience_s = 2, .lock = fake.lock};
+    kept->busy = 3;
+    kept->is_late = true;
+    assert_int_equal(hm_namespace_destroy(&config, &request, &error), HM_NAMESPACE_LATE);
+    assert_int_equal(kept->tries, 4);
+    assert_int_equal(kept->mark, MARK_NONE);
+}
+
+/* A reap, and what it prints on the standard error. */
+static int reap_heard(const char *living, char *heard, size_t size)
+{
+    int before = dup(STDERR_FILENO), file = memfd_create("errors", MFD_CLOEXEC);
+    assert_true(dup2(file, STDERR_FILENO) >= 0);
+    error.text[0] = '\0';
+    int status = reap(living);
+    assert_true(dup2(before, STDERR_FILENO) >= 0);
+    close(before);
+    ssize_t length = pread(file, heard, size - 1, 0);
+    assert_true(length >= 0);
+    heard[length] = '\0';
+    close(file);
+    return status;
+}
+
+/* A policy that stays set aside is said, and no more: no namespace is left for it. */
+static void test_a_reap_puts_back_the_policy_for_new_memory(void **state)
+{
+    static const struct {
+        bool is_policy_left, fails;
+        const char *living;
+        int status;
+        const char *heard, *text;
+    } rows[] = {
+        {false, false, "", HM_NAMESPACE_DONE, "", ""},
+        {true, false, "", HM_NAMESPACE_DONE, "hybridmem namespace: cannot write the policy\n", ""},
+        {true, true, "", HM_NAMESPACE_LEFT, "hybridmem namespace: cannot write the policy\n",
+         "job1.0 is left: no wipe"},
+        {true, false, "x", HM_NAMESPACE_REFUSED, "hybridmem namespace: cannot write the policy\n",
+         "--living: \"x\" is neither "},
+    };
+    char heard[256];
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        print_message("row %zu\n", i);
+        assert_int_equal(fake_end(state), 0);
+        assert_int_equal(fake_begin(state), 0);
+        fake.is_policy_left = rows[i].is_policy_left;
+        fake_add(1, 0, 0, rows[i].fails);
+        assert_int_equal(reap_heard(rows[i].living, heard, sizeof(heard)), rows[i].status);
+        assert_string_equal(heard, rows[i].heard);
+        assert_int_equal(strncmp(error.text, rows[i].text, strlen(rows[i].text)), 0);
+        assert_int_equal(error.text[0] == '\0', rows[i].text[0] == '\0');
+        assert_int_equal(fake.n_there, rows[i].status == HM_NAMESPACE_DONE ? 0 : 1);
+        assert_int_equal(fake.released, 1);
+    }
 }
 
 static int create(void)
@@ -111,7 +223,7 @@ static void test_what_cannot_be_undone_is_said(void **state)
     (void)state;
     fake.fails_on = 1;
     fake.stays = true;
-    assert_int_equal(create(), HM_NAMESPACE_REFUSED);
+    assert_int_equal(create(), HM_NAMESPACE_LEFT);
     assert_string_equal(error.text, "mkfs failed on /dev/nopmem1; job7.0 is left: no wipe; job7.1 is left: no wipe");
     assert_int_equal(fake.n_there, 2);
 }
@@ -138,6 +250,11 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_no_longer_than_it_takes, begin, fake_end),
         cmocka_unit_test_setup_teardown(test_a_wipe_that_wants_more_time_is_another_status, begin, fake_end),
         cmocka_unit_test_setup_teardown(test_a_failure_is_worth_more_than_one_in_use, begin, fake_end),
+        cmocka_unit_test_setup_teardown(test_mounts_are_detached_after_a_while, begin, fake_end),
+        cmocka_unit_test_setup_teardown(test_what_is_open_behind_a_detached_mount_is_said, begin, fake_end),
+        cmocka_unit_test_setup_teardown(test_what_the_lock_took_is_no_more_to_be_had, begin, fake_end),
+        cmocka_unit_test_setup_teardown(test_a_mark_goes_once_its_namespace_is_free, begin, fake_end),
+        cmocka_unit_test_setup_teardown(test_a_reap_puts_back_the_policy_for_new_memory, begin, fake_end),
         cmocka_unit_test_setup_teardown(test_all_is_made_or_nothing, begin, fake_end),
         cmocka_unit_test_setup_teardown(test_what_cannot_be_undone_is_said, begin, fake_end),
         cmocka_unit_test_setup_teardown(test_what_nobody_was_told_of_is_undone, begin, fake_end),

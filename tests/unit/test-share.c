@@ -64,6 +64,39 @@ static void test_a_size_is_split_and_rounded_up(void **state)
     }
 }
 
+static void test_sockets_by_a_word(void **state)
+{
+    (void)state;
+    const struct hm_region both[] = {region(0, 0, 1264, 1264), region(1, 1, 1264, 1264), region(2, -1, 1264, 1264)};
+    static const struct {
+        enum hm_socket which;
+        const char *local;
+        int n_regions;
+        const char *sockets; /* NULL: refused */
+        const char *said;
+    } rows[] = {
+        {HM_SOCKET_ALL, "0", 3, "0-1", NULL},
+        {HM_SOCKET_ALL, "1", 1, "0", NULL},
+        {HM_SOCKET_LOCAL, "1", 3, "1", NULL},
+        {HM_SOCKET_LOCAL, "0-1", 3, "0-1", NULL},
+        {HM_SOCKET_REMOTE, "1", 3, "0", NULL},
+        {HM_SOCKET_LOCAL, "1", 1, NULL, "this process's CPUs are on socket 1: no persistent memory region is there"},
+        {HM_SOCKET_REMOTE, "0", 1, NULL,
+         "this process's CPUs are on socket 0: no persistent memory region is elsewhere"},
+        {HM_SOCKET_ALL, "0", 0, NULL, "this node has no persistent memory region on a known socket"},
+    };
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        struct hm_set local, sockets, wanted;
+        assert_int_equal(hm_set_parse(&local, rows[i].local, &error), 0);
+        int result = hm_share_sockets(rows[i].which, both, rows[i].n_regions, &local, &sockets, &error);
+        assert_int_equal(result, rows[i].sockets ? 0 : -1);
+        if (rows[i].said)
+            assert_string_equal(error.text, rows[i].said);
+        else
+            assert_true(hm_set_parse(&wanted, rows[i].sockets, &error) == 0 && hm_set_equal(&wanted, &sockets));
+    }
+}
+
 static void test_the_tightest_gap_is_taken(void **state)
 {
     (void)state;
@@ -132,9 +165,8 @@ static void test_another_region_of_the_socket_serves(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_a_size_is_split_and_rounded_up),
-        cmocka_unit_test(test_the_tightest_gap_is_taken),
-        cmocka_unit_test(test_what_cannot_be_is_named),
+        cmocka_unit_test(test_a_size_is_split_and_rounded_up),      cmocka_unit_test(test_sockets_by_a_word),
+        cmocka_unit_test(test_the_tightest_gap_is_taken),           cmocka_unit_test(test_what_cannot_be_is_named),
         cmocka_unit_test(test_another_region_of_the_socket_serves),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -11,7 +11,6 @@
 #include <cmocka.h>
 
 #include "freshledger.h"
-#include "helpers/job/cores.h"
 #include "helpers/job/files.h"
 #include "helpers/job/log.h"
 #include "helpers/job/step.h"
@@ -229,7 +228,7 @@ static void test_an_entry_that_cannot_be_read_stays(void **state)
     free(step);
 }
 
-static void test_names_and_counts(void **state)
+static void test_names(void **state)
 {
     (void)state;
     char name[16];
@@ -238,9 +237,6 @@ static void test_names_and_counts(void **state)
     assert_string_equal(hm_step_name(HM_STEP_EXTERN, name, sizeof(name)), "extern");
     assert_string_equal(hm_step_name(HM_STEP_INTERACTIVE, name, sizeof(name)), "interactive");
     assert_string_equal(hm_step_name(12, name, sizeof(name)), "12");
-    assert_int_equal(hm_cores_count(8, 0), 0);
-    assert_int_equal(hm_cores_count(8, 2), 4);
-    assert_int_equal(hm_cores_count(8, 1), 8);
     assert_int_equal(hm_log_parse("warning: low", &text), HM_LOG_WARNING);
     assert_string_equal(text, "low");
     assert_int_equal(hm_log_parse("info: x", &text), HM_LOG_INFO);
@@ -263,7 +259,7 @@ int main(void)
         cmocka_unit_test(test_what_the_ledger_gets),
         cmocka_unit_test(test_an_entry_that_cannot_be_read_stays),
         cmocka_unit_test(test_a_component_has_its_own_request),
-        cmocka_unit_test(test_names_and_counts),
+        cmocka_unit_test(test_names),
     };
     return cmocka_run_group_tests(tests, set_up, scratch_drop);
 }

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -252,6 +253,57 @@ static void test_what_tasks_leave_is_checked(void **state)
     hm_outcome_unmap(outcome);
 }
 
+/* sysfs with one device. NULL: there is no such file. */
+static void set_up_device(const char *device, const char *namespace, const char *label)
+{
+    assert_int_equal(scratch_remove(scratch_path("sys")), 0);
+    const char *folders[] = {"", "/class", "/class/block", "/bus", "/bus/nd", "/bus/nd/devices"};
+    for (size_t i = 0; i < sizeof(folders) / sizeof(folders[0]); i++)
+        assert_int_equal(mkdir(scratch_path("sys%s", folders[i]), 0755), 0);
+    assert_int_equal(mkdir(scratch_path("sys/class/block/%s", device), 0755), 0);
+    /* As there: by a link. */
+    assert_int_equal(mkdir(scratch_path("sys/pfn0.1"), 0755), 0);
+    assert_int_equal(symlink("../../../pfn0.1", scratch_path("sys/class/block/%s/device", device)), 0);
+    if (namespace)
+        scratch_write(scratch_path("sys/pfn0.1/namespace"), namespace);
+    assert_int_equal(mkdir(scratch_path("sys/bus/nd/devices/namespace0.2"), 0755), 0);
+    if (label)
+        scratch_write(scratch_path("sys/bus/nd/devices/namespace0.2/alt_name"), label);
+}
+
+static void test_a_device_is_looked_at_before_it_is_mounted(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *device, *namespace, *label, *said;
+    } rows[] = {
+        {"pmem0.1", "namespace0.2\n", "hybridmem:test:7.0.0\n", NULL},
+        {"pmem0.1", "namespace0.2\n", "hybridmem:test:7.1.0\n",
+         "/dev/pmem0.1 is on \"hybridmem:test:7.1.0\" now, not on hybridmem:test:7.0.0: "},
+        {"pmem0.1", "namespace0.2\n", "hybridmem:test:7.0.00\n", "/dev/pmem0.1 is on \"hybridmem:test:7.0.00\" now"},
+        {"pmem0.1", "namespace0.2\n", "\n", "/dev/pmem0.1 is on \"\" now"},
+        {"pmem0.1", "namespace0.2\n", NULL, "it cannot be told whether /dev/pmem0.1 is still on hybridmem:test:7.0.0"},
+        {"pmem0.1", "namespace0.3\n", "hybridmem:test:7.0.0\n", "/bus/nd/devices/namespace0.3/alt_name: No such file"},
+        {"pmem0.1", "\n", "hybridmem:test:7.0.0\n", "it cannot be told"},
+        {"pmem0.1", NULL, "hybridmem:test:7.0.0\n", "/class/block/pmem0.1/device/namespace: No such file"},
+        {"pmem0", "namespace0.2\n", "hybridmem:test:7.0.0\n", "/class/block/pmem0.1/device/namespace: No such file"},
+    };
+    struct hm_job_namespace one = {.name = "hybridmem:test:7.0.0", .device = "/dev/pmem0.1", .fs = "ext4"};
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        set_up_device(rows[i].device, rows[i].namespace, rows[i].label);
+        error.text[0] = '\0';
+        int result = hm_dax_check_device(scratch_path("sys"), &one, &error);
+        if (result != (rows[i].said ? -1 : 0) || (rows[i].said && !strstr(error.text, rows[i].said)))
+            fail_msg("row %zu: %d \"%s\"", i, result, error.text);
+    }
+    /* The longest name. */
+    memset(one.name, 'x', sizeof(one.name) - 1);
+    char label[sizeof(one.name) + 1];
+    snprintf(label, sizeof(label), "%s\n", one.name);
+    set_up_device("pmem0.1", "namespace0.2\n", label);
+    assert_int_equal(hm_dax_check_device(scratch_path("sys"), &one, &error), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -263,6 +315,7 @@ int main(void)
         cmocka_unit_test(test_exit_statuses),
         cmocka_unit_test(test_the_last_task_notes_the_kernels_peak),
         cmocka_unit_test(test_what_tasks_leave_is_checked),
+        cmocka_unit_test(test_a_device_is_looked_at_before_it_is_mounted),
     };
     return cmocka_run_group_tests(tests, scratch_make, scratch_drop);
 }

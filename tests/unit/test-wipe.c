@@ -17,7 +17,9 @@
 
 #include <cmocka.h>
 
+#include "helpers/namespace/detach.h"
 #include "helpers/namespace/holders.h"
+#include "helpers/namespace/mountinfo.h"
 #include "helpers/namespace/wipe.h"
 #include "scratch.h"
 
@@ -222,6 +224,47 @@ static void test_mounts_are_found_in_mountinfo(void **state)
     assert_false(hm_mountinfo_has("a\n\n1 2\n", makedev(1, 2)));
 }
 
+static void test_places_of_mounts(void **state)
+{
+    (void)state;
+    static const char text[] = "22 1 254:0 / / rw - ext4 /dev/vda rw\n"
+                               "57 22 259:1 / /run/a\\040b\\134 rw shared:2 - ext4 /dev/pmem0 rw,dax=always\n"
+                               "58 22 259:1 /x /mnt rw - ext4 /dev/pmem0 rw\n"
+                               "59 22 259:2\n"
+                               "60 22 259:3 / \n";
+    char place[16] = "";
+    assert_true(hm_mountinfo_place(text, makedev(259, 1), place, sizeof(place)));
+    assert_string_equal(place, "/run/a b\\");
+    assert_true(hm_mountinfo_place(text, makedev(259, 1), place, 10));
+    assert_false(hm_mountinfo_place(text, makedev(259, 1), place, 9));
+    assert_true(hm_mountinfo_place(text, makedev(254, 0), place, sizeof(place)));
+    assert_string_equal(place, "/");
+    assert_false(hm_mountinfo_place(text, makedev(259, 2), place, sizeof(place)));
+    assert_false(hm_mountinfo_place(text, makedev(259, 3), place, sizeof(place)));
+    assert_false(hm_mountinfo_place("", makedev(259, 1), place, sizeof(place)));
+}
+
+static void test_only_mounts_of_devices_are_detached(void **state)
+{
+    (void)state;
+    char names[16] = "before";
+    assert_int_equal(hm_detach("/nonexistent", names, sizeof(names)), 0);
+    assert_string_equal(names, "");
+    assert_int_equal(hm_detach("/dev/null", names, sizeof(names)), 0);
+}
+
+static void test_mount_namespaces_are_seen_once(void **state)
+{
+    (void)state;
+    char own[16];
+    struct hm_mountspaces seen = {.n = 0};
+    snprintf(own, sizeof(own), "%d", (int)getpid());
+    assert_true(hm_mountspaces_add(&seen, own));
+    assert_false(hm_mountspaces_add(&seen, "self"));
+    assert_false(hm_mountspaces_add(&seen, "0"));
+    assert_int_equal(seen.n, 1);
+}
+
 static void test_who_has_it_open_is_named(void **state)
 {
     (void)state;
@@ -245,6 +288,9 @@ int main(void)
         cmocka_unit_test(test_no_longer_than_the_limit),
         cmocka_unit_test(test_a_device_of_another_size_is_left_alone),
         cmocka_unit_test(test_mounts_are_found_in_mountinfo),
+        cmocka_unit_test(test_places_of_mounts),
+        cmocka_unit_test(test_only_mounts_of_devices_are_detached),
+        cmocka_unit_test(test_mount_namespaces_are_seen_once),
         cmocka_unit_test(test_who_has_it_open_is_named),
     };
     return cmocka_run_group_tests(tests, scratch_make, scratch_drop);

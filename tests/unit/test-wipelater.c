@@ -5,8 +5,10 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -14,7 +16,8 @@
 #include "helpers/job/wipelater.h"
 
 static time_t now_s = 1000;
-static int status;
+static int status, n_started;
+static char unit[64];
 
 int __wrap_clock_gettime(clockid_t clock, struct timespec *now);
 pid_t __wrap_hm_spawn_start(const struct hm_spawn *spawn, struct hm_error *error);
@@ -29,11 +32,13 @@ int __wrap_clock_gettime(clockid_t clock, struct timespec *now)
 
 pid_t __wrap_hm_spawn_start(const struct hm_spawn *spawn, struct hm_error *error)
 {
-    static const char *const words[] = {"systemctl", "start", "--no-block", "hybridmem-wipe.service"};
+    const char *const words[] = {"systemctl", "start", "--no-block", unit};
     assert_string_equal(spawn->path, "/usr/bin/systemctl");
     for (int i = 0; i < 4; i++)
         assert_string_equal(spawn->arguments[i], words[i]);
     assert_null(spawn->arguments[4]);
+    assert_int_equal(alarm(0), 0); /* the job's time is not systemd's */
+    n_started++;
     return status < 0 ? hm_fail(error, ENOENT, "no systemctl") : 77;
 }
 
@@ -59,17 +64,37 @@ static void the_limit_is_counted_from_the_first_look(void **state)
     }
 }
 
+/* An instance for each job and each of its prologs and epilogs: one that is at work may know a list that is too old. */
 static void systemd_is_told(void **state)
 {
     struct hm_error error = {{0}};
+    char wanted[256];
+    struct hm_config config;
     (void)state;
-    assert_int_equal(hm_wipe_hand_over(&error), 0);
+    hm_config_defaults(&config);
+    snprintf(unit, sizeof(unit), "hybridmem-wipe@4294967295-%d.service", (int)getpid());
+    alarm(1000);
+    assert_int_equal(hm_wipe_hand_over(&config, 4294967295, "1 of 9 MiB", &error), 0);
+    assert_true(alarm(0) > 900);
+    assert_string_equal(error.text, "");
+    snprintf(unit, sizeof(unit), "hybridmem-wipe@7-%d.service", (int)getpid());
+    snprintf(config.path, sizeof(config.path), "%s", hm_config_path());
+    assert_int_equal(hm_wipe_hand_over(&config, 7, "1 of 9 MiB", &error), 0);
+    assert_int_equal(n_started, 2);
     status = 256;
-    assert_int_equal(hm_wipe_hand_over(&error), -1);
-    assert_string_equal(error.text, "systemctl start hybridmem-wipe.service ended with status 256");
+    assert_int_equal(hm_wipe_hand_over(&config, 7, "1 of 9 MiB", &error), -1);
+    snprintf(wanted, sizeof(wanted),
+             "1 of 9 MiB; the next reap goes on, as systemd does not: systemctl start %s ended with status 256", unit);
+    assert_string_equal(error.text, wanted);
     status = -1;
-    assert_int_equal(hm_wipe_hand_over(&error), -1);
-    assert_string_equal(error.text, "no systemctl");
+    assert_int_equal(hm_wipe_hand_over(&config, 7, "1 of 9 MiB", &error), -1);
+    assert_string_equal(error.text, "1 of 9 MiB; the next reap goes on, as systemd does not: no systemctl");
+    n_started = 0;
+    snprintf(config.path, sizeof(config.path), "/x/y.conf");
+    assert_int_equal(hm_wipe_hand_over(&config, 7, "1 of 9 MiB", &error), -1);
+    assert_string_equal(error.text, "1 of 9 MiB; the next reap goes on, as systemd does not: /x/y.conf is not the "
+                                    "installed configuration");
+    assert_int_equal(n_started, 0);
 }
 
 int main(void)

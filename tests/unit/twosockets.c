@@ -54,9 +54,11 @@ int __wrap_hm_kernel_free_bytes(int node, uint64_t *bytes)
 int __wrap_hm_kernel_prefer(void *memory, size_t bytes, int node);
 int __wrap_hm_kernel_prefer(void *memory, size_t bytes, int node)
 {
-    errno = machine.prefer_errno;
-    if (errno)
+    if (machine.prefer_errno && machine.prefer_left-- == 0) {
+        machine.prefer_left = 0;
+        errno = machine.prefer_errno;
         return -1;
+    }
     pthread_mutex_lock(&machine.lock);
     if (machine.n_calls < MOST_CALLS) {
         machine.call[machine.n_calls].memory = memory;
@@ -64,6 +66,22 @@ int __wrap_hm_kernel_prefer(void *memory, size_t bytes, int node)
         machine.call[machine.n_calls++].node = node;
     }
     pthread_mutex_unlock(&machine.lock);
+    return 0;
+}
+
+int __wrap_hm_kernel_default(void *memory, size_t bytes);
+int __wrap_hm_kernel_default(void *memory, size_t bytes)
+{
+    machine.default_memory = memory;
+    machine.default_bytes = bytes;
+    errno = machine.default_errno;
+    return errno ? -1 : 0;
+}
+
+int __wrap_hm_kernel_most_mappings(uint64_t *n);
+int __wrap_hm_kernel_most_mappings(uint64_t *n)
+{
+    *n = machine.most_mappings ? machine.most_mappings : 65530;
     return 0;
 }
 
@@ -90,7 +108,7 @@ int twosockets_set_up(void **state)
     for (size_t i = 0; i < N_ROWS(machine.free_bytes); i++)
         machine.free_bytes[i] = 1024 * MIB;
     machine.allowed = "0-3";
-    machine.prefer_errno = machine.where_errno = machine.map_errno = 0;
-    machine.n_calls = 0;
+    machine.prefer_errno = machine.default_errno = machine.where_errno = machine.map_errno = 0;
+    machine.n_calls = machine.prefer_left = machine.default_bytes = 0;
     return 0;
 }

@@ -17,13 +17,17 @@
 struct twosockets {
     uint64_t free_bytes[4];
     const char *allowed;
-    int prefer_errno, where_errno, map_errno;
+    int prefer_errno, default_errno, where_errno, map_errno;
+    size_t prefer_left;   /* so many calls do well before prefer_errno; 0 in all tests but one */
+    size_t most_mappings; /* read once by the library; 0: 65530 */
     size_t n_calls;
     struct {
         char *memory;
         size_t bytes;
         int node;
     } call[MOST_CALLS];
+    char *default_memory; /* of the last call that put memory back to the process's own policy */
+    size_t default_bytes;
     pthread_mutex_t lock;
 };
 

@@ -5,7 +5,7 @@
  * them.
  *
  *     STEPS_LOG=FILE   append the name of each step
- *     STEPS_KILL=N     SIGKILL before the N-th; in the midst where it is a wipe
+ *     STEPS_KILL=N     SIGKILL before the N-th, or before the first of that name; in the midst where it is a wipe
  *     STEPS_SIGNAL=S   another signal in place of that
  *     STEPS_NO_DAX=1   no file is a DAX one
  *     STEPS_NO_WIPE=1  a wipe does nothing, and the device reads as zeros
@@ -25,7 +25,7 @@
 #include <unistd.h>
 
 static pid_t program; /* its children's calls are no steps of its own */
-static int count;
+static int count, is_over;
 
 #define REAL(name) ((__typeof__(&name))dlsym(RTLD_NEXT, #name))
 
@@ -43,7 +43,11 @@ static int is_last(const char *name)
         fprintf(file, "%s\n", name);
         fclose(file);
     }
-    return ++count == (kill_at ? atoi(kill_at) : 0);
+    count++;
+    if (is_over || !kill_at || (count != atoi(kill_at) && strcmp(name, kill_at) != 0))
+        return 0;
+    is_over = 1;
+    return 1;
 }
 
 static void end(void)

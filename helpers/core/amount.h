@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Sums with amounts that are never negative. Pure. */
+#ifndef HM_AMOUNT_H
+#define HM_AMOUNT_H
+
+#include <stdint.h>
+
+static inline uint64_t hm_least(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+/* `from` less the amount; 0 where that is more. */
+static inline uint64_t hm_less(uint64_t from, uint64_t amount)
+{
+    return from > amount ? from - amount : 0;
+}
+
+#endif

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "unread.h"
+
+#include <errno.h>
+#include <fts.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "../core/size.h"
+#include "living.h"
+
+#define JOB "job_"
+#define STEP "step_"
+#define SECOND_NS INT64_C(1000000000)
+
+static bool is_young(const struct hm_config *config, uint32_t job_id, unsigned grace_s)
+{
+    char folder[HM_CONFIG_PATH_MAX + 16], path[HM_CONFIG_PATH_MAX + 32];
+    struct stat status;
+    snprintf(path, sizeof(path), "%s/%u", hm_ledger_folder_path(config, folder, sizeof(folder)), job_id);
+    return stat(path, &status) != 0 || hm_now_ns() / SECOND_NS - status.st_mtime < (int64_t)grace_s;
+}
+
+/* Returns false where it is not "job_NUMBER". */
+static bool read_job(const char *name, uint64_t *id)
+{
+    return strncmp(name, JOB, strlen(JOB)) == 0 &&
+           hm_size_parse_number(name + strlen(JOB), 0, UINT32_MAX, id, NULL) == 0;
+}
+
+/* Is it the job's folder, or a step's of we do not know which job? */
+static bool may_be_of(const FTSENT *folder, uint32_t job_id)
+{
+    uint64_t id;
+    if (read_job(folder->fts_name, &id))
+        return id == job_id;
+    return strncmp(folder->fts_name, STEP, strlen(STEP)) == 0 && !read_job(folder->fts_parent->fts_name, &id);
+}
+
+/* Folders that go while they are looked at are no error. */
+static bool has_folder(const char *cgroups, uint32_t job_id)
+{
+    char root[256];
+    char *const roots[] = {root, NULL};
+    FTSENT *folder = NULL;
+    bool found = false;
+    snprintf(root, sizeof(root), "%s", cgroups);
+    FTS *walk = fts_open(roots, FTS_PHYSICAL | FTS_NOCHDIR, NULL);
+    if (!walk)
+        return true;
+    while (!found && (folder = fts_read(walk))) {
+        bool is_gone = folder->fts_errno == ENOENT && folder->fts_level > FTS_ROOTLEVEL;
+        bool is_unknown = folder->fts_info == FTS_DNR || folder->fts_info == FTS_ERR || folder->fts_info == FTS_NS;
+        found = folder->fts_info == FTS_D ? may_be_of(folder, job_id) : is_unknown && !is_gone;
+    }
+    /* It ends with errno 0 where all was seen. */
+    found = found || errno != 0;
+    fts_close(walk);
+    return found;
+}
+
+bool hm_unread_is_living(const struct hm_config *config, const char *cgroups, uint32_t job_id, unsigned grace_s)
+{
+    return is_young(config, job_id, grace_s) || has_folder(cgroups, job_id);
+}

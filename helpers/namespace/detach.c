@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "detach.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "../core/size.h"
+#include "../job/files.h"
+#include "../job/spawn.h"
+#include "holders.h"
+#include "mountinfo.h"
+
+#define MOST_PID (1 << 22)
+#define MOST_PLACE 4096
+#define PATIENCE_S 10 /* for all of it: a file system on the way may hang */
+
+/* The way to the place is the user's, who may have put something else there: what is detached is what was looked at.
+ * The working folder is this process's own /proc/self/fd. */
+static bool detach_at(const char *place, dev_t device)
+{
+    char name[16];
+    struct stat status;
+    int fd = open(place, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+    if (fd < 0)
+        return false;
+    snprintf(name, sizeof(name), "%d", fd);
+    bool is_done = fstat(fd, &status) == 0 && status.st_dev == device && umount2(name, MNT_DETACH) == 0;
+    close(fd);
+    return is_done;
+}
+
+/* In a process of its own, for there is no way back. Each mount that goes makes the next one the first. */
+static void detach_here(int namespace, dev_t device, char *text)
+{
+    char place[MOST_PLACE];
+    int descriptors = open("/proc/self/fd", O_PATH | O_DIRECTORY | O_CLOEXEC);
+    if (descriptors < 0 || setns(namespace, CLONE_NEWNS) != 0 || fchdir(descriptors) != 0)
+        _exit(1);
+    while (hm_file_read("../mountinfo", text, HM_MOUNTINFO, NULL) == 0) {
+        if (!hm_mountinfo_place(text, device, place, sizeof(place)))
+            _exit(0);
+        if (!detach_at(place, device))
+            break;
+    }
+    _exit(1);
+}
+
+/* Seconds on a clock that nobody sets. */
+static time_t now_s(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return now.tv_sec;
+}
+
+static bool detach_in(int namespace, dev_t device, char *text, time_t end_s)
+{
+    time_t left_s = end_s - now_s();
+    if (left_s <= 0)
+        return false;
+    pid_t child = fork();
+    if (child == 0)
+        detach_here(namespace, device, text);
+    return child > 0 && hm_spawn_wait_for(child, (int)left_s * 1000) == 0;
+}
+
+/* The host's, and this program's. */
+static void leave_out(struct hm_mountspaces *seen)
+{
+    (void)hm_mountspaces_add(seen, "1");
+    (void)hm_mountspaces_add(seen, "self");
+}
+
+static bool detach_from(const char *pid, dev_t device, char *text, time_t end_s)
+{
+    char path[40];
+    if (!hm_mountinfo_sees(pid, device, text))
+        return false;
+    snprintf(path, sizeof(path), "/proc/%.16s/ns/mnt", pid);
+    int namespace = open(path, O_RDONLY | O_CLOEXEC);
+    bool is_done = namespace >= 0 && detach_in(namespace, device, text, end_s);
+    if (namespace >= 0)
+        close(namespace);
+    return is_done;
+}
+
+int hm_detach(const char *device, char *names, size_t size)
+{
+    struct stat status;
+    struct dirent *item;
+    struct hm_mountspaces seen = {.n = 0};
+    uint64_t pid;
+    int n = 0;
+    time_t end_s = now_s() + PATIENCE_S;
+    names[0] = '\0';
+    char *text = malloc(HM_MOUNTINFO);
+    DIR *proc = opendir("/proc");
+    leave_out(&seen);
+    if (!text || !proc || stat(device, &status) != 0 || !S_ISBLK(status.st_mode))
+        goto done;
+    while (now_s() < end_s && (item = readdir(proc)))
+        if (hm_size_parse_number(item->d_name, 1, MOST_PID, &pid, NULL) == 0 &&
+            hm_mountspaces_add(&seen, item->d_name) && detach_from(item->d_name, status.st_rdev, text, end_s))
+            hm_holders_add(names, size, item->d_name, n++);
+done:
+    if (proc)
+        closedir(proc);
+    free(text);
+    return n;
+}

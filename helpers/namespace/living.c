@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The list of who lives, which a reap is given. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "../core/path.h"
+#include "parts.h"
+
+#define MOST_LIVING (1 << 20)
+
+static char *read_file(const char *living, struct hm_error *error)
+{
+    size_t have = 0;
+    ssize_t got;
+    char *list = calloc(1, MOST_LIVING);
+    int fd = list ? hm_path_open(living, error) : hm_fail(error, ENOMEM, "no memory for %s", living);
+    if (fd < 0)
+        goto failed;
+    while ((got = read(fd, list + have, MOST_LIVING - have)) > 0)
+        have += (size_t)got;
+    if (got < 0 || have == MOST_LIVING) {
+        errno = got < 0 ? errno : E2BIG;
+        hm_fail_errno(error, "cannot read %s", living);
+        goto failed;
+    }
+    /* A byte of value 0 would hide the jobs behind it. */
+    if (strlen(list) != have) {
+        hm_fail(error, EINVAL, "%s is not a text: it has a byte of value 0", living);
+        goto failed;
+    }
+    close(fd);
+    return list;
+failed:
+    if (fd >= 0)
+        close(fd);
+    free(list);
+    return NULL;
+}
+
+static char *read_living(const char *living, struct hm_error *error)
+{
+    if (living[0] == '/')
+        return read_file(living, error);
+    char *list = strdup(living);
+    if (!list)
+        hm_fail(error, ENOMEM, "no memory for the list of living jobs");
+    return list;
+}
+
+char *hm_living_read(const char *living, struct hm_error *error)
+{
+    struct hm_error why = {{0}};
+    char *list = read_living(living, error);
+    if (!list || hm_living_check(list, &why) == 0)
+        return list;
+    free(list);
+    hm_fail(error, EINVAL, "--living: %s", why.text);
+    return NULL;
+}

@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "wiped.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "../core/size.h"
+#include "../job/files.h"
+#include "wipe.h"
+
+#define FOLDER "wiped"
+#define TEXT (HM_OWNER_NAME + 48) /* the name and two numbers */
+
+static const struct hm_config *place; /* of all wipes of this process; NULL: nothing is kept */
+
+void hm_wiped_begin(const struct hm_config *config)
+{
+    place = config;
+}
+
+static int open_folder(struct hm_error *error)
+{
+    int run = hm_folder_open_own(AT_FDCWD, place->run_dir, 0755, error);
+    if (run < 0)
+        return -1;
+    int folder = hm_folder_open_own(run, FOLDER, 0700, error);
+    close(run);
+    return folder;
+}
+
+/* The whole text of the file; the label's uuid follows from its name. One that ends early has no newline. */
+static void format(char text[TEXT], const char *name, uint64_t bytes, uint64_t done)
+{
+    snprintf(text, TEXT, "%s %" PRIu64 " %" PRIu64 "\n", name, bytes, done);
+}
+
+/* What the file says of this namespace; 0 for anything but a file of ours that was written to its end. */
+static uint64_t read_done(int folder, const char *name, uint64_t bytes)
+{
+    char text[TEXT] = "", expected[TEXT];
+    struct stat status;
+    uint64_t done = 0;
+    int fd = openat(folder, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    if (fd < 0)
+        return 0;
+    if (fstat(fd, &status) == 0 && S_ISREG(status.st_mode) && status.st_uid == geteuid() &&
+        (status.st_mode & 077) == 0 && read(fd, text, sizeof(text) - 1) > 0) {
+        char *number = strrchr(text, ' '), *end = strchr(text, '\n');
+        if (number && end && end > number)
+            *end = '\0';
+        if (!number || hm_size_parse_number(number + 1, 0, bytes, &done, NULL) != 0)
+            done = 0;
+        if (end)
+            *end = '\n';
+    }
+    close(fd);
+    format(expected, name, bytes, done);
+    return strcmp(text, expected) == 0 ? done : 0;
+}
+
+/* Read and forget. What cannot be forgotten is not believed. */
+static uint64_t take(const char *name, uint64_t bytes)
+{
+    int folder = place ? open_folder(NULL) : -1;
+    if (folder < 0)
+        return 0;
+    uint64_t done = read_done(folder, name, bytes);
+    if (unlinkat(folder, name, 0) != 0)
+        done = 0;
+    close(folder);
+    return done;
+}
+
+static int keep(const char *name, uint64_t bytes, uint64_t done, struct hm_error *error)
+{
+    char text[TEXT];
+    int folder = open_folder(error);
+    if (folder < 0)
+        return -1;
+    format(text, name, bytes, done);
+    int fd = openat(folder, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+    ssize_t wanted = (ssize_t)strlen(text), written = fd < 0 ? -1 : write(fd, text, (size_t)wanted);
+    if (written >= 0 && written != wanted)
+        errno = ENOSPC;
+    int result = written == wanted ? 0 : hm_fail_errno(error, "cannot write %s/" FOLDER "/%s", place->run_dir, name);
+    if (fd >= 0)
+        close(fd);
+    if (fd >= 0 && result != 0)
+        unlinkat(folder, name, 0);
+    close(folder);
+    return result;
+}
+
+/*
+ * Between the cut and the next try no user can have written to it: the first bytes, which make a file system and a
+ * volume, are zeroed first, so that nothing is mounted any more (nor was: a device in use is not wiped at all), and the
+ * device is root's. What root wrote there is looked for in the end, as everything is.
+ */
+int hm_wiped_wipe(const char *name, const char *device, uint64_t bytes, struct hm_error *error)
+{
+    struct hm_error why = {{0}}, how = {{0}};
+    uint64_t done = take(name, bytes);
+    int result = hm_wipe_on(device, bytes, &done, &why);
+    int number = errno;
+    if (result != 0 && number == ETIME && done > 0 && place && keep(name, bytes, done, &how) != 0)
+        return hm_fail(error, ETIME, "%s; the next wipe begins anew: %s", why.text, how.text);
+    return result == 0 ? 0 : hm_fail(error, number, "%s", why.text);
+}
+
+int hm_wiped_drop(const char *name, struct hm_error *error)
+{
+    int result = 0;
+    if (!place)
+        return 0;
+    int folder = open_folder(error);
+    if (folder < 0)
+        return -1;
+    if (unlinkat(folder, name, 0) != 0 && errno != ENOENT)
+        result = hm_fail_errno(error, "cannot remove %s/" FOLDER "/%s", place->run_dir, name);
+    close(folder);
+    return result;
+}
+
+static bool is_there(const struct hm_namespace *there, int n, const char *name)
+{
+    for (int i = 0; i < n; i++)
+        if (strcmp(there[i].name, name) == 0)
+            return true;
+    return false;
+}
+
+void hm_wiped_tidy(const struct hm_namespace *there, int n)
+{
+    struct dirent *item;
+    int folder = place ? open_folder(NULL) : -1;
+    DIR *names = folder < 0 ? NULL : fdopendir(folder);
+    while (names && (item = readdir(names)))
+        if (strcmp(item->d_name, ".") != 0 && strcmp(item->d_name, "..") != 0 && !is_there(there, n, item->d_name))
+            (void)unlinkat(dirfd(names), item->d_name, 0);
+    if (names)
+        closedir(names);
+    else if (folder >= 0)
+        close(folder);
+}

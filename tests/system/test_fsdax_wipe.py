@@ -1,0 +1,226 @@
+# SPDX-License-Identifier: Apache-2.0
+"""fsdax_wipe_limit: an epilog that has no time for the whole wipe, and the units that go on behind it."""
+
+import contextlib
+import fcntl
+import os
+import re
+import shutil
+import signal
+import time
+from pathlib import Path
+
+import pytest
+import slurm
+from namespaces import MIB, PROGRAM, STEPS, job_with_file_systems, mounted, ours
+
+UNIT = "hybridmem-wipe@.service"
+SYSTEMCTL = Path("/usr/bin/systemctl")
+LIMIT_S = 4
+MARKER = b"what alice wrote into her file system"
+STILL_WIPED = "the memory of earlier jobs is still being wiped"
+# A file over all of each file system but 96 MiB, with the marker in it every 16 MiB: a wipe goes 256 MiB at a time.
+FILL = f"""python3 - << 'END'
+import os
+for word in os.environ["HYBRIDMEM_FSDAX_DIRS"].split(":"):
+    folder = word.partition("=")[2]
+    file = os.open(f"{{folder}}/f", os.O_CREAT | os.O_RDWR, 0o600)
+    room = os.statvfs(folder)
+    size = room.f_bavail * room.f_frsize - (96 << 20)
+    os.posix_fallocate(file, 0, size)
+    for at in range(0, size, 16 << 20):
+        os.pwrite(file, {MARKER!r}, at)
+    os.fsync(file)
+END
+"""
+
+pytestmark = pytest.mark.usefixtures("steps", "empty_regions")
+
+
+@pytest.fixture
+def limit():
+    """An epilog's time, for all of a test."""
+    with slurm.configured(slurm.CONFIG.read_text() + f"fsdax_wipe_limit = {LIMIT_S}s\n"):
+        yield
+
+
+@contextlib.contextmanager
+def bound(script, place):
+    """A script in the place of an installed program."""
+    script.chmod(0o755)
+    is_there = place.exists()
+    if not is_there:
+        place.touch()
+    slurm.run(f"mount --bind {script} {place}")
+    try:
+        yield
+    finally:
+        slurm.run(f"umount -l {place}")
+        if not is_there:
+            place.unlink()
+
+
+class Systemd:
+    """None runs in the guest. What it was told; each unit by itself runs what the template says, once `go` is there;
+    one that is active is not started again."""
+
+    def __init__(self, folder):
+        self.folder, self.go, self.log = folder, folder / "go", folder / "told"
+        self.program = folder / "systemctl"
+        self.log.touch()
+        (template,) = Path("/").glob(f"usr/**/systemd/system/{UNIT}")
+        start = next(line for line in template.read_text().splitlines() if line.startswith("ExecStart="))
+        self.program.write_text(
+            f'#!/bin/sh\nmkdir "{folder}/active-$3" 2> /dev/null\nresult=$?\n'  # first: who is told of is active
+            f'echo "$@" >> {self.log}\n[ $result -eq 0 ] || exit 0\n'
+            f"{{ until [ -e {self.go} ]; do sleep 0.1; done\n"
+            f'{start.removeprefix("ExecStart=")}\nrmdir "{folder}/active-$3"; }} > /dev/null 2>&1 &\n'
+        )
+
+    def told(self):
+        """The job whose instance each line starts, in their order; the names are unlike each other."""
+        found = [
+            re.fullmatch(r"start --no-block (hybridmem-wipe@(\d+)-\d+\.service)", line)
+            for line in self.log.read_text().splitlines()
+        ]
+        assert all(found), self.log.read_text()
+        assert len({match[1] for match in found}) == len(found)
+        return [int(match[2]) for match in found]
+
+    def active(self):
+        return list(self.folder.glob("active-*"))
+
+
+@pytest.fixture
+def systemd(tmp_path, limit):
+    stands_in = Systemd(tmp_path)
+    with bound(stands_in.program, SYSTEMCTL):
+        try:
+            yield stands_in
+        finally:
+            stands_in.go.touch()
+            slurm.wait_for(lambda: not stands_in.active(), "the units' ends")
+
+
+@pytest.fixture
+def wipes_stop(tmp_path):
+    """A file: while it is there, each hybridmem-namespace stops itself in its first wipe."""
+    switch, real, script = tmp_path / "stop", tmp_path / "real", tmp_path / "hybridmem-namespace"
+    shutil.copy(PROGRAM, real)
+    script.write_text(
+        f"#!/bin/sh\n[ -e {switch} ] && export LD_PRELOAD={STEPS} STEPS_KILL=BLKZEROOUT"
+        f' STEPS_SIGNAL={int(signal.SIGSTOP)}\nexec {real} "$@"\n'
+    )
+    with bound(script, Path(PROGRAM)):
+        yield switch
+        switch.unlink(missing_ok=True)
+        for pid in filter(None, map(stopped, ("destroy", "reap"))):  # of a test that failed
+            os.kill(pid, signal.SIGCONT)
+
+
+def stopped(command):
+    """The process that runs this command of hybridmem-namespace and has stopped itself."""
+    for folder in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):  # it ended
+            words = (folder / "cmdline").read_bytes().split(b"\0")
+            if command.encode() in words and (folder / "stat").read_text().rpartition(")")[2].split()[0] == "T":
+                return int(folder.name)
+    return None
+
+
+def cut(command):
+    """Its wipe stands still until its time is over: behind the extent that it is at it has no more."""
+    pid = slurm.wait_for(lambda: stopped(command), f"{command} in its first wipe")
+    since = time.monotonic()
+    slurm.wait_for(lambda: time.monotonic() > since + LIMIT_S + 1, "the limit to pass")
+    os.kill(pid, signal.SIGCONT)
+
+
+def has_marker(device):
+    """Behind the first half, which no wipe has come to."""
+    with Path(device).open("rb") as file:
+        file.seek(512 * MIB)
+        return any(MARKER in block for block in iter(lambda: file.read(4 * MIB), b""))
+
+
+@contextlib.contextmanager
+def another_at_work():
+    """As a unit is while it wipes."""
+    with Path("/run/hybridmem/fsdax/lock").open("r") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+def refused(size):
+    """What the user of a job that gets no file systems is told; it is not the node's fault."""
+    done = slurm.run(f"srun -n1 --hybrid-mem=fsdax,size={size} echo began", user="alice", check=False)
+    assert done.returncode != 0 and "began" not in done.stdout
+    assert "DRAIN" not in slurm.wait_for(slurm.node_state, "scontrol's answer about the node")
+    return done.stderr
+
+
+def test_what_an_epilog_has_no_time_for_is_wiped_behind_it(systemd, wipes_stop):
+    with job_with_file_systems(FILL, "-n1", "--hybrid-mem=fsdax,size=2G") as (first, folder):
+        wipes_stop.touch()
+        (folder / "go").touch()
+        cut("destroy")
+    wipes_stop.unlink()
+    slurm.wait_idle()
+    assert systemd.told() == [first]
+    record = slurm.record(first)
+    assert [one["destroy_s"] for one in record["namespaces"]] == [None, None]
+    (warning,) = record["warnings"]
+    assert "MiB of /dev/pmem" in warning and f"wiped after {LIMIT_S} s" in warning, warning
+    left = ours()
+    assert [one["job"] for one in left] == [first, first]
+    assert all(has_marker(one["device"]) for one in left)
+    assert "DRAIN" not in slurm.wait_for(slurm.node_state, "scontrol's answer about the node")
+    # A unit is at work: its wipe is waited for as long as the limit is, and nothing is handed over again.
+    with another_at_work():
+        assert STILL_WIPED in refused("2G")
+        slurm.wait_idle()
+        # Nothing of his was begun: his end has nothing to remove, nor to wait for.
+        (record,) = [one for one in slurm.all_records() if one["job_id"] > first]
+        assert record["namespaces"] == [], record
+        assert not any("file systems were not removed" in warning for warning in record["warnings"]), record
+    assert systemd.told() == [first]
+    # The prolog's wipe is cut again: who has room beside it gets it. His own end has units of its own.
+    wipes_stop.touch()
+    second = slurm.sbatch("alice", "touch $HYBRIDMEM_FSDAX_DIR/f && echo began", "-n1", "--hybrid-mem=fsdax,size=128M")
+    cut("reap")
+    cut("destroy")
+    wipes_stop.unlink()
+    assert slurm.wait_job(second) == "COMPLETED" and slurm.output(second) == "began\n", slurm.output(second)
+    slurm.wait_idle()
+    assert systemd.told() == [first, second, second]
+    systemd.go.touch()
+    slurm.wait_for(lambda: not ours() and not systemd.active(), "the end of the units' wipes")
+    done = slurm.run("srun -n1 --hybrid-mem=fsdax,size=512M bash -c 'ls -A $HYBRIDMEM_FSDAX_DIR'", user="alice")
+    assert done.stdout in ("", "lost+found\n")
+
+
+def end_in_use(job_id, folder, systemd):
+    """As in another job of the same user, until the epilog's time is over."""
+    device = next(one["device"] for one in ours() if one["job"] == job_id)
+    with mounted(device):
+        (folder / "go").touch()
+        assert slurm.wait_job(job_id) == "COMPLETED"
+        slurm.wait_for(lambda: job_id in systemd.told(), "the unit of its own")
+
+
+@pytest.mark.main
+def test_each_that_has_left_something_has_a_unit_of_its_own(systemd):
+    """Another one is at work behind both ends, and the first unit waits for it when the second is started."""
+    systemd.go.touch()
+    words = ("true", "-n1", "--hybrid-mem=fsdax,size=64M")
+    with (
+        job_with_file_systems(*words) as (first, folder),
+        job_with_file_systems(*words) as (second, other),
+        another_at_work(),
+    ):
+        end_in_use(first, folder, systemd)
+        end_in_use(second, other, systemd)
+        assert systemd.told() == [first, second] and len(systemd.active()) == 2
+        assert {one["job"] for one in ours()} == {first, second}
+    slurm.wait_for(lambda: not ours() and not systemd.active(), "the end of the units' wipes")
+    assert systemd.told() == [first, second]

@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: Apache-2.0
+"""hybridmem-job, killed before each change that it makes outside of itself: what comes behind it puts it right."""
+
+import contextlib
+import signal
+import struct
+import subprocess
+from pathlib import Path
+
+import pytest
+import slurm
+from namespaces import killed_before_each_step, ours
+
+PROGRAM = "/usr/libexec/hybridmem/hybridmem-job"
+STEPS = "/usr/local/lib/job-steps.so"
+JOB = 4000000  # none of Slurm's
+FOLDER = Path("/run/hybridmem/fsdax") / str(JOB)
+BEGIN = (
+    "begin",
+    f"--job={JOB}",
+    "--uid=1001",
+    "--gid=1001",
+    "--user=alice",
+    "--request=fsdax,size=64M",
+    "--cluster=testbed",
+    f"--node={slurm.NODE}",
+)
+END = ("end", f"--job={JOB}", "--exit-status=0")
+REAP = ("reap", "--grace=0")
+CGROUP = Path("/sys/fs/cgroup/killed-steps")
+CGROUP_ROOM = 256  # HM_JOB_CGROUP
+
+pytestmark = pytest.mark.usefixtures("job_steps", "empty_regions")
+
+
+@pytest.fixture(scope="session")
+def job_steps():
+    """The library that counts the steps of hybridmem-job."""
+    source = Path(__file__).parent / "programs" / "job" / "steps.c"
+    slurm.run(f"gcc -O1 -Wall -Werror -D_GNU_SOURCE -shared -fPIC -o {STEPS} {source} -ldl")
+
+
+def job(*words):
+    slurm.run(" ".join((PROGRAM, *words)))
+
+
+def killed(*words):
+    """Behind each kill, what the program had started may go on by itself: its end is waited for."""
+    for number, steps in killed_before_each_step(*words, program=PROGRAM, library=STEPS):
+        slurm.wait_for(lambda: not slurm.run("pgrep -f [h]ybridmem-namespace", check=False).stdout, "its child's end")
+        yield number, steps
+
+
+def is_whole():
+    return len(ours()) == 2 and sorted(path.name for path in FOLDER.iterdir()) == ["0", "1"]
+
+
+def nothing_is_left(steps):
+    assert (ours(), FOLDER.exists(), slurm.ledger(), slurm.hybridmem_processes()) == ([], False, [], []), steps
+
+
+def test_killed_at_each_step_of_begin():
+    seen = []
+    for _, steps in killed(*BEGIN):
+        seen = [step.split()[0] for step in steps]
+        job(*END)
+        nothing_is_left(steps)
+    assert is_whole() and slurm.ledger() == [str(JOB)]
+    job(*END)
+    nothing_is_left(seen)
+    assert {"mkdir", "create", "write", "rename", "fork", "waitpid"} <= set(seen), seen
+
+
+@contextlib.contextmanager
+def dead_step():
+    """The job as steps leave it that were killed: an empty cgroup, a monitor that still runs, and its samples."""
+    CGROUP.mkdir()
+    words = ["setpriv", "--reuid=hybridmem", "--clear-groups", "sleep", "1000000"]
+    with subprocess.Popen(words) as monitor:
+        entry = slurm.JOBS / str(JOB)
+        data = bytearray(entry.read_bytes())
+        home = data.index(b"/sys/fs/cgroup")  # where begin ran; the job's is before it, the monitor behind it
+        start_time = Path(f"/proc/{monitor.pid}/stat").read_text().rsplit(")", 1)[1].split()[19]
+        data[home - CGROUP_ROOM : home] = str(CGROUP).encode().ljust(CGROUP_ROOM, b"\0")
+        struct.pack_into("=ixxxxQ", data, home + CGROUP_ROOM, monitor.pid, int(start_time))
+        entry.write_bytes(data)
+        (slurm.JOBS / f"{JOB}.samples").write_bytes(b"torn")
+        try:
+            yield
+            assert monitor.wait(slurm.PATIENCE) == -signal.SIGTERM
+        finally:
+            monitor.kill()
+            CGROUP.rmdir()
+
+
+def end_at_each_step(before, put_right):
+    """A job for each step of its end: what `before` gives is around it, and put_right(steps) behind the kill. Returns
+    the kinds of steps."""
+    seen = []
+    with contextlib.ExitStack() as jobs:
+
+        def begin_job():
+            job(*BEGIN)
+            jobs.enter_context(before())
+
+        begin_job()
+        written = len(slurm.records(JOB))
+        for _, steps in killed(*END):
+            seen = [step.split()[0] for step in steps]
+            put_right(steps)
+            nothing_is_left(steps)
+            # Its record comes before its entry goes: a kill in between has it written again.
+            before_it, written = written, len(slurm.records(JOB))
+            assert written - before_it in (1, 2), steps
+            jobs.close()
+            begin_job()
+    nothing_is_left(seen)
+    assert len(slurm.records(JOB)) == written + 1
+    return set(seen)
+
+
+def test_killed_at_each_step_of_end():
+    """Before it has the entry the job lives, as one whose epilog is still to come does."""
+
+    def put_right(steps):
+        job(*REAP)
+        if not any(step.startswith("rename") for step in steps[:-1]):
+            assert is_whole() and slurm.ledger() == [str(JOB)], steps
+            job(*END)
+
+    seen = end_at_each_step(contextlib.nullcontext, put_right)
+    assert {"create", "write", "rename", "fork", "waitpid", "remove"} <= seen, seen
+
+
+def test_killed_at_each_step_of_end_with_what_steps_have_left():
+    seen = end_at_each_step(dead_step, lambda _: job(*REAP))
+    assert {"signal", "create", "write", "rename", "fork", "waitpid", "remove"} <= seen, seen

@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A wipe that its limit cuts: the next try goes on where it was, and what it goes by never outlives its truth."""
+
+import os
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+import slurm
+from namespaces import MIB, PROGRAM, STEPS, create, destroy, mark_all_over, ours, reap
+
+WIPED = Path("/run/hybridmem/wiped")
+PIECE = 256 * MIB
+LIMIT_S = 1
+LATE = 4
+
+pytestmark = pytest.mark.usefixtures("steps", "empty_regions")
+
+
+def first_piece(log):
+    """The number of the step that wipes the first piece: that of another, small one."""
+    create(65, 32)
+    destroy(65, env={"LD_PRELOAD": STEPS, "STEPS_LOG": str(log)})
+    return 1 + log.read_text().splitlines().index("BLKZEROOUT")
+
+
+def cut_behind_the_first_piece(job, log):
+    """Destroy it, stopped in the first piece until the limit is over. Returns what it says."""
+    env = {"LD_PRELOAD": STEPS, "STEPS_KILL": str(first_piece(log)), "STEPS_SIGNAL": str(int(signal.SIGSTOP))}
+    words = [PROGRAM, "destroy", f"--job={job}", "--restart=0", f"--limit={LIMIT_S}"]
+    with subprocess.Popen(words, env={**os.environ, **env}, stderr=subprocess.PIPE, text=True) as cut:
+        os.waitid(os.P_PID, cut.pid, os.WSTOPPED)
+        over = time.monotonic() + LIMIT_S + 1
+        slurm.wait_for(lambda: time.monotonic() > over, "the end of the limit")
+        cut.send_signal(signal.SIGCONT)
+        said = cut.communicate(timeout=slurm.PATIENCE)[1]
+    assert cut.returncode == LATE, said
+    return said
+
+
+def write_byte(device, at):
+    with Path(device).open("r+b") as file:
+        file.seek(at)
+        file.write(b"x")
+        os.fsync(file.fileno())
+
+
+def test_it_goes_on_where_it_was_cut_and_looks_at_all_of_it(tmp_path):
+    (his,) = create(64, 640)
+    size = int(slurm.run(f"blockdev --getsize64 {his['device']}").stdout)
+    mark_all_over(his["device"])
+    said = cut_behind_the_first_piece(64, tmp_path / "log")
+    assert f"256 of {size // MIB} MiB of {his['device']} are wiped after {LIMIT_S} s" in said
+    kept = WIPED / his["name"]
+    assert kept.read_text() == f"{his['name']} {size} {PIECE}\n"
+    assert (WIPED.stat().st_mode & 0o777, kept.stat().st_mode & 0o777) == (0o700, 0o600)
+    # Only root can write there. It is not wiped again, and is seen.
+    write_byte(his["device"], MIB // 2)
+    assert (
+        f"{his['device']} is not zero within {MIB} bytes from byte 0 on after its wipe" in destroy(64, status=5).stderr
+    )
+    assert not kept.exists() and [one["name"] for one in ours()] == [his["name"]]
+    destroy(64)
+    assert ours() == [] and list(WIPED.iterdir()) == []
+
+
+def test_what_is_kept_of_a_cut_wipe_goes_with_its_namespace(tmp_path):
+    (his,) = create(64, 640)
+    cut_behind_the_first_piece(64, tmp_path / "log")
+    kept = WIPED / his["name"]
+    stale = kept.read_text()
+    # It goes behind our back: one of the same name and size is wiped whole.
+    slurm.run("ndctl destroy-namespace -f all -r region0")
+    assert kept.exists()
+    (again,) = create(64, 640)
+    assert (again["name"], kept.exists()) == (his["name"], False)
+    kept.write_text(stale)
+    (WIPED / "hybridmem:testbed:1.0.0").write_text(stale)
+    reap("64.0")
+    assert [path.name for path in WIPED.iterdir()] == [his["name"]]
+    destroy(64)
+    assert list(WIPED.iterdir()) == []
