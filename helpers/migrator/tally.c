@@ -34,6 +34,13 @@ void hm_tally_add(struct hm_tally *tally, const struct hm_observation *observati
     tally->sample[place] = (struct hm_tally_sample){page, (float)weight, is_movable};
 }
 
+/* Sums of the same numbers in another order differ in their last bit: a share of all is 1, not a little more, which
+ * whoever reads the figures would have to refuse. */
+static double share_of(double part, double all)
+{
+    return part < all ? part / all : 1;
+}
+
 static int compare(const void *a, const void *b)
 {
     const struct hm_tally_sample *x = a, *y = b;
@@ -65,7 +72,7 @@ void hm_tally_end(struct hm_tally *tally, const int8_t *is_fast, double best_mov
     tally->last = known > 0 ? fast / known : -1;
     if (known > 0) {
         /* What cannot be moved stays where it is. The best that the regions know is no worse than what there is. */
-        double best = best_movable < 0 ? tally->last : (fixed_fast + movable * best_movable) / known;
+        double best = best_movable < 0 ? tally->last : share_of(fixed_fast + movable * best_movable, known);
         tally->sum += weight;
         tally->fast += weight * tally->last;
         tally->best += weight * (best > tally->last ? best : tally->last);
@@ -117,5 +124,5 @@ double hm_tally_best_placement(const struct hm_region *regions, size_t count, ui
         best += pages <= left ? heat : heat * left / pages;
         left -= pages;
     }
-    return all > 0 ? best / all : -1;
+    return all > 0 ? share_of(best, all) : -1;
 }

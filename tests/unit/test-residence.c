@@ -261,6 +261,26 @@ static void test_best_placement(void **state)
     assert_true(hm_tally_best_placement(regions + 3, 1, 100, order) < 0);
 }
 
+/* Sums that are rounded in another order: 13.8 + 58.3 + 86.8 is less than 86.8 + 58.3 + 13.8. */
+static void test_all_is_no_more_than_all(void **state)
+{
+    (void)state;
+    static struct hm_tally tally;
+    const struct hm_region regions[] = {
+        {.reads = 13.8, .slow_pages = 1}, {.reads = 58.3, .slow_pages = 1}, {.reads = 86.8, .slow_pages = 1}};
+    const struct hm_observation seen = {.page = 10, .n_pages = 1, .reads = 1};
+    const int8_t is_fast[] = {1, 1, 1};
+    uint32_t order[3];
+    assert_true(regions[0].reads + regions[1].reads + regions[2].reads <
+                regions[2].reads + regions[1].reads + regions[0].reads);
+    assert_true(hm_tally_best_placement(regions, 3, 3, order) == 1);
+    hm_tally_init(&tally, 1, false);
+    for (int i = 0; i < 3; i++)
+        hm_tally_add(&tally, &seen, i == 0 ? 1 : 1e-16, i != 0);
+    hm_tally_end(&tally, is_fast, 1);
+    assert_true(hm_tally_best(&tally) == 1);
+}
+
 static void test_rows(void **state)
 {
     (void)state;
@@ -300,6 +320,7 @@ int main(void)
         cmocka_unit_test(test_shares_of_writes_alone),
         cmocka_unit_test(test_phases_count_by_their_accesses),
         cmocka_unit_test(test_best_placement),
+        cmocka_unit_test(test_all_is_no_more_than_all),
         cmocka_unit_test(test_rows),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
