@@ -27,6 +27,12 @@ PAGE = 4096
 OVERLAP = "export SLURM_OVERLAP=1\n"
 
 
+def situation():
+    """What Slurm says of its nodes and jobs, and last wrote to its logs: for a failure's text."""
+    looks = ("sinfo -N -o '%N %T %E'", "scontrol show job -o", "tail -n 15 /var/log/slurm/slurmctld.log")
+    return "\n".join(run(f"timeout 20 {look}", check=False).stdout for look in looks)
+
+
 def wait_for(condition, what, patience=PATIENCE, every=0.05):
     """Look every so many seconds until condition() is true (its value is returned), or fail with what is missing."""
     deadline = time.monotonic() + patience
@@ -35,7 +41,7 @@ def wait_for(condition, what, patience=PATIENCE, every=0.05):
         if value:
             return value
         time.sleep(every)
-    raise AssertionError(f"never came in {patience} s: {what}")
+    raise AssertionError(f"never came in {patience} s: {what}\n{situation()}")
 
 
 def run(command, user=None, env=None, timeout=PATIENCE, check=True, cwd=None):
