@@ -8,6 +8,7 @@
 
 #include "../core/policy.h"
 #include "../core/regions.h"
+#include "company.h"
 #include "cores.h"
 #include "files.h"
 #include "finish.h"
@@ -167,7 +168,10 @@ static int plan_fsdax(const struct hm_config *config, struct hm_job *job, struct
 
 static int enter(const struct hm_config *config, struct hm_job *job, struct hm_error *error)
 {
+    struct hm_error why = {0};
     int lock = hm_ledger_lock(config, error);
+    if (lock >= 0 && hm_company_note(config, job, &why) != 0)
+        hm_log(HM_LOG_ERROR, "job %u: %s", job->job_id, why.text);
     int result = lock < 0 ? -1 : hm_ledger_write(config, job, error);
     hm_ledger_unlock(lock);
     return result;

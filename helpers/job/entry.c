@@ -9,7 +9,7 @@
 #include "living.h"
 
 #define MAGIC 0x484d4a31u
-#define VERSION 5
+#define VERSION 6
 #define IS_TEXT(array) (memchr((array), '\0', sizeof(array)) != NULL)
 
 void hm_job_init(struct hm_job *job, uint32_t job_id)
@@ -95,8 +95,9 @@ static const char *bad_field(const struct hm_job *job)
         return "request";
     if (!IS_TEXT(job->boot_id) || !IS_TEXT(job->cgroup) || !IS_TEXT(job->home_cgroup))
         return "cgroup";
-    if (!is_bool(&job->recorded) || !is_bool(&job->has_ended) || !is_bool(&job->has_cores) ||
-        !is_bool(&job->has_plan) || !is_bool(&job->has_exit_status) || !is_bool(&job->exit_status_is_final))
+    if (!is_bool(&job->recorded) || !is_bool(&job->had_company) || !is_bool(&job->has_ended) ||
+        !is_bool(&job->has_cores) || !is_bool(&job->has_plan) || !is_bool(&job->has_exit_status) ||
+        !is_bool(&job->exit_status_is_final))
         return "flags";
     const char *plan = job->has_plan ? hm_entry_bad_plan(&job->plan) : NULL;
     const char *migration = hm_migration_bad(&job->migration);

@@ -53,6 +53,7 @@ struct hm_job {
     int64_t start_ns;              /* CLOCK_REALTIME; of the prolog */
     uint64_t end_s;                /* when its time is over, UNIX, as the prolog was told; 0: not known */
     char boot_id[40];
+    bool had_company; /* another job lived on the node at some time of this one's */
     bool has_cores;
     struct hm_set cores;             /* of the node, all steps */
     char cgroup[HM_JOB_CGROUP];      /* the job's folder, absolute; "" until a step started */

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "company.h"
 #include "files.h"
 #include "identity.h"
 #include "living.h"
@@ -53,6 +54,8 @@ static void read_entry(struct hm_preparation *p, struct hm_error *error)
         p->has_ledger = false;
         hm_fail(error, number, "%s", why.text);
     }
+    if (p->has_ledger)
+        hm_company_note(&p->step->config, job, &why);
 }
 
 static void note_facts(struct hm_preparation *p)
