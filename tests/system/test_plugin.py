@@ -200,13 +200,13 @@ def test_requeue_makes_a_record_for_each_run():
     slurm.run(f"scontrol requeue {job_id}")
     slurm.wait_for(lambda: slurm.records(job_id), "the first run's record")
 
-    def runs_again():
-        """Slurm puts the second run off, and takes no new time for it before the first one is over."""
-        if not (folder / "ran-1").exists():
-            slurm.run(f"scontrol update jobid={job_id} starttime=now", check=False)
-        return (folder / "ran-1").exists()
+    def takes_a_start():
+        """Slurm puts the second run off, and takes no new time for it before the first one is over. Not in that same
+        second: slurmd takes credentials that are no younger than the end of a run for that run's own."""
+        return slurm.run(f"scontrol update jobid={job_id} starttime=now+2", check=False).returncode == 0
 
-    slurm.wait_for(runs_again, "the second run", every=1)
+    slurm.wait_for(takes_a_start, "the first run's end", every=1)
+    slurm.wait_for((folder / "ran-1").exists, "the second run")
     (folder / "go").touch()
     assert slurm.wait_job(job_id) == "COMPLETED"
     slurm.wait_idle()
