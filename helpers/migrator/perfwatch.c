@@ -11,7 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "perfopen.h"
+#include "../core/perfopen.h"
 #include "perfwatchparts.h"
 
 #define BATCH 256

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "daysim.h"
-#include "helpers/migrator/perfopen.h"
+#include "helpers/core/perfopen.h"
 #include "helpers/migrator/perftable.h"
 #include "helpers/migrator/present.h"
 

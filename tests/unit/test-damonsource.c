@@ -15,8 +15,8 @@
 
 #include <cmocka.h>
 
+#include "helpers/core/perfopen.h"
 #include "helpers/migrator/damonwire.h"
-#include "helpers/migrator/perfopen.h"
 #include "helpers/migrator/source.h"
 #include "scratch.h"
 

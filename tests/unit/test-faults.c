@@ -15,7 +15,7 @@
 #include <cmocka.h>
 
 #include "fakeperf.h"
-#include "helpers/migrator/perfopen.h"
+#include "helpers/core/perfopen.h"
 #include "helpers/migrator/perfwatch.h"
 #include "pagechild.h"
 

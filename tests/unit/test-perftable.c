@@ -9,8 +9,8 @@
 
 #include <cmocka.h>
 
+#include "helpers/core/perfopen.h"
 #include "helpers/migrator/perfbudget.h"
-#include "helpers/migrator/perfopen.h"
 #include "helpers/migrator/perftable.h"
 
 #define N_ROWS(table) (sizeof(table) / sizeof((table)[0]))
