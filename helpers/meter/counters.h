@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The sources of counters: one table, best first. Each says what it covers and measures, and, where it has nothing on
+ * this node, why.
+ */
+#ifndef HM_COUNTERS_H
+#define HM_COUNTERS_H
+
+#include "gauge.h"
+
+#define HM_MOST_SOURCES 8
+#define HM_GIVES(quantity) (1U << (quantity))
+
+struct hm_counters_setup {
+    int sysfs;       /* the folder that is /sys */
+    int resctrl;     /* the folder of a resctrl group, or -1 with */
+    int resctrl_why; /* the errno of opening it */
+};
+
+struct hm_counter_source {
+    const char *name;
+    unsigned gives;       /* HM_GIVES of each quantity that it has somewhere */
+    const char *covers;   /* whose energy and traffic it counts */
+    const char *measures; /* what, and of which counters */
+    const char *unit;     /* of a raw count */
+    const char *wraps;    /* when */
+    const char *needs;    /* which privilege */
+    /* Add all that it has here to `gauges`, opened. Returns 0, or -1 with the reason and maybe some gauges, which the
+     * caller closes: a source with a part of its counters would measure too little. */
+    int (*find)(const struct hm_counters_setup *setup, struct hm_gauges *gauges, int source, struct hm_error *reason);
+};
+
+/* What came of a source. */
+struct hm_counters_tried {
+    const struct hm_counter_source *source;
+    size_t first, n; /* its gauges; n 0: it is out */
+    char reason[HM_ERROR_TEXT];
+};
+
+/* Row of the table, or NULL behind its end. */
+const struct hm_counter_source *hm_counter_source_at(int i);
+
+/* Open all that there is. Returns how many rows `tried` has then. The caller closes the gauges. */
+int hm_counters_find(const struct hm_counters_setup *setup, struct hm_gauges *gauges,
+                     struct hm_counters_tried tried[HM_MOST_SOURCES]);
+
+/* The rows' own parts. */
+int hm_powercap_find(const struct hm_counters_setup *setup, struct hm_gauges *gauges, int source,
+                     struct hm_error *reason);
+int hm_resctrl_find(const struct hm_counters_setup *setup, struct hm_gauges *gauges, int source,
+                    struct hm_error *reason);
+
+#endif

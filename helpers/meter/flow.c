@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "flow.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* What each node is asked for, in this order; without a source, the sum of the row is named as not known. */
+static const struct {
+    enum hm_quantity quantity;
+    const char *name; /* before the socket, or behind the kind */
+    bool is_asked;    /* named also where no source has it */
+} rows[] = {
+    {HM_PACKAGE_ENERGY, "package", true}, {HM_MEMORY_ENERGY, "memory", true}, {HM_PLATFORM_ENERGY, "platform", true},
+    {HM_READ_BYTES, "read", true},        {HM_WRITE_BYTES, "write", true},    {HM_TOTAL_BYTES, "total", false},
+    {HM_LOCAL_BYTES, "local", false},
+};
+
+static bool is_energy(enum hm_quantity quantity)
+{
+    return quantity <= HM_PLATFORM_ENERGY;
+}
+
+static void name_flow(struct hm_flow *flow, const char *row)
+{
+    bool has_kind = flow->kind != HM_KIND_UNKNOWN;
+    if (is_energy(flow->quantity) && flow->socket >= 0)
+        snprintf(flow->name, sizeof(flow->name), "%s-%d", row, flow->socket);
+    else if (is_energy(flow->quantity))
+        snprintf(flow->name, sizeof(flow->name), "%s", row);
+    else
+        snprintf(flow->name, sizeof(flow->name), "%s %s", has_kind ? hm_kind_name(flow->kind) : "memory", row);
+}
+
+/* The best source that has the quantity: the gauges are in the order of the sources. Returns its index, or -1. */
+static int best_source(const struct hm_gauges *gauges, enum hm_quantity quantity, enum hm_kind kind)
+{
+    for (size_t i = 0; i < gauges->n; i++)
+        if (gauges->gauge[i].quantity == quantity && gauges->gauge[i].kind == kind)
+            return gauges->gauge[i].source;
+    return -1;
+}
+
+/* The flow that a gauge belongs to, made where it is the first of it; NULL where there is no room. */
+static struct hm_flow *find_flow(struct hm_flow *flows, int first, int *n, const struct hm_gauge *gauge)
+{
+    int socket = is_energy(gauge->quantity) ? gauge->socket : -1;
+    for (int i = first; i < *n; i++)
+        if (flows[i].kind == gauge->kind && flows[i].socket == socket)
+            return &flows[i];
+    if (*n == HM_MOST_FLOWS)
+        return NULL;
+    flows[*n] = (struct hm_flow){.quantity = gauge->quantity, .kind = gauge->kind, .socket = socket};
+    return &flows[(*n)++];
+}
+
+static void join(struct hm_flow *flow, const struct hm_gauge *gauge)
+{
+    hm_total_join(&flow->total, &gauge->total);
+    if (hm_total_is_known(&flow->total) || flow->reason.text[0])
+        return;
+    hm_fail(&flow->reason, 0, "%s: %s%s%s%s", gauge->name, hm_counter_state_text(flow->total.problem),
+            gauge->said[0] ? " (\"" : "", gauge->said, gauge->said[0] ? "\")" : "");
+}
+
+/* No source has it: each one's reason, as far as there is room. */
+static void explain(struct hm_flow *flow, const struct hm_counters_tried *tried, int n_tried)
+{
+    for (int i = 0; i < n_tried; i++) {
+        char *reason = flow->reason.text;
+        size_t used = strlen(reason), size = sizeof(flow->reason.text);
+        if (tried[i].source->gives & HM_GIVES(flow->quantity))
+            snprintf(reason + used, size - used, "%s%s: %s", used ? "; " : "", tried[i].source->name,
+                     tried[i].n > 0 ? "has none here" : tried[i].reason);
+    }
+}
+
+int hm_flows_sum(const struct hm_gauges *gauges, const struct hm_counters_tried *tried, int n_tried,
+                 struct hm_flow flows[HM_MOST_FLOWS])
+{
+    int n = 0;
+    for (size_t r = 0; r < sizeof(rows) / sizeof(rows[0]); r++) {
+        int first = n;
+        for (size_t i = 0; i < gauges->n; i++) {
+            const struct hm_gauge *gauge = &gauges->gauge[i];
+            if (gauge->quantity != rows[r].quantity ||
+                gauge->source != best_source(gauges, gauge->quantity, gauge->kind))
+                continue;
+            struct hm_flow *flow = find_flow(flows, first, &n, gauge);
+            if (!flow)
+                return n;
+            flow->source = hm_counter_source_at(gauge->source)->name;
+            join(flow, gauge);
+        }
+        if (n == first && rows[r].is_asked && n < HM_MOST_FLOWS) {
+            flows[n] = (struct hm_flow){.quantity = rows[r].quantity, .socket = -1};
+            explain(&flows[n++], tried, n_tried);
+        }
+        for (int i = first; i < n; i++)
+            name_flow(&flows[i], rows[r].name);
+    }
+    return n;
+}

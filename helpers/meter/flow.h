@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Flows: what is shown of a node. The gauges of the best source that has a quantity, summed: energy by socket, traffic
+ * by kind of memory. A flow that no source has is there, too, with the reason. Pure.
+ */
+#ifndef HM_FLOW_H
+#define HM_FLOW_H
+
+#include "counters.h"
+
+#define HM_MOST_FLOWS 80 /* energy of 32 sockets' packages and memory, and traffic */
+
+struct hm_flow {
+    enum hm_quantity quantity;
+    enum hm_kind kind;  /* of memory; HM_KIND_UNKNOWN: all */
+    int socket;         /* -1: the node */
+    const char *source; /* NULL: none */
+    struct hm_total total;
+    char name[32];          /* "package-0", "dram read" */
+    struct hm_error reason; /* why the amount is not known; "" where it is */
+};
+
+/*
+ * Sum the gauges' totals to at most HM_MOST_FLOWS flows, energy first. `tried` has the sources in their order, best
+ * first. Returns how many.
+ */
+int hm_flows_sum(const struct hm_gauges *gauges, const struct hm_counters_tried *tried, int n_tried,
+                 struct hm_flow flows[HM_MOST_FLOWS]);
+
+#endif

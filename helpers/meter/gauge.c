@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "gauge.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "../core/perfopen.h"
+#include "../core/size.h"
+#include "sysfile.h"
+
+static const struct {
+    const char *name, *unit;
+} quantities[HM_N_QUANTITIES] = {
+    [HM_PACKAGE_ENERGY] = {"package energy", "J"},       [HM_MEMORY_ENERGY] = {"memory energy", "J"},
+    [HM_PLATFORM_ENERGY] = {"platform energy", "J"},     [HM_READ_BYTES] = {"bytes read", "B"},
+    [HM_WRITE_BYTES] = {"bytes written", "B"},           [HM_TOTAL_BYTES] = {"bytes of all tiers", "B"},
+    [HM_LOCAL_BYTES] = {"bytes of the own socket", "B"},
+};
+
+const char *hm_quantity_name(enum hm_quantity quantity)
+{
+    return quantities[quantity].name;
+}
+
+const char *hm_quantity_unit(enum hm_quantity quantity)
+{
+    return quantities[quantity].unit;
+}
+
+/* Takes over the descriptor, also where it fails. */
+static int add(struct hm_gauges *gauges, const struct hm_gauge *like, int folder, int fd, struct hm_error *error)
+{
+    if (gauges->n == gauges->room) {
+        size_t room = gauges->room ? 2 * gauges->room : 16;
+        struct hm_gauge *larger = realloc(gauges->gauge, room * sizeof(*larger));
+        if (!larger) {
+            close(fd);
+            return hm_fail(error, ENOMEM, "no memory for the counters");
+        }
+        gauges->gauge = larger;
+        gauges->room = room;
+    }
+    struct hm_gauge *gauge = &gauges->gauge[gauges->n++];
+    *gauge = *like;
+    gauge->folder = folder;
+    gauge->fd = fd;
+    return 0;
+}
+
+int hm_gauges_add_file(struct hm_gauges *gauges, const struct hm_gauge *like, int folder, struct hm_error *error)
+{
+    int fd = hm_sysfile_open(folder, like->name);
+    if (fd < 0)
+        return hm_fail_errno(error, "%s", like->name);
+    return add(gauges, like, folder, fd, error);
+}
+
+int hm_gauges_add_event(struct hm_gauges *gauges, const struct hm_gauge *like, uint32_t type,
+                        const struct hm_pmu_config *config, int cpu, struct hm_error *error)
+{
+    char paranoid[16], why[HM_ERROR_TEXT];
+    struct perf_event_attr attr = {.type = type,
+                                   .size = sizeof(attr),
+                                   .config = config->word[0],
+                                   .config1 = config->word[1],
+                                   .config2 = config->word[2],
+                                   /* Counting all of the time, or not at all: an extrapolation is no measurement. */
+                                   .pinned = 1};
+    if (config->word[3] != 0)
+        return hm_fail(error, EINVAL, "%s: its event has bits in config3, which are not supported", like->name);
+    int fd = hm_perf_open(&attr, -1, cpu, 0);
+    if (fd >= 0)
+        return add(gauges, like, -1, fd, error);
+    int number = errno;
+    hm_perf_explain(number, hm_perf_read_paranoid(paranoid, sizeof(paranoid)), 0, why, sizeof(why));
+    return hm_fail(error, number, "%s: %s", like->name, why);
+}
+
+/* Returns 0, or the errno. */
+static int read_file(struct hm_gauge *gauge, uint64_t *raw)
+{
+    char text[64];
+    if (gauge->fd < 0)
+        gauge->fd = hm_sysfile_open(gauge->folder, gauge->name);
+    if (gauge->fd < 0 || hm_sysfile_read_open(gauge->fd, text, sizeof(text)) != 0)
+        return errno;
+    if (hm_size_parse_number(text, 0, UINT64_MAX, raw, NULL) == 0)
+        return 0;
+    snprintf(gauge->said, sizeof(gauge->said), "%.*s", (int)sizeof(gauge->said) - 1, text);
+    return EBADMSG;
+}
+
+/* Returns 0, or the errno. A pinned event that lost its counter reads as nothing. */
+static int read_event(const struct hm_gauge *gauge, uint64_t *raw)
+{
+    ssize_t length = gauge->fd < 0 ? 0 : read(gauge->fd, raw, sizeof(*raw));
+    return length == (ssize_t)sizeof(*raw) ? 0 : length < 0 ? errno : ENODEV;
+}
+
+static void read_gauge(struct hm_gauge *gauge, uint64_t now_ns)
+{
+    uint64_t raw = 0, difference = 0;
+    enum hm_counter_state state;
+    gauge->said[0] = '\0';
+    int number = gauge->folder < 0 ? read_event(gauge, &raw) : read_file(gauge, &raw);
+    if (number == 0) {
+        state = hm_counter_take(&gauge->counter, raw, now_ns, &difference);
+    } else {
+        state = hm_counter_lose(&gauge->counter, number);
+        if (gauge->fd >= 0 && state != HM_COUNTER_UNREADABLE) {
+            close(gauge->fd);
+            gauge->fd = -1;
+        }
+    }
+    hm_total_add(&gauge->total, state, difference, gauge->factor);
+}
+
+void hm_gauges_read(struct hm_gauges *gauges, uint64_t now_ns)
+{
+    for (size_t i = 0; i < gauges->n; i++)
+        read_gauge(&gauges->gauge[i], now_ns);
+}
+
+void hm_gauges_clear(struct hm_gauges *gauges)
+{
+    for (size_t i = 0; i < gauges->n; i++)
+        gauges->gauge[i].total = (struct hm_total){0};
+}
+
+void hm_gauges_close(struct hm_gauges *gauges, size_t first)
+{
+    while (gauges->n > first)
+        if (gauges->gauge[--gauges->n].fd >= 0)
+            close(gauges->gauge[gauges->n].fd);
+    if (first > 0)
+        return;
+    free(gauges->gauge);
+    *gauges = (struct hm_gauges){0};
+}

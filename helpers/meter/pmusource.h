@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The sources that are perf events of PMUs, as sysfs describes these: bus/event_source/devices. */
+#ifndef HM_PMUSOURCE_H
+#define HM_PMUSOURCE_H
+
+#include "counters.h"
+
+int hm_pmusource_find_energy(const struct hm_counters_setup *setup, struct hm_gauges *gauges, int source,
+                             struct hm_error *reason);
+int hm_pmusource_find_imc(const struct hm_counters_setup *setup, struct hm_gauges *gauges, int source,
+                          struct hm_error *reason);
+int hm_pmusource_find_amd(const struct hm_counters_setup *setup, struct hm_gauges *gauges, int source,
+                          struct hm_error *reason);
+int hm_pmusource_find_cxl(const struct hm_counters_setup *setup, struct hm_gauges *gauges, int source,
+                          struct hm_error *reason);
+
+#endif

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * RAPL by the kernel's powercap: class/powercap/intel-rapl:N are packages and the platform, intel-rapl:N:M in them
+ * parts of a package. AMD's packages appear under the same names.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "counters.h"
+#include "sysfile.h"
+
+#define ZONES "class/powercap"
+
+/* What a zone of this name measures, and the watts that no zone of its sort reaches: what would be more is a reset. */
+static const struct {
+    const char *start; /* of the name */
+    bool in_package;
+    enum hm_quantity quantity;
+    double most_watts;
+} kinds[] = {
+    {"package-", false, HM_PACKAGE_ENERGY, 2000},
+    {"psys", false, HM_PLATFORM_ENERGY, 20000},
+    {"dram", true, HM_MEMORY_ENERGY, 1000},
+};
+
+struct finding {
+    const struct hm_counters_setup *setup;
+    struct hm_gauges *gauges;
+    struct hm_gauge like;
+    struct hm_error *reason;
+};
+
+/* "intel-rapl:0" or "intel-rapl:0:1": nothing behind the numbers. */
+static bool is_zone(const char *name, int numbers)
+{
+    const char *rest = strchr(name, ':');
+    for (; rest && numbers > 0; numbers--) {
+        size_t digits = strspn(rest + 1, "0123456789");
+        if (*rest != ':' || digits == 0)
+            return false;
+        rest += 1 + digits;
+    }
+    return rest && !*rest;
+}
+
+/* Add the zone at `path`, if its name is one that counts. Returns 0, or -1. */
+static int add_zone(struct finding *finding, const char *path, const char *name, bool in_package)
+{
+    struct hm_gauge *like = &finding->like;
+    char file[192];
+    uint64_t range;
+    size_t i = 0, n = sizeof(kinds) / sizeof(kinds[0]);
+    while (i < n && (kinds[i].in_package != in_package || strncmp(name, kinds[i].start, strlen(kinds[i].start)) != 0))
+        i++;
+    if (i == n)
+        return 0;
+    snprintf(file, sizeof(file), "%s/max_energy_range_uj", path);
+    if (hm_sysfile_read_number(finding->setup->sysfs, file, &range) != 0)
+        return hm_fail_errno(finding->reason, "%s", file);
+    snprintf(like->name, sizeof(like->name), "%s/energy_uj", path);
+    like->quantity = kinds[i].quantity;
+    like->counter = (struct hm_counter){.modulus = range + 1, .most_per_s = kinds[i].most_watts * 1e6};
+    return hm_gauges_add_file(finding->gauges, like, finding->setup->sysfs, finding->reason);
+}
+
+static int add_parts(struct finding *finding, const char *zone)
+{
+    char path[80], part[128], file[144], name[32], **names;
+    int n, result = 0;
+    snprintf(path, sizeof(path), ZONES "/%s", zone);
+    n = hm_sysfile_list(finding->setup->sysfs, path, "intel-rapl:*", &names);
+    if (n < 0)
+        return hm_fail_errno(finding->reason, "%s", path);
+    for (int i = 0; i < n && result == 0; i++) {
+        if (!is_zone(names[i], 2) || strlen(names[i]) > 32)
+            continue;
+        snprintf(part, sizeof(part), "%s/%s", path, names[i]);
+        snprintf(file, sizeof(file), "%s/name", part);
+        result = hm_sysfile_read(finding->setup->sysfs, file, name, sizeof(name)) == 0
+                     ? add_zone(finding, part, name, true)
+                     : hm_fail_errno(finding->reason, "%s", file);
+    }
+    hm_sysfile_free(names, n);
+    return result;
+}
+
+static int add_package(struct finding *finding, const char *zone)
+{
+    char path[80], file[96], name[32];
+    int socket;
+    snprintf(path, sizeof(path), ZONES "/%s", zone);
+    snprintf(file, sizeof(file), "%s/name", path);
+    if (hm_sysfile_read(finding->setup->sysfs, file, name, sizeof(name)) != 0)
+        return hm_fail_errno(finding->reason, "%s", file);
+    /* "package-1", or "package-1-die-0" */
+    finding->like.socket = sscanf(name, "package-%4d", &socket) == 1 ? socket : -1;
+    return add_zone(finding, path, name, false) == 0 ? add_parts(finding, zone) : -1;
+}
+
+int hm_powercap_find(const struct hm_counters_setup *setup, struct hm_gauges *gauges, int source,
+                     struct hm_error *reason)
+{
+    struct finding finding = {
+        .setup = setup, .gauges = gauges, .like = {.source = source, .factor = 1e-6}, .reason = reason};
+    size_t before = gauges->n;
+    char **names;
+    int result = 0, n = hm_sysfile_list(setup->sysfs, ZONES, "intel-rapl:*", &names);
+    if (n < 0 && errno != ENOENT)
+        return hm_fail_errno(reason, ZONES);
+    for (int i = 0; i < n && result == 0; i++)
+        if (is_zone(names[i], 1) && strlen(names[i]) <= 32)
+            result = add_package(&finding, names[i]);
+    if (n >= 0)
+        hm_sysfile_free(names, n);
+    if (result == 0 && gauges->n == before)
+        return hm_fail(reason, ENOENT,
+                       "the kernel shows no RAPL zone in " ZONES " (a virtual machine, or intel_rapl is not loaded)");
+    return result;
+}

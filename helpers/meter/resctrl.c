@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Memory bandwidth monitoring by resctrl: mon_data/mon_L3_NN/mbm_*_bytes of a group's folder, one for each last-level
+ * cache. The folder is a mount's own (the default group) or that of any group below it.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "counters.h"
+#include "sysfile.h"
+
+static const struct {
+    const char *file;
+    enum hm_quantity quantity;
+} kinds[] = {{"mbm_total_bytes", HM_TOTAL_BYTES}, {"mbm_local_bytes", HM_LOCAL_BYTES}};
+
+static int add_cache(const struct hm_counters_setup *setup, struct hm_gauges *gauges, int source, const char *cache,
+                     struct hm_error *reason)
+{
+    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+        struct hm_gauge like = {.source = source, .quantity = kinds[i].quantity, .socket = -1, .factor = 1};
+        snprintf(like.name, sizeof(like.name), "mon_data/%.64s/%s", cache, kinds[i].file);
+        /* A processor may have one of the two only. */
+        if (hm_gauges_add_file(gauges, &like, setup->resctrl, reason) != 0 && errno != ENOENT)
+            return -1;
+    }
+    return 0;
+}
+
+int hm_resctrl_find(const struct hm_counters_setup *setup, struct hm_gauges *gauges, int source,
+                    struct hm_error *reason)
+{
+    size_t before = gauges->n;
+    char **names;
+    int result = 0, n;
+    if (setup->resctrl < 0)
+        return hm_fail(reason, setup->resctrl_why, "the folder of the resctrl group: %s (is resctrl mounted?)",
+                       strerror(setup->resctrl_why));
+    n = hm_sysfile_list(setup->resctrl, "mon_data", "mon_L3_*", &names);
+    if (n < 0 && errno != ENOENT)
+        return hm_fail_errno(reason, "mon_data");
+    for (int i = 0; i < n && result == 0; i++)
+        result = add_cache(setup, gauges, source, names[i], reason);
+    if (n >= 0)
+        hm_sysfile_free(names, n);
+    if (result == 0 && gauges->n == before)
+        return hm_fail(reason, ENOENT,
+                       "no mon_data/mon_L3_*/mbm_*_bytes: resctrl is not mounted, or the processor has no MBM");
+    return result;
+}

@@ -1,0 +1,360 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The sources on machines that are made up of files: found, counted, summed, or out with a reason. */
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "fakesysfs.h"
+#include "scratch.h"
+
+#define N_ROWS(table) (sizeof(table) / sizeof((table)[0]))
+#define PACKAGE "class/powercap/intel-rapl:0/energy_uj"
+#define DRAM "class/powercap/intel-rapl:1/intel-rapl:1:0/energy_uj"
+
+static void test_a_machine_without_counters(void **state)
+{
+    (void)state;
+    fake_sysfs_find();
+    fake_sysfs_step();
+    assert_int_equal(fake.n_tried, 7);
+    assert_int_equal(fake.gauges.n, 0);
+    for (int i = 0; i < fake.n_tried; i++)
+        assert_true(fake.tried[i].n == 0 && strlen(fake.tried[i].reason) > 20);
+    assert_int_equal(fake.n_flows, 5);
+    fake_sysfs_expect_unknown("package", "powercap: the kernel shows no RAPL zone");
+    fake_sysfs_expect_unknown("package", "; perf-energy: the kernel has no PMU power");
+    fake_sysfs_expect_unknown("memory", "; papi: this version does not read PAPI");
+    fake_sysfs_expect_unknown("memory read", "perf-imc: the kernel has no PMU uncore_imc");
+    fake_sysfs_expect_unknown("memory write", "; cxl: the kernel has no PMU cxl_pmu_mem");
+    assert_null(strstr(fake.flow[0].reason.text, "resctrl"));
+}
+
+static void test_powercap_moves_and_wraps(void **state)
+{
+    (void)state;
+    fake_sysfs_add_powercap("262143328000");
+    fake_sysfs_find();
+    assert_int_equal(fake_sysfs_source("powercap")->n, 5);
+    fake_sysfs_write(PACKAGE, "1149"); /* 851 to the end, and 1149 */
+    fake_sysfs_write(DRAM, "262143328500");
+    fake_sysfs_step();
+    assert_int_equal(fake.n_flows, 7);
+    fake_sysfs_expect("package-0", "powercap", 0.002);
+    fake_sysfs_expect("package-1", "powercap", 0);
+    fake_sysfs_expect("memory-0", "powercap", 0);
+    fake_sysfs_expect("memory-1", "powercap", 0.0005);
+    fake_sysfs_expect("platform", "powercap", 0);
+    fake_sysfs_write(PACKAGE, "100001149");
+    fake_sysfs_step();
+    fake_sysfs_expect("package-0", "powercap", 100);
+    fake_sysfs_expect("memory-1", "powercap", 0);
+}
+
+static void test_powercap_that_is_lost_and_comes_back(void **state)
+{
+    (void)state;
+    fake_sysfs_add_powercap("1000000");
+    fake_sysfs_find();
+    fake_sysfs_remove(PACKAGE);
+    fake_sysfs_write(DRAM, "1000007");
+    fake_sysfs_step();
+    fake_sysfs_expect_unknown("package-0", PACKAGE ": it is not there any more");
+    fake_sysfs_expect("memory-1", "powercap", 7e-6);
+    fake_sysfs_step();
+    fake_sysfs_expect_unknown("package-0", "it is not there any more");
+    fake_sysfs_write(PACKAGE, "5000000");
+    fake.open_fails = EACCES;
+    fake_sysfs_step();
+    fake_sysfs_expect_unknown("package-0", PACKAGE ": it may not be read any more");
+    fake.open_fails = 0;
+    fake_sysfs_step();
+    fake_sysfs_expect_unknown("package-0", "for the first time");
+    fake_sysfs_write(PACKAGE, "5000009");
+    fake_sysfs_step();
+    fake_sysfs_expect("package-0", "powercap", 9e-6);
+}
+
+static void test_powercap_with_values_that_are_none(void **state)
+{
+    static const struct {
+        const char *line, *reason;
+    } rows[] = {
+        {"999999", "it was reset"},
+        {"9999999999", "it was reset"},
+        {"", "no value of it"},
+        {"abc", "no value of it (\"abc\")"},
+        {"-1", "no value of it (\"-1\")"},
+        {"262143328851", "no value of it"},
+        {"1\n2", "no value of it"},
+        {"\033[2J", "no value of it (\"\\x1b[2J\")"},
+    };
+    (void)state;
+    fake_sysfs_add_powercap("1000000");
+    fake_sysfs_find();
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        fake_sysfs_write(PACKAGE, rows[i].line);
+        fake_sysfs_step();
+        fake_sysfs_expect_unknown("package-0", rows[i].reason);
+        fake_sysfs_expect("package-1", "powercap", 0);
+        fake_sysfs_write(PACKAGE, "1000000");
+        fake_sysfs_step(); /* again the first, or a reset */
+        fake_sysfs_step();
+        fake_sysfs_expect("package-0", "powercap", 0);
+    }
+}
+
+static void test_a_part_of_powercap_is_none(void **state)
+{
+    (void)state;
+    fake_sysfs_add_powercap("1");
+    fake_sysfs_remove("class/powercap/intel-rapl:1/intel-rapl:1:0/max_energy_range_uj");
+    fake_sysfs_find();
+    assert_int_equal(fake.gauges.n, 0);
+    assert_non_null(
+        strstr(fake_sysfs_source("powercap")->reason, "intel-rapl:1:0/max_energy_range_uj: No such file or directory"));
+    fake_sysfs_write("class/powercap/intel-rapl:1/intel-rapl:1:0/max_energy_range_uj", "much");
+    fake_sysfs_find();
+    assert_int_equal(fake.gauges.n, 0);
+    fake_sysfs_write("class/powercap/intel-rapl:1/intel-rapl:1:0/max_energy_range_uj", "65532610987");
+    fake.open_fails = EACCES;
+    fake_sysfs_find();
+    assert_int_equal(fake.gauges.n, 0);
+    assert_string_equal(fake_sysfs_source("powercap")->reason, PACKAGE ": Permission denied");
+}
+
+static void add_energy_pmu(const char *unit)
+{
+    fake_sysfs_add_event("power", "32", "energy-pkg", "event=0x02");
+    fake_sysfs_write("bus/event_source/devices/power/events/energy-pkg.unit", unit);
+    fake_sysfs_write("bus/event_source/devices/power/events/energy-pkg.scale", "2.3283064365386962890625e-10");
+    fake.counts[0] = 0;
+    fake.counts[1] = UINT64_C(3) << 31;
+    fake.counts[2] = UINT64_C(5) << 31;
+    fake.n_counts = 3;
+}
+
+static void test_energy_by_perf(void **state)
+{
+    (void)state;
+    add_energy_pmu("Joules");
+    fake_sysfs_find();
+    assert_int_equal(fake_sysfs_source("perf-energy")->n, 2);
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(fake.attr[i].type, 32);
+        assert_int_equal(fake.attr[i].config, 2);
+        assert_int_equal(fake.attr[i].pinned, 1);
+        assert_int_equal(fake.cpu[i], i);
+    }
+    fake_sysfs_step();
+    fake_sysfs_expect("package-0", "perf-energy", 1.5);
+    fake_sysfs_expect("package-1", "perf-energy", 1.5);
+    fake_sysfs_expect_unknown("memory", "perf-energy: has none here");
+    fake_sysfs_step();
+    fake_sysfs_expect("package-0", "perf-energy", 1);
+    fake_sysfs_step(); /* a pinned event without its counter */
+    fake_sysfs_expect_unknown("package-0", "power/energy-pkg on CPU 0: it is not there any more");
+}
+
+static void test_the_best_source_is_taken(void **state)
+{
+    (void)state;
+    add_energy_pmu("Joules");
+    fake_sysfs_add_powercap("1000000");
+    fake_sysfs_find();
+    fake_sysfs_write(PACKAGE, "1000001");
+    fake_sysfs_step();
+    assert_int_equal(fake_sysfs_source("powercap")->n, 5);
+    assert_int_equal(fake_sysfs_source("perf-energy")->n, 2);
+    fake_sysfs_expect("package-0", "powercap", 1e-6);
+}
+
+static void test_perf_that_the_kernel_refuses(void **state)
+{
+    static const struct {
+        int number;
+        const char *reason;
+    } rows[] = {
+        {ENOENT, "power/energy-pkg on CPU 0: the kernel has no such hardware event here"},
+        {EACCES, "power/energy-pkg on CPU 0: the kernel refuses"},
+        {EPERM, "the kernel refuses"},
+        {EBUSY, "somebody else has the counter"},
+        {EMFILE, "too many open files"},
+    };
+    (void)state;
+    add_energy_pmu("Joules");
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        fake.perf_fails = rows[i].number;
+        fake_sysfs_find();
+        assert_int_equal(fake.gauges.n, 0);
+        assert_non_null(strstr(fake_sysfs_source("perf-energy")->reason, rows[i].reason));
+    }
+}
+
+static void test_a_pmu_that_is_described_badly(void **state)
+{
+    static const struct {
+        const char *file, *line, *reason; /* below the PMU's folder */
+    } rows[] = {
+        {"type", "x", "power/type: Bad message"},
+        {"type", "4294967296", "above 2^32"},
+        {"cpumask", "0-", "\"0-\""},
+        {"events/energy-pkg", "event=0x102", "term \"event\": 0x102 has more bits"},
+        {"events/energy-pkg", "config=2", "no format for the term \"config\""},
+        {"events/energy-pkg.unit", "Calories", "\"Calories\" where Joules is expected"},
+        {"events/energy-pkg.scale", "0", "\"0\" is no scale"},
+        {"format/event", "config:0-70", "is no format"},
+    };
+    (void)state;
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        char path[128];
+        add_energy_pmu("Joules");
+        snprintf(path, sizeof(path), "bus/event_source/devices/power/%s", rows[i].file);
+        fake_sysfs_write(path, rows[i].line);
+        fake_sysfs_find();
+        assert_int_equal(fake.gauges.n, 0);
+        if (!strstr(fake_sysfs_source("perf-energy")->reason, rows[i].reason))
+            fail_msg("\"%s\" has no \"%s\"", fake_sysfs_source("perf-energy")->reason, rows[i].reason);
+        fake_sysfs_remove(path);
+    }
+}
+
+static void add_memory_controllers(void)
+{
+    for (int i = 0; i < 2; i++) {
+        const char *pmu = i ? "uncore_imc_1" : "uncore_imc_0";
+        fake_sysfs_add_event(pmu, i ? "21" : "20", "cas_count_read", "event=0x04,umask=0x03");
+        fake_sysfs_add_event(pmu, i ? "21" : "20", "cas_count_write", "event=0x04,umask=0x0c");
+    }
+    fake.counts[1] = 1000;
+    fake.n_counts = 2;
+}
+
+static void test_traffic_of_memory_controllers(void **state)
+{
+    (void)state;
+    add_memory_controllers();
+    fake_sysfs_add_event("uncore_imc_free_running_0", "30", "read", "event=0xff,umask=0x20");
+    fake_sysfs_add_event("uncore_imc_free_running_0", "30", "ddrt_write", "event=0xff,umask=0x31");
+    fake_sysfs_find();
+    assert_int_equal(fake_sysfs_source("perf-imc")->n, 10);
+    assert_int_equal(fake.attr[0].config, 0x0304);
+    fake_sysfs_step();
+    fake_sysfs_expect("dram read", "perf-imc", 4 * 1000 * 64); /* not also the free-running counter's */
+    fake_sysfs_expect("dram write", "perf-imc", 4 * 1000 * 64);
+    fake_sysfs_expect("pmem write", "perf-imc", 2 * 1000 * 64);
+}
+
+static void test_persistent_memory_of_cascade_lake(void **state)
+{
+    static const struct {
+        const char *modalias;
+        size_t n;
+    } rows[] = {
+        {"cpu:type:x86,ven0000fam0006mod0055:feature:,0000,0001,0209,020B,020E", 16},
+        {"cpu:type:x86,ven0000fam0006mod0055:feature:,0000,0001,0209,020E", 8}, /* Skylake */
+        {"cpu:type:x86,ven0000fam0006mod006A:feature:,0000,020B,020E", 8},
+        {"cpu:type:x86,ven0002fam0019mod0055:feature:,0000,020B,020E", 8},
+    };
+    (void)state;
+    add_memory_controllers();
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        fake_sysfs_write("devices/system/cpu/modalias", rows[i].modalias);
+        fake.n_opened = 0;
+        hm_gauges_close(&fake.gauges, 0);
+        fake_sysfs_find();
+        assert_int_equal(fake_sysfs_source("perf-imc")->n, rows[i].n);
+        if (rows[i].n == 16)
+            assert_true(fake.attr[8].config == 0xe3 && fake.attr[12].config == 0xe7);
+    }
+}
+
+static void test_cxl_and_amd(void **state)
+{
+    (void)state;
+    fake_sysfs_add_event("cxl_pmu_mem0.0", "40", "m2s_req_memrd", "event=0x20");
+    fake_sysfs_add_event("amd_umc_0", "41", "clockticks", "event=0x00");
+    fake.counts[1] = 10;
+    fake.n_counts = 2;
+    fake_sysfs_find();
+    fake_sysfs_step();
+    fake_sysfs_expect("cxl read", "cxl", 2 * 10 * 64);
+    assert_non_null(strstr(fake_sysfs_source("perf-amd")->reason, "no event described"));
+}
+
+static void mount_resctrl(void)
+{
+    fake_sysfs_write("fs/resctrl/mon_data/mon_L3_00/mbm_total_bytes", "1000");
+    fake_sysfs_write("fs/resctrl/mon_data/mon_L3_01/mbm_total_bytes", "5000");
+    fake_sysfs_write("fs/resctrl/mon_data/mon_L3_00/mbm_local_bytes", "700");
+    fake_sysfs_write("fs/resctrl/mon_data/mon_L3_01/mbm_local_bytes", "800");
+    fake.setup.resctrl = open(scratch_path("sys/fs/resctrl"), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    assert_true(fake.setup.resctrl >= 0);
+}
+
+static void test_resctrl(void **state)
+{
+    static const char *const none[] = {"Unavailable", "Error", "Unassigned"};
+    (void)state;
+    mount_resctrl();
+    fake_sysfs_find();
+    assert_int_equal(fake_sysfs_source("resctrl")->n, 4);
+    fake_sysfs_write("fs/resctrl/mon_data/mon_L3_01/mbm_total_bytes", "5100");
+    fake_sysfs_step();
+    fake_sysfs_expect("memory total", "resctrl", 100);
+    fake_sysfs_expect("memory local", "resctrl", 0);
+    for (size_t i = 0; i < N_ROWS(none); i++) {
+        fake_sysfs_write("fs/resctrl/mon_data/mon_L3_01/mbm_total_bytes", none[i]);
+        fake_sysfs_step();
+        fake_sysfs_expect_unknown("memory total", none[i]);
+        fake_sysfs_expect("memory local", "resctrl", 0);
+    }
+    fake_sysfs_write("fs/resctrl/mon_data/mon_L3_01/mbm_total_bytes", "5200");
+    fake_sysfs_step();
+    fake_sysfs_expect_unknown("memory total", "for the first time");
+    fake_sysfs_write("fs/resctrl/mon_data/mon_L3_00/mbm_total_bytes", "900");
+    fake_sysfs_step();
+    fake_sysfs_expect_unknown("memory total", "mon_L3_00/mbm_total_bytes: it was reset");
+}
+
+static void test_resctrl_that_has_less(void **state)
+{
+    (void)state;
+    mount_resctrl();
+    fake_sysfs_remove("fs/resctrl/mon_data/mon_L3_00/mbm_local_bytes");
+    fake_sysfs_remove("fs/resctrl/mon_data/mon_L3_01/mbm_local_bytes");
+    fake_sysfs_find();
+    assert_int_equal(fake_sysfs_source("resctrl")->n, 2);
+    hm_gauges_close(&fake.gauges, 0);
+    fake_sysfs_remove("fs/resctrl/mon_data");
+    fake_sysfs_find();
+    assert_int_equal(fake.gauges.n, 0);
+    assert_non_null(strstr(fake_sysfs_source("resctrl")->reason, "resctrl is not mounted"));
+}
+
+int main(void)
+{
+#define TEST(function) cmocka_unit_test_setup_teardown(function, fake_sysfs_make, fake_sysfs_drop)
+    const struct CMUnitTest tests[] = {
+        TEST(test_a_machine_without_counters),
+        TEST(test_powercap_moves_and_wraps),
+        TEST(test_powercap_that_is_lost_and_comes_back),
+        TEST(test_powercap_with_values_that_are_none),
+        TEST(test_a_part_of_powercap_is_none),
+        TEST(test_energy_by_perf),
+        TEST(test_the_best_source_is_taken),
+        TEST(test_perf_that_the_kernel_refuses),
+        TEST(test_a_pmu_that_is_described_badly),
+        TEST(test_traffic_of_memory_controllers),
+        TEST(test_persistent_memory_of_cascade_lake),
+        TEST(test_cxl_and_amd),
+        TEST(test_resctrl),
+        TEST(test_resctrl_that_has_less),
+    };
+    return cmocka_run_group_tests(tests, scratch_make, scratch_drop);
+}
