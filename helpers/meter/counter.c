@@ -61,7 +61,7 @@ const char *hm_counter_state_text(enum hm_counter_state state)
 {
     static const char *const texts[] = {
         [HM_COUNTER_VALID] = "it was read",
-        [HM_COUNTER_FIRST] = "it can be read again, for the first time: there is no value before",
+        [HM_COUNTER_FIRST] = "this is its first value: there is none before",
         [HM_COUNTER_VANISHED] = "it is not there any more",
         [HM_COUNTER_FORBIDDEN] = "it may not be read any more",
         [HM_COUNTER_UNREADABLE] = "what was read is no value of it",

@@ -22,13 +22,15 @@ static bool is_energy(enum hm_quantity quantity)
 
 static void name_flow(struct hm_flow *flow, const char *row)
 {
-    bool has_kind = flow->kind != HM_KIND_UNKNOWN;
+    const char *memory = flow->tier[0]                   ? flow->tier
+                         : flow->kind != HM_KIND_UNKNOWN ? hm_kind_name(flow->kind)
+                                                         : "memory";
     if (is_energy(flow->quantity) && flow->socket >= 0)
         snprintf(flow->name, sizeof(flow->name), "%s-%d", row, flow->socket);
     else if (is_energy(flow->quantity))
         snprintf(flow->name, sizeof(flow->name), "%s", row);
     else
-        snprintf(flow->name, sizeof(flow->name), "%s %s", has_kind ? hm_kind_name(flow->kind) : "memory", row);
+        snprintf(flow->name, sizeof(flow->name), "%s %s", memory, row);
 }
 
 /* The best source that has the quantity: the gauges are in the order of the sources. Returns its index, or -1. */
@@ -74,23 +76,68 @@ static void explain(struct hm_flow *flow, const struct hm_counters_tried *tried,
     }
 }
 
+static bool is_only_one(const struct hm_tiers *tiers, int t)
+{
+    for (int i = 0; i < tiers->n_tiers; i++)
+        if (i != t && tiers->tier[i].kind == tiers->tier[t].kind)
+            return false;
+    return true;
+}
+
+/* Give the traffic from `first` on the tiers' names, and each tier that has none a flow that says why. */
+static void name_tiers(struct hm_flow *flows, int first, int *n, enum hm_quantity quantity,
+                       const struct hm_tiers *tiers, const struct hm_counters_tried *tried, int n_tried)
+{
+    int end = *n;
+    for (int t = 0; t < tiers->n_tiers; t++) {
+        const struct hm_tier *tier = &tiers->tier[t];
+        int i = first;
+        while (i < end && (tier->kind == HM_KIND_UNKNOWN || flows[i].kind != tier->kind))
+            i++;
+        if (i == end && *n == HM_MOST_FLOWS)
+            return;
+        if (i == end) {
+            i = (*n)++;
+            flows[i] = (struct hm_flow){.quantity = quantity, .kind = tier->kind, .socket = -1};
+            snprintf(flows[i].tier, sizeof(flows[i].tier), "%s", tier->name);
+            if (tier->kind == HM_KIND_UNKNOWN)
+                hm_fail(&flows[i].reason, 0,
+                        "which counters are this tier's is not known: the kind of its memory is not (give it in "
+                        "hybridmem.conf)");
+            else
+                explain(&flows[i], tried, n_tried);
+        } else if (is_only_one(tiers, t)) {
+            snprintf(flows[i].tier, sizeof(flows[i].tier), "%s", tier->name);
+        }
+    }
+}
+
+/* Sum the gauges of a quantity. Returns how many flows there are then. */
+static int sum_quantity(const struct hm_gauges *gauges, enum hm_quantity quantity, struct hm_flow *flows, int n)
+{
+    int first = n;
+    for (size_t i = 0; i < gauges->n; i++) {
+        const struct hm_gauge *gauge = &gauges->gauge[i];
+        if (gauge->quantity != quantity || gauge->source != best_source(gauges, quantity, gauge->kind))
+            continue;
+        struct hm_flow *flow = find_flow(flows, first, &n, gauge);
+        if (!flow)
+            break;
+        flow->source = hm_counter_source_at(gauge->source)->name;
+        join(flow, gauge);
+    }
+    return n;
+}
+
 int hm_flows_sum(const struct hm_gauges *gauges, const struct hm_counters_tried *tried, int n_tried,
-                 struct hm_flow flows[HM_MOST_FLOWS])
+                 const struct hm_tiers *tiers, struct hm_flow flows[HM_MOST_FLOWS])
 {
     int n = 0;
     for (size_t r = 0; r < sizeof(rows) / sizeof(rows[0]); r++) {
         int first = n;
-        for (size_t i = 0; i < gauges->n; i++) {
-            const struct hm_gauge *gauge = &gauges->gauge[i];
-            if (gauge->quantity != rows[r].quantity ||
-                gauge->source != best_source(gauges, gauge->quantity, gauge->kind))
-                continue;
-            struct hm_flow *flow = find_flow(flows, first, &n, gauge);
-            if (!flow)
-                return n;
-            flow->source = hm_counter_source_at(gauge->source)->name;
-            join(flow, gauge);
-        }
+        n = sum_quantity(gauges, rows[r].quantity, flows, n);
+        if (tiers && rows[r].is_asked && !is_energy(rows[r].quantity))
+            name_tiers(flows, first, &n, rows[r].quantity, tiers, tried, n_tried);
         if (n == first && rows[r].is_asked && n < HM_MOST_FLOWS) {
             flows[n] = (struct hm_flow){.quantity = rows[r].quantity, .socket = -1};
             explain(&flows[n++], tried, n_tried);

@@ -16,15 +16,17 @@ struct hm_flow {
     int socket;         /* -1: the node */
     const char *source; /* NULL: none */
     struct hm_total total;
+    char tier[HM_NAME];     /* of traffic; "": none, or not one */
     char name[32];          /* "package-0", "dram read" */
     struct hm_error reason; /* why the amount is not known; "" where it is */
 };
 
 /*
  * Sum the gauges' totals to at most HM_MOST_FLOWS flows, energy first. `tried` has the sources in their order, best
- * first. Returns how many.
+ * first. `tiers` are those of this node, for which read and write are asked, each known by its kind of memory: where
+ * two are of one kind, the flow is of both, and has no tier's name. NULL: not known. Returns how many.
  */
 int hm_flows_sum(const struct hm_gauges *gauges, const struct hm_counters_tried *tried, int n_tried,
-                 struct hm_flow flows[HM_MOST_FLOWS]);
+                 const struct hm_tiers *tiers, struct hm_flow flows[HM_MOST_FLOWS]);
 
 #endif

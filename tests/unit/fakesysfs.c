@@ -139,7 +139,7 @@ void fake_sysfs_step(void)
 {
     fake.now_ns += UINT64_C(1000000000);
     hm_gauges_read(&fake.gauges, fake.now_ns);
-    fake.n_flows = hm_flows_sum(&fake.gauges, fake.tried, fake.n_tried, fake.flow);
+    fake.n_flows = hm_flows_sum(&fake.gauges, fake.tried, fake.n_tried, fake.tiers, fake.flow);
     hm_gauges_clear(&fake.gauges);
 }
 

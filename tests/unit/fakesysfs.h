@@ -24,6 +24,7 @@ struct fake_sysfs {
     struct hm_gauges gauges;
     struct hm_counters_tried tried[HM_MOST_SOURCES];
     int n_tried;
+    const struct hm_tiers *tiers;
     struct hm_flow flow[HM_MOST_FLOWS];
     int n_flows;
     uint64_t now_ns;

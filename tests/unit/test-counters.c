@@ -74,7 +74,7 @@ static void test_powercap_that_is_lost_and_comes_back(void **state)
     fake_sysfs_expect_unknown("package-0", PACKAGE ": it may not be read any more");
     fake.open_fails = 0;
     fake_sysfs_step();
-    fake_sysfs_expect_unknown("package-0", "for the first time");
+    fake_sysfs_expect_unknown("package-0", "this is its first value");
     fake_sysfs_write(PACKAGE, "5000009");
     fake_sysfs_step();
     fake_sysfs_expect("package-0", "powercap", 9e-6);
@@ -316,7 +316,7 @@ static void test_resctrl(void **state)
     }
     fake_sysfs_write("fs/resctrl/mon_data/mon_L3_01/mbm_total_bytes", "5200");
     fake_sysfs_step();
-    fake_sysfs_expect_unknown("memory total", "for the first time");
+    fake_sysfs_expect_unknown("memory total", "this is its first value");
     fake_sysfs_write("fs/resctrl/mon_data/mon_L3_00/mbm_total_bytes", "900");
     fake_sysfs_step();
     fake_sysfs_expect_unknown("memory total", "mon_L3_00/mbm_total_bytes: it was reset");
@@ -337,6 +337,30 @@ static void test_resctrl_that_has_less(void **state)
     assert_non_null(strstr(fake_sysfs_source("resctrl")->reason, "resctrl is not mounted"));
 }
 
+static void test_traffic_by_tier(void **state)
+{
+    static struct hm_tiers tiers = {.n_tiers = 4,
+                                    .tier = {{.name = "near", .kind = HM_KIND_DRAM},
+                                             {.name = "optane", .kind = HM_KIND_PMEM},
+                                             {.name = "far", .kind = HM_KIND_CXL},
+                                             {.name = "odd", .kind = HM_KIND_UNKNOWN}}};
+    (void)state;
+    fake.tiers = &tiers;
+    add_memory_controllers();
+    fake_sysfs_find();
+    fake_sysfs_step();
+    fake_sysfs_expect("near read", "perf-imc", 4 * 1000 * 64);
+    fake_sysfs_expect("near write", "perf-imc", 4 * 1000 * 64);
+    fake_sysfs_expect_unknown("optane read", "perf-imc: has none here; perf-amd: the kernel has no PMU");
+    fake_sysfs_expect_unknown("far write", "cxl: the kernel has no PMU cxl_pmu_mem");
+    fake_sysfs_expect_unknown("odd read", "the kind of its memory is not (give it in hybridmem.conf)");
+    tiers.tier[1].kind = HM_KIND_DRAM; /* two of a kind: the counters are of both */
+    hm_gauges_close(&fake.gauges, 0);
+    fake_sysfs_find();
+    fake_sysfs_step();
+    fake_sysfs_expect("dram read", "perf-imc", 4 * 1000 * 64);
+}
+
 int main(void)
 {
 #define TEST(function) cmocka_unit_test_setup_teardown(function, fake_sysfs_make, fake_sysfs_drop)
@@ -352,6 +376,7 @@ int main(void)
         TEST(test_a_pmu_that_is_described_badly),
         TEST(test_traffic_of_memory_controllers),
         TEST(test_persistent_memory_of_cascade_lake),
+        TEST(test_traffic_by_tier),
         TEST(test_cxl_and_amd),
         TEST(test_resctrl),
         TEST(test_resctrl_that_has_less),
