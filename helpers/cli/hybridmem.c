@@ -28,6 +28,7 @@ static const struct {
     {"show", "what a job used and what it was given", NULL},
     {"report", "a table over many jobs", NULL},
     {"top", "what a running migrator does", NULL},
+    {"meter", "the power and the memory traffic of this node", NULL},
     {"replay", "what the migrator makes of a recorded trace", NULL},
     {"bench", "the bandwidth of memory that libhybridmem places", NULL},
     {"sources", "which sources of samples the migrator has on this node", NULL},

@@ -1,30 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * hybridmem-top: what a running migrator does. A screen of text that is written anew, as `watch` does it: no library is
- * needed for that.
- */
+/* hybridmem-top: what a running migrator does, on a screen that is written anew. */
 #include <config.h>
 
 #include <errno.h>
 #include <getopt.h>
-#include <langinfo.h>
 #include <locale.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "../core/size.h"
 #include "../job/step.h"
 #include "../job/stepname.h"
 #include "../migrator/viewclient.h"
+#include "screen.h"
 #include "topprint.h"
 #include "words.h"
 
 #define MOST_NAMES 64
-#define CLEAR "\033[H\033[2J"
 
 enum { EXIT_NONE = 1, EXIT_BAD = HM_WORDS_BAD };
 
@@ -143,18 +138,6 @@ static int connect_to_one(const struct options *options, struct hm_error *error)
     return hm_fail(error, ESRCH, "no migrator of yours runs on this node");
 }
 
-static struct hm_screen measure_screen(void)
-{
-    struct hm_screen screen = {.columns = 100, .lines = 50, .is_utf8 = strcmp(nl_langinfo(CODESET), "UTF-8") == 0};
-    struct winsize size;
-    if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 20 && size.ws_row > 6) {
-        screen.columns = size.ws_col;
-        screen.lines = size.ws_row;
-    }
-    screen.has_colour = isatty(STDOUT_FILENO) && !getenv("NO_COLOR");
-    return screen;
-}
-
 static int show(const struct options *options, int fd, struct hm_view *view)
 {
     struct hm_error error = {""};
@@ -168,9 +151,9 @@ static int show(const struct options *options, int fd, struct hm_view *view)
         }
         if (options->json)
             return hm_topprint_json(stdout, view, host) == 0 ? EXIT_SUCCESS : EXIT_BAD;
-        struct hm_screen screen = measure_screen();
+        struct hm_screen screen = hm_screen_measure();
         if (!options->once && isatty(STDOUT_FILENO))
-            fputs(CLEAR, stdout);
+            hm_screen_clear(stdout);
         hm_topprint_screen(stdout, view, host, &screen);
         if (fflush(stdout) != 0)
             return fail(EXIT_BAD, strerror(errno));

@@ -25,12 +25,6 @@ struct cell {
     double fast, slow;
 };
 
-/* A line of text that stops at the screen's edge. All that is written to it is ASCII. */
-static void put_line(FILE *out, const struct hm_screen *screen, const char *text)
-{
-    fprintf(out, "%.*s\n", (int)screen->columns, text);
-}
-
 static void format_share(double share, char *out, size_t size)
 {
     if (share < 0)
@@ -47,7 +41,7 @@ static void put_head(FILE *out, const struct hm_view *view, const char *host, co
     snprintf(line, sizeof(line), "hybridmem top: job %u.%s on %s, %s: algorithm %s, samples from %s, phase %" PRIu64,
              view->job_id, hm_step_name(progress->step_id, name, sizeof(name)), host, states[progress->state],
              progress->algorithm, progress->source, progress->phases);
-    put_line(out, screen, line);
+    hm_screen_put_line(out, screen, line);
 }
 
 static void put_sums(FILE *out, const struct hm_view *view, const struct hm_screen *screen)
@@ -63,13 +57,13 @@ static void put_sums(FILE *out, const struct hm_view *view, const struct hm_scre
     snprintf(line, sizeof(line), "memory  fast %s%s%s%s, slow %s, of %u processes", size[0],
              progress->capacity_bytes ? " (at most " : "", progress->capacity_bytes ? size[2] : "",
              progress->capacity_bytes ? ")" : "", size[1], progress->n_ranks);
-    put_line(out, screen, line);
+    hm_screen_put_line(out, screen, line);
     format_share(progress->last_fast_share, share[0], sizeof(share[0]));
     format_share(progress->fast_share, share[1], sizeof(share[1]));
     format_share(progress->best_share, share[2], sizeof(share[2]));
     snprintf(line, sizeof(line), "%sserved by the fast tier  %s in the last phase, %s so far, %s at best",
              strcmp(progress->hot_by, "writes") == 0 ? "writes " : "", share[0], share[1], share[2]);
-    put_line(out, screen, line);
+    hm_screen_put_line(out, screen, line);
     hm_size_format((uint64_t)view->promoted_per_s, size[0], sizeof(size[0]));
     hm_size_format((uint64_t)view->demoted_per_s, size[1], sizeof(size[1]));
     hm_size_format(progress->promoted_bytes, size[2], sizeof(size[2]));
@@ -79,7 +73,7 @@ static void put_sums(FILE *out, const struct hm_view *view, const struct hm_scre
     if (unmoved > 0)
         snprintf(line + strlen(line), sizeof(line) - strlen(line), "; could not be moved %s",
                  hm_size_format(unmoved, size[0], sizeof(size[0])));
-    put_line(out, screen, line);
+    hm_screen_put_line(out, screen, line);
 }
 
 static const struct hm_view_row *end_of_process(const struct hm_view *view, const struct hm_view_row *first)
@@ -180,7 +174,7 @@ static void put_maps(FILE *out, const struct hm_view *view, const struct hm_scre
     }
     if (left_out > 0) {
         snprintf(line, sizeof(line), "and %u processes more", left_out);
-        put_line(out, screen, line);
+        hm_screen_put_line(out, screen, line);
     }
 }
 
@@ -192,9 +186,10 @@ void hm_topprint_screen(FILE *out, const struct hm_view *view, const char *host,
     for (uint32_t i = 0; i < view->progress.n_warnings; i++, used++) {
         char line[HM_WARNING + 16];
         snprintf(line, sizeof(line), "warning: %s", view->progress.warning[i]);
-        put_line(out, screen, line);
+        hm_screen_put_line(out, screen, line);
     }
-    put_line(out, screen, "");
-    put_line(out, screen, "PID, size of a column; heat by address, F in the fast tier, f partly, . in the slow one");
+    hm_screen_put_line(out, screen, "");
+    hm_screen_put_line(out, screen,
+                       "PID, size of a column; heat by address, F in the fast tier, f partly, . in the slow one");
     put_maps(out, view, screen, screen->lines > used ? screen->lines - used : 0);
 }

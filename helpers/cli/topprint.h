@@ -3,16 +3,10 @@
 #ifndef HM_TOPPRINT_H
 #define HM_TOPPRINT_H
 
-#include <stdbool.h>
 #include <stdio.h>
 
 #include "../migrator/view.h"
-
-struct hm_screen {
-    unsigned columns, lines; /* of the terminal */
-    bool is_utf8;            /* block characters, else ASCII */
-    bool has_colour;
-};
+#include "screen.h"
 
 /* Write the screen: at most screen->lines lines of at most screen->columns characters. */
 void hm_topprint_screen(FILE *out, const struct hm_view *view, const char *host, const struct hm_screen *screen);

@@ -3,10 +3,14 @@
 
 #include <errno.h>
 
+/* Hardware brings a counter up to date at moments of its own (RAPL about each millisecond): two values may be further
+ * apart than their reading. */
+#define SLACK_S 0.1
+
 /* Could it have counted that much since the last value? */
 static bool is_possible(const struct hm_counter *counter, double amount, uint64_t now_ns)
 {
-    double seconds = (double)(now_ns - counter->last_ns) / 1e9;
+    double seconds = (double)(now_ns - counter->last_ns) / 1e9 + SLACK_S;
     return counter->most_per_s <= 0 || amount <= counter->most_per_s * seconds;
 }
 

@@ -21,7 +21,7 @@ enum hm_counter_state {
 
 struct hm_counter {
     uint64_t modulus;  /* raw values are below it; 0 stands for 2^64 */
-    double most_per_s; /* what it counts in a second is less than that; 0: not known, and a step back is a wrap */
+    double most_per_s; /* it counts no more than that in a second; 0: not known, and a step back is a wrap */
     bool has_last;
     uint64_t last, last_ns;
 };

@@ -14,6 +14,7 @@ COMMANDS = [
     "show",
     "report",
     "top",
+    "meter",
     "replay",
     "bench",
     "sources",

@@ -26,22 +26,22 @@ static void test_difference_or_a_named_state(void **state)
         uint64_t difference;
     } rows[] = {
         /* further than possible, back without a wrap, more than one wrap */
-        {RAPL, WATTS, 1000, 1000 + 2000000001, 1, HM_COUNTER_RESET, 0},
+        {RAPL, WATTS, 1000, 1000 + 2200000001, 1, HM_COUNTER_RESET, 0},
         {RAPL, WATTS, 1000, 999, 1, HM_COUNTER_RESET, 0},
         {RAPL, WATTS, 100000000000, 0, 1, HM_COUNTER_RESET, 0},
         {RAPL, WATTS, 1000, 2000, 132, HM_COUNTER_AMBIGUOUS, 0},
         {RAPL, WATTS, 2000, 1000, 132, HM_COUNTER_AMBIGUOUS, 0},
         {0, 0, 5, 4, 1, HM_COUNTER_RESET, 0},
         {0, 0, UINT64_MAX, 0, 1, HM_COUNTER_RESET, 0},
-        {0, 100, 0, 101, 1, HM_COUNTER_RESET, 0},
+        {0, 100, 0, 111, 1, HM_COUNTER_RESET, 0},
         /* no value of it */
         {RAPL, WATTS, 1000, RAPL, 1, HM_COUNTER_UNREADABLE, 0},
         {RAPL, WATTS, 1000, UINT64_MAX, 1, HM_COUNTER_UNREADABLE, 0},
         {16, 0, 15, 16, 1, HM_COUNTER_UNREADABLE, 0},
         /* counted */
         {RAPL, WATTS, 1000, 1000, 1, HM_COUNTER_VALID, 0},
-        {RAPL, WATTS, 1000, 1000 + 2000000000, 1, HM_COUNTER_VALID, 2000000000},
-        {RAPL, WATTS, 1000, 2000, 131, HM_COUNTER_VALID, 1000},
+        {RAPL, WATTS, 1000, 1000 + 2200000000, 1, HM_COUNTER_VALID, 2200000000},
+        {RAPL, WATTS, 1000, 2000, 130, HM_COUNTER_VALID, 1000},
         {RAPL, WATTS, RAPL - 1, 0, 1, HM_COUNTER_VALID, 1},
         {RAPL, WATTS, RAPL - 5, 7, 1, HM_COUNTER_VALID, 12},
         {RAPL, WATTS, 262143328850, 262143328850, 1, HM_COUNTER_VALID, 0},

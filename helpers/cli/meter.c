@@ -1,0 +1,316 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* hybridmem-meter: the energy and the memory traffic of this node, as its counters have them. */
+#include <config.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <getopt.h>
+#include <locale.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "../core/config.h"
+#include "../core/discover.h"
+#include "../core/size.h"
+#include "meterprint.h"
+#include "words.h"
+
+#define SECOND_NS UINT64_C(1000000000)
+#define MOST_WAIT_NS SECOND_NS /* between two looks at the counters: none wraps twice in that time */
+
+enum { EXIT_NONE = 1, EXIT_BAD = HM_WORDS_BAD };
+
+static const char default_config[] = HM_SYSCONFDIR "/hybridmem.conf";
+
+struct options {
+    bool list, json, step;
+    uint64_t interval_ms, count;
+    const char *sysfs, *resctrl, *topology, *config;
+};
+
+struct meter {
+    const struct options *options;
+    struct hm_counters_setup setup;
+    struct hm_gauges gauges;
+    struct hm_counters_tried tried[HM_MOST_SOURCES];
+    int n_tried;
+    struct hm_tiers *tiers;
+    struct hm_flow flow[HM_MOST_FLOWS];
+    char host[256];
+    int signals;
+    bool has_begun;
+    uint64_t since_ns; /* CLOCK_MONOTONIC of the reading before */
+};
+
+static void print_help(void)
+{
+    printf(
+        "Usage: hybridmem meter [--list] [--json] [--interval TIME] [--count N] [--step]\n"
+        "                       [--sysfs DIR] [--resctrl DIR] [--topology FILE.xml] [--config FILE]\n"
+        "\n"
+        "Shows the power of this node's sockets and memory and the traffic of its memory tiers, as far as hardware\n"
+        "counters tell, each with the source it is from, or why it is not known. All are of the whole node, or of\n"
+        "a resctrl group: no figure is a job's.\n"
+        "\n"
+        "  --list               each source of counters: whether it works for you, and why not; and end\n"
+        "  --json               one JSON object for each interval, or for the list\n"
+        "  --interval TIME      what each line is about (1s): digits and ms, s, min or h; without a unit seconds\n"
+        "  --count N            end after N lines\n"
+        "  --step               a line is shown for each line of standard input, not by time; the first begins\n"
+        "  --sysfs DIR          the folder that is /sys\n"
+        "  --resctrl DIR        the folder of a resctrl group (default: fs/resctrl in /sys)\n"
+        "  --topology FILE.xml  take the tiers from hwloc's XML instead of this machine\n"
+        "  --config FILE        the configuration, for the tiers (default: %s, where it is there)\n"
+        "  -h, --help           this text\n"
+        "  -V, --version        the version\n"
+        "\n"
+        "Exit status: 0 shown, or interrupted; 1 no source works here; 2 wrong usage or a file that cannot be used.\n",
+        default_config);
+}
+
+static int fail(int status, const char *text)
+{
+    fprintf(stderr, "hybridmem meter: %s\n", text);
+    return status;
+}
+
+/* Digits alone are seconds. */
+static int take_interval(void *data, const char *argument, struct hm_error *error)
+{
+    struct options *options = data;
+    bool is_plain = hm_size_parse_number(argument, 1, 3600, &options->interval_ms, NULL) == 0;
+    if (is_plain)
+        options->interval_ms *= 1000;
+    else if (hm_size_parse_duration(argument, &options->interval_ms, NULL) != 0)
+        options->interval_ms = 0;
+    if (options->interval_ms >= 100 && options->interval_ms <= 3600000)
+        return 0;
+    return hm_fail(error, EINVAL, "\"%.40s\" is not a time of 100ms to 1h", argument);
+}
+
+static int take_count(void *data, const char *argument, struct hm_error *error)
+{
+    struct options *options = data;
+    return hm_size_parse_number(argument, 1, UINT32_MAX, &options->count, error);
+}
+
+/* Returns -1 to go on, or the exit status. */
+static int parse_options(int argc, char **argv, struct options *options)
+{
+    const struct hm_word table[] = {
+        {"list", .flag = &options->list},       {"json", .flag = &options->json},
+        {"step", .flag = &options->step},       {"interval", .take = take_interval},
+        {"count", .take = take_count},          {"sysfs", .text = &options->sysfs},
+        {"resctrl", .text = &options->resctrl}, {"topology", .text = &options->topology},
+        {"config", .text = &options->config},
+    };
+    const struct hm_words words = {"meter", print_help, table, sizeof(table) / sizeof(table[0]), options};
+    int status = hm_words_parse(argc, argv, &words);
+    return status < 0 && optind < argc ? hm_words_refuse(&words, argv[optind]) : status;
+}
+
+static uint64_t now_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * SECOND_NS + (uint64_t)now.tv_nsec;
+}
+
+/* Returns 0, or the exit status with all said. */
+static int open_folders(const struct options *options, struct hm_counters_setup *setup)
+{
+    const int flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC;
+    struct hm_error error = {""};
+    const char *sysfs = options->sysfs ? options->sysfs : "/sys";
+    setup->resctrl = -1;
+    setup->sysfs = open(sysfs, flags);
+    if (setup->sysfs < 0) {
+        hm_fail_errno(&error, "%s", sysfs);
+        return fail(EXIT_BAD, error.text);
+    }
+    setup->resctrl = options->resctrl ? open(options->resctrl, flags) : openat(setup->sysfs, "fs/resctrl", flags);
+    setup->resctrl_why = errno;
+    if (setup->resctrl >= 0 || !options->resctrl)
+        return 0;
+    hm_fail_errno(&error, "%s", options->resctrl);
+    return fail(EXIT_BAD, error.text);
+}
+
+/* A node whose tiers cannot be told is metered all the same. Returns 0, or the exit status with all said. */
+static int find_tiers(const struct options *options, struct meter *meter)
+{
+    struct hm_error error = {""};
+    struct hm_config *config = calloc(1, sizeof(*config));
+    struct hm_tiers *tiers = calloc(1, sizeof(*tiers));
+    int status = 0;
+    if (!config || !tiers)
+        status = fail(EXIT_BAD, "no memory");
+    else if (hm_config_read(options->config ? options->config : default_config, options->config != NULL, config,
+                            &error) < 0 ||
+             (hm_discover(options->topology, &tiers->topology, &error) < 0 && options->topology))
+        status = fail(EXIT_BAD, error.text);
+    else if (error.text[0] || hm_tiers_group(&tiers->topology, config, tiers, &error) < 0)
+        fprintf(stderr, "hybridmem meter: the tiers of this node are not known: %s\n", error.text);
+    else
+        meter->tiers = tiers;
+    if (!meter->tiers)
+        free(tiers);
+    free(config);
+    return status;
+}
+
+static int list(const struct meter *meter)
+{
+    const struct hm_meter_sources sources = {meter->host, meter->tried, meter->n_tried, &meter->gauges};
+    int status = meter->gauges.n > 0 ? EXIT_SUCCESS : EXIT_NONE;
+    if (!meter->options->json)
+        hm_meterprint_list(stdout, &sources);
+    else if (hm_meterprint_list_json(stdout, &sources) != 0)
+        status = EXIT_BAD;
+    if (fflush(stdout) != 0 || ferror(stdout))
+        status = EXIT_BAD;
+    if (status == EXIT_BAD)
+        perror("hybridmem meter: standard output");
+    return status;
+}
+
+/* Read, show what flowed since the reading before, and begin anew. Returns 0, or -1 where it cannot be shown. */
+static int show_reading(struct meter *meter)
+{
+    uint64_t now = now_ns();
+    struct hm_meter_reading reading = {.host = meter->host, .time_s = time(NULL), .flow = meter->flow};
+    bool is_terminal = isatty(STDOUT_FILENO), is_first = !meter->has_begun;
+    hm_gauges_read(&meter->gauges, now);
+    reading.seconds = is_first ? 0 : (double)(now - meter->since_ns) / (double)SECOND_NS;
+    reading.n = hm_flows_sum(&meter->gauges, meter->tried, meter->n_tried, meter->tiers, meter->flow);
+    hm_gauges_clear(&meter->gauges);
+    meter->since_ns = now;
+    meter->has_begun = true;
+    if (meter->options->json) {
+        if (is_first && !meter->options->step)
+            return 0;
+        if (hm_meterprint_json(stdout, &reading) != 0)
+            return -1;
+    } else if (is_terminal && !meter->options->step) {
+        struct hm_screen screen = hm_screen_measure();
+        hm_screen_clear(stdout);
+        hm_meterprint_screen(stdout, &reading, &screen);
+    } else {
+        if (is_first)
+            hm_meterprint_legend(stdout, &reading);
+        if (!is_first || meter->options->step)
+            hm_meterprint_line(stdout, &reading);
+    }
+    return fflush(stdout) == 0 && !ferror(stdout) ? 0 : -1;
+}
+
+enum waited { WAITED_DUE, WAITED_MORE, WAITED_END };
+
+/* Wait for a signal, and for a byte of standard input where a line of it is awaited, at most until `until_ns`. */
+static enum waited wait_once(const struct meter *meter, uint64_t until_ns)
+{
+    struct pollfd events[] = {{.fd = meter->signals, .events = POLLIN},
+                              {.fd = meter->options->step ? STDIN_FILENO : -1, .events = POLLIN}};
+    uint64_t now = now_ns(), left = until_ns > now ? until_ns - now : 0;
+    const struct timespec timeout = {.tv_sec = (time_t)(left / SECOND_NS), .tv_nsec = (long)(left % SECOND_NS)};
+    char byte = '\0';
+    int ready = ppoll(events, 2, &timeout, NULL);
+    if (ready == 0 || (ready < 0 && errno == EINTR))
+        return WAITED_MORE;
+    if (ready < 0 || events[0].revents || read(STDIN_FILENO, &byte, 1) <= 0)
+        return WAITED_END;
+    return byte == '\n' ? WAITED_DUE : WAITED_MORE;
+}
+
+/* Wait until `due_ns`, or for a line; what wraps meanwhile is looked at. */
+static enum waited wait_for_next(struct meter *meter, uint64_t due_ns)
+{
+    uint64_t look_ns = now_ns() + MOST_WAIT_NS;
+    for (;;) {
+        enum waited waited = wait_once(meter, due_ns < look_ns ? due_ns : look_ns);
+        uint64_t now = now_ns();
+        if (waited != WAITED_MORE)
+            return waited;
+        if (now >= due_ns)
+            return WAITED_DUE;
+        if (now < look_ns)
+            continue;
+        if (meter->has_begun)
+            hm_gauges_read(&meter->gauges, now);
+        look_ns = now + MOST_WAIT_NS;
+    }
+}
+
+static int run(struct meter *meter)
+{
+    const struct options *options = meter->options;
+    const uint64_t interval_ns = options->interval_ms * 1000000;
+    uint64_t due_ns = now_ns() + interval_ns;
+    int result = options->step ? 0 : show_reading(meter);
+    for (uint64_t n = 0; result == 0 && (options->count == 0 || n < options->count); n++) {
+        if (wait_for_next(meter, options->step ? UINT64_MAX : due_ns) == WAITED_END)
+            break;
+        result = show_reading(meter);
+        while (due_ns <= now_ns()) /* a machine that slept shows no lines for that time */
+            due_ns += interval_ns;
+    }
+    if (result == 0)
+        return EXIT_SUCCESS;
+    perror("hybridmem meter: standard output");
+    return EXIT_BAD;
+}
+
+/* What ends it: taken by poll, so that no line is cut. Returns a descriptor, or -1. */
+static int take_signals(void)
+{
+    sigset_t ending;
+    sigemptyset(&ending);
+    sigaddset(&ending, SIGINT);
+    sigaddset(&ending, SIGTERM);
+    sigaddset(&ending, SIGHUP);
+    sigprocmask(SIG_BLOCK, &ending, NULL);
+    return signalfd(-1, &ending, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
+static int start(struct meter *meter)
+{
+    int status = open_folders(meter->options, &meter->setup);
+    if (status == 0 && !meter->options->list)
+        status = find_tiers(meter->options, meter);
+    if (status != 0)
+        return status;
+    gethostname(meter->host, sizeof(meter->host) - 1);
+    meter->n_tried = hm_counters_find(&meter->setup, &meter->gauges, meter->tried);
+    if (meter->options->list)
+        return list(meter);
+    if (meter->gauges.n == 0)
+        return fail(EXIT_NONE, "no source of counters works here: hybridmem meter --list says why");
+    meter->signals = take_signals();
+    if (meter->signals < 0)
+        return fail(EXIT_BAD, strerror(errno));
+    return run(meter);
+}
+
+int main(int argc, char **argv)
+{
+    struct options options = {.interval_ms = 1000};
+    int status = parse_options(argc, argv, &options);
+    if (status >= 0)
+        return status;
+    setlocale(LC_CTYPE, "");
+    struct meter *meter = calloc(1, sizeof(*meter));
+    if (!meter)
+        return fail(EXIT_BAD, "no memory");
+    meter->options = &options;
+    status = start(meter);
+    hm_gauges_close(&meter->gauges, 0);
+    free(meter->tiers);
+    free(meter);
+    return status;
+}

@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A made-up /sys with counters that tests move, and a meter that reads it when it is told to."""
+
+import contextlib
+import json
+import os
+import subprocess
+
+from installed import LIBEXEC
+
+METER = LIBEXEC / "hybridmem-meter"
+RANGE = 262143328850  # max_energy_range_uj of a Xeon
+NOBODY = 65534
+
+
+def as_user():
+    """Root may read everything."""
+    return {"user": NOBODY, "group": NOBODY, "extra_groups": []} if os.geteuid() == 0 else {}
+
+
+class Sysfs:
+    def __init__(self, folder):
+        self.folder = folder
+
+    def write(self, path, line):
+        """In one write and at one width, as the meter keeps the file open."""
+        file = self.folder / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        descriptor = os.open(file, os.O_WRONLY | os.O_CREAT, 0o644)
+        os.pwrite(descriptor, f"{line}\n".encode(), 0)
+        os.close(descriptor)
+        return file
+
+    def zone(self, path, name, energy_uj):
+        """A zone of powercap; returns what moves its counter."""
+        zone = f"class/powercap/{path}"
+        self.write(f"{zone}/name", name)
+        self.write(f"{zone}/max_energy_range_uj", RANGE)
+
+        def move(energy_uj):
+            return self.write(f"{zone}/energy_uj", f"{energy_uj:012}")
+
+        move(energy_uj)
+        return move
+
+    def event(self, pmu, pmu_type, name, terms):
+        device = f"bus/event_source/devices/{pmu}"
+        self.write(f"{device}/type", pmu_type)
+        self.write(f"{device}/cpumask", 0)
+        self.write(f"{device}/format/event", "config:0-7")
+        self.write(f"{device}/events/{name}", terms)
+
+    def bytes_of_group(self, name, value):
+        """A counter of the default resctrl group: a number, or the kernel's text of eleven characters."""
+        text = value if isinstance(value, str) else f"{value:011}"
+        return self.write(f"fs/resctrl/mon_data/mon_L3_00/{name}", text)
+
+    @contextlib.contextmanager
+    def meter(self, *words, **options):
+        """Yields a function that has the meter read, and returns its flows by name."""
+        process = subprocess.Popen(
+            [METER, "--step", "--json", "--sysfs", self.folder, *words],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            **options,
+        )
+
+        def step():
+            process.stdin.write("\n")
+            process.stdin.flush()
+            shown = json.loads(process.stdout.readline())
+            return {flow["name"]: flow for flow in shown["energy"] + shown["traffic"]}
+
+        try:
+            yield step
+            assert process.communicate(timeout=20) == ("", "")
+            assert process.returncode == 0
+        finally:
+            process.kill()
+            process.communicate()

@@ -1,0 +1,292 @@
+# SPDX-License-Identifier: Apache-2.0
+"""hybridmem meter on a made-up /sys: counters that move, wrap and vanish. No machine of the tests has real ones."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import tempfile
+from pathlib import Path
+
+import pytest
+from installed import helper
+from sysfstree import METER, RANGE, Sysfs, as_user
+
+PROGRAM = "hybridmem-meter"
+TOPOLOGY = Path(__file__).resolve().parent.parent / "fixtures" / "topology"
+SOURCES = ["powercap", "perf-energy", "perf-imc", "perf-amd", "cxl", "resctrl", "papi"]
+SOURCE_KEYS = {"name", "usable", "reason", "measures", "covers", "unit", "wraps", "needs", "counters"}
+COUNTER_KEYS = {"name", "quantity", "unit", "socket", "kind"}
+ENERGY_KEYS = {"name", "quantity", "socket", "joules", "watts", "source", "reason"}
+TRAFFIC_KEYS = {"name", "quantity", "tier", "kind", "bytes", "bytes_per_s", "source", "reason"}
+SOFTWARE = 1  # the type of the kernel's own events, which every machine has
+CPU_CLOCK, NO_TYPE = "event=0x00", 2147483647
+
+
+@pytest.fixture
+def sysfs(tmp_path):
+    return Sysfs(tmp_path)
+
+
+@pytest.fixture
+def open_sysfs():
+    """One that another user may enter; pytest's own folder may not be."""
+    with tempfile.TemporaryDirectory(prefix="hm-meter.") as name:
+        Path(name).chmod(0o755)
+        yield Sysfs(Path(name))
+
+
+def sources(sysfs, **options):
+    command = [METER, "--list", "--json", "--sysfs", sysfs.folder]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, **options)
+    assert done.stderr == ""
+    shown = json.loads(done.stdout)["sources"]
+    assert done.returncode == (0 if any(source["usable"] for source in shown) else 1)
+    return {source["name"]: source for source in shown}
+
+
+@pytest.mark.parametrize(
+    ("words", "text"),
+    [
+        (["--nonsense"], "--nonsense"),
+        (["extra"], "unexpected word 'extra'"),
+        (["--interval", "0"], '--interval: "0" is not a time of 100ms to 1h'),
+        (["--interval", "99ms"], '--interval: "99ms" is not a time of 100ms to 1h'),
+        (["--interval", "2h"], '--interval: "2h" is not a time of 100ms to 1h'),
+        (["--interval", "1.5"], '--interval: "1.5" is not a time of 100ms to 1h'),
+        (["--interval", "-1"], '--interval: "-1" is not a time of 100ms to 1h'),
+        (["--count", "0"], '--count: "0" is not a number of 1 to'),
+        (["--count", "1x"], '--count: "1x" is not a number of 1 to'),
+        (["--sysfs", "/nonexistent"], "/nonexistent: No such file or directory"),
+        (["--sysfs", "/etc/passwd"], "/etc/passwd: Not a directory"),
+        (["--resctrl", "/nonexistent"], "/nonexistent: No such file or directory"),
+        (["--config", "/nonexistent"], "/nonexistent"),
+        (["--topology", "/nonexistent"], "/nonexistent"),
+    ],
+)
+def test_refuses_bad_words_and_files(words, text):
+    done = helper(PROGRAM, *words, status=2)
+    assert text in done.stderr
+    assert done.stdout == ""
+
+
+def test_a_machine_without_counters(sysfs):
+    shown = sources(sysfs)
+    assert list(shown) == SOURCES
+    for source in shown.values():
+        assert set(source) == SOURCE_KEYS
+        assert not source["usable"] and source["counters"] == []
+        assert len(source["reason"]) > 20
+    done = helper(PROGRAM, "--sysfs", sysfs.folder, "--json", status=1)
+    assert done.stderr == "hybridmem meter: no source of counters works here: hybridmem meter --list says why\n"
+    assert done.stdout == ""
+
+
+def test_this_machine_has_each_source_or_says_why_not():
+    """Which ones it has is not ours to say."""
+    done = subprocess.run([METER, "--list", "--json"], capture_output=True, text=True, check=False)
+    shown = json.loads(done.stdout)["sources"]
+    assert [source["name"] for source in shown] == SOURCES
+    for source in shown:
+        assert (source["reason"] is None) == source["usable"] == bool(source["counters"])
+
+
+def test_the_text_of_the_list_says_what_the_json_says(sysfs):
+    sysfs.zone("intel-rapl:0", "package-0", 5)
+    text = helper(PROGRAM, "--list", "--sysfs", sysfs.folder).stdout
+    for source in sources(sysfs).values():
+        state = "works here" if source["usable"] else "does not work here"
+        assert f"{source['name']:12} {state}\n" in text
+        assert f"  because   {source['reason']}\n" in text or source["usable"]
+        assert f"  covers    {source['covers']}\n  counts    in {source['unit']}; wraps {source['wraps']}\n" in text
+        for counter in source["counters"]:
+            assert set(counter) == COUNTER_KEYS
+            assert counter["name"] in text
+
+
+def test_energy_moves_and_wraps(sysfs):
+    package = sysfs.zone("intel-rapl:0", "package-0", RANGE - 850)
+    memory = sysfs.zone("intel-rapl:0/intel-rapl:0:0", "dram", 1000)
+    sysfs.zone("intel-rapl:0/intel-rapl:0:1", "core", 0)
+    with sysfs.meter() as step:
+        first = step()
+        assert [flow for flow in first if "-" in flow] == ["package-0", "memory-0"]
+        assert first["package-0"]["joules"] is None and "first value" in first["package-0"]["reason"]
+        package(1149)
+        memory(501000)
+        then = step()
+        assert then["package-0"]["joules"] == pytest.approx(0.002)
+        assert then["memory-0"]["joules"] == pytest.approx(0.5)
+        assert then["package-0"]["source"] == "powercap" and then["package-0"]["reason"] is None
+        assert then["package-0"]["watts"] > 0
+        assert step()["package-0"]["joules"] == 0
+        assert then["platform"]["joules"] is None and then["platform"]["source"] is None
+        assert "powercap: has none here; perf-energy: the kernel has no PMU power" in then["platform"]["reason"]
+
+
+def test_a_reset_is_no_wrap(sysfs):
+    package = sysfs.zone("intel-rapl:0", "package-0", 100000000000)
+    with sysfs.meter() as step:
+        step()
+        package(0)
+        shown = step()["package-0"]
+        assert shown["joules"] is None and shown["watts"] is None and "it was reset" in shown["reason"]
+        package(7)
+        assert step()["package-0"]["joules"] == pytest.approx(7e-6)
+
+
+def test_a_counter_that_vanishes_and_comes_back(sysfs):
+    package = sysfs.zone("intel-rapl:0", "package-0", 10)
+    other = sysfs.zone("intel-rapl:1", "package-1", 10)
+    with sysfs.meter() as step:
+        step()
+        package(20).unlink()
+        other(30)
+        shown = step()
+        assert shown["package-0"]["joules"] is None
+        assert shown["package-0"]["reason"].endswith("intel-rapl:0/energy_uj: it is not there any more")
+        assert shown["package-1"]["joules"] == pytest.approx(20e-6)
+        package(90)
+        assert "first value" in step()["package-0"]["reason"]
+        package(95)
+        assert step()["package-0"]["joules"] == pytest.approx(5e-6)
+
+
+def test_permission_that_is_lost_midway(open_sysfs):
+    package = open_sysfs.zone("intel-rapl:0", "package-0", 10)
+    with open_sysfs.meter(**as_user()) as step:
+        step()
+        package(20)
+        assert step()["package-0"]["joules"] == pytest.approx(10e-6)
+        package(30).unlink()
+        package(40).chmod(0)
+        assert "it is not there any more" in step()["package-0"]["reason"]
+        assert "it may not be read any more" in step()["package-0"]["reason"]
+
+
+def test_a_user_without_permission(open_sysfs):
+    open_sysfs.zone("intel-rapl:0", "package-0", 10)(20).chmod(0)
+    shown = sources(open_sysfs, **as_user())["powercap"]
+    assert shown["reason"] == "class/powercap/intel-rapl:0/energy_uj: Permission denied"
+
+
+def test_memory_bandwidth_monitoring(sysfs):
+    sysfs.bytes_of_group("mbm_total_bytes", 1000)
+    sysfs.bytes_of_group("mbm_local_bytes", 400)
+    with sysfs.meter() as step:
+        step()
+        sysfs.bytes_of_group("mbm_total_bytes", 4000)
+        shown = step()
+        assert shown["memory total"]["bytes"] == 3000 and shown["memory total"]["source"] == "resctrl"
+        assert shown["memory local"]["bytes"] == 0
+        sysfs.bytes_of_group("mbm_total_bytes", "Unavailable")
+        shown = step()
+        assert shown["memory total"]["bytes"] is None and '("Unavailable")' in shown["memory total"]["reason"]
+        assert shown["memory local"]["bytes"] == 0
+
+
+def test_a_resctrl_group_of_choice(sysfs, tmp_path_factory):
+    other = Sysfs(tmp_path_factory.mktemp("other"))
+    other.bytes_of_group("mbm_total_bytes", 1000)
+    with sysfs.meter("--resctrl", other.folder / "fs" / "resctrl") as step:
+        assert step()["memory total"]["source"] == "resctrl"
+
+
+def test_perf_events_of_a_kernel_that_counts_or_says_why_not(sysfs):
+    """The clock of a CPU in place of a memory controller's lines: nanoseconds, each of 64 bytes."""
+    sysfs.event("uncore_imc_0", SOFTWARE, "cas_count_read", CPU_CLOCK)
+    shown = sources(sysfs)["perf-imc"]
+    if not shown["usable"]:
+        assert shown["reason"].startswith("uncore_imc_0/cas_count_read on CPU 0: the kernel refuses")
+        return
+    topology = ("--topology", TOPOLOGY / "optane-2-sockets.xml")
+    with sysfs.meter(*topology) as step:
+        step()
+        shown = step()
+        assert shown["dram read"]["tier"] == "dram" and shown["dram read"]["source"] == "perf-imc"
+        assert shown["dram read"]["bytes"] > 0 and shown["dram read"]["bytes"] % 64 == 0
+        assert shown["pmem read"]["bytes"] is None and "perf-imc: has none here" in shown["pmem read"]["reason"]
+
+
+def test_a_pmu_that_the_kernel_has_not(sysfs):
+    sysfs.event("uncore_imc_0", NO_TYPE, "cas_count_read", CPU_CLOCK)
+    reason = sources(sysfs)["perf-imc"]["reason"]
+    assert reason.startswith("uncore_imc_0/cas_count_read on CPU 0: the kernel")
+
+
+def test_a_user_without_the_right_to_perf(open_sysfs):
+    open_sysfs.event("uncore_imc_0", SOFTWARE, "cas_count_read", CPU_CLOCK)
+    paranoid = int(Path("/proc/sys/kernel/perf_event_paranoid").read_text())
+    shown = sources(open_sysfs, **as_user())["perf-imc"]
+    if paranoid > 0:
+        wanted = f"kernel.perf_event_paranoid is {paranoid}, wanted is 0 or less"
+        assert wanted in shown["reason"]
+    else:
+        assert shown["usable"] or "the kernel refuses" in shown["reason"]
+
+
+def test_lines_as_text(sysfs):
+    sysfs.zone("intel-rapl:0", "package-0", 10)
+    words = ("--sysfs", sysfs.folder, "--count", "2", "--interval", "100ms")
+    lines = helper(PROGRAM, *words).stdout.splitlines()
+    legend = [line for line in lines if line.startswith("# ")]
+    assert re.fullmatch(r"# package-0 +powercap", legend[0])
+    assert any(re.match(r"# platform +- powercap: has none here; ", line) for line in legend)
+    shown = [line for line in lines if line not in legend]
+    assert len(shown) == 2
+    for line in shown:
+        assert re.match(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ  package-0 0\.0 W  memory -  platform -  ", line)
+
+
+def test_json_has_the_keys_of_its_page(sysfs):
+    sysfs.zone("intel-rapl:0", "package-0", 10)
+    done = helper(PROGRAM, "--sysfs", sysfs.folder, "--json", "--count", "2", "--interval", "100ms")
+    lines = [json.loads(line) for line in done.stdout.splitlines()]
+    assert len(lines) == 2
+    for line in lines:
+        assert set(line) == {"time", "node", "seconds", "energy", "traffic"}
+        assert line["seconds"] > 0
+        assert all(set(flow) == ENERGY_KEYS for flow in line["energy"])
+        assert all(set(flow) == TRAFFIC_KEYS for flow in line["traffic"]) and line["traffic"]
+        for flow in line["energy"]:
+            assert (flow["joules"] is None) == (flow["watts"] is None) == (flow["reason"] is not None)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_it_cleanly(sysfs, number):
+    sysfs.zone("intel-rapl:0", "package-0", 10)
+    command = [METER, "--json", "--interval", "100ms", "--sysfs", sysfs.folder]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        first = json.loads(process.stdout.readline())
+        process.send_signal(number)
+        rest, said = process.communicate(timeout=20)
+    assert first["energy"][0]["joules"] == 0
+    assert process.returncode == 0 and said == ""
+    assert all(json.loads(line)["node"] == first["node"] for line in rest.splitlines())
+
+
+def test_a_full_disk_is_an_error(sysfs):
+    sysfs.zone("intel-rapl:0", "package-0", 10)
+    for words in (["--list"], ["--count", "1", "--interval", "100ms"], ["--json", "--count", "1"]):
+        with Path("/dev/full").open("w", encoding="utf-8") as full:
+            command = [METER, "--sysfs", sysfs.folder, *words]
+            done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+        assert done.returncode == 2
+        assert "standard output" in done.stderr
+
+
+def test_powercap_in_a_mount_namespace():
+    """Without --sysfs: what the kernel has in its place is hidden, for this command alone."""
+    if os.geteuid() != 0:
+        pytest.fail("this test wants root, as all of tests/check does")
+    make = (
+        "mount -t tmpfs none /sys/class && zone=/sys/class/powercap/intel-rapl:0 && mkdir -p $zone && "
+        "echo package-0 >$zone/name && echo 1000 >$zone/max_energy_range_uj && echo 5 >$zone/energy_uj && "
+        'exec "$@"'
+    )
+    command = ["unshare", "--mount", "sh", "-c", make, "sh", METER, "--list", "--json"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    shown = {source["name"]: source for source in json.loads(done.stdout)["sources"]}
+    counters = [counter["name"] for counter in shown["powercap"]["counters"]]
+    assert counters == ["class/powercap/intel-rapl:0/energy_uj"]
