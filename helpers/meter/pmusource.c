@@ -162,7 +162,7 @@ static int add_event(struct finding *finding, const struct row *row, const char 
     struct hm_pmu_config config;
     struct hm_error why = {""};
     struct hm_set cpus;
-    uint32_t type;
+    uint32_t type = 0;
     int found = find_terms(finding, row, pmu, terms);
     if (found <= 0)
         return found;
