@@ -71,7 +71,9 @@ static int open_samples(const struct hm_config *config, const struct hm_tiers *t
 int hm_monitor_start(const struct hm_config *config, const struct hm_tiers *tiers, struct hm_job *job,
                      struct hm_error *error)
 {
-    char guard[HM_JOB_CGROUP + 16];
+    char guard[HM_JOB_CGROUP + 16], user[16], group[16];
+    uid_t uid;
+    gid_t gid;
     char *arguments[] = {(char[]){"hybridmem-monitor"},
                          (char[]){"--samples-fd"},
                          (char[]){"3"},
@@ -79,16 +81,22 @@ int hm_monitor_start(const struct hm_config *config, const struct hm_tiers *tier
                          job->cgroup,
                          (char[]){"--guard"},
                          guard,
+                         (char[]){"--uid"},
+                         user,
+                         (char[]){"--gid"},
+                         group,
                          NULL};
     char *environment[] = {(char[]){"LC_ALL=C"}, NULL};
-    struct hm_spawn spawn = {
-        .path = PROGRAM, .arguments = arguments, .environment = environment, .errors = -1, .drop = true};
+    /* As root: it opens the node's counters, and becomes that user itself. */
+    struct hm_spawn spawn = {.path = PROGRAM, .arguments = arguments, .environment = environment, .errors = -1};
 
     if (hm_process_is_running(&job->monitor))
         return 0;
-    if (hm_monitor_identity(&spawn.uid, &spawn.gid, error) != 0)
+    if (hm_monitor_identity(&uid, &gid, error) != 0)
         return -1;
     snprintf(guard, sizeof(guard), "%s/cgroup.events", job->cgroup);
+    snprintf(user, sizeof(user), "%u", uid);
+    snprintf(group, sizeof(group), "%u", gid);
     spawn.cgroup = job->home_cgroup[0] ? job->home_cgroup : ANY_CGROUP;
     spawn.extra = open_samples(config, tiers, job, error);
     if (spawn.extra < 0)

@@ -153,16 +153,6 @@ static json_t *warnings_of(const struct hm_job *job, const struct hm_tiers *tier
     return warnings;
 }
 
-/* Figures that this version has no meter for: null, and why. */
-static void add_unmeasured(json_t *record)
-{
-    json_object_set_new(
-        record, "energy",
-        json_pack("{s:n, s:n, s:s}", "package_j", "memory_j", "source", "this version has no energy meter"));
-    json_object_set_new(record, "traffic",
-                        json_pack("{s:[], s:s}", "tiers", "source", "this version has no bandwidth meter"));
-}
-
 static json_t *elapsed(int64_t start_ns, int64_t end_ns)
 {
     return start_ns > 0 && end_ns >= start_ns ? json_real((double)((end_ns - start_ns) / 1000000) / 1000) : json_null();
@@ -188,7 +178,8 @@ json_t *hm_record_build(const struct hm_config *config, const struct hm_tiers *t
         json_decref(warnings);
         return NULL;
     }
-    add_unmeasured(record);
+    json_object_set_new(record, "energy", hm_record_energy(job, samples, no_samples));
+    json_object_set_new(record, "traffic", hm_record_traffic(job, &list, samples, no_samples));
     json_object_set_new(record, "migration", hm_record_migration(job));
     json_object_set_new(record, "namespaces", hm_record_namespaces(&job->namespaces));
     json_object_set_new(record, "warnings", warnings);

@@ -12,6 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "../core/privilege.h"
 #include "files.h"
 #include "living.h"
 
@@ -76,19 +77,6 @@ static void reset_signals(void)
     sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
-/* By system call: libc's functions take locks, to change all threads of a process, and here is one thread. */
-static int drop_privileges(uid_t uid, gid_t gid)
-{
-    if (syscall(SYS_setgroups, 0, NULL) != 0 || syscall(SYS_setresgid, gid, gid, gid) != 0 ||
-        syscall(SYS_setresuid, uid, uid, uid) != 0 || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
-        return -1;
-    if (uid != 0 && syscall(SYS_setresuid, 0, 0, 0) == 0) {
-        errno = EPERM;
-        return -1;
-    }
-    return 0;
-}
-
 /* Returns 0, or -1 (ESRCH) where the parent ended before. */
 static int die_with_parent(pid_t parent)
 {
@@ -111,7 +99,7 @@ static enum step become(const struct hm_spawn *spawn, const char *cgroup_procs, 
         return STEP_OOM;
     reset_signals();
     umask(077);
-    if (chdir("/") != 0 || (spawn->drop && drop_privileges(spawn->uid, spawn->gid) != 0))
+    if (chdir("/") != 0 || (spawn->drop && hm_privilege_drop(spawn->uid, spawn->gid) != 0))
         return STEP_DROP;
     execve(spawn->path, spawn->arguments, spawn->environment);
     return STEP_EXEC;

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * hybridmem-monitor: samples one job's memory on this node into a file that root handed over, until the job ends or
- * SIGTERM comes. It is started as the system user hybridmem, links only libc, and does nothing but read kernel files.
+ * SIGTERM comes; beside it, what the node's counters of energy and traffic count. It is started as root where these are
+ * to be opened (--uid, --gid), becomes the system user hybridmem then, and does nothing but read kernel files.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <getopt.h>
 #include <poll.h>
 #include <signal.h>
@@ -17,8 +19,11 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "../core/privilege.h"
+#include "../core/size.h"
 #include "cgroup.h"
 #include "guard.h"
+#include "monitormeter.h"
 #include "samples.h"
 
 #define FIRST_WAIT_NS                                                                                                  \
@@ -34,6 +39,7 @@ struct monitor {
     const char *cgroup_path;
     uint64_t started_ns;
     int signals;
+    struct hm_monitor_meter meter;
 };
 
 static uint64_t now_ns(clockid_t clock)
@@ -70,6 +76,7 @@ static bool sample(struct monitor *monitor)
     struct hm_samples *samples = monitor->samples;
     struct hm_reading reading;
     char text[HM_WARNING];
+    hm_monitor_meter_read(&monitor->meter, samples, now_ns(CLOCK_MONOTONIC));
     if (monitor->cgroup.dir < 0 && hm_cgroup_open(&monitor->cgroup, monitor->cgroup_path) != 0) {
         snprintf(text, sizeof(text), NOT_YET "%s: %s", monitor->cgroup_path, strerror(errno));
         keep_missing(samples, text);
@@ -162,54 +169,94 @@ static struct hm_samples *map_samples(int fd)
     return NULL;
 }
 
-static int take_descriptor(const char *text)
-{
-    char *end;
-    errno = 0;
-    long number = strtol(text, &end, 10);
-    return errno || end == text || *end || number < 0 || number > 65535 ? -1 : (int)number;
-}
+struct arguments {
+    const char *cgroup, *guard, *sysfs;
+    uint64_t samples_fd, uid, gid; /* UINT64_MAX: not given */
+};
 
 static int use(const char *why)
 {
-    fprintf(stderr, "hybridmem-monitor: %s\nusage: hybridmem-monitor --samples-fd N --cgroup DIR --guard FILE\n", why);
+    fprintf(stderr,
+            "hybridmem-monitor: %s\n"
+            "usage: hybridmem-monitor --samples-fd N --cgroup DIR --guard FILE [--sysfs DIR] [--uid N --gid N]\n",
+            why);
     return 2;
 }
 
-int main(int argc, char **argv)
+/* Returns 0, or what to exit with. */
+static int take_arguments(int argc, char **argv, struct arguments *given)
 {
     static const struct option options[] = {{"samples-fd", required_argument, NULL, 's'},
                                             {"cgroup", required_argument, NULL, 'c'},
                                             {"guard", required_argument, NULL, 'g'},
+                                            {"sysfs", required_argument, NULL, 'y'},
+                                            {"uid", required_argument, NULL, 'U'},
+                                            {"gid", required_argument, NULL, 'G'},
                                             {0}};
-    struct monitor monitor = {.cgroup = {.dir = -1}};
-    const char *guard = NULL;
-    int samples_fd = -1;
-    prctl(PR_SET_DUMPABLE, 0);
+    *given = (struct arguments){.sysfs = "/sys", .samples_fd = UINT64_MAX, .uid = UINT64_MAX, .gid = UINT64_MAX};
     for (int option; (option = getopt_long(argc, argv, "", options, NULL)) != -1;) {
-        if (option == 's' && (samples_fd = take_descriptor(optarg)) < 0)
+        if (option == 's' && hm_size_parse_number(optarg, 0, 65535, &given->samples_fd, NULL) != 0)
             return use("--samples-fd wants the number of an open descriptor");
+        if ((option == 'U' && hm_size_parse_number(optarg, 1, UINT32_MAX - 1, &given->uid, NULL) != 0) ||
+            (option == 'G' && hm_size_parse_number(optarg, 1, UINT32_MAX - 1, &given->gid, NULL) != 0))
+            return use("--uid and --gid want the numbers of a user and a group that are not root");
         if (option == 'c')
-            monitor.cgroup_path = optarg;
+            given->cgroup = optarg;
         if (option == 'g')
-            guard = optarg;
+            given->guard = optarg;
+        if (option == 'y')
+            given->sysfs = optarg;
         if (option == '?')
             return 2;
     }
-    if (samples_fd < 0 || !monitor.cgroup_path || !guard || optind != argc)
-        return use("--samples-fd, --cgroup and --guard are needed, and nothing else");
-    if (geteuid() == 0 || getuid() == 0)
-        return use("it reads files that need no privilege and must not run as root: start it as the user hybridmem");
-    monitor.samples = map_samples(samples_fd);
-    if (!monitor.samples)
+    if (given->samples_fd == UINT64_MAX || !given->cgroup || !given->guard || optind != argc)
+        return use("--samples-fd, --cgroup and --guard are needed, and no other words");
+    bool is_root = geteuid() == 0 || getuid() == 0;
+    if (is_root && (given->uid == UINT64_MAX || given->gid == UINT64_MAX))
+        return use("it must not stay root: --uid and --gid say whom to become");
+    if (!is_root && (given->uid != UINT64_MAX || given->gid != UINT64_MAX))
+        return use("--uid and --gid are for root");
+    return 0;
+}
+
+/* Counters are opened by who may, and read by anybody who has them open. Returns 0 or -1. */
+static int open_meter(struct monitor *monitor, const struct arguments *given)
+{
+    /* Stays open: a counter that was gone may come back. */
+    int sysfs = open(given->sysfs, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (sysfs < 0) {
+        fprintf(stderr, "hybridmem-monitor: --sysfs %s: %s\n", given->sysfs, strerror(errno));
+        return -1;
+    }
+    hm_monitor_meter_open(&monitor->meter, sysfs, &monitor->samples->metered);
+    if (given->uid != UINT64_MAX && hm_privilege_drop((uid_t)given->uid, (gid_t)given->gid) != 0) {
+        fprintf(stderr, "hybridmem-monitor: cannot become user %u: %s\n", (unsigned)given->uid, strerror(errno));
+        return -1;
+    }
+    /* A change of the user makes a process dumpable again, and these descriptors are root's. */
+    return prctl(PR_SET_DUMPABLE, 0);
+}
+
+int main(int argc, char **argv)
+{
+    static struct monitor monitor = {.cgroup = {.dir = -1}};
+    struct arguments given;
+    prctl(PR_SET_DUMPABLE, 0);
+    int status = take_arguments(argc, argv, &given);
+    if (status != 0)
+        return status;
+    monitor.cgroup_path = given.cgroup;
+    monitor.samples = map_samples((int)given.samples_fd);
+    if (!monitor.samples || open_meter(&monitor, &given) != 0)
         return 1;
     monitor.signals = take_signals();
     if (monitor.signals < 0)
         return 1;
     monitor.started_ns = now_ns(CLOCK_MONOTONIC);
     hm_node_map_fill(&monitor.map, monitor.samples->tier_nodes, monitor.samples->n_tiers);
-    hm_guard_init(&monitor.guard, guard, monitor.started_ns);
+    hm_guard_init(&monitor.guard, given.guard, monitor.started_ns);
     run(&monitor);
     hm_cgroup_close(&monitor.cgroup);
+    hm_monitor_meter_close(&monitor.meter);
     return 0;
 }

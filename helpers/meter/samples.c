@@ -126,6 +126,9 @@ static const char *first_bad_field(const struct hm_samples *samples)
         return "finished";
     if (!memchr(samples->missing, '\0', sizeof(samples->missing)))
         return "missing";
+    const char *metered = hm_metered_bad(&samples->metered);
+    if (metered)
+        return metered;
     for (uint32_t t = 0; t < samples->n_tiers; t++) {
         if (!samples->tier_name[t][0] || !memchr(samples->tier_name[t], '\0', HM_NAME))
             return "tier_name";

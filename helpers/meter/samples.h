@@ -15,9 +15,10 @@
 
 #include "../core/error.h"
 #include "../core/tiers.h"
+#include "metered.h"
 
 #define HM_SAMPLES_MAGIC 0x484d5331u
-#define HM_SAMPLES_VERSION 1
+#define HM_SAMPLES_VERSION 2
 #define HM_SAMPLES_POINTS 256
 #define HM_SAMPLES_NONE UINT64_MAX /* point[i][0] of a point in which nothing was sampled */
 
@@ -56,8 +57,9 @@ struct hm_samples {
     uint64_t tier_peak[HM_MAX_TIERS];     /* largest total of each tier by itself */
     uint64_t tier_last[HM_MAX_TIERS];     /* totals of the last sample */
     double tier_sum[HM_MAX_TIERS];        /* byte-seconds from the first sample to the last */
-    uint64_t stride;                      /* ticks per point: 1, 2, 4 ... */
-    uint32_t n_points;                    /* 0..HM_SAMPLES_POINTS */
+    struct hm_metered metered;
+    uint64_t stride;   /* ticks per point: 1, 2, 4 ... */
+    uint32_t n_points; /* 0..HM_SAMPLES_POINTS */
     uint64_t point[HM_SAMPLES_POINTS]
                   [HM_MAX_TIERS]; /* totals of that sample of the point's ticks that has the largest sum */
 };

@@ -12,6 +12,7 @@ from pathlib import Path
 
 GIB = 1 << 30
 MODES = ("spill", "fast", "slow", "interleave")
+ENERGY = ("package_j", "memory_j", "platform_j", "mean_w", "peak_w")
 USERS = {"alice": 1001, "bob": 1002, "carol": 1003}
 
 
@@ -83,8 +84,8 @@ def record(job_id, **changes):
             "source": "memory.numa_stat of the job's cgroup",
             "tiers": [tier("dram", [0, 1], 3 * GIB, 2 * GIB), tier("pmem", [2, 3], GIB, GIB // 2)],
         },
-        "energy": {"package_j": None, "memory_j": None, "source": "no meter on this node"},
-        "traffic": {"tiers": [], "source": "no counters on this node"},
+        "energy": {**dict.fromkeys(ENERGY), "node": None, "source": "no meter on this node"},
+        "traffic": {"tiers": [], "node": None, "source": "no counters on this node"},
         "migration": dict(NO_MIGRATION),
         "namespaces": [],
         "warnings": [],

@@ -4,13 +4,17 @@
 import ctypes
 from pathlib import Path
 
-TIERS, NAME, POINTS, WARNING = 8, 24, 256, 200
+TIERS, NAME, POINTS, WARNING, DOMAINS = 8, 24, 256, 200, 3
 NONE = (1 << 64) - 1
 U32, U64 = ctypes.c_uint32, ctypes.c_uint64
 
 
 class Usage(ctypes.Structure):
     _fields_ = [(name, U64) for name in ("anon", "file", "shmem", "kernel", "hugetlb")]
+
+
+class Figure(ctypes.Structure):
+    _fields_ = [("amount", ctypes.c_double), ("is_known", U64)]
 
 
 class Samples(ctypes.Structure):
@@ -39,6 +43,14 @@ class Samples(ctypes.Structure):
         ("tier_peak", U64 * TIERS),
         ("tier_last", U64 * TIERS),
         ("tier_sum", ctypes.c_double * TIERS),
+        ("n_readings", U64),
+        ("first_reading_ns", U64),
+        ("last_reading_ns", U64),
+        ("energy", Figure * DOMAINS),
+        ("peak_w", Figure),
+        ("traffic", Figure * 2 * TIERS),
+        ("energy_source", ctypes.c_char * WARNING),
+        ("traffic_source", ctypes.c_char * WARNING),
         ("stride", U64),
         ("n_points", U32),
         ("point", U64 * TIERS * POINTS),
@@ -47,7 +59,7 @@ class Samples(ctypes.Structure):
 
 def create(path, interval_ms=1000, tiers=((0, 1), (2, 3))):
     """A fresh file, as hm_samples_create makes it, for tiers of these nodes."""
-    made = Samples(magic=0x484D5331, version=1, bytes=ctypes.sizeof(Samples), n_tiers=len(tiers), stride=1)
+    made = Samples(magic=0x484D5331, version=2, bytes=ctypes.sizeof(Samples), n_tiers=len(tiers), stride=1)
     made.interval_ms = interval_ms
     for index, nodes in enumerate(tiers):
         made.tier_name[index].value = f"tier{index}".encode()

@@ -55,7 +55,8 @@ class Job:
         return samplesfile.read(self.samples)
 
     @contextlib.contextmanager
-    def monitor(self, cgroup=None, guard=None, **options):
+    def monitor(self, cgroup=None, guard=None, sysfs="/sys", become=False, **options):
+        """With `become` it is started as root, to become a user by itself."""
         descriptor = os.open(self.samples, os.O_RDWR)
         process = subprocess.Popen(
             [
@@ -63,11 +64,13 @@ class Job:
                 f"--samples-fd={descriptor}",
                 f"--cgroup={cgroup or self.folder}",
                 f"--guard={guard or self.guard}",
+                f"--sysfs={sysfs}",
+                *([f"--uid={NOBODY}", f"--gid={NOBODY}"] if become else []),
             ],
             pass_fds=[descriptor],
             stderr=subprocess.PIPE,
             text=True,
-            **as_user(),
+            **({} if become else as_user()),
             **options,
         )
         os.close(descriptor)
@@ -113,12 +116,16 @@ def test_the_helpers_layout_is_the_programs(job):
     ("words", "said"),
     [
         ([], "--samples-fd, --cgroup and --guard are needed"),
-        (["--samples-fd=3", "--cgroup=/", "--guard=/x", "more"], "nothing else"),
+        (["--samples-fd=3", "--cgroup=/", "--guard=/x", "more"], "no other words"),
         (["--samples-fd=x"], "number of an open descriptor"),
         (["--samples-fd="], "number of an open descriptor"),
         (["--samples-fd=-1"], "number of an open descriptor"),
         (["--samples-fd=99999999999999999999"], "number of an open descriptor"),
         (["--allow-root"], "unrecognized option"),
+        (["--uid=0"], "not root"),
+        (["--gid=x"], "not root"),
+        (["--uid=4294967295"], "not root"),
+        (["--samples-fd=3", "--cgroup=/", "--guard=/x", "--uid=1", "--gid=1"], "are for root"),
     ],
 )
 def test_wrong_arguments(words, said):
@@ -138,10 +145,67 @@ def test_a_descriptor_that_is_no_samples_file(job):
 def test_root_is_refused():
     if os.geteuid() != 0:
         pytest.fail("this test wants root, as all of tests/check does")
-    done = subprocess.run(
-        [MONITOR, "--samples-fd=3", "--cgroup=/", "--guard=/x"], capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 2 and "must not run as root" in done.stderr
+    for words in ([], ["--uid=1"], ["--gid=1"]):
+        done = subprocess.run(
+            [MONITOR, "--samples-fd=3", "--cgroup=/", "--guard=/x", *words], capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 2 and "must not stay root" in done.stderr
+
+
+def zone(folder, name, joules):
+    """A RAPL zone as the kernel shows it; its counter is for root alone."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for file, text in (("name", name), ("max_energy_range_uj", "262143328850"), ("energy_uj", f"{joules * 10**6}")):
+        (folder / file).write_text(f"{text}\n")
+    (folder / "energy_uj").chmod(0o400)
+
+
+def count(folder, microjoules):
+    """In one write, of as many digits as before: the monitor may read at any moment."""
+    descriptor = os.open(folder / "energy_uj", os.O_WRONLY)
+    os.pwrite(descriptor, f"{microjoules}\n".encode(), 0)
+    os.close(descriptor)
+
+
+def test_root_opens_the_counters_and_a_user_reads_them(job):
+    """Once it is that user, it goes on reading what only root could open."""
+    if os.geteuid() != 0:
+        pytest.fail("this test wants root, as all of tests/check does")
+    powercap = job.folder.parent / "sys" / "class" / "powercap"
+    zone(powercap / "intel-rapl:0", "package-0", 100)
+    zone(powercap / "intel-rapl:0" / "intel-rapl:0:0", "dram", 10)
+    with job.monitor(sysfs=powercap.parents[1], become=True) as process:
+        job.wait_samples()
+        status = dict(line.split(":\t", 1) for line in Path(f"/proc/{process.pid}/status").read_text().splitlines())
+        assert status["Uid"].split() == [str(NOBODY)] * 4 and status["Gid"].split() == [str(NOBODY)] * 4
+        assert status["Groups"].split() == [] and int(status["CapPrm"], 16) == 0 and status["NoNewPrivs"] == "1"
+        assert Path(f"/proc/{process.pid}/maps").stat().st_uid == 0  # not dumpable: its files are root's
+        count(powercap / "intel-rapl:0", 100_060_000)
+        count(powercap / "intel-rapl:0" / "intel-rapl:0:0", 10_004_500)
+        wait_for(lambda: job.read().peak_w.is_known, "power")  # over a tenth of a second at least
+        process.terminate()
+        ends(process)
+    found = job.read()
+    assert [(round(figure.amount, 9), figure.is_known) for figure in found.energy] == [(0.06, 1), (0.0045, 1), (0, 0)]
+    assert found.energy_source == b"powercap" and found.n_readings >= 3
+    assert found.first_reading_ns < found.last_reading_ns
+    assert b"perf-imc" in found.traffic_source
+
+
+def test_counters_that_may_not_be_opened(job):
+    powercap = job.folder.parent / "sys" / "class" / "powercap"
+    zone(powercap / "intel-rapl:0", "package-0", 100)
+    with job.monitor(sysfs=powercap.parents[1]) as process:
+        job.wait_samples(2)
+        process.terminate()
+        ends(process)
+    found = job.read()
+    assert found.energy[0].is_known == 0 and b"intel-rapl:0/energy_uj: Permission denied" in found.energy_source
+
+
+def test_no_such_sysfs(job):
+    with job.monitor(sysfs=job.folder / "none") as process:
+        assert "No such file" in process.communicate(timeout=20)[1] and process.returncode == 1
 
 
 def test_figures_by_tier(job):

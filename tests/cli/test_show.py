@@ -234,6 +234,18 @@ def test_control_characters_of_a_record_never_reach_the_terminal(tmp_path):
         ({"exit_code": None, "start": None, "elapsed_s": None}, "ran          ? to 2025-03-01 11:00:00 UTC, -"),
         ({"energy": {"package_j": 120, "memory_j": None, "source": "rapl"}}, "energy       package 120 J (rapl)"),
         (
+            {"energy": {"memory_j": 7, "mean_w": 2.4, "peak_w": 9.6, "node": {"memory_j": 8}, "source": "rapl"}},
+            "energy       memory 7 J, mean 2 W, peak 10 W (rapl)",
+        ),
+        (
+            {"energy": {"package_j": None, "node": {"seconds": 5, "package_j": 120}, "source": "rapl; shared"}},
+            "energy       the node's: package 120 J (rapl; shared)",
+        ),
+        (
+            {"traffic": {"tiers": [], "node": {"tiers": [{"name": "dram", "read_bytes": 1024}]}, "source": "imc"}},
+            "traffic      the node's: dram: 1.0 KiB read, - written",
+        ),
+        (
             {"memory": {"tiers": [{"name": 5, "peak_bytes": 1024, "series": [None, "x"]}]}},
             "?     unknown  -      1.0 KiB",
         ),

@@ -313,6 +313,58 @@ static void test_migration(void **state)
     json_decref(record);
 }
 
+/* Two minutes of counters: energy of two domains, and traffic of which the slow tier's writes are not known. */
+static void set_metered(void)
+{
+    samples.metered = (struct hm_metered){
+        .n_readings = 13,
+        .first_mono_ns = 5 * SECOND,
+        .last_mono_ns = 125 * SECOND,
+        .energy = {[HM_DOMAIN_PACKAGE] = {24000, 1}, [HM_DOMAIN_MEMORY] = {3000.5, 1}},
+        .peak_w = {310.25, 1},
+        .traffic = {{{9e12, 1}, {4096, 1}}, {{1 << 20, 1}, {0, 0}}},
+        .energy_source = "powercap; platform: no zone psys",
+        .traffic_source = "perf-imc",
+    };
+}
+
+static void test_metered(void **state)
+{
+    (void)state;
+    set_metered();
+    sample_at(0, 3 * MIB, MIB, 0);
+    assert_golden("metered", &tiers, &samples, "");
+    /* Other jobs were there: the same figures are the node's alone. */
+    job.had_company = true;
+    assert_golden("shared", &tiers, &samples, "");
+}
+
+/* Nothing is known of anything: the counters' own words are the source. */
+static void test_metered_nothing(void **state)
+{
+    (void)state;
+    samples.metered = (struct hm_metered){.n_readings = 2,
+                                          .first_mono_ns = SECOND,
+                                          .last_mono_ns = SECOND,
+                                          .energy_source = "powercap: no RAPL zones here",
+                                          .traffic_source = "perf-imc: no such PMU"};
+    json_t *record = hm_record_build(&config, &tiers, &job, &samples, "", START);
+    const json_t *energy = json_object_get(record, "energy"), *traffic = json_object_get(record, "traffic");
+    assert_string_equal(json_string_value(json_object_get(energy, "source")), "powercap: no RAPL zones here");
+    assert_string_equal(json_string_value(json_object_get(traffic, "source")), "perf-imc: no such PMU");
+    assert_true(json_is_null(json_object_get(energy, "node")) && json_is_null(json_object_get(traffic, "node")));
+    assert_int_equal(json_array_size(json_object_get(traffic, "tiers")), 0);
+    json_decref(record);
+    /* One reading has no time between: joules, but no watts. */
+    set_metered();
+    samples.metered.last_mono_ns = samples.metered.first_mono_ns;
+    record = hm_record_build(&config, &tiers, &job, &samples, "", START);
+    energy = json_object_get(record, "energy");
+    assert_true(json_is_real(json_object_get(energy, "package_j")));
+    assert_true(json_is_null(json_object_get(energy, "mean_w")));
+    json_decref(record);
+}
+
 /* Two file systems; the second run of them was not removed. */
 static void test_namespaces(void **state)
 {
@@ -378,6 +430,8 @@ int main(void)
         cmocka_unit_test_setup(test_whole_record, set_up),
         cmocka_unit_test_setup(test_migration, set_up),
         cmocka_unit_test_setup(test_migration_without_figures, set_up),
+        cmocka_unit_test_setup(test_metered, set_up),
+        cmocka_unit_test_setup(test_metered_nothing, set_up),
         cmocka_unit_test_setup(test_namespaces, set_up),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -27,6 +27,12 @@ def text(value, key):
     return word if isinstance(word, str) else None
 
 
+def part(value, key):
+    """An object of an object; None where there is none."""
+    found = value.get(key) if isinstance(value, dict) else None
+    return found if isinstance(found, dict) else None
+
+
 def members(value, key):
     """A list of an object of a record; empty where there is none."""
     found = value.get(key) if isinstance(value, dict) else None

@@ -159,28 +159,26 @@ class Printer:
             self.write(f"    {name:<12} {bar} {draw.percent(mean / total):>5}  {plot}".rstrip())
 
     def other_figures(self, record):
-        energy = record.get("energy")
-        package, memory = (fields.number(energy, key) for key in ("package_j", "memory_j"))
-        if package is None and memory is None:
-            self.line("energy", unmeasured(energy))
-        else:
-            parts = [
-                f"{name} {joules:.0f} J"
-                for name, joules in (("package", package), ("memory", memory))
-                if joules is not None
-            ]
-            self.line("energy", f"{', '.join(parts)} ({fields.text(energy, 'source')})")
+        self.energy(record.get("energy"))
         self.traffic(record.get("traffic"))
         self.migration(record)
         self.namespaces(record)
 
+    def energy(self, energy):
+        """The job's own; the node's where the job shared it."""
+        of_job, of_node = energy_parts(energy), energy_parts(fields.part(energy, "node"))
+        if not of_job and not of_node:
+            self.line("energy", unmeasured(energy))
+        else:
+            whose = "" if of_job else "the node's: "
+            self.line("energy", f"{whose}{', '.join(of_job or of_node)} ({fields.text(energy, 'source')})")
+
     def traffic(self, traffic):
-        tiers = [tier for tier in fields.members(traffic, "tiers") if isinstance(tier, dict)]
-        if not tiers:
+        of_job, of_node = traffic_lines(traffic), traffic_lines(fields.part(traffic, "node"))
+        if not of_job and not of_node:
             self.line("traffic", unmeasured(traffic))
-        for tier in tiers:
-            read, written = (draw.size(fields.number(tier, key)) for key in ("read_bytes", "write_bytes"))
-            self.line("traffic", f"{fields.text(tier, 'name')}: {read} read, {written} written")
+        for text in of_job or [f"the node's: {text}" for text in of_node]:
+            self.line("traffic", text)
 
     def namespaces(self, record):
         """The job's DAX file systems."""
@@ -275,6 +273,24 @@ def tier_row(tier, columns):
         draw.ranges(fields.numbers(tier, "nodes")),
         *(draw.size(fields.number(tier, key)) for _, key in columns),
     )
+
+
+ENERGY = (("package_j", "package", "J"), ("memory_j", "memory", "J"), ("platform_j", "node", "J"))
+POWER = (("mean_w", "mean", "W"), ("peak_w", "peak", "W"))
+
+
+def energy_parts(energy):
+    found = ((name, fields.number(energy, key), unit) for key, name, unit in (*ENERGY, *POWER))
+    return [f"{name} {number:.0f} {unit}" for name, number, unit in found if number is not None]
+
+
+def traffic_lines(traffic):
+    return [
+        f"{fields.text(tier, 'name')}: {draw.size(fields.number(tier, 'read_bytes'))} read, "
+        f"{draw.size(fields.number(tier, 'write_bytes'))} written"
+        for tier in fields.members(traffic, "tiers")
+        if isinstance(tier, dict)
+    ]
 
 
 def unmeasured(value):

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "privilege.h"
+
+#include <errno.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* By system call: libc's functions take locks, to change all threads of a process, and here is one thread. */
+int hm_privilege_drop(uid_t uid, gid_t gid)
+{
+    if (syscall(SYS_setgroups, 0, NULL) != 0 || syscall(SYS_setresgid, gid, gid, gid) != 0 ||
+        syscall(SYS_setresuid, uid, uid, uid) != 0 || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
+        return -1;
+    if (uid != 0 && syscall(SYS_setresuid, 0, 0, 0) == 0) {
+        errno = EPERM;
+        return -1;
+    }
+    return 0;
+}

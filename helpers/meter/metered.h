@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the node's counters counted while a job's monitor ran: energy, and traffic by tier. Part of the samples file, so
+ * of fixed layout; whether it is the job's own is for the record to say.
+ */
+#ifndef HM_METERED_H
+#define HM_METERED_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "../core/error.h"
+#include "../core/tiers.h"
+
+enum hm_domain {
+    HM_DOMAIN_PACKAGE,  /* all sockets' processors */
+    HM_DOMAIN_MEMORY,   /* all sockets' DRAM */
+    HM_DOMAIN_PLATFORM, /* the whole node */
+    HM_DOMAINS
+};
+
+enum hm_direction { HM_DIRECTION_READ, HM_DIRECTION_WRITE, HM_DIRECTIONS };
+
+struct hm_metered_figure {
+    double amount;     /* 0 where it is not known */
+    uint64_t is_known; /* 0 or 1 */
+};
+
+struct hm_metered {
+    uint64_t n_readings;                                           /* 0: nothing was counted */
+    uint64_t first_mono_ns, last_mono_ns;                          /* CLOCK_MONOTONIC of the first and last reading */
+    struct hm_metered_figure energy[HM_DOMAINS];                   /* J, from the first reading to the last */
+    struct hm_metered_figure peak_w;                               /* W, see hm_metered_power */
+    struct hm_metered_figure traffic[HM_MAX_TIERS][HM_DIRECTIONS]; /* B */
+    char energy_source[HM_WARNING]; /* what counted it, and why a figure is not known; "" before the first reading */
+    char traffic_source[HM_WARNING];
+};
+
+/* Seconds from the first reading to the last. */
+double hm_metered_seconds(const struct hm_metered *metered);
+
+/* Joules of packages and of DRAM, where that is known; of packages alone else. Returns false where neither is. */
+bool hm_metered_power(const struct hm_metered_figure energy[HM_DOMAINS], double *joules);
+
+/* The first field that is out of range, or NULL. Any bytes may be given. Pure. */
+const char *hm_metered_bad(const struct hm_metered *metered);
+
+#endif

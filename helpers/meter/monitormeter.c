@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "monitormeter.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+/* RAPL's counters are renewed each millisecond: over less than this, power is mostly their jitter. */
+#define POWER_NS UINT64_C(100000000)
+
+void hm_monitor_meter_open(struct hm_monitor_meter *meter, int sysfs, struct hm_metered *metered)
+{
+    const struct hm_counters_setup setup = {.sysfs = sysfs, .resctrl = -1, .resctrl_why = ENOENT};
+    *meter = (struct hm_monitor_meter){0};
+    if (metered->n_readings > 0) {
+        *metered = (struct hm_metered){.n_readings = metered->n_readings};
+        snprintf(metered->energy_source, sizeof(metered->energy_source),
+                 "the monitor was interrupted: what was counted in between is not known");
+        memcpy(metered->traffic_source, metered->energy_source, sizeof(metered->traffic_source));
+        return;
+    }
+    meter->n_tried = hm_counters_find(&setup, &meter->gauges, meter->tried);
+    meter->is_open = true;
+}
+
+void hm_monitor_meter_close(struct hm_monitor_meter *meter)
+{
+    hm_gauges_close(&meter->gauges, 0);
+    meter->is_open = false;
+}
+
+static bool is_known(const struct hm_flow *flow)
+{
+    return flow->source && hm_total_is_known(&flow->total);
+}
+
+/* One that is not known makes the sum unknown. */
+static void add(struct hm_metered_figure *figure, const struct hm_flow *flow, bool is_first)
+{
+    figure->is_known = (is_first || figure->is_known) && is_known(flow);
+    figure->amount = figure->is_known ? (is_first ? 0 : figure->amount) + flow->total.amount : 0;
+}
+
+static void take_energy(struct hm_metered *metered, const struct hm_flow *flow, int n)
+{
+    static const enum hm_quantity quantities[HM_DOMAINS] = {[HM_DOMAIN_PACKAGE] = HM_PACKAGE_ENERGY,
+                                                            [HM_DOMAIN_MEMORY] = HM_MEMORY_ENERGY,
+                                                            [HM_DOMAIN_PLATFORM] = HM_PLATFORM_ENERGY};
+    for (int d = 0; d < HM_DOMAINS; d++) {
+        bool is_first = true;
+        for (int i = 0; i < n; i++)
+            if (flow[i].quantity == quantities[d]) {
+                add(&metered->energy[d], &flow[i], is_first);
+                is_first = false;
+            }
+    }
+}
+
+/* The one tier of the kind; -1: there is none, or several, which counters do not tell apart. */
+static int tier_of_kind(const struct hm_samples *samples, enum hm_kind kind)
+{
+    int found = -1;
+    for (uint32_t t = 0; t < samples->n_tiers; t++)
+        if (samples->tier_kind[t] == (uint32_t)kind) {
+            if (found >= 0)
+                return -1;
+            found = (int)t;
+        }
+    return kind == HM_KIND_UNKNOWN ? -1 : found;
+}
+
+static void take_traffic(struct hm_samples *samples, const struct hm_flow *flow, int n)
+{
+    for (int i = 0; i < n; i++) {
+        int tier = tier_of_kind(samples, flow[i].kind);
+        if (tier >= 0 && (flow[i].quantity == HM_READ_BYTES || flow[i].quantity == HM_WRITE_BYTES))
+            add(&samples->metered
+                     .traffic[tier][flow[i].quantity == HM_READ_BYTES ? HM_DIRECTION_READ : HM_DIRECTION_WRITE],
+                &flow[i], true);
+    }
+}
+
+static void append(char text[HM_WARNING], const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void append(char text[HM_WARNING], const char *format, ...)
+{
+    size_t used = strlen(text);
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text + used, HM_WARNING - used, format, arguments);
+    va_end(arguments);
+}
+
+/* Who counted the quantities from `first` to `last`, and why one of them is not known, as far as there is room. That
+ * the platform is not counted is no news where the packages are. */
+static void describe(char text[HM_WARNING], const struct hm_flow *flow, int n, enum hm_quantity first,
+                     enum hm_quantity last)
+{
+    text[0] = '\0';
+    for (int i = 0; i < n; i++)
+        if (flow[i].quantity >= first && flow[i].quantity <= last && is_known(&flow[i]) &&
+            !strstr(text, flow[i].source))
+            append(text, "%s%s", text[0] ? ", " : "", flow[i].source);
+    bool has_figures = text[0];
+    for (int i = 0; i < n; i++)
+        if (flow[i].quantity >= first && flow[i].quantity <= last && !is_known(&flow[i]) &&
+            !(has_figures && flow[i].quantity == HM_PLATFORM_ENERGY))
+            append(text, "%s%s: %s", text[0] ? "; " : "", flow[i].name,
+                   flow[i].reason.text[0] ? flow[i].reason.text : "it was read but once");
+}
+
+static void take_power(struct hm_monitor_meter *meter, struct hm_metered *metered, uint64_t mono_ns)
+{
+    double joules, seconds = (double)(mono_ns - meter->power_ns) / 1e9;
+    bool is_power = hm_metered_power(metered->energy, &joules);
+    if (mono_ns - meter->power_ns < POWER_NS)
+        return;
+    double watts = (joules - meter->power_j) / seconds;
+    if (!is_power)
+        metered->peak_w = (struct hm_metered_figure){0};
+    else if (watts >= metered->peak_w.amount)
+        metered->peak_w = (struct hm_metered_figure){watts, 1};
+    meter->power_j = joules;
+    meter->power_ns = mono_ns;
+}
+
+void hm_monitor_meter_read(struct hm_monitor_meter *meter, struct hm_samples *samples, uint64_t mono_ns)
+{
+    struct hm_metered *metered = &samples->metered;
+    if (!meter->is_open)
+        return;
+    hm_gauges_read(&meter->gauges, mono_ns);
+    if (metered->n_readings == 0) {
+        hm_gauges_clear(&meter->gauges);
+        metered->first_mono_ns = meter->power_ns = mono_ns;
+    }
+    int n = hm_flows_sum(&meter->gauges, meter->tried, meter->n_tried, NULL, meter->flow);
+    take_energy(metered, meter->flow, n);
+    take_traffic(samples, meter->flow, n);
+    describe(metered->energy_source, meter->flow, n, HM_PACKAGE_ENERGY, HM_PLATFORM_ENERGY);
+    describe(metered->traffic_source, meter->flow, n, HM_READ_BYTES, HM_WRITE_BYTES);
+    metered->last_mono_ns = mono_ns;
+    metered->n_readings++;
+    if (metered->n_readings > 1)
+        take_power(meter, metered, mono_ns);
+}

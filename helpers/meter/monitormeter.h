@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The monitor's part that reads the node's counters of energy and traffic. */
+#ifndef HM_MONITORMETER_H
+#define HM_MONITORMETER_H
+
+#include "flow.h"
+#include "samples.h"
+
+struct hm_monitor_meter {
+    bool is_open;
+    struct hm_gauges gauges;
+    struct hm_counters_tried tried[HM_MOST_SOURCES];
+    int n_tried;
+    double power_j; /* what power counts by, at `power_ns`; see hm_metered_power */
+    uint64_t power_ns;
+    struct hm_flow flow[HM_MOST_FLOWS];
+};
+
+/*
+ * Find the counters below `sysfs` (an open folder, /sys; it has to stay open) and open them: with root's rights, which
+ * reading them does not need any more. Where an earlier monitor of the same job has counted there is a gap that nobody
+ * has seen: its figures are forgotten, and none are added.
+ */
+void hm_monitor_meter_open(struct hm_monitor_meter *meter, int sysfs, struct hm_metered *metered);
+
+/* Read them, at `mono_ns` (CLOCK_MONOTONIC); the first reading is the beginning. */
+void hm_monitor_meter_read(struct hm_monitor_meter *meter, struct hm_samples *samples, uint64_t mono_ns);
+
+void hm_monitor_meter_close(struct hm_monitor_meter *meter);
+
+#endif

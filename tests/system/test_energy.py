@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Energy in the record. The node has no RAPL: below our own reader, files of the kernel's form stand in."""
+
+import contextlib
+from pathlib import Path
+
+import pytest
+import slurm
+
+POWERCAP = Path("/sys/class/powercap")
+ZONES = {"intel-rapl:0": "package-0", "intel-rapl:0/intel-rapl:0:0": "dram", "intel-rapl:1": "package-1"}
+START = 100_000_000  # microjoules; what is counted keeps the number of digits
+
+
+def set_counter(zone, microjoules):
+    """In one write of one length: a monitor may read at any moment."""
+    with (POWERCAP / zone / "energy_uj").open("r+") as file:
+        file.write(f"{START + microjoules}\n")
+
+
+@pytest.fixture
+def powercap():
+    slurm.run(f"mount -t tmpfs none {POWERCAP}")
+    try:
+        for zone, name in ZONES.items():
+            folder = POWERCAP / zone
+            folder.mkdir()
+            for file, text in (("name", name), ("max_energy_range_uj", "262143328850"), ("energy_uj", str(START))):
+                (folder / file).write_text(f"{text}\n")
+            (folder / "energy_uj").chmod(0o400)
+        yield
+    finally:
+        slurm.run(f"umount -l {POWERCAP}")
+
+
+def wait_sample(job_id):
+    """A look of the job's monitor that began after this call."""
+    before = slurm.samples(job_id)
+    slurm.wait_for(lambda: slurm.samples(job_id) >= before + 2, f"samples of {job_id}")
+
+
+@pytest.mark.main
+def test_a_job_that_had_the_node_to_itself(powercap):
+    with slurm.Occupied("alice", 8, "--hybrid-mem=fast") as held:
+        wait_sample(held.job_id)
+        for joules in (1, 2):
+            set_counter("intel-rapl:0", joules * 500_000)
+            set_counter("intel-rapl:0/intel-rapl:0:0", joules * 30_000)
+            set_counter("intel-rapl:1", joules * 250_000)
+            wait_sample(held.job_id)
+    energy = slurm.record(held.job_id)["energy"]
+    assert energy["package_j"] == pytest.approx(1.5) and energy["memory_j"] == pytest.approx(0.06)
+    assert energy["platform_j"] is None
+    assert energy["source"] == "powercap; for the node, on which no other job ran"
+    assert energy["mean_w"] == pytest.approx(1.56 / energy["node"]["seconds"])
+    assert energy["peak_w"] >= energy["mean_w"] > 0
+    shown = slurm.run(f"hybridmem show {held.job_id}").stdout
+    assert "  energy       package 2 J, memory 0 J, mean " in shown
+
+
+def test_jobs_that_shared_it_have_the_nodes_figures_alone(powercap):
+    with contextlib.ExitStack() as stack:
+        held = [stack.enter_context(slurm.Occupied(user, 8, "--hybrid-mem=slow")) for user in ("alice", "bob")]
+        wait_sample(held[0].job_id)
+        wait_sample(held[1].job_id)
+        set_counter("intel-rapl:1", 500_000)
+    for job in held:
+        energy = slurm.record(job.job_id)["energy"]
+        assert [energy[key] for key in ("package_j", "memory_j", "mean_w", "peak_w")] == [None] * 4
+        assert energy["node"]["package_j"] == pytest.approx(0.5)
+        assert energy["source"] == "powercap; for the node alone, as other jobs ran beside this one"
+
+
+def test_a_counter_that_vanishes_costs_its_figure_alone(powercap):
+    with slurm.Occupied("alice", 8, "--hybrid-mem=fast") as held:
+        wait_sample(held.job_id)
+        set_counter("intel-rapl:1", 700_000)
+        (POWERCAP / "intel-rapl:0/intel-rapl:0:0/energy_uj").write_text("")
+        wait_sample(held.job_id)
+    energy = slurm.record(held.job_id)["energy"]
+    assert energy["package_j"] == pytest.approx(0.7) and energy["memory_j"] is None
+    assert "memory-0: class/powercap/intel-rapl:0/intel-rapl:0:0/energy_uj: " in energy["source"]
+
+
+def test_without_counters_the_record_says_why():
+    with slurm.Occupied("alice", 8, "--hybrid-mem=fast") as held:
+        wait_sample(held.job_id)
+    record = slurm.record(held.job_id)
+    energy, traffic = record["energy"], record["traffic"]
+    assert energy["package_j"] is None and energy["node"] is None
+    assert "powercap: the kernel shows no RAPL zone" in energy["source"]
+    assert traffic["tiers"] == [] and traffic["node"] is None
+    assert "perf-imc: the kernel has no PMU uncore_imc" in traffic["source"]

@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a job's monitor makes of the node's counters: sums from its first reading on, the largest power, and reasons. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "fakesysfs.h"
+#include "helpers/meter/monitormeter.h"
+#include "scratch.h"
+
+#define SECOND UINT64_C(1000000000)
+#define PACKAGE(n) "class/powercap/intel-rapl:" #n "/energy_uj"
+#define DRAM(n) "class/powercap/intel-rapl:" #n "/intel-rapl:" #n ":"
+
+static struct hm_monitor_meter meter;
+static struct hm_samples samples;
+static struct hm_metered *const metered = &samples.metered;
+static uint64_t now_ns;
+
+static int set_up(void **state)
+{
+    samples = (struct hm_samples){.n_tiers = 2, .tier_kind = {HM_KIND_DRAM, HM_KIND_PMEM}};
+    now_ns = 50 * SECOND;
+    return fake_sysfs_make(state);
+}
+
+static int tear_down(void **state)
+{
+    hm_monitor_meter_close(&meter);
+    return fake_sysfs_drop(state);
+}
+
+static void open_meter(void)
+{
+    hm_monitor_meter_open(&meter, fake.setup.sysfs, metered);
+}
+
+static void read_after(uint64_t ns)
+{
+    now_ns += ns;
+    hm_monitor_meter_read(&meter, &samples, now_ns);
+    assert_null(hm_metered_bad(metered));
+}
+
+static void assert_joules(enum hm_domain domain, double joules)
+{
+    assert_int_equal(metered->energy[domain].is_known, 1);
+    assert_true(fabs(metered->energy[domain].amount - joules) < 1e-9);
+}
+
+static void test_sums_over_sockets_and_readings(void **state)
+{
+    (void)state;
+    fake_sysfs_add_powercap("262143328000");
+    open_meter();
+    read_after(0);
+    fake_sysfs_write(PACKAGE(0), "149");          /* 851 to the end, and 149: 1 mJ */
+    fake_sysfs_write(PACKAGE(1), "262143328500"); /* half a mJ */
+    fake_sysfs_write(DRAM(1) "0/energy_uj", "262143328250");
+    read_after(2 * SECOND);
+    assert_joules(HM_DOMAIN_PACKAGE, 0.0015);
+    assert_joules(HM_DOMAIN_MEMORY, 0.00025);
+    assert_joules(HM_DOMAIN_PLATFORM, 0);
+    fake_sysfs_write(PACKAGE(0), "300000149"); /* 300 J in 3 s */
+    read_after(3 * SECOND);
+    assert_joules(HM_DOMAIN_PACKAGE, 300.0015);
+    read_after(SECOND); /* nothing more: the largest power stays */
+    assert_joules(HM_DOMAIN_PACKAGE, 300.0015);
+    assert_int_equal(metered->peak_w.is_known, 1);
+    assert_true(fabs(metered->peak_w.amount - 100) < 1e-6);
+    assert_true(fabs(hm_metered_seconds(metered) - 6) < 1e-9);
+    assert_int_equal(metered->n_readings, 4);
+    assert_string_equal(metered->energy_source, "powercap");
+}
+
+/* RAPL's own jitter is no power. */
+static void test_power_wants_time(void **state)
+{
+    (void)state;
+    fake_sysfs_add_powercap("0");
+    open_meter();
+    read_after(0);
+    fake_sysfs_write(PACKAGE(0), "5000000");
+    read_after(SECOND / 100);
+    assert_joules(HM_DOMAIN_PACKAGE, 5);
+    assert_int_equal(metered->peak_w.is_known, 0);
+    read_after(SECOND - SECOND / 100);
+    assert_true(metered->peak_w.is_known && fabs(metered->peak_w.amount - 5) < 1e-6);
+}
+
+static void test_a_machine_without_counters(void **state)
+{
+    (void)state;
+    open_meter();
+    read_after(0);
+    read_after(SECOND);
+    assert_int_equal(metered->n_readings, 2);
+    for (int d = 0; d < HM_DOMAINS; d++)
+        assert_int_equal(metered->energy[d].is_known, 0);
+    assert_non_null(strstr(metered->energy_source, "package: powercap: the kernel shows no RAPL zone"));
+    assert_non_null(strstr(metered->traffic_source, "memory read: perf-imc: the kernel has no PMU"));
+}
+
+static void test_read_once(void **state)
+{
+    (void)state;
+    fake_sysfs_add_powercap("7");
+    open_meter();
+    read_after(0);
+    assert_int_equal(metered->energy[HM_DOMAIN_PACKAGE].is_known, 0);
+    assert_true(metered->energy_source[0] != '\0');
+}
+
+/* From then on that domain has a gap; the others go on. */
+static void test_a_counter_that_vanishes(void **state)
+{
+    (void)state;
+    fake_sysfs_add_powercap("0");
+    open_meter();
+    read_after(0);
+    read_after(SECOND);
+    fake_sysfs_write(DRAM(0) "1/energy_uj", "Error");
+    read_after(SECOND);
+    fake_sysfs_write(DRAM(0) "1/energy_uj", "1000000");
+    fake_sysfs_write(PACKAGE(0), "1000000");
+    read_after(SECOND);
+    assert_joules(HM_DOMAIN_PACKAGE, 1);
+    assert_int_equal(metered->energy[HM_DOMAIN_MEMORY].is_known, 0);
+    assert_true(metered->energy[HM_DOMAIN_MEMORY].amount == 0);
+    assert_non_null(strstr(metered->energy_source, "powercap; memory-0: class/powercap/intel-rapl:0/intel-rapl:0:1"));
+    assert_true(metered->peak_w.is_known); /* of packages alone */
+}
+
+static void test_after_another_monitor(void **state)
+{
+    (void)state;
+    fake_sysfs_add_powercap("0");
+    open_meter();
+    read_after(0);
+    read_after(SECOND);
+    hm_monitor_meter_close(&meter);
+    open_meter();
+    fake_sysfs_write(PACKAGE(0), "1000000");
+    read_after(SECOND);
+    assert_int_equal(metered->energy[HM_DOMAIN_PACKAGE].is_known, 0);
+    assert_non_null(strstr(metered->energy_source, "interrupted"));
+    assert_string_equal(metered->energy_source, metered->traffic_source);
+}
+
+static void add_traffic(void)
+{
+    fake_sysfs_add_event("uncore_imc_0", "40", "cas_count_read", "event=0x04,umask=0x03");
+    fake_sysfs_add_event("uncore_imc_0", "40", "cas_count_write", "event=0x04,umask=0x0c");
+    fake.counts[0] = 100;
+    fake.counts[1] = 100 + 1000;
+    fake.n_counts = 2;
+}
+
+static void test_traffic_by_tier(void **state)
+{
+    (void)state;
+    add_traffic();
+    open_meter();
+    read_after(0);
+    read_after(SECOND);
+    for (int d = 0; d < HM_DIRECTIONS; d++) {
+        assert_int_equal(metered->traffic[0][d].is_known, 1);
+        assert_true(metered->traffic[0][d].amount == 2 * 1000 * 64); /* a CPU of each socket */
+        assert_int_equal(metered->traffic[1][d].is_known, 0);
+    }
+    assert_string_equal(metered->traffic_source, "perf-imc");
+}
+
+/* Counters tell kinds of memory: which of two tiers of a kind it was is not known. */
+static void test_two_tiers_of_a_kind(void **state)
+{
+    (void)state;
+    samples.tier_kind[1] = HM_KIND_DRAM;
+    add_traffic();
+    open_meter();
+    read_after(0);
+    read_after(SECOND);
+    for (int t = 0; t < 2; t++)
+        assert_int_equal(metered->traffic[t][HM_DIRECTION_READ].is_known, 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_sums_over_sockets_and_readings, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_power_wants_time, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_a_machine_without_counters, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_read_once, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_a_counter_that_vanishes, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_after_another_monitor, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_traffic_by_tier, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_two_tiers_of_a_kind, set_up, tear_down),
+    };
+    return cmocka_run_group_tests(tests, scratch_make, scratch_drop);
+}
