@@ -27,6 +27,7 @@ static const struct {
     {"plan", "what a request would do on this node", NULL},
     {"show", "what a job used and what it was given", NULL},
     {"report", "a table over many jobs", NULL},
+    {"export", "metrics of a node's jobs for Prometheus", NULL},
     {"top", "what a running migrator does", NULL},
     {"replay", "what the migrator makes of a recorded trace", NULL},
     {"bench", "the bandwidth of memory that libhybridmem places", NULL},

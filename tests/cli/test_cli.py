@@ -13,6 +13,7 @@ COMMANDS = [
     "plan",
     "show",
     "report",
+    "export",
     "top",
     "replay",
     "bench",
