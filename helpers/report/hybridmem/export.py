@@ -12,6 +12,7 @@ from pathlib import Path
 from . import draw, fields, metrics, moments, program, records, report, tally, whole
 
 WINDOW = "24h"
+MOST_JOBS = 200_000  # that end on one node on one day; of more, duplicates are not told apart
 NODE = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]*")
 EPILOG = """\
 The figures are sums, peaks and means over the records of jobs that ended on the node since then: gauges, not counters.
@@ -56,7 +57,7 @@ def add_up(folder, node, period, skipped):
         path = f"{folder}/{day}/{node}.jsonl"
         if not os.path.lexists(path):
             continue
-        written = tally.Seen(tally.Tally.RECORDS_A_FILE)
+        written = tally.Seen(MOST_JOBS)
         for number, line in records.lines(path, skipped):
             record = records.parse(line, path, number, skipped)
             if not record or not period.has(fields.text(record, "end")):

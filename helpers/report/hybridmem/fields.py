@@ -7,6 +7,10 @@ MODES = (
     "none",
 )
 MAXIMUM = 1 << 64  # also keeps out the infinities that 1e999 makes
+# No node has as much memory and no job runs as long: 64 PiB, 557 years. Products of both add up in 127 bits, which is
+# what an engine has for sums, whatever the order.
+MOST_BYTES = 1 << 56
+MOST_MILLISECONDS = 1 << 44
 
 
 def number(value, key):
@@ -20,6 +24,19 @@ def number(value, key):
 def whole(value, key):
     figure = number(value, key)
     return figure if isinstance(figure, int) else None
+
+
+def memory(value, key):
+    """An amount of a node's memory, in bytes."""
+    amount = whole(value, key)
+    return amount if amount is not None and 0 <= amount < MOST_BYTES else None
+
+
+def milliseconds(value, key):
+    """Seconds as a whole number of milliseconds, which is what records are written with: sums of them are exact."""
+    seconds = number(value, key)
+    amount = None if seconds is None else round(seconds * 1000)
+    return amount if amount is not None and abs(amount) < MOST_MILLISECONDS else None
 
 
 def text(value, key):
