@@ -14,6 +14,7 @@ COMMANDS = [
     "show",
     "report",
     "export",
+    "ingest",
     "top",
     "replay",
     "bench",

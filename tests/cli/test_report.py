@@ -264,5 +264,6 @@ def test_a_reader_that_goes_away_ends_the_report_quietly(tmp_path):
 def test_the_help_text_names_every_option():
     text = helper("hybridmem-report", "--help").stdout
     assert set(re.findall(r"--[a-z]+", text)) == {
-        f"--{name}" for name in ("since", "until", "user", "account", "mode", "json", "csv", "records", "help")
+        *("--since", "--until", "--user", "--account", "--mode", "--json", "--csv"),
+        *("--records", "--history", "--engine", "--help"),
     }

@@ -6,7 +6,7 @@ import csv
 import json
 import sys
 
-from . import draw, fields, moments, program, records, tally
+from . import draw, fields, history, moments, program, records, tally
 
 SCHEMA = 1
 EPILOG = f"""\
@@ -56,7 +56,10 @@ def arguments():
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="one JSON object")
     form.add_argument("--csv", action="store_true", help="comma separated values with a head line, without the total")
-    parser.add_argument("--records", metavar="DIR", help="folder of the records (record_dir of hybridmem.conf)")
+    source = parser.add_mutually_exclusive_group()
+    source.add_argument("--records", metavar="DIR", help="folder of the records (record_dir of hybridmem.conf)")
+    source.add_argument("--history", metavar="DIR", help="folder of a history, by hybridmem ingest, instead of records")
+    parser.add_argument("--engine", metavar="DIR", help="folder of DuckDB, for --history; default: the site's")
     return parser
 
 
@@ -136,11 +139,14 @@ def print_table(sums):
         print(f"memory was not measured in {total.unmeasured} of {total.records} records")
 
 
-def main(config_program):
+def main(config_program, engine_folder):
     options = arguments().parse_args()
-    skipped = records.Skipped()
-    folder = records.readable_folder(options.records or records.configured_folder(config_program))
-    sums = add_up(folder, options, moments.Period(options.since, options.until), skipped)
+    skipped, period = records.Skipped(), moments.Period(options.since, options.until)
+    if options.history:
+        sums = history.add_up(options, engine_folder, lambda record: is_wanted(record, options, period), skipped)
+    else:
+        folder = records.readable_folder(options.records or records.configured_folder(config_program))
+        sums = add_up(folder, options, period, skipped)
     program.tell_skipped(skipped)
     tell_absent(options.user, sums)
     if not sums.is_exact():

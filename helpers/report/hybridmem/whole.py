@@ -9,30 +9,31 @@ from pathlib import Path
 from . import records
 
 
-@contextlib.contextmanager
-def replacing(target, mode=0o644):
-    """A path beside `target` to write to; it takes its place at the end, or is removed where that failed. The name
-    begins with a dot and ends in .new: nobody takes it for one of the folder's files."""
+def settle(draft, target, mode=0o644, group=-1):
+    """Put a file that was written (of the same file system) in the target's place; on the disk before its new name is:
+    no crash leaves an empty one."""
+    with draft.open("rb") as stream:
+        os.fsync(stream.fileno())
+        os.fchown(stream.fileno(), -1, group)
+        os.fchmod(stream.fileno(), mode)
+    draft.replace(target)
+
+
+def write(target, content, mode=0o644, group=-1):
+    """`content` (bytes) as the whole of a file. Until then it is in one beside it whose name begins with a dot and ends
+    in .new: nobody takes it for one of the folder's files."""
     target = Path(target)
     try:
         descriptor, name = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".new", dir=target.parent)
     except OSError as error:
         raise records.Failure(f"cannot write in {target.parent}: {error.strerror}") from error
-    os.close(descriptor)
     draft = Path(name)
     try:
-        yield draft
-        draft.chmod(mode)
-        draft.replace(target)
+        with os.fdopen(descriptor, "wb") as stream:
+            stream.write(content)
+        settle(draft, target, mode, group)
     except OSError as error:
         raise records.Failure(f"cannot write {target}: {error.strerror}") from error
     finally:
-        draft.unlink(missing_ok=True)
-
-
-def write(target, content, mode=0o644):
-    """`content` (bytes) as the whole of a file; on the disk before its name is: no crash leaves an empty one."""
-    with replacing(target, mode) as draft, draft.open("wb") as stream:
-        stream.write(content)
-        stream.flush()
-        os.fsync(stream.fileno())
+        with contextlib.suppress(FileNotFoundError):
+            draft.unlink()

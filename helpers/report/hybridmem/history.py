@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The table of hybridmem report out of a history, by DuckDB: the same sums as over the records themselves."""
+
+import json
+
+from . import engine, layout, moments, tally
+
+USER = "coalesce(nullif(\"user\", ''), '?')"
+SUMS = (
+    "count(*)",
+    "count(*) FILTER (fast_peak_bytes IS NULL AND slow_peak_bytes IS NULL)",
+    "sum(warnings)",
+    "coalesce(sum(elapsed_ms), 0)",
+    "max(fast_peak_bytes)",
+    "max(slow_peak_bytes)",
+    "coalesce(sum(fast_mean_bytes::HUGEINT * elapsed_ms), 0)",
+    "coalesce(sum(all_mean_bytes::HUGEINT * elapsed_ms), 0)",
+    "coalesce(sum(elapsed_ms) FILTER (fast_mean_bytes IS NOT NULL), 0)",
+)
+# Of all records and of those that failed: the runs, each once though every node wrote a record.
+RUNS = ("count(DISTINCT run)", "count(DISTINCT run) FILTER (exit_code <> 0)")
+
+
+def conditions(options):
+    """Of the records that are wanted: SQL, and the values in it."""
+    found, values = ["true"], []
+    for column, chosen in (('"user"', options.user), ("account", options.account), ("mode", options.mode)):
+        if chosen:
+            found.append(f"{column} IN (SELECT unnest(?::VARCHAR[]))")
+            values.append(sorted(chosen))
+    for comparison, bound in ((">=", options.since), ("<", options.until)):
+        if bound:
+            found.append(f"end_time {comparison} ?::TIMESTAMPTZ")
+            values.append(bound.isoformat())
+    return " AND ".join(found), values
+
+
+def row_of(figures, runs, failed):
+    row = tally.Row()
+    row.jobs, row.failed = runs, failed
+    row.records, row.unmeasured, row.warnings, row.milliseconds, *rest = figures
+    row.peaks, row.weighted = rest[:2], rest[2:]
+    return row
+
+
+def runs_by_first(connection, table, where, values):
+    """{(user, mode): runs} where runs have records of several rows: each counts where its first record does."""
+    found = connection.execute(
+        f"SELECT first.u, first.mode, count(*) FROM (SELECT arg_min({{u: {USER}, mode: mode}}, "
+        f"{{day: filename, file: file, line: line}}) AS first FROM {table} WHERE {where} GROUP BY run) GROUP BY ALL",
+        values,
+    )
+    return {(user, mode): runs for user, mode, runs in found.fetchall()}
+
+
+def query(connection, paths, options):
+    """The table's rows as a Tally."""
+    sums, table = tally.Tally(), engine.parquet(paths)
+    where, values = conditions(options)
+    found = connection.execute(
+        f"SELECT {USER} AS u, mode, {', '.join((*RUNS, *SUMS))} FROM {table} WHERE {where} GROUP BY ALL", values
+    )
+    for user, mode, runs, failed, *figures in found.fetchall():
+        sums.rows[user, mode] = row_of(figures, runs, failed)
+    once = connection.execute(f"SELECT {', '.join(RUNS)} FROM {table} WHERE {where}", values).fetchone()
+    total = sums.total()
+    if (total.jobs, total.failed) != once:
+        first = runs_by_first(connection, table, where, values)
+        failed = runs_by_first(connection, table, f"{where} AND exit_code <> 0", values)
+        for key, row in sums.rows.items():
+            row.jobs, row.failed = first.get(key, 0), failed.get(key, 0)
+    return sums
+
+
+def tell_left_out(history, days, is_wanted, skipped):
+    """What ingest kept aside of these days; a record that was there twice counts where it is wanted."""
+    for day in days:
+        for left in history.left_out_lines(day):
+            if left["cause"] != "duplicate" or is_wanted(json.loads(left["text"])):
+                skipped.add(left["cause"], left["path"], left["line"])
+
+
+def add_up(options, engine_folder, is_wanted, skipped):
+    """The Tally of the history's records that the options want; is_wanted() says the same of one record."""
+    duckdb = engine.load(engine_folder, options.engine)
+    history = layout.History(options.history)
+    period = moments.Period(options.since, options.until)
+    days = [day for day in history.days() if period.has_day(day)]
+    tell_left_out(history, days, is_wanted, skipped)
+    paths = [path for path in map(history.parquet, days) if path.exists()]
+    if not paths:
+        return tally.Tally()
+    with engine.session(duckdb) as connection:
+        return query(connection, paths, options)
