@@ -355,6 +355,55 @@ def test_only_those_who_may_read_the_history_may_read_its_files(tmp_path):
             assert (found.st_mode & 0o777, found.st_gid) == (folder_mode if path.is_dir() else file_mode, group), path
 
 
+def test_a_history_without_its_lists_is_whole(tmp_path):
+    records, history = tmp_path / "records", tmp_path / "history"
+    records.mkdir()
+    assert ingest(records, history).stdout == "0 records taken, in 0 days\n"
+    assert same(records, history)["rows"] == []
+    varied(records)
+    ingest(records, history)
+    for path in (history / "taken").iterdir():
+        path.write_text("damaged" if path.name != f"{DAY}.json" else "7")
+    same(records, history)
+    assert ingest(records, history).stdout == "0 records taken, in 0 days\n"
+    shutil.rmtree(history / "taken")
+    same(records, history)
+    assert ingest(records, history).stdout == "0 records taken, in 0 days\n"
+    same(records, history)
+
+
+@pytest.mark.parametrize("damage", ["7\n", "{}\n", '{"cause": "x"}\n', "\0\xff\n", '{"path": "n1'])
+def test_what_is_damaged_in_left_out_is_named(tmp_path, damage):
+    records, history = tmp_path / "records", tmp_path / "history"
+    write(records, record(1))
+    append(records, "torn")
+    ingest(records, history)
+    path = history / "left-out" / DAY / "n1.jsonl"
+    path.write_bytes(damage.encode("latin-1"))
+    done = engine.report(history, status=1)
+    ledger = history / "taken" / f"{DAY}.json"
+    assert done.stderr == f"hybridmem report: {path} is damaged: remove it and {ledger}, and run hybridmem ingest\n"
+    path.unlink()
+    ledger.unlink()
+    ingest(records, history)
+    same(records, history)
+
+
+def test_long_records_fit_in_memory(tmp_path):
+    """800 MiB of lines as long as they may be, in less than the engine's 1 GiB."""
+    records, history = tmp_path / "records", tmp_path / "history"
+    line = json.dumps(record(0, warnings=["WORD" * 240_000])) + "\n"
+    (records / DAY).mkdir(parents=True)
+    with (records / DAY / "n1.jsonl").open("w") as stream:
+        stream.writelines(
+            line.replace('"job_id": 0', f'"job_id": {job}').replace("WORD", f"{job:04}") for job in range(800)
+        )
+    assert ingest(records, history).stdout == "800 records taken, in 1 days\n"
+    write(records, record(800))
+    assert ingest(records, history).stdout == "1 records taken, in 1 days\n"
+    assert json.loads(engine.report(history, "--json").stdout)["total"]["jobs"] == 801
+
+
 def test_no_character_of_a_path_is_a_pattern(tmp_path):
     records, history = tmp_path / "re*c'o[r]ds", tmp_path / "a*'[b]?{c,d}"
     write(records, record(1))

@@ -8,7 +8,8 @@ from pathlib import Path
 
 from . import engine, layout, records
 
-ROWS_A_GROUP = 20_000  # a row has its whole record, some KiB; a group is in memory while it is written
+# A row has its whole record, some KiB: a group of rows is in memory while it is written.
+ROWS_A_GROUP, BYTES_A_GROUP = 20_000, "64MB"
 LONGEST_ROW = 8 << 20  # a line is at most 1 MiB; as text inside of JSON it grows
 
 
@@ -63,11 +64,12 @@ class Day:
         self.added = 0
 
     def taken(self):
-        """The files that were taken and the states they had then."""
+        """The files that were taken and the states they had then. Without it, or where it is damaged: none."""
         try:
-            return json.loads(self.history.taken(self.day).read_bytes())
-        except FileNotFoundError:
+            found = json.loads(self.history.taken(self.day).read_bytes())
+        except (FileNotFoundError, ValueError):
             return {}
+        return found if isinstance(found, dict) else {}
 
     def changed(self, paths):
         """Those of the files that are not as they were taken."""
@@ -141,7 +143,9 @@ class Day:
         if self.table.exists():
             rows = f"{rows} UNION ALL BY NAME SELECT * FROM {engine.parquet([self.table])}"
         draft = self.work / "records.parquet"
-        form = f"FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE {ROWS_A_GROUP}"
+        form = (
+            f"FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE {ROWS_A_GROUP}, ROW_GROUP_SIZE_BYTES '{BYTES_A_GROUP}'"
+        )
         connection.execute(f"COPY ({rows}) TO {engine.literal(draft)} ({form})")
         self.history.settle(draft, self.table)
 

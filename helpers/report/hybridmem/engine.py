@@ -43,6 +43,7 @@ def session(duckdb, work=None):
                     "autoinstall_known_extensions": False,
                     "autoload_known_extensions": False,
                     "memory_limit": MEMORY,
+                    "preserve_insertion_order": False,  # rows know their files and lines
                     "temp_directory": str(folder),
                 }
             )

@@ -72,11 +72,19 @@ def query(connection, paths, options):
     return sums
 
 
+def is_wanted_twice(left, is_wanted):
+    """Was a record, which was there before, one that is wanted?"""
+    try:
+        return is_wanted(json.loads(left["text"]))
+    except (ValueError, TypeError):  # the line was UTF-16, which JSON may be
+        return True
+
+
 def tell_left_out(history, days, is_wanted, skipped):
     """What ingest kept aside of these days; a record that was there twice counts where it is wanted."""
     for day in days:
         for left in history.left_out_lines(day):
-            if left["cause"] != "duplicate" or is_wanted(json.loads(left["text"])):
+            if left["cause"] != "duplicate" or is_wanted_twice(left, is_wanted):
                 skipped.add(left["cause"], left["path"], left["line"])
 
 

@@ -128,18 +128,24 @@ class History:
                 raise records.Failure(f"another ingest is at work in {self.folder}") from busy
             for left in self.folder.glob(".ingest.*"):
                 shutil.rmtree(left)
+            for name in ("records", "left-out", "taken"):
+                self.make_folder(self.folder / name)
             with tempfile.TemporaryDirectory(prefix=".ingest.", dir=self.folder) as work:
                 yield Path(work)
+
+    def make_folder(self, folder):
+        """With the group and the permissions of the history's own; also one that was made by an ingest that was killed
+        before it had them."""
+        above = self.folder.stat()
+        folder.mkdir(mode=0o700, exist_ok=True)
+        os.chown(folder, -1, above.st_gid)
+        folder.chmod(above.st_mode & 0o777)
 
     def settle(self, draft, target):
         """Put a file in its place, for those who may read the history's folder."""
         above = self.folder.stat()
-        for folder in reversed(target.relative_to(self.folder).parents[:-1]):
-            made = self.folder / folder
-            if not made.exists():
-                made.mkdir()
-                os.chown(made, -1, above.st_gid)
-                made.chmod(above.st_mode & 0o777)
+        for part in reversed(target.relative_to(self.folder).parents[:-1]):
+            self.make_folder(self.folder / part)
         whole.settle(draft, target, above.st_mode & 0o666, above.st_gid)
 
     def parquet(self, day):
@@ -152,18 +158,32 @@ class History:
         return self.folder / "taken" / f"{day}.json"
 
     def days(self):
-        """The days that were taken, oldest first."""
-        try:
-            names = sorted(path.name for path in (self.folder / "taken").iterdir())
-        except OSError as error:
-            raise records.Failure(
-                f"there is no history in {self.folder} that you may read ({error.strerror}): hybridmem ingest makes one"
-            ) from error
-        return [name[:-5] for name in names if records.DAY.fullmatch(name[:-5]) and name.endswith(".json")]
+        """The days that it has something of, oldest first."""
+        found = set()
+        for name, prefix in (("records", "day="), ("left-out", "")):
+            try:
+                names = [path.name for path in (self.folder / name).iterdir()]
+            except OSError as error:
+                why = f"there is no history in {self.folder} that you may read ({error.strerror})"
+                raise records.Failure(f"{why}: hybridmem ingest makes one") from error
+            found.update(name[len(prefix) :] for name in names if name.startswith(prefix))
+        return sorted(filter(records.DAY.fullmatch, found))
 
     def left_out_lines(self, day):
         """What was left out of a day: objects with path, line, cause and text, in the order of reading."""
         folder = self.folder / "left-out" / day
-        for path in sorted(folder.iterdir()) if folder.is_dir() else ():
-            with path.open(encoding="utf-8") as stream:
-                yield from map(json.loads, stream)
+        for path in sorted(folder.glob("*.jsonl")):
+            with path.open(encoding="ascii", errors="replace") as stream:
+                for line in stream:
+                    yield self.left_out_line(path, line)
+
+    def left_out_line(self, path, line):
+        try:
+            found = json.loads(line)
+            if found["cause"] in records.Skipped.CAUSES:
+                return found
+        except (ValueError, TypeError, KeyError):
+            pass
+        raise records.Failure(
+            f"{path} is damaged: remove it and {self.taken(path.parent.name)}, and run hybridmem ingest"
+        )
