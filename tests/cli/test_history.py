@@ -79,6 +79,7 @@ def varied(folder):
         json.dumps({**record(11), "elapsed_s": "INF"}).replace('"INF"', "1e999"),
         json.dumps(record(12, end="yesterday", memory={"tiers": [{"peak_bytes": -1, "mean_bytes": 1.5}, 7]})),
         json.dumps(record(13, exit_code=1 << 62, elapsed_s=1 << 60, memory={"tiers": [tier("dram", [0], 1 << 60, 1)]})),
+        json.dumps(record(15, elapsed_s=-7200)),
         json.dumps(record(14))[:-1].encode(),
     )
     append(folder, json.dumps(record(3, node="n2", user="bob", end="2025-03-02T01:00:00Z")), "torn", day="2025-03-02")
@@ -157,10 +158,10 @@ def test_errors_are_one_line(tmp_path):
 def test_the_report_is_that_of_the_records(tmp_path, words):
     records, history = tmp_path / "records", tmp_path / "history"
     varied(records)
-    assert ingest(records, history).stdout == "19 records taken, in 4 days\n"
+    assert ingest(records, history).stdout == "20 records taken, in 4 days\n"
     found = same(records, history, *words)
     if not words:
-        assert found["total"]["jobs"] == 15 and found["total"]["failed_jobs"] == 5
+        assert found["total"]["jobs"] == 16 and found["total"]["failed_jobs"] == 5
         assert found["left_out"] == {
             **{"torn": 5, "foreign": 1, "unknown_schema": 1, "too_long": 1, "unreadable_file": 1, "duplicate": 1}
         }

@@ -33,10 +33,11 @@ def memory(value, key):
 
 
 def milliseconds(value, key):
-    """Seconds as a whole number of milliseconds, which is what records are written with: sums of them are exact."""
+    """Seconds as a whole number of milliseconds, which is what records are written with: sums of them are exact. Less
+    than none, as of a clock that was set back, were not measured."""
     seconds = number(value, key)
     amount = None if seconds is None else round(seconds * 1000)
-    return amount if amount is not None and abs(amount) < MOST_MILLISECONDS else None
+    return amount if amount is not None and 0 <= amount < MOST_MILLISECONDS else None
 
 
 def text(value, key):
