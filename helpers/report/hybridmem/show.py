@@ -97,10 +97,8 @@ class Printer:
 
     @staticmethod
     def job_name(record):
-        job, array, leader = (fields.whole(record, key) for key in ("job_id", "array_job_id", "het_job_id"))
-        if array is not None:
-            return f"{array}_{fields.whole(record, 'array_task_id')} ({job})"
-        return f"{job}" if leader is None else f"{leader}+{job - leader} ({job})"
+        name, number = fields.job_name(record), f"{record['job_id']}"
+        return name if name == number else f"{name} ({number})"
 
     def line(self, label, words):
         self.write(f"  {label:<12} {draw.plain(words)}")
