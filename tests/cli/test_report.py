@@ -264,5 +264,5 @@ def test_a_reader_that_goes_away_ends_the_report_quietly(tmp_path):
 
 def test_the_help_text_names_every_option():
     text = helper("hybridmem-report", "--help").stdout
-    names = "since until user account mode view top by endurance json csv records help"
+    names = "since until user account mode view top by endurance json csv html records help"
     assert set(re.findall(r"--[a-z]+", text)) == {f"--{name}" for name in names.split()}

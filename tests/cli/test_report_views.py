@@ -39,9 +39,12 @@ def memory(fast, slow=(0, 0), capacity=None):
     ("words", "expected"),
     [
         (["--view", "user"], "invalid choice: 'user' (choose from"),
-        (["--top", "5"], "--top wants a --view"),
+        (["--top", "5"], "--top wants a --view or --html"),
         (["--by", "jobs"], "--by wants a --view"),
-        (["--endurance", "1P"], "--endurance wants a --view"),
+        (["--endurance", "1P"], "--endurance wants --view writes or --html"),
+        (["--html", "x", "--by", "jobs"], "--by wants a --view"),
+        (["--html", "x", "--csv"], "not allowed with argument"),
+        (["--html", "x/"], '"x/" is no file'),
         (["--view", "users", "--endurance", "1P"], "--endurance wants --view writes"),
         (["--view", "users", "--top", "0"], '"0" is no number of rows'),
         (["--view", "users", "--top", "-1"], '"-1" is no number of rows: 1 to'),
@@ -201,7 +204,7 @@ def test_waste_wants_the_capacity(tmp_path):
     [row] = report_json(tmp_path / "old", "waste")["rows"]
     assert row["unused_byte_hours"] is None and row["unused_share"] is None
     text = report(tmp_path / "old", "waste").stdout
-    assert "UNUSED" not in text and "left out, as no record has it: unused, unused use, slow beside room" in text
+    assert "UNUSED" not in text and "left out, as no record has it: unused share, unused, slow beside room" in text
 
 
 def test_a_mean_above_the_capacity_wastes_nothing(tmp_path):

@@ -7,7 +7,7 @@ import json
 import re
 import sys
 
-from . import draw, fields, forms, groups, moments, program, records, tally, views
+from . import draw, fields, forms, groups, moments, page, program, records, reportpage, tally, views
 
 SCHEMA = 1
 EPILOG = f"""\
@@ -80,6 +80,9 @@ def arguments():
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="one JSON object")
     form.add_argument("--csv", action="store_true", help="comma separated values with a head line, without the total")
+    form.add_argument(
+        "--html", metavar="FILE", type=page.file_name, help="write a page: of the view, else of all views"
+    )
     parser.add_argument("--records", metavar="DIR", help="folder of the records (record_dir of hybridmem.conf)")
     return parser
 
@@ -171,30 +174,44 @@ def print_view(report, options, skipped):
             print(line)
 
 
+def about(options):
+    """What the records of a page have in common."""
+    bounds = (("that ended from", options.since), ("that ended before", options.until))
+    said = [f"{word} {moments.plain(moment.isoformat())} UTC" for word, moment in bounds if moment]
+    chosen = (("of user", options.user), ("under account", options.account), ("with mode", options.mode))
+    said += [f"{name} {' or '.join(sorted(words))}" for name, words in chosen if words]
+    return f"Jobs {', '.join(said)}" if said else "All jobs on record"
+
+
 def check(parser, options):
-    """What only goes together with a view."""
-    view = views.named(options.view, options.endurance) if options.view else None
-    for name in ("top", "by", "endurance"):
-        if getattr(options, name) and not view:
-            parser.error(f"--{name} wants a --view")
-    if options.endurance and options.view != "writes":
-        parser.error("--endurance wants --view writes")
-    if options.by and options.by not in view.ranks():
-        parser.error(f'--by "{options.by}" is no figure of the view {options.view}: {", ".join(view.ranks())}')
-    return view
+    """The views that are wanted, and what goes together with them only."""
+    names = [options.view] if options.view else views.NAMES if options.html else []
+    if options.top and not names:
+        parser.error("--top wants a --view or --html")
+    if options.endurance and "writes" not in names:
+        parser.error("--endurance wants --view writes or --html")
+    wanted = [views.named(name, options.endurance) for name in names]
+    if options.by and not options.view:
+        parser.error("--by wants a --view")
+    if options.by and options.by not in wanted[0].ranks():
+        parser.error(f'--by "{options.by}" is no figure of the view {options.view}: {", ".join(wanted[0].ranks())}')
+    return wanted
 
 
 def main(config_program):
     parser = arguments()
     options = parser.parse_args()
-    view = check(parser, options)
+    wanted = check(parser, options)
     skipped = records.Skipped()
     folder = records.readable_folder(options.records or records.configured_folder(config_program))
-    sums = groups.Report([view], options.top, options.by) if view else tally.Tally()
+    sums = groups.Report(wanted, options.top, options.by) if wanted else tally.Tally()
     feed(folder, options, skipped, sums)
     program.tell_skipped(skipped)
     tell_absent(options.user, sums.users)
     if not sums.is_exact():
         print("so many jobs ended on one day that some may be counted more than once", file=sys.stderr)
-    (print_view if view else print_tally)(sums, options, skipped)
+    if options.html:
+        page.write(options.html, reportpage.make(sums, about(options), skipped.lines()))
+    else:
+        (print_view if wanted else print_tally)(sums, options, skipped)
     return 0

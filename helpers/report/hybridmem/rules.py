@@ -189,3 +189,21 @@ def advise(record):
     seen = Seen(record)
     found = ((name, rule(seen)) for name, rule in RULES)
     return [Advice(name, *said) for name, said in found if said]
+
+
+def advise_run(records):
+    """[(advice, nodes)] of the records of one run of a job: what several nodes give has the figures of the first."""
+    found = {}
+    for record in records:
+        for advice in advise(record):
+            found.setdefault(advice.rule, (advice, []))[1].append(record["node"])
+    order = [name for name, _ in RULES]
+    return sorted(found.values(), key=lambda each: order.index(each[0].rule))
+
+
+def sentence(advice, nodes, is_alone):
+    """The advice with the nodes that it is of; `is_alone`: the job had one node."""
+    if is_alone:
+        return advice.why
+    more = f", and {len(nodes) - 1} more of its nodes" if len(nodes) > 1 else ""
+    return f"{advice.why} (node {nodes[0]}{more})"

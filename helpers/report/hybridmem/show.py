@@ -2,13 +2,14 @@
 """hybridmem show: the records of one job, for people or as JSON."""
 
 import argparse
+import itertools
 import json
 import os
 import re
 import shutil
 import sys
 
-from . import draw, fields, moments, program, records, running
+from . import draw, fields, moments, page, program, records, rules, running, showpage
 
 EPILOG = """\
 JOBID is a job (12), a task of an array (12_3) or a component of a heterogeneous job (12+1); 12 alone also shows all
@@ -64,6 +65,11 @@ def identity(record):
     )
 
 
+def runs_of(found):
+    """The records of each run of a job together."""
+    return [list(run) for _, run in itertools.groupby(found, lambda record: identity(record)[:3])]
+
+
 class Printer:
     """Records as text. `write` takes a line; `blocks`: may use block elements; `columns`: the terminal's width."""
 
@@ -72,15 +78,22 @@ class Printer:
         self.plot_width = max(20, min(columns, 160) - 48)
 
     def print_all(self, found):
-        last = None
-        for record in found:
-            if identity(record)[:3] != last:
-                if last:
-                    self.write("")
-                self.head(record)
-                last = identity(record)[:3]
+        for place, run in enumerate(runs_of(found)):
+            if place:
+                self.write("")
+            self.head(run[0])
+            for record in run:
+                self.write("")
+                self.node(record)
+            self.advice(run)
+
+    def advice(self, run):
+        """What the job may do better next time."""
+        said = rules.advise_run(run)
+        if said:
             self.write("")
-            self.node(record)
+        for advice, nodes in said:
+            self.line("advice", rules.sentence(advice, nodes, len(run) == 1))
 
     def head(self, record):
         said = [f"Job {self.job_name(record)}"]
@@ -104,18 +117,21 @@ class Printer:
         self.write(f"  {label:<12} {draw.plain(words)}")
 
     def node(self, record):
-        start, end = (fields.text(record, key) for key in ("start", "end"))
-        code = fields.whole(record, "exit_code")
-        steps = " ".join(str(step) for step in fields.members(record, "step_ids"))
         self.write(draw.plain(f"Node {record['node']}"))
-        elapsed = draw.duration(fields.number(record, "elapsed_s"))
-        self.line("ran", f"{moments.plain(start)} to {moments.plain(end)} UTC, {elapsed}")
-        self.line("steps", f"{steps or 'none on this node'}; exit code {draw.UNMEASURED if code is None else code}")
-        self.plan(record.get("plan"))
+        self.node_facts(record)
         self.memory(record)
         self.other_figures(record)
         for warning in fields.members(record, "warnings"):
             self.line("warning", str(warning))
+
+    def node_facts(self, record):
+        start, end = (fields.text(record, key) for key in ("start", "end"))
+        code = fields.whole(record, "exit_code")
+        steps = " ".join(str(step) for step in fields.members(record, "step_ids"))
+        elapsed = draw.duration(fields.number(record, "elapsed_s"))
+        self.line("ran", f"{moments.plain(start)} to {moments.plain(end)} UTC, {elapsed}")
+        self.line("steps", f"{steps or 'none on this node'}; exit code {draw.UNMEASURED if code is None else code}")
+        self.plan(record.get("plan"))
 
     def plan(self, plan):
         if not isinstance(plan, dict):
@@ -250,6 +266,24 @@ def method(migration):
     )
 
 
+class Collector(Printer):
+    """Labels and words of a record, for a page."""
+
+    def __init__(self):
+        self.lines = []
+
+    def line(self, label, words):
+        self.lines.append((label, words))
+
+
+def text_of(record):
+    """What is said of a node besides its memory."""
+    collector = Collector()
+    collector.node_facts(record)
+    collector.other_figures(record)
+    return collector.lines
+
+
 def plural(number, noun):
     return f"{number} {noun}{'' if number == 1 else 's'}"
 
@@ -287,7 +321,9 @@ def arguments():
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--json", action="store_true", help="the records themselves, as an array")
+    form = parser.add_mutually_exclusive_group()
+    form.add_argument("--json", action="store_true", help="the records themselves, as an array")
+    form.add_argument("--html", metavar="FILE", type=page.file_name, help="write a page with the memory over time")
     parser.add_argument("--records", metavar="DIR", help="folder of the records (record_dir of hybridmem.conf)")
     parser.add_argument("job", metavar="JOBID", type=JobId)
     return parser
@@ -312,6 +348,9 @@ def main(config_program):
     if options.json:
         json.dump(found, sys.stdout, indent=2)
         sys.stdout.write("\n")
+        return 0
+    if options.html:
+        page.write(options.html, showpage.make(options.job.text, runs_of(found), text_of))
         return 0
     blocks = program.prepare_terminal()
     Printer(lambda line: print(line.rstrip()), blocks, shutil.get_terminal_size().columns).print_all(found)

@@ -208,7 +208,7 @@ TABLE = (
             *(JOBS, RECORDS, HOURS, FAST_MEAN),
             Column(
                 "unused_share",
-                "UNUSED",
+                "UNUSED SHARE",
                 "share",
                 Ratio(
                     figures.times(figures.fast_unused, figures.seconds),
@@ -218,7 +218,7 @@ TABLE = (
             ),
             Column(
                 "unused_byte_hours",
-                "UNUSED USE",
+                "UNUSED",
                 "byte_hours",
                 Sum(figures.times(figures.fast_unused, figures.hours), digits=0),
             ),
