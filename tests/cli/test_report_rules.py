@@ -11,6 +11,7 @@ from makerecords import GIB, NO_MIGRATION, record, tier, write
 
 sys.path.insert(0, str(DATA / "python"))
 from hybridmem import rules
+from hybridmem.figures import Figures
 
 MIB = 1 << 20
 
@@ -137,7 +138,7 @@ SPEAK = {
 
 
 def given(changes):
-    return {rule.rule: rule for rule in rules.advise(record(1, **copy.deepcopy(changes)))}
+    return {rule.rule: rule for rule in rules.advise(Figures(record(1, **copy.deepcopy(changes))))}
 
 
 def test_there_is_a_case_of_every_rule():

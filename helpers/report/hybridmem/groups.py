@@ -5,7 +5,7 @@ import heapq
 import itertools
 
 from . import fields, tally
-from .figures import Case
+from .figures import Case, Figures
 
 OTHERS = "(others)"
 
@@ -35,8 +35,9 @@ class Report:
             return False
         if len(self.users) < Groups.LIMIT:
             self.users.add(fields.text(record, "user") or "?")
+        figures = Figures(record)
         for sums in self.sums:
-            sums.add(record, run)
+            sums.add(figures, run)
         return True
 
     def is_exact(self):
@@ -53,9 +54,9 @@ class Counted:
         self.jobs.next_day()
         self.failures.next_day()
 
-    def case(self, key, record, item, run):
-        failed = bool(fields.whole(record, "exit_code"))
-        return Case(record, item, self.jobs.is_new(key, *run), failed and self.failures.is_new(key, *run))
+    def case(self, key, figures, item, run):
+        failed = bool(fields.whole(figures.record, "exit_code"))
+        return Case(figures, item, self.jobs.is_new(key, *run), failed and self.failures.is_new(key, *run))
 
     def is_exact(self):
         return self.jobs.exact and self.failures.exact
@@ -74,11 +75,11 @@ class Sums:
         self.counted.next_day()
         self.all.next_day()
 
-    def add(self, record, run):
+    def add(self, figures, run):
         if self.total:
-            self.view.add(self.total, self.all.case((), record, None, run))
-        for key, item in self.view.items(record):
-            self.view.add(self.row(key), self.counted.case(key, record, item, run))
+            self.view.add(self.total, self.all.case((), figures, None, run))
+        for key, item in self.view.items(figures):
+            self.view.add(self.row(key), self.counted.case(key, figures, item, run))
 
     def rank(self, row):
         """Sorts rows by the figure, the largest last; those without it come before all others."""

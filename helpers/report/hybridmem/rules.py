@@ -6,7 +6,8 @@ A rule speaks only where the record has each figure that it needs, and its sente
 
 from typing import NamedTuple
 
-from . import draw, fields, figures
+from . import draw, fields
+from .figures import Figures
 
 NEGLIGIBLE = 16 << 20  # Slurm's own process of each step is counted, too: a few MiB
 ROOMY = 0.9  # of a tier's capacity: the kernel keeps some, and not all of a node's memory is a job's
@@ -25,16 +26,13 @@ class Advice(NamedTuple):
 class Seen:
     """What the rules look at; a figure that was not measured is None."""
 
-    def __init__(self, record):
-        case = figures.Case(record, None, False, False)
-        tiers = fields.tiers(record)
-        self.record, self.mode = record, fields.mode(record)
-        self.has_two = len(tiers) > 1
-        self.fast_peak, self.slow_peak = figures.fast_peak(case), figures.slow_peak(case)
-        self.fast_mean, self.slow_mean = figures.fast_mean(case), figures.slow_mean(case)
-        self.capacity = figures.fast_capacity(case) or None
-        self.migration = record.get("migration") if isinstance(record.get("migration"), dict) else {}
-        self.most = self.find_most(tiers)
+    def __init__(self, figures):
+        self.figures, self.record, self.mode = figures, figures.record, fields.mode(figures.record)
+        self.fast_peak, self.slow_peak, self.slow_mean = figures.fast_peak, figures.slow_peak, figures.slow_mean
+        self.capacity = figures.fast_capacity or None
+        migration = self.record.get("migration")
+        self.migration = migration if isinstance(migration, dict) else {}
+        self.most = self.find_most(figures.tiers)
 
     def find_most(self, tiers):
         """Never less than what the job had at once: the sum of what each tier had at most, or the cgroup's charge."""
@@ -47,7 +45,7 @@ class Seen:
 
     def is_all_fast(self):
         """Nothing of the job was in the slow tier."""
-        return self.has_two and self.slow_peak is not None and self.slow_peak < NEGLIGIBLE and bool(self.fast_peak)
+        return self.slow_peak is not None and self.slow_peak < NEGLIGIBLE and bool(self.fast_peak)
 
 
 def fits_the_fast_tier(seen):
@@ -108,11 +106,10 @@ def fast_memory_was_left(seen):
 
 def half_of_it_was_page_cache(seen):
     """At the moment at which the job had most memory."""
-    tiers = fields.tiers(seen.record)
-    if seen.mode not in ("spill", "interleave") or not seen.has_two:
+    if seen.mode not in ("spill", "interleave"):
         return None
-    parts = [fields.amount(tiers[0], f"{part}_bytes") for part in ("file", "anon", "shmem")]
-    own = fields.amount(tiers[-1], "anon_bytes")
+    parts = [fields.amount(seen.figures.fast, f"{part}_bytes") for part in ("file", "anon", "shmem")]
+    own = fields.amount(seen.figures.slow, "anon_bytes")
     if None in parts or own is None or own < NEGLIGIBLE or parts[0] < max(sum(parts) / 2, NEGLIGIBLE):
         return None
     return "migrate", (
@@ -162,8 +159,7 @@ def largest(unmoved):
 def slow_tier_was_mostly_written(seen):
     if seen.mode not in ("spill", "interleave", "migrate", *TO_SLOW):
         return None
-    case = figures.Case(seen.record, None, False, False)
-    read, written = (figures.traffic(-1, f"{verb}_bytes")(case) for verb in ("read", "write"))
+    read, written = seen.figures.slow_read, seen.figures.slow_written
     if None in (read, written) or written <= read or written < 1 << 30:
         return None
     return "isolate", (
@@ -184,9 +180,9 @@ RULES = (
 )
 
 
-def advise(record):
-    """The record's advice, what weighs most first."""
-    seen = Seen(record)
+def advise(figures):
+    """The advice for a record, by its figures; what weighs most first."""
+    seen = Seen(figures)
     found = ((name, rule(seen)) for name, rule in RULES)
     return [Advice(name, *said) for name, said in found if said]
 
@@ -195,7 +191,7 @@ def advise_run(records):
     """[(advice, nodes)] of the records of one run of a job: what several nodes give has the figures of the first."""
     found = {}
     for record in records:
-        for advice in advise(record):
+        for advice in advise(Figures(record)):
             found.setdefault(advice.rule, (advice, []))[1].append(record["node"])
     order = [name for name, _ in RULES]
     return sorted(found.values(), key=lambda each: order.index(each[0].rule))

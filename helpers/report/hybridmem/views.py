@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple, Optional
 
 from . import fields, figures, rules
+from .figures import of
 from .folds import Count, First, Last, Peak, Ratio, Sum
 
 
@@ -26,7 +27,7 @@ class View(NamedTuple):
     about: str
     keys: tuple
     columns: tuple
-    items: Callable  # record -> [(key, item)]: the rows that it belongs to
+    items: Callable  # figures -> [(key, item)]: the rows that the record belongs to
     by: Optional[str] = None  # the figure that ranks the rows; None: they are in the order of their keys
     has_total: bool = True
     is_of_jobs: bool = False  # a row is one run of a job: of so many only the top is kept
@@ -62,50 +63,50 @@ def word(key):
 
 
 def by(*keys):
-    def items(record):
-        return [(tuple(fields.text(record, key) or "?" for key in keys), None)]
+    def items(figures):
+        return [(tuple(fields.text(figures.record, key) or "?" for key in keys), None)]
 
     return items
 
 
-def by_mode(record):
-    return [((fields.mode(record),), None)]
+def by_mode(figures):
+    return [((fields.mode(figures.record),), None)]
 
 
-def by_user_and_mode(record):
-    return [((fields.text(record, "user") or "?", fields.mode(record)), None)]
+def by_user_and_mode(figures):
+    return [((fields.text(figures.record, "user") or "?", fields.mode(figures.record)), None)]
 
 
 def job_key(record):
     return (fields.text(record, "cluster") or "", fields.job_name(record), fields.whole(record, "restart_count") or 0)
 
 
-def by_job(record):
-    return [(job_key(record), None)]
+def by_job(figures):
+    return [(job_key(figures.record), None)]
 
 
-def by_advice(record):
-    return [((*job_key(record), advice.rule), advice) for advice in rules.advise(record)]
+def by_advice(figures):
+    return [((*job_key(figures.record), advice.rule), advice) for advice in rules.advise(figures)]
 
 
-def by_day_and_tier(record):
-    day = (fields.text(record, "end") or "")[:10]
+def by_day_and_tier(figures):
+    day = (fields.text(figures.record, "end") or "")[:10]
     day = day if re.fullmatch(r"\d{4}-\d\d-\d\d", day) else "?"
-    return [((day, fields.text(tier, "name") or "?"), tier) for tier in fields.tiers(record)]
+    return [((day, fields.text(tier, "name") or "?"), tier) for tier in figures.tiers]
 
 
 REFUSED = ("refused: ", "a task was refused: ")
 TEXT_MAX = 200
 
 
-def by_failure(record):
+def by_failure(figures):
     """Of one record each text counts once. Numbers are not told apart: texts that differ by a size, a time or a process
     are the same."""
-    code = fields.whole(record, "exit_code")
+    code = fields.whole(figures.record, "exit_code")
     found = {}
     if code:
         found["exit code", f"{code} (signal {code - 128})" if 128 < code < 193 else f"{code}"] = None
-    for warning in fields.members(record, "warnings"):
+    for warning in fields.members(figures.record, "warnings"):
         text = str(warning)
         prefix = next((prefix for prefix in REFUSED if text.startswith(prefix)), "")
         kind = "refused" if prefix else "warning"
@@ -115,28 +116,18 @@ def by_failure(record):
 
 JOBS = Column("jobs", "JOBS", "count", Count(lambda case: case.is_new))
 FAILED = Column("failed_jobs", "FAILED", "count", Count(lambda case: case.is_new_failure))
-RECORDS = Column("records", "", "count", Count(figures.constant(1)))
-NODES = Column("nodes", "NODES", "count", Count(figures.constant(1)))
-HOURS = Column("node_hours", "NODE-HOURS", "hours", Sum(figures.hours, digits=4))
-FAST_PEAK = Column("fast_peak_bytes", "FAST PEAK", "bytes", Peak(figures.fast_peak))
-SLOW_PEAK = Column("slow_peak_bytes", "SLOW PEAK", "bytes", Peak(figures.slow_peak))
-FAST_MEAN = Column(
-    "fast_mean_bytes",
-    "FAST MEAN",
-    "bytes",
-    Ratio(figures.times(figures.fast_mean, figures.seconds), figures.where(figures.seconds, figures.fast_mean)),
-)
+RECORDS = Column("records", "", "count", Count(lambda case: 1))
+NODES = Column("nodes", "NODES", "count", Count(lambda case: 1))
+HOURS = Column("node_hours", "NODE-HOURS", "hours", Sum(of("hours"), digits=4))
+FAST_PEAK = Column("fast_peak_bytes", "FAST PEAK", "bytes", Peak(of("fast_peak")))
+SLOW_PEAK = Column("slow_peak_bytes", "SLOW PEAK", "bytes", Peak(of("slow_peak")))
+FAST_MEAN = Column("fast_mean_bytes", "FAST MEAN", "bytes", Ratio(of("fast_byte_seconds"), of("fast_seconds")))
 FAST_SHARE = Column(
-    "fast_share",
-    "FAST SHARE",
-    "share",
-    Ratio(
-        figures.times(figures.fast_mean, figures.seconds), figures.times(figures.all_mean, figures.seconds), digits=6
-    ),
+    "fast_share", "FAST SHARE", "share", Ratio(of("fast_byte_seconds"), of("all_byte_seconds"), digits=6)
 )
-WARNINGS = Column("warnings", "WARNINGS", "count", Count(figures.warnings))
-PACKAGE_J = Column("package_j", "PACKAGES", "joules", Sum(figures.energy("package_j"), digits=3))
-MEMORY_J = Column("memory_j", "MEMORY", "joules", Sum(figures.energy("memory_j"), digits=3))
+WARNINGS = Column("warnings", "WARNINGS", "count", Count(of("warnings")))
+PACKAGE_J = Column("package_j", "PACKAGES", "joules", Sum(of("package_j"), digits=3))
+MEMORY_J = Column("memory_j", "MEMORY", "joules", Sum(of("memory_j"), digits=3))
 USER = Column("user", "USER", "text", First(word("user")))
 ACCOUNT = Column("account", "ACCOUNT", "text", First(word("account")))
 MODE = Column("mode", "MODE", "text", First(lambda case: fields.mode(case.record)))
@@ -164,7 +155,7 @@ TABLE = (
         (
             *(USER, ACCOUNT, MODE, NODES),
             Column("exit_code", "EXIT", "count", Peak(lambda case: fields.whole(case.record, "exit_code"))),
-            Column("elapsed_s", "ELAPSED", "seconds", Peak(figures.seconds)),
+            Column("elapsed_s", "ELAPSED", "seconds", Peak(of("seconds"))),
             *(HOURS, FAST_PEAK, SLOW_PEAK, FAST_MEAN, FAST_SHARE, PACKAGE_J, WARNINGS),
             Column("end", "END", "time", Last(word("end"))),
         ),
@@ -180,21 +171,18 @@ TABLE = (
         (Key("day", "DAY"), Key("tier", "TIER")),
         (
             *(JOBS, RECORDS, HOURS),
-            Column("peak_bytes", "PEAK", "bytes", Peak(figures.item_amount("peak_bytes"))),
+            Column("peak_bytes", "PEAK", "bytes", Peak(figures.of_item("peak_bytes"))),
             Column(
                 "mean_bytes",
                 "MEAN",
                 "bytes",
-                Ratio(
-                    figures.times(figures.item_amount("mean_bytes"), figures.seconds),
-                    figures.where(figures.seconds, figures.item_amount("mean_bytes")),
-                ),
+                Ratio(figures.of_item_by("mean_bytes", "seconds"), figures.where_item("seconds", "mean_bytes")),
             ),
             Column(
                 "byte_hours",
                 "USE",
                 "byte_hours",
-                Sum(figures.times(figures.item_amount("mean_bytes"), figures.hours), digits=0),
+                Sum(figures.of_item_by("mean_bytes", "hours"), digits=0),
             ),
         ),
         by_day_and_tier,
@@ -210,23 +198,19 @@ TABLE = (
                 "unused_share",
                 "UNUSED SHARE",
                 "share",
-                Ratio(
-                    figures.times(figures.fast_unused, figures.seconds),
-                    figures.times(figures.where(figures.fast_capacity, figures.fast_unused), figures.seconds),
-                    digits=6,
-                ),
+                Ratio(of("unused_byte_seconds"), of("capacity_byte_seconds"), digits=6),
             ),
             Column(
                 "unused_byte_hours",
                 "UNUSED",
                 "byte_hours",
-                Sum(figures.times(figures.fast_unused, figures.hours), digits=0),
+                Sum(of("unused_byte_hours"), digits=0),
             ),
             Column(
                 "slow_beside_room_byte_hours",
                 "SLOW BESIDE ROOM",
                 "byte_hours",
-                Sum(figures.times(figures.slow_beside_room, figures.hours), digits=0),
+                Sum(of("slow_beside_room_byte_hours"), digits=0),
             ),
         ),
         by_user_and_mode,
@@ -268,11 +252,7 @@ TABLE = (
                 "package_w",
                 "PACKAGE MEAN",
                 "watts",
-                Ratio(
-                    figures.where(figures.energy("package_j"), figures.seconds),
-                    figures.where(figures.seconds, figures.energy("package_j")),
-                    digits=3,
-                ),
+                Ratio(of("package_timed"), of("package_seconds"), digits=3),
             ),
         ),
         by("user", "account"),
@@ -285,7 +265,7 @@ def writes(endurance):
     """The view of writes; `endurance`: bytes that a node's slow tier takes in its life, None: not known."""
 
     def life(case):
-        written = figures.traffic(-1, "write_bytes")(case)
+        written = case.figures.slow_written
         return None if written is None or endurance is None else written / endurance
 
     return View(
@@ -294,8 +274,8 @@ def writes(endurance):
         (Key("user", "USER"), Key("account", "ACCOUNT")),
         (
             *(JOBS, RECORDS, HOURS),
-            Column("slow_write_bytes", "WRITTEN", "bytes", Sum(figures.traffic(-1, "write_bytes"))),
-            Column("slow_read_bytes", "READ", "bytes", Sum(figures.traffic(-1, "read_bytes"))),
+            Column("slow_write_bytes", "WRITTEN", "bytes", Sum(of("slow_written"))),
+            Column("slow_read_bytes", "READ", "bytes", Sum(of("slow_read"))),
             Column("life_share", "OF ONE NODE'S LIFE" if endurance else "", "fine_share", Sum(life, digits=12)),
         ),
         by("user", "account"),
