@@ -157,19 +157,20 @@ def test_a_job_is_one_row_over_its_nodes_its_array_and_midnight(tmp_path):
         record(31, het_job_id=30, elapsed_s=None, exit_code=None, memory=None),
     )
     found = report_json(tmp_path, "jobs")
-    rows = rows_by(found, "job", "restart_count")
-    assert list(rows) == [("20_3", 0), ("1", 1), ("1", 0), ("30+1", 0)], "what used most comes first"
-    both = rows["1", 0]
+    rows = rows_by(found, "job_id", "restart_count")
+    assert list(rows) == [(21, 0), (1, 1), (1, 0), (31, 0)], "what used most comes first"
+    assert [row["job"] for row in rows.values()] == ["20_3", "1 run 2", "1", "30+1"]
+    both = rows[1, 0]
     assert (both["nodes"], both["exit_code"], both["exit_code_node"]) == (2, 9, "n2")
     assert (both["elapsed_s"], both["elapsed_s_node"], both["node_hours"]) == (12, "n2", round(22 / 3600, 4))
     assert (both["fast_peak_bytes"], both["fast_peak_bytes_node"]) == (2 * GIB, "n2")
     assert (both["cluster"], both["user"], both["account"], both["mode"]) == ("test", "alice", "physics", "spill")
-    bare = rows["30+1", 0]
+    bare = rows[31, 0]
     assert (bare["node_hours"], bare["exit_code"], bare["fast_peak_bytes"]) == (None, None, None)
     assert bare["exit_code_missing"] == 1 and found["total"] is None
     text = report(tmp_path, "jobs").stdout
     assert "2.0 GiB n2" in text and "3.0 GiB n1" not in text, "a node is named where there are several"
-    assert text.splitlines()[0].startswith("JOB   RESTARTS  USER")
+    assert text.splitlines()[0].startswith("JOB      USER ")
 
 
 def test_only_the_largest_jobs_are_kept(tmp_path):

@@ -78,7 +78,12 @@ def by_user_and_mode(figures):
 
 
 def job_key(record):
-    return (fields.text(record, "cluster") or "", fields.job_name(record), fields.whole(record, "restart_count") or 0)
+    return (fields.text(record, "cluster") or "", record["job_id"], fields.whole(record, "restart_count") or 0)
+
+
+def job_name(case):
+    restarts = fields.whole(case.record, "restart_count") or 0
+    return f"{fields.job_name(case.record)}{f' run {restarts + 1}' if restarts > 0 else ''}"
 
 
 def by_job(figures):
@@ -133,7 +138,8 @@ ACCOUNT = Column("account", "ACCOUNT", "text", First(word("account")))
 MODE = Column("mode", "MODE", "text", First(lambda case: fields.mode(case.record)))
 
 COMMON = (JOBS, FAILED, RECORDS, HOURS, FAST_PEAK, SLOW_PEAK, FAST_MEAN, FAST_SHARE, WARNINGS)
-JOB = (Key("cluster", ""), Key("job", "JOB"), Key("restart_count", "RESTARTS"))
+RUN = (Key("cluster", ""), Key("job_id", ""), Key("restart_count", ""))
+JOB = Column("job", "JOB", "text", First(job_name))
 ALONE = "The node's fast memory is counted for each job in full: where jobs share nodes, others had some of it."
 
 TABLE = (
@@ -151,9 +157,9 @@ TABLE = (
     View(
         "jobs",
         "The largest jobs; figures of several nodes are sums, or the largest and its node.",
-        JOB,
+        RUN,
         (
-            *(USER, ACCOUNT, MODE, NODES),
+            *(JOB, USER, ACCOUNT, MODE, NODES),
             Column("exit_code", "EXIT", "count", Peak(lambda case: fields.whole(case.record, "exit_code"))),
             Column("elapsed_s", "ELAPSED", "seconds", Peak(of("seconds"))),
             *(HOURS, FAST_PEAK, SLOW_PEAK, FAST_MEAN, FAST_SHARE, PACKAGE_J, WARNINGS),
@@ -220,9 +226,9 @@ TABLE = (
     View(
         "advice",
         "Jobs that wanted another mode, and why.",
-        (*JOB, Key("rule", "")),
+        (*RUN, Key("rule", "")),
         (
-            *(USER, MODE),
+            *(JOB, USER, MODE),
             Column("wanted", "WANTED", "text", First(lambda case: case.item.wanted)),
             *(NODES, HOURS),
             Column("why", "WHY", "text", First(lambda case: case.item.why)),
@@ -237,7 +243,7 @@ TABLE = (
         "failures",
         "Exit codes, refusals and warnings, by text; N stands for any number.",
         (Key("kind", "KIND"), Key("text", "TEXT")),
-        (JOBS, RECORDS, Column("last_job", "LAST JOB", "text", Last(lambda case: fields.job_name(case.record)))),
+        (JOBS, RECORDS, Column("last_job", "LAST JOB", "text", Last(job_name))),
         by_failure,
         "jobs",
         has_total=False,
