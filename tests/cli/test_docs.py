@@ -187,3 +187,12 @@ def test_links_inside_the_guides():
         }
         for target in re.findall(r"\]\(#([^)]*)\)", text):
             assert target in heads, f"{guide.name}: #{target}"
+
+
+def test_pictures_of_the_guides():
+    """Each is there, small, and used; tests/cli/makepicture.py makes that of the report."""
+    used = {name for guide in GUIDES.glob("*.md") for name in re.findall(r"!\[[^]]+\]\((.*?)\)", guide.read_text())}
+    assert used == {f"images/{path.name}" for path in (GUIDES / "images").iterdir()}
+    for name in used:
+        picture = (GUIDES / name).read_bytes()
+        assert picture.startswith(b"\x89PNG") and 10_000 < len(picture) < 150_000

@@ -167,6 +167,26 @@ def test_the_report_is_that_of_the_records(tmp_path, words):
         }
 
 
+@pytest.mark.parametrize(
+    "view", [word for word in re.findall(r"^  (\w+) ", helper("hybridmem-report", "--help").stdout, re.MULTILINE)]
+)
+def test_views_are_those_of_the_records(tmp_path, view):
+    records, history = tmp_path / "records", tmp_path / "history"
+    varied(records)
+    ingest(records, history)
+    same(records, history, "--view", view)
+    same(records, history, "--view", view, "--user", "alice,bob", "--since", "2025-03-02")
+
+
+def test_a_page_is_that_of_the_records(tmp_path):
+    records, history, pages = tmp_path / "records", tmp_path / "history", [tmp_path / "1.html", tmp_path / "2.html"]
+    varied(records)
+    ingest(records, history)
+    plain(records, "--html", pages[0])
+    engine.report(history, "--html", pages[1])
+    assert pages[0].read_bytes() == pages[1].read_bytes()
+
+
 def test_many_records_have_the_same_sums(tmp_path):
     many(tmp_path / "records", 3000)
     assert ingest(tmp_path / "records", tmp_path / "history").stdout == "3000 records taken, in 10 days\n"

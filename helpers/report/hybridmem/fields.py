@@ -40,6 +40,12 @@ def milliseconds(value, key):
     return amount if amount is not None and 0 <= amount < MOST_MILLISECONDS else None
 
 
+def amount(value, key):
+    """A figure that cannot be below 0: one that is was not measured, but made by a clock that was set back."""
+    figure = number(value, key)
+    return None if figure is None or figure < 0 else figure
+
+
 def text(value, key):
     word = value.get(key) if isinstance(value, dict) else None
     return word if isinstance(word, str) else None
@@ -68,3 +74,16 @@ def mode(record):
         return planned
     asked = text(record, "request")
     return asked.split(",", 1)[0] if asked else "none"
+
+
+def run(record):
+    """What tells a job's run apart: a job that is requeued keeps its number."""
+    return (text(record, "cluster"), record["job_id"], whole(record, "restart_count"))
+
+
+def job_name(record):
+    """As users name the job: 12, 12_3 (array task) or 12+1 (component of a heterogeneous job)."""
+    job, array, leader = (whole(record, key) for key in ("job_id", "array_job_id", "het_job_id"))
+    if array is not None:
+        return f"{array}_{whole(record, 'array_task_id')}"
+    return f"{job}" if leader is None else f"{leader}+{job - leader}"

@@ -80,23 +80,42 @@ def is_wanted_twice(left, is_wanted):
         return True
 
 
-def tell_left_out(history, days, is_wanted, skipped):
-    """What ingest kept aside of these days; a record that was there twice counts where it is wanted."""
-    for day in days:
-        for left in history.left_out_lines(day):
-            if left["cause"] != "duplicate" or is_wanted_twice(left, is_wanted):
-                skipped.add(left["cause"], left["path"], left["line"])
+class Source:
+    """The records of a history that the options want; is_wanted() says the same of one record."""
 
+    def __init__(self, options, engine_folder, is_wanted):
+        self.duckdb = engine.load(engine_folder, options.engine)
+        self.options, self.is_wanted = options, is_wanted
+        self.history = layout.History(options.history)
+        period = moments.Period(options.since, options.until)
+        self.days = [day for day in self.history.days() if period.has_day(day)]
+        self.tables = [path for path in map(self.history.parquet, self.days) if path.exists()]
 
-def add_up(options, engine_folder, is_wanted, skipped):
-    """The Tally of the history's records that the options want; is_wanted() says the same of one record."""
-    duckdb = engine.load(engine_folder, options.engine)
-    history = layout.History(options.history)
-    period = moments.Period(options.since, options.until)
-    days = [day for day in history.days() if period.has_day(day)]
-    tell_left_out(history, days, is_wanted, skipped)
-    paths = [path for path in map(history.parquet, days) if path.exists()]
-    if not paths:
-        return tally.Tally()
-    with engine.session(duckdb) as connection:
-        return query(connection, paths, options)
+    def tell_left_out(self, skipped):
+        """What ingest kept aside; a record that was there twice counts where it is wanted."""
+        for day in self.days:
+            for left in self.history.left_out_lines(day):
+                if left["cause"] != "duplicate" or is_wanted_twice(left, self.is_wanted):
+                    skipped.add(left["cause"], left["path"], left["line"])
+
+    def add_up(self):
+        """Their Tally."""
+        if not self.tables:
+            return tally.Tally()
+        with engine.session(self.duckdb) as connection:
+            return query(connection, self.tables, self.options)
+
+    def feed(self, sums):
+        """Give them to what takes records one by one, in the order in which they were written. Each is there once: it
+        need not be told where files begin."""
+        where, values = conditions(self.options)
+        with engine.session(self.duckdb) as connection:
+            for table in self.tables:
+                sums.next_day()
+                found = connection.execute(
+                    f"SELECT record FROM {engine.parquet([table])} WHERE {where} ORDER BY file, line", values
+                )
+                while rows := found.fetchmany(100):
+                    sums.next_file()
+                    for (text,) in rows:
+                        sums.add(json.loads(text))

@@ -51,6 +51,23 @@ def memory_figures(record):
     return fast, slow, means[0], sum(means)
 
 
+class Written:
+    """The records of one file: a node writes a record again where its epilog was repeated after a crash."""
+
+    LIMIT = 200_000  # jobs that ended on one node on one day
+
+    def __init__(self):
+        self.seen, self.exact = Seen(self.LIMIT), True
+
+    def next_file(self):
+        self.seen = Seen(self.LIMIT)
+
+    def is_new(self, record, run):
+        new = self.seen.is_new(*run, record["node"])
+        self.exact = self.exact and not self.seen.full
+        return new
+
+
 class Row:
     """Sums over the records of one user and mode. They are whole numbers: the order of the records does not matter."""
 
@@ -105,29 +122,29 @@ class Row:
 class Tally:
     """Rows by (user, mode). next_file() and next_day() say where the stream of records is."""
 
-    RECORDS_A_FILE = 200_000  # jobs that ended on one node on one day
-
     def __init__(self):
-        self.rows, self.jobs, self.failures = {}, Jobs(), Jobs()
-        self.written, self.exact = Seen(self.RECORDS_A_FILE), True
+        self.rows, self.jobs, self.failures, self.written = {}, Jobs(), Jobs(), Written()
 
     def next_file(self):
-        self.written = Seen(self.RECORDS_A_FILE)
+        self.written.next_file()
 
     def next_day(self):
         self.jobs.next_day()
         self.failures.next_day()
 
+    @property
+    def users(self):
+        return {user for user, _ in self.rows}
+
     def is_exact(self):
         """Were all duplicates told apart?"""
-        return self.exact and self.jobs.exact and self.failures.exact
+        return self.written.exact and self.jobs.exact and self.failures.exact
 
     def add(self, record):
         """Add a record; False for one that its node had written before (an epilog that was repeated after a crash)."""
-        run = (fields.text(record, "cluster"), record["job_id"], fields.whole(record, "restart_count"))
-        if not self.written.is_new(*run, record["node"]):
+        run = fields.run(record)
+        if not self.written.is_new(record, run):
             return False
-        self.exact = self.exact and not self.written.full
         failed = bool(fields.whole(record, "exit_code")) and self.failures.is_new(*run)
         key = (fields.text(record, "user") or "?", fields.mode(record))
         self.rows.setdefault(key, Row()).add(record, self.jobs.is_new(*run), failed)
