@@ -76,14 +76,25 @@ static json_t *id_or_null(uint32_t id)
     return id == HM_NO_ID ? json_null() : json_integer(id);
 }
 
+/* Of the tier with these nodes, 0 where it is not among what the node has now. */
+static uint64_t capacity_of(const struct hm_tiers *tiers, const struct hm_set *nodes)
+{
+    for (int t = 0; tiers && t < tiers->n_tiers; t++)
+        if (hm_set_equal(&tiers->tier[t].nodes, nodes))
+            return tiers->tier[t].capacity_bytes;
+    return 0;
+}
+
 static struct hm_record_tiers list_tiers(const struct hm_tiers *tiers, const struct hm_samples *samples)
 {
     struct hm_record_tiers list = {.n = samples ? (int)samples->n_tiers : tiers ? tiers->n_tiers : 0};
     for (int t = 0; t < list.n; t++)
-        list.tier[t] = samples
-                           ? (struct hm_record_tier){samples->tier_name[t], (enum hm_kind)samples->tier_kind[t],
-                                                     &samples->tier_nodes[t]}
-                           : (struct hm_record_tier){tiers->tier[t].name, tiers->tier[t].kind, &tiers->tier[t].nodes};
+        list.tier[t] =
+            samples ? (struct hm_record_tier){samples->tier_name[t], (enum hm_kind)samples->tier_kind[t],
+                                              &samples->tier_nodes[t], 0}
+                    : (struct hm_record_tier){tiers->tier[t].name, tiers->tier[t].kind, &tiers->tier[t].nodes, 0};
+    for (int t = 0; t < list.n; t++)
+        list.tier[t].capacity_bytes = capacity_of(tiers, list.tier[t].nodes);
     return list;
 }
 

@@ -16,8 +16,9 @@ static json_t *series_of(const struct hm_samples *samples, int tier)
 /* `samples` NULL: nothing was measured. */
 static json_t *tier_of(const struct hm_record_tier *tier, const struct hm_samples *samples, int index)
 {
-    json_t *object = json_pack("{s:o, s:s, s:o}", "name", hm_json_text(tier->name, HM_NAME), "kind",
-                               hm_kind_name(tier->kind), "nodes", hm_json_set(tier->nodes));
+    json_t *capacity = tier->capacity_bytes > 0 ? hm_json_bytes(tier->capacity_bytes) : json_null();
+    json_t *object = json_pack("{s:o, s:s, s:o, s:o}", "name", hm_json_text(tier->name, HM_NAME), "kind",
+                               hm_kind_name(tier->kind), "nodes", hm_json_set(tier->nodes), "capacity_bytes", capacity);
     if (!samples) {
         static const char *const keys[] = {"peak_bytes",  "mean_bytes",   "anon_bytes",    "file_bytes",
                                            "shmem_bytes", "kernel_bytes", "hugetlb_bytes", "series"};

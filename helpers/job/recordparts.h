@@ -15,6 +15,7 @@ struct hm_record_tier {
     const char *name;
     enum hm_kind kind;
     const struct hm_set *nodes;
+    uint64_t capacity_bytes; /* of all its nodes; 0: not known */
 };
 
 struct hm_record_tiers {

@@ -27,11 +27,12 @@ NO_MIGRATION = {
 }
 
 
-def tier(name, nodes, peak, mean, points=60):
+def tier(name, nodes, peak, mean, points=60, capacity=None):
     return {
         "name": name,
         "kind": name,
         "nodes": nodes,
+        "capacity_bytes": capacity,
         "peak_bytes": peak,
         "mean_bytes": mean,
         "anon_bytes": peak,

@@ -13,6 +13,8 @@ COMMANDS = [
     "plan",
     "show",
     "report",
+    "export",
+    "ingest",
     "top",
     "meter",
     "replay",

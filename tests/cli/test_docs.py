@@ -107,7 +107,7 @@ def test_man_pages_name_pages_that_are_there(page):
         assert (MAN / f"{name}.{section}").exists(), f"{name}({section})"
 
 
-@pytest.mark.parametrize("command", ["tiers", "plan", "show", "report", "top", "meter", "replay", "bench", "config"])
+@pytest.mark.parametrize("command", ["tiers", "plan", "show", "report", "export", "top", "meter", "replay", "bench", "config"])
 def test_man_pages_have_the_options_of_the_programs(command):
     """Both ways: no option of --help is missing in the page, none of the page in --help."""
     text = helper(f"hybridmem-{command}", "--help").stdout
@@ -121,6 +121,7 @@ def test_man_pages_have_the_options_of_the_programs(command):
     ("program", "words", "status"),
     [
         ("migrator", ["--help"], 0),
+        ("ingest", ["--help"], 0),
         pytest.param("namespace", ["--help"], 0, marks=needs_ndctl),
         ("damon", [], 2),
     ],
@@ -128,9 +129,10 @@ def test_man_pages_have_the_options_of_the_programs(command):
 def test_man_pages_have_the_options_of_the_programs_behind(program, words, status):
     done = helper(f"hybridmem-{program}", *words, status=status)
     options = r"(?<![\w-])--[a-z][a-z-]+"
-    known = set(re.findall(options, done.stdout + done.stderr)) - {"--hybrid-mem"}
+    others = {"--hybrid-mem", "--require-hashes", "--only-binary"}  # of sbatch and pip
+    known = set(re.findall(options, done.stdout + done.stderr)) - others
     assert known
-    assert set(re.findall(options, rendered(MAN / f"hybridmem-{program}.8"))) - {"--hybrid-mem"} == known
+    assert set(re.findall(options, rendered(MAN / f"hybridmem-{program}.8"))) - others == known
 
 
 def test_the_page_of_the_migrator_has_its_sources_algorithms_and_figures():
@@ -185,3 +187,12 @@ def test_links_inside_the_guides():
         }
         for target in re.findall(r"\]\(#([^)]*)\)", text):
             assert target in heads, f"{guide.name}: #{target}"
+
+
+def test_pictures_of_the_guides():
+    """Each is there, small, and used; tests/cli/makepicture.py makes that of the report."""
+    used = {name for guide in GUIDES.glob("*.md") for name in re.findall(r"!\[[^]]+\]\((.*?)\)", guide.read_text())}
+    assert used == {f"images/{path.name}" for path in (GUIDES / "images").iterdir()}
+    for name in used:
+        picture = (GUIDES / name).read_bytes()
+        assert picture.startswith(b"\x89PNG") and 10_000 < len(picture) < 150_000

@@ -188,6 +188,13 @@ def test_lines_that_are_no_records_are_counted_and_named(tmp_path):
     assert report(tmp_path, "--json").stdout == done.stdout
 
 
+def test_half_a_character_is_no_error(tmp_path):
+    write(tmp_path, record(1, user="\ud800"))
+    rows = csv.DictReader(io.StringIO(report(tmp_path, "--csv").stdout))
+    assert [row["user"] for row in rows] == ["\\ud800"]
+    assert report_json(tmp_path)["rows"][0]["user"] == "\ud800"
+
+
 def test_only_regular_files_of_day_folders_are_read(tmp_path):
     write(tmp_path, record(1))
     day = tmp_path / "2025-03-01"
@@ -228,9 +235,10 @@ def test_a_job_whose_nodes_end_on_both_sides_of_midnight_is_one_job(tmp_path):
     assert (found["jobs"], found["records"]) == (2, 3), "a run that was requeued counts by itself"
 
 
-def peak_kib(folder):
+def peak_kib(folder, *words):
     """The peak resident size of a report, and its result; by wait4, so that only this child counts."""
-    child = subprocess.Popen([LIBEXEC / "hybridmem-report", "--records", folder, "--json"], stdout=subprocess.PIPE)
+    command = [LIBEXEC / "hybridmem-report", "--records", folder, "--json", *words]
+    child = subprocess.Popen(command, stdout=subprocess.PIPE)
     result = child.stdout.read()
     _, status, usage = os.wait4(child.pid, 0)
     assert status == 0
@@ -263,6 +271,5 @@ def test_a_reader_that_goes_away_ends_the_report_quietly(tmp_path):
 
 def test_the_help_text_names_every_option():
     text = helper("hybridmem-report", "--help").stdout
-    assert set(re.findall(r"--[a-z]+", text)) == {
-        f"--{name}" for name in ("since", "until", "user", "account", "mode", "json", "csv", "records", "help")
-    }
+    names = "since until user account mode view top by endurance json csv html records history engine help"
+    assert set(re.findall(r"--[a-z]+", text)) == {f"--{name}" for name in names.split()}

@@ -26,7 +26,7 @@ def test_a_word_that_is_no_job_id_is_named(tmp_path, word):
     assert f'"{word}" is no job id: 12, 12_3 (array task) or 12+1 (component)' in done.stderr
 
 
-@pytest.mark.parametrize("words", [[], ["1", "2"], ["--jsn", "1"], ["--records"]])
+@pytest.mark.parametrize("words", [[], ["1", "2"], ["--jsn", "1"], ["--records"], ["--json", "--html", "x", "1"]])
 def test_wrong_arguments(tmp_path, words):
     assert "usage: hybridmem show" in show(tmp_path, *words, status=2).stderr
 
@@ -167,6 +167,21 @@ def test_text_for_people(tmp_path):
     assert [line.split()[:2] for line in bars] == [["dram", "█" * 16 + "·" * 4], ["pmem", "█" * 4 + "·" * 16]]
     assert " 80 %" in bars[0] and bars[0].endswith("█") and "▁" in bars[0]
     assert bars[1].endswith("▃"), "both plots have one scale: a third of the other's height"
+
+
+def test_it_ends_in_advice(tmp_path):
+    """The same as report's; what several nodes give is said once, with the figures of the first."""
+    slow = {"tiers": [tier("dram", [0], 0, 0, capacity=16 << 30), tier("pmem", [1], 9 << 30, 9 << 30)]}
+    write(tmp_path, *(record(9, node=node, mode="slow", memory=slow) for node in ("n1", "n2", "n3")), record(10))
+    last = show(tmp_path, "9").stdout.splitlines()[-2:]
+    assert last == [
+        "",
+        "  advice       mode fast would have done on a node of its own: peak 9.0 GiB of 16.0 GiB fast memory, and 9.0 "
+        "GiB of it was in the slow tier (node n1, and 2 more of its nodes)",
+    ]
+    assert "advice" not in show(tmp_path, "10").stdout
+    write(tmp_path, record(11, mode="slow", memory=slow))
+    assert show(tmp_path, "11").stdout.endswith(" was in the slow tier\n")
 
 
 def migrated():

@@ -139,6 +139,7 @@ stage_slurm26() {
 stage_bench() {
     tests/bench/decide
     tests/bench/day
+    tests/bench/history
     tests/bench/monitor
     tests/bench/in-guest
 }

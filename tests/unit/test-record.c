@@ -26,6 +26,7 @@ static void set_tier(int index, const char *name, enum hm_kind kind, unsigned fi
 {
     snprintf(tiers.tier[index].name, HM_NAME, "%s", name);
     tiers.tier[index].kind = kind;
+    tiers.tier[index].capacity_bytes = (index == 0 ? 1024 : 4096) * MIB;
     hm_set_add(&tiers.tier[index].nodes, first_node);
     hm_set_add(&tiers.tier[index].nodes, first_node + 1);
 }
@@ -175,6 +176,7 @@ static void test_killed_monitor(void **state)
 {
     (void)state;
     plan_spill();
+    hm_set_add(&tiers.tier[1].nodes, 9); /* what is there now is not the tier that was measured: no capacity */
     samples.finished = 0;
     samples.peak_source = HM_PEAK_NONE;
     samples.memory_peak = 0;

@@ -79,9 +79,10 @@ def plot(points, top, width, blocks):
     return drawn
 
 
-def table(rows, left):
-    """Lines of columns; the first row is the head, the first `left` columns are flush left, the others flush right."""
+def table(rows, left, texts=()):
+    """Lines of columns; the first row is the head. The first `left` columns, and those at the places `texts`, are flush
+    left, the others flush right."""
     widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
     for row in rows:
-        cells = [c.ljust(w) if i < left else c.rjust(w) for i, (c, w) in enumerate(zip(row, widths))]
+        cells = [c.ljust(w) if i < left or i in texts else c.rjust(w) for i, (c, w) in enumerate(zip(row, widths))]
         yield "  ".join(cells).rstrip()

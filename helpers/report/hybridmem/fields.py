@@ -7,6 +7,10 @@ MODES = (
     "none",
 )
 MAXIMUM = 1 << 64  # also keeps out the infinities that 1e999 makes
+# No node has as much memory and no job runs as long: 64 PiB, 557 years. Products of both add up in 127 bits, which is
+# what an engine has for sums, whatever the order.
+MOST_BYTES = 1 << 56
+MOST_MILLISECONDS = 1 << 44
 
 
 def number(value, key):
@@ -20,6 +24,26 @@ def number(value, key):
 def whole(value, key):
     figure = number(value, key)
     return figure if isinstance(figure, int) else None
+
+
+def memory(value, key):
+    """An amount of a node's memory, in bytes."""
+    amount = whole(value, key)
+    return amount if amount is not None and 0 <= amount < MOST_BYTES else None
+
+
+def milliseconds(value, key):
+    """Seconds as a whole number of milliseconds, which is what records are written with: sums of them are exact. Less
+    than none, as of a clock that was set back, were not measured."""
+    seconds = number(value, key)
+    amount = None if seconds is None else round(seconds * 1000)
+    return amount if amount is not None and 0 <= amount < MOST_MILLISECONDS else None
+
+
+def amount(value, key):
+    """A figure that cannot be below 0: one that is was not measured, but made by a clock that was set back."""
+    figure = number(value, key)
+    return None if figure is None or figure < 0 else figure
 
 
 def text(value, key):
@@ -56,3 +80,16 @@ def mode(record):
         return planned
     asked = text(record, "request")
     return asked.split(",", 1)[0] if asked else "none"
+
+
+def run(record):
+    """What tells a job's run apart: a job that is requeued keeps its number."""
+    return (text(record, "cluster"), record["job_id"], whole(record, "restart_count"))
+
+
+def job_name(record):
+    """As users name the job: 12, 12_3 (array task) or 12+1 (component of a heterogeneous job)."""
+    job, array, leader = (whole(record, key) for key in ("job_id", "array_job_id", "het_job_id"))
+    if array is not None:
+        return f"{array}_{whole(record, 'array_task_id')}"
+    return f"{job}" if leader is None else f"{leader}+{job - leader}"

@@ -10,6 +10,7 @@ from . import draw, records
 def run(name, main, *arguments):
     """Call main() as the program `name` and return its status; a Failure is one line on standard error and status 1."""
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # end quietly, as other filters do, when the reader has gone
+    sys.stdout.reconfigure(errors="backslashreplace")  # JSON may have halves of characters, which no encoding has
     try:
         return main(*arguments)
     except records.Failure as failure:

@@ -1,18 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
-"""hybridmem report: a table over all records of a folder."""
+"""hybridmem report: tables over all records of a folder."""
 
 import argparse
 import csv
 import json
+import re
 import sys
 
-from . import draw, fields, moments, program, records, tally
+from . import draw, fields, forms, groups, history, moments, page, program, records, reportpage, tally, views
 
 SCHEMA = 1
 EPILOG = f"""\
 A bound of the period is {moments.FORMS};
 a record belongs to the period in which its job ended on the node (UTC). Lines that are no record are left out, counted
-and named on standard error. Exit status: 0, 1 when the records cannot be read, 2 for wrong arguments."""
+and named on standard error. Exit status: 0, 1 when the records cannot be read, 2 for wrong arguments.
+
+Views:
+"""
+EPILOG += "".join(f"  {name:<9} {views.named(name).about}\n" for name in views.NAMES)
 
 
 def words(text):
@@ -39,10 +44,23 @@ def bound(end_of_day):
     return convert
 
 
+def positive(text):
+    if not re.fullmatch(r"[1-9]\d{0,6}", text):
+        raise argparse.ArgumentTypeError(f'"{text}" is no number of rows: 1 to 9999999')
+    return int(text)
+
+
+def size(text):
+    found = re.fullmatch(r"([1-9]\d{0,14})([KMGTP]?)", text)
+    if not found:
+        raise argparse.ArgumentTypeError(f'"{text}" is no size: digits and K, M, G, T or P (of 1024), as in 292P')
+    return int(found[1]) << 10 * " KMGTP".index(found[2] or " ")
+
+
 def arguments():
     parser = argparse.ArgumentParser(
         prog="hybridmem report",
-        description="Add up the records of jobs by user and mode.",
+        description="Add up the records of jobs by user and mode, or as one of the views below.",
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
@@ -53,10 +71,22 @@ def arguments():
     parser.add_argument(
         "--mode", metavar="MODE,...", type=modes, help="jobs under these modes; none: without the option"
     )
+    parser.add_argument("--view", metavar="VIEW", choices=views.NAMES, help="another table: one of the views below")
+    parser.add_argument("--top", metavar="N", type=positive, help="a view's first rows (jobs, advice: 50)")
+    parser.add_argument("--by", metavar="FIGURE", help="the figure that ranks a view's rows, by its name in JSON")
+    parser.add_argument(
+        "--endurance", metavar="SIZE", type=size, help="writes: bytes that a node's slow tier takes in its life"
+    )
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="one JSON object")
     form.add_argument("--csv", action="store_true", help="comma separated values with a head line, without the total")
-    parser.add_argument("--records", metavar="DIR", help="folder of the records (record_dir of hybridmem.conf)")
+    form.add_argument(
+        "--html", metavar="FILE", type=page.file_name, help="write a page: of the view, else of all views"
+    )
+    source = parser.add_mutually_exclusive_group()
+    source.add_argument("--records", metavar="DIR", help="folder of the records (record_dir of hybridmem.conf)")
+    source.add_argument("--history", metavar="DIR", help="folder of a history, by hybridmem ingest, instead of records")
+    parser.add_argument("--engine", metavar="DIR", help="folder of DuckDB, for --history; default: the site's")
     return parser
 
 
@@ -69,8 +99,9 @@ def is_wanted(record, options, period):
     )
 
 
-def add_up(folder, options, period, skipped):
-    sums = tally.Tally()
+def feed(folder, options, skipped, sums):
+    """Give each record that is wanted to `sums`, with what next_file() and next_day() want to know."""
+    period = moments.Period(options.since, options.until)
     for day in filter(period.has_day, records.days(folder)):
         sums.next_day()
         for path in records.files(folder, day, skipped):
@@ -79,33 +110,21 @@ def add_up(folder, options, period, skipped):
                 record = records.parse(line, path, number, skipped)
                 if record and is_wanted(record, options, period) and not sums.add(record):
                     skipped.add("duplicate", path, number)
-    return sums
 
 
-def tell_absent(users, sums):
-    """Name those who were asked for and have no row."""
-    absent = (users or frozenset()).difference(user for user, _ in sums.rows)
+def tell_absent(wanted, users):
+    """Name those who were asked for and have no record."""
+    absent = (wanted or frozenset()).difference(users)
     if absent:
         print(f"no matching records of {draw.plain(', '.join(sorted(absent)))} that you may read", file=sys.stderr)
 
 
-def print_json(sums, options, skipped):
+def print_json(answer, sums, options, skipped):
     def moment(value):
         return value.isoformat().replace("+00:00", "Z") if value else None
 
-    json.dump(
-        {
-            "schema": SCHEMA,
-            "since": moment(options.since),
-            "until": moment(options.until),
-            "rows": [{"user": user, "mode": mode, **row.figures()} for (user, mode), row in sums.sorted_rows()],
-            "total": sums.total().figures(),
-            "exact": sums.is_exact(),
-            "left_out": skipped.counts,
-        },
-        sys.stdout,
-        indent=2,
-    )
+    head = {"schema": SCHEMA, "since": moment(options.since), "until": moment(options.until)}
+    json.dump({**head, **answer, "exact": sums.is_exact(), "left_out": skipped.counts}, sys.stdout, indent=2)
     sys.stdout.write("\n")
 
 
@@ -136,19 +155,80 @@ def print_table(sums):
         print(f"memory was not measured in {total.unmeasured} of {total.records} records")
 
 
-def main(config_program):
-    options = arguments().parse_args()
-    skipped = records.Skipped()
-    folder = records.readable_folder(options.records or records.configured_folder(config_program))
-    sums = add_up(folder, options, moments.Period(options.since, options.until), skipped)
-    program.tell_skipped(skipped)
-    tell_absent(options.user, sums)
-    if not sums.is_exact():
-        print("so many jobs ended on one day that some may be counted more than once", file=sys.stderr)
+def print_tally(sums, options, skipped):
     if options.json:
-        print_json(sums, options, skipped)
+        rows = [{"user": user, "mode": mode, **row.figures()} for (user, mode), row in sums.sorted_rows()]
+        print_json({"rows": rows, "total": sums.total().figures()}, sums, options, skipped)
     elif options.csv:
         print_csv(sums)
     else:
         print_table(sums)
+
+
+def print_view(report, options, skipped):
+    [sums] = report.sums
+    if options.json:
+        print_json(forms.as_json(sums), report, options, skipped)
+    elif options.csv:
+        forms.write_csv(sums, sys.stdout)
+    else:
+        program.prepare_terminal()
+        for line in forms.table(sums):
+            print(line)
+
+
+def about(options):
+    """What the records of a page have in common."""
+    bounds = (("that ended from", options.since), ("that ended before", options.until))
+    said = [f"{word} {moments.plain(moment.isoformat())} UTC" for word, moment in bounds if moment]
+    chosen = (("of user", options.user), ("under account", options.account), ("with mode", options.mode))
+    said += [f"{name} {' or '.join(sorted(words))}" for name, words in chosen if words]
+    return f"Jobs {', '.join(said)}" if said else "All jobs on record"
+
+
+def check(parser, options):
+    """The views that are wanted, and what goes together with them only."""
+    names = [options.view] if options.view else views.NAMES if options.html else []
+    if options.top and not names:
+        parser.error("--top wants a --view or --html")
+    if options.endurance and "writes" not in names:
+        parser.error("--endurance wants --view writes or --html")
+    wanted = [views.named(name, options.endurance) for name in names]
+    if options.by and not options.view:
+        parser.error("--by wants a --view")
+    if options.by and options.by not in wanted[0].ranks():
+        parser.error(f'--by "{options.by}" is no figure of the view {options.view}: {", ".join(wanted[0].ranks())}')
+    return wanted
+
+
+def read(options, config_program, engine_folder, wanted, skipped):
+    """The sums that are wanted, of records or of a history: there the table without a view is the engine's work."""
+    sums = groups.Report(wanted, options.top, options.by) if wanted else tally.Tally()
+    if not options.history:
+        folder = records.readable_folder(options.records or records.configured_folder(config_program))
+        feed(folder, options, skipped, sums)
+        return sums
+    period = moments.Period(options.since, options.until)
+    source = history.Source(options, engine_folder, lambda record: is_wanted(record, options, period))
+    source.tell_left_out(skipped)
+    if not wanted:
+        return source.add_up()
+    source.feed(sums)
+    return sums
+
+
+def main(config_program, engine_folder):
+    parser = arguments()
+    options = parser.parse_args()
+    wanted = check(parser, options)
+    skipped = records.Skipped()
+    sums = read(options, config_program, engine_folder, wanted, skipped)
+    program.tell_skipped(skipped)
+    tell_absent(options.user, sums.users)
+    if not sums.is_exact():
+        print("so many jobs ended on one day that some may be counted more than once", file=sys.stderr)
+    if options.html:
+        page.write(options.html, reportpage.make(sums, about(options), skipped.lines()))
+    else:
+        (print_view if wanted else print_tally)(sums, options, skipped)
     return 0

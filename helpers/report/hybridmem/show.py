@@ -2,13 +2,14 @@
 """hybridmem show: the records of one job, for people or as JSON."""
 
 import argparse
+import itertools
 import json
 import os
 import re
 import shutil
 import sys
 
-from . import draw, fields, moments, program, records, running
+from . import draw, fields, migrated, moments, page, program, records, rules, running, showpage
 
 EPILOG = """\
 JOBID is a job (12), a task of an array (12_3) or a component of a heterogeneous job (12+1); 12 alone also shows all
@@ -64,6 +65,11 @@ def identity(record):
     )
 
 
+def runs_of(found):
+    """The records of each run of a job together."""
+    return [list(run) for _, run in itertools.groupby(found, lambda record: identity(record)[:3])]
+
+
 class Printer:
     """Records as text. `write` takes a line; `blocks`: may use block elements; `columns`: the terminal's width."""
 
@@ -72,15 +78,22 @@ class Printer:
         self.plot_width = max(20, min(columns, 160) - 48)
 
     def print_all(self, found):
-        last = None
-        for record in found:
-            if identity(record)[:3] != last:
-                if last:
-                    self.write("")
-                self.head(record)
-                last = identity(record)[:3]
+        for place, run in enumerate(runs_of(found)):
+            if place:
+                self.write("")
+            self.head(run[0])
+            for record in run:
+                self.write("")
+                self.node(record)
+            self.advice(run)
+
+    def advice(self, run):
+        """What the job may do better next time."""
+        said = rules.advise_run(run)
+        if said:
             self.write("")
-            self.node(record)
+        for advice, nodes in said:
+            self.line("advice", rules.sentence(advice, nodes, len(run) == 1))
 
     def head(self, record):
         said = [f"Job {self.job_name(record)}"]
@@ -97,27 +110,28 @@ class Printer:
 
     @staticmethod
     def job_name(record):
-        job, array, leader = (fields.whole(record, key) for key in ("job_id", "array_job_id", "het_job_id"))
-        if array is not None:
-            return f"{array}_{fields.whole(record, 'array_task_id')} ({job})"
-        return f"{job}" if leader is None else f"{leader}+{job - leader} ({job})"
+        name, number = fields.job_name(record), f"{record['job_id']}"
+        return name if name == number else f"{name} ({number})"
 
     def line(self, label, words):
         self.write(f"  {label:<12} {draw.plain(words)}")
 
     def node(self, record):
-        start, end = (fields.text(record, key) for key in ("start", "end"))
-        code = fields.whole(record, "exit_code")
-        steps = " ".join(str(step) for step in fields.members(record, "step_ids"))
         self.write(draw.plain(f"Node {record['node']}"))
-        elapsed = draw.duration(fields.number(record, "elapsed_s"))
-        self.line("ran", f"{moments.plain(start)} to {moments.plain(end)} UTC, {elapsed}")
-        self.line("steps", f"{steps or 'none on this node'}; exit code {draw.UNMEASURED if code is None else code}")
-        self.plan(record.get("plan"))
+        self.node_facts(record)
         self.memory(record)
         self.other_figures(record)
         for warning in fields.members(record, "warnings"):
             self.line("warning", str(warning))
+
+    def node_facts(self, record):
+        start, end = (fields.text(record, key) for key in ("start", "end"))
+        code = fields.whole(record, "exit_code")
+        steps = " ".join(str(step) for step in fields.members(record, "step_ids"))
+        elapsed = draw.duration(fields.number(record, "elapsed_s"))
+        self.line("ran", f"{moments.plain(start)} to {moments.plain(end)} UTC, {elapsed}")
+        self.line("steps", f"{steps or 'none on this node'}; exit code {draw.UNMEASURED if code is None else code}")
+        self.plan(record.get("plan"))
 
     def plan(self, plan):
         if not isinstance(plan, dict):
@@ -203,55 +217,26 @@ class Printer:
             if fields.mode(record) in ("isolate", "migrate"):
                 self.line("migration", unmeasured(migration))
             return
-        for label, words in zip(("migration", *[""] * 4), migration_lines(migration)):
+        for label, words in zip(("migration", *[""] * 4), migrated.lines(migration)):
             self.line(label, words)
 
 
-def migration_lines(migration):
-    """Method, moves, result, cap and cost; what was not measured is left out. At most five."""
-    sizes = {key: fields.number(migration, key) for key in ("promoted_bytes", "demoted_bytes", "cap_bytes")}
-    moved = f"{draw.size(sizes['promoted_bytes'])} promoted, {draw.size(sizes['demoted_bytes'])} demoted"
-    yield f"{moved}; self-reported by the migrators of {plural(fields.whole(migration, 'step_count') or 0, 'step')}"
-    yield method(migration)
-    unmoved = migration.get("unmoved") if isinstance(migration.get("unmoved"), dict) else {}
-    stuck = [f"{reason} {draw.size(fields.number(unmoved, reason))}" for reason in unmoved if unmoved[reason]]
-    if stuck:
-        yield f"not moved: {', '.join(stuck)}"
-    fast, best, regret = (fields.number(migration, key) for key in ("fast_share", "best_share", "regret"))
-    if fast is not None:
-        what = "writes" if fields.text(migration, "hot_by") == "writes" else "accesses"
-        yield (
-            f"estimate: {draw.percent(fast)} of {what} served by the fast tier; best known placement "
-            f"{draw.percent(best)}, regret {draw.percent(regret)}"
-        )
-    cost = f"cost {draw.duration(fields.number(migration, 'cpu_s'))} of CPU time"
-    kernel = fields.number(migration, "kernel_cpu_s")
-    cost += "" if kernel is None else f", {draw.duration(kernel)} more in the kernel"
-    if sizes["cap_bytes"] is not None:
-        above = fields.number(migration, "above_cap_bytes")
-        kept = "not known what was above it" if above is None else f"at most {draw.size(above)} above it"
-        cost = f"cap {draw.size(sizes['cap_bytes'])}, {kept}; {cost}"
-    yield cost
+class Collector(Printer):
+    """Labels and words of a record, for a page."""
+
+    def __init__(self):
+        self.lines = []
+
+    def line(self, label, words):
+        self.lines.append((label, words))
 
 
-NO_SOURCE = "none yet"  # of a step that had nothing to move
-
-
-def method(migration):
-    source, why = fields.text(migration, "sample_source"), fields.text(migration, "sample_source_why")
-    samples = f"{draw.count(fields.whole(migration, 'samples'))} samples"
-    samples += "" if source == NO_SOURCE else f" of {source or 'several sources'}"
-    interval = fields.number(migration, "interval_s")
-    every = "" if interval is None else f", at most one every {interval:g} s"
-    phases = plural(fields.whole(migration, "phases") or 0, "decision")
-    return (
-        f"{fields.text(migration, 'algorithm') or 'several algorithms'}: {phases}{every}, on {samples}"
-        f"{f' ({why})' if why else ''}"
-    )
-
-
-def plural(number, noun):
-    return f"{number} {noun}{'' if number == 1 else 's'}"
+def text_of(record):
+    """What is said of a node besides its memory."""
+    collector = Collector()
+    collector.node_facts(record)
+    collector.other_figures(record)
+    return collector.lines
 
 
 # All but the peak and the mean are of the moment of the job's largest total.
@@ -305,7 +290,9 @@ def arguments():
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--json", action="store_true", help="the records themselves, as an array")
+    form = parser.add_mutually_exclusive_group()
+    form.add_argument("--json", action="store_true", help="the records themselves, as an array")
+    form.add_argument("--html", metavar="FILE", type=page.file_name, help="write a page with the memory over time")
     parser.add_argument("--records", metavar="DIR", help="folder of the records (record_dir of hybridmem.conf)")
     parser.add_argument("job", metavar="JOBID", type=JobId)
     return parser
@@ -330,6 +317,9 @@ def main(config_program):
     if options.json:
         json.dump(found, sys.stdout, indent=2)
         sys.stdout.write("\n")
+        return 0
+    if options.html:
+        page.write(options.html, showpage.make(options.job.text, runs_of(found), text_of))
         return 0
     blocks = program.prepare_terminal()
     Printer(lambda line: print(line.rstrip()), blocks, shutil.get_terminal_size().columns).print_all(found)

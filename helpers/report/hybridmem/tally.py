@@ -41,30 +41,55 @@ class Jobs:
         return new
 
 
+def memory_figures(record):
+    """Of a record: peaks of the fast and the slow tier, means of the fast tier and of all tiers; bytes, or None."""
+    tiers = fields.tiers(record)
+    fast, slow = (fields.memory(tier, "peak_bytes") for tier in (*tiers[:1], *tiers[1:][-1:], *[{}] * 2)[:2])
+    means = [fields.memory(tier, "mean_bytes") for tier in tiers]
+    if not means or None in means:
+        return fast, slow, None, None
+    return fast, slow, means[0], sum(means)
+
+
+class Written:
+    """The records of one file: a node writes a record again where its epilog was repeated after a crash."""
+
+    LIMIT = 200_000  # jobs that ended on one node on one day
+
+    def __init__(self):
+        self.seen, self.exact = Seen(self.LIMIT), True
+
+    def next_file(self):
+        self.seen = Seen(self.LIMIT)
+
+    def is_new(self, record, run):
+        new = self.seen.is_new(*run, record["node"])
+        self.exact = self.exact and not self.seen.full
+        return new
+
+
 class Row:
-    """Sums over the records of one user and mode."""
+    """Sums over the records of one user and mode. They are whole numbers: the order of the records does not matter."""
 
     def __init__(self):
         self.jobs = self.failed = self.records = self.unmeasured = self.warnings = 0
-        self.node_seconds = 0.0
+        self.milliseconds = 0
         self.peaks = [None, None]  # of the fast and the slow tier, bytes on one node
-        self.weighted = [0.0, 0.0, 0.0]  # mean bytes x seconds: in the fast tier, in all tiers; the seconds
+        self.weighted = [0, 0, 0]  # mean bytes x milliseconds: in the fast tier, in all tiers; the milliseconds
 
     def add(self, record, new_job, new_failure):
         self.jobs += new_job
         self.failed += new_failure
         self.records += 1
         self.warnings += len(fields.members(record, "warnings"))
-        seconds = fields.number(record, "elapsed_s") or 0
-        self.node_seconds += seconds
-        tiers = fields.tiers(record)
-        peaks = [fields.number(tier, "peak_bytes") for tier in [*tiers[:1], *tiers[1:][-1:]]]
+        elapsed = fields.milliseconds(record, "elapsed_s") or 0
+        self.milliseconds += elapsed
+        *peaks, fast_mean, all_mean = memory_figures(record)
         self.unmeasured += not any(peak is not None for peak in peaks)
         self.add_peaks(peaks)
-        means = [fields.number(tier, "mean_bytes") for tier in tiers]
-        if means and None not in means:
-            for i, amount in enumerate((means[0], sum(means), 1)):
-                self.weighted[i] += amount * seconds
+        if fast_mean is not None:
+            for i, amount in enumerate((fast_mean, all_mean, 1)):
+                self.weighted[i] += amount * elapsed
 
     def add_peaks(self, peaks):
         for place, peak in enumerate(peaks):
@@ -72,22 +97,22 @@ class Row:
                 self.peaks[place] = max(self.peaks[place] or 0, peak)
 
     def merge(self, other):
-        for name in ("jobs", "failed", "records", "unmeasured", "warnings", "node_seconds"):
+        for name in ("jobs", "failed", "records", "unmeasured", "warnings", "milliseconds"):
             setattr(self, name, getattr(self, name) + getattr(other, name))
         self.add_peaks(other.peaks)
         self.weighted = [a + b for a, b in zip(self.weighted, other.weighted)]
 
     def figures(self):
         """As they are reported; null where nothing was measured."""
-        fast, all_tiers, seconds = self.weighted
+        fast, all_tiers, elapsed = self.weighted
         return {
             "jobs": self.jobs,
             "failed_jobs": self.failed,
             "records": self.records,
-            "node_hours": round(self.node_seconds / 3600, 4),
+            "node_hours": round(self.milliseconds / 3_600_000, 4),
             "fast_peak_bytes": self.peaks[0],
             "slow_peak_bytes": self.peaks[1],
-            "fast_mean_bytes": round(fast / seconds) if seconds else None,
+            "fast_mean_bytes": round(fast / elapsed) if elapsed else None,
             "fast_share": round(fast / all_tiers, 6) if all_tiers else None,
             "warnings": self.warnings,
             "unmeasured_records": self.unmeasured,
@@ -97,29 +122,29 @@ class Row:
 class Tally:
     """Rows by (user, mode). next_file() and next_day() say where the stream of records is."""
 
-    RECORDS_A_FILE = 200_000  # jobs that ended on one node on one day
-
     def __init__(self):
-        self.rows, self.jobs, self.failures = {}, Jobs(), Jobs()
-        self.written, self.exact = Seen(self.RECORDS_A_FILE), True
+        self.rows, self.jobs, self.failures, self.written = {}, Jobs(), Jobs(), Written()
 
     def next_file(self):
-        self.written = Seen(self.RECORDS_A_FILE)
+        self.written.next_file()
 
     def next_day(self):
         self.jobs.next_day()
         self.failures.next_day()
 
+    @property
+    def users(self):
+        return {user for user, _ in self.rows}
+
     def is_exact(self):
         """Were all duplicates told apart?"""
-        return self.exact and self.jobs.exact and self.failures.exact
+        return self.written.exact and self.jobs.exact and self.failures.exact
 
     def add(self, record):
         """Add a record; False for one that its node had written before (an epilog that was repeated after a crash)."""
-        run = (fields.text(record, "cluster"), record["job_id"], fields.whole(record, "restart_count"))
-        if not self.written.is_new(*run, record["node"]):
+        run = fields.run(record)
+        if not self.written.is_new(record, run):
             return False
-        self.exact = self.exact and not self.written.full
         failed = bool(fields.whole(record, "exit_code")) and self.failures.is_new(*run)
         key = (fields.text(record, "user") or "?", fields.mode(record))
         self.rows.setdefault(key, Row()).add(record, self.jobs.is_new(*run), failed)
@@ -133,4 +158,4 @@ class Tally:
 
     def sorted_rows(self):
         """What used most comes first."""
-        return sorted(self.rows.items(), key=lambda item: (-item[1].node_seconds, item[0]))
+        return sorted(self.rows.items(), key=lambda item: (-item[1].milliseconds, item[0]))

@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Charts as HTML and SVG. Words are HTML, so that they are readable at any width; only shapes are scaled. Pure."""
+
+from .page import tag
+
+COLOURS = 8  # of the style: .c0 to .c7
+
+
+def colour(place):
+    return f"c{place % COLOURS}"
+
+
+def bars(caption, rows):
+    """One bar a row: (name, value, shown); a value of None has none."""
+    top = max((value for _, value, _ in rows if value is not None), default=0) or 1
+    lines = []
+    for name, value, shown in rows:
+        width = 0 if value is None else round(100 * value / top, 2)
+        shape = tag(
+            "svg",
+            tag("rect", class_="track", width=100, height=10),
+            tag("rect", class_="c0", width=width, height=10),
+            viewBox="0 0 100 10",
+            preserveAspectRatio="none",
+            aria_hidden="true",
+        )
+        lines.append(tag("li", tag("span", name, class_="name"), shape, tag("span", shown, class_="value")))
+    return tag("figure", tag("figcaption", caption), tag("ul", *lines, class_="bars"))
+
+
+def stacked(caption, names, columns, shown, ends, gap=0.0):
+    """Columns side by side, each a (title, values in the order of the names); a value of None is a gap. `shown` makes a
+    value a word, `ends` are the words at both ends of the time axis, `gap` is the part of a column that stays empty."""
+    top = max((sum(v or 0 for v in values) for _, values in columns), default=0) or 1
+    shapes = []
+    for place, (title, values) in enumerate(columns):
+        floor = 0.0
+        for series, value in enumerate(values):
+            if not value:
+                continue
+            height = 100 * value / top
+            shapes.append(
+                tag(
+                    "rect",
+                    x=f"{place + gap / 2:.3f}",
+                    y=f"{100 - floor - height:.3f}",
+                    width=f"{1 - gap:.3f}",
+                    height=f"{height:.3f}",
+                    class_=colour(series),
+                    data_tip=f"{title}: {names[series]} {shown(value)}",
+                )
+            )
+            floor += height
+    rules = [tag("line", x1=0, x2=len(columns), y1=y, y2=y, class_="rule") for y in (0, 50, 100)]
+    plot = tag(
+        "svg",
+        *rules,
+        *shapes,
+        viewBox=f"0 0 {max(len(columns), 1)} 100",
+        preserveAspectRatio="none",
+        role="img",
+        aria_label=f"{caption}: {', '.join(names)}; at most {shown(top)}",
+    )
+    scale = tag("div", *(tag("span", shown(v)) for v in (top, top / 2)), tag("span", "0"), class_="scale")
+    axis = tag("div", *(tag("span", word) for word in ends), class_="axis")
+    legend = (tag("li", tag("i", class_=colour(i)), name) for i, name in enumerate(names))
+    return tag(
+        "figure",
+        tag("figcaption", caption),
+        tag("ul", *legend, class_="legend"),
+        tag("div", scale, plot, axis, class_="plot"),
+    )

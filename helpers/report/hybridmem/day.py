@@ -1,0 +1,169 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A day's files of records on their way into a history."""
+
+import contextlib
+import json
+from datetime import date, timedelta
+from pathlib import Path
+
+from . import engine, layout, records
+
+# A row has its whole record, some KiB: a group of rows is in memory while it is written.
+ROWS_A_GROUP, BYTES_A_GROUP = 20_000, "64MB"
+LONGEST_ROW = 8 << 20  # a line is at most 1 MiB; as text inside of JSON it grows
+
+
+def state_of(path):
+    """What changes when a file is written to; None where there is none."""
+    try:
+        found = path.lstat()
+    except OSError:
+        return None
+    return [found.st_size, found.st_mtime_ns]
+
+
+def text_of(line, record):
+    """The record as it was written."""
+    try:
+        return line.decode("utf-8").strip()
+    except UnicodeDecodeError:  # JSON may be UTF-16
+        return json.dumps(record)
+
+
+def neighbours(day):
+    """The days before and after."""
+    middle = date.fromisoformat(day)
+    for step in (-1, 1):
+        with contextlib.suppress(OverflowError):
+            yield (middle + timedelta(days=step)).isoformat()
+
+
+class Aside(records.Skipped):
+    """Writes what is left out of one file to a stream, beside counting it; `total` counts over all files."""
+
+    def __init__(self, total, stream):
+        super().__init__()
+        self.total, self.stream, self.line = total, stream, None
+
+    def add(self, cause, path, number=None):
+        super().add(cause, path, number)
+        self.total.add(cause, path, number)
+        text = None if self.line is None else self.line.decode("utf-8", "backslashreplace")
+        json.dump({"path": str(path), "line": number, "cause": cause, "text": text}, self.stream)
+        self.stream.write("\n")
+
+
+class Day:
+    """`work` is a folder of the history's file system; `total` counts what is left out."""
+
+    def __init__(self, history, day, work, total):
+        self.history, self.day, self.work, self.total = history, day, work, total
+        self.table = history.parquet(day)
+        self.owners = {}  # key of a row -> the file that it is of
+        self.old = frozenset()  # keys of the rows that the history had
+        self.added = 0
+
+    def taken(self):
+        """The files that were taken and the states they had then. Without it, or where it is damaged: none."""
+        try:
+            found = json.loads(self.history.taken(self.day).read_bytes())
+        except (FileNotFoundError, ValueError):
+            return {}
+        return found if isinstance(found, dict) else {}
+
+    def changed(self, paths):
+        """Those of the files that are not as they were taken."""
+        taken = self.taken()
+        return [path for path in map(Path, paths) if state_of(path) != taken.get(path.name)]
+
+    def take(self, connection, paths):
+        taken, fresh, asides = self.taken(), self.work / "fresh.jsonl", []
+        self.read_keys(connection)
+        with fresh.open("w", encoding="ascii") as stream:
+            for number, path in enumerate(paths):
+                aside = self.work / f"{number}.jsonl"
+                asides.append((aside, self.history.left_out(self.day, path.name)))
+                taken[path.name] = self.read(path, aside, stream)
+        if self.added:
+            self.write_table(connection, fresh)
+        # In this order: what is said to be taken is in the table, and its bad lines are aside.
+        for aside, target in asides:
+            if aside.stat().st_size:
+                self.history.settle(aside, target)
+            else:
+                target.unlink(missing_ok=True)
+        ledger = self.work / "taken.json"
+        ledger.write_text(json.dumps(taken, sort_keys=True))
+        self.history.settle(ledger, self.history.taken(self.day))
+
+    def read_keys(self, connection):
+        if not self.table.exists():
+            return
+        found = connection.execute(
+            f"SELECT cluster, job_id, restart_count, node, file FROM {engine.parquet([self.table])}"
+        )
+        while rows := found.fetchmany(10_000):
+            self.owners.update((layout.mark(*key), file) for *key, file in rows)
+        self.old = frozenset(self.owners)
+
+    def read(self, path, aside, stream):
+        """Write the rows that the history lacks; returns the file's state, or None where it cannot be read: then it is
+        tried again. What is written to it from here on makes another state."""
+        state, met = state_of(path), set()
+        with aside.open("w", encoding="ascii") as left_out:
+            skipped = Aside(self.total, left_out)
+            for number, line in records.lines(path, skipped):
+                skipped.line = line
+                record = records.parse(line, path, number, skipped)
+                if record and not self.add(record, path.name, number, line, met, stream):
+                    skipped.add("duplicate", path, number)
+                skipped.line = None  # of a line that is too long only the place is known
+        return None if skipped.counts["unreadable_file"] else state
+
+    def add(self, record, file, number, line, met, stream):
+        """False for a record that was met in this file, or that is of another."""
+        file = layout.clean(file)
+        key = layout.mark(*layout.key_of(record))
+        if key in met or self.owners.setdefault(key, file) != file:
+            return False
+        met.add(key)
+        if key not in self.old:
+            self.added += 1
+            json.dump(layout.row(record, self.day, file, number, text_of(line, record)), stream)
+            stream.write("\n")
+        return True
+
+    def write_table(self, connection, fresh):
+        """What the history has of the day and the fresh rows as its new table. A run with records on both sides of
+        midnight is one: it keeps the number that it has on the other day."""
+        rows = read_fresh(fresh)
+        beside = [path for path in map(self.history.parquet, neighbours(self.day)) if path.exists()]
+        if beside:
+            rows = number_runs(rows, beside)
+        if self.table.exists():
+            rows = f"{rows} UNION ALL BY NAME SELECT * FROM {engine.parquet([self.table])}"
+        draft = self.work / "records.parquet"
+        form = (
+            f"FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE {ROWS_A_GROUP}, ROW_GROUP_SIZE_BYTES '{BYTES_A_GROUP}'"
+        )
+        connection.execute(f"COPY ({rows}) TO {engine.literal(draft)} ({form})")
+        self.history.settle(draft, self.table)
+
+
+def read_fresh(path):
+    types = ", ".join(f"{name}: '{kind}'" for name, kind in layout.COLUMNS)
+    return (
+        f"SELECT * FROM read_json({engine.quoted(path)}, format = 'newline_delimited', columns = {{{types}}}, "
+        f"maximum_object_size = {LONGEST_ROW})"
+    )
+
+
+def number_runs(rows, tables):
+    """The rows with the numbers that their runs have in other tables."""
+    key = ("cluster", "job_id", "restart_count")
+    same = " AND ".join(f"fresh.{name} IS NOT DISTINCT FROM beside.{name}" for name in key)
+    beside = f"SELECT {', '.join(key)}, min(run) AS run FROM {engine.parquet(tables)} GROUP BY ALL"
+    return (
+        f"SELECT fresh.* REPLACE (coalesce(beside.run, fresh.run) AS run) FROM ({rows}) fresh "
+        f"LEFT JOIN ({beside}) beside ON {same}"
+    )

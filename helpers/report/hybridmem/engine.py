@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: Apache-2.0
+"""DuckDB, which history is kept and queried with. It is optional: only here is it looked for."""
+
+import contextlib
+import importlib
+import sys
+import tempfile
+from importlib.machinery import PathFinder
+from pathlib import Path
+
+from . import records
+
+MEMORY = "1GiB"  # of one query; what needs more goes to a temporary folder
+MOST_THREADS = 4  # each has buffers of its own
+REQUIREMENTS = Path(__file__).with_name("requirements.txt")
+
+
+def load(folder, given):
+    """The module: from the folder that the caller named, else from the site's one or Python's own."""
+    if not PathFinder.find_spec("duckdb", [str(given)] if given else [folder, *sys.path]):
+        raise records.Failure(
+            f"DuckDB is missing: {sys.executable} -m pip install --no-index --find-links WHEELS --require-hashes "
+            f"-r {REQUIREMENTS} --target {given or folder} (how to fill WHEELS: man 8 hybridmem-ingest)"
+        )
+    sys.path.insert(0, str(given or folder))
+    try:
+        return importlib.import_module("duckdb")
+    except ImportError as error:  # one for another Python or another libc
+        raise records.Failure(f"DuckDB cannot be loaded: {error}") from error
+    finally:
+        sys.path.pop(0)
+
+
+@contextlib.contextmanager
+def session(duckdb, work=None):
+    """A connection that keeps nothing, loads nothing and asks no network; its errors are Failures. `work`: a folder for
+    what does not fit into memory; without it one that goes with the session."""
+    with contextlib.ExitStack() as stack:
+        folder = work or stack.enter_context(tempfile.TemporaryDirectory(prefix="hybridmem-"))
+        try:
+            connection = duckdb.connect(
+                config={
+                    "autoinstall_known_extensions": False,
+                    "autoload_known_extensions": False,
+                    "memory_limit": MEMORY,
+                    "preserve_insertion_order": False,  # rows know their files and lines
+                    "temp_directory": str(folder),
+                }
+            )
+            stack.callback(connection.close)
+            connection.execute(f"SET threads = least({MOST_THREADS}, current_setting('threads'))")
+            yield connection
+        except duckdb.Error as error:
+            raise records.Failure(f"DuckDB: {' '.join(str(error).split())}") from error
+
+
+def literal(path):
+    """A path to write to, in a statement."""
+    return "'" + str(path).replace("'", "''") + "'"
+
+
+def quoted(path):
+    """A path to read from, in a statement: none of its characters is a pattern."""
+    return literal("".join(f"[{c}]" if c in "*?[" else c for c in str(path)))
+
+
+def parquet(paths):
+    """The table of these files."""
+    return f"read_parquet([{', '.join(map(quoted, paths))}], hive_partitioning = false)"

@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: Apache-2.0
+"""hybridmem export: the records of a node for other systems."""
+
+import argparse
+import os
+import re
+import socket
+import sys
+from datetime import datetime, timezone
+from pathlib import Path
+
+from . import draw, fields, metrics, moments, program, records, report, tally, whole
+
+WINDOW = "24h"
+MOST_JOBS = 200_000  # that end on one node on one day; of more, duplicates are not told apart
+NODE = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]*")
+EPILOG = """\
+The figures are sums, peaks and means over the records of jobs that ended on the node since then: gauges, not counters.
+Records are the only source: jobs that run are not in it. Written to a file it is there whole at any time, for the
+textfile collector of node_exporter. Exit status: 0, 1 when records cannot be read or the file cannot be written, 2 for
+wrong arguments."""
+
+
+def node_name(text):
+    if not NODE.fullmatch(text):
+        raise argparse.ArgumentTypeError(f'"{text}" is no name of a node: letters, digits, ".", "_" and "-"')
+    return text
+
+
+def output(text):
+    if not text.endswith(".prom") or Path(text).name == ".prom":
+        raise argparse.ArgumentTypeError(f'"{text}" does not end in .prom: node_exporter would not read it')
+    return text
+
+
+def arguments():
+    parser = argparse.ArgumentParser(
+        prog="hybridmem export",
+        description="Metrics of a node's jobs in Prometheus' text format.",
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("system", metavar="prometheus", choices=["prometheus"], help="the system to export to")
+    parser.add_argument("--output", metavar="FILE.prom", type=output, help="write there; default: standard output")
+    parser.add_argument(
+        "--since", metavar="TIME", type=report.bound(False), default=WINDOW, help=f"the window; default: {WINDOW}"
+    )
+    parser.add_argument("--node", metavar="NAME", type=node_name, help="Slurm's name of the node; default: this host's")
+    parser.add_argument("--records", metavar="DIR", help="folder of the records (record_dir of hybridmem.conf)")
+    return parser
+
+
+def add_up(folder, node, period, skipped):
+    """The node's metrics. A line may be there twice, where an epilog was repeated; another node's is not its own."""
+    window = metrics.Window()
+    for day in filter(period.has_day, records.days(folder) if folder else []):
+        path = f"{folder}/{day}/{node}.jsonl"
+        if not os.path.lexists(path):
+            continue
+        written = tally.Seen(MOST_JOBS)
+        for number, line in records.lines(path, skipped):
+            record = records.parse(line, path, number, skipped)
+            if not record or not period.has(fields.text(record, "end")):
+                continue
+            if record["node"] != node:
+                skipped.add("foreign", path, number)
+            elif written.is_new(
+                fields.text(record, "cluster"), record["job_id"], fields.whole(record, "restart_count")
+            ):
+                window.add(record)
+            else:
+                skipped.add("duplicate", path, number)
+    return window
+
+
+def folder_of(options, config_program):
+    """The records' folder, or None where no job was recorded yet: no reason for a timer to fail on a new node."""
+    try:
+        return records.readable_folder(options.records or records.configured_folder(config_program))
+    except records.NoFolder as nothing:
+        print(f"hybridmem export: {draw.plain(str(nothing))}", file=sys.stderr)
+        return None
+
+
+def main(config_program):
+    options = arguments().parse_args()
+    node = options.node or socket.gethostname().split(".")[0]
+    skipped = records.Skipped()
+    now = datetime.now(timezone.utc)
+    if options.since >= now:
+        raise records.Failure(f"the window would begin in the future: {moments.plain(options.since.isoformat())} UTC")
+    folder = folder_of(options, config_program)
+    window = add_up(folder, node, moments.Period(options.since), skipped)
+    program.tell_skipped(skipped)
+    seconds = round((now - options.since).total_seconds())
+    made = metrics.text(node, window.families(seconds, skipped.counts))
+    if options.output:
+        whole.write(options.output, made)
+    else:
+        sys.stdout.buffer.write(made)
+    return 0

@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The figures of one record, read once for all views; what was not measured is None. Pure."""
+
+from operator import attrgetter
+from typing import Any, NamedTuple
+
+from . import fields
+
+
+def product(one, other):
+    return None if one is None or other is None else one * other
+
+
+class Figures:
+    """Of the tiers the first is the fast one, the last the slow one; a node with one tier has no slow one."""
+
+    def __init__(self, record):
+        self.record, self.tiers = record, fields.tiers(record)
+        self.seconds = fields.amount(record, "elapsed_s")
+        self.hours = None if self.seconds is None else self.seconds / 3600
+        self.warnings = len(fields.members(record, "warnings"))
+        self.fast = self.tiers[0] if self.tiers else None
+        self.slow = self.tiers[-1] if len(self.tiers) > 1 else None
+        self.read_memory()
+        energy = record.get("energy")
+        self.package_j, self.memory_j = (fields.amount(energy, key) for key in ("package_j", "memory_j"))
+        # What a mean power is made of: only records that have both.
+        self.package_timed = None if self.seconds is None else self.package_j
+        self.package_seconds = None if self.package_j is None else self.seconds
+        traffic = self.traffic_of(self.slow)
+        self.slow_read, self.slow_written = (fields.amount(traffic, key) for key in ("read_bytes", "write_bytes"))
+
+    def read_memory(self):
+        self.fast_peak, self.fast_mean, self.fast_capacity = (
+            fields.amount(self.fast, key) for key in ("peak_bytes", "mean_bytes", "capacity_bytes")
+        )
+        self.slow_peak, self.slow_mean = (fields.amount(self.slow, key) for key in ("peak_bytes", "mean_bytes"))
+        means = [fields.amount(tier, "mean_bytes") for tier in self.tiers]
+        all_mean = sum(means) if means and None not in means else None
+        # Weighted by time; what a ratio divides by is of the same records.
+        self.fast_byte_seconds = product(self.fast_mean, self.seconds)
+        self.fast_seconds = None if self.fast_mean is None else self.seconds
+        self.all_byte_seconds = product(all_mean, self.seconds)
+        # Fast memory that the job did not use, on the mean: what other jobs had of it is not known. And what it had in
+        # the slow tier while there was as much room.
+        unused = slow = None
+        if self.fast_capacity is not None and self.fast_mean is not None:
+            unused = max(self.fast_capacity - self.fast_mean, 0)
+            slow = None if self.slow_mean is None else min(unused, self.slow_mean)
+            self.capacity_byte_seconds = product(self.fast_capacity, self.seconds)
+        else:
+            self.capacity_byte_seconds = None
+        self.unused_byte_seconds = product(unused, self.seconds)
+        self.unused_byte_hours = product(unused, self.hours)
+        self.slow_beside_room_byte_hours = product(slow, self.hours)
+
+    def traffic_of(self, tier):
+        """The tier's part of `traffic`, by the name that it has in `memory`; None where it was not measured."""
+        name = fields.text(tier, "name")
+        measured = fields.members(self.record.get("traffic"), "tiers") if name else ()
+        return next((part for part in measured if fields.text(part, "name") == name), None)
+
+
+class Case(NamedTuple):
+    """A record in one of a view's rows."""
+
+    figures: Figures
+    item: Any  # what of the record the row is of: a tier, an advice
+    is_new: bool  # the row's first record of this run of the job
+    is_new_failure: bool  # the first whose exit code is not 0
+
+    @property
+    def record(self):
+        return self.figures.record
+
+
+def of(name):
+    """The figure by its name, as a function of a case."""
+    return attrgetter(f"figures.{name}")
+
+
+def of_item(key):
+    """A figure of the tier that the row is of."""
+    return lambda case: fields.amount(case.item, key)
+
+
+def of_item_by(key, name):
+    """That figure times one of the record's."""
+    return lambda case: product(fields.amount(case.item, key), getattr(case.figures, name))
+
+
+def where_item(name, key):
+    """One of the record's figures, where the tier has its own."""
+    return lambda case: None if fields.amount(case.item, key) is None else getattr(case.figures, name)

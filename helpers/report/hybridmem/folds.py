@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How a column grows from case to case. A row is a plain list, of which each column has a few cells: rows are many.
+
+A fold has `start`, its cells at the beginning; add(cells, at, case), which adds a case to the cells from `at` on;
+value(cells, at), the figure, None where nothing was measured; and others(cells, at), by suffix what has to be said with
+it. A `figure` is a function of a case: a number, or None where it was not measured.
+"""
+
+
+class Count:
+    """A sum of what is always known."""
+
+    start = (0,)
+
+    def __init__(self, figure):
+        self.figure = figure
+
+    def add(self, cells, at, case):
+        cells[at] += self.figure(case)
+
+    def value(self, cells, at):
+        return cells[at]
+
+    def others(self, cells, at):
+        return {}
+
+
+class Sum:
+    """A sum of what may not have been measured, and how many records had none."""
+
+    start = (None, 0)
+
+    def __init__(self, figure, digits=None):
+        self.figure, self.digits = figure, digits
+
+    def add(self, cells, at, case):
+        figure = self.figure(case)
+        if figure is None:
+            cells[at + 1] += 1
+        else:
+            cells[at] = figure + (cells[at] or 0)
+
+    def value(self, cells, at):
+        return cells[at] if cells[at] is None or self.digits is None else round(cells[at], self.digits)
+
+    def others(self, cells, at):
+        return {"missing": cells[at + 1]}
+
+
+class Ratio:
+    """The sum of `upper` over that of `lower`, of the records that have both, and how many have not."""
+
+    start = (0, 0, 0)
+
+    def __init__(self, upper, lower, digits=None):
+        self.upper, self.lower, self.digits = upper, lower, digits
+
+    def add(self, cells, at, case):
+        upper, lower = self.upper(case), self.lower(case)
+        if upper is None or lower is None:
+            cells[at + 2] += 1
+        else:
+            cells[at] += upper
+            cells[at + 1] += lower
+
+    def value(self, cells, at):
+        return round(cells[at] / cells[at + 1], self.digits) if cells[at + 1] else None
+
+    def others(self, cells, at):
+        return {"missing": cells[at + 2]}
+
+
+class Peak:
+    """The largest, the node that had it, and how many records had none."""
+
+    start = (None, None, 0)
+
+    def __init__(self, figure):
+        self.figure = figure
+
+    def add(self, cells, at, case):
+        figure = self.figure(case)
+        if figure is None:
+            cells[at + 2] += 1
+        elif cells[at] is None or figure > cells[at]:
+            cells[at : at + 2] = figure, case.record["node"]
+
+    def value(self, cells, at):
+        return cells[at]
+
+    def others(self, cells, at):
+        return {"node": cells[at + 1], "missing": cells[at + 2]}
+
+
+class First:
+    """A word that is the same in all cases of a row, or the first of them."""
+
+    start = (None,)
+
+    def __init__(self, word):
+        self.word = word
+
+    def add(self, cells, at, case):
+        if cells[at] is None:
+            cells[at] = self.word(case)
+
+    def value(self, cells, at):
+        return cells[at]
+
+    def others(self, cells, at):
+        return {}
+
+
+class Last(First):
+    """The word of the case that was read last."""
+
+    def add(self, cells, at, case):
+        cells[at] = self.word(case)

@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A view's sums as a table for people, as CSV and as JSON."""
+
+import csv
+
+from . import draw, moments
+
+
+def hours(figure):
+    return draw.UNMEASURED if figure is None else f"{figure:.{1 if figure >= 10 else 3}f}"
+
+
+def in_unit(unit):
+    """A figure with the prefix that leaves at most three digits before the point."""
+
+    def shown(figure):
+        if figure is None:
+            return draw.UNMEASURED
+        prefixes = ["", "k", "M", "G", "T", "P"]
+        while figure >= 999.95 and len(prefixes) > 1:
+            figure /= 1000
+            prefixes.pop(0)
+        return f"{figure:.1f} {prefixes[0]}{unit}"
+
+    return shown
+
+
+def fine_share(share):
+    return draw.UNMEASURED if share is None else f"{share * 100:.4f} %"
+
+
+def text(word):
+    return draw.UNMEASURED if word is None else str(word)
+
+
+def time(word):
+    return draw.UNMEASURED if word is None else moments.plain(word)
+
+
+# How a figure is shown to people, by its column's unit.
+UNITS = {
+    "count": draw.count,
+    "bytes": draw.size,
+    "byte_hours": lambda figure: draw.UNMEASURED if figure is None else f"{draw.size(figure)} h",
+    "hours": hours,
+    "seconds": draw.duration,
+    "share": draw.percent,
+    "fine_share": fine_share,
+    "joules": in_unit("J"),
+    "watts": in_unit("W"),
+    "text": text,
+    "time": time,
+}
+TEXTS = frozenset(("text", "time"))  # flush left
+
+
+def cell(column, value, others, names_node):
+    """A figure for people; with the node that had it, where a row is of several."""
+    shown = UNITS[column.unit](value)
+    node = others.get("node")
+    return f"{shown} {node}" if names_node and node and column.unit == "bytes" else shown
+
+
+def shown_columns(view, rows):
+    """(those that people see, those that no row has a figure of). Columns that are never empty are never left out."""
+    known = {column.name for _, row in rows for column, value, _ in view.read(row) if value is not None}
+    titled = [column for column in view.columns if column.title]
+    if not rows:
+        return titled, []
+    return [c for c in titled if c.name in known], [c for c in titled if c.name not in known]
+
+
+def count_of(view, row):
+    """How many records a row is of."""
+    return next((value for column, value, _ in view.read(row) if column.name in ("records", "nodes")), 0)
+
+
+def people_rows(view, rows, columns):
+    """(key cells, [(value, shown)]) of each row."""
+    names = {column.name for column in columns}
+    for key, row in rows:
+        names_node = view.is_of_jobs and count_of(view, row) > 1
+        yield (
+            [str(part) for part, one in zip(key, view.keys) if one.title],
+            [
+                (value, cell(column, value, others, names_node))
+                for column, value, others in view.read(row)
+                if column.name in names
+            ],
+        )
+
+
+def notes(sums, rows):
+    """What a reader of a table has to know besides: each a sentence."""
+    view = sums.view
+    columns, empty = shown_columns(view, rows)
+    if empty:
+        yield f"left out, as no record has it: {', '.join(column.title.lower() for column in empty)}"
+    counted = [((), sums.total)] if sums.total else rows
+    records = sum(count_of(view, row) for _, row in counted)
+    missing = {}
+    for _, row in counted:
+        for column, _, others in view.read(row):
+            if column in columns and others.get("missing"):
+                missing[column.title.lower()] = missing.get(column.title.lower(), 0) + others["missing"]
+    for number in sorted(set(missing.values())):
+        titles = ", ".join(title for title in missing if missing[title] == number)
+        yield f"not measured in {number} of {records} records: {titles}"
+    if view.note:
+        yield view.note
+    if sums.dropped:
+        yield f"rows that are not shown: {sums.dropped} (see --top)"
+
+
+def table(sums):
+    """Lines of text."""
+    view, rows = sums.view, sums.sorted_rows()
+    columns, _ = shown_columns(view, rows)
+    titles = [key.title for key in view.keys if key.title]
+    lines = [[*titles, *(column.title for column in columns)]]
+    lines += [[*key, *(shown for _, shown in cells)] for key, cells in people_rows(view, rows, columns)]
+    if sums.total:
+        _, cells = next(people_rows(view, [((), sums.total)], columns))
+        lines.append(["total", *[""] * (len(titles) - 1), *(shown for _, shown in cells)])
+    left = len(titles)
+    texts = [left + i for i, column in enumerate(columns) if column.unit in TEXTS]
+    yield from draw.table([[draw.plain(part) for part in line] for line in lines], left, texts)
+    yield from (draw.plain(note) for note in notes(sums, rows))
+
+
+def as_object(view, key, row):
+    """A row with all its figures, as it is in JSON and CSV."""
+    made = {one.name: part for one, part in zip(view.keys, key)}
+    for column, value, others in view.read(row):
+        made[column.name] = value
+        made.update((f"{column.name}_{suffix}", other) for suffix, other in others.items())
+    return made
+
+
+def as_json(sums):
+    rows = [as_object(sums.view, key, row) for key, row in sums.sorted_rows()]
+    return {
+        "view": sums.view.name,
+        "rows": rows,
+        "rows_left_out": sums.dropped,
+        "total": as_object(sums.view, (), sums.total) if sums.total else None,
+    }
+
+
+def write_csv(sums, stream):
+    view = sums.view
+    writer = csv.writer(stream, lineterminator="\n")
+    writer.writerow([*(key.name for key in view.keys), *as_object(view, (), view.new_row())])
+    for key, row in sums.sorted_rows():
+        writer.writerow(as_object(view, key, row).values())

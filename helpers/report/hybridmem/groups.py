@@ -1,0 +1,159 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Views over a stream of records, all in one pass, in memory that does not grow with their number."""
+
+import heapq
+import itertools
+
+from . import fields, tally
+from .figures import Case, Figures
+
+OTHERS = "(others)"
+
+
+class Report:
+    """Feeds each record to every view's sums, once. next_file() and next_day() say where the stream is."""
+
+    def __init__(self, views, top, by=None):
+        """`top`: rows to keep of each view, None: as many as the view says; `by`: the figure that ranks them."""
+        self.sums = [
+            Jobs(view, top or view.top, by or view.by) if view.is_of_jobs else Groups(view, top, by) for view in views
+        ]
+        self.written = tally.Written()
+        self.users = set()  # that have a record, at most Groups.LIMIT
+
+    def next_file(self):
+        self.written.next_file()
+
+    def next_day(self):
+        for sums in self.sums:
+            sums.next_day()
+
+    def add(self, record):
+        """Add a record; False for one that its node had written before."""
+        run = fields.run(record)
+        if not self.written.is_new(record, run):
+            return False
+        if len(self.users) < Groups.LIMIT:
+            self.users.add(fields.text(record, "user") or "?")
+        figures = Figures(record)
+        for sums in self.sums:
+            sums.add(figures, run)
+        return True
+
+    def is_exact(self):
+        return self.written.exact and all(sums.is_exact() for sums in self.sums)
+
+
+class Counted:
+    """Makes cases: a run of a job is new once in each row that it is in."""
+
+    def __init__(self):
+        self.jobs, self.failures = tally.Jobs(), tally.Jobs()
+
+    def next_day(self):
+        self.jobs.next_day()
+        self.failures.next_day()
+
+    def case(self, key, figures, item, run):
+        failed = bool(fields.whole(figures.record, "exit_code"))
+        return Case(figures, item, self.jobs.is_new(key, *run), failed and self.failures.is_new(key, *run))
+
+    def is_exact(self):
+        return self.jobs.exact and self.failures.exact
+
+
+class Sums:
+    """What both kinds of views have: a total, and how a row is read."""
+
+    def __init__(self, view, top, by):
+        self.view, self.top, self.by = view, top, by
+        self.counted, self.all = Counted(), Counted()
+        self.total = self.view.new_row() if view.has_total else None
+        self.dropped = 0  # rows that are not among the top
+
+    def next_day(self):
+        self.counted.next_day()
+        self.all.next_day()
+
+    def add(self, figures, run):
+        if self.total:
+            self.view.add(self.total, self.all.case((), figures, None, run))
+        for key, item in self.view.items(figures):
+            self.view.add(self.row(key), self.counted.case(key, figures, item, run))
+
+    def rank(self, row):
+        """Sorts rows by the figure, the largest last; those without it come before all others."""
+        figure = self.view.figure(row, self.by)
+        return (figure is not None, figure or 0)
+
+    def is_exact(self):
+        return self.counted.is_exact() and self.all.is_exact()
+
+
+class Groups(Sums):
+    """Rows that may grow until the last record: users, nodes, days."""
+
+    LIMIT = 50_000  # rows; what comes after them is one more
+
+    def __init__(self, view, top, by):
+        super().__init__(view, top, by or view.by)
+        self.rows = {}
+
+    def row(self, key):
+        row = self.rows.get(key)
+        if row is None:
+            if len(self.rows) >= self.LIMIT:
+                key = (OTHERS, *[""] * (len(key) - 1))
+            row = self.rows.setdefault(key, self.view.new_row())
+        return row
+
+    def sorted_rows(self):
+        """(key, row), as they are shown: by the figure, else by the key."""
+        rows = sorted(self.rows.items())
+        if self.by:
+            rows.sort(key=lambda item: self.rank(item[1]), reverse=True)
+        shown = rows[: self.top]
+        self.dropped = len(rows) - len(shown)
+        return shown
+
+
+class Jobs(Sums):
+    """Rows of one run of a job each: the nodes of a run end together, so that a row is whole when two days are over.
+    Of those that are whole the largest are kept."""
+
+    LIMIT = 100_000  # runs a day, about a KiB each; where there are more, rows are taken for whole too early
+
+    def __init__(self, view, top, by):
+        super().__init__(view, top, by)
+        self.today, self.before, self.heap, self.order, self.is_whole = {}, {}, [], itertools.count(), True
+
+    def next_day(self):
+        super().next_day()
+        self.retire(self.before)
+        self.before, self.today = self.today, {}
+
+    def row(self, key):
+        row = self.before.get(key) or self.today.get(key)
+        if row is None:
+            if len(self.today) >= self.LIMIT:
+                self.retire(self.today)
+                self.today, self.is_whole = {}, False
+            row = self.today[key] = self.view.new_row()
+        return row
+
+    def retire(self, rows):
+        for key, row in rows.items():
+            # The order makes no two entries equal, so that keys, which may have None, are never compared.
+            heapq.heappush(self.heap, (self.rank(row), -next(self.order), key, row))
+            if len(self.heap) > self.top:
+                heapq.heappop(self.heap)
+                self.dropped += 1
+
+    def sorted_rows(self):
+        self.retire(self.before)
+        self.retire(self.today)
+        self.before, self.today = {}, {}
+        return [(key, row) for _, _, key, row in sorted(self.heap, reverse=True)]
+
+    def is_exact(self):
+        return super().is_exact() and self.is_whole

@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The table of hybridmem report out of a history, by DuckDB: the same sums as over the records themselves."""
+
+import json
+
+from . import engine, layout, moments, tally
+
+USER = "coalesce(nullif(\"user\", ''), '?')"
+SUMS = (
+    "count(*)",
+    "count(*) FILTER (fast_peak_bytes IS NULL AND slow_peak_bytes IS NULL)",
+    "sum(warnings)",
+    "coalesce(sum(elapsed_ms), 0)",
+    "max(fast_peak_bytes)",
+    "max(slow_peak_bytes)",
+    "coalesce(sum(fast_mean_bytes::HUGEINT * elapsed_ms), 0)",
+    "coalesce(sum(all_mean_bytes::HUGEINT * elapsed_ms), 0)",
+    "coalesce(sum(elapsed_ms) FILTER (fast_mean_bytes IS NOT NULL), 0)",
+)
+# Of all records and of those that failed: the runs, each once though every node wrote a record.
+RUNS = ("count(DISTINCT run)", "count(DISTINCT run) FILTER (exit_code <> 0)")
+
+
+def conditions(options):
+    """Of the records that are wanted: SQL, and the values in it."""
+    found, values = ["true"], []
+    for column, chosen in (('"user"', options.user), ("account", options.account), ("mode", options.mode)):
+        if chosen:
+            found.append(f"{column} IN (SELECT unnest(?::VARCHAR[]))")
+            values.append(sorted(chosen))
+    for comparison, bound in ((">=", options.since), ("<", options.until)):
+        if bound:
+            found.append(f"end_time {comparison} ?::TIMESTAMPTZ")
+            values.append(bound.isoformat())
+    return " AND ".join(found), values
+
+
+def row_of(figures, runs, failed):
+    row = tally.Row()
+    row.jobs, row.failed = runs, failed
+    row.records, row.unmeasured, row.warnings, row.milliseconds, *rest = figures
+    row.peaks, row.weighted = rest[:2], rest[2:]
+    return row
+
+
+def runs_by_first(connection, table, where, values):
+    """{(user, mode): runs} where runs have records of several rows: each counts where its first record does."""
+    found = connection.execute(
+        f"SELECT first.u, first.mode, count(*) FROM (SELECT arg_min({{u: {USER}, mode: mode}}, "
+        f"{{day: filename, file: file, line: line}}) AS first FROM {table} WHERE {where} GROUP BY run) GROUP BY ALL",
+        values,
+    )
+    return {(user, mode): runs for user, mode, runs in found.fetchall()}
+
+
+def query(connection, paths, options):
+    """The table's rows as a Tally."""
+    sums, table = tally.Tally(), engine.parquet(paths)
+    where, values = conditions(options)
+    found = connection.execute(
+        f"SELECT {USER} AS u, mode, {', '.join((*RUNS, *SUMS))} FROM {table} WHERE {where} GROUP BY ALL", values
+    )
+    for user, mode, runs, failed, *figures in found.fetchall():
+        sums.rows[user, mode] = row_of(figures, runs, failed)
+    once = connection.execute(f"SELECT {', '.join(RUNS)} FROM {table} WHERE {where}", values).fetchone()
+    total = sums.total()
+    if (total.jobs, total.failed) != once:
+        first = runs_by_first(connection, table, where, values)
+        failed = runs_by_first(connection, table, f"{where} AND exit_code <> 0", values)
+        for key, row in sums.rows.items():
+            row.jobs, row.failed = first.get(key, 0), failed.get(key, 0)
+    return sums
+
+
+def is_wanted_twice(left, is_wanted):
+    """Was a record, which was there before, one that is wanted?"""
+    try:
+        return is_wanted(json.loads(left["text"]))
+    except (ValueError, TypeError):  # the line was UTF-16, which JSON may be
+        return True
+
+
+class Source:
+    """The records of a history that the options want; is_wanted() says the same of one record."""
+
+    def __init__(self, options, engine_folder, is_wanted):
+        self.duckdb = engine.load(engine_folder, options.engine)
+        self.options, self.is_wanted = options, is_wanted
+        self.history = layout.History(options.history)
+        period = moments.Period(options.since, options.until)
+        self.days = [day for day in self.history.days() if period.has_day(day)]
+        self.tables = [path for path in map(self.history.parquet, self.days) if path.exists()]
+
+    def tell_left_out(self, skipped):
+        """What ingest kept aside; a record that was there twice counts where it is wanted."""
+        for day in self.days:
+            for left in self.history.left_out_lines(day):
+                if left["cause"] != "duplicate" or is_wanted_twice(left, self.is_wanted):
+                    skipped.add(left["cause"], left["path"], left["line"])
+
+    def add_up(self):
+        """Their Tally."""
+        if not self.tables:
+            return tally.Tally()
+        with engine.session(self.duckdb) as connection:
+            return query(connection, self.tables, self.options)
+
+    def feed(self, sums):
+        """Give them to what takes records one by one, in the order in which they were written. Each is there once: it
+        need not be told where files begin."""
+        where, values = conditions(self.options)
+        with engine.session(self.duckdb) as connection:
+            for table in self.tables:
+                sums.next_day()
+                found = connection.execute(
+                    f"SELECT record FROM {engine.parquet([table])} WHERE {where} ORDER BY file, line", values
+                )
+                while rows := found.fetchmany(100):
+                    sums.next_file()
+                    for (text,) in rows:
+                        sums.add(json.loads(text))

@@ -1,0 +1,189 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A history: the folder that hybridmem ingest makes of records.
+
+<history>/records/day=<YYYY-MM-DD>/records.parquet   Hive's layout: the records of a day, a row each
+<history>/left-out/<YYYY-MM-DD>/<node>.jsonl         what was no record in a node's file: where, why, and the line
+<history>/taken/<YYYY-MM-DD>.json                    the files that were taken: name -> [bytes, mtime in ns]
+"""
+
+import contextlib
+import fcntl
+import hashlib
+import json
+import os
+import shutil
+import tempfile
+from datetime import timezone
+from pathlib import Path
+
+from . import fields, moments, records, tally, whole
+
+# What a row has, beside its day: name, type of DuckDB. Added to at the end only; old files have null there.
+COLUMNS = (
+    ("cluster", "VARCHAR"),
+    ("job_id", "BIGINT"),
+    ("restart_count", "BIGINT"),
+    ("node", "VARCHAR"),
+    ("array_job_id", "BIGINT"),
+    ("array_task_id", "BIGINT"),
+    ("het_job_id", "BIGINT"),
+    ("user", "VARCHAR"),
+    ("account", "VARCHAR"),
+    ("partition", "VARCHAR"),
+    ("request", "VARCHAR"),
+    ("mode", "VARCHAR"),
+    ("start_time", "TIMESTAMPTZ"),
+    ("end_time", "TIMESTAMPTZ"),
+    ("elapsed_ms", "BIGINT"),
+    ("exit_code", "BIGINT"),
+    ("fast_peak_bytes", "BIGINT"),
+    ("slow_peak_bytes", "BIGINT"),
+    ("fast_mean_bytes", "BIGINT"),
+    ("all_mean_bytes", "BIGINT"),
+    ("package_joules", "DOUBLE"),
+    ("memory_joules", "DOUBLE"),
+    ("promoted_bytes", "BIGINT"),
+    ("demoted_bytes", "BIGINT"),
+    ("warnings", "BIGINT"),
+    ("run", "BIGINT"),
+    ("file", "VARCHAR"),
+    ("line", "BIGINT"),
+    ("record", "VARCHAR"),
+)
+BIGINT = 1 << 63
+
+
+def mark(*key):
+    """64 bits that stand for a key, the same on every machine and in every version."""
+    digest = hashlib.blake2b(json.dumps(key).encode(), digest_size=8).digest()
+    return int.from_bytes(digest, "big", signed=True)
+
+
+def clean(word):
+    """Text without halves of surrogate pairs, which JSON may have and no file of text."""
+    return word if word is None else word.encode("utf-8", "replace").decode()
+
+
+def integer(value, key):
+    figure = fields.whole(value, key)
+    return figure if figure is None or -BIGINT <= figure < BIGINT else None
+
+
+def moment(record, key):
+    found = moments.parse_time(fields.text(record, key) or "")
+    try:
+        return found.astimezone(timezone.utc).isoformat(sep=" ") if found else None
+    except OverflowError:  # on the first or the last day that there is
+        return None
+
+
+def run_of(record):
+    return clean(fields.text(record, "cluster")), integer(record, "job_id"), integer(record, "restart_count")
+
+
+def key_of(record):
+    """What a record is told by: it is there once."""
+    return *run_of(record), clean(record["node"])
+
+
+def row(record, day, file, line, text):
+    """A record as a row; `text` is its line. Figures that are null or of another type are null."""
+    energy, migration = record.get("energy"), record.get("migration")
+    values = (
+        *key_of(record),
+        *(integer(record, key) for key in ("array_job_id", "array_task_id", "het_job_id")),
+        *(clean(fields.text(record, key)) for key in ("user", "account", "partition", "request")),
+        clean(fields.mode(record)),
+        *(moment(record, key) for key in ("start", "end")),
+        fields.milliseconds(record, "elapsed_s"),
+        integer(record, "exit_code"),
+        *tally.memory_figures(record),
+        *(fields.number(energy, key) for key in ("package_j", "memory_j")),
+        *(integer(migration, key) for key in ("promoted_bytes", "demoted_bytes")),
+        len(fields.members(record, "warnings")),
+        mark(day, *run_of(record)),
+        file,
+        line,
+        text,
+    )
+    return {name: value for (name, _), value in zip(COLUMNS, values) if value is not None}
+
+
+class History:
+    def __init__(self, folder):
+        self.folder = Path(folder)
+
+    @contextlib.contextmanager
+    def locked(self):
+        """For one writer at a time; gives it a folder for its drafts. What one that was killed has left there goes."""
+        try:
+            self.folder.mkdir(mode=0o750, exist_ok=True)
+            lock = (self.folder / ".lock").open("w")
+        except OSError as error:
+            raise records.Failure(f"cannot write in {self.folder}: {error.strerror}") from error
+        with lock:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError as busy:
+                raise records.Failure(f"another ingest is at work in {self.folder}") from busy
+            for left in self.folder.glob(".ingest.*"):
+                shutil.rmtree(left)
+            for name in ("records", "left-out", "taken"):
+                self.make_folder(self.folder / name)
+            with tempfile.TemporaryDirectory(prefix=".ingest.", dir=self.folder) as work:
+                yield Path(work)
+
+    def make_folder(self, folder):
+        """With the group and the permissions of the history's own; also one that was made by an ingest that was killed
+        before it had them."""
+        above = self.folder.stat()
+        folder.mkdir(mode=0o700, exist_ok=True)
+        os.chown(folder, -1, above.st_gid)
+        folder.chmod(above.st_mode & 0o777)
+
+    def settle(self, draft, target):
+        """Put a file in its place, for those who may read the history's folder."""
+        above = self.folder.stat()
+        for part in reversed(target.relative_to(self.folder).parents[:-1]):
+            self.make_folder(self.folder / part)
+        whole.settle(draft, target, above.st_mode & 0o666, above.st_gid)
+
+    def parquet(self, day):
+        return self.folder / "records" / f"day={day}" / "records.parquet"
+
+    def left_out(self, day, file):
+        return self.folder / "left-out" / day / file
+
+    def taken(self, day):
+        return self.folder / "taken" / f"{day}.json"
+
+    def days(self):
+        """The days that it has something of, oldest first."""
+        found = set()
+        for name, prefix in (("records", "day="), ("left-out", "")):
+            try:
+                names = [path.name for path in (self.folder / name).iterdir()]
+            except OSError as error:
+                why = f"there is no history in {self.folder} that you may read ({error.strerror})"
+                raise records.Failure(f"{why}: hybridmem ingest makes one") from error
+            found.update(name[len(prefix) :] for name in names if name.startswith(prefix))
+        return sorted(filter(records.DAY.fullmatch, found))
+
+    def left_out_lines(self, day):
+        """What was left out of a day: objects with path, line, cause and text, in the order of reading."""
+        folder = self.folder / "left-out" / day
+        for path in sorted(folder.glob("*.jsonl")):
+            with path.open(encoding="ascii", errors="replace") as stream:
+                for line in stream:
+                    yield self.left_out_line(path, line)
+
+    def left_out_line(self, path, line):
+        try:
+            found = json.loads(line)
+            if found["cause"] in records.Skipped.CAUSES:
+                return found
+        except (ValueError, TypeError, KeyError):
+            pass
+        raise records.Failure(
+            f"{path} is damaged: remove it and {self.taken(path.parent.name)}, and run hybridmem ingest"
+        )

@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One page of HTML that needs nothing else: no network, no other file. Text is escaped in one place, in tag()."""
+
+import argparse
+import base64
+import hashlib
+import html
+import os
+import tempfile
+from pathlib import Path
+
+from . import draw, records
+
+HERE = Path(__file__).parent
+SHORT = 24  # letters of a cell that is not broken into lines
+EMPTY = frozenset(("meta", "rect", "line"))  # elements without content
+
+
+class Markup(str):
+    """Text that is HTML already: what tag() made."""
+
+
+def escape(content):
+    return content if isinstance(content, Markup) else html.escape(draw.plain(str(content)))
+
+
+def tag(element, /, *content, **attributes):
+    """<element>content</element>. What is not Markup is escaped, as are the attributes' values. class_ is class and
+    aria_label aria-label; None and False leave an attribute out, True makes it one without a value."""
+    words = [element]
+    for key, value in attributes.items():
+        key = key.rstrip("_").replace("_", "-")
+        if value is True:
+            words.append(key)
+        elif value is not None and value is not False:
+            words.append(f'{key}="{escape(value)}"')
+    if element in EMPTY:
+        return Markup(f"<{' '.join(words)}/>")
+    return Markup(f"<{' '.join(words)}>{''.join(map(escape, content))}</{element}>")
+
+
+def part(kind):
+    """The page's style or script, and what a policy names it by."""
+    text = (HERE / f"page.{kind}").read_text(encoding="utf-8")
+    mark = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+    return Markup(text), f"'sha256-{mark}'"
+
+
+def document(title, about, *content):
+    """The whole page. Its policy lets nothing in but its own style and script."""
+    style, style_mark = part("css")
+    script, script_mark = part("js")
+    policy = (
+        f"default-src 'none'; style-src {style_mark}; script-src {script_mark}; base-uri 'none'; form-action 'none'"
+    )
+    head = (
+        tag("meta", charset="utf-8"),
+        Markup(f'<meta http-equiv="Content-Security-Policy" content="{policy}">'),
+        tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
+        tag("meta", name="color-scheme", content="light dark"),
+        tag("meta", name="referrer", content="no-referrer"),
+        tag("title", title),
+        tag("style", style),
+    )
+    body = (
+        tag("a", "Skip to the content", href="#content", class_="skip"),
+        tag("header", tag("h1", title), tag("p", about)),
+        tag("main", *content, id="content"),
+        tag("script", script),
+    )
+    return f"<!DOCTYPE html>\n{tag('html', tag('head', *head), tag('body', *body), lang='en')}\n"
+
+
+def file_name(text):
+    """The argument of --html."""
+    if not text or text.endswith("/"):
+        raise argparse.ArgumentTypeError(f'"{text}" is no file: name the page to write, as in report.html')
+    return text
+
+
+def write(path, text):
+    """Write the page by a rename, so that a reader never finds half of it."""
+    mask = os.umask(0)
+    os.umask(mask)
+    temporary = None
+    try:
+        with tempfile.NamedTemporaryFile(
+            "w", encoding="utf-8", errors="backslashreplace", dir=Path(path).parent, prefix=".hybridmem-", delete=False
+        ) as out:
+            temporary = out.name
+            out.write(text)
+            os.fchmod(out.fileno(), 0o666 & ~mask)
+        Path(temporary).rename(path)
+    except OSError as error:
+        if temporary:
+            Path(temporary).unlink(missing_ok=True)
+        raise records.Failure(f"--html {path}: it cannot be written: {error.strerror}") from error
+
+
+def table(caption, heads, rows, foot=None):
+    """A table that the script makes sortable and filterable. `heads`: (title, is_text); a cell is (value, shown): rows
+    are sorted by the value, None comes last."""
+
+    def cells(row, name):
+        for (_, is_text), (value, shown) in zip(heads, row):
+            if is_text:
+                yield tag(name, shown, class_="short" if len(shown) <= SHORT else None)
+            else:
+                yield tag(name, shown, class_="number", data_v=value)
+
+    head = (tag("th", title, scope="col", class_=None if is_text else "number") for title, is_text in heads)
+    parts = [
+        tag("caption", caption),
+        tag("thead", tag("tr", *head)),
+        tag("tbody", *(tag("tr", *cells(row, "td")) for row in rows)),
+    ]
+    if foot:
+        parts.append(tag("tfoot", tag("tr", *cells(foot, "td"))))
+    return tag(
+        "div", tag("table", *parts, class_="data"), class_="scroll", tabindex="0", role="region", aria_label=caption
+    )
+
+
+def tiles(pairs):
+    """Large figures in a row: (name, shown)."""
+    return tag("dl", *(tag("div", tag("dt", name), tag("dd", shown)) for name, shown in pairs), class_="tiles")
+
+
+def section(name, title, *content, about=None):
+    said = [tag("p", about, class_="about")] if about else []
+    return tag("section", tag("h2", title), *said, *content, id=name)
+
+
+def sentences(lines):
+    return tag("ul", *(tag("li", line[:1].upper() + line[1:]) for line in lines), class_="said")
+
+
+def links(names):
+    return tag("nav", *(tag("a", title, href=f"#{name}") for name, title in names), aria_label="Sections")

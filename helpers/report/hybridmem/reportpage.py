@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A report as one page of HTML: each view's chart and table. Pure."""
+
+from datetime import date, timedelta
+
+from . import charts, forms, page
+from .page import tag
+
+BARS = 12  # of a chart; the table has all
+DAYS = 400  # of a chart, the last
+
+
+def tiles_of(report):
+    """What all jobs used together, from a total that has it."""
+    wanted = {"jobs": "Jobs", "failed_jobs": "Failed", "node_hours": "Node-hours", "fast_share": "In the fast tier"}
+    wanted.update({"package_j": "Energy of packages", "slow_write_bytes": "Written to the slow tier"})
+    found = {}
+    for sums in report.sums:
+        for column, value, others in sums.view.read(sums.total or []) if sums.total else ():
+            if column.name in wanted and column.name not in found and value is not None:
+                found[column.name] = forms.cell(column, value, others, False)
+    return page.tiles((title, found[name]) for name, title in wanted.items() if name in found)
+
+
+def figure_of(view, row, name):
+    return next((column, value, others) for column, value, others in view.read(row) if column.name == name)
+
+
+def bars_of(sums, rows):
+    """The largest rows by the figure that ranks them."""
+    lines = []
+    for key, row in rows[:BARS]:
+        column, value, others = figure_of(sums.view, row, sums.by)
+        lines.append((" ".join(str(part) for part in key), value, forms.cell(column, value, others, False)))
+    column = next(column for column in sums.view.columns if column.name == sums.by)
+    more = f", the first {BARS} of {len(rows)}" if len(rows) > BARS else ""
+    return charts.bars(f"{column.title.capitalize()} by {', '.join(key.name for key in sums.view.keys)}{more}", lines)
+
+
+def days_of(sums, rows):
+    """What each tier held by day; days without jobs are empty."""
+    uses = {key: figure_of(sums.view, row, "byte_hours") for key, row in rows}
+    days = sorted({day for day, _ in uses if day != "?"})
+    names = list(dict.fromkeys(tier for _, tier in sums.rows))  # as records have them: the fastest first
+    try:
+        first, last = (date.fromisoformat(day) for day in (days[0], days[-1]))
+    except (ValueError, IndexError):
+        return None
+    first = max(first, last - timedelta(days=DAYS - 1))
+    columns = []
+    for number in range((last - first).days + 1):
+        day = (first + timedelta(days=number)).isoformat()
+        columns.append((day, [uses[day, name][1] if (day, name) in uses else None for name in names]))
+    shown = forms.UNITS["byte_hours"]
+    ends = (first.isoformat(), last.isoformat()) if first != last else (first.isoformat(),)
+    return charts.stacked(
+        "Memory in use times hours, by the day on which jobs ended", names, columns, shown, ends, 0.15
+    )
+
+
+def title_of(view):
+    return view.name.capitalize()
+
+
+def chart_of(sums, rows):
+    if sums.view.name == "tiers":
+        return days_of(sums, rows)
+    if sums.view.is_of_jobs or not any(figure_of(sums.view, row, sums.by)[1] for _, row in rows):
+        return None
+    return bars_of(sums, rows)
+
+
+def section_of(sums):
+    view, rows = sums.view, sums.sorted_rows()
+    if not rows:
+        return page.section(view.name, title_of(view), tag("p", "No record.", class_="note"), about=view.about)
+    columns, _ = forms.shown_columns(view, rows)
+    heads = [(key.title.capitalize(), True) for key in view.keys if key.title]
+    heads += [(column.title.capitalize(), column.unit in forms.TEXTS) for column in columns]
+
+    def cells(key, figures):
+        return [*((None, part) for part in key), *figures]
+
+    made = [cells(key, figures) for key, figures in forms.people_rows(view, rows, columns)]
+    foot = None
+    if sums.total:
+        width = sum(bool(key.title) for key in view.keys)
+        [(_, figures)] = forms.people_rows(view, [((), sums.total)], columns)
+        foot = cells(("Total", *[""] * (width - 1)), figures)
+    chart = chart_of(sums, rows)
+    return page.section(
+        view.name,
+        title_of(view),
+        *([chart] if chart else []),
+        page.table(view.about, heads, made, foot),
+        *(tag("p", note, class_="note") for note in forms.notes(sums, rows)),
+        about=view.about,
+    )
+
+
+# On a page of all views; each is of use to those who read the one before it.
+ORDER = ("tiers", "modes", "users", "accounts", "jobs", "advice", "waste", "failures", "energy", "writes", "nodes")
+
+
+def make(report, about, left_out):
+    """`about`: the period and the filters; `left_out`: lines on what was not read."""
+    ordered = sorted(report.sums, key=lambda sums: ORDER.index(sums.view.name))
+    names = [(sums.view.name, title_of(sums.view)) for sums in ordered]
+    notes = [*left_out]
+    if not report.is_exact():
+        notes.append("so many jobs ended on one day that some may be counted more than once")
+    return page.document(
+        "hybridmem report",
+        about,
+        tiles_of(report),
+        *([page.links(names)] if len(names) > 1 else []),
+        *(section_of(sums) for sums in ordered),
+        *(tag("p", note, class_="note") for note in notes),
+    )

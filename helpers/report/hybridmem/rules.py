@@ -1,0 +1,205 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Advice: which mode a job wanted, and why, by a table of rules over one record. Pure.
+
+A rule speaks only where the record has each figure that it needs, and its sentence has them: no figure, no advice.
+"""
+
+from typing import NamedTuple
+
+from . import draw, fields
+from .figures import Figures
+
+NEGLIGIBLE = 16 << 20  # Slurm's own process of each step is counted, too: a few MiB
+ROOMY = 0.9  # of a tier's capacity: the kernel keeps some, and not all of a node's memory is a job's
+SAMPLES = 1000  # below that the migrator's shares are guesses
+DECISIONS = 5
+TO_BOTH = frozenset(("interleave", "spill", "isolate", "migrate", "none"))
+TO_SLOW = frozenset(("slow", "pmem", "cxl"))
+
+
+class Advice(NamedTuple):
+    rule: str
+    wanted: str  # what to ask for instead
+    why: str  # a sentence with the figures
+
+
+class Seen:
+    """What the rules look at; a figure that was not measured is None."""
+
+    def __init__(self, figures):
+        self.figures, self.record, self.mode = figures, figures.record, fields.mode(figures.record)
+        self.fast_peak, self.slow_peak, self.slow_mean = figures.fast_peak, figures.slow_peak, figures.slow_mean
+        self.capacity = figures.fast_capacity or None
+        migration = self.record.get("migration")
+        self.migration = migration if isinstance(migration, dict) else {}
+        self.most = self.find_most(figures.tiers)
+
+    def find_most(self, tiers):
+        """Never less than what the job had at once: the sum of what each tier had at most, or the cgroup's charge."""
+        peaks = [fields.amount(tier, "peak_bytes") for tier in tiers]
+        charged = fields.amount(self.record.get("memory"), "peak_bytes")
+        return max(sum(peaks), charged or 0) if peaks and None not in peaks else None
+
+    def has_slow(self):
+        return self.slow_peak is not None and self.slow_peak >= NEGLIGIBLE
+
+    def is_all_fast(self):
+        """Nothing of the job was in the slow tier."""
+        return self.slow_peak is not None and self.slow_peak < NEGLIGIBLE and bool(self.fast_peak)
+
+
+def fits_the_fast_tier(seen):
+    if seen.mode not in TO_BOTH | TO_SLOW or not seen.has_slow() or None in (seen.most, seen.capacity):
+        return None
+    if seen.most > ROOMY * seen.capacity:
+        return None
+    return "fast", (
+        f"mode fast would have done on a node of its own: peak {draw.size(seen.most)} of {draw.size(seen.capacity)} "
+        f"fast memory, and {draw.size(seen.slow_peak)} of it was in the slow tier"
+    )
+
+
+def ended_with_the_fast_tier_full(seen):
+    """137: ended by signal 9, as by the kernel that is out of memory."""
+    if seen.mode not in ("fast", "dram", "hbm") or fields.whole(seen.record, "exit_code") != 137:
+        return None
+    if None in (seen.fast_peak, seen.capacity) or seen.fast_peak < ROOMY * seen.capacity:
+        return None
+    return "spill", (
+        f"it was killed with {draw.size(seen.fast_peak)} of {draw.size(seen.capacity)} fast memory in use: "
+        "spill goes on in the slow tier"
+    )
+
+
+def spill_never_spilled(seen):
+    if seen.mode != "spill" or not seen.is_all_fast():
+        return None
+    return "fast", (
+        f"spill never spilled: at most {draw.size(seen.fast_peak)} in the fast tier, {draw.size(seen.slow_peak)} in "
+        "the slow one; fast does the same, and the slow tier is left to others"
+    )
+
+
+def migrator_had_nothing_to_move(seen):
+    cost = fields.amount(seen.migration, "cpu_s")
+    if seen.mode not in ("migrate", "isolate") or not seen.is_all_fast() or cost is None:
+        return None
+    return "fast", (
+        f"{seen.mode} had nothing to do: at most {draw.size(seen.fast_peak)}, all of it in the fast tier; "
+        f"fast saves the migrator's {draw.duration(cost)} of CPU time"
+    )
+
+
+def fast_memory_was_left(seen):
+    if seen.mode not in TO_SLOW | {"interleave"} or None in (seen.capacity, seen.fast_peak, seen.slow_mean):
+        return None
+    if seen.most is None or seen.most <= ROOMY * seen.capacity:
+        return None
+    left = seen.capacity * ROOMY - seen.fast_peak
+    if left < seen.capacity / 4 or seen.slow_mean < seen.capacity / 10:
+        return None
+    return "spill", (
+        f"{draw.size(seen.fast_peak)} of {draw.size(seen.capacity)} fast memory was used at most, with "
+        f"{draw.size(seen.slow_mean)} in the slow tier on the mean: spill fills the fast tier first"
+    )
+
+
+def half_of_it_was_page_cache(seen):
+    """At the moment at which the job had most memory."""
+    if seen.mode not in ("spill", "interleave"):
+        return None
+    parts = [fields.amount(seen.figures.fast, f"{part}_bytes") for part in ("file", "anon", "shmem")]
+    own = fields.amount(seen.figures.slow, "anon_bytes")
+    if None in parts or own is None or own < NEGLIGIBLE or parts[0] < max(sum(parts) / 2, NEGLIGIBLE):
+        return None
+    return "migrate", (
+        f"{draw.size(parts[0])} of its {draw.size(sum(parts))} in the fast tier was page cache, while "
+        f"{draw.size(own)} of the program's own was in the slow one: migrate takes room from the cache, "
+        "or drop what was read (posix_fadvise)"
+    )
+
+
+def migrator_was_far_from_the_best(seen):
+    fast, best, regret = (fields.amount(seen.migration, key) for key in ("fast_share", "best_share", "regret"))
+    samples, decisions = (fields.whole(seen.migration, key) for key in ("samples", "phases"))
+    if None in (fast, best, regret, samples, decisions) or samples < SAMPLES or regret < 0.1:
+        return None
+    served = f"the fast tier served {draw.percent(fast)}, the best known placement {draw.percent(best)}"
+    interval = fields.amount(seen.migration, "interval_s")
+    if decisions < DECISIONS:
+        every = "" if interval is None else f", at most one every {interval:g} s"
+        return (
+            f"{seen.mode},interval=...",
+            f"{served}, with {decisions} decisions{every}: a shorter interval= gives more",
+        )
+    stuck, why = largest(seen.migration.get("unmoved"))
+    if stuck:
+        return seen.mode, f"{served}; the kernel did not move {draw.size(stuck)}: {WHY_STUCK.get(why, why)}"
+    cap = fields.amount(seen.migration, "cap_bytes")
+    if cap is not None:
+        return f"{seen.mode},fast=...", f"{served}, under a cap of {draw.size(cap)}: raise fast=, where the job may"
+    return "spill", f"{served}: what is hot changed faster than it was moved; see if spill is as fast for this program"
+
+
+WHY_STUCK = {
+    "shared": "it is shared by several processes; put what all ranks read in memory of their own",
+    "busy": "it is pinned, as by RDMA or a GPU; register less of it",
+    "room": "there was no room; ask for a node of its own (--exclusive)",
+    "denied": "it lies outside of the job's memory nodes",
+    "other": "for other reasons of the kernel's",
+}
+
+
+def largest(unmoved):
+    """(bytes, reason) of what the kernel moved least, 0 where it moved all."""
+    reasons = unmoved if isinstance(unmoved, dict) else {}
+    return max(((fields.amount(reasons, reason) or 0, reason) for reason in reasons), default=(0, None))
+
+
+def slow_tier_was_mostly_written(seen):
+    if seen.mode not in ("spill", "interleave", "migrate", *TO_SLOW):
+        return None
+    read, written = seen.figures.slow_read, seen.figures.slow_written
+    if None in (read, written) or written <= read or written < 1 << 30:
+        return None
+    return "isolate", (
+        f"{draw.size(written)} was written to the slow tier and {draw.size(read)} read: isolate keeps written data "
+        "in the fast tier"
+    )
+
+
+RULES = (
+    ("fits", fits_the_fast_tier),
+    ("killed", ended_with_the_fast_tier_full),
+    ("unspilled", spill_never_spilled),
+    ("unmoved", migrator_had_nothing_to_move),
+    ("room", fast_memory_was_left),
+    ("cache", half_of_it_was_page_cache),
+    ("regret", migrator_was_far_from_the_best),
+    ("writes", slow_tier_was_mostly_written),
+)
+
+
+def advise(figures):
+    """The advice for a record, by its figures; what weighs most first."""
+    seen = Seen(figures)
+    found = ((name, rule(seen)) for name, rule in RULES)
+    return [Advice(name, *said) for name, said in found if said]
+
+
+def advise_run(records):
+    """[(advice, nodes)] of the records of one run of a job: what several nodes give has the figures of the first."""
+    found = {}
+    for record in records:
+        for advice in advise(Figures(record)):
+            found.setdefault(advice.rule, (advice, []))[1].append(record["node"])
+    order = [name for name, _ in RULES]
+    return sorted(found.values(), key=lambda each: order.index(each[0].rule))
+
+
+def sentence(advice, nodes, is_alone):
+    """The advice with the nodes that it is of; `is_alone`: the job had one node."""
+    if is_alone:
+        return advice.why
+    more = f", and {len(nodes) - 1} more of its nodes" if len(nodes) > 1 else ""
+    return f"{advice.why} (node {nodes[0]}{more})"

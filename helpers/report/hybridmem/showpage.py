@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One job as a page of HTML: its memory by tier over time, node by node, and advice. Pure."""
+
+from . import charts, draw, fields, moments, page, rules
+from .page import tag
+
+NODES = 64  # with a section of their own; the table has all
+SIZES = (("Peak", "peak_bytes"), ("Mean", "mean_bytes"), ("Capacity", "capacity_bytes"))
+PARTS = (
+    ("Anonymous", "anon_bytes"),
+    ("Page cache", "file_bytes"),
+    ("Shared", "shmem_bytes"),
+    ("Kernel", "kernel_bytes"),
+)
+
+
+def facts(pairs):
+    return tag("dl", *(part for name, words in pairs for part in (tag("dt", name), tag("dd", words))), class_="facts")
+
+
+def over_time(record):
+    """The tiers' series, stacked; None where there are none."""
+    memory, tiers = record.get("memory"), fields.tiers(record)
+    series = [fields.numbers(tier, "series") for tier in tiers]
+    interval = fields.amount(memory, "interval_s")
+    longest = max(map(len, series), default=0)
+    if not longest or interval is None:
+        return None
+    columns = []
+    for point in range(longest):
+        values = [points[point] if point < len(points) else None for points in series]
+        columns.append((f"after {draw.duration(point * interval)}", values))
+    names = [fields.text(tier, "name") or "?" for tier in tiers]
+    return charts.stacked(
+        "Memory by tier over time", names, columns, draw.size, ("0", draw.duration(longest * interval))
+    )
+
+
+def tier_table(record):
+    tiers = fields.tiers(record)
+    columns = [each for each in SIZES + PARTS if any(fields.number(tier, each[1]) is not None for tier in tiers)]
+    heads = [("Tier", True), ("Kind", True), ("Nodes", True), *((title, False) for title, _ in columns)]
+    rows = []
+    for tier in tiers:
+        words = (fields.text(tier, "name") or "?", fields.text(tier, "kind") or "unknown")
+        figures = [fields.number(tier, key) for _, key in columns]
+        nodes = draw.ranges(fields.numbers(tier, "nodes"))
+        rows.append([*((None, word) for word in (*words, nodes)), *((f, draw.size(f)) for f in figures)])
+    return page.table(f"Memory of node {record['node']} by tier", heads, rows)
+
+
+def node_section(record, place, text_of):
+    chart = over_time(record)
+    source = fields.text(record.get("memory"), "source") or "the record does not say why"
+    parts = [chart] if chart else [tag("p", f"Memory was not measured: {source}", class_="note")]
+    if fields.tiers(record):
+        parts.append(tier_table(record))
+    warnings = [("warning", str(warning)) for warning in fields.members(record, "warnings")]
+    return page.section(f"node-{place}", f"Node {record['node']}", *parts, facts([*text_of(record), *warnings]))
+
+
+def nodes_table(run, first):
+    heads = [("Node", True), ("Elapsed", False), ("Exit", False), ("Fast peak", False), ("Slow peak", False)]
+    rows = []
+    for record in run:
+        peaks = [fields.amount(tier, "peak_bytes") for tier in fields.tiers(record)]
+        elapsed, code = fields.amount(record, "elapsed_s"), fields.whole(record, "exit_code")
+        fast, slow = peaks[0] if peaks else None, peaks[-1] if len(peaks) > 1 else None
+        figures = (
+            (elapsed, draw.duration(elapsed)),
+            (code, draw.count(code)),
+            *((p, draw.size(p)) for p in (fast, slow)),
+        )
+        rows.append([(None, record["node"]), *figures])
+    return page.section(f"nodes-{first}", "Nodes", page.table("The job's nodes", heads, rows))
+
+
+def advice_section(run, first):
+    said = rules.advise_run(run)
+    if not said:
+        return page.section(
+            "advice", "Advice", tag("p", "None: no rule found a better mode by this record.", class_="note")
+        )
+    words = page.sentences(rules.sentence(advice, nodes, len(run) == 1) for advice, nodes in said)
+    return page.section(f"advice-{first}", "Advice", words)
+
+
+def run_parts(run, first, text_of):
+    """The sections of one run; `first`: the number of its first node, for names that are the page's only ones."""
+    head = run[0]
+    who = [(key.capitalize(), fields.text(head, key)) for key in ("user", "account", "partition", "cluster")]
+    asked = ("Asked for", fields.text(head, "request") or "nothing (no --hybrid-mem)")
+    restarts = fields.whole(head, "restart_count") or 0
+    ended = ("Ended", f"{moments.plain(fields.text(head, 'end'))} UTC")
+    title = f"Job {fields.job_name(head)}{f', run {restarts + 1}' if restarts else ''}"
+    yield page.section(f"run-{first}", title, facts([(name, word) for name, word in (*who, asked, ended) if word]))
+    if len(run) > 1:
+        yield nodes_table(run, first)
+    for place, record in enumerate(run[:NODES]):
+        yield node_section(record, first + place, text_of)
+    if len(run) > NODES:
+        yield tag("p", f"{len(run) - NODES} more nodes are in the table alone.", class_="note")
+    yield advice_section(run, first)
+
+
+def make(name, runs, text_of):
+    """`runs`: the records of each run together; text_of(record): (label, words) of what is said besides its memory."""
+    parts, first = [], 1
+    for run in runs:
+        parts += run_parts(run, first, text_of)
+        first += len(run)
+    return page.document(
+        f"hybridmem job {name}", "What it asked for, what was planned, and what memory it used", *parts
+    )

@@ -1,0 +1,297 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The views of `hybridmem report`, as one table: by what records are put together, and what is said of them."""
+
+import re
+from collections.abc import Callable
+from typing import Any, NamedTuple, Optional
+
+from . import fields, figures, rules
+from .figures import of
+from .folds import Count, First, Last, Peak, Ratio, Sum
+
+
+class Key(NamedTuple):
+    name: str  # in JSON and CSV
+    title: str  # in tables; "": not shown there
+
+
+class Column(NamedTuple):
+    name: str
+    title: str
+    unit: str  # a row of forms.UNITS
+    fold: Any
+
+
+class View(NamedTuple):
+    name: str
+    about: str
+    keys: tuple
+    columns: tuple
+    items: Callable  # figures -> [(key, item)]: the rows that the record belongs to
+    by: Optional[str] = None  # the figure that ranks the rows; None: they are in the order of their keys
+    has_total: bool = True
+    is_of_jobs: bool = False  # a row is one run of a job: of so many only the top is kept
+    top: Optional[int] = None
+    note: str = ""
+
+    def new_row(self):
+        return [cell for column in self.columns for cell in column.fold.start]
+
+    def add(self, row, case):
+        at = 0
+        for column in self.columns:
+            column.fold.add(row, at, case)
+            at += len(column.fold.start)
+
+    def read(self, row):
+        """(column, value, others) of each column; a view's rows are read rarely, and added to often."""
+        at = 0
+        for column in self.columns:
+            yield column, column.fold.value(row, at), column.fold.others(row, at)
+            at += len(column.fold.start)
+
+    def figure(self, row, name):
+        return next(value for column, value, _ in self.read(row) if column.name == name)
+
+    def ranks(self):
+        """The figures by which rows can be ranked."""
+        return [column.name for column in self.columns if column.unit not in ("text", "time")]
+
+
+def word(key):
+    return lambda case: fields.text(case.record, key)
+
+
+def by(*keys):
+    def items(figures):
+        return [(tuple(fields.text(figures.record, key) or "?" for key in keys), None)]
+
+    return items
+
+
+def by_mode(figures):
+    return [((fields.mode(figures.record),), None)]
+
+
+def by_user_and_mode(figures):
+    return [((fields.text(figures.record, "user") or "?", fields.mode(figures.record)), None)]
+
+
+def job_key(record):
+    return (fields.text(record, "cluster") or "", record["job_id"], fields.whole(record, "restart_count") or 0)
+
+
+def job_name(case):
+    restarts = fields.whole(case.record, "restart_count") or 0
+    return f"{fields.job_name(case.record)}{f' run {restarts + 1}' if restarts > 0 else ''}"
+
+
+def by_job(figures):
+    return [(job_key(figures.record), None)]
+
+
+def by_advice(figures):
+    return [((*job_key(figures.record), advice.rule), advice) for advice in rules.advise(figures)]
+
+
+def by_day_and_tier(figures):
+    day = (fields.text(figures.record, "end") or "")[:10]
+    day = day if re.fullmatch(r"\d{4}-\d\d-\d\d", day) else "?"
+    return [((day, fields.text(tier, "name") or "?"), tier) for tier in figures.tiers]
+
+
+REFUSED = ("refused: ", "a task was refused: ")
+TEXT_MAX = 200
+
+
+def by_failure(figures):
+    """Of one record each text counts once. Numbers are not told apart: texts that differ by a size, a time or a process
+    are the same."""
+    code = fields.whole(figures.record, "exit_code")
+    found = {}
+    if code:
+        found["exit code", f"{code} (signal {code - 128})" if 128 < code < 193 else f"{code}"] = None
+    for warning in fields.members(figures.record, "warnings"):
+        text = str(warning)
+        prefix = next((prefix for prefix in REFUSED if text.startswith(prefix)), "")
+        kind = "refused" if prefix else "warning"
+        found[kind, re.sub(r"\d+", "N", text[len(prefix) : len(prefix) + TEXT_MAX])] = None
+    return list(found.items())
+
+
+JOBS = Column("jobs", "JOBS", "count", Count(lambda case: case.is_new))
+FAILED = Column("failed_jobs", "FAILED", "count", Count(lambda case: case.is_new_failure))
+RECORDS = Column("records", "", "count", Count(lambda case: 1))
+NODES = Column("nodes", "NODES", "count", Count(lambda case: 1))
+HOURS = Column("node_hours", "NODE-HOURS", "hours", Sum(of("hours"), digits=4))
+FAST_PEAK = Column("fast_peak_bytes", "FAST PEAK", "bytes", Peak(of("fast_peak")))
+SLOW_PEAK = Column("slow_peak_bytes", "SLOW PEAK", "bytes", Peak(of("slow_peak")))
+FAST_MEAN = Column("fast_mean_bytes", "FAST MEAN", "bytes", Ratio(of("fast_byte_seconds"), of("fast_seconds")))
+FAST_SHARE = Column(
+    "fast_share", "FAST SHARE", "share", Ratio(of("fast_byte_seconds"), of("all_byte_seconds"), digits=6)
+)
+WARNINGS = Column("warnings", "WARNINGS", "count", Count(of("warnings")))
+PACKAGE_J = Column("package_j", "PACKAGES", "joules", Sum(of("package_j"), digits=3))
+MEMORY_J = Column("memory_j", "MEMORY", "joules", Sum(of("memory_j"), digits=3))
+USER = Column("user", "USER", "text", First(word("user")))
+ACCOUNT = Column("account", "ACCOUNT", "text", First(word("account")))
+MODE = Column("mode", "MODE", "text", First(lambda case: fields.mode(case.record)))
+
+COMMON = (JOBS, FAILED, RECORDS, HOURS, FAST_PEAK, SLOW_PEAK, FAST_MEAN, FAST_SHARE, WARNINGS)
+RUN = (Key("cluster", ""), Key("job_id", ""), Key("restart_count", ""))
+JOB = Column("job", "JOB", "text", First(job_name))
+ALONE = "The node's fast memory is counted for each job in full: where jobs share nodes, others had some of it."
+
+TABLE = (
+    View("users", "What each user's jobs used.", (Key("user", "USER"),), COMMON, by("user"), "node_hours"),
+    View(
+        "accounts",
+        "What the jobs under each account used.",
+        (Key("account", "ACCOUNT"),),
+        COMMON,
+        by("account"),
+        "node_hours",
+    ),
+    View("nodes", "What jobs used on each node.", (Key("node", "NODE"),), COMMON, by("node"), "node_hours"),
+    View("modes", "What jobs used by mode.", (Key("mode", "MODE"),), COMMON, by_mode, "node_hours"),
+    View(
+        "jobs",
+        "The largest jobs; figures of several nodes are sums, or the largest and its node.",
+        RUN,
+        (
+            *(JOB, USER, ACCOUNT, MODE, NODES),
+            Column("exit_code", "EXIT", "count", Peak(lambda case: fields.whole(case.record, "exit_code"))),
+            Column("elapsed_s", "ELAPSED", "seconds", Peak(of("seconds"))),
+            *(HOURS, FAST_PEAK, SLOW_PEAK, FAST_MEAN, FAST_SHARE, PACKAGE_J, WARNINGS),
+            Column("end", "END", "time", Last(word("end"))),
+        ),
+        by_job,
+        "node_hours",
+        has_total=False,
+        is_of_jobs=True,
+        top=50,
+    ),
+    View(
+        "tiers",
+        "Each tier's memory by the day on which jobs ended.",
+        (Key("day", "DAY"), Key("tier", "TIER")),
+        (
+            *(JOBS, RECORDS, HOURS),
+            Column("peak_bytes", "PEAK", "bytes", Peak(figures.of_item("peak_bytes"))),
+            Column(
+                "mean_bytes",
+                "MEAN",
+                "bytes",
+                Ratio(figures.of_item_by("mean_bytes", "seconds"), figures.where_item("seconds", "mean_bytes")),
+            ),
+            Column(
+                "byte_hours",
+                "USE",
+                "byte_hours",
+                Sum(figures.of_item_by("mean_bytes", "hours"), digits=0),
+            ),
+        ),
+        by_day_and_tier,
+        has_total=False,
+    ),
+    View(
+        "waste",
+        "Fast memory that jobs had on their nodes and did not use.",
+        (Key("user", "USER"), Key("mode", "MODE")),
+        (
+            *(JOBS, RECORDS, HOURS, FAST_MEAN),
+            Column(
+                "unused_share",
+                "UNUSED SHARE",
+                "share",
+                Ratio(of("unused_byte_seconds"), of("capacity_byte_seconds"), digits=6),
+            ),
+            Column(
+                "unused_byte_hours",
+                "UNUSED",
+                "byte_hours",
+                Sum(of("unused_byte_hours"), digits=0),
+            ),
+            Column(
+                "slow_beside_room_byte_hours",
+                "SLOW BESIDE ROOM",
+                "byte_hours",
+                Sum(of("slow_beside_room_byte_hours"), digits=0),
+            ),
+        ),
+        by_user_and_mode,
+        "unused_byte_hours",
+        note=ALONE,
+    ),
+    View(
+        "advice",
+        "Jobs that wanted another mode, and why.",
+        (*RUN, Key("rule", "")),
+        (
+            *(JOB, USER, MODE),
+            Column("wanted", "WANTED", "text", First(lambda case: case.item.wanted)),
+            *(NODES, HOURS),
+            Column("why", "WHY", "text", First(lambda case: case.item.why)),
+        ),
+        by_advice,
+        "node_hours",
+        has_total=False,
+        is_of_jobs=True,
+        top=50,
+    ),
+    View(
+        "failures",
+        "Exit codes, refusals and warnings, by text; N stands for any number.",
+        (Key("kind", "KIND"), Key("text", "TEXT")),
+        (JOBS, RECORDS, Column("last_job", "LAST JOB", "text", Last(job_name))),
+        by_failure,
+        "jobs",
+        has_total=False,
+    ),
+    View(
+        "energy",
+        "Energy by user and account, of the nodes that measured it.",
+        (Key("user", "USER"), Key("account", "ACCOUNT")),
+        (
+            *(JOBS, RECORDS, HOURS, PACKAGE_J, MEMORY_J),
+            Column(
+                "package_w",
+                "PACKAGE MEAN",
+                "watts",
+                Ratio(of("package_timed"), of("package_seconds"), digits=3),
+            ),
+        ),
+        by("user", "account"),
+        "package_j",
+    ),
+)
+
+
+def writes(endurance):
+    """The view of writes; `endurance`: bytes that a node's slow tier takes in its life, None: not known."""
+
+    def life(case):
+        written = case.figures.slow_written
+        return None if written is None or endurance is None else written / endurance
+
+    return View(
+        "writes",
+        "Writes to the slow tier by user and account, of the nodes that measured them.",
+        (Key("user", "USER"), Key("account", "ACCOUNT")),
+        (
+            *(JOBS, RECORDS, HOURS),
+            Column("slow_write_bytes", "WRITTEN", "bytes", Sum(of("slow_written"))),
+            Column("slow_read_bytes", "READ", "bytes", Sum(of("slow_read"))),
+            Column("life_share", "OF ONE NODE'S LIFE" if endurance else "", "fine_share", Sum(life, digits=12)),
+        ),
+        by("user", "account"),
+        "slow_write_bytes",
+        note="" if endurance else "What that takes of the memory's life is known with --endurance.",
+    )
+
+
+NAMES = (*(view.name for view in TABLE), "writes")
+
+
+def named(name, endurance=None):
+    return next((view for view in TABLE if view.name == name), None) or writes(endurance)

@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Files that others read at any time: what they find is the old file or the new one, never a part."""
+
+import contextlib
+import os
+import tempfile
+from pathlib import Path
+
+from . import records
+
+
+def settle(draft, target, mode=0o644, group=-1):
+    """Put a file that was written (of the same file system) in the target's place; on the disk before its new name is:
+    no crash leaves an empty one."""
+    with draft.open("rb") as stream:
+        os.fsync(stream.fileno())
+        os.fchown(stream.fileno(), -1, group)
+        os.fchmod(stream.fileno(), mode)
+    draft.replace(target)
+
+
+def write(target, content, mode=0o644, group=-1):
+    """`content` (bytes) as the whole of a file. Until then it is in one beside it whose name begins with a dot and ends
+    in .new: nobody takes it for one of the folder's files."""
+    target = Path(target)
+    try:
+        descriptor, name = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".new", dir=target.parent)
+    except OSError as error:
+        raise records.Failure(f"cannot write in {target.parent}: {error.strerror}") from error
+    draft = Path(name)
+    try:
+        with os.fdopen(descriptor, "wb") as stream:
+            stream.write(content)
+        settle(draft, target, mode, group)
+    except OSError as error:
+        raise records.Failure(f"cannot write {target}: {error.strerror}") from error
+    finally:
+        with contextlib.suppress(FileNotFoundError):
+            draft.unlink()

@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: Apache-2.0
+"""DuckDB for tests of the history: the folder that tests/setup made."""
+
+import json
+import subprocess
+import sys
+from functools import cache
+from pathlib import Path
+
+from installed import helper
+
+
+@cache
+def folder():
+    setup = Path(__file__).resolve().parents[1] / "setup"
+    return subprocess.run([setup, "--print-engine"], capture_output=True, text=True, check=True).stdout.strip()
+
+
+def ingest(records, history, **options):
+    return helper("hybridmem-ingest", "--engine", folder(), "--records", records, "--history", history, **options)
+
+
+def report(history, *words, **options):
+    return helper("hybridmem-report", "--engine", folder(), "--history", history, *words, **options)
+
+
+def query(statement, *paths):
+    """The rows of a statement, as another program's DuckDB gives them; {} in it is each path in turn."""
+    program = "import duckdb, json, sys; print(json.dumps(duckdb.sql(sys.argv[1]).fetchall(), default=str))"
+    words = [sys.executable, "-c", program, statement.format(*paths)]
+    done = subprocess.run(words, capture_output=True, text=True, check=True, env={"PYTHONPATH": folder()})
+    return json.loads(done.stdout)

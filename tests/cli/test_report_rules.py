@@ -1,0 +1,197 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Advice: each rule speaks where its figures say so, gives them, and is silent where one is missing."""
+
+import copy
+import json
+import sys
+
+import pytest
+from installed import DATA, helper
+from makerecords import GIB, NO_MIGRATION, record, tier, write
+
+sys.path.insert(0, str(DATA / "python"))
+from hybridmem import rules
+from hybridmem.figures import Figures
+
+MIB = 1 << 20
+
+
+def two_tiers(fast, slow, capacity=16 * GIB, **parts):
+    """A record's memory: peaks and means of both tiers alike; `parts` replace figures of the fast tier."""
+    tiers = [tier("dram", [0], fast, fast, 0, capacity), tier("pmem", [1], slow, slow, 0, 8 * 16 * GIB)]
+    tiers[0].update(parts)
+    return {"peak_bytes": None if None in (fast, slow) else fast + slow, "tiers": tiers}
+
+
+def migrated(**changes):
+    figures = {"samples": 5000, "phases": 40, "interval_s": 2.5, "cpu_s": 3.0, "fast_share": 0.6, "best_share": 0.8}
+    return {**NO_MIGRATION, **figures, "regret": 0.2, "unmoved": {"busy": 0, "room": 0}, **changes}
+
+
+def traffic(read, written):
+    return {"tiers": [{"name": "dram"}, {"name": "pmem", "read_bytes": read, "write_bytes": written}], "source": "perf"}
+
+
+# rule: (a record of which it speaks, what it wants, its sentence, changes that silence it)
+SPEAK = {
+    "fits": (
+        {"mode": "slow", "memory": two_tiers(0, 12 * GIB)},
+        "fast",
+        "mode fast would have done on a node of its own: peak 12.0 GiB of 16.0 GiB fast memory, and 12.0 GiB of it was "
+        "in the slow tier",
+        [
+            {"memory": two_tiers(3 * GIB, 12 * GIB)},
+            {"memory": two_tiers(0, 12 * GIB, None)},
+            {"memory": {**two_tiers(0, 12 * GIB), "peak_bytes": 15 * GIB}},
+            {"memory": two_tiers(None, 12 * GIB)},
+            {"memory": two_tiers(0, 15 * MIB)},
+            {"mode": "fsdax"},
+            {"memory": None},
+        ],
+    ),
+    "killed": (
+        {"mode": "fast", "exit_code": 137, "memory": two_tiers(15 * GIB, 0)},
+        "spill",
+        "it was killed with 15.0 GiB of 16.0 GiB fast memory in use: spill goes on in the slow tier",
+        [
+            {"exit_code": 1},
+            {"exit_code": None},
+            {"mode": "spill"},
+            {"memory": two_tiers(14 * GIB, 0)},
+            {"memory": two_tiers(15 * GIB, 0, None)},
+        ],
+    ),
+    "unspilled": (
+        {"mode": "spill", "memory": two_tiers(3 * GIB, 2 * MIB, None)},
+        "fast",
+        "spill never spilled: at most 3.0 GiB in the fast tier, 2.0 MiB in the slow one; fast does the same, and the "
+        "slow tier is left to others",
+        [
+            {"mode": "interleave"},
+            {"memory": two_tiers(3 * GIB, None)},
+            {"memory": two_tiers(None, 0)},
+            {"memory": two_tiers(3 * GIB, 16 * MIB)},
+            {"memory": {"tiers": [tier("dram", [0], GIB, GIB)]}},
+        ],
+    ),
+    "unmoved": (
+        {"mode": "migrate", "memory": two_tiers(3 * GIB, 0, None), "migration": migrated(regret=0.0)},
+        "fast",
+        "migrate had nothing to do: at most 3.0 GiB, all of it in the fast tier; fast saves the migrator's 3.0 s of "
+        "CPU time",
+        [
+            {"mode": "spill", "memory": two_tiers(3 * GIB, GIB)},
+            {"migration": migrated(regret=0.0, cpu_s=None)},
+            {"migration": None},
+        ],
+    ),
+    "room": (
+        {"mode": "interleave", "memory": two_tiers(9 * GIB, 9 * GIB)},
+        "spill",
+        "9.0 GiB of 16.0 GiB fast memory was used at most, with 9.0 GiB in the slow tier on the mean: spill fills the "
+        "fast tier first",
+        [
+            {"mode": "spill"},
+            {"memory": two_tiers(11 * GIB, 9 * GIB)},
+            {"memory": two_tiers(4 * GIB, 9 * GIB), "mode": "off"},
+            {"memory": two_tiers(9 * GIB, None)},
+            {"memory": two_tiers(9 * GIB, 9 * GIB, None)},
+        ],
+    ),
+    "cache": (
+        {"mode": "spill", "memory": two_tiers(15 * GIB, 4 * GIB, None, anon_bytes=6 * GIB, file_bytes=9 * GIB)},
+        "migrate",
+        "9.0 GiB of its 15.0 GiB in the fast tier was page cache, while 4.0 GiB of the program's own was in the slow "
+        "one: migrate takes room from the cache, or drop what was read (posix_fadvise)",
+        [
+            {"memory": two_tiers(15 * GIB, 4 * GIB, None, anon_bytes=9 * GIB, file_bytes=6 * GIB)},
+            {"memory": two_tiers(15 * GIB, 4 * GIB, None, anon_bytes=None, file_bytes=9 * GIB)},
+            {"memory": two_tiers(15 * GIB, 15 * MIB, None, anon_bytes=6 * GIB, file_bytes=9 * GIB), "mode": "fast"},
+            {"mode": "migrate"},
+        ],
+    ),
+    "regret": (
+        {"mode": "migrate", "migration": migrated()},
+        "spill",
+        "the fast tier served 60 %, the best known placement 80 %: what is hot changed faster than it was moved; see "
+        "if spill is as fast for this program",
+        [
+            {"migration": migrated(regret=0.09)},
+            {"migration": migrated(regret=None)},
+            {"migration": migrated(samples=999)},
+            {"migration": migrated(phases=None)},
+            {"migration": 7},
+        ],
+    ),
+    "writes": (
+        {"mode": "spill", "traffic": traffic(GIB, 3 * GIB)},
+        "isolate",
+        "3.0 GiB was written to the slow tier and 1.0 GiB read: isolate keeps written data in the fast tier",
+        [
+            {"traffic": traffic(3 * GIB, 3 * GIB)},
+            {"traffic": traffic(0, GIB - 1)},
+            {"traffic": traffic(None, 3 * GIB)},
+            {"mode": "isolate"},
+        ],
+    ),
+}
+
+
+def given(changes):
+    return {rule.rule: rule for rule in rules.advise(Figures(record(1, **copy.deepcopy(changes))))}
+
+
+def test_there_is_a_case_of_every_rule():
+    assert set(SPEAK) == {name for name, _ in rules.RULES}
+
+
+@pytest.mark.parametrize("rule", SPEAK)
+def test_a_rule_speaks(rule):
+    changes, wanted, why, _ = SPEAK[rule]
+    assert given(changes)[rule] == (rule, wanted, why)
+
+
+@pytest.mark.parametrize(
+    ("rule", "changes"), [(rule, {**case[0], **silence}) for rule, case in SPEAK.items() for silence in case[3]]
+)
+def test_a_rule_is_silent(rule, changes):
+    assert rule not in given(changes)
+
+
+@pytest.mark.parametrize(
+    ("changes", "wanted", "part"),
+    [
+        ({"phases": 3}, "migrate,interval=...", "with 3 decisions, at most one every 2.5 s: a shorter interval= gives"),
+        ({"phases": 3, "interval_s": None}, "migrate,interval=...", "with 3 decisions: a shorter"),
+        ({"unmoved": {"busy": 5 * GIB, "room": 1}}, "migrate", "the kernel did not move 5.0 GiB: it is pinned"),
+        ({"unmoved": {"shared": GIB}}, "migrate", "did not move 1.0 GiB: it is shared by several processes"),
+        ({"unmoved": {"news": GIB}}, "migrate", "did not move 1.0 GiB: news"),
+        ({"unmoved": None, "cap_bytes": GIB}, "migrate,fast=...", "under a cap of 1.0 GiB: raise fast="),
+    ],
+)
+def test_why_a_migrator_was_far_from_the_best(changes, wanted, part):
+    found = given({"mode": "migrate", "migration": migrated(**changes)})["regret"]
+    assert found.wanted == wanted and part in found.why
+
+
+def test_a_job_that_did_well_gets_no_advice():
+    for mode in ("off", "fast", "none", "spill", "fsdax"):
+        assert given({"mode": mode, "memory": two_tiers(14 * GIB, 9 * GIB)}) == {}, mode
+
+
+def test_the_view_has_a_row_for_each_advice_of_a_job(tmp_path):
+    slow = {"mode": "slow", "memory": two_tiers(0, 12 * GIB)}
+    write(
+        tmp_path,
+        record(1, **copy.deepcopy(slow), node="n1"),
+        record(1, **copy.deepcopy(slow), node="n2", traffic=traffic(0, 9 * GIB)),
+        record(2, mode="off"),
+    )
+    done = helper("hybridmem-report", "--records", tmp_path, "--view", "advice", "--json")
+    rows = json.loads(done.stdout)["rows"]
+    assert [(row["job"], row["rule"], row["wanted"], row["nodes"], row["node_hours"]) for row in rows] == [
+        ("1", "fits", "fast", 2, 2.0),
+        ("1", "writes", "isolate", 1, 1.0),
+    ]
+    text = helper("hybridmem-report", "--records", tmp_path, "--view", "advice").stdout
+    assert "peak 12.0 GiB of 16.0 GiB" in text
