@@ -9,17 +9,13 @@ import json
 import os
 import re
 import stat
-import subprocess
 
-from . import fields
+from . import fields, settings
+from .failure import Failure
 
 SCHEMA = 1
 LINE_MAX = 1 << 20  # a record is at most some 40 KiB: 256 points for each of 8 tiers
 DAY = re.compile(r"\d{4}-\d\d-\d\d")
-
-
-class Failure(Exception):
-    """The text is for the user."""
 
 
 class NoFolder(Failure):
@@ -52,16 +48,7 @@ class Skipped:
 
 def configured_folder(config_program):
     """record_dir as hybridmem.conf has it, by asking the program that reads that file."""
-    try:
-        done = subprocess.run([config_program, "show"], capture_output=True, text=True, check=False)
-    except OSError as error:
-        raise Failure(f"cannot run {config_program}: {error.strerror}; name the folder with --records") from error
-    if done.returncode != 0:
-        raise Failure(done.stderr.strip() or f"{config_program} show failed with status {done.returncode}")
-    found = re.search(r'^record_dir\s*=\s*"?([^"\n]+?)"?\s*$', done.stdout, re.MULTILINE)
-    if not found:
-        raise Failure(f"{config_program} show names no record_dir; name the folder with --records")
-    return found[1]
+    return settings.read(config_program, instead="; name the folder with --records").text("record_dir")
 
 
 def readable_folder(record_dir):

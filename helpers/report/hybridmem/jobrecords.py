@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The records of one run of a job, from the files of its nodes around its end.
+
+slurmctld may tell a restart count that is one too high, as a requeue counts up before the epilog's environment is made:
+records with its count come first, then those with the one below, where their times fit.
+"""
+
+from datetime import datetime, timedelta, timezone
+from pathlib import Path
+
+from . import fields, moments, records
+
+SKEW_S = 60  # between the clocks of slurmctld's host and of a node
+MOST_DAYS = 3
+
+
+def days(entry, now):
+    """The day folders that can have the records: from the end on, until now."""
+    first = datetime.fromtimestamp(entry["end_s"] - SKEW_S, timezone.utc).date()
+    last = datetime.fromtimestamp(max(now, entry["end_s"]) + SKEW_S, timezone.utc).date()
+    count = min((last - first).days + 1, MOST_DAYS)
+    return [(first + timedelta(days=i)).isoformat() for i in range(count)]
+
+
+def _seconds(record, key):
+    moment = moments.parse_time(fields.text(record, key) or "")
+    return moment.timestamp() if moment else None
+
+
+def fits(record, entry, cluster):
+    """Is it of this run, or of the one before that slurmctld may have meant?"""
+    start, end = _seconds(record, "start"), _seconds(record, "end")
+    return (
+        record["job_id"] == entry["job_id"]
+        and fields.whole(record, "uid") == entry["uid"]
+        and (not cluster or fields.text(record, "cluster") in (cluster, None))
+        and fields.whole(record, "restart_count") in (entry["restart_count"], entry["restart_count"] - 1)
+        and end is not None
+        and end >= max(entry["start_s"] or 0, entry["end_s"] - SKEW_S)
+        and (start is None or start <= entry["end_s"] + SKEW_S)
+    )
+
+
+class JobRecords:
+    """`cluster`: the name in the records, "" for any. Files that did not change since the last look are not read
+    again; what they had is not kept, for a job may have ten thousand nodes."""
+
+    def __init__(self, record_dir, cluster, entry, nodes):
+        self.record_dir, self.cluster, self.entry, self.nodes = record_dir, cluster, entry, nodes
+        self.needle = str(entry["job_id"]).encode()
+        self.seen, self.reported = {}, {}
+
+    def look(self, now):
+        """Have all nodes reported?"""
+        for node in self.nodes:
+            if not any(node in group for group in self.reported.values()):
+                for record in self._of_node(node, now, self.seen):
+                    self.reported.setdefault(fields.whole(record, "restart_count"), set()).add(node)
+        return any(len(group) == len(self.nodes) for group in self.reported.values())
+
+    def read(self, now):
+        """The run's records, one of each node that has reported."""
+        found = {}
+        for node in self.nodes:
+            for record in self._of_node(node, now, {}):
+                found.setdefault(fields.whole(record, "restart_count"), {}).setdefault(node, record)
+        return list(found[max(found)].values()) if found else []
+
+    def _of_node(self, node, now, seen):
+        for day in days(self.entry, now):
+            path = f"{self.record_dir}/{day}/{node}.jsonl"
+            try:
+                size = Path(path).lstat().st_size
+            except OSError:
+                continue
+            if seen.get(path) == size:
+                continue
+            seen[path] = size
+            yield from self._in_file(path, node)
+
+    def _in_file(self, path, node):
+        skipped = records.Skipped()
+        for number, line in records.lines(path, skipped):
+            record = records.parse(line, path, number, skipped) if self.needle in line else None
+            if record and record["node"] == node and fits(record, self.entry, self.cluster):
+                yield record
