@@ -22,6 +22,10 @@ class NoFolder(Failure):
     """There is no record yet, as far as can be seen."""
 
 
+class NoSuchJob(Failure):
+    """None of the records that the caller may read is of the job."""
+
+
 class Skipped:
     """Counts the lines that were left out, and remembers the first places of each cause."""
 
