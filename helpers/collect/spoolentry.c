@@ -42,15 +42,6 @@ static const struct {
 #undef NUMBER
 };
 
-static const struct {
-    const char *variable;
-    size_t offset;
-} names[] = {
-    {"SLURM_JOB_USER", offsetof(struct hm_spool_entry, user)},
-    {"SLURM_JOB_PARTITION", offsetof(struct hm_spool_entry, partition)},
-    {"SLURM_CLUSTER_NAME", offsetof(struct hm_spool_entry, cluster)},
-};
-
 static int read_numbers(struct hm_spool_entry *entry, hm_spool_lookup *lookup, void *data, struct hm_error *error)
 {
     for (size_t i = 0; i < N_ROWS(numbers); i++) {
@@ -67,16 +58,15 @@ static int read_numbers(struct hm_spool_entry *entry, hm_spool_lookup *lookup, v
     return 0;
 }
 
-static int read_names(struct hm_spool_entry *entry, hm_spool_lookup *lookup, void *data, struct hm_error *error)
+static int read_cluster(struct hm_spool_entry *entry, hm_spool_lookup *lookup, void *data, struct hm_error *error)
 {
-    for (size_t i = 0; i < N_ROWS(names); i++) {
-        const char *text = lookup(names[i].variable, data);
-        size_t length = text ? strlen(text) : 0;
-        if (length >= HM_SPOOL_NAME || (text && strspn(text, NAME_BYTES) != length))
-            return hm_fail(error, EINVAL, "%s: \"%.80s\" is not a name of at most %d letters, digits and any of ._-@+",
-                           names[i].variable, text, HM_SPOOL_NAME - 1);
-        memcpy((char *)entry + names[i].offset, text ? text : "", length + 1);
-    }
+    const char *text = lookup("SLURM_CLUSTER_NAME", data);
+    size_t length = text ? strlen(text) : 0;
+    if (length >= HM_SPOOL_NAME || (text && strspn(text, NAME_BYTES) != length))
+        return hm_fail(error, EINVAL,
+                       "SLURM_CLUSTER_NAME: \"%.80s\" is not a name of at most %d letters, digits and any of ._-@+",
+                       text, HM_SPOOL_NAME - 1);
+    memcpy(entry->cluster, text ? text : "", length + 1);
     return 0;
 }
 
@@ -98,7 +88,7 @@ int hm_spool_entry_read(struct hm_spool_entry *entry, const struct hm_config *co
 {
     const char *nodes = lookup("SLURM_JOB_NODELIST", data);
     memset(entry, 0, sizeof(*entry));
-    if (read_numbers(entry, lookup, data, error) != 0 || read_names(entry, lookup, data, error) != 0)
+    if (read_numbers(entry, lookup, data, error) != 0 || read_cluster(entry, lookup, data, error) != 0)
         return -1;
     complete(entry, now_s);
     /* setenvf writes "(null)" for a job that was cancelled before it got a node. */
@@ -109,7 +99,7 @@ int hm_spool_entry_read(struct hm_spool_entry *entry, const struct hm_config *co
                        nodes, HM_SPOOL_NODES - 1);
     entry->nodes = nodes;
     entry->is_asked = config->record == HM_RECORD_ALL || lookup(OPTION_VARIABLE, data) ||
-                      hm_config_default_mode(config, entry->partition);
+                      hm_config_default_mode(config, lookup("SLURM_JOB_PARTITION", data));
     return 0;
 }
 
@@ -118,21 +108,16 @@ static json_t *number_or_null(uint64_t number)
     return number == HM_SPOOL_ABSENT ? json_null() : json_integer((json_int_t)number);
 }
 
-static json_t *name_or_null(const char *name)
-{
-    return name[0] ? json_string(name) : json_null();
-}
-
 char *hm_spool_entry_format(const struct hm_spool_entry *entry)
 {
     json_t *object = json_pack(
-        "{s:i, s:I, s:o, s:o, s:o, s:o, s:I, s:I, s:o, s:o, s:o, s:o, s:I, s:s, s:b}", "spool", HM_SPOOL_SCHEMA,
-        "job_id", (json_int_t)entry->job_id, "array_job_id", number_or_null(entry->array_job_id), "array_task_id",
+        "{s:i, s:I, s:o, s:o, s:o, s:o, s:I, s:I, s:o, s:o, s:I, s:s, s:b}", "spool", HM_SPOOL_SCHEMA, "job_id",
+        (json_int_t)entry->job_id, "array_job_id", number_or_null(entry->array_job_id), "array_task_id",
         number_or_null(entry->array_task_id), "het_job_id", number_or_null(entry->het_job_id), "het_job_offset",
         number_or_null(entry->het_job_offset), "restart_count", (json_int_t)entry->restart_count, "uid",
-        (json_int_t)entry->uid, "user", name_or_null(entry->user), "partition", name_or_null(entry->partition),
-        "cluster", name_or_null(entry->cluster), "start_s", number_or_null(entry->start_s), "end_s",
-        (json_int_t)entry->end_s, "nodes", entry->nodes, "asked", entry->is_asked);
+        (json_int_t)entry->uid, "cluster", entry->cluster[0] ? json_string(entry->cluster) : json_null(), "start_s",
+        number_or_null(entry->start_s), "end_s", (json_int_t)entry->end_s, "nodes", entry->nodes, "asked",
+        entry->is_asked);
     char *text = object ? json_dumps(object, JSON_COMPACT) : NULL;
     json_decref(object);
     return text;

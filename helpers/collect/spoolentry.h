@@ -24,10 +24,10 @@ struct hm_spool_entry {
     uint64_t het_job_id, het_job_offset;  /* HM_SPOOL_ABSENT: not heterogeneous */
     uint64_t restart_count; /* as slurmctld has it by now: already that of the next run where it requeued */
     uint64_t uid;
-    uint64_t start_s, end_s; /* UNIX; start HM_SPOOL_ABSENT before Slurm 23.02, where end is the time of the call */
-    char user[HM_SPOOL_NAME], partition[HM_SPOOL_NAME], cluster[HM_SPOOL_NAME]; /* "" not told */
-    const char *nodes; /* Slurm's list; belongs to the environment */
-    bool is_asked;     /* for hybrid memory: a record is to be expected */
+    uint64_t start_s, end_s;     /* UNIX; start HM_SPOOL_ABSENT before Slurm 23.02, where end is the time of the call */
+    char cluster[HM_SPOOL_NAME]; /* "" not told */
+    const char *nodes;           /* Slurm's list; belongs to the environment */
+    bool is_asked;               /* for hybrid memory: a record is to be expected */
 };
 
 /* The value of a variable, NULL where there is none. */

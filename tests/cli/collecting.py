@@ -26,8 +26,6 @@ def entry(job_id=7, **changes):
         "het_job_offset": None,
         "restart_count": 0,
         "uid": 1001,
-        "user": "alice",
-        "partition": "main",
         "cluster": "test",
         "start_s": START,
         "end_s": END,

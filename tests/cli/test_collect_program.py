@@ -8,7 +8,7 @@ import subprocess
 import sys
 
 import pytest
-from collecting import END, SUBMIT, entry, leave
+from collecting import END, START, SUBMIT, entry, leave
 from hybridmem import commands, summaries
 from installed import LIBEXEC, helper
 from makerecords import record, write
@@ -84,6 +84,27 @@ def test_a_job_of_three_nodes(site):
         "--format=JobIDRaw,Submit,End,AdminComment --jobs=7",
         f"sacctmgr --immediate update job where jobid=7 cluster=test set AdminComment={site.text('7')}",
     ]
+
+
+def test_from_slurmctlds_epilog_to_its_database(site):
+    """What the one leaves the other takes."""
+    job = {
+        "SLURM_JOB_ID": "21",
+        "SLURM_JOB_UID": "1001",
+        "SLURM_ARRAY_JOB_ID": "20",
+        "SLURM_ARRAY_TASK_ID": "4",
+        "SLURM_CLUSTER_NAME": "test",
+        "SLURM_JOB_NODELIST": "n[1-3]",
+        "SLURM_JOB_START_TIME": str(START),
+        "SLURM_JOB_END_TIME": str(END),
+        "SPANK__SLURM_SPANK_OPTION_hybridmem_hybrid_mem": "spill",
+    }
+    assert helper("hybridmem-spool", "--config", site.config, env=job).stderr == ""
+    write(site.records, *(record(21, node=f"n{i}") for i in (1, 2, 3)))
+    site.row("20_4", 21)
+    assert site.once().stderr == "" and site.left() == []
+    made = summaries.decode(site.text("20_4"))
+    assert (made["job_id"], made["array_job_id"], made["array_task_id"], made["reported"]) == (21, 20, 4, 3)
 
 
 def test_arrays_and_heterogeneous_jobs(site):

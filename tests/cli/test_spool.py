@@ -10,7 +10,6 @@ from installed import helper
 JOB = {
     "SLURM_JOB_ID": "42",
     "SLURM_JOB_UID": "1001",
-    "SLURM_JOB_USER": "alice",
     "SLURM_JOB_PARTITION": "main",
     "SLURM_CLUSTER_NAME": "test",
     "SLURM_JOB_RESTART_COUNT": "0",
@@ -53,8 +52,6 @@ def test_an_entry(spool, folder):
         "het_job_offset": None,
         "restart_count": 0,
         "uid": 1001,
-        "user": "alice",
-        "partition": "main",
         "cluster": "test",
         "start_s": 1740823200,
         "end_s": 1740826800,

@@ -27,7 +27,6 @@ struct variable {
 static const struct variable plain[] = {
     {"SLURM_JOB_ID", "42"},
     {"SLURM_JOB_UID", "1001"},
-    {"SLURM_JOB_USER", "alice"},
     {"SLURM_JOB_PARTITION", "main"},
     {"SLURM_CLUSTER_NAME", "test"},
     {"SLURM_JOB_RESTART_COUNT", "0"},
@@ -86,10 +85,9 @@ static void test_what_is_refused(void **state)
         {{{{"SLURM_JOB_ID", "4294967296"}}}, NUMBER_SAID("SLURM_JOB_ID", "4294967296", "1 to 4294967295")},
         {{{{"SLURM_ARRAY_TASK_ID", "1-3"}}}, NUMBER_SAID("SLURM_ARRAY_TASK_ID", "1-3", "0 to 4294967295")},
         {{{{"SLURM_JOB_END_TIME", "Unknown"}}}, NUMBER_SAID("SLURM_JOB_END_TIME", "Unknown", "1 to 253402300799")},
-        {{{{"SLURM_JOB_USER", "a b"}}}, NAME_SAID("SLURM_JOB_USER", "a b")},
-        {{{{"SLURM_JOB_USER", "a\nb"}}}, NAME_SAID("SLURM_JOB_USER", "a\\nb")},
-        {{{{"SLURM_JOB_USER", "a\"b"}}}, NAME_SAID("SLURM_JOB_USER", "a\"b")},
-        {{{{"SLURM_JOB_PARTITION", LONG_64}}}, NAME_SAID("SLURM_JOB_PARTITION", LONG_64)},
+        {{{{"SLURM_CLUSTER_NAME", "a\nb"}}}, NAME_SAID("SLURM_CLUSTER_NAME", "a\\nb")},
+        {{{{"SLURM_CLUSTER_NAME", "a\"b"}}}, NAME_SAID("SLURM_CLUSTER_NAME", "a\"b")},
+        {{{{"SLURM_CLUSTER_NAME", LONG_64}}}, NAME_SAID("SLURM_CLUSTER_NAME", LONG_64)},
         {{{{"SLURM_CLUSTER_NAME", "../x"}}}, NAME_SAID("SLURM_CLUSTER_NAME", "../x")},
         {{{{"SLURM_JOB_NODELIST", "n1;reboot"}}}, LIST_SAID("n1;reboot")},
         {{{{"SLURM_JOB_NODELIST", "n1 n2"}}}, LIST_SAID("n1 n2")},
@@ -146,28 +144,25 @@ static void test_what_is_written(void **state)
     } rows[] = {
         {{{{NULL, NULL}}},
          "{\"spool\":1,\"job_id\":42,\"array_job_id\":null,\"array_task_id\":null,\"het_job_id\":null,"
-         "\"het_job_offset\":null,\"restart_count\":0,\"uid\":1001,\"user\":\"alice\",\"partition\":\"main\","
-         "\"cluster\":\"test\",\"start_s\":1799990000,\"end_s\":1799999999,\"nodes\":\"n[1-3,7]\",\"asked\":false}"},
+         "\"het_job_offset\":null,\"restart_count\":0,\"uid\":1001,\"cluster\":\"test\",\"start_s\":1799990000,\"end_"
+         "s\":1799999999,\"nodes\":\"n[1-3,7]\",\"asked\":false}"},
         {{{{"SLURM_ARRAY_JOB_ID", "40"},
            {"SLURM_ARRAY_TASK_ID", "0"},
            {"SLURM_JOB_RESTART_COUNT", "3"},
            {"SPANK__SLURM_SPANK_OPTION_hybridmem_hybrid_mem", "spill"}}},
          "{\"spool\":1,\"job_id\":42,\"array_job_id\":40,\"array_task_id\":0,\"het_job_id\":null,"
-         "\"het_job_offset\":null,\"restart_count\":3,\"uid\":1001,\"user\":\"alice\",\"partition\":\"main\","
-         "\"cluster\":\"test\",\"start_s\":1799990000,\"end_s\":1799999999,\"nodes\":\"n[1-3,7]\",\"asked\":true}"},
+         "\"het_job_offset\":null,\"restart_count\":3,\"uid\":1001,\"cluster\":\"test\",\"start_s\":1799990000,\"end_"
+         "s\":1799999999,\"nodes\":\"n[1-3,7]\",\"asked\":true}"},
         /* A component of a heterogeneous job; one half of an array's ids is none. */
         {{{{"SLURM_HET_JOB_ID", "41"}, {"SLURM_HET_JOB_OFFSET", "1"}, {"SLURM_ARRAY_TASK_ID", "5"}}},
          "{\"spool\":1,\"job_id\":42,\"array_job_id\":null,\"array_task_id\":null,\"het_job_id\":41,"
-         "\"het_job_offset\":1,\"restart_count\":0,\"uid\":1001,\"user\":\"alice\",\"partition\":\"main\","
-         "\"cluster\":\"test\",\"start_s\":1799990000,\"end_s\":1799999999,\"nodes\":\"n[1-3,7]\",\"asked\":false}"},
-        /* Slurm 22.05, and a user whom nobody knows. */
-        {{{{"SLURM_JOB_START_TIME", NULL},
-           {"SLURM_JOB_END_TIME", NULL},
-           {"SLURM_JOB_USER", NULL},
-           {"SLURM_JOB_NODELIST", "n1"}}},
+         "\"het_job_offset\":1,\"restart_count\":0,\"uid\":1001,\"cluster\":\"test\",\"start_s\":1799990000,\"end_s\":"
+         "1799999999,\"nodes\":\"n[1-3,7]\",\"asked\":false}"},
+        /* Slurm 22.05. */
+        {{{{"SLURM_JOB_START_TIME", NULL}, {"SLURM_JOB_END_TIME", NULL}, {"SLURM_JOB_NODELIST", "n1"}}},
          "{\"spool\":1,\"job_id\":42,\"array_job_id\":null,\"array_task_id\":null,\"het_job_id\":null,"
-         "\"het_job_offset\":null,\"restart_count\":0,\"uid\":1001,\"user\":null,\"partition\":\"main\","
-         "\"cluster\":\"test\",\"start_s\":null,\"end_s\":1800000000,\"nodes\":\"n1\",\"asked\":false}"},
+         "\"het_job_offset\":null,\"restart_count\":0,\"uid\":1001,\"cluster\":\"test\",\"start_s\":null,\"end_s\":"
+         "1800000000,\"nodes\":\"n1\",\"asked\":false}"},
     };
     for (size_t i = 0; i < N_ROWS(rows); i++) {
         struct hm_spool_entry entry;

@@ -40,7 +40,7 @@ def _is_name_or_null(value):
 _FORM = {
     **dict.fromkeys(("spool", "job_id", "restart_count", "uid", "end_s"), _is_id),
     **dict.fromkeys(("array_job_id", "array_task_id", "het_job_id", "het_job_offset", "start_s"), _is_id_or_null),
-    **dict.fromkeys(("user", "partition", "cluster"), _is_name_or_null),
+    "cluster": _is_name_or_null,
     "nodes": lambda value: isinstance(value, str) and bool(_NODES.fullmatch(value)),
     "asked": lambda value: isinstance(value, bool),
 }
