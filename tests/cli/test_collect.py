@@ -308,6 +308,8 @@ def test_an_entry_that_is_none(bench, text, why):
         ({"cluster": "a=b"}, "cluster is out of its form"),
         ({"uid": True}, "uid is out of its form"),
         ({"uid": -1}, "uid is out of its form"),
+        ({"end_s": 1 << 40}, "end_s is out of its form"),
+        ({"start_s": 0}, "start_s is out of its form"),
         ({"array_job_id": 3}, "array_job_id and array_task_id do not go together"),
         ({"het_job_offset": 3}, "het_job_id and het_job_offset do not go together"),
         ({"asked": 1}, "asked is out of its form"),
@@ -365,6 +367,24 @@ def test_an_entry_that_an_administrator_removes_meanwhile(bench):
     bench.slurm.write = lambda *_: (bench.folder / f"7.{END}.json").unlink()
     collector.visit_all()
     assert bench.left() == [] and bench.said == []
+
+
+def test_an_entry_from_the_future(bench):
+    (name,) = leave(bench.folder, entry(end_s=END + 2 * collect.AHEAD_S))
+    bench.collect()
+    assert bench.aside() == {name: "the job's end is in the future: look at the clock of slurmctld's host\n"}
+
+
+def test_a_folder_aside_that_has_gone(bench):
+    """What cannot be set aside stays, and is told."""
+    leave(bench.folder, entry())
+    write(bench.records, record(7))
+    bench.slurm = Slurm(row(text="other"))
+    collector = bench.collector()
+    (bench.folder / "aside").rmdir()
+    collector.spool.tidy = lambda _: 0
+    collector.visit_all()
+    assert bench.left() and len(bench.said) == 1 and "No such file or directory" in bench.said[0]
 
 
 def test_only_one_has_the_folder(bench):

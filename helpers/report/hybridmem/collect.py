@@ -16,6 +16,7 @@ from .failure import Failure
 PERIOD_S = 5  # between two passes over the folder
 LOOK_S = 15  # between two looks at the files of a job's nodes
 FIRST_RETRY_S, LAST_RETRY_S = 30, 3600
+AHEAD_S = 24 * 3600  # by which slurmctld's clock may be before ours
 GIVE_UP_S = 24 * 3600  # after a job's end, where the database never takes its summary
 EPILOG = """\
 Without --once it goes on until it is ended, as hybridmem-collect.service does. Only one works on a folder at a time.
@@ -70,9 +71,16 @@ class Collector:
     def visit(self, name, visit):
         """Do what can be done for an entry: then it is gone, or has a time at which it is due again."""
         try:
+            self.attempt(name, visit)
+        except OSError as error:
+            visit.due = self.clock() + LAST_RETRY_S
+            self.tell(str(error), f"{name}: {error}")
+
+    def attempt(self, name, visit):
+        try:
             self.work(name, visit)
-        except FileNotFoundError:
-            pass  # an administrator has removed it
+        except spool.Gone:
+            pass
         except Later as later:
             visit.due = later.due
         except spool.Unreadable as error:
@@ -81,16 +89,15 @@ class Collector:
             self.set_aside(name, error.kind, str(error))
         except commands.Failed as error:
             self.put_off(name, visit, error)
-        except OSError as error:
-            visit.due = self.clock() + LAST_RETRY_S
-            self.tell(str(error), f"{name}: {error}")
 
     def work(self, name, visit):
-        entry = self.spool.read(name)
+        entry, now = self.spool.read(name), self.clock()
+        if entry["end_s"] > now + AHEAD_S:
+            raise Hopeless("ahead", "the job's end is in the future: look at the clock of slurmctld's host")
         if visit.records is None:
             nodes = self.database.nodes(entry["nodes"])
             visit.records = jobrecords.JobRecords(self.record_dir, self.cluster or entry["cluster"], entry, nodes)
-        now, last = self.clock(), entry["end_s"] + self.wait_s
+        last = entry["end_s"] + self.wait_s
         if now < last and not entry["asked"]:
             raise Later(last)  # most of these have no record: one look is enough
         if now < last and not visit.records.look(now):

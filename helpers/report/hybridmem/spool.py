@@ -15,10 +15,15 @@ from .failure import Failure
 SCHEMA = 1
 MOST_BYTES = 1 << 17
 MOST_ASIDE = 10_000  # entries that are kept with their reason
+MOST_TIME = 253_000_000_000  # in the year 9987: later times are none to Python
 DRAFT_S = 3600  # a draft as old as this is of a process that was killed
 _ENTRY = re.compile(r"(\d{1,10})\.(\d{1,12})\.json")
 _NODES = re.compile(r"[A-Za-z0-9][A-Za-z0-9._\[\],-]*")
 _NAME = re.compile(r"[A-Za-z0-9._@+-]{1,63}")
+
+
+class Gone(Exception):
+    """An entry that an administrator has removed."""
 
 
 class Unreadable(Exception):
@@ -33,13 +38,19 @@ def _is_id_or_null(value):
     return value is None or _is_id(value)
 
 
+def _is_time(value):
+    return _is_id(value) and 0 < value <= MOST_TIME
+
+
 def _is_name_or_null(value):
     return value is None or (isinstance(value, str) and bool(_NAME.fullmatch(value)))
 
 
 _FORM = {
-    **dict.fromkeys(("spool", "job_id", "restart_count", "uid", "end_s"), _is_id),
-    **dict.fromkeys(("array_job_id", "array_task_id", "het_job_id", "het_job_offset", "start_s"), _is_id_or_null),
+    **dict.fromkeys(("spool", "job_id", "restart_count", "uid"), _is_id),
+    **dict.fromkeys(("array_job_id", "array_task_id", "het_job_id", "het_job_offset"), _is_id_or_null),
+    "start_s": lambda value: value is None or _is_time(value),
+    "end_s": _is_time,
     "cluster": _is_name_or_null,
     "nodes": lambda value: isinstance(value, str) and bool(_NODES.fullmatch(value)),
     "asked": lambda value: isinstance(value, bool),
@@ -93,11 +104,11 @@ class Spool:
         return [match[0] for match in sorted(found, key=lambda match: (int(match[2]), int(match[1])))]
 
     def read(self, name):
-        """Raises Unreadable, or FileNotFoundError."""
+        """Raises Unreadable, or Gone."""
         try:
             descriptor = os.open(self.folder / name, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
-        except FileNotFoundError:
-            raise
+        except FileNotFoundError as error:
+            raise Gone from error
         except OSError as error:
             raise Unreadable(error.strerror) from error
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
@@ -110,7 +121,7 @@ class Spool:
         return parse(text, name)
 
     def remove(self, name):
-        (self.folder / name).unlink()
+        (self.folder / name).unlink(missing_ok=True)
 
     def set_aside(self, name, reason):
         """Out of the way, with its reason beside it. The reason first: an entry never lies there without one."""
