@@ -6,8 +6,8 @@ import os
 
 import pytest
 from collecting import END, START, SUBMIT, WAIT, Bench, Died, Slurm, entry, leave, row
-from hybridmem import collect, database, failure, spool, summaries
-from makerecords import record, write
+from hybridmem import collect, database, failure, jobrecords, merge, spool, summaries
+from makerecords import record, tier, write
 
 
 @pytest.fixture
@@ -95,6 +95,18 @@ def test_records_of_other_jobs_and_runs(bench, other):
     bench.clock.now = END + WAIT
     bench.collect()
     assert summary(bench)["reported"] == 0
+
+
+def test_what_is_kept_of_many_records_is_small(bench):
+    """Ten thousand nodes with all their points would fill the host's memory."""
+    full = {"memory": {"peak_bytes": 1, "tiers": [tier("dram", [0], 1, 1, 256) for _ in range(8)]}}
+    write(bench.records, record(7, **full, migration={"promoted_bytes": 5, "steps": [{"step": "0"}] * 16}))
+    kept = jobrecords.JobRecords(str(bench.records), "test", entry(), ["n1"])
+    (made,) = kept.read(bench.clock())
+    assert len(json.dumps(made)) < 4096 and made["migration"] == {"promoted_bytes": 5}
+    assert merge.summary(entry(), ["n1"], [made]) == merge.summary(
+        entry(), ["n1"], [record(7, **full, migration={"promoted_bytes": 5})]
+    )
 
 
 def test_records_of_the_next_day(bench):

@@ -41,6 +41,15 @@ def fits(record, entry, cluster):
     )
 
 
+def slim(record):
+    """Without what is nine tenths of it and in no summary: use over time, and steps."""
+    for tier in fields.tiers(record):
+        tier.pop("series", None)
+    if isinstance(record.get("migration"), dict):
+        record["migration"].pop("steps", None)
+    return record
+
+
 class JobRecords:
     """`cluster`: the name in the records, "" for any. Files that did not change since the last look are not read
     again; what they had is not kept, for a job may have ten thousand nodes."""
@@ -63,7 +72,7 @@ class JobRecords:
         found = {}
         for node in self.nodes:
             for record in self._of_node(node, now, {}):
-                found.setdefault(fields.whole(record, "restart_count"), {}).setdefault(node, record)
+                found.setdefault(fields.whole(record, "restart_count"), {}).setdefault(node, slim(record))
         return list(found[max(found)].values()) if found else []
 
     def _of_node(self, node, now, seen):
