@@ -12,6 +12,7 @@ from . import fields, moments, records
 
 SKEW_S = 60  # between the clocks of slurmctld's host and of a node
 MOST_DAYS = 3
+TAIL = 4 << 20  # bytes at a file's end that are looked at first: a hundred records and more
 
 
 def days(entry, now):
@@ -82,14 +83,18 @@ class JobRecords:
                 size = Path(path).lstat().st_size
             except OSError:
                 continue
-            if seen.get(path) == size:
+            before = seen.get(path)
+            if before == size:
                 continue
             seen[path] = size
-            yield from self._in_file(path, node)
+            # Files only grow, at their end: the record of a job that has just ended is there, where it is at all.
+            start = max(0, size - TAIL if before is None else min(before, size) - records.LINE_MAX)
+            found = list(self._in_file(path, node, start))
+            yield from found if found or start == 0 or before is not None else self._in_file(path, node, 0)
 
-    def _in_file(self, path, node):
+    def _in_file(self, path, node, start):
         skipped = records.Skipped()
-        for number, line in records.lines(path, skipped):
+        for number, line in records.lines(path, skipped, start):
             record = records.parse(line, path, number, skipped) if self.needle in line else None
             if record and record["node"] == node and fits(record, self.entry, self.cluster):
                 yield record

@@ -90,8 +90,9 @@ def files(folder, day, skipped):
         yield f"{path}/{name}"
 
 
-def lines(path, skipped):
-    """(number, bytes) of each line of a regular file; of a longer line than a record can be only the count is kept."""
+def lines(path, skipped, start=0):
+    """(number, bytes) of each line of a regular file; of a longer line than a record can be only the count is kept.
+    With `start` those that begin at that byte or later, counted from there."""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
     except OSError:
@@ -103,6 +104,10 @@ def lines(path, skipped):
         return
     with os.fdopen(descriptor, "rb") as stream:
         number = 0
+        if start > 0:
+            stream.seek(start - 1)
+            while (rest := stream.readline(LINE_MAX)) and not rest.endswith(b"\n"):
+                pass
         while line := stream.readline(LINE_MAX):
             number += 1
             if line.endswith(b"\n") or len(line) < LINE_MAX:
