@@ -149,6 +149,6 @@ class Printer:
 
     def warnings(self, warnings):
         if warnings["count"]:
-            self.line("warnings", f"{warnings['count']} on {show.plural(warnings['nodes'], 'node')}")
+            self.line("warnings", f"{warnings['count']}; nodes that have any: {warnings['nodes']}")
         for text, count in warnings["texts"]:
             self.line("warning", text if count == 1 else f"{text} ({count} times)")
