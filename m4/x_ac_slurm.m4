@@ -3,7 +3,7 @@
 #
 #   Finds Slurm's SPANK header, its version and its plugin folder. --with-slurm=DIR names the prefix (default /usr),
 #   --with-slurm-plugindir=DIR the folder that plugstack.conf searches, for layouts that the usual places do not cover.
-#   Sets slurm_includedir slurm_version slurm_plugindir and SLURM_CPPFLAGS (substituted, with slurm_plugindir).
+#   Sets slurm_includedir slurm_version slurm_bindir slurm_plugindir and SLURM_CPPFLAGS (the last three substituted).
 AC_DEFUN([X_AC_SLURM], [
   AC_ARG_WITH([slurm], [AS_HELP_STRING([--with-slurm=DIR], [prefix of the Slurm installation @<:@/usr@:>@])],
     [], [with_slurm=/usr])
@@ -12,7 +12,9 @@ AC_DEFUN([X_AC_SLURM], [
     [AS_HELP_STRING([--with-slurm-plugindir=DIR], [where hybridmem.so goes @<:@Slurm's lib/slurm@:>@])],
     [slurm_plugindir=$withval], [slurm_plugindir=])
   slurm_includedir=$with_slurm/include
-  AC_DEFINE_UNQUOTED([HM_SLURM_BINDIR], ["$with_slurm/bin"], [where scontrol is, before the usual folders])
+  slurm_bindir=$with_slurm/bin
+  AC_SUBST([slurm_bindir])
+  AC_DEFINE_UNQUOTED([HM_SLURM_BINDIR], ["$slurm_bindir"], [where scontrol is, before the usual folders])
   SLURM_CPPFLAGS=
   AS_IF([test "$slurm_includedir" != /usr/include], [SLURM_CPPFLAGS="-isystem $slurm_includedir"])
 

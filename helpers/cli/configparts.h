@@ -24,6 +24,12 @@ void hm_config_check_node(const struct hm_config *config, struct hm_report *repo
 /* Slurm's settings, by `scontrol` (NULL: found in the usual places; for root those are fixed folders, never PATH). */
 void hm_config_check_slurm(const struct hm_config *config, const char *scontrol, struct hm_report *report);
 
+/*
+ * What summary_field wants of Slurm, by the `output` of scontrol show config: nothing where it is none. On slurmctld's
+ * host the spool folder, too.
+ */
+void hm_config_check_summary(const struct hm_config *config, const char *output, struct hm_report *report);
+
 /* plugstack.conf beside slurm.conf, whose path is given: does it load the plugin, and is the plugin there? */
 void hm_config_check_plugstack(const char *slurm_conf, const char *plugin_dirs, struct hm_report *report);
 

@@ -78,6 +78,10 @@ void hm_config_show(const struct hm_config *config)
         puts("# no limit but the share: fsdax_keep_quota");
     printf("fsdax_keep_age = %us\n", config->keep_age_s);
     printf("ram = %s\n", hm_slow_ram_name(config->ram));
+    printf("spool_dir = \"%s\"\n", config->spool_dir);
+    printf("summary_field = %s\n", hm_summary_name(config->summary_field));
+    printf("summary_rate = %llu\n", (unsigned long long)config->summary_rate);
+    printf("collect_wait = %us\n", config->collect_wait_s);
     for (int i = 0; i < config->n_tiers; i++)
         show_tier(&config->tier[i]);
     for (int i = 0; i < config->n_channels; i++)

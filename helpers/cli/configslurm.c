@@ -198,6 +198,7 @@ void hm_config_check_slurm(const struct hm_config *config, const char *scontrol,
             check_setting(output, settings[i].name, settings[i].wanted, report);
         for (size_t i = 0; i < sizeof(timeouts) / sizeof(timeouts[0]); i++)
             check_timeout(config, output, timeouts[i], report);
+        hm_config_check_summary(config, output, report);
         find_value(output, "PluginDir", plugin_dirs, sizeof(plugin_dirs));
         hm_config_check_plugstack(find_value(output, "SLURM_CONF", slurm_conf, sizeof(slurm_conf)), plugin_dirs,
                                   report);

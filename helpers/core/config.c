@@ -24,6 +24,9 @@ void hm_config_defaults(struct hm_config *config)
     config->default_modes = HM_MODES_ANY;
     snprintf(config->migrate.text, sizeof(config->migrate.text), "interval=10s,overhead=1%%");
     config->keep_age_s = 7 * 24 * 3600;
+    snprintf(config->spool_dir, sizeof(config->spool_dir), "/var/lib/hybridmem/spool");
+    config->summary_rate = 120;
+    config->collect_wait_s = 300;
     config->migrate.keys = (struct hm_migrate_keys){.interval_ms = 10000, .overhead_percent = 1};
 }
 

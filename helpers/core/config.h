@@ -20,7 +20,8 @@ enum hm_channels { HM_CHANNELS_SHARED, HM_CHANNELS_SEPARATE };
 enum hm_record_who { HM_RECORD_REQUESTED, HM_RECORD_ALL };
 enum hm_rule_kind { HM_RULE_USER, HM_RULE_GROUP, HM_RULE_ACCOUNT, HM_RULE_PARTITION };
 enum hm_dax_fs { HM_DAX_FS_EXT4, HM_DAX_FS_XFS };
-enum hm_dax_map { HM_DAX_MAP_DRAM, HM_DAX_MAP_PMEM }; /* where a namespace's metadata map is */
+enum hm_dax_map { HM_DAX_MAP_DRAM, HM_DAX_MAP_PMEM };                     /* where a namespace's metadata map is */
+enum hm_summary { HM_SUMMARY_NONE, HM_SUMMARY_ADMIN, HM_SUMMARY_SYSTEM }; /* the field in Slurm's database */
 enum hm_slow_ram { HM_SLOW_RAM_NONE, HM_SLOW_RAM_MOVABLE, HM_SLOW_RAM_NORMAL }; /* its zone */
 enum hm_log_level { HM_LOG_ERROR, HM_LOG_WARNING, HM_LOG_INFO, HM_LOG_DEBUG };
 
@@ -68,16 +69,20 @@ struct hm_config {
     unsigned interval_ms;                /* 1000; of the monitor */
     double reserve_percent; /* 2.0: of the fast tier, kept free for the kernel where the slow tier is ZONE_MOVABLE */
     unsigned reap_grace_s;  /* 600: how long a dead job's ledger entry waits for its epilog */
-    enum hm_log_level log_level;      /* info */
-    unsigned default_modes;           /* `modes`: allowed to all, HM_MODES_ANY */
-    struct hm_config_migrate migrate; /* interval=10s,overhead=1% */
-    enum hm_dax_fs fsdax_fs;          /* ext4 */
-    enum hm_dax_map fsdax_map;        /* dram */
-    unsigned fsdax_wipe_limit_s;      /* 0, none: how long prologs and epilogs wipe, in seconds */
-    double keep_percent;              /* 0: of each region, for file systems that users keep; 0: none can be kept */
-    uint64_t keep_quota_bytes;        /* of each user on a node; 0: no other limit than that share */
-    unsigned keep_age_s;              /* one week */
-    enum hm_slow_ram ram;             /* none */
+    enum hm_log_level log_level;        /* info */
+    unsigned default_modes;             /* `modes`: allowed to all, HM_MODES_ANY */
+    struct hm_config_migrate migrate;   /* interval=10s,overhead=1% */
+    enum hm_dax_fs fsdax_fs;            /* ext4 */
+    enum hm_dax_map fsdax_map;          /* dram */
+    unsigned fsdax_wipe_limit_s;        /* 0, none: how long prologs and epilogs wipe, in seconds */
+    double keep_percent;                /* 0: of each region, for file systems that users keep; 0: none can be kept */
+    uint64_t keep_quota_bytes;          /* of each user on a node; 0: no other limit than that share */
+    unsigned keep_age_s;                /* one week */
+    enum hm_slow_ram ram;               /* none */
+    char spool_dir[HM_CONFIG_PATH_MAX]; /* /var/lib/hybridmem/spool: jobs that ended, for the collector */
+    enum hm_summary summary_field;      /* none */
+    uint64_t summary_rate;              /* 120: jobs a minute that the collector asks Slurm's database about */
+    unsigned collect_wait_s;            /* 300: how long it waits for records after a job's end */
     int n_tiers;
     struct hm_config_tier tier[HM_MAX_TIERS];
     int n_channels;
@@ -114,10 +119,11 @@ int hm_config_parse(const char *path, char *text, size_t length, struct hm_confi
 int hm_config_allows(const struct hm_config *config, const struct hm_request *request, const char *user,
                      const char *const *groups, const char *account, const char *partition, struct hm_error *error);
 
-/* The words of fsdax_fs, fsdax_map and ram. */
+/* The words of fsdax_fs, fsdax_map, ram and summary_field. */
 const char *hm_dax_fs_name(enum hm_dax_fs filesystem);
 const char *hm_dax_map_name(enum hm_dax_map map);
 const char *hm_slow_ram_name(enum hm_slow_ram ram);
+const char *hm_summary_name(enum hm_summary summary);
 
 /* What file systems that users keep may take together of a region of so many bytes. Pure. */
 uint64_t hm_config_keep_share(const struct hm_config *config, uint64_t region_bytes);

@@ -14,7 +14,7 @@
 #include "path.h"
 
 #define FILE_MAX 65536 /* bytes */
-#define WORDS_MAX 24   /* words of a section, with libConfuse's end mark */
+#define WORDS_MAX 32   /* words of a section, with libConfuse's end mark; each has a bit in `seen` */
 
 /* libConfuse's callbacks get no pointer of ours, so one parse at a time has this (its scanner is global as well). */
 static struct {
@@ -46,7 +46,7 @@ static enum hm_section section_of(cfg_t *cfg)
 /* libConfuse found something wrong itself: its text, and what would be right. */
 __attribute__((format(printf, 2, 0))) static void explain_error(cfg_t *cfg, const char *format, va_list arguments)
 {
-    char text[160], line[480], words[320];
+    char text[160], line[600], words[480];
     vsnprintf(text, sizeof(text), format, arguments);
     char *quote = strchr(text, '\'');
     if (strstr(format, "no such option") && quote) {
@@ -107,7 +107,7 @@ static int take_value(cfg_t *cfg, cfg_opt_t *option, const char *value, void *re
 static int finish_section(cfg_t *cfg, cfg_opt_t *option)
 {
     struct hm_error why;
-    char what[100], words[320], text[400];
+    char what[100], words[480], text[560];
     cfg_t *body = cfg_opt_getnsec(option, cfg_opt_size(option) - 1);
     enum hm_section section = section_of(body);
     snprintf(what, sizeof(what), "%s \"%.60s\"", cfg_opt_name(option), cfg_title(body));

@@ -199,6 +199,8 @@ static const char *const kinds[] = {"dram", "pmem", "cxl", "hbm", NULL};
 static const char *const filesystems[] = {"ext4", "xfs", NULL};
 static const char *const maps[] = {"dram", "pmem", NULL};
 static const char *const rams[] = {"none", "movable", "normal", NULL};
+/* Fields that a job's owner cannot write: what he could write, a reader could not believe. */
+static const char *const summaries[] = {"none", "AdminComment", "SystemComment", NULL};
 static const char *const channels[] = {"shared", "separate", NULL};
 
 #define TOP(word, set, field, least, most, choices)                                                                    \
@@ -236,6 +238,10 @@ static const struct row rows[] = {
     TOP("fsdax_keep_quota", set_size, keep_quota_bytes, UINT64_C(32) << 20, UINT64_C(1) << 50, NULL),
     TOP("fsdax_keep_age", set_seconds, keep_age_s, 60, 366 * 24 * 3600, NULL),
     TOP("ram", set_choice, ram, 0, 0, rams),
+    TOP("spool_dir", set_folder, spool_dir, 0, FIELD(spool_dir), NULL),
+    TOP("summary_field", set_choice, summary_field, 0, 0, summaries),
+    TOP("summary_rate", set_number, summary_rate, 1, 6000, NULL),
+    TOP("collect_wait", set_seconds, collect_wait_s, 0, 24 * 3600, NULL),
     TIER("nodes", set_nodes, nodes, 0, 0, NULL),
     TIER("kind", set_choice, kind, HM_KIND_DRAM, 0, kinds),
     TIER("read_latency", set_number, read_latency_ns, 1, 1000000, NULL),
@@ -263,6 +269,11 @@ const char *hm_dax_map_name(enum hm_dax_map map)
 const char *hm_slow_ram_name(enum hm_slow_ram ram)
 {
     return rams[ram];
+}
+
+const char *hm_summary_name(enum hm_summary summary)
+{
+    return summaries[summary];
 }
 
 const char *hm_configvalue_word(enum hm_section section, int n, bool *is_list)

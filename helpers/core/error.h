@@ -6,7 +6,7 @@
 #ifndef HM_ERROR_H
 #define HM_ERROR_H
 
-#define HM_ERROR_TEXT 512
+#define HM_ERROR_TEXT 768
 
 struct hm_error {
     char text[HM_ERROR_TEXT]; /* one line, no newline, "" while nothing failed */

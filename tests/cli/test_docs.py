@@ -124,6 +124,8 @@ def test_man_pages_have_the_options_of_the_programs(command):
         ("ingest", ["--help"], 0),
         pytest.param("namespace", ["--help"], 0, marks=needs_ndctl),
         ("damon", [], 2),
+        ("spool", ["--help"], 0),
+        ("collect", ["--help"], 0),
     ],
 )
 def test_man_pages_have_the_options_of_the_programs_behind(program, words, status):

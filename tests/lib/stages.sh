@@ -55,6 +55,7 @@ stage_fuzz() {
     make -s -C "$build/fuzz/helpers/meter" -j2
     make -s -C "$build/fuzz/helpers/migrator" -j2 libsource.la libranks.la libreplay.la
     make -s -C "$build/fuzz/helpers/job" -j2 libjob.la
+    make -s -C "$build/fuzz/helpers/collect" -j2 libspool.la
     make -s -C "$build/fuzz/helpers/namespace" -j2 libowner.la
     make -s -C "$build/fuzz/tests/fuzz" -j2
     local target corpus failed=0

@@ -31,6 +31,10 @@ static void test_defaults(void **state)
     assert_int_equal(defaults.reap_grace_s, 600);
     assert_int_equal(defaults.fsdax_wipe_limit_s, 0);
     assert_int_equal(defaults.ram, HM_SLOW_RAM_NONE);
+    assert_string_equal(defaults.spool_dir, "/var/lib/hybridmem/spool");
+    assert_int_equal(defaults.summary_field, HM_SUMMARY_NONE);
+    assert_int_equal(defaults.summary_rate, 120);
+    assert_int_equal(defaults.collect_wait_s, 300);
     assert_int_equal(defaults.log_level, HM_LOG_INFO);
     assert_float_equal(defaults.keep_percent, 0, 0);
     assert_int_equal(defaults.keep_quota_bytes, 0);
@@ -52,6 +56,7 @@ static const char full[] =
     "record_dir = /srv/records  # of the site\n"
     "record_group = \"hpc\"\nstate_dir = '/srv/state'\nrun_dir = \"/run/hm\"\n"
     "cluster = c1\ninterval = 500ms\nreserve = 2.5%\nreap_grace = 10min\nlog_level = debug\nram = normal\n"
+    "spool_dir = /srv/spool\nsummary_field = SystemComment\nsummary_rate = 6000\ncollect_wait = 2min\n"
     "fsdax_keep_share = 12.5%\nfsdax_keep_quota = 300G\nfsdax_keep_age = 72h\n"
     "modes = { off, spill,\n fast, }\nmigrate = \"interval=2s,fast=10%\"\n"
     "tier \"ddr\" { nodes = \"0-1,4\" kind = dram read_latency = 80\n"
@@ -80,6 +85,11 @@ static void test_every_word(void **state)
     assert_float_equal(config.reserve_percent, 2.5, 0);
     assert_int_equal(config.reap_grace_s, 600);
     assert_int_equal(config.ram, HM_SLOW_RAM_NORMAL);
+    assert_string_equal(config.spool_dir, "/srv/spool");
+    assert_int_equal(config.summary_field, HM_SUMMARY_SYSTEM);
+    assert_string_equal(hm_summary_name(config.summary_field), "SystemComment");
+    assert_int_equal(config.summary_rate, 6000);
+    assert_int_equal(config.collect_wait_s, 120);
     assert_int_equal(config.log_level, HM_LOG_DEBUG);
     assert_float_equal(config.keep_percent, 12.5, 0);
     assert_int_equal(config.keep_quota_bytes, UINT64_C(300) << 30);

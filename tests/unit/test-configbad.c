@@ -16,7 +16,8 @@
 #define TOP                                                                                                            \
     "use enabled, record, record_dir, record_group, state_dir, run_dir, cluster, interval, reserve, reap_grace, "      \
     "log_level, modes, migrate, fsdax_fs, fsdax_map, fsdax_wipe_limit, fsdax_keep_share, fsdax_keep_quota, "           \
-    "fsdax_keep_age, ram, tier, channels, user, group, account or partition"
+    "fsdax_keep_age, ram, spool_dir, summary_field, summary_rate, collect_wait, tier, channels, user, group, account " \
+    "or partition"
 #define LONG_60 "aaaaaaaaaabbbbbbbbbbccccccccccddddddddddeeeeeeeeeeffffffffff"
 
 struct refusal {
@@ -104,6 +105,14 @@ static const struct refusal refusals[] = {
     {"fsdax_keep_age = 7d", "1: fsdax_keep_age: \"7d\" is not a time: write digits and ms, s, min or h, as in 10s"},
     {"reap_grace = 1500ms", "1: reap_grace: \"1500ms\" is out of range: use 0 to 604800 whole seconds"},
     {"reserve = 2", "1: reserve: \"2\" is not a percentage: write a number and %, as in 2.5%"},
+    {"spool_dir = spool", "1: spool_dir: \"spool\" is a relative path: write it from / on"},
+    {"summary_field = Comment",
+     "1: summary_field: \"Comment\" is not one of its values: use none, AdminComment or SystemComment"},
+    {"summary_field = Extra",
+     "1: summary_field: \"Extra\" is not one of its values: use none, AdminComment or SystemComment"},
+    {"summary_rate = 0", "1: summary_rate: \"0\" is not a number of 1 to 6000"},
+    {"summary_rate = 6001", "1: summary_rate: \"6001\" is not a number of 1 to 6000"},
+    {"collect_wait = 25h", "1: collect_wait: \"25h\" is out of range: use 0 to 86400 whole seconds"},
     {"reserve = 51%", "1: reserve: \"51%\" is out of range: use 0% to 50%"},
     {"reserve = 200%", "1: reserve: \"200%\" is more than 100%"},
     {"modes = warp", "1: modes: --hybrid-mem=warp: unknown mode \"warp\": use off, fast, slow, dram, pmem, cxl, hbm, "

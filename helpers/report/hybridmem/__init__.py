@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reading hybridmem's records: what `hybridmem show` and `hybridmem report` are made of. Standard library only."""
+"""Reading hybridmem's records: what the commands that show and collect them are made of. Standard library only."""

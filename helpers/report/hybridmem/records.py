@@ -9,21 +9,21 @@ import json
 import os
 import re
 import stat
-import subprocess
 
-from . import fields
+from . import fields, settings
+from .failure import Failure
 
 SCHEMA = 1
 LINE_MAX = 1 << 20  # a record is at most some 40 KiB: 256 points for each of 8 tiers
 DAY = re.compile(r"\d{4}-\d\d-\d\d")
 
 
-class Failure(Exception):
-    """The text is for the user."""
-
-
 class NoFolder(Failure):
     """There is no record yet, as far as can be seen."""
+
+
+class NoSuchJob(Failure):
+    """None of the records that the caller may read is of the job."""
 
 
 class Skipped:
@@ -52,16 +52,7 @@ class Skipped:
 
 def configured_folder(config_program):
     """record_dir as hybridmem.conf has it, by asking the program that reads that file."""
-    try:
-        done = subprocess.run([config_program, "show"], capture_output=True, text=True, check=False)
-    except OSError as error:
-        raise Failure(f"cannot run {config_program}: {error.strerror}; name the folder with --records") from error
-    if done.returncode != 0:
-        raise Failure(done.stderr.strip() or f"{config_program} show failed with status {done.returncode}")
-    found = re.search(r'^record_dir\s*=\s*"?([^"\n]+?)"?\s*$', done.stdout, re.MULTILINE)
-    if not found:
-        raise Failure(f"{config_program} show names no record_dir; name the folder with --records")
-    return found[1]
+    return settings.read(config_program, instead="; name the folder with --records").text("record_dir")
 
 
 def readable_folder(record_dir):
@@ -99,8 +90,9 @@ def files(folder, day, skipped):
         yield f"{path}/{name}"
 
 
-def lines(path, skipped):
-    """(number, bytes) of each line of a regular file; of a longer line than a record can be only the count is kept."""
+def lines(path, skipped, start=0):
+    """(number, bytes) of each line of a regular file; of a longer line than a record can be only the count is kept.
+    With `start` those that begin at that byte or later, counted from there."""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
     except OSError:
@@ -112,6 +104,10 @@ def lines(path, skipped):
         return
     with os.fdopen(descriptor, "rb") as stream:
         number = 0
+        if start > 0:
+            stream.seek(start - 1)
+            while (rest := stream.readline(LINE_MAX)) and not rest.endswith(b"\n"):
+                pass
         while line := stream.readline(LINE_MAX):
             number += 1
             if line.endswith(b"\n") or len(line) < LINE_MAX:

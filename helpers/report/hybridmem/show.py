@@ -313,7 +313,7 @@ def main(config_program):
     if not found and options.job.runs_here():
         raise records.Failure(runs)
     if not found:
-        raise records.Failure(f"no such job: {options.job.text}")
+        raise records.NoSuchJob(f"no such job: {options.job.text}")
     if options.json:
         json.dump(found, sys.stdout, indent=2)
         sys.stdout.write("\n")

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What summaries in Slurm's database want: slurmctld's epilog, slurmdbd, and on slurmctld's host the spool folder. */
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "configparts.h"
+
+#define NAME "hybridmem-spool"
+#define PROGRAM HM_PKGLIBEXECDIR "/" NAME
+#define MOST_SCRIPT 65536
+#define DATABASE "accounting_storage/slurmdbd"
+
+/* The value of the next line "Name = value" or "Name[N] = value" from `at` on, copied. Returns where to go on, or NULL
+ * where there is none. */
+static const char *next_value(const char *at, const char *name, char *value, size_t size)
+{
+    for (; at && *at; at = at[strcspn(at, "\n")] ? at + strcspn(at, "\n") + 1 : NULL) {
+        const char *sign = at + strlen(name);
+        if (strncmp(at, name, strlen(name)) != 0)
+            continue;
+        if (*sign == '[')
+            sign += 1 + strspn(sign + 1, "0123456789") + 1;
+        sign += strspn(sign, " ");
+        if (*sign != '=')
+            continue;
+        sign += 1 + strspn(sign + 1, " ");
+        snprintf(value, size, "%.*s", (int)strcspn(sign, "\n"), sign);
+        return sign;
+    }
+    return NULL;
+}
+
+/* Does a script of the site's call our program? One that cannot be read here does not. */
+static bool calls_program(const char *path)
+{
+    bool result = false;
+    char *text = calloc(1, MOST_SCRIPT);
+    FILE *script = text ? fopen(path, "re") : NULL;
+    if (script) {
+        size_t length = fread(text, 1, MOST_SCRIPT - 1, script);
+        result = memmem(text, length, NAME, strlen(NAME)) != NULL;
+        fclose(script);
+    }
+    free(text);
+    return result;
+}
+
+static void check_epilog(const char *output, struct hm_report *report)
+{
+    char value[PATH_MAX], last[PATH_MAX] = "";
+    for (const char *at = output; (at = next_value(at, "EpilogSlurmctld", value, sizeof(value)));) {
+        if (strcmp(value, PROGRAM) == 0 || calls_program(value)) {
+            hm_report_ok(report, "EpilogSlurmctld is %s%s", value,
+                         strcmp(value, PROGRAM) == 0 ? "" : ", which has " NAME);
+            return;
+        }
+        memcpy(last, value, sizeof(last));
+    }
+    bool is_set = last[0] && strcmp(last, "(null)") != 0;
+    hm_report_change(report, "EpilogSlurmctld is %s, and leaves no summaries: %s " PROGRAM " (slurm.conf)",
+                     is_set ? last : "not set", is_set ? "have it call" : "make it");
+}
+
+static void check_database(const char *output, struct hm_report *report)
+{
+    char value[128] = "not set";
+    next_value(output, "AccountingStorageType", value, sizeof(value));
+    if (strcmp(value, DATABASE) == 0)
+        hm_report_ok(report, "AccountingStorageType is %s", value);
+    else
+        hm_report_change(report,
+                         "AccountingStorageType is %s, which has no field for summaries: use " DATABASE
+                         ", or summary_field = none in hybridmem.conf",
+                         value);
+}
+
+/* Is this one of slurmctld's hosts? They are named with their addresses: ctl1(10.0.0.1). */
+static bool is_controller(const char *output)
+{
+    char value[512], own[256] = "";
+    gethostname(own, sizeof(own) - 1);
+    own[strcspn(own, ".")] = '\0';
+    for (const char *at = output; (at = next_value(at, "SlurmctldHost", value, sizeof(value)));) {
+        value[strcspn(value, "(.")] = '\0';
+        if (strcmp(value, own) == 0 || strcmp(value, "localhost") == 0)
+            return true;
+    }
+    return false;
+}
+
+static void check_spool(const struct hm_config *config, const char *output, struct hm_report *report)
+{
+    char user[256] = "";
+    struct stat status;
+    next_value(output, "SlurmUser", user, sizeof(user));
+    const char *id = strchr(user, '(');
+    if (!is_controller(output) || !id)
+        return;
+    unsigned long uid = strtoul(id + 1, NULL, 10);
+    user[id - user] = '\0';
+    if (lstat(config->spool_dir, &status) < 0)
+        hm_report_change(report, "spool_dir %s: %s: make it with install -d -o %s -m 0700 %s", config->spool_dir,
+                         strerror(errno), user, config->spool_dir);
+    else if (!S_ISDIR(status.st_mode) || status.st_uid != uid || (status.st_mode & (S_IWGRP | S_IWOTH)))
+        hm_report_change(report,
+                         "spool_dir %s must be a folder of SlurmUser that nobody else may write: chown %s %s and chmod "
+                         "0700 %s",
+                         config->spool_dir, user, config->spool_dir, config->spool_dir);
+    else
+        hm_report_ok(report, "spool_dir %s belongs to %s", config->spool_dir, user);
+}
+
+void hm_config_check_summary(const struct hm_config *config, const char *output, struct hm_report *report)
+{
+    if (config->summary_field == HM_SUMMARY_NONE)
+        return;
+    check_epilog(output, report);
+    check_database(output, report);
+    check_spool(config, output, report);
+}

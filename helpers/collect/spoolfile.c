@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "spoolfile.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static int open_folder(const char *path, struct hm_error *error)
+{
+    struct stat status;
+    int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (fd < 0)
+        return hm_fail_errno(error, "spool_dir %.200s", path);
+    if (fstat(fd, &status) != 0) {
+        hm_fail_errno(error, "spool_dir %.200s", path);
+    } else if (status.st_uid != geteuid() || (status.st_mode & (S_IWGRP | S_IWOTH)) != 0) {
+        hm_fail(error, EPERM,
+                "spool_dir %.200s must belong to user %u and be writable by nobody else (it has %u, %04o)", path,
+                geteuid(), status.st_uid, status.st_mode & 07777u);
+    } else {
+        return fd;
+    }
+    close(fd);
+    return -1;
+}
+
+/* All of the text, on the disk. */
+static int write_text(int fd, const char *text)
+{
+    size_t length = strlen(text);
+    ssize_t written = write(fd, text, length);
+    if (written >= 0 && (size_t)written < length)
+        errno = ENOSPC;
+    return written == (ssize_t)length && fsync(fd) == 0 ? 0 : -1;
+}
+
+/* Under the name that nobody reads, then under its own. */
+static int write_renamed(int folder, const char *name, const char *text, struct hm_error *error)
+{
+    char draft[64];
+    snprintf(draft, sizeof(draft), ".%d.draft", (int)getpid());
+    int fd = openat(folder, draft, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    if (fd < 0 && errno == EEXIST && unlinkat(folder, draft, 0) == 0) /* of a process that was killed */
+        fd = openat(folder, draft, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    if (fd < 0)
+        return hm_fail_errno(error, "%s cannot be made in spool_dir", draft);
+    int result = write_text(fd, text);
+    int number = errno;
+    close(fd);
+    errno = number;
+    if (result == 0 && renameat(folder, draft, folder, name) == 0)
+        return 0;
+    hm_fail_errno(error, "%s cannot be written to spool_dir", name);
+    number = errno;
+    unlinkat(folder, draft, 0);
+    errno = number;
+    return -1;
+}
+
+int hm_spool_file_write(const char *folder, const struct hm_spool_entry *entry, struct hm_error *error)
+{
+    char name[64];
+    int fd = open_folder(folder, error);
+    if (fd < 0)
+        return -1;
+    /* Not by the restart count, which two runs of a job can have here. */
+    snprintf(name, sizeof(name), "%" PRIu64 ".%" PRIu64 ".json", entry->job_id, entry->end_s);
+    char *text = hm_spool_entry_format(entry);
+    int result = text ? write_renamed(fd, name, text, error) : hm_fail(error, ENOMEM, "no memory for %s", name);
+    free(text);
+    close(fd);
+    return result;
+}

@@ -1,0 +1,184 @@
+# SPDX-License-Identifier: Apache-2.0
+"""hybridmem-collect: the records of jobs that ended, as one summary each in Slurm's database.
+
+An entry of the spool folder is removed when its job's summary is in the database, and not before: whoever is killed at
+whatever point, the next one does the same again and finds it done.
+"""
+
+import argparse
+import os
+import sys
+import time
+
+from . import commands, database, draw, jobrecords, merge, settings, spool, summaries
+from .failure import Failure
+
+PERIOD_S = 5  # between two passes over the folder
+LOOK_S = 15  # between two looks at the files of a job's nodes
+FIRST_RETRY_S, LAST_RETRY_S = 30, 3600
+AHEAD_S = 24 * 3600  # by which slurmctld's clock may be before ours
+GIVE_UP_S = 24 * 3600  # after a job's end, where the database never takes its summary
+EPILOG = """\
+Without --once it goes on until it is ended, as hybridmem-collect.service does. Only one works on a folder at a time.
+Exit status: 0, 1 when it cannot work at all, 2 for wrong arguments."""
+
+
+class Later(Exception):
+    """Nothing is wrong: the entry is due again at that time."""
+
+    def __init__(self, due):
+        super().__init__(due)
+        self.due = due
+
+
+class Hopeless(Exception):
+    """It will never work: the reason, and what kind of reason that is."""
+
+    def __init__(self, kind, text):
+        super().__init__(text)
+        self.kind = kind
+
+
+class Visit:
+    """What is known of an entry between two looks at it."""
+
+    def __init__(self):
+        self.due = self.tries = 0
+        self.records = None
+
+
+class Collector:
+    """`clock` and `pause` are time's; `log` takes a line."""
+
+    def __init__(self, config, folder, base, clock=time.time, pause=time.sleep, log=None):
+        self.spool, self.database, self.clock, self.pause = folder, base, clock, pause
+        self.log = log or (lambda line: print(draw.plain(line), file=sys.stderr, flush=True))
+        self.record_dir, self.cluster = config.text("record_dir"), config.option("cluster")
+        self.wait_s, self.gap_s = config.seconds("collect_wait"), 60 / config.number("summary_rate")
+        self.visits, self.told, self.next_turn = {}, set(), 0
+
+    def visit_all(self):
+        """One pass over the folder."""
+        dropped = self.spool.tidy(self.clock)
+        if dropped:
+            self.log(f"removed the oldest {dropped} entries of {self.spool.aside}, which has more than it keeps")
+        names = self.spool.names()
+        self.visits = {name: self.visits.get(name) or Visit() for name in names}
+        for name in names:
+            if self.visits[name].due <= self.clock():
+                self.visit(name, self.visits[name])
+
+    def visit(self, name, visit):
+        """Do what can be done for an entry: then it is gone, or has a time at which it is due again."""
+        try:
+            self.attempt(name, visit)
+        except OSError as error:
+            visit.due = self.clock() + LAST_RETRY_S
+            self.tell(str(error), f"{name}: {error}")
+
+    def attempt(self, name, visit):
+        try:
+            self.work(name, visit)
+        except spool.Gone:
+            pass
+        except Later as later:
+            visit.due = later.due
+        except spool.Unreadable as error:
+            self.set_aside(name, "unreadable", str(error))
+        except Hopeless as error:
+            self.set_aside(name, error.kind, str(error))
+        except commands.Failed as error:
+            self.put_off(name, visit, error)
+
+    def work(self, name, visit):
+        entry, now = self.spool.read(name), self.clock()
+        if entry["end_s"] > now + AHEAD_S:
+            raise Hopeless("ahead", "the job's end is in the future: look at the clock of slurmctld's host")
+        if visit.records is None:
+            nodes = self.database.nodes(entry["nodes"])
+            visit.records = jobrecords.JobRecords(self.record_dir, self.cluster or entry["cluster"], entry, nodes)
+        last = entry["end_s"] + self.wait_s
+        if now < last and not entry["asked"]:
+            raise Later(last)  # most of these have no record: one look is enough
+        if now < last and not visit.records.look(now):
+            raise Later(now + LOOK_S)
+        found = visit.records.read(now)
+        if found or entry["asked"]:
+            self.write(entry, summaries.encode(merge.summary(entry, visit.records.nodes, found)))
+        self.spool.remove(name)
+
+    def write(self, entry, text):
+        """Have the text in the database, unless it is there, or a later run has taken the place of this one."""
+        self.take_turn()
+        row = database.choose(entry, self.database.rows(entry))
+        if row is None:
+            self.log(
+                f"job {database.named(entry)} was requeued: Slurm's database takes a summary for its last run only"
+            )
+        elif row.text and not row.text.startswith(summaries.MARK):
+            raise Hopeless(
+                f"{self.database.field} is taken",
+                f"{self.database.field} of job {database.named(entry)} has another tool's text, which stays: name "
+                "another summary_field in hybridmem.conf",
+            )
+        elif row.text != text:
+            self.database.write(entry, text)
+
+    def take_turn(self):
+        """Wait until the database may be asked again."""
+        now = self.clock()
+        if now < self.next_turn:
+            self.pause(self.next_turn - now)
+        self.next_turn = max(now, self.next_turn) + self.gap_s
+
+    def put_off(self, name, visit, error):
+        """Again later, each time twice as late; what failed for a day after the job's end fails for good."""
+        if self.clock() >= int(name.split(".")[1]) + max(GIVE_UP_S, self.wait_s):
+            self.set_aside(name, "given up", f"given up after a day: {error}")
+            return
+        visit.due = self.clock() + min(FIRST_RETRY_S << min(visit.tries, 10), LAST_RETRY_S)
+        visit.tries += 1
+        if not isinstance(error, database.NotYet):  # slurmdbd may be behind, which is no news
+            self.tell(str(error), f"{error}; it is tried again")
+
+    def set_aside(self, name, kind, reason):
+        self.spool.set_aside(name, reason)
+        self.tell(kind, f"{name} is set aside in {self.spool.aside}: {reason}")
+
+    def tell(self, kind, line):
+        """Once for each kind: a database that is down, or a field that is taken, is the same for all jobs."""
+        if kind not in self.told and len(self.told) < 1000:
+            self.told.add(kind)
+            self.log(line)
+
+
+def arguments():
+    parser = argparse.ArgumentParser(
+        prog="hybridmem-collect",
+        description="Write a summary of each job's records into Slurm's database (summary_field of hybridmem.conf).",
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--once", action="store_true", help="do what can be done now, and end")
+    parser.add_argument("--config", metavar="FILE", help="instead of the usual hybridmem.conf")
+    parser.add_argument("--slurm", metavar="DIR", help="folder of Slurm's commands, where it is not a usual one")
+    return parser
+
+
+def main(config_program):
+    options = arguments().parse_args()
+    config = settings.read(config_program, options.config)
+    field = config.text("summary_field")
+    if field == "none":
+        print("summary_field is none in hybridmem.conf: there is nothing to do", file=sys.stderr)
+        return 0
+    if not os.access(config.text("record_dir"), os.R_OK | os.X_OK):
+        raise Failure(f"cannot read record_dir {config.text('record_dir')}: be a member of record_group, or make it")
+    folder = spool.Spool(config.text("spool_dir"))
+    folder.open()
+    collector = Collector(config, folder, database.Database(field, options.slurm))
+    collector.visit_all()
+    while not options.once:
+        time.sleep(PERIOD_S)
+        collector.visit_all()
+    return 0

@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Slurm's commands: found, run for a bounded time, read up to a bounded length."""
+
+import os
+import subprocess
+import tempfile
+import threading
+from pathlib import Path
+
+from .failure import Failure
+
+FOLDERS = ["/usr/bin", "/usr/local/bin", "/opt/slurm/bin"]  # the one that configure found comes before them
+PATIENCE_S = 120
+MOST_BYTES = 16 << 20
+
+
+class Failed(Failure):
+    """A command could not be run or did not succeed: maybe it will, later."""
+
+
+def find(name, folder=None):
+    """The command's path: in `folder`, else in the usual ones, else in PATH, where root does not look."""
+    paths = [] if os.geteuid() == 0 else [part for part in os.environ.get("PATH", "").split(":") if part]
+    for place in [folder] if folder else [*FOLDERS, *paths]:
+        path = Path(place, name)
+        if os.access(path, os.X_OK):
+            return str(path)
+    raise Failed(f"{name} is not in {folder or 'its usual folders'}")
+
+
+def environment(**more):
+    """What a command of Slurm's needs of ours."""
+    kept = {name: os.environ[name] for name in ("SLURM_CONF",) if name in os.environ}
+    return {"PATH": "/usr/bin:/bin", "LC_ALL": "C", **kept, **more}
+
+
+def run(words, patience=PATIENCE_S, most=MOST_BYTES, **variables):
+    """What the command prints. Raises Failed with its own first line where it fails, or takes or says too much."""
+    with tempfile.TemporaryFile() as errors:
+        try:
+            process = subprocess.Popen(
+                words,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=errors,
+                env=environment(**variables),
+            )
+        except OSError as error:
+            raise Failed(f"cannot run {words[0]}: {error.strerror}") from error
+        timer = threading.Timer(patience, process.kill)
+        timer.start()
+        try:
+            output = process.stdout.read(most + 1)
+            if len(output) > most:
+                process.kill()
+        finally:
+            process.stdout.close()
+            status = process.wait()
+            timer.cancel()
+        if status != 0 or len(output) > most:
+            raise Failed(f"{Path(words[0]).name} {why(status, output, most, errors)}")
+        return output.decode("utf-8", "replace")
+
+
+def why(status, output, most, errors):
+    """The reason for a failure, in one line."""
+    if len(output) > most:
+        return f"says more than {most} bytes"
+    errors.seek(0)
+    said = (errors.read(1000) or output[:1000]).decode("utf-8", "replace").strip()
+    ended = f"was ended by signal {-status}" if status < 0 else f"failed with status {status}"
+    return f"{ended}: {said.splitlines()[0].strip()}" if said else ended

@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The records of one run of a job, one for each node, as one summary. Pure; summaries.py makes it a text.
+
+A figure is None where no node measured it, else the sum over the nodes that did, the least and the most with the node
+that had them, and how many nodes that were.
+"""
+
+from . import fields, nodenames
+
+SCHEMA = 1
+MOST_TIERS = 8
+MOST_TEXT = 200  # characters of a request or a warning
+MOST_WORD = 40  # of a mode, a policy, a kind of memory or a time
+MOST_TEXTS = 8  # warnings that are told word by word
+
+
+def figure(pairs):
+    """Of (node, value) pairs; a value is None where the node did not measure it."""
+    known = [(value, node) for node, value in pairs if value is not None]
+    total = sum(value for value, _ in known)
+    if not known or abs(total) >= fields.MAXIMUM:
+        return None
+    return {
+        "sum": tidy(total),
+        "least": list(min(known, key=lambda pair: pair[0])),
+        "most": list(max(known, key=lambda pair: pair[0])),
+        "nodes": len(known),
+    }
+
+
+def tidy(number):
+    """Sums of fractions end in digits that mean nothing."""
+    return number if isinstance(number, int) else round(number, 3)
+
+
+def figures(records, key, *path):
+    """The figure `key` of the object under `path` in each record."""
+
+    def value(record):
+        for step in path:
+            record = record.get(step) if isinstance(record, dict) else None
+        return fields.number(record, key)
+
+    return figure([(record["node"], value(record)) for record in records])
+
+
+def same(values):
+    """What all of them are, or None."""
+    found = set(values)
+    return found.pop() if len(found) == 1 else None
+
+
+def cut(text, most=MOST_TEXT):
+    return text[:most] if text else text
+
+
+def tier_names(parts):
+    """(name, kind) of the tiers of all records, in the order in which they are met: each node's are fastest first."""
+    found = {}
+    for tiers in parts:
+        for tier in tiers:
+            name = fields.text(tier, "name")
+            if name and len(found) < MOST_TIERS:
+                found.setdefault(name[: nodenames.MOST], fields.text(tier, "kind"))
+    return found.items()
+
+
+def by_tier(records, group, keys):
+    """A figure for each key and tier of the records' memory or traffic."""
+    parts = [
+        (record["node"], [tier for tier in fields.members(record.get(group), "tiers") if isinstance(tier, dict)])
+        for record in records
+    ]
+    made = []
+    for name, kind in tier_names(tiers for _, tiers in parts):
+        of_node = [(node, next((t for t in tiers if fields.text(t, "name") == name), None)) for node, tiers in parts]
+        values = {key: figure([(node, fields.number(tier, key)) for node, tier in of_node]) for key in keys}
+        made.append({"name": name, "kind": cut(kind, MOST_WORD), **values})
+    return made
+
+
+def warnings(records):
+    """How many there are, on how many nodes, and the most frequent ones; without the nodes' names many are the same."""
+    counts, nodes = {}, 0
+    for record in records:
+        texts = [cut(str(text)) for text in fields.members(record, "warnings")]
+        nodes += bool(texts)
+        for text in texts:
+            counts[text] = counts.get(text, 0) + 1
+    often = sorted(counts.items(), key=lambda item: (-item[1], item[0]))[:MOST_TEXTS]
+    return {"count": sum(counts.values()), "nodes": nodes, "texts": [list(item) for item in often]}
+
+
+def one_node(record, tiers):
+    """Node, and the peak and mean of each tier."""
+    mine = {fields.text(tier, "name"): tier for tier in fields.tiers(record)}
+    return [
+        record["node"],
+        *([fields.number(mine.get(name), key) for name in tiers] for key in ("peak_bytes", "mean_bytes")),
+    ]
+
+
+def summary(entry, nodes, records):
+    """Of the spool entry, the names of the job's nodes, and the records that there are of them, one for each node."""
+    found = sorted(records, key=lambda record: record["node"])
+    reported = {record["node"] for record in found}
+    missing = nodenames.in_order(set(nodes) - reported)
+    memory = by_tier(found, "memory", ("peak_bytes", "mean_bytes"))
+    starts, ends = ([t for r in found if (t := fields.text(r, key))] for key in ("start", "end"))
+    return {
+        "summary": SCHEMA,
+        **{key: entry[key] for key in ("job_id", "array_job_id", "array_task_id", "het_job_id")},
+        "restart_count": same(fields.whole(r, "restart_count") for r in found) if found else entry["restart_count"],
+        "request": cut(same(fields.text(r, "request") for r in found)),
+        "mode": cut(same(fields.mode(r) for r in found), MOST_WORD),
+        "policy": cut(same(fields.text(r.get("plan"), "policy") for r in found), MOST_WORD),
+        "start": cut(min(starts, default=None), MOST_WORD),
+        "end": cut(max(ends, default=None), MOST_WORD),
+        "elapsed_s": figures(found, "elapsed_s"),
+        "nodes": len(nodes),
+        "reported": len(reported),
+        "missing": missing,
+        "memory": {"peak_bytes": figures(found, "peak_bytes", "memory"), "tiers": memory},
+        "energy": {key: figures(found, key, "energy") for key in ("package_j", "memory_j")},
+        "traffic": by_tier(found, "traffic", ("read_bytes", "write_bytes")),
+        "migration": {key: figures(found, key, "migration") for key in ("promoted_bytes", "demoted_bytes", "cpu_s")},
+        "warnings": warnings(found),
+        "by_node": [one_node(record, [tier["name"] for tier in memory]) for record in found],
+        "left_out": [],
+    }

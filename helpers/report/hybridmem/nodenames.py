@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Names of nodes: what is one, and many of them in short, as Slurm writes them."""
+
+import re
+
+MOST = 64  # characters; a host's name has no more
+NAME = re.compile(rf"[A-Za-z0-9][A-Za-z0-9._-]{{0,{MOST - 1}}}")
+_NUMBERED = re.compile(r"(.*?)(\d{1,9})")
+
+
+def in_order(names):
+    """Sorted as people count: n2 before n10."""
+    return sorted(names, key=lambda name: [int(p) if p.isdigit() else p for p in re.split(r"([0-9]+)", name)])
+
+
+def _ranges(numbers, width):
+    runs = []
+    for number in sorted(numbers):
+        if runs and runs[-1][1] == number - 1:
+            runs[-1][1] = number
+        else:
+            runs.append([number, number])
+    return ",".join(f"{a:0{width}}" if a == b else f"{a:0{width}}-{b:0{width}}" for a, b in runs)
+
+
+def fold(names):
+    """n1, n2, n3, n7 and login as n[1-3,7],login; of each group the digits have one width, so that 007 stays 007."""
+    groups = {}
+    for name in names:
+        found = _NUMBERED.fullmatch(name)
+        prefix, digits = found.groups() if found else (name, "")
+        groups.setdefault((prefix, len(digits)), set()).add(int(digits) if digits else None)
+    parts = []
+    for (prefix, width), numbers in groups.items():
+        text = _ranges(numbers, width) if width else ""
+        parts.append(f"{prefix}[{text}]" if len(numbers) > 1 else f"{prefix}{text}")
+    return ",".join(parts)

@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The folder in which hybridmem-spool leaves a file for each job that ended, and what cannot be done is set aside."""
+
+import fcntl
+import json
+import os
+import re
+import stat
+import time
+from pathlib import Path
+
+from . import fields
+from .failure import Failure
+
+SCHEMA = 1
+MOST_BYTES = 1 << 17
+MOST_ASIDE = 10_000  # entries that are kept with their reason
+MOST_TIME = 253_000_000_000  # in the year 9987: later times are none to Python
+DRAFT_S = 3600  # a draft as old as this is of a process that was killed
+_ENTRY = re.compile(r"(\d{1,10})\.(\d{1,12})\.json")
+_NODES = re.compile(r"[A-Za-z0-9][A-Za-z0-9._\[\],-]*")
+_NAME = re.compile(r"[A-Za-z0-9._@+-]{1,63}")
+
+
+class Gone(Exception):
+    """An entry that an administrator has removed."""
+
+
+class Unreadable(Exception):
+    """An entry that nobody can do anything with; why."""
+
+
+def _is_id(value):
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < fields.MAXIMUM
+
+
+def _is_id_or_null(value):
+    return value is None or _is_id(value)
+
+
+def _is_time(value):
+    return _is_id(value) and 0 < value <= MOST_TIME
+
+
+def _is_name_or_null(value):
+    return value is None or (isinstance(value, str) and bool(_NAME.fullmatch(value)))
+
+
+_FORM = {
+    **dict.fromkeys(("spool", "job_id", "restart_count", "uid"), _is_id),
+    **dict.fromkeys(("array_job_id", "array_task_id", "het_job_id", "het_job_offset"), _is_id_or_null),
+    "start_s": lambda value: value is None or _is_time(value),
+    "end_s": _is_time,
+    "cluster": _is_name_or_null,
+    "nodes": lambda value: isinstance(value, str) and bool(_NODES.fullmatch(value)),
+    "asked": lambda value: isinstance(value, bool),
+}
+
+
+def parse(text, name):
+    """The entry of that name. Raises Unreadable."""
+    try:
+        entry = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise Unreadable("it is torn") from error
+    if not isinstance(entry, dict) or entry.get("spool") != SCHEMA:
+        raise Unreadable("it is of another version")
+    for key, is_right in _FORM.items():
+        if key not in entry or not is_right(entry[key]):
+            raise Unreadable(f"{key} is out of its form")
+    for half, other in (("array_job_id", "array_task_id"), ("het_job_id", "het_job_offset")):
+        if (entry[half] is None) != (entry[other] is None):
+            raise Unreadable(f"{half} and {other} do not go together")
+    if name != f"{entry['job_id']}.{entry['end_s']}.json":
+        raise Unreadable("it is of another job than its name")
+    return entry
+
+
+class Spool:
+    """One process at a time has it, from open() on until it ends."""
+
+    def __init__(self, folder):
+        self.folder, self.aside, self.holder = Path(folder), Path(folder, "aside"), None
+
+    def open(self):
+        """Take the lock; whoever died with it has lost it. Raises Failure."""
+        try:
+            status = self.folder.lstat()
+            if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.geteuid() or status.st_mode & 0o022:
+                raise Failure(
+                    f"spool_dir {self.folder} must be a folder of user {os.geteuid()} that nobody else may write"
+                )
+            self.holder = os.open(self.folder / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+            fcntl.flock(self.holder, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            self.aside.mkdir(mode=0o700, exist_ok=True)
+        except BlockingIOError as error:
+            raise Failure(f"another hybridmem-collect has {self.folder}") from error
+        except OSError as error:
+            raise Failure(f"spool_dir {self.folder}: {error.strerror}") from error
+
+    def names(self):
+        """The entries, in the order of their ends."""
+        found = [match for path in self.folder.iterdir() if (match := _ENTRY.fullmatch(path.name))]
+        return [match[0] for match in sorted(found, key=lambda match: (int(match[2]), int(match[1])))]
+
+    def read(self, name):
+        """Raises Unreadable, or Gone."""
+        try:
+            descriptor = os.open(self.folder / name, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
+        except FileNotFoundError as error:
+            raise Gone from error
+        except OSError as error:
+            raise Unreadable(error.strerror) from error
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            os.close(descriptor)
+            raise Unreadable("it is no file")
+        with os.fdopen(descriptor, "rb") as stream:
+            text = stream.read(MOST_BYTES + 1)
+        if len(text) > MOST_BYTES:
+            raise Unreadable(f"it is larger than {MOST_BYTES} bytes")
+        return parse(text, name)
+
+    def remove(self, name):
+        (self.folder / name).unlink(missing_ok=True)
+
+    def set_aside(self, name, reason):
+        """Out of the way, with its reason beside it. The reason first: an entry never lies there without one."""
+        draft = self.aside / f".{name}.draft"
+        draft.write_text(f"{reason}\n", encoding="utf-8")
+        draft.replace(self.aside / f"{name}.why")
+        (self.folder / name).rename(self.aside / name)
+
+    def tidy(self, now=time.time):
+        """Remove old drafts, and the oldest of what was set aside above MOST_ASIDE; returns how many those were."""
+        for draft in self.folder.glob(".*.draft"):
+            try:
+                if now() - draft.lstat().st_mtime > DRAFT_S:
+                    draft.unlink()
+            except FileNotFoundError:
+                pass  # its process has finished it
+        kept = [match for path in self.aside.iterdir() if (match := _ENTRY.fullmatch(path.name))]
+        gone = sorted(kept, key=lambda match: int(match[2]))[: max(0, len(kept) - MOST_ASIDE)]
+        for match in gone:
+            (self.aside / match[0]).unlink()
+            (self.aside / f"{match[0]}.why").unlink(missing_ok=True)
+        return len(gone)

@@ -1,0 +1,200 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A job's summary as the text in Slurm's database: HM1: and base64 of gzip of JSON, at most 4096 characters.
+
+What does not fit is left out in the order of _CUTS, and `left_out` of the summary names it.
+"""
+
+import base64
+import binascii
+import gzip
+import json
+import zlib
+
+from . import fields, nodenames
+
+MARK = "HM1:"
+MOST_BYTES = 4096  # of the text
+MOST_JSON = 1 << 16  # of what may come out of a text that somebody else wrote
+
+
+class Wrong(ValueError):
+    """The text is no summary; why not, for a log."""
+
+
+def pack(summary):
+    """The text, however long. The same summary always gives the same text: no time of day is in it."""
+    plain = json.dumps(summary, separators=(",", ":")).encode("ascii")
+    return MARK + base64.b64encode(gzip.compress(plain, 9, mtime=0)).decode("ascii")
+
+
+def _without(summary, name, /, **changes):
+    """The summary with these keys changed, and the name of what it lost; itself where it had nothing to lose."""
+    changed = {**summary, **changes}
+    return summary if changed == summary else {**changed, "left_out": [*summary["left_out"], name]}
+
+
+def _no_nodes(summary):
+    return _without(summary, "by_node", by_node=[])
+
+
+def _no_texts(summary):
+    return _without(summary, "warnings.texts", warnings={**summary["warnings"], "texts": []})
+
+
+def _few_missing(summary):
+    """As many names of missing nodes as there is room for."""
+    names, fit, too_many = summary["missing"], 0, len(summary["missing"])
+    while too_many - fit > 1:
+        middle = (fit + too_many) // 2
+        if len(pack(_folded(_without(summary, "missing", missing=names[:middle])))) <= MOST_BYTES:
+            fit = middle
+        else:
+            too_many = middle
+    return _without(summary, "missing", missing=names[:fit])
+
+
+def _no_extremes(value):
+    """Figures without their least and most, wherever they are."""
+    if isinstance(value, dict):
+        return {key: _no_extremes(part) for key, part in value.items() if key not in ("least", "most")}
+    return [_no_extremes(part) for part in value] if isinstance(value, list) else value
+
+
+def _sums_alone(summary):
+    return _without(summary, "extremes", **_no_extremes(summary))
+
+
+def _no_tiers(summary):
+    return _without(summary, "tiers", memory={**summary["memory"], "tiers": []}, traffic=[])
+
+
+_CUTS = (_no_nodes, _no_texts, _few_missing, _sums_alone, _no_tiers)
+
+
+def _folded(summary):
+    return {**summary, "missing": nodenames.fold(summary["missing"])}
+
+
+def encode(summary):
+    """The text of a summary of merge.summary(), with as much in it as there is room for."""
+    for cut in (lambda whole: whole, *_CUTS):
+        summary = cut(summary)
+        text = pack(_folded(summary))
+        if len(text) <= MOST_BYTES:
+            return text
+    raise AssertionError(f"{len(text)} characters of summary without any detail")
+
+
+def _unpack(text):
+    try:
+        packed = base64.b64decode(text[len(MARK) :].encode("ascii"), validate=True)
+        stream = zlib.decompressobj(wbits=31)
+        plain = stream.decompress(packed, MOST_JSON)
+    except (binascii.Error, UnicodeEncodeError, zlib.error) as error:
+        raise Wrong(f"it cannot be unpacked: {error}") from error
+    if not stream.eof or stream.unused_data or stream.unconsumed_tail:
+        raise Wrong("it is torn, or too large")
+    return plain
+
+
+def _refuse_constant(word):
+    raise ValueError(f"{word} is not JSON")
+
+
+def decode(text):
+    """The summary that a text holds; its `missing` is one text. Whoever wrote it: memory is bounded, and what is
+    returned has the form of _SUMMARY. Raises Wrong."""
+    if not text.startswith(MARK) or len(text) > MOST_BYTES:
+        raise Wrong(f"it does not begin with {MARK}, or is longer than {MOST_BYTES} characters")
+    try:
+        summary = json.loads(_unpack(text), parse_constant=_refuse_constant)
+    except Wrong:
+        raise
+    except (ValueError, RecursionError) as error:
+        raise Wrong(f"it is not JSON: {error}") from error
+    if not isinstance(summary, dict) or summary.get("summary") != 1 or isinstance(summary["summary"], bool):
+        raise Wrong("it is of another version")
+    _check(summary, _SUMMARY, "")
+    return summary
+
+
+def _check(value, form, place):
+    """A form is a predicate, a dict of forms, or a list of one form."""
+    if isinstance(form, dict):
+        if not isinstance(value, dict) or set(value) != set(form):
+            raise Wrong(f"{place or 'it'} has not its keys")
+        for key, part in form.items():
+            _check(value[key], part, f"{place}.{key}")
+    elif isinstance(form, list):
+        if not isinstance(value, list):
+            raise Wrong(f"{place} is no list")
+        for part in value:
+            _check(part, form[0], place)
+    elif not form(value):
+        raise Wrong(f"{place} is out of its form")
+
+
+def _is_text(value):
+    return isinstance(value, str)
+
+
+def _is_count(value):
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < fields.MAXIMUM
+
+
+def _is_number(value):
+    return fields.number({"": value}, "") is not None
+
+
+def _or_none(form):
+    return lambda value: value is None or form(value)
+
+
+def _is_extreme(value):
+    return isinstance(value, list) and len(value) == 2 and _is_number(value[0]) and _is_text(value[1])
+
+
+def _is_figure(value):
+    """With its extremes or, where they found no room, without."""
+    if value is None:
+        return True
+    return (
+        isinstance(value, dict)
+        and set(value) in ({"sum", "nodes"}, {"sum", "nodes", "least", "most"})
+        and _is_number(value["sum"])
+        and _is_count(value["nodes"])
+        and all(_is_extreme(value[key]) for key in ("least", "most") if key in value)
+    )
+
+
+def _is_counted_text(value):
+    return isinstance(value, list) and len(value) == 2 and _is_text(value[0]) and _is_count(value[1])
+
+
+def _is_node(value):
+    return (
+        isinstance(value, list)
+        and len(value) == 3
+        and _is_text(value[0])
+        and all(isinstance(part, list) and all(map(_or_none(_is_number), part)) for part in value[1:])
+    )
+
+
+_TEXT, _COUNT = _or_none(_is_text), _or_none(_is_count)
+_SUMMARY = {
+    **dict.fromkeys(("summary", "job_id", "nodes", "reported"), _is_count),
+    **dict.fromkeys(("array_job_id", "array_task_id", "het_job_id", "restart_count"), _COUNT),
+    **dict.fromkeys(("request", "mode", "policy", "start", "end"), _TEXT),
+    "missing": _is_text,
+    "elapsed_s": _is_figure,
+    "memory": {
+        "peak_bytes": _is_figure,
+        "tiers": [{"name": _is_text, "kind": _TEXT, "peak_bytes": _is_figure, "mean_bytes": _is_figure}],
+    },
+    "energy": dict.fromkeys(("package_j", "memory_j"), _is_figure),
+    "traffic": [{"name": _is_text, "kind": _TEXT, "read_bytes": _is_figure, "write_bytes": _is_figure}],
+    "migration": dict.fromkeys(("promoted_bytes", "demoted_bytes", "cpu_s"), _is_figure),
+    "warnings": {"count": _is_count, "nodes": _is_count, "texts": [_is_counted_text]},
+    "by_node": [_is_node],
+    "left_out": [_is_text],
+}

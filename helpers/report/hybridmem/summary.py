@@ -1,0 +1,154 @@
+# SPDX-License-Identifier: Apache-2.0
+"""hybridmem show where the records are out of reach: the summary that is in Slurm's database, as sacct lets it be seen.
+
+Whose jobs a user sees there is Slurm's business (PrivateData): what sacct does not tell is "no such job" here, too.
+"""
+
+import json
+import sys
+
+from . import commands, draw, moments, program, records, settings, show, summaries
+
+PATIENCE_S = 30
+COLUMNS = ("JobID", "JobIDRaw", "User", "Account", "Partition", "Cluster")
+
+
+def main(config_program):
+    """Show the records, else the summary; a folder that was named is taken at its word."""
+    try:
+        return show.main(config_program)
+    except (records.NoFolder, records.NoSuchJob) as failure:
+        options = show.arguments().parse_args()
+        if options.records or vars(options).get("html"):
+            raise
+        found = find(options.job.text, settings.read(config_program).text("summary_field"), failure)
+        if not found:
+            raise
+    if options.json:
+        json.dump([summary for _, summary in found], sys.stdout, indent=2)
+        sys.stdout.write("\n")
+        return 0
+    program.prepare_terminal()
+    for number, (job, summary) in enumerate(found):
+        print("\n" * min(number, 1), end="")
+        Printer(lambda line: print(line.rstrip())).job(job, summary)
+    return 0
+
+
+def find(name, field, failure):
+    """(job, summary) of each job, task or component that sacct has under the name, with a summary. `failure`: why
+    there are no records, for what is raised where sacct cannot be asked."""
+    if field == "none":
+        return []
+    try:
+        words = [commands.find("sacct"), "--allocations", "--noheader", "--parsable2", f"--jobs={name}"]
+        output = commands.run([*words, f"--format={','.join(COLUMNS)},{field}"], patience=PATIENCE_S)
+    except commands.Failed as error:
+        raise records.Failure(f"{failure}; and its summary is not known: {error}") from error
+    return [(job, decode(job, text, field)) for job, text in rows(output) if text.startswith(summaries.MARK)]
+
+
+def rows(output):
+    """(job, text of the field): the columns by name. A field of another tool's may have any text, in several lines."""
+    for line in output.splitlines():
+        words = line.split("|", len(COLUMNS))
+        if len(words) > len(COLUMNS) and words[1].isdigit():
+            yield dict(zip(COLUMNS, words)), words[-1]
+
+
+def decode(job, text, field):
+    try:
+        summary = summaries.decode(text)
+        if summary["job_id"] != int(job["JobIDRaw"]):
+            raise summaries.Wrong("it is of another job")
+    except summaries.Wrong as error:
+        raise records.Failure(f"the summary in {field} of job {job['JobID']} is not readable: {error}") from error
+    return {**summary, "field": field}
+
+
+def extremes(value, form):
+    """The largest with its node, the least with its node, and the sum, as far as they are there."""
+    parts = [
+        f"{word} {form(value[key][0])} on {value[key][1]}"
+        for word, key in (("largest", "most"), ("least", "least"))
+        if key in value and (key == "most" or value["nodes"] > 1)
+    ]
+    if value["nodes"] > 1 or not parts:
+        parts.append(f"sum of {value['nodes']} nodes {form(value['sum'])}")
+    return ", ".join(parts)
+
+
+def joules(number):
+    return f"{number:.0f} J"
+
+
+class Printer:
+    """A summary as text. `write` takes a line."""
+
+    def __init__(self, write):
+        self.write = write
+
+    def line(self, label, words):
+        self.write(f"  {label:<12} {draw.plain(words)}")
+
+    def job(self, job, summary):
+        raw = "" if job["JobID"] == job["JobIDRaw"] else f" ({job['JobIDRaw']})"
+        said = [f"{key.lower()} {job[key]}" for key in COLUMNS[2:] if job[key]]
+        self.write(draw.plain(", ".join([f"Job {job['JobID']}{raw}", *said])))
+        self.line("summary", f"of {summary['field']} in Slurm's database: no records are in reach here")
+        self.line("asked for", summary["request"] or "nothing (no --hybrid-mem), or its nodes differ")
+        if summary["mode"] and summary["policy"]:
+            self.line("plan", f"{summary['mode']}, policy {summary['policy']}")
+        self.nodes(summary)
+        self.memory(summary["memory"], summary["by_node"])
+        self.others(summary)
+        self.warnings(summary["warnings"])
+        if summary["left_out"]:
+            self.line("left out", f"{', '.join(summary['left_out'])}: found no room in the summary")
+
+    def nodes(self, summary):
+        total, reported = summary["nodes"], summary["reported"]
+        self.line("nodes", f"{total}" if reported == total else f"{total}, of which {reported} reported")
+        if summary["missing"]:
+            more = ", ..." if "missing" in summary["left_out"] else ""
+            self.line("missing", f"{summary['missing']}{more}")
+        if summary["start"] or summary["end"]:
+            self.line("time", f"{moments.plain(summary['start'])} to {moments.plain(summary['end'])} UTC")
+
+    def memory(self, memory, by_node):
+        if not memory["peak_bytes"]:
+            self.line("memory", "not measured on any node")
+            return
+        self.line("memory", f"peak: {extremes(memory['peak_bytes'], draw.size)}")
+        for tier in memory["tiers"]:
+            for title, key in (("peak", "peak_bytes"), ("mean", "mean_bytes")):
+                if tier[key]:
+                    self.line("", f"{tier['name']} {title}: {extremes(tier[key], draw.size)}")
+        if len(by_node) > 1:
+            names = [tier["name"] for tier in memory["tiers"]]
+            head = ("NODE", *(f"{name} {title}".upper() for title in ("peak", "mean") for name in names))
+            cells = [
+                (node, *map(draw.size, [*peaks, *means]))
+                for node, peaks, means in by_node
+                if len(peaks) == len(means) == len(names)
+            ]
+            for text in draw.table([head, *cells], left=1):
+                self.write(f"    {draw.plain(text)}")
+
+    def others(self, summary):
+        for key, title in (("package_j", "package"), ("memory_j", "memory")):
+            if summary["energy"][key]:
+                self.line("energy", f"{title}: {extremes(summary['energy'][key], joules)}")
+        for tier in summary["traffic"]:
+            for key, title in (("read_bytes", "read"), ("write_bytes", "written")):
+                if tier[key]:
+                    self.line("traffic", f"{tier['name']} {title}: {extremes(tier[key], draw.size)}")
+        for key, title in (("promoted_bytes", "promoted"), ("demoted_bytes", "demoted")):
+            if summary["migration"][key]:
+                self.line("migration", f"{title}: {extremes(summary['migration'][key], draw.size)}; self-reported")
+
+    def warnings(self, warnings):
+        if warnings["count"]:
+            self.line("warnings", f"{warnings['count']}; nodes that have any: {warnings['nodes']}")
+        for text, count in warnings["texts"]:
+            self.line("warning", text if count == 1 else f"{text} ({count} times)")

@@ -1,0 +1,203 @@
+# SPDX-License-Identifier: Apache-2.0
+"""hybridmem show where the records are out of reach: what Slurm's database has, and no more than Slurm lets be seen."""
+
+import base64
+import gzip
+import json
+import os
+import sys
+
+import pytest
+from collecting import entry
+from hybridmem import commands, merge, records, summaries, summary
+from makerecords import GIB, record, write
+
+
+def text_of(job_id=7, nodes=("n1",), found=None, **changes):
+    return summaries.encode(
+        merge.summary(entry(job_id, **changes), nodes, [record(job_id)] if found is None else found)
+    )
+
+
+class Login:
+    """A host without records. sacct prints `rows`, and leaves its words."""
+
+    def __init__(self, folder, monkeypatch, capsys):
+        self.folder, self.monkeypatch, self.capsys = folder, monkeypatch, capsys
+        self.rows, self.status, self.field = [], 0, "AdminComment"
+        self.records = folder / "none"
+        monkeypatch.setattr(commands, "FOLDERS", [str(folder)])
+
+    def show(self, *words):
+        sacct, config = self.folder / "sacct", self.folder / "config"
+        (self.folder / "rows").write_text("".join(f"{row}\n" for row in self.rows))
+        sacct.write_text(
+            f'#!/bin/sh\necho "$*" >>{self.folder}/words\ncat {self.folder}/rows\n'
+            f"[ {self.status} = 0 ] || echo no slurmdbd >&2\nexit {self.status}\n"
+        )
+        config.write_text(f"#!/bin/sh\necho 'record_dir = \"{self.records}\"'\necho 'summary_field = {self.field}'\n")
+        for path in (sacct, config):
+            path.chmod(0o755)
+        self.monkeypatch.setattr(sys, "argv", ["show", *words])
+        assert summary.main(str(config)) == 0
+        return self.capsys.readouterr().out
+
+    def asked(self):
+        path = self.folder / "words"
+        return path.read_text().splitlines() if path.exists() else []
+
+
+@pytest.fixture
+def login(tmp_path, monkeypatch, capsys):
+    return Login(tmp_path, monkeypatch, capsys)
+
+
+def refused(login, *words):
+    with pytest.raises(records.Failure) as failure:
+        login.show(*words)
+    return str(failure.value)
+
+
+def test_a_summary(login):
+    found = [
+        record(7, node="n1", warnings=["late"], energy={"package_j": 5000.2, "memory_j": None, "source": "x"}),
+        record(7, node="n2", warnings=["late"], memory=None),
+    ]
+    login.rows = [f"7|7|alice|physics|main|test|{text_of(nodes=('n1', 'n2', 'n3', 'n4'), found=found)}"]
+    assert login.show("7") == (
+        "Job 7, user alice, account physics, partition main, cluster test\n"
+        "  summary      of AdminComment in Slurm's database: no records are in reach here\n"
+        "  asked for    spill\n"
+        "  plan         spill, policy interleave\n"
+        "  nodes        4, of which 2 reported\n"
+        "  missing      n[3-4]\n"
+        "  time         2025-03-01 10:00:00 to 2025-03-01 11:00:00 UTC\n"
+        "  memory       peak: largest 4.0 GiB on n1\n"
+        "               dram peak: largest 3.0 GiB on n1\n"
+        "               dram mean: largest 2.0 GiB on n1\n"
+        "               pmem peak: largest 1.0 GiB on n1\n"
+        "               pmem mean: largest 512.0 MiB on n1\n"
+        "    NODE  DRAM PEAK  PMEM PEAK  DRAM MEAN  PMEM MEAN\n"
+        "    n1      3.0 GiB    1.0 GiB    2.0 GiB  512.0 MiB\n"
+        "    n2            -          -          -          -\n"
+        "  energy       package: largest 5000 J on n1\n"
+        "  warnings     2; nodes that have any: 2\n"
+        "  warning      late (2 times)\n"
+    )
+    assert login.asked() == [
+        "--allocations --noheader --parsable2 --jobs=7 "
+        "--format=JobID,JobIDRaw,User,Account,Partition,Cluster,AdminComment"
+    ]
+
+
+def test_a_large_job(login):
+    nodes = [f"n{i}" for i in range(2000)]
+    found = [
+        record(
+            7,
+            node=node,
+            memory={"peak_bytes": GIB + i, "tiers": []},
+            traffic={"tiers": [{"name": "dram", "read_bytes": GIB, "write_bytes": None}], "source": "x"},
+        )
+        for i, node in enumerate(nodes)
+    ]
+    login.rows = [f"7|7|alice|physics|main|test|{text_of(nodes=nodes, found=found)}"]
+    said = login.show("7").splitlines()
+    assert "  nodes        2000" in said
+    assert "  memory       peak: largest 1.0 GiB on n1999, least 1.0 GiB on n0, sum of 2000 nodes 2.0 TiB" in said
+    assert "  traffic      dram read: largest 1.0 GiB on n0, least 1.0 GiB on n0, sum of 2000 nodes 2.0 TiB" in said
+
+
+def test_all_tasks_of_an_array(login):
+    login.rows = [
+        f"20_3|21|alice|physics|main|test|{text_of(21)}",
+        "20_4|22|alice|physics|main|test|",
+        f"20_5|20|alice|physics|main|test|{text_of(20)}",
+    ]
+    heads = [line for line in login.show("20").splitlines() if line.startswith("Job")]
+    assert heads == [
+        "Job 20_3 (21), user alice, account physics, partition main, cluster test",
+        "Job 20_5 (20), user alice, account physics, partition main, cluster test",
+    ]
+    made = json.loads(login.show("--json", "20"))
+    assert [(one["job_id"], one["field"], one["nodes"]) for one in made] == [
+        (21, "AdminComment", 1),
+        (20, "AdminComment", 1),
+    ]
+
+
+def test_a_job_without_any_record(login):
+    login.rows = [f"7|7|alice|physics|main|test|{text_of(nodes=('n1', 'n2'), found=[])}"]
+    said = login.show("7")
+    assert "nodes        2, of which 0 reported" in said and "memory       not measured on any node" in said
+    assert "asked for    nothing (no --hybrid-mem), or its nodes differ" in said
+
+
+@pytest.mark.parametrize("job", ["7", "20_3", "30+1"])
+def test_the_job_is_asked_for_as_it_was_named(login, job):
+    assert refused(login, job).startswith(f"there is no folder {login.records}:")
+    assert f"--jobs={job} " in login.asked()[0]
+
+
+def test_a_job_that_sacct_does_not_tell_is_none(login):
+    """Another user's, under PrivateData; one that is not there; one with another tool's text; a line that is no row."""
+    login.records.mkdir()
+    for rows in ([], ["7|7|alice|physics|main|test|"], ["7|7|alice|physics|main|test|JS1:x", "more"], ["HM1:x", "|"]):
+        login.rows = rows
+        assert refused(login, "7") == "no such job: 7"
+
+
+def test_records_come_first(login):
+    write(login.records, record(7))
+    login.rows = [f"7|7|alice|physics|main|test|{text_of()}"]
+    assert "summary" not in login.show("7") and login.asked() == []
+
+
+def test_a_folder_that_was_named_is_taken_at_its_word(login):
+    login.rows = [f"7|7|alice|physics|main|test|{text_of()}"]
+    login.records.mkdir()
+    assert refused(login, "--records", str(login.records), "7") == "no such job: 7"
+    assert login.asked() == []
+
+
+def test_without_a_field_sacct_is_not_asked(login):
+    login.field = "none"
+    assert refused(login, "7").startswith("there is no folder ") and login.asked() == []
+
+
+def test_sacct_that_fails(login):
+    login.status = 1
+    login.records.mkdir()
+    assert refused(login, "7") == (
+        "no such job: 7; and its summary is not known: sacct failed with status 1: no slurmdbd"
+    )
+    login.monkeypatch.setattr(commands, "FOLDERS", [])
+    login.monkeypatch.setenv("PATH", "")
+    assert refused(login, "7").endswith("its summary is not known: sacct is not in its usual folders")
+
+
+def test_texts_of_somebody_else(login):
+    """Whoever may write the field can write anything."""
+    plain = json.loads(gzip.decompress(base64.b64decode(text_of()[4:])))
+    hostile = {**plain, "request": "\x1b[2J\n  plan  root", "missing": "\x07"}
+    packed = "HM1:" + base64.b64encode(gzip.compress(json.dumps(hostile).encode())).decode()
+    login.rows = [f"7|7|al\x1bice|physics|main|test|{packed}"]
+    said = login.show("7")
+    assert "\x1b" not in said and "\\x1b[2J\\x0a  plan  root" in said and "al\\x1bice" in said and "\\x07" in said
+    bomb = "HM1:" + base64.b64encode(gzip.compress(b" " * 2_900_000, 9)).decode()
+    for text, why in (
+        ("HM1:x", "it cannot be unpacked"),
+        (bomb, "it is torn, or too large"),
+        (text_of(8), "it is of another job"),
+    ):
+        login.rows = [f"7|7|alice|physics|main|test|{text}"]
+        assert refused(login, "7").startswith(f"the summary in AdminComment of job 7 is not readable: {why}")
+
+
+def test_rows_of_nodes_that_do_not_fit_their_tiers(login):
+    plain = json.loads(gzip.decompress(base64.b64decode(text_of()[4:])))
+    wrong = {**plain, "by_node": [["n1", [1], [2, 3, 4]], ["n2", [GIB, None], [GIB, GIB]]]}
+    packed = "HM1:" + base64.b64encode(gzip.compress(json.dumps(wrong).encode())).decode()
+    login.rows = [f"7|7|alice|physics|main|test|{packed}"]
+    (line,) = [line for line in login.show("7").splitlines() if line.startswith("    n")]
+    assert line.split() == ["n2", "1.0", "GiB", "-", "1.0", "GiB", "1.0", "GiB"] and os.linesep not in line
