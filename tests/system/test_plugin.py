@@ -197,15 +197,7 @@ def test_requeue_makes_a_record_for_each_run():
     script = f"{POLICY}; touch {folder}/ran-$SLURM_RESTART_COUNT; until [ -e {folder}/go ]; do sleep 0.2; done"
     job_id = slurm.sbatch("alice", script, "--hybrid-mem=slow", "--requeue", "--open-mode=append")
     slurm.wait_for(lambda: list(folder.glob("ran-*")), "the first run")
-    slurm.run(f"scontrol requeue {job_id}")
-    slurm.wait_for(lambda: slurm.records(job_id), "the first run's record")
-
-    def takes_a_start():
-        """Slurm puts the second run off, and takes no new time for it before the first one is over. Not in that same
-        second: slurmd takes credentials that are no younger than the end of a run for that run's own."""
-        return slurm.run(f"scontrol update jobid={job_id} starttime=now+2", check=False).returncode == 0
-
-    slurm.wait_for(takes_a_start, "the first run's end", every=1)
+    slurm.requeue(job_id)
     slurm.wait_for((folder / "ran-1").exists, "the second run")
     (folder / "go").touch()
     assert slurm.wait_job(job_id) == "COMPLETED"
