@@ -145,6 +145,28 @@ def test_ids_of_an_array_and_what_they_mean_to_sacctmgr():
     assert set(comments().values()) == {"all"}
 
 
+def test_ids_of_a_heterogeneous_job_and_what_they_mean_to_sacctmgr(second_node):
+    """As for arrays: LEADER+OFFSET is one component, and the leader's number is the whole job."""
+    options = ("-n1", "--hybrid-mem=slow", ":", "-n1", "--hybrid-mem=fast")
+    leader = slurm.sbatch("carol", "srun --het-group=0,1 true", *options)
+    lines = accounting.wait_stored([leader], 2)
+    slurm.wait_for(lambda: not slurm.ledger(), "an empty ledger")
+    records = {record["job_id"]: record for record in slurm.all_records() if record["het_job_id"] == leader}
+    assert sorted(records) == [leader, leader + 1]
+    for offset, line in enumerate(lines):
+        assert line["JobID"] == f"{leader}+{offset}"
+        assert_same(line, records[int(line["JobIDRaw"])])
+
+    def comments():
+        return [line["AdminComment"] for line in accounting.rows([leader])]
+
+    for offset, comment in enumerate(("first", "second")):
+        accounting.set_comment(f"{leader}+{offset}", comment)
+    assert comments() == ["first", "second"]
+    accounting.set_comment(leader, "all")
+    assert comments() == ["all", "all"]
+
+
 def test_runs_of_a_requeued_job_are_told_apart_by_their_count():
     """One id; sacct shows the last run unless asked for all, and sacctmgr writes to the last one."""
     folder = slurm.folder_of("bob")
