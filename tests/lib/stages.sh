@@ -106,7 +106,7 @@ in_guest() {
 }
 
 stage_system() {
-    in_guest 4500 -- -m "not meter and not migration and not kmem and not reset and not bench"
+    in_guest 4500 -- -m "not meter and not migration and not kmem and not reset and not accounting and not bench"
 }
 
 stage_kmem() {
@@ -115,6 +115,10 @@ stage_kmem() {
 
 stage_reset() {
     in_guest 1800 --qemu-arg=-action --qemu-arg=reboot=reset -- -m reset
+}
+
+stage_accounting() {
+    in_guest 1800 --accounting -- -m accounting
 }
 
 stage_meter() {

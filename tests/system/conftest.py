@@ -11,6 +11,7 @@ from pathlib import Path
 
 import jsonschema
 import namespaces
+import nodes
 import pytest
 import slurm
 
@@ -66,6 +67,12 @@ def clean_node(schema):
     assert slurm.hybridmem_processes() == []
     for record in slurm.all_records()[before:]:
         schema.validate(record)
+
+
+@pytest.fixture
+def second_node():
+    with nodes.second():
+        yield
 
 
 @pytest.fixture

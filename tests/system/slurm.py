@@ -105,6 +105,19 @@ def wait_job(job_id, patience=PATIENCE):
     return wait_for(lambda: end_of(job_id), f"the end of {job_id}", patience)
 
 
+def requeue(job_id):
+    """Let a running job run again; waits until the first run is over and recorded."""
+    run(f"scontrol requeue {job_id}")
+    wait_for(lambda: records(job_id), "the first run's record")
+
+    def takes_a_start():
+        """Slurm puts the second run off, and takes no new time for it before the first one is over. Not in that same
+        second: slurmd takes credentials that are no younger than the end of a run for that run's own."""
+        return run(f"scontrol update jobid={job_id} starttime=now+2", check=False).returncode == 0
+
+    wait_for(takes_a_start, "the first run's end", every=1)
+
+
 def output(job_id):
     """The batch script's output so far."""
     path = Path(wait_for(lambda: job(job_id).get("StdOut"), f"scontrol's answer about {job_id}"))

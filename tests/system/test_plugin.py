@@ -5,6 +5,7 @@ import contextlib
 import re
 from pathlib import Path
 
+import nodes
 import pytest
 import slurm
 
@@ -109,48 +110,6 @@ def test_array():
     assert record["array_job_id"] is None and record["array_task_id"] is None
 
 
-SLURM_CONF = Path("/etc/slurm/slurm.conf")
-
-
-def restart(daemon, *words):
-    slurm.run(f"pkill -x {daemon}; while pgrep -x {daemon}; do sleep 0.1; done; {daemon} {' '.join(words)}")
-
-
-@contextlib.contextmanager
-def reconfigured(text):
-    """Slurm's daemons under another slurm.conf for a while."""
-
-    def restart_both():
-        restart("slurmctld")
-        restart("slurmd", "-N n1")
-        slurm.wait_for(lambda: slurm.run("scontrol ping", check=False).returncode == 0, "slurmctld")
-        slurm.wait_idle()
-
-    with slurm.configured(text, path=SLURM_CONF):
-        restart_both()
-        yield
-        slurm.wait_no_jobs()
-        slurm.wait_idle()
-    restart_both()
-
-
-@pytest.fixture
-def second_node():
-    """Slurm starts the components of a heterogeneous job on different nodes: a second slurmd on this machine."""
-    before = SLURM_CONF.read_text()
-    node = re.search(r"^NodeName=n1 .*$", before, re.M).group()
-    other = node.replace("=n1 ", "=n2 NodeHostname=n2 Port=16818 ")
-    text = before.replace(node, f"{node}\n{other}").replace("=main Nodes=n1", "=main Nodes=n1,n2")
-    for key in ("SlurmdPidFile", "SlurmdLogFile", "SlurmdSpoolDir"):
-        text = re.sub(rf"^({key}=\S+)$", r"\1-%n", text, flags=re.M)
-    hosts = Path("/etc/hosts")
-    with slurm.configured(hosts.read_text() + "10.0.5.1 n2\n", path=hosts), reconfigured(text):
-        slurm.run("slurmd -N n2")
-        slurm.wait_for(lambda: slurm.lines("sinfo -h -n n2 -p main -o %T") == ["idle"], "a second node")
-        yield
-        slurm.wait_no_jobs()
-
-
 def test_heterogeneous_job(second_node):
     """Each component has its own request, though the script's environment has the leader's; a step's own text wins."""
     script = f"""{slurm.OVERLAP}srun --het-group=0 {POLICY}; srun --het-group=1 {POLICY}
@@ -166,9 +125,9 @@ def test_heterogeneous_job(second_node):
 
 def test_private_tmp_and_hooks_in_the_jobs_container():
     """job_container/tmpfs gives the job a mount namespace, contain_spank runs some of the plugin's hooks in it."""
-    text = SLURM_CONF.read_text() + "JobContainerType=job_container/tmpfs\nSlurmdParameters=contain_spank\n"
+    text = nodes.SLURM_CONF.read_text() + "JobContainerType=job_container/tmpfs\nSlurmdParameters=contain_spank\n"
     container = Path("/etc/slurm/job_container.conf")
-    with slurm.configured("AutoBasePath=true\nBasePath=/var/tmp/private\n", path=container), reconfigured(text):
+    with slurm.configured("AutoBasePath=true\nBasePath=/var/tmp/private\n", path=container), nodes.reconfigured(text):
         script = f"touch /tmp/mine; srun -n2 --overcommit {POLICY}; exit 3"
         job_id, output = finished("alice", script, "--hybrid-mem=slow", state="FAILED")
         assert not Path("/tmp/mine").exists()
@@ -197,15 +156,7 @@ def test_requeue_makes_a_record_for_each_run():
     script = f"{POLICY}; touch {folder}/ran-$SLURM_RESTART_COUNT; until [ -e {folder}/go ]; do sleep 0.2; done"
     job_id = slurm.sbatch("alice", script, "--hybrid-mem=slow", "--requeue", "--open-mode=append")
     slurm.wait_for(lambda: list(folder.glob("ran-*")), "the first run")
-    slurm.run(f"scontrol requeue {job_id}")
-    slurm.wait_for(lambda: slurm.records(job_id), "the first run's record")
-
-    def takes_a_start():
-        """Slurm puts the second run off, and takes no new time for it before the first one is over. Not in that same
-        second: slurmd takes credentials that are no younger than the end of a run for that run's own."""
-        return slurm.run(f"scontrol update jobid={job_id} starttime=now+2", check=False).returncode == 0
-
-    slurm.wait_for(takes_a_start, "the first run's end", every=1)
+    slurm.requeue(job_id)
     slurm.wait_for((folder / "ran-1").exists, "the second run")
     (folder / "go").touch()
     assert slurm.wait_job(job_id) == "COMPLETED"

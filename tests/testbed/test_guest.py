@@ -146,6 +146,10 @@ def test_slurm_has_users_and_both_partitions(facts):
     assert facts["alice"] == "alice 1001"
 
 
+def test_no_accounting_unless_asked_for(facts):
+    assert facts["accounting"] == "0"
+
+
 def test_nvdimms_become_movable_memory_and_go_back(facts):
     assert facts["nodes_with_nvdimms"] == "0-5"
     assert facts["zones"] == "Movable"

@@ -47,6 +47,7 @@ def _settings(options):
         "nvdimms": len(shape.nvdimm_mib),
         "kmem_at_boot": "yes" if shape.kmem_at_boot else "no",
         "meter": "yes" if options.meter else "no",
+        "accounting": "yes" if options.accounting else "no",
         "TERM": os.environ.get("TERM", "linux"),
     }
     return "".join(f"{key}={shlex.quote(str(value))}\n" for key, value in settings.items())

@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What Slurm's database has of jobs, as sacct tells it, and the comments that sacctmgr writes there."""
+
+import slurm
+
+# As the testbed registers them (testbed-accounting).
+ACCOUNTS = {"alice": "physics", "bob": "physics", "carol": "chemistry"}
+COLUMNS = (
+    "JobID",  # ARRAY_TASK for a task of an array
+    "JobIDRaw",  # the number that the node knows the job by
+    "User",
+    "UID",
+    "Account",
+    "Partition",
+    "State",
+    "ExitCode",
+    "ElapsedRaw",
+    "Start",
+    "End",
+    "NodeList",
+    "Restarts",
+    "Comment",
+    "Extra",
+    "AdminComment",
+)
+
+
+def rows(ids, *options, user=None):
+    """sacct's lines for these jobs, without their steps: a dictionary each. An array's id stands for its tasks."""
+    words = ["sacct", "-XPn", "-o", ",".join(COLUMNS), "-j", ",".join(map(str, ids)), *options]
+    text = slurm.run(" ".join(words), user=user, env={"SLURM_TIME_FORMAT": "%s"}).stdout
+    return [dict(zip(COLUMNS, line.split("|"), strict=True)) for line in text.splitlines()]
+
+
+def row(job_id):
+    """The one line for a job or, by ARRAY_TASK, for a task."""
+    (found,) = rows([job_id])
+    return found
+
+
+def wait_stored(ids, count=None):
+    """The lines of these jobs (arrays: so many tasks) once all have their end there: slurmctld sends it afterwards."""
+    wanted = count or len(ids)
+
+    def ended():
+        found = rows(ids)
+        return len(found) == wanted and all(line["End"] != "Unknown" for line in found) and found
+
+    return slurm.wait_for(ended, f"the end of {wanted} jobs in Slurm's database", every=0.5)
+
+
+def set_comment(job_id, text, user=None, check=True):
+    """Write the AdminComment of a job or, by ARRAY_TASK, of a task."""
+    words = f"sacctmgr -i update job where jobid={job_id} set AdminComment={text}"
+    return slurm.run(words, user=user, check=check)

@@ -1,0 +1,249 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Slurm's own accounting, slurmdbd with MariaDB, and our records: both have to tell the same of the same jobs."""
+
+import base64
+import collections
+import itertools
+import json
+import os
+from datetime import datetime, timezone
+
+import accounting
+import pytest
+import slurm
+
+pytestmark = pytest.mark.accounting
+
+MODES = ("off", "fast", "slow", "interleave", "spill", "migrate")
+PAIRS = tuple(itertools.product(slurm.USERS, MODES))
+COMMENT_BYTES = 4096  # the most that a summary takes
+NO_JOB = 4000000
+STORM = 200
+FAILING, CODE = 5, 7  # every fifth task of the storm's arrays ends with this code
+# Seconds. sacct's times are whole ones, cut off; prolog and epilog come a little after what Slurm counts from.
+CUT, LATE = 1, 1
+TO_RUN = 900  # seconds; ends what never comes, and is no claim about how quick an emulated node is
+
+
+@pytest.fixture(scope="module", autouse=True)
+def all_recorded():
+    """Also jobs in mode off."""
+    with slurm.configured(slurm.CONFIG.read_text() + "record = all\n"):
+        yield
+
+
+@pytest.fixture(scope="module")
+def jobs(all_recorded):
+    """A job of each user in each mode, all of them ended and stored: ids by user and mode."""
+    ids = {(user, mode): slurm.sbatch(user, "true", f"--hybrid-mem={mode}", "-n1") for user, mode in PAIRS}
+    accounting.wait_stored(ids.values())
+    return ids
+
+
+def seconds(text):
+    """Since 1970, of a record's time."""
+    return datetime.fromisoformat(text).timestamp()
+
+
+def assert_same(line, record):
+    """What sacct's line and the record have of a job whose script ran to its end, or was refused."""
+    assert int(line["JobIDRaw"]) == record["job_id"]
+    assert (line["User"], int(line["UID"])) == (record["user"], record["uid"])
+    assert (line["Account"], line["Partition"]) == (record["account"], record["partition"])
+    assert (line["NodeList"], int(line["Restarts"])) == (record["node"], record["restart_count"])
+    assert line["State"] == ("FAILED" if record["exit_code"] else "COMPLETED")
+    assert line["ExitCode"] == f"{record['exit_code']}:0"
+    # On one clock, cause before effect: the prolog follows the job's start, the epilog its end.
+    assert int(line["Start"]) <= seconds(record["start"]) and int(line["End"]) <= seconds(record["end"])
+
+
+@pytest.mark.parametrize("user", slurm.USERS)
+def test_sacct_and_the_records_have_each_job_in_each_mode(jobs, user):
+    mode_of = {jobs[user, mode]: mode for mode in MODES}
+    lines = {int(line["JobID"]): line for line in accounting.rows(mode_of)}
+    assert sorted(lines) == sorted(mode_of)
+    for job_id, mode in mode_of.items():
+        record = slurm.record(job_id)
+        assert_same(lines[job_id], record)
+        assert record["request"] == mode
+        assert (record["user"], record["account"]) == (user, accounting.ACCOUNTS[user])
+        assert (record["exit_code"], record["node"]) == (0, slurm.NODE)
+
+
+def test_users_see_their_own_jobs_alone(jobs):
+    of_alice, of_bob = ([jobs[user, mode] for mode in MODES] for user in ("alice", "bob"))
+    found = accounting.rows(of_alice + of_bob, user="alice")
+    assert sorted(int(line["JobID"]) for line in found) == sorted(of_alice)
+    # By the account that the two share, too.
+    assert accounting.rows(of_bob, "-a", "-A", accounting.ACCOUNTS["bob"], user="alice") == []
+
+
+def test_admin_comment_of_the_longest_summary_and_of_the_next(jobs):
+    job_id = jobs["bob", "spill"]
+    longest = base64.b64encode(os.urandom(COMMENT_BYTES * 3 // 4)).decode()
+    assert len(longest) == COMMENT_BYTES
+    for comment in (longest, "HM1:short"):
+        accounting.set_comment(job_id, comment)
+        assert accounting.row(job_id)["AdminComment"] == comment
+    assert accounting.row(jobs["bob", "fast"])["AdminComment"] == ""
+    assert accounting.rows([job_id], user="bob")[0]["AdminComment"] == "HM1:short"
+
+
+def test_admin_comment_that_cannot_be_written_and_why(jobs):
+    """The status says so on every version; what else is said tells the two apart."""
+    job_id = jobs["alice", "slow"]
+    for target, user, why in ((job_id, "alice", "Access/permission denied"), (NO_JOB, None, "Data has not changed")):
+        done = accounting.set_comment(target, "lost", user=user, check=False)
+        assert done.returncode == 1 and why in done.stdout + done.stderr, (target, user, done)
+    assert accounting.row(job_id)["AdminComment"] == ""
+
+
+def test_what_the_owner_says_of_the_job_is_stored():
+    job_id = slurm.sbatch("carol", "true", "-n1", "--comment=about the run", "--extra=more of it")
+    (line,) = accounting.wait_stored([job_id])
+    assert (line["Comment"], line["Extra"]) == ("about the run", "more of it")
+
+
+def test_jobs_that_fail_are_refused_or_cancelled():
+    ran = slurm.folder_of("carol") / "ran"
+    failing = slurm.sbatch("alice", f"exit {CODE}", "--hybrid-mem=slow", "-n1")
+    refused = slurm.sbatch("bob", "true", "--hybrid-mem=hbm", "-n1")
+    cancelled = slurm.sbatch("carol", f"touch {ran}; sleep 10000", "--hybrid-mem=fast", "-n1")
+    slurm.wait_for(ran.exists, "the job that is to be cancelled")
+    slurm.run(f"scancel {cancelled}")
+    lines = {int(line["JobID"]): line for line in accounting.wait_stored([failing, refused, cancelled])}
+    for job_id in (failing, refused):
+        assert lines[job_id]["State"] == "FAILED"
+        assert_same(lines[job_id], slurm.record(job_id))
+    assert lines[failing]["ExitCode"] == f"{CODE}:0"
+    # To Slurm a cancelled job's code is 0, which the record takes over: the state is in Slurm's database alone.
+    assert (lines[cancelled]["State"], lines[cancelled]["ExitCode"]) == ("CANCELLED by 0", "0:0")
+    assert slurm.record(cancelled)["exit_code"] == 0
+
+
+def test_ids_of_an_array_and_what_they_mean_to_sacctmgr():
+    """A task's record has the number that sacct calls JobIDRaw. Its JobID, of the array's id and the index, is what
+    sacctmgr has to be given: the last task has the array's own number, which stands for all tasks there."""
+    array = slurm.sbatch("alice", f"exit $((SLURM_ARRAY_TASK_ID == 3 ? {CODE} : 0))", "-n1", "--array=1-3")
+    lines = accounting.wait_stored([array], 3)
+    slurm.wait_idle()
+    records = {record["job_id"]: record for record in slurm.all_records() if record["array_job_id"] == array}
+    assert len(records) == 3 and array in records
+    for line in lines:
+        record = records[int(line["JobIDRaw"])]
+        assert line["JobID"] == f"{record['array_job_id']}_{record['array_task_id']}"
+        assert_same(line, record)
+    assert {record["array_task_id"]: record["exit_code"] for record in records.values()} == {1: 0, 2: 0, 3: CODE}
+
+    def comments():
+        return {line["JobID"]: line["AdminComment"] for line in accounting.rows([array])}
+
+    for task, comment in ((2, "second"), (3, "third")):
+        accounting.set_comment(f"{array}_{task}", comment)
+    assert comments() == {f"{array}_1": "", f"{array}_2": "second", f"{array}_3": "third"}
+    accounting.set_comment(array, "all")
+    assert set(comments().values()) == {"all"}
+
+
+def test_ids_of_a_heterogeneous_job_and_what_they_mean_to_sacctmgr(second_node):
+    """As for arrays: LEADER+OFFSET is one component, and the leader's number is the whole job."""
+    options = ("-n1", "--hybrid-mem=slow", ":", "-n1", "--hybrid-mem=fast")
+    leader = slurm.sbatch("carol", "srun --het-group=0,1 true", *options)
+    lines = accounting.wait_stored([leader], 2)
+    slurm.wait_for(lambda: not slurm.ledger(), "an empty ledger")
+    records = {record["job_id"]: record for record in slurm.all_records() if record["het_job_id"] == leader}
+    assert sorted(records) == [leader, leader + 1]
+    for offset, line in enumerate(lines):
+        assert line["JobID"] == f"{leader}+{offset}"
+        assert_same(line, records[int(line["JobIDRaw"])])
+
+    def comments():
+        return [line["AdminComment"] for line in accounting.rows([leader])]
+
+    for offset, comment in enumerate(("first", "second")):
+        accounting.set_comment(f"{leader}+{offset}", comment)
+    assert comments() == ["first", "second"]
+    accounting.set_comment(leader, "all")
+    assert comments() == ["all", "all"]
+
+
+def test_runs_of_a_requeued_job_are_told_apart_by_their_count():
+    """One id; sacct shows the last run unless asked for all, and sacctmgr writes to the last one."""
+    folder = slurm.folder_of("bob")
+    script = f"touch {folder}/ran; until [ -e {folder}/go ]; do sleep 0.2; done"
+    job_id = slurm.sbatch("bob", script, "--hybrid-mem=slow", "--requeue", "-n1")
+    slurm.wait_for((folder / "ran").exists, "the first run")
+    slurm.requeue(job_id)
+    (folder / "go").touch()
+    (shown,) = accounting.wait_stored([job_id])
+    slurm.wait_idle()
+    of_run = {record["restart_count"]: record for record in slurm.records(job_id)}
+    assert sorted(of_run) == [0, 1]
+    first, last = accounting.rows([job_id], "--duplicates")
+    assert shown == last
+    assert_same(last, of_run[1])
+    assert (first["JobIDRaw"], first["State"], first["Restarts"]) == (str(job_id), "REQUEUED", "0")
+    assert int(first["End"]) <= seconds(of_run[0]["end"])
+    accounting.set_comment(job_id, "which")
+    assert [line["AdminComment"] for line in accounting.rows([job_id], "--duplicates")] == ["", "which"]
+
+
+def test_jobs_that_end_while_there_is_no_slurmdbd_are_stored_later():
+    slurm.run("pkill -x slurmdbd; while pgrep -x slurmdbd; do sleep 0.1; done")
+    try:
+        job_id = slurm.sbatch("carol", f"exit {CODE}", "--hybrid-mem=spill", "-n1")
+        assert slurm.wait_job(job_id) == "FAILED"
+        record = slurm.record(job_id)
+        assert accounting.set_comment(job_id, "early", check=False).returncode != 0
+    finally:
+        slurm.run("slurmdbd")
+        slurm.wait_for(lambda: slurm.lines("sacctmgr -n show cluster"), "slurmdbd")
+    (line,) = accounting.wait_stored([job_id])
+    assert_same(line, record)
+    assert line["AdminComment"] == ""
+
+
+def submit_storm():
+    """Two hundred jobs, in an array for each user and mode. Returns user and mode by the array's id."""
+    script = f"exit $((SLURM_ARRAY_TASK_ID % {FAILING} == 0 ? {CODE} : 0))"
+    sizes = (len(range(first, STORM, len(PAIRS))) for first in range(len(PAIRS)))
+    return {
+        slurm.sbatch(user, script, f"--hybrid-mem={mode}", "-n1", "-p", "alone", f"--array=1-{size}"): (user, mode)
+        for (user, mode), size in zip(PAIRS, sizes, strict=True)
+    }
+
+
+def counted(found):
+    """Of (user, mode, state) of jobs: how many jobs and, of them, failed ones, by user and mode."""
+    counts = collections.Counter(found)
+    return {
+        (user, mode): (counts[user, mode, "COMPLETED"] + counts[user, mode, "FAILED"], counts[user, mode, "FAILED"])
+        for user, mode, _ in counts
+    }
+
+
+def test_storm_of_jobs_adds_up_to_what_sacct_has():
+    # Jobs that share no cores: as many at once as the guest serves at once, which keeps hooks from being late.
+    with slurm.alone_partition():
+        begin = datetime.now(timezone.utc).isoformat()
+        arrays = submit_storm()
+        slurm.wait_no_jobs(TO_RUN, every=1)
+        slurm.wait_idle()
+        report = json.loads(slurm.run(f"hybridmem report --json --since {begin}").stdout)
+    lines = {int(line["JobIDRaw"]): line for line in accounting.wait_stored(arrays, STORM)}
+    records = [record for record in slurm.all_records() if record["array_job_id"] in arrays]
+    assert len(lines) == len(records) == STORM
+    for record in records:
+        assert_same(lines[record["job_id"]], record)
+    by_sacct = counted((*arrays[int(line["JobID"].split("_")[0])], line["State"]) for line in lines.values())
+    assert by_sacct == counted(
+        (record["user"], record["request"], "FAILED" if record["exit_code"] else "COMPLETED") for record in records
+    )
+    assert by_sacct == {(row["user"], row["mode"]): (row["jobs"], row["failed_jobs"]) for row in report["rows"]}
+    assert sorted(by_sacct) == sorted(PAIRS) and all(failed == 2 for _, failed in by_sacct.values())
+    apart = [record["elapsed_s"] - int(lines[record["job_id"]]["ElapsedRaw"]) for record in records]
+    # A host that is busy for a moment makes a hook late; no more than a few of them.
+    late = [each for each in apart if abs(each) > CUT + LATE]
+    assert len(late) <= STORM // 20 and abs(sum(apart)) <= LATE * STORM, sorted(apart)
+    hours = sum(int(line["ElapsedRaw"]) for line in lines.values()) / 3600
+    assert abs(report["total"]["node_hours"] - hours) <= LATE * STORM / 3600
