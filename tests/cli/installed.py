@@ -12,6 +12,8 @@ LIBEXEC = PREFIX / "libexec" / "hybridmem"
 DATA = PREFIX / "share" / "hybridmem"
 
 has_ndctl = (LIBEXEC / "hybridmem-namespace").exists()
+has_papi = (LIBEXEC / "hybridmem-papi").exists()
+needs_papi = pytest.mark.skipif(not has_papi, reason="hybridmem-papi: built --without-papi")
 needs_ndctl = pytest.mark.skipif(not has_ndctl, reason="hybridmem-namespace: built --without-ndctl")
 
 

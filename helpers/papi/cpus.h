@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The CPUs on which counters of a socket are opened. */
+#ifndef HM_PAPI_CPUS_H
+#define HM_PAPI_CPUS_H
+
+#include "../core/set.h"
+
+/*
+ * One CPU for each socket (or die) that a PMU of the kernel counts for, as its cpumask says. `pmu` is a pattern of
+ * fnmatch(3): all PMUs of such a name have the same. Returns 0, or -1 with a text.
+ */
+int hm_papi_cpus(const char *pmu, struct hm_set *cpus, struct hm_error *error);
+
+/* The socket that a CPU is in, or -1. */
+int hm_papi_socket_of(int cpu);
+
+#endif

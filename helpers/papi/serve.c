@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "serve.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "sets.h"
+
+enum next { NEXT_READING, NEXT_END, NEXT_WAIT };
+
+struct server {
+    const struct hm_papi_serving *serving;
+    int signals;
+    bool watches_input; /* it ends with its standard input */
+    uint64_t due_ns;    /* of the next reading, by the clock */
+};
+
+static char line[HM_PAPI_LINE_SIZE];
+
+static uint64_t now_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+int hm_papi_take_signals(void)
+{
+    static const int numbers[] = {SIGTERM, SIGINT, SIGHUP};
+    sigset_t ending;
+    sigemptyset(&ending);
+    for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
+        signal(numbers[i], SIG_DFL);
+        sigaddset(&ending, numbers[i]);
+    }
+    signal(SIGPIPE, SIG_IGN); /* a write tells */
+    return sigprocmask(SIG_SETMASK, &ending, NULL) == 0 ? signalfd(-1, &ending, SFD_CLOEXEC) : -1;
+}
+
+/* Only what somebody holds the other end of: a terminal's or a null device's end of input says nothing. */
+static bool is_pipe(int fd)
+{
+    struct stat status;
+    return fstat(fd, &status) == 0 && (S_ISFIFO(status.st_mode) || S_ISSOCK(status.st_mode));
+}
+
+/* Standard input has something, or ended. A byte of a line that goes on asks for nothing yet. */
+static enum next take_input(const struct server *server)
+{
+    char byte;
+    ssize_t length = read(STDIN_FILENO, &byte, 1);
+    if (length < 0 && errno == EINTR)
+        return NEXT_WAIT;
+    if (length <= 0)
+        return NEXT_END;
+    return server->serving->is_asked && byte == '\n' ? NEXT_READING : NEXT_WAIT;
+}
+
+static enum next wait_for_next(const struct server *server)
+{
+    struct pollfd events[] = {{.fd = server->signals, .events = POLLIN},
+                              {.fd = server->watches_input ? STDIN_FILENO : -1, .events = POLLIN}};
+    for (;;) {
+        uint64_t now = now_ns(), left = server->due_ns > now ? server->due_ns - now : 0;
+        struct timespec timeout = {.tv_sec = (time_t)(left / 1000000000), .tv_nsec = (long)(left % 1000000000)};
+        int ready = ppoll(events, 2, server->serving->is_asked ? NULL : &timeout, NULL);
+        if (ready == 0)
+            return NEXT_READING;
+        if ((ready < 0 && errno != EINTR) || (ready > 0 && events[0].revents))
+            return NEXT_END;
+        enum next next = ready > 0 ? take_input(server) : NEXT_WAIT;
+        if (next != NEXT_WAIT)
+            return next;
+    }
+}
+
+/* The lines before the first reading. */
+static void describe(const struct hm_papi_library *library)
+{
+    printf("papi " HM_PAPI_LINES " %s\n", library->version);
+    for (unsigned i = 0; i < library->n_components; i++) {
+        const struct hm_papi_component *component = &library->component[i];
+        if (!hm_papi_is_wanted(component->name))
+            continue;
+        if (component->is_in)
+            printf("component %s in\n", component->name);
+        else
+            printf("component %s out %s\n", component->name, component->reason);
+    }
+    for (unsigned i = 0; i < library->n_found; i++)
+        if (hm_papi_line_event(i, &library->found[i].event, line, sizeof(line)) > 0)
+            fputs(line, stdout);
+    printf("ready %u\n", library->n_found);
+}
+
+/* Returns false where nobody reads it. */
+static bool write_reading(struct hm_papi_sets *sets, const struct hm_papi_library *library)
+{
+    static uint64_t value[HM_PAPI_MOST_EVENTS];
+    static bool is_known[HM_PAPI_MOST_EVENTS];
+    uint64_t at_ns = now_ns();
+    hm_papi_sets_read(sets, library, value, is_known);
+    hm_papi_line_read(at_ns, value, is_known, library->n_found, line, sizeof(line));
+    return fputs(line, stdout) >= 0 && fflush(stdout) == 0;
+}
+
+int hm_papi_serve(const struct hm_papi_serving *serving, struct hm_papi_library *library, int signals,
+                  struct hm_error *error)
+{
+    static struct hm_papi_sets sets;
+    struct server server = {.serving = serving,
+                            .signals = signals,
+                            .watches_input = serving->is_asked || is_pipe(STDIN_FILENO),
+                            .due_ns = now_ns()};
+    if (hm_papi_sets_open(&sets, library, serving->is_named, error) != 0)
+        return -1;
+    describe(library);
+    if (fflush(stdout) != 0)
+        return 0;
+    if (library->n_found == 0)
+        return hm_fail(error, ENOENT, "PAPI has no event of energy or traffic on this machine (hybridmem-papi --list)");
+    for (uint64_t n = 0; serving->count == 0 || n < serving->count; n++) {
+        if (wait_for_next(&server) == NEXT_END || !write_reading(&sets, library))
+            break;
+        server.due_ns += serving->interval_ms * 1000000;
+    }
+    return 0;
+}

@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "sets.h"
+
+#include <errno.h>
+#include <papi.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "zones.h"
+
+#define MOST_COLUMNS (2 * HM_PAPI_MOST_EVENTS) /* a zone's range before its energy */
+#define MOST_STARTS 20                         /* of powercap, for one reading */
+#define BETWEEN_STARTS_NS 1000000
+
+static long long columns[MOST_COLUMNS];
+
+static uint64_t now_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+/* Uncore events count whatever runs on a socket, in the kernel, too. */
+static int count_all(int handle)
+{
+    PAPI_option_t granularity = {.granularity = {.eventset = handle, .granularity = PAPI_GRN_SYS}};
+    PAPI_option_t domain = {.domain = {.eventset = handle, .domain = PAPI_DOM_ALL}};
+    int result = PAPI_set_opt(PAPI_GRANUL, &granularity);
+    return result == PAPI_OK ? PAPI_set_opt(PAPI_DOMAIN, &domain) : result;
+}
+
+static int make_set(const struct hm_papi_component *component, int *handle)
+{
+    int result = PAPI_create_eventset(handle);
+    if (result == PAPI_OK)
+        result = PAPI_assign_eventset_component(*handle, component->index);
+    return result == PAPI_OK && strcmp(component->name, "perf_event_uncore") == 0 ? count_all(*handle) : result;
+}
+
+static int add_event(struct hm_papi_sets *sets, const struct hm_papi_library *library, unsigned i, int handle,
+                     unsigned *n_columns)
+{
+    const struct hm_papi_found *found = &library->found[i];
+    int result = PAPI_OK;
+    if (found->range[0] && (result = PAPI_add_named_event(handle, found->range)) == PAPI_OK)
+        ++*n_columns;
+    sets->column[i] = (*n_columns)++;
+    return result == PAPI_OK ? PAPI_add_named_event(handle, found->event.name) : result;
+}
+
+/* Learn the ranges of a component's zones. */
+static int read_ranges(struct hm_papi_sets *sets, struct hm_papi_library *library, unsigned component, int handle)
+{
+    uint64_t used[2];
+    int result = hm_papi_zones_used_ranges(library->component[component].index, used);
+    if (result != PAPI_OK || (result = PAPI_start(handle)) != PAPI_OK ||
+        (result = PAPI_stop(handle, columns)) != PAPI_OK)
+        return result;
+    for (unsigned i = 0; i < library->n_found; i++) {
+        struct hm_papi_found *found = &library->found[i];
+        if (found->component != component || !found->range[0])
+            continue;
+        long long range = columns[sets->column[i] - 1];
+        if (range <= 0)
+            return PAPI_EINVAL;
+        sets->raw[i] = (struct hm_papiraw){.range = (uint64_t)range, .used_range = used[found->is_in_package]};
+        found->event.modulus = (uint64_t)range + 1;
+    }
+    return PAPI_OK;
+}
+
+static int fail_event(const char *what, int result, struct hm_error *error)
+{
+    const char *hint = result == PAPI_EPERM ? " (it needs root, CAP_PERFMON, or kernel.perf_event_paranoid of 0)" : "";
+    return hm_fail(error, EIO, "%s: %s%s", what, PAPI_strerror(result), hint);
+}
+
+static bool has_zones(const struct hm_papi_library *library, unsigned component)
+{
+    for (unsigned i = 0; i < library->n_found; i++)
+        if (library->found[i].component == component && library->found[i].range[0])
+            return true;
+    return false;
+}
+
+/* Returns 0, or -1 with a text that names the event. */
+static int open_set(struct hm_papi_sets *sets, struct hm_papi_library *library, unsigned component,
+                    struct hm_error *error)
+{
+    const char *name = library->component[component].name;
+    unsigned n_columns = 0;
+    int handle = PAPI_NULL, result = make_set(&library->component[component], &handle);
+    if (result != PAPI_OK)
+        return fail_event(name, result, error);
+    for (unsigned i = 0; i < library->n_found; i++)
+        if (library->found[i].component == component &&
+            (result = add_event(sets, library, i, handle, &n_columns)) != PAPI_OK)
+            return fail_event(library->found[i].event.name, result, error);
+    bool is_powercap = has_zones(library, component);
+    result = is_powercap ? read_ranges(sets, library, component, handle) : PAPI_start(handle);
+    if (result != PAPI_OK)
+        return fail_event(name, result, error);
+    sets->set[sets->n].handle = handle;
+    sets->set[sets->n].component = component;
+    sets->set[sets->n].is_powercap = is_powercap;
+    sets->set[sets->n++].is_running = !is_powercap;
+    return 0;
+}
+
+static bool has_events(const struct hm_papi_library *library, unsigned component)
+{
+    for (unsigned i = 0; i < library->n_found; i++)
+        if (library->found[i].component == component)
+            return true;
+    return false;
+}
+
+int hm_papi_sets_open(struct hm_papi_sets *sets, struct hm_papi_library *library, bool all, struct hm_error *error)
+{
+    sets->n = 0;
+    for (unsigned i = 0; i < library->n_components; i++) {
+        struct hm_error why = {""};
+        if (!has_events(library, i) || open_set(sets, library, i, &why) == 0)
+            continue;
+        if (all)
+            return hm_fail(error, EIO, "%s", why.text);
+        hm_papi_library_drop(library, i, why.text);
+    }
+    return 0;
+}
+
+/* A counter whose range does not read as it did is one that PAPI cannot read any more. */
+static bool is_range_there(const struct hm_papi_sets *sets, unsigned i)
+{
+    return columns[sets->column[i] - 1] == (long long)sets->raw[i].range;
+}
+
+/* Take what was read of the running set. Returns false where a counter is ambiguous. */
+static bool take_zones(const struct hm_papi_sets *sets, const struct hm_papi_library *library, int s, uint64_t *value,
+                       bool *is_known)
+{
+    bool is_clear = true;
+    for (unsigned i = 0; i < library->n_found; i++) {
+        if (library->found[i].component != sets->set[s].component || !library->found[i].range[0])
+            continue;
+        enum hm_papiraw_state state = HM_PAPIRAW_UNREADABLE;
+        if (is_range_there(sets, i))
+            state = hm_papiraw_take(&sets->raw[i], (uint64_t)columns[sets->column[i]], &value[i]);
+        is_known[i] = state == HM_PAPIRAW_VALUE;
+        is_clear = is_clear && state != HM_PAPIRAW_AMBIGUOUS;
+    }
+    return is_clear;
+}
+
+/* Take what was read right after a start. Returns false where a counter is ambiguous; what is known of it stays. */
+static bool begin_zones(struct hm_papi_sets *sets, const struct hm_papi_library *library, int s, uint64_t since_ns,
+                        uint64_t *value, bool *is_known)
+{
+    bool is_clear = true;
+    for (unsigned i = 0; i < library->n_found; i++) {
+        if (library->found[i].component != sets->set[s].component || !library->found[i].range[0])
+            continue;
+        enum hm_papiraw_state state = HM_PAPIRAW_UNREADABLE;
+        uint64_t begun;
+        if (is_range_there(sets, i))
+            state = hm_papiraw_begin(&sets->raw[i], (uint64_t)columns[sets->column[i]], since_ns, &begun);
+        if (state == HM_PAPIRAW_VALUE)
+            value[i] = begun;
+        is_known[i] = state == HM_PAPIRAW_VALUE || (state == HM_PAPIRAW_AMBIGUOUS && is_known[i]);
+        is_clear = is_clear && state != HM_PAPIRAW_AMBIGUOUS;
+    }
+    return is_clear;
+}
+
+static void read_powercap(struct hm_papi_sets *sets, const struct hm_papi_library *library, int s, uint64_t *value,
+                          bool *is_known)
+{
+    const struct timespec wait = {.tv_nsec = BETWEEN_STARTS_NS};
+    int handle = sets->set[s].handle;
+    bool is_clear = sets->set[s].is_running && PAPI_read(handle, columns) == PAPI_OK &&
+                    take_zones(sets, library, s, value, is_known);
+    for (int i = 0; i < MOST_STARTS && !is_clear; i++) {
+        if (i > 0)
+            nanosleep(&wait, NULL);
+        if (sets->set[s].is_running)
+            PAPI_stop(handle, NULL);
+        uint64_t before = now_ns();
+        sets->set[s].is_running = PAPI_start(handle) == PAPI_OK;
+        is_clear = sets->set[s].is_running && PAPI_read(handle, columns) == PAPI_OK &&
+                   begin_zones(sets, library, s, now_ns() - before, value, is_known);
+    }
+}
+
+void hm_papi_sets_read(struct hm_papi_sets *sets, const struct hm_papi_library *library, uint64_t *value,
+                       bool *is_known)
+{
+    memset(is_known, 0, HM_PAPI_MOST_EVENTS * sizeof(*is_known));
+    for (int s = 0; s < sets->n; s++) {
+        if (sets->set[s].is_powercap) {
+            read_powercap(sets, library, s, value, is_known);
+            continue;
+        }
+        bool is_read = PAPI_read(sets->set[s].handle, columns) == PAPI_OK;
+        for (unsigned i = 0; i < library->n_found; i++) {
+            if (library->found[i].component != sets->set[s].component)
+                continue;
+            is_known[i] = is_read && columns[sets->column[i]] >= 0;
+            value[i] = (uint64_t)columns[sets->column[i]];
+        }
+    }
+}

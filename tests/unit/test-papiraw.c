@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The raw values of PAPI's powercap, against a model of what that component does. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "helpers/meter/counter.h"
+#include "helpers/meter/papiraw.h"
+
+#define RANGE UINT64_C(262143328850)
+#define SHORT UINT64_C(65712999613)
+
+/* What the component gives of a counter at `now` that was at `start`. */
+static uint64_t give(uint64_t start, uint64_t now, uint64_t used_range)
+{
+    if (start == 0 || start == now)
+        return now;
+    return start > now ? now + used_range - start : now - start;
+}
+
+static void test_beginnings(void **state)
+{
+    (void)state;
+    static const struct {
+        uint64_t reading, since_ns;
+        enum hm_papiraw_state expected;
+    } rows[] = {
+        {0, 50000, HM_PAPIRAW_VALUE},
+        {1, 50000, HM_PAPIRAW_AMBIGUOUS},
+        {1000001, 50000, HM_PAPIRAW_AMBIGUOUS}, /* 20 kW for 50 microseconds, and one more */
+        {1000002, 50000, HM_PAPIRAW_VALUE},
+        {1000002, 60000, HM_PAPIRAW_AMBIGUOUS},
+        {RANGE - 1, 50000, HM_PAPIRAW_VALUE},
+        {RANGE, 50000, HM_PAPIRAW_UNREADABLE},
+        {RANGE + 1, 50000, HM_PAPIRAW_UNREADABLE},
+        {UINT64_MAX, 50000, HM_PAPIRAW_UNREADABLE},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct hm_papiraw raw = {.range = RANGE, .used_range = RANGE};
+        uint64_t value = 7;
+        if (hm_papiraw_begin(&raw, rows[i].reading, rows[i].since_ns, &value) != rows[i].expected)
+            fail_msg("row %zu", i);
+        assert_int_equal(raw.is_known, rows[i].expected == HM_PAPIRAW_VALUE);
+        assert_int_equal(value, raw.is_known ? rows[i].reading : 7);
+    }
+    struct hm_papiraw none = {0};
+    uint64_t value;
+    assert_int_equal(hm_papiraw_begin(&none, 5000000, 1, &value), HM_PAPIRAW_UNREADABLE);
+    assert_int_equal(hm_papiraw_take(&none, 5000000, &value), HM_PAPIRAW_AMBIGUOUS);
+}
+
+/* Every place that a counter can go to from a start, with PAPI's range being the zone's own or another's. */
+static void test_values(void **state)
+{
+    (void)state;
+    static const uint64_t starts[] = {0, 2000000, SHORT / 2, SHORT - 2, SHORT - 1};
+    static const uint64_t places[] = {1, 17, 1999999, 2000001, SHORT / 2 - 1, SHORT / 2 + 1, SHORT - 1};
+    static const uint64_t used[] = {SHORT, RANGE, SHORT / 2};
+    unsigned n_values = 0;
+    for (size_t u = 0; u < sizeof(used) / sizeof(used[0]); u++) {
+        for (size_t s = 0; s < sizeof(starts) / sizeof(starts[0]); s++) {
+            for (size_t p = 0; p < sizeof(places) / sizeof(places[0]); p++) {
+                struct hm_papiraw raw = {.range = SHORT, .used_range = used[u], .is_known = true, .start = starts[s]};
+                uint64_t value, reading = give(starts[s], places[p], used[u]);
+                enum hm_papiraw_state got = hm_papiraw_take(&raw, reading, &value);
+                /* Never a wrong value; with the zone's own range always one, but where it is told to begin again. */
+                if (got == HM_PAPIRAW_VALUE && value != places[p])
+                    fail_msg("%zu %zu %zu: %llu", u, s, p, (unsigned long long)value);
+                if (u == 0 && got != HM_PAPIRAW_VALUE && reading != starts[s])
+                    fail_msg("%zu %zu %zu is state %d", u, s, p, got);
+                n_values += got == HM_PAPIRAW_VALUE;
+            }
+        }
+    }
+    assert_true(n_values > 40);
+}
+
+/* PAPI gives the range, which it read before, of a counter that cannot be read any more. */
+static void test_unreadable(void **state)
+{
+    (void)state;
+    static const uint64_t starts[] = {0, 1, 2000000, RANGE - 1};
+    for (size_t i = 0; i < sizeof(starts) / sizeof(starts[0]); i++) {
+        struct hm_papiraw raw = {.range = RANGE, .used_range = RANGE, .is_known = true, .start = starts[i]};
+        uint64_t value;
+        assert_int_equal(hm_papiraw_take(&raw, give(starts[i], RANGE, RANGE), &value), HM_PAPIRAW_UNREADABLE);
+        assert_int_equal(hm_papiraw_take(&raw, UINT64_MAX, &value), HM_PAPIRAW_UNREADABLE);
+    }
+}
+
+/* Hours of readings, with standstill, wraps and a step that lands on the start: the differences add up to what was
+ * counted. */
+static void test_sum(void **state)
+{
+    (void)state;
+    static const uint64_t steps[] = {150000000, 0, 90000000000, 1, 90000000000, 0, 82143328851, 300000000};
+    struct hm_papiraw raw = {.range = RANGE, .used_range = RANGE};
+    struct hm_counter counter = {.modulus = RANGE + 1};
+    uint64_t now = 5000000000, start = 0, value, counted = 0, expected = 0, difference;
+    unsigned n_starts = 0;
+    for (unsigned i = 0; i < 400; i++) {
+        uint64_t step = i == 0 ? 0 : steps[i % 8];
+        now = (now + step) % (RANGE + 1);
+        if (now < 2000000 || now == RANGE) {
+            now += 2000000; /* a short time later */
+            now %= RANGE + 1;
+            step += 2000000;
+        }
+        expected += step;
+        enum hm_papiraw_state got = hm_papiraw_take(&raw, give(start, now, RANGE), &value);
+        if (got == HM_PAPIRAW_AMBIGUOUS) {
+            n_starts++;
+            start = now;
+            got = hm_papiraw_begin(&raw, give(start, now, RANGE), 50000, &value);
+        }
+        assert_int_equal(got, HM_PAPIRAW_VALUE);
+        assert_int_equal(value, now);
+        hm_counter_take(&counter, value, i, &difference);
+        counted += difference;
+    }
+    assert_int_equal(counted, expected);
+    assert_true(n_starts > 1 && n_starts < 300);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_beginnings),
+        cmocka_unit_test(test_values),
+        cmocka_unit_test(test_unreadable),
+        cmocka_unit_test(test_sum),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
