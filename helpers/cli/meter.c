@@ -129,6 +129,8 @@ static int open_folders(const struct options *options, struct hm_counters_setup 
     struct hm_error error = {""};
     const char *sysfs = options->sysfs ? options->sysfs : "/sys";
     setup->resctrl = -1;
+    setup->papi = options->sysfs ? NULL : HM_PKGLIBEXECDIR "/hybridmem-papi";
+    setup->is_list = options->list;
     setup->sysfs = open(sysfs, flags);
     if (setup->sysfs < 0) {
         hm_fail_errno(&error, "%s", sysfs);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "counters.h"
 
-#include <errno.h>
 #include <stdio.h>
 
 #include "pmusource.h"
@@ -12,14 +11,6 @@
 #define TRAFFIC (HM_GIVES(HM_READ_BYTES) | HM_GIVES(HM_WRITE_BYTES))
 #define SOCKETS "each socket, whatever runs on it"
 #define NO_WRAP "not in a lifetime: the kernel extends it to 64 bits"
-
-/* A program of its own will ask PAPI: it may end the process that calls it. */
-static int find_papi(const struct hm_counters_setup *setup, struct hm_gauges *gauges, int source,
-                     struct hm_error *reason)
-{
-    (void)setup, (void)gauges, (void)source;
-    return hm_fail(reason, ENOSYS, "this version does not read PAPI");
-}
 
 static const struct hm_counter_source sources[] = {
     {.name = "powercap",
@@ -73,11 +64,11 @@ static const struct hm_counter_source sources[] = {
     {.name = "papi",
      .gives = ENERGY | TRAFFIC,
      .covers = SOCKETS,
-     .measures = "energy, and bytes by kind of memory (PAPI)",
-     .unit = "by component",
-     .wraps = "by component",
-     .needs = "by component",
-     .find = find_papi},
+     .measures = "energy, and bytes by kind of memory of Intel's memory controllers (PAPI, by hybridmem-papi)",
+     .unit = "2^-32 J, microjoule, nanojoule or 64 bytes, by PAPI's component",
+     .wraps = "of PAPI's component powercap at max_energy_range_uj, of others not in a lifetime",
+     .needs = "what PAPI's components need: root, or CAP_PERFMON for perf_event_uncore",
+     .find = hm_papi_find},
 };
 
 _Static_assert(sizeof(sources) / sizeof(sources[0]) <= HM_MOST_SOURCES, "HM_MOST_SOURCES is too small");

@@ -60,6 +60,10 @@ static void join(struct hm_flow *flow, const struct hm_gauge *gauge)
     hm_total_join(&flow->total, &gauge->total);
     if (hm_total_is_known(&flow->total) || flow->reason.text[0])
         return;
+    if (gauge->papi && hm_papi_reader_problem(gauge->papi)[0]) {
+        hm_fail(&flow->reason, 0, "%s: %s", gauge->name, hm_papi_reader_problem(gauge->papi));
+        return;
+    }
     hm_fail(&flow->reason, 0, "%s: %s%s%s%s", gauge->name, hm_counter_state_text(flow->total.problem),
             gauge->said[0] ? " (\"" : "", gauge->said, gauge->said[0] ? "\")" : "");
 }

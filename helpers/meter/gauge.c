@@ -13,16 +13,22 @@
 
 static const struct {
     const char *name, *unit;
+    double most_per_s;
 } quantities[HM_N_QUANTITIES] = {
-    [HM_PACKAGE_ENERGY] = {"package energy", "J"},       [HM_MEMORY_ENERGY] = {"memory energy", "J"},
-    [HM_PLATFORM_ENERGY] = {"platform energy", "J"},     [HM_READ_BYTES] = {"bytes read", "B"},
-    [HM_WRITE_BYTES] = {"bytes written", "B"},           [HM_TOTAL_BYTES] = {"bytes of all tiers", "B"},
-    [HM_LOCAL_BYTES] = {"bytes of the own socket", "B"},
+    [HM_PACKAGE_ENERGY] = {"package energy", "J", 2000},    [HM_MEMORY_ENERGY] = {"memory energy", "J", 1000},
+    [HM_PLATFORM_ENERGY] = {"platform energy", "J", 20000}, [HM_READ_BYTES] = {"bytes read", "B", 0},
+    [HM_WRITE_BYTES] = {"bytes written", "B", 0},           [HM_TOTAL_BYTES] = {"bytes of all tiers", "B", 0},
+    [HM_LOCAL_BYTES] = {"bytes of the own socket", "B", 0},
 };
 
 const char *hm_quantity_name(enum hm_quantity quantity)
 {
     return quantities[quantity].name;
+}
+
+double hm_quantity_most_per_s(enum hm_quantity quantity)
+{
+    return quantities[quantity].most_per_s;
 }
 
 const char *hm_quantity_unit(enum hm_quantity quantity)
@@ -37,7 +43,8 @@ static int add(struct hm_gauges *gauges, const struct hm_gauge *like, int folder
         size_t room = gauges->room ? 2 * gauges->room : 16;
         struct hm_gauge *larger = realloc(gauges->gauge, room * sizeof(*larger));
         if (!larger) {
-            close(fd);
+            if (fd >= 0)
+                close(fd);
             return hm_fail(error, ENOMEM, "no memory for the counters");
         }
         gauges->gauge = larger;
@@ -79,6 +86,14 @@ int hm_gauges_add_event(struct hm_gauges *gauges, const struct hm_gauge *like, u
     return hm_fail(error, number, "%s: %s", like->name, why);
 }
 
+int hm_gauges_add_papi(struct hm_gauges *gauges, const struct hm_gauge *like, unsigned i, struct hm_error *error)
+{
+    struct hm_gauge event = *like;
+    event.papi = gauges->papi;
+    event.papi_event = i;
+    return add(gauges, &event, -1, -1, error);
+}
+
 /* Returns 0, or the errno. */
 static int read_file(struct hm_gauge *gauge, uint64_t *raw)
 {
@@ -105,7 +120,9 @@ static void read_gauge(struct hm_gauge *gauge, uint64_t now_ns)
     uint64_t raw = 0, difference = 0;
     enum hm_counter_state state;
     gauge->said[0] = '\0';
-    int number = gauge->folder < 0 ? read_event(gauge, &raw) : read_file(gauge, &raw);
+    int number = gauge->papi         ? hm_papi_reader_value(gauge->papi, gauge->papi_event, &raw)
+                 : gauge->folder < 0 ? read_event(gauge, &raw)
+                                     : read_file(gauge, &raw);
     if (number == 0) {
         state = hm_counter_take(&gauge->counter, raw, now_ns, &difference);
     } else {
@@ -120,6 +137,8 @@ static void read_gauge(struct hm_gauge *gauge, uint64_t now_ns)
 
 void hm_gauges_read(struct hm_gauges *gauges, uint64_t now_ns)
 {
+    if (gauges->papi)
+        hm_papi_reader_ask(gauges->papi);
     for (size_t i = 0; i < gauges->n; i++)
         read_gauge(&gauges->gauge[i], now_ns);
 }
@@ -137,6 +156,7 @@ void hm_gauges_close(struct hm_gauges *gauges, size_t first)
             close(gauges->gauge[gauges->n].fd);
     if (first > 0)
         return;
+    hm_papi_reader_stop(gauges->papi);
     free(gauges->gauge);
     *gauges = (struct hm_gauges){0};
 }

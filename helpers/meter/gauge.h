@@ -11,6 +11,7 @@
 
 #include "../core/tiers.h"
 #include "counter.h"
+#include "papiread.h"
 #include "pmu.h"
 #include "total.h"
 
@@ -28,13 +29,15 @@ enum hm_quantity {
 
 struct hm_gauge {
     enum hm_quantity quantity;
-    enum hm_kind kind; /* of memory, of bytes; else HM_KIND_UNKNOWN */
-    int socket;        /* -1: the node's, or not known */
-    int source;        /* index of the source's row */
-    double factor;     /* joules or bytes for each count */
-    char name[160];    /* a file's path below `folder`, or PMU, event and CPU */
-    int folder;        /* of a file: it is looked for there again once it is gone; -1: a perf event */
-    int fd;            /* -1 while it is gone */
+    enum hm_kind kind;                 /* of memory, of bytes; else HM_KIND_UNKNOWN */
+    int socket;                        /* -1: the node's, or not known */
+    int source;                        /* index of the source's row */
+    double factor;                     /* joules or bytes for each count */
+    char name[160];                    /* a file's path below `folder`, or PMU, event and CPU */
+    int folder;                        /* of a file: it is looked for there again once it is gone; -1: no file */
+    int fd;                            /* of the file or perf event; -1 while it is gone */
+    const struct hm_papi_reader *papi; /* PAPI's instead: event so much of it */
+    unsigned papi_event;
     struct hm_counter counter;
     struct hm_total total;
     char said[24]; /* what stood where the number should be; "" otherwise */
@@ -43,10 +46,13 @@ struct hm_gauge {
 struct hm_gauges {
     struct hm_gauge *gauge;
     size_t n, room;
+    struct hm_papi_reader *papi; /* theirs, NULL: none */
 };
 
 /* "package energy" ... "local bytes" */
 const char *hm_quantity_name(enum hm_quantity quantity);
+/* No counter of it counts more in a second, in joules: what would be more is a reset. 0: not known. */
+double hm_quantity_most_per_s(enum hm_quantity quantity);
 /* "J" or "B" */
 const char *hm_quantity_unit(enum hm_quantity quantity);
 
@@ -60,13 +66,16 @@ int hm_gauges_add_file(struct hm_gauges *gauges, const struct hm_gauge *like, in
 int hm_gauges_add_event(struct hm_gauges *gauges, const struct hm_gauge *like, uint32_t type,
                         const struct hm_pmu_config *config, int cpu, struct hm_error *error);
 
+/* Add event `i` of the gauges' PAPI. Returns 0, or -1 with a text. */
+int hm_gauges_add_papi(struct hm_gauges *gauges, const struct hm_gauge *like, unsigned i, struct hm_error *error);
+
 /* Read them all: each one's total gets what it counted since it was read before. `now_ns` is CLOCK_MONOTONIC. */
 void hm_gauges_read(struct hm_gauges *gauges, uint64_t now_ns);
 
 /* Let the totals begin anew. */
 void hm_gauges_clear(struct hm_gauges *gauges);
 
-/* Close those from `first` on, and forget them; from 0 on, free all. */
+/* Close those from `first` on, and forget them; from 0 on, free all, and end PAPI. */
 void hm_gauges_close(struct hm_gauges *gauges, size_t first);
 
 #endif

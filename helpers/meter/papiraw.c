@@ -1,36 +1,66 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "papiraw.h"
 
-enum hm_papiraw_state hm_papiraw_begin(struct hm_papiraw *raw, uint64_t reading, uint64_t since_start_ns,
-                                       uint64_t *value)
+/* Can that much be counted in the time? */
+static bool is_possible(uint64_t counted, uint64_t time_ns)
+{
+    return (double)counted <= HM_PAPIRAW_MOST * (double)time_ns + 1;
+}
+
+static enum hm_papiraw_state keep(struct hm_papiraw *raw, uint64_t now_ns, uint64_t found, uint64_t *value)
+{
+    raw->last = *value = found;
+    raw->last_ns = now_ns;
+    return HM_PAPIRAW_VALUE;
+}
+
+enum hm_papiraw_state hm_papiraw_begin(struct hm_papiraw *raw, uint64_t reading, uint64_t now_ns,
+                                       uint64_t since_start_ns, uint64_t *value)
 {
     raw->is_known = false;
     if (raw->range == 0 || reading >= raw->range)
         return HM_PAPIRAW_UNREADABLE;
     /* 0 is what is given of a counter that stood at 0, and still does. */
-    if (reading != 0 && (double)reading <= HM_PAPIRAW_MOST * (double)since_start_ns + 1)
+    if (reading != 0 && is_possible(reading, since_start_ns))
         return HM_PAPIRAW_AMBIGUOUS;
     raw->is_known = true;
-    raw->start = *value = reading;
-    return HM_PAPIRAW_VALUE;
+    raw->start = reading;
+    return keep(raw, now_ns, reading, value);
 }
 
-enum hm_papiraw_state hm_papiraw_take(const struct hm_papiraw *raw, uint64_t reading, uint64_t *value)
+/* The reading is s: the counter is where it was started, or has counted s since. */
+static enum hm_papiraw_state take_start(struct hm_papiraw *raw, uint64_t now_ns, uint64_t *value)
 {
-    uint64_t start = raw->start, used = raw->used_range, above, below;
-    if (!raw->is_known || (start > 0 && reading == start))
-        return HM_PAPIRAW_AMBIGUOUS;
-    if (start == 0) {
-        *value = reading;
-        return reading < raw->range ? HM_PAPIRAW_VALUE : HM_PAPIRAW_UNREADABLE;
+    const uint64_t places[] = {raw->start, 2 * raw->start, 2 * raw->start - raw->used_range};
+    uint64_t found = 0;
+    int n = 0;
+    for (int i = 0; i < 3; i++) {
+        uint64_t place = places[i],
+                 counted = place >= raw->last ? place - raw->last : place + raw->range + 1 - raw->last;
+        if (place >= raw->range || !is_possible(counted, now_ns - raw->last_ns))
+            continue;
+        found = place;
+        n++;
     }
+    return n == 1 ? keep(raw, now_ns, found, value) : HM_PAPIRAW_AMBIGUOUS;
+}
+
+enum hm_papiraw_state hm_papiraw_take(struct hm_papiraw *raw, uint64_t reading, uint64_t now_ns, uint64_t *value)
+{
+    uint64_t start = raw->start, above, below;
+    if (!raw->is_known)
+        return HM_PAPIRAW_AMBIGUOUS;
+    if (start == 0)
+        return reading < raw->range ? keep(raw, now_ns, reading, value) : HM_PAPIRAW_UNREADABLE;
+    if (reading == start)
+        return take_start(raw, now_ns, value);
     above = reading + start; /* v, were it above s; at the range where the range was read in its place */
     if (above < start || above == raw->range)
         return HM_PAPIRAW_UNREADABLE;
-    below = above - used; /* v, were it below s */
-    bool may_be_above = reading > 0 && above < raw->range, may_be_below = above >= used && below < start;
+    below = above - raw->used_range; /* v, were it below s */
+    bool may_be_above = reading > 0 && above < raw->range, may_be_below = above >= raw->used_range && below < start;
     if (may_be_above && may_be_below)
         return HM_PAPIRAW_AMBIGUOUS;
-    *value = may_be_above ? above : below;
-    return may_be_above || may_be_below ? HM_PAPIRAW_VALUE : HM_PAPIRAW_UNREADABLE;
+    return may_be_above || may_be_below ? keep(raw, now_ns, may_be_above ? above : below, value)
+                                        : HM_PAPIRAW_UNREADABLE;
 }

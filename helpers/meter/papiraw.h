@@ -26,6 +26,8 @@ struct hm_papiraw {
     uint64_t used_range; /* m: PAPI takes that of the last zone of the same level for all */
     bool is_known;       /* start is known */
     uint64_t start;      /* s */
+    uint64_t last;       /* the last v, */
+    uint64_t last_ns;    /* read then */
 };
 
 enum hm_papiraw_state {
@@ -34,11 +36,11 @@ enum hm_papiraw_state {
     HM_PAPIRAW_UNREADABLE, /* there is no value */
 };
 
-/* Begin with what was read `since_start_ns` or less after the event set was started. */
-enum hm_papiraw_state hm_papiraw_begin(struct hm_papiraw *raw, uint64_t reading, uint64_t since_start_ns,
-                                       uint64_t *value);
+/* Begin with what was read at `now_ns`, `since_start_ns` or less after the event set was started. */
+enum hm_papiraw_state hm_papiraw_begin(struct hm_papiraw *raw, uint64_t reading, uint64_t now_ns,
+                                       uint64_t since_start_ns, uint64_t *value);
 
-/* Take a later reading of the same start. */
-enum hm_papiraw_state hm_papiraw_take(const struct hm_papiraw *raw, uint64_t reading, uint64_t *value);
+/* Take a later reading of the same start. What says v or v - s is told by how far the counter can have come since. */
+enum hm_papiraw_state hm_papiraw_take(struct hm_papiraw *raw, uint64_t reading, uint64_t now_ns, uint64_t *value);
 
 #endif

@@ -12,16 +12,15 @@
 
 #define ZONES "class/powercap"
 
-/* What a zone of this name measures, and the watts that no zone of its sort reaches: what would be more is a reset. */
+/* What a zone of this name measures. */
 static const struct {
     const char *start; /* of the name */
     bool in_package;
     enum hm_quantity quantity;
-    double most_watts;
 } kinds[] = {
-    {"package-", false, HM_PACKAGE_ENERGY, 2000},
-    {"psys", false, HM_PLATFORM_ENERGY, 20000},
-    {"dram", true, HM_MEMORY_ENERGY, 1000},
+    {"package-", false, HM_PACKAGE_ENERGY},
+    {"psys", false, HM_PLATFORM_ENERGY},
+    {"dram", true, HM_MEMORY_ENERGY},
 };
 
 struct finding {
@@ -60,7 +59,8 @@ static int add_zone(struct finding *finding, const char *path, const char *name,
         return hm_fail_errno(finding->reason, "%s", file);
     snprintf(like->name, sizeof(like->name), "%s/energy_uj", path);
     like->quantity = kinds[i].quantity;
-    like->counter = (struct hm_counter){.modulus = range + 1, .most_per_s = kinds[i].most_watts * 1e6};
+    like->counter = (struct hm_counter){.modulus = range + 1,
+                                        .most_per_s = hm_quantity_most_per_s(kinds[i].quantity) / like->factor};
     return hm_gauges_add_file(finding->gauges, like, finding->setup->sysfs, finding->reason);
 }
 

@@ -38,30 +38,30 @@ static void keep_reason(struct hm_papi_component *component, const char *text)
     component->reason[n] = '\0';
 }
 
-static void look_at_component(struct hm_papi_library *library, int index)
+static bool has_component(const struct hm_papi_library *library, const char *name)
 {
-    const PAPI_component_info_t *info = PAPI_get_component_info(index);
-    struct hm_papi_component *component = info ? add_component(library, info->name, index) : NULL;
+    for (unsigned i = 0; i < library->n_components; i++)
+        if (strcmp(library->component[i].name, name) == 0)
+            return true;
+    return false;
+}
+
+/* Index -1: this PAPI does not know it. */
+static void look_at_component(struct hm_papi_library *library, const char *name, int index)
+{
+    const PAPI_component_info_t *info = index >= 0 ? PAPI_get_component_info(index) : NULL;
+    struct hm_papi_component *component = has_component(library, name) ? NULL : add_component(library, name, index);
     int code = PAPI_NATIVE_MASK;
     if (!component)
         return;
     /* Some are started when their events are first asked for, and only then is it known whether they work. */
-    if (hm_papi_is_wanted(info->name))
+    if (info && hm_papi_is_wanted(name))
         (void)PAPI_enum_cmp_event(&code, PAPI_ENUM_FIRST, index);
-    component->is_in = info->disabled == 0;
-    if (!component->is_in)
-        keep_reason(component, info->disabled_reason[0] ? info->disabled_reason : PAPI_strerror(info->disabled));
-}
-
-/* What the table names and this PAPI does not know. */
-static void add_missing(struct hm_papi_library *library, const char *name)
-{
-    for (unsigned i = 0; i < library->n_components; i++)
-        if (strcmp(library->component[i].name, name) == 0)
-            return;
-    struct hm_papi_component *component = add_component(library, name, -1);
-    if (component)
+    component->is_in = info && info->disabled == 0;
+    if (!info)
         keep_reason(component, "this PAPI was built without it");
+    else if (!component->is_in)
+        keep_reason(component, info->disabled_reason[0] ? info->disabled_reason : PAPI_strerror(info->disabled));
 }
 
 int hm_papi_library_open(struct hm_papi_library *library, struct hm_error *error)
@@ -75,10 +75,13 @@ int hm_papi_library_open(struct hm_papi_library *library, struct hm_error *error
                                    : PAPI_strerror(version));
     snprintf(library->version, sizeof(library->version), "%d.%d.%d", PAPI_VERSION_MAJOR(version),
              PAPI_VERSION_MINOR(version), PAPI_VERSION_REVISION(version));
-    for (int i = 0; i < PAPI_num_components(); i++)
-        look_at_component(library, i);
     for (int i = 0; (row = hm_papi_row_at(i)); i++)
-        add_missing(library, row->component);
+        look_at_component(library, row->component, PAPI_get_component_index(row->component));
+    for (int i = 0; i < PAPI_num_components(); i++) {
+        const PAPI_component_info_t *info = PAPI_get_component_info(i);
+        if (info)
+            look_at_component(library, info->name, i);
+    }
     return 0;
 }
 

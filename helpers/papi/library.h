@@ -6,6 +6,7 @@
 #include <stdbool.h>
 
 #include "../meter/papiline.h"
+#include "../meter/papiraw.h"
 
 #define HM_PAPI_MOST_COMPONENTS 64
 
@@ -21,13 +22,16 @@ struct hm_papi_found {
     struct hm_papi_event event;
     char range[HM_PAPI_NAME]; /* the event of its zone's range, of powercap; "" otherwise */
     bool is_in_package;       /* a zone within another */
+    struct hm_papiraw raw;    /* of such an event */
+    unsigned column;          /* in what is read of its component */
 };
 
 struct hm_papi_library {
     char version[32];
     unsigned n_components, n_found;
-    struct hm_papi_component component[HM_PAPI_MOST_COMPONENTS]; /* PAPI's, and those of the table that it has not */
-    struct hm_papi_found found[HM_PAPI_MOST_EVENTS];             /* in the components' order */
+    struct hm_papi_component
+        component[HM_PAPI_MOST_COMPONENTS];          /* those of the table first, in its order; then PAPI's others */
+    struct hm_papi_found found[HM_PAPI_MOST_EVENTS]; /* in the components' order */
 };
 
 /* Start PAPI, once in a process, and look at its components. Returns 0, or -1 with a text. */

@@ -101,7 +101,7 @@ static void describe(const struct hm_papi_library *library)
 }
 
 /* Returns false where nobody reads it. */
-static bool write_reading(struct hm_papi_sets *sets, const struct hm_papi_library *library)
+static bool write_reading(struct hm_papi_sets *sets, struct hm_papi_library *library)
 {
     static uint64_t value[HM_PAPI_MOST_EVENTS];
     static bool is_known[HM_PAPI_MOST_EVENTS];

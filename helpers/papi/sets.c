@@ -39,19 +39,17 @@ static int make_set(const struct hm_papi_component *component, int *handle)
     return result == PAPI_OK && strcmp(component->name, "perf_event_uncore") == 0 ? count_all(*handle) : result;
 }
 
-static int add_event(struct hm_papi_sets *sets, const struct hm_papi_library *library, unsigned i, int handle,
-                     unsigned *n_columns)
+static int add_event(struct hm_papi_found *found, int handle, unsigned *n_columns)
 {
-    const struct hm_papi_found *found = &library->found[i];
     int result = PAPI_OK;
     if (found->range[0] && (result = PAPI_add_named_event(handle, found->range)) == PAPI_OK)
         ++*n_columns;
-    sets->column[i] = (*n_columns)++;
+    found->column = (*n_columns)++;
     return result == PAPI_OK ? PAPI_add_named_event(handle, found->event.name) : result;
 }
 
 /* Learn the ranges of a component's zones. */
-static int read_ranges(struct hm_papi_sets *sets, struct hm_papi_library *library, unsigned component, int handle)
+static int read_ranges(struct hm_papi_library *library, unsigned component, int handle)
 {
     uint64_t used[2];
     int result = hm_papi_zones_used_ranges(library->component[component].index, used);
@@ -62,10 +60,10 @@ static int read_ranges(struct hm_papi_sets *sets, struct hm_papi_library *librar
         struct hm_papi_found *found = &library->found[i];
         if (found->component != component || !found->range[0])
             continue;
-        long long range = columns[sets->column[i] - 1];
+        long long range = columns[found->column - 1];
         if (range <= 0)
             return PAPI_EINVAL;
-        sets->raw[i] = (struct hm_papiraw){.range = (uint64_t)range, .used_range = used[found->is_in_package]};
+        found->raw = (struct hm_papiraw){.range = (uint64_t)range, .used_range = used[found->is_in_package]};
         found->event.modulus = (uint64_t)range + 1;
     }
     return PAPI_OK;
@@ -96,10 +94,10 @@ static int open_set(struct hm_papi_sets *sets, struct hm_papi_library *library, 
         return fail_event(name, result, error);
     for (unsigned i = 0; i < library->n_found; i++)
         if (library->found[i].component == component &&
-            (result = add_event(sets, library, i, handle, &n_columns)) != PAPI_OK)
+            (result = add_event(&library->found[i], handle, &n_columns)) != PAPI_OK)
             return fail_event(library->found[i].event.name, result, error);
     bool is_powercap = has_zones(library, component);
-    result = is_powercap ? read_ranges(sets, library, component, handle) : PAPI_start(handle);
+    result = is_powercap ? read_ranges(library, component, handle) : PAPI_start(handle);
     if (result != PAPI_OK)
         return fail_event(name, result, error);
     sets->set[sets->n].handle = handle;
@@ -117,11 +115,32 @@ static bool has_events(const struct hm_papi_library *library, unsigned component
     return false;
 }
 
+/* Forget the events of a component that measure what one before it does. */
+static void forget_known(struct hm_papi_library *library, unsigned component)
+{
+    unsigned kept = 0, before = library->n_found;
+    for (unsigned i = 0; i < before; i++) {
+        const struct hm_papi_found *found = &library->found[i];
+        bool is_known = false;
+        for (unsigned k = 0; k < before && found->component == component; k++)
+            is_known = is_known || (library->found[k].component < component &&
+                                    library->found[k].event.measure == found->event.measure &&
+                                    library->found[k].event.kind == found->event.kind);
+        if (!is_known)
+            library->found[kept++] = library->found[i];
+    }
+    library->n_found = kept;
+    if (kept < before && !has_events(library, component))
+        hm_papi_library_drop(library, component, "a component before it has all that it measures");
+}
+
 int hm_papi_sets_open(struct hm_papi_sets *sets, struct hm_papi_library *library, bool all, struct hm_error *error)
 {
     sets->n = 0;
     for (unsigned i = 0; i < library->n_components; i++) {
         struct hm_error why = {""};
+        if (!all)
+            forget_known(library, i);
         if (!has_events(library, i) || open_set(sets, library, i, &why) == 0)
             continue;
         if (all)
@@ -131,83 +150,52 @@ int hm_papi_sets_open(struct hm_papi_sets *sets, struct hm_papi_library *library
     return 0;
 }
 
-/* A counter whose range does not read as it did is one that PAPI cannot read any more. */
-static bool is_range_there(const struct hm_papi_sets *sets, unsigned i)
+static bool read_zones(const struct hm_papi_sets *sets, struct hm_papi_library *library, int s,
+                       struct hm_papi_moment moment, uint64_t *value, bool *is_known)
 {
-    return columns[sets->column[i] - 1] == (long long)sets->raw[i].range;
+    if (!sets->set[s].is_running || PAPI_read(sets->set[s].handle, columns) != PAPI_OK)
+        return false;
+    moment.now_ns = now_ns();
+    return hm_papi_zones_take(library, sets->set[s].component, columns, &moment, value, is_known);
 }
 
-/* Take what was read of the running set. Returns false where a counter is ambiguous. */
-static bool take_zones(const struct hm_papi_sets *sets, const struct hm_papi_library *library, int s, uint64_t *value,
-                       bool *is_known)
-{
-    bool is_clear = true;
-    for (unsigned i = 0; i < library->n_found; i++) {
-        if (library->found[i].component != sets->set[s].component || !library->found[i].range[0])
-            continue;
-        enum hm_papiraw_state state = HM_PAPIRAW_UNREADABLE;
-        if (is_range_there(sets, i))
-            state = hm_papiraw_take(&sets->raw[i], (uint64_t)columns[sets->column[i]], &value[i]);
-        is_known[i] = state == HM_PAPIRAW_VALUE;
-        is_clear = is_clear && state != HM_PAPIRAW_AMBIGUOUS;
-    }
-    return is_clear;
-}
-
-/* Take what was read right after a start. Returns false where a counter is ambiguous; what is known of it stays. */
-static bool begin_zones(struct hm_papi_sets *sets, const struct hm_papi_library *library, int s, uint64_t since_ns,
-                        uint64_t *value, bool *is_known)
-{
-    bool is_clear = true;
-    for (unsigned i = 0; i < library->n_found; i++) {
-        if (library->found[i].component != sets->set[s].component || !library->found[i].range[0])
-            continue;
-        enum hm_papiraw_state state = HM_PAPIRAW_UNREADABLE;
-        uint64_t begun;
-        if (is_range_there(sets, i))
-            state = hm_papiraw_begin(&sets->raw[i], (uint64_t)columns[sets->column[i]], since_ns, &begun);
-        if (state == HM_PAPIRAW_VALUE)
-            value[i] = begun;
-        is_known[i] = state == HM_PAPIRAW_VALUE || (state == HM_PAPIRAW_AMBIGUOUS && is_known[i]);
-        is_clear = is_clear && state != HM_PAPIRAW_AMBIGUOUS;
-    }
-    return is_clear;
-}
-
-static void read_powercap(struct hm_papi_sets *sets, const struct hm_papi_library *library, int s, uint64_t *value,
+static void read_powercap(struct hm_papi_sets *sets, struct hm_papi_library *library, int s, uint64_t *value,
                           bool *is_known)
 {
     const struct timespec wait = {.tv_nsec = BETWEEN_STARTS_NS};
+    struct hm_papi_moment moment = {0};
     int handle = sets->set[s].handle;
-    bool is_clear = sets->set[s].is_running && PAPI_read(handle, columns) == PAPI_OK &&
-                    take_zones(sets, library, s, value, is_known);
+    bool is_clear = read_zones(sets, library, s, moment, value, is_known);
     for (int i = 0; i < MOST_STARTS && !is_clear; i++) {
         if (i > 0)
             nanosleep(&wait, NULL);
         if (sets->set[s].is_running)
             PAPI_stop(handle, NULL);
-        uint64_t before = now_ns();
+        moment = (struct hm_papi_moment){.is_start = true, .started_ns = now_ns()};
         sets->set[s].is_running = PAPI_start(handle) == PAPI_OK;
-        is_clear = sets->set[s].is_running && PAPI_read(handle, columns) == PAPI_OK &&
-                   begin_zones(sets, library, s, now_ns() - before, value, is_known);
+        is_clear = read_zones(sets, library, s, moment, value, is_known);
     }
 }
 
-void hm_papi_sets_read(struct hm_papi_sets *sets, const struct hm_papi_library *library, uint64_t *value,
+static void read_plain(const struct hm_papi_sets *sets, const struct hm_papi_library *library, int s, uint64_t *value,
                        bool *is_known)
+{
+    bool is_read = PAPI_read(sets->set[s].handle, columns) == PAPI_OK;
+    for (unsigned i = 0; i < library->n_found; i++) {
+        if (library->found[i].component != sets->set[s].component)
+            continue;
+        is_known[i] = is_read && columns[library->found[i].column] >= 0;
+        value[i] = is_known[i] ? (uint64_t)columns[library->found[i].column] : 0;
+    }
+}
+
+void hm_papi_sets_read(struct hm_papi_sets *sets, struct hm_papi_library *library, uint64_t *value, bool *is_known)
 {
     memset(is_known, 0, HM_PAPI_MOST_EVENTS * sizeof(*is_known));
     for (int s = 0; s < sets->n; s++) {
-        if (sets->set[s].is_powercap) {
+        if (sets->set[s].is_powercap)
             read_powercap(sets, library, s, value, is_known);
-            continue;
-        }
-        bool is_read = PAPI_read(sets->set[s].handle, columns) == PAPI_OK;
-        for (unsigned i = 0; i < library->n_found; i++) {
-            if (library->found[i].component != sets->set[s].component)
-                continue;
-            is_known[i] = is_read && columns[sets->column[i]] >= 0;
-            value[i] = (uint64_t)columns[sets->column[i]];
-        }
+        else
+            read_plain(sets, library, s, value, is_known);
     }
 }

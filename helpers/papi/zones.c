@@ -69,3 +69,33 @@ int hm_papi_zones_used_ranges(int component, uint64_t used[2])
     }
     return result;
 }
+
+static enum hm_papiraw_state take(struct hm_papi_found *found, const long long *columns,
+                                  const struct hm_papi_moment *moment, uint64_t *value)
+{
+    uint64_t reading = (uint64_t)columns[found->column];
+    /* Its range is before it; where that does not read as it did, PAPI cannot read this zone any more. */
+    if (columns[found->column - 1] != (long long)found->raw.range)
+        return HM_PAPIRAW_UNREADABLE;
+    return moment->is_start
+               ? hm_papiraw_begin(&found->raw, reading, moment->now_ns, moment->now_ns - moment->started_ns, value)
+               : hm_papiraw_take(&found->raw, reading, moment->now_ns, value);
+}
+
+bool hm_papi_zones_take(struct hm_papi_library *library, unsigned component, const long long *columns,
+                        const struct hm_papi_moment *moment, uint64_t *value, bool *is_known)
+{
+    bool is_clear = true;
+    for (unsigned i = 0; i < library->n_found; i++) {
+        struct hm_papi_found *found = &library->found[i];
+        uint64_t taken;
+        if (found->component != component || !found->range[0])
+            continue;
+        enum hm_papiraw_state state = take(found, columns, moment, &taken);
+        if (state == HM_PAPIRAW_VALUE)
+            value[i] = taken;
+        is_known[i] = state == HM_PAPIRAW_VALUE || (state == HM_PAPIRAW_AMBIGUOUS && is_known[i]);
+        is_clear = is_clear && state != HM_PAPIRAW_AMBIGUOUS;
+    }
+    return is_clear;
+}

@@ -15,4 +15,18 @@ bool hm_papi_zone_describe(struct hm_papi_found *found);
  */
 int hm_papi_zones_used_ranges(int component, uint64_t used[2]);
 
+/* When it was read, by CLOCK_MONOTONIC. */
+struct hm_papi_moment {
+    uint64_t now_ns;
+    bool is_start; /* right after the event set was started, */
+    uint64_t started_ns;
+};
+
+/*
+ * Take what was read of a component's zones. Returns false where a counter is ambiguous: the set has to be started
+ * anew. What was known of that one stays.
+ */
+bool hm_papi_zones_take(struct hm_papi_library *library, unsigned component, const long long *columns,
+                        const struct hm_papi_moment *moment, uint64_t *value, bool *is_known);
+
 #endif

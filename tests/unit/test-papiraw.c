@@ -41,15 +41,15 @@ static void test_beginnings(void **state)
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         struct hm_papiraw raw = {.range = RANGE, .used_range = RANGE};
         uint64_t value = 7;
-        if (hm_papiraw_begin(&raw, rows[i].reading, rows[i].since_ns, &value) != rows[i].expected)
+        if (hm_papiraw_begin(&raw, rows[i].reading, 1, rows[i].since_ns, &value) != rows[i].expected)
             fail_msg("row %zu", i);
         assert_int_equal(raw.is_known, rows[i].expected == HM_PAPIRAW_VALUE);
         assert_int_equal(value, raw.is_known ? rows[i].reading : 7);
     }
     struct hm_papiraw none = {0};
     uint64_t value;
-    assert_int_equal(hm_papiraw_begin(&none, 5000000, 1, &value), HM_PAPIRAW_UNREADABLE);
-    assert_int_equal(hm_papiraw_take(&none, 5000000, &value), HM_PAPIRAW_AMBIGUOUS);
+    assert_int_equal(hm_papiraw_begin(&none, 5000000, 1, 1, &value), HM_PAPIRAW_UNREADABLE);
+    assert_int_equal(hm_papiraw_take(&none, 5000000, 2, &value), HM_PAPIRAW_AMBIGUOUS);
 }
 
 /* Every place that a counter can go to from a start, with PAPI's range being the zone's own or another's. */
@@ -65,7 +65,7 @@ static void test_values(void **state)
             for (size_t p = 0; p < sizeof(places) / sizeof(places[0]); p++) {
                 struct hm_papiraw raw = {.range = SHORT, .used_range = used[u], .is_known = true, .start = starts[s]};
                 uint64_t value, reading = give(starts[s], places[p], used[u]);
-                enum hm_papiraw_state got = hm_papiraw_take(&raw, reading, &value);
+                enum hm_papiraw_state got = hm_papiraw_take(&raw, reading, 1, &value);
                 /* Never a wrong value; with the zone's own range always one, but where it is told to begin again. */
                 if (got == HM_PAPIRAW_VALUE && value != places[p])
                     fail_msg("%zu %zu %zu: %llu", u, s, p, (unsigned long long)value);
@@ -86,12 +86,44 @@ static void test_unreadable(void **state)
     for (size_t i = 0; i < sizeof(starts) / sizeof(starts[0]); i++) {
         struct hm_papiraw raw = {.range = RANGE, .used_range = RANGE, .is_known = true, .start = starts[i]};
         uint64_t value;
-        assert_int_equal(hm_papiraw_take(&raw, give(starts[i], RANGE, RANGE), &value), HM_PAPIRAW_UNREADABLE);
-        assert_int_equal(hm_papiraw_take(&raw, UINT64_MAX, &value), HM_PAPIRAW_UNREADABLE);
+        assert_int_equal(hm_papiraw_take(&raw, give(starts[i], RANGE, RANGE), 1, &value), HM_PAPIRAW_UNREADABLE);
+        assert_int_equal(hm_papiraw_take(&raw, UINT64_MAX, 1, &value), HM_PAPIRAW_UNREADABLE);
     }
 }
 
-/* Hours of readings, with standstill, wraps and a step that lands on the start: the differences add up to what was
+/* What stands still reads as what has counted as much as it stood at: the time tells them apart, or nothing does. */
+static void test_standstill(void **state)
+{
+    (void)state;
+    static const uint64_t second = 1000000000;
+    static const struct {
+        uint64_t start, last, elapsed_ns;
+        enum hm_papiraw_state expected;
+        uint64_t value;
+    } rows[] = {
+        {50000000000, 50000000000, second, HM_PAPIRAW_VALUE, 50000000000},
+        {50000000000, 50000000000, 3 * second, HM_PAPIRAW_AMBIGUOUS, 0}, /* 20 kW for 3 s are more than 50 kJ */
+        {50000000000, 99000000000, second, HM_PAPIRAW_VALUE, 100000000000},
+        {50000000000, 49999999999, second, HM_PAPIRAW_VALUE, 50000000000}, /* once around */
+        {50000000000, 75000000000, second, HM_PAPIRAW_AMBIGUOUS, 0},       /* neither */
+        {200000000000, 200000000000, second, HM_PAPIRAW_VALUE, 200000000000},
+        {200000000000, 137000000000, second, HM_PAPIRAW_VALUE, 137856671150}, /* 2 s - m */
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct hm_papiraw raw = {.range = RANGE,
+                                 .used_range = RANGE,
+                                 .is_known = true,
+                                 .start = rows[i].start,
+                                 .last = rows[i].last,
+                                 .last_ns = 5};
+        uint64_t value = 0;
+        if (hm_papiraw_take(&raw, rows[i].start, 5 + rows[i].elapsed_ns, &value) != rows[i].expected)
+            fail_msg("row %zu", i);
+        assert_int_equal(value, rows[i].value);
+    }
+}
+
+/* Readings over many wraps, with standstill, and places that are the start's: the differences add up to what was
  * counted. */
 static void test_sum(void **state)
 {
@@ -102,23 +134,21 @@ static void test_sum(void **state)
     uint64_t now = 5000000000, start = 0, value, counted = 0, expected = 0, difference;
     unsigned n_starts = 0;
     for (unsigned i = 0; i < 400; i++) {
+        const uint64_t now_ns = i * UINT64_C(5000000000);
         uint64_t step = i == 0 ? 0 : steps[i % 8];
+        if ((now + step) % (RANGE + 1) < 2000000 || (now + step) % (RANGE + 1) == RANGE)
+            step += 2000001; /* a short time later */
         now = (now + step) % (RANGE + 1);
-        if (now < 2000000 || now == RANGE) {
-            now += 2000000; /* a short time later */
-            now %= RANGE + 1;
-            step += 2000000;
-        }
         expected += step;
-        enum hm_papiraw_state got = hm_papiraw_take(&raw, give(start, now, RANGE), &value);
+        enum hm_papiraw_state got = hm_papiraw_take(&raw, give(start, now, RANGE), now_ns, &value);
         if (got == HM_PAPIRAW_AMBIGUOUS) {
             n_starts++;
             start = now;
-            got = hm_papiraw_begin(&raw, give(start, now, RANGE), 50000, &value);
+            got = hm_papiraw_begin(&raw, give(start, now, RANGE), now_ns, 50000, &value);
         }
         assert_int_equal(got, HM_PAPIRAW_VALUE);
         assert_int_equal(value, now);
-        hm_counter_take(&counter, value, i, &difference);
+        hm_counter_take(&counter, value, now_ns, &difference);
         counted += difference;
     }
     assert_int_equal(counted, expected);
@@ -128,10 +158,8 @@ static void test_sum(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_beginnings),
-        cmocka_unit_test(test_values),
-        cmocka_unit_test(test_unreadable),
-        cmocka_unit_test(test_sum),
+        cmocka_unit_test(test_beginnings), cmocka_unit_test(test_values), cmocka_unit_test(test_unreadable),
+        cmocka_unit_test(test_standstill), cmocka_unit_test(test_sum),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

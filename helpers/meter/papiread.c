@@ -1,0 +1,286 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "papiread.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define START_PATIENCE_MS 20000 /* components look at all devices of a node */
+#define ANSWER_PATIENCE_MS 3000
+#define END_PATIENCE_MS 1000
+
+struct hm_papi_reader {
+    pid_t pid; /* 0: it has ended */
+    int ask;   /* its standard input; a socket, so that a write to it does not raise a signal */
+    int answer;
+    unsigned n;
+    struct hm_papi_event event[HM_PAPI_MOST_EVENTS];
+    struct hm_error problem, outs;
+    bool is_answered;         /* `line` is a reading */
+    struct hm_papi_line line; /* the last */
+    size_t have;              /* bytes in `text` */
+    char text[HM_PAPI_LINE_SIZE];
+};
+
+static int64_t now_ms(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+/* Wait for the end. Returns the status of wait(2), or -1: it was made to come. */
+static int wait_for_end(pid_t pid)
+{
+    const struct timespec moment = {.tv_nsec = 2000000};
+    int64_t until = now_ms() + END_PATIENCE_MS;
+    int status;
+    pid_t ended;
+    while ((ended = waitpid(pid, &status, WNOHANG)) == 0 && now_ms() < until)
+        nanosleep(&moment, NULL);
+    if (ended == pid)
+        return status;
+    kill(pid, SIGKILL);
+    waitpid(pid, &status, 0);
+    return -1;
+}
+
+/* Let go of the process. Returns the status of wait(2), or -1. */
+static int end(struct hm_papi_reader *reader)
+{
+    int status = -1;
+    if (reader->ask >= 0)
+        close(reader->ask);
+    if (reader->answer >= 0)
+        close(reader->answer);
+    if (reader->pid > 0)
+        status = wait_for_end(reader->pid);
+    reader->ask = reader->answer = -1;
+    reader->pid = 0;
+    reader->is_answered = false;
+    return status;
+}
+
+/* It has closed its output: tell what became of it, unless it said so itself. Returns -1. */
+static int tell_end(struct hm_papi_reader *reader)
+{
+    int status = end(reader);
+    if (reader->problem.text[0])
+        return -1;
+    if (status < 0)
+        return hm_fail(&reader->problem, ENODEV, "the PAPI process has closed its output");
+    if (WIFSIGNALED(status))
+        return hm_fail(&reader->problem, ENODEV, "the PAPI process was killed by signal %d", WTERMSIG(status));
+    return hm_fail(&reader->problem, ENODEV, "the PAPI process ended with %d%s", WEXITSTATUS(status),
+                   WEXITSTATUS(status) == 127 ? ", as PAPI does where it cannot read a register" : "");
+}
+
+/* It goes on, but not as it should: it is ended. Returns -1. */
+static int give_up(struct hm_papi_reader *reader)
+{
+    kill(reader->pid, SIGKILL);
+    end(reader);
+    return -1;
+}
+
+/* The length of the first line of the text with its newline, or 0. */
+static size_t first_line(const struct hm_papi_reader *reader)
+{
+    const char *newline = memchr(reader->text, '\n', reader->have);
+    return newline ? (size_t)(newline - reader->text) + 1 : 0;
+}
+
+/* Take the next line, at the latest at `until_ms`. Returns 0, or -1 with a problem and without the process. */
+static int take_line(struct hm_papi_reader *reader, int64_t until_ms)
+{
+    size_t length;
+    while ((length = first_line(reader)) == 0) {
+        struct pollfd event = {.fd = reader->answer, .events = POLLIN};
+        int64_t left = until_ms - now_ms();
+        int ready = poll(&event, 1, left > 0 ? (int)left : 0);
+        if (ready < 0 && errno == EINTR)
+            continue;
+        if (ready <= 0 || reader->have == sizeof(reader->text)) {
+            hm_fail(&reader->problem, ETIMEDOUT, "the PAPI process %s",
+                    ready <= 0 ? "does not answer" : "does not end its lines");
+            return give_up(reader);
+        }
+        ssize_t got = read(reader->answer, reader->text + reader->have, sizeof(reader->text) - reader->have);
+        if (got <= 0)
+            return tell_end(reader);
+        reader->have += (size_t)got;
+    }
+    reader->text[length - 1] = '\0';
+    int result = strlen(reader->text) == length - 1
+                     ? hm_papi_line_parse(reader->text, &reader->line, &reader->problem)
+                     : hm_fail(&reader->problem, EBADMSG, "hybridmem-papi wrote a zero byte");
+    reader->have -= length;
+    memmove(reader->text, reader->text + length, reader->have);
+    if (result != 0)
+        return give_up(reader);
+    if (reader->line.type != HM_PAPI_LINE_ERROR)
+        return 0;
+    hm_fail(&reader->problem, EIO, "%s", reader->line.text);
+    return tell_end(reader);
+}
+
+static int fail_order(struct hm_papi_reader *reader)
+{
+    hm_fail(&reader->problem, EBADMSG, "hybridmem-papi wrote its lines in another order, or is of another version");
+    return give_up(reader);
+}
+
+/* Each component that is out, for who finds no event. */
+static void note_component(struct hm_papi_reader *reader)
+{
+    size_t used = strlen(reader->outs.text), size = sizeof(reader->outs.text);
+    if (!reader->line.is_in)
+        snprintf(reader->outs.text + used, size - used, "%s%s: %s", used ? "; " : "", reader->line.name,
+                 reader->line.text);
+}
+
+/* Take the lines before the readings. Returns 0, or -1 with a problem. */
+static int take_description(struct hm_papi_reader *reader)
+{
+    int64_t until_ms = now_ms() + START_PATIENCE_MS;
+    bool is_first = true;
+    for (; take_line(reader, until_ms) == 0; is_first = false) {
+        const struct hm_papi_line *line = &reader->line;
+        if (is_first != (line->type == HM_PAPI_LINE_PAPI))
+            return fail_order(reader);
+        if (line->type == HM_PAPI_LINE_READY && line->number == reader->n)
+            return 0;
+        if (line->type == HM_PAPI_LINE_COMPONENT)
+            note_component(reader);
+        else if (line->type == HM_PAPI_LINE_EVENT && line->number == reader->n)
+            reader->event[reader->n++] = line->event;
+        else if (!is_first)
+            return fail_order(reader);
+    }
+    return -1;
+}
+
+/* Returns 0, or an errno. */
+static int spawn(const char *path, int input, int output, pid_t *pid)
+{
+    char name[] = "hybridmem-papi", read_word[] = "--read", ask_word[] = "--ask", locale[] = "LC_ALL=C";
+    char *const arguments[] = {name, read_word, ask_word, NULL}, *const environment[] = {locale, NULL};
+    posix_spawn_file_actions_t actions;
+    posix_spawnattr_t attributes;
+    sigset_t none, all;
+    sigemptyset(&none);
+    sigfillset(&all);
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_adddup2(&actions, input, STDIN_FILENO);
+    posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO);
+    posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
+    posix_spawnattr_init(&attributes);
+    posix_spawnattr_setsigmask(&attributes, &none);
+    posix_spawnattr_setsigdefault(&attributes, &all);
+    /* A group of its own: what a terminal sends to end the reader does not end it midway. */
+    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
+    int number = posix_spawn(pid, path, &actions, &attributes, arguments, environment);
+    posix_spawn_file_actions_destroy(&actions);
+    posix_spawnattr_destroy(&attributes);
+    return number;
+}
+
+/* Returns 0, or an errno. */
+static int start(struct hm_papi_reader *reader, const char *path)
+{
+    int input[2], output[2], number;
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, input) != 0)
+        return errno;
+    if (pipe2(output, O_CLOEXEC) != 0) {
+        number = errno;
+        close(input[0]);
+        close(input[1]);
+        return number;
+    }
+    number = spawn(path, input[1], output[1], &reader->pid);
+    close(input[1]);
+    close(output[1]);
+    reader->ask = input[0];
+    reader->answer = output[0];
+    if (number != 0)
+        reader->pid = 0;
+    return number;
+}
+
+struct hm_papi_reader *hm_papi_reader_start(const char *path, struct hm_error *error)
+{
+    struct hm_papi_reader *reader = calloc(1, sizeof(*reader));
+    if (!reader) {
+        hm_fail(error, ENOMEM, "no memory to read from PAPI");
+        return NULL;
+    }
+    reader->ask = reader->answer = -1;
+    int number = access(path, F_OK) == 0 ? start(reader, path) : errno;
+    if (number == ENOENT)
+        hm_fail(error, number, "hybridmem was built without PAPI (configure --with-papi)");
+    else if (number != 0)
+        hm_fail(error, number, "cannot start %s: %s", path, strerror(number));
+    else if (take_description(reader) != 0)
+        hm_fail(error, EIO, "%s", reader->problem.text);
+    else if (reader->n == 0)
+        hm_fail(error, ENOENT, "%s", reader->outs.text[0] ? reader->outs.text : "PAPI has no event here");
+    else
+        return reader;
+    hm_papi_reader_stop(reader);
+    return NULL;
+}
+
+unsigned hm_papi_reader_count(const struct hm_papi_reader *reader)
+{
+    return reader->n;
+}
+
+const struct hm_papi_event *hm_papi_reader_event(const struct hm_papi_reader *reader, unsigned i)
+{
+    return &reader->event[i];
+}
+
+void hm_papi_reader_ask(struct hm_papi_reader *reader)
+{
+    reader->is_answered = false;
+    if (reader->pid == 0)
+        return;
+    /* What it says at its end is in the pipe still. */
+    (void)send(reader->ask, "\n", 1, MSG_NOSIGNAL);
+    if (take_line(reader, now_ms() + ANSWER_PATIENCE_MS) != 0)
+        return;
+    if (reader->line.type == HM_PAPI_LINE_READ && reader->line.number == reader->n)
+        reader->is_answered = true;
+    else
+        fail_order(reader);
+}
+
+int hm_papi_reader_value(const struct hm_papi_reader *reader, unsigned i, uint64_t *value)
+{
+    if (!reader->is_answered)
+        return ENODEV;
+    *value = reader->line.value[i];
+    return reader->line.is_known[i] ? 0 : EBADMSG;
+}
+
+const char *hm_papi_reader_problem(const struct hm_papi_reader *reader)
+{
+    return reader->problem.text;
+}
+
+void hm_papi_reader_stop(struct hm_papi_reader *reader)
+{
+    if (!reader)
+        return;
+    end(reader);
+    free(reader);
+}
