@@ -29,7 +29,6 @@ static int add_event(struct hm_gauges *gauges, int source, unsigned i, struct hm
                             .source = source,
                             .factor = hm_papi_unit_factor(event->unit),
                             .counter = {.modulus = event->modulus}};
-
     if (like.quantity == HM_N_QUANTITIES)
         return hm_fail(reason, EBADMSG, "%s: hybridmem-papi was not asked for it", event->name);
     like.counter.most_per_s = hm_quantity_most_per_s(like.quantity) / like.factor;

@@ -29,7 +29,7 @@ static void test_a_machine_without_counters(void **state)
     assert_int_equal(fake.n_flows, 5);
     fake_sysfs_expect_unknown("package", "powercap: the kernel shows no RAPL zone");
     fake_sysfs_expect_unknown("package", "; perf-energy: the kernel has no PMU power");
-    fake_sysfs_expect_unknown("memory", "; papi: this version does not read PAPI");
+    fake_sysfs_expect_unknown("memory", "; papi: PAPI is not asked");
     fake_sysfs_expect_unknown("memory read", "perf-imc: the kernel has no PMU uncore_imc");
     fake_sysfs_expect_unknown("memory write", "; cxl: the kernel has no PMU cxl_pmu_mem");
     assert_null(strstr(fake.flow[0].reason.text, "resctrl"));
