@@ -107,7 +107,9 @@ def test_man_pages_name_pages_that_are_there(page):
         assert (MAN / f"{name}.{section}").exists(), f"{name}({section})"
 
 
-@pytest.mark.parametrize("command", ["tiers", "plan", "show", "report", "export", "top", "meter", "replay", "bench", "config"])
+@pytest.mark.parametrize(
+    "command", ["tiers", "plan", "show", "report", "export", "top", "meter", "replay", "bench", "config"]
+)
 def test_man_pages_have_the_options_of_the_programs(command):
     """Both ways: no option of --help is missing in the page, none of the page in --help."""
     text = helper(f"hybridmem-{command}", "--help").stdout
