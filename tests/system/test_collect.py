@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Summaries in Slurm's database: slurmctld's own epilog, the collector as SlurmUser, a real slurmdbd."""
+
+import json
+import sys
+from pathlib import Path
+
+import accounting
+import nodes
+import pytest
+import slurm
+
+sys.path.insert(0, "/usr/share/hybridmem/python")
+from hybridmem import summaries
+
+pytestmark = pytest.mark.accounting
+
+SPOOL = Path("/var/lib/hybridmem/spool")
+LIBEXEC = Path("/usr/libexec/hybridmem")
+CODE = 7
+
+
+@pytest.fixture(scope="module", autouse=True)
+def summed_up():
+    """The site's part of it, as the administrator guide has it."""
+    slurm.run(f"install -d -o slurm -m 0700 {SPOOL}")
+    text = f"{nodes.SLURM_CONF.read_text()}EpilogSlurmctld={LIBEXEC}/hybridmem-spool\n"
+    settings = f"{slurm.CONFIG.read_text()}summary_field = AdminComment\nsummary_rate = 6000\ncollect_wait = 60s\n"
+    with slurm.configured(settings), nodes.reconfigured(text):
+        yield
+
+
+def collect():
+    """Passes of the collector, as SlurmUser with the group of the records, until the spool is empty."""
+    words = f"setpriv --reuid=slurm --regid=slurm --groups=hybridmem {LIBEXEC}/hybridmem-collect --once"
+
+    def is_done():
+        slurm.run(words)
+        return not list(SPOOL.glob("*.json"))
+
+    slurm.wait_for(is_done, "an empty spool", every=1)
+    assert not list((SPOOL / "aside").iterdir())
+
+
+def summary(line):
+    return summaries.decode(line["AdminComment"])
+
+
+def test_slurmctld_leaves_an_entry_and_the_job_gets_its_summary():
+    job_id = slurm.sbatch("alice", "true", "--hybrid-mem=spill", "-n1")
+    (line,) = accounting.wait_stored([job_id])
+    (path,) = slurm.wait_for(lambda: list(SPOOL.glob("*.json")), "an entry")
+    made = json.loads(path.read_text())
+    assert path.owner() == "slurm" and path.stat().st_mode & 0o777 == 0o600
+    assert (made["job_id"], made["uid"], made["nodes"]) == (job_id, int(line["UID"]), line["NodeList"])
+    assert (made["start_s"], made["end_s"], made["asked"]) == (int(line["Start"]), int(line["End"]), True)
+    collect()
+    found = summary(accounting.row(job_id))
+    record = slurm.record(job_id)
+    assert (found["job_id"], found["nodes"], found["reported"], found["missing"]) == (job_id, 1, 1, "")
+    assert (found["request"], found["end"]) == (record["request"], record["end"])
+    assert found["memory"]["peak_bytes"]["sum"] == record["memory"]["peak_bytes"]
+
+
+def test_tasks_of_an_array_have_their_own():
+    array = slurm.sbatch("bob", "true", "--hybrid-mem=fast", "-n1", "--array=1-3")
+    accounting.wait_stored([array], 3)
+    collect()
+    for line in accounting.rows([array]):
+        found = summary(line)
+        assert f"{found['array_job_id']}_{found['array_task_id']}" == line["JobID"]
+        assert found["job_id"] == int(line["JobIDRaw"])
+
+
+def test_the_last_run_of_a_requeued_job_has_it():
+    folder = slurm.folder_of("carol")
+    script = f"touch {folder}/ran; until [ -e {folder}/go ]; do sleep 0.2; done"
+    job_id = slurm.sbatch("carol", script, "--hybrid-mem=slow", "--requeue", "-n1")
+    slurm.wait_for((folder / "ran").exists, "the first run")
+    slurm.requeue(job_id)
+    (folder / "go").touch()
+    accounting.wait_stored([job_id])
+    slurm.wait_idle()
+    collect()
+    first, last = accounting.rows([job_id], "--duplicates")
+    assert first["AdminComment"] == "" and summary(last)["restart_count"] == 1
+
+
+def test_a_job_that_asked_for_nothing_has_none():
+    job_id = slurm.sbatch("alice", "true", "-n1")
+    accounting.wait_stored([job_id])
+    collect()
+    assert accounting.row(job_id)["AdminComment"] == ""
+
+
+def test_show_prints_it_where_there_are_no_records():
+    job_id = slurm.sbatch("alice", "true", "--hybrid-mem=spill", "-n1")
+    accounting.wait_stored([job_id])
+    slurm.wait_idle()
+    collect()
+    with slurm.configured(slurm.CONFIG.read_text() + 'record_dir = "/var/lib/hybridmem/none"\n'):
+        said = slurm.run(f"hybridmem show {job_id}", user="alice").stdout
+        assert "of AdminComment in Slurm's database" in said and "nodes        1\n" in said
+        done = slurm.run(f"hybridmem show {job_id}", user="bob", check=False)  # PrivateData
+        assert done.returncode == 1 and "there is no folder" in done.stderr
