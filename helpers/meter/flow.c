@@ -104,7 +104,7 @@ static void name_tiers(struct hm_flow *flows, int first, int *n, enum hm_quantit
             i = (*n)++;
             flows[i] = (struct hm_flow){.quantity = quantity, .kind = tier->kind, .socket = -1};
             snprintf(flows[i].tier, sizeof(flows[i].tier), "%s", tier->name);
-            if (tier->kind == HM_KIND_UNKNOWN)
+            if (tier->kind == HM_KIND_UNKNOWN && end > first)
                 hm_fail(&flows[i].reason, 0,
                         "which counters are this tier's is not known: the kind of its memory is not (give it in "
                         "hybridmem.conf)");

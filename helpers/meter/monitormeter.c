@@ -91,8 +91,8 @@ static void append(char text[HM_WARNING], const char *format, ...)
     va_end(arguments);
 }
 
-/* Who counted the quantities from `first` to `last`, and why one of them is not known, as far as there is room. That
- * the platform is not counted is no news where the packages are. */
+/* Who counted the quantities from `first` to `last`, and why others of them are not known, as far as there is room.
+ * Where none is, one reason is that of all; and that the platform is not counted is no news where the packages are. */
 static void describe(char text[HM_WARNING], const struct hm_flow *flow, int n, enum hm_quantity first,
                      enum hm_quantity last)
 {
@@ -102,11 +102,21 @@ static void describe(char text[HM_WARNING], const struct hm_flow *flow, int n, e
             !strstr(text, flow[i].source))
             append(text, "%s%s", text[0] ? ", " : "", flow[i].source);
     bool has_figures = text[0];
-    for (int i = 0; i < n; i++)
+    for (int i = 0; i < n && (has_figures || !text[0]); i++)
         if (flow[i].quantity >= first && flow[i].quantity <= last && !is_known(&flow[i]) &&
             !(has_figures && flow[i].quantity == HM_PLATFORM_ENERGY))
-            append(text, "%s%s: %s", text[0] ? "; " : "", flow[i].name,
+            append(text, "%s%s%s%s", has_figures ? "; " : "", has_figures ? flow[i].name : "", has_figures ? ": " : "",
                    flow[i].reason.text[0] ? flow[i].reason.text : "it was read but once");
+}
+
+/* As the samples file has them: names and kinds are all that a flow wants. */
+static void take_tiers(struct hm_monitor_meter *meter, const struct hm_samples *samples)
+{
+    meter->tiers.n_tiers = (int)samples->n_tiers;
+    for (uint32_t t = 0; t < samples->n_tiers; t++) {
+        memcpy(meter->tiers.tier[t].name, samples->tier_name[t], HM_NAME);
+        meter->tiers.tier[t].kind = (enum hm_kind)samples->tier_kind[t];
+    }
 }
 
 static void take_power(struct hm_monitor_meter *meter, struct hm_metered *metered, uint64_t mono_ns)
@@ -132,9 +142,10 @@ void hm_monitor_meter_read(struct hm_monitor_meter *meter, struct hm_samples *sa
     hm_gauges_read(&meter->gauges, mono_ns);
     if (metered->n_readings == 0) {
         hm_gauges_clear(&meter->gauges);
+        take_tiers(meter, samples);
         metered->first_mono_ns = meter->power_ns = mono_ns;
     }
-    int n = hm_flows_sum(&meter->gauges, meter->tried, meter->n_tried, NULL, meter->flow);
+    int n = hm_flows_sum(&meter->gauges, meter->tried, meter->n_tried, &meter->tiers, meter->flow);
     take_energy(metered, meter->flow, n);
     take_traffic(samples, meter->flow, n);
     describe(metered->energy_source, meter->flow, n, HM_PACKAGE_ENERGY, HM_PLATFORM_ENERGY);

@@ -11,7 +11,8 @@ struct hm_monitor_meter {
     struct hm_gauges gauges;
     struct hm_counters_tried tried[HM_MOST_SOURCES];
     int n_tried;
-    double power_j; /* what power counts by, at `power_ns`; see hm_metered_power */
+    struct hm_tiers tiers; /* names and kinds alone */
+    double power_j;        /* what power counts by, at `power_ns`; see hm_metered_power */
     uint64_t power_ns;
     struct hm_flow flow[HM_MOST_FLOWS];
 };
