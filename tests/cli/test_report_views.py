@@ -247,8 +247,27 @@ def test_energy_counts_who_measured_it(tmp_path):
     assert (row["memory_j"], row["memory_j_missing"]) == (None, 3)
     assert (row["package_w"], row["package_w_missing"]) == (100, 2), "of the job whose time is known"
     text = report(tmp_path, "energy").stdout
-    assert "720.0 kJ" in text and "100.0 W" in text and "left out, as no record has it: memory" in text
+    assert (
+        "720.0 kJ" in text and "100.0 W" in text and "left out, as no record has it: memory, peak, of traffic" in text
+    )
     assert "not measured in 1 of 3 records: node-hours, packages\n" in text
+
+
+def test_what_a_gigabyte_took(tmp_path):
+    """Of the jobs that have the energy and all traffic of all tiers; other energy does not count."""
+    whole = {"package_j": 900, "memory_j": 100, "peak_w": 410.5, "source": "powercap"}
+
+    def moved(slow_written):
+        parts = (("dram", 3 * 10**9, 10**9), ("pmem", 10**9, slow_written))
+        return {"tiers": [{"name": name, "read_bytes": read, "write_bytes": written} for name, read, written in parts]}
+
+    jobs = [record(1, energy=whole, traffic=moved(0)), record(2, energy={**whole, "memory_j": None}, traffic=moved(0))]
+    jobs += [record(3, energy=whole, traffic=moved(None)), record(4, energy=whole), record(5, traffic=moved(0))]
+    write(tmp_path, *jobs)
+    [row] = report_json(tmp_path, "energy")["rows"]
+    assert (row["joules_per_gb"], row["joules_per_gb_missing"]) == (190, 3)
+    assert (row["peak_w"], row["peak_w_missing"]) == (410.5, 1)
+    assert "190.0 J/GB" in report(tmp_path, "energy").stdout
 
 
 def test_writes_and_the_life_they_cost(tmp_path):

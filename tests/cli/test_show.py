@@ -257,6 +257,14 @@ def test_control_characters_of_a_record_never_reach_the_terminal(tmp_path):
             "energy       the node's: package 120 J (rapl; shared)",
         ),
         (
+            {
+                "memory": {"tiers": [tier("dram", [0], 1024, 1024)]},
+                "energy": {"package_j": 30, "memory_j": 10, "source": "rapl"},
+                "traffic": {"tiers": [{"name": "dram", "read_bytes": 10**10, "write_bytes": 10**10}], "source": "imc"},
+            },
+            "energy       package 30 J, memory 10 J, 2 J for each GB of traffic (rapl)",
+        ),
+        (
             {"traffic": {"tiers": [], "node": {"tiers": [{"name": "dram", "read_bytes": 1024}]}, "source": "imc"}},
             "traffic      the node's: dram: 1.0 KiB read, - written",
         ),

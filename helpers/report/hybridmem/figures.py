@@ -24,11 +24,13 @@ class Figures:
         self.read_memory()
         energy = record.get("energy")
         self.package_j, self.memory_j = (fields.amount(energy, key) for key in ("package_j", "memory_j"))
+        self.peak_w = fields.amount(energy, "peak_w")
         # What a mean power is made of: only records that have both.
         self.package_timed = None if self.seconds is None else self.package_j
         self.package_seconds = None if self.package_j is None else self.seconds
         traffic = self.traffic_of(self.slow)
         self.slow_read, self.slow_written = (fields.amount(traffic, key) for key in ("read_bytes", "write_bytes"))
+        self.read_cost()
 
     def read_memory(self):
         self.fast_peak, self.fast_mean, self.fast_capacity = (
@@ -53,6 +55,16 @@ class Figures:
         self.unused_byte_seconds = product(unused, self.seconds)
         self.unused_byte_hours = product(unused, self.hours)
         self.slow_beside_room_byte_hours = product(slow, self.hours)
+
+    def read_cost(self):
+        """What traffic took: of records that have the energy, and the traffic of all tiers both ways."""
+        parts = [self.traffic_of(tier) for tier in self.tiers]
+        amounts = [fields.amount(part, key) for part in parts for key in ("read_bytes", "write_bytes")]
+        self.moved_gb = self.moving_j = self.joules_per_gb = None
+        if amounts and None not in amounts and sum(amounts) > 0 and self.package_j is not None:
+            self.moved_gb = sum(amounts) / 1e9
+            self.moving_j = self.package_j + (self.memory_j or 0)
+            self.joules_per_gb = self.moving_j / self.moved_gb
 
     def traffic_of(self, tier):
         """The tier's part of `traffic`, by the name that it has in `memory`; None where it was not measured."""

@@ -48,6 +48,7 @@ UNITS = {
     "fine_share": fine_share,
     "joules": in_unit("J"),
     "watts": in_unit("W"),
+    "joules_per_gb": in_unit("J/GB"),
     "text": text,
     "time": time,
 }

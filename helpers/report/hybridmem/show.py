@@ -9,7 +9,7 @@ import re
 import shutil
 import sys
 
-from . import draw, fields, migrated, moments, page, program, records, rules, running, showpage
+from . import draw, fields, figures, migrated, moments, page, program, records, rules, running, showpage
 
 EPILOG = """\
 JOBID is a job (12), a task of an array (12_3) or a component of a heterogeneous job (12+1); 12 alone also shows all
@@ -173,14 +173,16 @@ class Printer:
             self.write(f"    {name:<12} {bar} {draw.percent(mean / total):>5}  {plot}".rstrip())
 
     def other_figures(self, record):
-        self.energy(record.get("energy"))
+        self.energy(record.get("energy"), figures.Figures(record).joules_per_gb)
         self.traffic(record.get("traffic"))
         self.migration(record)
         self.namespaces(record)
 
-    def energy(self, energy):
+    def energy(self, energy, joules_per_gb):
         """The job's own; the node's where the job shared it."""
         of_job, of_node = energy_parts(energy), energy_parts(fields.part(energy, "node"))
+        if joules_per_gb is not None:
+            of_job.append(f"{joules_per_gb:.3g} J for each GB of traffic")
         if not of_job and not of_node:
             self.line("energy", unmeasured(energy))
         else:

@@ -260,6 +260,8 @@ TABLE = (
                 "watts",
                 Ratio(of("package_timed"), of("package_seconds"), digits=3),
             ),
+            Column("peak_w", "PEAK", "watts", Peak(of("peak_w"))),
+            Column("joules_per_gb", "OF TRAFFIC", "joules_per_gb", Ratio(of("moving_j"), of("moved_gb"), digits=6)),
         ),
         by("user", "account"),
         "package_j",
