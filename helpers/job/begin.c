@@ -201,14 +201,17 @@ int hm_begin_job(const struct hm_config *config, const char *config_error, const
     return result;
 }
 
-/* The entry again, unless the job has ended since: a prolog that has waited too long may be behind its own epilog. */
+/* The entry again, unless the job has ended since: a prolog that has waited too long may be behind its own epilog.
+ * Whoever came to the node meanwhile has said so in the entry. */
 static int enter_again(const struct hm_config *config, struct hm_job *job, struct hm_error *error)
 {
     int result = -1;
     struct hm_job *now = malloc(sizeof(*now));
     int lock = now ? hm_ledger_lock(config, error) : hm_fail(error, ENOMEM, "no memory for the ledger's entry");
-    if (lock >= 0 && hm_ledger_read(config, job->job_id, now, error) == 0 && hm_job_check_begun(now, job, error) == 0)
+    if (lock >= 0 && hm_ledger_read(config, job->job_id, now, error) == 0 && hm_job_check_begun(now, job, error) == 0) {
+        job->had_company = job->had_company || now->had_company;
         result = hm_ledger_write(config, job, error);
+    }
     hm_ledger_unlock(lock);
     free(now);
     return result;

@@ -71,6 +71,10 @@ static bool has_traffic(const struct hm_metered *metered)
 static const struct hm_metered *metered_of(const struct hm_samples *samples, const char *no_samples, const char **why)
 {
     *why = samples ? "the monitor has read no counter" : no_samples;
+    if (samples && samples->metered.n_readings > 0 && !samples->finished) {
+        *why = "the monitor was killed: what was counted after that is not known";
+        return NULL;
+    }
     return samples && samples->metered.n_readings > 0 ? &samples->metered : NULL;
 }
 

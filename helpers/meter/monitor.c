@@ -29,6 +29,8 @@
 #define FIRST_WAIT_NS                                                                                                  \
     UINT64_C(10000000) /* the second sample's distance, doubled until the interval: short jobs have peaks too */
 
+#define METER_NS UINT64_C(30000000000) /* no energy counter wraps twice in it */
+
 #define NOT_YET "the job's cgroup " /* starts the only text that a later sample takes back */
 
 struct monitor {
@@ -109,9 +111,14 @@ static bool wait_for_next(struct monitor *monitor)
                                   {.fd = watch ? monitor->guard.fd : -1, .events = POLLPRI}};
         uint64_t now = now_ns(CLOCK_MONOTONIC);
         uint64_t left = due > now ? due - now : 0;
+        bool is_for_meter = left > METER_NS;
+        if (is_for_meter)
+            left = METER_NS;
         struct timespec timeout = {.tv_sec = (time_t)(left / 1000000000), .tv_nsec = (long)(left % 1000000000)};
         int ready = ppoll(events, 2, &timeout, NULL);
-        if (ready == 0)
+        if (ready == 0 && is_for_meter)
+            hm_monitor_meter_read(&monitor->meter, monitor->samples, now_ns(CLOCK_MONOTONIC));
+        else if (ready == 0)
             return false;
         if (ready < 0 && errno != EINTR)
             return true;
@@ -247,10 +254,8 @@ int main(int argc, char **argv)
         return status;
     monitor.cgroup_path = given.cgroup;
     monitor.samples = map_samples((int)given.samples_fd);
-    if (!monitor.samples || open_meter(&monitor, &given) != 0)
-        return 1;
-    monitor.signals = take_signals();
-    if (monitor.signals < 0)
+    monitor.signals = take_signals(); /* before the counters are looked for, which may last: told to end, it samples */
+    if (!monitor.samples || monitor.signals < 0 || open_meter(&monitor, &given) != 0)
         return 1;
     monitor.started_ns = now_ns(CLOCK_MONOTONIC);
     hm_node_map_fill(&monitor.map, monitor.samples->tier_nodes, monitor.samples->n_tiers);

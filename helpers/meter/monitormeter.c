@@ -70,11 +70,18 @@ static int tier_of_kind(const struct hm_samples *samples, enum hm_kind kind)
     return kind == HM_KIND_UNKNOWN ? -1 : found;
 }
 
-static void take_traffic(struct hm_samples *samples, const struct hm_flow *flow, int n)
+static void take_traffic(struct hm_samples *samples, struct hm_flow *flow, int n)
 {
     for (int i = 0; i < n; i++) {
         int tier = tier_of_kind(samples, flow[i].kind);
-        if (tier >= 0 && (flow[i].quantity == HM_READ_BYTES || flow[i].quantity == HM_WRITE_BYTES))
+        if (flow[i].quantity != HM_READ_BYTES && flow[i].quantity != HM_WRITE_BYTES)
+            continue;
+        if (tier < 0 && is_known(&flow[i])) {
+            hm_fail(&flow[i].reason, 0, "%s has counters, but is the kind of no tier or of several",
+                    hm_kind_name(flow[i].kind));
+            flow[i].source = NULL;
+        }
+        if (tier >= 0)
             add(&samples->metered
                      .traffic[tier][flow[i].quantity == HM_READ_BYTES ? HM_DIRECTION_READ : HM_DIRECTION_WRITE],
                 &flow[i], true);
@@ -123,13 +130,15 @@ static void take_power(struct hm_monitor_meter *meter, struct hm_metered *metere
 {
     double joules, seconds = (double)(mono_ns - meter->power_ns) / 1e9;
     bool is_power = hm_metered_power(metered->energy, &joules);
+    bool has_memory = metered->energy[HM_DOMAIN_MEMORY].is_known;
     if (mono_ns - meter->power_ns < POWER_NS)
         return;
     double watts = (joules - meter->power_j) / seconds;
-    if (!is_power)
-        metered->peak_w = (struct hm_metered_figure){0};
+    if (!is_power || (meter->power_j > 0 && has_memory != meter->power_has_memory))
+        metered->peak_w = (struct hm_metered_figure){0}; /* what it was is of other domains than what the mean is of */
     else if (watts >= metered->peak_w.amount)
         metered->peak_w = (struct hm_metered_figure){watts, 1};
+    meter->power_has_memory = has_memory;
     meter->power_j = joules;
     meter->power_ns = mono_ns;
 }

@@ -14,6 +14,7 @@ struct hm_monitor_meter {
     struct hm_tiers tiers; /* names and kinds alone */
     double power_j;        /* what power counts by, at `power_ns`; see hm_metered_power */
     uint64_t power_ns;
+    bool power_has_memory;
     struct hm_flow flow[HM_MOST_FLOWS];
 };
 

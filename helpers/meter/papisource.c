@@ -39,7 +39,7 @@ static int add_event(struct hm_gauges *gauges, int source, unsigned i, struct hm
 int hm_papi_find(const struct hm_counters_setup *setup, struct hm_gauges *gauges, int source, struct hm_error *reason)
 {
     if (!setup->papi)
-        return hm_fail(reason, ENOENT, "PAPI is not asked: it looks at this machine's /sys only");
+        return hm_fail(reason, ENOENT, "PAPI is not asked: hybridmem meter does, and of this machine alone");
     size_t before = gauges->n;
     gauges->papi = hm_papi_reader_start(setup->papi, reason);
     if (!gauges->papi)

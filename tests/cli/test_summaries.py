@@ -184,6 +184,15 @@ def test_at_most_4096_characters(count, missing, left_out):
         assert back["missing"].startswith("node[000") and len(text) > summaries.MOST_BYTES - 64
 
 
+@pytest.mark.parametrize("count", [500, 700, 850, 1000])
+def test_what_packs_well_is_taken_back_as_well(count):
+    """Equal figures on nodes of long names: the text is short, and what is in it long."""
+    nodes = [f"{'long-name-of-a-node' * 3}-{n}" for n in range(count)]
+    made = merge.summary(ENTRY, nodes, [record(7, node=node) for node in nodes])
+    back = summaries.decode(summaries.encode(made))
+    assert (back["nodes"], back["reported"]) == (count, count)
+
+
 def test_details_are_left_out_in_their_order():
     """Texts that do not compress: each cut in turn, the sums last of all."""
     dice = random.Random(5)

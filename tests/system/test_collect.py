@@ -32,6 +32,7 @@ def summed_up():
 
 def collect():
     """Passes of the collector, as SlurmUser with the group of the records, until the spool is empty."""
+    slurm.wait_no_jobs()  # a job is in the queue until its epilog on slurmctld's host has ended
     words = f"setpriv --reuid=slurm --regid=slurm --groups=hybridmem {LIBEXEC}/hybridmem-collect --once"
 
     def is_done():

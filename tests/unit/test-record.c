@@ -341,6 +341,19 @@ static void test_metered(void **state)
     assert_golden("shared", &tiers, &samples, "");
 }
 
+/* Killed, it does not know the rest: what it had counted is not the job's. */
+static void test_metered_by_half(void **state)
+{
+    (void)state;
+    set_metered();
+    samples.finished = 0;
+    json_t *record = hm_record_build(&config, &tiers, &job, &samples, "", START);
+    const json_t *energy = json_object_get(record, "energy");
+    assert_true(json_is_null(json_object_get(energy, "package_j")) && json_is_null(json_object_get(energy, "node")));
+    assert_non_null(strstr(json_string_value(json_object_get(energy, "source")), "the monitor was killed"));
+    json_decref(record);
+}
+
 /* Nothing is known of anything: the counters' own words are the source. */
 static void test_metered_nothing(void **state)
 {
@@ -433,6 +446,7 @@ int main(void)
         cmocka_unit_test_setup(test_migration, set_up),
         cmocka_unit_test_setup(test_migration_without_figures, set_up),
         cmocka_unit_test_setup(test_metered, set_up),
+        cmocka_unit_test_setup(test_metered_by_half, set_up),
         cmocka_unit_test_setup(test_metered_nothing, set_up),
         cmocka_unit_test_setup(test_namespaces, set_up),
     };

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The folder in which hybridmem-spool leaves a file for each job that ended, and what cannot be done is set aside."""
 
+import errno
 import fcntl
 import json
 import os
@@ -16,6 +17,7 @@ SCHEMA = 1
 MOST_BYTES = 1 << 17
 MOST_ASIDE = 10_000  # entries that are kept with their reason
 MOST_TIME = 253_000_000_000  # in the year 9987: later times are none to Python
+FOR_GOOD = frozenset((errno.ELOOP, errno.EACCES, errno.EPERM))  # what opening an entry again does not mend
 DRAFT_S = 3600  # a draft as old as this is of a process that was killed
 _ENTRY = re.compile(r"(\d{1,10})\.(\d{1,12})\.json")
 _NODES = re.compile(r"[A-Za-z0-9][A-Za-z0-9._\[\],-]*")
@@ -110,6 +112,8 @@ class Spool:
         except FileNotFoundError as error:
             raise Gone from error
         except OSError as error:
+            if error.errno not in FOR_GOOD:
+                raise
             raise Unreadable(error.strerror) from error
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
             os.close(descriptor)
@@ -141,6 +145,6 @@ class Spool:
         kept = [match for path in self.aside.iterdir() if (match := _ENTRY.fullmatch(path.name))]
         gone = sorted(kept, key=lambda match: int(match[2]))[: max(0, len(kept) - MOST_ASIDE)]
         for match in gone:
-            (self.aside / match[0]).unlink()
+            (self.aside / match[0]).unlink(missing_ok=True)  # it may have been moved back
             (self.aside / f"{match[0]}.why").unlink(missing_ok=True)
         return len(gone)

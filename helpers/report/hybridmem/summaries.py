@@ -21,10 +21,19 @@ class Wrong(ValueError):
     """The text is no summary; why not, for a log."""
 
 
+def _plain(summary):
+    return json.dumps(summary, separators=(",", ":")).encode("ascii")
+
+
 def pack(summary):
     """The text, however long. The same summary always gives the same text: no time of day is in it."""
-    plain = json.dumps(summary, separators=(",", ":")).encode("ascii")
-    return MARK + base64.b64encode(gzip.compress(plain, 9, mtime=0)).decode("ascii")
+    return MARK + base64.b64encode(gzip.compress(_plain(summary), 9, mtime=0)).decode("ascii")
+
+
+def _fits(summary):
+    """Will decode() take it? What is much alike packs well: the text may be short, and what is in it long."""
+    folded = _folded(summary)
+    return len(_plain(folded)) <= MOST_JSON and len(pack(folded)) <= MOST_BYTES
 
 
 def _without(summary, name, /, **changes):
@@ -46,7 +55,7 @@ def _few_missing(summary):
     names, fit, too_many = summary["missing"], 0, len(summary["missing"])
     while too_many - fit > 1:
         middle = (fit + too_many) // 2
-        if len(pack(_folded(_without(summary, "missing", missing=names[:middle])))) <= MOST_BYTES:
+        if _fits(_without(summary, "missing", missing=names[:middle])):
             fit = middle
         else:
             too_many = middle
@@ -79,10 +88,9 @@ def encode(summary):
     """The text of a summary of merge.summary(), with as much in it as there is room for."""
     for cut in (lambda whole: whole, *_CUTS):
         summary = cut(summary)
-        text = pack(_folded(summary))
-        if len(text) <= MOST_BYTES:
-            return text
-    raise AssertionError(f"{len(text)} characters of summary without any detail")
+        if _fits(summary):
+            return pack(_folded(summary))
+    raise AssertionError(f"{len(pack(_folded(summary)))} characters of summary without any detail")
 
 
 def _unpack(text):
