@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Starting hybridmem-monitor for a job. It runs as the system user `hybridmem`, outside the job's cgroup: there it
- * would be charged to the job, Slurm up to 24.11 would kill it with the extern step, and later versions would wait for
- * it. Its guard is the job's own cgroup.events.
+ * Starting hybridmem-monitor for a job. It opens the node's counters as root, becomes the system user `hybridmem`, and
+ * runs outside the job's cgroup: there it would be charged to the job, Slurm up to 24.11 would kill it with the extern
+ * step, and later versions would wait for it. Its guard is the job's own cgroup.events.
  */
 #ifndef HM_MONITOR_H
 #define HM_MONITOR_H
