@@ -29,7 +29,13 @@ OVERLAP = "export SLURM_OVERLAP=1\n"
 
 def situation():
     """What Slurm says of its nodes and jobs, and last wrote to its logs: for a failure's text."""
-    looks = ("sinfo -N -o '%N %T %E'", "scontrol show job -o", "tail -n 15 /var/log/slurm/slurmctld.log")
+    looks = (
+        "sinfo -N -o '%N %T %E'",
+        "scontrol show job -o",
+        "tail -n 10 /var/log/slurm/slurmctld.log",
+        "tail -n 15 /var/log/slurm/slurmd.log",
+        f"ls -l {JOBS}",
+    )
     return "\n".join(run(f"timeout 20 {look}", check=False).stdout for look in looks)
 
 
@@ -41,7 +47,8 @@ def wait_for(condition, what, patience=PATIENCE, every=0.05):
         if value:
             return value
         time.sleep(every)
-    raise AssertionError(f"never came in {patience} s: {what}\n{situation()}")
+    # What is missing comes last: of a long text the end is what is shown.
+    raise AssertionError(f"{situation()}\nnever came in {patience} s: {what}")
 
 
 def run(command, user=None, env=None, timeout=PATIENCE, check=True, cwd=None):
