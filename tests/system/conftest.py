@@ -76,6 +76,12 @@ def second_node():
 
 
 @pytest.fixture
+def node_apart():
+    with nodes.second(is_apart=True):
+        yield
+
+
+@pytest.fixture
 def run_dir():
     """A folder of root's for a DAMON broker of the test's own."""
     folder = Path(slurm.run("mktemp -d /run/damon-test.XXXXXX").stdout.strip())

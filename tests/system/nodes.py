@@ -32,9 +32,20 @@ def reconfigured(text):
     restart_both()
 
 
+# What a node has for itself; the records' folder is one for all nodes, as on a cluster.
+APART = """unshare --mount sh -euc '
+    mkdir -p {own}/run {own}/state/records /run/hybridmem
+    install -d -m 0751 -g hybridmem /var/lib/hybridmem/records
+    mount --bind /var/lib/hybridmem/records {own}/state/records
+    mount --rbind {own}/state /var/lib/hybridmem
+    mount --bind {own}/run /run/hybridmem
+    exec slurmd -N n2'"""
+
+
 @contextlib.contextmanager
-def second():
-    """A second slurmd: Slurm starts the components of a heterogeneous job on different nodes."""
+def second(is_apart=False):
+    """A second slurmd: Slurm starts the components of a heterogeneous job on different nodes. Where it `is_apart`, it
+    has its own ledger and state, so that one job can be on both."""
     before = SLURM_CONF.read_text()
     node = re.search(r"^NodeName=n1 .*$", before, re.M).group()
     other = node.replace("=n1 ", "=n2 NodeHostname=n2 Port=16818 ")
@@ -43,7 +54,7 @@ def second():
         text = re.sub(rf"^({key}=\S+)$", r"\1-%n", text, flags=re.M)
     hosts = Path("/etc/hosts")
     with slurm.configured(hosts.read_text() + "10.0.5.1 n2\n", path=hosts), reconfigured(text):
-        slurm.run("slurmd -N n2")
+        slurm.run(APART.format(own=slurm.run("mktemp -d").stdout.strip()) if is_apart else "slurmd -N n2")
         slurm.wait_for(lambda: slurm.lines("sinfo -h -n n2 -p main -o %T") == ["idle"], "a second node")
         yield
         slurm.wait_no_jobs()

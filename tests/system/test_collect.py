@@ -94,6 +94,40 @@ def test_a_job_that_asked_for_nothing_has_none():
     assert accounting.row(job_id)["AdminComment"] == ""
 
 
+def job_on_both_nodes():
+    job_id = slurm.sbatch("alice", "srun true", "--hybrid-mem=spill", "-N2", "-n2")
+    (line,) = accounting.wait_stored([job_id])
+    assert line["NodeList"] == "n[1-2]"
+    slurm.wait_for(lambda: len(slurm.records(job_id)) == 2, "a record of each node")
+    return job_id, {record["node"]: record for record in slurm.records(job_id)}
+
+
+def test_a_job_on_two_nodes_is_one_summary(node_apart):
+    job_id, of_node = job_on_both_nodes()
+    assert sorted(of_node) == ["n1", "n2"]
+    collect()
+    found = summary(accounting.row(job_id))
+    peaks = {node: record["memory"]["peak_bytes"] for node, record in of_node.items()}
+    assert (found["nodes"], found["reported"], found["missing"]) == (2, 2, "")
+    assert found["memory"]["peak_bytes"]["sum"] == sum(peaks.values())
+    node = max(peaks, key=peaks.get)
+    assert found["memory"]["peak_bytes"]["most"] == [peaks[node], node]
+    assert found["end"] == max(record["end"] for record in of_node.values())
+    shown = slurm.run(f"hybridmem show {job_id}", user="alice").stdout
+    assert "\nNode n1\n" in shown and "\nNode n2\n" in shown
+
+
+def test_a_node_without_a_record_is_named_once_the_limit_has_passed(node_apart):
+    job_id, of_node = job_on_both_nodes()
+    (file,) = slurm.RECORDS.glob("*/n2.jsonl")
+    file.rename(file.with_suffix(".lost"))
+    with slurm.configured(slurm.CONFIG.read_text().replace("collect_wait = 60s", "collect_wait = 1s")):
+        collect()
+    found = summary(accounting.row(job_id))
+    assert (found["nodes"], found["reported"], found["missing"]) == (2, 1, "n2")
+    assert found["memory"]["peak_bytes"]["sum"] == of_node["n1"]["memory"]["peak_bytes"]
+
+
 def test_show_prints_it_where_there_are_no_records():
     job_id = slurm.sbatch("alice", "true", "--hybrid-mem=spill", "-n1")
     accounting.wait_stored([job_id])
