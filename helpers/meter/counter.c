@@ -52,7 +52,7 @@ enum hm_counter_state hm_counter_lose(struct hm_counter *counter, int number)
         enum hm_counter_state state;
     } rows[] = {
         {ENOENT, HM_COUNTER_VANISHED},  {ENODEV, HM_COUNTER_VANISHED}, {ENXIO, HM_COUNTER_VANISHED},
-        {EACCES, HM_COUNTER_FORBIDDEN}, {EPERM, HM_COUNTER_FORBIDDEN},
+        {EACCES, HM_COUNTER_FORBIDDEN}, {EPERM, HM_COUNTER_FORBIDDEN}, {EBUSY, HM_COUNTER_TAKEN},
     };
     counter->has_last = false;
     for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
@@ -68,6 +68,7 @@ const char *hm_counter_state_text(enum hm_counter_state state)
         [HM_COUNTER_FIRST] = "this is its first value: there is none before",
         [HM_COUNTER_VANISHED] = "it is not there any more",
         [HM_COUNTER_FORBIDDEN] = "it may not be read any more",
+        [HM_COUNTER_TAKEN] = "another perf has its counter of the hardware: another job's monitor, or somebody's",
         [HM_COUNTER_UNREADABLE] = "what was read is no value of it",
         [HM_COUNTER_RESET] = "it was reset: it went back, or further than it can in the time",
         [HM_COUNTER_AMBIGUOUS] = "it may have wrapped more than once since the last value",

@@ -14,6 +14,7 @@ enum hm_counter_state {
     HM_COUNTER_FIRST,      /* the first value since it can be read: there is none before it */
     HM_COUNTER_VANISHED,   /* it is not there (any more) */
     HM_COUNTER_FORBIDDEN,  /* it may not be read (any more) */
+    HM_COUNTER_TAKEN,      /* somebody else has the hardware for now */
     HM_COUNTER_UNREADABLE, /* what was read is no value of it */
     HM_COUNTER_RESET,      /* it went back without a wrap, or further than it can count in the time */
     HM_COUNTER_AMBIGUOUS,  /* the time since the last value is enough for more than one wrap */

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "../core/perfopen.h"
@@ -108,11 +109,16 @@ static int read_file(struct hm_gauge *gauge, uint64_t *raw)
     return EBADMSG;
 }
 
-/* Returns 0, or the errno. A pinned event that lost its counter reads as nothing. */
+/* Returns 0, or the errno. A pinned event that found no counter of the hardware reads as nothing, and waits to be
+ * turned on again. */
 static int read_event(const struct hm_gauge *gauge, uint64_t *raw)
 {
-    ssize_t length = gauge->fd < 0 ? 0 : read(gauge->fd, raw, sizeof(*raw));
-    return length == (ssize_t)sizeof(*raw) ? 0 : length < 0 ? errno : ENODEV;
+    ssize_t length = gauge->fd < 0 ? -1 : read(gauge->fd, raw, sizeof(*raw));
+    if (length == (ssize_t)sizeof(*raw))
+        return 0;
+    if (length == 0 && ioctl(gauge->fd, PERF_EVENT_IOC_ENABLE, 0) == 0)
+        return EBUSY;
+    return gauge->fd >= 0 && length < 0 ? errno : ENODEV;
 }
 
 static void read_gauge(struct hm_gauge *gauge, uint64_t now_ns)
@@ -127,7 +133,7 @@ static void read_gauge(struct hm_gauge *gauge, uint64_t now_ns)
         state = hm_counter_take(&gauge->counter, raw, now_ns, &difference);
     } else {
         state = hm_counter_lose(&gauge->counter, number);
-        if (gauge->fd >= 0 && state != HM_COUNTER_UNREADABLE) {
+        if (gauge->fd >= 0 && state != HM_COUNTER_UNREADABLE && state != HM_COUNTER_TAKEN) {
             close(gauge->fd);
             gauge->fd = -1;
         }

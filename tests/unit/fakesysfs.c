@@ -23,6 +23,7 @@ struct fake_sysfs fake;
 int __real_hm_sysfile_open(int folder, const char *path);
 int __wrap_hm_sysfile_open(int folder, const char *path);
 int __wrap_hm_perf_open(const struct perf_event_attr *attr, pid_t pid, int cpu, unsigned long flags);
+int __wrap_ioctl(int fd, unsigned long request, ...);
 
 int __wrap_hm_sysfile_open(int folder, const char *path)
 {
@@ -46,6 +47,15 @@ int __wrap_hm_perf_open(const struct perf_event_attr *attr, pid_t pid, int cpu, 
     int fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
     assert_true(fd >= 0 && write(fd, fake.counts, (size_t)size) == size && lseek(fd, 0, SEEK_SET) == 0);
     return fd;
+}
+
+int __wrap_ioctl(int fd, unsigned long request, ...)
+{
+    const uint64_t count = 7;
+    assert_int_equal(request, PERF_EVENT_IOC_ENABLE);
+    if (fake.is_given_back)
+        assert_int_equal(pwrite(fd, &count, sizeof(count), lseek(fd, 0, SEEK_CUR)), sizeof(count));
+    return 0;
 }
 
 int fake_sysfs_make(void **state)

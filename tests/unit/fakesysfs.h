@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A made-up /sys in the scratch folder, with perf events that count by a list (--wrap of hm_perf_open), and files that
- * may not be opened any more (--wrap of hm_sysfile_open).
+ * A made-up /sys in the scratch folder, with perf events that count by a list (--wrap of hm_perf_open, and of ioctl,
+ * which turns them on), and files that may not be opened any more (--wrap of hm_sysfile_open).
  */
 #ifndef FAKESYSFS_H
 #define FAKESYSFS_H
@@ -17,8 +17,9 @@ struct fake_sysfs {
     int n_opened;   /* perf events */
     struct perf_event_attr attr[16];
     int cpu[16];
-    uint64_t counts[4]; /* what each event reads as, one after the other; then it has lost its counter */
+    uint64_t counts[4]; /* what each event reads as, one after the other; then another has its counter */
     int n_counts;
+    bool is_given_back; /* turned on again it counts: it reads as 7 once more */
 
     struct hm_counters_setup setup;
     struct hm_gauges gauges;

@@ -88,9 +88,9 @@ static void test_what_cannot_be_read_has_a_name_and_no_past(void **state)
     static const struct {
         int number;
         enum hm_counter_state state;
-    } rows[] = {{ENOENT, HM_COUNTER_VANISHED},  {ENODEV, HM_COUNTER_VANISHED},   {ENXIO, HM_COUNTER_VANISHED},
-                {EACCES, HM_COUNTER_FORBIDDEN}, {EPERM, HM_COUNTER_FORBIDDEN},   {EBADMSG, HM_COUNTER_UNREADABLE},
-                {EIO, HM_COUNTER_UNREADABLE},   {ENODATA, HM_COUNTER_UNREADABLE}};
+    } rows[] = {{ENOENT, HM_COUNTER_VANISHED},  {ENODEV, HM_COUNTER_VANISHED}, {ENXIO, HM_COUNTER_VANISHED},
+                {EACCES, HM_COUNTER_FORBIDDEN}, {EPERM, HM_COUNTER_FORBIDDEN}, {EBADMSG, HM_COUNTER_UNREADABLE},
+                {EBUSY, HM_COUNTER_TAKEN},      {EIO, HM_COUNTER_UNREADABLE},  {ENODATA, HM_COUNTER_UNREADABLE}};
     (void)state;
     for (size_t i = 0; i < N_ROWS(rows); i++) {
         struct hm_counter counter = {.modulus = 100};

@@ -157,8 +157,23 @@ static void test_energy_by_perf(void **state)
     fake_sysfs_expect_unknown("memory", "perf-energy: has none here");
     fake_sysfs_step();
     fake_sysfs_expect("package-0", "perf-energy", 1);
-    fake_sysfs_step(); /* a pinned event without its counter */
-    fake_sysfs_expect_unknown("package-0", "power/energy-pkg on CPU 0: it is not there any more");
+}
+
+static void test_a_counter_that_another_takes_for_a_while(void **state)
+{
+    (void)state;
+    add_energy_pmu("Joules");
+    fake.n_counts = 2;
+    fake_sysfs_find();
+    fake_sysfs_step();
+    fake_sysfs_expect("package-0", "perf-energy", 1.5);
+    fake_sysfs_step();
+    fake_sysfs_expect_unknown("package-0", "power/energy-pkg on CPU 0: another perf has its counter");
+    fake.is_given_back = true;
+    fake_sysfs_step(); /* turned on again */
+    fake_sysfs_expect_unknown("package-0", "another perf has its counter");
+    fake_sysfs_step(); /* its first value: what it counted meanwhile is not known */
+    fake_sysfs_expect_unknown("package-0", "this is its first value");
 }
 
 static void test_the_best_source_is_taken(void **state)
@@ -371,6 +386,7 @@ int main(void)
         TEST(test_powercap_with_values_that_are_none),
         TEST(test_a_part_of_powercap_is_none),
         TEST(test_energy_by_perf),
+        TEST(test_a_counter_that_another_takes_for_a_while),
         TEST(test_the_best_source_is_taken),
         TEST(test_perf_that_the_kernel_refuses),
         TEST(test_a_pmu_that_is_described_badly),
