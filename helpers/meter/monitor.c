@@ -29,7 +29,10 @@
 #define FIRST_WAIT_NS                                                                                                  \
     UINT64_C(10000000) /* the second sample's distance, doubled until the interval: short jobs have peaks too */
 
-#define METER_NS UINT64_C(30000000000) /* no energy counter wraps twice in it */
+/* The counters' own clock: they cost more to read than the job's cgroup, and none wraps twice in the longest wait (at
+ * the most that hm_quantity_most_per_s allows, RAPL's platform counter of 262 kJ after 13 s). */
+#define METER_LEAST_NS UINT64_C(1000000000)
+#define METER_MOST_NS UINT64_C(10000000000)
 
 #define NOT_YET "the job's cgroup " /* starts the only text that a later sample takes back */
 
@@ -71,6 +74,15 @@ static void keep_missing(struct hm_samples *samples, const char *text)
         snprintf(samples->missing, sizeof(samples->missing), "%s", text);
 }
 
+/* The node's counters, where they were not read for so long. */
+static void read_meter(struct monitor *monitor, uint64_t at_least_ns)
+{
+    const struct hm_metered *metered = &monitor->samples->metered;
+    uint64_t now = now_ns(CLOCK_MONOTONIC);
+    if (metered->n_readings == 0 || now - metered->last_mono_ns >= at_least_ns)
+        hm_monitor_meter_read(&monitor->meter, monitor->samples, now);
+}
+
 /* Returns false where the job's cgroup was removed. What cannot be read is said in the samples, and tried again at the
  * next tick. */
 static bool sample(struct monitor *monitor)
@@ -78,7 +90,7 @@ static bool sample(struct monitor *monitor)
     struct hm_samples *samples = monitor->samples;
     struct hm_reading reading;
     char text[HM_WARNING];
-    hm_monitor_meter_read(&monitor->meter, samples, now_ns(CLOCK_MONOTONIC));
+    read_meter(monitor, METER_LEAST_NS);
     if (monitor->cgroup.dir < 0 && hm_cgroup_open(&monitor->cgroup, monitor->cgroup_path) != 0) {
         snprintf(text, sizeof(text), NOT_YET "%s: %s", monitor->cgroup_path, strerror(errno));
         keep_missing(samples, text);
@@ -111,13 +123,13 @@ static bool wait_for_next(struct monitor *monitor)
                                   {.fd = watch ? monitor->guard.fd : -1, .events = POLLPRI}};
         uint64_t now = now_ns(CLOCK_MONOTONIC);
         uint64_t left = due > now ? due - now : 0;
-        bool is_for_meter = left > METER_NS;
+        bool is_for_meter = left > METER_MOST_NS;
         if (is_for_meter)
-            left = METER_NS;
+            left = METER_MOST_NS;
         struct timespec timeout = {.tv_sec = (time_t)(left / 1000000000), .tv_nsec = (long)(left % 1000000000)};
         int ready = ppoll(events, 2, &timeout, NULL);
         if (ready == 0 && is_for_meter)
-            hm_monitor_meter_read(&monitor->meter, monitor->samples, now_ns(CLOCK_MONOTONIC));
+            read_meter(monitor, 0);
         else if (ready == 0)
             return false;
         if (ready < 0 && errno != EINTR)
@@ -135,6 +147,7 @@ static void run(struct monitor *monitor)
     bool told_to_end = false;
     while (sample(monitor) && !told_to_end && !hm_guard_is_over(&monitor->guard, now_ns(CLOCK_MONOTONIC)))
         told_to_end = wait_for_next(monitor);
+    read_meter(monitor, 0);
     if (monitor->guard.fd < 0 && !monitor->samples->missing[0])
         keep_missing(monitor->samples, "the monitor ended early: its guard, a cgroup.events file, was not there");
     monitor->samples->finished = 1;

@@ -126,11 +126,15 @@ static void take_tiers(struct hm_monitor_meter *meter, const struct hm_samples *
     }
 }
 
+/* What comes after the last interval counts with all before it: the peak is not below the mean. */
 static void take_power(struct hm_monitor_meter *meter, struct hm_metered *metered, uint64_t mono_ns)
 {
-    double joules, seconds = (double)(mono_ns - meter->power_ns) / 1e9;
+    double joules, mean, seconds = (double)(mono_ns - meter->power_ns) / 1e9;
     bool is_power = hm_metered_power(metered->energy, &joules);
     bool has_memory = metered->energy[HM_DOMAIN_MEMORY].is_known;
+    mean = joules / hm_metered_seconds(metered);
+    if (metered->peak_w.is_known && is_power && has_memory == meter->power_has_memory && mean > metered->peak_w.amount)
+        metered->peak_w.amount = mean;
     if (mono_ns - meter->power_ns < POWER_NS)
         return;
     double watts = (joules - meter->power_j) / seconds;

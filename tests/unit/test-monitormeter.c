@@ -94,6 +94,21 @@ static void test_power_wants_time(void **state)
     assert_true(metered->peak_w.is_known && fabs(metered->peak_w.amount - 5) < 1e-6);
 }
 
+/* The end comes soon after the last interval, and had most. */
+static void test_the_largest_power_is_not_below_the_mean(void **state)
+{
+    (void)state;
+    fake_sysfs_add_powercap("0");
+    open_meter();
+    read_after(0);
+    fake_sysfs_write(PACKAGE(0), "1000000");
+    read_after(SECOND);
+    assert_true(fabs(metered->peak_w.amount - 1) < 1e-6);
+    fake_sysfs_write(PACKAGE(0), "10500000");
+    read_after(SECOND / 20);
+    assert_true(fabs(metered->peak_w.amount - 10) < 1e-6);
+}
+
 static void test_a_machine_without_counters(void **state)
 {
     (void)state;
@@ -197,6 +212,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_sums_over_sockets_and_readings, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_power_wants_time, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_the_largest_power_is_not_below_the_mean, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_a_machine_without_counters, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_read_once, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_a_counter_that_vanishes, set_up, tear_down),
