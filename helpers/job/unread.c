@@ -3,12 +3,14 @@
 
 #include <errno.h>
 #include <fts.h>
+#include <limits.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #include "../core/size.h"
+#include "files.h"
 #include "living.h"
 
 #define JOB "job_"
@@ -39,6 +41,14 @@ static bool may_be_of(const FTSENT *folder, uint32_t job_id)
     return strncmp(folder->fts_name, STEP, strlen(STEP)) == 0 && !read_job(folder->fts_parent->fts_name, &id);
 }
 
+/* slurmstepd now and then leaves a job's folder, empty. One that does not say how it is may have somebody in it. */
+static bool is_empty(const char *folder)
+{
+    char path[PATH_MAX], events[256];
+    snprintf(path, sizeof(path), "%s/cgroup.events", folder);
+    return hm_file_read(path, events, sizeof(events), NULL) == 0 && strstr(events, "populated 0");
+}
+
 /* Folders that go while they are looked at are no error. */
 static bool has_folder(const char *cgroups, uint32_t job_id)
 {
@@ -53,7 +63,8 @@ static bool has_folder(const char *cgroups, uint32_t job_id)
     while (!found && (folder = fts_read(walk))) {
         bool is_gone = folder->fts_errno == ENOENT && folder->fts_level > FTS_ROOTLEVEL;
         bool is_unknown = folder->fts_info == FTS_DNR || folder->fts_info == FTS_ERR || folder->fts_info == FTS_NS;
-        found = folder->fts_info == FTS_D ? may_be_of(folder, job_id) : is_unknown && !is_gone;
+        found = folder->fts_info == FTS_D ? may_be_of(folder, job_id) && !is_empty(folder->fts_path)
+                                          : is_unknown && !is_gone;
     }
     /* It ends with errno 0 where all was seen. */
     found = found || errno != 0;

@@ -70,6 +70,21 @@ static void folders_tell(void **state)
     }
 }
 
+static void an_empty_folder_is_nobodys(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *events;
+        bool is_living;
+    } rows[] = {{"populated 0\nfrozen 0\n", false}, {"populated 1\nfrozen 0\n", true}, {"", true}};
+    leave_entry(GRACE_S + 60);
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        make_cgroup("system.slice/slurmstepd.scope/job_7");
+        scratch_write(scratch_path("cgroup/system.slice/slurmstepd.scope/job_7/cgroup.events"), rows[i].events);
+        assert_int_equal(hm_unread_is_living(&config, scratch_path("cgroup"), 7, GRACE_S), rows[i].is_living);
+    }
+}
+
 static void so_does_the_age_of_the_entry(void **state)
 {
     (void)state;
@@ -101,6 +116,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(folders_tell),
+        cmocka_unit_test(an_empty_folder_is_nobodys),
         cmocka_unit_test(so_does_the_age_of_the_entry),
         cmocka_unit_test(what_cannot_be_told_is_no_end),
     };
