@@ -46,6 +46,10 @@ int hm_step_migrate(struct hm_preparation *p, struct hm_error *error)
     int lock = hm_ledger_lock(config, error);
     if (lock < 0 || hm_ledger_read(config, p->step->job_id, p->job, error) != 0)
         goto done;
+    if (p->job->finisher.pid != 0) { /* what is started now nobody would end */
+        hm_fail(error, ESRCH, "job %u has ended meanwhile: nothing is migrated", p->step->job_id);
+        goto done;
+    }
     if (why.text[0] && is_meant)
         hm_job_warn(p->job, "DAMON cannot be used: %s", why.text);
     start_migrator(p, hm_damon_socket_path(config, broker, sizeof(broker)));
