@@ -265,13 +265,22 @@ def stepd_of(job_id, step="batch"):
     return int(run(f"pgrep -o -f 'slurmstepd: \\[{job_id}.{step}\\]'").stdout)
 
 
+def has_lost(job_id):
+    """Whether the job's extern step could not leave its cgroup, which then stays: up to Slurm 24.11.5 slurmstepd has
+    the user's effective ids for a moment, as it ends X11 forwarding that nobody asked for (ticket 22736)."""
+    log = Path("/var/log/slurm/slurmd.log").read_text(errors="replace")
+    return bool(re.search(rf"\[{job_id}\.extern\] error: Unable to move pid \d+ to system cgroup", log))
+
+
 def processes_of(user):
     """Pid and words of the user's, one a line; zombies, which wait for their parent alone, left out."""
     return run(f"pgrep -r R,S,D,T -a -u {user}", check=False).stdout.splitlines()
 
 
 def hybridmem_processes():
-    return processes_of("hybridmem")
+    """Those of the system user, and a monitor that is still root."""
+    monitors = run("pgrep -r R,S,D,T -a -u root -x hybridmem-monit", check=False)
+    return processes_of("hybridmem") + monitors.stdout.splitlines()
 
 
 @contextlib.contextmanager

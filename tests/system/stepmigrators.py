@@ -75,13 +75,15 @@ def steps_of(record):
     return {step["step"]: step for step in record["migration"]["steps"]}
 
 
-def nothing_is_left(job_id):
-    """Processes and files of the job's migrators. The job's cgroup is slurmstepd's to remove, and one in some hundred
-    it leaves, empty: one of its threads is the job's user while another wants to move it out ("cgroup.procs: Permission
-    denied"). Ours is that none of us is in it."""
+def nothing_is_left(job_id, may_stay=False):
+    """Processes and files of the job's migrators, and the job's cgroup, which is slurmstepd's to remove."""
     slurm.wait_for(lambda: not migrators(job_id), f"the end of the migrators of {job_id}")
     slurm.wait_for(lambda: not list(slurm.JOBS.glob(f"{job_id}.*")), f"the end of the files of {job_id}")
     slurm.wait_for(lambda: not slurm.is_populated(job_id), f"empty cgroups of {job_id}")
+    if not may_stay:
+        slurm.wait_for(
+            lambda: not slurm.cgroups(job_id) or slurm.has_lost(job_id), f"the end of the cgroups of {job_id}"
+        )
 
 
 class Started:

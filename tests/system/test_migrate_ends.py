@@ -96,7 +96,8 @@ def test_a_killed_stepd_takes_the_migrator_with_it():
     slurm.run(f"scancel {started.job_id}")
     slurm.wait_job(started.job_id)
     assert steps_of(slurm.record(started.job_id))["batch"]["end"] == "ended"
-    nothing_is_left(started.job_id)
+    # The folders are the stepd's to remove: killed, it leaves them, empty.
+    nothing_is_left(started.job_id, may_stay=True)
 
 
 @contextlib.contextmanager
