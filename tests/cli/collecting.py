@@ -7,7 +7,7 @@ import sys
 from installed import DATA
 
 sys.path.insert(0, str(DATA / "python"))
-from hybridmem import collect, commands, database, settings, spool
+from hybridmem import collect, commands, database, settings, spool, summaries
 
 END = 1740826800  # 2025-03-01T11:00:00Z, where makerecords has the ends of its jobs
 START = END - 3600
@@ -124,6 +124,9 @@ class Bench:
 
     def collect(self):
         self.collector().visit_all()
+
+    def summary(self, job_id=7):
+        return summaries.decode(self.slurm.text(job_id))
 
     def left(self):
         return sorted(path.name for path in self.folder.glob("*.json"))

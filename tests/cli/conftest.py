@@ -2,7 +2,14 @@
 """Fixtures for the tests of installed commands."""
 
 import pytest
+from collecting import Bench
 from replaying import algorithms
+
+
+@pytest.fixture
+def bench(tmp_path):
+    """What the collector works with, in memory but for its two folders."""
+    return Bench(tmp_path)
 
 
 @pytest.fixture

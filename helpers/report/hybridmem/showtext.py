@@ -1,0 +1,220 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The records of a job as text: what was asked for and planned, and the figures of each node."""
+
+from . import draw, fields, figures, migrated, moments, rules
+
+
+class Printer:
+    """Records as text. `write` takes a line; `blocks`: may use block elements; `columns`: the terminal's width."""
+
+    def __init__(self, write, blocks, columns):
+        self.write, self.blocks = write, blocks
+        self.plot_width = max(20, min(columns, 160) - 48)
+
+    def print_all(self, runs):
+        """`runs`: the records of each run of a job, those of its nodes together."""
+        for place, run in enumerate(runs):
+            if place:
+                self.write("")
+            self.head(run[0])
+            for record in run:
+                self.write("")
+                self.node(record)
+            self.advice(run)
+
+    def advice(self, run):
+        """What the job may do better next time."""
+        said = rules.advise_run(run)
+        if said:
+            self.write("")
+        for advice, nodes in said:
+            self.line("advice", rules.sentence(advice, nodes, len(run) == 1))
+
+    def head(self, record):
+        said = [f"Job {self.job_name(record)}"]
+        said += [
+            f"{key} {fields.text(record, key)}"
+            for key in ("user", "account", "partition", "cluster")
+            if fields.text(record, key)
+        ]
+        self.write(draw.plain(", ".join(said)))
+        restarts = fields.whole(record, "restart_count")
+        if restarts:
+            self.write(f"  run {restarts + 1}: requeued {restarts} time{'s' if restarts > 1 else ''}")
+        self.line("asked for", fields.text(record, "request") or "nothing (no --hybrid-mem)")
+
+    @staticmethod
+    def job_name(record):
+        name, number = fields.job_name(record), f"{record['job_id']}"
+        return name if name == number else f"{name} ({number})"
+
+    def line(self, label, words):
+        self.write(f"  {label:<12} {draw.plain(words)}")
+
+    def node(self, record):
+        self.write(draw.plain(f"Node {record['node']}"))
+        self.node_facts(record)
+        self.memory(record)
+        self.other_figures(record)
+        for warning in fields.members(record, "warnings"):
+            self.line("warning", str(warning))
+
+    def node_facts(self, record):
+        start, end = (fields.text(record, key) for key in ("start", "end"))
+        code = fields.whole(record, "exit_code")
+        steps = " ".join(str(step) for step in fields.members(record, "step_ids"))
+        elapsed = draw.duration(fields.number(record, "elapsed_s"))
+        self.line("ran", f"{moments.plain(start)} to {moments.plain(end)} UTC, {elapsed}")
+        self.line("steps", f"{steps or 'none on this node'}; exit code {draw.UNMEASURED if code is None else code}")
+        self.plan(record.get("plan"))
+
+    def plan(self, plan):
+        if not isinstance(plan, dict):
+            self.line("plan", "none: the job's memory was not placed")
+            return
+        self.line("plan", f"{fields.text(plan, 'mode')}, policy {fields.text(plan, 'policy')}")
+        if fields.text(plan, "reason"):
+            self.line("because", plan["reason"])
+
+    def memory(self, record):
+        memory, tiers = record.get("memory"), fields.tiers(record)
+        if not any(fields.number(tier, "peak_bytes") is not None for tier in tiers):
+            self.line("memory", unmeasured(memory))
+            return
+        peak = draw.size(fields.number(memory, "peak_bytes"))
+        self.line("memory", f"peak {peak} ({fields.text(memory, 'peak_source') or 'source unknown'})")
+        columns = [column for column in COLUMNS if any(fields.number(tier, column[1]) is not None for tier in tiers)]
+        head = ("TIER", "KIND", "NODES", *(name for name, _ in columns))
+        for row in draw.table([head, *(tier_row(tier, columns) for tier in tiers)], left=3):
+            self.write(f"    {draw.plain(row)}")
+        self.plots(tiers, fields.number(memory, "interval_s"))
+
+    def plots(self, tiers, interval):
+        """Each tier's share of the mean use as a bar, and its use over time; all plots have the same scale."""
+        means = [fields.number(tier, "mean_bytes") for tier in tiers]
+        series = [fields.numbers(tier, "series") for tier in tiers]
+        total = sum(mean or 0 for mean in means)
+        top = max((point for points in series for point in points if point is not None), default=0)
+        longest = max(map(len, series))
+        if longest and interval is not None:
+            span = draw.duration(longest * interval)
+            self.write(f"    {'':<12} share of the mean, and use over {span}; full height is {draw.size(top)}")
+        for tier, mean, points in zip(tiers, means, series):
+            if mean is None or not total:
+                continue
+            bar = draw.bar(mean / total, 20, self.blocks)
+            plot = draw.plot(points, top, self.plot_width, self.blocks)
+            name = draw.plain(fields.text(tier, "name") or "?")
+            self.write(f"    {name:<12} {bar} {draw.percent(mean / total):>5}  {plot}".rstrip())
+
+    def other_figures(self, record):
+        self.energy(record.get("energy"), figures.Figures(record).joules_per_gb)
+        self.traffic(record.get("traffic"))
+        self.migration(record)
+        self.namespaces(record)
+
+    def energy(self, energy, joules_per_gb):
+        """The job's own; the node's where the job shared it."""
+        of_job, of_node = energy_parts(energy), energy_parts(fields.part(energy, "node"))
+        if joules_per_gb is not None:
+            of_job.append(f"{joules_per_gb:.3g} J for each GB of traffic")
+        if not of_job and not of_node:
+            self.line("energy", unmeasured(energy))
+        else:
+            whose = "" if of_job else "the node's: "
+            self.line("energy", f"{whose}{', '.join(of_job or of_node)} ({fields.text(energy, 'source')})")
+
+    def traffic(self, traffic):
+        of_job, of_node = traffic_lines(traffic), traffic_lines(fields.part(traffic, "node"))
+        if not of_job and not of_node:
+            self.line("traffic", unmeasured(traffic))
+        for text in of_job or [f"the node's: {text}" for text in of_node]:
+            self.line("traffic", text)
+
+    def namespaces(self, record):
+        """The job's DAX file systems."""
+        for one in fields.members(record, "namespaces"):
+            size = draw.size(fields.number(one, "bytes"))
+            until = fields.text(one, "kept_until")
+            made = "made or found" if until else "made"
+            times = [
+                f"{word} in {draw.duration(fields.number(one, key))}"
+                for word, key in ((made, "create_s"), ("wiped and removed", "destroy_s"))
+                if fields.number(one, key) is not None
+            ]
+            if until:
+                times.append(f"kept until {moments.plain(until)} UTC")
+            words = [f"{fields.text(one, 'fs')} of {size} on socket {fields.whole(one, 'socket')}", *times]
+            self.line("file system", ", ".join(words))
+
+    def migration(self, record):
+        """What the migrators say that they did; a job that asked for none has no such lines."""
+        migration = record.get("migration")
+        if fields.number(migration, "promoted_bytes") is None:
+            if fields.mode(record) in ("isolate", "migrate"):
+                self.line("migration", unmeasured(migration))
+            return
+        for label, words in zip(("migration", *[""] * 4), migrated.lines(migration)):
+            self.line(label, words)
+
+
+class Collector(Printer):
+    """Labels and words of a record, for a page."""
+
+    def __init__(self):
+        self.lines = []
+
+    def line(self, label, words):
+        self.lines.append((label, words))
+
+
+def of_node(record):
+    """What is said of a node besides its memory."""
+    collector = Collector()
+    collector.node_facts(record)
+    collector.other_figures(record)
+    return collector.lines
+
+
+# All but the peak and the mean are of the moment of the job's largest total.
+COLUMNS = (
+    ("PEAK", "peak_bytes"),
+    ("MEAN", "mean_bytes"),
+    ("ANONYMOUS", "anon_bytes"),
+    ("PAGE CACHE", "file_bytes"),
+    ("SHARED", "shmem_bytes"),
+    ("KERNEL", "kernel_bytes"),
+    ("HUGETLB", "hugetlb_bytes"),
+)
+
+
+def tier_row(tier, columns):
+    return (
+        fields.text(tier, "name") or "?",
+        fields.text(tier, "kind") or "unknown",
+        draw.ranges(fields.numbers(tier, "nodes")),
+        *(draw.size(fields.number(tier, key)) for _, key in columns),
+    )
+
+
+ENERGY = (("package_j", "package", "J"), ("memory_j", "memory", "J"), ("platform_j", "node", "J"))
+POWER = (("mean_w", "mean", "W"), ("peak_w", "peak", "W"))
+
+
+def energy_parts(energy):
+    found = ((name, fields.number(energy, key), unit) for key, name, unit in (*ENERGY, *POWER))
+    return [f"{name} {number:.0f} {unit}" for name, number, unit in found if number is not None]
+
+
+def traffic_lines(traffic):
+    return [
+        f"{fields.text(tier, 'name')}: {draw.size(fields.number(tier, 'read_bytes'))} read, "
+        f"{draw.size(fields.number(tier, 'write_bytes'))} written"
+        for tier in fields.members(traffic, "tiers")
+        if isinstance(tier, dict)
+    ]
+
+
+def unmeasured(value):
+    """A figure that is null says why in its source."""
+    return f"not measured: {fields.text(value, 'source') or 'the record does not say why'}"

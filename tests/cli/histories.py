@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the tests of the history share: records of every kind, and reports over both."""
+
+import json
+
+import engine
+from installed import helper
+from makerecords import GIB, record, tier, write
+
+DAY = "2025-03-01"
+
+
+def plain(folder, *words):
+    return helper("hybridmem-report", "--records", folder, *words)
+
+
+def same(records, history, *words):
+    """Both reports, by bytes, with what they say of lines that are left out; returns the figures."""
+    for form in ([], ["--csv"], ["--json"]):
+        of_records, of_history = plain(records, *words, *form), engine.report(history, *words, *form)
+        assert of_history.stdout == of_records.stdout
+        assert of_history.stderr == of_records.stderr
+    return json.loads(of_history.stdout)
+
+
+def append(folder, *lines, day=DAY, node="n1"):
+    path = folder / day / f"{node}.jsonl"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("ab") as stream:
+        stream.write(b"".join(line if isinstance(line, bytes) else line.encode() + b"\n" for line in lines))
+
+
+def contents(history):
+    """All that is in a history, the tables by their rows."""
+    found = {}
+    for path in sorted(history.rglob("*")):
+        if path.suffix == ".parquet":
+            found[path] = sorted(engine.query("SELECT COLUMNS(*)::VARCHAR FROM read_parquet('{}')", path), key=repr)
+        elif path.is_file():
+            found[path] = path.read_text()
+    return found
+
+
+def varied(folder):
+    """Records of every kind that a report tells apart."""
+    small = {"tiers": [tier("dram", [0], 5, 3), tier("hbm", [1], 7, 2), tier("pmem", [2], 11, 1)]}
+    write(
+        folder,
+        record(1),
+        record(1, node="n2", exit_code=1, warnings=["a", "b"]),
+        record(1, restart_count=1, elapsed_s=0.18, memory=small),
+        record(1, cluster="other", elapsed_s=1e-3),
+        record(1, cluster=None, account=None),
+        record(2, elapsed_s=1800.001, memory={"tiers": [tier("dram", [0], 4 * GIB, 4 * GIB), tier("pmem", [1], 0, 0)]}),
+        record(3, user="bob", mode="fast", memory={"tiers": [tier("dram", [0], GIB, GIB)]}, exit_code=137),
+        record(4, user="bob", request=None, plan=None, memory=None, elapsed_s=None, start=None, exit_code=None),
+        record(5, user="carol", account="chemistry", end="2025-03-01T23:59:59.999Z", exit_code=2),
+        record(5, user="carol", account="chemistry", end="2025-03-02T00:00:00.250Z", node="n2", exit_code=2),
+        record(6, user=None, mode="slow", end="2025-03-02T12:00:00Z"),
+        record(7, user="", mode="interleave", end="2025-03-03T12:00:00+01:00", energy={"package_j": 1.5}),
+        # A node where no step ran knows the request only: the run counts where its first record does.
+        record(8, node="n1", mode="slow", plan=None, request="fast,socket=all", end="2025-03-04T12:00:00Z"),
+        record(8, node="n2", mode="slow", exit_code=1, end="2025-03-04T12:00:01Z"),
+    )
+    append(
+        folder,
+        json.dumps(record(1)),
+        json.dumps(record(9))[:70],
+        *('{"schema": 2}', "[1]", "", "x" * (2 << 20)),
+        b'{"user": "\xff"}\n',
+        json.dumps(record(10, user="a\0b\x1b\n'\"", account="\ud800", end="2025-03-01T11:00:00Z")),
+        json.dumps({**record(11), "elapsed_s": "INF"}).replace('"INF"', "1e999"),
+        json.dumps(record(12, end="yesterday", memory={"tiers": [{"peak_bytes": -1, "mean_bytes": 1.5}, 7]})),
+        json.dumps(record(13, exit_code=1 << 62, elapsed_s=1 << 60, memory={"tiers": [tier("dram", [0], 1 << 60, 1)]})),
+        json.dumps(record(15, elapsed_s=-7200)),
+        json.dumps(record(14))[:-1].encode(),
+    )
+    append(folder, json.dumps(record(3, node="n2", user="bob", end="2025-03-02T01:00:00Z")), "torn", day="2025-03-02")
+    (folder / "2025-99-99").mkdir()
+    (folder / "2025-03-03" / "pipe.jsonl").symlink_to("/dev/null")

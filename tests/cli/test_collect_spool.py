@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The collector's folder: what is no entry, what is set aside, what is removed, and who may have it."""
+
+import json
+import os
+
+import pytest
+from collecting import END, Slurm, entry, leave, row
+from hybridmem import collect, failure, spool
+from makerecords import record, write
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("", "it is torn"),
+        ("{", "it is torn"),
+        ("[]", "it is of another version"),
+        ('{"spool": 2}', "it is of another version"),
+        ('{"spool": 1}', "job_id is out of its form"),
+        ("[" * 100000, "it is torn"),
+        (" " * (spool.MOST_BYTES + 1), f"it is larger than {spool.MOST_BYTES} bytes"),
+    ],
+)
+def test_an_entry_that_is_none(bench, text, why):
+    (bench.folder / f"7.{END}.json").write_text(text)
+    bench.collect()
+    assert bench.left() == [] and bench.aside() == {f"7.{END}.json": f"{why}\n"}
+
+
+@pytest.mark.parametrize(
+    ("changes", "why"),
+    [
+        ({"job_id": 8}, "it is of another job than its name"),
+        ({"nodes": "-x"}, "nodes is out of its form"),
+        ({"nodes": "n1 n2"}, "nodes is out of its form"),
+        ({"nodes": "../n1"}, "nodes is out of its form"),
+        ({"cluster": "a b"}, "cluster is out of its form"),
+        ({"cluster": "a=b"}, "cluster is out of its form"),
+        ({"uid": True}, "uid is out of its form"),
+        ({"uid": -1}, "uid is out of its form"),
+        ({"end_s": 1 << 40}, "end_s is out of its form"),
+        ({"start_s": 0}, "start_s is out of its form"),
+        ({"array_job_id": 3}, "array_job_id and array_task_id do not go together"),
+        ({"het_job_offset": 3}, "het_job_id and het_job_offset do not go together"),
+        ({"asked": 1}, "asked is out of its form"),
+    ],
+)
+def test_entries_out_of_their_form(changes, why):
+    with pytest.raises(spool.Unreadable, match=why):
+        spool.parse(json.dumps({**entry(), **changes}), f"7.{END}.json")
+
+
+def test_links_and_folders_are_no_entries(bench, tmp_path):
+    (tmp_path / "secret").write_text("root's")
+    (bench.folder / f"7.{END}.json").symlink_to(tmp_path / "secret")
+    (bench.folder / f"8.{END}.json").mkdir()
+    bench.collect()
+    assert bench.left() == [] and sorted(bench.aside()) == [f"7.{END}.json", f"8.{END}.json"]
+    assert (tmp_path / "secret").read_text() == "root's"
+
+
+def test_old_drafts_and_too_much_that_is_set_aside(bench, monkeypatch):
+    monkeypatch.setattr(spool, "MOST_ASIDE", 2)
+    bench.slurm = Slurm(*(row(job, end=END + job, text="other") for job in range(1, 5)))
+    leave(bench.folder, *(entry(job, end_s=END + job) for job in range(1, 5)))
+    write(bench.records, *(record(job) for job in range(1, 5)))
+    for name, age in ((".1.draft", spool.DRAFT_S + 9), (".2.draft", 0)):
+        (bench.folder / name).touch()
+        os.utime(bench.folder / name, (bench.clock.now - age, bench.clock.now - age))
+    bench.collect()
+    assert len(bench.aside()) == 4
+    bench.collect()
+    assert sorted(bench.aside()) == [f"3.{END + 3}.json", f"4.{END + 4}.json"]
+    assert len(list((bench.folder / "aside").iterdir())) == 4
+    assert bench.said[-1].startswith("removed the oldest 2 entries of ")
+    assert not (bench.folder / ".1.draft").exists() and (bench.folder / ".2.draft").exists()
+
+
+def test_an_entry_that_an_administrator_removes_meanwhile(bench):
+    leave(bench.folder, entry())
+    write(bench.records, record(7))
+    collector = bench.collector()
+    bench.slurm.write = lambda *_: (bench.folder / f"7.{END}.json").unlink()
+    collector.visit_all()
+    assert bench.left() == [] and bench.said == []
+
+
+def test_an_entry_from_the_future(bench):
+    (name,) = leave(bench.folder, entry(end_s=END + 2 * collect.AHEAD_S))
+    bench.collect()
+    assert bench.aside() == {name: "the job's end is in the future: look at the clock of slurmctld's host\n"}
+
+
+def test_a_folder_aside_that_has_gone(bench):
+    """What cannot be set aside stays, and is told."""
+    leave(bench.folder, entry())
+    write(bench.records, record(7))
+    bench.slurm = Slurm(row(text="other"))
+    collector = bench.collector()
+    (bench.folder / "aside").rmdir()
+    collector.spool.tidy = lambda _: 0
+    collector.visit_all()
+    assert bench.left() and len(bench.said) == 1 and "No such file or directory" in bench.said[0]
+
+
+def test_only_one_has_the_folder(bench):
+    first, second = spool.Spool(bench.folder), spool.Spool(bench.folder)
+    first.open()
+    with pytest.raises(failure.Failure, match=f"another hybridmem-collect has {bench.folder}"):
+        second.open()
+    os.close(first.holder)
+    second.open()
+
+
+def test_folders_that_are_not_trusted(bench, tmp_path):
+    bench.folder.chmod(0o770)
+    link = tmp_path / "link"
+    link.symlink_to(bench.records)
+    for path, said in (
+        (bench.folder, "that nobody else may write"),
+        (link, "must be a folder"),
+        (tmp_path / "none", "No such file or directory"),
+    ):
+        with pytest.raises(failure.Failure, match=said):
+            spool.Spool(path).open()

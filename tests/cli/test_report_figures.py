@@ -1,0 +1,220 @@
+# SPDX-License-Identifier: Apache-2.0
+"""hybridmem report --view: the figures of each view, and what was not measured."""
+
+from makerecords import GIB, record, write
+from viewing import memory, report, report_json, rows_by
+
+
+def three_users(folder):
+    """alice: a job on two nodes that failed, and its run after a requeue; bob: measured in part; carol: not at all."""
+    write(
+        folder,
+        record(1, node="n1", exit_code=3, memory=memory((4 * GIB, 2 * GIB), (GIB, GIB))),
+        record(1, node="n2", exit_code=3, memory=memory((6 * GIB, 4 * GIB), (GIB, GIB)), warnings=["a"]),
+        record(1, node="n1", restart_count=1, memory=memory((GIB, GIB)), elapsed_s=7200),
+        record(2, user="bob", account="chemistry", mode="fast", memory=memory((GIB, GIB)), elapsed_s=None),
+        record(3, user="carol", account=None, request=None, plan=None, memory=None, elapsed_s=1800),
+    )
+
+
+def test_sums_by_user_account_node_and_mode(tmp_path):
+    three_users(tmp_path)
+    found = report_json(tmp_path, "users")
+    rows = rows_by(found, "user")
+    assert list(rows) == [("alice",), ("carol",), ("bob",)], "by node-hours, those without any last"
+    alice = rows[("alice",)]
+    assert (alice["jobs"], alice["failed_jobs"], alice["records"], alice["node_hours"]) == (2, 1, 3, 4.0)
+    assert (alice["fast_peak_bytes"], alice["fast_peak_bytes_node"]) == (6 * GIB, "n2")
+    # (1 h x 2 + 1 h x 4 + 2 h x 1) / 4 h; the share: 8 of 10 GiB hours
+    assert (alice["fast_mean_bytes"], alice["fast_share"]) == (2 * GIB, 0.8)
+    assert alice["warnings"] == 1 and alice["node_hours_missing"] == 0
+    bob = rows[("bob",)]
+    assert (bob["node_hours"], bob["node_hours_missing"], bob["fast_peak_bytes"]) == (None, 1, GIB)
+    assert (bob["fast_mean_bytes"], bob["fast_mean_bytes_missing"]) == (None, 1), "no time to weigh it by"
+    carol = rows[("carol",)]
+    assert (carol["fast_peak_bytes"], carol["fast_peak_bytes_missing"], carol["fast_share"]) == (None, 1, None)
+    total = found["total"]
+    assert (total["jobs"], total["failed_jobs"], total["records"], total["node_hours"]) == (4, 1, 5, 4.5)
+    assert (total["node_hours_missing"], total["fast_peak_bytes_missing"]) == (1, 1)
+    accounts = rows_by(report_json(tmp_path, "accounts"), "account")
+    assert {key: row["records"] for key, row in accounts.items()} == {("physics",): 3, ("chemistry",): 1, ("?",): 1}
+    nodes = rows_by(report_json(tmp_path, "nodes"), "node")
+    assert {key: (row["jobs"], row["failed_jobs"]) for key, row in nodes.items()} == {("n1",): (4, 1), ("n2",): (1, 1)}
+    modes = rows_by(report_json(tmp_path, "modes"), "mode")
+    assert {key: row["jobs"] for key, row in modes.items()} == {("spill",): 2, ("fast",): 1, ("none",): 1}
+
+
+def test_a_table_says_what_was_not_measured(tmp_path):
+    three_users(tmp_path)
+    lines = [" ".join(line.split()) for line in report(tmp_path, "users").stdout.splitlines()]
+    assert lines[0] == "USER JOBS FAILED NODE-HOURS FAST PEAK SLOW PEAK FAST MEAN FAST SHARE WARNINGS"
+    assert lines[1] == "alice 2 1 4.000 6.0 GiB 1.0 GiB 2.0 GiB 80 % 1"
+    assert lines[3] == "bob 1 0 - 1.0 GiB 0 B - - 0"
+    assert lines[4].startswith("total 4 1 4.500 6.0 GiB ")
+    assert lines[5:] == [
+        "not measured in 1 of 5 records: node-hours, fast peak, slow peak",
+        "not measured in 2 of 5 records: fast mean, fast share",
+    ]
+
+
+def test_top_and_by(tmp_path):
+    for job, hours in enumerate((1, 3, 2), 1):
+        peak = memory(((4 - job) * GIB, GIB))
+        write(tmp_path, record(job, user=f"user{job}", uid=1001, elapsed_s=3600 * hours, memory=peak))
+    found = report_json(tmp_path, "users", "--top", "2")
+    assert [row["user"] for row in found["rows"]] == ["user2", "user3"] and found["rows_left_out"] == 1
+    assert found["total"]["jobs"] == 3, "of all rows"
+    assert "rows that are not shown: 1 (see --top)" in report(tmp_path, "users", "--top", "2").stdout
+    found = report_json(tmp_path, "users", "--by", "fast_peak_bytes", "--top", "1")
+    assert [row["user"] for row in found["rows"]] == ["user1"]
+
+
+def test_a_job_is_one_row_over_its_nodes_its_array_and_midnight(tmp_path):
+    task = {"array_job_id": 20, "array_task_id": 3}
+    write(
+        tmp_path,
+        record(1, node="n1", elapsed_s=10, exit_code=0, end="2025-03-01T23:59:59Z", memory=memory((GIB, GIB))),
+        record(1, node="n2", elapsed_s=12, exit_code=9, end="2025-03-02T00:00:01Z", memory=memory((2 * GIB, GIB))),
+        record(1, node="n1", restart_count=1, elapsed_s=36, end="2025-03-04T10:00:00Z", warnings=["w"]),
+        record(21, **task, elapsed_s=7200),
+        record(31, het_job_id=30, elapsed_s=None, exit_code=None, memory=None),
+    )
+    found = report_json(tmp_path, "jobs")
+    rows = rows_by(found, "job_id", "restart_count")
+    assert list(rows) == [(21, 0), (1, 1), (1, 0), (31, 0)], "what used most comes first"
+    assert [row["job"] for row in rows.values()] == ["20_3", "1 run 2", "1", "30+1"]
+    both = rows[1, 0]
+    assert (both["nodes"], both["exit_code"], both["exit_code_node"]) == (2, 9, "n2")
+    assert (both["elapsed_s"], both["elapsed_s_node"], both["node_hours"]) == (12, "n2", round(22 / 3600, 4))
+    assert (both["fast_peak_bytes"], both["fast_peak_bytes_node"]) == (2 * GIB, "n2")
+    assert (both["cluster"], both["user"], both["account"], both["mode"]) == ("test", "alice", "physics", "spill")
+    bare = rows[31, 0]
+    assert (bare["node_hours"], bare["exit_code"], bare["fast_peak_bytes"]) == (None, None, None)
+    assert bare["exit_code_missing"] == 1 and found["total"] is None
+    text = report(tmp_path, "jobs").stdout
+    assert "2.0 GiB n2" in text and "3.0 GiB n1" not in text, "a node is named where there are several"
+    assert text.splitlines()[0].startswith("JOB      USER ")
+
+
+def test_only_the_largest_jobs_are_kept(tmp_path):
+    for job in range(1, 121):
+        write(tmp_path, record(job, elapsed_s=3600 * job, end=f"2025-03-{job % 7 + 1:02}T10:00:00Z"))
+    found = report_json(tmp_path, "jobs")
+    assert [row["job"] for row in found["rows"]] == [str(job) for job in range(120, 70, -1)]
+    assert found["rows_left_out"] == 70
+    found = report_json(tmp_path, "jobs", "--top", "3", "--by", "warnings")
+    assert [row["job"] for row in found["rows"]] == ["7", "14", "21"], "of equal ones those that ended first"
+
+
+def test_tiers_by_day(tmp_path):
+    half = record(3, end="2025-03-02T10:00:00Z", elapsed_s=1800)
+    write(tmp_path, record(1), record(2, elapsed_s=7200), half, record(4, memory=None), record(5, elapsed_s=None))
+    rows = rows_by(report_json(tmp_path, "tiers"), "day", "tier")
+    assert list(rows) == [(f"2025-03-0{day}", name) for day in (1, 2) for name in ("dram", "pmem")]
+    first = rows["2025-03-01", "dram"]
+    assert (first["jobs"], first["node_hours"], first["node_hours_missing"]) == (3, 3.0, 1)
+    assert (first["peak_bytes"], first["mean_bytes"], first["byte_hours"]) == (3 * GIB, 2 * GIB, 6 * GIB)
+    assert rows["2025-03-02", "pmem"]["byte_hours"] == GIB // 4
+
+
+def test_waste_wants_the_capacity(tmp_path):
+    write(tmp_path, record(1, memory=memory((9 * GIB, 6 * GIB), (4 * GIB, 3 * GIB), 10 * GIB)), record(2))
+    found = report_json(tmp_path, "waste")
+    [row] = found["rows"]
+    assert (row["unused_share"], row["unused_share_missing"]) == (0.4, 1)
+    assert (row["unused_byte_hours"], row["slow_beside_room_byte_hours"]) == (4 * GIB, 3 * GIB)
+    assert "others had some of it" in report(tmp_path, "waste").stdout
+    write(tmp_path / "old", record(2))
+    [row] = report_json(tmp_path / "old", "waste")["rows"]
+    assert row["unused_byte_hours"] is None and row["unused_share"] is None
+    text = report(tmp_path / "old", "waste").stdout
+    assert "UNUSED" not in text and "left out, as no record has it: unused share, unused, slow beside room" in text
+
+
+def test_a_mean_above_the_capacity_wastes_nothing(tmp_path):
+    write(tmp_path, record(1, memory=memory((9 * GIB, 6 * GIB), (GIB, GIB), 5 * GIB)))
+    assert report_json(tmp_path, "waste")["rows"][0]["unused_byte_hours"] == 0
+
+
+def test_failures_by_text(tmp_path):
+    refusal = "mode fast wants 200.0 GiB, the tier has 16.0 GiB"
+    write(
+        tmp_path,
+        record(1, exit_code=137, warnings=["killed at 10:00", "killed at 11:30"]),
+        record(1, node="n2", exit_code=137),
+        record(2, exit_code=1, warnings=["killed at 9:00", 7, None, f"refused: {refusal}"]),
+        record(3, warnings=[f"a task was refused: {refusal.replace('200', '9')}", "x" * 5000]),
+        record(4, exit_code=None),
+        record(5, exit_code=255),
+    )
+    rows = rows_by(report_json(tmp_path, "failures"), "kind", "text")
+    assert {key: (row["jobs"], row["records"], row["last_job"]) for key, row in rows.items()} == {
+        ("exit code", "137 (signal 9)"): (1, 2, "1"),
+        ("exit code", "1"): (1, 1, "2"),
+        ("exit code", "255"): (1, 1, "5"),
+        ("warning", "killed at N:N"): (2, 2, "2"),
+        ("warning", "N"): (1, 1, "2"),
+        ("warning", "None"): (1, 1, "2"),
+        ("refused", "mode fast wants N.N GiB, the tier has N.N GiB"): (2, 2, "3"),
+        ("warning", "x" * 200): (1, 1, "3"),
+    }
+
+
+def test_energy_counts_who_measured_it(tmp_path):
+    measured = {"package_j": 360000, "memory_j": None, "source": "powercap"}
+    write(tmp_path, record(1, energy=measured), record(2, energy=measured, elapsed_s=None), record(3))
+    found = report_json(tmp_path, "energy")
+    [row] = found["rows"]
+    assert (row["user"], row["account"]) == ("alice", "physics")
+    assert (row["package_j"], row["package_j_missing"]) == (720000, 1)
+    assert (row["memory_j"], row["memory_j_missing"]) == (None, 3)
+    assert (row["package_w"], row["package_w_missing"]) == (100, 2), "of the job whose time is known"
+    text = report(tmp_path, "energy").stdout
+    assert (
+        "720.0 kJ" in text and "100.0 W" in text and "left out, as no record has it: memory, peak, of traffic" in text
+    )
+    assert "not measured in 1 of 3 records: node-hours, packages\n" in text
+
+
+def test_what_a_gigabyte_took(tmp_path):
+    """Of the jobs that have the energy and all traffic of all tiers; other energy does not count."""
+    whole = {"package_j": 900, "memory_j": 100, "peak_w": 410.5, "source": "powercap"}
+
+    def moved(slow_written):
+        parts = (("dram", 3 * 10**9, 10**9), ("pmem", 10**9, slow_written))
+        return {"tiers": [{"name": name, "read_bytes": read, "write_bytes": written} for name, read, written in parts]}
+
+    jobs = [record(1, energy=whole, traffic=moved(0)), record(2, energy={**whole, "memory_j": None}, traffic=moved(0))]
+    jobs += [record(3, energy=whole, traffic=moved(None)), record(4, energy=whole), record(5, traffic=moved(0))]
+    write(tmp_path, *jobs)
+    [row] = report_json(tmp_path, "energy")["rows"]
+    assert (row["joules_per_gb"], row["joules_per_gb_missing"]) == (190, 3)
+    assert (row["peak_w"], row["peak_w_missing"]) == (410.5, 1)
+    assert "190.0 J/GB" in report(tmp_path, "energy").stdout
+
+
+def test_writes_and_the_life_they_cost(tmp_path):
+    tiers = [
+        {"name": name, "read_bytes": n * GIB, "write_bytes": 2 * n * GIB} for name, n in (("dram", 9), ("pmem", 2))
+    ]
+    write(tmp_path, record(1, traffic={"tiers": tiers, "source": "perf"}), record(2))
+    [row] = report_json(tmp_path, "writes")["rows"]
+    assert (row["slow_write_bytes"], row["slow_write_bytes_missing"]) == (4 * GIB, 1)
+    assert (row["slow_read_bytes"], row["life_share"], row["life_share_missing"]) == (2 * GIB, None, 2)
+    assert "LIFE" not in report(tmp_path, "writes").stdout
+    [row] = report_json(tmp_path, "writes", "--endurance", "4T")["rows"]
+    assert (row["life_share"], row["life_share_missing"]) == (0.0009765625, 1)
+    assert "0.0977 %" in report(tmp_path, "writes", "--endurance", "4T").stdout
+
+
+def test_traffic_of_one_tier_is_not_taken_for_the_other(tmp_path):
+    only = [{"name": "dram", "read_bytes": GIB, "write_bytes": GIB}]
+    write(tmp_path, record(1, traffic={"tiers": only, "source": "perf"}))
+    assert report_json(tmp_path, "writes")["rows"][0]["slow_write_bytes"] is None
+
+
+def test_a_clock_that_was_set_back_makes_no_figure(tmp_path):
+    """An end before the start: seconds below 0 are none."""
+    write(tmp_path, record(1, start="2025-03-01T12:00:00Z", elapsed_s=-3600.0), record(2))
+    row = report_json(tmp_path, "users")["rows"][0]
+    assert (row["jobs"], row["node_hours"], row["node_hours_missing"]) == (2, 1.0, 1)

@@ -1,0 +1,27 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the tests of the views share."""
+
+import json
+
+from installed import helper
+from makerecords import tier
+
+
+def report(folder, view, *words, **options):
+    return helper("hybridmem-report", "--records", folder, "--view", view, *words, **options)
+
+
+def report_json(folder, view, *words):
+    return json.loads(report(folder, view, "--json", *words).stdout)
+
+
+def rows_by(found, *keys):
+    return {tuple(row[key] for key in keys): row for row in found["rows"]}
+
+
+def memory(fast, slow=(0, 0), capacity=None):
+    """A record's memory by (peak, mean) of the fast and the slow tier."""
+    return {
+        "peak_bytes": fast[0] + slow[0],
+        "tiers": [tier("dram", [0], *fast, capacity=capacity), tier("pmem", [1], *slow, capacity=capacity)],
+    }
