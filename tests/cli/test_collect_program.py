@@ -2,6 +2,7 @@
 """hybridmem-collect as a program, with commands that stand in for Slurm's."""
 
 import os
+import re
 import select
 import signal
 import stat
@@ -142,14 +143,26 @@ def test_killed_between_the_database_and_the_removal(site):
 
 
 def test_a_database_that_is_down(site):
-    """Of yesterday's job it is told in the folder aside, of all others in one line."""
-    leave(site.spool, entry())
+    """Entries wait for as long as it is."""
+    leave(site.spool, entry(7), entry(8))
     (site.folder / "sacct.fails").write_text("sacct: error: Problem talking to the database\nmore\n")
+    said = "sacct failed with status 1: sacct: error: Problem talking to the database; it is tried again"
+    assert site.once().stderr == f"{said}\n"
+    assert len(site.left()) == 2 and list((site.spool / "aside").iterdir()) == []
+
+
+def test_a_job_that_the_database_did_not_know_for_a_day(site):
+    """Other collectors have counted before this one."""
+    leave(site.spool, entry())
+    assert site.once().stderr == ""
+    note = site.spool / f"7.{END}.json.failed"
+    assert re.fullmatch(r"0 \d+\n", note.read_text()) and site.left()
+    note.write_text(note.read_text().replace("0 ", "86400 ", 1))
     site.once()
     why = site.spool / "aside" / f"7.{END}.json.why"
-    said = "sacct failed with status 1: sacct: error: Problem talking to the database"
-    assert why.read_text() == f"given up after a day: {said}\n" and site.left() == []
+    assert why.read_text() == "given up after a day: Slurm's database does not know job 7\n" and site.left() == []
     assert stat.S_IMODE(why.parent.stat().st_mode) == 0o700
+    assert not note.exists()
 
 
 def test_only_one_works_on_a_folder(site):
@@ -161,6 +174,7 @@ def test_only_one_works_on_a_folder(site):
     )
     holder.stdout.readline()
     leave(site.spool, entry())
+    site.row("7", 7)
     assert site.once(status=1).stderr == f"hybridmem-collect: another hybridmem-collect has {site.spool}\n"
     holder.communicate(b"\n")
     site.once()
@@ -211,9 +225,8 @@ def test_what_it_cannot_work_without(site, configure, tmp_path):
 def test_without_slurms_commands(site):
     leave(site.spool, entry())
     (site.folder / "sacct").unlink()
-    site.once()
-    why = (site.spool / "aside" / f"7.{END}.json.why").read_text()
-    assert why == f"given up after a day: sacct is not in {site.folder}\n"
+    assert site.once().stderr == f"sacct is not in {site.folder}; it is tried again\n"
+    assert site.left()
 
 
 @pytest.mark.parametrize("words", [["now"], ["--onse"], ["--config"]])
@@ -278,6 +291,5 @@ def test_names_that_are_no_nodes(site):
     for output in ("n1\\n../n2\\n", "n1\\n.n2\\n", ""):
         leave(site.spool, entry(nodes="n[1-2]"))
         script.write_text(f"#!/bin/sh\nprintf '{output}'\n")
-        site.once()
-        why = (site.spool / "aside" / f"7.{END}.json.why").read_text()
-        assert why == 'given up after a day: scontrol makes no names of nodes of "n[1-2]"\n'
+        assert site.once().stderr == 'scontrol makes no names of nodes of "n[1-2]"; it is tried again\n'
+        assert site.left()

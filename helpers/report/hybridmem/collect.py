@@ -17,7 +17,8 @@ PERIOD_S = 5  # between two passes over the folder
 LOOK_S = 15  # between two looks at the files of a job's nodes
 FIRST_RETRY_S, LAST_RETRY_S = 30, 3600
 AHEAD_S = 24 * 3600  # by which slurmctld's clock may be before ours
-GIVE_UP_S = 24 * 3600  # after a job's end, where the database never takes its summary
+GIVE_UP_S = 24 * 3600  # of failures that are an entry's own
+MOST_TOLD = 1000  # kinds of news that are told apart
 EPILOG = """\
 Without --once it goes on until it is ended, as hybridmem-collect.service does. Only one works on a folder at a time.
 Exit status: 0, 1 when it cannot work at all, 2 for wrong arguments."""
@@ -42,9 +43,10 @@ class Hopeless(Exception):
 class Visit:
     """What is known of an entry between two looks at it."""
 
-    def __init__(self):
+    def __init__(self, answers=0):
         self.due = self.tries = 0
-        self.records = None
+        self.records = self.failure = None
+        self.answers = answers  # those of the collector when this one failed last
 
 
 class Collector:
@@ -55,7 +57,8 @@ class Collector:
         self.log = log or (lambda line: print(draw.plain(line), file=sys.stderr, flush=True))
         self.record_dir, self.cluster = config.text("record_dir"), config.option("cluster")
         self.wait_s, self.gap_s = config.seconds("collect_wait"), 60 / config.number("summary_rate")
-        self.visits, self.told, self.next_turn = {}, set(), 0
+        self.visits, self.told, self.failing, self.next_turn = {}, set(), set(), 0
+        self.answers = 0  # how often the database has answered, for whichever entry
 
     def visit_all(self):
         """One pass over the folder."""
@@ -63,7 +66,7 @@ class Collector:
         if dropped:
             self.log(f"removed the oldest {dropped} entries of {self.spool.aside}, which has more than it keeps")
         names = self.spool.names()
-        self.visits = {name: self.visits.get(name) or Visit() for name in names}
+        self.visits = {name: self.visits.get(name) or Visit(self.answers) for name in names}
         for name in names:
             if self.visits[name].due <= self.clock():
                 self.visit(name, self.visits[name])
@@ -74,11 +77,12 @@ class Collector:
             self.attempt(name, visit)
         except OSError as error:
             visit.due = self.clock() + LAST_RETRY_S
-            self.tell(str(error), f"{name}: {error}")
+            self.begin_failing(visit, error, f"{name}: {error}")
 
     def attempt(self, name, visit):
         try:
             self.work(name, visit)
+            self.end_failing(visit)
         except spool.Gone:
             pass
         except Later as later:
@@ -87,8 +91,13 @@ class Collector:
             self.set_aside(name, "unreadable", str(error))
         except Hopeless as error:
             self.set_aside(name, error.kind, str(error))
+            self.end_failing(visit)
+        except database.NotYet as error:  # slurmdbd may be behind, which is no news
+            self.answers += 1
+            self.put_off(name, visit, error, is_own=True)
         except commands.Failed as error:
-            self.put_off(name, visit, error)
+            self.begin_failing(visit, error, f"{error}; it is tried again")
+            self.put_off(name, visit, error, is_own=self.answers > visit.answers)
 
     def work(self, name, visit):
         entry, now = self.spool.read(name), self.clock()
@@ -105,6 +114,7 @@ class Collector:
         found = visit.records.read(now)
         if found or entry["asked"]:
             self.write(entry, summaries.encode(merge.summary(entry, visit.records.nodes, found)))
+            self.answers += 1
         self.spool.remove(name)
 
     def write(self, entry, text):
@@ -131,25 +141,38 @@ class Collector:
             self.pause(self.next_turn - now)
         self.next_turn = max(now, self.next_turn) + self.gap_s
 
-    def put_off(self, name, visit, error):
-        """Again later, each time twice as late; what failed for a day after the job's end fails for good."""
-        if self.clock() >= int(name.split(".")[1]) + max(GIVE_UP_S, self.wait_s):
+    def put_off(self, name, visit, error, is_own):
+        """Again later, each time twice as late. What fails while others are answered is the entry's own, and fails for
+        good after a day of that: while the database is down, or no collector runs, entries only wait."""
+        if is_own and self.spool.failed(name, self.clock()) >= GIVE_UP_S:
             self.set_aside(name, "given up", f"given up after a day: {error}")
             return
         visit.due = self.clock() + min(FIRST_RETRY_S << min(visit.tries, 10), LAST_RETRY_S)
         visit.tries += 1
-        if not isinstance(error, database.NotYet):  # slurmdbd may be behind, which is no news
-            self.tell(str(error), f"{error}; it is tried again")
+        visit.answers = self.answers
 
     def set_aside(self, name, kind, reason):
         self.spool.set_aside(name, reason)
         self.tell(kind, f"{name} is set aside in {self.spool.aside}: {reason}")
 
     def tell(self, kind, line):
-        """Once for each kind: a database that is down, or a field that is taken, is the same for all jobs."""
-        if kind not in self.told and len(self.told) < 1000:
+        """Once for each kind: a field that is taken is the same for all jobs."""
+        if kind not in self.told and len(self.told) < MOST_TOLD:
             self.told.add(kind)
             self.log(line)
+
+    def begin_failing(self, visit, error, line):
+        """Once, until it has ended: a database that is down is the same for all jobs."""
+        visit.failure = str(error)
+        if visit.failure not in self.failing and len(self.failing) < MOST_TOLD:
+            self.failing.add(visit.failure)
+            self.log(line)
+
+    def end_failing(self, visit):
+        """The entry is done: what it had waited for is over, and news when it begins again."""
+        if visit.failure in self.failing:
+            self.log(f"goes on again, after: {visit.failure}")
+            self.failing.clear()
 
 
 def arguments():

@@ -19,6 +19,8 @@ MOST_ASIDE = 10_000  # entries that are kept with their reason
 MOST_TIME = 253_000_000_000  # in the year 9987: later times are none to Python
 FOR_GOOD = frozenset((errno.ELOOP, errno.EACCES, errno.EPERM))  # what opening an entry again does not mend
 DRAFT_S = 3600  # a draft as old as this is of a process that was killed
+GAP_S = 6 * 3600  # between two failures of an entry: in a longer one nobody has tried it, or nobody was answered
+_FAILED = re.compile(r"(\d{1,12}) (\d{1,12})\n")
 _ENTRY = re.compile(r"(\d{1,10})\.(\d{1,12})\.json")
 _NODES = re.compile(r"[A-Za-z0-9][A-Za-z0-9._\[\],-]*")
 _NAME = re.compile(r"[A-Za-z0-9._@+-]{1,63}")
@@ -126,6 +128,26 @@ class Spool:
 
     def remove(self, name):
         (self.folder / name).unlink(missing_ok=True)
+        self._note(name).unlink(missing_ok=True)
+
+    def _note(self, name):
+        return self.folder / f"{name}.failed"
+
+    def failed(self, name, now):
+        """An entry has failed by itself: for how many seconds it now has. They are in a file beside it, SECONDS LAST:
+        whoever comes after us goes on counting."""
+        seconds, now = 0, int(now)
+        try:
+            found = _FAILED.fullmatch(self._note(name).read_text(encoding="ascii", errors="replace"))
+        except FileNotFoundError:
+            found = None
+        if found:
+            seconds, passed = int(found[1]), now - int(found[2])
+            seconds += passed if 0 <= passed <= GAP_S else 0
+        draft = self.folder / f".{name}.draft"
+        draft.write_text(f"{seconds} {now}\n", encoding="ascii")
+        draft.replace(self._note(name))
+        return seconds
 
     def set_aside(self, name, reason):
         """Out of the way, with its reason beside it. The reason first: an entry never lies there without one."""
@@ -133,6 +155,7 @@ class Spool:
         draft.write_text(f"{reason}\n", encoding="utf-8")
         draft.replace(self.aside / f"{name}.why")
         (self.folder / name).rename(self.aside / name)
+        self._note(name).unlink(missing_ok=True)
 
     def tidy(self, now=time.time):
         """Remove old drafts, and the oldest of what was set aside above MOST_ASIDE; returns how many those were."""
