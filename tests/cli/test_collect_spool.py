@@ -73,8 +73,82 @@ def test_old_drafts_and_too_much_that_is_set_aside(bench, monkeypatch):
     bench.collect()
     assert sorted(bench.aside()) == [f"3.{END + 3}.json", f"4.{END + 4}.json"]
     assert len(list((bench.folder / "aside").iterdir())) == 4
-    assert bench.said[-1].startswith("removed the oldest 2 entries of ")
+    assert bench.said[-1] == f"removed 2 of {bench.folder}/aside, which keeps 2 for 90 days"
     assert not (bench.folder / ".1.draft").exists() and (bench.folder / ".2.draft").exists()
+
+
+def age(path, bench, seconds):
+    os.utime(path, (bench.clock.now - seconds,) * 2, follow_symlinks=False)
+
+
+def test_what_was_set_aside_long_ago_is_removed(bench):
+    """By the time of its reason. One without an entry is of an entry that was moved back; others' files stay."""
+    aside = bench.folder / "aside"
+    aside.mkdir()
+    limit = spool.KEEP_ASIDE_S
+    for name, seconds in (("1.5.json", limit + 9), ("2.5.json", limit - 9), ("notes", limit + 9)):
+        leave(aside, entry(int(name[0]), end_s=5)) if name.endswith(".json") else (aside / name).touch()
+        (aside / f"{name}.why").touch()
+        age(aside / f"{name}.why", bench, seconds)
+    (aside / "3.5.json.why").touch()
+    age(aside / "3.5.json.why", bench, limit + 9)
+    bench.collect()
+    assert sorted(path.name for path in aside.iterdir()) == ["2.5.json", "2.5.json.why", "notes", "notes.why"]
+    assert bench.said == [f"removed 1 of {aside}, which keeps 10000 for 90 days"]
+
+
+def test_what_killed_processes_left_is_removed(bench):
+    """Drafts by their age, for a living one may be at work on it; what was noted of an entry that is gone."""
+    bench.clock.now = END - 10  # the entry is waited for
+    leave(bench.folder, entry())
+    (bench.folder / "aside").mkdir()
+    for name, seconds in ((".5.draft", spool.DRAFT_S + 9), (".6.draft", 9), ("aside/.7.json.draft", spool.DRAFT_S + 9)):
+        (bench.folder / name).touch()
+        age(bench.folder / name, bench, seconds)
+    for name in (f"7.{END}.json.failed", f"8.{END}.json.failed"):
+        (bench.folder / name).touch()
+    collector = bench.collector()
+    collector.visit_all()
+    left = {".6.draft", "aside", f"7.{END}.json", f"7.{END}.json.failed"}
+    assert {path.name for path in bench.folder.iterdir()} == left
+    assert list((bench.folder / "aside").iterdir()) == []
+    bench.clock.now += spool.DRAFT_S
+    collector.visit_all()
+    assert not (bench.folder / ".6.draft").exists()
+
+
+def test_files_that_cannot_be_removed_are_in_nobodys_way(bench):
+    """Folders with the names of files: each is named once, and all else is done."""
+    stuck = [bench.folder / name for name in (".5.draft", "9.5.json.failed", "aside/1.5.json")]
+    for path in stuck:
+        path.mkdir(parents=True)
+    (bench.folder / "aside" / "1.5.json.why").touch()
+    for path in (stuck[0], bench.folder / "aside" / "1.5.json.why"):
+        age(path, bench, spool.KEEP_ASIDE_S + 9)
+    write(bench.records, record(7))
+    collector = bench.collector()
+    for _ in range(3):
+        leave(bench.folder, entry())
+        collector.visit_all()
+        bench.clock.now += collect.TIDY_S
+        assert bench.left() == []
+    assert len(bench.said) == 3 and all(any(f"'{path}'" in line for line in bench.said) for path in stuck)
+    assert (bench.folder / "aside" / "1.5.json.why").exists(), "an entry never lies there without its reason"
+
+
+def test_a_folder_that_is_away_for_a_while(bench):
+    """Each time it is, that is said, and its end."""
+    leave(bench.folder, entry())
+    collector = bench.collector()
+    away = bench.folder.with_name("away")
+    for _ in range(2):
+        bench.folder.rename(away)
+        for _ in range(3):
+            collector.visit_all()
+        away.rename(bench.folder)
+        collector.visit_all()
+    away = f"[Errno 2] No such file or directory: '{bench.folder}'"
+    assert bench.said == [away, f"goes on again, after: {away}"] * 2
 
 
 def test_an_entry_that_an_administrator_removes_meanwhile(bench):
@@ -99,7 +173,6 @@ def test_a_folder_aside_that_has_gone(bench):
     bench.slurm = Slurm(row(text="other"))
     collector = bench.collector()
     (bench.folder / "aside").rmdir()
-    collector.spool.tidy = lambda _: 0
     collector.visit_all()
     assert bench.left() and len(bench.said) == 1 and "No such file or directory" in bench.said[0]
 

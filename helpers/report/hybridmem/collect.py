@@ -14,6 +14,7 @@ from . import commands, database, draw, jobrecords, merge, settings, spool, summ
 from .failure import Failure
 
 PERIOD_S = 5  # between two passes over the folder
+TIDY_S = 3600  # between two removals of what is old in it
 LOOK_S = 15  # between two looks at the files of a job's nodes
 FIRST_RETRY_S, LAST_RETRY_S = 30, 3600
 AHEAD_S = 24 * 3600  # by which slurmctld's clock may be before ours
@@ -57,19 +58,33 @@ class Collector:
         self.log = log or (lambda line: print(draw.plain(line), file=sys.stderr, flush=True))
         self.record_dir, self.cluster = config.text("record_dir"), config.option("cluster")
         self.wait_s, self.gap_s = config.seconds("collect_wait"), 60 / config.number("summary_rate")
-        self.visits, self.told, self.failing, self.next_turn = {}, set(), set(), 0
+        self.visits, self.folder, self.told, self.failing = {}, Visit(), set(), set()
+        self.next_turn = self.next_tidy = 0
         self.answers = 0  # how often the database has answered, for whichever entry
 
     def visit_all(self):
         """One pass over the folder."""
-        dropped = self.spool.tidy(self.clock)
-        if dropped:
-            self.log(f"removed the oldest {dropped} entries of {self.spool.aside}, which has more than it keeps")
-        names = self.spool.names()
+        if self.clock() >= self.next_tidy:
+            self.next_tidy = self.clock() + TIDY_S
+            self.tidy()
+        try:
+            names = self.spool.names()
+        except OSError as error:
+            self.begin_failing(self.folder, error, str(error))
+            return
+        self.end_failing(self.folder)
         self.visits = {name: self.visits.get(name) or Visit(self.answers) for name in names}
         for name in names:
             if self.visits[name].due <= self.clock():
                 self.visit(name, self.visits[name])
+
+    def tidy(self):
+        removed, failed = self.spool.tidy(self.clock())
+        if removed:
+            days = spool.KEEP_ASIDE_S // (24 * 3600)
+            self.log(f"removed {removed} of {self.spool.aside}, which keeps {spool.MOST_ASIDE} for {days} days")
+        for error in failed:
+            self.tell(str(error), f"it stays, and is in nobody's way: {error}")
 
     def visit(self, name, visit):
         """Do what can be done for an entry: then it is gone, or has a time at which it is due again."""
@@ -173,6 +188,7 @@ class Collector:
         if visit.failure in self.failing:
             self.log(f"goes on again, after: {visit.failure}")
             self.failing.clear()
+        visit.failure = None
 
 
 def arguments():

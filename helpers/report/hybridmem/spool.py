@@ -7,7 +7,6 @@ import json
 import os
 import re
 import stat
-import time
 from pathlib import Path
 
 from . import fields
@@ -16,6 +15,7 @@ from .failure import Failure
 SCHEMA = 1
 MOST_BYTES = 1 << 17
 MOST_ASIDE = 10_000  # entries that are kept with their reason
+KEEP_ASIDE_S = 90 * 24 * 3600  # for so long
 MOST_TIME = 253_000_000_000  # in the year 9987: later times are none to Python
 FOR_GOOD = frozenset((errno.ELOOP, errno.EACCES, errno.EPERM))  # what opening an entry again does not mend
 DRAFT_S = 3600  # a draft as old as this is of a process that was killed
@@ -78,6 +78,31 @@ def parse(text, name):
     if name != f"{entry['job_id']}.{entry['end_s']}.json":
         raise Unreadable("it is of another job than its name")
     return entry
+
+
+class Sweep:
+    """Old files that are removed, one by one: those that cannot be are in `failed`, and the others go on."""
+
+    def __init__(self, now):
+        self.now, self.failed = now, []
+
+    def is_old(self, path, seconds):
+        try:
+            return self.now - path.lstat().st_mtime > seconds
+        except FileNotFoundError:
+            return False  # its process has finished it
+        except OSError as error:
+            self.failed.append(error)
+            return False
+
+    def remove(self, path):
+        """Is it gone? It may have been before."""
+        try:
+            path.unlink(missing_ok=True)
+        except OSError as error:
+            self.failed.append(error)
+            return False
+        return True
 
 
 class Spool:
@@ -157,17 +182,27 @@ class Spool:
         (self.folder / name).rename(self.aside / name)
         self._note(name).unlink(missing_ok=True)
 
-    def tidy(self, now=time.time):
-        """Remove old drafts, and the oldest of what was set aside above MOST_ASIDE; returns how many those were."""
-        for draft in self.folder.glob(".*.draft"):
-            try:
-                if now() - draft.lstat().st_mtime > DRAFT_S:
-                    draft.unlink()
-            except FileNotFoundError:
-                pass  # its process has finished it
-        kept = [match for path in self.aside.iterdir() if (match := _ENTRY.fullmatch(path.name))]
-        gone = sorted(kept, key=lambda match: int(match[2]))[: max(0, len(kept) - MOST_ASIDE)]
-        for match in gone:
-            (self.aside / match[0]).unlink(missing_ok=True)  # it may have been moved back
-            (self.aside / f"{match[0]}.why").unlink(missing_ok=True)
-        return len(gone)
+    def tidy(self, now):
+        """Remove drafts of processes that were killed, notes of entries that are gone, and the oldest of what was set
+        aside. Returns how many entries those were, and the OSErrors of files that stay."""
+        sweep = Sweep(now)
+        for folder in (self.folder, self.aside):
+            for draft in folder.glob(".*.draft"):
+                if sweep.is_old(draft, DRAFT_S):
+                    sweep.remove(draft)
+        for note in self.folder.glob("*.failed"):
+            if not (self.folder / note.stem).exists():
+                sweep.remove(note)
+        return self._tidy_aside(sweep), sweep.failed
+
+    def _tidy_aside(self, sweep):
+        reasons = [path for path in self.aside.glob("*.why") if _ENTRY.fullmatch(path.stem)]
+        old = {path.stem for path in reasons if sweep.is_old(path, KEEP_ASIDE_S)}
+        kept = [match for path in self.aside.glob("*.json") if (match := _ENTRY.fullmatch(path.name))]
+        young = sorted((match for match in kept if match[0] not in old), key=lambda match: int(match[2]))
+        many = {match[0] for match in young[: max(0, len(young) - MOST_ASIDE)]}
+        # An entry never lies there without its reason; a reason alone is of one that was moved back.
+        gone = {name for name in old | many if sweep.remove(self.aside / name)}
+        for name in gone:
+            sweep.remove(self.aside / f"{name}.why")
+        return sum(match[0] in gone for match in kept)
