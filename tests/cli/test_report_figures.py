@@ -161,19 +161,19 @@ def test_failures_by_text(tmp_path):
 
 
 def test_energy_counts_who_measured_it(tmp_path):
-    measured = {"package_j": 360000, "memory_j": None, "source": "powercap"}
-    write(tmp_path, record(1, energy=measured), record(2, energy=measured, elapsed_s=None), record(3))
+    measured = {"package_j": 360000, "memory_j": None, "node": {"seconds": 1800}, "source": "powercap"}
+    others = [{**measured, "node": node} for node in (None, {"seconds": None}, {"seconds": 0}, 7)]
+    write(tmp_path, *(record(job, energy=energy) for job, energy in enumerate((measured, *others), 1)), record(6))
+    write(tmp_path, record(7, energy={**measured, "node": {"seconds": 600.0}}, elapsed_s=None))
     found = report_json(tmp_path, "energy")
     [row] = found["rows"]
     assert (row["user"], row["account"]) == ("alice", "physics")
-    assert (row["package_j"], row["package_j_missing"]) == (720000, 1)
-    assert (row["memory_j"], row["memory_j_missing"]) == (None, 3)
-    assert (row["package_w"], row["package_w_missing"]) == (100, 2), "of the job whose time is known"
+    assert (row["package_j"], row["package_j_missing"]) == (6 * 360000, 1)
+    assert (row["memory_j"], row["memory_j_missing"]) == (None, 7)
+    assert (row["package_w"], row["package_w_missing"]) == (300, 5), "by the time that was counted, not the jobs'"
     text = report(tmp_path, "energy").stdout
-    assert (
-        "720.0 kJ" in text and "100.0 W" in text and "left out, as no record has it: memory, peak, of traffic" in text
-    )
-    assert "not measured in 1 of 3 records: node-hours, packages\n" in text
+    assert "2.2 MJ" in text and "300.0 W" in text and "left out, as no record has it: memory, peak, of traffic" in text
+    assert "not measured in 1 of 7 records: node-hours, packages\n" in text
 
 
 def test_what_a_gigabyte_took(tmp_path):

@@ -25,9 +25,8 @@ class Figures:
         energy = record.get("energy")
         self.package_j, self.memory_j = (fields.amount(energy, key) for key in ("package_j", "memory_j"))
         self.peak_w = fields.amount(energy, "peak_w")
-        # What a mean power is made of: only records that have both.
-        self.package_timed = None if self.seconds is None else self.package_j
-        self.package_seconds = None if self.package_j is None else self.seconds
+        # Counting begins after the job, and may end before it: its own time is not what power is energy by.
+        self.counted_s = fields.amount(fields.part(energy, "node"), "seconds") or None
         traffic = self.traffic_of(self.slow)
         self.slow_read, self.slow_written = (fields.amount(traffic, key) for key in ("read_bytes", "write_bytes"))
         self.read_cost()
