@@ -6,10 +6,9 @@ import base64
 import hashlib
 import html
 import os
-import tempfile
 from pathlib import Path
 
-from . import draw, records
+from . import draw, whole
 
 HERE = Path(__file__).parent
 SHORT = 24  # letters of a cell that is not broken into lines
@@ -79,22 +78,11 @@ def file_name(text):
 
 
 def write(path, text):
-    """Write the page by a rename, so that a reader never finds half of it."""
+    """Write the page, with the modes of a file that the user makes."""
     mask = os.umask(0)
     os.umask(mask)
-    temporary = None
-    try:
-        with tempfile.NamedTemporaryFile(
-            "w", encoding="utf-8", errors="backslashreplace", dir=Path(path).parent, prefix=".hybridmem-", delete=False
-        ) as out:
-            temporary = out.name
-            out.write(text)
-            os.fchmod(out.fileno(), 0o666 & ~mask)
-        Path(temporary).rename(path)
-    except OSError as error:
-        if temporary:
-            Path(temporary).unlink(missing_ok=True)
-        raise records.Failure(f"--html {path}: it cannot be written: {error.strerror}") from error
+    content = text.encode("utf-8", "backslashreplace")
+    whole.write(path, content, 0o666 & ~mask, what=f"--html {path}: it cannot be written")
 
 
 def table(caption, heads, rows, foot=None):

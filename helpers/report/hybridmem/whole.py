@@ -19,21 +19,21 @@ def settle(draft, target, mode=0o644, group=-1):
     draft.replace(target)
 
 
-def write(target, content, mode=0o644, group=-1):
+def write(target, content, mode=0o644, group=-1, what=None):
     """`content` (bytes) as the whole of a file. Until then it is in one beside it whose name begins with a dot and ends
-    in .new: nobody takes it for one of the folder's files."""
+    in .new: nobody takes it for one of the folder's files. Raises Failure; `what` is what is said before the reason."""
     target = Path(target)
     try:
         descriptor, name = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".new", dir=target.parent)
     except OSError as error:
-        raise records.Failure(f"cannot write in {target.parent}: {error.strerror}") from error
+        raise records.Failure(f"{what or f'cannot write in {target.parent}'}: {error.strerror}") from error
     draft = Path(name)
     try:
         with os.fdopen(descriptor, "wb") as stream:
             stream.write(content)
         settle(draft, target, mode, group)
     except OSError as error:
-        raise records.Failure(f"cannot write {target}: {error.strerror}") from error
+        raise records.Failure(f"{what or f'cannot write {target}'}: {error.strerror}") from error
     finally:
         with contextlib.suppress(FileNotFoundError):
             draft.unlink()
