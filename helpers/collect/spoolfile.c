@@ -53,7 +53,8 @@ static int write_renamed(int folder, const char *name, const char *text, struct 
     int number = errno;
     close(fd);
     errno = number;
-    if (result == 0 && renameat(folder, draft, folder, name) == 0)
+    /* The name is the folder's to keep: without its fsync a crash may take the whole file with it. */
+    if (result == 0 && renameat(folder, draft, folder, name) == 0 && fsync(folder) == 0)
         return 0;
     hm_fail_errno(error, "%s cannot be written to spool_dir", name);
     number = errno;

@@ -196,6 +196,31 @@ static void test_who_is_asked_for(void **state)
     free(config);
 }
 
+/* What was flushed to the disk, and whether the file had its name by then. */
+static struct flushed {
+    const char *path;
+    int fails_at, count; /* the first is 1 */
+    mode_t mode[4];
+    bool is_named[4];
+} flushed;
+
+int __real_fsync(int fd);
+int __wrap_fsync(int fd);
+
+int __wrap_fsync(int fd)
+{
+    struct stat status;
+    int at = flushed.count++;
+    assert_true(at < (int)N_ROWS(flushed.mode));
+    assert_int_equal(fstat(fd, &status), 0);
+    flushed.mode[at] = status.st_mode;
+    flushed.is_named[at] = flushed.path && access(flushed.path, F_OK) == 0;
+    if (flushed.count != flushed.fails_at)
+        return __real_fsync(fd);
+    errno = EIO;
+    return -1;
+}
+
 static struct hm_spool_entry some_entry(void)
 {
     struct hm_spool_entry entry;
@@ -227,6 +252,30 @@ static void test_files(void **state)
     char *line = hm_spool_entry_format(&entry);
     assert_string_equal(text, line);
     free(line);
+}
+
+static void test_what_is_written_is_on_the_disk(void **state)
+{
+    (void)state;
+    struct hm_spool_entry entry = some_entry();
+    struct hm_error error = {""};
+    const char *folder = scratch_path("disk"), *path = scratch_path("disk/42.1799999999.json");
+    assert_int_equal(mkdir(folder, 0700), 0);
+    flushed = (struct flushed){.fails_at = 1};
+    assert_int_equal(hm_spool_file_write(folder, &entry, &error), -1);
+    assert_string_equal(error.text, "42.1799999999.json cannot be written to spool_dir: Input/output error");
+    assert_int_equal(errno, EIO);
+    assert_int_equal(access(path, F_OK), -1);
+    flushed = (struct flushed){.fails_at = 2};
+    assert_int_equal(hm_spool_file_write(folder, &entry, &error), -1);
+    assert_int_equal(unlink(path), 0);
+    flushed = (struct flushed){.path = path};
+    assert_int_equal(hm_spool_file_write(folder, &entry, &error), 0);
+    /* The file before it has its name, the folder after. */
+    assert_int_equal(flushed.count, 2);
+    assert_true(S_ISREG(flushed.mode[0]) && !flushed.is_named[0]);
+    assert_true(S_ISDIR(flushed.mode[1]) && flushed.is_named[1]);
+    assert_int_equal(access(scratch_path("disk/.%d.draft", (int)getpid()), F_OK), -1);
 }
 
 static void test_folders_that_are_not_trusted(void **state)
@@ -261,6 +310,7 @@ int main(void)
         cmocka_unit_test(test_what_is_written),
         cmocka_unit_test(test_who_is_asked_for),
         cmocka_unit_test(test_files),
+        cmocka_unit_test(test_what_is_written_is_on_the_disk),
         cmocka_unit_test(test_folders_that_are_not_trusted),
     };
     return cmocka_run_group_tests(tests, scratch_make, scratch_drop);
