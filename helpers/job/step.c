@@ -54,8 +54,9 @@ static void read_entry(struct hm_preparation *p, struct hm_error *error)
         p->has_ledger = false;
         hm_fail(error, number, "%s", why.text);
     }
-    if (p->has_ledger)
-        hm_company_note(&p->step->config, job, &why);
+    if (p->has_ledger && hm_company_note(&p->step->config, job, &why) != 0)
+        hm_job_warn(job, "who else is on the node is not known, so that its counters are not taken for the job's: %s",
+                    why.text);
 }
 
 static void note_facts(struct hm_preparation *p)

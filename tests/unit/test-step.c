@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -159,6 +160,20 @@ static void test_what_the_ledger_gets(void **state)
     free(prepare(NULL));
     assert_false(job.is_entered);
     assert_int_equal(job.uid, getuid());
+
+    /* Whoever was first on the node cannot be told that it has company: a folder is where its draft goes. */
+    begin("", false);
+    assert_int_equal(mkdir(scratch_path("run/jobs/7.draft"), 0700), 0);
+    struct hm_step_facts facts = facts_of(NULL);
+    facts.job_id = 8;
+    struct hm_step *other = calloc(1, sizeof(*other));
+    assert_non_null(other);
+    assert_int_equal(hm_step_prepare(&facts, other, &error), 0);
+    free(other);
+    assert_int_equal(hm_ledger_read(&config, 8, &job, &error), 0);
+    assert_true(job.had_company);
+    assert_true(has_warning("who else is on the node is not known, so that its counters are not taken for the job's: "
+                            "cannot write the ledger's entry of job 7"));
 
     begin("fast", false);
     snprintf(job.refusal, sizeof(job.refusal), "the prolog says no");
