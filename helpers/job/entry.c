@@ -9,7 +9,7 @@
 #include "living.h"
 
 #define MAGIC 0x484d4a31u
-#define VERSION 6
+#define VERSION 7
 #define IS_TEXT(array) (memchr((array), '\0', sizeof(array)) != NULL)
 
 void hm_job_init(struct hm_job *job, uint32_t job_id)
@@ -97,7 +97,7 @@ static const char *bad_field(const struct hm_job *job)
         return "cgroup";
     if (!is_bool(&job->recorded) || !is_bool(&job->had_company) || !is_bool(&job->has_ended) ||
         !is_bool(&job->has_cores) || !is_bool(&job->has_plan) || !is_bool(&job->has_exit_status) ||
-        !is_bool(&job->exit_status_is_final))
+        !is_bool(&job->exit_status_is_final) || !is_bool(&job->has_taken))
         return "flags";
     const char *plan = job->has_plan ? hm_entry_bad_plan(&job->plan) : NULL;
     const char *migration = hm_migration_bad(&job->migration);

@@ -83,8 +83,8 @@ static void take_figures(const struct hm_config *config, struct hm_job *job)
     int lock = now ? hm_ledger_lock(config, &error) : hm_fail(&error, ENOMEM, "no memory for the ledger's entry");
     if (lock >= 0 && read_ours(config, job, now)) {
         *job = *now;
-        hm_migrator_collect_all(config, job);
-        hm_ledger_write(config, job, &error);
+        if (hm_migrator_collect_all(config, job, &error) != 0)
+            hm_job_warn(job, "the figures of its migrators were not all taken: %s", error.text);
     }
     if (lock < 0)
         hm_job_warn(job, "the figures of its migrators were not taken: %s", error.text);

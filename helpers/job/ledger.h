@@ -71,6 +71,8 @@ struct hm_job {
     int32_t exit_status;                        /* wait(2) status of the batch script, else the highest of a task */
     struct hm_step_migrator migrator[HM_JOB_MIGRATORS]; /* those beyond end by their guard alone */
     struct hm_migration migration;
+    bool has_taken; /* `migration` has the figures of `taken_step`, whose file may still be there: it is to go unread */
+    uint32_t taken_step;
     struct hm_job_namespaces namespaces;
     uint32_t n_changes;
     struct hm_change change[HM_JOB_CHANGES];

@@ -163,7 +163,8 @@ int hm_migrator_start(const struct hm_config *config, const struct hm_migrator_f
     if (hm_migrator_command(facts, &command, error) != 0)
         return -1;
     /* Of a run of this step that ended before: Slurm may start one again. */
-    hm_migrator_collect(config, job, facts->step_id);
+    if (hm_migrator_collect(config, job, facts->step_id, error) != 0)
+        return -1;
     path_of(config, facts->job_id, facts->step_id, path, sizeof(path));
     spawn.extra = hm_progress_create(path, facts->step_id, error);
     if (spawn.extra < 0)
@@ -222,7 +223,21 @@ static void explain(struct hm_job *job, const struct hm_progress *progress, cons
         hm_job_warn(job, "migrator of step %s: %s", step, progress->warning[i]);
 }
 
-void hm_migrator_collect(const struct hm_config *config, struct hm_job *job, uint32_t step_id)
+/* The file of figures that the entry has, which is written: from here on it is the next run's of that step. */
+static int remove_taken(const struct hm_config *config, struct hm_job *job, struct hm_error *error)
+{
+    char path[HM_CONFIG_PATH_MAX + 96];
+    if (!job->has_taken)
+        return 0;
+    path_of(config, job->job_id, job->taken_step, path, sizeof(path));
+    if (unlink(path) != 0 && errno != ENOENT)
+        return hm_fail_errno(error, "cannot remove %.200s", path);
+    job->has_taken = false;
+    return hm_ledger_write(config, job, error);
+}
+
+/* Returns false where there is no file. */
+static bool take(const struct hm_config *config, struct hm_job *job, uint32_t step_id)
 {
     char path[HM_CONFIG_PATH_MAX + 96], step[16];
     struct hm_progress progress;
@@ -231,7 +246,7 @@ void hm_migrator_collect(const struct hm_config *config, struct hm_job *job, uin
     hm_step_name(step_id, step, sizeof(step));
     int result = hm_progress_read(path, &progress, &error);
     if (result != 0 && errno == ENOENT)
-        return;
+        return false;
     if (result == 0) {
         progress.step_id = step_id; /* root's word, whatever the user has made of the file */
         hm_migration_add(&job->migration, &progress);
@@ -240,19 +255,32 @@ void hm_migrator_collect(const struct hm_config *config, struct hm_job *job, uin
         hm_job_warn(job, "the figures of the migrator of step %s cannot be used: %s", step, error.text);
     }
     forget(job, step_id);
-    if (unlink(path) != 0)
-        hm_job_warn(job, "cannot remove %s: %s", path, strerror(errno));
+    job->has_taken = true;
+    job->taken_step = step_id;
+    return true;
 }
 
-void hm_migrator_collect_all(const struct hm_config *config, struct hm_job *job)
+int hm_migrator_collect(const struct hm_config *config, struct hm_job *job, uint32_t step_id, struct hm_error *error)
+{
+    /* Of one who was killed before he could. */
+    if (remove_taken(config, job, error) != 0)
+        return -1;
+    if (!take(config, job, step_id))
+        return 0;
+    return hm_ledger_write(config, job, error) == 0 ? remove_taken(config, job, error) : -1;
+}
+
+int hm_migrator_collect_all(const struct hm_config *config, struct hm_job *job, struct hm_error *error)
 {
     char folder[HM_CONFIG_PATH_MAX + 16];
     uint32_t job_id, step_id;
     struct dirent *item;
+    int result = 0;
     DIR *names = opendir(hm_ledger_folder_path(config, folder, sizeof(folder)));
-    while (names && (item = readdir(names)))
+    while (names && result == 0 && (item = readdir(names)))
         if (hm_migrator_is_file(item->d_name, &job_id, &step_id) && job_id == job->job_id)
-            hm_migrator_collect(config, job, step_id);
+            result = hm_migrator_collect(config, job, step_id, error);
     if (names)
         closedir(names);
+    return result;
 }

@@ -50,11 +50,13 @@ bool hm_migrator_has_left(const struct hm_config *config, uint32_t job_id, uint3
 
 /*
  * Take the figures that the migrator of a step left into the entry, with what a reader of the record should know of
- * them, and remove their file. No file: nothing happens. Wants the lock.
+ * them; write the entry; remove their file. Whoever is killed in between, the next call neither loses them nor has
+ * them twice. No file: nothing happens. Wants the lock. Returns 0, or -1 with a text: `job` has them, and the file is
+ * there until an entry that has them is written and read again.
  */
-void hm_migrator_collect(const struct hm_config *config, struct hm_job *job, uint32_t step_id);
-/* The same for all steps of the job. */
-void hm_migrator_collect_all(const struct hm_config *config, struct hm_job *job);
+int hm_migrator_collect(const struct hm_config *config, struct hm_job *job, uint32_t step_id, struct hm_error *error);
+/* The same for all steps of the job, up to the first error. */
+int hm_migrator_collect_all(const struct hm_config *config, struct hm_job *job, struct hm_error *error);
 
 /* The step's file in the ledger's folder: "<job>.<step>.migration". Returns `out`. */
 char *hm_migrator_file(uint32_t job_id, uint32_t step_id, char *out, size_t size);

@@ -73,10 +73,8 @@ int hm_step_end(const struct hm_step *step, struct hm_error *error)
     job = malloc(sizeof(*job));
     if (!job)
         hm_fail(error, ENOMEM, "no memory for the node's ledger");
-    else if (hm_ledger_read(&step->config, step->job_id, job, error) == 0) {
-        hm_migrator_collect(&step->config, job, step->step_id);
-        result = hm_ledger_write(&step->config, job, error);
-    }
+    else if (hm_ledger_read(&step->config, step->job_id, job, error) == 0)
+        result = hm_migrator_collect(&step->config, job, step->step_id, error);
     hm_ledger_unlock(lock);
     free(job);
     return result;

@@ -216,7 +216,8 @@ int hm_task_ended(const struct hm_step *step, struct hm_outcome *outcome, int st
     note_status(step, job, status);
     if (is_last) {
         note_peak(job);
-        hm_migrator_collect(&step->config, job, step->step_id);
+        if (hm_migrator_collect(&step->config, job, step->step_id, &late) != 0)
+            hm_job_warn(job, "%s", late.text);
     }
     result = hm_ledger_write(&step->config, job, error);
     if (result != 0)

@@ -70,7 +70,7 @@ int __wrap_hm_process_stop_all(const struct hm_process *process, int n, int give
     if (is_used_again)
         job.finisher.pid = 0;
     else
-        hm_migrator_collect(&config, &job, 1);
+        assert_int_equal(hm_migrator_collect(&config, &job, 1, &error), 0);
     hm_job_warn(&job, "the step's own");
     assert_int_equal(hm_ledger_write(&config, &job, &error), 0);
     hm_ledger_unlock(lock);

@@ -60,6 +60,7 @@ static void test_bad_contents_are_refused(void **state)
         {"cgroup", offsetof(struct hm_job, boot_id), 'x', sizeof(job.boot_id)},
         {"flags", offsetof(struct hm_job, recorded), 0xff, 1},
         {"flags", offsetof(struct hm_job, has_plan), 0xff, 1},
+        {"flags", offsetof(struct hm_job, has_taken), 2, 1},
         {"namespaces", offsetof(struct hm_job, namespaces.is_begun), 2, 1},
         {"namespaces", offsetof(struct hm_job, namespaces.is_kept), 2, 1},
         {"changes", offsetof(struct hm_job, n_changes), 0xff, 4},

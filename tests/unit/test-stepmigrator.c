@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A step's migrator as slurmstepd sees it: its command line, and what becomes of the figures that it leaves. */
-#include <dirent.h>
+/* A step's migrator as slurmstepd sees it: its command line, and the sums of what several did. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -8,27 +7,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include <cmocka.h>
 
-#include "freshledger.h"
 #include "helpers/job/living.h"
 #include "helpers/job/migrator.h"
 #include "helpers/job/step.h"
 #include "helpers/migrator/decide.h"
-#include "scratch.h"
 
 static struct hm_error error;
-static struct hm_config config;
-static struct hm_job job;
-
-static int set_up(void **state)
-{
-    (void)state;
-    ledger_with_job(&config, &job);
-    return 0;
-}
 
 static struct hm_plan_migration plan_of(void)
 {
@@ -126,106 +113,6 @@ static void test_names_of_files(void **state)
         assert_false(hm_migrator_is_file(no_files[i], &job_id, &step_id));
 }
 
-static char *path_of(uint32_t job_id, uint32_t step_id)
-{
-    char name[64];
-    return scratch_path("run/jobs/%s", hm_migrator_file(job_id, step_id, name, sizeof(name)));
-}
-
-/* What a migrator of this step leaves. */
-static void leave(uint32_t job_id, uint32_t step_id, enum hm_progress_state how)
-{
-    int fd = hm_progress_create(path_of(job_id, step_id), step_id, &error);
-    assert_true(fd >= 0);
-    struct hm_progress *progress = hm_progress_map(fd, &error);
-    assert_non_null(progress);
-    progress->state = how;
-    progress->phases = 3;
-    progress->step_id = 99; /* the file is the user's to write */
-    progress->last_ns = UINT64_C(1740823200000000000);
-    hm_progress_warn(progress, "said by itself");
-    hm_progress_unmap(progress);
-    close(fd);
-}
-
-static bool has_warning(const char *text)
-{
-    for (uint32_t i = 0; i < job.n_warnings; i++)
-        if (strcmp(job.warning[i], text) == 0)
-            return true;
-    return false;
-}
-
-static int count_files(void)
-{
-    int count = 0;
-    struct dirent *item;
-    DIR *names = opendir(scratch_path("run/jobs"));
-    assert_non_null(names);
-    while ((item = readdir(names)))
-        count += strstr(item->d_name, ".migration") != NULL;
-    closedir(names);
-    return count;
-}
-
-static void test_figures_are_taken_once(void **state)
-{
-    (void)state;
-    job.migrator[0] = (struct hm_step_migrator){0, {.pid = 1}};
-    job.migrator[1] = (struct hm_step_migrator){1, {.pid = 2}};
-    leave(7, 0, HM_PROGRESS_ENDED);
-    assert_true(hm_migrator_has_left(&config, 7, 0));
-    hm_migrator_collect(&config, &job, 0);
-    assert_false(hm_migrator_has_left(&config, 7, 0));
-    hm_migrator_collect(&config, &job, 0);
-    assert_int_equal(job.migration.n_steps, 1);
-    assert_int_equal(job.migration.step[0].step_id, 0);
-    assert_int_equal(job.migration.total.phases, 3);
-    assert_int_equal(job.n_warnings, 1);
-    assert_true(has_warning("migrator of step 0: said by itself"));
-    assert_int_equal(job.migrator[0].process.pid, 0);
-    assert_int_equal(job.migrator[1].process.pid, 2);
-    /* The entry is still one that can be read. */
-    assert_int_equal(hm_ledger_write(&config, &job, &error), 0);
-    assert_int_equal(hm_ledger_read(&config, 7, &job, &error), 0);
-}
-
-static void test_all_that_is_left_is_taken(void **state)
-{
-    (void)state;
-    leave(7, HM_STEP_BATCH, HM_PROGRESS_RUNNING);
-    leave(7, 1, HM_PROGRESS_STARTING);
-    leave(8, 0, HM_PROGRESS_ENDED);
-    scratch_write(path_of(7, 2), "rubbish");
-    hm_migrator_collect_all(&config, &job);
-    assert_int_equal(job.migration.n_steps, 2);
-    assert_int_equal(job.migration.n_begun, 1);
-    assert_true(has_warning("the migrator of step batch was killed: its last figures are of 2025-03-01T10:00:00Z"));
-    assert_true(has_warning("the migrator of step 1 ended before it had begun"));
-    assert_int_equal(job.n_warnings, 5);
-    assert_int_equal(count_files(), 1);
-    leave(7, 5, HM_PROGRESS_ENDED);
-    assert_int_equal(hm_ledger_remove(&config, 7, &error), 0);
-    assert_int_equal(count_files(), 1);
-}
-
-static void test_a_step_that_ends_without_tasks(void **state)
-{
-    (void)state;
-    struct hm_step *step = calloc(1, sizeof(*step));
-    assert_non_null(step);
-    step->config = config;
-    step->job_id = 7;
-    step->step_id = 3;
-    assert_int_equal(hm_step_end(step, &error), 0); /* nothing left */
-    leave(7, 3, HM_PROGRESS_ENDED);
-    assert_int_equal(hm_step_end(step, &error), 0);
-    assert_int_equal(hm_ledger_read(&config, 7, &job, &error), 0);
-    assert_int_equal(job.migration.n_steps, 1);
-    assert_int_equal(count_files(), 0);
-    free(step);
-}
-
 /* More steps than are kept one by one, and sums that reach the end of their range. */
 static void test_many_steps(void **state)
 {
@@ -306,15 +193,9 @@ static void test_step_of_a_path(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_command_line),
-        cmocka_unit_test(test_algorithms_are_known),
-        cmocka_unit_test(test_names_of_files),
-        cmocka_unit_test_setup(test_figures_are_taken_once, set_up),
-        cmocka_unit_test_setup(test_all_that_is_left_is_taken, set_up),
-        cmocka_unit_test_setup(test_a_step_that_ends_without_tasks, set_up),
-        cmocka_unit_test(test_many_steps),
-        cmocka_unit_test(test_step_of_a_path),
-        cmocka_unit_test(test_steps_that_had_nothing_to_move),
+        cmocka_unit_test(test_command_line),   cmocka_unit_test(test_algorithms_are_known),
+        cmocka_unit_test(test_names_of_files), cmocka_unit_test(test_many_steps),
+        cmocka_unit_test(test_step_of_a_path), cmocka_unit_test(test_steps_that_had_nothing_to_move),
     };
-    return cmocka_run_group_tests(tests, scratch_make, scratch_drop);
+    return cmocka_run_group_tests(tests, NULL, NULL);
 }
