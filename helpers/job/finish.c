@@ -155,6 +155,19 @@ done:
     return result;
 }
 
+/*
+ * Slurm's own status, but for the 0 of a job that it ended itself (scancel, the time limit): it has not heard of the
+ * batch script by then, and tells its epilogs what stood there at the start. Where the script ran here, slurmstepd
+ * has: it waits for all tasks before there is an epilog.
+ */
+static void note_status(struct hm_job *job, int status)
+{
+    if (status == 0 && job->exit_status_is_final)
+        return;
+    job->exit_status = status;
+    job->has_exit_status = job->exit_status_is_final = true;
+}
+
 int hm_finish_job(const struct hm_config *config, uint32_t job_id, const char *warning, const int *exit_status)
 {
     struct hm_job *job = malloc(sizeof(*job));
@@ -171,10 +184,8 @@ int hm_finish_job(const struct hm_config *config, uint32_t job_id, const char *w
             hm_job_warn(job, "the prolog has not entered this job: account and partition are not known");
         if (warning && !job->has_ended)
             hm_job_warn(job, "%s", warning);
-        if (exit_status) {
-            job->exit_status = *exit_status;
-            job->has_exit_status = job->exit_status_is_final = true;
-        }
+        if (exit_status)
+            note_status(job, *exit_status);
         bool is_kept = job->recorded && write_record(config, job, end_ns) < 0;
         job->dead_ns = end_ns;
         result = let_go(config, job, is_kept);

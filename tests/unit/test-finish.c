@@ -152,6 +152,30 @@ static void what_a_late_step_brought_is_in_the_record(void **state)
     assert_int_equal(errno, ENOENT);
 }
 
+/* Slurm's is that of the job; its 0 may mean that it ended the job before it heard of the script's end. */
+static void slurms_status_is_no_success_where_the_script_had_none(void **state)
+{
+    static const struct {
+        bool is_known, is_scripts;
+        int here, slurms, wanted;
+    } rows[] = {
+        {false, false, 0, 0, 0},         {true, false, 9, 0, 0},
+        {true, true, 15, 0, 15},         {true, true, 0, 0, 0},
+        {true, true, 0, 125, 125},       {true, false, 9, 3 << 8, 3 << 8},
+        {true, true, 7 << 8, 0, 7 << 8}, {true, true, 7 << 8, 3 << 8, 3 << 8},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        assert_int_equal(set_up(state), 0);
+        job.has_exit_status = rows[i].is_known;
+        job.exit_status_is_final = rows[i].is_scripts;
+        job.exit_status = rows[i].here;
+        assert_int_equal(hm_ledger_write(&config, &job, &error), 0);
+        assert_int_equal(hm_finish_job(&config, 7, NULL, &rows[i].slurms), 0);
+        assert_true(recorded.has_exit_status);
+        assert_int_equal(recorded.exit_status, rows[i].wanted);
+    }
+}
+
 static void figures_of_a_new_run_are_not_taken(void **state)
 {
     (void)state;
@@ -221,6 +245,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(what_a_late_step_brought_is_in_the_record, set_up),
+        cmocka_unit_test(slurms_status_is_no_success_where_the_script_had_none),
         cmocka_unit_test_setup(figures_of_a_new_run_are_not_taken, set_up),
         cmocka_unit_test_setup(memory_that_stays_drains_the_node, set_up),
         cmocka_unit_test(memory_that_is_for_later_does_not),
