@@ -120,5 +120,6 @@ json_t *hm_record_traffic(const struct hm_job *job, const struct hm_record_tiers
     json_object_set_new(traffic, "node", node ? node : json_null());
     json_object_set_new(traffic, "source",
                         source_of(metered ? metered->traffic_source : why, is_known, job->had_company));
+    json_object_set_new(traffic, "estimate", hm_record_traffic_estimate(job, tiers));
     return traffic;
 }

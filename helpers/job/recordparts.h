@@ -44,6 +44,14 @@ json_t *hm_record_energy(const struct hm_job *job, const struct hm_samples *samp
 json_t *hm_record_traffic(const struct hm_job *job, const struct hm_record_tiers *tiers,
                           const struct hm_samples *samples, const char *no_samples);
 
+/*
+ * The record's "traffic": "estimate": by tier the share of the accesses (or of the writes alone) that the samples of
+ * the job's migrators saw there; null where there were none. Of the job's plan: steps that ran on other sockets count
+ * as if they had not. No bytes: what is sampled are loads and stores, which caches may have served (perf), or pages
+ * that were used between two looks (DAMON, page faults).
+ */
+json_t *hm_record_traffic_estimate(const struct hm_job *job, const struct hm_record_tiers *tiers);
+
 /* The record's "migration". */
 json_t *hm_record_migration(const struct hm_job *job);
 

@@ -208,11 +208,51 @@ def test_what_was_migrated(tmp_path):
     assert "cap 600.0 MiB, not known what was above it; cost" in text
     made["migration"].update(sample_source="damon", sample_source_why="perf: no PMU", cap_bytes=None, kernel_cpu_s=0.5)
     made["migration"].update(fast_share=None, unmoved=None, algorithm=None, interval_s=None)
+    made["traffic"]["estimate"] = None
     write(tmp_path / "b", made)
     text = show(tmp_path / "b", str(made["job_id"])).stdout
     assert "several algorithms: 20 decisions, on 4000 samples of damon (perf: no PMU)" in text
     assert "cost 0.5 s of CPU time, 0.5 s more in the kernel" in text
     assert "estimate" not in text and "not moved" not in text and "cap" not in text
+
+
+def test_an_estimate_of_traffic_is_called_one(tmp_path):
+    """Beside what was measured, never instead of it."""
+    made = migrated()
+    write(tmp_path, made)
+    lines = [line for line in show(tmp_path, str(made["job_id"])).stdout.splitlines() if line.startswith("  traffic ")]
+    assert lines == [
+        "  traffic      not measured: the monitor has read no counter",
+        "  traffic      estimate: dram 60 %, pmem 40 % of accesses (estimate from 4000 samples of several sources by "
+        "the job's migrators (self-reported))",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("estimate", "shown"),
+    [
+        (None, None),
+        (5, None),
+        ({"tiers": 7}, None),
+        ({"tiers": [{"name": "dram", "share": None}, {"share": "x"}, 3], "source": "none"}, None),
+        ({"tiers": [{"share": 0.25}]}, "? 25 % of accesses (source unknown)"),
+        (
+            {
+                "of": "writes",
+                "tiers": [{"name": "hbm", "share": 0.5}, {"name": "dram", "share": None}],
+                "source": "a\x1b",
+            },
+            "hbm 50 % of writes (a\\x1b)",
+        ),
+    ],
+)
+def test_what_an_estimate_of_traffic_may_lack(tmp_path, estimate, shown):
+    write(tmp_path, record(9, traffic={"tiers": [], "node": None, "source": "no counters", "estimate": estimate}))
+    lines = [line for line in show(tmp_path, "9").stdout.splitlines() if line.startswith("  traffic ")]
+    assert lines == [
+        "  traffic      not measured: no counters",
+        *([f"  traffic      estimate: {shown}"] if shown else []),
+    ]
 
 
 def test_a_migrator_without_figures(tmp_path):

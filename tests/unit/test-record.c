@@ -265,6 +265,8 @@ static void test_migration(void **state)
     plan_spill();
     job.plan.request.mode = HM_MODE_MIGRATE;
     job.plan.migration.is_wanted = true;
+    job.plan.migration.fast_nodes = tiers.tier[0].nodes;
+    job.plan.migration.slow_nodes = tiers.tier[1].nodes;
     hm_progress_init(&step, 0);
     step.state = HM_PROGRESS_ENDED;
     memcpy(step.algorithm, "regions", 8);
@@ -313,6 +315,68 @@ static void test_migration(void **state)
     assert_true(json_is_null(json_object_get(migration, "above_cap_bytes")));
     assert_true(json_is_null(json_object_get(migration, "first_above_cap_bytes")));
     json_decref(record);
+}
+
+static struct hm_progress sampled(double fast_share, const char *hot_by)
+{
+    struct hm_progress step;
+    hm_progress_init(&step, 0);
+    step.state = HM_PROGRESS_ENDED;
+    snprintf(step.hot_by, sizeof(step.hot_by), "%s", hot_by);
+    snprintf(step.source, sizeof(step.source), "damon");
+    step.samples = fast_share < 0 ? 0 : 100;
+    step.fast_share = step.best_share = fast_share;
+    return step;
+}
+
+/* Shares are given of what the migrators' nodes are: whole tiers, and of two. */
+static void test_estimated_traffic(void **state)
+{
+    (void)state;
+    static const struct {
+        double share[2]; /* of two steps; negative: no sample */
+        const char *hot_by[2];
+        bool has_plan, is_half, has_third; /* a plan; of one socket; a third tier */
+        double fast, slow;                 /* negative: null */
+        bool is_known;
+    } rows[] = {
+        {{-1, -1}, {"accesses", "accesses"}, true, false, false, -1, -1, false},
+        {{0.25, -1}, {"accesses", "accesses"}, true, false, false, 0.25, 0.75, true},
+        {{0.25, 0.5}, {"writes", "writes"}, true, false, false, 0.375, 0.625, true},
+        {{1, 1}, {"accesses", "accesses"}, true, false, false, 1, 0, true},
+        {{0.25, 0.5}, {"writes", "accesses"}, true, false, false, -1, -1, false},
+        {{0.25, 0.5}, {"", ""}, true, false, false, -1, -1, false},
+        {{0.25, 0.5}, {"reads", "reads"}, true, false, false, -1, -1, false},
+        {{0.25, 0.5}, {"accesses", "accesses"}, false, false, false, -1, -1, false},
+        {{0.25, 0.5}, {"accesses", "accesses"}, true, true, false, -1, -1, false},
+        {{0.25, 0.25}, {"accesses", "accesses"}, true, false, true, 0.25, -1, true},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        set_up(state);
+        memset(&job.migration, 0, sizeof(job.migration));
+        job.has_plan = rows[i].has_plan;
+        job.plan.migration.fast_nodes = tiers.tier[0].nodes;
+        job.plan.migration.slow_nodes = tiers.tier[1].nodes;
+        if (rows[i].is_half)
+            hm_set_remove(&job.plan.migration.fast_nodes, 1);
+        if (rows[i].has_third)
+            set_tier(tiers.n_tiers++, "cxl", HM_KIND_CXL, 4);
+        for (int s = 0; s < 2; s++) {
+            struct hm_progress step = sampled(rows[i].share[s], rows[i].hot_by[s]);
+            hm_migration_add(&job.migration, &step);
+        }
+        json_t *record = hm_record_build(&config, &tiers, &job, NULL, "why", START);
+        const json_t *traffic = json_object_get(record, "traffic"), *estimate = json_object_get(traffic, "estimate");
+        assert_int_equal(json_array_size(json_object_get(traffic, "tiers")), 0);
+        assert_int_equal(json_is_object(estimate), rows[i].is_known);
+        const double wanted[] = {rows[i].fast, rows[i].slow};
+        for (size_t t = 0; t < 2 && rows[i].is_known; t++) {
+            const json_t *share = json_object_get(json_array_get(json_object_get(estimate, "tiers"), t), "share");
+            assert_int_equal(json_is_real(share), wanted[t] >= 0);
+            assert_float_equal(json_real_value(share), wanted[t] >= 0 ? wanted[t] : 0, 1e-12);
+        }
+        json_decref(record);
+    }
 }
 
 /* Two minutes of counters: energy of two domains, and traffic of which the slow tier's writes are not known. */
@@ -445,6 +509,7 @@ int main(void)
         cmocka_unit_test_setup(test_whole_record, set_up),
         cmocka_unit_test_setup(test_migration, set_up),
         cmocka_unit_test_setup(test_migration_without_figures, set_up),
+        cmocka_unit_test_setup(test_estimated_traffic, set_up),
         cmocka_unit_test_setup(test_metered, set_up),
         cmocka_unit_test_setup(test_metered_by_half, set_up),
         cmocka_unit_test_setup(test_metered_nothing, set_up),

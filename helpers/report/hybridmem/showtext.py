@@ -130,6 +130,13 @@ class Printer:
             self.line("traffic", unmeasured(traffic))
         for text in of_job or [f"the node's: {text}" for text in of_node]:
             self.line("traffic", text)
+        self.estimate("traffic", fields.part(traffic, "estimate"), served_words)
+
+    def estimate(self, label, estimate, words):
+        """What was not measured, with what it comes from; nothing where there is none."""
+        said = words(estimate)
+        if said:
+            self.line(label, f"estimate: {said} ({fields.text(estimate, 'source') or 'source unknown'})")
 
     def namespaces(self, record):
         """The job's DAX file systems."""
@@ -213,6 +220,13 @@ def traffic_lines(traffic):
         for tier in fields.members(traffic, "tiers")
         if isinstance(tier, dict)
     ]
+
+
+def served_words(estimate):
+    """By tier the share of the sampled accesses; empty where none is known."""
+    tiers = [tier for tier in fields.members(estimate, "tiers") if fields.number(tier, "share") is not None]
+    said = [f"{fields.text(tier, 'name') or '?'} {draw.percent(tier['share'])}" for tier in tiers]
+    return f"{', '.join(said)} of {fields.text(estimate, 'of') or 'accesses'}" if said else ""
 
 
 def unmeasured(value):

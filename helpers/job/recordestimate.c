@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What was not measured, but can be reckoned: in keys of its own, which no measured figure is made from.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "recordparts.h"
+
+/* The share of the tier; negative: not known. Of three tiers what the fast one did not serve is of two. */
+static double share_of(const struct hm_job *job, const struct hm_record_tiers *tiers, int tier)
+{
+    const struct hm_plan_migration *plan = &job->plan.migration;
+    double fast = job->migration.total.fast_share;
+    if (hm_set_equal(tiers->tier[tier].nodes, &plan->fast_nodes))
+        return fast;
+    return tiers->n == 2 && hm_set_equal(tiers->tier[1 - tier].nodes, &plan->fast_nodes) &&
+                   hm_set_equal(tiers->tier[tier].nodes, &plan->slow_nodes)
+               ? 1 - fast
+               : -1;
+}
+
+static json_t *shares_of(const struct hm_job *job, const struct hm_record_tiers *tiers, bool *is_known)
+{
+    json_t *list = json_array();
+    *is_known = false;
+    for (int t = 0; t < tiers->n; t++) {
+        double share = share_of(job, tiers, t);
+        *is_known = *is_known || share >= 0;
+        json_array_append_new(list, json_pack("{s:o, s:o}", "name", hm_json_text(tiers->tier[t].name, HM_NAME), "share",
+                                              share >= 0 ? json_real(share) : json_null()));
+    }
+    return list;
+}
+
+/* What the shares are of; NULL where steps differ in that: together they are shares of nothing. The word is the user's,
+ * as all of the figures. */
+static const char *subject_of(const struct hm_progress *total)
+{
+    static const char *const subjects[] = {"accesses", "writes"};
+    for (size_t i = 0; i < sizeof(subjects) / sizeof(subjects[0]); i++)
+        if (strcmp(total->hot_by, subjects[i]) == 0)
+            return subjects[i];
+    return NULL;
+}
+
+json_t *hm_record_traffic_estimate(const struct hm_job *job, const struct hm_record_tiers *tiers)
+{
+    const struct hm_migration *migration = &job->migration;
+    const char *subject = subject_of(&migration->total), *source = migration->total.source;
+    char text[HM_WARNING];
+    bool is_known;
+    if (!job->has_plan || migration->n_begun == 0 || migration->judged_samples == 0 || !subject)
+        return json_null();
+    json_t *list = shares_of(job, tiers, &is_known);
+    if (!is_known) {
+        json_decref(list);
+        return json_null();
+    }
+    snprintf(text, sizeof(text), "estimate from %llu samples of %s by the job's migrators (self-reported)",
+             (unsigned long long)migration->judged_samples, source[0] ? source : "several sources");
+    return json_pack("{s:s, s:o, s:o}", "of", subject, "tiers", list, "source", hm_json_text(text, sizeof(text)));
+}
