@@ -32,6 +32,13 @@ static void show_tier(const struct hm_config_tier *tier)
     } figures[] = {{"read_latency", tier->read_latency_ns},
                    {"read_bandwidth", tier->read_bandwidth_mbs},
                    {"write_bandwidth", tier->write_bandwidth_mbs}};
+    const struct {
+        const char *word;
+        double value;
+        const char *unit;
+    } amounts[] = {{"static_power", tier->energy.static_w, "W"},
+                   {"read_energy", tier->energy.read_pj_bit, "pJ/bit"},
+                   {"write_energy", tier->energy.write_pj_bit, "pJ/bit"}};
     printf("tier \"%s\" {\n", tier->name);
     if (tier->has_nodes)
         printf("    nodes = \"%s\"\n", hm_set_format(&tier->nodes, list, sizeof(list)));
@@ -40,6 +47,9 @@ static void show_tier(const struct hm_config_tier *tier)
     for (size_t i = 0; i < sizeof(figures) / sizeof(figures[0]); i++)
         if (figures[i].value)
             printf("    %s = %llu\n", figures[i].word, (unsigned long long)figures[i].value);
+    for (size_t i = 0; i < sizeof(amounts) / sizeof(amounts[0]); i++)
+        if (amounts[i].value > 0)
+            printf("    %s = \"%.9g%s\"\n", amounts[i].word, amounts[i].value, amounts[i].unit);
     puts("}");
 }
 

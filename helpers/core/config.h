@@ -33,6 +33,7 @@ struct hm_config_tier {
     uint64_t read_latency_ns;    /* 0: not said; likewise the next */
     uint64_t read_bandwidth_mbs; /* of the whole tier */
     uint64_t write_bandwidth_mbs;
+    struct hm_energy_model energy; /* of reads and writes both are said, or neither */
 };
 
 /* The channels kind of a pair of tiers, by name or kind ("dram+cxl"). */

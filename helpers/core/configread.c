@@ -111,7 +111,8 @@ static int finish_section(cfg_t *cfg, cfg_opt_t *option)
     cfg_t *body = cfg_opt_getnsec(option, cfg_opt_size(option) - 1);
     enum hm_section section = section_of(body);
     snprintf(what, sizeof(what), "%s \"%.60s\"", cfg_opt_name(option), cfg_title(body));
-    if (hm_configvalue_entry(reading.config, section, cfg_title(body), &why) < 0) {
+    int entry = hm_configvalue_entry(reading.config, section, cfg_title(body), &why);
+    if (entry < 0) {
         fail_at(cfg->line, what, why.text);
         return -1;
     }
@@ -119,6 +120,10 @@ static int finish_section(cfg_t *cfg, cfg_opt_t *option)
         snprintf(text, sizeof(text), "the section says nothing: give %s",
                  hm_configvalue_words(section, words, sizeof(words)));
         fail_at(cfg->line, what, text);
+        return -1;
+    }
+    if (hm_configvalue_finish(reading.config, section, entry, &why) < 0) {
+        fail_at(cfg->line, what, why.text);
         return -1;
     }
     reading.seen[section] = 0;

@@ -22,7 +22,7 @@ struct row {
     set_value *set;
     size_t offset;              /* of the field in hm_config, or in the section's entry */
     uint64_t least, most;       /* numbers and times: the range; texts: `most` is the field's size */
-    const char *const *choices; /* in the order of the enum, from `least` on */
+    const char *const *choices; /* in the order of the enum, from `least` on; amounts: the unit */
 };
 
 static int set_choice(const struct row *row, void *field, const char *value, bool is_first, struct hm_error *error)
@@ -120,6 +120,21 @@ static int set_percent(const struct row *row, void *field, const char *value, bo
     return 0;
 }
 
+/* 0.001 to row->most: 0 stands for a figure that is not said, and with less `config show` would need an exponent. */
+static int set_amount(const struct row *row, void *field, const char *value, bool is_first, struct hm_error *error)
+{
+    double amount;
+    const char *unit = row->choices[0];
+    (void)is_first;
+    if (hm_size_parse_amount(value, unit, &amount, error) < 0)
+        return -1;
+    if (amount < 0.001 || amount > (double)row->most)
+        return hm_fail(error, ERANGE, "\"%.40s\" is out of range: use 0.001%s to %u%s", value, unit,
+                       (unsigned)row->most, unit);
+    *(double *)field = amount;
+    return 0;
+}
+
 static int set_number(const struct row *row, void *field, const char *value, bool is_first, struct hm_error *error)
 {
     (void)is_first;
@@ -201,6 +216,8 @@ static const char *const maps[] = {"dram", "pmem", NULL};
 static const char *const rams[] = {"none", "movable", "normal", NULL};
 /* Fields that a job's owner cannot write: what he could write, a reader could not believe. */
 static const char *const summaries[] = {"none", "AdminComment", "SystemComment", NULL};
+static const char *const watts[] = {"W", NULL};
+static const char *const picojoules[] = {"pJ/bit", NULL};
 static const char *const channels[] = {"shared", "separate", NULL};
 
 #define TOP(word, set, field, least, most, choices)                                                                    \
@@ -247,6 +264,9 @@ static const struct row rows[] = {
     TIER("read_latency", set_number, read_latency_ns, 1, 1000000, NULL),
     TIER("read_bandwidth", set_number, read_bandwidth_mbs, 1, 1000000000, NULL),
     TIER("write_bandwidth", set_number, write_bandwidth_mbs, 1, 1000000000, NULL),
+    TIER("static_power", set_amount, energy.static_w, 0, 1000000, watts),
+    TIER("read_energy", set_amount, energy.read_pj_bit, 0, 1000000, picojoules),
+    TIER("write_energy", set_amount, energy.write_pj_bit, 0, 1000000, picojoules),
     {HM_SECTION_CHANNELS, "kind", set_choice, offsetof(struct hm_config_channels, channels), 0, 0, channels},
     RULE(HM_SECTION_USER),
     RULE(HM_SECTION_GROUP),
@@ -339,4 +359,16 @@ int hm_configvalue_set(struct hm_config *config, enum hm_section section, int en
         return check_overlap(config, entry, error);
     }
     return 0;
+}
+
+int hm_configvalue_finish(const struct hm_config *config, enum hm_section section, int entry, struct hm_error *error)
+{
+    if (section != HM_SECTION_TIER)
+        return 0;
+    const struct hm_energy_model *energy = &config->tier[entry].energy;
+    bool has_reads = energy->read_pj_bit > 0, has_writes = energy->write_pj_bit > 0;
+    if (has_reads == has_writes)
+        return 0;
+    return hm_fail(error, EINVAL, "%s without %s: give both, or none of them",
+                   has_reads ? "read_energy" : "write_energy", has_reads ? "write_energy" : "read_energy");
 }

@@ -42,4 +42,7 @@ int hm_configvalue_entry(struct hm_config *config, enum hm_section section, cons
 int hm_configvalue_set(struct hm_config *config, enum hm_section section, int entry, const char *word,
                        const char *value, bool is_first, struct hm_error *error);
 
+/* The entry's section has ended: does what it says go together? Returns 0, or -1 with a text. */
+int hm_configvalue_finish(const struct hm_config *config, enum hm_section section, int entry, struct hm_error *error);
+
 #endif

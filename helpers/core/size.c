@@ -76,7 +76,8 @@ static int read_digits(const char **at, uint64_t *value)
     return count;
 }
 
-int hm_size_parse_percent(const char *text, double *percent, struct hm_error *error)
+/* Digits, with decimals or without, and the unit. Returns 0 or -1. */
+static int parse_decimal(const char *text, const char *unit, double *value)
 {
     const char *at = text;
     uint64_t whole = 0, fraction = 0;
@@ -91,9 +92,24 @@ int hm_size_parse_percent(const char *text, double *percent, struct hm_error *er
         if (decimals == 0)
             digits = -1;
     }
-    if (digits <= 0 || decimals < 0 || strcmp(at, "%") != 0)
+    if (digits <= 0 || decimals < 0 || strcmp(at, unit) != 0)
+        return -1;
+    *value = (double)whole + (double)fraction / scale;
+    return 0;
+}
+
+int hm_size_parse_amount(const char *text, const char *unit, double *amount, struct hm_error *error)
+{
+    if (parse_decimal(text, unit, amount) < 0)
+        return hm_fail(error, EINVAL, "\"%.40s\" is not a number of %s: write the number and %s, as in 2.5%s", text,
+                       unit, unit, unit);
+    return 0;
+}
+
+int hm_size_parse_percent(const char *text, double *percent, struct hm_error *error)
+{
+    if (parse_decimal(text, "%", percent) < 0)
         return hm_fail(error, EINVAL, "\"%.40s\" is not a percentage: write a number and %%, as in 2.5%%", text);
-    *percent = (double)whole + (double)fraction / scale;
     if (*percent > 100)
         return hm_fail(error, ERANGE, "\"%.40s\" is more than 100%%", text);
     return 0;

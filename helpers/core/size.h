@@ -17,6 +17,12 @@ int hm_size_parse_number(const char *text, uint64_t least, uint64_t most, uint64
 /* Bytes: digits, and K, M, G or T for 2^10, 2^20, 2^30, 2^40. Returns 0, or -1 (EINVAL; ERANGE above 2^64 - 1). */
 int hm_size_parse(const char *text, uint64_t *bytes, struct hm_error *error);
 
+/*
+ * Digits, with a point and decimals or without, and this unit: "12.5W". At most nine of each. Returns 0, or -1
+ * (EINVAL).
+ */
+int hm_size_parse_amount(const char *text, const char *unit, double *amount, struct hm_error *error);
+
 /* "2%", "2.5%": 0 to 100. Returns 0, or -1 (EINVAL, ERANGE). */
 int hm_size_parse_percent(const char *text, double *percent, struct hm_error *error);
 

@@ -65,6 +65,12 @@ struct hm_topology {
     struct hm_set allowed_cpus;
 };
 
+/* What a tier's energy is reckoned with, as hybridmem.conf says; 0: not said. */
+struct hm_energy_model {
+    double static_w; /* of the whole tier, whoever uses it and however much */
+    double read_pj_bit, write_pj_bit;
+};
+
 struct hm_tier {
     char name[HM_NAME]; /* configuration's, else the kind's, else "fast"/"slow"/"tierN"; unique */
     enum hm_kind kind;
@@ -74,6 +80,7 @@ struct hm_tier {
     struct hm_figure read_latency_ns;    /* of the nearest initiator: the least of its nodes */
     struct hm_figure read_bandwidth_mbs; /* the sum over its nodes; unknown where one of them is */
     struct hm_figure write_bandwidth_mbs;
+    struct hm_energy_model energy;
 };
 
 struct hm_tiers {

@@ -107,6 +107,7 @@ void hm_tiers_config_figures(struct hm_tier_group *group)
         if (rows[i].value)
             *rows[i].figure = (struct hm_figure){rows[i].value, HM_ORIGIN_CONFIG};
     }
+    group->tier.energy = config->energy;
 }
 
 void hm_tiers_config_kinds(const struct hm_config *config, struct hm_tier_groups *groups)

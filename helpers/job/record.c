@@ -76,25 +76,29 @@ static json_t *id_or_null(uint32_t id)
     return id == HM_NO_ID ? json_null() : json_integer(id);
 }
 
-/* Of the tier with these nodes, 0 where it is not among what the node has now. */
-static uint64_t capacity_of(const struct hm_tiers *tiers, const struct hm_set *nodes)
+/* What the tier with these nodes is now: unknown where there is none any more. */
+static void look_up(const struct hm_tiers *tiers, struct hm_record_tier *tier)
 {
     for (int t = 0; tiers && t < tiers->n_tiers; t++)
-        if (hm_set_equal(&tiers->tier[t].nodes, nodes))
-            return tiers->tier[t].capacity_bytes;
-    return 0;
+        if (hm_set_equal(&tiers->tier[t].nodes, tier->nodes)) {
+            tier->capacity_bytes = tiers->tier[t].capacity_bytes;
+            tier->energy = tiers->tier[t].energy;
+            return;
+        }
 }
 
 static struct hm_record_tiers list_tiers(const struct hm_tiers *tiers, const struct hm_samples *samples)
 {
     struct hm_record_tiers list = {.n = samples ? (int)samples->n_tiers : tiers ? tiers->n_tiers : 0};
     for (int t = 0; t < list.n; t++)
-        list.tier[t] =
-            samples ? (struct hm_record_tier){samples->tier_name[t], (enum hm_kind)samples->tier_kind[t],
-                                              &samples->tier_nodes[t], 0}
-                    : (struct hm_record_tier){tiers->tier[t].name, tiers->tier[t].kind, &tiers->tier[t].nodes, 0};
+        list.tier[t] = samples ? (struct hm_record_tier){.name = samples->tier_name[t],
+                                                         .kind = (enum hm_kind)samples->tier_kind[t],
+                                                         .nodes = &samples->tier_nodes[t]}
+                               : (struct hm_record_tier){.name = tiers->tier[t].name,
+                                                         .kind = tiers->tier[t].kind,
+                                                         .nodes = &tiers->tier[t].nodes};
     for (int t = 0; t < list.n; t++)
-        list.tier[t].capacity_bytes = capacity_of(tiers, list.tier[t].nodes);
+        look_up(tiers, &list.tier[t]);
     return list;
 }
 
@@ -189,8 +193,10 @@ json_t *hm_record_build(const struct hm_config *config, const struct hm_tiers *t
         json_decref(warnings);
         return NULL;
     }
-    json_object_set_new(record, "energy", hm_record_energy(job, samples, no_samples));
+    json_t *energy = hm_record_energy(job, samples, no_samples);
+    json_object_set_new(record, "energy", energy);
     json_object_set_new(record, "traffic", hm_record_traffic(job, &list, samples, no_samples));
+    json_object_set_new(energy, "estimate", hm_record_energy_estimate(&list, samples, record));
     json_object_set_new(record, "migration", hm_record_migration(job));
     json_object_set_new(record, "namespaces", hm_record_namespaces(&job->namespaces));
     json_object_set_new(record, "warnings", warnings);

@@ -41,6 +41,13 @@ def contents(history):
     return found
 
 
+# Of a job on a node with a model of its tiers, and with a migrator; records before there were any have no such keys.
+ESTIMATES = {
+    "energy": {"package_j": 9.5, "estimate": {"tiers": [{"name": "dram", "static_j": 7200.5, "dynamic_j": None}]}},
+    "traffic": {"tiers": [], "estimate": {"of": "writes", "tiers": [{"name": "dram", "share": 0.5}]}},
+}
+
+
 def varied(folder):
     """Records of every kind that a report tells apart."""
     small = {"tiers": [tier("dram", [0], 5, 3), tier("hbm", [1], 7, 2), tier("pmem", [2], 11, 1)]}
@@ -56,7 +63,7 @@ def varied(folder):
         record(4, user="bob", request=None, plan=None, memory=None, elapsed_s=None, start=None, exit_code=None),
         record(5, user="carol", account="chemistry", end="2025-03-01T23:59:59.999Z", exit_code=2),
         record(5, user="carol", account="chemistry", end="2025-03-02T00:00:00.250Z", node="n2", exit_code=2),
-        record(6, user=None, mode="slow", end="2025-03-02T12:00:00Z"),
+        record(6, user=None, mode="slow", end="2025-03-02T12:00:00Z", **ESTIMATES),
         record(7, user="", mode="interleave", end="2025-03-03T12:00:00+01:00", energy={"package_j": 1.5}),
         # A node where no step ran knows the request only: the run counts where its first record does.
         record(8, node="n1", mode="slow", plan=None, request="fast,socket=all", end="2025-03-04T12:00:00Z"),

@@ -72,7 +72,7 @@ CONFIGURATIONS = {
     "enabld = yes\n": f'1: unknown word "enabld": {TOP}',
     "# a\n# b\n\nfoo = 1\n": f'4: unknown word "foo": {TOP}',
     'tier "a" {\n speed = 1\n}\n': '2: unknown word "speed": '
-    "use nodes, kind, read_latency, read_bandwidth or write_bandwidth",
+    "use nodes, kind, read_latency, read_bandwidth, write_bandwidth, static_power, read_energy or write_energy",
     'user "a" { default_mode = spill }\n': '1: unknown word "default_mode": use modes',
     "enabled yes\n": f"1: missing equal sign after option 'enabled': {GRAMMAR}",
     "enabled =\n": f"2: premature end of file: {GRAMMAR}",

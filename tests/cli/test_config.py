@@ -28,6 +28,7 @@ def test_show_can_be_read_again(configure):
     text = re.sub(r"^#(?=[a-z])", "", EXAMPLE.read_text(), flags=re.MULTILINE)
     first = show(configure(text.replace("ram = none", "ram = normal")))
     assert "ram = normal\n" in first and "fsdax_keep_quota = 107374182400\n" in first
+    assert '    static_power = "76.8W"\n    read_energy = "12.5pJ/bit"\n    write_energy = "62.5pJ/bit"\n}\n' in first
     assert 'tier "dram" {' in first and 'default_mode = "spill"' in first and 'cluster = "mycluster"' in first
     assert show(configure(first)) == first
 

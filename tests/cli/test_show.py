@@ -228,6 +228,40 @@ def test_an_estimate_of_traffic_is_called_one(tmp_path):
     ]
 
 
+MODEL = {"source": "model of hybridmem.conf"}
+
+
+@pytest.mark.parametrize(
+    ("estimate", "shown"),
+    [
+        (None, None),
+        ({**MODEL, "tiers": None}, None),
+        ({**MODEL, "tiers": [{"name": "dram", "static_j": None, "dynamic_j": None}, 7]}, None),
+        (
+            {
+                **MODEL,
+                "tiers": [
+                    {"name": "dram", "static_j": 1800.0, "dynamic_j": 0.156},
+                    {"name": "cxl", "static_j": None, "dynamic_j": None},
+                    {"name": "pmem\n", "static_j": 42.25, "dynamic_j": None},
+                ],
+            },
+            "dram 1.8 kJ static, 0.2 J dynamic; pmem\\x0a 42.2 J static, - dynamic (model of hybridmem.conf)",
+        ),
+        ({"tiers": [{"dynamic_j": 5, "static_j": -3}]}, "? - static, 5.0 J dynamic (source unknown)"),
+    ],
+)
+def test_an_estimate_of_energy_is_called_one(tmp_path, estimate, shown):
+    """Beside what was measured, whose line stays as it is."""
+    measured = {"package_j": 120, "memory_j": None, "source": "rapl"}
+    write(tmp_path, record(9, energy={**measured, "estimate": estimate}))
+    lines = [line for line in show(tmp_path, "9").stdout.splitlines() if line.startswith("  energy ")]
+    assert lines == [
+        "  energy       package 120 J (rapl)",
+        *([f"  energy       estimate: {shown}"] if shown else []),
+    ]
+
+
 @pytest.mark.parametrize(
     ("estimate", "shown"),
     [

@@ -12,7 +12,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct hm_error error;
     uint64_t value;
-    double percent;
+    double percent, amount;
     char shown[24];
     char *text = malloc(size + 1);
     if (!text)
@@ -27,6 +27,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (hm_size_parse_number(text, 5, 500, &value, &error) == 0 && (value < 5 || value > 500))
         abort();
     if (hm_size_parse_percent(text, &percent, &error) == 0 && !(percent >= 0 && percent <= 100))
+        abort();
+    if (hm_size_parse_amount(text, "pJ/bit", &amount, &error) == 0 && !(amount >= 0 && amount < 1e9))
         abort();
     (void)hm_size_parse_duration(text, &value, &error);
     free(text);

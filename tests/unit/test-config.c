@@ -60,7 +60,8 @@ static const char full[] =
     "fsdax_keep_share = 12.5%\nfsdax_keep_quota = 300G\nfsdax_keep_age = 72h\n"
     "modes = { off, spill,\n fast, }\nmigrate = \"interval=2s,fast=10%\"\n"
     "tier \"ddr\" { nodes = \"0-1,4\" kind = dram read_latency = 80\n"
-    "  read_bandwidth = 204000 write_bandwidth = 100000 }\n"
+    "  read_bandwidth = 204000 write_bandwidth = 100000\n"
+    "  static_power = 187.5W read_energy = 6.25pJ/bit write_energy = \"7pJ/bit\" }\n"
     "tier \"pmem\" { read_bandwidth = 78000 }\n"
     "channels \"ddr+pmem\" { kind = separate }\n"
     "user \"alice\" { modes = slow }\n"
@@ -107,6 +108,10 @@ static void test_every_word(void **state)
     assert_int_equal(config.tier[0].read_latency_ns, 80);
     assert_int_equal(config.tier[0].read_bandwidth_mbs, 204000);
     assert_int_equal(config.tier[0].write_bandwidth_mbs, 100000);
+    assert_float_equal(config.tier[0].energy.static_w, 187.5, 0);
+    assert_float_equal(config.tier[0].energy.read_pj_bit, 6.25, 0);
+    assert_float_equal(config.tier[0].energy.write_pj_bit, 7, 0);
+    assert_float_equal(config.tier[1].energy.static_w, 0, 0);
     assert_false(config.tier[1].has_nodes);
     assert_int_equal(config.tier[1].kind, HM_KIND_UNKNOWN);
     assert_int_equal(config.n_channels, 1);

@@ -394,10 +394,17 @@ static void set_metered(void)
     };
 }
 
+static void set_model(void)
+{
+    tiers.tier[0].energy = (struct hm_energy_model){.static_w = 2, .read_pj_bit = 6.25, .write_pj_bit = 7};
+    tiers.tier[1].energy = (struct hm_energy_model){.static_w = 0.5, .read_pj_bit = 12.5, .write_pj_bit = 62.5};
+}
+
 static void test_metered(void **state)
 {
     (void)state;
     set_metered();
+    set_model();
     sample_at(0, 3 * MIB, MIB, 0);
     assert_golden("metered", &tiers, &samples, "");
     /* Other jobs were there: the same figures are the node's alone. */
@@ -416,6 +423,123 @@ static void test_metered_by_half(void **state)
     assert_true(json_is_null(json_object_get(energy, "package_j")) && json_is_null(json_object_get(energy, "node")));
     assert_non_null(strstr(json_string_value(json_object_get(energy, "source")), "the monitor was killed"));
     json_decref(record);
+}
+
+static void assert_joules(const json_t *record, size_t tier, const char *key, double wanted)
+{
+    const json_t *estimate = json_object_get(json_object_get(record, "energy"), "estimate");
+    const json_t *figure = json_object_get(json_array_get(json_object_get(estimate, "tiers"), tier), key);
+    if (wanted < 0)
+        assert_true(json_is_null(figure));
+    else
+        assert_float_equal(json_number_value(figure), wanted, wanted * 1e-12);
+}
+
+/* An hour with a quarter of the fast tier; two gigabytes read and one written. */
+static void set_estimated(void)
+{
+    job.start_ns = START;
+    sample_at(0, 0, 0, 0);
+    samples.tier_last[0] = 256 * MIB; /* the mean of one sample is the sample */
+    samples.metered = (struct hm_metered){.n_readings = 2,
+                                          .first_mono_ns = SECOND,
+                                          .last_mono_ns = 2 * SECOND,
+                                          .traffic = {{{2e9, 1}, {1e9, 1}}, {{1e9, 1}, {0, 0}}}};
+}
+
+/* By hand: 2 W * 3600 s / 4; (2e9 * 6.25 + 1e9 * 7) * 8 pJ. */
+static void test_estimated_energy(void **state)
+{
+    enum without { NOTHING, CAPACITY, START_TIME, MONITORS_END, SAMPLES, MEAN_IN_RANGE, TRAFFIC, POWER, BITS, TIERS };
+    static const struct {
+        enum without without;
+        double static_j, dynamic_j;
+    } rows[] = {
+        {CAPACITY, -1, 0.156},  {START_TIME, -1, 0.156},    {MONITORS_END, -1, -1},
+        {SAMPLES, -1, -1},      {MEAN_IN_RANGE, -1, 0.156}, {TRAFFIC, 1800, -1},
+        {POWER, -1, 0.156},     {BITS, 1800, -1},           {TIERS, -1, -1},
+        {NOTHING, 1800, 0.156},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        enum without without = rows[i].without;
+        set_up(state);
+        set_estimated();
+        set_model();
+        if (without == CAPACITY)
+            tiers.tier[0].capacity_bytes = 0;
+        if (without == START_TIME)
+            job.start_ns = 0;
+        if (without == MONITORS_END)
+            samples.finished = 0;
+        if (without == MEAN_IN_RANGE)
+            tiers.tier[0].capacity_bytes = 255 * MIB;
+        job.had_company = without == TRAFFIC;
+        if (without == POWER)
+            tiers.tier[0].energy.static_w = 0;
+        if (without == BITS)
+            tiers.tier[0].energy.read_pj_bit = tiers.tier[0].energy.write_pj_bit = 0;
+        json_t *record = hm_record_build(&config, without == TIERS ? NULL : &tiers, &job,
+                                         without == SAMPLES ? NULL : &samples, "why", START + 3600 * SECOND);
+        const json_t *energy = json_object_get(record, "energy");
+        assert_int_equal(json_is_null(json_object_get(energy, "estimate")), without == TIERS);
+        assert_true(json_is_null(json_object_get(energy, "package_j")) &&
+                    json_is_null(json_object_get(energy, "mean_w")));
+        if (without != TIERS) {
+            assert_joules(record, 0, "static_j", rows[i].static_j);
+            assert_joules(record, 0, "dynamic_j", rows[i].dynamic_j);
+            assert_joules(record, 1, "dynamic_j", -1); /* its writes are not known */
+        }
+        json_decref(record);
+    }
+}
+
+/* A tier without a model beside one with half of it. */
+static void test_a_model_of_one_tier(void **state)
+{
+    (void)state;
+    set_estimated();
+    tiers.tier[1].energy.static_w = 3;
+    json_t *record = hm_record_build(&config, &tiers, &job, &samples, "why", START + 3600 * SECOND);
+    assert_joules(record, 0, "static_j", -1);
+    assert_joules(record, 0, "dynamic_j", -1);
+    assert_joules(record, 1, "static_j", 0); /* the job had none of it */
+    assert_joules(record, 1, "dynamic_j", -1);
+    json_decref(record);
+    tiers.tier[1].energy.static_w = 0;
+    record = hm_record_build(&config, &tiers, &job, &samples, "why", START + 3600 * SECOND);
+    assert_true(json_is_null(json_object_get(json_object_get(record, "energy"), "estimate")));
+    json_decref(record);
+}
+
+static json_t *without_estimates(void)
+{
+    json_t *record = hm_record_build(&config, &tiers, &job, &samples, "", START + 3600 * SECOND);
+    json_object_del(json_object_get(record, "energy"), "estimate");
+    json_object_del(json_object_get(record, "traffic"), "estimate");
+    return record;
+}
+
+/* What was measured is the same with them and without. */
+static void test_estimates_change_nothing_else(void **state)
+{
+    (void)state;
+    struct hm_progress step = sampled(0.25, "accesses");
+    plan_spill();
+    set_metered();
+    sample_at(0, 3 * MIB, MIB, 0);
+    hm_migration_add(&job.migration, &step);
+    json_t *without = without_estimates();
+    set_model();
+    job.plan.migration.fast_nodes = tiers.tier[0].nodes;
+    job.plan.migration.slow_nodes = tiers.tier[1].nodes;
+    json_t *record = hm_record_build(&config, &tiers, &job, &samples, "", START + 3600 * SECOND);
+    assert_true(json_is_object(json_object_get(json_object_get(record, "energy"), "estimate")));
+    assert_true(json_is_object(json_object_get(json_object_get(record, "traffic"), "estimate")));
+    json_t *with = without_estimates();
+    assert_true(json_equal(with, without));
+    json_decref(record);
+    json_decref(with);
+    json_decref(without);
 }
 
 /* Nothing is known of anything: the counters' own words are the source. */
@@ -510,6 +634,9 @@ int main(void)
         cmocka_unit_test_setup(test_migration, set_up),
         cmocka_unit_test_setup(test_migration_without_figures, set_up),
         cmocka_unit_test_setup(test_estimated_traffic, set_up),
+        cmocka_unit_test_setup(test_estimated_energy, set_up),
+        cmocka_unit_test_setup(test_a_model_of_one_tier, set_up),
+        cmocka_unit_test_setup(test_estimates_change_nothing_else, set_up),
         cmocka_unit_test_setup(test_metered, set_up),
         cmocka_unit_test_setup(test_metered_by_half, set_up),
         cmocka_unit_test_setup(test_metered_nothing, set_up),

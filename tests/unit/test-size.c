@@ -120,6 +120,27 @@ static void test_percent(void **state)
     }
 }
 
+static void test_amounts(void **state)
+{
+    static const char *const wrong[] = {"",     "W",    "2",     "2 W",  "-1W",         ".5W",           "2.W",  "2WW",
+                                        "2,5W", "2.5w", "2.5mW", "1e1W", "1234567890W", "1.1234567890W", "2.5Wx"};
+    static const struct {
+        const char *text, *unit;
+        double amount;
+    } rows[] = {{"0W", "W", 0}, {"12.5W", "W", 12.5}, {"6.25pJ/bit", "pJ/bit", 6.25}, {"123456789W", "W", 123456789}};
+    double amount;
+    (void)state;
+    for (size_t i = 0; i < N_ROWS(wrong); i++) {
+        struct hm_error error = {""};
+        assert_int_equal(hm_size_parse_amount(wrong[i], "W", &amount, &error), -1);
+        assert_says(&error, wrong[i], "is not a number of W: write the number and W, as in 2.5W");
+    }
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        assert_int_equal(hm_size_parse_amount(rows[i].text, rows[i].unit, &amount, NULL), 0);
+        assert_float_equal(amount, rows[i].amount, 1e-9);
+    }
+}
+
 static void test_durations(void **state)
 {
     static const char *const wrong[] = {
@@ -165,8 +186,9 @@ static void test_format(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_sizes_refused), cmocka_unit_test(test_sizes),     cmocka_unit_test(test_numbers),
-        cmocka_unit_test(test_percent),       cmocka_unit_test(test_durations), cmocka_unit_test(test_format),
+        cmocka_unit_test(test_sizes_refused), cmocka_unit_test(test_sizes),   cmocka_unit_test(test_numbers),
+        cmocka_unit_test(test_percent),       cmocka_unit_test(test_amounts), cmocka_unit_test(test_durations),
+        cmocka_unit_test(test_format),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -290,6 +290,29 @@ static void groups_and_orders(void **state)
     }
 }
 
+/* By the nodes that a tier lists, by its kind, and by the name that it was given. */
+static void takes_the_model_of_energy(void **state)
+{
+    struct hm_tiers *tiers = *state;
+    static const struct {
+        enum hm_kind kind; /* of the second node */
+        struct row_tier tiers[MAX_ROW_TIERS];
+    } cases[] = {
+        {HM_KIND_CXL, {TIER("far", "1")}}, {HM_KIND_CXL, {TIER("cxl", NULL)}}, {HM_KIND_UNKNOWN, {TIER("slow", NULL)}}};
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        const struct row_node nodes[MAX_ROW_NODES] = {CPU(.gib = 2), MEM(.gib = 3, .kind = cases[i].kind)};
+        struct hm_topology *topology = make_topology(nodes);
+        struct hm_config *config = make_config(cases[i].tiers);
+        config->tier[0].energy = (struct hm_energy_model){1.5, 6.25, 7};
+        assert_int_equal(hm_tiers_group(topology, config, tiers, NULL), 0);
+        assert_int_equal(tiers->n_tiers, 2);
+        assert_memory_equal(&tiers->tier[1].energy, &config->tier[0].energy, sizeof(config->tier[0].energy));
+        assert_float_equal(tiers->tier[0].energy.static_w, 0, 0);
+        free(config);
+        free(topology);
+    }
+}
+
 /* Nine kinds of nodes, eight tiers. */
 static void leaves_out_what_is_too_much(void **state)
 {
@@ -377,6 +400,7 @@ int main(void)
         cmocka_unit_test(refuses),
         cmocka_unit_test(groups_and_orders),
         cmocka_unit_test(leaves_out_what_is_too_much),
+        cmocka_unit_test(takes_the_model_of_energy),
         cmocka_unit_test(groups_in_place),
         cmocka_unit_test(looks_up),
     };

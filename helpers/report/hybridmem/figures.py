@@ -11,6 +11,12 @@ def product(one, other):
     return None if one is None or other is None else one * other
 
 
+def sum_of_all(objects, key):
+    """The sum of a figure over objects that all have it."""
+    amounts = [fields.amount(one, key) for one in objects]
+    return sum(amounts) if amounts and None not in amounts else None
+
+
 class Figures:
     """Of the tiers the first is the fast one, the last the slow one; a node with one tier has no slow one."""
 
@@ -27,6 +33,9 @@ class Figures:
         self.peak_w = fields.amount(energy, "peak_w")
         # Counting begins after the job, and may end before it: its own time is not what power is energy by.
         self.counted_s = fields.amount(fields.part(energy, "node"), "seconds") or None
+        # Estimates, of all tiers or not at all; nothing else is made from them.
+        modelled = fields.members(fields.part(energy, "estimate"), "tiers")
+        self.static_j, self.dynamic_j = (sum_of_all(modelled, key) for key in ("static_j", "dynamic_j"))
         traffic = self.traffic_of(self.slow)
         self.slow_read, self.slow_written = (fields.amount(traffic, key) for key in ("read_bytes", "write_bytes"))
         self.read_cost()

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The records of a job as text: what was asked for and planned, and the figures of each node."""
 
-from . import draw, fields, figures, migrated, moments, rules
+from . import draw, fields, figures, forms, migrated, moments, rules
 
 
 class Printer:
@@ -123,6 +123,7 @@ class Printer:
         else:
             whose = "" if of_job else "the node's: "
             self.line("energy", f"{whose}{', '.join(of_job or of_node)} ({fields.text(energy, 'source')})")
+        self.estimate("energy", fields.part(energy, "estimate"), modelled_words)
 
     def traffic(self, traffic):
         of_job, of_node = traffic_lines(traffic), traffic_lines(fields.part(traffic, "node"))
@@ -220,6 +221,17 @@ def traffic_lines(traffic):
         for tier in fields.members(traffic, "tiers")
         if isinstance(tier, dict)
     ]
+
+
+def modelled_words(estimate):
+    """By tier what the configuration's model makes of the job; empty where it makes nothing of it."""
+    said = []
+    for tier in fields.members(estimate, "tiers"):
+        parts = [fields.amount(tier, key) for key in ("static_j", "dynamic_j")]
+        if parts != [None, None]:
+            static, dynamic = map(forms.UNITS["joules"], parts)
+            said.append(f"{fields.text(tier, 'name') or '?'} {static} static, {dynamic} dynamic")
+    return "; ".join(said)
 
 
 def served_words(estimate):

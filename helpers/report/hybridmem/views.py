@@ -257,6 +257,8 @@ TABLE = (
             Column("package_w", "PACKAGE MEAN", "watts", Ratio(of("package_j"), of("counted_s"), digits=3)),
             Column("peak_w", "PEAK", "watts", Peak(of("peak_w"))),
             Column("joules_per_gb", "OF TRAFFIC", "joules_per_gb", Ratio(of("moving_j"), of("moved_gb"), digits=6)),
+            Column("estimated_static_j", "ESTIMATED STATIC", "joules", Sum(of("static_j"), digits=3)),
+            Column("estimated_dynamic_j", "ESTIMATED DYNAMIC", "joules", Sum(of("dynamic_j"), digits=3)),
         ),
         by("user", "account"),
         "package_j",
