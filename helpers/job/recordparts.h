@@ -57,10 +57,14 @@ json_t *hm_record_traffic_estimate(const struct hm_job *job, const struct hm_rec
  * The record's "energy": "estimate": joules by tier after the configuration's model, from what the record has in
  * "memory", "traffic" and "elapsed_s"; null where the configuration has no model of a tier. Static and dynamic energy
  * as in Salkhordeh and Brinkmann 2019 ("Online Management of Hybrid DRAM-NVMM Memory for HPC"):
- *   static_j  = static power [W] * elapsed [s] * mean bytes of the job / capacity: the job's part of what the tier
- * takes whoever uses it, by the memory that it had dynamic_j = (bytes read * read energy + bytes written * write
- * energy) [pJ/bit] * 8 bits * 1e-12, of the job's own traffic as it was counted: what other jobs caused is not in it
- * Each is null where a factor is not known; the mean of a monitor that was killed is not of the whole time.
+ *
+ * static_j = static power [W] * elapsed [s] * mean bytes of the job / capacity
+ *
+ * dynamic_j = (bytes read * read energy + bytes written * write energy) [pJ/bit] * 8 * 1e-12
+ *
+ * The static power is the tier's, whoever uses it: the job's part is by the memory that it had. The traffic is what was
+ * counted for this job. Each is null where a factor is not known; the mean of a monitor that was killed is not that of
+ * the whole time.
  */
 json_t *hm_record_energy_estimate(const struct hm_record_tiers *tiers, const struct hm_samples *samples,
                                   const json_t *record);
