@@ -336,10 +336,11 @@ def test_without_a_controller_it_idles(job):
         wait_for(lambda: job.read().missing, "word of what is missing")
         # The early samples are behind it: 10, 20, 40, 80 ms.
         wait_for(lambda: switches(process.pid) >= 8, "its ordinary pace")
-        # A switch may have another cause, such as a page to read in: hence many of them, and 1.6 s rather than 2.4.
+        # A switch may have another cause, such as a page to read in: hence many of them, and half as many again.
         before, start = switches(process.pid), time.monotonic()
         wait_for(lambda: switches(process.pid) >= before + 24, "wake-ups", seconds=60)
-        assert time.monotonic() - start >= 1.6
+        intervals = (time.monotonic() - start) / 0.1
+        assert 1.5 * intervals >= 24
         assert process.poll() is None
 
 
@@ -367,38 +368,55 @@ def cgroup2():
     return next((Path(where) for _, where, kind, *_ in mounts if kind == "cgroup2" and os.access(where, os.W_OK)), None)
 
 
-def test_the_kernels_own_events_end_it(job):
-    """In a real cgroup: populated by a process, then empty, long before the next tick; then removed."""
+@pytest.fixture
+def real_cgroup():
     root = cgroup2()
     if root is None:
         pytest.fail("no cgroup v2 hierarchy that can be written: mount one, or run as root")
-    samplesfile.create(job.samples, 3_600_000)
     made = root / f"hm-test-{os.getpid()}"
     made.mkdir()
+    yield made
+    if made.exists():
+        made.rmdir()
+
+
+HOUR_MS = 3_600_000
+
+
+def is_ended_by_the_event(job, cgroup):
+    """A job's only process ends in a pause of the monitor's: did it end in the same?"""
+    samplesfile.create(job.samples, HOUR_MS)
     sleeper = subprocess.Popen(["sleep", "1000"])
     try:
-        (made / "cgroup.procs").write_text(f"{sleeper.pid}\n")
+        (cgroup / "cgroup.procs").write_text(f"{sleeper.pid}\n")
         earliest = time.monotonic()
-        with job.monitor(cgroup=made, guard=made / "cgroup.events") as process:
+        with job.monitor(cgroup=cgroup, guard=cgroup / "cgroup.events") as process:
             wait_for(lambda: job.read().missing or job.read().n_samples, "first look", seconds=60)
             latest = time.monotonic()
-            # It started between these two, and has an early sample 5.12 s later and the next 10.24 s later; the tick is
+            # It started between these two, and has an early sample 2.56 s later and the next 5.12 s later; the tick is
             # up to an hour away. Between the two samples only the event can wake it.
-            wait_for(lambda: time.monotonic() > latest + 5.5, "long sleep")
+            wait_for(lambda: time.monotonic() > latest + 2.6, "long pause")
             sleeper.kill()
             sleeper.wait()
             ends(process)
-            assert time.monotonic() < earliest + 10.24
-        assert job.read().finished == 1
-        # Removed before the monitor came: there is nothing to wait for but the grace, and SIGTERM is heard.
-        made.rmdir()
-        samplesfile.create(job.samples, 3_600_000)
-        with job.monitor(cgroup=made, guard=made / "cgroup.events") as process:
-            wait_for(lambda: b"hm-test" in job.read().missing, "word of the missing cgroup")
-            process.terminate()
-            ends(process)
+            return time.monotonic() < earliest + 5.12
     finally:
         sleeper.kill()
         sleeper.wait()
-        if made.exists():
-            made.rmdir()
+
+
+def test_the_kernels_own_events_end_it(job, real_cgroup):
+    """Populated by a process, then empty, long before the next sample. On a machine that was too busy for that pause
+    nobody knows what woke it: again."""
+    assert any(is_ended_by_the_event(job, real_cgroup) for _ in range(10))
+    assert job.read().finished == 1
+
+
+def test_a_cgroup_that_was_removed_before_it_came(job, real_cgroup):
+    """There is nothing to wait for but the grace, and SIGTERM is heard."""
+    real_cgroup.rmdir()
+    samplesfile.create(job.samples, HOUR_MS)
+    with job.monitor(cgroup=real_cgroup, guard=real_cgroup / "cgroup.events") as process:
+        wait_for(lambda: b"hm-test" in job.read().missing, "word of the missing cgroup")
+        process.terminate()
+        ends(process)
