@@ -35,8 +35,12 @@ const char *hm_metered_bad(const struct hm_metered *metered)
         for (int d = 0; d < HM_DIRECTIONS; d++)
             if (!is_figure(&metered->traffic[t][d]))
                 return "traffic";
+    for (int i = 0; i < HM_GROUP_BYTES; i++)
+        if (!is_figure(&metered->group[i]))
+            return "group";
     if (!memchr(metered->energy_source, '\0', sizeof(metered->energy_source)) ||
-        !memchr(metered->traffic_source, '\0', sizeof(metered->traffic_source)))
+        !memchr(metered->traffic_source, '\0', sizeof(metered->traffic_source)) ||
+        !memchr(metered->group_source, '\0', sizeof(metered->group_source)))
         return "metered source";
     return NULL;
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the node's counters counted while a job's monitor ran: energy, and traffic by tier. Part of the samples file, so
- * of fixed layout; whether it is the job's own is for the record to say.
+ * What the node's counters counted while a job's monitor ran: energy, and traffic by tier; and what the job's own
+ * resctrl group counted. Part of the samples file, so of fixed layout; whether the node's is the job's own is for the
+ * record to say.
  */
 #ifndef HM_METERED_H
 #define HM_METERED_H
@@ -21,6 +22,12 @@ enum hm_domain {
 
 enum hm_direction { HM_DIRECTION_READ, HM_DIRECTION_WRITE, HM_DIRECTIONS };
 
+enum hm_group_bytes {
+    HM_GROUP_TOTAL, /* between the last-level caches and memory, both ways, all tiers */
+    HM_GROUP_LOCAL, /* those of them that go to the own socket's memory */
+    HM_GROUP_BYTES
+};
+
 struct hm_metered_figure {
     double amount;     /* 0 where it is not known */
     uint64_t is_known; /* 0 or 1 */
@@ -34,6 +41,8 @@ struct hm_metered {
     struct hm_metered_figure traffic[HM_MAX_TIERS][HM_DIRECTIONS]; /* B */
     char energy_source[HM_WARNING]; /* what counted it, and why a figure is not known; "" before the first reading */
     char traffic_source[HM_WARNING];
+    struct hm_metered_figure group[HM_GROUP_BYTES]; /* B, of the tasks in the job's resctrl group */
+    char group_source[HM_WARNING];                  /* the same for these; "": there is no group */
 };
 
 /* Seconds from the first reading to the last. */

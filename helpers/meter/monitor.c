@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * hybridmem-monitor: samples one job's memory on this node into a file that root handed over, until the job ends or
- * SIGTERM comes; beside it, what the node's counters of energy and traffic count. It is started as root where these are
- * to be opened (--uid, --gid), becomes the system user hybridmem then, and does nothing but read kernel files.
+ * SIGTERM comes; beside it, what the node's counters of energy and traffic count, and those of the job's resctrl group
+ * (--resctrl). It is started as root where these are to be opened (--uid, --gid), becomes the system user hybridmem
+ * then, and does nothing but read kernel files.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -190,7 +191,7 @@ static struct hm_samples *map_samples(int fd)
 }
 
 struct arguments {
-    const char *cgroup, *guard, *sysfs;
+    const char *cgroup, *guard, *sysfs, *resctrl;
     uint64_t samples_fd, uid, gid; /* UINT64_MAX: not given */
 };
 
@@ -198,7 +199,8 @@ static int use(const char *why)
 {
     fprintf(stderr,
             "hybridmem-monitor: %s\n"
-            "usage: hybridmem-monitor --samples-fd N --cgroup DIR --guard FILE [--sysfs DIR] [--uid N --gid N]\n",
+            "usage: hybridmem-monitor --samples-fd N --cgroup DIR --guard FILE [--sysfs DIR] [--resctrl DIR]\n"
+            "                         [--uid N --gid N]\n",
             why);
     return 2;
 }
@@ -206,13 +208,11 @@ static int use(const char *why)
 /* Returns 0, or what to exit with. */
 static int take_arguments(int argc, char **argv, struct arguments *given)
 {
-    static const struct option options[] = {{"samples-fd", required_argument, NULL, 's'},
-                                            {"cgroup", required_argument, NULL, 'c'},
-                                            {"guard", required_argument, NULL, 'g'},
-                                            {"sysfs", required_argument, NULL, 'y'},
-                                            {"uid", required_argument, NULL, 'U'},
-                                            {"gid", required_argument, NULL, 'G'},
-                                            {0}};
+    static const struct option options[] = {
+        {"samples-fd", required_argument, NULL, 's'}, {"cgroup", required_argument, NULL, 'c'},
+        {"guard", required_argument, NULL, 'g'},      {"sysfs", required_argument, NULL, 'y'},
+        {"resctrl", required_argument, NULL, 'r'},    {"uid", required_argument, NULL, 'U'},
+        {"gid", required_argument, NULL, 'G'},        {0}};
     *given = (struct arguments){.sysfs = "/sys", .samples_fd = UINT64_MAX, .uid = UINT64_MAX, .gid = UINT64_MAX};
     for (int option; (option = getopt_long(argc, argv, "", options, NULL)) != -1;) {
         if (option == 's' && hm_size_parse_number(optarg, 0, 65535, &given->samples_fd, NULL) != 0)
@@ -226,6 +226,8 @@ static int take_arguments(int argc, char **argv, struct arguments *given)
             given->guard = optarg;
         if (option == 'y')
             given->sysfs = optarg;
+        if (option == 'r')
+            given->resctrl = optarg;
         if (option == '?')
             return 2;
     }
@@ -248,7 +250,7 @@ static int open_meter(struct monitor *monitor, const struct arguments *given)
         fprintf(stderr, "hybridmem-monitor: --sysfs %s: %s\n", given->sysfs, strerror(errno));
         return -1;
     }
-    hm_monitor_meter_open(&monitor->meter, sysfs, &monitor->samples->metered);
+    hm_monitor_meter_open(&monitor->meter, sysfs, given->resctrl, &monitor->samples->metered);
     if (given->uid != UINT64_MAX && hm_privilege_drop((uid_t)given->uid, (gid_t)given->gid) != 0) {
         fprintf(stderr, "hybridmem-monitor: cannot become user %u: %s\n", (unsigned)given->uid, strerror(errno));
         return -1;

@@ -2,23 +2,32 @@
 #include "monitormeter.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 /* RAPL's counters are renewed each millisecond: over less than this, power is mostly their jitter. */
 #define POWER_NS UINT64_C(100000000)
 
-void hm_monitor_meter_open(struct hm_monitor_meter *meter, int sysfs, struct hm_metered *metered)
+void hm_monitor_meter_open(struct hm_monitor_meter *meter, int sysfs, const char *group, struct hm_metered *metered)
 {
-    const struct hm_counters_setup setup = {.sysfs = sysfs, .resctrl = -1, .resctrl_why = ENOENT};
-    *meter = (struct hm_monitor_meter){0};
+    struct hm_counters_setup setup = {.sysfs = sysfs, .resctrl = -1, .resctrl_why = ENOENT};
+    *meter = (struct hm_monitor_meter){.group = -1};
     if (metered->n_readings > 0) {
         *metered = (struct hm_metered){.n_readings = metered->n_readings};
         snprintf(metered->energy_source, sizeof(metered->energy_source),
                  "the monitor was interrupted: what was counted in between is not known");
         memcpy(metered->traffic_source, metered->energy_source, sizeof(metered->traffic_source));
+        memcpy(metered->group_source, metered->energy_source, group ? sizeof(metered->group_source) : 0);
         return;
+    }
+    if (group) {
+        meter->has_group = true;
+        /* Stays open: a counter that was gone may come back. */
+        meter->group = setup.resctrl = open(group, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+        setup.resctrl_why = errno;
     }
     meter->n_tried = hm_counters_find(&setup, &meter->gauges, meter->tried);
     meter->is_open = true;
@@ -27,6 +36,8 @@ void hm_monitor_meter_open(struct hm_monitor_meter *meter, int sysfs, struct hm_
 void hm_monitor_meter_close(struct hm_monitor_meter *meter)
 {
     hm_gauges_close(&meter->gauges, 0);
+    if (meter->is_open && meter->group >= 0)
+        close(meter->group);
     meter->is_open = false;
 }
 
@@ -88,6 +99,14 @@ static void take_traffic(struct hm_samples *samples, struct hm_flow *flow, int n
     }
 }
 
+/* The group's reads and writes of all tiers are no tier's. */
+static void take_group(struct hm_metered *metered, const struct hm_flow *flow, int n)
+{
+    for (int i = 0; i < n; i++)
+        if (flow[i].quantity == HM_TOTAL_BYTES || flow[i].quantity == HM_LOCAL_BYTES)
+            add(&metered->group[flow[i].quantity == HM_TOTAL_BYTES ? HM_GROUP_TOTAL : HM_GROUP_LOCAL], &flow[i], true);
+}
+
 static void append(char text[HM_WARNING], const char *format, ...) __attribute__((format(printf, 2, 3)));
 static void append(char text[HM_WARNING], const char *format, ...)
 {
@@ -114,6 +133,27 @@ static void describe(char text[HM_WARNING], const struct hm_flow *flow, int n, e
             !(has_figures && flow[i].quantity == HM_PLATFORM_ENERGY))
             append(text, "%s%s%s%s", has_figures ? "; " : "", has_figures ? flow[i].name : "", has_figures ? ": " : "",
                    flow[i].reason.text[0] ? flow[i].reason.text : "it was read but once");
+}
+
+static bool has_flow(const struct hm_flow *flow, int n, enum hm_quantity quantity)
+{
+    for (int i = 0; i < n; i++)
+        if (flow[i].quantity == quantity)
+            return true;
+    return false;
+}
+
+/* Without any of its counters, the source's own reason; a processor may have one of the two alone. */
+static void describe_group(const struct hm_monitor_meter *meter, char text[HM_WARNING], const struct hm_flow *flow,
+                           int n)
+{
+    bool has_total = has_flow(flow, n, HM_TOTAL_BYTES), has_local = has_flow(flow, n, HM_LOCAL_BYTES);
+    describe(text, flow, n, HM_TOTAL_BYTES, HM_LOCAL_BYTES);
+    if (has_total != has_local)
+        append(text, "; the processor does not count %s", has_total ? "local bytes" : "total bytes");
+    for (int i = 0; i < meter->n_tried && !has_total && !has_local; i++)
+        if (meter->tried[i].source->gives & HM_GIVES(HM_TOTAL_BYTES))
+            append(text, "%s", meter->tried[i].reason);
 }
 
 /* As the samples file has them: names and kinds are all that a flow wants. */
@@ -161,8 +201,11 @@ void hm_monitor_meter_read(struct hm_monitor_meter *meter, struct hm_samples *sa
     int n = hm_flows_sum(&meter->gauges, meter->tried, meter->n_tried, &meter->tiers, meter->flow);
     take_energy(metered, meter->flow, n);
     take_traffic(samples, meter->flow, n);
+    take_group(metered, meter->flow, n);
     describe(metered->energy_source, meter->flow, n, HM_PACKAGE_ENERGY, HM_PLATFORM_ENERGY);
     describe(metered->traffic_source, meter->flow, n, HM_READ_BYTES, HM_WRITE_BYTES);
+    if (meter->has_group)
+        describe_group(meter, metered->group_source, meter->flow, n);
     metered->last_mono_ns = mono_ns;
     metered->n_readings++;
     if (metered->n_readings > 1)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The monitor's part that reads the node's counters of energy and traffic. */
+/* The monitor's part that reads the node's counters of energy and traffic, and those of the job's resctrl group. */
 #ifndef HM_MONITORMETER_H
 #define HM_MONITORMETER_H
 
@@ -7,7 +7,8 @@
 #include "samples.h"
 
 struct hm_monitor_meter {
-    bool is_open;
+    bool is_open, has_group;
+    int group; /* its folder, -1: it could not be opened */
     struct hm_gauges gauges;
     struct hm_counters_tried tried[HM_MOST_SOURCES];
     int n_tried;
@@ -20,10 +21,11 @@ struct hm_monitor_meter {
 
 /*
  * Find the counters below `sysfs` (an open folder, /sys; it has to stay open) and open them: with root's rights, which
- * reading them does not need any more. Where an earlier monitor of the same job has counted there is a gap that nobody
- * has seen: its figures are forgotten, and none are added.
+ * reading them does not need any more. `group` is the folder of the job's resctrl group, likewise; NULL: it has none.
+ * One that cannot be opened leaves figures that are not known. Where an earlier monitor of the same job has counted
+ * there is a gap that nobody has seen: its figures are forgotten, and none are added.
  */
-void hm_monitor_meter_open(struct hm_monitor_meter *meter, int sysfs, struct hm_metered *metered);
+void hm_monitor_meter_open(struct hm_monitor_meter *meter, int sysfs, const char *group, struct hm_metered *metered);
 
 /* Read them, at `mono_ns` (CLOCK_MONOTONIC); the first reading is the beginning. */
 void hm_monitor_meter_read(struct hm_monitor_meter *meter, struct hm_samples *samples, uint64_t mono_ns);

@@ -18,7 +18,7 @@
 #include "metered.h"
 
 #define HM_SAMPLES_MAGIC 0x484d5331u
-#define HM_SAMPLES_VERSION 2
+#define HM_SAMPLES_VERSION 3
 #define HM_SAMPLES_POINTS 256
 #define HM_SAMPLES_NONE UINT64_MAX /* point[i][0] of a point in which nothing was sampled */
 

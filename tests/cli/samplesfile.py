@@ -51,6 +51,8 @@ class Samples(ctypes.Structure):
         ("traffic", Figure * 2 * TIERS),
         ("energy_source", ctypes.c_char * WARNING),
         ("traffic_source", ctypes.c_char * WARNING),
+        ("group", Figure * 2),
+        ("group_source", ctypes.c_char * WARNING),
         ("stride", U64),
         ("n_points", U32),
         ("point", U64 * TIERS * POINTS),
@@ -59,7 +61,7 @@ class Samples(ctypes.Structure):
 
 def create(path, interval_ms=1000, tiers=((0, 1), (2, 3))):
     """A fresh file, as hm_samples_create makes it, for tiers of these nodes."""
-    made = Samples(magic=0x484D5331, version=2, bytes=ctypes.sizeof(Samples), n_tiers=len(tiers), stride=1)
+    made = Samples(magic=0x484D5331, version=3, bytes=ctypes.sizeof(Samples), n_tiers=len(tiers), stride=1)
     made.interval_ms = interval_ms
     for index, nodes in enumerate(tiers):
         made.tier_name[index].value = f"tier{index}".encode()

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 import samplesfile
+import sysfstree
 from installed import LIBEXEC
 
 MONITOR = LIBEXEC / "hybridmem-monitor"
@@ -55,7 +56,7 @@ class Job:
         return samplesfile.read(self.samples)
 
     @contextlib.contextmanager
-    def monitor(self, cgroup=None, guard=None, sysfs="/sys", become=False, **options):
+    def monitor(self, cgroup=None, guard=None, sysfs="/sys", resctrl=None, become=False, **options):
         """With `become` it is started as root, to become a user by itself."""
         descriptor = os.open(self.samples, os.O_RDWR)
         process = subprocess.Popen(
@@ -65,6 +66,7 @@ class Job:
                 f"--cgroup={cgroup or self.folder}",
                 f"--guard={guard or self.guard}",
                 f"--sysfs={sysfs}",
+                *([f"--resctrl={resctrl}"] if resctrl else []),
                 *([f"--uid={NOBODY}", f"--gid={NOBODY}"] if become else []),
             ],
             pass_fds=[descriptor],
@@ -201,6 +203,35 @@ def test_counters_that_may_not_be_opened(job):
         ends(process)
     found = job.read()
     assert found.energy[0].is_known == 0 and b"intel-rapl:0/energy_uj: Permission denied" in found.energy_source
+
+
+def test_the_jobs_own_group(job):
+    """It is opened as root and read as a user; its figures begin with the first reading."""
+    if os.geteuid() != 0:
+        pytest.fail("this test wants root, as all of tests/check does")
+    group = job.folder.parent / "hybridmem.7.0"
+    made = sysfstree.Sysfs(group)
+    for name in ("mbm_total_bytes", "mbm_local_bytes"):
+        made.write(f"mon_data/mon_L3_00/{name}", f"{1000:011}").chmod(0o400)
+    with job.monitor(resctrl=group, become=True) as process:
+        job.wait_samples()
+        made.write("mon_data/mon_L3_00/mbm_total_bytes", f"{51000:011}")
+        made.write("mon_data/mon_L3_00/mbm_local_bytes", f"{31000:011}")
+        process.terminate()
+        ends(process)
+    found = job.read()
+    assert [(figure.amount, figure.is_known) for figure in found.group] == [(50000, 1), (30000, 1)]
+    assert found.group_source == b"resctrl"
+
+
+def test_a_group_that_is_gone(job):
+    with job.monitor(resctrl=job.folder / "none") as process:
+        job.wait_samples(2)
+        process.terminate()
+        ends(process)
+    found = job.read()
+    assert [figure.is_known for figure in found.group] == [0, 0]
+    assert b"the folder of the resctrl group: No such file or directory" in found.group_source
 
 
 def test_no_such_sysfs(job):

@@ -21,12 +21,14 @@ static struct hm_monitor_meter meter;
 static struct hm_samples samples;
 static struct hm_metered *const metered = &samples.metered;
 static uint64_t now_ns;
+static const char *group; /* the job's resctrl group */
 
 static int set_up(void **state)
 {
     samples =
         (struct hm_samples){.n_tiers = 2, .tier_kind = {HM_KIND_DRAM, HM_KIND_PMEM}, .tier_name = {"dram", "pmem"}};
     now_ns = 50 * SECOND;
+    group = NULL;
     return fake_sysfs_make(state);
 }
 
@@ -38,7 +40,7 @@ static int tear_down(void **state)
 
 static void open_meter(void)
 {
-    hm_monitor_meter_open(&meter, fake.setup.sysfs, metered);
+    hm_monitor_meter_open(&meter, fake.setup.sysfs, group, metered);
 }
 
 static void read_after(uint64_t ns)
@@ -207,6 +209,120 @@ static void test_two_tiers_of_a_kind(void **state)
     assert_non_null(strstr(metered->traffic_source, "dram has counters, but is the kind of no tier or of several"));
 }
 
+#define MBM(cache, file) "fs/resctrl/mon_groups/hybridmem.7.0/mon_data/mon_L3_0" #cache "/mbm_" #file "_bytes"
+
+/* A group of two caches, with what else is done there. */
+static void add_group(void)
+{
+    fake_sysfs_write(MBM(0, total), "4096");
+    fake_sysfs_write(MBM(1, total), "0");
+    fake_sysfs_write(MBM(0, local), "4096");
+    fake_sysfs_write(MBM(1, local), "0");
+    fake_sysfs_write("fs/resctrl/mon_data/mon_L3_00/mbm_total_bytes", "999");
+    group = scratch_path("sys/fs/resctrl/mon_groups/hybridmem.7.0");
+}
+
+static void assert_group(enum hm_group_bytes kind, double bytes)
+{
+    assert_int_equal(metered->group[kind].is_known, 1);
+    assert_true(metered->group[kind].amount == bytes);
+}
+
+/* What it had counted before is not the job's; and it goes into no tier. */
+static void test_the_jobs_own_group(void **state)
+{
+    (void)state;
+    add_group();
+    open_meter();
+    read_after(0);
+    fake_sysfs_write(MBM(0, total), "5096");
+    fake_sysfs_write(MBM(1, total), "300");
+    fake_sysfs_write(MBM(0, local), "4196");
+    read_after(SECOND);
+    fake_sysfs_write(MBM(1, total), "301");
+    read_after(SECOND);
+    assert_group(HM_GROUP_TOTAL, 1301);
+    assert_group(HM_GROUP_LOCAL, 100);
+    assert_string_equal(metered->group_source, "resctrl");
+    for (int t = 0; t < HM_MAX_TIERS; t++)
+        for (int d = 0; d < HM_DIRECTIONS; d++)
+            assert_int_equal(metered->traffic[t][d].is_known, 0);
+    assert_null(strstr(metered->traffic_source, "resctrl"));
+}
+
+static void test_a_group_that_loses_its_counters(void **state)
+{
+    (void)state;
+    add_group();
+    open_meter();
+    read_after(0);
+    read_after(SECOND);
+    fake_sysfs_write(MBM(1, local), "Unavailable");
+    read_after(SECOND);
+    fake_sysfs_write(MBM(1, local), "7");
+    fake_sysfs_write(MBM(1, total), "8");
+    read_after(SECOND);
+    assert_group(HM_GROUP_TOTAL, 8);
+    assert_int_equal(metered->group[HM_GROUP_LOCAL].is_known, 0);
+    assert_non_null(strstr(metered->group_source, "resctrl; memory local: mon_data/mon_L3_01/mbm_local_bytes: "));
+    fake_sysfs_remove("fs/resctrl/mon_groups/hybridmem.7.0"); /* before the last reading */
+    read_after(SECOND);
+    assert_int_equal(metered->group[HM_GROUP_TOTAL].is_known, 0);
+    assert_non_null(strstr(metered->group_source, "mbm_total_bytes: it is not there"));
+}
+
+static void test_a_group_of_one_counter(void **state)
+{
+    (void)state;
+    add_group();
+    fake_sysfs_remove(MBM(0, local));
+    fake_sysfs_remove(MBM(1, local));
+    open_meter();
+    read_after(0);
+    fake_sysfs_write(MBM(1, total), "8");
+    read_after(SECOND);
+    assert_group(HM_GROUP_TOTAL, 8);
+    assert_int_equal(metered->group[HM_GROUP_LOCAL].is_known, 0);
+    assert_string_equal(metered->group_source, "resctrl; the processor does not count local bytes");
+}
+
+/* Removed by somebody before it was opened; and there, but with nothing that counts. */
+static void test_a_group_without_counters(void **state)
+{
+    static const char *const reasons[] = {"the folder of the resctrl group: No such file", "no mon_data/mon_L3_*"};
+    (void)state;
+    add_group();
+    fake_sysfs_remove("fs/resctrl/mon_groups/hybridmem.7.0");
+    for (size_t i = 0; i < sizeof(reasons) / sizeof(reasons[0]); i++) {
+        *metered = (struct hm_metered){0};
+        open_meter();
+        read_after(0);
+        read_after(SECOND);
+        assert_int_equal(metered->group[HM_GROUP_TOTAL].is_known, 0);
+        assert_non_null(strstr(metered->group_source, reasons[i]));
+        hm_monitor_meter_close(&meter);
+        fake_sysfs_write("fs/resctrl/mon_groups/hybridmem.7.0/tasks", "");
+    }
+}
+
+static void test_a_group_after_another_monitor(void **state)
+{
+    (void)state;
+    add_group();
+    open_meter();
+    read_after(0);
+    hm_monitor_meter_close(&meter);
+    open_meter();
+    fake_sysfs_write(MBM(0, total), "9999");
+    read_after(SECOND);
+    assert_int_equal(metered->group[HM_GROUP_TOTAL].is_known, 0);
+    assert_non_null(strstr(metered->group_source, "interrupted"));
+    hm_monitor_meter_close(&meter);
+    group = NULL;
+    open_meter();
+    assert_string_equal(metered->group_source, "");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -219,6 +335,11 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_after_another_monitor, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_traffic_by_tier, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_two_tiers_of_a_kind, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_the_jobs_own_group, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_a_group_that_loses_its_counters, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_a_group_of_one_counter, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_a_group_without_counters, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_a_group_after_another_monitor, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, scratch_make, scratch_drop);
 }
