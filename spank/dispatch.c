@@ -43,7 +43,7 @@ int slurm_spank_task_init_privileged(spank_t spank, int count, char **words)
     (void)count;
     (void)words;
     if (spank_context() == S_CTX_REMOTE)
-        hm_remote_mount();
+        hm_remote_enter();
     return 0;
 }
 

@@ -43,7 +43,7 @@ void hm_job_script_epilog(spank_t spank);
 void hm_remote_take_option(const char *text);
 void hm_remote_prepare(spank_t spank);
 /* In a task's process, while it is root. */
-void hm_remote_mount(void);
+void hm_remote_enter(void);
 /* Ends the task (the process, a child of slurmstepd) where the user's request cannot be served. */
 void hm_remote_place_task(spank_t spank);
 void hm_remote_task_ended(spank_t spank);

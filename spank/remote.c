@@ -133,10 +133,12 @@ void hm_remote_prepare(spank_t spank)
     set_environment(spank);
 }
 
-void hm_remote_mount(void)
+void hm_remote_enter(void)
 {
-    if (step)
-        hm_task_mount(step);
+    if (!step)
+        return;
+    hm_task_join(step, outcome);
+    hm_task_mount(step);
 }
 
 static int get_variable(void *spank, const char *name, char *out, size_t size)

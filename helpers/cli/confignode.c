@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "../core/policy.h"
+#include "../job/mongroup.h"
 #include "configparts.h"
 
 #define HM_USER "hybridmem" /* the monitor runs as it */
@@ -91,6 +92,16 @@ static void check_part(const char *path, int mode, const char *what, const char 
         hm_report_change(report, "%s: %s: %s %s", path, strerror(errno), what, otherwise);
 }
 
+static void check_resctrl(const struct hm_config *config, struct hm_report *report)
+{
+    struct hm_error error;
+    if (hm_mongroup_check(config, &error) == 0)
+        hm_report_ok(report, "resctrl on %s counts memory traffic", config->resctrl_dir);
+    else
+        hm_report_change(report, "resctrl = yes: %s: mount -t resctrl resctrl %s, or say no", error.text,
+                         config->resctrl_dir);
+}
+
 void hm_config_check_node(const struct hm_config *config, struct hm_report *report)
 {
     struct statfs mounted;
@@ -111,5 +122,7 @@ void hm_config_check_node(const struct hm_config *config, struct hm_report *repo
     if (config->ram != HM_SLOW_RAM_NONE)
         check_part(HM_PKGLIBEXECDIR "/hybridmem-namespace", X_OK, ram,
                    "does nothing without it: build hybridmem with libndctl and libdaxctl", report);
+    if (config->resctrl)
+        check_resctrl(config, report);
     check_folders(config, report);
 }

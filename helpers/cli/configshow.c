@@ -88,6 +88,8 @@ void hm_config_show(const struct hm_config *config)
         puts("# no limit but the share: fsdax_keep_quota");
     printf("fsdax_keep_age = %us\n", config->keep_age_s);
     printf("ram = %s\n", hm_slow_ram_name(config->ram));
+    printf("resctrl = %s\n", config->resctrl ? "yes" : "no");
+    printf("resctrl_dir = \"%s\"\n", config->resctrl_dir);
     printf("spool_dir = \"%s\"\n", config->spool_dir);
     printf("summary_field = %s\n", hm_summary_name(config->summary_field));
     printf("summary_rate = %llu\n", (unsigned long long)config->summary_rate);

@@ -24,6 +24,7 @@ void hm_config_defaults(struct hm_config *config)
     config->default_modes = HM_MODES_ANY;
     snprintf(config->migrate.text, sizeof(config->migrate.text), "interval=10s,overhead=1%%");
     config->keep_age_s = 7 * 24 * 3600;
+    snprintf(config->resctrl_dir, sizeof(config->resctrl_dir), "/sys/fs/resctrl");
     snprintf(config->spool_dir, sizeof(config->spool_dir), "/var/lib/hybridmem/spool");
     config->summary_rate = 120;
     config->collect_wait_s = 300;

@@ -70,20 +70,22 @@ struct hm_config {
     unsigned interval_ms;                /* 1000; of the monitor */
     double reserve_percent; /* 2.0: of the fast tier, kept free for the kernel where the slow tier is ZONE_MOVABLE */
     unsigned reap_grace_s;  /* 600: how long a dead job's ledger entry waits for its epilog */
-    enum hm_log_level log_level;        /* info */
-    unsigned default_modes;             /* `modes`: allowed to all, HM_MODES_ANY */
-    struct hm_config_migrate migrate;   /* interval=10s,overhead=1% */
-    enum hm_dax_fs fsdax_fs;            /* ext4 */
-    enum hm_dax_map fsdax_map;          /* dram */
-    unsigned fsdax_wipe_limit_s;        /* 0, none: how long prologs and epilogs wipe, in seconds */
-    double keep_percent;                /* 0: of each region, for file systems that users keep; 0: none can be kept */
-    uint64_t keep_quota_bytes;          /* of each user on a node; 0: no other limit than that share */
-    unsigned keep_age_s;                /* one week */
-    enum hm_slow_ram ram;               /* none */
-    char spool_dir[HM_CONFIG_PATH_MAX]; /* /var/lib/hybridmem/spool: jobs that ended, for the collector */
-    enum hm_summary summary_field;      /* none */
-    uint64_t summary_rate;              /* 120: jobs a minute that the collector asks Slurm's database about */
-    unsigned collect_wait_s;            /* 300: how long it waits for records after a job's end */
+    enum hm_log_level log_level;          /* info */
+    unsigned default_modes;               /* `modes`: allowed to all, HM_MODES_ANY */
+    struct hm_config_migrate migrate;     /* interval=10s,overhead=1% */
+    enum hm_dax_fs fsdax_fs;              /* ext4 */
+    enum hm_dax_map fsdax_map;            /* dram */
+    unsigned fsdax_wipe_limit_s;          /* 0, none: how long prologs and epilogs wipe, in seconds */
+    double keep_percent;                  /* 0: of each region, for file systems that users keep; 0: none can be kept */
+    uint64_t keep_quota_bytes;            /* of each user on a node; 0: no other limit than that share */
+    unsigned keep_age_s;                  /* one week */
+    enum hm_slow_ram ram;                 /* none */
+    bool resctrl;                         /* no: a monitoring group for each job takes one of the processor's ids */
+    char resctrl_dir[HM_CONFIG_PATH_MAX]; /* /sys/fs/resctrl */
+    char spool_dir[HM_CONFIG_PATH_MAX];   /* /var/lib/hybridmem/spool: jobs that ended, for the collector */
+    enum hm_summary summary_field;        /* none */
+    uint64_t summary_rate;                /* 120: jobs a minute that the collector asks Slurm's database about */
+    unsigned collect_wait_s;              /* 300: how long it waits for records after a job's end */
     int n_tiers;
     struct hm_config_tier tier[HM_MAX_TIERS];
     int n_channels;

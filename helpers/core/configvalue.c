@@ -255,6 +255,8 @@ static const struct row rows[] = {
     TOP("fsdax_keep_quota", set_size, keep_quota_bytes, UINT64_C(32) << 20, UINT64_C(1) << 50, NULL),
     TOP("fsdax_keep_age", set_seconds, keep_age_s, 60, 366 * 24 * 3600, NULL),
     TOP("ram", set_choice, ram, 0, 0, rams),
+    TOP("resctrl", set_yes_no, resctrl, 0, 0, NULL),
+    TOP("resctrl_dir", set_folder, resctrl_dir, 0, FIELD(resctrl_dir), NULL),
     TOP("spool_dir", set_folder, spool_dir, 0, FIELD(spool_dir), NULL),
     TOP("summary_field", set_choice, summary_field, 0, 0, summaries),
     TOP("summary_rate", set_number, summary_rate, 1, 6000, NULL),

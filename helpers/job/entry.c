@@ -99,6 +99,8 @@ static const char *bad_field(const struct hm_job *job)
         !is_bool(&job->has_cores) || !is_bool(&job->has_plan) || !is_bool(&job->has_exit_status) ||
         !is_bool(&job->exit_status_is_final) || !is_bool(&job->has_taken))
         return "flags";
+    if (!is_bool(&job->mongroup.is_begun) || !IS_TEXT(job->mongroup.why))
+        return "mongroup";
     const char *plan = job->has_plan ? hm_entry_bad_plan(&job->plan) : NULL;
     const char *migration = hm_migration_bad(&job->migration);
     const char *namespaces = hm_dax_bad(&job->namespaces);

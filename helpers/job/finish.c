@@ -11,6 +11,7 @@
 #include "living.h"
 #include "log.h"
 #include "migrator.h"
+#include "mongroup.h"
 #include "namespaces.h"
 #include "nodetiers.h"
 #include "record.h"
@@ -25,7 +26,7 @@ void hm_finish_undo(const struct hm_config *config, struct hm_job *job)
     hm_job_warn(job, "a setting was not restored: %s", error.text);
 }
 
-void hm_finish_stop_helpers(const struct hm_job *job, int patience_ms)
+void hm_finish_stop_helpers(const struct hm_config *config, struct hm_job *job, int patience_ms)
 {
     struct hm_error error = {0};
     struct hm_process helper[HM_JOB_MIGRATORS + 1] = {job->monitor};
@@ -33,6 +34,10 @@ void hm_finish_stop_helpers(const struct hm_job *job, int patience_ms)
         helper[i + 1] = job->migrator[i].process;
     if (hm_process_stop_all(helper, HM_JOB_MIGRATORS + 1, patience_ms, &error) != 0)
         hm_log(HM_LOG_ERROR, "job %u: its monitor or a migrator was not stopped: %s", job->job_id, error.text);
+    if (hm_mongroup_remove(config, job->job_id, &job->mongroup, &error) == 0)
+        return;
+    hm_log(HM_LOG_ERROR, "job %u: its resctrl group is left: %s", job->job_id, error.text);
+    hm_job_warn(job, "its resctrl group is left: %s", error.text);
 }
 
 /* Take the entry for ourselves and undo the job's changes. Returns 0, 1 where there is nothing to do, or -1; `is_left`
@@ -177,7 +182,7 @@ int hm_finish_job(const struct hm_config *config, uint32_t job_id, const char *w
         int64_t end_ns = job->dead_ns && (warning || job->has_ended) ? job->dead_ns : hm_now_ns();
         /* The lock is not held from here on, but for moments: the record's folder may be a file system that hangs. */
         bool is_own_epilog = !warning;
-        hm_finish_stop_helpers(job, is_own_epilog ? HM_FINISH_PATIENCE_MS : HM_FINISH_ORPHAN_PATIENCE_MS);
+        hm_finish_stop_helpers(config, job, is_own_epilog ? HM_FINISH_PATIENCE_MS : HM_FINISH_ORPHAN_PATIENCE_MS);
         take_figures(config, job);
         is_left = remove_namespaces(config, job, is_own_epilog);
         if (!job->is_entered)

@@ -39,6 +39,13 @@ struct hm_step_migrator {
     struct hm_process process; /* pid 0: the place is free */
 };
 
+/* The job's monitoring group of resctrl (mongroup.h). */
+struct hm_mongroup {
+    bool is_begun;        /* it may be there, under the job's number and `restart` */
+    uint32_t restart;     /* of the run that it was made for */
+    char why[HM_WARNING]; /* why it does not count the whole job, or is not there; "" it does, or none is wanted */
+};
+
 struct hm_job {
     uint32_t magic, version, bytes; /* layout check; set by hm_ledger_write */
     uint32_t job_id, restart;
@@ -74,6 +81,7 @@ struct hm_job {
     bool has_taken; /* `migration` has the figures of `taken_step`, whose file may still be there: it is to go unread */
     uint32_t taken_step;
     struct hm_job_namespaces namespaces;
+    struct hm_mongroup mongroup;
     uint32_t n_changes;
     struct hm_change change[HM_JOB_CHANGES];
     uint32_t n_warnings;

@@ -12,6 +12,7 @@
 
 #include "../meter/samples.h"
 #include "living.h"
+#include "mongroup.h"
 #include "spawn.h"
 
 #define PROGRAM HM_LIBEXECDIR "/hybridmem-monitor"
@@ -71,7 +72,8 @@ static int open_samples(const struct hm_config *config, const struct hm_tiers *t
 int hm_monitor_start(const struct hm_config *config, const struct hm_tiers *tiers, struct hm_job *job,
                      struct hm_error *error)
 {
-    char guard[HM_JOB_CGROUP + 16], user[16], group[16];
+    char guard[HM_JOB_CGROUP + 16], user[16], group[16], mongroup[HM_MONGROUP_PATH];
+    char option[] = "--resctrl";
     uid_t uid;
     gid_t gid;
     char *arguments[] = {(char[]){"hybridmem-monitor"},
@@ -85,6 +87,8 @@ int hm_monitor_start(const struct hm_config *config, const struct hm_tiers *tier
                          user,
                          (char[]){"--gid"},
                          group,
+                         hm_mongroup_is_whole(&job->mongroup) ? option : NULL,
+                         mongroup,
                          NULL};
     char *environment[] = {(char[]){"LC_ALL=C"}, NULL};
     /* As root: it opens the node's counters, and becomes that user itself. */
@@ -97,6 +101,7 @@ int hm_monitor_start(const struct hm_config *config, const struct hm_tiers *tier
     snprintf(guard, sizeof(guard), "%s/cgroup.events", job->cgroup);
     snprintf(user, sizeof(user), "%u", uid);
     snprintf(group, sizeof(group), "%u", gid);
+    hm_mongroup_path(config, job->job_id, &job->mongroup, mongroup);
     spawn.cgroup = job->home_cgroup[0] ? job->home_cgroup : ANY_CGROUP;
     spawn.extra = open_samples(config, tiers, job, error);
     if (spawn.extra < 0)

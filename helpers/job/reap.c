@@ -13,6 +13,7 @@
 #include "living.h"
 #include "log.h"
 #include "migrator.h"
+#include "mongroup.h"
 #include "monitor.h"
 #include "namespaces.h"
 #include "scontrol.h"
@@ -73,7 +74,7 @@ static bool reap_entry(const struct hm_config *config, uint32_t job_id, unsigned
         reap_unread(config, job_id, grace_s, job, error.text);
     if (!is_dead)
         return false;
-    hm_finish_stop_helpers(job, HM_FINISH_ORPHAN_PATIENCE_MS);
+    hm_finish_stop_helpers(config, job, HM_FINISH_ORPHAN_PATIENCE_MS);
     return is_over(job, grace_s);
 }
 
@@ -215,6 +216,8 @@ bool hm_reap(const struct hm_config *config, const struct hm_reap *reap, struct 
     if (reap_entries(config, reap->grace_s))
         namespaces.has_left = true;
     reap_orphans(config);
+    if (reap->is_config_known)
+        hm_mongroup_reap(config);
     int result = reap->is_config_known ? hm_namespaces_reap(config, &namespaces, left) : 0;
     if (result < 0)
         tell_failure(reap, errno == ENOTRECOVERABLE, left);

@@ -8,7 +8,7 @@
 struct hm_reap {
     unsigned grace_s;
     const char *node;     /* drained where a namespace of no job cannot be removed; NULL: none is */
-    bool is_config_known; /* else the ledger may be another's: namespaces are left alone */
+    bool is_config_known; /* else the ledger may be another's: namespaces and resctrl groups are left alone */
     struct hm_namespaces_reap namespaces;
 };
 

@@ -163,6 +163,9 @@ static json_t *warnings_of(const struct hm_job *job, const struct hm_tiers *tier
         json_array_append_new(warnings, TEXT(job->warning[i]));
     for (int i = 0; job->has_plan && i < job->plan.n_warnings && i < HM_MAX_WARNINGS; i++)
         json_array_append_new(warnings, TEXT(job->plan.warning[i]));
+    if (job->mongroup.why[0])
+        hm_record_warn(warnings, "its own memory traffic is not known: %.*s", (int)sizeof(job->mongroup.why),
+                       job->mongroup.why);
     if (!tiers)
         hm_record_warn(warnings, "the node's memory tiers are not known");
     return warnings;

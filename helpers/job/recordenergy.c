@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What was counted for the node while the job's monitor ran is the job's where it had the node to itself; else it is
- * the node's, and said to be.
+ * the node's, and said to be. What the job's resctrl group counted is the job's wherever it ran.
  */
 #include <stdio.h>
 
+#include "mongroup.h"
 #include "recordparts.h"
 
 static const char *const domains[HM_DOMAINS] = {
@@ -106,6 +107,25 @@ json_t *hm_record_energy(const struct hm_job *job, const struct hm_samples *samp
     return energy;
 }
 
+/* Null where the node does not count it; without all of the job's tasks in the group, it has no figure. */
+static json_t *group_of(const struct hm_mongroup *group, const struct hm_metered *metered, const char *why)
+{
+    static const char *const keys[HM_GROUP_BYTES] = {
+        [HM_GROUP_TOTAL] = "total_bytes", [HM_GROUP_LOCAL] = "local_bytes"};
+    bool is_known = hm_mongroup_is_whole(group) && metered;
+    if (!group->is_begun && !group->why[0])
+        return json_null();
+    if (group->why[0])
+        why = group->why;
+    else if (is_known)
+        why = metered->group_source;
+    json_t *object = json_object();
+    for (int i = 0; i < HM_GROUP_BYTES; i++)
+        json_object_set_new(object, keys[i], is_known ? bytes_of(&metered->group[i]) : json_null());
+    json_object_set_new(object, "source", source_of(why, false, false));
+    return object;
+}
+
 json_t *hm_record_traffic(const struct hm_job *job, const struct hm_record_tiers *tiers,
                           const struct hm_samples *samples, const char *no_samples)
 {
@@ -118,6 +138,7 @@ json_t *hm_record_traffic(const struct hm_job *job, const struct hm_record_tiers
             json_pack("{s:f, s:o}", "seconds", hm_metered_seconds(metered), "tiers", traffic_by_tier(tiers, metered));
     json_object_set_new(traffic, "tiers", traffic_by_tier(tiers, is_known && !job->had_company ? metered : NULL));
     json_object_set_new(traffic, "node", node ? node : json_null());
+    json_object_set_new(traffic, "job", group_of(&job->mongroup, metered, why));
     json_object_set_new(traffic, "source",
                         source_of(metered ? metered->traffic_source : why, is_known, job->had_company));
     json_object_set_new(traffic, "estimate", hm_record_traffic_estimate(job, tiers));

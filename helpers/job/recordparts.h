@@ -40,7 +40,8 @@ json_t *hm_json_set(const struct hm_set *set);
 json_t *hm_record_memory(const struct hm_record_tiers *tiers, const struct hm_samples *samples, const char *no_samples,
                          uint64_t kernel_peak, json_t *warnings);
 
-/* The record's "energy" and "traffic": null or empty for the job where it did not have the node to itself. */
+/* The record's "energy" and "traffic": null or empty for the job where it did not have the node to itself, but for what
+ * its own resctrl group counted. */
 json_t *hm_record_energy(const struct hm_job *job, const struct hm_samples *samples, const char *no_samples);
 json_t *hm_record_traffic(const struct hm_job *job, const struct hm_record_tiers *tiers,
                           const struct hm_samples *samples, const char *no_samples);

@@ -11,6 +11,7 @@
 #include "files.h"
 #include "identity.h"
 #include "living.h"
+#include "mongroup.h"
 #include "monitor.h"
 #include "nodetiers.h"
 
@@ -150,9 +151,13 @@ static void watch(struct hm_preparation *p)
     job->recorded = job->recorded || p->step->is_active || p->step->config.record == HM_RECORD_ALL;
     if (!job->recorded || !job->cgroup[0])
         return;
-    if (p->step->tiers.n_tiers == 0)
+    if (p->step->tiers.n_tiers == 0) {
         hm_job_warn(job, "memory is not measured: %s", p->tiers_error.text);
-    else if (hm_monitor_start(&p->step->config, &p->step->tiers, job, &error) != 0)
+        return;
+    }
+    /* Before the monitor, which reads what it counts. */
+    hm_mongroup_make(&p->step->config, job, p->facts->step_id);
+    if (hm_monitor_start(&p->step->config, &p->step->tiers, job, &error) != 0)
         hm_job_warn(job, "memory is not measured: %s", error.text);
 }
 
@@ -169,6 +174,7 @@ static void prepare(struct hm_preparation *p, struct hm_error *error)
     settle(p);
     if (p->has_ledger)
         watch(p);
+    p->step->mongroup = p->job->mongroup;
 }
 
 int hm_step_prepare(const struct hm_step_facts *facts, struct hm_step *step, struct hm_error *error)

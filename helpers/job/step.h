@@ -40,6 +40,7 @@ struct hm_step {
     char refusal[HM_ERROR_TEXT]; /* "" none; the tasks end with it */
     uint32_t job_id, step_id, n_tasks;
     struct hm_job_namespaces namespaces; /* of the job: all its steps see them, whatever their own mode */
+    struct hm_mongroup mongroup;         /* of the job: its tasks go there, whatever their mode */
     struct hm_process migrator;          /* of the step on this node; pid 0: none was started */
     char mount_error[HM_ERROR_TEXT];     /* of a task, in its own process; "" none */
     struct hm_memory_policy inherited;   /* slurmstepd's own: a task that has another was given it by the user */

@@ -18,6 +18,7 @@
 #include "files.h"
 #include "isolate.h"
 #include "migrator.h"
+#include "mongroup.h"
 
 _Static_assert(sizeof(struct hm_outcome) < 64 * 1024, "the shared piece stays small");
 
@@ -115,6 +116,15 @@ void hm_task_mount(struct hm_step *step)
     if (step->refusal[0] || hm_daxmount(&step->config, step->job_id, &step->namespaces, &error) == 0)
         return;
     hm_text_copy(step->mount_error, error.text, sizeof(step->mount_error));
+}
+
+void hm_task_join(const struct hm_step *step, struct hm_outcome *outcome)
+{
+    struct hm_error error = {0};
+    if (hm_mongroup_is_whole(&step->mongroup) &&
+        hm_mongroup_enter(&step->config, step->job_id, &step->mongroup, &error) != 0 &&
+        is_first(outcome ? &outcome->said_outside : NULL))
+        hm_mongroup_spoil(&step->config, step->job_id, &step->mongroup, error.text);
 }
 
 int hm_task_place(const struct hm_step *step, struct hm_outcome *outcome, const struct hm_environment *environment)

@@ -13,8 +13,8 @@
 #define HM_OUTCOME_WARNINGS 4
 
 struct hm_outcome {
-    uint32_t said_refusal, said_binding; /* 1: a task has said it; the others need not */
-    uint32_t has_plan;                   /* set after `plan` was written, by the node's first task */
+    uint32_t said_refusal, said_binding, said_outside; /* 1: a task has said it; the others need not */
+    uint32_t has_plan;                                 /* set after `plan` was written, by the node's first task */
     struct hm_plan plan;
     uint32_t n_warnings; /* tickets drawn: a slot counts once it has a text */
     char warning[HM_OUTCOME_WARNINGS][HM_WARNING];
@@ -33,6 +33,12 @@ void hm_outcome_unmap(struct hm_outcome *outcome);
  * left in its own copy of the step, for hm_task_place to say.
  */
 void hm_task_mount(struct hm_step *step);
+
+/*
+ * Put the calling task, which still is root (in task_init_privileged), into the job's monitoring group, if there is
+ * one. Where that fails the ledger's entry gets the reason, once for all tasks; the task runs all the same.
+ */
+void hm_task_join(const struct hm_step *step, struct hm_outcome *outcome);
 
 /*
  * Place the calling task; `environment` is that of the program which it becomes. Returns 0 (also where there is nothing

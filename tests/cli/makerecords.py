@@ -86,7 +86,7 @@ def record(job_id, **changes):
             "tiers": [tier("dram", [0, 1], 3 * GIB, 2 * GIB), tier("pmem", [2, 3], GIB, GIB // 2)],
         },
         "energy": {**dict.fromkeys(ENERGY), "node": None, "source": "no meter on this node", "estimate": None},
-        "traffic": {"tiers": [], "node": None, "source": "no counters on this node", "estimate": None},
+        "traffic": {"tiers": [], "node": None, "job": None, "source": "no counters on this node", "estimate": None},
         "migration": dict(NO_MIGRATION),
         "namespaces": [],
         "warnings": [],

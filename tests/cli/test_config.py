@@ -38,7 +38,7 @@ def test_the_example_is_the_built_in_values(configure):
     built_in = show(configure(""))
     assert show(configure(EXAMPLE.read_text())) == built_in
     words = [line[1:] for line in EXAMPLE.read_text().splitlines() if re.match(r"#[a-z_]+ = ", line)]
-    assert len(words) == 24
+    assert len(words) == 26
     said = show(configure("\n".join(word for word in words if not word.startswith(("cluster", "fsdax_keep_quota")))))
     assert said == built_in
 
@@ -401,6 +401,22 @@ def test_what_brings_slow_memory_online(configure, tmp_path, zone):
     lines = subprocess.run(command, capture_output=True, text=True, check=False).stdout.splitlines()
     wrong = f"Permission denied: ram = {zone} does nothing without it: build hybridmem with libndctl and libdaxctl"
     assert f"change  {program}: {wrong}" in lines
+
+
+def test_what_counts_the_traffic_of_jobs(configure, tmp_path):
+    mounted = tmp_path / "resctrl"
+    words = ("hybridmem-config", "check", "--scontrol", tmp_path / "none")
+    assert "resctrl" not in helper(*words, status=1).stdout
+    words = (*words, "--config", configure(f'resctrl = yes\nresctrl_dir = "{mounted}"\n'))
+    otherwise = f"mount -t resctrl resctrl {mounted}, or say no"
+    shown = helper(*words, status=1).stdout
+    assert "No such file or directory (resctrl is not mounted, or monitors nothing)" in shown and otherwise in shown
+    features = mounted / "info" / "L3_MON" / "mon_features"
+    features.parent.mkdir(parents=True)
+    features.write_text("llc_occupancy\n")
+    assert "no mbm_: the processor counts no memory traffic: mount" in helper(*words, status=1).stdout
+    features.write_text("llc_occupancy\nmbm_total_bytes\n")
+    assert f"ok      resctrl on {mounted} counts memory traffic" in helper(*words, status=1).stdout.splitlines()
 
 
 def test_the_preload_library(tmp_path):

@@ -80,6 +80,9 @@ def changed(record, path, value):
         (("energy", "source"), ""),
         (("energy", "package_j"), "none"),
         (("traffic", "tiers"), [{"name": "dram"}]),
+        (("traffic", "job"), {}),
+        (("traffic", "job"), {"total_bytes": -1, "local_bytes": None, "source": "resctrl"}),
+        (("traffic", "job"), {"total_bytes": 1, "local_bytes": None, "source": ""}),
         (("warnings",), [""]),
     ],
 )

@@ -172,8 +172,32 @@ def test_energy_counts_who_measured_it(tmp_path):
     assert (row["memory_j"], row["memory_j_missing"]) == (None, 7)
     assert (row["package_w"], row["package_w_missing"]) == (300, 5), "by the time that was counted, not the jobs'"
     text = report(tmp_path, "energy").stdout
-    assert "2.2 MJ" in text and "300.0 W" in text and "left out, as no record has it: memory, peak, of traffic" in text
+    assert (
+        "2.2 MJ" in text
+        and "300.0 W" in text
+        and "left out, as no record has it: memory, peak, of traffic, estimated static, estimated dynamic" in text
+    )
     assert "not measured in 1 of 7 records: node-hours, packages\n" in text
+
+
+def test_estimates_are_columns_of_their_own(tmp_path):
+    """Of the records that have them for all tiers; what was measured is the same without them."""
+    measured = {"package_j": 900, "memory_j": 100, "mean_w": 10.5, "peak_w": 410.5, "source": "powercap"}
+
+    def modelled(*tiers):
+        found = [{"name": "dram", "static_j": static, "dynamic_j": dynamic} for static, dynamic in tiers]
+        return {**measured, "estimate": {"tiers": found, "source": "model"}}
+
+    energies = [modelled((1000, 0.25), (500, 0.5)), modelled((2000, None), (0, 1)), modelled(), measured]
+    write(tmp_path / "new", *(record(job, energy=energy) for job, energy in enumerate(energies)))
+    write(tmp_path / "old", *(record(job, energy=measured) for job in range(4)))
+    [new], [old] = (report_json(tmp_path / name, "energy")["rows"] for name in ("new", "old"))
+    assert (new.pop("estimated_static_j"), new.pop("estimated_static_j_missing")) == (3500, 2)
+    assert (new.pop("estimated_dynamic_j"), new.pop("estimated_dynamic_j_missing")) == (0.75, 3)
+    assert (old.pop("estimated_static_j"), old.pop("estimated_dynamic_j")) == (None, None)
+    assert new == {key: old[key] for key in new}
+    text = report(tmp_path / "new", "energy").stdout
+    assert "ESTIMATED STATIC  ESTIMATED DYNAMIC" in text and "3.5 kJ" in text
 
 
 def test_what_a_gigabyte_took(tmp_path):

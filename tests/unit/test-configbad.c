@@ -16,8 +16,9 @@
 #define TOP                                                                                                            \
     "use enabled, record, record_dir, record_group, state_dir, run_dir, cluster, interval, reserve, reap_grace, "      \
     "log_level, modes, migrate, fsdax_fs, fsdax_map, fsdax_wipe_limit, fsdax_keep_share, fsdax_keep_quota, "           \
-    "fsdax_keep_age, ram, spool_dir, summary_field, summary_rate, collect_wait, tier, channels, user, group, account " \
-    "or partition"
+    "fsdax_keep_age, ram, resctrl, resctrl_dir, spool_dir, summary_field, summary_rate, collect_wait, tier, "          \
+    "channels, "                                                                                                       \
+    "user, group, account or partition"
 #define LONG_60 "aaaaaaaaaabbbbbbbbbbccccccccccddddddddddeeeeeeeeeeffffffffff"
 
 struct refusal {
@@ -105,6 +106,8 @@ static const struct refusal refusals[] = {
     {"fsdax_keep_age = 7d", "1: fsdax_keep_age: \"7d\" is not a time: write digits and ms, s, min or h, as in 10s"},
     {"reap_grace = 1500ms", "1: reap_grace: \"1500ms\" is out of range: use 0 to 604800 whole seconds"},
     {"reserve = 2", "1: reserve: \"2\" is not a percentage: write a number and %, as in 2.5%"},
+    {"resctrl = maybe", "1: resctrl: \"maybe\" is not one of its values: use yes or no"},
+    {"resctrl_dir = resctrl", "1: resctrl_dir: \"resctrl\" is a relative path: write it from / on"},
     {"spool_dir = spool", "1: spool_dir: \"spool\" is a relative path: write it from / on"},
     {"summary_field = Comment",
      "1: summary_field: \"Comment\" is not one of its values: use none, AdminComment or SystemComment"},

@@ -391,6 +391,8 @@ static void set_metered(void)
         .traffic = {{{9e12, 1}, {4096, 1}}, {{1 << 20, 1}, {0, 0}}},
         .energy_source = "powercap; platform: no zone psys",
         .traffic_source = "perf-imc",
+        .group = {[HM_GROUP_TOTAL] = {7e9, 1}, [HM_GROUP_LOCAL] = {0, 0}},
+        .group_source = "resctrl; the processor does not count local bytes",
     };
 }
 
@@ -410,6 +412,42 @@ static void test_metered(void **state)
     /* Other jobs were there: the same figures are the node's alone. */
     job.had_company = true;
     assert_golden("shared", &tiers, &samples, "");
+    /* But for what its own group counted. */
+    job.mongroup.is_begun = true;
+    assert_golden("grouped", &tiers, &samples, "");
+}
+
+/* Figures of a group that did not have all of the job, or that nobody read to the end, are none of the job's. */
+static void test_a_group_without_figures(void **state)
+{
+    static const struct {
+        const char *why;
+        uint32_t finished;
+        const char *source;
+    } rows[] = {{"its tasks are elsewhere", 1, "its tasks are elsewhere"},
+                {"its tasks are elsewhere", 0, "its tasks are elsewhere"},
+                {"", 0, "the monitor was killed: what was counted after that is not known"}};
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        set_metered();
+        samples.finished = rows[i].finished;
+        job.mongroup.is_begun = true;
+        snprintf(job.mongroup.why, sizeof(job.mongroup.why), "%s", rows[i].why);
+        json_t *record = hm_record_build(&config, &tiers, &job, &samples, "", START);
+        const json_t *group = json_object_get(json_object_get(record, "traffic"), "job");
+        assert_true(json_is_null(json_object_get(group, "total_bytes")));
+        assert_true(json_is_null(json_object_get(group, "local_bytes")));
+        assert_string_equal(json_string_value(json_object_get(group, "source")), rows[i].source);
+        char *warnings = json_dumps(json_object_get(record, "warnings"), 0);
+        assert_true(!rows[i].why[0] ||
+                    strstr(warnings, "its own memory traffic is not known: its tasks are elsewhere"));
+        free(warnings);
+        json_decref(record);
+    }
+    json_t *record = hm_record_build(&config, &tiers, &job, NULL, "no monitor ran on this node", START);
+    const json_t *group = json_object_get(json_object_get(record, "traffic"), "job");
+    assert_string_equal(json_string_value(json_object_get(group, "source")), "no monitor ran on this node");
+    json_decref(record);
 }
 
 /* Killed, it does not know the rest: what it had counted is not the job's. */
@@ -638,6 +676,7 @@ int main(void)
         cmocka_unit_test_setup(test_a_model_of_one_tier, set_up),
         cmocka_unit_test_setup(test_estimates_change_nothing_else, set_up),
         cmocka_unit_test_setup(test_metered, set_up),
+        cmocka_unit_test_setup(test_a_group_without_figures, set_up),
         cmocka_unit_test_setup(test_metered_by_half, set_up),
         cmocka_unit_test_setup(test_metered_nothing, set_up),
         cmocka_unit_test_setup(test_namespaces, set_up),

@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "mongroup.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "../core/size.h"
+#include "files.h"
+#include "log.h"
+#include "stepname.h"
+
+#define GROUPS "mon_groups"
+#define NAME "hybridmem.%u.%u"
+#define FEATURES "info/L3_MON/mon_features"
+#define OWN_GROUPS "/proc/self/cpu_resctrl_groups" /* Linux 5.7 */
+
+static char *name_of(uint32_t job_id, uint32_t restart, char name[48])
+{
+    snprintf(name, 48, NAME, job_id, restart);
+    return name;
+}
+
+char *hm_mongroup_path(const struct hm_config *config, uint32_t job_id, const struct hm_mongroup *group, char *out)
+{
+    char name[48];
+    snprintf(out, HM_MONGROUP_PATH, "%s/" GROUPS "/%s", config->resctrl_dir, name_of(job_id, group->restart, name));
+    return out;
+}
+
+bool hm_mongroup_is_whole(const struct hm_mongroup *group)
+{
+    return group->is_begun && !group->why[0];
+}
+
+/* Returns a descriptor, or -1 with errno. */
+static int open_groups(const struct hm_config *config)
+{
+    char path[HM_MONGROUP_PATH];
+    snprintf(path, sizeof(path), "%s/" GROUPS, config->resctrl_dir);
+    return open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+}
+
+int hm_mongroup_check(const struct hm_config *config, struct hm_error *error)
+{
+    char path[HM_MONGROUP_PATH], text[1024];
+    snprintf(path, sizeof(path), "%s/" FEATURES, config->resctrl_dir);
+    if (hm_file_read(path, text, sizeof(text), NULL) != 0)
+        return hm_fail(error, errno, "%.80s: %s (resctrl is not mounted, or monitors nothing)", path, strerror(errno));
+    if (!strstr(text, "mbm_"))
+        return hm_fail(error, ENODEV, "%.80s: no mbm_: the processor counts no memory traffic", path);
+    return 0;
+}
+
+static int make_folder(const struct hm_config *config, const char *name, struct hm_error *error)
+{
+    static const struct {
+        int number;
+        const char *means;
+    } known[] = {
+        {ENOSPC, "all of the processor's monitoring ids (RMIDs, see info/L3_MON/num_rmids) are in use"},
+        {EBUSY, "all free monitoring ids (RMIDs) of the processor still have data in its caches"},
+    };
+    int groups = open_groups(config);
+    int result = groups < 0 ? -1 : mkdirat(groups, name, 0755);
+    /* A crash has left it: whoever may be in it is none of this run's. */
+    if (groups >= 0 && result != 0 && errno == EEXIST && unlinkat(groups, name, AT_REMOVEDIR) == 0)
+        result = mkdirat(groups, name, 0755);
+    int number = errno;
+    if (groups >= 0)
+        close(groups);
+    if (result == 0)
+        return 0;
+    const char *means = strerror(number);
+    for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
+        if (known[i].number == number)
+            means = known[i].means;
+    return hm_fail(error, number, "no resctrl group: %s", means);
+}
+
+/* Steps before this one; the extern step, which has no tasks, is not among them. */
+static uint32_t earlier_steps(const struct hm_job *job, uint32_t step_id)
+{
+    return job->n_steps - (step_id != HM_STEP_EXTERN && job->n_steps > 0 ? 1 : 0);
+}
+
+void hm_mongroup_make(const struct hm_config *config, struct hm_job *job, uint32_t step_id)
+{
+    struct hm_error error = {0};
+    struct hm_mongroup *group = &job->mongroup;
+    char name[48];
+    if (!config->resctrl || group->is_begun || group->why[0])
+        return;
+    if (earlier_steps(job, step_id) > 0)
+        hm_fail(&error, EALREADY, "steps ran before the first that has a record");
+    else if (hm_mongroup_check(config, &error) == 0) { /* it takes one of few ids */
+        *group = (struct hm_mongroup){.is_begun = true, .restart = job->restart};
+        if (hm_ledger_write(config, job, &error) != 0 ||
+            make_folder(config, name_of(job->job_id, group->restart, name), &error) != 0)
+            group->is_begun = false;
+    }
+    hm_text_copy(group->why, error.text, sizeof(group->why));
+}
+
+/* The word behind `key` in the kernel's lines "res:GROUP" and "mon:GROUP". Returns false where there is no such line.
+ */
+static bool find_word(const char *text, const char *key, char *word, size_t size)
+{
+    const char *line = strstr(text, key);
+    if (!line || (line > text && line[-1] != '\n'))
+        return false;
+    line += strlen(key);
+    snprintf(word, size, "%.*s", (int)strcspn(line, "\n"), line);
+    return true;
+}
+
+/*
+ * A site's groups keep their tasks: the kernel would refuse one of another control group, but moves one of another
+ * monitoring group. Where resctrl is not mounted it tells of none.
+ */
+static int check_own_groups(const char *name, struct hm_error *error)
+{
+    char text[1024], control[128], monitor[128];
+    if (hm_file_read(OWN_GROUPS, text, sizeof(text), NULL) != 0)
+        return hm_fail(error, errno, "in which resctrl groups its tasks are is not known: " OWN_GROUPS ": %s",
+                       strerror(errno));
+    if (!find_word(text, "res:", control, sizeof(control)) || !find_word(text, "mon:", monitor, sizeof(monitor)))
+        return hm_fail(error, EBADMSG,
+                       "in which resctrl groups its tasks are is not known: " OWN_GROUPS " is of another form");
+    if (control[0] && strcmp(control, "/") != 0)
+        return hm_fail(error, EPERM, "its tasks are in resctrl's control group %.60s, and stay there", control);
+    if (monitor[0] && strcmp(monitor, name) != 0)
+        return hm_fail(error, EPERM, "its tasks are in resctrl's monitoring group %.60s, and stay there", monitor);
+    return 0;
+}
+
+int hm_mongroup_enter(const struct hm_config *config, uint32_t job_id, const struct hm_mongroup *group,
+                      struct hm_error *error)
+{
+    char name[48], path[HM_MONGROUP_PATH], tasks[HM_MONGROUP_PATH + 8], pid[16];
+    if (check_own_groups(name_of(job_id, group->restart, name), error) != 0)
+        return -1;
+    snprintf(tasks, sizeof(tasks), "%s/tasks", hm_mongroup_path(config, job_id, group, path));
+    snprintf(pid, sizeof(pid), "%d", (int)getpid());
+    if (hm_file_write(tasks, pid, NULL) == 0)
+        return 0;
+    return hm_fail(error, errno, "a task could not enter the resctrl group %s: %s", name, strerror(errno));
+}
+
+void hm_mongroup_spoil(const struct hm_config *config, uint32_t job_id, const struct hm_mongroup *group,
+                       const char *why)
+{
+    int result = -1;
+    struct hm_job *job = malloc(sizeof(*job));
+    int lock = job ? hm_ledger_lock(config, NULL) : -1;
+    if (lock >= 0 && hm_ledger_read(config, job_id, job, NULL) == 0) {
+        if (!job->mongroup.why[0])
+            hm_text_copy(job->mongroup.why, why, sizeof(job->mongroup.why));
+        result = hm_ledger_write(config, job, NULL);
+    }
+    hm_ledger_unlock(lock);
+    free(job);
+    if (result != 0)
+        hm_mongroup_remove(config, job_id, group, NULL);
+}
+
+int hm_mongroup_remove(const struct hm_config *config, uint32_t job_id, const struct hm_mongroup *group,
+                       struct hm_error *error)
+{
+    char path[HM_MONGROUP_PATH];
+    hm_mongroup_path(config, job_id, group, path);
+    if (!group->is_begun || rmdir(path) == 0 || errno == ENOENT)
+        return 0;
+    return hm_fail_errno(error, "cannot remove %s", path);
+}
+
+/* Is the name one of ours, as we write it? */
+static bool is_ours(const char *name, uint32_t *job_id, uint32_t *restart)
+{
+    char again[48];
+    if (sscanf(name, "hybridmem.%10u.%10u", job_id, restart) != 2)
+        return false;
+    return strcmp(name, name_of(*job_id, *restart, again)) == 0;
+}
+
+/* Wants the lock. An entry that cannot be read may be that of a job that lives. */
+static bool is_orphan(const struct hm_config *config, uint32_t job_id, uint32_t restart, struct hm_job *job)
+{
+    if (hm_ledger_read(config, job_id, job, NULL) != 0)
+        return errno == ENOENT;
+    return !job->mongroup.is_begun || job->mongroup.restart != restart;
+}
+
+void hm_mongroup_reap(const struct hm_config *config)
+{
+    uint32_t job_id, restart;
+    struct dirent *item;
+    int folder = open_groups(config);
+    DIR *groups = folder < 0 ? NULL : fdopendir(folder);
+    if (!groups) {
+        if (folder >= 0)
+            close(folder);
+        return; /* resctrl is not there, as on most nodes */
+    }
+    struct hm_job *job = malloc(sizeof(*job));
+    int lock = job ? hm_ledger_lock(config, NULL) : -1;
+    while (lock >= 0 && (item = readdir(groups)))
+        if (is_ours(item->d_name, &job_id, &restart) && is_orphan(config, job_id, restart, job) &&
+            unlinkat(folder, item->d_name, AT_REMOVEDIR) != 0 && errno != ENOENT)
+            hm_log(HM_LOG_ERROR, "cannot remove the resctrl group %s: %s", item->d_name, strerror(errno));
+    hm_ledger_unlock(lock);
+    closedir(groups);
+    free(job);
+}
