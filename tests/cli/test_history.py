@@ -148,6 +148,25 @@ def test_no_character_of_a_path_is_a_pattern(tmp_path):
     assert same(records, history)["total"]["jobs"] == 1
 
 
+def test_columns_that_an_older_table_lacks(tmp_path):
+    """It is read as it is, and has them from the day's next record on: null in the rows from before."""
+    records, history = tmp_path / "records", tmp_path / "history"
+    group = {"total_bytes": 5, "local_bytes": 3, "source": "resctrl"}
+    counted = {"tiers": [], "node": None, "job": group, "source": "no counters"}
+    write(records, record(1, traffic=counted))
+    ingest(records, history)
+    table, older = history / "records" / f"day={DAY}" / "records.parquet", tmp_path / "older.parquet"
+    without = "COPY (SELECT * EXCLUDE (job_traffic_bytes, job_local_bytes) FROM read_parquet('{}')) TO '{}'"
+    engine.query(f"{without}; SELECT 1", table, older)
+    shutil.copyfile(older, table)
+    assert same(records, history)["total"]["jobs"] == 1
+    write(records, record(2, traffic=counted), record(3))
+    ingest(records, history)
+    rows = engine.query("SELECT job_id, job_traffic_bytes, job_local_bytes FROM read_parquet('{}') ORDER BY 1", table)
+    assert rows == [[1, None, None], [2, 5, 3], [3, None, None]]
+    assert same(records, history)["total"]["jobs"] == 3
+
+
 def test_the_layout_is_hives(tmp_path):
     """As the administrator guide shows it to other engines: a folder for each day, in it one table and nothing else."""
     varied(tmp_path / "records")

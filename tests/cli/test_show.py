@@ -343,6 +343,19 @@ def test_control_characters_of_a_record_never_reach_the_terminal(tmp_path):
             "traffic      the node's: dram: 1.0 KiB read, - written",
         ),
         (
+            {"traffic": {"job": {"total_bytes": 3 << 30, "local_bytes": 0, "source": "resctrl"}, "source": "none"}},
+            "own traffic  3.0 GiB between caches and memory of all tiers, 0 B to the own socket's (resctrl)",
+        ),
+        (
+            {"traffic": {"job": {"total_bytes": 1024, "local_bytes": None, "source": "resctrl\x1b[2J"}}},
+            "own traffic  1.0 KiB between caches and memory of all tiers (resctrl\\x1b[2J)",
+        ),
+        (
+            {"traffic": {"job": {"total_bytes": None, "local_bytes": None, "source": "no RMIDs"}}},
+            "own traffic  not measured: no RMIDs",
+        ),
+        ({"traffic": {"job": {"total_bytes": "x", "local_bytes": -1}}}, "own traffic  not measured: the record does"),
+        (
             {"memory": {"tiers": [{"name": 5, "peak_bytes": 1024, "series": [None, "x"]}]}},
             "?     unknown  -      1.0 KiB",
         ),

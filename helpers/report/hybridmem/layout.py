@@ -49,6 +49,8 @@ COLUMNS = (
     ("file", "VARCHAR"),
     ("line", "BIGINT"),
     ("record", "VARCHAR"),
+    ("job_traffic_bytes", "BIGINT"),
+    ("job_local_bytes", "BIGINT"),
 )
 BIGINT = 1 << 63
 
@@ -89,6 +91,7 @@ def key_of(record):
 def row(record, day, file, line, text):
     """A record as a row; `text` is its line. Figures that are null or of another type are null."""
     energy, migration = record.get("energy"), record.get("migration")
+    group = fields.part(record.get("traffic"), "job")
     values = (
         *key_of(record),
         *(integer(record, key) for key in ("array_job_id", "array_task_id", "het_job_id")),
@@ -105,6 +108,7 @@ def row(record, day, file, line, text):
         file,
         line,
         text,
+        *(integer(group, key) for key in ("total_bytes", "local_bytes")),
     )
     return {name: value for (name, _), value in zip(COLUMNS, values) if value is not None}
 
