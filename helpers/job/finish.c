@@ -26,7 +26,7 @@ void hm_finish_undo(const struct hm_config *config, struct hm_job *job)
     hm_job_warn(job, "a setting was not restored: %s", error.text);
 }
 
-void hm_finish_stop_helpers(const struct hm_config *config, struct hm_job *job, int patience_ms)
+void hm_finish_stop_helpers(const struct hm_job *job, int patience_ms)
 {
     struct hm_error error = {0};
     struct hm_process helper[HM_JOB_MIGRATORS + 1] = {job->monitor};
@@ -34,10 +34,6 @@ void hm_finish_stop_helpers(const struct hm_config *config, struct hm_job *job, 
         helper[i + 1] = job->migrator[i].process;
     if (hm_process_stop_all(helper, HM_JOB_MIGRATORS + 1, patience_ms, &error) != 0)
         hm_log(HM_LOG_ERROR, "job %u: its monitor or a migrator was not stopped: %s", job->job_id, error.text);
-    if (hm_mongroup_remove(config, job->job_id, &job->mongroup, &error) == 0)
-        return;
-    hm_log(HM_LOG_ERROR, "job %u: its resctrl group is left: %s", job->job_id, error.text);
-    hm_job_warn(job, "its resctrl group is left: %s", error.text);
 }
 
 /* Take the entry for ourselves and undo the job's changes. Returns 0, 1 where there is nothing to do, or -1; `is_left`
@@ -77,6 +73,16 @@ static bool read_ours(const struct hm_config *config, const struct hm_job *job, 
            now->restart == job->restart && now->start_ns == job->start_ns;
 }
 
+/* Its monitor has read it for the last time. What is left here is for a reap. */
+static void remove_group(const struct hm_config *config, struct hm_job *job)
+{
+    struct hm_error error = {0};
+    if (hm_mongroup_remove(config, job->job_id, &job->mongroup, &error) == 0)
+        return;
+    hm_log(HM_LOG_ERROR, "job %u: its resctrl group is left: %s", job->job_id, error.text);
+    hm_job_warn(job, "its resctrl group is left: %s", error.text);
+}
+
 /*
  * What the job's migrators left. Under the lock: the end of a step may be late, and take the figures of its own. What
  * it has put into the entry since that was claimed is ours to report as well.
@@ -90,6 +96,8 @@ static void take_figures(const struct hm_config *config, struct hm_job *job)
         *job = *now;
         if (hm_migrator_collect_all(config, job, &error) != 0)
             hm_job_warn(job, "the figures of its migrators were not all taken: %s", error.text);
+        remove_group(config, job);
+        hm_ledger_write(config, job, &error);
     }
     if (lock < 0)
         hm_job_warn(job, "the figures of its migrators were not taken: %s", error.text);
@@ -182,7 +190,7 @@ int hm_finish_job(const struct hm_config *config, uint32_t job_id, const char *w
         int64_t end_ns = job->dead_ns && (warning || job->has_ended) ? job->dead_ns : hm_now_ns();
         /* The lock is not held from here on, but for moments: the record's folder may be a file system that hangs. */
         bool is_own_epilog = !warning;
-        hm_finish_stop_helpers(config, job, is_own_epilog ? HM_FINISH_PATIENCE_MS : HM_FINISH_ORPHAN_PATIENCE_MS);
+        hm_finish_stop_helpers(job, is_own_epilog ? HM_FINISH_PATIENCE_MS : HM_FINISH_ORPHAN_PATIENCE_MS);
         take_figures(config, job);
         is_left = remove_namespaces(config, job, is_own_epilog);
         if (!job->is_entered)

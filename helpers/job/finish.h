@@ -27,10 +27,7 @@ int hm_finish_job(const struct hm_config *config, uint32_t job_id, const char *w
  * entry. */
 void hm_finish_undo(const struct hm_config *config, struct hm_job *job);
 
-/*
- * End the job's monitor and migrators, by force if need be; then remove its monitoring group, which nobody reads any
- * more. Waits, at most `patience_ms` twice: not with the lock.
- */
-void hm_finish_stop_helpers(const struct hm_config *config, struct hm_job *job, int patience_ms);
+/* End the job's monitor and migrators, by force if need be. Waits, at most `patience_ms` twice: not with the lock. */
+void hm_finish_stop_helpers(const struct hm_job *job, int patience_ms);
 
 #endif

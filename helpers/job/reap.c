@@ -74,7 +74,7 @@ static bool reap_entry(const struct hm_config *config, uint32_t job_id, unsigned
         reap_unread(config, job_id, grace_s, job, error.text);
     if (!is_dead)
         return false;
-    hm_finish_stop_helpers(config, job, HM_FINISH_ORPHAN_PATIENCE_MS);
+    hm_finish_stop_helpers(job, HM_FINISH_ORPHAN_PATIENCE_MS);
     return is_over(job, grace_s);
 }
 

@@ -241,6 +241,53 @@ static void what_cannot_be_read_goes_with_the_job(void **state)
     assert_int_equal(access(scratch_path("run/jobs/7"), F_OK), 0);
 }
 
+/* A folder of resctrl's form, that has nothing in it unless the test says so. */
+static void leave_group(void)
+{
+    assert_int_equal(scratch_remove(scratch_path("resctrl")), 0);
+    snprintf(config.resctrl_dir, sizeof(config.resctrl_dir), "%s/resctrl", scratch);
+    assert_int_equal(mkdir(scratch_path("resctrl"), 0700), 0);
+    assert_int_equal(mkdir(scratch_path("resctrl/mon_groups"), 0700), 0);
+    assert_int_equal(mkdir(scratch_path("resctrl/mon_groups/hybridmem.7.2"), 0700), 0);
+    job.mongroup = (struct hm_mongroup){.is_begun = true, .restart = 2};
+    assert_int_equal(hm_ledger_write(&config, &job, &error), 0);
+}
+
+static bool is_group_there(void)
+{
+    return access(scratch_path("resctrl/mon_groups/hybridmem.7.2"), F_OK) == 0;
+}
+
+static void the_group_goes_behind_the_monitor(void **state)
+{
+    char text[HM_WARNING];
+    leave_group();
+    assert_int_equal(hm_finish_job(&config, 7, NULL, NULL), 0);
+    assert_false(is_group_there());
+    assert_true(recorded.mongroup.is_begun); /* what it counted is the record's */
+    assert_string_equal(recorded.mongroup.why, "");
+    /* One that stays costs neither the record nor its figures. */
+    assert_int_equal(set_up(state), 0);
+    leave_group();
+    scratch_write(scratch_path("resctrl/mon_groups/hybridmem.7.2/held"), "");
+    assert_int_equal(hm_finish_job(&config, 7, NULL, NULL), 0);
+    snprintf(text, sizeof(text),
+             "its resctrl group is left: cannot remove %s/resctrl/mon_groups/hybridmem.7.2: Directory not empty",
+             scratch);
+    assert_true(has_warning(text));
+    assert_string_equal(recorded.mongroup.why, "");
+    assert_int_equal(hm_ledger_read(&config, 7, &job, &error), -1);
+}
+
+static void the_group_of_a_new_run_stays(void **state)
+{
+    (void)state;
+    leave_group();
+    is_used_again = true;
+    assert_int_equal(hm_finish_job(&config, 7, NULL, NULL), -1);
+    assert_true(is_group_there());
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -250,6 +297,8 @@ int main(void)
         cmocka_unit_test_setup(memory_that_stays_drains_the_node, set_up),
         cmocka_unit_test(memory_that_is_for_later_does_not),
         cmocka_unit_test_setup(what_cannot_be_read_goes_with_the_job, set_up),
+        cmocka_unit_test_setup(the_group_goes_behind_the_monitor, set_up),
+        cmocka_unit_test_setup(the_group_of_a_new_run_stays, set_up),
     };
     return cmocka_run_group_tests(tests, scratch_make, scratch_drop);
 }

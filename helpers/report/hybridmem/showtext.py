@@ -131,7 +131,19 @@ class Printer:
             self.line("traffic", unmeasured(traffic))
         for text in of_job or [f"the node's: {text}" for text in of_node]:
             self.line("traffic", text)
+        self.own_traffic(fields.part(traffic, "job"))
         self.estimate("traffic", fields.part(traffic, "estimate"), served_words)
+
+    def own_traffic(self, group):
+        """What the job's own tasks moved, all tiers together; most nodes do not count it."""
+        total, local = (fields.amount(group, key) for key in ("total_bytes", "local_bytes"))
+        if total is None and local is None:
+            if group:
+                self.line("own traffic", unmeasured(group))
+            return
+        words = [] if total is None else [f"{draw.size(total)} between caches and memory of all tiers"]
+        words += [] if local is None else [f"{draw.size(local)} to the own socket's"]
+        self.line("own traffic", f"{', '.join(words)} ({fields.text(group, 'source')})")
 
     def estimate(self, label, estimate, words):
         """What was not measured, with what it comes from; nothing where there is none."""
