@@ -1,0 +1,203 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A file system in resctrl's form, for machines whose processors have none: FUSE, spoken over /dev/fuse itself.
+
+    resctrlfs.py MOUNT STATE
+
+As in the kernel's, mkdir in mon_groups makes a group with all its files while there are ids (STATE/rmids), and rmdir
+removes it with them. What it cannot do is count, and follow children: the counters of a group are what the test has
+put into STATE/counts (JSON: group -> file -> text), and who wrote what into `tasks` is in STATE/log, in lines of JSON.
+Ends when it is unmounted.
+"""
+
+import ctypes
+import errno
+import json
+import os
+import stat
+import struct
+import sys
+from pathlib import Path
+
+FEATURES = "llc_occupancy\nmbm_total_bytes\nmbm_local_bytes\n"
+COUNTERS = ("mbm_total_bytes", "mbm_local_bytes")
+DIRECT_IO = 1
+ROOT = 1
+# Of linux/fuse.h: what the kernel asks for.
+LOOKUP, FORGET, GETATTR, SETATTR, MKDIR, RMDIR, OPEN, READ, WRITE, STATFS = 1, 2, 3, 4, 9, 11, 14, 15, 16, 17
+RELEASE, FLUSH, INIT, OPENDIR, READDIR, RELEASEDIR, ACCESS, INTERRUPT, BATCH_FORGET = 18, 25, 26, 27, 28, 29, 34, 36, 42
+DIRECTORY_TYPE, FILE_TYPE = 4, 8
+
+
+class Refused(Exception):
+    def __init__(self, number):
+        super().__init__(os.strerror(number))
+        self.number = number
+
+
+def group_tree(files):
+    counters = {name: None for name in COUNTERS}
+    return {"tasks": None, "mon_data": {"mon_L3_00": counters}, **files}
+
+
+class Tree:
+    """Folders are dictionaries, files None; a node's number stays that of its path."""
+
+    def __init__(self, state):
+        self.state = state
+        info = {"L3_MON": {"mon_features": None, "num_rmids": None}}
+        self.top = group_tree({"info": info, "mon_groups": {}})
+        self.paths, self.numbers, self.last = {ROOT: ()}, {(): ROOT}, ROOT
+
+    def find(self, path):
+        node = self.top
+        for name in path:
+            if not isinstance(node, dict) or name not in node:
+                raise Refused(errno.ENOENT)
+            node = node[name]
+        return node
+
+    def path(self, number):
+        if number not in self.paths:
+            raise Refused(errno.ENOENT)
+        self.find(self.paths[number])
+        return self.paths[number]
+
+    def number(self, path):
+        if path not in self.numbers:
+            self.last += 1  # a number that was removed does not come again
+            self.numbers[path], self.paths[self.last] = self.last, path
+        return self.numbers[path]
+
+    def log(self, *words):
+        with (self.state / "log").open("a") as stream:
+            stream.write(json.dumps(words) + "\n")
+
+    def make(self, path):
+        if path[:-1] != ("mon_groups",):
+            raise Refused(errno.EPERM)
+        groups = self.top["mon_groups"]
+        if path[-1] in groups:
+            raise Refused(errno.EEXIST)
+        if len(groups) >= int((self.state / "rmids").read_text()):
+            raise Refused(errno.ENOSPC)
+        groups[path[-1]] = group_tree({})
+        self.log("mkdir", path[-1])
+
+    def remove(self, path):
+        self.find(path)
+        if len(path) != 2 or path[0] != "mon_groups":
+            raise Refused(errno.EPERM)
+        del self.top["mon_groups"][path[1]]
+        for gone in [known for known in self.numbers if known[:2] == path]:
+            del self.paths[self.numbers.pop(gone)]
+        self.log("rmdir", path[1])
+
+    def read(self, path):
+        if path[-1] == "mon_features":
+            return FEATURES
+        if path[-1] == "num_rmids":
+            return (self.state / "rmids").read_text()
+        if path[-1] == "tasks":
+            return ""
+        counts = json.loads((self.state / "counts").read_text())
+        return counts.get(path[1] if path[0] == "mon_groups" else "", {}).get(path[-1], "1000") + "\n"
+
+    def write(self, path, text):
+        if path[-1] != "tasks" or path[0] != "mon_groups" or not text.strip().isdigit():
+            raise Refused(errno.EINVAL)
+        self.log("task", path[1], int(text))
+
+
+class Server:
+    def __init__(self, device, tree):
+        self.device, self.tree = device, tree
+
+    def attributes(self, number):
+        is_folder = isinstance(self.tree.find(self.tree.path(number)), dict)
+        mode = stat.S_IFDIR | 0o755 if is_folder else stat.S_IFREG | 0o644
+        return struct.pack("<6Q10I", number, 4096, 0, 0, 0, 0, 0, 0, 0, mode, 1 + is_folder, 0, 0, 0, 4096, 0)
+
+    def entry(self, path):
+        self.tree.find(path)
+        number = self.tree.number(path)
+        return struct.pack("<4Q2I", number, 0, 0, 0, 0, 0) + self.attributes(number)
+
+    def listing(self, path, offset):
+        """From the offset-th name on; there are few enough for one answer."""
+        found = b""
+        for place, (name, node) in enumerate(self.tree.find(path).items()):
+            if place < offset:
+                continue
+            kind = DIRECTORY_TYPE if isinstance(node, dict) else FILE_TYPE
+            word = name.encode()
+            one = struct.pack("<2Q2I", self.tree.number((*path, name)), place + 1, len(word), kind) + word
+            found += one.ljust(-len(one) % 8 + len(one), b"\0")
+        return found
+
+    def answer(self, code, number, body):
+        """What is said to one question; None: nothing."""
+        if code in (FORGET, BATCH_FORGET, INTERRUPT):
+            return None
+        if code == INIT:
+            major, _, ahead = struct.unpack_from("<3I", body)
+            return struct.pack("<4I2H2I2HI7I", major, 31, ahead, 0, 8, 6, 4096, 1, 1, 0, 0, *[0] * 7)
+        if code in (RELEASE, RELEASEDIR, FLUSH, ACCESS):
+            return b""
+        if code == STATFS:
+            return struct.pack("<5Q4I6I", 0, 0, 0, 0, 0, 4096, 255, 4096, 0, *[0] * 6)
+        path = self.tree.path(number)
+        if code in (GETATTR, SETATTR):
+            return struct.pack("<Q2I", 0, 0, 0) + self.attributes(number)
+        if code in (OPEN, OPENDIR):
+            return struct.pack("<Q2I", 0, DIRECT_IO if code == OPEN else 0, 0)
+        return self.answer_about(code, path, body)
+
+    def answer_about(self, code, path, body):
+        if code in (LOOKUP, RMDIR):
+            below = (*path, body.rstrip(b"\0").decode())
+            return self.entry(below) if code == LOOKUP else self.tree.remove(below) or b""
+        if code == MKDIR:
+            below = (*path, body[8:].rstrip(b"\0").decode())
+            self.tree.make(below)
+            return self.entry(below)
+        if code == READDIR:
+            return self.listing(path, struct.unpack_from("<2Q", body)[1])
+        if code == READ:
+            _, offset, size = struct.unpack_from("<2QI", body)
+            return self.tree.read(path).encode()[offset : offset + size]
+        if code == WRITE:
+            size = struct.unpack_from("<2QI", body)[2]
+            self.tree.write(path, body[40 : 40 + size].decode())
+            return struct.pack("<2I", size, 0)
+        raise Refused(errno.ENOSYS)
+
+    def serve(self):
+        while True:
+            try:
+                question = os.read(self.device, 1 << 17)
+            except OSError as error:
+                if error.errno == errno.ENODEV:
+                    return  # unmounted
+                if error.errno in (errno.EINTR, errno.ENOENT):
+                    continue
+                raise
+            _, code, unique, number = struct.unpack_from("<2I2Q", question)
+            try:
+                said, failed = self.answer(code, number, question[40:]), 0
+            except Refused as refused:
+                said, failed = b"", -refused.number
+            if said is not None:
+                os.write(self.device, struct.pack("<IiQ", 16 + len(said), failed, unique) + said)
+
+
+def main(mount, state):
+    device = os.open("/dev/fuse", os.O_RDWR | os.O_CLOEXEC)
+    words = f"fd={device},rootmode=40000,user_id=0,group_id=0,allow_other".encode()
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.mount(b"resctrl", os.fsencode(mount), b"fuse", 0, words) != 0:
+        sys.exit(f"resctrlfs: {mount}: {os.strerror(ctypes.get_errno())}")
+    Server(device, Tree(Path(state))).serve()
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,196 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A monitoring group for each job. The node's processor has no resctrl: a file system of its form stands in."""
+
+import contextlib
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import pytest
+import slurm
+
+PROGRAM = Path(__file__).with_name("resctrlfs.py")
+
+
+class Resctrl:
+    def __init__(self, folder):
+        self.mount, self.state = folder / "mount", folder / "state"
+        self.groups = self.mount / "mon_groups"
+        self.mount.mkdir()
+        self.state.mkdir()
+        self.counts = {}
+        self.count("", 0, 0)
+        self.allow(100)
+
+    def serve(self):
+        self.server = subprocess.Popen([sys.executable, PROGRAM, self.mount, self.state])
+        slurm.wait_for(self.groups.exists, "the file system")
+
+    def write(self, name, text):
+        """Whole or not at all: it may be read at any moment."""
+        draft = self.state / "draft"
+        draft.write_text(text)
+        draft.rename(self.state / name)
+
+    def allow(self, rmids):
+        self.write("rmids", f"{rmids}\n")
+
+    def count(self, group, total, local):
+        self.counts[group] = {"mbm_total_bytes": str(total), "mbm_local_bytes": str(local)}
+        self.write("counts", json.dumps(self.counts))
+
+    def log(self):
+        return [json.loads(line) for line in (self.state / "log").read_text().splitlines()]
+
+    def tasks(self, group):
+        return {words[2] for words in self.log() if words[:2] == ["task", group]}
+
+    def names(self):
+        return sorted(path.name for path in self.groups.iterdir())
+
+
+@pytest.fixture
+def resctrl():
+    """Mounted, and in hybridmem.conf. Not in /tmp, which a job may have of its own."""
+    made = Resctrl(Path(tempfile.mkdtemp(prefix="resctrl.", dir="/run")))
+    try:
+        made.serve()
+        with slurm.configured(f'{slurm.CONFIG.read_text()}resctrl = yes\nresctrl_dir = "{made.mount}"\n'):
+            yield made
+            slurm.wait_idle()
+    finally:
+        slurm.run(f"umount -l {made.mount}", check=False)
+        made.server.kill()
+        made.server.wait()
+        shutil.rmtree(made.mount.parent)
+
+
+def group_of(job_id):
+    return f"hybridmem.{job_id}.0"
+
+
+def wait_sample(job_id):
+    """A look of the job's monitor that began after this call."""
+    before = slurm.samples(job_id)
+    slurm.wait_for(lambda: slurm.samples(job_id) >= before + 2, f"samples of {job_id}")
+
+
+def parents(pid):
+    """The process and those that it comes from."""
+    while pid > 1:
+        yield pid
+        pid = int(Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[1])
+
+
+def test_each_of_two_jobs_has_its_own_traffic(resctrl):
+    with contextlib.ExitStack() as stack:
+        held = [stack.enter_context(slurm.Occupied(user, 8, "--hybrid-mem=slow")) for user in ("alice", "bob")]
+        for number, job in enumerate(held, 1):
+            assert resctrl.tasks(group_of(job.job_id)) & set(parents(job.pid))
+            wait_sample(job.job_id)
+            resctrl.count(group_of(job.job_id), 1000 + 5_000_000 * number, 1000 + 300_000 * number)
+            wait_sample(job.job_id)
+        assert resctrl.names() == sorted(group_of(job.job_id) for job in held)
+    for number, job in enumerate(held, 1):
+        record = slurm.record(job.job_id)
+        assert record["traffic"]["job"] == {
+            "total_bytes": 5_000_000 * number,
+            "local_bytes": 300_000 * number,
+            "source": "resctrl",
+        }
+        assert record["traffic"]["tiers"] == [] and "resctrl" not in record["traffic"]["source"]
+        assert not [text for text in record["warnings"] if "traffic" in text or "resctrl" in text]
+    slurm.wait_idle()
+    assert resctrl.names() == []
+    shown = slurm.run(f"hybridmem show {held[0].job_id}").stdout
+    assert "  own traffic  4.8 MiB between caches and memory of all tiers, 293.0 KiB to the own socket's" in shown
+
+
+def test_steps_of_a_job_share_its_group(resctrl):
+    """Those that place nothing, too."""
+    script = f"{slurm.OVERLAP}srun --hybrid-mem=off true\nsrun --hybrid-mem=fast true"
+    job_id = slurm.sbatch("alice", script, "--hybrid-mem=slow")
+    assert slurm.wait_job(job_id) == "COMPLETED"
+    assert slurm.record(job_id)["traffic"]["job"]["source"]
+    log = resctrl.log()
+    assert [words for words in log if words[0] == "mkdir"] == [["mkdir", group_of(job_id)]]
+    assert len(resctrl.tasks(group_of(job_id))) == 3
+    slurm.wait_idle()
+    assert resctrl.log()[-1] == ["rmdir", group_of(job_id)]
+
+
+def test_a_job_without_a_record_has_no_group(resctrl):
+    job_id = slurm.sbatch("alice", "true")
+    assert slurm.wait_job(job_id) == "COMPLETED"
+    slurm.wait_idle()
+    assert not (resctrl.state / "log").exists()
+
+
+def test_without_a_free_id_the_job_runs_all_the_same(resctrl):
+    resctrl.allow(0)
+    with slurm.Occupied("alice", 8, "--hybrid-mem=slow") as held:
+        assert held.end() == "COMPLETED"
+    record = slurm.record(held.job_id)
+    group = record["traffic"]["job"]
+    assert group["total_bytes"] is None and group["local_bytes"] is None
+    assert group["source"].startswith("no resctrl group: all of the processor's monitoring ids (RMIDs")
+    assert f"its own memory traffic is not known: {group['source']}" in record["warnings"]
+
+
+def test_what_the_kernel_does_not_tell_is_no_figure(resctrl):
+    with slurm.Occupied("alice", 8, "--hybrid-mem=slow") as held:
+        wait_sample(held.job_id)
+        resctrl.count(group_of(held.job_id), "Unavailable", 1000)
+        wait_sample(held.job_id)
+        resctrl.count(group_of(held.job_id), 7000, 3000)
+        wait_sample(held.job_id)
+    group = slurm.record(held.job_id)["traffic"]["job"]
+    assert group["total_bytes"] is None and group["local_bytes"] == 2000
+    assert group["source"].startswith("resctrl; memory total: mon_data/mon_L3_00/mbm_total_bytes: ")
+
+
+def test_a_file_system_that_goes_takes_the_figure_alone(resctrl):
+    with slurm.Occupied("alice", 8, "--hybrid-mem=slow") as held:
+        wait_sample(held.job_id)
+        resctrl.server.kill()
+        resctrl.server.wait()
+        wait_sample(held.job_id)
+        assert held.end() == "COMPLETED"
+    record = slurm.record(held.job_id)
+    assert record["memory"]["peak_bytes"] >= 8 * slurm.MIB
+    assert record["traffic"]["job"]["total_bytes"] is None
+    assert "mbm_total_bytes: " in record["traffic"]["job"]["source"]
+
+
+def test_killed_processes_leave_no_group(resctrl):
+    """The monitor, and slurmstepd: the job's epilog removes it all the same, and no figure is told."""
+    held = slurm.Occupied("alice", 8, "--hybrid-mem=slow")
+    wait_sample(held.job_id)
+    (monitor,) = slurm.wait_for(slurm.hybridmem_processes, "a monitor")
+    os.kill(int(monitor.split()[0]), signal.SIGKILL)
+    os.kill(slurm.stepd_of(held.job_id), signal.SIGKILL)
+    held.go.touch()
+    slurm.run(f"scancel {held.job_id}")
+    slurm.wait_job(held.job_id)
+    group = slurm.record(held.job_id)["traffic"]["job"]
+    assert group["total_bytes"] is None and "the monitor was killed" in group["source"]
+    slurm.wait_idle()
+    assert resctrl.names() == []
+
+
+def test_reap_removes_groups_of_dead_jobs_and_no_others(resctrl):
+    others = ["hybridmem", "hybridmem.7", "hybridmem.07.0", "pqos"]
+    with slurm.Occupied("alice", 8, "--hybrid-mem=slow") as held:
+        for name in ("hybridmem.4294967294.3", *others):
+            (resctrl.groups / name).mkdir()
+        slurm.run("hybridmem reap")
+        assert resctrl.names() == sorted([group_of(held.job_id), *others])
+    slurm.wait_idle()
+    assert resctrl.names() == sorted(others)
+    for name in others:
+        (resctrl.groups / name).rmdir()
