@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 # X_AC_SLURM
 #
-#   Finds Slurm's SPANK header, its version and its plugin folder. --with-slurm=DIR names the prefix (default /usr),
-#   --with-slurm-plugindir=DIR the folder that plugstack.conf searches, for layouts that the usual places do not cover.
-#   Sets slurm_includedir slurm_version slurm_bindir slurm_plugindir and SLURM_CPPFLAGS (the last three substituted).
+#   Finds Slurm's SPANK header, its version, its plugin folder, and libslurm, for hybridmem-slurmenergy, where it is. --with-slurm=DIR
+#   names the prefix (default /usr), --with-slurm-plugindir=DIR the folder that plugstack.conf searches, for layouts that the usual places
+#   do not cover. Sets slurm_includedir slurm_version slurm_bindir slurm_plugindir SLURM_CPPFLAGS and SLURM_LIBS (the last four
+#   substituted), have_libslurm for the summary, and the conditional HAVE_LIBSLURM.
 AC_DEFUN([X_AC_SLURM], [
   AC_ARG_WITH([slurm], [AS_HELP_STRING([--with-slurm=DIR], [prefix of the Slurm installation @<:@/usr@:>@])],
     [], [with_slurm=/usr])
@@ -48,4 +49,14 @@ AC_DEFUN([X_AC_SLURM], [
   AC_MSG_RESULT([$slurm_plugindir])
   AC_SUBST([slurm_plugindir])
   AC_SUBST([SLURM_CPPFLAGS])
+
+  hm_slurm_folders=
+  SLURM_LIBS=-lslurm
+  AS_IF([test "$with_slurm" != /usr], [
+    hm_slurm_folders="-L$with_slurm/lib64 -L$with_slurm/lib"
+    SLURM_LIBS="$hm_slurm_folders -R $with_slurm/lib64 -R $with_slurm/lib -lslurm"
+  ])
+  AC_CHECK_LIB([slurm], [slurm_get_node_energy], [have_libslurm=yes], [have_libslurm=no], [$hm_slurm_folders])
+  AC_SUBST([SLURM_LIBS])
+  AM_CONDITIONAL([HAVE_LIBSLURM], [test "$have_libslurm" = yes])
 ])

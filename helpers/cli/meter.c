@@ -130,6 +130,7 @@ static int open_folders(const struct options *options, struct hm_counters_setup 
     const char *sysfs = options->sysfs ? options->sysfs : "/sys";
     setup->resctrl = -1;
     setup->papi = options->sysfs ? NULL : HM_PKGLIBEXECDIR "/hybridmem-papi";
+    setup->slurm = options->sysfs ? NULL : HM_PKGLIBEXECDIR "/hybridmem-slurmenergy";
     setup->is_list = options->list;
     setup->sysfs = open(sysfs, flags);
     if (setup->sysfs < 0) {

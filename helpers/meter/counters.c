@@ -69,6 +69,14 @@ static const struct hm_counter_source sources[] = {
      .wraps = "of PAPI's component powercap at max_energy_range_uj, of others not in a lifetime",
      .needs = "what PAPI's components need: root, or CAP_PERFMON for perf_event_uncore",
      .find = hm_papi_find},
+    {.name = "slurm",
+     .gives = HM_GIVES(HM_PLATFORM_ENERGY),
+     .covers = "the node, whatever runs on it",
+     .measures = "energy of the node, as slurmd has it (Slurm's acct_gather_energy of ipmi, xcc or pm_counters)",
+     .unit = "joule",
+     .wraps = "not in a lifetime; of ipmi and xcc it begins anew with slurmd",
+     .needs = "root or SlurmUser, and slurmd on this node",
+     .find = hm_slurm_find},
 };
 
 _Static_assert(sizeof(sources) / sizeof(sources[0]) <= HM_MOST_SOURCES, "HM_MOST_SOURCES is too small");

@@ -12,11 +12,12 @@
 #define HM_GIVES(quantity) (1U << (quantity))
 
 struct hm_counters_setup {
-    int sysfs;        /* the folder that is /sys */
-    int resctrl;      /* the folder of a resctrl group, or -1 with */
-    int resctrl_why;  /* the errno of opening it */
-    const char *papi; /* the program hybridmem-papi; NULL: PAPI is not asked */
-    bool is_list;     /* also what better sources have */
+    int sysfs;         /* the folder that is /sys */
+    int resctrl;       /* the folder of a resctrl group, or -1 with */
+    int resctrl_why;   /* the errno of opening it */
+    const char *papi;  /* the program hybridmem-papi; NULL: PAPI is not asked */
+    const char *slurm; /* hybridmem-slurmenergy; NULL: Slurm is not asked */
+    bool is_list;      /* also what better sources have */
 };
 
 struct hm_counter_source {
@@ -50,6 +51,7 @@ int hm_counters_find(const struct hm_counters_setup *setup, struct hm_gauges *ga
 int hm_powercap_find(const struct hm_counters_setup *setup, struct hm_gauges *gauges, int source,
                      struct hm_error *reason);
 int hm_papi_find(const struct hm_counters_setup *setup, struct hm_gauges *gauges, int source, struct hm_error *reason);
+int hm_slurm_find(const struct hm_counters_setup *setup, struct hm_gauges *gauges, int source, struct hm_error *reason);
 int hm_resctrl_find(const struct hm_counters_setup *setup, struct hm_gauges *gauges, int source,
                     struct hm_error *reason);
 

@@ -87,10 +87,11 @@ int hm_gauges_add_event(struct hm_gauges *gauges, const struct hm_gauge *like, u
     return hm_fail(error, number, "%s: %s", like->name, why);
 }
 
-int hm_gauges_add_papi(struct hm_gauges *gauges, const struct hm_gauge *like, unsigned i, struct hm_error *error)
+int hm_gauges_add_asked(struct hm_gauges *gauges, const struct hm_gauge *like, enum hm_papi_program program, unsigned i,
+                        struct hm_error *error)
 {
     struct hm_gauge event = *like;
-    event.papi = gauges->papi;
+    event.papi = gauges->reader[program];
     event.papi_event = i;
     return add(gauges, &event, -1, -1, error);
 }
@@ -143,8 +144,9 @@ static void read_gauge(struct hm_gauge *gauge, uint64_t now_ns)
 
 void hm_gauges_read(struct hm_gauges *gauges, uint64_t now_ns)
 {
-    if (gauges->papi)
-        hm_papi_reader_ask(gauges->papi);
+    for (int i = 0; i < HM_N_PROGRAMS; i++)
+        if (gauges->reader[i])
+            hm_papi_reader_ask(gauges->reader[i]);
     for (size_t i = 0; i < gauges->n; i++)
         read_gauge(&gauges->gauge[i], now_ns);
 }
@@ -162,7 +164,8 @@ void hm_gauges_close(struct hm_gauges *gauges, size_t first)
             close(gauges->gauge[gauges->n].fd);
     if (first > 0)
         return;
-    hm_papi_reader_stop(gauges->papi);
+    for (int i = 0; i < HM_N_PROGRAMS; i++)
+        hm_papi_reader_stop(gauges->reader[i]);
     free(gauges->gauge);
     *gauges = (struct hm_gauges){0};
 }

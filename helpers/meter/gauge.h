@@ -36,7 +36,7 @@ struct hm_gauge {
     char name[160];                    /* a file's path below `folder`, or PMU, event and CPU */
     int folder;                        /* of a file: it is looked for there again once it is gone; -1: no file */
     int fd;                            /* of the file or perf event; -1 while it is gone */
-    const struct hm_papi_reader *papi; /* PAPI's instead: event so much of it */
+    const struct hm_papi_reader *papi; /* another program's instead: event so much of it */
     unsigned papi_event;
     struct hm_counter counter;
     struct hm_total total;
@@ -46,7 +46,7 @@ struct hm_gauge {
 struct hm_gauges {
     struct hm_gauge *gauge;
     size_t n, room;
-    struct hm_papi_reader *papi; /* theirs, NULL: none */
+    struct hm_papi_reader *reader[HM_N_PROGRAMS]; /* theirs, NULL: none */
 };
 
 /* "package energy" ... "local bytes" */
@@ -66,8 +66,9 @@ int hm_gauges_add_file(struct hm_gauges *gauges, const struct hm_gauge *like, in
 int hm_gauges_add_event(struct hm_gauges *gauges, const struct hm_gauge *like, uint32_t type,
                         const struct hm_pmu_config *config, int cpu, struct hm_error *error);
 
-/* Add event `i` of the gauges' PAPI. Returns 0, or -1 with a text. */
-int hm_gauges_add_papi(struct hm_gauges *gauges, const struct hm_gauge *like, unsigned i, struct hm_error *error);
+/* Add event `i` of one of the gauges' programs. Returns 0, or -1 with a text. */
+int hm_gauges_add_asked(struct hm_gauges *gauges, const struct hm_gauge *like, enum hm_papi_program program, unsigned i,
+                        struct hm_error *error);
 
 /* Read them all: each one's total gets what it counted since it was read before. `now_ns` is CLOCK_MONOTONIC. */
 void hm_gauges_read(struct hm_gauges *gauges, uint64_t now_ns);
@@ -75,7 +76,7 @@ void hm_gauges_read(struct hm_gauges *gauges, uint64_t now_ns);
 /* Let the totals begin anew. */
 void hm_gauges_clear(struct hm_gauges *gauges);
 
-/* Close those from `first` on, and forget them; from 0 on, free all, and end PAPI. */
+/* Close those from `first` on, and forget them; from 0 on, free all, and end their programs. */
 void hm_gauges_close(struct hm_gauges *gauges, size_t first);
 
 #endif

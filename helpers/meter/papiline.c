@@ -40,7 +40,7 @@ static int take_rest(char **rest, char *out, size_t size, bool cut)
     return fits || cut ? 0 : -1;
 }
 
-static int take_papi(char **rest, struct hm_papi_line *line)
+static int take_version(char **rest, struct hm_papi_line *line)
 {
     const char *version = take_word(rest);
     return version && strcmp(version, HM_PAPI_LINES) == 0 ? take_rest(rest, line->name, sizeof(line->name), false) : -1;
@@ -116,9 +116,13 @@ static const struct {
     const char *word;
     int (*take)(char **rest, struct hm_papi_line *line);
 } types[] = {
-    [HM_PAPI_LINE_PAPI] = {"papi", take_papi},    [HM_PAPI_LINE_COMPONENT] = {"component", take_component},
-    [HM_PAPI_LINE_EVENT] = {"event", take_event}, [HM_PAPI_LINE_READY] = {"ready", take_ready},
-    [HM_PAPI_LINE_READ] = {"read", take_read},    [HM_PAPI_LINE_ERROR] = {"error", take_error},
+    [HM_PAPI_LINE_PAPI] = {"papi", take_version},
+    [HM_PAPI_LINE_SLURM] = {"slurm", take_version},
+    [HM_PAPI_LINE_COMPONENT] = {"component", take_component},
+    [HM_PAPI_LINE_EVENT] = {"event", take_event},
+    [HM_PAPI_LINE_READY] = {"ready", take_ready},
+    [HM_PAPI_LINE_READ] = {"read", take_read},
+    [HM_PAPI_LINE_ERROR] = {"error", take_error},
 };
 
 int hm_papi_line_parse(char *line, struct hm_papi_line *out, struct hm_error *error)
@@ -132,9 +136,9 @@ int hm_papi_line_parse(char *line, struct hm_papi_line *out, struct hm_error *er
         out->type = (enum hm_papi_line_type)i;
         if (types[i].take(&rest, out) == 0 && !rest)
             return 0;
-        return hm_fail(error, EBADMSG, "hybridmem-papi wrote a line \"%s\" that is none of its own", types[i].word);
+        return hm_fail(error, EBADMSG, "a line \"%s\" that is none of its own", types[i].word);
     }
-    return hm_fail(error, EBADMSG, "hybridmem-papi wrote a line that is none of its own");
+    return hm_fail(error, EBADMSG, "a line that is none of its own");
 }
 
 int hm_papi_line_event(unsigned index, const struct hm_papi_event *event, char *out, size_t size)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The lines of hybridmem-papi --read, one after the other:
+ * The lines of hybridmem-papi --read, and of hybridmem-slurmenergy --read, one after the other:
  *
- *     papi 1 VERSION                                     of the lines, and of PAPI
+ *     papi 1 VERSION                                     of the lines, and of PAPI;
+ *     slurm 1 VERSION                                    or of Slurm
  *     component NAME in|out REASON                       for each that the table of events names
  *     event INDEX MEASURE KIND SOCKET UNIT MODULUS NAME  indexes from 0 on; SOCKET and KIND are - where there is none;
  *                                                        MODULUS 0 stands for 2^64
@@ -26,6 +27,7 @@
 
 enum hm_papi_line_type {
     HM_PAPI_LINE_PAPI,
+    HM_PAPI_LINE_SLURM,
     HM_PAPI_LINE_COMPONENT,
     HM_PAPI_LINE_EVENT,
     HM_PAPI_LINE_READY,
@@ -46,7 +48,7 @@ struct hm_papi_line {
     enum hm_papi_line_type type;
     unsigned number;          /* the event's index; how many are ready; how many values were read */
     bool is_in;               /* the component */
-    char name[HM_PAPI_NAME];  /* of the component; PAPI's version */
+    char name[HM_PAPI_NAME];  /* of the component; PAPI's or Slurm's version */
     char text[HM_ERROR_TEXT]; /* reason or error, cut */
     struct hm_papi_event event;
     uint64_t time_ns;

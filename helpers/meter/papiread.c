@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
@@ -18,7 +19,24 @@
 #define ANSWER_PATIENCE_MS 3000
 #define END_PATIENCE_MS 1000
 
+static const struct {
+    const char *name;
+    enum hm_papi_line_type first; /* its first line */
+    const char *missing;          /* why there is no such program */
+    const char *empty;            /* it says of nothing why it is out */
+    const char *of_127;           /* what that exit status means */
+    const char *variable;         /* of the environment, which it needs; NULL: none */
+} programs[HM_N_PROGRAMS] = {
+    [HM_PROGRAM_PAPI] = {"hybridmem-papi", HM_PAPI_LINE_PAPI,
+                         "hybridmem was built without PAPI (configure --with-papi)", "PAPI has no event here",
+                         ", as PAPI does where it cannot read a register", NULL},
+    [HM_PROGRAM_SLURMENERGY] = {"hybridmem-slurmenergy", HM_PAPI_LINE_SLURM,
+                                "hybridmem was built without Slurm's library (libslurm)",
+                                "Slurm has no energy of this node", "", "SLURM_CONF"},
+};
+
 struct hm_papi_reader {
+    enum hm_papi_program program;
     pid_t pid; /* 0: it has ended */
     int ask;   /* its standard input; a socket, so that a write to it does not raise a signal */
     int answer;
@@ -30,6 +48,11 @@ struct hm_papi_reader {
     size_t have;              /* bytes in `text` */
     char text[HM_PAPI_LINE_SIZE];
 };
+
+static const char *name_of(const struct hm_papi_reader *reader)
+{
+    return programs[reader->program].name;
+}
 
 static int64_t now_ms(void)
 {
@@ -77,11 +100,11 @@ static int tell_end(struct hm_papi_reader *reader)
     if (reader->problem.text[0])
         return -1;
     if (status < 0)
-        return hm_fail(&reader->problem, ENODEV, "the PAPI process has closed its output");
+        return hm_fail(&reader->problem, ENODEV, "%s has closed its output", name_of(reader));
     if (WIFSIGNALED(status))
-        return hm_fail(&reader->problem, ENODEV, "the PAPI process was killed by signal %d", WTERMSIG(status));
-    return hm_fail(&reader->problem, ENODEV, "the PAPI process ended with %d%s", WEXITSTATUS(status),
-                   WEXITSTATUS(status) == 127 ? ", as PAPI does where it cannot read a register" : "");
+        return hm_fail(&reader->problem, ENODEV, "%s was killed by signal %d", name_of(reader), WTERMSIG(status));
+    return hm_fail(&reader->problem, ENODEV, "%s ended with %d%s", name_of(reader), WEXITSTATUS(status),
+                   WEXITSTATUS(status) == 127 ? programs[reader->program].of_127 : "");
 }
 
 /* It goes on, but not as it should: it is ended. Returns -1. */
@@ -110,7 +133,7 @@ static int take_line(struct hm_papi_reader *reader, int64_t until_ms)
         if (ready < 0 && errno == EINTR)
             continue;
         if (ready <= 0 || reader->have == sizeof(reader->text)) {
-            hm_fail(&reader->problem, ETIMEDOUT, "the PAPI process %s",
+            hm_fail(&reader->problem, ETIMEDOUT, "%s %s", name_of(reader),
                     ready <= 0 ? "does not answer" : "does not end its lines");
             return give_up(reader);
         }
@@ -120,13 +143,14 @@ static int take_line(struct hm_papi_reader *reader, int64_t until_ms)
         reader->have += (size_t)got;
     }
     reader->text[length - 1] = '\0';
-    int result = strlen(reader->text) == length - 1
-                     ? hm_papi_line_parse(reader->text, &reader->line, &reader->problem)
-                     : hm_fail(&reader->problem, EBADMSG, "hybridmem-papi wrote a zero byte");
+    struct hm_error wrong = {"a zero byte"};
+    bool is_line = strlen(reader->text) == length - 1 && hm_papi_line_parse(reader->text, &reader->line, &wrong) == 0;
     reader->have -= length;
     memmove(reader->text, reader->text + length, reader->have);
-    if (result != 0)
+    if (!is_line) {
+        hm_fail(&reader->problem, EBADMSG, "%s wrote %s", name_of(reader), wrong.text);
         return give_up(reader);
+    }
     if (reader->line.type != HM_PAPI_LINE_ERROR)
         return 0;
     hm_fail(&reader->problem, EIO, "%s", reader->line.text);
@@ -135,7 +159,8 @@ static int take_line(struct hm_papi_reader *reader, int64_t until_ms)
 
 static int fail_order(struct hm_papi_reader *reader)
 {
-    hm_fail(&reader->problem, EBADMSG, "hybridmem-papi wrote its lines in another order, or is of another version");
+    hm_fail(&reader->problem, EBADMSG, "%s wrote its lines in another order, or is of another version",
+            name_of(reader));
     return give_up(reader);
 }
 
@@ -155,7 +180,7 @@ static int take_description(struct hm_papi_reader *reader)
     bool is_first = true;
     for (; take_line(reader, until_ms) == 0; is_first = false) {
         const struct hm_papi_line *line = &reader->line;
-        if (is_first != (line->type == HM_PAPI_LINE_PAPI))
+        if (is_first != (line->type == programs[reader->program].first))
             return fail_order(reader);
         if (line->type == HM_PAPI_LINE_READY && line->number == reader->n)
             return 0;
@@ -169,11 +194,24 @@ static int take_description(struct hm_papi_reader *reader)
     return -1;
 }
 
-/* Returns 0, or an errno. */
-static int spawn(const char *path, int input, int output, pid_t *pid)
+/* "NAME=VALUE", or "" where the program needs no variable, or it is not set. Returns 0, or an errno. */
+static int copy_variable(enum hm_papi_program program, char *out, size_t size)
 {
-    char name[] = "hybridmem-papi", read_word[] = "--read", ask_word[] = "--ask", locale[] = "LC_ALL=C";
-    char *const arguments[] = {name, read_word, ask_word, NULL}, *const environment[] = {locale, NULL};
+    const char *name = programs[program].variable, *value = name ? getenv(name) : NULL;
+    out[0] = '\0';
+    return value && (size_t)snprintf(out, size, "%s=%s", name, value) >= size ? ENAMETOOLONG : 0;
+}
+
+/* Returns 0, or an errno. */
+static int spawn(struct hm_papi_reader *reader, const char *path, int input, int output)
+{
+    char name[32], variable[PATH_MAX + 32], read_word[] = "--read", ask_word[] = "--ask", locale[] = "LC_ALL=C";
+    int number = copy_variable(reader->program, variable, sizeof(variable));
+    char *const arguments[] = {name, read_word, ask_word, NULL};
+    char *const environment[] = {locale, variable[0] ? variable : NULL, NULL};
+    if (number != 0)
+        return number;
+    snprintf(name, sizeof(name), "%s", name_of(reader));
     posix_spawn_file_actions_t actions;
     posix_spawnattr_t attributes;
     sigset_t none, all;
@@ -188,7 +226,7 @@ static int spawn(const char *path, int input, int output, pid_t *pid)
     posix_spawnattr_setsigdefault(&attributes, &all);
     /* A group of its own: what a terminal sends to end the reader does not end it midway. */
     posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
-    int number = posix_spawn(pid, path, &actions, &attributes, arguments, environment);
+    number = posix_spawn(&reader->pid, path, &actions, &attributes, arguments, environment);
     posix_spawn_file_actions_destroy(&actions);
     posix_spawnattr_destroy(&attributes);
     return number;
@@ -206,7 +244,7 @@ static int start(struct hm_papi_reader *reader, const char *path)
         close(input[1]);
         return number;
     }
-    number = spawn(path, input[1], output[1], &reader->pid);
+    number = spawn(reader, path, input[1], output[1]);
     close(input[1]);
     close(output[1]);
     reader->ask = input[0];
@@ -216,23 +254,24 @@ static int start(struct hm_papi_reader *reader, const char *path)
     return number;
 }
 
-struct hm_papi_reader *hm_papi_reader_start(const char *path, struct hm_error *error)
+struct hm_papi_reader *hm_papi_reader_start(enum hm_papi_program program, const char *path, struct hm_error *error)
 {
     struct hm_papi_reader *reader = calloc(1, sizeof(*reader));
     if (!reader) {
-        hm_fail(error, ENOMEM, "no memory to read from PAPI");
+        hm_fail(error, ENOMEM, "no memory to read from %s", programs[program].name);
         return NULL;
     }
+    reader->program = program;
     reader->ask = reader->answer = -1;
     int number = access(path, F_OK) == 0 ? start(reader, path) : errno;
     if (number == ENOENT)
-        hm_fail(error, number, "hybridmem was built without PAPI (configure --with-papi)");
+        hm_fail(error, number, "%s", programs[program].missing);
     else if (number != 0)
         hm_fail(error, number, "cannot start %s: %s", path, strerror(number));
     else if (take_description(reader) != 0)
         hm_fail(error, EIO, "%s", reader->problem.text);
     else if (reader->n == 0)
-        hm_fail(error, ENOENT, "%s", reader->outs.text[0] ? reader->outs.text : "PAPI has no event here");
+        hm_fail(error, ENOENT, "%s", reader->outs.text[0] ? reader->outs.text : programs[program].empty);
     else
         return reader;
     hm_papi_reader_stop(reader);

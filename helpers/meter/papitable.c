@@ -43,6 +43,7 @@ static const struct {
     [HM_PAPI_RAPL_UNIT] = {"2^-32J", 1.0 / 4294967296.0},
     [HM_PAPI_MICROJOULE] = {"uJ", 1e-6},
     [HM_PAPI_NANOJOULE] = {"nJ", 1e-9},
+    [HM_PAPI_JOULE] = {"J", 1},
     [HM_PAPI_LINE] = {"64B", 64},
     [HM_PAPI_ONE] = {"1", 1},
 };

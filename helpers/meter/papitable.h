@@ -24,8 +24,9 @@ enum hm_papi_unit {
     HM_PAPI_RAPL_UNIT, /* 2^-32 J: what perf's RAPL events are scaled to */
     HM_PAPI_MICROJOULE,
     HM_PAPI_NANOJOULE,
-    HM_PAPI_LINE, /* 64 bytes */
-    HM_PAPI_ONE,  /* of HM_PAPI_COUNT */
+    HM_PAPI_JOULE, /* of Slurm's */
+    HM_PAPI_LINE,  /* 64 bytes */
+    HM_PAPI_ONE,   /* of HM_PAPI_COUNT */
     HM_PAPI_N_UNITS
 };
 
@@ -56,7 +57,7 @@ int hm_papi_number_in(const char *event, const char *key);
 /* "package-energy" ... "count", and back. Parsing returns 0, or -1. */
 const char *hm_papi_measure_name(enum hm_papi_measure measure);
 int hm_papi_measure_parse(const char *word, enum hm_papi_measure *measure);
-/* "2^-32J", "uJ", "nJ", "64B", "1", and back. */
+/* "2^-32J", "uJ", "nJ", "J", "64B", "1", and back. */
 const char *hm_papi_unit_name(enum hm_papi_unit unit);
 int hm_papi_unit_parse(const char *word, enum hm_papi_unit *unit);
 /* Joules or bytes for each count. */

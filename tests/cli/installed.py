@@ -13,7 +13,9 @@ DATA = PREFIX / "share" / "hybridmem"
 
 has_ndctl = (LIBEXEC / "hybridmem-namespace").exists()
 has_papi = (LIBEXEC / "hybridmem-papi").exists()
+has_slurmenergy = (LIBEXEC / "hybridmem-slurmenergy").exists()
 needs_papi = pytest.mark.skipif(not has_papi, reason="hybridmem-papi: built --without-papi")
+needs_slurmenergy = pytest.mark.skipif(not has_slurmenergy, reason="hybridmem-slurmenergy: built without libslurm")
 needs_ndctl = pytest.mark.skipif(not has_ndctl, reason="hybridmem-namespace: built --without-ndctl")
 
 

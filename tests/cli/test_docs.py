@@ -10,7 +10,7 @@ from pathlib import Path
 import docblocks
 import pytest
 from docblocks import GUIDES
-from installed import DATA, PREFIX, helper, needs_ndctl, needs_papi
+from installed import DATA, PREFIX, helper, needs_ndctl, needs_papi, needs_slurmenergy
 
 PROJECT = Path(__file__).resolve().parents[2]
 MAN = GUIDES / "man"
@@ -126,6 +126,7 @@ def test_man_pages_have_the_options_of_the_programs(command):
         ("ingest", ["--help"], 0),
         pytest.param("namespace", ["--help"], 0, marks=needs_ndctl),
         pytest.param("papi", ["--help"], 0, marks=needs_papi),
+        pytest.param("slurmenergy", ["--help"], 0, marks=needs_slurmenergy),
         ("damon", [], 2),
         ("spool", ["--help"], 0),
         ("collect", ["--help"], 0),

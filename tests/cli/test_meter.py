@@ -15,7 +15,7 @@ from sysfstree import METER, RANGE, Sysfs, as_user
 
 PROGRAM = "hybridmem-meter"
 TOPOLOGY = Path(__file__).resolve().parent.parent / "fixtures" / "topology"
-SOURCES = ["powercap", "perf-energy", "perf-imc", "perf-amd", "cxl", "resctrl", "papi"]
+SOURCES = ["powercap", "perf-energy", "perf-imc", "perf-amd", "cxl", "resctrl", "papi", "slurm"]
 SOURCE_KEYS = {"name", "usable", "reason", "measures", "covers", "unit", "wraps", "needs", "counters"}
 COUNTER_KEYS = {"name", "quantity", "unit", "socket", "kind"}
 ENERGY_KEYS = {"name", "quantity", "socket", "joules", "watts", "source", "reason"}

@@ -165,7 +165,7 @@ def test_the_meter_takes_from_papi_what_nobody_else_has(tree):
         then = step()
         name = "powercap:::ENERGY_UJ:ZONE0_SUBZONE0"
         assert then["memory-0"]["joules"] is None
-        assert then["memory-0"]["reason"] == f"{name}: the PAPI process was killed by signal 9"
+        assert then["memory-0"]["reason"] == f"{name}: hybridmem-papi was killed by signal 9"
         assert then["package-0"]["joules"] == pytest.approx(500e-6)
         assert not Path(f"/proc/{child}").exists()
         assert "killed by signal 9" in step()["memory-0"]["reason"]

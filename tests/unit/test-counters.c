@@ -22,7 +22,7 @@ static void test_a_machine_without_counters(void **state)
     (void)state;
     fake_sysfs_find();
     fake_sysfs_step();
-    assert_int_equal(fake.n_tried, 7);
+    assert_int_equal(fake.n_tried, 8);
     assert_int_equal(fake.gauges.n, 0);
     for (int i = 0; i < fake.n_tried; i++)
         assert_true(fake.tried[i].n == 0 && strlen(fake.tried[i].reason) > 20);
@@ -30,6 +30,8 @@ static void test_a_machine_without_counters(void **state)
     fake_sysfs_expect_unknown("package", "powercap: the kernel shows no RAPL zone");
     fake_sysfs_expect_unknown("package", "; perf-energy: the kernel has no PMU power");
     fake_sysfs_expect_unknown("memory", "; papi: PAPI is not asked");
+    fake_sysfs_expect_unknown("platform", "; slurm: Slurm is not asked");
+    assert_null(strstr(fake.flow[0].reason.text, "slurm"));
     fake_sysfs_expect_unknown("memory read", "perf-imc: the kernel has no PMU uncore_imc");
     fake_sysfs_expect_unknown("memory write", "; cxl: the kernel has no PMU cxl_pmu_mem");
     assert_null(strstr(fake.flow[0].reason.text, "resctrl"));

@@ -35,6 +35,8 @@ static void test_bad_lines(void **state)
         "papi 1",
         "papi 1 ",
         "papi  1 7.0.0",
+        "slurm",
+        "slurm 2 24.11.5",
         "component",
         "component rapl",
         "component rapl in because",
@@ -65,7 +67,7 @@ static void test_bad_lines(void **state)
         "event 512 package-energy - 0 uJ 5 a",
         "event 0 energy - 0 uJ 5 a",
         "event 0 package-energy ddr 0 uJ 5 a",
-        "event 0 package-energy - 0 J 5 a",
+        "event 0 package-energy - 0 j 5 a",
         "event 0 package-energy - 8192 uJ 5 a",
         "event 0 package-energy - -1 uJ 5 a",
         "event 0 package-energy - 0 uJ - a",
@@ -93,6 +95,9 @@ static void test_lines(void **state)
     assert_int_equal(parse("papi 1 7.0.0"), 0);
     assert_int_equal(line.type, HM_PAPI_LINE_PAPI);
     assert_string_equal(line.name, "7.0.0");
+    assert_int_equal(parse("slurm 1 24.11.5"), 0);
+    assert_int_equal(line.type, HM_PAPI_LINE_SLURM);
+    assert_string_equal(line.name, "24.11.5");
     assert_int_equal(parse("component rapl in"), 0);
     assert_true(line.is_in);
     assert_int_equal(parse("component perf_event_uncore out No uncore PMUs or events found"), 0);

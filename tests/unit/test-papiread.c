@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reading from hybridmem-papi, with shell scripts in its place: whatever that does, it ends as a reason. */
+/* Reading from hybridmem-papi and hybridmem-slurmenergy, with shell scripts in their place: whatever these do, it ends
+ * as a reason. */
 #include <errno.h>
+#include <limits.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -26,14 +28,19 @@
 static char *program;
 static struct hm_error error;
 
-static struct hm_papi_reader *start(const char *script)
+static struct hm_papi_reader *start_as(enum hm_papi_program which, const char *script)
 {
     char text[1024];
     snprintf(text, sizeof(text), "#!/bin/sh\n%s", script);
     scratch_write(program, text);
     assert_int_equal(chmod(program, 0700), 0);
     error.text[0] = '\0';
-    return hm_papi_reader_start(program, &error);
+    return hm_papi_reader_start(which, program, &error);
+}
+
+static struct hm_papi_reader *start(const char *script)
+{
+    return start_as(HM_PROGRAM_PAPI, script);
 }
 
 /* Nothing of a reader that is gone is left. */
@@ -50,9 +57,9 @@ static void test_programs_that_do_not_start(void **state)
     static const struct {
         const char *script, *text;
     } rows[] = {
-        {"exit 127\n", "the PAPI process ended with 127, as PAPI does where it cannot read a register"},
-        {"exit 3\n", "the PAPI process ended with 3"},
-        {HEAD "kill -9 $$\n", "the PAPI process was killed by signal 9"},
+        {"exit 127\n", "hybridmem-papi ended with 127, as PAPI does where it cannot read a register"},
+        {"exit 3\n", "hybridmem-papi ended with 3"},
+        {HEAD "kill -9 $$\n", "hybridmem-papi was killed by signal 9"},
         {HEAD "echo error PAPI does not start: no\nexit 1\n", "PAPI does not start: no"},
         {HEAD "echo component rapl out no MSR\necho component powercap in\necho component x out y\necho ready 0\n",
          "rapl: no MSR; x: y"},
@@ -60,8 +67,8 @@ static void test_programs_that_do_not_start(void **state)
         {"echo nonsense\n", "hybridmem-papi wrote a line that is none of its own"},
         {"echo papi 2 7.0.0\n", "hybridmem-papi wrote a line \"papi\" that is none of its own"},
         {"printf 'papi 1 7.0.0\\000\\n'\n", "hybridmem-papi wrote a zero byte"},
-        {"printf 'papi 1 7.0.0'\n", "the PAPI process ended with 0"},
-        {"head -c 20000 /dev/zero | tr '\\000' a; exec sleep 100\n", "the PAPI process does not end its lines"},
+        {"printf 'papi 1 7.0.0'\n", "hybridmem-papi ended with 0"},
+        {"head -c 20000 /dev/zero | tr '\\000' a; exec sleep 100\n", "hybridmem-papi does not end its lines"},
         {EVENT, "hybridmem-papi wrote its lines in another order, or is of another version"},
         {HEAD HEAD, "hybridmem-papi wrote its lines in another order, or is of another version"},
         {HEAD EVENT EVENT, "hybridmem-papi wrote its lines in another order, or is of another version"},
@@ -75,9 +82,9 @@ static void test_programs_that_do_not_start(void **state)
         expect_no_child();
     }
     unlink(program);
-    assert_null(hm_papi_reader_start(program, &error));
+    assert_null(hm_papi_reader_start(HM_PROGRAM_PAPI, program, &error));
     assert_string_equal(error.text, "hybridmem was built without PAPI (configure --with-papi)");
-    assert_null(hm_papi_reader_start("/etc/passwd", &error));
+    assert_null(hm_papi_reader_start(HM_PROGRAM_PAPI, "/etc/passwd", &error));
     assert_string_equal(error.text, "cannot start /etc/passwd: Permission denied");
     expect_no_child();
 }
@@ -115,15 +122,15 @@ static void test_deaths_midway(void **state)
     static const struct {
         const char *then, *text;
     } rows[] = {
-        {"kill -9 $$\n", "the PAPI process was killed by signal 9"},
-        {"kill -6 $$\n", "the PAPI process was killed by signal 6"},
-        {"exit 127\n", "the PAPI process ended with 127, as PAPI does where it cannot read a register"},
+        {"kill -9 $$\n", "hybridmem-papi was killed by signal 9"},
+        {"kill -6 $$\n", "hybridmem-papi was killed by signal 6"},
+        {"exit 127\n", "hybridmem-papi ended with 127, as PAPI does where it cannot read a register"},
         {"echo error no more; exit 1\n", "no more"},
         {"echo read 3\n", "hybridmem-papi wrote its lines in another order, or is of another version"},
         {"echo read 3 1 2\n", "hybridmem-papi wrote its lines in another order, or is of another version"},
         {"echo ready 1\n", "hybridmem-papi wrote its lines in another order, or is of another version"},
         {"echo read 3 x\n", "hybridmem-papi wrote a line \"read\" that is none of its own"},
-        {"exec >&-; exec sleep 100\n", "the PAPI process has closed its output"},
+        {"exec >&-; exec sleep 100\n", "hybridmem-papi has closed its output"},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         char script[512];
@@ -165,16 +172,62 @@ static void test_nothing_is_handed_down(void **state)
     expect_no_child();
 }
 
+/* Slurm's speaks with another first word, of the cluster that SLURM_CONF names, and has reasons of its own. */
+static void test_the_program_of_slurm(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *script, *text;
+    } rows[] = {
+        {HEAD EVENT "echo ready 1\n",
+         "hybridmem-slurmenergy wrote its lines in another order, or is of another version"},
+        {"exit 127\n", "hybridmem-slurmenergy ended with 127"},
+        {"echo error no slurmd\nexit 1\n", "no slurmd"},
+        {"echo slurm 1 24.11.5\necho ready 0\n", "Slurm has no energy of this node"},
+    };
+    char most[PATH_MAX + 32];
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        if (start_as(HM_PROGRAM_SLURMENERGY, rows[i].script))
+            fail_msg("row %zu started", i);
+        assert_string_equal(error.text, rows[i].text);
+        expect_no_child();
+    }
+    assert_null(hm_papi_reader_start(HM_PROGRAM_SLURMENERGY, "/nonexistent/program", &error));
+    assert_string_equal(error.text, "hybridmem was built without Slurm's library (libslurm)");
+    memset(most, 'a', sizeof(most));
+    most[sizeof(most) - 1] = '\0';
+    setenv("SLURM_CONF", most, 1);
+    assert_null(start_as(HM_PROGRAM_SLURMENERGY, "exit 0\n"));
+    assert_non_null(strstr(error.text, ": File name too long"));
+    setenv("SLURM_CONF", "/etc/slurm other.conf", 1);
+    setenv("SLURM_JOB_ID", "5", 1);
+    struct hm_papi_reader *reader = start_as(
+        HM_PROGRAM_SLURMENERGY, "test \"$SLURM_CONF\" = '/etc/slurm other.conf' && test -z \"$SLURM_JOB_ID\" &&\n"
+                                "echo slurm 1 24.11.5 && echo event 0 platform-energy - - J 0 ipmi &&\n"
+                                "echo ready 1\nread x; echo read 1 300\n");
+    unsetenv("SLURM_CONF");
+    unsetenv("SLURM_JOB_ID");
+    if (!reader)
+        fail_msg("%s", error.text);
+    uint64_t value;
+    hm_papi_reader_ask(reader);
+    assert_int_equal(hm_papi_reader_value(reader, 0, &value), 0);
+    assert_int_equal(value, 300);
+    assert_int_equal(hm_papi_reader_event(reader, 0)->unit, HM_PAPI_JOULE);
+    hm_papi_reader_stop(reader);
+    expect_no_child();
+}
+
 /* Its values in gauges: differenced, and unknown with its end. */
 static void test_gauges(void **state)
 {
     (void)state;
     const struct hm_gauge like = {.quantity = HM_PACKAGE_ENERGY, .factor = 1e-6, .counter = {.modulus = 1000}};
     struct hm_gauges gauges = {0};
-    gauges.papi =
+    gauges.reader[HM_PROGRAM_PAPI] =
         start(HEAD EVENT "echo ready 1\nfor v in 990 15 - 20 40; do read x; echo read 1 $v; done\nread x\nexit 127\n");
-    assert_non_null(gauges.papi);
-    assert_int_equal(hm_gauges_add_papi(&gauges, &like, 0, &error), 0);
+    assert_non_null(gauges.reader[HM_PROGRAM_PAPI]);
+    assert_int_equal(hm_gauges_add_asked(&gauges, &like, HM_PROGRAM_PAPI, 0, &error), 0);
     hm_gauges_read(&gauges, 1);
     assert_int_equal(gauges.gauge[0].total.problem, HM_COUNTER_FIRST);
     hm_gauges_clear(&gauges);
@@ -214,6 +267,7 @@ int main(void)
         cmocka_unit_test(test_readings),
         cmocka_unit_test(test_deaths_midway),
         cmocka_unit_test(test_nothing_is_handed_down),
+        cmocka_unit_test(test_the_program_of_slurm),
         cmocka_unit_test(test_gauges),
     };
     return cmocka_run_group_tests(tests, make, drop);

@@ -133,7 +133,7 @@ static void test_words(void **state)
         enum hm_papi_unit unit;
         assert_int_equal(hm_papi_unit_parse(hm_papi_unit_name((enum hm_papi_unit)i), &unit), 0);
         assert_int_equal(unit, i);
-        assert_int_equal(hm_papi_unit_parse("J", &unit), -1);
+        assert_int_equal(hm_papi_unit_parse("j", &unit), -1);
     }
     assert_true(hm_papi_unit_factor(HM_PAPI_RAPL_UNIT) * 4294967296.0 == 1);
     assert_true(hm_papi_unit_factor(HM_PAPI_LINE) == 64);

@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * hybridmem-slurmenergy: the energy of this node for the meter, as slurmd has it by Slurm's acct_gather_energy. Its
+ * lines are those of helpers/meter/papiline.h. Slurm's library ends the process where it has no configuration; so it
+ * has this one to itself. slurmctld is never asked: which plugin is on, the library knows of slurm.conf.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <getopt.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <slurm/slurm.h>
+#include <slurm/slurm_errno.h>
+
+#include "../helpers/cli/words.h"
+#include "../helpers/core/privilege.h"
+#include "../helpers/meter/papiline.h"
+#include "energyplugin.h"
+
+#define PATIENCE_NS UINT64_C(1500000000) /* for a reading that slurmd was told to make; the meter waits for 3 s */
+#define AGAIN_NS 100000000
+
+/* The library's own, which slurm.h does not declare: its copy of slurm.conf, and what frees an answer. */
+extern slurm_conf_t slurm_conf;
+extern void slurm_xfree(void **item);
+
+struct options {
+    bool read, ask;
+};
+
+struct source {
+    const struct hm_energy_plugin *plugin;
+    uint16_t index; /* slurmd's, of the plugin */
+};
+
+static void print_help(void)
+{
+    fputs("Usage: hybridmem slurmenergy --read --ask\n"
+          "\n"
+          "Reads the energy of this node as slurmd has it, for hybridmem meter, which starts it.\n"
+          "\n"
+          "  --read         describe the counter, then write its raw values\n"
+          "  --ask          one for each line of standard input, until that ends\n"
+          "  -h, --help     this text\n"
+          "  -V, --version  the version\n"
+          "\n"
+          "Exit status: 0 its input has ended, 1 Slurm has no energy of this node, 2 wrong usage.\n",
+          stdout);
+}
+
+/* Returns -1 to go on, or the exit status. */
+static int parse_options(int argc, char **argv)
+{
+    struct options options = {false, false};
+    const struct hm_word table[] = {{"read", .flag = &options.read}, {"ask", .flag = &options.ask}};
+    const struct hm_words words = {"slurmenergy", print_help, table, sizeof(table) / sizeof(table[0]), &options};
+    int status = hm_words_parse(argc, argv, &words);
+    if (status >= 0)
+        return status;
+    if (optind < argc)
+        return hm_words_refuse(&words, argv[optind]);
+    if (options.read && options.ask)
+        return -1;
+    fputs("hybridmem slurmenergy: say --read --ask. Try 'hybridmem slurmenergy --help'.\n", stderr);
+    return HM_WORDS_BAD;
+}
+
+/* Why there are no figures (any more), for who reads the lines and for who looks. */
+static int refuse(const char *reason)
+{
+    fprintf(stderr, "hybridmem slurmenergy: %s\n", reason);
+    if (printf("error %s\n", reason) > 0)
+        (void)fflush(stdout);
+    return EXIT_FAILURE;
+}
+
+static int saved_error = -1, said = -1; /* standard error while the library starts, and the pipe in its place */
+
+/* Join what the library said, a line "NAME: error: TEXT" or "NAME: fatal: TEXT" each, to one line. */
+static void join_words(char *said_text, struct hm_error *reason)
+{
+    char *rest = said_text;
+    for (char *line; (line = strsep(&rest, "\n"));) {
+        char *text = strstr(line, "error: "), *fatal = strstr(line, "fatal: ");
+        size_t used = strlen(reason->text), size = sizeof(reason->text);
+        text = text ? text + strlen("error: ") : fatal ? fatal + strlen("fatal: ") : line;
+        for (char *byte = text; *byte; byte++)
+            if ((unsigned char)*byte < 0x20 || *byte == 0x7f)
+                *byte = ' ';
+        snprintf(reason->text + used, size - used, "%s%s", used && *text ? "; " : "", text);
+    }
+}
+
+/* The library ended the process, after it said why. */
+static void tell_end(void)
+{
+    char text[2 * HM_ERROR_TEXT];
+    struct hm_error reason = {""};
+    if (saved_error < 0)
+        return;
+    ssize_t length = read(said, text, sizeof(text) - 1);
+    text[length > 0 ? length : 0] = '\0';
+    dup2(saved_error, STDERR_FILENO);
+    join_words(text, &reason);
+    refuse(reason.text[0] ? reason.text : "Slurm's library ends at its start, without a word");
+}
+
+/* Start Slurm's library. Where that ends the process, its last words are the reason. Returns 0, or -1 with a text. */
+static int start_library(struct hm_error *error)
+{
+    const char *config = getenv("SLURM_CONF");
+    int ends[2];
+    /* The library would look for it again and again, for a minute. */
+    if (config && access(config, R_OK) != 0)
+        return hm_fail_errno(error, "SLURM_CONF, %.128s", config);
+    if (pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0 || (saved_error = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3)) < 0)
+        return hm_fail_errno(error, "a pipe for the words of Slurm's library");
+    said = ends[0];
+    dup2(ends[1], STDERR_FILENO);
+    atexit(tell_end);
+    slurm_init(NULL);
+    dup2(saved_error, STDERR_FILENO);
+    close(saved_error);
+    close(ends[0]);
+    close(ends[1]);
+    saved_error = -1;
+    return 0;
+}
+
+/* slurmd answers root and SlurmUser alone: no more than the latter is wanted. Returns 0, or -1 with a text. */
+static int become_slurm_user(struct hm_error *error)
+{
+    uid_t slurm_user = slurm_conf.slurm_user_id;
+    if (geteuid() != 0 && geteuid() != slurm_user)
+        return hm_fail(error, EPERM, "slurmd tells its energy to root and SlurmUser alone");
+    if (geteuid() != 0 || slurm_user == 0)
+        return 0;
+    errno = 0;
+    const struct passwd *entry = getpwuid(slurm_user);
+    if (!entry)
+        return hm_fail(error, errno ? errno : ENOENT, "SlurmUser, %u, is not known on this node", (unsigned)slurm_user);
+    if (hm_privilege_drop(slurm_user, entry->pw_gid) != 0)
+        return hm_fail_errno(error, "cannot become SlurmUser, %u", (unsigned)slurm_user);
+    return 0;
+}
+
+/*
+ * Ask slurmd once. It reads the sensor anew where its last reading is more than `delta_s` older than the question
+ * (_rpc_acct_gather_energy in Slurm's src/slurmd/slurmd/req.c). AcctGatherNodeFreq has no part in this: by it slurmctld
+ * asks, for its own `scontrol show node`. Returns 0, or -1 with a text.
+ */
+static int ask(const struct source *source, uint16_t delta_s, struct hm_energy_answer *answer, struct hm_error *error)
+{
+    acct_gather_energy_t *energy = NULL;
+    uint16_t n = 0;
+    *answer = (struct hm_energy_answer){0};
+    errno = 0;
+    if (slurm_get_node_energy(NULL, source->index, delta_s, &n, &energy) != SLURM_SUCCESS)
+        return hm_fail(error, EIO, "slurmd on this node does not answer: %s", slurm_strerror(errno));
+    if (n > 0 && energy)
+        *answer = (struct hm_energy_answer){.n_sensors = n,
+                                            .consumed_j = energy->consumed_energy,
+                                            .previous_j = energy->previous_consumed_energy,
+                                            .current_w = energy->current_watts,
+                                            .read_s = energy->poll_time};
+    slurm_xfree((void **)&energy);
+    return 0;
+}
+
+static uint64_t now_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+/*
+ * The counter as of now. slurmd has a thread read IPMI's sensors, and may answer before that is done: then it is asked
+ * again for that reading. Returns 0, or -1 with a text.
+ */
+static int read_counter(const struct source *source, uint64_t *joules, struct hm_error *error)
+{
+    static const struct timespec pause = {.tv_nsec = AGAIN_NS};
+    const uint64_t until_ns = now_ns() + PATIENCE_NS;
+    const int64_t asked_s = time(NULL);
+    for (uint16_t delta_s = 0;; delta_s = 1) {
+        struct hm_energy_answer answer;
+        if (ask(source, delta_s, &answer, error) != 0)
+            return -1;
+        if (hm_energy_plugin_value(source->plugin, &answer, asked_s, time(NULL), joules, error) == 0)
+            return 0;
+        if (errno != EAGAIN || now_ns() >= until_ns)
+            return -1;
+        nanosleep(&pause, NULL);
+    }
+}
+
+static void write_reading(const struct source *source)
+{
+    char line[128];
+    struct hm_error unread;
+    uint64_t at_ns = now_ns(), joules;
+    bool is_known = read_counter(source, &joules, &unread) == 0;
+    hm_papi_line_read(at_ns, &joules, &is_known, 1, line, sizeof(line));
+    fputs(line, stdout);
+}
+
+static void describe(const struct source *source)
+{
+    char line[2 * HM_PAPI_NAME];
+    struct hm_papi_event event = {.measure = HM_PAPI_PLATFORM_ENERGY, .socket = -1, .unit = HM_PAPI_JOULE};
+    snprintf(event.name, sizeof(event.name), "acct_gather_energy/%s", source->plugin->name);
+    hm_papi_line_event(0, &event, line, sizeof(line));
+    printf("slurm " HM_PAPI_LINES " " HM_SLURM_VERSION "\n%sready 1\n", line);
+}
+
+int main(int argc, char **argv)
+{
+    struct hm_error error = {""};
+    struct source source;
+    uint64_t joules;
+    int status = parse_options(argc, argv);
+    if (status >= 0)
+        return status;
+    if (start_library(&error) != 0 ||
+        !(source.plugin = hm_energy_plugin_find(slurm_conf.acct_gather_energy_type, &source.index, &error)) ||
+        become_slurm_user(&error) != 0 || read_counter(&source, &joules, &error) != 0)
+        return refuse(error.text);
+    describe(&source);
+    for (int byte; fflush(stdout) == 0 && (byte = getchar()) != EOF;)
+        if (byte == '\n')
+            write_reading(&source);
+    return EXIT_SUCCESS;
+}

@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: Apache-2.0
+"""hybridmem-slurmenergy where no Slurm runs: the reason, by what slurm.conf says. tests/system has it with a slurmd."""
+
+import json
+import os
+import re
+import socket
+import subprocess
+import tempfile
+from pathlib import Path
+
+import pytest
+from installed import LIBEXEC, PREFIX, helper, needs_slurmenergy
+from sysfstree import METER, as_user
+
+pytestmark = needs_slurmenergy
+
+PROGRAM = "hybridmem-slurmenergy"
+READ = ["--read", "--ask"]
+RAPL = "acct_gather_energy/rapl adds packages and DRAM up to one figure, of which powercap and perf have each"
+UNSET = ("AcctGatherEnergyType is not set in slurm.conf", "(what it is where AcctGatherEnergyType is not set)")
+NO_SLURMD = "slurmd on this node does not answer: "
+
+
+def plugins():
+    """Slurm's plugins, or a folder without any, which a Slurm before 23.11 does not mind while it is not spoken to."""
+    found = sorted(Path("/usr/lib").glob("**/auth_munge.so"))
+    return found[0].parent if found else Path("/usr/lib")
+
+
+def starts():
+    """Does Slurm's library start here at all? Later ones want their plugins for that, which are in other packages."""
+    version = subprocess.run([PREFIX / "bin" / "hybridmem", "-V"], capture_output=True, text=True, check=True).stdout
+    return tuple(map(int, re.search(r"Slurm (\d+)\.(\d+)", version).groups())) < (23, 11) or plugins() != Path(
+        "/usr/lib"
+    )
+
+
+@pytest.fixture
+def configured():
+    """Writes a slurm.conf that any user may read, and returns the environment that names it."""
+    with tempfile.TemporaryDirectory(prefix="hm-slurm.") as name:
+        Path(name).chmod(0o755)
+
+        def write(*lines):
+            host = socket.gethostname().split(".")[0]
+            path = Path(name) / "slurm.conf"
+            head = ["ClusterName=none", "SlurmctldHost=localhost", "SlurmdPort=1", "SlurmUser=root"]
+            node = [f"NodeName={host} NodeAddr=127.0.0.1", f"PartitionName=all Nodes={host}"]
+            path.write_text("\n".join([*head, f"PluginDir={plugins()}", *node, *lines]) + "\n")
+            return {"SLURM_CONF": str(path)}
+
+        yield write
+
+
+def reason_of(env, **options):
+    """Why it does not begin: on both of its outputs, in one line."""
+    done = helper(PROGRAM, *READ, status=1, env=env, stdin=subprocess.DEVNULL, **options)
+    (line,) = done.stdout.splitlines()
+    word, reason = line.split(" ", 1)
+    assert word == "error" and done.stderr.splitlines()[-1] == f"hybridmem slurmenergy: {reason}"
+    return reason
+
+
+def is_said(reason, wanted):
+    """A library that does not start says of what instead."""
+    return wanted in reason if starts() else "auth" in reason
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ([], "say --read --ask. Try 'hybridmem slurmenergy --help'."),
+        (["--read"], "say --read --ask. Try 'hybridmem slurmenergy --help'."),
+        (["--ask"], "say --read --ask. Try 'hybridmem slurmenergy --help'."),
+        ([*READ, "now"], "unexpected word 'now'. Try 'hybridmem slurmenergy --help'."),
+    ],
+)
+def test_wrong_words(words, said):
+    done = helper(PROGRAM, *words, status=2)
+    assert (done.stderr, done.stdout) == (f"hybridmem slurmenergy: {said}\n", "")
+
+
+def test_a_configuration_that_is_not_there_is_not_waited_for(tmp_path):
+    path = tmp_path / "slurm.conf"
+    assert reason_of({"SLURM_CONF": str(path)}) == f"SLURM_CONF, {path}: No such file or directory"
+
+
+def test_the_last_words_of_a_library_that_ends_the_process(configured):
+    reason = reason_of(configured("NoSuchWord=1"))
+    assert "NoSuchWord" in reason and reason.endswith("; Unable to process configuration file")
+
+
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [
+        ("acct_gather_energy/rapl", RAPL),
+        ("acct_gather_energy/gpu", "acct_gather_energy/gpu measures GPUs alone"),
+        ("rapl,ibmaem", RAPL + "; acct_gather_energy/ibmaem is not known here, nor what it measures"),
+        ("acct_gather_energy/ipmi", NO_SLURMD),
+        ("acct_gather_energy/gpu,pm_counters", NO_SLURMD),
+    ],
+)
+def test_what_slurm_conf_says(configured, value, said):
+    assert is_said(reason_of(configured(f"AcctGatherEnergyType={value}")), said)
+
+
+@pytest.mark.parametrize("lines", [[], ["AcctGatherEnergyType=acct_gather_energy/none"]])
+def test_no_plugin_is_on(configured, lines):
+    reason = reason_of(configured(*lines))
+    assert any(is_said(reason, text) for text in UNSET)
+
+
+def test_slurmd_is_not_bothered_by_other_users(configured):
+    if os.geteuid() != 0:
+        pytest.fail("this test wants root, as all of tests/check does")
+    env = configured("AcctGatherEnergyType=acct_gather_energy/xcc")
+    assert is_said(reason_of(env, **as_user()), "slurmd tells its energy to root and SlurmUser alone")
+
+
+def test_the_meter_lists_it_with_its_reason(configured):
+    env = {**os.environ, **configured("AcctGatherEnergyType=acct_gather_energy/rapl")}
+    done = subprocess.run([METER, "--list", "--json"], capture_output=True, text=True, check=False, env=env)
+    source = json.loads(done.stdout)["sources"][-1]
+    assert source["name"] == "slurm" and not source["usable"] and source["counters"] == []
+    assert is_said(source["reason"], RAPL)
+    assert (LIBEXEC / PROGRAM).exists() and done.stderr == ""
