@@ -35,18 +35,21 @@ static void note(struct hm_error *reason, const char *word, size_t length, const
     snprintf(reason->text + used, size - used, "%s" PREFIX "%.*s %s", used ? "; " : "", (int)length, word, why_not);
 }
 
-const struct hm_energy_plugin *hm_energy_plugin_find(const char *type, uint16_t *index, struct hm_error *reason)
+const struct hm_energy_plugin *hm_energy_plugin_find(const char *type, struct hm_error *reason)
 {
     reason->text[0] = '\0';
-    *index = 0;
-    for (const char *word = type; word && *word; ++*index) {
+    for (const char *word = type; word && *word;) {
+        bool is_first = word == type;
         if (strncmp(word, PREFIX, strlen(PREFIX)) == 0)
             word += strlen(PREFIX);
         size_t length = strcspn(word, ",");
         const struct hm_energy_plugin *plugin = find(word, length);
-        if (plugin && !plugin->why_not)
+        if (plugin && !plugin->why_not && is_first)
             return plugin;
-        note(reason, word, length, plugin ? plugin->why_not : "is not known here, nor what it measures");
+        note(reason, word, length,
+             !plugin           ? "is not known here, nor what it measures"
+             : plugin->why_not ? plugin->why_not
+                               : "has to be the first of AcctGatherEnergyType");
         word += length + (word[length] == ',');
     }
     if (!reason->text[0])

@@ -26,10 +26,10 @@ struct hm_energy_answer {
 };
 
 /*
- * The first plugin of `type`, slurm.conf's AcctGatherEnergyType (NULL: not set), that measures the node; *index is its
- * place in that list, by which slurmd knows it. NULL with a text where there is none.
+ * The first plugin of `type`, slurm.conf's AcctGatherEnergyType (NULL: not set), where it measures the node. NULL with
+ * a text else, also where another one would: a slurmd that was started with a shorter list looks behind its end for it.
  */
-const struct hm_energy_plugin *hm_energy_plugin_find(const char *type, uint16_t *index, struct hm_error *reason);
+const struct hm_energy_plugin *hm_energy_plugin_find(const char *type, struct hm_error *reason);
 
 /*
  * The node's counter in joules, by an answer that slurmd gave from `asked_s` to `answered_s`. Returns 0, or -1 with a

@@ -24,6 +24,7 @@
 
 #define PATIENCE_NS UINT64_C(1500000000) /* for a reading that slurmd was told to make; the meter waits for 3 s */
 #define AGAIN_NS 100000000
+#define FIRST_PLUGIN 0 /* of AcctGatherEnergyType */
 
 /* The library's own, which slurm.h does not declare: its copy of slurm.conf, and what frees an answer. */
 extern slurm_conf_t slurm_conf;
@@ -31,11 +32,6 @@ extern void slurm_xfree(void **item);
 
 struct options {
     bool read, ask;
-};
-
-struct source {
-    const struct hm_energy_plugin *plugin;
-    uint16_t index; /* slurmd's, of the plugin */
 };
 
 static void print_help(void)
@@ -154,13 +150,13 @@ static int become_slurm_user(struct hm_error *error)
  * (_rpc_acct_gather_energy in Slurm's src/slurmd/slurmd/req.c). AcctGatherNodeFreq has no part in this: by it slurmctld
  * asks, for its own `scontrol show node`. Returns 0, or -1 with a text.
  */
-static int ask(const struct source *source, uint16_t delta_s, struct hm_energy_answer *answer, struct hm_error *error)
+static int ask(uint16_t delta_s, struct hm_energy_answer *answer, struct hm_error *error)
 {
     acct_gather_energy_t *energy = NULL;
     uint16_t n = 0;
     *answer = (struct hm_energy_answer){0};
     errno = 0;
-    if (slurm_get_node_energy(NULL, source->index, delta_s, &n, &energy) != SLURM_SUCCESS)
+    if (slurm_get_node_energy(NULL, FIRST_PLUGIN, delta_s, &n, &energy) != SLURM_SUCCESS)
         return hm_fail(error, EIO, "slurmd on this node does not answer: %s", slurm_strerror(errno));
     if (n > 0 && energy)
         *answer = (struct hm_energy_answer){.n_sensors = n,
@@ -183,16 +179,16 @@ static uint64_t now_ns(void)
  * The counter as of now. slurmd has a thread read IPMI's sensors, and may answer before that is done: then it is asked
  * again for that reading. Returns 0, or -1 with a text.
  */
-static int read_counter(const struct source *source, uint64_t *joules, struct hm_error *error)
+static int read_counter(const struct hm_energy_plugin *plugin, uint64_t *joules, struct hm_error *error)
 {
     static const struct timespec pause = {.tv_nsec = AGAIN_NS};
     const uint64_t until_ns = now_ns() + PATIENCE_NS;
     const int64_t asked_s = time(NULL);
     for (uint16_t delta_s = 0;; delta_s = 1) {
         struct hm_energy_answer answer;
-        if (ask(source, delta_s, &answer, error) != 0)
+        if (ask(delta_s, &answer, error) != 0)
             return -1;
-        if (hm_energy_plugin_value(source->plugin, &answer, asked_s, time(NULL), joules, error) == 0)
+        if (hm_energy_plugin_value(plugin, &answer, asked_s, time(NULL), joules, error) == 0)
             return 0;
         if (errno != EAGAIN || now_ns() >= until_ns)
             return -1;
@@ -200,21 +196,21 @@ static int read_counter(const struct source *source, uint64_t *joules, struct hm
     }
 }
 
-static void write_reading(const struct source *source)
+static void write_reading(const struct hm_energy_plugin *plugin)
 {
     char line[128];
     struct hm_error unread;
-    uint64_t at_ns = now_ns(), joules;
-    bool is_known = read_counter(source, &joules, &unread) == 0;
+    uint64_t at_ns = now_ns(), joules = 0;
+    bool is_known = read_counter(plugin, &joules, &unread) == 0;
     hm_papi_line_read(at_ns, &joules, &is_known, 1, line, sizeof(line));
     fputs(line, stdout);
 }
 
-static void describe(const struct source *source)
+static void describe(const struct hm_energy_plugin *plugin)
 {
     char line[2 * HM_PAPI_NAME];
     struct hm_papi_event event = {.measure = HM_PAPI_PLATFORM_ENERGY, .socket = -1, .unit = HM_PAPI_JOULE};
-    snprintf(event.name, sizeof(event.name), "acct_gather_energy/%s", source->plugin->name);
+    snprintf(event.name, sizeof(event.name), "acct_gather_energy/%s", plugin->name);
     hm_papi_line_event(0, &event, line, sizeof(line));
     printf("slurm " HM_PAPI_LINES " " HM_SLURM_VERSION "\n%sready 1\n", line);
 }
@@ -222,18 +218,17 @@ static void describe(const struct source *source)
 int main(int argc, char **argv)
 {
     struct hm_error error = {""};
-    struct source source;
+    const struct hm_energy_plugin *plugin;
     uint64_t joules;
     int status = parse_options(argc, argv);
     if (status >= 0)
         return status;
-    if (start_library(&error) != 0 ||
-        !(source.plugin = hm_energy_plugin_find(slurm_conf.acct_gather_energy_type, &source.index, &error)) ||
-        become_slurm_user(&error) != 0 || read_counter(&source, &joules, &error) != 0)
+    if (start_library(&error) != 0 || !(plugin = hm_energy_plugin_find(slurm_conf.acct_gather_energy_type, &error)) ||
+        become_slurm_user(&error) != 0 || read_counter(plugin, &joules, &error) != 0)
         return refuse(error.text);
-    describe(&source);
+    describe(plugin);
     for (int byte; fflush(stdout) == 0 && (byte = getchar()) != EOF;)
         if (byte == '\n')
-            write_reading(&source);
+            write_reading(plugin);
     return EXIT_SUCCESS;
 }

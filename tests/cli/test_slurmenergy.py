@@ -98,7 +98,8 @@ def test_the_last_words_of_a_library_that_ends_the_process(configured):
         ("acct_gather_energy/gpu", "acct_gather_energy/gpu measures GPUs alone"),
         ("rapl,ibmaem", RAPL + "; acct_gather_energy/ibmaem is not known here, nor what it measures"),
         ("acct_gather_energy/ipmi", NO_SLURMD),
-        ("acct_gather_energy/gpu,pm_counters", NO_SLURMD),
+        ("acct_gather_energy/gpu,pm_counters", "pm_counters has to be the first of AcctGatherEnergyType"),
+        ("pm_counters,gpu", NO_SLURMD),
     ],
 )
 def test_what_slurm_conf_says(configured, value, said):

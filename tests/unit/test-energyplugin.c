@@ -33,19 +33,19 @@ static void test_types_that_do_not_measure_the_node(void **state)
         {"pm_counter", TYPE "pm_counter is not known here, nor what it measures"},
         {"pm_counters2", TYPE "pm_counters2 is not known here, nor what it measures"},
         {"gpu,x", TYPE "gpu measures GPUs alone; " TYPE "x is not known here, nor what it measures"},
+        {TYPE "gpu," TYPE "ipmi",
+         TYPE "gpu measures GPUs alone; " TYPE "ipmi has to be the first of AcctGatherEnergyType"},
         {",", TYPE " is not known here, nor what it measures"},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        uint16_t index;
-        if (hm_energy_plugin_find(rows[i].type, &index, &reason))
+        if (hm_energy_plugin_find(rows[i].type, &reason))
             fail_msg("row %zu was taken", i);
         assert_string_equal(reason.text, rows[i].text);
     }
     char many[4096];
-    uint16_t index;
     memset(many, ',', sizeof(many));
     many[sizeof(many) - 1] = '\0';
-    assert_null(hm_energy_plugin_find(many, &index, &reason));
+    assert_null(hm_energy_plugin_find(many, &reason));
     assert_int_equal(strlen(reason.text), sizeof(reason.text) - 1);
 }
 
@@ -54,21 +54,18 @@ static void test_types_that_do(void **state)
     (void)state;
     static const struct {
         const char *type, *name;
-        uint16_t index;
         bool is_raw;
     } rows[] = {
-        {"pm_counters", "pm_counters", 0, true},
-        {TYPE "ipmi", "ipmi", 0, false},
-        {TYPE "xcc", "xcc", 0, false},
-        {TYPE "gpu," TYPE "ipmi", "ipmi", 1, false},
-        {"gpu,rapl,pm_counters,ipmi", "pm_counters", 2, true},
+        {"pm_counters", "pm_counters", true},
+        {TYPE "ipmi", "ipmi", false},
+        {TYPE "xcc", "xcc", false},
+        {TYPE "ipmi," TYPE "gpu", "ipmi", false},
+        {"pm_counters,rapl", "pm_counters", true},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        uint16_t index;
-        const struct hm_energy_plugin *plugin = hm_energy_plugin_find(rows[i].type, &index, &reason);
+        const struct hm_energy_plugin *plugin = hm_energy_plugin_find(rows[i].type, &reason);
         assert_non_null(plugin);
         assert_string_equal(plugin->name, rows[i].name);
-        assert_int_equal(index, rows[i].index);
         assert_int_equal(plugin->is_raw, rows[i].is_raw);
     }
 }
@@ -102,9 +99,8 @@ static void test_answers_that_are_no_values(void **state)
         {"xcc", {1, 50, 40, 300, 104}, EBADMSG, TYPE "xcc dates its reading 2 s ahead of this node's clock"},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        uint16_t index;
         uint64_t joules = 1;
-        const struct hm_energy_plugin *plugin = hm_energy_plugin_find(rows[i].type, &index, &reason);
+        const struct hm_energy_plugin *plugin = hm_energy_plugin_find(rows[i].type, &reason);
         errno = 0;
         if (hm_energy_plugin_value(plugin, &rows[i].answer, 100, 102, &joules, &reason) != -1)
             fail_msg("row %zu is a value", i);
@@ -130,9 +126,8 @@ static void test_values(void **state)
         {"xcc", {1, INT64_MAX, 40, 0, 102}, INT64_MAX},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        uint16_t index;
         uint64_t joules = 1;
-        const struct hm_energy_plugin *plugin = hm_energy_plugin_find(rows[i].type, &index, &reason);
+        const struct hm_energy_plugin *plugin = hm_energy_plugin_find(rows[i].type, &reason);
         assert_int_equal(hm_energy_plugin_value(plugin, &rows[i].answer, 100, 102, &joules, &reason), 0);
         assert_true(joules == rows[i].joules);
     }

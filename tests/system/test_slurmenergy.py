@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The energy that Slurm's own plugin pm_counters measures, as hybridmem meter's source. Below the plugin, files of the
+form of Cray's stand in for /sys/cray/pm_counters, which slurmd alone sees."""
+
+import contextlib
+import json
+import os
+import subprocess
+from pathlib import Path
+
+import nodes
+import pytest
+import slurm
+
+TYPE = "acct_gather_energy/pm_counters"
+START = 100_000_000  # joules; what is counted keeps the number of digits
+# /sys takes no new folder: a tmpfs over it has all of the real one, and the counters.
+SLURMD_ON_A_CRAY = """unshare --mount sh -ec '
+    real=$(mktemp -d)
+    mount --rbind /sys $real
+    mount -t tmpfs none /sys
+    for entry in $real/*; do mkdir /sys/${entry##*/}; mount --rbind $entry /sys/${entry##*/}; done
+    mkdir -p /sys/cray/pm_counters
+    mount --bind %s /sys/cray/pm_counters
+    exec slurmd -N n1'"""
+STOP_SLURMD = "pkill -x slurmd; while pgrep -x slurmd; do sleep 0.1; done"
+
+
+class Cray:
+    """The node's slurmd with counters; the folder is the test's."""
+
+    def __init__(self, folder):
+        self.folder = folder
+        self.set_counter(0)
+
+    def set_counter(self, joules):
+        """In one write of one length: slurmd may read at any moment."""
+        for name, line in (("energy", f"{START + joules} J 1700000000 us"), ("power", "300 W 1700000000 us")):
+            descriptor = os.open(self.folder / name, os.O_WRONLY | os.O_CREAT, 0o644)
+            os.pwrite(descriptor, f"{line}\n".encode(), 0)
+            os.close(descriptor)
+
+    def start_slurmd(self):
+        slurm.run(f"{STOP_SLURMD}; {SLURMD_ON_A_CRAY % self.folder}")
+        slurm.wait_for(lambda: listed()["usable"], "slurmd's counter")
+
+
+@pytest.fixture(scope="module")
+def with_plugin():
+    with nodes.reconfigured(nodes.SLURM_CONF.read_text() + f"AcctGatherEnergyType={TYPE}\n"):
+        yield
+
+
+@pytest.fixture
+def cray(with_plugin):
+    made = Cray(Path(slurm.run("mktemp -d /run/cray.XXXXXX").stdout.strip()))
+    made.start_slurmd()
+    yield made
+    nodes.restart("slurmd", "-N n1")
+    slurm.run(f"rm -r {made.folder}")
+
+
+def listed(user=None):
+    """What the meter's list says of the source."""
+    sources = json.loads(slurm.run("hybridmem meter --list --json", user=user, check=False).stdout)["sources"]
+    return next(source for source in sources if source["name"] == "slurm")
+
+
+class Meter:
+    """A meter that shows the time since the last step when it is told to."""
+
+    def __init__(self):
+        command = ["hybridmem", "meter", "--step", "--json"]
+        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self.step()
+
+    def step(self):
+        """The figure of the whole node."""
+        self.process.stdin.write("\n")
+        self.process.stdin.flush()
+        energy = json.loads(self.process.stdout.readline())["energy"]
+        return next(figure for figure in energy if figure["name"] == "platform")
+
+    def program(self):
+        """The status of what asks slurmd."""
+        (pid,) = slurm.run(f"pgrep -P {self.process.pid} -f slurmenergy").stdout.split()
+        return dict(line.split(":\t", 1) for line in Path(f"/proc/{pid}/status").read_text().splitlines())
+
+
+@contextlib.contextmanager
+def metering():
+    meter = Meter()
+    try:
+        yield meter
+        meter.process.communicate(timeout=slurm.PATIENCE)
+        assert meter.process.returncode == 0
+    finally:
+        meter.process.kill()
+
+
+def test_no_plugin_is_on():
+    assert listed()["reason"] == "AcctGatherEnergyType is not set in slurm.conf"
+
+
+def test_a_node_without_its_counters(with_plugin):
+    assert listed()["reason"] == f"slurmd could not read the energy by {TYPE}"
+
+
+@pytest.mark.main
+def test_the_meter_counts_what_slurmd_reads(cray):
+    assert [counter["name"] for counter in listed()["counters"]] == [TYPE]
+    assert listed("alice")["reason"] == "slurmd tells its energy to root and SlurmUser alone"
+    with metering() as meter:
+        for joules in (500, 1100, 1100):
+            before = int((cray.folder / "energy").read_text().split()[0]) - START
+            cray.set_counter(joules)
+            figure = meter.step()
+            assert (figure["joules"], figure["source"]) == (joules - before, "slurm"), figure
+        status = meter.program()
+        uid = slurm.run("id -u slurm").stdout.strip()
+        assert status["Uid"].split() == [uid] * 4 and status["Groups"].strip() == ""
+        assert (status["Threads"], status["NoNewPrivs"]) == ("1", "1")
+
+
+def test_a_counter_or_a_slurmd_that_is_gone_for_a_while(cray):
+    with metering() as meter:
+        (cray.folder / "energy").rename(cray.folder / "away")
+        figure = meter.step()
+        assert figure["joules"] is None and figure["reason"] == f"{TYPE}: what was read is no value of it"
+        (cray.folder / "away").rename(cray.folder / "energy")
+        meter.step()
+        cray.set_counter(200)
+        assert meter.step()["joules"] == 200
+        slurm.run(STOP_SLURMD)
+        cray.set_counter(700)
+        figure = meter.step()
+        assert figure["joules"] is None and figure["reason"].startswith(f"{TYPE}: "), figure
+        cray.start_slurmd()
+        meter.step()
+        cray.set_counter(800)
+        assert meter.step()["joules"] == 100
