@@ -79,14 +79,21 @@ static const struct hm_metered *metered_of(const struct hm_samples *samples, con
     return samples && samples->metered.n_readings > 0 ? &samples->metered : NULL;
 }
 
-static json_t *source_of(const char *counted_by, bool is_known, bool is_shared)
+/* The whole node's energy is that of a job that was there alone, however few cores it had: these are told. */
+static json_t *source_of(const struct hm_job *job, const char *counted_by, bool is_known)
 {
     char text[HM_WARNING + 128];
+    unsigned cores = job->has_cores ? hm_set_count(&job->cores) : 0;
     if (!is_known)
         return hm_json_text(counted_by[0] ? counted_by : "no counter was found", HM_WARNING);
-    snprintf(text, sizeof(text), "%.*s; %s", HM_WARNING, counted_by,
-             is_shared ? "for the node alone, as other jobs ran beside this one"
-                       : "for the node, on which no other job ran");
+    if (job->had_company)
+        snprintf(text, sizeof(text), "%.*s; for the node alone, as other jobs ran beside this one", HM_WARNING,
+                 counted_by);
+    else if (cores > 0)
+        snprintf(text, sizeof(text), "%.*s; for the node, on which no other job ran beside this one of %u core%s",
+                 HM_WARNING, counted_by, cores, cores == 1 ? "" : "s");
+    else
+        snprintf(text, sizeof(text), "%.*s; for the node, on which no other job ran", HM_WARNING, counted_by);
     return hm_json_text(text, sizeof(text));
 }
 
@@ -102,8 +109,7 @@ json_t *hm_record_energy(const struct hm_job *job, const struct hm_samples *samp
     }
     set_energy(energy, is_known && !job->had_company ? metered : NULL);
     json_object_set_new(energy, "node", node ? node : json_null());
-    json_object_set_new(energy, "source",
-                        source_of(metered ? metered->energy_source : why, is_known, job->had_company));
+    json_object_set_new(energy, "source", source_of(job, metered ? metered->energy_source : why, is_known));
     return energy;
 }
 
@@ -122,7 +128,7 @@ static json_t *group_of(const struct hm_mongroup *group, const struct hm_metered
     json_t *object = json_object();
     for (int i = 0; i < HM_GROUP_BYTES; i++)
         json_object_set_new(object, keys[i], is_known ? bytes_of(&metered->group[i]) : json_null());
-    json_object_set_new(object, "source", source_of(why, false, false));
+    json_object_set_new(object, "source", hm_json_text(why[0] ? why : "no counter was found", HM_WARNING));
     return object;
 }
 
@@ -139,8 +145,7 @@ json_t *hm_record_traffic(const struct hm_job *job, const struct hm_record_tiers
     json_object_set_new(traffic, "tiers", traffic_by_tier(tiers, is_known && !job->had_company ? metered : NULL));
     json_object_set_new(traffic, "node", node ? node : json_null());
     json_object_set_new(traffic, "job", group_of(&job->mongroup, metered, why));
-    json_object_set_new(traffic, "source",
-                        source_of(metered ? metered->traffic_source : why, is_known, job->had_company));
+    json_object_set_new(traffic, "source", source_of(job, metered ? metered->traffic_source : why, is_known));
     json_object_set_new(traffic, "estimate", hm_record_traffic_estimate(job, tiers));
     return traffic;
 }

@@ -32,7 +32,7 @@
 
 /* The counters' own clock: they cost more to read than the job's cgroup, and none wraps twice in the longest wait (at
  * the most that hm_quantity_most_per_s allows, RAPL's platform counter of 262 kJ after 13 s). */
-#define METER_LEAST_NS UINT64_C(1000000000)
+#define METER_LEAST_NS UINT64_C(900000000) /* a tick of a second may come a little early */
 #define METER_MOST_NS UINT64_C(10000000000)
 
 #define NOT_YET "the job's cgroup " /* starts the only text that a later sample takes back */

@@ -51,7 +51,7 @@ def test_a_job_that_had_the_node_to_itself(powercap):
     energy = slurm.record(held.job_id)["energy"]
     assert energy["package_j"] == pytest.approx(1.5) and energy["memory_j"] == pytest.approx(0.06)
     assert energy["platform_j"] is None
-    assert energy["source"] == "powercap; for the node, on which no other job ran"
+    assert energy["source"] == "powercap; for the node, on which no other job ran beside this one of 1 core"
     assert energy["mean_w"] == pytest.approx(1.56 / energy["node"]["seconds"])
     assert energy["peak_w"] >= energy["mean_w"] > 0
     shown = slurm.run(f"hybridmem show {held.job_id}").stdout
