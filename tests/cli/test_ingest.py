@@ -147,7 +147,7 @@ def test_what_is_left_out_is_kept_aside_with_place_and_reason(tmp_path):
 
 
 def test_a_copy_of_a_file_adds_nothing(tmp_path):
-    """In whatever order they come; the records' own report cannot tell, for it knows a node's file only."""
+    """In whatever order they come."""
     for first, second in (("n1", "n1-copy"), ("n1-copy", "n1")):
         records, history = tmp_path / first / "records", tmp_path / first / "history"
         append(records, json.dumps(record(1)), node=first)

@@ -6,7 +6,7 @@ import json
 from datetime import date, timedelta
 from pathlib import Path
 
-from . import engine, layout, records
+from . import engine, fields, layout, records
 
 # A row has its whole record, some KiB: a group of rows is in memory while it is written.
 ROWS_A_GROUP, BYTES_A_GROUP = 20_000, "64MB"
@@ -122,8 +122,8 @@ class Day:
 
     def add(self, record, file, number, line, met, stream):
         """False for a record that was met in this file, or that is of another."""
-        file = layout.clean(file)
-        key = layout.mark(*layout.key_of(record))
+        file = fields.clean(file)
+        key = layout.mark(*fields.key(record))
         if key in met or self.owners.setdefault(key, file) != file:
             return False
         met.add(key)

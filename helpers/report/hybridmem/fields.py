@@ -11,6 +11,7 @@ MAXIMUM = 1 << 64  # also keeps out the infinities that 1e999 makes
 # what an engine has for sums, whatever the order.
 MOST_BYTES = 1 << 56
 MOST_MILLISECONDS = 1 << 44
+BIGINT = 1 << 63  # what tables of an engine have for whole numbers is below
 
 
 def number(value, key):
@@ -82,9 +83,25 @@ def mode(record):
     return asked.split(",", 1)[0] if asked else "none"
 
 
+def clean(word):
+    """Text without halves of surrogate pairs, which JSON may have and no file of text."""
+    return word if word is None else word.encode("utf-8", "replace").decode()
+
+
+def integer(value, key):
+    """A whole number that a table can have."""
+    figure = whole(value, key)
+    return figure if figure is None or -BIGINT <= figure < BIGINT else None
+
+
 def run(record):
     """What tells a job's run apart: a job that is requeued keeps its number."""
-    return (text(record, "cluster"), record["job_id"], whole(record, "restart_count"))
+    return clean(text(record, "cluster")), integer(record, "job_id"), integer(record, "restart_count")
+
+
+def key(record):
+    """What a record is told by: on a day it counts once, in whatever files it is."""
+    return *run(record), clean(record["node"])
 
 
 def job_name(record):

@@ -11,37 +11,31 @@ OTHERS = "(others)"
 
 
 class Report:
-    """Feeds each record to every view's sums, once. next_file() and next_day() say where the stream is."""
+    """Feeds each record to every view's sums. Records are there once; next_day() says where their stream is, `once` is
+    as in a Tally."""
 
     def __init__(self, views, top, by=None):
         """`top`: rows to keep of each view, None: as many as the view says; `by`: the figure that ranks them."""
         self.sums = [
             Jobs(view, top or view.top, by or view.by) if view.is_of_jobs else Groups(view, top, by) for view in views
         ]
-        self.written = tally.Written()
+        self.once = True
         self.users = set()  # that have a record, at most Groups.LIMIT
-
-    def next_file(self):
-        self.written.next_file()
 
     def next_day(self):
         for sums in self.sums:
             sums.next_day()
 
     def add(self, record):
-        """Add a record; False for one that its node had written before."""
         run = fields.run(record)
-        if not self.written.is_new(record, run):
-            return False
         if len(self.users) < Groups.LIMIT:
             self.users.add(fields.text(record, "user") or "?")
         figures = Figures(record)
         for sums in self.sums:
             sums.add(figures, run)
-        return True
 
     def is_exact(self):
-        return self.written.exact and all(sums.is_exact() for sums in self.sums)
+        return self.once and all(sums.is_exact() for sums in self.sums)
 
 
 class Counted:

@@ -106,8 +106,7 @@ class Source:
             return query(connection, self.tables, self.options)
 
     def feed(self, sums):
-        """Give them to what takes records one by one, in the order in which they were written. Each is there once: it
-        need not be told where files begin."""
+        """Give them to what takes records one by one, in the order in which they were written; each is there once."""
         where, values = conditions(self.options)
         with engine.session(self.duckdb) as connection:
             for table in self.tables:
@@ -116,6 +115,5 @@ class Source:
                     f"SELECT record FROM {engine.parquet([table])} WHERE {where} ORDER BY file, line", values
                 )
                 while rows := found.fetchmany(100):
-                    sums.next_file()
                     for (text,) in rows:
                         sums.add(json.loads(text))

@@ -52,23 +52,12 @@ COLUMNS = (
     ("job_traffic_bytes", "BIGINT"),
     ("job_local_bytes", "BIGINT"),
 )
-BIGINT = 1 << 63
 
 
 def mark(*key):
     """64 bits that stand for a key, the same on every machine and in every version."""
     digest = hashlib.blake2b(json.dumps(key).encode(), digest_size=8).digest()
     return int.from_bytes(digest, "big", signed=True)
-
-
-def clean(word):
-    """Text without halves of surrogate pairs, which JSON may have and no file of text."""
-    return word if word is None else word.encode("utf-8", "replace").decode()
-
-
-def integer(value, key):
-    figure = fields.whole(value, key)
-    return figure if figure is None or -BIGINT <= figure < BIGINT else None
 
 
 def moment(record, key):
@@ -79,32 +68,23 @@ def moment(record, key):
         return None
 
 
-def run_of(record):
-    return clean(fields.text(record, "cluster")), integer(record, "job_id"), integer(record, "restart_count")
-
-
-def key_of(record):
-    """What a record is told by: it is there once."""
-    return *run_of(record), clean(record["node"])
-
-
 def row(record, day, file, line, text):
     """A record as a row; `text` is its line. Figures that are null or of another type are null."""
     energy, migration = record.get("energy"), record.get("migration")
     group = fields.part(record.get("traffic"), "job")
     values = (
-        *key_of(record),
-        *(integer(record, key) for key in ("array_job_id", "array_task_id", "het_job_id")),
-        *(clean(fields.text(record, key)) for key in ("user", "account", "partition", "request")),
-        clean(fields.mode(record)),
+        *fields.key(record),
+        *(fields.integer(record, key) for key in ("array_job_id", "array_task_id", "het_job_id")),
+        *(fields.clean(fields.text(record, key)) for key in ("user", "account", "partition", "request")),
+        fields.clean(fields.mode(record)),
         *(moment(record, key) for key in ("start", "end")),
         fields.milliseconds(record, "elapsed_s"),
-        integer(record, "exit_code"),
+        fields.integer(record, "exit_code"),
         *tally.memory_figures(record),
         *(fields.number(energy, key) for key in ("package_j", "memory_j")),
-        *(integer(migration, key) for key in ("promoted_bytes", "demoted_bytes")),
+        *(fields.integer(migration, key) for key in ("promoted_bytes", "demoted_bytes")),
         len(fields.members(record, "warnings")),
-        mark(day, *run_of(record)),
+        mark(day, *fields.run(record)),
         file,
         line,
         text,

@@ -100,16 +100,30 @@ def is_wanted(record, options, period):
 
 
 def feed(folder, options, skipped, sums):
-    """Give each record that is wanted to `sums`, with what next_file() and next_day() want to know."""
-    period = moments.Period(options.since, options.until)
+    """Give each record that is wanted to `sums`, once. Of those that are one the first counts, as in a history: also
+    where it is the second that is wanted."""
+    period, written = moments.Period(options.since, options.until), tally.Written()
     for day in filter(period.has_day, records.days(folder)):
         sums.next_day()
-        for path in records.files(folder, day, skipped):
-            sums.next_file()
-            for number, line in records.lines(path, skipped):
-                record = records.parse(line, path, number, skipped)
-                if record and is_wanted(record, options, period) and not sums.add(record):
-                    skipped.add("duplicate", path, number)
+        written.next_day()
+        for path, number, record in of_day(folder, day, skipped):
+            is_new = written.is_new(record)
+            if not is_wanted(record, options, period):
+                continue
+            if is_new:
+                sums.add(record)
+            else:
+                skipped.add("duplicate", path, number)
+    sums.once = written.exact
+
+
+def of_day(folder, day, skipped):
+    """(path, number of the line, record) of each record of a day."""
+    for path in records.files(folder, day, skipped):
+        for number, line in records.lines(path, skipped):
+            record = records.parse(line, path, number, skipped)
+            if record:
+                yield path, number, record
 
 
 def tell_absent(wanted, users):

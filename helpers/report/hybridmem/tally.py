@@ -1,31 +1,64 @@
 # SPDX-License-Identifier: Apache-2.0
 """Adding up records by user and mode, in memory that does not grow with their number."""
 
+from array import array
+
 from . import fields
 
 
 class Seen:
-    """Keys met so far, at most `limit`: past it nothing is remembered, and `full` says that counts may be too high."""
+    """Keys met so far, at most `limit`: past it nothing is remembered, and `full` says that counts may be too high.
+    Kept are 64-bit hashes in an open table, at 12 to 24 bytes each: a set has 70 and more."""
+
+    FREE = 0
+    FIRST = 64  # places, a power of two; at most two thirds of them are taken
 
     def __init__(self, limit):
-        self.limit, self.full, self.keys = limit, False, set()
+        self.limit, self.full, self.count = limit, False, 0
+        self.places = array("Q", [self.FREE]) * self.FIRST
+
+    def find(self, mark):
+        """The place that has the mark, or the free one where it belongs."""
+        places, last = self.places, len(self.places) - 1
+        at = mark & last
+        while places[at] != self.FREE and places[at] != mark:
+            at = (at + 1) & last
+        return at
+
+    def has(self, *key):
+        return self.places[self.find(mark_of(key))] != self.FREE
 
     def is_new(self, *key):
-        """False where the key was met; keys are kept as 64-bit hashes."""
-        mark = hash(key)
-        if mark in self.keys:
+        """False where the key was met."""
+        mark = mark_of(key)
+        at = self.find(mark)
+        if self.places[at] != self.FREE:
             return False
-        self.full = self.full or len(self.keys) >= self.limit
+        self.full = self.full or self.count >= self.limit
         if not self.full:
-            self.keys.add(mark)
+            self.places[at] = mark
+            self.count += 1
+            if 3 * self.count > 2 * len(self.places):
+                self.grow()
         return True
+
+    def grow(self):
+        old = self.places
+        self.places = array("Q", [self.FREE]) * (2 * len(old))
+        for mark in old:
+            if mark != self.FREE:
+                self.places[self.find(mark)] = mark
+
+
+def mark_of(key):
+    return hash(key) & 0xFFFFFFFFFFFFFFFF or 1  # 0 is a free place
 
 
 class Jobs:
     """Runs of jobs, each counted once though every node wrote a record. The nodes of a run end together, but midnight
     may fall between them: this day's runs and those of the day before are remembered."""
 
-    LIMIT = 400_000  # a day; about 70 bytes each
+    LIMIT = 400_000  # a day; 8 MiB
 
     def __init__(self):
         self.today, self.before, self.exact = Seen(self.LIMIT), Seen(self.LIMIT), True
@@ -34,7 +67,7 @@ class Jobs:
         self.before, self.today = self.today, Seen(self.LIMIT)
 
     def is_new(self, *key):
-        if hash(key) in self.before.keys:
+        if self.before.has(*key):
             return False
         new = self.today.is_new(*key)
         self.exact = self.exact and not self.today.full
@@ -52,18 +85,19 @@ def memory_figures(record):
 
 
 class Written:
-    """The records of one file: a node writes a record again where its epilog was repeated after a crash."""
+    """The records of one day, in all of its files: a node writes a record again where its epilog was repeated after a
+    crash, and files are copied."""
 
-    LIMIT = 200_000  # jobs that ended on one node on one day
+    LIMIT = 4_000_000  # a day; 64 MiB
 
     def __init__(self):
         self.seen, self.exact = Seen(self.LIMIT), True
 
-    def next_file(self):
+    def next_day(self):
         self.seen = Seen(self.LIMIT)
 
-    def is_new(self, record, run):
-        new = self.seen.is_new(*run, record["node"])
+    def is_new(self, record):
+        new = self.seen.is_new(*fields.key(record))
         self.exact = self.exact and not self.seen.full
         return new
 
@@ -120,13 +154,11 @@ class Row:
 
 
 class Tally:
-    """Rows by (user, mode). next_file() and next_day() say where the stream of records is."""
+    """Rows by (user, mode), of records that are there once. next_day() says where their stream is; `once`: False where
+    it could not be told of all of them that they are."""
 
     def __init__(self):
-        self.rows, self.jobs, self.failures, self.written = {}, Jobs(), Jobs(), Written()
-
-    def next_file(self):
-        self.written.next_file()
+        self.rows, self.jobs, self.failures, self.once = {}, Jobs(), Jobs(), True
 
     def next_day(self):
         self.jobs.next_day()
@@ -137,18 +169,14 @@ class Tally:
         return {user for user, _ in self.rows}
 
     def is_exact(self):
-        """Were all duplicates told apart?"""
-        return self.written.exact and self.jobs.exact and self.failures.exact
+        """Does each record and each job count once?"""
+        return self.once and self.jobs.exact and self.failures.exact
 
     def add(self, record):
-        """Add a record; False for one that its node had written before (an epilog that was repeated after a crash)."""
         run = fields.run(record)
-        if not self.written.is_new(record, run):
-            return False
         failed = bool(fields.whole(record, "exit_code")) and self.failures.is_new(*run)
         key = (fields.text(record, "user") or "?", fields.mode(record))
         self.rows.setdefault(key, Row()).add(record, self.jobs.is_new(*run), failed)
-        return True
 
     def total(self):
         row = Row()
