@@ -1,10 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """The records of one run of a job, from the files of its nodes around its end.
 
+A node appends to its file when a job has ended: the record is near the file's end, or it is not there yet. Files are
+read backwards, for a job may have ten thousand nodes and each node's file megabytes.
+
 slurmctld may tell a restart count that is one too high, as a requeue counts up before the epilog's environment is made:
 records with its count come first, then those with the one below, where their times fit.
 """
 
+import os
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
@@ -12,7 +16,8 @@ from . import fields, moments, records
 
 SKEW_S = 60  # between the clocks of slurmctld's host and of a node
 MOST_DAYS = 3
-TAIL = 4 << 20  # bytes at a file's end that are looked at first: a hundred records and more
+FIRST_STEP = 64 << 10  # bytes at a file's end that are looked at first: a dozen records
+LAST_STEP = 4 << 20  # a step is twice the one before it, up to this
 
 
 def days(entry, now):
@@ -26,6 +31,10 @@ def days(entry, now):
 def _seconds(record, key):
     moment = moments.parse_time(fields.text(record, key) or "")
     return moment.timestamp() if moment else None
+
+
+def _parse(line):
+    return records.parse(line, "", 0, records.Skipped())
 
 
 def fits(record, entry, cluster):
@@ -51,14 +60,35 @@ def slim(record):
     return record
 
 
+def steps_back(descriptor, first, end):
+    """Of an open file from byte `first`, where a line begins, to `end`: lists of lines, the last ones first, each list
+    in the file's order, and with it the byte after the last line feed that was seen. At `end` there may be half a line.
+    A line that is longer than a record can be is left out."""
+    step, rest, resume = FIRST_STEP, b"", None
+    while end > first:
+        start = max(first, end - step)
+        block = os.pread(descriptor, end - start, start)
+        if len(block) < end - start:  # it has become shorter: nobody knows what it is
+            return
+        if resume is None and b"\n" in block:
+            resume = start + block.rindex(b"\n") + 1
+        block += rest
+        cut = 0 if start == first else block.find(b"\n") + 1 or len(block)
+        # What began further back; of a line that is too long as much as shows it.
+        rest = block[:cut][-records.LINE_MAX - 1 :]
+        yield [line for line in block[cut:].split(b"\n") if line and len(line) < records.LINE_MAX], resume or first
+        end, step = start, min(2 * step, LAST_STEP)
+
+
 class JobRecords:
-    """`cluster`: the name in the records, "" for any. Files that did not change since the last look are not read
-    again; what they had is not kept, for a job may have ten thousand nodes."""
+    """`cluster`: the name in the records, "" for any. Of files that were read before only what is new is read; what
+    they had is not kept, for a job may have ten thousand nodes."""
 
     def __init__(self, record_dir, cluster, entry, nodes):
         self.record_dir, self.cluster, self.entry, self.nodes = record_dir, cluster, entry, nodes
         self.needle = str(entry["job_id"]).encode()
-        self.seen, self.reported = {}, {}
+        self.before_s = (entry["start_s"] or entry["end_s"]) - SKEW_S  # who ended before has nothing to do with it
+        self.seen, self.reported = {}, {}  # seen: path -> its size, and the byte from which on it is to be read
 
     def look(self, now):
         """Have all nodes reported?"""
@@ -83,18 +113,37 @@ class JobRecords:
                 size = Path(path).lstat().st_size
             except OSError:
                 continue
-            before = seen.get(path)
+            before, first = seen.get(path, (None, 0))
             if before == size:
                 continue
-            seen[path] = size
-            # Files only grow, at their end: the record of a job that has just ended is there, where it is at all.
-            start = max(0, size - TAIL if before is None else min(before, size) - records.LINE_MAX)
-            found = list(self._in_file(path, node, start))
-            yield from found if found or start == 0 or before is not None else self._in_file(path, node, 0)
+            descriptor = records.open_file(path)
+            if descriptor is None:
+                continue
+            try:
+                found, resume = self._in_file(descriptor, node, first if first <= size else 0, size)
+            finally:
+                os.close(descriptor)
+            seen[path] = (size, resume)
+            yield from found
 
-    def _in_file(self, path, node, start):
-        skipped = records.Skipped()
-        for number, line in records.lines(path, skipped, start):
-            record = records.parse(line, path, number, skipped) if self.needle in line else None
-            if record and record["node"] == node and fits(record, self.entry, self.cluster):
-                yield record
+    def _in_file(self, descriptor, node, first, size):
+        """The records in the last of a file's steps that has any, and where the next look begins."""
+        end = first
+        for lines, end in steps_back(descriptor, first, size):
+            near = (_parse(line) for line in lines if self.needle in line)
+            found = [r for r in near if r and r["node"] == node and fits(r, self.entry, self.cluster)]
+            if found or self._is_before(lines):
+                return found, end
+        return [], end
+
+    def _is_before(self, lines):
+        """Did all jobs of these lines end before this one began? Then so did those further back. One line does not say
+        it: an epilog that comes late writes behind the others."""
+        known = False
+        for line in reversed(lines):
+            record = _parse(line)
+            end = _seconds(record, "end") if record else None
+            if end is not None and end >= self.before_s:
+                return False
+            known = known or end is not None
+        return known

@@ -90,24 +90,26 @@ def files(folder, day, skipped):
         yield f"{path}/{name}"
 
 
-def lines(path, skipped, start=0):
-    """(number, bytes) of each line of a regular file; of a longer line than a record can be only the count is kept.
-    With `start` those that begin at that byte or later, counted from there."""
+def open_file(path):
+    """A descriptor of a regular file, to be closed by the caller; None where it cannot be read or is none."""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
     except OSError:
-        skipped.add("unreadable_file", path)
-        return
-    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-        os.close(descriptor)
+        return None
+    if stat.S_ISREG(os.fstat(descriptor).st_mode):
+        return descriptor
+    os.close(descriptor)
+    return None
+
+
+def lines(path, skipped):
+    """(number, bytes) of each line of a regular file; of a longer line than a record can be only the count is kept."""
+    descriptor = open_file(path)
+    if descriptor is None:
         skipped.add("unreadable_file", path)
         return
     with os.fdopen(descriptor, "rb") as stream:
         number = 0
-        if start > 0:
-            stream.seek(start - 1)
-            while (rest := stream.readline(LINE_MAX)) and not rest.endswith(b"\n"):
-                pass
         while line := stream.readline(LINE_MAX):
             number += 1
             if line.endswith(b"\n") or len(line) < LINE_MAX:
