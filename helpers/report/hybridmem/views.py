@@ -100,7 +100,8 @@ def by_day_and_tier(figures):
     return [((day, fields.text(tier, "name") or "?"), tier) for tier in figures.tiers]
 
 
-REFUSED = ("refused: ", "a task was refused: ")
+# How warnings of a job, a task and a step that were refused begin; a step is a number or a name, as batch.
+REFUSED = re.compile(r"(?:refused|a task was refused|step \w+ was refused): ")
 TEXT_MAX = 200
 
 
@@ -113,9 +114,9 @@ def by_failure(figures):
         found["exit code", f"{code} (signal {code - 128})" if 128 < code < 193 else f"{code}"] = None
     for warning in fields.members(figures.record, "warnings"):
         text = str(warning)
-        prefix = next((prefix for prefix in REFUSED if text.startswith(prefix)), "")
-        kind = "refused" if prefix else "warning"
-        found[kind, re.sub(r"\d+", "N", text[len(prefix) : len(prefix) + TEXT_MAX])] = None
+        refused = REFUSED.match(text)
+        kind, begin = ("refused", refused.end()) if refused else ("warning", 0)
+        found[kind, re.sub(r"\d+", "N", text[begin : begin + TEXT_MAX])] = None
     return list(found.items())
 
 
