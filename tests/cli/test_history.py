@@ -5,6 +5,7 @@ import fcntl
 import json
 import os
 import re
+import shutil
 
 import engine
 import pytest

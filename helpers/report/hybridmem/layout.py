@@ -88,7 +88,7 @@ def row(record, day, file, line, text):
         file,
         line,
         text,
-        *(integer(group, key) for key in ("total_bytes", "local_bytes")),
+        *(fields.integer(group, key) for key in ("total_bytes", "local_bytes")),
     )
     return {name: value for (name, _), value in zip(COLUMNS, values) if value is not None}
 
