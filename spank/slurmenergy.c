@@ -2,7 +2,7 @@
 /*
  * hybridmem-slurmenergy: the energy of this node for the meter, as slurmd has it by Slurm's acct_gather_energy. Its
  * lines are those of helpers/meter/papiline.h. Slurm's library ends the process where it has no configuration; so it
- * has this one to itself. slurmctld is never asked: which plugin is on, the library knows of slurm.conf.
+ * has this one to itself. slurmctld is asked for no figures: which plugin is on, the library knows of slurm.conf.
  */
 #include <errno.h>
 #include <fcntl.h>

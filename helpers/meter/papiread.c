@@ -32,7 +32,8 @@ static const struct {
                          ", as PAPI does where it cannot read a register", NULL},
     [HM_PROGRAM_SLURMENERGY] = {"hybridmem-slurmenergy", HM_PAPI_LINE_SLURM,
                                 "hybridmem was built without Slurm's library (libslurm)",
-                                "Slurm has no energy of this node", "", "SLURM_CONF"},
+                                "Slurm has no energy of this node",
+                                ", as where libslurm is not the one that it was built with", "SLURM_CONF"},
 };
 
 struct hm_papi_reader {
