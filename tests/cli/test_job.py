@@ -30,6 +30,7 @@ class Node:
 
     def configure(self, text=""):
         lines = f'run_dir = "{self.folder}/run"\nstate_dir = "{self.folder}/state"\n'
+        lines += f'resctrl_dir = "{self.folder}/resctrl"\n'
         lines += f'record_dir = "{self.folder}/state/records"\nrecord_group = "root"\n{text}\n'
         subprocess.run([*SUDO, "tee", self.config], input=lines, text=True, check=True, capture_output=True)
 
@@ -162,6 +163,22 @@ def test_reap_leaves_the_living_and_ends_the_dead(node):
     for word in ("--wait", "--boot"):
         node.program("reap", word)
         assert node.ledger() == ["7"]
+
+
+def test_reap_removes_monitoring_groups_of_no_job(node):
+    """By their names alone; without a configuration that can be read, none: the ledger may be another's."""
+    groups = node.folder / "resctrl" / "mon_groups"
+    stay = ["hybridmem.8.x", "pqos"]
+    as_root("mkdir", "-p", *(groups / name for name in (*stay, "hybridmem.7.0", "hybridmem.8.0")))
+    node.begin(8, "--request", "spill")
+    assert sorted(path.name for path in groups.iterdir()) == stay  # job 8 has made none
+    as_root("mkdir", groups / "hybridmem.7.0")
+    node.configure("nonsense")
+    node.program("reap")
+    assert (groups / "hybridmem.7.0").exists()
+    node.configure()
+    node.end(8)
+    assert sorted(path.name for path in groups.iterdir()) == stay
 
 
 def test_reap_removes_what_belongs_to_no_job(node):

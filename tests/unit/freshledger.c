@@ -15,6 +15,7 @@ void ledger_empty(struct hm_config *config)
     hm_config_defaults(config);
     snprintf(config->run_dir, sizeof(config->run_dir), "%s/run", scratch);
     assert_int_equal(scratch_remove(config->run_dir), 0);
+    snprintf(config->resctrl_dir, sizeof(config->resctrl_dir), "%s/resctrl", scratch); /* never the machine's own */
 }
 
 void ledger_with_job(struct hm_config *config, struct hm_job *job)
