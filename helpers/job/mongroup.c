@@ -10,25 +10,25 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "../core/size.h"
 #include "files.h"
 #include "log.h"
 #include "stepname.h"
 
 #define GROUPS "mon_groups"
 #define NAME "hybridmem.%u.%u"
+#define NAME_SIZE 48
 #define FEATURES "info/L3_MON/mon_features"
 #define OWN_GROUPS "/proc/self/cpu_resctrl_groups" /* Linux 5.7 */
 
-static char *name_of(uint32_t job_id, uint32_t restart, char name[48])
+static char *name_of(uint32_t job_id, uint32_t restart, char name[NAME_SIZE])
 {
-    snprintf(name, 48, NAME, job_id, restart);
+    snprintf(name, NAME_SIZE, NAME, job_id, restart);
     return name;
 }
 
 char *hm_mongroup_path(const struct hm_config *config, uint32_t job_id, const struct hm_mongroup *group, char *out)
 {
-    char name[48];
+    char name[NAME_SIZE];
     snprintf(out, HM_MONGROUP_PATH, "%s/" GROUPS "/%s", config->resctrl_dir, name_of(job_id, group->restart, name));
     return out;
 }
@@ -93,12 +93,12 @@ void hm_mongroup_make(const struct hm_config *config, struct hm_job *job, uint32
 {
     struct hm_error error = {0};
     struct hm_mongroup *group = &job->mongroup;
-    char name[48];
+    char name[NAME_SIZE];
     if (!config->resctrl || group->is_begun || group->why[0])
         return;
     if (earlier_steps(job, step_id) > 0)
         hm_fail(&error, EALREADY, "steps ran before the first that has a record");
-    else if (hm_mongroup_check(config, &error) == 0) { /* it takes one of few ids */
+    else if (hm_mongroup_check(config, &error) == 0) {
         *group = (struct hm_mongroup){.is_begun = true, .restart = job->restart};
         if (hm_ledger_write(config, job, &error) != 0 ||
             make_folder(config, name_of(job->job_id, group->restart, name), &error) != 0)
@@ -142,7 +142,7 @@ static int check_own_groups(const char *name, struct hm_error *error)
 int hm_mongroup_enter(const struct hm_config *config, uint32_t job_id, const struct hm_mongroup *group,
                       struct hm_error *error)
 {
-    char name[48], path[HM_MONGROUP_PATH], tasks[HM_MONGROUP_PATH + 8], pid[16];
+    char name[NAME_SIZE], path[HM_MONGROUP_PATH], tasks[HM_MONGROUP_PATH + 8], pid[16];
     if (check_own_groups(name_of(job_id, group->restart, name), error) != 0)
         return -1;
     snprintf(tasks, sizeof(tasks), "%s/tasks", hm_mongroup_path(config, job_id, group, path));
@@ -182,7 +182,7 @@ int hm_mongroup_remove(const struct hm_config *config, uint32_t job_id, const st
 /* Is the name one of ours, as we write it? */
 static bool is_ours(const char *name, uint32_t *job_id, uint32_t *restart)
 {
-    char again[48];
+    char again[NAME_SIZE];
     if (sscanf(name, "hybridmem.%10u.%10u", job_id, restart) != 2)
         return false;
     return strcmp(name, name_of(*job_id, *restart, again)) == 0;
