@@ -75,8 +75,15 @@ class Browser:
                 return answer["result"]
             self.events.append(answer)
 
-    def wait(self, method, session):
-        while not any(e.get("method") == method and e.get("sessionId") == session for e in self.events):
+    def wait(self, method, session, **parameters):
+        """Until there has been an event with these parameters."""
+
+        def is_it(event):
+            return (event.get("method"), event.get("sessionId")) == (method, session) and (
+                event["params"].items() >= parameters.items()
+            )
+
+        while not any(map(is_it, self.events)):
             self.events.append(self.receive())
 
 
@@ -90,6 +97,7 @@ class Tab:
         self.session = attached["sessionId"]
         for domain in ("Page", "Runtime", "Log", "Network"):
             self.call(f"{domain}.enable")
+        self.call("Page.setLifecycleEventsEnabled", enabled=True)
         self.call(
             "Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=width < 500
         )
@@ -100,8 +108,10 @@ class Tab:
         return self.browser.call(method, self.session, **parameters)
 
     def open(self, path):
-        self.call("Page.navigate", url=path.resolve().as_uri())
-        self.browser.wait("Page.loadEventFired", self.session)
+        """Until this document is loaded: the blank one, or the page before, may still say that of itself."""
+        going = self.call("Page.navigate", url=path.resolve().as_uri())
+        assert "errorText" not in going, f"{path}: {going['errorText']}"
+        self.browser.wait("Page.lifecycleEvent", self.session, name="load", loaderId=going["loaderId"])
         return self
 
     def evaluate(self, expression):

@@ -167,6 +167,14 @@ def current_mask():
     return mask
 
 
+def test_a_tab_has_opened_what_it_was_told_to(pages, tab):
+    """What the tests below stand on: each page, one after the other, and the same again."""
+    page = tab(pages[0])
+    for path in (*pages, *pages):
+        page.open(path)
+        assert page.evaluate("[document.readyState, location.href]") == ["complete", path.resolve().as_uri()]
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_the_pages_load_without_complaint_or_request(pages, tab, scheme):
     for path in pages:
