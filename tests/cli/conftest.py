@@ -2,6 +2,7 @@
 """Fixtures for the tests of installed commands."""
 
 import pytest
+from browser import Browser, Tab
 from collecting import Bench
 from replaying import algorithms
 
@@ -41,3 +42,23 @@ def trace(tmp_path):
         return path
 
     return write
+
+
+@pytest.fixture(scope="module")
+def browser():
+    made = Browser()
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def tab(browser):
+    tabs = []
+
+    def make(path, **options):
+        tabs.append(Tab(browser, **options))
+        return tabs[-1].open(path)
+
+    yield make
+    for each in tabs:
+        each.close()

@@ -8,7 +8,6 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
-from browser import Browser, Tab
 from installed import helper
 from makerecords import GIB, record, tier, write
 
@@ -46,26 +45,6 @@ def folder(tmp_path_factory):
     write(made / "records", record(20, node="n1", mode="slow", memory=memory(0, 8 * GIB)))
     write(made / "records", record(20, node="n2", mode="slow", memory=memory(0, 9 * GIB), request=EVIL, cluster="test"))
     return made
-
-
-@pytest.fixture(scope="module")
-def browser():
-    made = Browser()
-    yield made
-    made.close()
-
-
-@pytest.fixture
-def tab(browser):
-    tabs = []
-
-    def make(path, **options):
-        tabs.append(Tab(browser, **options))
-        return tabs[-1].open(path)
-
-    yield make
-    for each in tabs:
-        each.close()
 
 
 class Outline(HTMLParser):
