@@ -82,18 +82,18 @@ static const struct hm_metered *metered_of(const struct hm_samples *samples, con
 /* The whole node's energy is that of a job that was there alone, however few cores it had: these are told. */
 static json_t *source_of(const struct hm_job *job, const char *counted_by, bool is_known)
 {
-    char text[HM_WARNING + 128];
+    char text[HM_METERED_SOURCE + 128];
     unsigned cores = job->has_cores ? hm_set_count(&job->cores) : 0;
     if (!is_known)
-        return hm_json_text(counted_by[0] ? counted_by : "no counter was found", HM_WARNING);
+        return hm_json_text(counted_by[0] ? counted_by : "no counter was found", HM_METERED_SOURCE);
     if (job->had_company)
-        snprintf(text, sizeof(text), "%.*s; for the node alone, as other jobs ran beside this one", HM_WARNING,
+        snprintf(text, sizeof(text), "%.*s; for the node alone, as other jobs ran beside this one", HM_METERED_SOURCE,
                  counted_by);
     else if (cores > 0)
         snprintf(text, sizeof(text), "%.*s; for the node, on which no other job ran beside this one of %u core%s",
-                 HM_WARNING, counted_by, cores, cores == 1 ? "" : "s");
+                 HM_METERED_SOURCE, counted_by, cores, cores == 1 ? "" : "s");
     else
-        snprintf(text, sizeof(text), "%.*s; for the node, on which no other job ran", HM_WARNING, counted_by);
+        snprintf(text, sizeof(text), "%.*s; for the node, on which no other job ran", HM_METERED_SOURCE, counted_by);
     return hm_json_text(text, sizeof(text));
 }
 
@@ -128,7 +128,7 @@ static json_t *group_of(const struct hm_mongroup *group, const struct hm_metered
     json_t *object = json_object();
     for (int i = 0; i < HM_GROUP_BYTES; i++)
         json_object_set_new(object, keys[i], is_known ? bytes_of(&metered->group[i]) : json_null());
-    json_object_set_new(object, "source", hm_json_text(why[0] ? why : "no counter was found", HM_WARNING));
+    json_object_set_new(object, "source", hm_json_text(why[0] ? why : "no counter was found", HM_METERED_SOURCE));
     return object;
 }
 

@@ -2,7 +2,8 @@
 #include "flow.h"
 
 #include <stdio.h>
-#include <string.h>
+
+#include "reasons.h"
 
 /* What each node is asked for, in this order; without a source, the sum of the row is named as not known. */
 static const struct {
@@ -71,13 +72,12 @@ static void join(struct hm_flow *flow, const struct hm_gauge *gauge)
 /* No source has it: each one's reason, as far as there is room. */
 static void explain(struct hm_flow *flow, const struct hm_counters_tried *tried, int n_tried)
 {
-    for (int i = 0; i < n_tried; i++) {
-        char *reason = flow->reason.text;
-        size_t used = strlen(reason), size = sizeof(flow->reason.text);
+    struct hm_reasons reasons = hm_reasons_begin(flow->reason.text, sizeof(flow->reason.text));
+    for (int i = 0; i < n_tried; i++)
         if (tried[i].source->gives & HM_GIVES(flow->quantity))
-            snprintf(reason + used, size - used, "%s%s: %s", used ? "; " : "", tried[i].source->name,
-                     tried[i].n > 0 ? "has none here" : tried[i].reason);
-    }
+            hm_reasons_add(&reasons, "; ", "%s: %s", tried[i].source->name,
+                           tried[i].n > 0 ? "has none here" : tried[i].reason);
+    hm_reasons_end(&reasons);
 }
 
 static bool is_only_one(const struct hm_tiers *tiers, int t)

@@ -13,6 +13,8 @@
 #include "../core/error.h"
 #include "../core/tiers.h"
 
+#define HM_METERED_SOURCE 1000 /* bytes of a source: every reason of a usual node whole */
+
 enum hm_domain {
     HM_DOMAIN_PACKAGE,  /* all sockets' processors */
     HM_DOMAIN_MEMORY,   /* all sockets' DRAM */
@@ -39,10 +41,10 @@ struct hm_metered {
     struct hm_metered_figure energy[HM_DOMAINS];                   /* J, from the first reading to the last */
     struct hm_metered_figure peak_w;                               /* W, see hm_metered_power */
     struct hm_metered_figure traffic[HM_MAX_TIERS][HM_DIRECTIONS]; /* B */
-    char energy_source[HM_WARNING]; /* what counted it, and why a figure is not known; "" before the first reading */
-    char traffic_source[HM_WARNING];
+    char energy_source[HM_METERED_SOURCE]; /* what counted it, and why a figure is not known; "" before a reading */
+    char traffic_source[HM_METERED_SOURCE];
     struct hm_metered_figure group[HM_GROUP_BYTES]; /* B, of the tasks in the job's resctrl group */
-    char group_source[HM_WARNING];                  /* the same for these; "": there is no group */
+    char group_source[HM_METERED_SOURCE];           /* the same for these; "": there is no group */
 };
 
 /* Seconds from the first reading to the last. */

@@ -3,10 +3,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
+
+#include "reasons.h"
 
 /* RAPL's counters are renewed each millisecond: over less than this, power is mostly their jitter. */
 #define POWER_NS UINT64_C(100000000)
@@ -107,32 +108,30 @@ static void take_group(struct hm_metered *metered, const struct hm_flow *flow, i
             add(&metered->group[flow[i].quantity == HM_TOTAL_BYTES ? HM_GROUP_TOTAL : HM_GROUP_LOCAL], &flow[i], true);
 }
 
-static void append(char text[HM_WARNING], const char *format, ...) __attribute__((format(printf, 2, 3)));
-static void append(char text[HM_WARNING], const char *format, ...)
+/* Who counted the quantities from `first` to `last`, and why others of them are not known. Where none is, one reason is
+ * that of all; and that the platform is not counted is no news where the packages are. */
+static void add_flows(struct hm_reasons *reasons, const struct hm_flow *flow, int n, enum hm_quantity first,
+                      enum hm_quantity last)
 {
-    size_t used = strlen(text);
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(text + used, HM_WARNING - used, format, arguments);
-    va_end(arguments);
-}
-
-/* Who counted the quantities from `first` to `last`, and why others of them are not known, as far as there is room.
- * Where none is, one reason is that of all; and that the platform is not counted is no news where the packages are. */
-static void describe(char text[HM_WARNING], const struct hm_flow *flow, int n, enum hm_quantity first,
-                     enum hm_quantity last)
-{
-    text[0] = '\0';
+    const char *text = reasons->text;
     for (int i = 0; i < n; i++)
         if (flow[i].quantity >= first && flow[i].quantity <= last && is_known(&flow[i]) &&
             !strstr(text, flow[i].source))
-            append(text, "%s%s", text[0] ? ", " : "", flow[i].source);
+            hm_reasons_add(reasons, ", ", "%s", flow[i].source);
     bool has_figures = text[0];
     for (int i = 0; i < n && (has_figures || !text[0]); i++)
         if (flow[i].quantity >= first && flow[i].quantity <= last && !is_known(&flow[i]) &&
             !(has_figures && flow[i].quantity == HM_PLATFORM_ENERGY))
-            append(text, "%s%s%s%s", has_figures ? "; " : "", has_figures ? flow[i].name : "", has_figures ? ": " : "",
-                   flow[i].reason.text[0] ? flow[i].reason.text : "it was read but once");
+            hm_reasons_add(reasons, "; ", "%s%s%s", has_figures ? flow[i].name : "", has_figures ? ": " : "",
+                           flow[i].reason.text[0] ? flow[i].reason.text : "it was read but once");
+}
+
+static void describe(char text[HM_METERED_SOURCE], const struct hm_flow *flow, int n, enum hm_quantity first,
+                     enum hm_quantity last)
+{
+    struct hm_reasons reasons = hm_reasons_begin(text, HM_METERED_SOURCE);
+    add_flows(&reasons, flow, n, first, last);
+    hm_reasons_end(&reasons);
 }
 
 static bool has_flow(const struct hm_flow *flow, int n, enum hm_quantity quantity)
@@ -144,16 +143,18 @@ static bool has_flow(const struct hm_flow *flow, int n, enum hm_quantity quantit
 }
 
 /* Without any of its counters, the source's own reason; a processor may have one of the two alone. */
-static void describe_group(const struct hm_monitor_meter *meter, char text[HM_WARNING], const struct hm_flow *flow,
-                           int n)
+static void describe_group(const struct hm_monitor_meter *meter, char text[HM_METERED_SOURCE],
+                           const struct hm_flow *flow, int n)
 {
     bool has_total = has_flow(flow, n, HM_TOTAL_BYTES), has_local = has_flow(flow, n, HM_LOCAL_BYTES);
-    describe(text, flow, n, HM_TOTAL_BYTES, HM_LOCAL_BYTES);
+    struct hm_reasons reasons = hm_reasons_begin(text, HM_METERED_SOURCE);
+    add_flows(&reasons, flow, n, HM_TOTAL_BYTES, HM_LOCAL_BYTES);
     if (has_total != has_local)
-        append(text, "; the processor does not count %s", has_total ? "local bytes" : "total bytes");
+        hm_reasons_add(&reasons, "; ", "the processor does not count %s", has_total ? "local bytes" : "total bytes");
     for (int i = 0; i < meter->n_tried && !has_total && !has_local; i++)
         if (meter->tried[i].source->gives & HM_GIVES(HM_TOTAL_BYTES))
-            append(text, "%s", meter->tried[i].reason);
+            hm_reasons_add(&reasons, "; ", "%s", meter->tried[i].reason);
+    hm_reasons_end(&reasons);
 }
 
 /* As the samples file has them: names and kinds are all that a flow wants. */

@@ -4,7 +4,7 @@
 import ctypes
 from pathlib import Path
 
-TIERS, NAME, POINTS, WARNING, DOMAINS = 8, 24, 256, 200, 3
+TIERS, NAME, POINTS, WARNING, DOMAINS, SOURCE = 8, 24, 256, 200, 3, 1000
 NONE = (1 << 64) - 1
 U32, U64 = ctypes.c_uint32, ctypes.c_uint64
 
@@ -49,10 +49,10 @@ class Samples(ctypes.Structure):
         ("energy", Figure * DOMAINS),
         ("peak_w", Figure),
         ("traffic", Figure * 2 * TIERS),
-        ("energy_source", ctypes.c_char * WARNING),
-        ("traffic_source", ctypes.c_char * WARNING),
+        ("energy_source", ctypes.c_char * SOURCE),
+        ("traffic_source", ctypes.c_char * SOURCE),
         ("group", Figure * 2),
-        ("group_source", ctypes.c_char * WARNING),
+        ("group_source", ctypes.c_char * SOURCE),
         ("stride", U64),
         ("n_points", U32),
         ("point", U64 * TIERS * POINTS),

@@ -580,6 +580,23 @@ static void test_estimates_change_nothing_else(void **state)
     json_decref(without);
 }
 
+/* A node with many sources has as many reasons: none is cut. */
+static void test_a_long_source_is_whole(void **state)
+{
+    (void)state;
+    set_metered();
+    memset(samples.metered.energy_source, 'x', HM_METERED_SOURCE - 1);
+    memset(samples.metered.traffic_source, 'y', HM_METERED_SOURCE - 1);
+    memset(samples.metered.traffic, 0, sizeof(samples.metered.traffic));
+    json_t *record = hm_record_build(&config, &tiers, &job, &samples, "", START);
+    const char *energy = json_string_value(json_object_get(json_object_get(record, "energy"), "source"));
+    const char *traffic = json_string_value(json_object_get(json_object_get(record, "traffic"), "source"));
+    assert_int_equal(strspn(energy, "x"), HM_METERED_SOURCE - 1);
+    assert_string_equal(energy + HM_METERED_SOURCE - 1, "; for the node, on which no other job ran");
+    assert_int_equal(strspn(traffic, "y"), HM_METERED_SOURCE - 1);
+    json_decref(record);
+}
+
 /* Nothing is known of anything: the counters' own words are the source. */
 static void test_metered_nothing(void **state)
 {
@@ -678,6 +695,7 @@ int main(void)
         cmocka_unit_test_setup(test_metered, set_up),
         cmocka_unit_test_setup(test_a_group_without_figures, set_up),
         cmocka_unit_test_setup(test_metered_by_half, set_up),
+        cmocka_unit_test_setup(test_a_long_source_is_whole, set_up),
         cmocka_unit_test_setup(test_metered_nothing, set_up),
         cmocka_unit_test_setup(test_namespaces, set_up),
     };
