@@ -63,6 +63,17 @@ def test_the_runner_sees_what_differs(tmp_path):
             play(wrong)
 
 
+def test_the_readme_shows_what_the_demo_runs():
+    """The same commands by the same users, as they look in the demo's locale, which is UTF-8."""
+    shown = re.search(r"^```text\n(\[alice@n1\].*?)^```$", (PROJECT / "README.md").read_text(), re.M | re.S)[1]
+    demo = (PROJECT / "tests" / "lib" / "demo-in-guest").read_text()
+    run = [(user, words) for user, _, words in re.findall(r"""^show (\w+) (['"])(.*?)\2""", demo, re.MULTILINE)]
+    assert len(run) >= 7
+    assert re.findall(r"^\[(\w+)@n1\]\$ (.*)$", shown, re.MULTILINE) == [(u, w.replace("$job", "1")) for u, w in run]
+    assert "LANG=C.UTF-8" in demo and "█" in shown and "##" not in shown
+    assert "\n\n1 passed, 0 failed\n" in shown
+
+
 def test_the_job_submit_script_of_the_guide_runs(tmp_path):
     (text,) = (block.text for block in ALL if block.language == "lua")
     assert "/usr/share/hybridmem" in text
