@@ -74,22 +74,32 @@ def test_sums_by_user_and_mode(tmp_path):
         "failed_jobs": 1,
         "records": 3,
         "node_hours": 2.5,
+        "node_hours_missing": 0,
         "fast_peak_bytes": 4 * GIB,
+        "fast_peak_bytes_missing": 0,
         "slow_peak_bytes": GIB,
+        "slow_peak_bytes_missing": 0,
         "fast_mean_bytes": round(2.4 * GIB),
+        "fast_mean_bytes_missing": 0,
         "fast_share": round(6 / 7, 6),
+        "fast_share_missing": 0,
         "warnings": 2,
         "unmeasured_records": 0,
     }
     assert rows["bob", "fast"]["slow_peak_bytes"] is None and rows["bob", "fast"]["fast_share"] == 1
     assert rows["bob", "none"]["fast_peak_bytes"] is None and rows["bob", "none"]["unmeasured_records"] == 1
+    assert (rows["bob", "none"]["node_hours"], rows["bob", "none"]["node_hours_missing"]) == (None, 1)
     assert found["total"]["jobs"] == 4 and found["total"]["node_hours"] == 3.5 and found["exact"] is True
     text = report(tmp_path).stdout.splitlines()
     squeezed = [" ".join(line.split()) for line in text]
     assert squeezed[0] == "USER MODE JOBS FAILED NODE-HOURS FAST PEAK SLOW PEAK FAST MEAN FAST SHARE WARNINGS"
     assert squeezed[1] == "alice spill 2 1 2.500 4.0 GiB 1.0 GiB 2.4 GiB 86 % 2"
     assert squeezed[4].startswith("total 4 1 3.500 ")
-    assert text[5] == "memory was not measured in 1 of 5 records"
+    assert squeezed[3] == "bob none 1 0 - - - - - 0"
+    assert text[5:] == [
+        "not measured in 1 of 5 records: node-hours, fast peak, fast mean, fast share",
+        "not measured in 2 of 5 records: slow peak",
+    ]
     rows_csv = list(csv.DictReader(io.StringIO(report(tmp_path, "--csv").stdout)))
     assert len(rows_csv) == 3 and rows_csv[0]["fast_peak_bytes"] == str(4 * GIB) and rows_csv[2]["fast_share"] == ""
 
@@ -122,7 +132,7 @@ def test_filters(tmp_path, words, jobs):
     for day in tmp_path.glob("2*/*.jsonl"):
         made = [json.loads(line) for line in day.read_text().splitlines()]
         day.write_text("".join(json.dumps({**r, "elapsed_s": 3600 * ages[r["job_id"]]}) + "\n" for r in made))
-    assert report_json(tmp_path, *words)["total"]["node_hours"] == sum(ages[job] for job in jobs)
+    assert report_json(tmp_path, *words)["total"]["node_hours"] == (sum(ages[job] for job in jobs) or None)
 
 
 def test_the_modes_are_those_of_the_option(configure):

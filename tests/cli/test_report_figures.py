@@ -1,7 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """hybridmem report --view: the figures of each view, and what was not measured."""
 
-from makerecords import GIB, record, write
+import json
+from pathlib import Path
+
+from installed import helper
+from makerecords import GIB, record, tier, write
 from viewing import memory, report, report_json, rows_by
 
 
@@ -242,3 +246,51 @@ def test_a_clock_that_was_set_back_makes_no_figure(tmp_path):
     write(tmp_path, record(1, start="2025-03-01T12:00:00Z", elapsed_s=-3600.0), record(2))
     row = report_json(tmp_path, "users")["rows"][0]
     assert (row["jobs"], row["node_hours"], row["node_hours_missing"]) == (2, 1.0, 1)
+
+
+def fixture(name, **changes):
+    """A record that test-record.c builds."""
+    path = Path(__file__).resolve().parents[1] / "fixtures" / "records" / f"{name}.json"
+    return {**json.loads(path.read_text()), **changes}
+
+
+COMMON = ("node_hours", "fast_peak_bytes", "slow_peak_bytes", "fast_mean_bytes", "fast_share")
+
+
+def test_the_plain_table_and_the_views_have_the_same_figures(tmp_path):
+    """Of bytes that no node can have (2^63 - 1), of memory that was not measured, and of a time that was not."""
+    write(tmp_path, fixture("killed"), fixture("whole", job_id=44), fixture("unsampled", job_id=45), fixture("nothing"))
+    plain = json.loads(helper("hybridmem-report", "--records", tmp_path, "--json").stdout)["total"]
+    keys = [key for name in COMMON for key in (name, f"{name}_missing")]
+    for view in ("users", "accounts", "nodes", "modes"):
+        total = report_json(tmp_path, view)["total"]
+        assert {key: total[key] for key in keys} == {key: plain[key] for key in keys}, view
+    assert (plain["slow_peak_bytes"], plain["slow_peak_bytes_missing"]) == (157286400, 3), "of killed.json none"
+    assert (plain["fast_peak_bytes"], plain["fast_peak_bytes_missing"]) == (527437824, 2)
+    assert (plain["fast_mean_bytes_missing"], plain["fast_share_missing"], plain["node_hours_missing"]) == (2, 3, 1)
+    told = [line for line in report(tmp_path, "users").stdout.splitlines() if line.startswith("not measured")]
+    assert told == [
+        "not measured in 1 of 4 records: node-hours",
+        "not measured in 2 of 4 records: fast peak, fast mean",
+        "not measured in 3 of 4 records: slow peak, fast share",
+    ]
+    assert helper("hybridmem-report", "--records", tmp_path).stdout.splitlines()[-3:] == told
+    rows = rows_by(report_json(tmp_path, "tiers"), "tier")
+    assert (rows["pmem",]["peak_bytes"], rows["pmem",]["peak_bytes_missing"]) == (157286400, 2)
+    assert rows["pmem",]["byte_hours"] == round(31457280 * 3599.873 / 3600)
+
+
+def test_no_advice_is_given_on_memory_that_no_node_can_have(tmp_path):
+    slow = {
+        "peak_bytes": 1 << 62,
+        "tiers": [tier("dram", [0], 0, 0, capacity=GIB), tier("pmem", [1], 1 << 62, 1 << 62)],
+    }
+    write(tmp_path, record(1, mode="interleave", memory=slow))
+    assert report_json(tmp_path, "advice")["rows"] == []
+
+
+def test_hours_that_no_record_has_are_none(tmp_path):
+    write(tmp_path, record(1, elapsed_s=None))
+    lines = helper("hybridmem-report", "--records", tmp_path).stdout.splitlines()
+    assert lines[1].split()[4] == lines[2].split()[3] == "-"
+    assert lines[3].startswith("not measured in 1 of 1 records: node-hours, ")

@@ -22,7 +22,8 @@ class Figures:
 
     def __init__(self, record):
         self.record, self.tiers = record, fields.tiers(record)
-        self.seconds = fields.amount(record, "elapsed_s")
+        elapsed = fields.milliseconds(record, "elapsed_s")
+        self.seconds = None if elapsed is None else elapsed / 1000
         self.hours = None if self.seconds is None else self.seconds / 3600
         self.warnings = len(fields.members(record, "warnings"))
         self.fast = self.tiers[0] if self.tiers else None
@@ -42,10 +43,10 @@ class Figures:
 
     def read_memory(self):
         self.fast_peak, self.fast_mean, self.fast_capacity = (
-            fields.amount(self.fast, key) for key in ("peak_bytes", "mean_bytes", "capacity_bytes")
+            fields.memory(self.fast, key) for key in ("peak_bytes", "mean_bytes", "capacity_bytes")
         )
-        self.slow_peak, self.slow_mean = (fields.amount(self.slow, key) for key in ("peak_bytes", "mean_bytes"))
-        means = [fields.amount(tier, "mean_bytes") for tier in self.tiers]
+        self.slow_peak, self.slow_mean = (fields.memory(self.slow, key) for key in ("peak_bytes", "mean_bytes"))
+        means = [fields.memory(tier, "mean_bytes") for tier in self.tiers]
         all_mean = sum(means) if means and None not in means else None
         # Weighted by time; what a ratio divides by is of the same records.
         self.fast_byte_seconds = product(self.fast_mean, self.seconds)
@@ -100,15 +101,15 @@ def of(name):
 
 
 def of_item(key):
-    """A figure of the tier that the row is of."""
-    return lambda case: fields.amount(case.item, key)
+    """An amount of memory in the tier that the row is of."""
+    return lambda case: fields.memory(case.item, key)
 
 
 def of_item_by(key, name):
-    """That figure times one of the record's."""
-    return lambda case: product(fields.amount(case.item, key), getattr(case.figures, name))
+    """That amount times one of the record's figures."""
+    return lambda case: product(fields.memory(case.item, key), getattr(case.figures, name))
 
 
 def where_item(name, key):
     """One of the record's figures, where the tier has its own."""
-    return lambda case: None if fields.amount(case.item, key) is None else getattr(case.figures, name)
+    return lambda case: None if fields.memory(case.item, key) is None else getattr(case.figures, name)

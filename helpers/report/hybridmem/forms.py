@@ -91,6 +91,13 @@ def people_rows(view, rows, columns):
         )
 
 
+def unmeasured(missing, records):
+    """`missing`: how many of the records lack a figure, by its title."""
+    for number in sorted(set(missing.values()) - {0}):
+        titles = ", ".join(title for title in missing if missing[title] == number)
+        yield f"not measured in {number} of {records} records: {titles}"
+
+
 def notes(sums, rows):
     """What a reader of a table has to know besides: each a sentence."""
     view = sums.view
@@ -104,9 +111,7 @@ def notes(sums, rows):
         for column, _, others in view.read(row):
             if column in columns and others.get("missing"):
                 missing[column.title.lower()] = missing.get(column.title.lower(), 0) + others["missing"]
-    for number in sorted(set(missing.values())):
-        titles = ", ".join(title for title in missing if missing[title] == number)
-        yield f"not measured in {number} of {records} records: {titles}"
+    yield from unmeasured(missing, records)
     if view.note:
         yield view.note
     if sums.dropped:

@@ -10,12 +10,19 @@ SUMS = (
     "count(*)",
     "count(*) FILTER (fast_peak_bytes IS NULL AND slow_peak_bytes IS NULL)",
     "sum(warnings)",
-    "coalesce(sum(elapsed_ms), 0)",
+    "sum(elapsed_ms)",
     "max(fast_peak_bytes)",
     "max(slow_peak_bytes)",
     "coalesce(sum(fast_mean_bytes::HUGEINT * elapsed_ms), 0)",
-    "coalesce(sum(all_mean_bytes::HUGEINT * elapsed_ms), 0)",
     "coalesce(sum(elapsed_ms) FILTER (fast_mean_bytes IS NOT NULL), 0)",
+    "coalesce(sum(fast_mean_bytes::HUGEINT * elapsed_ms) FILTER (all_mean_bytes IS NOT NULL), 0)",
+    "coalesce(sum(all_mean_bytes::HUGEINT * elapsed_ms), 0)",
+    # Records that lack a figure, in the order of tally.MEASURED.
+    "count(*) FILTER (elapsed_ms IS NULL)",
+    "count(*) FILTER (fast_peak_bytes IS NULL)",
+    "count(*) FILTER (slow_peak_bytes IS NULL)",
+    "count(*) FILTER (fast_mean_bytes IS NULL OR elapsed_ms IS NULL)",
+    "count(*) FILTER (all_mean_bytes IS NULL OR elapsed_ms IS NULL)",
 )
 # A row of the table as one number, which is grouped by faster than its words.
 PLACE = f"hash({USER}, mode)"
@@ -38,7 +45,7 @@ def conditions(options):
 def row_of(figures):
     row = tally.Row()
     row.records, row.unmeasured, row.warnings, row.milliseconds, *rest = figures
-    row.peaks, row.weighted = rest[:2], rest[2:]
+    row.peaks, row.mean, row.share, row.missing = rest[:2], rest[2:4], rest[4:6], rest[6:]
     return row
 
 

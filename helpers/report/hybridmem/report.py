@@ -155,7 +155,7 @@ HEAD = ("USER", "MODE", "JOBS", "FAILED", "NODE-HOURS", "FAST PEAK", "SLOW PEAK"
 def cells(user, mode, row):
     f = row.figures()
     sizes = (draw.size(f[key]) for key in ("fast_peak_bytes", "slow_peak_bytes", "fast_mean_bytes"))
-    counts = (str(f["jobs"]), str(f["failed_jobs"]), f"{f['node_hours']:.{1 if f['node_hours'] >= 10 else 3}f}")
+    counts = (str(f["jobs"]), str(f["failed_jobs"]), forms.hours(f["node_hours"]))
     return (draw.plain(user), draw.plain(mode), *counts, *sizes, draw.percent(f["fast_share"]), str(f["warnings"]))
 
 
@@ -165,8 +165,8 @@ def print_table(sums):
     rows = [cells(*key, row) for key, row in sums.sorted_rows()]
     for line in draw.table([HEAD, *rows, cells("total", "", total)], left=2):
         print(line)
-    if total.unmeasured:
-        print(f"memory was not measured in {total.unmeasured} of {total.records} records")
+    for line in forms.unmeasured(dict(zip(tally.MEASURED.values(), total.missing)), total.records):
+        print(line)
 
 
 def print_tally(sums, options, skipped):

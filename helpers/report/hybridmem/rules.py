@@ -36,8 +36,8 @@ class Seen:
 
     def find_most(self, tiers):
         """Never less than what the job had at once: the sum of what each tier had at most, or the cgroup's charge."""
-        peaks = [fields.amount(tier, "peak_bytes") for tier in tiers]
-        charged = fields.amount(self.record.get("memory"), "peak_bytes")
+        peaks = [fields.memory(tier, "peak_bytes") for tier in tiers]
+        charged = fields.memory(self.record.get("memory"), "peak_bytes")
         return max(sum(peaks), charged or 0) if peaks and None not in peaks else None
 
     def has_slow(self):
@@ -108,8 +108,8 @@ def half_of_it_was_page_cache(seen):
     """At the moment at which the job had most memory."""
     if seen.mode not in ("spill", "interleave"):
         return None
-    parts = [fields.amount(seen.figures.fast, f"{part}_bytes") for part in ("file", "anon", "shmem")]
-    own = fields.amount(seen.figures.slow, "anon_bytes")
+    parts = [fields.memory(seen.figures.fast, f"{part}_bytes") for part in ("file", "anon", "shmem")]
+    own = fields.memory(seen.figures.slow, "anon_bytes")
     if None in parts or own is None or own < NEGLIGIBLE or parts[0] < max(sum(parts) / 2, NEGLIGIBLE):
         return None
     return "migrate", (
@@ -135,7 +135,7 @@ def migrator_was_far_from_the_best(seen):
     stuck, why = largest(seen.migration.get("unmoved"))
     if stuck:
         return seen.mode, f"{served}; the kernel did not move {draw.size(stuck)}: {WHY_STUCK.get(why, why)}"
-    cap = fields.amount(seen.migration, "cap_bytes")
+    cap = fields.memory(seen.migration, "cap_bytes")
     if cap is not None:
         return f"{seen.mode},fast=...", f"{served}, under a cap of {draw.size(cap)}: raise fast=, where the job may"
     return "spill", f"{served}: what is hot changed faster than it was moved; see if spill is as fast for this program"

@@ -4,6 +4,7 @@
 from array import array
 
 from . import fields
+from .figures import product
 
 
 class Seen:
@@ -75,13 +76,12 @@ class Jobs:
 
 
 def memory_figures(record):
-    """Of a record: peaks of the fast and the slow tier, means of the fast tier and of all tiers; bytes, or None."""
+    """Of a record: peaks of the fast and the slow tier, means of the fast tier and of all tiers; bytes, or None. There
+    is no mean of all tiers without that of the fast one."""
     tiers = fields.tiers(record)
     fast, slow = (fields.memory(tier, "peak_bytes") for tier in (*tiers[:1], *tiers[1:][-1:], *[{}] * 2)[:2])
     means = [fields.memory(tier, "mean_bytes") for tier in tiers]
-    if not means or None in means:
-        return fast, slow, None, None
-    return fast, slow, means[0], sum(means)
+    return fast, slow, next(iter(means), None), sum(means) if means and None not in means else None
 
 
 class Written:
@@ -102,28 +102,51 @@ class Written:
         return new
 
 
+def added(sums, amounts):
+    return [a + b for a, b in zip(sums, amounts)]
+
+
+# Figures that a record may lack, with their titles in tables.
+MEASURED = {
+    "node_hours": "node-hours",
+    "fast_peak_bytes": "fast peak",
+    "slow_peak_bytes": "slow peak",
+    "fast_mean_bytes": "fast mean",
+    "fast_share": "fast share",
+}
+
+
 class Row:
     """Sums over the records of one user and mode. They are whole numbers: the order of the records does not matter."""
 
     def __init__(self):
         self.jobs = self.failed = self.records = self.unmeasured = self.warnings = 0
-        self.milliseconds = 0
+        self.milliseconds = None  # of the records that have a time
         self.peaks = [None, None]  # of the fast and the slow tier, bytes on one node
-        self.weighted = [0, 0, 0]  # mean bytes x milliseconds: in the fast tier, in all tiers; the milliseconds
+        self.mean = [0, 0]  # mean bytes x milliseconds in the fast tier; the milliseconds
+        self.share = [0, 0]  # of the records with all means: the same in the fast tier; in all tiers
+        self.missing = [0] * len(MEASURED)
 
     def add(self, record, new_job, new_failure):
         self.jobs += new_job
         self.failed += new_failure
         self.records += 1
         self.warnings += len(fields.members(record, "warnings"))
-        elapsed = fields.milliseconds(record, "elapsed_s") or 0
-        self.milliseconds += elapsed
+        elapsed = fields.milliseconds(record, "elapsed_s")
         *peaks, fast_mean, all_mean = memory_figures(record)
         self.unmeasured += not any(peak is not None for peak in peaks)
+        self.add_time(elapsed)
         self.add_peaks(peaks)
-        if fast_mean is not None:
-            for i, amount in enumerate((fast_mean, all_mean, 1)):
-                self.weighted[i] += amount * elapsed
+        fast, all_tiers = (product(mean, elapsed) for mean in (fast_mean, all_mean))
+        if fast is not None:
+            self.mean = added(self.mean, (fast, elapsed))
+        if all_tiers is not None:
+            self.share = added(self.share, (fast, all_tiers))
+        self.missing = added(self.missing, [figure is None for figure in (elapsed, *peaks, fast, all_tiers)])
+
+    def add_time(self, milliseconds):
+        if milliseconds is not None:
+            self.milliseconds = (self.milliseconds or 0) + milliseconds
 
     def add_peaks(self, peaks):
         for place, peak in enumerate(peaks):
@@ -131,26 +154,25 @@ class Row:
                 self.peaks[place] = max(self.peaks[place] or 0, peak)
 
     def merge(self, other):
-        for name in ("jobs", "failed", "records", "unmeasured", "warnings", "milliseconds"):
+        for name in ("jobs", "failed", "records", "unmeasured", "warnings"):
             setattr(self, name, getattr(self, name) + getattr(other, name))
+        self.add_time(other.milliseconds)
         self.add_peaks(other.peaks)
-        self.weighted = [a + b for a, b in zip(self.weighted, other.weighted)]
+        for name in ("mean", "share", "missing"):
+            setattr(self, name, added(getattr(self, name), getattr(other, name)))
 
     def figures(self):
         """As they are reported; null where nothing was measured."""
-        fast, all_tiers, elapsed = self.weighted
-        return {
-            "jobs": self.jobs,
-            "failed_jobs": self.failed,
-            "records": self.records,
-            "node_hours": round(self.milliseconds / 3_600_000, 4),
-            "fast_peak_bytes": self.peaks[0],
-            "slow_peak_bytes": self.peaks[1],
-            "fast_mean_bytes": round(fast / elapsed) if elapsed else None,
-            "fast_share": round(fast / all_tiers, 6) if all_tiers else None,
-            "warnings": self.warnings,
-            "unmeasured_records": self.unmeasured,
-        }
+        measured = (
+            None if self.milliseconds is None else round(self.milliseconds / 3_600_000, 4),
+            *self.peaks,
+            round(self.mean[0] / self.mean[1]) if self.mean[1] else None,
+            round(self.share[0] / self.share[1], 6) if self.share[1] else None,
+        )
+        made = {"jobs": self.jobs, "failed_jobs": self.failed, "records": self.records}
+        for name, figure, missing in zip(MEASURED, measured, self.missing):
+            made.update({name: figure, f"{name}_missing": missing})
+        return {**made, "warnings": self.warnings, "unmeasured_records": self.unmeasured}
 
 
 class Tally:
@@ -186,4 +208,4 @@ class Tally:
 
     def sorted_rows(self):
         """What used most comes first."""
-        return sorted(self.rows.items(), key=lambda item: (-item[1].milliseconds, item[0]))
+        return sorted(self.rows.items(), key=lambda item: (-(item[1].milliseconds or 0), item[0]))
