@@ -42,8 +42,11 @@ def folder(tmp_path_factory):
         if user == "gus":
             base.update(elapsed_s=None, memory=None)
         write(made / "records", record(number, **base))
-    write(made / "records", record(20, node="n1", mode="slow", memory=memory(0, 8 * GIB)))
-    write(made / "records", record(20, node="n2", mode="slow", memory=memory(0, 9 * GIB), request=EVIL, cluster="test"))
+    write(made / "records", record(20, node="n1", mode="interleave", memory=memory(0, 8 * GIB)))
+    write(
+        made / "records",
+        record(20, node="n2", mode="interleave", memory=memory(0, 9 * GIB), request=EVIL, cluster="test"),
+    )
     return made
 
 

@@ -35,7 +35,7 @@ def traffic(read, written):
 # rule: (a record of which it speaks, what it wants, its sentence, changes that silence it)
 SPEAK = {
     "fits": (
-        {"mode": "slow", "memory": two_tiers(0, 12 * GIB)},
+        {"mode": "interleave", "memory": two_tiers(0, 12 * GIB)},
         "fast",
         "mode fast would have done on a node of its own: peak 12.0 GiB of 16.0 GiB fast memory, and 12.0 GiB of it was "
         "in the slow tier",
@@ -45,19 +45,22 @@ SPEAK = {
             {"memory": {**two_tiers(0, 12 * GIB), "peak_bytes": 15 * GIB}},
             {"memory": two_tiers(None, 12 * GIB)},
             {"memory": two_tiers(0, 15 * MIB)},
-            {"mode": "fsdax"},
+            *({"mode": mode} for mode in ("fsdax", "slow", "pmem", "cxl")),
+            *({"exit_code": code} for code in (137, 143)),
             {"memory": None},
         ],
     ),
     "killed": (
-        {"mode": "fast", "exit_code": 137, "memory": two_tiers(15 * GIB, 0)},
+        {"mode": "fast", "exit_code": 137, "memory": two_tiers(12 * GIB, 0)},
         "spill",
-        "it was killed with 15.0 GiB of 16.0 GiB fast memory in use: spill goes on in the slow tier",
+        "it was killed (signal 9) with a peak of 12.0 GiB of 16.0 GiB fast memory, not all of which is there for jobs: "
+        "it may have run out of it, where spill goes on in the slow tier",
         [
             {"exit_code": 1},
             {"exit_code": None},
             {"mode": "spill"},
-            {"memory": two_tiers(14 * GIB, 0)},
+            {"exit_code": 143},
+            {"memory": two_tiers(12 * GIB - 1, 0)},
             {"memory": two_tiers(15 * GIB, 0, None)},
         ],
     ),
@@ -71,7 +74,9 @@ SPEAK = {
             {"memory": two_tiers(3 * GIB, None)},
             {"memory": two_tiers(None, 0)},
             {"memory": two_tiers(3 * GIB, 16 * MIB)},
+            {"memory": two_tiers(16 * MIB - 1, 0)},
             {"memory": {"tiers": [tier("dram", [0], GIB, GIB)]}},
+            *({"exit_code": code} for code in (137, 143)),
         ],
     ),
     "unmoved": (
@@ -82,6 +87,8 @@ SPEAK = {
         [
             {"mode": "spill", "memory": two_tiers(3 * GIB, GIB)},
             {"migration": migrated(regret=0.0, cpu_s=None)},
+            {"memory": two_tiers(16 * MIB - 1, 0)},
+            {"exit_code": 137},
             {"migration": None},
         ],
     ),
@@ -91,7 +98,7 @@ SPEAK = {
         "9.0 GiB of 16.0 GiB fast memory was used at most, with 9.0 GiB in the slow tier on the mean: spill fills the "
         "fast tier first",
         [
-            {"mode": "spill"},
+            *({"mode": mode} for mode in ("spill", "slow", "pmem", "cxl")),
             {"memory": two_tiers(11 * GIB, 9 * GIB)},
             {"memory": two_tiers(4 * GIB, 9 * GIB), "mode": "off"},
             {"memory": two_tiers(9 * GIB, None)},
@@ -119,6 +126,7 @@ SPEAK = {
             {"migration": migrated(regret=0.09)},
             {"migration": migrated(regret=None)},
             {"migration": migrated(samples=999)},
+            {"migration": migrated(fast_share=0.8)},
             {"migration": migrated(phases=None)},
             {"migration": 7},
         ],
@@ -138,7 +146,7 @@ SPEAK = {
 
 
 def given(changes):
-    return {rule.rule: rule for rule in rules.advise(Figures(record(1, **copy.deepcopy(changes))))}
+    return rules.advise(Figures(record(1, **copy.deepcopy(changes))))
 
 
 def test_there_is_a_case_of_every_rule():
@@ -148,14 +156,14 @@ def test_there_is_a_case_of_every_rule():
 @pytest.mark.parametrize("rule", SPEAK)
 def test_a_rule_speaks(rule):
     changes, wanted, why, _ = SPEAK[rule]
-    assert given(changes)[rule] == (rule, wanted, why)
+    assert given(changes) == (rule, wanted, why)
 
 
 @pytest.mark.parametrize(
     ("rule", "changes"), [(rule, {**case[0], **silence}) for rule, case in SPEAK.items() for silence in case[3]]
 )
 def test_a_rule_is_silent(rule, changes):
-    assert rule not in given(changes)
+    assert (given(changes) or (None,))[0] != rule
 
 
 @pytest.mark.parametrize(
@@ -170,28 +178,68 @@ def test_a_rule_is_silent(rule, changes):
     ],
 )
 def test_why_a_migrator_was_far_from_the_best(changes, wanted, part):
-    found = given({"mode": "migrate", "migration": migrated(**changes)})["regret"]
-    assert found.wanted == wanted and part in found.why
+    found = given({"mode": "migrate", "migration": migrated(**changes)})
+    assert (found.rule, found.wanted) == ("regret", wanted) and part in found.why
+
+
+@pytest.mark.parametrize(("stuck", "is_why"), [(8 << 10, False), (128 * MIB - 1, False), (128 * MIB, True)])
+def test_what_the_kernel_did_not_move_has_to_explain_the_gap(stuck, is_why):
+    """The best placement serves 75 % from 768 MiB: half of the gap of 25 points is 128 MiB."""
+    figures = migrated(fast_share=0.5, best_share=0.75, regret=0.25, unmoved={"busy": stuck, "room": 1})
+    made = {"mode": "migrate", "memory": two_tiers(768 * MIB, GIB, None), "migration": figures}
+    found = given(made)
+    assert (found.wanted, "it is pinned" in found.why) == (("migrate", True) if is_why else ("spill", False))
+    assert given({**made, "memory": two_tiers(None, GIB)}) is None
 
 
 def test_a_job_that_did_well_gets_no_advice():
     for mode in ("off", "fast", "none", "spill", "fsdax"):
-        assert given({"mode": mode, "memory": two_tiers(14 * GIB, 9 * GIB)}) == {}, mode
+        assert given({"mode": mode, "memory": two_tiers(14 * GIB, 9 * GIB)}) is None, mode
 
 
-def test_the_view_has_a_row_for_each_advice_of_a_job(tmp_path):
-    slow = {"mode": "slow", "memory": two_tiers(0, 12 * GIB)}
+def test_one_mode_at_most_is_advised():
+    """Both of these speak for themselves."""
+    fits = SPEAK["fits"][0]
+    writes = {"traffic": traffic(GIB, 3 * GIB)}
+    assert given({"mode": "interleave", **writes}).wanted == "isolate"
+    assert given({**fits, **writes}).wanted == "fast"
+    assert given({"mode": "slow", "memory": fits["memory"], **writes}).wanted == "isolate"
+
+
+@pytest.fixture
+def contrary(tmp_path):
+    """A job of four nodes: fast would do on two of them, and cannot hold what is on the others."""
+    some = {"mode": "interleave", "memory": two_tiers(0, 12 * GIB)}
+    more = {"mode": "interleave", "memory": two_tiers(9 * GIB, 10 * GIB), "elapsed_s": 7200.0}
+    parts = (("n1", some), ("n2", more), ("n3", some), ("n4", {**more, "memory": two_tiers(9 * GIB, 9 * GIB)}))
+    write(tmp_path, *(record(1, **copy.deepcopy(part), node=node) for node, part in parts))
+    return tmp_path
+
+
+def test_a_job_of_contrary_nodes_gets_one_advice_not_fast(contrary):
+    done = helper("hybridmem-report", "--records", contrary, "--view", "advice", "--json")
+    [row] = json.loads(done.stdout)["rows"]
+    assert (row["rule"], row["wanted"], row["nodes"], row["node_hours"]) == ("room", "spill", 2, 4.0)
+    assert row["why"].startswith("9.0 GiB of 16.0 GiB fast memory was used at most, with 10.0 GiB")
+    text = helper("hybridmem-show", "--records", contrary, "1").stdout
+    [line] = [line for line in text.splitlines() if line.startswith("  advice")]
+    assert "spill fills the fast tier first (node n2, and 1 more of its nodes)" in line
+
+
+def test_the_view_has_a_row_for_each_job_with_advice(tmp_path):
+    mixed = {"mode": "interleave", "memory": two_tiers(0, 12 * GIB)}
     write(
         tmp_path,
-        record(1, **copy.deepcopy(slow), node="n1"),
-        record(1, **copy.deepcopy(slow), node="n2", traffic=traffic(0, 9 * GIB)),
+        record(1, **copy.deepcopy(mixed), node="n1"),
+        record(1, **copy.deepcopy(mixed), node="n2", traffic=traffic(0, 9 * GIB)),
         record(2, mode="off"),
+        record(3, mode="slow", memory=two_tiers(0, 12 * GIB), traffic=traffic(0, 9 * GIB)),
     )
     done = helper("hybridmem-report", "--records", tmp_path, "--view", "advice", "--json")
     rows = json.loads(done.stdout)["rows"]
     assert [(row["job"], row["rule"], row["wanted"], row["nodes"], row["node_hours"]) for row in rows] == [
         ("1", "fits", "fast", 2, 2.0),
-        ("1", "writes", "isolate", 1, 1.0),
+        ("3", "writes", "isolate", 1, 1.0),
     ]
     text = helper("hybridmem-report", "--records", tmp_path, "--view", "advice").stdout
     assert "peak 12.0 GiB of 16.0 GiB" in text

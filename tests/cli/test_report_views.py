@@ -51,7 +51,7 @@ def test_no_records_are_no_rows(tmp_path, view):
 @pytest.mark.parametrize("view", views.NAMES)
 def test_the_forms_have_the_same_rows(tmp_path, view):
     for job in range(1, 6):
-        write(tmp_path, record(job, exit_code=job, mode="slow", memory=memory((GIB, GIB), (GIB, GIB), 9 * GIB)))
+        write(tmp_path, record(job, exit_code=job, mode="interleave", memory=memory((GIB, GIB), (GIB, GIB), 9 * GIB)))
     found = report_json(tmp_path, view)
     read = list(csv.DictReader(io.StringIO(report(tmp_path, view, "--csv").stdout)))
     assert found["rows"]

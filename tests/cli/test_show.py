@@ -171,8 +171,8 @@ def test_text_for_people(tmp_path):
 
 def test_it_ends_in_advice(tmp_path):
     """The same as report's; what several nodes give is said once, with the figures of the first."""
-    slow = {"tiers": [tier("dram", [0], 0, 0, capacity=16 << 30), tier("pmem", [1], 9 << 30, 9 << 30)]}
-    write(tmp_path, *(record(9, node=node, mode="slow", memory=slow) for node in ("n1", "n2", "n3")), record(10))
+    mixed = {"tiers": [tier("dram", [0], 0, 0, capacity=16 << 30), tier("pmem", [1], 9 << 30, 9 << 30)]}
+    write(tmp_path, *(record(9, node=node, mode="interleave", memory=mixed) for node in ("n1", "n2", "n3")), record(10))
     last = show(tmp_path, "9").stdout.splitlines()[-2:]
     assert last == [
         "",
@@ -180,7 +180,7 @@ def test_it_ends_in_advice(tmp_path):
         "GiB of it was in the slow tier (node n1, and 2 more of its nodes)",
     ]
     assert "advice" not in show(tmp_path, "10").stdout
-    write(tmp_path, record(11, mode="slow", memory=slow))
+    write(tmp_path, record(11, mode="interleave", memory=mixed))
     assert show(tmp_path, "11").stdout.endswith(" was in the slow tier\n")
 
 

@@ -116,3 +116,23 @@ class Last(First):
 
     def add(self, cells, at, case):
         cells[at] = self.word(case)
+
+
+class Leading:
+    """Another fold, of the cases alone whose `place` is the row's least."""
+
+    def __init__(self, place, fold):
+        self.place, self.fold, self.start = place, fold, (None, *fold.start)
+
+    def add(self, cells, at, case):
+        place = self.place(case)
+        if cells[at] is None or place < cells[at]:
+            cells[at : at + len(self.start)] = (place, *self.fold.start)
+        if place == cells[at]:
+            self.fold.add(cells, at + 1, case)
+
+    def value(self, cells, at):
+        return self.fold.value(cells, at + 1)
+
+    def others(self, cells, at):
+        return self.fold.others(cells, at + 1)

@@ -2,6 +2,8 @@
 """Advice: which mode a job wanted, and why, by a table of rules over one record. Pure.
 
 A rule speaks only where the record has each figure that it needs, and its sentence has them: no figure, no advice.
+A job is advised one mode at most, of the rule that weighs most. Who asked for the slow tier leaves the fast one to
+others, and is not told to take it.
 """
 
 from typing import NamedTuple
@@ -10,6 +12,10 @@ from . import draw, fields
 from .figures import Figures
 
 NEGLIGIBLE = 16 << 20  # Slurm's own process of each step is counted, too: a few MiB
+KILLED = (137, 143)  # by signal 9 or 15: what it would have used is not known
+NEARLY_FULL = (
+    0.75  # the kernel and others have had some of it since the boot: a part of the capacity is never the job's
+)
 ROOMY = 0.9  # of a tier's capacity: the kernel keeps some, and not all of a node's memory is a job's
 SAMPLES = 1000  # below that the migrator's shares are guesses
 DECISIONS = 5
@@ -45,13 +51,16 @@ class Seen:
 
     def is_all_fast(self):
         """Nothing of the job was in the slow tier."""
-        return self.slow_peak is not None and self.slow_peak < NEGLIGIBLE and bool(self.fast_peak)
+        return self.slow_peak is not None and self.slow_peak < NEGLIGIBLE <= (self.fast_peak or 0)
+
+    def was_killed(self):
+        return fields.whole(self.record, "exit_code") in KILLED
 
 
 def fits_the_fast_tier(seen):
-    if seen.mode not in TO_BOTH | TO_SLOW or not seen.has_slow() or None in (seen.most, seen.capacity):
+    if seen.mode not in TO_BOTH or not seen.has_slow() or None in (seen.most, seen.capacity):
         return None
-    if seen.most > ROOMY * seen.capacity:
+    if seen.most > ROOMY * seen.capacity or seen.was_killed():
         return None
     return "fast", (
         f"mode fast would have done on a node of its own: peak {draw.size(seen.most)} of {draw.size(seen.capacity)} "
@@ -60,19 +69,19 @@ def fits_the_fast_tier(seen):
 
 
 def ended_with_the_fast_tier_full(seen):
-    """137: ended by signal 9, as by the kernel that is out of memory."""
+    """137: ended by signal 9, as by the kernel that is out of memory. Who sent it is not in the record."""
     if seen.mode not in ("fast", "dram", "hbm") or fields.whole(seen.record, "exit_code") != 137:
         return None
-    if None in (seen.fast_peak, seen.capacity) or seen.fast_peak < ROOMY * seen.capacity:
+    if None in (seen.fast_peak, seen.capacity) or seen.fast_peak < NEARLY_FULL * seen.capacity:
         return None
     return "spill", (
-        f"it was killed with {draw.size(seen.fast_peak)} of {draw.size(seen.capacity)} fast memory in use: "
-        "spill goes on in the slow tier"
+        f"it was killed (signal 9) with a peak of {draw.size(seen.fast_peak)} of {draw.size(seen.capacity)} fast "
+        "memory, not all of which is there for jobs: it may have run out of it, where spill goes on in the slow tier"
     )
 
 
 def spill_never_spilled(seen):
-    if seen.mode != "spill" or not seen.is_all_fast():
+    if seen.mode != "spill" or not seen.is_all_fast() or seen.was_killed():
         return None
     return "fast", (
         f"spill never spilled: at most {draw.size(seen.fast_peak)} in the fast tier, {draw.size(seen.slow_peak)} in "
@@ -82,7 +91,7 @@ def spill_never_spilled(seen):
 
 def migrator_had_nothing_to_move(seen):
     cost = fields.amount(seen.migration, "cpu_s")
-    if seen.mode not in ("migrate", "isolate") or not seen.is_all_fast() or cost is None:
+    if seen.mode not in ("migrate", "isolate") or not seen.is_all_fast() or seen.was_killed() or cost is None:
         return None
     return "fast", (
         f"{seen.mode} had nothing to do: at most {draw.size(seen.fast_peak)}, all of it in the fast tier; "
@@ -91,7 +100,7 @@ def migrator_had_nothing_to_move(seen):
 
 
 def fast_memory_was_left(seen):
-    if seen.mode not in TO_SLOW | {"interleave"} or None in (seen.capacity, seen.fast_peak, seen.slow_mean):
+    if seen.mode != "interleave" or None in (seen.capacity, seen.fast_peak, seen.slow_mean):
         return None
     if seen.most is None or seen.most <= ROOMY * seen.capacity:
         return None
@@ -122,7 +131,7 @@ def half_of_it_was_page_cache(seen):
 def migrator_was_far_from_the_best(seen):
     fast, best, regret = (fields.amount(seen.migration, key) for key in ("fast_share", "best_share", "regret"))
     samples, decisions = (fields.whole(seen.migration, key) for key in ("samples", "phases"))
-    if None in (fast, best, regret, samples, decisions) or samples < SAMPLES or regret < 0.1:
+    if None in (fast, best, regret, samples, decisions) or samples < SAMPLES or regret < 0.1 or best <= fast:
         return None
     served = f"the fast tier served {draw.percent(fast)}, the best known placement {draw.percent(best)}"
     interval = fields.amount(seen.migration, "interval_s")
@@ -133,12 +142,20 @@ def migrator_was_far_from_the_best(seen):
             f"{served}, with {decisions} decisions{every}: a shorter interval= gives more",
         )
     stuck, why = largest(seen.migration.get("unmoved"))
-    if stuck:
+    if stuck and seen.fast_peak is None:
+        return None
+    if stuck and stuck >= half_of_the_gap(fast, best, seen.fast_peak):
         return seen.mode, f"{served}; the kernel did not move {draw.size(stuck)}: {WHY_STUCK.get(why, why)}"
     cap = fields.memory(seen.migration, "cap_bytes")
     if cap is not None:
         return f"{seen.mode},fast=...", f"{served}, under a cap of {draw.size(cap)}: raise fast=, where the job may"
     return "spill", f"{served}: what is hot changed faster than it was moved; see if spill is as fast for this program"
+
+
+def half_of_the_gap(fast, best, fast_bytes):
+    """Bytes that would close half of the gap between two shares of the accesses, at the accesses per byte that the best
+    placement has in the fast tier: what it serves there, over what the job had there at most."""
+    return (best - fast) / 2 * fast_bytes / best
 
 
 WHY_STUCK = {
@@ -180,21 +197,30 @@ RULES = (
 )
 
 
+ORDER = {name: number for number, (name, _) in enumerate(RULES)}
+
+
+def place(advice):
+    """Among those of a job's nodes, the least of which holds. `fast` comes last: that one node had room for it is no
+    reason where another one wanted something else."""
+    return (advice.wanted == "fast", ORDER[advice.rule])
+
+
 def advise(figures):
-    """The advice for a record, by its figures; what weighs most first."""
+    """The advice for a record, by its figures: of the rule that weighs most; None where no rule speaks."""
     seen = Seen(figures)
     found = ((name, rule(seen)) for name, rule in RULES)
-    return [Advice(name, *said) for name, said in found if said]
+    return next((Advice(name, *said) for name, said in found if said), None)
 
 
 def advise_run(records):
-    """[(advice, nodes)] of the records of one run of a job: what several nodes give has the figures of the first."""
+    """(advice, nodes) of the records of one run of a job, with the figures of the first of those nodes; or None."""
     found = {}
     for record in records:
-        for advice in advise(Figures(record)):
-            found.setdefault(advice.rule, (advice, []))[1].append(record["node"])
-    order = [name for name, _ in RULES]
-    return sorted(found.values(), key=lambda each: order.index(each[0].rule))
+        advice = advise(Figures(record))
+        if advice:
+            found.setdefault(place(advice), (advice, []))[1].append(record["node"])
+    return found[min(found)] if found else None
 
 
 def sentence(advice, nodes, is_alone):

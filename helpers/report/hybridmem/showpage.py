@@ -79,10 +79,9 @@ def advice_section(run, first):
     said = rules.advise_run(run)
     if not said:
         return page.section(
-            "advice", "Advice", tag("p", "None: no rule found a better mode by this record.", class_="note")
+            f"advice-{first}", "Advice", tag("p", "None: no rule found a better mode by this record.", class_="note")
         )
-    words = page.sentences(rules.sentence(advice, nodes, len(run) == 1) for advice, nodes in said)
-    return page.section(f"advice-{first}", "Advice", words)
+    return page.section(f"advice-{first}", "Advice", page.sentences([rules.sentence(*said, len(run) == 1)]))
 
 
 def run_parts(run, first, text_of):

@@ -27,8 +27,7 @@ class Printer:
         said = rules.advise_run(run)
         if said:
             self.write("")
-        for advice, nodes in said:
-            self.line("advice", rules.sentence(advice, nodes, len(run) == 1))
+            self.line("advice", rules.sentence(*said, len(run) == 1))
 
     def head(self, record):
         said = [f"Job {self.job_name(record)}"]

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, Optional
 
 from . import fields, figures, rules
 from .figures import of
-from .folds import Count, First, Last, Peak, Ratio, Sum
+from .folds import Count, First, Last, Leading, Peak, Ratio, Sum
 
 
 class Key(NamedTuple):
@@ -91,7 +91,13 @@ def by_job(figures):
 
 
 def by_advice(figures):
-    return [((*job_key(figures.record), advice.rule), advice) for advice in rules.advise(figures)]
+    advice = rules.advise(figures)
+    return [(job_key(figures.record), advice)] if advice else []
+
+
+def leading(column):
+    """Of the nodes for which the job's advice holds."""
+    return column._replace(fold=Leading(lambda case: rules.place(case.item), column.fold))
 
 
 def by_day_and_tier(figures):
@@ -227,12 +233,13 @@ TABLE = (
     View(
         "advice",
         "Jobs that wanted another mode, and why.",
-        (*RUN, Key("rule", "")),
+        RUN,
         (
             *(JOB, USER, MODE),
-            Column("wanted", "WANTED", "text", First(lambda case: case.item.wanted)),
-            *(NODES, HOURS),
-            Column("why", "WHY", "text", First(lambda case: case.item.why)),
+            leading(Column("rule", "", "text", First(lambda case: case.item.rule))),
+            leading(Column("wanted", "WANTED", "text", First(lambda case: case.item.wanted))),
+            *(leading(NODES), leading(HOURS)),
+            leading(Column("why", "WHY", "text", First(lambda case: case.item.why))),
         ),
         by_advice,
         "node_hours",
