@@ -150,18 +150,38 @@ def test_failures_by_text(tmp_path):
         record(3, warnings=[f"a task was refused: {refusal.replace('200', '9')}", "x" * 5000]),
         record(4, exit_code=None),
         record(5, exit_code=255),
+        record(6, warnings=["no 2 were left"]),
+        record(6, node="n2", warnings=["no 2 were left"]),
     )
-    rows = rows_by(report_json(tmp_path, "failures"), "kind", "text")
+    found = report_json(tmp_path, "failures")
+    assert {row["text"]: row["pattern"] for row in found["rows"] if "left" in row["text"]} == {
+        "no 2 were left": "no N were left"
+    }
+    rows = rows_by(found, "kind", "text")
     assert {key: (row["jobs"], row["records"], row["last_job"]) for key, row in rows.items()} == {
         ("exit code", "137 (signal 9)"): (1, 2, "1"),
         ("exit code", "1"): (1, 1, "2"),
         ("exit code", "255"): (1, 1, "5"),
         ("warning", "killed at N:N"): (2, 2, "2"),
-        ("warning", "N"): (1, 1, "2"),
+        ("warning", "7"): (1, 1, "2"),
+        ("warning", "no 2 were left"): (1, 2, "6"),
         ("warning", "None"): (1, 1, "2"),
         ("refused", "mode fast wants N.N GiB, the tier has N.N GiB"): (2, 2, "3"),
         ("warning", "x" * 200): (1, 1, "3"),
     }
+
+
+def test_a_refusal_is_said_once(tmp_path):
+    """The record has it of the job, and of each step that was not begun; another one of a step is its own."""
+    texts = ("size=4G: 3.0 GiB are left", "mode fast: no such tier")
+    warnings = [f"refused: {texts[0]}", *(f"step {step} was refused: {texts[0]}" for step in ("batch", "0"))]
+    write(
+        tmp_path, record(1, warnings=[*warnings, f"step 1 was refused: {texts[1]}", f"a task was refused: {texts[1]}"])
+    )
+    rows = rows_by(report_json(tmp_path, "failures"), "kind", "text")
+    assert {key: row["records"] for key, row in rows.items()} == {("refused", text): 1 for text in texts}
+    shown = helper("hybridmem-show", "--records", tmp_path, "1").stdout
+    assert shown.count(texts[0]) == 1 and shown.count(texts[1]) == 2 and f"warning      refused: {texts[0]}" in shown
 
 
 def test_energy_counts_who_measured_it(tmp_path):

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Figures and words of a record, by type: what is not there, null or of another type is None (or empty), never 0."""
 
+import re
+
 # As hm_request_mode_at() has them, and what mode() says of a job without the option.
 MODES = (
     *("off", "fast", "slow", "dram", "pmem", "cxl", "hbm", "interleave", "spill", "isolate", "migrate", "fsdax"),
@@ -67,6 +69,23 @@ def members(value, key):
 def numbers(value, key):
     """A list of figures; what is no figure is None in it."""
     return [number({"": figure}, "") for figure in members(value, key)]
+
+
+REFUSED = re.compile(r"(?:(a task|step \S+) was )?refused: ")
+
+
+def refusal(warning):
+    """(who, what) of a warning that is a refusal; who is None where it is of the whole job. None for others."""
+    found = REFUSED.match(warning)
+    return (found[1], warning[found.end() :]) if found else None
+
+
+def warnings(record):
+    """The record's warnings as text. What the job was refused is not said again of its steps and tasks."""
+    texts = [str(warning) for warning in members(record, "warnings")]
+    refused = [refusal(text) for text in texts]
+    of_job = {found[1] for found in refused if found and found[0] is None}
+    return [text for text, found in zip(texts, refused) if not (found and found[0] and found[1] in of_job)]
 
 
 def tiers(record):

@@ -118,6 +118,30 @@ class Last(First):
         cells[at] = self.word(case)
 
 
+class Common:
+    """The word of all cases where it is the same, else what they have in common; nothing where that differs, too."""
+
+    start = (None, None)
+
+    def __init__(self, word, common):
+        self.word, self.common = word, common
+
+    def add(self, cells, at, case):
+        word, common = self.word(case), self.common(case)
+        if cells[at] is None:
+            cells[at : at + 2] = word, common
+        elif cells[at + 1] != common:
+            cells[at : at + 2] = "", ""
+        elif cells[at] != word:
+            cells[at] = common
+
+    def value(self, cells, at):
+        return cells[at]
+
+    def others(self, cells, at):
+        return {}
+
+
 class Leading:
     """Another fold, of the cases alone whose `place` is the row's least."""
 

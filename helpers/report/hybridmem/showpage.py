@@ -55,7 +55,7 @@ def node_section(record, place, text_of):
     parts = [chart] if chart else [tag("p", f"Memory was not measured: {source}", class_="note")]
     if fields.tiers(record):
         parts.append(tier_table(record))
-    warnings = [("warning", str(warning)) for warning in fields.members(record, "warnings")]
+    warnings = [("warning", warning) for warning in fields.warnings(record)]
     return page.section(f"node-{place}", f"Node {record['node']}", *parts, facts([*text_of(record), *warnings]))
 
 

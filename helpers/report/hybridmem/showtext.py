@@ -55,8 +55,8 @@ class Printer:
         self.node_facts(record)
         self.memory(record)
         self.other_figures(record)
-        for warning in fields.members(record, "warnings"):
-            self.line("warning", str(warning))
+        for warning in fields.warnings(record):
+            self.line("warning", warning)
 
     def node_facts(self, record):
         start, end = (fields.text(record, key) for key in ("start", "end"))

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, Optional
 
 from . import fields, figures, rules
 from .figures import of
-from .folds import Count, First, Last, Leading, Peak, Ratio, Sum
+from .folds import Common, Count, First, Last, Leading, Peak, Ratio, Sum
 
 
 class Key(NamedTuple):
@@ -106,23 +106,27 @@ def by_day_and_tier(figures):
     return [((day, fields.text(tier, "name") or "?"), tier) for tier in figures.tiers]
 
 
-# How warnings of a job, a task and a step that were refused begin; a step is a number or a name, as batch.
-REFUSED = re.compile(r"(?:refused|a task was refused|step \w+ was refused): ")
 TEXT_MAX = 200
 
 
 def by_failure(figures):
-    """Of one record each text counts once. Numbers are not told apart: texts that differ by a size, a time or a process
-    are the same."""
+    """Of one record each text counts once. Texts that differ by a size, a time or a process are in one row: its key has
+    N for each number."""
     code = fields.whole(figures.record, "exit_code")
     found = {}
+
+    def note(kind, text, pattern):
+        before = found.setdefault((kind, pattern), (text, pattern))
+        if before[0] != text:
+            found[kind, pattern] = (pattern, pattern)
+
     if code:
-        found["exit code", f"{code} (signal {code - 128})" if 128 < code < 193 else f"{code}"] = None
-    for warning in fields.members(figures.record, "warnings"):
-        text = str(warning)
-        refused = REFUSED.match(text)
-        kind, begin = ("refused", refused.end()) if refused else ("warning", 0)
-        found[kind, re.sub(r"\d+", "N", text[begin : begin + TEXT_MAX])] = None
+        text = f"{code} (signal {code - 128})" if 128 < code < 193 else f"{code}"
+        note("exit code", text, text)
+    for warning in fields.warnings(figures.record):
+        refused = fields.refusal(warning)
+        text = (refused[1] if refused else warning)[:TEXT_MAX]
+        note("refused" if refused else "warning", text, re.sub(r"\d+", "N", text))
     return list(found.items())
 
 
@@ -249,9 +253,12 @@ TABLE = (
     ),
     View(
         "failures",
-        "Exit codes, refusals and warnings, by text; N stands for any number.",
-        (Key("kind", "KIND"), Key("text", "TEXT")),
-        (JOBS, RECORDS, Column("last_job", "LAST JOB", "text", Last(job_name))),
+        "Exit codes, refusals and warnings, by text; N stands for numbers that differ.",
+        (Key("kind", "KIND"), Key("pattern", "")),
+        (
+            Column("text", "TEXT", "text", Common(lambda case: case.item[0], lambda case: case.item[1])),
+            *(JOBS, RECORDS, Column("last_job", "LAST JOB", "text", Last(job_name))),
+        ),
         by_failure,
         "jobs",
         has_total=False,
