@@ -14,7 +14,7 @@ TOLD = "fast=N% is above the limit of N %"
 def rows(folder, warnings):
     write(folder, record(1, warnings=warnings))
     found = json.loads(helper("hybridmem-report", "--records", folder, "--view", "failures", "--json").stdout)
-    return sorted((row["kind"], row["text"]) for row in found["rows"])
+    return sorted((row["kind"], row["pattern"]) for row in found["rows"])
 
 
 @pytest.mark.parametrize(
