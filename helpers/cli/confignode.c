@@ -26,10 +26,29 @@ struct wanted {
     bool is_made; /* by the first job, where it is not there */
 };
 
+/* The first folder above `path` that the caller may not enter, in `above`; "" where there is none. */
+static void find_shut(const char *path, char *above, size_t size)
+{
+    for (const char *end = strchr(path + 1, '/'); end; end = strchr(end + 1, '/')) {
+        snprintf(above, size, "%.*s", (int)(end - path), path);
+        if (access(above, X_OK) < 0)
+            return;
+    }
+    above[0] = '\0';
+}
+
 static void check_missing(const struct wanted *wanted, int number, struct hm_report *report)
 {
+    char shut[sizeof(((struct hm_config *)NULL)->record_dir)] = "";
+    if (number == EACCES)
+        find_shut(wanted->path, shut, sizeof(shut));
     if (number == ENOENT && wanted->is_made)
         hm_report_ok(report, "%s %s is not there: the first job makes it", wanted->word, wanted->path);
+    else if (shut[0])
+        hm_report_change(report, "%s %s: user %u may not enter %s: chmod a+x %s, or check as root", wanted->word,
+                         wanted->path, (unsigned)geteuid(), shut, shut);
+    else if (number != ENOENT)
+        hm_report_change(report, "%s %s cannot be looked at: %s", wanted->word, wanted->path, strerror(number));
     else
         hm_report_change(report, "%s %s: %s: make it with install -d -o root%s%s -m %04o %s", wanted->word,
                          wanted->path, strerror(number), wanted->group ? " -g " : "",

@@ -103,7 +103,9 @@ static void check_spool(const struct hm_config *config, const char *output, stru
         return;
     unsigned long uid = strtoul(id + 1, NULL, 10);
     user[id - user] = '\0';
-    if (lstat(config->spool_dir, &status) < 0)
+    if (lstat(config->spool_dir, &status) < 0 && errno != ENOENT)
+        hm_report_change(report, "spool_dir %s cannot be looked at: %s", config->spool_dir, strerror(errno));
+    else if (lstat(config->spool_dir, &status) < 0)
         hm_report_change(report, "spool_dir %s: %s: make it with install -d -o %s -m 0700 %s", config->spool_dir,
                          strerror(errno), user, config->spool_dir);
     else if (!S_ISDIR(status.st_mode) || status.st_uid != uid || (status.st_mode & (S_IWGRP | S_IWOTH)))

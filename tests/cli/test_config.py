@@ -381,6 +381,19 @@ def test_the_records_folder(site, configure, tmp_path, mode, owner, said):
     assert "ok      record_group root exists" in lines.splitlines()
 
 
+def test_folders_that_cannot_be_looked_at(site, configure, tmp_path):
+    """To make them would not help."""
+    (tmp_path / "file").touch()
+    below = tmp_path / "file" / "below"
+    config = configure(f'record_dir = "{below}"\n')
+    lines = helper("hybridmem-config", "check", "--config", config, "--scontrol", site.folder / "none", status=1).stdout
+    assert f"change  record_dir {below} cannot be looked at: Not a directory" in lines.splitlines()
+    site.settings.update({"SlurmUser": "slurm(64030)", "SlurmctldHost[0]": os.uname().nodename})
+    config = configure(f'spool_dir = "{below}"\nsummary_field = SystemComment\n')
+    said = [line for line in site.check("--config", config) if "spool_dir" in line]
+    assert said == [f"change  spool_dir {below} cannot be looked at: Not a directory"]
+
+
 def test_a_group_that_does_not_exist(configure, tmp_path):
     config = configure("record_group = nosuchgroup\n")
     lines = helper("hybridmem-config", "check", "--config", config, "--scontrol", tmp_path / "none", status=1).stdout

@@ -55,7 +55,7 @@ def add_up(folder, node, period, skipped):
     window = metrics.Window()
     for day in filter(period.has_day, records.days(folder) if folder else []):
         path = f"{folder}/{day}/{node}.jsonl"
-        if not os.path.lexists(path):
+        if is_absent(path):
             continue
         written = tally.Seen(MOST_JOBS)
         for number, line in records.lines(path, skipped):
@@ -71,6 +71,17 @@ def add_up(folder, node, period, skipped):
             else:
                 skipped.add("duplicate", path, number)
     return window
+
+
+def is_absent(path):
+    """False also where that is not known: whoever reads it then says that it cannot be read."""
+    try:
+        os.lstat(path)
+    except FileNotFoundError:
+        return True
+    except OSError:
+        return False
+    return False
 
 
 def folder_of(options, config_program):

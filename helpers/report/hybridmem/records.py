@@ -5,6 +5,7 @@
 <record_dir>/by-user/<uid>/<YYYY-MM-DD>/<node>.jsonl    one user's own
 """
 
+import errno
 import json
 import os
 import re
@@ -20,6 +21,10 @@ DAY = re.compile(r"\d{4}-\d\d-\d\d")
 
 class NoFolder(Failure):
     """There is no record yet, as far as can be seen."""
+
+
+class Shut(Failure):
+    """There may be records: the caller may not see."""
 
 
 class NoSuchJob(Failure):
@@ -56,25 +61,32 @@ def configured_folder(config_program):
 
 
 def readable_folder(record_dir):
-    """What the caller may read, as the kernel's permissions decide: all records, else the caller's own."""
+    """What the caller may read, as the kernel's permissions decide: all records, else the caller's own. Raises Shut
+    where it is neither."""
     try:
         with os.scandir(record_dir):
-            return record_dir
+            folder = record_dir
     except PermissionError:
-        return f"{record_dir}/by-user/{os.geteuid()}"
+        folder = f"{record_dir}/by-user/{os.geteuid()}"
     except FileNotFoundError as error:
         raise NoFolder(f"there is no folder {record_dir}: no job was recorded yet, or record_dir is wrong") from error
     except OSError as error:
         raise Failure(f"cannot read {record_dir}: {error.strerror}") from error
+    for path in (record_dir, folder):  # also one that may be listed: its days could not be entered
+        if not os.access(path, os.X_OK) and (path == record_dir or os.path.lexists(path)):
+            raise Shut(f"cannot enter {path}: {os.strerror(errno.EACCES)}")
+    return folder
 
 
 def days(folder):
-    """The names of the day folders, oldest first."""
+    """The names of the day folders, oldest first; none where there is no folder, as of a user without any record."""
     try:
         with os.scandir(folder) as entries:
             return sorted(e.name for e in entries if DAY.fullmatch(e.name) and e.is_dir(follow_symlinks=False))
-    except (FileNotFoundError, PermissionError):
+    except FileNotFoundError:
         return []
+    except OSError as error:
+        raise Shut(f"cannot enter {folder}: {error.strerror}") from error
 
 
 def files(folder, day, skipped):

@@ -17,7 +17,7 @@ def main(config_program):
     """Show the records, else the summary; a folder that was named is taken at its word."""
     try:
         return show.main(config_program)
-    except (records.NoFolder, records.NoSuchJob) as failure:
+    except (records.NoFolder, records.NoSuchJob, records.Shut) as failure:
         options = show.arguments().parse_args()
         if options.records or vars(options).get("html"):
             raise
