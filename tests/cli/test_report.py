@@ -145,10 +145,10 @@ def test_the_modes_are_those_of_the_option(configure):
 def test_users_without_records_are_named(tmp_path):
     write(tmp_path, record(1), record(2, user="bob", mode="fast"))
     done = report(tmp_path, "--user", "carol,bob,eve\x1b", "--json")
-    assert done.stderr == "no matching records of carol, eve\\x1b that you may read\n"
+    assert done.stderr == "hybridmem report: no matching records of carol, eve\\x1b that you may read\n"
     assert json.loads(done.stdout)["total"]["jobs"] == 1
     done = report(tmp_path, "--user", "bob", "--mode", "spill")
-    assert done.stderr == "no matching records of bob that you may read\n" and "total" in done.stdout
+    assert done.stderr == "hybridmem report: no matching records of bob that you may read\n" and "total" in done.stdout
     assert report(tmp_path, "--user", "alice,bob").stderr == ""
 
 

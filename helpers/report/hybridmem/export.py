@@ -102,7 +102,7 @@ def main(config_program):
         raise records.Failure(f"the window would begin in the future: {moments.plain(options.since.isoformat())} UTC")
     folder = folder_of(options, config_program)
     window = add_up(folder, node, moments.Period(options.since), skipped)
-    program.tell_skipped(skipped)
+    program.tell_skipped("hybridmem export", skipped)
     seconds = round((now - options.since).total_seconds())
     made = metrics.text(node, window.families(seconds, skipped.counts))
     if options.output:

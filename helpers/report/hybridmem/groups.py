@@ -20,7 +20,7 @@ class Report:
             Jobs(view, top or view.top, by or view.by) if view.is_of_jobs else Groups(view, top, by) for view in views
         ]
         self.once = True
-        self.users = set()  # that have a record, at most Groups.LIMIT
+        self.users, self.accounts = set(), set()  # that have a record, at most Groups.LIMIT
 
     def next_day(self):
         for sums in self.sums:
@@ -30,6 +30,8 @@ class Report:
         run = fields.run(record)
         if len(self.users) < Groups.LIMIT:
             self.users.add(fields.text(record, "user") or "?")
+        if len(self.accounts) < Groups.LIMIT:
+            self.accounts.add(fields.text(record, "account"))
         figures = Figures(record)
         for sums in self.sums:
             sums.add(figures, run)

@@ -85,6 +85,9 @@ def query(connection, paths, options):
         row = sums.rows[user, mode] = row_of(figures)
         if runs is not None:
             row.jobs, row.failed = runs[place]
+    if options.account:
+        found = connection.execute(f"SELECT DISTINCT account FROM {table} WHERE {where}", values)
+        sums.accounts.update(account for (account,) in found.fetchall())
     if runs is None:
         first = runs_by_first(connection, table, where, values)
         failed = runs_by_first(connection, table, f"{where} AND exit_code <> 0", values)

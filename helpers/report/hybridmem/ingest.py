@@ -50,6 +50,6 @@ def main(config_program, engine_folder):
         added, days = take(folder, layout.History(options.history), duckdb, skipped)
     except OSError as error:
         raise records.Failure(f"cannot write {error.filename or options.history}: {error.strerror}") from error
-    program.tell_skipped(skipped)
+    program.tell_skipped("hybridmem ingest", skipped)
     print(f"{added} records taken, in {days} days")
     return 0

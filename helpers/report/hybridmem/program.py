@@ -27,6 +27,11 @@ def prepare_terminal():
     return blocks
 
 
-def tell_skipped(skipped):
+def tell(name, line):
+    """A line on standard error beside the program's result."""
+    print(f"{name}: {draw.plain(line)}", file=sys.stderr)
+
+
+def tell_skipped(name, skipped):
     for line in skipped.lines():
-        print(draw.plain(line), file=sys.stderr)
+        tell(name, line)

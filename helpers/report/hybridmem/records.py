@@ -10,6 +10,7 @@ import json
 import os
 import re
 import stat
+from pathlib import Path
 
 from . import fields, settings
 from .failure import Failure
@@ -87,6 +88,13 @@ def days(folder):
         return []
     except OSError as error:
         raise Shut(f"cannot enter {folder}: {error.strerror}") from error
+
+
+def why_no_days(folder):
+    """Why a folder without any folder of a day has no record."""
+    if DAY.fullmatch(Path(folder).resolve().name):
+        return f"there are no folders of days in {folder}: it is one of a day itself, name the one that it is in"
+    return f"there are no folders of days (YYYY-MM-DD) in {folder}: no job was recorded there"
 
 
 def files(folder, day, skipped):

@@ -6,9 +6,11 @@ import csv
 import json
 import re
 import sys
+from datetime import datetime
 
 from . import draw, fields, forms, groups, history, moments, page, program, records, reportpage, tally, views
 
+NAME = "hybridmem report"
 SCHEMA = 1
 EPILOG = f"""\
 A bound of the period is {moments.FORMS};
@@ -34,10 +36,19 @@ def modes(text):
     return chosen
 
 
+class Bound(datetime):
+    """A moment, and the words that it was given by."""
+
+    words = ""
+
+
 def bound(end_of_day):
     def convert(text):
         try:
-            return moments.parse_bound(text, end_of_day)
+            moment = moments.parse_bound(text, end_of_day)
+            made = Bound.combine(moment.date(), moment.timetz())
+            made.words = text
+            return made
         except ValueError as error:
             raise argparse.ArgumentTypeError(str(error)) from error
 
@@ -126,11 +137,15 @@ def of_day(folder, day, skipped):
                 yield path, number, record
 
 
-def tell_absent(wanted, users):
-    """Name those who were asked for and have no record."""
-    absent = (wanted or frozenset()).difference(users)
-    if absent:
-        print(f"no matching records of {draw.plain(', '.join(sorted(absent)))} that you may read", file=sys.stderr)
+def tell_absent(options, sums):
+    """Name the users and accounts that were asked for and have no record; a report over nothing says so."""
+    asked = (("", options.user, sums.users), ("account ", options.account, sums.accounts))
+    found = [(what, sorted((wanted or frozenset()).difference(met))) for what, wanted, met in asked]
+    for what, absent in found:
+        if absent:
+            program.tell(NAME, f"no matching records of {what}{', '.join(absent)} that you may read")
+    if not sums.users and not any(absent for _, absent in found):
+        program.tell(NAME, "no record matches, of those that you may read")
 
 
 def print_json(answer, sums, options, skipped):
@@ -202,6 +217,8 @@ def about(options):
 
 def check(parser, options):
     """The views that are wanted, and what goes together with them only."""
+    if options.since and options.until and options.since >= options.until:
+        parser.error(f"--since {options.since.words} is after --until {options.until.words}")
     names = [options.view] if options.view else views.NAMES if options.html else []
     if options.top and not names:
         parser.error("--top wants a --view or --html")
@@ -220,6 +237,8 @@ def read(options, config_program, engine_folder, wanted, skipped):
     sums = groups.Report(wanted, options.top, options.by) if wanted else tally.Tally()
     if not options.history:
         folder = records.readable_folder(options.records or records.configured_folder(config_program))
+        if not records.days(folder):
+            program.tell(NAME, records.why_no_days(folder))
         feed(folder, options, skipped, sums)
         return sums
     period = moments.Period(options.since, options.until)
@@ -237,10 +256,10 @@ def main(config_program, engine_folder):
     wanted = check(parser, options)
     skipped = records.Skipped()
     sums = read(options, config_program, engine_folder, wanted, skipped)
-    program.tell_skipped(skipped)
-    tell_absent(options.user, sums.users)
+    program.tell_skipped(NAME, skipped)
+    tell_absent(options, sums)
     if not sums.is_exact():
-        print("so many jobs ended on one day that some may be counted more than once", file=sys.stderr)
+        program.tell(NAME, "so many jobs ended on one day that some may be counted more than once")
     if options.html:
         page.write(options.html, reportpage.make(sums, about(options), skipped.lines()))
     else:

@@ -96,7 +96,7 @@ def main(config_program):
             raise records.Failure(running_here) from failure
         raise
     found = find(folder, options.job, skipped)
-    program.tell_skipped(skipped)
+    program.tell_skipped("hybridmem show", skipped)
     if not found and options.job.runs_here():
         raise records.Failure(running_here)
     if not found:

@@ -181,6 +181,7 @@ class Tally:
 
     def __init__(self):
         self.rows, self.jobs, self.failures, self.once = {}, Jobs(), Jobs(), True
+        self.accounts = set()  # that have a record
 
     def next_day(self):
         self.jobs.next_day()
@@ -197,6 +198,7 @@ class Tally:
     def add(self, record):
         run = fields.run(record)
         failed = bool(fields.whole(record, "exit_code")) and self.failures.is_new(*run)
+        self.accounts.add(fields.text(record, "account"))
         key = (fields.text(record, "user") or "?", fields.mode(record))
         self.rows.setdefault(key, Row()).add(record, self.jobs.is_new(*run), failed)
 

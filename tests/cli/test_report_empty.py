@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: Apache-2.0
+"""hybridmem report over nothing: why there is nothing is said, on standard error, in a line of its own."""
+
+import engine
+import pytest
+from engine import ingest
+from installed import helper
+from makerecords import record, write
+
+
+def report(folder, *words, status=0):
+    return helper("hybridmem-report", "--records", folder, *words, status=status)
+
+
+@pytest.mark.parametrize(
+    ("since", "until"),
+    [
+        ("2025-03-02", "2025-03-01"),
+        ("2025-03-05T00:00:00Z", "2025-03-01"),
+        ("1d", "7d"),
+        ("2025-03-01T10:00:00+01:00", "2025-03-01T08:59:59Z"),
+    ],
+)
+@pytest.mark.parametrize("view", [[], ["--view", "jobs"]], ids=["plain", "jobs"])
+def test_a_period_that_ends_before_it_begins_is_refused(tmp_path, since, until, view):
+    done = report(tmp_path, "--since", since, "--until", until, *view, status=2)
+    assert f"--since {since} is after --until {until}\n" in done.stderr and done.stdout == ""
+
+
+def test_a_period_of_one_day_is_none_of_these(tmp_path):
+    write(tmp_path, record(1))
+    done = report(tmp_path, "--since", "2025-03-01", "--until", "2025-03-01", "--csv")
+    assert done.stderr == "" and len(done.stdout.splitlines()) == 2
+
+
+def test_a_folder_without_days(tmp_path):
+    (tmp_path / "notes").mkdir()
+    said = f"hybridmem report: there are no folders of days (YYYY-MM-DD) in {tmp_path}: no job was recorded there"
+    assert report(tmp_path).stderr.splitlines()[0] == said
+    assert report(tmp_path, "--view", "users").stderr.splitlines()[0] == said
+
+
+@pytest.mark.parametrize("end", ["", "/", "/."])
+def test_the_folder_of_a_day_is_not_that_of_the_records(tmp_path, end):
+    write(tmp_path, record(1))
+    day = f"{tmp_path}/2025-03-01{end}"
+    said = f"there are no folders of days in {day}: it is one of a day itself, name the one that it is in"
+    assert report(day).stderr.splitlines()[0] == f"hybridmem report: {said}"
+
+
+def test_accounts_without_records_are_named(tmp_path):
+    write(tmp_path, record(1), record(2, account=None), record(3, account="chemistry", user="bob"))
+    said = "hybridmem report: no matching records of account biology, p\\x1b that you may read\n"
+    history = tmp_path / "history"
+    ingest(tmp_path, history)
+    for view in ([], ["--view", "users"]):
+        words = ("--account", "physics,biology,p\x1b", *view)
+        assert report(tmp_path, *words).stderr == said
+        assert engine.report(history, *words).stderr == said
+        assert report(tmp_path, "--account", "physics,chemistry", *view).stderr == ""
+    done = report(tmp_path, "--account", "physics", "--user", "bob")
+    assert done.stderr.splitlines() == [
+        "hybridmem report: no matching records of bob that you may read",
+        "hybridmem report: no matching records of account physics that you may read",
+    ]
+
+
+@pytest.mark.parametrize("words", [[], ["--view", "jobs"], ["--view", "users", "--csv"], ["--json"]], ids=" ".join)
+def test_no_record_that_matches(tmp_path, words):
+    write(tmp_path, record(1))
+    done = report(tmp_path, "--mode", "fast", *words)
+    assert done.stderr == "hybridmem report: no record matches, of those that you may read\n" and done.stdout
+    assert report(tmp_path, "--mode", "spill", *words).stderr == ""
+
+
+def test_what_is_said_beside_the_result_names_the_program(tmp_path):
+    write(tmp_path, record(1))
+    with (tmp_path / "2025-03-01" / "n1.jsonl").open("a") as stream:
+        stream.write("torn\n")
+    left = f"left out: 1 torn ({tmp_path}/2025-03-01/n1.jsonl:2)\n"
+    assert report(tmp_path).stderr == f"hybridmem report: {left}"
+    assert helper("hybridmem-show", "--records", tmp_path, "1").stderr == ""
+    words = ("prometheus", "--records", tmp_path, "--node", "n1", "--since", "2025-03-01")
+    assert helper("hybridmem-export", *words).stderr == f"hybridmem export: {left}"
+    assert ingest(tmp_path, tmp_path / "history").stderr == f"hybridmem ingest: {left}"
+    assert report(tmp_path, "--user", "eve").stderr.splitlines()[1].startswith("hybridmem report: no matching records")
