@@ -5,8 +5,6 @@ import pytest
 from installed import helper
 from makerecords import GIB, record, tier, write
 
-PHONE = {"width": 390, "height": 800}
-
 
 @pytest.fixture(scope="module")
 def all_views(tmp_path_factory):
@@ -44,3 +42,62 @@ def test_captions_are_for_those_who_listen(all_views, tab, width):
     captions = page.evaluate("Array.from(document.querySelectorAll('caption'), (c) => c.textContent)")
     assert len(captions) == 11 and all(captions)
     assert page.evaluate(OVERLAPS) == []
+
+
+ROWS = """Array.from(document.querySelectorAll("#%s tbody tr"), (row) => ({
+    height: row.getBoundingClientRect().height,
+    prose: row.querySelector(".prose").getBoundingClientRect().width,
+    is_seen: Array.from(row.cells, (cell) => cell.getBoundingClientRect().right).every((right) => right <= 390),
+}))"""
+BODY = "getComputedStyle(document.querySelector('#%s tbody')).display"
+
+
+@pytest.mark.parametrize("view", ["advice", "failures"])
+def test_a_phone_has_sentences_below_the_rest_of_their_row(all_views, tab, view):
+    page = tab(all_views, width=390, height=800)
+    rows = page.evaluate(ROWS % view)
+    assert rows and all(row["height"] < 200 and row["prose"] > 250 and row["is_seen"] for row in rows), rows
+    said = page.evaluate(f"getComputedStyle(document.querySelector('#{view} td'), '::before').content")
+    first = page.evaluate(f"document.querySelector('#{view} th').textContent")
+    assert said.startswith(f'"{first}')
+    page.evaluate(f"document.querySelectorAll('#{view} tr').forEach((row) => {{ row.hidden = true; }})")
+    assert page.evaluate(f"document.querySelector('#{view} tbody').offsetHeight") == 0, "a filter still hides rows"
+    desk = tab(all_views, width=1280, height=800)
+    assert page.evaluate(BODY % view) == "block" and desk.evaluate(BODY % view) == "table-row-group"
+
+
+NAMES = """Array.from(document.querySelectorAll("#jobs tbody tr"), (row) => {
+    const name = row.querySelector(".long"), end = name.lastChild.getBoundingClientRect();
+    return {
+        text: name.textContent, title: name.title, end: name.lastChild.textContent, height: row.offsetHeight,
+        is_cut: name.firstChild.scrollWidth > name.firstChild.clientWidth,
+        is_seen: end.width > 0 && end.right <= name.getBoundingClientRect().right + 1,
+    };
+})"""
+OUTSIDE = "(() => { const all = document.querySelector('#jobs .scroll'); return all.scrollWidth - all.clientWidth; })()"
+
+
+def test_long_names_are_cut_in_the_middle(all_views, tab):
+    page = tab(all_views, width=1280, height=800)
+    names = page.evaluate(NAMES)
+    assert {name["text"] for name in names} == {f"a-very-long-user-name-of-somebody-{number}" for number in (1, 2)}
+    assert {name["end"] for name in names} == {"mebody-1", "mebody-2"}
+    for name in names:
+        assert name["title"] == name["text"] and name["is_cut"] and name["is_seen"] and name["height"] < 45, name
+    assert page.evaluate(OUTSIDE) <= 0, "all columns are seen on a desk"
+
+
+BARS = """Array.from(document.querySelectorAll("#waste .names"), (names) => {
+    const right = names.getBoundingClientRect().right;
+    return [names.title, ...Array.from(names.querySelectorAll(":scope > span"), (part) => {
+        const end = (part.querySelector(".long > :last-child") || part);
+        return end.getBoundingClientRect().right <= right + 1 ? end.textContent : "";
+    })];
+})"""
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+def test_bars_of_like_names_are_told_apart(all_views, tab, width):
+    users = [f"a-very-long-user-name-of-somebody-{number}" for number in (1, 2)]
+    found = sorted(tab(all_views, width=width, height=800).evaluate(BARS))
+    assert found == [[f"{user} interleave", user[-8:], "interleave"] for user in users]

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Charts as HTML and SVG. Words are HTML, so that they are readable at any width; only shapes are scaled. Pure."""
 
-from .page import tag
+from .page import name, tag
 
+SHORT = 10  # letters of a bar's word that is never cut: as long is the longest mode
 COLOURS = 8  # of the style: .c0 to .c7
 
 
@@ -11,10 +12,10 @@ def colour(place):
 
 
 def bars(caption, rows):
-    """One bar a row: (name, value, shown); a value of None has none."""
+    """One bar a row: (the words of its name, value, shown); a value of None has none."""
     top = max((value for _, value, _ in rows if value is not None), default=0) or 1
     lines = []
-    for name, value, shown in rows:
+    for words, value, shown in rows:
         width = 0 if value is None else round(100 * value / top, 2)
         shape = tag(
             "svg",
@@ -24,7 +25,9 @@ def bars(caption, rows):
             preserveAspectRatio="none",
             aria_hidden="true",
         )
-        lines.append(tag("li", tag("span", name, class_="name"), shape, tag("span", shown, class_="value")))
+        parts = (tag("span", name(word, SHORT)) for word in words)
+        named = tag("span", *parts, class_="names", title=" ".join(words))
+        lines.append(tag("li", named, shape, tag("span", shown, class_="value")))
     return tag("figure", tag("figcaption", caption), tag("ul", *lines, class_="bars"))
 
 

@@ -50,9 +50,10 @@ UNITS = {
     "watts": in_unit("W"),
     "joules_per_gb": in_unit("J/GB"),
     "text": text,
+    "prose": text,
     "time": time,
 }
-TEXTS = frozenset(("text", "time"))  # flush left
+TEXTS = frozenset(("text", "prose", "time"))  # flush left
 
 
 def cell(column, value, others, names_node):

@@ -11,7 +11,9 @@ from pathlib import Path
 from . import draw, whole
 
 HERE = Path(__file__).parent
-SHORT = 24  # letters of a cell that is not broken into lines
+SHORT = 24  # letters of a name that is never cut
+TAIL = 8  # letters that a name which is cut keeps at its end: there it differs from its like
+NUMBER, NAME, PROSE = "number", "name", "prose"  # kinds of a table's columns
 EMPTY = frozenset(("meta", "rect", "line"))  # elements without content
 
 
@@ -85,28 +87,36 @@ def write(path, text):
     whole.write(path, content, 0o666 & ~mask, what=f"--html {path}: it cannot be written")
 
 
+def name(word, short=SHORT):
+    """A name in one line: where one with more letters than `short` has no room its middle gives way, and its title has
+    all of it."""
+    if len(word) <= short:
+        return word
+    return tag("span", tag("span", word[:-TAIL]), tag("span", word[-TAIL:]), class_="long", title=word)
+
+
 def table(caption, heads, rows, foot=None):
-    """A table that the script makes sortable and filterable. `heads`: (title, is_text); a cell is (value, shown): rows
-    are sorted by the value, None comes last."""
+    """A table that the script makes sortable and filterable. `heads`: (title, kind); a cell is (value, shown): rows are
+    sorted by the value, None comes last. Where a column is prose, a phone has each row's cells below each other."""
+    has_prose = any(kind == PROSE for _, kind in heads)
 
-    def cells(row, name):
-        for (_, is_text), (value, shown) in zip(heads, row):
-            if is_text:
-                yield tag(name, shown, class_="short" if len(shown) <= SHORT else None)
-            else:
-                yield tag(name, shown, class_="number", data_v=value)
+    def cells(row):
+        for (title, kind), (value, shown) in zip(heads, row):
+            attributes = {"class_": kind, "data_head": title if has_prose else None}
+            if kind == NUMBER:
+                attributes["data_v"] = value
+            yield tag("td", name(shown) if kind == NAME else shown, **attributes)
 
-    head = (tag("th", title, scope="col", class_=None if is_text else "number") for title, is_text in heads)
+    head = (tag("th", title, scope="col", class_=kind) for title, kind in heads)
     parts = [
         tag("caption", caption),
         tag("thead", tag("tr", *head)),
-        tag("tbody", *(tag("tr", *cells(row, "td")) for row in rows)),
+        tag("tbody", *(tag("tr", *cells(row)) for row in rows)),
     ]
     if foot:
-        parts.append(tag("tfoot", tag("tr", *cells(foot, "td"))))
-    return tag(
-        "div", tag("table", *parts, class_="data"), class_="scroll", tabindex="0", role="region", aria_label=caption
-    )
+        parts.append(tag("tfoot", tag("tr", *cells(foot))))
+    made = tag("table", *parts, class_="data told" if has_prose else "data")
+    return tag("div", made, class_="scroll", tabindex="0", role="region", aria_label=caption)
 
 
 def tiles(pairs):

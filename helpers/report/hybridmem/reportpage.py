@@ -7,6 +7,7 @@ from . import charts, forms, page
 from .page import tag
 
 BARS = 12  # of a chart; the table has all
+KINDS = {"text": page.NAME, "time": page.NAME, "prose": page.PROSE}  # of columns, by their unit
 DAYS = 400  # of a chart, the last
 
 
@@ -31,7 +32,7 @@ def bars_of(sums, rows):
     lines = []
     for key, row in rows[:BARS]:
         column, value, others = figure_of(sums.view, row, sums.by)
-        lines.append((" ".join(str(part) for part in key), value, forms.cell(column, value, others, False)))
+        lines.append(([str(part) for part in key], value, forms.cell(column, value, others, False)))
     column = next(column for column in sums.view.columns if column.name == sums.by)
     more = f", the first {BARS} of {len(rows)}" if len(rows) > BARS else ""
     return charts.bars(f"{column.title.capitalize()} by {', '.join(key.name for key in sums.view.keys)}{more}", lines)
@@ -75,8 +76,8 @@ def section_of(sums):
     if not rows:
         return page.section(view.name, title_of(view), tag("p", "No record.", class_="note"), about=view.about)
     columns, _ = forms.shown_columns(view, rows)
-    heads = [(key.title.capitalize(), True) for key in view.keys if key.title]
-    heads += [(column.title.capitalize(), column.unit in forms.TEXTS) for column in columns]
+    heads = [(key.title.capitalize(), page.NAME) for key in view.keys if key.title]
+    heads += [(column.title.capitalize(), KINDS.get(column.unit, page.NUMBER)) for column in columns]
 
     def cells(key, figures):
         return [*((None, part) for part in key), *figures]

@@ -39,7 +39,10 @@ def over_time(record):
 def tier_table(record):
     tiers = fields.tiers(record)
     columns = [each for each in SIZES + PARTS if any(fields.number(tier, each[1]) is not None for tier in tiers)]
-    heads = [("Tier", True), ("Kind", True), ("Nodes", True), *((title, False) for title, _ in columns)]
+    heads = [
+        *((title, page.NAME) for title in ("Tier", "Kind", "Nodes")),
+        *((title, page.NUMBER) for title, _ in columns),
+    ]
     rows = []
     for tier in tiers:
         words = (fields.text(tier, "name") or "?", fields.text(tier, "kind") or "unknown")
@@ -60,7 +63,7 @@ def node_section(record, place, text_of):
 
 
 def nodes_table(run, first):
-    heads = [("Node", True), ("Elapsed", False), ("Exit", False), ("Fast peak", False), ("Slow peak", False)]
+    heads = [("Node", page.NAME), *((title, page.NUMBER) for title in ("Elapsed", "Exit", "Fast peak", "Slow peak"))]
     rows = []
     for record in run:
         peaks = [fields.amount(tier, "peak_bytes") for tier in fields.tiers(record)]

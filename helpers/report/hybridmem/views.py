@@ -55,7 +55,7 @@ class View(NamedTuple):
 
     def ranks(self):
         """The figures by which rows can be ranked."""
-        return [column.name for column in self.columns if column.unit not in ("text", "time")]
+        return [column.name for column in self.columns if column.unit not in ("text", "prose", "time")]
 
 
 def word(key):
@@ -243,7 +243,7 @@ TABLE = (
             leading(Column("rule", "", "text", First(lambda case: case.item.rule))),
             leading(Column("wanted", "WANTED", "text", First(lambda case: case.item.wanted))),
             *(leading(NODES), leading(HOURS)),
-            leading(Column("why", "WHY", "text", First(lambda case: case.item.why))),
+            leading(Column("why", "WHY", "prose", First(lambda case: case.item.why))),
         ),
         by_advice,
         "node_hours",
@@ -256,7 +256,7 @@ TABLE = (
         "Exit codes, refusals and warnings, by text; N stands for numbers that differ.",
         (Key("kind", "KIND"), Key("pattern", "")),
         (
-            Column("text", "TEXT", "text", Common(lambda case: case.item[0], lambda case: case.item[1])),
+            Column("text", "TEXT", "prose", Common(lambda case: case.item[0], lambda case: case.item[1])),
             *(JOBS, RECORDS, Column("last_job", "LAST JOB", "text", Last(job_name))),
         ),
         by_failure,
