@@ -294,3 +294,16 @@ def test_days_without_jobs_are_empty(folder):
     found = rects(make_report(folder, "days.html", "--view", "tiers"))
     days = {each["data-tip"].split(":")[0] for each in found}
     assert days == {f"2025-03-0{day}" for day in (1, 2, 3, 4, 5, 6, 8)}, "of day 7 there is no figure"
+
+
+def test_days_that_the_chart_leaves_out_are_said(tmp_path):
+    """400 days end on 2025-03-01 that begin on 2024-01-27."""
+    ends = ("2023-05-01", "2024-01-26", "2024-01-26", "2024-01-27", "2025-03-01")
+    made = (record(job, end=f"{day}T10:00:00.000Z", memory=memory(GIB, GIB)) for job, day in enumerate(ends, 1))
+    write(tmp_path / "records", *made)
+    path = make_report(tmp_path, "years.html", "--view", "tiers")
+    assert {each["data-tip"].split(":")[0] for each in rects(path)} == {"2024-01-27", "2025-03-01"}
+    said = ", the last 400 days: 2 earlier days with jobs are in the table alone"
+    assert f"by the day on which jobs ended{said}</figcaption>" in path.read_text()
+    path = make_report(tmp_path, "year.html", "--view", "tiers", "--since", "2024-01-27")
+    assert "earlier days" not in path.read_text()

@@ -48,6 +48,8 @@ def days_of(sums, rows):
     except (ValueError, IndexError):
         return None
     first = max(first, last - timedelta(days=DAYS - 1))
+    before = sum(day < first.isoformat() for day in days)
+    more = f", the last {DAYS} days: {before} earlier days with jobs are in the table alone" if before else ""
     columns = []
     for number in range((last - first).days + 1):
         day = (first + timedelta(days=number)).isoformat()
@@ -55,7 +57,7 @@ def days_of(sums, rows):
     shown = forms.UNITS["byte_hours"]
     ends = (first.isoformat(), last.isoformat()) if first != last else (first.isoformat(),)
     return charts.stacked(
-        "Memory in use times hours, by the day on which jobs ended", names, columns, shown, ends, 0.15
+        f"Memory in use times hours, by the day on which jobs ended{more}", names, columns, shown, ends, 0.15
     )
 
 
