@@ -307,3 +307,15 @@ def test_days_that_the_chart_leaves_out_are_said(tmp_path):
     assert f"by the day on which jobs ended{said}</figcaption>" in path.read_text()
     path = make_report(tmp_path, "year.html", "--view", "tiers", "--since", "2024-01-27")
     assert "earlier days" not in path.read_text()
+
+
+def test_a_page_has_the_peak_that_show_prints(folder, tmp_path):
+    """Of all tiers together, with its source; of a job without one nothing is said of it."""
+    made = {**memory(GIB, GIB), "peak_source": "memory.peak of the job's cgroup"}
+    write(tmp_path / "records", record(1, memory=made), record(2, memory=None), record(3, memory=7))
+    line = "peak 2.0 GiB (memory.peak of the job's cgroup)"
+    assert line in helper("hybridmem-show", "--records", tmp_path / "records", "1").stdout
+    assert line in Outline(make_show(tmp_path, "peak.html", "1").read_text()).words
+    for job in ("2", "3"):
+        words = Outline(make_show(tmp_path, "no.html", job).read_text()).words
+        assert f"Job {job}" in words and not any(word.startswith("peak ") for word in words)

@@ -257,7 +257,7 @@ def test_an_estimate_of_energy_is_called_one(tmp_path, estimate, shown):
     write(tmp_path, record(9, energy={**measured, "estimate": estimate}))
     lines = [line for line in show(tmp_path, "9").stdout.splitlines() if line.startswith("  energy ")]
     assert lines == [
-        "  energy       package 120 J (rapl)",
+        "  energy       package 120.0 J (rapl)",
         *([f"  energy       estimate: {shown}"] if shown else []),
     ]
 
@@ -321,14 +321,19 @@ def test_control_characters_of_a_record_never_reach_the_terminal(tmp_path):
         ({"plan": None, "request": None}, "asked for    nothing (no --hybrid-mem)"),
         ({"step_ids": []}, "steps        none on this node; exit code 0"),
         ({"exit_code": None, "start": None, "elapsed_s": None}, "ran          ? to 2025-03-01 11:00:00 UTC, -"),
-        ({"energy": {"package_j": 120, "memory_j": None, "source": "rapl"}}, "energy       package 120 J (rapl)"),
+        ({"energy": {"package_j": 11853948, "source": "rapl"}}, "energy       package 11.9 MJ (rapl)"),
+        (
+            {"traffic": {"tiers": [{"name": name, "read_bytes": 1024} for name in ("dram", "pmem")], "source": "imc"}},
+            "dram: 1.0 KiB read, - written\n  traffic      pmem: 1.0 KiB read, - written (imc)\n",
+        ),
+        ({"energy": {"package_j": 120, "memory_j": None, "source": "rapl"}}, "energy       package 120.0 J (rapl)"),
         (
             {"energy": {"memory_j": 7, "mean_w": 2.4, "peak_w": 9.6, "node": {"memory_j": 8}, "source": "rapl"}},
-            "energy       memory 7 J, mean 2 W, peak 10 W (rapl)",
+            "energy       memory 7.0 J, mean 2.4 W, peak 9.6 W (rapl)",
         ),
         (
             {"energy": {"package_j": None, "node": {"seconds": 5, "package_j": 120}, "source": "rapl; shared"}},
-            "energy       the node's: package 120 J (rapl; shared)",
+            "energy       the node's: package 120.0 J (rapl; shared)",
         ),
         (
             {
@@ -336,11 +341,11 @@ def test_control_characters_of_a_record_never_reach_the_terminal(tmp_path):
                 "energy": {"package_j": 30, "memory_j": 10, "source": "rapl"},
                 "traffic": {"tiers": [{"name": "dram", "read_bytes": 10**10, "write_bytes": 10**10}], "source": "imc"},
             },
-            "energy       package 30 J, memory 10 J, 2 J for each GB of traffic (rapl)",
+            "energy       package 30.0 J, memory 10.0 J, 2.0 J for each GB of traffic (rapl)",
         ),
         (
             {"traffic": {"tiers": [], "node": {"tiers": [{"name": "dram", "read_bytes": 1024}]}, "source": "imc"}},
-            "traffic      the node's: dram: 1.0 KiB read, - written",
+            "traffic      the node's: dram: 1.0 KiB read, - written (imc)",
         ),
         (
             {"traffic": {"job": {"total_bytes": 3 << 30, "local_bytes": 0, "source": "resctrl"}, "source": "none"}},

@@ -80,7 +80,7 @@ def test_a_summary(login):
         "    NODE  DRAM PEAK  PMEM PEAK  DRAM MEAN  PMEM MEAN\n"
         "    n1      3.0 GiB    1.0 GiB    2.0 GiB  512.0 MiB\n"
         "    n2            -          -          -          -\n"
-        "  energy       package: largest 5000 J on n1\n"
+        "  energy       package: largest 5.0 kJ on n1\n"
         "  warnings     2; nodes that have any: 2\n"
         "  warning      late (2 times)\n"
     )

@@ -55,7 +55,7 @@ def test_a_job_that_had_the_node_to_itself(powercap):
     assert energy["mean_w"] == pytest.approx(1.56 / energy["node"]["seconds"])
     assert energy["peak_w"] >= energy["mean_w"] > 0
     shown = slurm.run(f"hybridmem show {held.job_id}").stdout
-    assert "  energy       package 2 J, memory 0 J, mean " in shown
+    assert "  energy       package 1.5 J, memory 0.1 J, mean " in shown
 
 
 def test_jobs_that_shared_it_have_the_nodes_figures_alone(powercap):

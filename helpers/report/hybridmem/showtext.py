@@ -80,13 +80,17 @@ class Printer:
         if not any(fields.number(tier, "peak_bytes") is not None for tier in tiers):
             self.line("memory", unmeasured(memory))
             return
-        peak = draw.size(fields.number(memory, "peak_bytes"))
-        self.line("memory", f"peak {peak} ({fields.text(memory, 'peak_source') or 'source unknown'})")
+        self.memory_peak(memory)
         columns = [column for column in COLUMNS if any(fields.number(tier, column[1]) is not None for tier in tiers)]
         head = ("TIER", "KIND", "NODES", *(name for name, _ in columns))
         for row in draw.table([head, *(tier_row(tier, columns) for tier in tiers)], left=3):
             self.write(f"    {draw.plain(row)}")
         self.plots(tiers, fields.number(memory, "interval_s"))
+
+    def memory_peak(self, memory):
+        """What the job had at most in all tiers together."""
+        peak = draw.size(fields.number(memory, "peak_bytes"))
+        self.line("memory", f"peak {peak} ({fields.text(memory, 'peak_source') or 'source unknown'})")
 
     def plots(self, tiers, interval):
         """Each tier's share of the mean use as a bar, and its use over time; all plots have the same scale."""
@@ -116,7 +120,7 @@ class Printer:
         """The job's own; the node's where the job shared it."""
         of_job, of_node = energy_parts(energy), energy_parts(fields.part(energy, "node"))
         if joules_per_gb is not None:
-            of_job.append(f"{joules_per_gb:.3g} J for each GB of traffic")
+            of_job.append(f"{forms.UNITS['joules'](joules_per_gb)} for each GB of traffic")
         if not of_job and not of_node:
             self.line("energy", unmeasured(energy))
         else:
@@ -126,10 +130,11 @@ class Printer:
 
     def traffic(self, traffic):
         of_job, of_node = traffic_lines(traffic), traffic_lines(fields.part(traffic, "node"))
-        if not of_job and not of_node:
+        texts = of_job or [f"the node's: {text}" for text in of_node]
+        if not texts:
             self.line("traffic", unmeasured(traffic))
-        for text in of_job or [f"the node's: {text}" for text in of_node]:
-            self.line("traffic", text)
+        for text in texts:
+            self.line("traffic", f"{text} ({fields.text(traffic, 'source')})" if text is texts[-1] else text)
         self.own_traffic(fields.part(traffic, "job"))
         self.estimate("traffic", fields.part(traffic, "estimate"), served_words)
 
@@ -188,9 +193,11 @@ class Collector(Printer):
 
 
 def of_node(record):
-    """What is said of a node besides its memory."""
+    """What is said of a node besides its memory by tier."""
     collector = Collector()
     collector.node_facts(record)
+    if fields.amount(record.get("memory"), "peak_bytes") is not None:
+        collector.memory_peak(record["memory"])
     collector.other_figures(record)
     return collector.lines
 
@@ -216,13 +223,13 @@ def tier_row(tier, columns):
     )
 
 
-ENERGY = (("package_j", "package", "J"), ("memory_j", "memory", "J"), ("platform_j", "node", "J"))
-POWER = (("mean_w", "mean", "W"), ("peak_w", "peak", "W"))
+ENERGY = (("package_j", "package", "joules"), ("memory_j", "memory", "joules"), ("platform_j", "node", "joules"))
+POWER = (("mean_w", "mean", "watts"), ("peak_w", "peak", "watts"))
 
 
 def energy_parts(energy):
     found = ((name, fields.number(energy, key), unit) for key, name, unit in (*ENERGY, *POWER))
-    return [f"{name} {number:.0f} {unit}" for name, number, unit in found if number is not None]
+    return [f"{name} {forms.UNITS[unit](number)}" for name, number, unit in found if number is not None]
 
 
 def traffic_lines(traffic):

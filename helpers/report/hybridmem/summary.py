@@ -7,7 +7,7 @@ Whose jobs a user sees there is Slurm's business (PrivateData): what sacct does 
 import json
 import sys
 
-from . import commands, draw, moments, program, records, settings, show, summaries
+from . import commands, draw, forms, moments, program, records, settings, show, summaries
 
 PATIENCE_S = 30
 COLUMNS = ("JobID", "JobIDRaw", "User", "Account", "Partition", "Cluster")
@@ -78,10 +78,6 @@ def extremes(value, form):
     return ", ".join(parts)
 
 
-def joules(number):
-    return f"{number:.0f} J"
-
-
 class Printer:
     """A summary as text. `write` takes a line."""
 
@@ -138,7 +134,7 @@ class Printer:
     def others(self, summary):
         for key, title in (("package_j", "package"), ("memory_j", "memory")):
             if summary["energy"][key]:
-                self.line("energy", f"{title}: {extremes(summary['energy'][key], joules)}")
+                self.line("energy", f"{title}: {extremes(summary['energy'][key], forms.UNITS['joules'])}")
         for tier in summary["traffic"]:
             for key, title in (("read_bytes", "read"), ("write_bytes", "written")):
                 if tier[key]:
