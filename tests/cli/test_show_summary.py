@@ -135,7 +135,7 @@ def test_a_job_without_any_record(login):
 
 @pytest.mark.parametrize("job", ["7", "20_3", "30+1"])
 def test_the_job_is_asked_for_as_it_was_named(login, job):
-    assert refused(login, job).startswith(f"there is no folder {login.records}:")
+    assert refused(login, job) == f"no records here, and no summary of job {job} in Slurm's database"
     assert f"--jobs={job} " in login.asked()[0]
 
 
@@ -145,6 +145,29 @@ def test_a_job_that_sacct_does_not_tell_is_none(login):
     for rows in ([], ["7|7|alice|physics|main|test|"], ["7|7|alice|physics|main|test|JS1:x", "more"], ["HM1:x", "|"]):
         login.rows = rows
         assert refused(login, "7") == "no such job: 7"
+
+
+def test_a_page_wants_the_records(login):
+    login.rows = [f"7|7|alice|physics|main|test|{text_of()}"]
+    page = login.folder / "page.html"
+    assert refused(login, "--html", str(page), "7") == "--html needs the job's records: here is only its summary"
+    login.rows = []
+    said = "no records here, and no summary of job 7 in Slurm's database"
+    assert refused(login, "--html", str(page), "7") == said and not page.exists()
+
+
+def test_records_that_are_shut(login):
+    """As where there is no folder; what hinders is named where there is no summary either."""
+    login.records.mkdir()
+    shut = f"cannot enter {login.records}: Permission denied"
+
+    def refuse(folder):
+        raise records.Shut(shut)
+
+    login.monkeypatch.setattr(records, "readable_folder", refuse)
+    assert refused(login, "7") == f"{shut}, and no summary of job 7 in Slurm's database"
+    login.rows = [f"7|7|alice|physics|main|test|{text_of()}"]
+    assert "of AdminComment in Slurm's database" in login.show("7")
 
 
 def test_records_come_first(login):
@@ -162,7 +185,8 @@ def test_a_folder_that_was_named_is_taken_at_its_word(login):
 
 def test_without_a_field_sacct_is_not_asked(login):
     login.field = "none"
-    assert refused(login, "7").startswith("there is no folder ") and login.asked() == []
+    said = f"there is no folder {login.records}: no job was recorded yet, or record_dir is wrong"
+    assert refused(login, "7") == said and login.asked() == []
 
 
 def test_sacct_that_fails(login):

@@ -137,4 +137,4 @@ def test_show_prints_it_where_there_are_no_records():
         said = slurm.run(f"hybridmem show {job_id}", user="alice").stdout
         assert "of AdminComment in Slurm's database" in said and "nodes        1\n" in said
         done = slurm.run(f"hybridmem show {job_id}", user="bob", check=False)  # PrivateData
-        assert done.returncode == 1 and "there is no folder" in done.stderr
+        assert done.returncode == 1 and f"no summary of job {job_id} in Slurm's database" in done.stderr

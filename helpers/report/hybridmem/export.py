@@ -87,7 +87,7 @@ def is_absent(path):
 def folder_of(options, config_program):
     """The records' folder, or None where no job was recorded yet: no reason for a timer to fail on a new node."""
     try:
-        return records.readable_folder(options.records or records.configured_folder(config_program))
+        return records.chosen_folder(options.records, config_program)
     except records.NoFolder as nothing:
         print(f"hybridmem export: {draw.plain(str(nothing))}", file=sys.stderr)
         return None

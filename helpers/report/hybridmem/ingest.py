@@ -45,7 +45,7 @@ def main(config_program, engine_folder):
     options = arguments().parse_args()
     skipped = records.Skipped()
     duckdb = engine.load(engine_folder, options.engine)
-    folder = records.readable_folder(options.records or records.configured_folder(config_program))
+    folder = records.chosen_folder(options.records, config_program)
     try:
         added, days = take(folder, layout.History(options.history), duckdb, skipped)
     except OSError as error:

@@ -61,6 +61,16 @@ def configured_folder(config_program):
     return settings.read(config_program, instead="; name the folder with --records").text("record_dir")
 
 
+def chosen_folder(named, config_program):
+    """What the caller may read of the folder that he named, else of the configured one."""
+    if named:
+        return readable_folder(named)
+    try:
+        return readable_folder(configured_folder(config_program))
+    except NoFolder as failure:
+        raise NoFolder(f"{failure}: no job was recorded yet, or record_dir is wrong") from failure
+
+
 def readable_folder(record_dir):
     """What the caller may read, as the kernel's permissions decide: all records, else the caller's own. Raises Shut
     where it is neither."""
@@ -70,7 +80,7 @@ def readable_folder(record_dir):
     except PermissionError:
         folder = f"{record_dir}/by-user/{os.geteuid()}"
     except FileNotFoundError as error:
-        raise NoFolder(f"there is no folder {record_dir}: no job was recorded yet, or record_dir is wrong") from error
+        raise NoFolder(f"there is no folder {record_dir}") from error
     except OSError as error:
         raise Failure(f"cannot read {record_dir}: {error.strerror}") from error
     for path in (record_dir, folder):  # also one that may be listed: its days could not be entered

@@ -236,7 +236,7 @@ def read(options, config_program, engine_folder, wanted, skipped):
     """The sums that are wanted, of records or of a history: there the table without a view is the engine's work."""
     sums = groups.Report(wanted, options.top, options.by) if wanted else tally.Tally()
     if not options.history:
-        folder = records.readable_folder(options.records or records.configured_folder(config_program))
+        folder = records.chosen_folder(options.records, config_program)
         if not records.days(folder):
             program.tell(NAME, records.why_no_days(folder))
         feed(folder, options, skipped, sums)

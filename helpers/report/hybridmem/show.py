@@ -90,7 +90,7 @@ def main(config_program):
     skipped = records.Skipped()
     running_here = f"job {options.job.text} runs on this node: what is recorded of it is written at its end"
     try:
-        folder = records.readable_folder(options.records or records.configured_folder(config_program))
+        folder = records.chosen_folder(options.records, config_program)
     except records.NoFolder as failure:  # the first record makes the folder: this may be the node's first job
         if options.job.runs_here():
             raise records.Failure(running_here) from failure

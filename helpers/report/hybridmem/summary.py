@@ -19,11 +19,19 @@ def main(config_program):
         return show.main(config_program)
     except (records.NoFolder, records.NoSuchJob, records.Shut) as failure:
         options = show.arguments().parse_args()
-        if options.records or vars(options).get("html"):
+        if options.records:
             raise
-        found = find(options.job.text, settings.read(config_program).text("summary_field"), failure)
+        field = settings.read(config_program).text("summary_field")
+        if field == "none":
+            raise
+        found = find(options.job.text, field, failure)
+        if not found and isinstance(failure, records.NoSuchJob):
+            raise
         if not found:
-            raise
+            here = "no records here" if isinstance(failure, records.NoFolder) else failure
+            raise records.Failure(f"{here}, and no summary of job {options.job.text} in Slurm's database") from failure
+        if options.html:
+            raise records.Failure("--html needs the job's records: here is only its summary") from failure
     if options.json:
         json.dump([summary for _, summary in found], sys.stdout, indent=2)
         sys.stdout.write("\n")
@@ -38,8 +46,6 @@ def main(config_program):
 def find(name, field, failure):
     """(job, summary) of each job, task or component that sacct has under the name, with a summary. `failure`: why
     there are no records, for what is raised where sacct cannot be asked."""
-    if field == "none":
-        return []
     try:
         words = [commands.find("sacct"), "--allocations", "--noheader", "--parsable2", f"--jobs={name}"]
         output = commands.run([*words, f"--format={','.join(COLUMNS)},{field}"], patience=PATIENCE_S)
