@@ -88,6 +88,25 @@ def test_a_job_that_runs_has_no_record_yet(processes, tmp_path, monkeypatch):
         assert shown_to(OWNER, job, tmp_path, monkeypatch) == f"no such job: {job}"
 
 
+@pytest.mark.parametrize("words", [[], ["--json"]], ids=["text", "json"])
+def test_a_requeued_job_that_runs_again(processes, tmp_path, monkeypatch, capsys, words):
+    """What is shown is of the runs before."""
+    write(tmp_path / "records", record(12))
+    for uid, said in (
+        (
+            OWNER,
+            "hybridmem show: job 12 runs on this node: what is recorded of it is written at its end; below is what ",
+        ),
+        (STRANGER, ""),
+    ):
+        monkeypatch.setattr(os, "geteuid", lambda uid=uid: uid)
+        monkeypatch.setattr(sys, "argv", ["show", "--records", str(tmp_path / "records"), *words, "12"])
+        assert show_module.main(None) == 0
+        told = capsys.readouterr()
+        assert told.err.startswith(said) and bool(told.err) == bool(said)
+        assert len(json.loads(told.out)) == 1 if words else "Job 12, user alice" in told.out
+
+
 def test_so_has_the_nodes_first_job(processes, tmp_path, monkeypatch):
     """The folder is made with the first record."""
     none = tmp_path / "none"
@@ -136,7 +155,12 @@ def test_nodes_runs_arrays_and_components_are_sorted_and_chosen(tmp_path):
     text = show(tmp_path, "20").stdout
     assert "Job 20_4 (20)" in text and "Job 20_3 (21)" in text
     assert "Job 30+1 (31)" in show(tmp_path, "31").stdout
-    assert "run 2: requeued 1 time" in show(tmp_path, "10").stdout
+    lines = show(tmp_path, "10").stdout.splitlines()
+    assert [line for line in lines if line.startswith("Job ")] == [
+        "Job 10, user alice, account physics, partition main, cluster test",
+        "Job 10, run 2, user alice, account physics, partition main, cluster test",
+    ]
+    assert [line for line in lines if "requeued" in line] == ["  requeued     1 time"]
 
 
 def test_a_record_that_was_written_twice_is_shown_once(tmp_path):

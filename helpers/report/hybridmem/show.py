@@ -91,14 +91,16 @@ def main(config_program):
     running_here = f"job {options.job.text} runs on this node: what is recorded of it is written at its end"
     try:
         folder = records.chosen_folder(options.records, config_program)
-    except records.NoFolder as failure:  # the first record makes the folder: this may be the node's first job
+    except (records.NoFolder, records.Shut) as failure:  # the first record makes the folder: it may be of this job
         if options.job.runs_here():
             raise records.Failure(running_here) from failure
         raise
     found = find(folder, options.job, skipped)
     program.tell_skipped("hybridmem show", skipped)
-    if not found and options.job.runs_here():
-        raise records.Failure(running_here)
+    if options.job.runs_here():
+        if not found:
+            raise records.Failure(running_here)
+        program.tell("hybridmem show", f"{running_here}; below is what was recorded before")
     if not found:
         raise records.NoSuchJob(f"no such job: {options.job.text}")
     if options.json:

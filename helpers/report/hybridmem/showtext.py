@@ -30,16 +30,16 @@ class Printer:
             self.line("advice", rules.sentence(*said, len(run) == 1))
 
     def head(self, record):
-        said = [f"Job {self.job_name(record)}"]
+        restarts = fields.whole(record, "restart_count") or 0
+        said = [f"Job {self.job_name(record)}", *([f"run {restarts + 1}"] if restarts > 0 else [])]
         said += [
             f"{key} {fields.text(record, key)}"
             for key in ("user", "account", "partition", "cluster")
             if fields.text(record, key)
         ]
         self.write(draw.plain(", ".join(said)))
-        restarts = fields.whole(record, "restart_count")
-        if restarts:
-            self.write(f"  run {restarts + 1}: requeued {restarts} time{'s' if restarts > 1 else ''}")
+        if restarts > 0:
+            self.line("requeued", f"{restarts} time{'s' if restarts > 1 else ''}")
         self.line("asked for", fields.text(record, "request") or "nothing (no --hybrid-mem)")
 
     @staticmethod
