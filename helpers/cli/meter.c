@@ -24,6 +24,8 @@
 #define SECOND_NS UINT64_C(1000000000)
 #define MOST_WAIT_NS SECOND_NS /* between two looks at the counters: none wraps twice in that time */
 
+#define DEFAULT_INTERVAL_MS 1000
+
 enum { EXIT_NONE = 1, EXIT_BAD = HM_WORDS_BAD };
 
 static const char default_config[] = HM_SYSCONFDIR "/hybridmem.conf";
@@ -51,8 +53,9 @@ struct meter {
 static void print_help(void)
 {
     printf(
-        "Usage: hybridmem meter [--list] [--json] [--interval TIME] [--count N] [--step]\n"
+        "Usage: hybridmem meter [--json] [--interval TIME] [--count N] [--step]\n"
         "                       [--sysfs DIR] [--resctrl DIR] [--topology FILE.xml] [--config FILE]\n"
+        "       hybridmem meter --list [--json] [--sysfs DIR] [--resctrl DIR]\n"
         "\n"
         "Shows the power of this node's sockets and memory and the traffic of its memory tiers, as far as hardware\n"
         "counters tell, each with the source it is from, or why it is not known. All are of the whole node, or of\n"
@@ -100,6 +103,25 @@ static int take_count(void *data, const char *argument, struct hm_error *error)
     return hm_size_parse_number(argument, 1, UINT32_MAX, &options->count, error);
 }
 
+/* The list is of the sources alone: it shows nothing over time, and of no tier. Returns -1 to go on, or the status. */
+static int check_list(const struct options *options)
+{
+    const struct {
+        const char *name;
+        bool is_given;
+    } others[] = {{"interval", options->interval_ms > 0},
+                  {"count", options->count > 0},
+                  {"step", options->step},
+                  {"topology", options->topology},
+                  {"config", options->config}};
+    for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+        if (others[i].is_given) {
+            fprintf(stderr, "hybridmem meter: --list does not go with --%s\n", others[i].name);
+            return EXIT_BAD;
+        }
+    return -1;
+}
+
 /* Returns -1 to go on, or the exit status. */
 static int parse_options(int argc, char **argv, struct options *options)
 {
@@ -112,7 +134,13 @@ static int parse_options(int argc, char **argv, struct options *options)
     };
     const struct hm_words words = {"meter", print_help, table, sizeof(table) / sizeof(table[0]), options};
     int status = hm_words_parse(argc, argv, &words);
-    return status < 0 && optind < argc ? hm_words_refuse(&words, argv[optind]) : status;
+    if (status < 0 && optind < argc)
+        status = hm_words_refuse(&words, argv[optind]);
+    if (status < 0 && options->list)
+        status = check_list(options);
+    if (options->interval_ms == 0)
+        options->interval_ms = DEFAULT_INTERVAL_MS;
+    return status;
 }
 
 static uint64_t now_ns(void)
@@ -302,7 +330,7 @@ static int start(struct meter *meter)
 
 int main(int argc, char **argv)
 {
-    struct options options = {.interval_ms = 1000};
+    struct options options = {0};
     int status = parse_options(argc, argv, &options);
     if (status >= 0)
         return status;

@@ -77,7 +77,7 @@ void hm_meterprint_list(FILE *out, const struct hm_meter_sources *sources)
             fprintf(out, "  because   %s\n", tried->reason);
         for (size_t g = tried->first; g < tried->first + tried->n; g++)
             fprintf(out, "  %s %s\n", g == tried->first ? "reads    " : "         ", sources->gauges->gauge[g].name);
-        fprintf(out, "  measures  %s\n  covers    %s\n  counts    in %s; wraps %s\n  needs     %s\n", source->measures,
-                source->covers, source->unit, source->wraps, source->needs);
+        fprintf(out, "  measures  %s\n  covers    %s\n  unit      %s\n  wraps     %s\n  needs     %s\n",
+                source->measures, source->covers, source->unit, source->wraps, source->needs);
     }
 }

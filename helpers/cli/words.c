@@ -6,6 +6,7 @@
 #include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define FIRST 256 /* of the table's options: no letter */
 
@@ -23,6 +24,21 @@ static int take(const struct hm_words *words, const struct hm_word *word)
     return -1;
 }
 
+/* Say what getopt_long found wrong: `word` is the last one that it took. Returns HM_WORDS_BAD. */
+static int refuse_option(const struct hm_words *words, int letter, const char *word)
+{
+    const char form[] = {'-', (char)optopt, '\0'};
+    if (letter == '?' && optopt > 0 && optopt < FIRST && !strchr("hV", optopt)) /* those are of --help=x */
+        word = form; /* a letter; `word` may be the one before */
+    fprintf(stderr, "hybridmem %s: %soption '%s'%s. Try 'hybridmem %s --help'.\n", words->command,
+            letter == '?' && optopt < FIRST ? "unrecognized " : "", word,
+            letter == ':'     ? " requires an argument"
+            : optopt >= FIRST ? " takes no argument"
+                              : "",
+            words->command);
+    return HM_WORDS_BAD;
+}
+
 int hm_words_parse(int argc, char **argv, const struct hm_words *words)
 {
     struct option table[HM_WORDS_MOST + 3] = {{0}};
@@ -33,7 +49,8 @@ int hm_words_parse(int argc, char **argv, const struct hm_words *words)
     table[n] = (struct option){"help", no_argument, NULL, 'h'};
     table[n + 1] = (struct option){"version", no_argument, NULL, 'V'};
 
-    for (int letter; (letter = getopt_long(argc, argv, "hV", table, NULL)) != -1;) {
+    opterr = 0; /* its own words begin with the program's path */
+    for (int letter; (letter = getopt_long(argc, argv, ":hV", table, NULL)) != -1;) {
         if (letter == 'h') {
             words->print_help();
             return EXIT_SUCCESS;
@@ -42,10 +59,8 @@ int hm_words_parse(int argc, char **argv, const struct hm_words *words)
             puts("hybridmem " PACKAGE_VERSION);
             return EXIT_SUCCESS;
         }
-        if (letter == '?') { /* getopt_long has said what is wrong */
-            fprintf(stderr, "Try 'hybridmem %s --help'.\n", words->command);
-            return HM_WORDS_BAD;
-        }
+        if (letter == '?' || letter == ':')
+            return refuse_option(words, letter, argv[optind - 1]);
         if (take(words, &words->word[letter - FIRST]) != 0)
             return HM_WORDS_BAD;
     }

@@ -44,8 +44,7 @@ static int find(enum hm_papi_program program, const char *path, bool is_list, st
                 struct hm_error *reason)
 {
     if (!path)
-        return hm_fail(reason, ENOENT, "%s is not asked: hybridmem meter does, and of this machine alone",
-                       asked[program]);
+        return hm_fail(reason, ENOENT, "%s is not asked: hybridmem meter without --sysfs asks it", asked[program]);
     size_t before = gauges->n;
     struct hm_papi_reader *reader = hm_papi_reader_start(program, path, reason);
     gauges->reader[program] = reader;

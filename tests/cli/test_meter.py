@@ -49,7 +49,16 @@ def sources(sysfs, **options):
 @pytest.mark.parametrize(
     ("words", "text"),
     [
-        (["--nonsense"], "--nonsense"),
+        (["--nonsense"], "unrecognized option '--nonsense'. Try 'hybridmem meter --help'."),
+        (["-lx"], "unrecognized option '-l'. Try"),
+        (["--count"], "option '--count' requires an argument. Try"),
+        (["--list=1"], "option '--list=1' takes no argument. Try"),
+        (["--s", "x"], "unrecognized option '--s'. Try"),
+        (["--list", "--topology", "x"], "--list does not go with --topology"),
+        (["--list", "--count", "3"], "--list does not go with --count"),
+        (["--step", "--list"], "--list does not go with --step"),
+        (["--list", "--interval", "1"], "--list does not go with --interval"),
+        (["--list", "--config", "x"], "--list does not go with --config"),
         (["extra"], "unexpected word 'extra'"),
         (["--interval", "0"], '--interval: "0" is not a time of 100ms to 1h'),
         (["--interval", "99ms"], '--interval: "99ms" is not a time of 100ms to 1h'),
@@ -67,7 +76,7 @@ def sources(sysfs, **options):
 )
 def test_refuses_bad_words_and_files(words, text):
     done = helper(PROGRAM, *words, status=2)
-    assert text in done.stderr
+    assert text in done.stderr and done.stderr.startswith("hybridmem meter: ") and done.stderr.count("\n") == 1
     assert done.stdout == ""
 
 
@@ -78,6 +87,8 @@ def test_a_machine_without_counters(sysfs):
         assert set(source) == SOURCE_KEYS
         assert not source["usable"] and source["counters"] == []
         assert len(source["reason"]) > 20
+    assert shown["papi"]["reason"] == "PAPI is not asked: hybridmem meter without --sysfs asks it"
+    assert shown["resctrl"]["reason"] == "fs/resctrl: No such file or directory (is resctrl mounted?)"
     done = helper(PROGRAM, "--sysfs", sysfs.folder, "--json", status=1)
     assert done.stderr == "hybridmem meter: no source of counters works here: hybridmem meter --list says why\n"
     assert done.stdout == ""
@@ -99,7 +110,7 @@ def test_the_text_of_the_list_says_what_the_json_says(sysfs):
         state = "works here" if source["usable"] else "does not work here"
         assert f"{source['name']:12} {state}\n" in text
         assert f"  because   {source['reason']}\n" in text or source["usable"]
-        assert f"  covers    {source['covers']}\n  counts    in {source['unit']}; wraps {source['wraps']}\n" in text
+        assert f"  covers    {source['covers']}\n  unit      {source['unit']}\n  wraps     {source['wraps']}\n" in text
         for counter in source["counters"]:
             assert set(counter) == COUNTER_KEYS
             assert counter["name"] in text
