@@ -35,7 +35,7 @@ int hm_resctrl_find(const struct hm_counters_setup *setup, struct hm_gauges *gau
     char **names;
     int result = 0, n;
     if (setup->resctrl < 0)
-        return hm_fail(reason, setup->resctrl_why, "fs/resctrl: %s (is resctrl mounted?)",
+        return hm_fail(reason, setup->resctrl_why, "the folder of the resctrl group: %s (is resctrl mounted?)",
                        strerror(setup->resctrl_why));
     n = hm_sysfile_list(setup->resctrl, "mon_data", "mon_L3_*", &names);
     if (n < 0 && errno != ENOENT)
