@@ -88,7 +88,7 @@ def test_a_machine_without_counters(sysfs):
         assert not source["usable"] and source["counters"] == []
         assert len(source["reason"]) > 20
     assert shown["papi"]["reason"] == "PAPI is not asked: hybridmem meter without --sysfs asks it"
-    assert shown["resctrl"]["reason"] == "the folder of the resctrl group: No such file or directory (is resctrl mounted?)"
+    assert "the folder of the resctrl group: No such file or directory" in shown["resctrl"]["reason"]
     done = helper(PROGRAM, "--sysfs", sysfs.folder, "--json", status=1)
     assert done.stderr == "hybridmem meter: no source of counters works here: hybridmem meter --list says why\n"
     assert done.stdout == ""
