@@ -229,9 +229,17 @@ def test_without_slurms_commands(site):
     assert site.left()
 
 
-@pytest.mark.parametrize("words", [["now"], ["--onse"], ["--config"]])
-def test_wrong_arguments(words):
-    assert "usage: hybridmem-collect" in helper("hybridmem-collect", *words, status=2).stderr
+@pytest.mark.parametrize(
+    ("word", "said"),
+    [
+        ("now", "unexpected word 'now'"),
+        ("--onse", "unrecognized option '--onse'"),
+        ("--config", "option '--config' requires an argument"),
+    ],
+)
+def test_wrong_arguments(word, said):
+    done = helper("hybridmem-collect", word, status=2)
+    assert done.stderr == f"hybridmem-collect: {said}. Try 'hybridmem-collect --help'.\n"
 
 
 @pytest.fixture

@@ -76,18 +76,19 @@ def measured(job_id, **changes):
 @pytest.mark.parametrize(
     ("words", "expected"),
     [
-        ([], "prometheus"),
-        (["graphite"], "invalid choice: 'graphite'"),
+        ([], "prometheus is missing. Try 'hybridmem export --help'."),
+        (["graphite"], '"graphite" is no system to export to: use prometheus'),
         (["prometheus", "--output", "/tmp/metrics"], '"/tmp/metrics" does not end in .prom'),
         (["prometheus", "--output", "/tmp/.prom"], '"/tmp/.prom" does not end in .prom'),
         (["prometheus", "--node", "../n1"], '"../n1" is no name of a node'),
         (["prometheus", "--node", ""], '"" is no name of a node'),
         (["prometheus", "--since", "yesterday"], '"yesterday" is not a date'),
-        (["prometheus", "extra"], "unrecognized arguments: extra"),
+        (["prometheus", "extra"], "unexpected word 'extra'"),
     ],
 )
 def test_wrong_arguments_are_named(words, expected):
-    assert expected in helper("hybridmem-export", *words, status=2).stderr
+    said = helper("hybridmem-export", *words, status=2).stderr
+    assert said.startswith("hybridmem export: ") and said.count("\n") == 1 and expected in said
 
 
 def test_errors_are_one_line(tmp_path):

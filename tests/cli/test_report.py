@@ -32,18 +32,22 @@ def report_json(folder, *words):
         (["--until", "2025-02-30"], '"2025-02-30" is not'),
         (["--until", "2025-03-01T10:00:00"], '"2025-03-01T10:00:00" is not'),
         (["--until", "999999w"], '"999999w" is not'),
-        (["--since", "-7d"], "--since"),
+        (["--since", "-7d"], "option '--since' requires an argument. Try 'hybridmem report --help'."),
         (["--since", "7 d"], '"7 d" is not'),
         (["--user", "alice,"], '"alice," is no list of names'),
         (["--mode", "spill,"], '"spill," is no list of names'),
-        (["--mode", "spill,spil"], '"spil" is no mode: off, fast, slow, '),
+        (["--mode", "spill,spil"], '--mode: "spil" is no mode: use off, fast, slow, '),
         (["--mode", "Spill"], "migrate, fsdax or none"),
-        (["--json", "--csv"], "not allowed with argument"),
-        (["extra"], "unrecognized arguments: extra"),
+        (["--json", "--csv"], "--csv does not go with --json. Try"),
+        (["extra"], "unexpected word 'extra'. Try"),
+        (["--bogus"], "unrecognized option '--bogus'. Try"),
+        (["--json=1"], "option '--json' takes no argument. Try"),
+        (["--s", "x\x1b"], '--since: "x\\x1b" is not a date'),
     ],
 )
 def test_wrong_arguments_are_named(tmp_path, words, expected):
-    assert expected in report(tmp_path, *words, status=2).stderr
+    said = report(tmp_path, *words, status=2).stderr
+    assert said.startswith("hybridmem report: ") and said.count("\n") == 1 and expected in said
 
 
 def test_no_records_folder_is_an_error_and_an_empty_one_is_not(tmp_path):
@@ -139,7 +143,7 @@ def test_the_modes_are_those_of_the_option(configure):
     """An empty configuration allows every mode."""
     text = helper("hybridmem-config", "show", "--config", configure("")).stdout
     known = re.search(r"^modes = \{ (.*) \}$", text, re.MULTILINE)[1].split(", ")
-    assert f'"?" is no mode: {", ".join(known)} or none\n' in report("/", "--mode", "?", status=2).stderr
+    assert f'"?" is no mode: use {", ".join(known)} or none\n' in report("/", "--mode", "?", status=2).stderr
 
 
 def test_users_without_records_are_named(tmp_path):

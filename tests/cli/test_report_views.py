@@ -19,25 +19,30 @@ from hybridmem import draw, forms, groups, tally, views
 @pytest.mark.parametrize(
     ("words", "expected"),
     [
-        (["--view", "user"], "invalid choice: 'user' (choose from"),
+        (["--view", "user"], '--view: "user" is no view: use users, accounts, '),
         (["--top", "5"], "--top wants a --view or --html"),
+        (["--engine", "x"], "--engine wants --history"),
         (["--by", "jobs"], "--by wants a --view"),
         (["--endurance", "1P"], "--endurance wants --view writes or --html"),
         (["--html", "x", "--by", "jobs"], "--by wants a --view"),
-        (["--html", "x", "--csv"], "not allowed with argument"),
+        (["--html", "x", "--csv"], "--csv does not go with --html"),
         (["--html", "x/"], '"x/" is no file'),
         (["--view", "users", "--endurance", "1P"], "--endurance wants --view writes"),
         (["--view", "users", "--top", "0"], '"0" is no number of rows'),
         (["--view", "users", "--top", "-1"], '"-1" is no number of rows: 1 to'),
-        (["--view", "users", "--by", "user"], '--by "user" is no figure of the view users: jobs, failed_jobs,'),
-        (["--view", "jobs", "--by", "end"], '--by "end" is no figure of the view jobs: nodes, exit_code, elapsed_s'),
+        (["--view", "users", "--by", "user"], '--by: "user" is no figure of the view users: use jobs, failed_jobs,'),
+        (
+            ["--view", "jobs", "--by", "end"],
+            '--by: "end" is no figure of the view jobs: use nodes, exit_code, elapsed_s',
+        ),
         (["--view", "writes", "--endurance", "0"], '"0" is no size'),
         (["--view", "writes", "--endurance", "1.5P"], '"1.5P" is no size: digits and K, M, G, T or P'),
         (["--view", "writes", "--endurance", "1E"], '"1E" is no size'),
     ],
 )
 def test_wrong_arguments_are_named(tmp_path, words, expected):
-    assert expected in helper("hybridmem-report", "--records", tmp_path, *words, status=2).stderr
+    said = helper("hybridmem-report", "--records", tmp_path, *words, status=2).stderr
+    assert said.startswith("hybridmem report: ") and said.count("\n") == 1 and expected in said
 
 
 @pytest.mark.parametrize("view", views.NAMES)

@@ -23,12 +23,22 @@ def show(folder, *words, **options):
 @pytest.mark.parametrize("word", ["", "x", "-1", "1_", "_1", "1+", "1_2_3", "1.batch", "12345678901", " 1", "1\n"])
 def test_a_word_that_is_no_job_id_is_named(tmp_path, word):
     done = show(tmp_path, "--", word, status=2)
+    word = word.replace("\n", "\\x0a")
     assert f'"{word}" is no job id: 12, 12_3 (array task) or 12+1 (component)' in done.stderr
 
 
-@pytest.mark.parametrize("words", [[], ["1", "2"], ["--jsn", "1"], ["--records"], ["--json", "--html", "x", "1"]])
-def test_wrong_arguments(tmp_path, words):
-    assert "usage: hybridmem show" in show(tmp_path, *words, status=2).stderr
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ([], "JOBID is missing"),
+        (["1", "2"], "unexpected word '2'"),
+        (["--jsn", "1"], "unrecognized option '--jsn'"),
+        (["--records"], "option '--records' requires an argument"),
+        (["--json", "--html", "x", "1"], "--html does not go with --json"),
+    ],
+)
+def test_wrong_arguments(tmp_path, words, said):
+    assert show(tmp_path, *words, status=2).stderr == f"hybridmem show: {said}. Try 'hybridmem show --help'.\n"
 
 
 def test_no_such_job(tmp_path):

@@ -5,12 +5,11 @@ An entry of the spool folder is removed when its job's summary is in the databas
 whatever point, the next one does the same again and finds it done.
 """
 
-import argparse
 import os
 import sys
 import time
 
-from . import commands, database, draw, jobrecords, merge, settings, spool, summaries
+from . import commands, database, draw, jobrecords, merge, settings, spool, summaries, words
 from .failure import Failure
 
 PERIOD_S = 5  # between two passes over the folder
@@ -192,11 +191,10 @@ class Collector:
 
 
 def arguments():
-    parser = argparse.ArgumentParser(
+    parser = words.Parser(
         prog="hybridmem-collect",
         description="Write a summary of each job's records into Slurm's database (summary_field of hybridmem.conf).",
         epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--once", action="store_true", help="do what can be done now, and end")
     parser.add_argument("--config", metavar="FILE", help="instead of the usual hybridmem.conf")

@@ -9,7 +9,7 @@ import sys
 from datetime import datetime, timezone
 from pathlib import Path
 
-from . import draw, fields, metrics, moments, program, records, report, tally, whole
+from . import draw, fields, metrics, moments, program, records, report, tally, whole, words
 
 WINDOW = "24h"
 MOST_JOBS = 200_000  # that end on one node on one day; of more, duplicates are not told apart
@@ -34,13 +34,13 @@ def output(text):
 
 
 def arguments():
-    parser = argparse.ArgumentParser(
+    parser = words.Parser(
         prog="hybridmem export",
         description="Metrics of a node's jobs in Prometheus' text format.",
         epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("system", metavar="prometheus", choices=["prometheus"], help="the system to export to")
+    system = words.choice("system to export to", ["prometheus"])
+    parser.add_argument("system", metavar="prometheus", type=system, help="the system to export to")
     parser.add_argument("--output", metavar="FILE.prom", type=output, help="write there; default: standard output")
     parser.add_argument(
         "--since", metavar="TIME", type=report.bound(False), default=WINDOW, help=f"the window; default: {WINDOW}"

@@ -5,9 +5,7 @@ A day whose files changed is read again; what its table lacks is added, in a new
 records stay in a history when their files are gone, and taking a file twice, or again after a crash, changes nothing.
 """
 
-import argparse
-
-from . import day, engine, layout, moments, program, records
+from . import day, engine, layout, moments, program, records, words
 
 EPILOG = """\
 Takes what is new since the last time: run it by a timer, as often as you like. Lines that are no record are kept aside,
@@ -16,11 +14,10 @@ arguments."""
 
 
 def arguments():
-    parser = argparse.ArgumentParser(
+    parser = words.Parser(
         prog="hybridmem ingest",
         description="Take records into a history of Parquet files, for hybridmem report --history and other engines.",
         epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--history", metavar="DIR", required=True, help="folder of the history; made if it is missing")
     parser.add_argument("--records", metavar="DIR", help="folder of the records (record_dir of hybridmem.conf)")

@@ -8,7 +8,7 @@ import re
 import sys
 from datetime import datetime
 
-from . import draw, fields, forms, groups, history, moments, page, program, records, reportpage, tally, views
+from . import draw, fields, forms, groups, history, moments, page, program, records, reportpage, tally, views, words
 
 NAME = "hybridmem report"
 SCHEMA = 1
@@ -22,7 +22,7 @@ Views:
 EPILOG += "".join(f"  {name:<9} {views.named(name).about}\n" for name in views.NAMES)
 
 
-def words(text):
+def names(text):
     chosen = frozenset(text.split(","))
     if "" in chosen:
         raise argparse.ArgumentTypeError(f'"{text}" is no list of names: alice or alice,bob')
@@ -30,9 +30,9 @@ def words(text):
 
 
 def modes(text):
-    chosen = words(text)
+    chosen = names(text)
     for word in sorted(chosen.difference(fields.MODES)):
-        raise argparse.ArgumentTypeError(f'"{word}" is no mode: {", ".join(fields.MODES[:-1])} or {fields.MODES[-1]}')
+        raise argparse.ArgumentTypeError(f'"{word}" is no mode: {words.either(fields.MODES)}')
     return chosen
 
 
@@ -69,20 +69,21 @@ def size(text):
 
 
 def arguments():
-    parser = argparse.ArgumentParser(
+    parser = words.Parser(
         prog="hybridmem report",
         description="Add up the records of jobs by user and mode, or as one of the views below.",
         epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--since", metavar="TIME", type=bound(False), help="jobs that ended at or after")
     parser.add_argument("--until", metavar="TIME", type=bound(True), help="jobs that ended before; a date is included")
-    parser.add_argument("--user", metavar="NAME,...", type=words, help="jobs of these users")
-    parser.add_argument("--account", metavar="NAME,...", type=words, help="jobs under these accounts")
+    parser.add_argument("--user", metavar="NAME,...", type=names, help="jobs of these users")
+    parser.add_argument("--account", metavar="NAME,...", type=names, help="jobs under these accounts")
     parser.add_argument(
         "--mode", metavar="MODE,...", type=modes, help="jobs under these modes; none: without the option"
     )
-    parser.add_argument("--view", metavar="VIEW", choices=views.NAMES, help="another table: one of the views below")
+    parser.add_argument(
+        "--view", metavar="VIEW", type=words.choice("view", views.NAMES), help="another table: one of the views below"
+    )
     parser.add_argument("--top", metavar="N", type=positive, help="a view's first rows (jobs, advice: 50)")
     parser.add_argument("--by", metavar="FIGURE", help="the figure that ranks a view's rows, by its name in JSON")
     parser.add_argument(
@@ -211,7 +212,7 @@ def about(options):
     bounds = (("that ended from", options.since), ("that ended before", options.until))
     said = [f"{word} {moments.plain(moment.isoformat())} UTC" for word, moment in bounds if moment]
     chosen = (("of user", options.user), ("under account", options.account), ("with mode", options.mode))
-    said += [f"{name} {' or '.join(sorted(words))}" for name, words in chosen if words]
+    said += [f"{name} {' or '.join(sorted(values))}" for name, values in chosen if values]
     return f"Jobs {', '.join(said)}" if said else "All jobs on record"
 
 
@@ -219,16 +220,19 @@ def check(parser, options):
     """The views that are wanted, and what goes together with them only."""
     if options.since and options.until and options.since >= options.until:
         parser.error(f"--since {options.since.words} is after --until {options.until.words}")
-    names = [options.view] if options.view else views.NAMES if options.html else []
-    if options.top and not names:
+    chosen = [options.view] if options.view else views.NAMES if options.html else []
+    if options.engine and not options.history:
+        parser.error("--engine wants --history")
+    if options.top and not chosen:
         parser.error("--top wants a --view or --html")
-    if options.endurance and "writes" not in names:
+    if options.endurance and "writes" not in chosen:
         parser.error("--endurance wants --view writes or --html")
-    wanted = [views.named(name, options.endurance) for name in names]
+    wanted = [views.named(name, options.endurance) for name in chosen]
     if options.by and not options.view:
         parser.error("--by wants a --view")
     if options.by and options.by not in wanted[0].ranks():
-        parser.error(f'--by "{options.by}" is no figure of the view {options.view}: {", ".join(wanted[0].ranks())}')
+        ranks = words.either(wanted[0].ranks())
+        parser.error(f'--by: "{options.by}" is no figure of the view {options.view}: {ranks}')
     return wanted
 
 

@@ -9,7 +9,7 @@ import re
 import shutil
 import sys
 
-from . import fields, page, program, records, running, showpage, showtext
+from . import fields, page, program, records, running, showpage, showtext, words
 
 EPILOG = """\
 JOBID is a job (12), a task of an array (12_3) or a component of a heterogeneous job (12+1); 12 alone also shows all
@@ -71,11 +71,10 @@ def runs_of(found):
 
 
 def arguments():
-    parser = argparse.ArgumentParser(
+    parser = words.Parser(
         prog="hybridmem show",
         description="Show what a job asked for, what was planned, and what memory it used.",
         epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="the records themselves, as an array")
