@@ -11,7 +11,7 @@ import sys
 
 import pytest
 from collecting import END, START, SUBMIT, entry, leave
-from hybridmem import commands, summaries
+from hybridmem import collect, commands, summaries
 from installed import LIBEXEC, helper
 from makerecords import record, write
 
@@ -212,7 +212,10 @@ def test_nothing_to_do(site, configure):
 def test_what_it_cannot_work_without(site, configure, tmp_path):
     for text, said in (
         ("summary_field = maybe\n", "summary_field: "),
-        (f'summary_field = AdminComment\nrecord_dir = "{tmp_path}/none"\n', f"cannot read record_dir {tmp_path}/none"),
+        (
+            f'summary_field = AdminComment\nrecord_dir = "{tmp_path}/none"\n',
+            f"there is no record_dir {tmp_path}/none: ",
+        ),
         (
             f'summary_field = AdminComment\nrecord_dir = "{site.records}"\nspool_dir = "{tmp_path}/none"\n',
             f"spool_dir {tmp_path}/none: No such file or directory",
@@ -220,6 +223,31 @@ def test_what_it_cannot_work_without(site, configure, tmp_path):
     ):
         (line,) = helper("hybridmem-collect", "--once", "--config", configure(text), status=1).stderr.splitlines()
         assert line.startswith("hybridmem-collect: ") and said in line
+
+
+@pytest.mark.parametrize(
+    ("owner", "mode", "said"),
+    [
+        (1, 0o755, "spool_dir {} belongs to daemon: run this as daemon"),
+        (64031, 0o700, "spool_dir {} belongs to user 64031: run this as user 64031"),
+        (0, 0o770, "others than its owner may write in spool_dir {}: chmod go-w {}"),
+    ],
+)
+def test_a_spool_that_is_not_ours_is_left_as_it_is(site, owner, mode, said):
+    """Whoever is told to change the folder's owner takes it from hybridmem-spool, which writes as SlurmUser."""
+    site.spool.chmod(mode)
+    os.chown(site.spool, owner, -1)
+    assert site.once(status=1).stderr == f"hybridmem-collect: {said.format(site.spool, site.spool)}\n"
+    assert list(site.spool.iterdir()) == []
+
+
+def test_records_that_may_not_be_read_want_a_group(tmp_path, monkeypatch):
+    def denied(_):
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(os, "scandir", denied)
+    with pytest.raises(commands.Failure, match=r"make the user who runs this a member of staff \(record_group\)$"):
+        collect.check_records(tmp_path, "staff")
 
 
 def test_without_slurms_commands(site):

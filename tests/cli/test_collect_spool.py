@@ -191,8 +191,8 @@ def test_folders_that_are_not_trusted(bench, tmp_path):
     link = tmp_path / "link"
     link.symlink_to(bench.records)
     for path, said in (
-        (bench.folder, "that nobody else may write"),
-        (link, "must be a folder"),
+        (bench.folder, "others than its owner may write in"),
+        (link, "is no folder"),
         (tmp_path / "none", "No such file or directory"),
     ):
         with pytest.raises(failure.Failure, match=said):

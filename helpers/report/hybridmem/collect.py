@@ -202,6 +202,20 @@ def arguments():
     return parser
 
 
+def check_records(folder, group):
+    """Can all records be read? Raises Failure with what would help."""
+    try:
+        with os.scandir(folder):
+            return
+    except PermissionError as error:
+        said = f"cannot read record_dir {folder}: make the user who runs this a member of {group} (record_group)"
+        raise Failure(said) from error
+    except FileNotFoundError as error:
+        raise Failure(f"there is no record_dir {folder}: make it, or mount it here") from error
+    except OSError as error:
+        raise Failure(f"cannot read record_dir {folder}: {error.strerror}") from error
+
+
 def main(config_program):
     options = arguments().parse_args()
     config = settings.read(config_program, options.config)
@@ -209,8 +223,7 @@ def main(config_program):
     if field == "none":
         print("summary_field is none in hybridmem.conf: there is nothing to do", file=sys.stderr)
         return 0
-    if not os.access(config.text("record_dir"), os.R_OK | os.X_OK):
-        raise Failure(f"cannot read record_dir {config.text('record_dir')}: be a member of record_group, or make it")
+    check_records(config.text("record_dir"), config.text("record_group"))
     folder = spool.Spool(config.text("spool_dir"))
     folder.open()
     collector = Collector(config, folder, database.Database(field, options.slurm))

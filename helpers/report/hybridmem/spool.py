@@ -5,6 +5,7 @@ import errno
 import fcntl
 import json
 import os
+import pwd
 import re
 import stat
 from pathlib import Path
@@ -24,6 +25,13 @@ _FAILED = re.compile(r"(\d{1,12}) (\d{1,12})\n")
 _ENTRY = re.compile(r"(\d{1,10})\.(\d{1,12})\.json")
 _NODES = re.compile(r"[A-Za-z0-9][A-Za-z0-9._\[\],-]*")
 _NAME = re.compile(r"[A-Za-z0-9._@+-]{1,63}")
+
+
+def user_name(uid):
+    try:
+        return pwd.getpwuid(uid).pw_name
+    except KeyError:
+        return f"user {uid}"
 
 
 class Gone(Exception):
@@ -114,11 +122,7 @@ class Spool:
     def open(self):
         """Take the lock; whoever died with it has lost it. Raises Failure."""
         try:
-            status = self.folder.lstat()
-            if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.geteuid() or status.st_mode & 0o022:
-                raise Failure(
-                    f"spool_dir {self.folder} must be a folder of user {os.geteuid()} that nobody else may write"
-                )
+            self.check(self.folder.lstat())
             self.holder = os.open(self.folder / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
             fcntl.flock(self.holder, fcntl.LOCK_EX | fcntl.LOCK_NB)
             self.aside.mkdir(mode=0o700, exist_ok=True)
@@ -126,6 +130,17 @@ class Spool:
             raise Failure(f"another hybridmem-collect has {self.folder}") from error
         except OSError as error:
             raise Failure(f"spool_dir {self.folder}: {error.strerror}") from error
+
+    def check(self, status):
+        """May its entries be believed, and written by us? hybridmem-spool writes them as the folder's owner. Raises
+        Failure."""
+        if not stat.S_ISDIR(status.st_mode):
+            raise Failure(f"spool_dir {self.folder} is no folder")
+        if status.st_uid != os.geteuid():
+            owner = user_name(status.st_uid)
+            raise Failure(f"spool_dir {self.folder} belongs to {owner}: run this as {owner}")
+        if status.st_mode & 0o022:
+            raise Failure(f"others than its owner may write in spool_dir {self.folder}: chmod go-w {self.folder}")
 
     def names(self):
         """The entries, in the order of their ends."""
