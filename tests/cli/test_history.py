@@ -62,7 +62,7 @@ def test_errors_are_one_line(tmp_path):
     table.write_text("no table")
     append(tmp_path / "records", json.dumps(record(2)))
     for done in (engine.report(history, status=1), ingest(tmp_path / "records", history, status=1)):
-        assert re.fullmatch(rf"hybridmem \w+: DuckDB: .*{table}.*\n", done.stderr)
+        assert re.fullmatch(rf"hybridmem \w+: {table} is damaged: .*\n", done.stderr)
     assert table.read_text() == "no table"
 
 
@@ -128,6 +128,7 @@ def test_only_those_who_may_read_the_history_may_read_its_files(tmp_path):
     append(records, "torn")
     ingest(records, history)
     assert history.stat().st_mode & 0o777 == 0o750
+    assert (history / ".lock").stat().st_mode & 0o777 == 0o600
     other = tmp_path / "other"
     other.mkdir()
     os.chown(other, -1, 12345)

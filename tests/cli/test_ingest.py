@@ -32,6 +32,54 @@ def test_what_was_taken_is_not_taken_again(tmp_path):
     assert json.loads(engine.report(history, "--json").stdout)["left_out"] == left
 
 
+MAKES = "and run hybridmem ingest, which makes the day anew of its records"
+
+
+@pytest.mark.parametrize("text", ["", "X\n", "PAR1", "PAR1 and no end", "no beginning PAR1", None])
+def test_a_damaged_table_is_named_and_made_anew(tmp_path, text):
+    """Also where nothing is new; the other days are taken all the same."""
+    records, history = tmp_path / "records", tmp_path / "history"
+    write(records, record(1), record(2, end="2025-03-02T11:00:00Z"))
+    ingest(records, history)
+    table, ledger = history / "records" / f"day={DAY}" / "records.parquet", history / "taken" / f"{DAY}.json"
+    table.write_bytes(table.read_bytes()[:-1] if text is None else text.encode())
+    said = f"{table} is damaged: remove it and {ledger}, {MAKES}\n"
+    write(records, record(3, end="2025-03-02T12:00:00Z", node="n3"))
+    done = ingest(records, history, status=1)
+    assert (done.stdout, done.stderr) == ("1 record taken, in 1 day\n", f"hybridmem ingest: {said}")
+    assert ingest(records, history, status=1).stderr == f"hybridmem ingest: {said}"
+    for words in ([], ["--view", "users"]):
+        assert engine.report(history, *words, status=1).stderr == f"hybridmem report: {said}"
+    table.unlink()
+    ledger.unlink()
+    assert ingest(records, history).stdout == "1 record taken, in 1 day\n"
+    assert same(records, history)["total"]["jobs"] == 3
+
+
+def test_damage_inside_of_a_table_is_one_line_without_our_statement(tmp_path):
+    records, history = tmp_path / "records", tmp_path / "history"
+    write(records, record(1))
+    ingest(records, history)
+    table = history / "records" / f"day={DAY}" / "records.parquet"
+    table.write_bytes(b"PAR1" + bytes(100) + b"PAR1")
+    for words in ([], ["--view", "users"]):
+        (line,) = engine.report(history, *words, status=1).stderr.splitlines()
+        assert line.startswith("hybridmem report: DuckDB: ") and "SELECT" not in line and str(table) in line
+
+
+@pytest.mark.parametrize(("records", "history"), [("r", "r"), ("r", "r/h"), ("h/r", "h"), ("r", "link/h")])
+def test_history_and_records_lie_apart(tmp_path, records, history):
+    write(tmp_path / records, record(1))
+    (tmp_path / "link").symlink_to(tmp_path / "r")
+    before = sorted(tmp_path.rglob("*"))
+    done = ingest(tmp_path / records, tmp_path / history, status=2)
+    assert done.stderr == (
+        f"hybridmem ingest: --history {tmp_path / history} and the records in {tmp_path / records} are in one another: "
+        "name a folder beside it\n"
+    )
+    assert sorted(tmp_path.rglob("*")) == before
+
+
 def killed(records, history, place):
     """Run ingest in a child that is gone, as by SIGKILL, before it gives its `place`th file its name; False where it
     ended before that."""
@@ -95,9 +143,9 @@ def test_only_what_is_new_is_taken(tmp_path):
     write(records, record(1), record(2, end="2025-03-05T11:00:00Z"))
     assert ingest(records, history).stdout == "2 records taken, in 2 days\n"
     append(records, json.dumps(record(3)), "torn")
-    assert ingest(records, history).stdout == "1 records taken, in 1 days\n"
+    assert ingest(records, history).stdout == "1 record taken, in 1 day\n"
     write(records, record(3, node="n0"), record(4, node="n9"))
-    assert ingest(records, history).stdout == "2 records taken, in 1 days\n"
+    assert ingest(records, history).stdout == "2 records taken, in 1 day\n"
     assert same(records, history)["total"]["jobs"] == 4
 
 
@@ -123,7 +171,7 @@ def test_what_is_removed_stays_in_the_history(tmp_path):
     shutil.rmtree(records / DAY)
     assert ingest(records, history).stdout == "0 records taken, in 0 days\n"
     append(records, json.dumps(record(77)), node="n3")
-    assert ingest(records, history).stdout == "1 records taken, in 1 days\n"
+    assert ingest(records, history).stdout == "1 record taken, in 1 day\n"
     after = engine.report(history, "--json")
     assert json.loads(after.stdout)["total"]["records"] == json.loads(before.stdout)["total"]["records"] + 1
     assert after.stderr == before.stderr
@@ -205,7 +253,7 @@ def test_what_is_damaged_in_left_out_is_named(tmp_path, damage):
     path.write_bytes(damage.encode("latin-1"))
     done = engine.report(history, status=1)
     ledger = history / "taken" / f"{DAY}.json"
-    assert done.stderr == f"hybridmem report: {path} is damaged: remove it and {ledger}, and run hybridmem ingest\n"
+    assert done.stderr == f"hybridmem report: {path} is damaged: remove it and {ledger}, {MAKES}\n"
     path.unlink()
     ledger.unlink()
     ingest(records, history)
@@ -221,7 +269,7 @@ def test_long_records_fit_in_memory(tmp_path):
         stream.writelines(
             line.replace('"job_id": 0', f'"job_id": {job}').replace("WORD", f"{job:04}") for job in range(800)
         )
-    assert ingest(records, history).stdout == "800 records taken, in 1 days\n"
+    assert ingest(records, history).stdout == "800 records taken, in 1 day\n"
     write(records, record(800))
-    assert ingest(records, history).stdout == "1 records taken, in 1 days\n"
+    assert ingest(records, history).stdout == "1 record taken, in 1 day\n"
     assert json.loads(engine.report(history, "--json").stdout)["total"]["jobs"] == 801

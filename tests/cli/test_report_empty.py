@@ -48,10 +48,10 @@ def test_the_folder_of_a_day_is_not_that_of_the_records(tmp_path, end):
     assert report(day).stderr.splitlines()[0] == f"hybridmem report: {said}"
 
 
-def test_accounts_without_records_are_named(tmp_path):
+def test_accounts_without_records_are_named(tmp_path, tmp_path_factory):
     write(tmp_path, record(1), record(2, account=None), record(3, account="chemistry", user="bob"))
     said = "hybridmem report: no matching records of account biology, p\\x1b that you may read\n"
-    history = tmp_path / "history"
+    history = tmp_path_factory.mktemp("history")
     ingest(tmp_path, history)
     for view in ([], ["--view", "users"]):
         words = ("--account", "physics,biology,p\x1b", *view)
@@ -73,7 +73,7 @@ def test_no_record_that_matches(tmp_path, words):
     assert report(tmp_path, "--mode", "spill", *words).stderr == ""
 
 
-def test_what_is_said_beside_the_result_names_the_program(tmp_path):
+def test_what_is_said_beside_the_result_names_the_program(tmp_path, tmp_path_factory):
     write(tmp_path, record(1))
     with (tmp_path / "2025-03-01" / "n1.jsonl").open("a") as stream:
         stream.write("torn\n")
@@ -82,5 +82,5 @@ def test_what_is_said_beside_the_result_names_the_program(tmp_path):
     assert helper("hybridmem-show", "--records", tmp_path, "1").stderr == ""
     words = ("prometheus", "--records", tmp_path, "--node", "n1", "--since", "2025-03-01")
     assert helper("hybridmem-export", *words).stderr == f"hybridmem export: {left}"
-    assert ingest(tmp_path, tmp_path / "history").stderr == f"hybridmem ingest: {left}"
+    assert ingest(tmp_path, tmp_path_factory.mktemp("history")).stderr == f"hybridmem ingest: {left}"
     assert report(tmp_path, "--user", "eve").stderr.splitlines()[1].startswith("hybridmem report: no matching records")

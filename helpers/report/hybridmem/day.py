@@ -137,7 +137,8 @@ class Day:
         """What the history has of the day and the fresh rows as its new table. A run with records on both sides of
         midnight is one: it keeps the number that it has on the other day."""
         rows = read_fresh(fresh)
-        beside = [path for path in map(self.history.parquet, neighbours(self.day)) if path.exists()]
+        known = [self.history.parquet(day) for day in neighbours(self.day) if self.history.is_whole(day)]
+        beside = [path for path in known if path.exists()]
         if beside:
             rows = number_runs(rows, beside)
         if self.table.exists():

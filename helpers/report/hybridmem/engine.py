@@ -51,7 +51,8 @@ def session(duckdb, work=None):
             connection.execute(f"SET threads = least({MOST_THREADS}, current_setting('threads'))")
             yield connection
         except duckdb.Error as error:
-            raise records.Failure(f"DuckDB: {' '.join(str(error).split())}") from error
+            said = str(error).strip().splitlines() or ["it failed"]  # then come lines of our own SQL
+            raise records.Failure(f"DuckDB: {said[0]}") from error
 
 
 def literal(path):

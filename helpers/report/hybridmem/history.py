@@ -3,7 +3,7 @@
 
 import json
 
-from . import engine, layout, moments, tally
+from . import engine, layout, moments, records, tally
 
 USER = "coalesce(nullif(\"user\", ''), '?')"
 SUMS = (
@@ -114,6 +114,9 @@ class Source:
         period = moments.Period(options.since, options.until)
         self.days = [day for day in self.history.days() if period.has_day(day)]
         self.tables = [path for path in map(self.history.parquet, self.days) if path.exists()]
+        for day in self.days:
+            if not self.history.is_whole(day):
+                raise records.Failure(self.history.damaged(day))
 
     def tell_left_out(self, skipped):
         """What ingest kept aside; a record that was there twice counts where it is wanted."""

@@ -5,6 +5,8 @@ A day whose files changed is read again; what its table lacks is added, in a new
 records stay in a history when their files are gone, and taking a file twice, or again after a crash, changes nothing.
 """
 
+from pathlib import Path
+
 from . import day, engine, layout, moments, program, records, words
 
 EPILOG = """\
@@ -26,27 +28,47 @@ def arguments():
 
 
 def take(folder, history, duckdb, skipped):
-    """Every day of the folder that has something new; returns how many rows were added, and to how many days."""
+    """Every day of the folder that has something new; returns how many rows were added, to how many days, and the days
+    whose tables are damaged: they are left as they are."""
     added, days = 0, 0
     with history.locked() as work, engine.session(duckdb, work) as connection:
+        damaged = [name for name in history.days() if not history.is_whole(name)]
         for name in filter(moments.Period().has_day, records.days(folder)):
+            if name in damaged:
+                continue
             taking = day.Day(history, name, work, skipped)
             paths = taking.changed(records.files(folder, name, skipped))
             if paths:
                 taking.take(connection, paths)
                 added, days = added + taking.added, days + bool(taking.added)
-    return added, days
+    return added, days, damaged
+
+
+def check_apart(parser, history, folder):
+    """Neither is in the other: records of the one would be found in the other."""
+    one, other = (Path(path).resolve() for path in (history, folder))
+    if one == other or one in other.parents or other in one.parents:
+        parser.error(f"--history {history} and the records in {folder} are in one another: name a folder beside it")
+
+
+def counted(number, word):
+    return f"{number} {word}{'' if number == 1 else 's'}"
 
 
 def main(config_program, engine_folder):
-    options = arguments().parse_args()
-    skipped = records.Skipped()
+    parser = arguments()
+    options = parser.parse_args()
+    skipped, history = records.Skipped(), layout.History(options.history)
     duckdb = engine.load(engine_folder, options.engine)
     folder = records.chosen_folder(options.records, config_program)
+    check_apart(parser, options.history, folder)
     try:
-        added, days = take(folder, layout.History(options.history), duckdb, skipped)
+        added, days, damaged = take(folder, history, duckdb, skipped)
     except OSError as error:
         raise records.Failure(f"cannot write {error.filename or options.history}: {error.strerror}") from error
     program.tell_skipped("hybridmem ingest", skipped)
-    print(f"{added} records taken, in {days} days")
+    print(f"{counted(added, 'record')} taken, in {counted(days, 'day')}")
+    if damaged:
+        more = f" (and {len(damaged) - 1} more)" if len(damaged) > 1 else ""
+        raise records.Failure(f"{history.damaged(damaged[0])}{more}")
     return 0

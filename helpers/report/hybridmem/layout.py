@@ -7,6 +7,7 @@
 """
 
 import contextlib
+import errno
 import fcntl
 import hashlib
 import json
@@ -52,6 +53,7 @@ COLUMNS = (
     ("job_traffic_bytes", "BIGINT"),
     ("job_local_bytes", "BIGINT"),
 )
+MAGIC = b"PAR1"  # the first and the last bytes of a file of Parquet
 
 
 def mark(*key):
@@ -102,7 +104,7 @@ class History:
         """For one writer at a time; gives it a folder for its drafts. What one that was killed has left there goes."""
         try:
             self.folder.mkdir(mode=0o750, exist_ok=True)
-            lock = (self.folder / ".lock").open("w")
+            lock = os.fdopen(os.open(self.folder / ".lock", os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600), "w")
         except OSError as error:
             raise records.Failure(f"cannot write in {self.folder}: {error.strerror}") from error
         with lock:
@@ -134,6 +136,26 @@ class History:
 
     def parquet(self, day):
         return self.folder / "records" / f"day={day}" / "records.parquet"
+
+    def is_whole(self, day):
+        """Is the day's table, where there is one, a file of Parquet from its first bytes to its last? What cannot be
+        read is for those to tell who read it."""
+        try:
+            with self.parquet(day).open("rb") as stream:
+                head = stream.read(len(MAGIC))
+                between = stream.seek(-len(MAGIC), os.SEEK_END) - len(MAGIC)
+                return between > 0 and head == stream.read() == MAGIC
+        except FileNotFoundError:
+            return True
+        except OSError as error:
+            return error.errno != errno.EINVAL  # it is shorter than that
+
+    def damaged(self, day):
+        """What to do about a table that is not whole."""
+        return f"{self.parquet(day)} is damaged: {self.remedy(day, 'it')}"
+
+    def remedy(self, day, what):
+        return f"remove {what} and {self.taken(day)}, and run hybridmem ingest, which makes the day anew of its records"
 
     def left_out(self, day, file):
         return self.folder / "left-out" / day / file
@@ -168,6 +190,4 @@ class History:
                 return found
         except (ValueError, TypeError, KeyError):
             pass
-        raise records.Failure(
-            f"{path} is damaged: remove it and {self.taken(path.parent.name)}, and run hybridmem ingest"
-        )
+        raise records.Failure(f"{path} is damaged: {self.remedy(path.parent.name, 'it')}")
