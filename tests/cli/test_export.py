@@ -130,7 +130,7 @@ def test_the_figures_are_those_of_the_records(tmp_path):
         ("window_warnings", "none"): 0,
         ("window_tier_peak_bytes", "dram"): 5 * GIB,
         ("window_tier_peak_bytes", "pmem"): GIB,
-        ("window_tier_mean_bytes", "dram"): (4800.5 * 2 * GIB + 3600 * 4 * GIB) / 8400.5,
+        ("window_tier_mean_bytes", "dram"): pytest.approx((4800.5 * 2 + 3600 * 4) * GIB / 8400.5, rel=1e-14),
         ("window_tier_mean_bytes", "pmem"): GIB / 2,
         ("window_traffic_bytes", "dram", "read"): 10 * GIB,
         ("window_traffic_bytes", "dram", "write"): 2 * GIB,
@@ -145,6 +145,12 @@ def test_the_figures_are_those_of_the_records(tmp_path):
         ("window_unmeasured_jobs", "traffic"): 2,
         ("last_job_end_timestamp_seconds",): datetime(2025, 3, 1, 11, tzinfo=timezone.utc).timestamp(),
     }
+
+
+def test_sums_have_no_digits_of_the_adding(tmp_path):
+    """0.1 three times is 0.30000000000000004 to a computer."""
+    write(tmp_path, *(record(job, elapsed_s=0.1) for job in (1, 2, 3)))
+    assert re.search(r"^hybridmem_window_job_seconds{.*} 0\.3$", export(tmp_path, *SINCE).stdout, re.MULTILINE)
 
 
 def test_the_window_and_the_node_by_default(tmp_path):

@@ -244,6 +244,11 @@ def escaped(value):
     return value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
 
 
+def shown(figure):
+    """The shortest text of a sum: its last digit is of the adding, not of what was measured."""
+    return repr(float(f"{figure:.15g}")) if isinstance(figure, float) else repr(figure)
+
+
 def text(node, families):
     """The text exposition format, version 0.0.4, as bytes. Half of a surrogate pair, which JSON may have, is "?"."""
     lines = []
@@ -251,5 +256,5 @@ def text(node, families):
         lines += [f"# HELP {name} {explanation}", f"# TYPE {name} gauge"]
         for labels, figure in samples:
             pairs = ",".join(f'{label}="{escaped(value)}"' for label, value in (("node", node), *labels))
-            lines.append(f"{name}{{{pairs}}} {figure!r}")
+            lines.append(f"{name}{{{pairs}}} {shown(figure)}")
     return "".join(f"{line}\n" for line in lines).encode("utf-8", "replace")

@@ -143,7 +143,8 @@ def lines(path, skipped):
         while line := stream.readline(LINE_MAX):
             number += 1
             if line.endswith(b"\n") or len(line) < LINE_MAX:
-                yield number, line
+                if not line.isspace():  # an empty one lacks nothing
+                    yield number, line
                 continue
             skipped.add("too_long", path, number)
             while (rest := stream.readline(LINE_MAX)) and not rest.endswith(b"\n"):
