@@ -99,7 +99,10 @@ int hm_path_open(const char *path, struct hm_error *error)
     int fd;
     if (geteuid() == 0) {
         if (path[0] != '/')
-            return hm_fail(error, EPERM, "%.200s: root needs the path from / on", path);
+            return hm_fail(
+                error, EPERM,
+                "\"%.200s\": root takes no path that depends on the current folder: write the whole one, from / on",
+                path);
         int root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
         if (root < 0)
             return hm_fail_errno(error, "/");

@@ -63,6 +63,13 @@ def test_wrong_usage(words):
     assert helper("hybridmem-config", *words, status=2).stderr.endswith("Try 'hybridmem config --help'.\n")
 
 
+def test_a_path_that_root_does_not_take_is_explained(tmp_path):
+    (tmp_path / "b.conf").touch()
+    done = helper("hybridmem-config", "check", "--file-only", "--config", "b.conf", status=1, cwd=tmp_path)
+    said = "root takes no path that depends on the current folder: write the whole one, from / on"
+    assert done.stdout == f'change  "b.conf": {said}\n'
+
+
 def test_a_file_that_is_asked_for_must_be_there(tmp_path):
     done = helper("hybridmem-config", "check", "--file-only", "--config", tmp_path / "none", status=1)
     assert done.stdout == f"change  {tmp_path}/none: No such file or directory\n"
