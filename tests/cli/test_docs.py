@@ -10,7 +10,7 @@ from pathlib import Path
 import docblocks
 import pytest
 from docblocks import GUIDES
-from installed import DATA, PREFIX, helper, needs_ndctl, needs_papi, needs_slurmenergy
+from installed import DATA, LIBEXEC, PREFIX, helper, needs_ndctl, needs_papi, needs_slurmenergy
 
 PROJECT = Path(__file__).resolve().parents[2]
 MAN = GUIDES / "man"
@@ -72,6 +72,24 @@ def test_the_readme_shows_what_the_demo_runs():
     assert re.findall(r"^\[(\w+)@n1\]\$ (.*)$", shown, re.MULTILINE) == [(u, w.replace("$job", "1")) for u, w in run]
     assert "LANG=C.UTF-8" in demo and "█" in shown and "##" not in shown
     assert "\n\n1 passed, 0 failed\n" in shown
+
+
+def test_a_build_in_the_source_tree_leaves_nothing_for_git():
+    """What the README's own build makes, by the names of what is installed; and no source is ignored."""
+    programs = {path.name for path in LIBEXEC.glob("hybridmem-*")}
+    makefiles = {path.parent: path.read_text() for path in PROJECT.glob("helpers/*/Makefile.am")}
+    made = [
+        f"{folder}/{name}" for folder, text in makefiles.items() for name in programs if re.search(rf"\b{name}\b", text)
+    ]
+    made += [str(PROJECT / name) for name in ("etc/plugstack.conf", "helpers/cli/hybridmem", "tests/unit/test-plan")]
+    assert len(made) > 20
+
+    def git(*words, **options):
+        return subprocess.run(["git", "-C", PROJECT, *words], capture_output=True, text=True, **options).stdout
+
+    ignored = git("check-ignore", "--no-index", "--stdin", input="\n".join(made), check=True)
+    assert ignored.splitlines() == made
+    assert git("ls-files", "--cached", "--ignored", "--exclude-standard", check=True) == ""
 
 
 def test_the_job_submit_script_of_the_guide_runs(tmp_path):
