@@ -94,6 +94,12 @@ def pipes(node, count):
             os.close(descriptor)
 
 
+def leave_fast(pid):
+    """A process that may have ended has its memory in the slow tier."""
+    fast, slow = (",".join(map(str, nodes)) for nodes in (FAST, SLOW))
+    slurm.run(f"migratepages {pid} {fast} {slow} || [ ! -e /proc/{pid} ]")
+
+
 def empty_fast():
     """Everything that can be moved or dropped leaves the fast tier: what stayed there could go later and make room.
 
@@ -101,11 +107,10 @@ def empty_fast():
     cold pages away: the room would grow with the promotions.
     """
     slurm.drop_caches()
-    fast, slow = (",".join(map(str, nodes)) for nodes in (FAST, SLOW))
     for path in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):  # it may have ended
             if (path / "smaps_rollup").read_text():  # kernel threads have none
-                slurm.run(f"migratepages {path.name} {fast} {slow} || [ ! -e {path} ]")
+                leave_fast(path.name)
     write("/proc/sys/vm/compact_memory", 1)  # so that huge pages are to be had
 
 
@@ -144,8 +149,13 @@ def file_bytes():
 
 
 @contextlib.contextmanager
-def fast_full_of_files():
-    """What is free in the fast tier has pages of files that nobody uses any more."""
+def fast_full_of_files(pids):
+    """The processes' memory is in the slow tier; in the fast tier are pages of files that nobody uses any more.
+
+    They come after the processes: where files are first, the kernel reclaims as many of them as it has time for.
+    """
+    for pid in pids:
+        leave_fast(pid)
     paths = {node: Path(f"/var/tmp/unused-{node}") for node in FAST}
     for node, path in paths.items():
         path.write_bytes(bytes(max(surplus(node, 0), 0)))
@@ -234,10 +244,10 @@ class Hotset:
         # The kernel would move pages between sockets by itself, in jobs without a migrator.
         self.scarce.enter_context(written({"/proc/sys/kernel/numa_balancing": 0}))
         self.scarce.enter_context(scarce_fast(room))
-        if full_of_files:
-            self.scarce.enter_context(fast_full_of_files())
         self.order(self.ALLOCATE)
         slurm.wait_for(lambda: all(self.words(rank)[4] for rank in range(RANKS)), "all ranks to have their memory")
+        if full_of_files:
+            self.scarce.enter_context(fast_full_of_files(self.pids))
 
     def words(self, rank):
         """(pid, accesses, jumps, accesses at the last jump, has its memory) of a rank."""

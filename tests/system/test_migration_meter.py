@@ -116,7 +116,7 @@ def test_files_make_room(make):
     # As on every node that was up for a while: hardly anything is free, and the ranks' memory begins in the slow tier.
     hotset = make(FASTER, full_of_files=True)
     held, files = migration.on_fast(migration.anon_bytes(hotset.pids)), migration.file_bytes()
-    assert held < ROOM / 2 < files, (held, files)
+    assert held < ROOM / 2 < files, (held, files, migration.progress(hotset.job_id))
     hotset.wait_phases(SETTLE_FASTER + 3)  # each takes half of what is left
     stretch(hotset, "files", least=0.85)
     print(json.dumps(migration.progress(hotset.job_id)), held, files, migration.file_bytes())
