@@ -10,7 +10,8 @@
 #include "sysfile.h"
 
 #define DEVICES "bus/event_source/devices"
-#define LINE 64 /* bytes: what one count of a memory controller moves */
+#define LINE 64  /* bytes: what one count of a memory controller moves */
+#define BURST 32 /* bytes: of a pseudo-channel of HBM2e, 64 bits wide, in four beats */
 
 /*
  * An event that counts what we want. The rows of a source are tried in their order: where one has given counters of a
@@ -29,6 +30,8 @@ struct row {
 
 /* Cascade Lake and Cooper Lake: model 0x55 with AVX512_VNNI (feature 0x20B), which Skylake lacks. */
 #define CASCADE_LAKE "cpu:type:x86,ven0000fam0006mod0055:feature:*,020B,*"
+#define ICE_LAKE "cpu:type:x86,ven0000fam0006mod006A:*"
+#define SAPPHIRE_RAPIDS "cpu:type:x86,ven0000fam0006mod008F:*"
 
 static const struct row energy_rows[] = {
     {.pmu = "power", .event = "energy-pkg", .quantity = HM_PACKAGE_ENERGY},
@@ -36,6 +39,12 @@ static const struct row energy_rows[] = {
     {.pmu = "power", .event = "energy-psys", .quantity = HM_PLATFORM_ENERGY},
 };
 
+/*
+ * Codes that sysfs does not describe are those of Linux's tools/perf/pmu-events/arch/x86, uncore-memory.json of
+ * cascadelakex, icelakex and sapphirerapids: UNC_M_PMM_RPQ_INSERTS and _WPQ_INSERTS, of 64 bytes by Intel's metrics
+ * pmem_memory_bandwidth_read and _write of each of these; UNC_MCHBM_CAS_COUNT.RD and .WR, of 32 bytes by Intel's PCM
+ * (getHBMCASTransferSize), on the PMU that arch/x86/events/intel/uncore_snbep.c names hbm.
+ */
 static const struct row imc_rows[] = {
     {"uncore_imc*", "cas_count_read", NULL, NULL, LINE, HM_READ_BYTES, HM_KIND_DRAM},
     {"uncore_imc*", "cas_count_write", NULL, NULL, LINE, HM_WRITE_BYTES, HM_KIND_DRAM},
@@ -45,6 +54,14 @@ static const struct row imc_rows[] = {
     {"uncore_imc_free_running*", "ddrt_write", NULL, NULL, LINE, HM_WRITE_BYTES, HM_KIND_PMEM},
     {"uncore_imc_[0-9]*", "pmm_rpq_inserts", "event=0xe3", CASCADE_LAKE, LINE, HM_READ_BYTES, HM_KIND_PMEM},
     {"uncore_imc_[0-9]*", "pmm_wpq_inserts", "event=0xe7", CASCADE_LAKE, LINE, HM_WRITE_BYTES, HM_KIND_PMEM},
+    {"uncore_imc_[0-9]*", "pmm_rpq_inserts", "event=0xe3", ICE_LAKE, LINE, HM_READ_BYTES, HM_KIND_PMEM},
+    {"uncore_imc_[0-9]*", "pmm_wpq_inserts", "event=0xe7", ICE_LAKE, LINE, HM_WRITE_BYTES, HM_KIND_PMEM},
+    {"uncore_imc_[0-9]*", "pmm_rpq_inserts", "event=0xe3", SAPPHIRE_RAPIDS, LINE, HM_READ_BYTES, HM_KIND_PMEM},
+    {"uncore_imc_[0-9]*", "pmm_wpq_inserts", "event=0xe7", SAPPHIRE_RAPIDS, LINE, HM_WRITE_BYTES, HM_KIND_PMEM},
+    {"uncore_hbm_[0-9]*", "cas_count_read", "event=0x05,umask=0xcf", SAPPHIRE_RAPIDS, BURST, HM_READ_BYTES,
+     HM_KIND_HBM},
+    {"uncore_hbm_[0-9]*", "cas_count_write", "event=0x05,umask=0xf0", SAPPHIRE_RAPIDS, BURST, HM_WRITE_BYTES,
+     HM_KIND_HBM},
 };
 
 static const struct row amd_rows[] = {
@@ -227,7 +244,7 @@ int hm_pmusource_find_energy(const struct hm_counters_setup *setup, struct hm_ga
 int hm_pmusource_find_imc(const struct hm_counters_setup *setup, struct hm_gauges *gauges, int source,
                           struct hm_error *reason)
 {
-    return FIND(imc_rows, "uncore_imc*", "uncore_imc");
+    return FIND(imc_rows, "uncore_[hi][bm][cm]*", "uncore_imc");
 }
 
 int hm_pmusource_find_amd(const struct hm_counters_setup *setup, struct hm_gauges *gauges, int source,

@@ -22,6 +22,7 @@ ENERGY_KEYS = {"name", "quantity", "socket", "joules", "watts", "source", "reaso
 TRAFFIC_KEYS = {"name", "quantity", "tier", "kind", "bytes", "bytes_per_s", "source", "reason"}
 SOFTWARE = 1  # the type of the kernel's own events, which every machine has
 CPU_CLOCK, NO_TYPE = "event=0x00", 2147483647
+INTEL = "cpu:type:x86,ven0000fam0006"
 
 
 @pytest.fixture
@@ -218,6 +219,35 @@ def test_perf_events_of_a_kernel_that_counts_or_says_why_not(sysfs):
         assert shown["dram read"]["tier"] == "dram" and shown["dram read"]["source"] == "perf-imc"
         assert shown["dram read"]["bytes"] > 0 and shown["dram read"]["bytes"] % 64 == 0
         assert shown["pmem read"]["bytes"] is None and "perf-imc: has none here" in shown["pmem read"]["reason"]
+
+
+@pytest.mark.parametrize(
+    ("source", "pmu", "terms", "modalias", "kind", "event", "size"),
+    [
+        ("perf-imc", "uncore_hbm_0", ["event", "umask"], INTEL + "mod008F", "hbm", "cas_count_read", 32),
+        ("perf-imc", "uncore_imc_0", ["event"], INTEL + "mod008F", "pmem", "pmm_rpq_inserts", 64),
+        ("perf-imc", "uncore_imc_0", ["event"], INTEL + "mod006A", "pmem", "pmm_rpq_inserts", 64),
+    ],
+)
+def test_events_by_the_processors_codes(sysfs, source, pmu, terms, modalias, kind, event, size):
+    sysfs.undescribed(pmu, SOFTWARE, terms, f"{modalias}:feature:,0000,020B,020E")
+    shown = sources(sysfs)[source]
+    if not shown["usable"]:
+        assert shown["reason"].startswith(f"{pmu}/{event} on CPU 0: the kernel refuses")
+        return
+    assert {counter["kind"] for counter in shown["counters"]} == {kind}
+    assert shown["counters"][0]["name"] == f"{pmu}/{event} on CPU 0"
+    with sysfs.meter() as step:
+        step()
+        shown = step()
+    for flow in (shown[f"{kind} read"], shown[f"{kind} write"]):
+        assert flow["source"] == source and flow["bytes"] > 0 and flow["bytes"] % size == 0
+
+
+def test_codes_are_for_their_processors_only(sysfs):
+    sysfs.undescribed("uncore_hbm_0", SOFTWARE, ["event", "umask"], INTEL + "mod00CF:feature:,0000")
+    shown = sources(sysfs)["perf-imc"]
+    assert not shown["usable"] and shown["reason"].startswith("no event described: the kernel has uncore_imc")
 
 
 def test_a_pmu_that_the_kernel_has_not(sysfs):
