@@ -32,6 +32,9 @@ struct row {
 #define CASCADE_LAKE "cpu:type:x86,ven0000fam0006mod0055:feature:*,020B,*"
 #define ICE_LAKE "cpu:type:x86,ven0000fam0006mod006A:*"
 #define SAPPHIRE_RAPIDS "cpu:type:x86,ven0000fam0006mod008F:*"
+/* The models that are servers with DDR5 (drivers/edac/amd64_edac.c); of others some have LPDDR5, and MI300A has HBM. */
+#define ZEN_4 "cpu:type:x86,ven0002fam0019mod00[1A]?:*"
+#define ZEN_5 "cpu:type:x86,ven0002fam001Amod00[01]?:*"
 
 static const struct row energy_rows[] = {
     {.pmu = "power", .event = "energy-pkg", .quantity = HM_PACKAGE_ENERGY},
@@ -64,9 +67,13 @@ static const struct row imc_rows[] = {
      HM_KIND_HBM},
 };
 
+/* memory-controller.json of amdzen4 and amdzen5 there, each of 64 bytes by their metrics umc_mem_read_bandwidth and
+ * umc_mem_write_bandwidth. */
 static const struct row amd_rows[] = {
-    {"amd_umc_*", "umc_cas_cmd.rd", NULL, NULL, LINE, HM_READ_BYTES, HM_KIND_DRAM},
-    {"amd_umc_*", "umc_cas_cmd.wr", NULL, NULL, LINE, HM_WRITE_BYTES, HM_KIND_DRAM},
+    {"amd_umc_[0-9]*", "umc_cas_cmd.rd", "event=0x0a,rdwrmask=0x1", ZEN_4, LINE, HM_READ_BYTES, HM_KIND_DRAM},
+    {"amd_umc_[0-9]*", "umc_cas_cmd.wr", "event=0x0a,rdwrmask=0x2", ZEN_4, LINE, HM_WRITE_BYTES, HM_KIND_DRAM},
+    {"amd_umc_[0-9]*", "umc_cas_cmd.rd", "event=0x0a,rdwrmask=0x1", ZEN_5, LINE, HM_READ_BYTES, HM_KIND_DRAM},
+    {"amd_umc_[0-9]*", "umc_cas_cmd.wr", "event=0x0a,rdwrmask=0x2", ZEN_5, LINE, HM_WRITE_BYTES, HM_KIND_DRAM},
 };
 
 /* What host and device say to each other (CXL 3.0, tables 3-29 and 3-35). Partial writes are not counted: how many
@@ -247,10 +254,28 @@ int hm_pmusource_find_imc(const struct hm_counters_setup *setup, struct hm_gauge
     return FIND(imc_rows, "uncore_[hi][bm][cm]*", "uncore_imc");
 }
 
+static bool has_pmu(const struct hm_counters_setup *setup, const char *pattern)
+{
+    char **names;
+    int n = hm_sysfile_list(setup->sysfs, DEVICES, pattern, &names);
+    if (n >= 0)
+        hm_sysfile_free(names, n);
+    return n > 0;
+}
+
+/*
+ * The data fabric is no source: its events dram_channel_data_controller_0 to _7 (data-fabric.json of amdzen1 to
+ * amdzen3) are of a channel's requests both ways, and it has NUM_COUNTERS_NB counters, four
+ * (arch/x86/events/amd/uncore.c). All eight at once would be an extrapolation.
+ */
 int hm_pmusource_find_amd(const struct hm_counters_setup *setup, struct hm_gauges *gauges, int source,
                           struct hm_error *reason)
 {
-    return FIND(amd_rows, "amd_[du][fm]*", "amd_umc or amd_df");
+    if (has_pmu(setup, "amd_df") && !has_pmu(setup, "amd_umc_*"))
+        return hm_fail(reason, ENOENT,
+                       "the kernel has no PMU amd_umc, as Zen 4 and later have; amd_df has four counters for eight "
+                       "channels up to Zen 3, and does not tell reads from writes");
+    return FIND(amd_rows, "amd_umc_*", "amd_umc");
 }
 
 int hm_pmusource_find_cxl(const struct hm_counters_setup *setup, struct hm_gauges *gauges, int source,

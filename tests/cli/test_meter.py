@@ -22,7 +22,7 @@ ENERGY_KEYS = {"name", "quantity", "socket", "joules", "watts", "source", "reaso
 TRAFFIC_KEYS = {"name", "quantity", "tier", "kind", "bytes", "bytes_per_s", "source", "reason"}
 SOFTWARE = 1  # the type of the kernel's own events, which every machine has
 CPU_CLOCK, NO_TYPE = "event=0x00", 2147483647
-INTEL = "cpu:type:x86,ven0000fam0006"
+INTEL, AMD = "cpu:type:x86,ven0000fam0006", "cpu:type:x86,ven0002"
 
 
 @pytest.fixture
@@ -227,6 +227,8 @@ def test_perf_events_of_a_kernel_that_counts_or_says_why_not(sysfs):
         ("perf-imc", "uncore_hbm_0", ["event", "umask"], INTEL + "mod008F", "hbm", "cas_count_read", 32),
         ("perf-imc", "uncore_imc_0", ["event"], INTEL + "mod008F", "pmem", "pmm_rpq_inserts", 64),
         ("perf-imc", "uncore_imc_0", ["event"], INTEL + "mod006A", "pmem", "pmm_rpq_inserts", 64),
+        ("perf-amd", "amd_umc_0", ["event", "rdwrmask"], AMD + "fam0019mod0011", "dram", "umc_cas_cmd.rd", 64),
+        ("perf-amd", "amd_umc_0", ["event", "rdwrmask"], AMD + "fam001Amod0002", "dram", "umc_cas_cmd.rd", 64),
     ],
 )
 def test_events_by_the_processors_codes(sysfs, source, pmu, terms, modalias, kind, event, size):
@@ -248,6 +250,13 @@ def test_codes_are_for_their_processors_only(sysfs):
     sysfs.undescribed("uncore_hbm_0", SOFTWARE, ["event", "umask"], INTEL + "mod00CF:feature:,0000")
     shown = sources(sysfs)["perf-imc"]
     assert not shown["usable"] and shown["reason"].startswith("no event described: the kernel has uncore_imc")
+
+
+def test_the_data_fabric_of_amd_is_out_in_words(sysfs):
+    sysfs.event("amd_df", SOFTWARE, "clockticks", CPU_CLOCK)
+    shown = sources(sysfs)["perf-amd"]
+    assert not shown["usable"]
+    assert "amd_df has four counters for eight channels up to Zen 3, and does not tell reads" in shown["reason"]
 
 
 def test_a_pmu_that_the_kernel_has_not(sysfs):

@@ -241,136 +241,6 @@ static void test_a_pmu_that_is_described_badly(void **state)
     }
 }
 
-static void add_memory_controllers(void)
-{
-    for (int i = 0; i < 2; i++) {
-        const char *pmu = i ? "uncore_imc_1" : "uncore_imc_0";
-        fake_sysfs_add_event(pmu, i ? "21" : "20", "cas_count_read", "event=0x04,umask=0x03");
-        fake_sysfs_add_event(pmu, i ? "21" : "20", "cas_count_write", "event=0x04,umask=0x0c");
-    }
-    fake.counts[1] = 1000;
-    fake.n_counts = 2;
-}
-
-static void test_traffic_of_memory_controllers(void **state)
-{
-    (void)state;
-    add_memory_controllers();
-    fake_sysfs_add_event("uncore_imc_free_running_0", "30", "read", "event=0xff,umask=0x20");
-    fake_sysfs_add_event("uncore_imc_free_running_0", "30", "ddrt_write", "event=0xff,umask=0x31");
-    fake_sysfs_find();
-    assert_int_equal(fake_sysfs_source("perf-imc")->n, 10);
-    assert_int_equal(fake.attr[0].config, 0x0304);
-    fake_sysfs_step();
-    fake_sysfs_expect("dram read", "perf-imc", 4 * 1000 * 64); /* not also the free-running counter's */
-    fake_sysfs_expect("dram write", "perf-imc", 4 * 1000 * 64);
-    fake_sysfs_expect("pmem write", "perf-imc", 2 * 1000 * 64);
-}
-
-static void test_persistent_memory_by_processor(void **state)
-{
-    static const struct {
-        const char *modalias;
-        size_t n;
-    } rows[] = {
-        {"cpu:type:x86,ven0000fam0006mod0055:feature:,0000,0001,0209,020B,020E", 16},
-        {"cpu:type:x86,ven0000fam0006mod0055:feature:,0000,0001,0209,020E", 8}, /* Skylake */
-        {"cpu:type:x86,ven0000fam0006mod006A:feature:,0000,020B,020E", 16},     /* Ice Lake */
-        {"cpu:type:x86,ven0000fam0006mod006C:feature:,0000,020B,020E", 8},
-        {"cpu:type:x86,ven0000fam0006mod008F:feature:,0000,020B,020E", 16}, /* Sapphire Rapids */
-        {"cpu:type:x86,ven0000fam0006mod00CF:feature:,0000,020B,020E", 8},  /* Emerald Rapids takes no Optane */
-        {"cpu:type:x86,ven0000fam0006mod008:feature:,0000,020B,020E", 8},
-        {"cpu:type:x86,ven0002fam0006mod008F:feature:,0000,020B,020E", 8},
-        {"cpu:type:x86,ven0002fam0019mod0055:feature:,0000,020B,020E", 8},
-    };
-    (void)state;
-    add_memory_controllers();
-    for (size_t i = 0; i < N_ROWS(rows); i++) {
-        fake_sysfs_write("devices/system/cpu/modalias", rows[i].modalias);
-        fake.n_opened = 0;
-        hm_gauges_close(&fake.gauges, 0);
-        fake_sysfs_find();
-        assert_int_equal(fake_sysfs_source("perf-imc")->n, rows[i].n);
-        if (rows[i].n == 16)
-            assert_true(fake.attr[8].config == 0xe3 && fake.attr[12].config == 0xe7);
-        fake_sysfs_step();
-        if (rows[i].n == 16) {
-            fake_sysfs_expect("pmem read", "perf-imc", 4 * 1000 * 64);
-            fake_sysfs_expect("pmem write", "perf-imc", 4 * 1000 * 64);
-        }
-        fake_sysfs_expect("dram read", "perf-imc", 4 * 1000 * 64);
-    }
-}
-
-/* Its free-running counters count the same. */
-static void test_persistent_memory_is_not_counted_twice(void **state)
-{
-    (void)state;
-    add_memory_controllers();
-    fake_sysfs_add_event("uncore_imc_free_running_0", "30", "ddrt_read", "event=0xff,umask=0x30");
-    fake_sysfs_add_event("uncore_imc_free_running_0", "30", "ddrt_write", "event=0xff,umask=0x31");
-    fake_sysfs_write("devices/system/cpu/modalias", "cpu:type:x86,ven0000fam0006mod006A:feature:,0000,020B");
-    fake_sysfs_find();
-    assert_int_equal(fake_sysfs_source("perf-imc")->n, 12);
-    fake_sysfs_step();
-    fake_sysfs_expect("pmem read", "perf-imc", 2 * 1000 * 64);
-    fake_sysfs_expect("pmem write", "perf-imc", 2 * 1000 * 64);
-}
-
-/* The kernel describes no event of these PMUs. */
-static void add_hbm(const char *modalias)
-{
-    fake_sysfs_add_event("uncore_hbm_0", "50", "clockticks", "event=0x01");
-    fake_sysfs_add_event("uncore_hbm_31", "51", "clockticks", "event=0x01");
-    fake_sysfs_write("devices/system/cpu/modalias", modalias);
-    fake.counts[1] = 1000;
-    fake.n_counts = 2;
-}
-
-static void test_hbm_of_sapphire_rapids(void **state)
-{
-    (void)state;
-    add_hbm("cpu:type:x86,ven0000fam0006mod008F:feature:,0000,020B");
-    fake_sysfs_find();
-    assert_int_equal(fake_sysfs_source("perf-imc")->n, 8); /* two controllers, two sockets, both ways */
-    for (int i = 0; i < 8; i++) {
-        assert_int_equal(fake.attr[i].config, i < 4 ? 0xcf05 : 0xf005);
-        assert_int_equal(fake.attr[i].type, i % 4 < 2 ? 50 : 51);
-        assert_int_equal(fake.cpu[i], i % 2);
-    }
-    fake_sysfs_step();
-    fake_sysfs_expect("hbm read", "perf-imc", 4 * 1000 * 32);
-    fake_sysfs_expect("hbm write", "perf-imc", 4 * 1000 * 32);
-    hm_gauges_close(&fake.gauges, 0);
-    add_memory_controllers(); /* DRAM's counters are not HBM's */
-    fake_sysfs_find();
-    fake_sysfs_step();
-    fake_sysfs_expect("hbm read", "perf-imc", 4 * 1000 * 32);
-    fake_sysfs_expect("dram read", "perf-imc", 4 * 1000 * 64);
-}
-
-static void test_hbm_of_another_processor(void **state)
-{
-    (void)state;
-    add_hbm("cpu:type:x86,ven0000fam0006mod00AD:feature:,0000,020B");
-    fake_sysfs_find();
-    assert_int_equal(fake.gauges.n, 0);
-    assert_non_null(strstr(fake_sysfs_source("perf-imc")->reason, "no event described: the kernel has uncore_imc"));
-}
-
-static void test_cxl_and_amd(void **state)
-{
-    (void)state;
-    fake_sysfs_add_event("cxl_pmu_mem0.0", "40", "m2s_req_memrd", "event=0x20");
-    fake_sysfs_add_event("amd_umc_0", "41", "clockticks", "event=0x00");
-    fake.counts[1] = 10;
-    fake.n_counts = 2;
-    fake_sysfs_find();
-    fake_sysfs_step();
-    fake_sysfs_expect("cxl read", "cxl", 2 * 10 * 64);
-    assert_non_null(strstr(fake_sysfs_source("perf-amd")->reason, "no event described"));
-}
-
 static void mount_resctrl(void)
 {
     fake_sysfs_write("fs/resctrl/mon_data/mon_L3_00/mbm_total_bytes", "1000");
@@ -430,7 +300,7 @@ static void test_traffic_by_tier(void **state)
                                              {.name = "odd", .kind = HM_KIND_UNKNOWN}}};
     (void)state;
     fake.tiers = &tiers;
-    add_memory_controllers();
+    fake_sysfs_add_memory_controllers();
     fake_sysfs_find();
     fake_sysfs_step();
     fake_sysfs_expect("near read", "perf-imc", 4 * 1000 * 64);
@@ -459,13 +329,7 @@ int main(void)
         TEST(test_the_best_source_is_taken),
         TEST(test_perf_that_the_kernel_refuses),
         TEST(test_a_pmu_that_is_described_badly),
-        TEST(test_traffic_of_memory_controllers),
-        TEST(test_persistent_memory_by_processor),
-        TEST(test_persistent_memory_is_not_counted_twice),
-        TEST(test_hbm_of_sapphire_rapids),
-        TEST(test_hbm_of_another_processor),
         TEST(test_traffic_by_tier),
-        TEST(test_cxl_and_amd),
         TEST(test_resctrl),
         TEST(test_resctrl_that_has_less),
     };
