@@ -15,26 +15,28 @@
 
 /*
  * An event that counts what we want. The rows of a source are tried in their order: where one has given counters of a
- * quantity and kind, later ones of the same are another view of the same traffic. Kernels give bytes a scale, too, but
+ * quantity and kind, later ones of the same are another view of the same traffic, but for one that follows at once with
+ * another code of that processor: it counts the other half. Kernels give bytes a scale, too, but
  * some a wrong one (free-running counters before 6.4): the row's own figure holds.
  */
 struct row {
     const char *pmu;   /* its name, a pattern */
     const char *event; /* in events/ of the PMU */
     const char *terms; /* where the kernel describes none: the vendor's code, for processors that match `processor` */
-    const char *processor; /* pattern for devices/system/cpu/modalias */
+    const char *processor; /* pattern for devices/system/cpu/modalias, also with @(A|B) */
     double factor;         /* joules or bytes; 0: by the event's scale and unit */
     enum hm_quantity quantity;
     enum hm_kind kind;
 };
 
-/* Cascade Lake and Cooper Lake: model 0x55 with AVX512_VNNI (feature 0x20B), which Skylake lacks. */
-#define CASCADE_LAKE "cpu:type:x86,ven0000fam0006mod0055:feature:*,020B,*"
-#define ICE_LAKE "cpu:type:x86,ven0000fam0006mod006A:*"
+/* Cascade Lake and Cooper Lake: model 0x55 with AVX512_VNNI (feature 0x20B), which Skylake lacks; Ice Lake; Sapphire
+ * Rapids. Later ones take no Optane. */
+#define OPTANE "cpu:type:x86,ven0000fam0006mod00@(55:feature:*,020B,*|6A:*|8F:*)"
 #define SAPPHIRE_RAPIDS "cpu:type:x86,ven0000fam0006mod008F:*"
-/* The models that are servers with DDR5 (drivers/edac/amd64_edac.c); of others some have LPDDR5, and MI300A has HBM. */
-#define ZEN_4 "cpu:type:x86,ven0002fam0019mod00[1A]?:*"
-#define ZEN_5 "cpu:type:x86,ven0002fam001Amod00[01]?:*"
+/* Granite Rapids and its D, Sierra Forest, Grand Ridge, Clearwater Forest. */
+#define SUBCHANNELS "cpu:type:x86,ven0000fam0006mod00@(AD|AE|AF|B6|DD):*"
+/* Models that are servers with DDR5 (drivers/edac/amd64_edac.c); of others some have LPDDR5, and MI300A has HBM. */
+#define ZEN_4_5 "cpu:type:x86,ven0002fam00@(19mod00[1A]?|1Amod00[01]?):*"
 
 static const struct row energy_rows[] = {
     {.pmu = "power", .event = "energy-pkg", .quantity = HM_PACKAGE_ENERGY},
@@ -43,24 +45,29 @@ static const struct row energy_rows[] = {
 };
 
 /*
- * Codes that sysfs does not describe are those of Linux's tools/perf/pmu-events/arch/x86, uncore-memory.json of
- * cascadelakex, icelakex and sapphirerapids: UNC_M_PMM_RPQ_INSERTS and _WPQ_INSERTS, of 64 bytes by Intel's metrics
- * pmem_memory_bandwidth_read and _write of each of these; UNC_MCHBM_CAS_COUNT.RD and .WR, of 32 bytes by Intel's PCM
- * (getHBMCASTransferSize), on the PMU that arch/x86/events/intel/uncore_snbep.c names hbm.
+ * Codes are those of Linux's tools/perf/pmu-events/arch/x86, uncore-memory.json by processor: UNC_M_PMM_RPQ_INSERTS and
+ * _WPQ_INSERTS, of 64 bytes by Intel's metrics pmem_memory_bandwidth_read and _write; UNC_MCHBM_CAS_COUNT.RD and .WR,
+ * of 32 bytes by Intel's PCM (getHBMCASTransferSize), on the PMU that arch/x86/events/intel/uncore_snbep.c names hbm;
+ * UNC_M_CAS_COUNT_SCH0 and _SCH1, which that file has since 2026: before, its cas_count_read and cas_count_write were
+ * of the first subchannel only, so that these rows come first.
  */
 static const struct row imc_rows[] = {
+    {"uncore_imc_[0-9]*", "cas_count_read_sch0", "event=0x05,umask=0xcf", SUBCHANNELS, LINE, HM_READ_BYTES,
+     HM_KIND_DRAM},
+    {"uncore_imc_[0-9]*", "cas_count_read_sch1", "event=0x06,umask=0xcf", SUBCHANNELS, LINE, HM_READ_BYTES,
+     HM_KIND_DRAM},
+    {"uncore_imc_[0-9]*", "cas_count_write_sch0", "event=0x05,umask=0xf0", SUBCHANNELS, LINE, HM_WRITE_BYTES,
+     HM_KIND_DRAM},
+    {"uncore_imc_[0-9]*", "cas_count_write_sch1", "event=0x06,umask=0xf0", SUBCHANNELS, LINE, HM_WRITE_BYTES,
+     HM_KIND_DRAM},
     {"uncore_imc*", "cas_count_read", NULL, NULL, LINE, HM_READ_BYTES, HM_KIND_DRAM},
     {"uncore_imc*", "cas_count_write", NULL, NULL, LINE, HM_WRITE_BYTES, HM_KIND_DRAM},
     {"uncore_imc_free_running*", "read", NULL, NULL, LINE, HM_READ_BYTES, HM_KIND_DRAM},
     {"uncore_imc_free_running*", "write", NULL, NULL, LINE, HM_WRITE_BYTES, HM_KIND_DRAM},
     {"uncore_imc_free_running*", "ddrt_read", NULL, NULL, LINE, HM_READ_BYTES, HM_KIND_PMEM},
     {"uncore_imc_free_running*", "ddrt_write", NULL, NULL, LINE, HM_WRITE_BYTES, HM_KIND_PMEM},
-    {"uncore_imc_[0-9]*", "pmm_rpq_inserts", "event=0xe3", CASCADE_LAKE, LINE, HM_READ_BYTES, HM_KIND_PMEM},
-    {"uncore_imc_[0-9]*", "pmm_wpq_inserts", "event=0xe7", CASCADE_LAKE, LINE, HM_WRITE_BYTES, HM_KIND_PMEM},
-    {"uncore_imc_[0-9]*", "pmm_rpq_inserts", "event=0xe3", ICE_LAKE, LINE, HM_READ_BYTES, HM_KIND_PMEM},
-    {"uncore_imc_[0-9]*", "pmm_wpq_inserts", "event=0xe7", ICE_LAKE, LINE, HM_WRITE_BYTES, HM_KIND_PMEM},
-    {"uncore_imc_[0-9]*", "pmm_rpq_inserts", "event=0xe3", SAPPHIRE_RAPIDS, LINE, HM_READ_BYTES, HM_KIND_PMEM},
-    {"uncore_imc_[0-9]*", "pmm_wpq_inserts", "event=0xe7", SAPPHIRE_RAPIDS, LINE, HM_WRITE_BYTES, HM_KIND_PMEM},
+    {"uncore_imc_[0-9]*", "pmm_rpq_inserts", "event=0xe3", OPTANE, LINE, HM_READ_BYTES, HM_KIND_PMEM},
+    {"uncore_imc_[0-9]*", "pmm_wpq_inserts", "event=0xe7", OPTANE, LINE, HM_WRITE_BYTES, HM_KIND_PMEM},
     {"uncore_hbm_[0-9]*", "cas_count_read", "event=0x05,umask=0xcf", SAPPHIRE_RAPIDS, BURST, HM_READ_BYTES,
      HM_KIND_HBM},
     {"uncore_hbm_[0-9]*", "cas_count_write", "event=0x05,umask=0xf0", SAPPHIRE_RAPIDS, BURST, HM_WRITE_BYTES,
@@ -70,10 +77,8 @@ static const struct row imc_rows[] = {
 /* memory-controller.json of amdzen4 and amdzen5 there, each of 64 bytes by their metrics umc_mem_read_bandwidth and
  * umc_mem_write_bandwidth. */
 static const struct row amd_rows[] = {
-    {"amd_umc_[0-9]*", "umc_cas_cmd.rd", "event=0x0a,rdwrmask=0x1", ZEN_4, LINE, HM_READ_BYTES, HM_KIND_DRAM},
-    {"amd_umc_[0-9]*", "umc_cas_cmd.wr", "event=0x0a,rdwrmask=0x2", ZEN_4, LINE, HM_WRITE_BYTES, HM_KIND_DRAM},
-    {"amd_umc_[0-9]*", "umc_cas_cmd.rd", "event=0x0a,rdwrmask=0x1", ZEN_5, LINE, HM_READ_BYTES, HM_KIND_DRAM},
-    {"amd_umc_[0-9]*", "umc_cas_cmd.wr", "event=0x0a,rdwrmask=0x2", ZEN_5, LINE, HM_WRITE_BYTES, HM_KIND_DRAM},
+    {"amd_umc_[0-9]*", "umc_cas_cmd.rd", "event=0x0a,rdwrmask=0x1", ZEN_4_5, LINE, HM_READ_BYTES, HM_KIND_DRAM},
+    {"amd_umc_[0-9]*", "umc_cas_cmd.wr", "event=0x0a,rdwrmask=0x2", ZEN_4_5, LINE, HM_WRITE_BYTES, HM_KIND_DRAM},
 };
 
 /* What host and device say to each other (CXL 3.0, tables 3-29 and 3-35). Partial writes are not counted: how many
@@ -110,7 +115,7 @@ static bool is_processor(const struct finding *finding, const char *pattern)
 {
     char text[4096];
     return hm_sysfile_read(finding->setup->sysfs, "devices/system/cpu/modalias", text, sizeof(text)) == 0 &&
-           fnmatch(pattern, text, 0) == 0;
+           fnmatch(pattern, text, FNM_EXTMATCH) == 0;
 }
 
 /* The event's terms. Returns 1, 0 where the PMU has no such event here, or -1. */
@@ -204,9 +209,17 @@ static int add_event(struct finding *finding, const struct row *row, const char 
     return 0;
 }
 
-static int add_row(struct finding *finding, const struct row *row)
+static bool is_other_half(const struct row *row, const struct row *before)
 {
-    for (size_t i = finding->before; i < finding->gauges->n; i++)
+    return row->terms && before->terms && row->quantity == before->quantity && row->kind == before->kind &&
+           strcmp(row->processor, before->processor) == 0;
+}
+
+/* `before` is the row before it, or the first row itself. */
+static int add_row(struct finding *finding, const struct row *row, const struct row *before)
+{
+    bool adds = row != before && is_other_half(row, before);
+    for (size_t i = finding->before; i < finding->gauges->n && !adds; i++)
         if (finding->gauges->gauge[i].quantity == row->quantity && finding->gauges->gauge[i].kind == row->kind)
             return 0;
     for (int i = 0; i < finding->n_pmus; i++)
@@ -226,7 +239,7 @@ static int find(struct finding *finding, const struct row *rows, size_t n_rows, 
     if (finding->n_pmus > 0) {
         there = finding->n_pmus;
         for (size_t i = 0; i < n_rows && result == 0; i++)
-            result = add_row(finding, &rows[i]);
+            result = add_row(finding, &rows[i], &rows[i > 0 ? i - 1 : 0]);
     }
     if (finding->n_pmus >= 0)
         hm_sysfile_free(finding->pmu, finding->n_pmus);

@@ -227,6 +227,7 @@ def test_perf_events_of_a_kernel_that_counts_or_says_why_not(sysfs):
         ("perf-imc", "uncore_hbm_0", ["event", "umask"], INTEL + "mod008F", "hbm", "cas_count_read", 32),
         ("perf-imc", "uncore_imc_0", ["event"], INTEL + "mod008F", "pmem", "pmm_rpq_inserts", 64),
         ("perf-imc", "uncore_imc_0", ["event"], INTEL + "mod006A", "pmem", "pmm_rpq_inserts", 64),
+        ("perf-imc", "uncore_imc_0", ["event", "umask"], INTEL + "mod00AD", "dram", "cas_count_read_sch0", 64),
         ("perf-amd", "amd_umc_0", ["event", "rdwrmask"], AMD + "fam0019mod0011", "dram", "umc_cas_cmd.rd", 64),
         ("perf-amd", "amd_umc_0", ["event", "rdwrmask"], AMD + "fam001Amod0002", "dram", "umc_cas_cmd.rd", 64),
     ],

@@ -28,6 +28,39 @@ static void test_traffic_of_memory_controllers(void **state)
     fake_sysfs_expect("pmem write", "perf-imc", 2 * 1000 * 64);
 }
 
+/* Older kernels have a cas_count_read there, too, which is of one subchannel. */
+static void test_both_subchannels_are_counted(void **state)
+{
+    static const struct {
+        const char *modalias;
+        size_t n;
+    } rows[] = {
+        {"cpu:type:x86,ven0000fam0006mod00AD:feature:,0000,020B", 16},
+        {"cpu:type:x86,ven0000fam0006mod00AE:feature:,0000,020B", 16},
+        {"cpu:type:x86,ven0000fam0006mod00AF:feature:,0000,020B", 16},
+        {"cpu:type:x86,ven0000fam0006mod00B6:feature:,0000,020B", 16},
+        {"cpu:type:x86,ven0000fam0006mod00DD:feature:,0000,020B", 16},
+        {"cpu:type:x86,ven0000fam0006mod00CF:feature:,0000,020B", 8},
+        {"cpu:type:x86,ven0002fam0006mod00AD:feature:,0000,020B", 8},
+    };
+    (void)state;
+    fake_sysfs_add_memory_controllers();
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        fake_sysfs_write("devices/system/cpu/modalias", rows[i].modalias);
+        fake.n_opened = 0;
+        hm_gauges_close(&fake.gauges, 0);
+        fake_sysfs_find();
+        assert_int_equal(fake_sysfs_source("perf-imc")->n, rows[i].n);
+        for (int event = 0; event < 4 && rows[i].n == 16; event++) {
+            static const uint64_t configs[] = {0xcf05, 0xcf06, 0xf005, 0xf006};
+            assert_int_equal(fake.attr[event * 4].config, configs[event]);
+        }
+        fake_sysfs_step();
+        fake_sysfs_expect("dram read", "perf-imc", (double)(rows[i].n / 2 * 1000 * 64));
+        fake_sysfs_expect("dram write", "perf-imc", (double)(rows[i].n / 2 * 1000 * 64));
+    }
+}
+
 static void test_persistent_memory_by_processor(void **state)
 {
     static const struct {
@@ -113,7 +146,7 @@ static void test_hbm_of_sapphire_rapids(void **state)
 static void test_hbm_of_another_processor(void **state)
 {
     (void)state;
-    add_hbm("cpu:type:x86,ven0000fam0006mod00AD:feature:,0000,020B");
+    add_hbm("cpu:type:x86,ven0000fam0006mod00CF:feature:,0000,020B");
     fake_sysfs_find();
     assert_int_equal(fake.gauges.n, 0);
     assert_non_null(strstr(fake_sysfs_source("perf-imc")->reason, "no event described: the kernel has uncore_imc"));
@@ -190,6 +223,7 @@ int main(void)
 #define TEST(function) cmocka_unit_test_setup_teardown(function, fake_sysfs_make, fake_sysfs_drop)
     const struct CMUnitTest tests[] = {
         TEST(test_traffic_of_memory_controllers),
+        TEST(test_both_subchannels_are_counted),
         TEST(test_persistent_memory_by_processor),
         TEST(test_persistent_memory_is_not_counted_twice),
         TEST(test_hbm_of_sapphire_rapids),
