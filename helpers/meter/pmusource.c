@@ -11,7 +11,7 @@
 
 #define DEVICES "bus/event_source/devices"
 #define LINE 64  /* bytes: what one count of a memory controller moves */
-#define BURST 32 /* bytes: of a pseudo-channel of HBM2e, 64 bits wide, in four beats */
+#define BURST 32 /* bytes: of a pseudo-channel of HBM2e, 64 bits wide, in four beats; a beat of Grace's fabric */
 
 /*
  * An event that counts what we want. The rows of a source are tried in their order: where one has given counters of a
@@ -79,6 +79,18 @@ static const struct row imc_rows[] = {
 static const struct row amd_rows[] = {
     {"amd_umc_[0-9]*", "umc_cas_cmd.rd", "event=0x0a,rdwrmask=0x1", ZEN_4_5, LINE, HM_READ_BYTES, HM_KIND_DRAM},
     {"amd_umc_[0-9]*", "umc_cas_cmd.wr", "event=0x0a,rdwrmask=0x2", ZEN_4_5, LINE, HM_WRITE_BYTES, HM_KIND_DRAM},
+};
+
+/*
+ * drivers/perf/arm_cspmu/nvidia_cspmu.c names them; cmem is the CPU memory of the PMU's own socket, and rd_data are
+ * beats of 32 bytes (LIKWID's groups for Grace, and others). By Linux's Documentation/admin-guide/perf/nvidia-pmu.rst
+ * this PMU sees the CPUs of all sockets on the way to that memory, and PCIe's ordered writes: no traffic is in two
+ * sockets' counts as long as the events remote_socket_* are left out, which are the same at the other end. What GPUs
+ * do, PCIe's reads and relaxed writes are other PMUs', whose events do not tell CPU memory from the GPU's.
+ */
+static const struct row grace_rows[] = {
+    {"nvidia_scf_pmu_[0-9]*", "cmem_rd_data", NULL, NULL, BURST, HM_READ_BYTES, HM_KIND_DRAM},
+    {"nvidia_scf_pmu_[0-9]*", "cmem_wr_total_bytes", NULL, NULL, 1, HM_WRITE_BYTES, HM_KIND_DRAM},
 };
 
 /* What host and device say to each other (CXL 3.0, tables 3-29 and 3-35). Partial writes are not counted: how many
@@ -295,4 +307,10 @@ int hm_pmusource_find_cxl(const struct hm_counters_setup *setup, struct hm_gauge
                           struct hm_error *reason)
 {
     return FIND(cxl_rows, "cxl_pmu_mem*", "cxl_pmu_mem");
+}
+
+int hm_pmusource_find_grace(const struct hm_counters_setup *setup, struct hm_gauges *gauges, int source,
+                            struct hm_error *reason)
+{
+    return FIND(grace_rows, "nvidia_scf_pmu_*", "nvidia_scf_pmu");
 }

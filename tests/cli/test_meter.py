@@ -15,7 +15,7 @@ from sysfstree import METER, RANGE, Sysfs, as_user
 
 PROGRAM = "hybridmem-meter"
 TOPOLOGY = Path(__file__).resolve().parent.parent / "fixtures" / "topology"
-SOURCES = ["powercap", "perf-energy", "perf-imc", "perf-amd", "cxl", "resctrl", "papi", "slurm"]
+SOURCES = ["powercap", "perf-energy", "perf-imc", "perf-amd", "grace-cpus", "cxl", "resctrl", "papi", "slurm"]
 SOURCE_KEYS = {"name", "usable", "reason", "measures", "covers", "unit", "wraps", "needs", "counters"}
 COUNTER_KEYS = {"name", "quantity", "unit", "socket", "kind"}
 ENERGY_KEYS = {"name", "quantity", "socket", "joules", "watts", "source", "reason"}
@@ -245,6 +245,24 @@ def test_events_by_the_processors_codes(sysfs, source, pmu, terms, modalias, kin
         shown = step()
     for flow in (shown[f"{kind} read"], shown[f"{kind} write"]):
         assert flow["source"] == source and flow["bytes"] > 0 and flow["bytes"] % size == 0
+
+
+def test_cpu_memory_of_grace(sysfs):
+    sysfs.event("nvidia_scf_pmu_0", SOFTWARE, "cmem_rd_data", CPU_CLOCK)
+    sysfs.event("nvidia_scf_pmu_0", SOFTWARE, "cmem_wr_total_bytes", CPU_CLOCK)
+    sysfs.event("nvidia_scf_pmu_0", SOFTWARE, "remote_socket_rd_data", CPU_CLOCK)
+    shown = sources(sysfs)["grace-cpus"]
+    assert "not by GPUs and PCIe devices" in shown["covers"]
+    if not shown["usable"]:
+        assert shown["reason"].startswith("nvidia_scf_pmu_0/cmem_rd_data on CPU 0: the kernel refuses")
+        return
+    assert [counter["kind"] for counter in shown["counters"]] == ["dram", "dram"]
+    with sysfs.meter() as step:
+        step()
+        shown = step()
+    assert shown["dram read"]["source"] == shown["dram write"]["source"] == "grace-cpus"
+    assert shown["dram read"]["bytes"] > 0 and shown["dram read"]["bytes"] % 32 == 0
+    assert shown["dram write"]["bytes"] > 0
 
 
 def test_codes_are_for_their_processors_only(sysfs):

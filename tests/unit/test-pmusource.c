@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -218,6 +219,50 @@ static void test_the_data_fabric_of_amd_is_no_source(void **state)
     fake_sysfs_expect_unknown("memory read", "perf-amd: the kernel has no PMU amd_umc, as Zen 4 and later have");
 }
 
+/* Two sockets, each with a PMU of its own. */
+static void test_cpu_memory_of_grace(void **state)
+{
+    static const struct {
+        const char *event, *terms;
+    } events[] = {{"cmem_rd_data", "event=0x1a5"},          {"cmem_wr_total_bytes", "event=0x1db"},
+                  {"remote_socket_rd_data", "event=0x1a2"}, {"remote_socket_wr_total_bytes", "event=0x1a1"},
+                  {"gmem_rd_data", "event=0x16d"},          {"gmem_wr_total_bytes", "event=0x1a0"}};
+    (void)state;
+    for (int socket = 0; socket < 2; socket++) {
+        const char *pmu = socket ? "nvidia_scf_pmu_1" : "nvidia_scf_pmu_0";
+        for (size_t i = 0; i < N_ROWS(events); i++)
+            fake_sysfs_add_event(pmu, socket ? "61" : "60", events[i].event, events[i].terms);
+    }
+    for (int socket = 0; socket < 2; socket++) {
+        const char *folder = "bus/event_source/devices/nvidia_scf_pmu_";
+        char path[96];
+        snprintf(path, sizeof(path), "%s%d/format/event", folder, socket);
+        fake_sysfs_write(path, "config:0-32");
+        snprintf(path, sizeof(path), "%s%d/cpumask", folder, socket);
+        fake_sysfs_write(path, socket ? "1" : "0");
+    }
+    fake.counts[1] = 1000;
+    fake.n_counts = 2;
+    fake_sysfs_find();
+    assert_int_equal(fake_sysfs_source("grace-cpus")->n, 4);
+    assert_true(fake.attr[0].config == 0x1a5 && fake.attr[2].config == 0x1db);
+    assert_true(fake.cpu[0] == 0 && fake.cpu[1] == 1);
+    fake_sysfs_step();
+    fake_sysfs_expect("dram read", "grace-cpus", 2 * 1000 * 32);
+    fake_sysfs_expect("dram write", "grace-cpus", 2 * 1000);
+}
+
+/* As on its successor, whose kernel describes none. */
+static void test_a_fabric_without_events(void **state)
+{
+    (void)state;
+    fake_sysfs_add_event("nvidia_scf_pmu_0", "60", "cycles", "event=0x0");
+    fake_sysfs_find();
+    assert_int_equal(fake.gauges.n, 0);
+    assert_non_null(
+        strstr(fake_sysfs_source("grace-cpus")->reason, "no event described: the kernel has nvidia_scf_pmu"));
+}
+
 int main(void)
 {
 #define TEST(function) cmocka_unit_test_setup_teardown(function, fake_sysfs_make, fake_sysfs_drop)
@@ -231,6 +276,8 @@ int main(void)
         TEST(test_cxl_and_amd),
         TEST(test_memory_controllers_of_amd),
         TEST(test_the_data_fabric_of_amd_is_no_source),
+        TEST(test_cpu_memory_of_grace),
+        TEST(test_a_fabric_without_events),
     };
     return cmocka_run_group_tests(tests, scratch_make, scratch_drop);
 }
