@@ -70,6 +70,8 @@ static void note_facts(struct hm_preparation *p)
     job->array_job_id = facts->array_job_id;
     job->array_task_id = facts->array_task_id;
     job->dead_ns = 0;
+    if (!hm_process_is_running(&job->finisher)) /* else the end that is on its way is not ours to take back */
+        job->end_ns = 0;
     if (facts->cores && hm_set_parse(&job->cores, facts->cores, NULL) == 0)
         job->has_cores = true;
     if (hm_cgroup_of_self(folder, sizeof(folder)) == 0 && hm_cgroup_cut_to_job(folder) == 0)
