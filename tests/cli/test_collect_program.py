@@ -147,7 +147,7 @@ def test_a_database_that_is_down(site):
     leave(site.spool, entry(7), entry(8))
     (site.folder / "sacct.fails").write_text("sacct: error: Problem talking to the database\nmore\n")
     said = "sacct failed with status 1: sacct: error: Problem talking to the database; it is tried again"
-    assert site.once().stderr == f"{said}\n"
+    assert site.once().stderr == f"hybridmem-collect: {said}\n"
     assert len(site.left()) == 2 and list((site.spool / "aside").iterdir()) == []
 
 
@@ -206,7 +206,7 @@ def test_the_service_goes_on(site):
 def test_nothing_to_do(site, configure):
     config = configure("")
     done = helper("hybridmem-collect", "--once", "--config", config)
-    assert done.stderr == "summary_field is none in hybridmem.conf: there is nothing to do\n"
+    assert done.stderr == "hybridmem-collect: summary_field is none in hybridmem.conf: there is nothing to do\n"
 
 
 def test_what_it_cannot_work_without(site, configure, tmp_path):
@@ -222,7 +222,7 @@ def test_what_it_cannot_work_without(site, configure, tmp_path):
         ),
     ):
         (line,) = helper("hybridmem-collect", "--once", "--config", configure(text), status=1).stderr.splitlines()
-        assert line.startswith("hybridmem-collect: ") and said in line
+        assert line.startswith("hybridmem-collect: ") and said in line and "hybridmem config" not in line
 
 
 @pytest.mark.parametrize(
@@ -253,7 +253,7 @@ def test_records_that_may_not_be_read_want_a_group(tmp_path, monkeypatch):
 def test_without_slurms_commands(site):
     leave(site.spool, entry())
     (site.folder / "sacct").unlink()
-    assert site.once().stderr == f"sacct is not in {site.folder}; it is tried again\n"
+    assert site.once().stderr == f"hybridmem-collect: sacct is not in {site.folder}; it is tried again\n"
     assert site.left()
 
 
@@ -327,5 +327,7 @@ def test_names_that_are_no_nodes(site):
     for output in ("n1\\n../n2\\n", "n1\\n.n2\\n", ""):
         leave(site.spool, entry(nodes="n[1-2]"))
         script.write_text(f"#!/bin/sh\nprintf '{output}'\n")
-        assert site.once().stderr == 'scontrol makes no names of nodes of "n[1-2]"; it is tried again\n'
+        assert (
+            site.once().stderr == 'hybridmem-collect: scontrol makes no names of nodes of "n[1-2]"; it is tried again\n'
+        )
         assert site.left()

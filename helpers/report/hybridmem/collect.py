@@ -6,12 +6,12 @@ whatever point, the next one does the same again and finds it done.
 """
 
 import os
-import sys
 import time
 
-from . import commands, database, draw, jobrecords, merge, settings, spool, summaries, words
+from . import commands, database, jobrecords, merge, program, settings, spool, summaries, words
 from .failure import Failure
 
+NAME = "hybridmem-collect"
 PERIOD_S = 5  # between two passes over the folder
 TIDY_S = 3600  # between two removals of what is old in it
 LOOK_S = 15  # between two looks at the files of a job's nodes
@@ -54,7 +54,7 @@ class Collector:
 
     def __init__(self, config, folder, base, clock=time.time, pause=time.sleep, log=None):
         self.spool, self.database, self.clock, self.pause = folder, base, clock, pause
-        self.log = log or (lambda line: print(draw.plain(line), file=sys.stderr, flush=True))
+        self.log = log or (lambda line: program.tell(NAME, line))
         self.record_dir, self.cluster = config.text("record_dir"), config.option("cluster")
         self.wait_s, self.gap_s = config.seconds("collect_wait"), 60 / config.number("summary_rate")
         self.visits, self.folder, self.told, self.failing = {}, Visit(), set(), set()
@@ -192,7 +192,7 @@ class Collector:
 
 def arguments():
     parser = words.Parser(
-        prog="hybridmem-collect",
+        prog=NAME,
         description="Write a summary of each job's records into Slurm's database (summary_field of hybridmem.conf).",
         epilog=EPILOG,
     )
@@ -221,7 +221,7 @@ def main(config_program):
     config = settings.read(config_program, options.config)
     field = config.text("summary_field")
     if field == "none":
-        print("summary_field is none in hybridmem.conf: there is nothing to do", file=sys.stderr)
+        program.tell(NAME, "summary_field is none in hybridmem.conf: there is nothing to do")
         return 0
     check_records(config.text("record_dir"), config.text("record_group"))
     folder = spool.Spool(config.text("spool_dir"))

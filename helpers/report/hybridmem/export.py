@@ -9,7 +9,7 @@ import sys
 from datetime import datetime, timezone
 from pathlib import Path
 
-from . import draw, fields, metrics, moments, program, records, report, tally, whole, words
+from . import fields, metrics, moments, program, records, report, tally, whole, words
 
 WINDOW = "24h"
 MOST_JOBS = 200_000  # that end on one node on one day; of more, duplicates are not told apart
@@ -89,7 +89,7 @@ def folder_of(options, config_program):
     try:
         return records.chosen_folder(options.records, config_program)
     except records.NoFolder as nothing:
-        print(f"hybridmem export: {draw.plain(str(nothing))}", file=sys.stderr)
+        program.tell("hybridmem export", str(nothing))
         return None
 
 

@@ -1,23 +1,51 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What both programs do at their edges: signals, errors, the terminal."""
+"""What all programs do at their edges: signals, errors, the terminal. What goes to standard error has the command's
+name in front, once."""
 
+import io
+import os
 import signal
 import sys
 
 from . import draw, records
 
 
+class Output(io.FileIO):
+    """Standard output. What finds no room in it is a Failure, whenever that is met: at the end at the latest."""
+
+    def write(self, data):
+        try:
+            return super().write(data)
+        except OSError as error:
+            os.dup2(os.open(os.devnull, os.O_WRONLY | os.O_CLOEXEC), self.fileno())  # the rest need not fail again
+            raise records.Failure(f"standard output: {error.strerror}") from error
+
+
 def run(name, main, *arguments):
     """Call main() as the program `name` and return its status; a Failure is one line on standard error and status 1."""
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # end quietly, as other filters do, when the reader has gone
-    sys.stdout.reconfigure(errors="backslashreplace")  # JSON may have halves of characters, which no encoding has
     try:
-        return main(*arguments)
+        open_output()
+        try:
+            return main(*arguments)
+        finally:
+            sys.stdout.flush()
     except records.Failure as failure:
-        print(f"{name}: {draw.plain(str(failure))}", file=sys.stderr)
+        tell(name, str(failure))
         return 1
     except KeyboardInterrupt:
         return 130
+
+
+def open_output():
+    """JSON may have halves of characters, which no encoding has."""
+    old = sys.stdout
+    if old is None:
+        raise records.Failure("standard output: it is not open")
+    buffer = io.BufferedWriter(Output(old.fileno(), "wb", closefd=False))
+    sys.stdout = io.TextIOWrapper(
+        buffer, encoding=old.encoding, errors="backslashreplace", line_buffering=old.line_buffering
+    )
 
 
 def prepare_terminal():
@@ -28,8 +56,8 @@ def prepare_terminal():
 
 
 def tell(name, line):
-    """A line on standard error beside the program's result."""
-    print(f"{name}: {draw.plain(line)}", file=sys.stderr)
+    """A line on standard error: why there is no result, or what is to be said beside it."""
+    print(f"{name}: {draw.plain(line)}", file=sys.stderr, flush=True)
 
 
 def tell_skipped(name, skipped):

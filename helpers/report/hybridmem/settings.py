@@ -46,5 +46,6 @@ def read(program, config=None, instead=""):
     except OSError as error:
         raise Failure(f"cannot run {program}: {error.strerror}{instead}") from error
     if done.returncode != 0:
-        raise Failure(done.stderr.strip() or f"{program} show failed with status {done.returncode}")
+        said = done.stderr.strip().removeprefix("hybridmem config: ")  # who asked has a name of its own
+        raise Failure(said or f"{program} show failed with status {done.returncode}")
     return Settings(dict(_LINE.findall(done.stdout)), program, instead)

@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the commands in Python have in common: each line on standard error begins with the command's name, once, and
+output that found no room is an error."""
+
+import subprocess
+from pathlib import Path
+
+import pytest
+from installed import LIBEXEC, PREFIX, helper
+from makerecords import record, write
+
+
+@pytest.fixture
+def words(tmp_path):
+    """Of each command, what makes it write its result."""
+    write(tmp_path / "records", record(7))
+    chosen = ("--records", tmp_path / "records")
+    return {
+        "report": ("hybridmem-report", *chosen),
+        "report json": ("hybridmem-report", "--json", *chosen),
+        "view": ("hybridmem-report", "--view", "jobs", *chosen),
+        "csv": ("hybridmem-report", "--csv", *chosen),
+        "show": ("hybridmem-show", *chosen, "7"),
+        "show json": ("hybridmem-show", "--json", *chosen, "7"),
+        "export": ("hybridmem-export", "prometheus", *chosen, "--node", "n1", "--since", "2025-01-01"),
+        "help": ("hybridmem-ingest", "--help"),
+        "collect help": ("hybridmem-collect", "--help"),
+    }
+
+
+NAMES = ("report", "report json", "view", "csv", "show", "show json", "export", "help", "collect help")
+
+
+def name_of(program):
+    return program if program == "hybridmem-collect" else program.replace("-", " ", 1)
+
+
+@pytest.mark.parametrize("command", NAMES)
+def test_output_without_room_is_an_error(words, command):
+    program, *rest = words[command]
+    with Path("/dev/full").open("w", encoding="utf-8") as full:
+        done = subprocess.run([LIBEXEC / program, *rest], stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    said = f"{name_of(program)}: standard output: No space left on device\n"
+    assert (done.returncode, done.stderr) == (1, said)
+
+
+def test_so_is_more_than_python_keeps(tmp_path):
+    """Then it is the writing that fails, not the end."""
+    write(tmp_path, *(record(7, node=f"n{i}") for i in range(30)))
+    with Path("/dev/full").open("w", encoding="utf-8") as full:
+        command = [LIBEXEC / "hybridmem-show", "--json", "--records", tmp_path, "7"]
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert (done.returncode, done.stderr) == (1, "hybridmem show: standard output: No space left on device\n")
+
+
+@pytest.mark.parametrize("command", NAMES)
+def test_output_that_is_closed_is_an_error(words, command):
+    program, *rest = words[command]
+    done = subprocess.run(
+        ["sh", "-c", 'exec "$@" >&-', "sh", LIBEXEC / program, *rest], stderr=subprocess.PIPE, text=True, check=False
+    )
+    assert (done.returncode, done.stderr) == (1, f"{name_of(program)}: standard output: it is not open\n")
+
+
+def test_a_configuration_that_is_wrong_has_one_name_in_front(tmp_path, configure):
+    """That is the asking command's, not also that of the program which reads the file."""
+    wrong = configure("nonsense = 3\n")
+    config = tmp_path / "config"
+    config.write_text(f"#!/bin/sh\nexec {LIBEXEC}/hybridmem-config show --config {wrong}\n")
+    config.chmod(0o755)
+    done = helper("hybridmem-collect", "--once", "--config", wrong, status=1)
+    assert done.stderr.startswith(f'hybridmem-collect: {wrong}:1: unknown word "nonsense"')
+    assert done.stderr.count("hybridmem") == 1 + str(wrong).count("hybridmem")
+    for package, name in (
+        ("report", "hybridmem report"),
+        ("summary", "hybridmem show"),
+        ("export", "hybridmem export"),
+    ):
+        words = {"summary": ["7"], "export": ["prometheus"]}.get(package, [])
+        engine = ', ""' if package == "report" else ""
+        code = (
+            f"import sys; sys.path.insert(0, {str(PREFIX / 'share/hybridmem/python')!r}); "
+            f"from hybridmem import program, {package}; "
+            f"sys.exit(program.run({name!r}, {package}.main, {str(config)!r}{engine}))"
+        )
+        done = subprocess.run(["python3", "-c", code, *words], capture_output=True, text=True, check=False)
+        assert done.returncode == 1 and done.stderr.startswith(f'{name}: {wrong}:1: unknown word "nonsense"')
+        assert done.stderr.count("\n") == 1
