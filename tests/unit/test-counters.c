@@ -34,6 +34,8 @@ static void test_a_machine_without_counters(void **state)
     assert_null(strstr(fake.flow[0].reason.text, "slurm"));
     fake_sysfs_expect_unknown("memory read", "perf-imc: the kernel has no PMU uncore_imc");
     fake_sysfs_expect_unknown("memory write", "; cxl: the kernel has no PMU cxl_pmu_mem");
+    fake_sysfs_expect_unknown("memory read", "; perf-amd: the kernel has no PMU amd_umc (a virtual machine");
+    fake_sysfs_expect_unknown("memory read", "; grace-cpus: the kernel has no PMU nvidia_scf_pmu (a virtual machine");
     assert_null(strstr(fake.flow[0].reason.text, "resctrl"));
 }
 
