@@ -167,25 +167,40 @@ static void take_tiers(struct hm_monitor_meter *meter, const struct hm_samples *
     }
 }
 
-/* What comes after the last interval counts with all before it: the peak is not below the mean. */
+/* What comes after the last interval counts with all before it: the peak is not below the mean. `watts_s` is the time
+ * since the joules before, 0: too short for a figure. */
+static void take_peak(struct hm_power *power, double joules, double mean, double watts_s)
+{
+    if (power->peak.is_known && mean > power->peak.amount)
+        power->peak.amount = mean;
+    if (watts_s <= 0)
+        return;
+    double watts = (joules - power->joules) / watts_s;
+    if (watts >= power->peak.amount)
+        power->peak = (struct hm_metered_figure){watts, 1};
+    power->joules = joules;
+}
+
+/* With the memory and without: a counter that is lost later leaves the peak of what the mean is of then. */
 static void take_power(struct hm_monitor_meter *meter, struct hm_metered *metered, uint64_t mono_ns)
 {
-    double joules, mean, seconds = (double)(mono_ns - meter->power_ns) / 1e9;
-    bool is_power = hm_metered_power(metered->energy, &joules);
-    bool has_memory = metered->energy[HM_DOMAIN_MEMORY].is_known;
-    mean = joules / hm_metered_seconds(metered);
-    if (metered->peak_w.is_known && is_power && has_memory == meter->power_has_memory && mean > metered->peak_w.amount)
-        metered->peak_w.amount = mean;
-    if (mono_ns - meter->power_ns < POWER_NS)
-        return;
-    double watts = (joules - meter->power_j) / seconds;
-    if (!is_power || (meter->power_j > 0 && has_memory != meter->power_has_memory))
-        metered->peak_w = (struct hm_metered_figure){0}; /* what it was is of other domains than what the mean is of */
-    else if (watts >= metered->peak_w.amount)
-        metered->peak_w = (struct hm_metered_figure){watts, 1};
-    meter->power_has_memory = has_memory;
-    meter->power_j = joules;
-    meter->power_ns = mono_ns;
+    const struct hm_metered_figure *package = &metered->energy[HM_DOMAIN_PACKAGE],
+                                   *memory = &metered->energy[HM_DOMAIN_MEMORY];
+    const bool is_known[HM_POWERS] = {package->is_known, package->is_known && memory->is_known};
+    const double joules[HM_POWERS] = {package->amount, package->amount + memory->amount};
+    bool is_due = mono_ns - meter->power_ns >= POWER_NS;
+    for (int i = 0; i < HM_POWERS; i++) {
+        struct hm_power *power = &meter->power[i];
+        power->is_lost = power->is_lost || !is_known[i];
+        if (power->is_lost)
+            power->peak = (struct hm_metered_figure){0};
+        else
+            take_peak(power, joules[i], joules[i] / hm_metered_seconds(metered),
+                      is_due ? (double)(mono_ns - meter->power_ns) / 1e9 : 0);
+    }
+    metered->peak_w = meter->power[is_known[HM_POWER_BOTH] ? HM_POWER_BOTH : HM_POWER_PACKAGE].peak;
+    if (is_due)
+        meter->power_ns = mono_ns;
 }
 
 void hm_monitor_meter_read(struct hm_monitor_meter *meter, struct hm_samples *samples, uint64_t mono_ns)

@@ -158,8 +158,40 @@ static void test_a_counter_that_vanishes(void **state)
     assert_int_equal(metered->energy[HM_DOMAIN_MEMORY].is_known, 0);
     assert_true(metered->energy[HM_DOMAIN_MEMORY].amount == 0);
     assert_non_null(strstr(metered->energy_source, "powercap; memory-0: class/powercap/intel-rapl:0/intel-rapl:0:1"));
-    assert_int_equal(metered->peak_w.is_known, 1); /* of packages alone, from then on */
+    assert_int_equal(metered->peak_w.is_known, 1); /* of packages alone */
     assert_true(fabs(metered->peak_w.amount - 1) < 1e-6);
+}
+
+/* The largest power was before that: it is of what the mean is of then, and not of what is left to come. */
+static void test_a_lost_domain_leaves_the_others_peak(void **state)
+{
+    (void)state;
+    fake_sysfs_add_powercap("0");
+    open_meter();
+    read_after(0);
+    fake_sysfs_write(PACKAGE(0), "100000000");
+    fake_sysfs_write(DRAM(0) "1/energy_uj", "20000000");
+    read_after(SECOND);
+    assert_true(fabs(metered->peak_w.amount - 120) < 1e-6);
+    fake_sysfs_write(PACKAGE(0), "130000000");
+    read_after(SECOND);
+    assert_true(fabs(metered->peak_w.amount - 120) < 1e-6);
+    fake_sysfs_write(DRAM(0) "1/energy_uj", "Error");
+    fake_sysfs_write(PACKAGE(0), "131000000");
+    for (int i = 0; i < 2; i++) {
+        read_after(SECOND);
+        assert_int_equal(metered->peak_w.is_known, 1);
+        assert_true(fabs(metered->peak_w.amount - 100) < 1e-6);
+    }
+    /* Without that of packages there is no power, whatever comes back. */
+    fake_sysfs_write(PACKAGE(0), "Error");
+    read_after(SECOND);
+    fake_sysfs_write(PACKAGE(0), "900000000");
+    for (int i = 0; i < 2; i++) {
+        read_after(SECOND);
+        assert_int_equal(metered->peak_w.is_known, 0);
+        assert_true(metered->peak_w.amount == 0);
+    }
 }
 
 static void test_after_another_monitor(void **state)
@@ -339,6 +371,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_a_machine_without_counters, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_read_once, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_a_counter_that_vanishes, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_a_lost_domain_leaves_the_others_peak, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_after_another_monitor, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_traffic_by_tier, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_two_tiers_of_a_kind, set_up, tear_down),
