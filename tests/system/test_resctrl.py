@@ -154,7 +154,7 @@ def test_without_a_free_id_the_job_runs_all_the_same(resctrl):
     group = record["traffic"]["job"]
     assert group["total_bytes"] is None and group["local_bytes"] is None
     assert group["source"].startswith("no resctrl group: all of the processor's monitoring ids (RMIDs")
-    assert f"its own memory traffic is not known: {group['source']}" in record["warnings"]
+    assert not [text for text in record["warnings"] if "traffic" in text or "resctrl" in text]
 
 
 def test_what_the_kernel_does_not_tell_is_no_figure(resctrl):
