@@ -75,12 +75,6 @@ def group_of(job_id):
     return f"hybridmem.{job_id}.0"
 
 
-def wait_sample(job_id):
-    """A look of the job's monitor that began after this call."""
-    before = slurm.samples(job_id)
-    slurm.wait_for(lambda: slurm.samples(job_id) >= before + 2, f"samples of {job_id}")
-
-
 def parents(pid):
     """The process and those that it comes from."""
     while pid > 1:
@@ -93,9 +87,9 @@ def test_each_of_two_jobs_has_its_own_traffic(resctrl):
         held = [stack.enter_context(slurm.Occupied(user, 8, "--hybrid-mem=slow")) for user in ("alice", "bob")]
         for number, job in enumerate(held, 1):
             assert resctrl.tasks(group_of(job.job_id)) & set(parents(job.pid))
-            wait_sample(job.job_id)
+            slurm.wait_metered(job.job_id)
             resctrl.count(group_of(job.job_id), 1000 + 5_000_000 * number, 1000 + 300_000 * number)
-            wait_sample(job.job_id)
+            slurm.wait_metered(job.job_id)
         assert resctrl.names() == sorted(group_of(job.job_id) for job in held)
     for number, job in enumerate(held, 1):
         record = slurm.record(job.job_id)
@@ -133,9 +127,9 @@ def test_nobody_reads_the_group_of_another(resctrl):
         for user in ("alice", "bob"):
             refused = slurm.run(f"cat {group}/tasks {group}/mon_data/*/*", user=user, check=False)
             assert refused.returncode == 1 and refused.stdout == "" and "Permission denied" in refused.stderr
-        wait_sample(held.job_id)
+        slurm.wait_metered(held.job_id)
         resctrl.count(group_of(held.job_id), 9000, 4000)
-        wait_sample(held.job_id)
+        slurm.wait_metered(held.job_id)
     assert slurm.record(held.job_id)["traffic"]["job"]["total_bytes"] == 8000
 
 
@@ -159,11 +153,11 @@ def test_without_a_free_id_the_job_runs_all_the_same(resctrl):
 
 def test_what_the_kernel_does_not_tell_is_no_figure(resctrl):
     with slurm.Occupied("alice", 8, "--hybrid-mem=slow") as held:
-        wait_sample(held.job_id)
+        slurm.wait_metered(held.job_id)
         resctrl.count(group_of(held.job_id), "Unavailable", 1000)
-        wait_sample(held.job_id)
+        slurm.wait_metered(held.job_id)
         resctrl.count(group_of(held.job_id), 7000, 3000)
-        wait_sample(held.job_id)
+        slurm.wait_metered(held.job_id)
     group = slurm.record(held.job_id)["traffic"]["job"]
     assert group["total_bytes"] is None and group["local_bytes"] == 2000
     assert group["source"].startswith("resctrl; memory total: mon_data/mon_L3_00/mbm_total_bytes: ")
@@ -171,10 +165,10 @@ def test_what_the_kernel_does_not_tell_is_no_figure(resctrl):
 
 def test_a_file_system_that_goes_takes_the_figure_alone(resctrl):
     with slurm.Occupied("alice", 8, "--hybrid-mem=slow") as held:
-        wait_sample(held.job_id)
+        slurm.wait_metered(held.job_id)
         resctrl.server.kill()
         resctrl.server.wait()
-        wait_sample(held.job_id)
+        slurm.wait_metered(held.job_id)
         assert held.end() == "COMPLETED"
     record = slurm.record(held.job_id)
     assert record["memory"]["peak_bytes"] >= 8 * slurm.MIB
@@ -185,7 +179,7 @@ def test_a_file_system_that_goes_takes_the_figure_alone(resctrl):
 def test_killed_processes_leave_no_group(resctrl):
     """The monitor, and slurmstepd: the job's epilog removes it all the same, and no figure is told."""
     held = slurm.Occupied("alice", 8, "--hybrid-mem=slow")
-    wait_sample(held.job_id)
+    slurm.wait_metered(held.job_id)
     (monitor,) = slurm.wait_for(slurm.hybridmem_processes, "a monitor")
     os.kill(int(monitor.split()[0]), signal.SIGKILL)
     os.kill(slurm.stepd_of(held.job_id), signal.SIGKILL)
