@@ -25,7 +25,7 @@ void hm_monitor_meter_open(struct hm_monitor_meter *meter, int sysfs, const char
         return;
     }
     if (group) {
-        meter->has_group = true;
+        meter->has_group = setup.is_new_group = true;
         /* Stays open: a counter that was gone may come back. */
         meter->group = setup.resctrl = open(group, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
         setup.resctrl_why = errno;
@@ -142,6 +142,15 @@ static bool has_flow(const struct hm_flow *flow, int n, enum hm_quantity quantit
     return false;
 }
 
+/* Caches that no task of the job has used are no gap, and named: that they had no traffic is the kernel's word. */
+static void add_silent(struct hm_reasons *reasons, const struct hm_flow *flow, int n)
+{
+    for (int i = 0; i < n; i++)
+        if (flow[i].n_silent > 0 && is_known(&flow[i]))
+            hm_reasons_add(reasons, "; ", "%s: %d of its counters told of nothing (\"Unavailable\")", flow[i].name,
+                           flow[i].n_silent);
+}
+
 /* Without any of its counters, the source's own reason; a processor may have one of the two alone. */
 static void describe_group(const struct hm_monitor_meter *meter, char text[HM_METERED_SOURCE],
                            const struct hm_flow *flow, int n)
@@ -149,6 +158,7 @@ static void describe_group(const struct hm_monitor_meter *meter, char text[HM_ME
     bool has_total = has_flow(flow, n, HM_TOTAL_BYTES), has_local = has_flow(flow, n, HM_LOCAL_BYTES);
     struct hm_reasons reasons = hm_reasons_begin(text, HM_METERED_SOURCE);
     add_flows(&reasons, flow, n, HM_TOTAL_BYTES, HM_LOCAL_BYTES);
+    add_silent(&reasons, flow, n);
     if (has_total != has_local)
         hm_reasons_add(&reasons, "; ", "the processor does not count %s", has_total ? "local bytes" : "total bytes");
     for (int i = 0; i < meter->n_tried && !has_total && !has_local; i++)

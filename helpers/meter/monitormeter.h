@@ -29,7 +29,8 @@ struct hm_monitor_meter {
 
 /*
  * Find the counters below `sysfs` (an open folder, /sys; it has to stay open) and open them: with root's rights, which
- * reading them does not need any more. `group` is the folder of the job's resctrl group, likewise; NULL: it has none.
+ * reading them does not need any more. `group` is the folder of the job's resctrl group, likewise; it was
+ * made for the job, and what it counted before the first reading is the job's as well. NULL: it has none.
  * One that cannot be opened leaves figures that are not known. Where an earlier monitor of the same job has counted
  * there is a gap that nobody has seen: its figures are forgotten, and none are added.
  */

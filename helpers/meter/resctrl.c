@@ -19,7 +19,11 @@ static int add_cache(const struct hm_counters_setup *setup, struct hm_gauges *ga
                      struct hm_error *reason)
 {
     for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
-        struct hm_gauge like = {.source = source, .quantity = kinds[i].quantity, .socket = -1, .factor = 1};
+        struct hm_gauge like = {.source = source,
+                                .quantity = kinds[i].quantity,
+                                .socket = -1,
+                                .factor = 1,
+                                .is_from_0 = setup->is_new_group};
         snprintf(like.name, sizeof(like.name), "mon_data/%.64s/%s", cache, kinds[i].file);
         /* A processor may have one of the two only. */
         if (hm_gauges_add_file(gauges, &like, setup->resctrl, reason) != 0 && errno != ENOENT)

@@ -5,8 +5,8 @@
 
 As in the kernel's, mkdir in mon_groups makes a group with all its files while there are ids (STATE/rmids), its folders
 of the mode that was asked for, and rmdir removes it with them. What it cannot do is count, and follow children: the
-counters of a group are what the test has put into STATE/counts (JSON: group -> file -> text), and who wrote what into
-`tasks` is in STATE/log, in lines of JSON.
+counters of a group are what the test has put into STATE/counts (JSON: group, "" the default one, "new" those that are
+not there, -> file -> text), and who wrote what into `tasks` is in STATE/log, in lines of JSON.
 Ends when it is unmounted.
 """
 
@@ -106,8 +106,12 @@ class Tree:
             return (self.state / "rmids").read_text()
         if path[-1] == "tasks":
             return ""
+        return self.count(path[1] if path[0] == "mon_groups" else "", path[-1]) + "\n"
+
+    def count(self, group, name):
+        """Of a group that the test says nothing of, what it says of new ones."""
         counts = json.loads((self.state / "counts").read_text())
-        return counts.get(path[1] if path[0] == "mon_groups" else "", {}).get(path[-1], "1000") + "\n"
+        return counts.get(group, counts.get("new", {})).get(name, "0")
 
     def write(self, path, text):
         if path[-1] != "tasks" or path[0] != "mon_groups" or not text.strip().isdigit():

@@ -88,7 +88,7 @@ def test_each_of_two_jobs_has_its_own_traffic(resctrl):
         for number, job in enumerate(held, 1):
             assert resctrl.tasks(group_of(job.job_id)) & set(parents(job.pid))
             slurm.wait_metered(job.job_id)
-            resctrl.count(group_of(job.job_id), 1000 + 5_000_000 * number, 1000 + 300_000 * number)
+            resctrl.count(group_of(job.job_id), 5_000_000 * number, 300_000 * number)
             slurm.wait_metered(job.job_id)
         assert resctrl.names() == sorted(group_of(job.job_id) for job in held)
     for number, job in enumerate(held, 1):
@@ -130,7 +130,7 @@ def test_nobody_reads_the_group_of_another(resctrl):
         slurm.wait_metered(held.job_id)
         resctrl.count(group_of(held.job_id), 9000, 4000)
         slurm.wait_metered(held.job_id)
-    assert slurm.record(held.job_id)["traffic"]["job"]["total_bytes"] == 8000
+    assert slurm.record(held.job_id)["traffic"]["job"]["total_bytes"] == 9000
 
 
 def test_a_job_without_a_record_has_no_group(resctrl):
@@ -159,8 +159,19 @@ def test_what_the_kernel_does_not_tell_is_no_figure(resctrl):
         resctrl.count(group_of(held.job_id), 7000, 3000)
         slurm.wait_metered(held.job_id)
     group = slurm.record(held.job_id)["traffic"]["job"]
-    assert group["total_bytes"] is None and group["local_bytes"] == 2000
+    assert group["total_bytes"] is None and group["local_bytes"] == 3000
     assert group["source"].startswith("resctrl; memory total: mon_data/mon_L3_00/mbm_total_bytes: ")
+
+
+def test_a_counter_that_starts_late_begins_at_0(resctrl):
+    """As the kernel has it of a new group that had no traffic; and what comes before the first reading counts, too."""
+    resctrl.count("new", "Unavailable", 1000)
+    with slurm.Occupied("alice", 8, "--hybrid-mem=slow") as held:
+        slurm.wait_metered(held.job_id)
+        resctrl.count(group_of(held.job_id), 7000, 3000)
+        slurm.wait_metered(held.job_id)
+    group = slurm.record(held.job_id)["traffic"]["job"]
+    assert group == {"total_bytes": 7000, "local_bytes": 3000, "source": "resctrl"}
 
 
 def test_a_file_system_that_goes_takes_the_figure_alone(resctrl):

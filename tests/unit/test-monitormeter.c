@@ -267,7 +267,7 @@ static void assert_group(enum hm_group_bytes kind, double bytes)
     assert_true(metered->group[kind].amount == bytes);
 }
 
-/* What it had counted before is not the job's; and it goes into no tier. */
+/* What it had counted before the first reading is the job's, too: it was made for it. And it goes into no tier. */
 static void test_the_jobs_own_group(void **state)
 {
     (void)state;
@@ -280,8 +280,8 @@ static void test_the_jobs_own_group(void **state)
     read_after(SECOND);
     fake_sysfs_write(MBM(1, total), "301");
     read_after(SECOND);
-    assert_group(HM_GROUP_TOTAL, 1301);
-    assert_group(HM_GROUP_LOCAL, 100);
+    assert_group(HM_GROUP_TOTAL, 5397);
+    assert_group(HM_GROUP_LOCAL, 4196);
     assert_string_equal(metered->group_source, "resctrl");
     for (int t = 0; t < HM_MAX_TIERS; t++)
         for (int d = 0; d < HM_DIRECTIONS; d++)
@@ -301,13 +301,69 @@ static void test_a_group_that_loses_its_counters(void **state)
     fake_sysfs_write(MBM(1, local), "7");
     fake_sysfs_write(MBM(1, total), "8");
     read_after(SECOND);
-    assert_group(HM_GROUP_TOTAL, 8);
+    assert_group(HM_GROUP_TOTAL, 4104);
     assert_int_equal(metered->group[HM_GROUP_LOCAL].is_known, 0);
     assert_non_null(strstr(metered->group_source, "resctrl; memory local: mon_data/mon_L3_01/mbm_local_bytes: "));
     fake_sysfs_remove("fs/resctrl/mon_groups/hybridmem.7.0"); /* before the last reading */
     read_after(SECOND);
     assert_int_equal(metered->group[HM_GROUP_TOTAL].is_known, 0);
     assert_non_null(strstr(metered->group_source, "mbm_total_bytes: it is not there"));
+}
+
+static void assert_no_group(enum hm_group_bytes kind)
+{
+    assert_int_equal(metered->group[kind].is_known, 0);
+    assert_true(metered->group[kind].amount == 0);
+}
+
+/* The kernel's word for a counter of a new group that had no traffic yet. */
+static void test_counters_that_start_late(void **state)
+{
+    (void)state;
+    add_group();
+    fake_sysfs_write(MBM(0, total), "Unavailable");
+    fake_sysfs_write(MBM(1, total), "Unavailable");
+    fake_sysfs_write(MBM(1, local), "Unavailable");
+    open_meter();
+    read_after(0);
+    assert_no_group(HM_GROUP_TOTAL);
+    assert_group(HM_GROUP_LOCAL, 4096);
+    assert_string_equal(metered->group_source,
+                        "resctrl; memory total: none of its counters has told of anything yet (\"Unavailable\"); "
+                        "memory local: 1 of its counters told of nothing (\"Unavailable\")");
+    read_after(SECOND);
+    fake_sysfs_write(MBM(1, total), "300");
+    read_after(SECOND);
+    assert_group(HM_GROUP_TOTAL, 300);
+    fake_sysfs_write(MBM(0, total), "50");
+    fake_sysfs_write(MBM(1, local), "7");
+    read_after(SECOND);
+    assert_group(HM_GROUP_TOTAL, 350);
+    assert_group(HM_GROUP_LOCAL, 4103);
+    assert_string_equal(metered->group_source, "resctrl");
+    fake_sysfs_write(MBM(0, total), "Unavailable"); /* once it has told, that is a gap */
+    read_after(SECOND);
+    assert_no_group(HM_GROUP_TOTAL);
+}
+
+/* What else stands there is no beginning, and nor is a counter that goes back. */
+static void test_other_words_are_no_late_start(void **state)
+{
+    static const char *const words[] = {"Error", "Unassigned", "Unavailable now", "", "-1"};
+    (void)state;
+    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+        *metered = (struct hm_metered){0};
+        add_group();
+        fake_sysfs_write(MBM(1, total), words[i]);
+        open_meter();
+        read_after(0);
+        fake_sysfs_write(MBM(1, total), "300");
+        fake_sysfs_write(MBM(0, local), "4000");
+        read_after(SECOND);
+        assert_no_group(HM_GROUP_TOTAL);
+        assert_no_group(HM_GROUP_LOCAL);
+        hm_monitor_meter_close(&meter);
+    }
 }
 
 static void test_a_group_of_one_counter(void **state)
@@ -320,7 +376,7 @@ static void test_a_group_of_one_counter(void **state)
     read_after(0);
     fake_sysfs_write(MBM(1, total), "8");
     read_after(SECOND);
-    assert_group(HM_GROUP_TOTAL, 8);
+    assert_group(HM_GROUP_TOTAL, 4104);
     assert_int_equal(metered->group[HM_GROUP_LOCAL].is_known, 0);
     assert_string_equal(metered->group_source, "resctrl; the processor does not count local bytes");
 }
@@ -377,6 +433,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_two_tiers_of_a_kind, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_the_jobs_own_group, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_a_group_that_loses_its_counters, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_counters_that_start_late, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_other_words_are_no_late_start, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_a_group_of_one_counter, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_a_group_without_counters, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_a_group_after_another_monitor, set_up, tear_down),
