@@ -157,8 +157,14 @@ void hm_gauges_read(struct hm_gauges *gauges, uint64_t now_ns)
     for (int i = 0; i < HM_N_PROGRAMS; i++)
         if (gauges->reader[i])
             hm_papi_reader_ask(gauges->reader[i]);
+    bool has_news = hm_groupwatch_has_news(&gauges->groups);
     for (size_t i = 0; i < gauges->n; i++)
         read_gauge(&gauges->gauge[i], now_ns);
+    if (!hm_groupwatch_end_reading(&gauges->groups, has_news))
+        return;
+    for (size_t i = 0; i < gauges->n; i++)
+        if (gauges->gauge[i].is_of_groups)
+            hm_total_regroup(&gauges->gauge[i].total);
 }
 
 void hm_gauges_clear(struct hm_gauges *gauges)
@@ -177,6 +183,7 @@ void hm_gauges_close(struct hm_gauges *gauges, size_t first)
         return;
     for (int i = 0; i < HM_N_PROGRAMS; i++)
         hm_papi_reader_stop(gauges->reader[i]);
+    hm_groupwatch_close(&gauges->groups);
     free(gauges->gauge);
     *gauges = (struct hm_gauges){0};
 }

@@ -11,6 +11,7 @@
 
 #include "../core/tiers.h"
 #include "counter.h"
+#include "groupwatch.h"
 #include "papiread.h"
 #include "pmu.h"
 #include "total.h"
@@ -38,7 +39,8 @@ struct hm_gauge {
     int fd;                            /* of the file or perf event; -1 while it is gone */
     const struct hm_papi_reader *papi; /* another program's instead: event so much of it */
     unsigned papi_event;
-    bool is_from_0; /* it counts from 0 on, and all of that for who reads it: its first value is a difference, too */
+    bool is_from_0;    /* it counts from 0 on, and all of that for who reads it: its first value is a difference, too */
+    bool is_of_groups; /* the sum of a control group's own tasks and its monitoring groups' */
     struct hm_counter counter;
     struct hm_total total;
     char said[24]; /* what stood where the number should be; "" otherwise */
@@ -48,6 +50,7 @@ struct hm_gauges {
     struct hm_gauge *gauge;
     size_t n, room;
     struct hm_papi_reader *reader[HM_N_PROGRAMS]; /* theirs, NULL: none */
+    struct hm_groupwatch groups;                  /* of those that are of groups */
 };
 
 /* "package energy" ... "local bytes" */

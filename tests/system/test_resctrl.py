@@ -106,6 +106,32 @@ def test_each_of_two_jobs_has_its_own_traffic(resctrl):
     assert "  own traffic  4.8 MiB between caches and memory of all tiers, 293.0 KiB to the own socket's" in shown
 
 
+def test_the_nodes_figure_is_not_known_where_a_group_goes(resctrl):
+    """The default group has the jobs' in it: what one has counted leaves the sum when its epilog removes it."""
+    command = ["hybridmem", "meter", "--step", "--json", "--resctrl", resctrl.mount]
+    with contextlib.ExitStack() as stack:
+        held = stack.enter_context(slurm.Occupied("alice", 8, "--hybrid-mem=slow"))
+        meter = stack.enter_context(subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True))
+
+        def step():
+            meter.stdin.write("\n")
+            meter.stdin.flush()
+            traffic = json.loads(meter.stdout.readline())["traffic"]
+            return next(flow for flow in traffic if flow["name"] == "memory total")
+
+        step()
+        resctrl.count(group_of(held.job_id), 5_000_000, 0)
+        assert step()["bytes"] == 5_000_000
+        assert held.end() == "COMPLETED"
+        slurm.wait_idle()
+        resctrl.count("", 9_000_000, 0)
+        gone = step()
+        assert gone["bytes"] is None and gone["reason"].endswith("was made or removed")
+        assert step()["bytes"] == 0
+        meter.stdin.close()
+        assert meter.wait(slurm.PATIENCE) == 0
+
+
 def test_steps_of_a_job_share_its_group(resctrl):
     """Those that place nothing, too."""
     script = f"{slurm.OVERLAP}srun --hybrid-mem=off true\nsrun --hybrid-mem=fast true"
