@@ -421,17 +421,21 @@ static void test_metered(void **state)
 static void test_a_group_without_figures(void **state)
 {
     static const struct {
+        bool is_begun;
         const char *why;
         uint32_t finished;
         const char *source;
-    } rows[] = {{"its tasks are elsewhere", 1, "its tasks are elsewhere"},
-                {"its tasks are elsewhere", 0, "its tasks are elsewhere"},
-                {"", 0, "the monitor was killed: what was counted after that is not known"}};
+        bool is_warned; /* a task was outside: that is no matter of the node */
+    } rows[] = {{true, "its tasks are elsewhere", 1, "its tasks are elsewhere", true},
+                {true, "its tasks are elsewhere", 0, "its tasks are elsewhere", true},
+                {true, "", 0, "the monitor was killed: what was counted after that is not known", false},
+                {false, "no mbm_: the processor counts no memory traffic", 1,
+                 "no mbm_: the processor counts no memory traffic", false}};
     (void)state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         set_metered();
         samples.finished = rows[i].finished;
-        job.mongroup.is_begun = true;
+        job.mongroup.is_begun = rows[i].is_begun;
         snprintf(job.mongroup.why, sizeof(job.mongroup.why), "%s", rows[i].why);
         json_t *record = hm_record_build(&config, &tiers, &job, &samples, "", START);
         const json_t *group = json_object_get(json_object_get(record, "traffic"), "job");
@@ -439,11 +443,13 @@ static void test_a_group_without_figures(void **state)
         assert_true(json_is_null(json_object_get(group, "local_bytes")));
         assert_string_equal(json_string_value(json_object_get(group, "source")), rows[i].source);
         char *warnings = json_dumps(json_object_get(record, "warnings"), 0);
-        assert_true(!rows[i].why[0] ||
-                    strstr(warnings, "its own memory traffic is not known: its tasks are elsewhere"));
+        const char *warning = strstr(warnings, "its own memory traffic is not known: its tasks are elsewhere");
+        assert_int_equal(warning != NULL, rows[i].is_warned);
+        assert_int_equal(strstr(warnings, "traffic") != NULL, rows[i].is_warned);
         free(warnings);
         json_decref(record);
     }
+    job.mongroup = (struct hm_mongroup){.is_begun = true};
     json_t *record = hm_record_build(&config, &tiers, &job, NULL, "no monitor ran on this node", START);
     const json_t *group = json_object_get(json_object_get(record, "traffic"), "job");
     assert_string_equal(json_string_value(json_object_get(group, "source")), "no monitor ran on this node");
