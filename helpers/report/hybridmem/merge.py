@@ -100,6 +100,13 @@ def one_node(record, tiers):
     ]
 
 
+def own_traffic(records):
+    """What the job's own tasks moved, all tiers together. Most sites do not count it: without any figure there is no
+    such key, and the text is one that a reader takes who does not know it."""
+    found = {key: figures(records, key, "traffic", "job") for key in ("total_bytes", "local_bytes")}
+    return {"job_traffic": found} if any(found.values()) else {}
+
+
 def summary(entry, nodes, records):
     """Of the spool entry, the names of the job's nodes, and the records that there are of them, one for each node."""
     found = sorted(records, key=lambda record: record["node"])
@@ -123,6 +130,7 @@ def summary(entry, nodes, records):
         "memory": {"peak_bytes": figures(found, "peak_bytes", "memory"), "tiers": memory},
         "energy": {key: figures(found, key, "energy") for key in ("package_j", "memory_j")},
         "traffic": by_tier(found, "traffic", ("read_bytes", "write_bytes")),
+        **own_traffic(found),
         "migration": {key: figures(found, key, "migration") for key in ("promoted_bytes", "demoted_bytes", "cpu_s")},
         "warnings": warnings(found),
         "by_node": [one_node(record, [tier["name"] for tier in memory]) for record in found],
