@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The records of a job as text: what was asked for and planned, and the figures of each node."""
 
-from . import draw, fields, figures, forms, migrated, moments, rules
+from . import draw, fields, figures, forms, migrated, moments, rules, tiertable
 
 
 class Printer:
@@ -81,9 +81,11 @@ class Printer:
             self.line("memory", unmeasured(memory))
             return
         self.memory_peak(memory)
-        columns = [column for column in COLUMNS if any(fields.number(tier, column[1]) is not None for tier in tiers)]
-        head = ("TIER", "KIND", "NODES", *(name for name, _ in columns))
-        for row in draw.table([head, *(tier_row(tier, columns) for tier in tiers)], left=3):
+        columns = tiertable.measured((*tiertable.SIZES, *tiertable.PARTS), tiers)
+        lines = [[title.upper() for title in (*tiertable.NAMES, *(title for title, _ in columns))]]
+        for tier in tiers:
+            lines.append([*tiertable.names(tier), *(shown for _, shown in tiertable.figures(tier, columns))])
+        for row in draw.table(lines, left=len(tiertable.NAMES)):
             self.write(f"    {draw.plain(row)}")
         self.plots(tiers, fields.number(memory, "interval_s"))
 
@@ -200,27 +202,6 @@ def of_node(record):
         collector.memory_peak(record["memory"])
     collector.other_figures(record)
     return collector.lines
-
-
-# All but the peak and the mean are of the moment of the job's largest total.
-COLUMNS = (
-    ("PEAK", "peak_bytes"),
-    ("MEAN", "mean_bytes"),
-    ("ANONYMOUS", "anon_bytes"),
-    ("PAGE CACHE", "file_bytes"),
-    ("SHARED", "shmem_bytes"),
-    ("KERNEL", "kernel_bytes"),
-    ("HUGETLB", "hugetlb_bytes"),
-)
-
-
-def tier_row(tier, columns):
-    return (
-        fields.text(tier, "name") or "?",
-        fields.text(tier, "kind") or "unknown",
-        draw.ranges(fields.numbers(tier, "nodes")),
-        *(draw.size(fields.number(tier, key)) for _, key in columns),
-    )
 
 
 ENERGY = (("package_j", "package", "joules"), ("memory_j", "memory", "joules"), ("platform_j", "node", "joules"))
