@@ -208,6 +208,37 @@ def test_one_mode_at_most_is_advised():
     assert given({"mode": "slow", "memory": fits["memory"], **writes}).wanted == "isolate"
 
 
+NODES = [0, 1, 2, 3]  # both tiers' on both sockets
+
+
+@pytest.mark.parametrize("rule", ["fits", "killed", "room"])
+@pytest.mark.parametrize(
+    ("request_text", "nodes", "knows"),
+    [
+        ("", NODES, True),
+        ("", None, True),
+        (",socket=all", [2, 3], True),
+        (",socket=all", [], True),
+        (",socket=local", NODES, True),  # a node of one socket
+        (",socket=local", [0, 2], False),
+        (",socket=remote", [1, 3], False),
+        (",fast=2G,socket=local", [2], False),
+        (",socket=local", [], False),
+        ("", [0], False),  # as where a cpuset leaves one
+    ],
+)
+def test_the_capacity_is_that_of_the_jobs_sockets(rule, request_text, nodes, knows):
+    """The record has it of all sockets: of a part of them nothing is known."""
+    made = copy.deepcopy(SPEAK[rule][0])
+    for one, of_tier in zip(made["memory"]["tiers"], ([0, 1], [2, 3])):
+        one["nodes"] = of_tier
+    whole = record(1, **made)
+    whole["request"] += request_text
+    whole["plan"] = None if nodes is None else {**whole["plan"], "nodes": nodes}
+    said = rules.advise(Figures(whole))
+    assert (said and said.rule) == (rule if knows else None)
+
+
 MIXED = {"mode": "interleave", "memory": two_tiers(0, 12 * GIB)}  # fast would do
 LARGE = {"mode": "interleave", "memory": two_tiers(13 * GIB, 9 * GIB)}  # no rule speaks, and fast would be killed
 SMALL = {"mode": "interleave", "memory": two_tiers(MIB, 0)}  # no rule speaks, and fast would do

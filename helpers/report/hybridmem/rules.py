@@ -36,7 +36,7 @@ class Seen:
     def __init__(self, figures):
         self.figures, self.record, self.mode = figures, figures.record, fields.mode(figures.record)
         self.fast_peak, self.slow_peak, self.slow_mean = figures.fast_peak, figures.slow_peak, figures.slow_mean
-        self.capacity = figures.fast_capacity or None
+        self.capacity = own_capacity(self.record, figures) or None
         migration = self.record.get("migration")
         self.migration = migration if isinstance(migration, dict) else {}
         self.most = self.find_most(figures.tiers)
@@ -65,6 +65,16 @@ class Seen:
         """What the job had here was in the fast tier, or would fit there; false where that is not known."""
         was_fast = None not in (self.fast_peak, self.slow_peak) and self.slow_peak < NEGLIGIBLE
         return not self.was_killed() and (was_fast or self.fits())
+
+
+def own_capacity(record, figures):
+    """Bytes of the fast tier that are of the job's sockets. A record has a tier's capacity as a whole alone: None where
+    the plan has some of its nodes, or where it has none of them (as the slow tier's modes) under a socket=."""
+    tier, plan = set(fields.numbers(figures.fast, "nodes")), set(fields.numbers(fields.part(record, "plan"), "nodes"))
+    asked = (fields.text(record, "request") or "").split(",")
+    limited = any(word.startswith("socket=") and word != "socket=all" for word in asked)
+    is_whole = tier <= plan if tier & plan else not limited
+    return figures.fast_capacity if is_whole else None
 
 
 def fits_the_fast_tier(seen):
