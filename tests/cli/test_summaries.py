@@ -316,3 +316,38 @@ def test_a_hostile_text_fills_no_memory():
         assert tracemalloc.get_traced_memory()[1] < 4 * summaries.MOST_JSON
     finally:
         tracemalloc.stop()
+
+
+IMPOSSIBLE = (
+    ({"elapsed_s": -9}, lambda made: made["elapsed_s"]),
+    ({"elapsed_s": 1 << 50}, lambda made: made["elapsed_s"]),
+    ({"energy": {"package_j": -0.5}}, lambda made: made["energy"]["package_j"]),
+    ({"memory": {"peak_bytes": -1, "tiers": []}}, lambda made: made["memory"]["peak_bytes"]),
+    ({"memory": {"peak_bytes": 1 << 60, "tiers": []}}, lambda made: made["memory"]["peak_bytes"]),
+    ({"migration": {"cpu_s": -1}}, lambda made: made["migration"]["cpu_s"]),
+    *(
+        ({"memory": {"tiers": [{"name": "dram", key: wrong}]}}, lambda made, key=key: made["memory"]["tiers"][0][key])
+        for key in ("peak_bytes", "mean_bytes")
+        for wrong in (-1, 0.5, 1 << 56)
+    ),
+    (
+        {"traffic": {"tiers": [{"name": "dram", "read_bytes": -1}]}},
+        lambda made: made["traffic"][0]["read_bytes"],
+    ),
+)
+
+
+@pytest.mark.parametrize(("changes", "of"), IMPOSSIBLE)
+def test_what_cannot_have_been_measured_is_no_figure(changes, of):
+    """As in the report: it lowers no sum, and is no least."""
+    good = record(
+        7,
+        node="n2",
+        energy={"package_j": 5.0},
+        migration={"cpu_s": 1.5},
+        traffic={"tiers": [{"name": "dram", "read_bytes": 3}]},
+    )
+    alone, both = (
+        of(merge.summary(ENTRY, ["n1", "n2"], found)) for found in ([good], [record(7, **changes, node="n1"), good])
+    )
+    assert both == alone and both["nodes"] == 1

@@ -39,7 +39,7 @@ def figures(records, key, *path):
     def value(record):
         for step in path:
             record = record.get(step) if isinstance(record, dict) else None
-        return fields.number(record, key)
+        return fields.figure(record, key)
 
     return figure([(record["node"], value(record)) for record in records])
 
@@ -74,7 +74,7 @@ def by_tier(records, group, keys):
     made = []
     for name, kind in tier_names(tiers for _, tiers in parts):
         of_node = [(node, next((t for t in tiers if fields.text(t, "name") == name), None)) for node, tiers in parts]
-        values = {key: figure([(node, fields.number(tier, key)) for node, tier in of_node]) for key in keys}
+        values = {key: figure([(node, fields.figure(tier, key)) for node, tier in of_node]) for key in keys}
         made.append({"name": name, "kind": cut(kind, MOST_WORD), **values})
     return made
 
@@ -96,7 +96,7 @@ def one_node(record, tiers):
     mine = {fields.text(tier, "name"): tier for tier in fields.tiers(record)}
     return [
         record["node"],
-        *([fields.number(mine.get(name), key) for name in tiers] for key in ("peak_bytes", "mean_bytes")),
+        *([fields.figure(mine.get(name), key) for name in tiers] for key in ("peak_bytes", "mean_bytes")),
     ]
 
 

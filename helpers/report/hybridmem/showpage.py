@@ -16,7 +16,7 @@ def over_time(record):
     """The tiers' series, stacked; None where there are none."""
     memory, tiers = record.get("memory"), fields.tiers(record)
     series = [fields.numbers(tier, "series") for tier in tiers]
-    interval = fields.amount(memory, "interval_s")
+    interval = fields.figure(memory, "interval_s")
     longest = max(map(len, series), default=0)
     if not longest or interval is None:
         return None
@@ -55,8 +55,8 @@ def nodes_table(run, first):
     heads = [("Node", page.NAME), *((title, page.NUMBER) for title in ("Elapsed", "Exit", "Fast peak", "Slow peak"))]
     rows = []
     for record in run:
-        peaks = [fields.amount(tier, "peak_bytes") for tier in fields.tiers(record)]
-        elapsed, code = fields.amount(record, "elapsed_s"), fields.whole(record, "exit_code")
+        peaks = [fields.figure(tier, "peak_bytes") for tier in fields.tiers(record)]
+        elapsed, code = fields.figure(record, "elapsed_s"), fields.whole(record, "exit_code")
         fast, slow = peaks[0] if peaks else None, peaks[-1] if len(peaks) > 1 else None
         figures = (
             (elapsed, draw.duration(elapsed)),
