@@ -107,6 +107,30 @@ def own_traffic(records):
     return {"job_traffic": found} if any(found.values()) else {}
 
 
+def has_figure(value):
+    """Is there a figure, or a tier with one?"""
+    tiers = [tier for tier in fields.members(value, "tiers") if isinstance(tier, dict)]
+    keys = ("peak_bytes", "package_j", "memory_j", "platform_j", "read_bytes", "write_bytes")
+    return any(fields.figure(part, key) is not None for part in (value, *tiers) for key in keys)
+
+
+def sources(records):
+    """Where figures come from, or why there are none: what the nodes that measured them say, or else all nodes; None
+    where they differ. The key is not there where nothing is known, and the first to go where room is short."""
+    found = {}
+    for group, key in (("memory", "peak_source"), ("energy", "source"), ("traffic", "source")):
+        values = [fields.part(record, group) for record in records]
+        measured = [fields.text(value, key) for value in values if has_figure(value)]
+        found[group] = cut(same(measured or [fields.text(value, "source") for value in values]))
+    return {"sources": found} if any(found.values()) else {}
+
+
+def more_energy(records):
+    """The whole node's joules, and watts; as own_traffic()."""
+    found = {key: figures(records, key, "energy") for key in ("platform_j", "mean_w", "peak_w")}
+    return {"energy_more": found} if any(found.values()) else {}
+
+
 def summary(entry, nodes, records):
     """Of the spool entry, the names of the job's nodes, and the records that there are of them, one for each node."""
     found = sorted(records, key=lambda record: record["node"])
@@ -131,6 +155,8 @@ def summary(entry, nodes, records):
         "energy": {key: figures(found, key, "energy") for key in ("package_j", "memory_j")},
         "traffic": by_tier(found, "traffic", ("read_bytes", "write_bytes")),
         **own_traffic(found),
+        **more_energy(found),
+        **sources(found),
         "migration": {key: figures(found, key, "migration") for key in ("promoted_bytes", "demoted_bytes", "cpu_s")},
         "warnings": warnings(found),
         "by_node": [one_node(record, [tier["name"] for tier in memory]) for record in found],
