@@ -150,6 +150,23 @@ def test_the_figures_are_those_of_the_records(tmp_path):
     }
 
 
+def test_what_cannot_have_been_measured_is_not_added(tmp_path):
+    """As in the report: a clock that was set back lowers no sum."""
+    negative = {"peak_bytes": -1, "tiers": [tier("dram", [0], -5, -5)]}
+    write(tmp_path, measured(1), measured(3, elapsed_s=-600, memory=negative))
+    wrong = measured(2, memory={"tiers": [tier("dram", [0], 1 << 60, 1 << 60)]})
+    for part in (wrong["energy"], wrong["migration"], *wrong["traffic"]["tiers"], wrong["traffic"]["job"]):
+        part.update((key, -7) for key, figure in part.items() if isinstance(figure, (int, float)))
+    write(tmp_path / "both", measured(1), wrong)
+    one, both = exported(tmp_path), exported(tmp_path / "both")
+    assert one["window_job_seconds", "spill"] == 3600
+    assert (one["window_tier_peak_bytes", "dram"], one["window_tier_mean_bytes", "dram"]) == (3 * GIB, 2 * GIB)
+    assert one["window_unmeasured_jobs", "memory"] == both["window_unmeasured_jobs", "memory"] == 1
+    for key in [key for key in both if key[0].split("_")[1] in ("energy", "traffic", "own", "migrated", "migrator")]:
+        assert both[key] == one[key] / 2, key
+    assert both["window_energy_joules", "package"] == 100.5 and both["window_tier_peak_bytes", "dram"] == 3 * GIB
+
+
 def test_sums_have_no_digits_of_the_adding(tmp_path):
     """0.1 three times is 0.30000000000000004 to a computer."""
     write(tmp_path, *(record(job, elapsed_s=0.1) for job in (1, 2, 3)))

@@ -113,6 +113,41 @@ def test_a_refusal_is_told_once_for_each_node():
     }
 
 
+def test_where_figures_come_from():
+    """Of the nodes that measured them, or else of all; nothing where those differ, and no key without any."""
+    none, long = {"package_j": None, "source": "no meter"}, "s" * 300
+    found = [
+        record(7, node="n1", energy={"package_j": 5.0, "peak_w": 2, "source": long}, traffic=None),
+        record(7, node="n2", energy=none, traffic={"tiers": [], "source": "a"}),
+    ]
+    made = merge.summary(ENTRY, ["n1", "n2"], found)
+    assert made["sources"] == {"memory": "memory.peak of the job's cgroup", "energy": "s" * 200, "traffic": None}
+    watts = {"sum": 2, "least": [2, "n1"], "most": [2, "n1"], "nodes": 1}
+    assert made["energy_more"] == {"platform_j": None, "mean_w": None, "peak_w": watts}
+    back = summaries.decode(summaries.encode(made))
+    assert (back["sources"], back["energy_more"]) == (made["sources"], made["energy_more"])
+    made = merge.summary(ENTRY, ["n2"], found[1:])
+    assert (made["sources"]["energy"], made["sources"]["traffic"]) == ("no meter", "a") and "energy_more" not in made
+    assert "sources" not in merge.summary(ENTRY, ["n1"], [])
+
+
+def test_sources_are_the_first_to_go():
+    """Before the table of nodes, and are there again where that is gone."""
+    dice = random.Random(4)
+    noise = "".join(chr(dice.randrange(0x10000, 0x20000)) for _ in range(200))
+    left_out = []
+    for count in range(40, 240, 8):
+        nodes = [f"n{node}" for node in range(count)]
+        found = [record(7, node=node, elapsed_s=dice.random() * 1e6) for node in nodes]
+        for one in found:
+            one["energy"]["source"] = noise
+            one["memory"]["tiers"] = [tier("dram", [0], dice.randrange(1 << 50), dice.randrange(1 << 50), 0)]
+        back = summaries.decode(summaries.encode(merge.summary(ENTRY, nodes, found)))
+        assert ("sources" in back) == ("sources" not in back["left_out"])
+        left_out.append(tuple(back["left_out"]))
+    assert list(dict.fromkeys(left_out)) == [(), ("sources",), ("by_node",)]
+
+
 def test_nodes_that_differ_have_nothing_in_common():
     made = merge.summary(
         ENTRY, ["n1", "n2"], [record(7, node="n1"), record(7, node="n2", mode="fast", restart_count=1)]
@@ -291,6 +326,8 @@ def test_a_text_that_is_no_summary():
         (("memory", "peak_bytes"), 5, ".memory.peak_bytes"),
         (("memory", "peak_bytes", "most"), [1, 2, 3], ".memory.peak_bytes"),
         (("memory", "peak_bytes", "sum"), 1e300, ".memory.peak_bytes"),
+        (("sources",), {"memory": None}, ".sources has not its keys"),
+        (("sources", "energy"), 5, ".sources.energy"),
         (("job_traffic",), None, ".job_traffic has not its keys"),
         (("job_traffic",), {"total_bytes": None}, ".job_traffic has not its keys"),
         (("job_traffic",), {"total_bytes": 5, "local_bytes": None}, ".job_traffic.total_bytes"),
@@ -327,3 +364,38 @@ def test_a_hostile_text_fills_no_memory():
         assert tracemalloc.get_traced_memory()[1] < 4 * summaries.MOST_JSON
     finally:
         tracemalloc.stop()
+
+
+IMPOSSIBLE = (
+    ({"elapsed_s": -9}, lambda made: made["elapsed_s"]),
+    ({"elapsed_s": 1 << 50}, lambda made: made["elapsed_s"]),
+    ({"energy": {"package_j": -0.5}}, lambda made: made["energy"]["package_j"]),
+    ({"memory": {"peak_bytes": -1, "tiers": []}}, lambda made: made["memory"]["peak_bytes"]),
+    ({"memory": {"peak_bytes": 1 << 60, "tiers": []}}, lambda made: made["memory"]["peak_bytes"]),
+    ({"migration": {"cpu_s": -1}}, lambda made: made["migration"]["cpu_s"]),
+    *(
+        ({"memory": {"tiers": [{"name": "dram", key: wrong}]}}, lambda made, key=key: made["memory"]["tiers"][0][key])
+        for key in ("peak_bytes", "mean_bytes")
+        for wrong in (-1, 0.5, 1 << 56)
+    ),
+    (
+        {"traffic": {"tiers": [{"name": "dram", "read_bytes": -1}]}},
+        lambda made: made["traffic"][0]["read_bytes"],
+    ),
+)
+
+
+@pytest.mark.parametrize(("changes", "of"), IMPOSSIBLE)
+def test_what_cannot_have_been_measured_is_no_figure(changes, of):
+    """As in the report: it lowers no sum, and is no least."""
+    good = record(
+        7,
+        node="n2",
+        energy={"package_j": 5.0},
+        migration={"cpu_s": 1.5},
+        traffic={"tiers": [{"name": "dram", "read_bytes": 3}]},
+    )
+    alone, both = (
+        of(merge.summary(ENTRY, ["n1", "n2"], found)) for found in ([good], [record(7, **changes, node="n1"), good])
+    )
+    assert both == alone and both["nodes"] == 1

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """A job's summary as the text in Slurm's database: HM1: and base64 of gzip of JSON, at most 4096 characters.
 
-What does not fit is left out in the order of _CUTS, and `left_out` of the summary names it.
+What does not fit is left out in the order of _CUTS, the sources before each of them, and `left_out` of the summary
+names it.
 """
 
 import base64
@@ -40,6 +41,11 @@ def _without(summary, name, /, **changes):
     """The summary with these keys changed, and the name of what it lost; itself where it had nothing to lose."""
     changed = {**summary, **changes}
     return summary if changed == summary else {**changed, "left_out": [*summary["left_out"], name]}
+
+
+def _no_sources(summary):
+    others = {key: value for key, value in summary.items() if key != "sources"}
+    return summary if others == summary else {**others, "left_out": [*summary["left_out"], "sources"]}
 
 
 def _no_nodes(summary):
@@ -88,8 +94,9 @@ def encode(summary):
     """The text of a summary of merge.summary(), with as much in it as there is room for."""
     for cut in (lambda whole: whole, *_CUTS):
         summary = cut(summary)
-        if _fits(summary):
-            return pack(_folded(summary))
+        for made in (summary, _no_sources(summary)):
+            if _fits(made):
+                return pack(_folded(made))
     raise AssertionError(f"{len(pack(_folded(summary)))} characters of summary without any detail")
 
 
@@ -209,4 +216,8 @@ _SUMMARY = {
     "by_node": [_is_node],
     "left_out": [_is_text],
 }
-_MAYBE = {"job_traffic": dict.fromkeys(("total_bytes", "local_bytes"), _is_figure)}
+_MAYBE = {
+    "job_traffic": dict.fromkeys(("total_bytes", "local_bytes"), _is_figure),
+    "energy_more": dict.fromkeys(("platform_j", "mean_w", "peak_w"), _is_figure),
+    "sources": dict.fromkeys(("memory", "energy", "traffic"), _TEXT),
+}
