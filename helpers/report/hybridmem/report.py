@@ -93,7 +93,10 @@ def arguments():
     form.add_argument("--json", action="store_true", help="one JSON object")
     form.add_argument("--csv", action="store_true", help="comma separated values with a head line, without the total")
     form.add_argument(
-        "--html", metavar="FILE", type=page.file_name, help="write a page: of the view, else of all views"
+        "--html",
+        metavar="FILE",
+        type=page.file_name,
+        help="write a page (-: to standard output): of the view, else of all",
     )
     source = parser.add_mutually_exclusive_group()
     source.add_argument("--records", metavar="DIR", help="folder of the records (record_dir of hybridmem.conf)")

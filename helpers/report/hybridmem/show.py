@@ -78,7 +78,12 @@ def arguments():
     )
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="the records themselves, as an array")
-    form.add_argument("--html", metavar="FILE", type=page.file_name, help="write a page with the memory over time")
+    form.add_argument(
+        "--html",
+        metavar="FILE",
+        type=page.file_name,
+        help="write a page with the memory over time; -: to standard output",
+    )
     parser.add_argument("--records", metavar="DIR", help="folder of the records (record_dir of hybridmem.conf)")
     parser.add_argument("job", metavar="JOBID", type=JobId)
     return parser
