@@ -41,10 +41,14 @@ def test_wrong_arguments(tmp_path, words, said):
     assert show(tmp_path, *words, status=2).stderr == f"hybridmem show: {said}. Try 'hybridmem show --help'.\n"
 
 
+def no_record(job):
+    return f"no record of job {job} that you may read: a job gets its record at the end of its epilog"
+
+
 def test_no_such_job(tmp_path):
     write(tmp_path, record(12), record(112), record(120))
     done = show(tmp_path, "1", status=1)
-    assert (done.stdout, done.stderr) == ("", "hybridmem show: no such job: 1\n")
+    assert (done.stdout, done.stderr) == ("", f"hybridmem show: {no_record(1)}\n")
 
 
 OWNER = os.geteuid() or 1001
@@ -80,12 +84,12 @@ def test_only_ones_own_jobs_are_seen_to_run(processes, job, uid, runs):
     assert running.has_job(job, uid) is runs
 
 
-def shown_to(uid, job, folder, monkeypatch):
+def shown_to(uid, job, folder, monkeypatch, config_program="/none"):
     """What show ends with for a user."""
     monkeypatch.setattr(os, "geteuid", lambda: uid)
     monkeypatch.setattr(sys, "argv", ["show", "--records", str(folder), job])
     with pytest.raises(records.Failure) as failure:
-        show_module.main(None)
+        show_module.main(config_program)
     return str(failure.value)
 
 
@@ -93,9 +97,34 @@ def test_a_job_that_runs_has_no_record_yet(processes, tmp_path, monkeypatch):
     said = "job 12 runs on this node: what is recorded of it is written at its end"
     assert shown_to(OWNER, "12", tmp_path, monkeypatch) == said
     assert shown_to(0, "12", tmp_path, monkeypatch) == said
-    assert shown_to(STRANGER, "12", tmp_path, monkeypatch) == "no such job: 12"
+    assert shown_to(STRANGER, "12", tmp_path, monkeypatch) == no_record(12)
     for job in ("112", "12_3", "12+0"):
-        assert shown_to(OWNER, job, tmp_path, monkeypatch) == f"no such job: {job}"
+        assert shown_to(OWNER, job, tmp_path, monkeypatch) == no_record(job)
+
+
+@pytest.mark.parametrize("is_first", [True, False])
+def test_a_job_that_is_ending_is_in_the_ledger(processes, tmp_path, monkeypatch, is_first):
+    """Its last process has gone, its epilog has not: root is told of it, be it the node's first job or not."""
+    folder, run_dir = tmp_path / "records", tmp_path / "run"
+    (run_dir / "jobs").mkdir(parents=True)
+    (run_dir / "jobs" / "40").touch()
+    (run_dir / "jobs" / "41.draft").touch()
+    if not is_first:
+        folder.mkdir()
+    config = tmp_path / "config"
+    config.write_text(f"#!/bin/sh\necho 'run_dir = \"{run_dir}\"'\n")
+    config.chmod(0o755)
+    nothing = f"there is no folder {folder}"
+
+    def told(uid, job):
+        return shown_to(uid, job, folder, monkeypatch, str(config))
+
+    said = "job 40 is on this node, with no step that runs: its record is written at the end of its epilog"
+    assert told(0, "40") == said
+    for uid, job in ((OWNER, "41"), (0, "41"), (0, "40_1"), (STRANGER, "40")):
+        assert told(uid, job) == (nothing if is_first else no_record(job))
+    config.write_text("#!/bin/sh\nexit 1\n")
+    assert told(0, "40") == (nothing if is_first else no_record("40")), "records that are read need no configuration"
 
 
 @pytest.mark.parametrize("words", [[], ["--json"]], ids=["text", "json"])
@@ -160,8 +189,8 @@ def test_nodes_runs_arrays_and_components_are_sorted_and_chosen(tmp_path):
     assert chosen("20") == [(20, "n1", 0), (21, "n1", 0)]
     assert chosen("30+1") == [(31, "n1", 0)]
     assert chosen("30") == [(30, "n1", 0), (31, "n1", 0)]
-    assert "no such job: 20_5" in show(tmp_path, "20_5", status=1).stderr
-    assert "no such job: 30+2" in show(tmp_path, "30+2", status=1).stderr
+    assert "no record of job 20_5 that" in show(tmp_path, "20_5", status=1).stderr
+    assert "no record of job 30+2 that" in show(tmp_path, "30+2", status=1).stderr
     text = show(tmp_path, "20").stdout
     assert "Job 20_4 (20)" in text and "Job 20_3 (21)" in text
     assert "Job 30+1 (31)" in show(tmp_path, "31").stdout

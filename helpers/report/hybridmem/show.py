@@ -14,8 +14,8 @@ from . import fields, page, program, records, running, showpage, showtext, words
 EPILOG = """\
 JOBID is a job (12), a task of an array (12_3) or a component of a heterogeneous job (12+1); 12 alone also shows all
 tasks or components. Root and the members of the record group see every job, others their own. A job's record is written
-when it ends. Exit status: 0, 1 when there is no such job, it still runs, or the records cannot be read, 2 for wrong
-arguments."""
+at the end of its epilog. Exit status: 0, 1 when there is no record of it, it still runs, or the records cannot be
+read, 2 for wrong arguments."""
 
 
 class JobId:
@@ -40,6 +40,9 @@ class JobId:
     def runs_here(self):
         """As far as can be seen: a task's or a component's own number is not known before there is a record."""
         return self.kind is None and running.has_job(self.number, os.geteuid())
+
+    def is_in_ledger(self, config_program):
+        return self.kind is None and running.is_in_ledger(self.number, config_program)
 
 
 def find(folder, job_id, skipped):
@@ -89,6 +92,18 @@ def arguments():
     return parser
 
 
+def why_none(job, config_program):
+    """What is raised of a job without a record that the caller may read. Whether it is another's, runs on another node
+    or was never there is not known."""
+    if job.is_in_ledger(config_program):
+        return records.Failure(
+            f"job {job.text} is on this node, with no step that runs: its record is written at the end of its epilog"
+        )
+    return records.NoSuchJob(
+        f"no record of job {job.text} that you may read: a job gets its record at the end of its epilog"
+    )
+
+
 def main(config_program):
     options = arguments().parse_args()
     skipped = records.Skipped()
@@ -98,6 +113,8 @@ def main(config_program):
     except (records.NoFolder, records.Shut) as failure:  # the first record makes the folder: it may be of this job
         if options.job.runs_here():
             raise records.Failure(running_here) from failure
+        if options.job.is_in_ledger(config_program):
+            raise why_none(options.job, config_program) from failure
         raise
     found = find(folder, options.job, skipped)
     program.tell_skipped("hybridmem show", skipped)
@@ -106,7 +123,7 @@ def main(config_program):
             raise records.Failure(running_here)
         program.tell("hybridmem show", f"{running_here}; below is what was recorded before")
     if not found:
-        raise records.NoSuchJob(f"no such job: {options.job.text}")
+        raise why_none(options.job, config_program)
     if options.json:
         json.dump(found, sys.stdout, indent=2)
         sys.stdout.write("\n")
