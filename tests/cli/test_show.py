@@ -41,6 +41,28 @@ def test_wrong_arguments(tmp_path, words, said):
     assert show(tmp_path, *words, status=2).stderr == f"hybridmem show: {said}. Try 'hybridmem show --help'.\n"
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("show", "--records", "", "1"),
+        ("show", "--records=", "1"),
+        ("report", "--records", ""),
+        ("report", "--history", ""),
+        ("report", "--history", "h", "--engine", ""),
+        ("export", "prometheus", "--records", ""),
+        ("ingest", "--history", ""),
+        ("ingest", "--history", "h", "--records", ""),
+    ],
+    ids=" ".join,
+)
+def test_an_empty_name_is_no_folder(words):
+    """It is of a variable that is not set: not the folder of hybridmem.conf."""
+    program, *rest = words
+    option = next(word for word, value in zip(rest, [*rest[1:], ""]) if value == "" or word.endswith("="))
+    said = f'hybridmem {program}: {option.rstrip("=")}: "" is no folder\n'
+    assert helper(f"hybridmem-{program}", *rest, status=2).stderr == said
+
+
 def no_record(job):
     return f"no record of job {job} that you may read: a job gets its record at the end of its epilog"
 

@@ -99,9 +99,18 @@ def arguments():
         help="write a page (-: to standard output): of the view, else of all",
     )
     source = parser.add_mutually_exclusive_group()
-    source.add_argument("--records", metavar="DIR", help="folder of the records (record_dir of hybridmem.conf)")
-    source.add_argument("--history", metavar="DIR", help="folder of a history, by hybridmem ingest, instead of records")
-    parser.add_argument("--engine", metavar="DIR", help="folder of DuckDB, for --history; default: the site's")
+    source.add_argument(
+        "--records", metavar="DIR", type=words.folder, help="folder of the records (record_dir of hybridmem.conf)"
+    )
+    source.add_argument(
+        "--history",
+        metavar="DIR",
+        type=words.folder,
+        help="folder of a history, by hybridmem ingest, instead of records",
+    )
+    parser.add_argument(
+        "--engine", metavar="DIR", type=words.folder, help="folder of DuckDB, for --history; default: the site's"
+    )
     return parser
 
 

@@ -87,7 +87,9 @@ def arguments():
         type=page.file_name,
         help="write a page with the memory over time; -: to standard output",
     )
-    parser.add_argument("--records", metavar="DIR", help="folder of the records (record_dir of hybridmem.conf)")
+    parser.add_argument(
+        "--records", metavar="DIR", type=words.folder, help="folder of the records (record_dir of hybridmem.conf)"
+    )
     parser.add_argument("job", metavar="JOBID", type=JobId)
     return parser
 
