@@ -73,6 +73,17 @@ def test_no_such_job(tmp_path):
     assert (done.stdout, done.stderr) == ("", f"hybridmem show: {no_record(1)}\n")
 
 
+def test_a_folder_that_has_no_records_is_named(tmp_path):
+    """As report does it: of the folder of a day, and of one with other things."""
+    write(tmp_path, record(12))
+    day = tmp_path / "2025-03-01"
+    said = f"there are no folders of days in {day}: it is one of a day itself, name the one that it is in"
+    assert show(day, "12", status=1).stderr == f"hybridmem show: {said}\n"
+    (tmp_path / "notes").mkdir()
+    said = f"there are no folders of days (YYYY-MM-DD) in {tmp_path}/notes: no job was recorded there"
+    assert show(tmp_path / "notes", "12", status=1).stderr == f"hybridmem show: {said}\n"
+
+
 OWNER = os.geteuid() or 1001
 STRANGER = OWNER + 1
 
@@ -116,6 +127,7 @@ def shown_to(uid, job, folder, monkeypatch, config_program="/none"):
 
 
 def test_a_job_that_runs_has_no_record_yet(processes, tmp_path, monkeypatch):
+    write(tmp_path, record(1))
     said = "job 12 runs on this node: what is recorded of it is written at its end"
     assert shown_to(OWNER, "12", tmp_path, monkeypatch) == said
     assert shown_to(0, "12", tmp_path, monkeypatch) == said
@@ -132,7 +144,7 @@ def test_a_job_that_is_ending_is_in_the_ledger(processes, tmp_path, monkeypatch,
     (run_dir / "jobs" / "40").touch()
     (run_dir / "jobs" / "41.draft").touch()
     if not is_first:
-        folder.mkdir()
+        write(folder, record(1))
     config = tmp_path / "config"
     config.write_text(f"#!/bin/sh\necho 'run_dir = \"{run_dir}\"'\n")
     config.chmod(0o755)

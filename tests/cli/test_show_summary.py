@@ -181,7 +181,7 @@ def test_records_come_first(login):
 
 def test_a_folder_that_was_named_is_taken_at_its_word(login):
     login.rows = [f"7|7|alice|physics|main|test|{text_of()}"]
-    login.records.mkdir()
+    write(login.records, record(8))
     assert refused(login, "--records", str(login.records), "7") == NO_RECORD
     assert login.asked() == []
 

@@ -94,13 +94,24 @@ def arguments():
     return parser
 
 
-def why_none(job, config_program):
-    """What is raised of a job without a record that the caller may read. Whether it is another's, runs on another node
-    or was never there is not known."""
+def running_here(job):
+    return f"job {job.text} runs on this node: what is recorded of it is written at its end"
+
+
+def why_not_yet(job, config_program):
+    """Why a job that is on this node has no record; None of one that is not, as far as the caller may know."""
+    if job.runs_here():
+        return running_here(job)
     if job.is_in_ledger(config_program):
-        return records.Failure(
-            f"job {job.text} is on this node, with no step that runs: its record is written at the end of its epilog"
-        )
+        return f"job {job.text} is on this node, with no step that runs: its record is written at the end of its epilog"
+    return None
+
+
+def why_none(job, folder, named):
+    """What is raised of a job without a record in the folder, which may have been named by --records. Whether it is
+    another's, runs on another node or was never there is not known."""
+    if folder == named and not records.days(folder):
+        return records.Failure(records.why_no_days(folder))
     return records.NoSuchJob(
         f"no record of job {job.text} that you may read: a job gets its record at the end of its epilog"
     )
@@ -109,23 +120,20 @@ def why_none(job, config_program):
 def main(config_program):
     options = arguments().parse_args()
     skipped = records.Skipped()
-    running_here = f"job {options.job.text} runs on this node: what is recorded of it is written at its end"
     try:
         folder = records.chosen_folder(options.records, config_program)
     except (records.NoFolder, records.Shut) as failure:  # the first record makes the folder: it may be of this job
-        if options.job.runs_here():
-            raise records.Failure(running_here) from failure
-        if options.job.is_in_ledger(config_program):
-            raise why_none(options.job, config_program) from failure
+        not_yet = why_not_yet(options.job, config_program)
+        if not_yet:
+            raise records.Failure(not_yet) from failure
         raise
     found = find(folder, options.job, skipped)
     program.tell_skipped("hybridmem show", skipped)
-    if options.job.runs_here():
-        if not found:
-            raise records.Failure(running_here)
-        program.tell("hybridmem show", f"{running_here}; below is what was recorded before")
     if not found:
-        raise why_none(options.job, config_program)
+        not_yet = why_not_yet(options.job, config_program)
+        raise records.Failure(not_yet) if not_yet else why_none(options.job, folder, options.records)
+    if options.job.runs_here():
+        program.tell("hybridmem show", f"{running_here(options.job)}; below is what was recorded before")
     if options.json:
         json.dump(found, sys.stdout, indent=2)
         sys.stdout.write("\n")
