@@ -4,6 +4,7 @@
 import json
 from pathlib import Path
 
+import pytest
 from installed import helper
 from makerecords import GIB, record, tier, write
 from viewing import memory, report, report_json, rows_by
@@ -307,6 +308,19 @@ def test_no_advice_is_given_on_memory_that_no_node_can_have(tmp_path):
     }
     write(tmp_path, record(1, mode="interleave", memory=slow))
     assert report_json(tmp_path, "advice")["rows"] == []
+
+
+@pytest.mark.parametrize("words", [[], ["--view", "users"]], ids=["plain", "users"])
+def test_hours_are_rounded_once(tmp_path, words):
+    """In JSON to 0.0001 h, for people to 0.001 h of what was measured, not of what JSON has; a column lines up."""
+    for job, (user, seconds) in enumerate((("ann", 1.66), ("bob", 12 * 3600), ("cem", 7 * 3600)), 1):
+        write(tmp_path, record(job, user=user, uid=1, elapsed_s=seconds))
+    found = json.loads(helper("hybridmem-report", "--records", tmp_path, *words, "--json").stdout)
+    assert sorted(row["node_hours"] for row in found["rows"]) == [0.0005, 7, 12]
+    assert found["total"]["node_hours"] == 19.0005
+    lines = [line.split() for line in helper("hybridmem-report", "--records", tmp_path, *words).stdout.splitlines()]
+    place = lines[0].index("NODE-HOURS")
+    assert [line[place] for line in lines[1:4]] == ["12.000", "7.000", "0.000"]
 
 
 def test_hours_that_no_record_has_are_none(tmp_path):

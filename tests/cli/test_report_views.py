@@ -163,7 +163,7 @@ def test_memory_does_not_grow_with_the_number_of_records(tmp_path):
         ("byte_hours", GIB, "1.0 GiB h"),
         ("fine_share", 1e-6, "0.0001 %"),
         ("hours", 9.9999, "10.000"),
-        ("hours", 10, "10.0"),
+        ("hours", 10, "10.000"),
         ("time", "x", "?"),
     ],
 )

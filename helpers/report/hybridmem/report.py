@@ -183,7 +183,7 @@ HEAD = ("USER", "MODE", "JOBS", "FAILED", "NODE-HOURS", "FAST PEAK", "SLOW PEAK"
 def cells(user, mode, row):
     f = row.figures()
     sizes = (draw.size(f[key]) for key in ("fast_peak_bytes", "slow_peak_bytes", "fast_mean_bytes"))
-    counts = (str(f["jobs"]), str(f["failed_jobs"]), forms.hours(f["node_hours"]))
+    counts = (str(f["jobs"]), str(f["failed_jobs"]), forms.hours(row.hours))
     return (draw.plain(user), draw.plain(mode), *counts, *sizes, draw.percent(f["fast_share"]), str(f["warnings"]))
 
 

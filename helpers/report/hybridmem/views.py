@@ -20,6 +20,7 @@ class Column(NamedTuple):
     title: str
     unit: str  # a row of forms.UNITS
     fold: Any
+    digits: Optional[int] = None  # after the point in JSON and CSV; people's are rounded from the figure itself
 
 
 class View(NamedTuple):
@@ -134,7 +135,7 @@ JOBS = Column("jobs", "JOBS", "count", Count(lambda case: case.is_new))
 FAILED = Column("failed_jobs", "FAILED", "count", Count(lambda case: case.is_new_failure))
 RECORDS = Column("records", "", "count", Count(lambda case: 1))
 NODES = Column("nodes", "NODES", "count", Count(lambda case: 1))
-HOURS = Column("node_hours", "NODE-HOURS", "hours", Sum(of("hours"), digits=4))
+HOURS = Column("node_hours", "NODE-HOURS", "hours", Sum(of("hours")), digits=4)
 FAST_PEAK = Column("fast_peak_bytes", "FAST PEAK", "bytes", Peak(of("fast_peak")))
 SLOW_PEAK = Column("slow_peak_bytes", "SLOW PEAK", "bytes", Peak(of("slow_peak")))
 FAST_MEAN = Column("fast_mean_bytes", "FAST MEAN", "bytes", Ratio(of("fast_byte_seconds"), of("fast_seconds")))
