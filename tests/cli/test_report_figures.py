@@ -205,6 +205,17 @@ def test_energy_counts_who_measured_it(tmp_path):
     assert "not measured in 1 of 7 records: node-hours, packages\n" in text
 
 
+def test_mean_and_peak_are_of_the_same_domains(tmp_path):
+    """Packages and memory, as in the record; packages alone where it has no energy of memory."""
+    measured = {"package_j": 900, "memory_j": 300, "mean_w": 12, "peak_w": 20, "node": {"seconds": 100}}
+    write(tmp_path, record(1, energy=measured), record(2, user="bob", energy={**measured, "memory_j": None}))
+    rows = rows_by(report_json(tmp_path, "energy"), "user")
+    assert [(rows[user,]["mean_w"], rows[user,]["package_w"]) for user in ("alice", "bob")] == [(12, 9), (9, 9)]
+    lines = report(tmp_path, "energy").stdout.splitlines()
+    assert " MEAN    PEAK" in lines[0] and "PACKAGE MEAN" not in lines[0]
+    assert "  12.0 W  20.0 W" in lines[1]
+
+
 def test_estimates_are_columns_of_their_own(tmp_path):
     """Of the records that have them for all tiers; what was measured is the same without them."""
     measured = {"package_j": 900, "memory_j": 100, "mean_w": 10.5, "peak_w": 410.5, "source": "powercap"}

@@ -270,7 +270,8 @@ TABLE = (
         (Key("user", "USER"), Key("account", "ACCOUNT")),
         (
             *(JOBS, RECORDS, HOURS, PACKAGE_J, MEMORY_J),
-            Column("package_w", "PACKAGE MEAN", "watts", Ratio(of("package_j"), of("counted_s"), digits=3)),
+            Column("mean_w", "MEAN", "watts", Ratio(of("metered_j"), of("counted_s"), digits=3)),
+            Column("package_w", "", "watts", Ratio(of("package_j"), of("counted_s"), digits=3)),
             Column("peak_w", "PEAK", "watts", Peak(of("peak_w"))),
             Column("joules_per_gb", "OF TRAFFIC", "joules_per_gb", Ratio(of("moving_j"), of("moved_gb"), digits=6)),
             Column("estimated_static_j", "ESTIMATED STATIC", "joules", Sum(of("static_j"), digits=3)),
