@@ -122,6 +122,9 @@ def notes(sums, rows):
 def table(sums):
     """Lines of text."""
     view, rows = sums.view, sums.sorted_rows()
+    if not rows and not sums.total:
+        yield sums.why_no_rows()
+        return
     columns, _ = shown_columns(view, rows)
     titles = [key.title for key in view.keys if key.title]
     lines = [[*titles, *(column.title for column in columns)]]

@@ -34,6 +34,7 @@ class View(NamedTuple):
     is_of_jobs: bool = False  # a row is one run of a job: of so many only the top is kept
     top: Optional[int] = None
     note: str = ""
+    no_rows: str = ""  # what it means that no record has given a row
 
     def new_row(self):
         return [cell for column in self.columns for cell in column.fold.start]
@@ -205,6 +206,7 @@ TABLE = (
         ),
         by_day_and_tier,
         has_total=False,
+        no_rows="No record has any tier's memory.",
     ),
     View(
         "waste",
@@ -251,6 +253,7 @@ TABLE = (
         has_total=False,
         is_of_jobs=True,
         top=50,
+        no_rows="No job wanted another mode.",
     ),
     View(
         "failures",
@@ -263,6 +266,7 @@ TABLE = (
         by_failure,
         "jobs",
         has_total=False,
+        no_rows="No job failed, was refused anything or was warned.",
     ),
     View(
         "energy",
