@@ -66,6 +66,7 @@ def measured(job_id, **changes):
                 {"name": "dram", "read_bytes": 5 * GIB, "write_bytes": GIB},
                 {"name": "pmem", "read_bytes": 1 << 63, "write_bytes": None},
             ],
+            "job": {"total_bytes": 7 * GIB, "local_bytes": 4 * GIB, "source": "resctrl"},
             "source": "perf",
         },
         migration={**NO_MIGRATION, "promoted_bytes": 3 * GIB, "demoted_bytes": 2 * GIB, "cpu_s": 1.5},
@@ -135,6 +136,8 @@ def test_the_figures_are_those_of_the_records(tmp_path):
         ("window_traffic_bytes", "dram", "read"): 10 * GIB,
         ("window_traffic_bytes", "dram", "write"): 2 * GIB,
         ("window_traffic_bytes", "pmem", "read"): 1 << 64,
+        ("window_own_traffic_bytes",): 14 * GIB,
+        ("window_own_local_traffic_bytes",): 8 * GIB,
         ("window_energy_joules", "package"): 201,
         ("window_energy_joules", "memory"): 40.5,
         ("window_migrated_bytes", "promoted"): 6 * GIB,
@@ -145,6 +148,23 @@ def test_the_figures_are_those_of_the_records(tmp_path):
         ("window_unmeasured_jobs", "traffic"): 2,
         ("last_job_end_timestamp_seconds",): datetime(2025, 3, 1, 11, tzinfo=timezone.utc).timestamp(),
     }
+
+
+def test_what_cannot_have_been_measured_is_not_added(tmp_path):
+    """As in the report: a clock that was set back lowers no sum."""
+    negative = {"peak_bytes": -1, "tiers": [tier("dram", [0], -5, -5)]}
+    write(tmp_path, measured(1), measured(3, elapsed_s=-600, memory=negative))
+    wrong = measured(2, memory={"tiers": [tier("dram", [0], 1 << 60, 1 << 60)]})
+    for part in (wrong["energy"], wrong["migration"], *wrong["traffic"]["tiers"], wrong["traffic"]["job"]):
+        part.update((key, -7) for key, figure in part.items() if isinstance(figure, (int, float)))
+    write(tmp_path / "both", measured(1), wrong)
+    one, both = exported(tmp_path), exported(tmp_path / "both")
+    assert one["window_job_seconds", "spill"] == 3600
+    assert (one["window_tier_peak_bytes", "dram"], one["window_tier_mean_bytes", "dram"]) == (3 * GIB, 2 * GIB)
+    assert one["window_unmeasured_jobs", "memory"] == both["window_unmeasured_jobs", "memory"] == 1
+    for key in [key for key in both if key[0].split("_")[1] in ("energy", "traffic", "own", "migrated", "migrator")]:
+        assert both[key] == one[key] / 2, key
+    assert both["window_energy_joules", "package"] == 100.5 and both["window_tier_peak_bytes", "dram"] == 3 * GIB
 
 
 def test_sums_have_no_digits_of_the_adding(tmp_path):
@@ -252,7 +272,7 @@ def test_the_dashboard_has_metrics_that_exist_and_all_of_them(tmp_path):
     known = set(re.findall(r"^# TYPE (\S+) gauge$", export(tmp_path, *SINCE).stdout, re.MULTILINE))
     variables = [v["definition"] for v in DASHBOARD["templating"]["list"] if v["type"] == "query"]
     shown = set(re.findall(r"\bhybridmem_\w+", "\n".join([*expressions(), *variables])))
-    assert shown == known and len(known) == 14
+    assert shown == known and len(known) == 16
 
 
 def test_the_dashboards_expressions_are_right(tmp_path):

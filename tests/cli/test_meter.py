@@ -207,17 +207,22 @@ def test_a_resctrl_group_of_choice(sysfs, tmp_path_factory):
 def test_perf_events_of_a_kernel_that_counts_or_says_why_not(sysfs):
     """The clock of a CPU in place of a memory controller's lines: nanoseconds, each of 64 bytes."""
     sysfs.event("uncore_imc_0", SOFTWARE, "cas_count_read", CPU_CLOCK)
-    shown = sources(sysfs)["perf-imc"]
-    if not shown["usable"]:
-        assert shown["reason"].startswith("uncore_imc_0/cas_count_read on CPU 0: the kernel refuses")
-        return
+    sysfs.zone("intel-rapl:0", "package-0", 10)  # the meter works in either case
+    source = sources(sysfs)["perf-imc"]
     topology = ("--topology", TOPOLOGY / "optane-2-sockets.xml")
     with sysfs.meter(*topology) as step:
         step()
         shown = step()
-        assert shown["dram read"]["tier"] == "dram" and shown["dram read"]["source"] == "perf-imc"
-        assert shown["dram read"]["bytes"] > 0 and shown["dram read"]["bytes"] % 64 == 0
+    read = shown["dram read"]
+    assert read["tier"] == "dram"
+    if source["usable"]:
+        assert (read["source"], read["reason"]) == ("perf-imc", None)
+        assert read["bytes"] > 0 and read["bytes"] % 64 == 0
         assert shown["pmem read"]["bytes"] is None and "perf-imc: has none here" in shown["pmem read"]["reason"]
+    else:
+        assert source["reason"].startswith("uncore_imc_0/cas_count_read on CPU 0: the kernel refuses")
+        assert (read["source"], read["bytes"], read["bytes_per_s"]) == (None, None, None)
+        assert f"perf-imc: {source['reason']}" in read["reason"]
 
 
 def test_a_pmu_that_the_kernel_has_not(sysfs):

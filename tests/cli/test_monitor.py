@@ -86,6 +86,10 @@ class Job:
         before = self.read().n_samples
         return wait_for(lambda: (now := self.read()).n_samples >= before + more and now, "sample")
 
+    def wait_reading(self):
+        """The counters', which begins their figures; by then the monitor is the user that it becomes."""
+        wait_for(lambda: self.read().n_readings > 0, "reading")
+
 
 @pytest.fixture
 def open_folder():
@@ -177,7 +181,7 @@ def test_root_opens_the_counters_and_a_user_reads_them(job):
     zone(powercap / "intel-rapl:0", "package-0", 100)
     zone(powercap / "intel-rapl:0" / "intel-rapl:0:0", "dram", 10)
     with job.monitor(sysfs=powercap.parents[1], become=True) as process:
-        job.wait_samples()
+        job.wait_reading()
         status = dict(line.split(":\t", 1) for line in Path(f"/proc/{process.pid}/status").read_text().splitlines())
         assert status["Uid"].split() == [str(NOBODY)] * 4 and status["Gid"].split() == [str(NOBODY)] * 4
         assert status["Groups"].split() == [] and int(status["CapPrm"], 16) == 0 and status["NoNewPrivs"] == "1"
@@ -190,7 +194,7 @@ def test_root_opens_the_counters_and_a_user_reads_them(job):
     found = job.read()
     assert [(round(figure.amount, 9), figure.is_known) for figure in found.energy] == [(0.06, 1), (0.0045, 1), (0, 0)]
     assert found.energy_source == b"powercap" and found.n_readings >= 3
-    assert found.first_reading_ns < found.last_reading_ns
+    assert found.first_mono_ns < found.first_reading_ns < found.last_reading_ns
     assert b"perf-imc" in found.traffic_source
 
 
@@ -214,7 +218,7 @@ def test_the_jobs_own_group(job):
     for name in ("mbm_total_bytes", "mbm_local_bytes"):
         made.write(f"mon_data/mon_L3_00/{name}", f"{1000:011}").chmod(0o400)
     with job.monitor(resctrl=group, become=True) as process:
-        job.wait_samples()
+        job.wait_reading()
         made.write("mon_data/mon_L3_00/mbm_total_bytes", f"{51000:011}")
         made.write("mon_data/mon_L3_00/mbm_local_bytes", f"{31000:011}")
         process.terminate()
@@ -234,9 +238,26 @@ def test_a_group_that_is_gone(job):
     assert b"the folder of the resctrl group: No such file or directory" in found.group_source
 
 
-def test_no_such_sysfs(job):
-    with job.monitor(sysfs=job.folder / "none") as process:
+@pytest.mark.parametrize("become", [False, True])
+def test_memory_is_sampled_before_counters_are_looked_for(job, become):
+    """Here that fails at once; where there are many counters it lasts, and a short job ends before."""
+    if os.geteuid() != 0:
+        pytest.fail("this test wants root, as all of tests/check does")
+    with job.monitor(sysfs=job.folder / "none", become=become) as process:
         assert "No such file" in process.communicate(timeout=20)[1] and process.returncode == 1
+    found = job.read()
+    assert (found.n_samples, found.n_readings, found.finished) == (1, 0, 0)
+    assert list(found.tier_peak[:2]) == [5 * MIB, 2 * MIB]
+
+
+def test_no_sample_is_taken_with_roots_rights(job):
+    """Not the first one either, though root is to open the counters."""
+    if os.geteuid() != 0:
+        pytest.fail("this test wants root, as all of tests/check does")
+    job.folder.chmod(0o700)
+    with job.monitor(sysfs=job.folder / "none", become=True) as process:
+        assert process.wait(timeout=20) == 1
+    assert b"Permission denied" in job.read().missing and job.read().n_samples == 0
 
 
 def test_figures_by_tier(job):

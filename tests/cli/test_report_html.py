@@ -367,3 +367,18 @@ def test_a_page_has_the_peak_that_show_prints(folder, tmp_path):
     for job in ("2", "3"):
         words = Outline(make_show(tmp_path, "no.html", job).read_text()).words
         assert f"Job {job}" in words and not any(word.startswith("peak ") for word in words)
+
+
+def test_a_page_has_the_tiers_figures_that_show_prints(tmp_path):
+    """Huge pages, too, where the record has them; and the capacity besides, which a terminal has no room for."""
+    made = memory(3 * GIB, GIB)
+    made["tiers"][0].update(hugetlb_bytes=2 * GIB + GIB // 2, capacity_bytes=16 * GIB)
+    write(tmp_path / "records", record(1, memory=made))
+    text = helper("hybridmem-show", "--records", tmp_path / "records", "1").stdout
+    head, row = (re.split(r" {2,}", line.strip()) for line in re.findall(r".*TIER .*|.* dram +dram .*", text))
+    words = Outline(make_show(tmp_path, "tiers.html", "1").read_text()).words
+    words = words[words.index("Tier") :]
+    titles, figures = words[: len(head) + 1], words[len(head) + 1 :][: len(head) + 1]
+    assert (titles.pop(5), figures.pop(5)) == ("Capacity", "16.0 GiB")
+    assert [title.upper() for title in titles] == head and head[-1] == "HUGETLB"
+    assert figures == row and row[-1] == "2.5 GiB"

@@ -3,7 +3,9 @@
 
 import copy
 import json
+import re
 import sys
+from pathlib import Path
 
 import pytest
 from installed import DATA, helper
@@ -150,7 +152,7 @@ def given(changes):
 
 
 def test_there_is_a_case_of_every_rule():
-    assert set(SPEAK) == {name for name, _ in rules.RULES}
+    assert set(SPEAK) == {rule.name for rule in rules.RULES}
 
 
 @pytest.mark.parametrize("rule", SPEAK)
@@ -204,6 +206,83 @@ def test_one_mode_at_most_is_advised():
     assert given({"mode": "interleave", **writes}).wanted == "isolate"
     assert given({**fits, **writes}).wanted == "fast"
     assert given({"mode": "slow", "memory": fits["memory"], **writes}).wanted == "isolate"
+
+
+NODES = [0, 1, 2, 3]  # both tiers' on both sockets
+
+
+@pytest.mark.parametrize("rule", ["fits", "killed", "room"])
+@pytest.mark.parametrize(
+    ("request_text", "nodes", "knows"),
+    [
+        ("", NODES, True),
+        ("", None, True),
+        (",socket=all", [2, 3], True),
+        (",socket=all", [], True),
+        (",socket=local", NODES, True),  # a node of one socket
+        (",socket=local", [0, 2], False),
+        (",socket=remote", [1, 3], False),
+        (",fast=2G,socket=local", [2], False),
+        (",socket=local", [], False),
+        ("", [0], False),  # as where a cpuset leaves one
+    ],
+)
+def test_the_capacity_is_that_of_the_jobs_sockets(rule, request_text, nodes, knows):
+    """The record has it of all sockets: of a part of them nothing is known."""
+    made = copy.deepcopy(SPEAK[rule][0])
+    for one, of_tier in zip(made["memory"]["tiers"], ([0, 1], [2, 3])):
+        one["nodes"] = of_tier
+    whole = record(1, **made)
+    whole["request"] += request_text
+    whole["plan"] = None if nodes is None else {**whole["plan"], "nodes": nodes}
+    said = rules.advise(Figures(whole))
+    assert (said and said.rule) == (rule if knows else None)
+
+
+MIXED = {"mode": "interleave", "memory": two_tiers(0, 12 * GIB)}  # fast would do
+LARGE = {"mode": "interleave", "memory": two_tiers(13 * GIB, 9 * GIB)}  # no rule speaks, and fast would be killed
+SMALL = {"mode": "interleave", "memory": two_tiers(MIB, 0)}  # no rule speaks, and fast would do
+UNSPILLED = {"mode": "spill", "memory": two_tiers(GIB, 0)}
+WRITTEN = {"mode": "spill", "memory": two_tiers(13 * GIB, 40 * GIB), "traffic": traffic(GIB, 3 * GIB)}
+FULL = {"mode": "spill", "memory": two_tiers(15 * GIB, 40 * GIB)}
+REGRET, CALM = SPEAK["regret"][0], {"mode": "migrate", "migration": migrated(regret=0.01)}
+RUNS = {
+    "one that fast cannot hold": ([MIXED] * 63 + [LARGE], None),
+    "one that says nothing, and can": ([MIXED, SMALL, MIXED], ("fits", "fast", ["n1", "n3"])),
+    "one that was not measured": ([MIXED, {**MIXED, "memory": None}], None),
+    "one that was killed": ([MIXED, {**MIXED, "exit_code": 137}], None),
+    "one whose capacity is not known": ([MIXED, {**MIXED, "memory": two_tiers(GIB, GIB, None)}], None),
+    "one that spilled": ([FULL, UNSPILLED], None),
+    "none that spilled": ([UNSPILLED, UNSPILLED], ("unspilled", "fast", ["n1", "n2"])),
+    "one that ran full": ([SPEAK["killed"][0], {"mode": "fast"}, {"mode": "fast"}], ("killed", "spill", ["n1"])),
+    "one with room left": ([LARGE, SPEAK["room"][0], LARGE], ("room", "spill", ["n2"])),
+    "one with page cache": ([FULL, FULL, SPEAK["cache"][0]], ("cache", "migrate", ["n3"])),
+    "half that write": ([WRITTEN, FULL], None),
+    "more that write": ([WRITTEN, FULL, WRITTEN], ("writes", "isolate", ["n1", "n3"])),
+    "half with regret": ([REGRET, CALM], None),
+    "more with regret": ([REGRET, REGRET, CALM], ("regret", "spill", ["n1", "n2"])),
+    "some that write, most that can be fast": ([WRITTEN, UNSPILLED, UNSPILLED], None),
+}
+
+
+@pytest.mark.parametrize("run", RUNS)
+def test_on_how_many_nodes_a_rule_has_to_hold(run, tmp_path):
+    """The view and the job's own page count the same."""
+    parts, expected = RUNS[run]
+    found = [record(1, **copy.deepcopy(part), node=f"n{number}") for number, part in enumerate(parts, 1)]
+    said = rules.advise_run(found)
+    assert (said and (said[0].rule, said[0].wanted, said[1])) == expected
+    write(tmp_path, *found, record(2, mode="off"))
+    answer = json.loads(helper("hybridmem-report", "--records", tmp_path, "--view", "advice", "--json").stdout)
+    rows = [(row["job"], row["rule"], row["wanted"], row["nodes"], row["node_hours"]) for row in answer["rows"]]
+    of_job = expected and [("1", *expected[:2], len(expected[2]), 1.0 * len(expected[2]))]
+    assert rows == (of_job or []) and answer["rows_left_out"] == 0
+
+
+def test_the_man_page_says_on_how_many():
+    text = (Path(__file__).resolve().parents[2] / "site-docs" / "man" / "hybridmem-report.1").read_text()
+    listed = re.findall(r"^\.TP\n\.B (\w+)\n(all|any|most): .* \(wants ", text, re.MULTILINE)
+    assert listed == [(rule.name, rule.needs) for rule in rules.RULES]
 
 
 @pytest.fixture

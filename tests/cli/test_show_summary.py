@@ -64,7 +64,13 @@ def refused(login, *words):
 def test_a_summary(login):
     found = [
         record(7, node="n1", warnings=["late"], energy={"package_j": 5000.2, "memory_j": None, "source": "x"}),
-        record(7, node="n2", warnings=["late"], memory=None),
+        record(
+            7,
+            node="n2",
+            warnings=["late"],
+            memory=None,
+            traffic={"tiers": [], "job": {"total_bytes": 3 * GIB, "local_bytes": GIB, "source": "resctrl"}},
+        ),
     ]
     login.rows = [f"7|7|alice|physics|main|test|{text_of(nodes=('n1', 'n2', 'n3', 'n4'), found=found)}"]
     assert login.show("7") == (
@@ -75,7 +81,7 @@ def test_a_summary(login):
         "  nodes        4, of which 2 reported\n"
         "  missing      n[3-4]\n"
         "  time         2025-03-01 10:00:00 to 2025-03-01 11:00:00 UTC\n"
-        "  memory       peak: largest 4.0 GiB on n1\n"
+        "  memory       peak: largest 4.0 GiB on n1; measured on 1 of 4 nodes (memory.peak of the job's cgroup)\n"
         "               dram peak: largest 3.0 GiB on n1\n"
         "               dram mean: largest 2.0 GiB on n1\n"
         "               pmem peak: largest 1.0 GiB on n1\n"
@@ -83,7 +89,10 @@ def test_a_summary(login):
         "    NODE  DRAM PEAK  PMEM PEAK  DRAM MEAN  PMEM MEAN\n"
         "    n1      3.0 GiB    1.0 GiB    2.0 GiB  512.0 MiB\n"
         "    n2            -          -          -          -\n"
-        "  energy       package: largest 5.0 kJ on n1\n"
+        "  energy       package: largest 5.0 kJ on n1; measured on 1 of 4 nodes (x)\n"
+        "  traffic      not measured on any node\n"
+        "  own traffic  all tiers: largest 3.0 GiB on n2; measured on 1 of 4 nodes\n"
+        "  own traffic  to the own socket's memory: largest 1.0 GiB on n2; measured on 1 of 4 nodes\n"
         "  warnings     2; nodes that have any: 2\n"
         "  warning      late (2 times)\n"
     )
@@ -108,7 +117,52 @@ def test_a_large_job(login):
     said = login.show("7").splitlines()
     assert "  nodes        2000" in said
     assert "  memory       peak: largest 1.0 GiB on n1999, least 1.0 GiB on n0, sum of 2000 nodes 2.0 TiB" in said
-    assert "  traffic      dram read: largest 1.0 GiB on n0, least 1.0 GiB on n0, sum of 2000 nodes 2.0 TiB" in said
+    assert "  traffic      dram read: largest 1.0 GiB on n0, least 1.0 GiB on n0, sum of 2000 nodes 2.0 TiB (x)" in said
+    assert "  energy       not measured on any node: no meter on this node" in said
+
+
+def lines_of(text):
+    return [line.strip() for line in text.splitlines() if line.startswith(("  energy", "  traffic", "  memory"))]
+
+
+def test_what_was_measured_on_some_nodes_only(login):
+    energy = {"package_j": 5000.0, "memory_j": 1000, "platform_j": 9000, "mean_w": 50, "peak_w": 90.5, "source": "rapl"}
+    tiers = [{"name": "dram", "read_bytes": GIB, "write_bytes": None}]
+    found = [
+        record(7, node="n1", energy=energy, traffic={"tiers": tiers, "source": "perf"}),
+        record(7, node="n2", energy={**energy, "memory_j": None, "peak_w": 80, "mean_w": -1}),
+    ]
+    login.rows = [f"7|7|alice|physics|main|test|{text_of(nodes=('n1', 'n2'), found=found)}"]
+    both = "largest 5.0 kJ on n1, least 5.0 kJ on n1, sum of 2 nodes 10.0 kJ"
+    assert lines_of(login.show("7"))[1:] == [
+        f"energy       package: {both}",
+        "energy       memory: largest 1.0 kJ on n1; measured on 1 of 2 nodes",
+        "energy       node: largest 9.0 kJ on n1, least 9.0 kJ on n1, sum of 2 nodes 18.0 kJ",
+        "energy       mean: largest 50.0 W on n1; measured on 1 of 2 nodes",
+        "energy       peak: largest 90.5 W on n1, least 80.0 W on n2 (rapl)",
+        "traffic      dram read: largest 1.0 GiB on n1; measured on 1 of 2 nodes (perf)",
+    ]
+
+
+def test_what_was_not_measured_and_why(login):
+    """As far as all nodes say the same, and the summary has it."""
+    shared = {"package_j": None, "node": {"package_j": 5}, "source": "powercap; for the node alone"}
+    none = {"memory": {"peak_bytes": None, "tiers": [], "source": "no cgroup"}, "energy": shared}
+    found = [record(7, node=f"n{i}", **none, traffic={"tiers": [], "source": f"reason {i}"}) for i in range(2)]
+    text = text_of(nodes=("n0", "n1"), found=found)
+    login.rows = [f"7|7|alice|physics|main|test|{text}"]
+    assert lines_of(login.show("7")) == [
+        "memory       not measured on any node: no cgroup",
+        "energy       not measured on any node: powercap; for the node alone",
+        "traffic      not measured on any node",
+    ]
+    plain = json.loads(gzip.decompress(base64.b64decode(text[4:])))
+    del plain["sources"]  # as of an earlier version
+    packed = "HM1:" + base64.b64encode(gzip.compress(json.dumps(plain).encode())).decode()
+    login.rows = [f"7|7|alice|physics|main|test|{packed}"]
+    assert lines_of(login.show("7")) == [
+        f"{group:<12} not measured on any node" for group in ("memory", "energy", "traffic")
+    ]
 
 
 def test_all_tasks_of_an_array(login):
@@ -132,7 +186,7 @@ def test_all_tasks_of_an_array(login):
 def test_a_job_without_any_record(login):
     login.rows = [f"7|7|alice|physics|main|test|{text_of(nodes=('n1', 'n2'), found=[])}"]
     said = login.show("7")
-    assert "nodes        2, of which 0 reported" in said and "memory       not measured on any node" in said
+    assert "nodes        2, of which 0 reported" in said and "memory       not measured on any node\n" in said
     assert "asked for    nothing (no --hybrid-mem), or its nodes differ" in said
 
 

@@ -89,6 +89,54 @@ def test_sums_extremes_and_their_nodes():
     assert made["by_node"][1] == ["n2", [GIB, None], [GIB, None]]
 
 
+def test_what_the_own_tasks_moved():
+    """Without a figure there is no key: who does not know it reads on."""
+    group = {"total_bytes": 5 * GIB, "local_bytes": None, "source": "resctrl"}
+    others = [None, {**group, "total_bytes": None}, {"total_bytes": "x", "local_bytes": True}, 3]
+    found = [record(7, node=f"n{i}", traffic={"tiers": [], "job": job}) for i, job in enumerate([*others, group])]
+    names = [one["node"] for one in found]
+    made = merge.summary(ENTRY, names, found)
+    figure = {"sum": 5 * GIB, "least": [5 * GIB, "n4"], "most": [5 * GIB, "n4"], "nodes": 1}
+    assert made["job_traffic"] == {"total_bytes": figure, "local_bytes": None} and made["traffic"] == []
+    assert summaries.decode(summaries.encode(made))["job_traffic"] == made["job_traffic"]
+    assert "job_traffic" not in merge.summary(ENTRY, names, found[:-1])
+
+
+def test_where_figures_come_from():
+    """Of the nodes that measured them, or else of all; nothing where those differ, and no key without any."""
+    none, long = {"package_j": None, "source": "no meter"}, "s" * 300
+    found = [
+        record(7, node="n1", energy={"package_j": 5.0, "peak_w": 2, "source": long}, traffic=None),
+        record(7, node="n2", energy=none, traffic={"tiers": [], "source": "a"}),
+    ]
+    made = merge.summary(ENTRY, ["n1", "n2"], found)
+    assert made["sources"] == {"memory": "memory.peak of the job's cgroup", "energy": "s" * 200, "traffic": None}
+    watts = {"sum": 2, "least": [2, "n1"], "most": [2, "n1"], "nodes": 1}
+    assert made["energy_more"] == {"platform_j": None, "mean_w": None, "peak_w": watts}
+    back = summaries.decode(summaries.encode(made))
+    assert (back["sources"], back["energy_more"]) == (made["sources"], made["energy_more"])
+    made = merge.summary(ENTRY, ["n2"], found[1:])
+    assert (made["sources"]["energy"], made["sources"]["traffic"]) == ("no meter", "a") and "energy_more" not in made
+    assert "sources" not in merge.summary(ENTRY, ["n1"], [])
+
+
+def test_sources_are_the_first_to_go():
+    """Before the table of nodes, and are there again where that is gone."""
+    dice = random.Random(4)
+    noise = "".join(chr(dice.randrange(0x10000, 0x20000)) for _ in range(200))
+    left_out = []
+    for count in range(40, 240, 8):
+        nodes = [f"n{node}" for node in range(count)]
+        found = [record(7, node=node, elapsed_s=dice.random() * 1e6) for node in nodes]
+        for one in found:
+            one["energy"]["source"] = noise
+            one["memory"]["tiers"] = [tier("dram", [0], dice.randrange(1 << 50), dice.randrange(1 << 50), 0)]
+        back = summaries.decode(summaries.encode(merge.summary(ENTRY, nodes, found)))
+        assert ("sources" in back) == ("sources" not in back["left_out"])
+        left_out.append(tuple(back["left_out"]))
+    assert list(dict.fromkeys(left_out)) == [(), ("sources",), ("by_node",)]
+
+
 def test_nodes_that_differ_have_nothing_in_common():
     made = merge.summary(
         ENTRY, ["n1", "n2"], [record(7, node="n1"), record(7, node="n2", mode="fast", restart_count=1)]
@@ -149,6 +197,7 @@ def many(count, missing=0, **changes):
                     {"name": kind, "read_bytes": dice.randrange(1 << 50), "write_bytes": dice.randrange(1 << 50)}
                     for kind in ("dram", "pmem")
                 ],
+                "job": {"total_bytes": dice.randrange(1 << 50), "local_bytes": dice.randrange(1 << 50), "source": "x"},
                 "source": "x",
             },
             **changes,
@@ -178,7 +227,7 @@ def test_at_most_4096_characters(count, missing, left_out):
     assert back["memory"]["peak_bytes"]["sum"] == sum(one["memory"]["peak_bytes"] for one in found)
     most = max(found, key=lambda one: one["energy"]["package_j"])
     assert back["energy"]["package_j"]["most"] == [most["energy"]["package_j"], most["node"]]
-    assert back["traffic"][1]["write_bytes"]["nodes"] == count - missing
+    assert back["traffic"][1]["write_bytes"]["nodes"] == back["job_traffic"]["local_bytes"]["nodes"] == count - missing
     assert back["left_out"] == left_out
     if "missing" in left_out:  # as many as there is room for
         assert back["missing"].startswith("node[000") and len(text) > summaries.MOST_BYTES - 64
@@ -213,6 +262,7 @@ def test_details_are_left_out_in_their_order():
                 plan={"mode": noise(60), "policy": noise(60)},
                 warnings=[noise(300) for _ in range(10)],
                 memory={"peak_bytes": 1, "tiers": [tier(noise(60), [0], 1, 1) for _ in range(20)]},
+                traffic={"tiers": [], "job": {"total_bytes": 2, "local_bytes": 1}},
             )
         ],
     )
@@ -222,6 +272,7 @@ def test_details_are_left_out_in_their_order():
     assert back["left_out"] == ["by_node", "warnings.texts", "missing", "extremes", "tiers"]
     assert back["memory"] == {"peak_bytes": {"sum": 1, "nodes": 1}, "tiers": []} and back["nodes"] == 50
     assert back["warnings"] == {"count": 10, "nodes": 1, "texts": []}
+    assert back["job_traffic"] == {"total_bytes": {"sum": 2, "nodes": 1}, "local_bytes": {"sum": 1, "nodes": 1}}
 
 
 def test_a_text_that_is_no_summary():
@@ -264,6 +315,11 @@ def test_a_text_that_is_no_summary():
         (("memory", "peak_bytes"), 5, ".memory.peak_bytes"),
         (("memory", "peak_bytes", "most"), [1, 2, 3], ".memory.peak_bytes"),
         (("memory", "peak_bytes", "sum"), 1e300, ".memory.peak_bytes"),
+        (("sources",), {"memory": None}, ".sources has not its keys"),
+        (("sources", "energy"), 5, ".sources.energy"),
+        (("job_traffic",), None, ".job_traffic has not its keys"),
+        (("job_traffic",), {"total_bytes": None}, ".job_traffic has not its keys"),
+        (("job_traffic",), {"total_bytes": 5, "local_bytes": None}, ".job_traffic.total_bytes"),
         (("warnings", "texts"), [["a"]], ".warnings.texts"),
         (("by_node",), [["n1", [1], ["x"]]], ".by_node"),
         (("left_out",), [1], ".left_out"),
@@ -278,6 +334,14 @@ def test_a_text_that_is_no_summary():
         assert said in str(caught.value)
 
 
+def test_keys_of_a_later_version_are_passed_over():
+    made = merge.summary(ENTRY, ["n1"], [record(7)])
+    assert summaries.decode(packed(json.dumps({**made, "missing": "", "later": {"a": [1]}}).encode())) == {
+        **made,
+        "missing": "",
+    }
+
+
 def test_a_hostile_text_fills_no_memory():
     """4096 characters can hold some three million zeros."""
     bomb = packed(b" " * 2_900_000)
@@ -289,3 +353,38 @@ def test_a_hostile_text_fills_no_memory():
         assert tracemalloc.get_traced_memory()[1] < 4 * summaries.MOST_JSON
     finally:
         tracemalloc.stop()
+
+
+IMPOSSIBLE = (
+    ({"elapsed_s": -9}, lambda made: made["elapsed_s"]),
+    ({"elapsed_s": 1 << 50}, lambda made: made["elapsed_s"]),
+    ({"energy": {"package_j": -0.5}}, lambda made: made["energy"]["package_j"]),
+    ({"memory": {"peak_bytes": -1, "tiers": []}}, lambda made: made["memory"]["peak_bytes"]),
+    ({"memory": {"peak_bytes": 1 << 60, "tiers": []}}, lambda made: made["memory"]["peak_bytes"]),
+    ({"migration": {"cpu_s": -1}}, lambda made: made["migration"]["cpu_s"]),
+    *(
+        ({"memory": {"tiers": [{"name": "dram", key: wrong}]}}, lambda made, key=key: made["memory"]["tiers"][0][key])
+        for key in ("peak_bytes", "mean_bytes")
+        for wrong in (-1, 0.5, 1 << 56)
+    ),
+    (
+        {"traffic": {"tiers": [{"name": "dram", "read_bytes": -1}]}},
+        lambda made: made["traffic"][0]["read_bytes"],
+    ),
+)
+
+
+@pytest.mark.parametrize(("changes", "of"), IMPOSSIBLE)
+def test_what_cannot_have_been_measured_is_no_figure(changes, of):
+    """As in the report: it lowers no sum, and is no least."""
+    good = record(
+        7,
+        node="n2",
+        energy={"package_j": 5.0},
+        migration={"cpu_s": 1.5},
+        traffic={"tiers": [{"name": "dram", "read_bytes": 3}]},
+    )
+    alone, both = (
+        of(merge.summary(ENTRY, ["n1", "n2"], found)) for found in ([good], [record(7, **changes, node="n1"), good])
+    )
+    assert both == alone and both["nodes"] == 1

@@ -18,35 +18,54 @@ BIGINT = 1 << 63  # what tables of an engine have for whole numbers is below
 
 def number(value, key):
     """A figure of an object of a record, or None where it was not measured or is not a number."""
-    figure = value.get(key) if isinstance(value, dict) else None
-    if isinstance(figure, bool) or not isinstance(figure, (int, float)):
+    found = value.get(key) if isinstance(value, dict) else None
+    if isinstance(found, bool) or not isinstance(found, (int, float)):
         return None
-    return figure if abs(figure) < MAXIMUM else None
+    return found if abs(found) < MAXIMUM else None
 
 
 def whole(value, key):
-    figure = number(value, key)
-    return figure if isinstance(figure, int) else None
+    found = number(value, key)
+    return found if isinstance(found, int) else None
 
 
 def memory(value, key):
     """An amount of a node's memory, in bytes."""
-    amount = whole(value, key)
-    return amount if amount is not None and 0 <= amount < MOST_BYTES else None
+    found = whole(value, key)
+    return found if found is not None and 0 <= found < MOST_BYTES else None
 
 
 def milliseconds(value, key):
     """Seconds as a whole number of milliseconds, which is what records are written with: sums of them are exact. Less
     than none, as of a clock that was set back, were not measured."""
-    seconds = number(value, key)
-    amount = None if seconds is None else round(seconds * 1000)
-    return amount if amount is not None and 0 <= amount < MOST_MILLISECONDS else None
+    found = number(value, key)
+    thousandths = None if found is None else round(found * 1000)
+    return thousandths if thousandths is not None and 0 <= thousandths < MOST_MILLISECONDS else None
 
 
 def amount(value, key):
     """A figure that cannot be below 0: one that is was not measured, but made by a clock that was set back."""
-    figure = number(value, key)
-    return None if figure is None or figure < 0 else figure
+    found = number(value, key)
+    return None if found is None or found < 0 else found
+
+
+def seconds(value, key):
+    """Milliseconds as seconds."""
+    found = milliseconds(value, key)
+    return None if found is None else found / 1000
+
+
+# What a key's figure has to be, for all who read one; of those that are not here an amount.
+READERS = {
+    **dict.fromkeys((f"{part}_bytes" for part in ("peak", "mean", "capacity")), memory),
+    **dict.fromkeys((f"{part}_bytes" for part in ("anon", "file", "shmem", "kernel", "hugetlb")), memory),
+    "elapsed_s": seconds,
+}
+
+
+def figure(value, key):
+    """A figure of an object of a record, None where it was not measured, or cannot have been."""
+    return READERS.get(key, amount)(value, key)
 
 
 def text(value, key):
@@ -68,7 +87,7 @@ def members(value, key):
 
 def numbers(value, key):
     """A list of figures; what is no figure is None in it."""
-    return [number({"": figure}, "") for figure in members(value, key)]
+    return [number({"": each}, "") for each in members(value, key)]
 
 
 REFUSED = re.compile(r"(?:(a task|step \S+) was )?refused: ")
@@ -109,8 +128,8 @@ def clean(word):
 
 def integer(value, key):
     """A whole number that a table can have."""
-    figure = whole(value, key)
-    return figure if figure is None or -BIGINT <= figure < BIGINT else None
+    found = whole(value, key)
+    return found if found is None or -BIGINT <= found < BIGINT else None
 
 
 def run(record):

@@ -13,7 +13,7 @@ def product(one, other):
 
 def sum_of_all(objects, key):
     """The sum of a figure over objects that all have it."""
-    amounts = [fields.amount(one, key) for one in objects]
+    amounts = [fields.figure(one, key) for one in objects]
     return sum(amounts) if amounts and None not in amounts else None
 
 
@@ -22,25 +22,24 @@ class Figures:
 
     def __init__(self, record):
         self.record, self.tiers = record, fields.tiers(record)
-        elapsed = fields.milliseconds(record, "elapsed_s")
-        self.seconds = None if elapsed is None else elapsed / 1000
+        self.seconds = fields.seconds(record, "elapsed_s")
         self.hours = None if self.seconds is None else self.seconds / 3600
         self.warnings = len(fields.members(record, "warnings"))
         self.fast = self.tiers[0] if self.tiers else None
         self.slow = self.tiers[-1] if len(self.tiers) > 1 else None
         self.read_memory()
         energy = record.get("energy")
-        self.package_j, self.memory_j = (fields.amount(energy, key) for key in ("package_j", "memory_j"))
+        self.package_j, self.memory_j = (fields.figure(energy, key) for key in ("package_j", "memory_j"))
         # What power is of: packages and memory, packages alone where a node has no meter of memory.
         self.metered_j = None if self.package_j is None else self.package_j + (self.memory_j or 0)
-        self.peak_w = fields.amount(energy, "peak_w")
+        self.peak_w = fields.figure(energy, "peak_w")
         # Counting begins after the job, and may end before it: its own time is not what power is energy by.
-        self.counted_s = fields.amount(fields.part(energy, "node"), "seconds") or None
+        self.counted_s = fields.figure(fields.part(energy, "node"), "seconds") or None
         # Estimates, of all tiers or not at all; nothing else is made from them.
         modelled = fields.members(fields.part(energy, "estimate"), "tiers")
         self.static_j, self.dynamic_j = (sum_of_all(modelled, key) for key in ("static_j", "dynamic_j"))
         traffic = self.traffic_of(self.slow)
-        self.slow_read, self.slow_written = (fields.amount(traffic, key) for key in ("read_bytes", "write_bytes"))
+        self.slow_read, self.slow_written = (fields.figure(traffic, key) for key in ("read_bytes", "write_bytes"))
         self.read_cost()
 
     def read_memory(self):
@@ -70,7 +69,7 @@ class Figures:
     def read_cost(self):
         """What traffic took: of records that have the energy, and the traffic of all tiers both ways."""
         parts = [self.traffic_of(tier) for tier in self.tiers]
-        amounts = [fields.amount(part, key) for part in parts for key in ("read_bytes", "write_bytes")]
+        amounts = [fields.figure(part, key) for part in parts for key in ("read_bytes", "write_bytes")]
         self.moved_gb = self.moving_j = self.joules_per_gb = None
         if amounts and None not in amounts and sum(amounts) > 0 and self.metered_j is not None:
             self.moved_gb = sum(amounts) / 1e9

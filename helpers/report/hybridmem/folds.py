@@ -142,21 +142,33 @@ class Common:
         return {}
 
 
-class Leading:
-    """Another fold, of the cases alone whose `place` is the row's least."""
+class Elected:
+    """Another fold, of the cases alone that are of the row's candidate. `vote(case)` is a case's candidate, or None;
+    `consent(case)` is counted over all cases; elect(votes by candidate, cases, consents) names one, or None."""
 
-    def __init__(self, place, fold):
-        self.place, self.fold, self.start = place, fold, (None, *fold.start)
+    start = (0, 0, None)
+
+    def __init__(self, vote, consent, elect, fold):
+        self.vote, self.consent, self.elect, self.fold = vote, consent, elect, fold
 
     def add(self, cells, at, case):
-        place = self.place(case)
-        if cells[at] is None or place < cells[at]:
-            cells[at : at + len(self.start)] = (place, *self.fold.start)
-        if place == cells[at]:
-            self.fold.add(cells, at + 1, case)
+        cells[at] += 1
+        cells[at + 1] += self.consent(case)
+        candidate = self.vote(case)
+        if candidate is not None:
+            cells[at + 2] = cells[at + 2] or {}
+            own = cells[at + 2].setdefault(candidate, [0, *self.fold.start])
+            own[0] += 1
+            self.fold.add(own, 1, case)
+
+    def elected(self, cells, at):
+        """The cells of the fold, from 1 on; those of its beginning where nobody is elected."""
+        cases, consents, found = cells[at : at + 3]
+        candidate = self.elect({name: own[0] for name, own in found.items()}, cases, consents) if found else None
+        return [0, *self.fold.start] if candidate is None else found[candidate]
 
     def value(self, cells, at):
-        return self.fold.value(cells, at + 1)
+        return self.fold.value(self.elected(cells, at), 1)
 
     def others(self, cells, at):
-        return self.fold.others(cells, at + 1)
+        return self.fold.others(self.elected(cells, at), 1)

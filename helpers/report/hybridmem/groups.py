@@ -145,6 +145,8 @@ class Jobs(Sums):
 
     def retire(self, rows):
         for key, row in rows.items():
+            if not self.view.has(row):
+                continue
             # The order makes no two entries equal, so that keys, which may have None, are never compared.
             heapq.heappush(self.heap, (self.rank(row), -next(self.order), key, row))
             if len(self.heap) > self.top:

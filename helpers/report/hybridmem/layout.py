@@ -83,7 +83,7 @@ def row(record, day, file, line, text):
         fields.milliseconds(record, "elapsed_s"),
         fields.integer(record, "exit_code"),
         *tally.memory_figures(record),
-        *(fields.number(energy, key) for key in ("package_j", "memory_j")),
+        *(fields.figure(energy, key) for key in ("package_j", "memory_j")),
         *(fields.integer(migration, key) for key in ("promoted_bytes", "demoted_bytes")),
         len(fields.members(record, "warnings")),
         mark(day, *fields.run(record)),

@@ -39,7 +39,7 @@ def figures(records, key, *path):
     def value(record):
         for step in path:
             record = record.get(step) if isinstance(record, dict) else None
-        return fields.number(record, key)
+        return fields.figure(record, key)
 
     return figure([(record["node"], value(record)) for record in records])
 
@@ -74,7 +74,7 @@ def by_tier(records, group, keys):
     made = []
     for name, kind in tier_names(tiers for _, tiers in parts):
         of_node = [(node, next((t for t in tiers if fields.text(t, "name") == name), None)) for node, tiers in parts]
-        values = {key: figure([(node, fields.number(tier, key)) for node, tier in of_node]) for key in keys}
+        values = {key: figure([(node, fields.figure(tier, key)) for node, tier in of_node]) for key in keys}
         made.append({"name": name, "kind": cut(kind, MOST_WORD), **values})
     return made
 
@@ -96,8 +96,39 @@ def one_node(record, tiers):
     mine = {fields.text(tier, "name"): tier for tier in fields.tiers(record)}
     return [
         record["node"],
-        *([fields.number(mine.get(name), key) for name in tiers] for key in ("peak_bytes", "mean_bytes")),
+        *([fields.figure(mine.get(name), key) for name in tiers] for key in ("peak_bytes", "mean_bytes")),
     ]
+
+
+def own_traffic(records):
+    """What the job's own tasks moved, all tiers together. Most sites do not count it: without any figure there is no
+    such key, and the text is one that a reader takes who does not know it."""
+    found = {key: figures(records, key, "traffic", "job") for key in ("total_bytes", "local_bytes")}
+    return {"job_traffic": found} if any(found.values()) else {}
+
+
+def has_figure(value):
+    """Is there a figure, or a tier with one?"""
+    tiers = [tier for tier in fields.members(value, "tiers") if isinstance(tier, dict)]
+    keys = ("peak_bytes", "package_j", "memory_j", "platform_j", "read_bytes", "write_bytes")
+    return any(fields.figure(part, key) is not None for part in (value, *tiers) for key in keys)
+
+
+def sources(records):
+    """Where figures come from, or why there are none: what the nodes that measured them say, or else all nodes; None
+    where they differ. The key is not there where nothing is known, and the first to go where room is short."""
+    found = {}
+    for group, key in (("memory", "peak_source"), ("energy", "source"), ("traffic", "source")):
+        values = [fields.part(record, group) for record in records]
+        measured = [fields.text(value, key) for value in values if has_figure(value)]
+        found[group] = cut(same(measured or [fields.text(value, "source") for value in values]))
+    return {"sources": found} if any(found.values()) else {}
+
+
+def more_energy(records):
+    """The whole node's joules, and watts; as own_traffic()."""
+    found = {key: figures(records, key, "energy") for key in ("platform_j", "mean_w", "peak_w")}
+    return {"energy_more": found} if any(found.values()) else {}
 
 
 def summary(entry, nodes, records):
@@ -123,6 +154,9 @@ def summary(entry, nodes, records):
         "memory": {"peak_bytes": figures(found, "peak_bytes", "memory"), "tiers": memory},
         "energy": {key: figures(found, key, "energy") for key in ("package_j", "memory_j")},
         "traffic": by_tier(found, "traffic", ("read_bytes", "write_bytes")),
+        **own_traffic(found),
+        **more_energy(found),
+        **sources(found),
         "migration": {key: figures(found, key, "migration") for key in ("promoted_bytes", "demoted_bytes", "cpu_s")},
         "warnings": warnings(found),
         "by_node": [one_node(record, [tier["name"] for tier in memory]) for record in found],

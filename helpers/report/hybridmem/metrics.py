@@ -74,34 +74,39 @@ def name_of(tier):
 
 def peaks(record):
     for tier in fields.tiers(record):
-        yield (name_of(tier),), fields.number(tier, "peak_bytes")
+        yield (name_of(tier),), fields.figure(tier, "peak_bytes")
 
 
 def means(record):
-    seconds = fields.number(record, "elapsed_s")
+    seconds = fields.figure(record, "elapsed_s")
     for tier in fields.tiers(record):
-        mean = fields.number(tier, "mean_bytes")
+        mean = fields.figure(tier, "mean_bytes")
         yield (name_of(tier),), None if None in (mean, seconds) else (mean, seconds)
 
 
 def traffic(record):
     for tier in fields.members(record.get("traffic"), "tiers"):
         for direction in ("read", "write"):
-            yield (name_of(tier), direction), fields.number(tier, f"{direction}_bytes")
+            yield (name_of(tier), direction), fields.figure(tier, f"{direction}_bytes")
+
+
+def own(key):
+    """What the jobs' own tasks moved, by their resctrl groups."""
+    return lambda record: [((), fields.figure(fields.part(record.get("traffic"), "job"), key))]
 
 
 def energy(record):
     for domain in ("package", "memory"):
-        yield (domain,), fields.number(record.get("energy"), f"{domain}_j")
+        yield (domain,), fields.figure(record.get("energy"), f"{domain}_j")
 
 
 def migrated(record):
     for direction in ("promoted", "demoted"):
-        yield (direction,), fields.number(record.get("migration"), f"{direction}_bytes")
+        yield (direction,), fields.figure(record.get("migration"), f"{direction}_bytes")
 
 
 def migrator(record):
-    yield (), fields.number(record.get("migration"), "cpu_s")
+    yield (), fields.figure(record.get("migration"), "cpu_s")
 
 
 def unmeasured(record):
@@ -135,7 +140,7 @@ METRICS = (
         "Time that the jobs were on the node, summed.",
         ("mode",),
         Sum,
-        of_mode(lambda record: fields.number(record, "elapsed_s")),
+        of_mode(lambda record: fields.figure(record, "elapsed_s")),
     ),
     Metric(
         "hybridmem_window_warnings",
@@ -164,6 +169,20 @@ METRICS = (
         ("tier", "direction"),
         Sum,
         traffic,
+    ),
+    Metric(
+        "hybridmem_window_own_traffic_bytes",
+        "What the tasks of jobs moved between caches and memory of all tiers, where it was measured.",
+        (),
+        Sum,
+        own("total_bytes"),
+    ),
+    Metric(
+        "hybridmem_window_own_local_traffic_bytes",
+        "That of it which was from and to the own socket's memory, where it was measured.",
+        (),
+        Sum,
+        own("local_bytes"),
     ),
     Metric(
         "hybridmem_window_energy_joules",

@@ -6,26 +6,26 @@ from . import draw, fields
 
 def lines(migration):
     """Method, moves, result, cap and cost; what was not measured is left out. At most five."""
-    sizes = {key: fields.number(migration, key) for key in ("promoted_bytes", "demoted_bytes", "cap_bytes")}
+    sizes = {key: fields.figure(migration, key) for key in ("promoted_bytes", "demoted_bytes", "cap_bytes")}
     moved = f"{draw.size(sizes['promoted_bytes'])} promoted, {draw.size(sizes['demoted_bytes'])} demoted"
     yield f"{moved}; self-reported by the migrators of {plural(fields.whole(migration, 'step_count') or 0, 'step')}"
     yield method(migration)
     unmoved = migration.get("unmoved") if isinstance(migration.get("unmoved"), dict) else {}
-    stuck = [f"{reason} {draw.size(fields.number(unmoved, reason))}" for reason in unmoved if unmoved[reason]]
+    stuck = [f"{reason} {draw.size(fields.figure(unmoved, reason))}" for reason in unmoved if unmoved[reason]]
     if stuck:
         yield f"not moved: {', '.join(stuck)}"
-    fast, best, regret = (fields.number(migration, key) for key in ("fast_share", "best_share", "regret"))
+    fast, best, regret = (fields.figure(migration, key) for key in ("fast_share", "best_share", "regret"))
     if fast is not None:
         what = "writes" if fields.text(migration, "hot_by") == "writes" else "accesses"
         yield (
             f"estimate: {draw.percent(fast)} of {what} served by the fast tier; best known placement "
             f"{draw.percent(best)}, regret {draw.percent(regret)}"
         )
-    cost = f"cost {draw.duration(fields.number(migration, 'cpu_s'))} of CPU time"
-    kernel = fields.number(migration, "kernel_cpu_s")
+    cost = f"cost {draw.duration(fields.figure(migration, 'cpu_s'))} of CPU time"
+    kernel = fields.figure(migration, "kernel_cpu_s")
     cost += "" if kernel is None else f", {draw.duration(kernel)} more in the kernel"
     if sizes["cap_bytes"] is not None:
-        above = fields.number(migration, "above_cap_bytes")
+        above = fields.figure(migration, "above_cap_bytes")
         kept = "not known what was above it" if above is None else f"at most {draw.size(above)} above it"
         cost = f"cap {draw.size(sizes['cap_bytes'])}, {kept}; {cost}"
     yield cost
@@ -38,7 +38,7 @@ def method(migration):
     source, why = fields.text(migration, "sample_source"), fields.text(migration, "sample_source_why")
     samples = f"{draw.count(fields.whole(migration, 'samples'))} samples"
     samples += "" if source == NO_SOURCE else f" of {source or 'several sources'}"
-    interval = fields.number(migration, "interval_s")
+    interval = fields.figure(migration, "interval_s")
     every = "" if interval is None else f", at most one every {interval:g} s"
     phases = plural(fields.whole(migration, "phases") or 0, "decision")
     return (

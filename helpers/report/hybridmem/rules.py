@@ -2,11 +2,12 @@
 """Advice: which mode a job wanted, and why, by a table of rules over one record. Pure.
 
 A rule speaks only where the record has each figure that it needs, and its sentence has them: no figure, no advice.
-A job is advised one mode at most, of the rule that weighs most. Who asked for the slow tier leaves the fast one to
-others, and is not told to take it.
+A job is advised one mode at most, of the rule that weighs most; on how many of its nodes a rule has to hold is in the
+table. Who asked for the slow tier leaves the fast one to others, and is not told to take it.
 """
 
-from typing import NamedTuple
+from collections import Counter
+from typing import Callable, NamedTuple, Optional
 
 from . import draw, fields
 from .figures import Figures
@@ -35,7 +36,7 @@ class Seen:
     def __init__(self, figures):
         self.figures, self.record, self.mode = figures, figures.record, fields.mode(figures.record)
         self.fast_peak, self.slow_peak, self.slow_mean = figures.fast_peak, figures.slow_peak, figures.slow_mean
-        self.capacity = figures.fast_capacity or None
+        self.capacity = own_capacity(self.record, figures) or None
         migration = self.record.get("migration")
         self.migration = migration if isinstance(migration, dict) else {}
         self.most = self.find_most(figures.tiers)
@@ -56,11 +57,28 @@ class Seen:
     def was_killed(self):
         return fields.whole(self.record, "exit_code") in KILLED
 
+    def fits(self):
+        """All that the job had at most would have had room in the fast tier."""
+        return None not in (self.most, self.capacity) and self.most <= ROOMY * self.capacity
+
+    def can_be_fast(self):
+        """What the job had here was in the fast tier, or would fit there; false where that is not known."""
+        was_fast = None not in (self.fast_peak, self.slow_peak) and self.slow_peak < NEGLIGIBLE
+        return not self.was_killed() and (was_fast or self.fits())
+
+
+def own_capacity(record, figures):
+    """Bytes of the fast tier that are of the job's sockets. A record has a tier's capacity as a whole alone: None where
+    the plan has some of its nodes, or where it has none of them (as the slow tier's modes) under a socket=."""
+    tier, plan = set(fields.numbers(figures.fast, "nodes")), set(fields.numbers(fields.part(record, "plan"), "nodes"))
+    asked = (fields.text(record, "request") or "").split(",")
+    limited = any(word.startswith("socket=") and word != "socket=all" for word in asked)
+    is_whole = tier <= plan if tier & plan else not limited
+    return figures.fast_capacity if is_whole else None
+
 
 def fits_the_fast_tier(seen):
-    if seen.mode not in TO_BOTH or not seen.has_slow() or None in (seen.most, seen.capacity):
-        return None
-    if seen.most > ROOMY * seen.capacity or seen.was_killed():
+    if seen.mode not in TO_BOTH or not seen.has_slow() or not seen.fits() or seen.was_killed():
         return None
     return "fast", (
         f"mode fast would have done on a node of its own: peak {draw.size(seen.most)} of {draw.size(seen.capacity)} "
@@ -102,7 +120,7 @@ def migrator_had_nothing_to_move(seen):
 def fast_memory_was_left(seen):
     if seen.mode != "interleave" or None in (seen.capacity, seen.fast_peak, seen.slow_mean):
         return None
-    if seen.most is None or seen.most <= ROOMY * seen.capacity:
+    if seen.most is None or seen.fits():
         return None
     left = seen.capacity * ROOMY - seen.fast_peak
     if left < seen.capacity / 4 or seen.slow_mean < seen.capacity / 10:
@@ -185,42 +203,77 @@ def slow_tier_was_mostly_written(seen):
     )
 
 
+# On how many of a run's nodes, of those with a record, a rule has to hold.
+ANY, MOST, ALL = "any", "most", "all"
+
+
+class Rule(NamedTuple):
+    name: str
+    says: Callable  # what was seen -> (mode, sentence), or None
+    needs: str
+
+
+# By weight. The others' silence is no consent to `fast`: where a node cannot hold what it had, it ends the job.
 RULES = (
-    ("fits", fits_the_fast_tier),
-    ("killed", ended_with_the_fast_tier_full),
-    ("unspilled", spill_never_spilled),
-    ("unmoved", migrator_had_nothing_to_move),
-    ("room", fast_memory_was_left),
-    ("cache", half_of_it_was_page_cache),
-    ("regret", migrator_was_far_from_the_best),
-    ("writes", slow_tier_was_mostly_written),
+    Rule("fits", fits_the_fast_tier, ALL),
+    Rule(
+        "killed", ended_with_the_fast_tier_full, ANY
+    ),  # one node that has no room ends the job; spill is fast elsewhere
+    Rule("unspilled", spill_never_spilled, ALL),
+    Rule("unmoved", migrator_had_nothing_to_move, ALL),
+    Rule("room", fast_memory_was_left, ANY),  # the others' pages go to the fast tier first as well
+    Rule(
+        "cache", half_of_it_was_page_cache, ANY
+    ),  # migrate begins as spill does: where it has no work it moves nothing
+    Rule("regret", migrator_was_far_from_the_best, MOST),  # it may have done well where the rule is silent
+    Rule("writes", slow_tier_was_mostly_written, MOST),  # isolate takes from the fast tier what is read
 )
+ORDER = {rule.name: number for number, rule in enumerate(RULES)}
 
 
-ORDER = {name: number for number, (name, _) in enumerate(RULES)}
+def place(name):
+    """Among those of a job's nodes, the least of which holds. `fast` comes last: that there was room for it is no
+    reason where a node wanted something else."""
+    return RULES[ORDER[name]].needs == ALL, ORDER[name]
 
 
-def place(advice):
-    """Among those of a job's nodes, the least of which holds. `fast` comes last: that one node had room for it is no
-    reason where another one wanted something else."""
-    return (advice.wanted == "fast", ORDER[advice.rule])
+class Opinion(NamedTuple):
+    """Of one record on its run."""
+
+    advice: Optional[Advice]
+    can_be_fast: bool
+
+
+def opinion(figures):
+    seen = Seen(figures)
+    found = ((rule.name, rule.says(seen)) for rule in RULES)
+    return Opinion(next((Advice(name, *said) for name, said in found if said), None), seen.can_be_fast())
 
 
 def advise(figures):
-    """The advice for a record, by its figures: of the rule that weighs most; None where no rule speaks."""
-    seen = Seen(figures)
-    found = ((name, rule(seen)) for name, rule in RULES)
-    return next((Advice(name, *said) for name, said in found if said), None)
+    """The advice of a record, by its figures: of the rule that weighs most; None where no rule speaks."""
+    return opinion(figures).advice
+
+
+def elect(nodes, records, can_be_fast):
+    """The name of the rule that a run is advised by, or None. `nodes`: on how many each rule speaks; of all of the
+    run's records, and of those that can be fast, the number."""
+    enough = {
+        ANY: lambda name: True,
+        MOST: lambda name: 2 * nodes[name] > records,
+        ALL: lambda name: can_be_fast == records,
+    }
+    return min((name for name in nodes if enough[RULES[ORDER[name]].needs](name)), key=place, default=None)
 
 
 def advise_run(records):
     """(advice, nodes) of the records of one run of a job, with the figures of the first of those nodes; or None."""
-    found = {}
-    for record in records:
-        advice = advise(Figures(record))
-        if advice:
-            found.setdefault(place(advice), (advice, []))[1].append(record["node"])
-    return found[min(found)] if found else None
+    opinions = [(record["node"], opinion(Figures(record))) for record in records]
+    spoken = [(node, said.advice) for node, said in opinions if said.advice]
+    nodes = Counter(advice.rule for _, advice in spoken)
+    name = elect(nodes, len(opinions), sum(said.can_be_fast for _, said in opinions))
+    found = [(node, advice) for node, advice in spoken if advice.rule == name]
+    return (found[0][1], [node for node, _ in found]) if found else None
 
 
 def sentence(advice, nodes, is_alone):

@@ -1,17 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """One job as a page of HTML: its memory by tier over time, node by node, and advice. Pure."""
 
-from . import charts, draw, fields, moments, page, rules
+from . import charts, draw, fields, moments, page, rules, tiertable
 from .page import tag
 
 NODES = 64  # with a section of their own; the table has all
-SIZES = (("Peak", "peak_bytes"), ("Mean", "mean_bytes"), ("Capacity", "capacity_bytes"))
-PARTS = (
-    ("Anonymous", "anon_bytes"),
-    ("Page cache", "file_bytes"),
-    ("Shared", "shmem_bytes"),
-    ("Kernel", "kernel_bytes"),
-)
+COLUMNS = (*tiertable.SIZES, tiertable.CAPACITY, *tiertable.PARTS)
 
 
 def facts(pairs):
@@ -22,7 +16,7 @@ def over_time(record):
     """The tiers' series, stacked; None where there are none."""
     memory, tiers = record.get("memory"), fields.tiers(record)
     series = [fields.numbers(tier, "series") for tier in tiers]
-    interval = fields.amount(memory, "interval_s")
+    interval = fields.figure(memory, "interval_s")
     longest = max(map(len, series), default=0)
     if not longest or interval is None:
         return None
@@ -38,17 +32,12 @@ def over_time(record):
 
 def tier_table(record):
     tiers = fields.tiers(record)
-    columns = [each for each in SIZES + PARTS if any(fields.number(tier, each[1]) is not None for tier in tiers)]
+    columns = tiertable.measured(COLUMNS, tiers)
     heads = [
-        *((title, page.NAME) for title in ("Tier", "Kind", "Nodes")),
+        *((title, page.NAME) for title in tiertable.NAMES),
         *((title, page.NUMBER) for title, _ in columns),
     ]
-    rows = []
-    for tier in tiers:
-        words = (fields.text(tier, "name") or "?", fields.text(tier, "kind") or "unknown")
-        figures = [fields.number(tier, key) for _, key in columns]
-        nodes = draw.ranges(fields.numbers(tier, "nodes"))
-        rows.append([*((None, word) for word in (*words, nodes)), *((f, draw.size(f)) for f in figures)])
+    rows = [[*((None, word) for word in tiertable.names(tier)), *tiertable.figures(tier, columns)] for tier in tiers]
     return page.table(f"Memory of node {record['node']} by tier", heads, rows)
 
 
@@ -66,8 +55,8 @@ def nodes_table(run, first):
     heads = [("Node", page.NAME), *((title, page.NUMBER) for title in ("Elapsed", "Exit", "Fast peak", "Slow peak"))]
     rows = []
     for record in run:
-        peaks = [fields.amount(tier, "peak_bytes") for tier in fields.tiers(record)]
-        elapsed, code = fields.amount(record, "elapsed_s"), fields.whole(record, "exit_code")
+        peaks = [fields.figure(tier, "peak_bytes") for tier in fields.tiers(record)]
+        elapsed, code = fields.figure(record, "elapsed_s"), fields.whole(record, "exit_code")
         fast, slow = peaks[0] if peaks else None, peaks[-1] if len(peaks) > 1 else None
         figures = (
             (elapsed, draw.duration(elapsed)),

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The records of a job as text: what was asked for and planned, and the figures of each node."""
 
-from . import draw, fields, figures, forms, migrated, moments, rules
+from . import draw, fields, figures, forms, migrated, moments, rules, tiertable
 
 
 class Printer:
@@ -62,7 +62,7 @@ class Printer:
         start, end = (fields.text(record, key) for key in ("start", "end"))
         code = fields.whole(record, "exit_code")
         steps = " ".join(str(step) for step in fields.members(record, "step_ids"))
-        elapsed = draw.duration(fields.number(record, "elapsed_s"))
+        elapsed = draw.duration(fields.figure(record, "elapsed_s"))
         self.line("ran", f"{moments.plain(start)} to {moments.plain(end)} UTC, {elapsed}")
         self.line("steps", f"{steps or 'none on this node'}; exit code {draw.UNMEASURED if code is None else code}")
         self.plan(record.get("plan"))
@@ -77,24 +77,26 @@ class Printer:
 
     def memory(self, record):
         memory, tiers = record.get("memory"), fields.tiers(record)
-        if not any(fields.number(tier, "peak_bytes") is not None for tier in tiers):
+        if not any(fields.figure(tier, "peak_bytes") is not None for tier in tiers):
             self.line("memory", unmeasured(memory))
             return
         self.memory_peak(memory)
-        columns = [column for column in COLUMNS if any(fields.number(tier, column[1]) is not None for tier in tiers)]
-        head = ("TIER", "KIND", "NODES", *(name for name, _ in columns))
-        for row in draw.table([head, *(tier_row(tier, columns) for tier in tiers)], left=3):
+        columns = tiertable.measured((*tiertable.SIZES, *tiertable.PARTS), tiers)
+        lines = [[title.upper() for title in (*tiertable.NAMES, *(title for title, _ in columns))]]
+        for tier in tiers:
+            lines.append([*tiertable.names(tier), *(shown for _, shown in tiertable.figures(tier, columns))])
+        for row in draw.table(lines, left=len(tiertable.NAMES)):
             self.write(f"    {draw.plain(row)}")
-        self.plots(tiers, fields.number(memory, "interval_s"))
+        self.plots(tiers, fields.figure(memory, "interval_s"))
 
     def memory_peak(self, memory):
         """What the job had at most in all tiers together."""
-        peak = draw.size(fields.number(memory, "peak_bytes"))
+        peak = draw.size(fields.figure(memory, "peak_bytes"))
         self.line("memory", f"peak {peak} ({fields.text(memory, 'peak_source') or 'source unknown'})")
 
     def plots(self, tiers, interval):
         """Each tier's share of the mean use as a bar, and its use over time; all plots have the same scale."""
-        means = [fields.number(tier, "mean_bytes") for tier in tiers]
+        means = [fields.figure(tier, "mean_bytes") for tier in tiers]
         series = [fields.numbers(tier, "series") for tier in tiers]
         total = sum(mean or 0 for mean in means)
         top = max((point for points in series for point in points if point is not None), default=0)
@@ -140,7 +142,7 @@ class Printer:
 
     def own_traffic(self, group):
         """What the job's own tasks moved, all tiers together; most nodes do not count it."""
-        total, local = (fields.amount(group, key) for key in ("total_bytes", "local_bytes"))
+        total, local = (fields.figure(group, key) for key in ("total_bytes", "local_bytes"))
         if total is None and local is None:
             if group:
                 self.line("own traffic", unmeasured(group))
@@ -158,13 +160,13 @@ class Printer:
     def namespaces(self, record):
         """The job's DAX file systems."""
         for one in fields.members(record, "namespaces"):
-            size = draw.size(fields.number(one, "bytes"))
+            size = draw.size(fields.figure(one, "bytes"))
             until = fields.text(one, "kept_until")
             made = "made or found" if until else "made"
             times = [
-                f"{word} in {draw.duration(fields.number(one, key))}"
+                f"{word} in {draw.duration(fields.figure(one, key))}"
                 for word, key in ((made, "create_s"), ("wiped and removed", "destroy_s"))
-                if fields.number(one, key) is not None
+                if fields.figure(one, key) is not None
             ]
             if until:
                 times.append(f"kept until {moments.plain(until)} UTC")
@@ -174,7 +176,7 @@ class Printer:
     def migration(self, record):
         """What the migrators say that they did; a job that asked for none has no such lines."""
         migration = record.get("migration")
-        if fields.number(migration, "promoted_bytes") is None:
+        if fields.figure(migration, "promoted_bytes") is None:
             if fields.mode(record) in ("isolate", "migrate"):
                 self.line("migration", unmeasured(migration))
             return
@@ -196,31 +198,10 @@ def of_node(record):
     """What is said of a node besides its memory by tier."""
     collector = Collector()
     collector.node_facts(record)
-    if fields.amount(record.get("memory"), "peak_bytes") is not None:
+    if fields.figure(record.get("memory"), "peak_bytes") is not None:
         collector.memory_peak(record["memory"])
     collector.other_figures(record)
     return collector.lines
-
-
-# All but the peak and the mean are of the moment of the job's largest total.
-COLUMNS = (
-    ("PEAK", "peak_bytes"),
-    ("MEAN", "mean_bytes"),
-    ("ANONYMOUS", "anon_bytes"),
-    ("PAGE CACHE", "file_bytes"),
-    ("SHARED", "shmem_bytes"),
-    ("KERNEL", "kernel_bytes"),
-    ("HUGETLB", "hugetlb_bytes"),
-)
-
-
-def tier_row(tier, columns):
-    return (
-        fields.text(tier, "name") or "?",
-        fields.text(tier, "kind") or "unknown",
-        draw.ranges(fields.numbers(tier, "nodes")),
-        *(draw.size(fields.number(tier, key)) for _, key in columns),
-    )
 
 
 ENERGY = (("package_j", "package", "joules"), ("memory_j", "memory", "joules"), ("platform_j", "node", "joules"))
@@ -228,14 +209,14 @@ POWER = (("mean_w", "mean", "watts"), ("peak_w", "peak", "watts"))
 
 
 def energy_parts(energy):
-    found = ((name, fields.number(energy, key), unit) for key, name, unit in (*ENERGY, *POWER))
+    found = ((name, fields.figure(energy, key), unit) for key, name, unit in (*ENERGY, *POWER))
     return [f"{name} {forms.UNITS[unit](number)}" for name, number, unit in found if number is not None]
 
 
 def traffic_lines(traffic):
     return [
-        f"{fields.text(tier, 'name')}: {draw.size(fields.number(tier, 'read_bytes'))} read, "
-        f"{draw.size(fields.number(tier, 'write_bytes'))} written"
+        f"{fields.text(tier, 'name')}: {draw.size(fields.figure(tier, 'read_bytes'))} read, "
+        f"{draw.size(fields.figure(tier, 'write_bytes'))} written"
         for tier in fields.members(traffic, "tiers")
         if isinstance(tier, dict)
     ]
@@ -245,7 +226,7 @@ def modelled_words(estimate):
     """By tier what the configuration's model makes of the job; empty where it makes nothing of it."""
     said = []
     for tier in fields.members(estimate, "tiers"):
-        parts = [fields.amount(tier, key) for key in ("static_j", "dynamic_j")]
+        parts = [fields.figure(tier, key) for key in ("static_j", "dynamic_j")]
         if parts != [None, None]:
             static, dynamic = map(forms.UNITS["joules"], parts)
             said.append(f"{fields.text(tier, 'name') or '?'} {static} static, {dynamic} dynamic")
@@ -254,7 +235,7 @@ def modelled_words(estimate):
 
 def served_words(estimate):
     """By tier the share of the sampled accesses; empty where none is known."""
-    tiers = [tier for tier in fields.members(estimate, "tiers") if fields.number(tier, "share") is not None]
+    tiers = [tier for tier in fields.members(estimate, "tiers") if fields.figure(tier, "share") is not None]
     said = [f"{fields.text(tier, 'name') or '?'} {draw.percent(tier['share'])}" for tier in tiers]
     return f"{', '.join(said)} of {fields.text(estimate, 'of') or 'accesses'}" if said else ""
 

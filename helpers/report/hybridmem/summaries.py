@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """A job's summary as the text in Slurm's database: HM1: and base64 of gzip of JSON, at most 4096 characters.
 
-What does not fit is left out in the order of _CUTS, and `left_out` of the summary names it.
+What does not fit is left out in the order of _CUTS, the sources before each of them, and `left_out` of the summary
+names it.
 """
 
 import base64
@@ -40,6 +41,11 @@ def _without(summary, name, /, **changes):
     """The summary with these keys changed, and the name of what it lost; itself where it had nothing to lose."""
     changed = {**summary, **changes}
     return summary if changed == summary else {**changed, "left_out": [*summary["left_out"], name]}
+
+
+def _no_sources(summary):
+    others = {key: value for key, value in summary.items() if key != "sources"}
+    return summary if others == summary else {**others, "left_out": [*summary["left_out"], "sources"]}
 
 
 def _no_nodes(summary):
@@ -88,8 +94,9 @@ def encode(summary):
     """The text of a summary of merge.summary(), with as much in it as there is room for."""
     for cut in (lambda whole: whole, *_CUTS):
         summary = cut(summary)
-        if _fits(summary):
-            return pack(_folded(summary))
+        for made in (summary, _no_sources(summary)):
+            if _fits(made):
+                return pack(_folded(made))
     raise AssertionError(f"{len(pack(_folded(summary)))} characters of summary without any detail")
 
 
@@ -111,7 +118,8 @@ def _refuse_constant(word):
 
 def decode(text):
     """The summary that a text holds; its `missing` is one text. Whoever wrote it: memory is bounded, and what is
-    returned has the form of _SUMMARY. Raises Wrong."""
+    returned has the form of _SUMMARY, and maybe keys of _MAYBE; keys of a later version are passed over. Raises
+    Wrong."""
     if not text.startswith(MARK) or len(text) > MOST_BYTES:
         raise Wrong(f"it does not begin with {MARK}, or is longer than {MOST_BYTES} characters")
     try:
@@ -122,7 +130,9 @@ def decode(text):
         raise Wrong(f"it is not JSON: {error}") from error
     if not isinstance(summary, dict) or summary.get("summary") != 1 or isinstance(summary["summary"], bool):
         raise Wrong("it is of another version")
-    _check(summary, _SUMMARY, "")
+    form = {**_SUMMARY, **{key: part for key, part in _MAYBE.items() if key in summary}}
+    summary = {key: value for key, value in summary.items() if key in form}
+    _check(summary, form, "")
     return summary
 
 
@@ -205,4 +215,9 @@ _SUMMARY = {
     "warnings": {"count": _is_count, "nodes": _is_count, "texts": [_is_counted_text]},
     "by_node": [_is_node],
     "left_out": [_is_text],
+}
+_MAYBE = {
+    "job_traffic": dict.fromkeys(("total_bytes", "local_bytes"), _is_figure),
+    "energy_more": dict.fromkeys(("platform_j", "mean_w", "peak_w"), _is_figure),
+    "sources": dict.fromkeys(("memory", "energy", "traffic"), _TEXT),
 }

@@ -72,16 +72,26 @@ def decode(job, text, field):
     return {**summary, "field": field}
 
 
-def extremes(value, form):
-    """The largest with its node, the least with its node, and the sum, as far as they are there."""
+def extremes(value, form, has_sum=True):
+    """The largest with its node, the least with its node, and the sum, as far as they are there. Of watts it has no
+    meaning: each node had its peak at a time of its own."""
     parts = [
         f"{word} {form(value[key][0])} on {value[key][1]}"
         for word, key in (("largest", "most"), ("least", "least"))
         if key in value and (key == "most" or value["nodes"] > 1)
     ]
-    if value["nodes"] > 1 or not parts:
+    if has_sum and (value["nodes"] > 1 or not parts):
         parts.append(f"sum of {value['nodes']} nodes {form(value['sum'])}")
-    return ", ".join(parts)
+    return ", ".join(parts) or "left out"
+
+
+ENERGY = (  # group, key, title, unit, whether a sum over nodes means anything
+    ("energy", "package_j", "package", "joules", True),
+    ("energy", "memory_j", "memory", "joules", True),
+    ("energy_more", "platform_j", "node", "joules", True),
+    ("energy_more", "mean_w", "mean", "watts", False),
+    ("energy_more", "peak_w", "peak", "watts", False),
+)
 
 
 class Printer:
@@ -102,7 +112,7 @@ class Printer:
         if summary["mode"] and summary["policy"]:
             self.line("plan", f"{summary['mode']}, policy {summary['policy']}")
         self.nodes(summary)
-        self.memory(summary["memory"], summary["by_node"])
+        self.memory(summary)
         self.others(summary)
         self.warnings(summary["warnings"])
         if summary["left_out"]:
@@ -117,11 +127,24 @@ class Printer:
         if summary["start"] or summary["end"]:
             self.line("time", f"{moments.plain(summary['start'])} to {moments.plain(summary['end'])} UTC")
 
-    def memory(self, memory, by_node):
-        if not memory["peak_bytes"]:
-            self.line("memory", "not measured on any node")
+    def group(self, summary, label, figures):
+        """Lines of (title, figure, its words): what was measured, on how many of the nodes, and by what; or why not."""
+        source, lines = summary.get("sources", {}).get(label), []
+        for title, value, words in figures:
+            if value:
+                some = f"; measured on {value['nodes']} of {summary['nodes']} nodes"
+                lines.append(f"{title}: {words}{some if value['nodes'] < summary['nodes'] else ''}")
+        if not lines:
+            lines, source = [f"not measured on any node{f': {source}' if source else ''}"], None
+        for line in lines:
+            self.line(label, f"{line} ({source})" if source and line is lines[-1] else line)
+
+    def memory(self, summary):
+        memory, by_node = summary["memory"], summary["by_node"]
+        peak = memory["peak_bytes"]
+        self.group(summary, "memory", [("peak", peak, peak and extremes(peak, draw.size))])
+        if not peak:
             return
-        self.line("memory", f"peak: {extremes(memory['peak_bytes'], draw.size)}")
         for tier in memory["tiers"]:
             for title, key in (("peak", "peak_bytes"), ("mean", "mean_bytes")):
                 if tier[key]:
@@ -138,13 +161,23 @@ class Printer:
                 self.write(f"    {draw.plain(text)}")
 
     def others(self, summary):
-        for key, title in (("package_j", "package"), ("memory_j", "memory")):
-            if summary["energy"][key]:
-                self.line("energy", f"{title}: {extremes(summary['energy'][key], forms.UNITS['joules'])}")
-        for tier in summary["traffic"]:
-            for key, title in (("read_bytes", "read"), ("write_bytes", "written")):
-                if tier[key]:
-                    self.line("traffic", f"{tier['name']} {title}: {extremes(tier[key], draw.size)}")
+        energy = [
+            (title, value, value and extremes(value, forms.UNITS[unit], has_sum))
+            for group, key, title, unit, has_sum in ENERGY
+            for value in [summary.get(group, {}).get(key)]
+        ]
+        self.group(summary, "energy", energy)
+        traffic = [
+            (f"{tier['name']} {title}", tier[key], tier[key] and extremes(tier[key], draw.size))
+            for tier in summary["traffic"]
+            for key, title in (("read_bytes", "read"), ("write_bytes", "written"))
+        ]
+        self.group(summary, "traffic", traffic)
+        own = summary.get("job_traffic", {})
+        titles = (("total_bytes", "all tiers"), ("local_bytes", "to the own socket's memory"))
+        if any(own.values()):
+            found = [(title, own[key], own[key] and extremes(own[key], draw.size)) for key, title in titles]
+            self.group(summary, "own traffic", found)
         for key, title in (("promoted_bytes", "promoted"), ("demoted_bytes", "demoted")):
             if summary["migration"][key]:
                 self.line("migration", f"{title}: {extremes(summary['migration'][key], draw.size)}; self-reported")

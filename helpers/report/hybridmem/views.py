@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, Optional
 
 from . import fields, figures, rules
 from .figures import of
-from .folds import Common, Count, First, Last, Leading, Peak, Ratio, Sum
+from .folds import Common, Count, Elected, First, Last, Peak, Ratio, Sum
 
 
 class Key(NamedTuple):
@@ -33,6 +33,7 @@ class View(NamedTuple):
     has_total: bool = True
     is_of_jobs: bool = False  # a row is one run of a job: of so many only the top is kept
     top: Optional[int] = None
+    wants: Optional[str] = None  # a row without this figure is none
     note: str = ""
     no_rows: str = ""  # what it means that no record has given a row
 
@@ -54,6 +55,9 @@ class View(NamedTuple):
 
     def figure(self, row, name):
         return next(value for column, value, _ in self.read(row) if column.name == name)
+
+    def has(self, row):
+        return self.wants is None or self.figure(row, self.wants) is not None
 
     def ranks(self):
         """The figures by which rows can be ranked."""
@@ -92,14 +96,20 @@ def by_job(figures):
     return [(job_key(figures.record), None)]
 
 
-def by_advice(figures):
-    advice = rules.advise(figures)
-    return [(job_key(figures.record), advice)] if advice else []
+def by_opinion(figures):
+    """Of all records: those that say nothing are of weight for what the others say."""
+    return [(job_key(figures.record), rules.opinion(figures))]
 
 
-def leading(column):
+def advised(column):
     """Of the nodes for which the job's advice holds."""
-    return column._replace(fold=Leading(lambda case: rules.place(case.item), column.fold))
+    vote = Elected(
+        lambda case: case.item.advice and case.item.advice.rule,
+        lambda case: case.item.can_be_fast,
+        rules.elect,
+        column.fold,
+    )
+    return column._replace(fold=vote)
 
 
 def by_day_and_tier(figures):
@@ -243,16 +253,17 @@ TABLE = (
         RUN,
         (
             *(JOB, USER, MODE),
-            leading(Column("rule", "", "text", First(lambda case: case.item.rule))),
-            leading(Column("wanted", "WANTED", "text", First(lambda case: case.item.wanted))),
-            *(leading(NODES), leading(HOURS)),
-            leading(Column("why", "WHY", "prose", First(lambda case: case.item.why))),
+            advised(Column("rule", "", "text", First(lambda case: case.item.advice.rule))),
+            advised(Column("wanted", "WANTED", "text", First(lambda case: case.item.advice.wanted))),
+            *(advised(NODES), advised(HOURS)),
+            advised(Column("why", "WHY", "prose", First(lambda case: case.item.advice.why))),
         ),
-        by_advice,
+        by_opinion,
         "node_hours",
         has_total=False,
         is_of_jobs=True,
         top=50,
+        wants="rule",
         no_rows="No job wanted another mode.",
     ),
     View(
