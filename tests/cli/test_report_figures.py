@@ -4,6 +4,7 @@
 import json
 from pathlib import Path
 
+import pytest
 from installed import helper
 from makerecords import GIB, record, tier, write
 from viewing import memory, report, report_json, rows_by
@@ -204,6 +205,17 @@ def test_energy_counts_who_measured_it(tmp_path):
     assert "not measured in 1 of 7 records: node-hours, packages\n" in text
 
 
+def test_mean_and_peak_are_of_the_same_domains(tmp_path):
+    """Packages and memory, as in the record; packages alone where it has no energy of memory."""
+    measured = {"package_j": 900, "memory_j": 300, "mean_w": 12, "peak_w": 20, "node": {"seconds": 100}}
+    write(tmp_path, record(1, energy=measured), record(2, user="bob", energy={**measured, "memory_j": None}))
+    rows = rows_by(report_json(tmp_path, "energy"), "user")
+    assert [(rows[user,]["mean_w"], rows[user,]["package_w"]) for user in ("alice", "bob")] == [(12, 9), (9, 9)]
+    lines = report(tmp_path, "energy").stdout.splitlines()
+    assert " MEAN    PEAK" in lines[0] and "PACKAGE MEAN" not in lines[0]
+    assert "  12.0 W  20.0 W" in lines[1]
+
+
 def test_estimates_are_columns_of_their_own(tmp_path):
     """Of the records that have them for all tiers; what was measured is the same without them."""
     measured = {"package_j": 900, "memory_j": 100, "mean_w": 10.5, "peak_w": 410.5, "source": "powercap"}
@@ -307,6 +319,19 @@ def test_no_advice_is_given_on_memory_that_no_node_can_have(tmp_path):
     }
     write(tmp_path, record(1, mode="interleave", memory=slow))
     assert report_json(tmp_path, "advice")["rows"] == []
+
+
+@pytest.mark.parametrize("words", [[], ["--view", "users"]], ids=["plain", "users"])
+def test_hours_are_rounded_once(tmp_path, words):
+    """In JSON to 0.0001 h, for people to 0.001 h of what was measured, not of what JSON has; a column lines up."""
+    for job, (user, seconds) in enumerate((("ann", 1.66), ("bob", 12 * 3600), ("cem", 7 * 3600)), 1):
+        write(tmp_path, record(job, user=user, uid=1, elapsed_s=seconds))
+    found = json.loads(helper("hybridmem-report", "--records", tmp_path, *words, "--json").stdout)
+    assert sorted(row["node_hours"] for row in found["rows"]) == [0.0005, 7, 12]
+    assert found["total"]["node_hours"] == 19.0005
+    lines = [line.split() for line in helper("hybridmem-report", "--records", tmp_path, *words).stdout.splitlines()]
+    place = lines[0].index("NODE-HOURS")
+    assert [line[place] for line in lines[1:4]] == ["12.000", "7.000", "0.000"]
 
 
 def test_hours_that_no_record_has_are_none(tmp_path):

@@ -4,11 +4,13 @@
 import json
 import os
 import re
+import subprocess
+import threading
 from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
-from installed import helper
+from installed import LIBEXEC, helper
 from makerecords import GIB, record, tier, write
 
 EVIL = """<script>window.hacked = 1</script>"'><img src=x onerror="window.hacked = 1">&amp;\x1b[2J"""
@@ -141,6 +143,52 @@ def test_a_page_that_cannot_be_written_is_an_error_and_leaves_nothing(folder, tm
     path.write_text("old")
     run(path, 0)
     assert path.read_text().endswith("</html>\n") and path.stat().st_mode & 0o777 == 0o666 & ~current_mask()
+
+
+@pytest.mark.parametrize("name", ["-", "/dev/stdout"])
+def test_a_page_on_standard_output(folder, tmp_path, name):
+    log = tmp_path / "log"
+    log.write_text("before\n")
+    for program, words in (("report", []), ("show", ["20"])):
+        where = ("--records", folder / "records", "--html", name)
+        with log.open("a") as stream:
+            command = [LIBEXEC / f"hybridmem-{program}", *map(str, where), *words]
+            subprocess.run(command, stdout=stream, check=True)
+    text = log.read_text()
+    assert text.startswith("before\n<!DOCTYPE html>") and text.count("</html>\n") == 2
+    assert [each.name for each in tmp_path.iterdir()] == ["log"]
+
+
+@pytest.mark.parametrize("is_there", [True, False])
+def test_a_link_is_followed(folder, tmp_path, is_there):
+    (tmp_path / "far").mkdir()
+    page, link = tmp_path / "far" / "page.html", tmp_path / "link.html"
+    link.symlink_to("far/page.html")
+    if is_there:
+        page.write_text("old")
+    helper("hybridmem-report", "--records", folder / "records", "--html", link)
+    assert link.is_symlink() and page.read_text().endswith("</html>\n")
+    assert [each.name for each in page.parent.iterdir()] == ["page.html"]
+    around = tmp_path / "around.html"
+    around.symlink_to(around)
+    said = helper("hybridmem-report", "--records", folder / "records", "--html", around, status=1).stderr
+    assert "around.html: it cannot be written: Too many levels of symbolic links\n" in said
+
+
+@pytest.mark.parametrize("is_linked", [True, False])
+def test_a_pipe_is_written_into(folder, tmp_path, is_linked):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    name = tmp_path / "link" if is_linked else pipe
+    if is_linked:
+        name.symlink_to(pipe)
+    read = []
+    reader = threading.Thread(target=lambda: read.append(pipe.read_bytes()), daemon=True)
+    reader.start()
+    helper("hybridmem-show", "--records", folder / "records", "--html", name, "20", timeout=60)
+    assert pipe.is_fifo() and name.is_symlink() is is_linked
+    reader.join(timeout=60)
+    assert read and read[0].endswith(b"</html>\n")
 
 
 def current_mask():

@@ -5,6 +5,7 @@ import csv
 import io
 import json
 import sys
+from html import escape
 
 import pytest
 from installed import DATA, helper
@@ -51,6 +52,24 @@ def test_no_records_are_no_rows(tmp_path, view):
     assert (found["view"], found["rows"], found["rows_left_out"], found["exact"]) == (view, [], 0, True)
     assert len(report(tmp_path, view).stdout.splitlines()) >= 1
     assert len(report(tmp_path, view, "--csv").stdout.splitlines()) == 1, "the head"
+
+
+@pytest.mark.parametrize(
+    ("view", "said"),
+    [
+        ("advice", "No job wanted another mode."),
+        ("failures", "No job failed, was refused anything or was warned."),
+        ("tiers", "No record has any tier's memory."),
+    ],
+)
+def test_jobs_without_rows_are_not_no_jobs(tmp_path, view, said):
+    page = tmp_path / "page.html"
+    (tmp_path / "none").mkdir()
+    write(tmp_path / "some", record(1, mode="fast", memory=None))
+    for folder, expected in (("none", "No record."), ("some", said)):
+        assert report(tmp_path / folder, view).stdout == f"{expected}\n"
+        report(tmp_path / folder, view, "--html", page)
+        assert f'<p class="note">{escape(expected)}</p>' in page.read_text()
 
 
 @pytest.mark.parametrize("view", views.NAMES)
@@ -163,7 +182,7 @@ def test_memory_does_not_grow_with_the_number_of_records(tmp_path):
         ("byte_hours", GIB, "1.0 GiB h"),
         ("fine_share", 1e-6, "0.0001 %"),
         ("hours", 9.9999, "10.000"),
-        ("hours", 10, "10.0"),
+        ("hours", 10, "10.000"),
         ("time", "x", "?"),
     ],
 )

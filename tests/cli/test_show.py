@@ -41,10 +41,47 @@ def test_wrong_arguments(tmp_path, words, said):
     assert show(tmp_path, *words, status=2).stderr == f"hybridmem show: {said}. Try 'hybridmem show --help'.\n"
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("show", "--records", "", "1"),
+        ("show", "--records=", "1"),
+        ("report", "--records", ""),
+        ("report", "--history", ""),
+        ("report", "--history", "h", "--engine", ""),
+        ("export", "prometheus", "--records", ""),
+        ("ingest", "--history", ""),
+        ("ingest", "--history", "h", "--records", ""),
+    ],
+    ids=" ".join,
+)
+def test_an_empty_name_is_no_folder(words):
+    """It is of a variable that is not set: not the folder of hybridmem.conf."""
+    program, *rest = words
+    option = next(word for word, value in zip(rest, [*rest[1:], ""]) if value == "" or word.endswith("="))
+    said = f'hybridmem {program}: {option.rstrip("=")}: "" is no folder\n'
+    assert helper(f"hybridmem-{program}", *rest, status=2).stderr == said
+
+
+def no_record(job):
+    return f"no record of job {job} that you may read: a job gets its record at the end of its epilog"
+
+
 def test_no_such_job(tmp_path):
     write(tmp_path, record(12), record(112), record(120))
     done = show(tmp_path, "1", status=1)
-    assert (done.stdout, done.stderr) == ("", "hybridmem show: no such job: 1\n")
+    assert (done.stdout, done.stderr) == ("", f"hybridmem show: {no_record(1)}\n")
+
+
+def test_a_folder_that_has_no_records_is_named(tmp_path):
+    """As report does it: of the folder of a day, and of one with other things."""
+    write(tmp_path, record(12))
+    day = tmp_path / "2025-03-01"
+    said = f"there are no folders of days in {day}: it is one of a day itself, name the one that it is in"
+    assert show(day, "12", status=1).stderr == f"hybridmem show: {said}\n"
+    (tmp_path / "notes").mkdir()
+    said = f"there are no folders of days (YYYY-MM-DD) in {tmp_path}/notes: no job was recorded there"
+    assert show(tmp_path / "notes", "12", status=1).stderr == f"hybridmem show: {said}\n"
 
 
 OWNER = os.geteuid() or 1001
@@ -80,22 +117,48 @@ def test_only_ones_own_jobs_are_seen_to_run(processes, job, uid, runs):
     assert running.has_job(job, uid) is runs
 
 
-def shown_to(uid, job, folder, monkeypatch):
+def shown_to(uid, job, folder, monkeypatch, config_program="/none"):
     """What show ends with for a user."""
     monkeypatch.setattr(os, "geteuid", lambda: uid)
     monkeypatch.setattr(sys, "argv", ["show", "--records", str(folder), job])
     with pytest.raises(records.Failure) as failure:
-        show_module.main(None)
+        show_module.main(config_program)
     return str(failure.value)
 
 
 def test_a_job_that_runs_has_no_record_yet(processes, tmp_path, monkeypatch):
+    write(tmp_path, record(1))
     said = "job 12 runs on this node: what is recorded of it is written at its end"
     assert shown_to(OWNER, "12", tmp_path, monkeypatch) == said
     assert shown_to(0, "12", tmp_path, monkeypatch) == said
-    assert shown_to(STRANGER, "12", tmp_path, monkeypatch) == "no such job: 12"
+    assert shown_to(STRANGER, "12", tmp_path, monkeypatch) == no_record(12)
     for job in ("112", "12_3", "12+0"):
-        assert shown_to(OWNER, job, tmp_path, monkeypatch) == f"no such job: {job}"
+        assert shown_to(OWNER, job, tmp_path, monkeypatch) == no_record(job)
+
+
+@pytest.mark.parametrize("is_first", [True, False])
+def test_a_job_that_is_ending_is_in_the_ledger(processes, tmp_path, monkeypatch, is_first):
+    """Its last process has gone, its epilog has not: root is told of it, be it the node's first job or not."""
+    folder, run_dir = tmp_path / "records", tmp_path / "run"
+    (run_dir / "jobs").mkdir(parents=True)
+    (run_dir / "jobs" / "40").touch()
+    (run_dir / "jobs" / "41.draft").touch()
+    if not is_first:
+        write(folder, record(1))
+    config = tmp_path / "config"
+    config.write_text(f"#!/bin/sh\necho 'run_dir = \"{run_dir}\"'\n")
+    config.chmod(0o755)
+    nothing = f"there is no folder {folder}"
+
+    def told(uid, job):
+        return shown_to(uid, job, folder, monkeypatch, str(config))
+
+    said = "job 40 is on this node, with no step that runs: its record is written at the end of its epilog"
+    assert told(0, "40") == said
+    for uid, job in ((OWNER, "41"), (0, "41"), (0, "40_1"), (STRANGER, "40")):
+        assert told(uid, job) == (nothing if is_first else no_record(job))
+    config.write_text("#!/bin/sh\nexit 1\n")
+    assert told(0, "40") == (nothing if is_first else no_record("40")), "records that are read need no configuration"
 
 
 @pytest.mark.parametrize("words", [[], ["--json"]], ids=["text", "json"])
@@ -160,8 +223,8 @@ def test_nodes_runs_arrays_and_components_are_sorted_and_chosen(tmp_path):
     assert chosen("20") == [(20, "n1", 0), (21, "n1", 0)]
     assert chosen("30+1") == [(31, "n1", 0)]
     assert chosen("30") == [(30, "n1", 0), (31, "n1", 0)]
-    assert "no such job: 20_5" in show(tmp_path, "20_5", status=1).stderr
-    assert "no such job: 30+2" in show(tmp_path, "30+2", status=1).stderr
+    assert "no record of job 20_5 that" in show(tmp_path, "20_5", status=1).stderr
+    assert "no record of job 30+2 that" in show(tmp_path, "30+2", status=1).stderr
     text = show(tmp_path, "20").stdout
     assert "Job 20_4 (20)" in text and "Job 20_3 (21)" in text
     assert "Job 30+1 (31)" in show(tmp_path, "31").stdout

@@ -19,6 +19,9 @@ def text_of(job_id=7, nodes=("n1",), found=None, **changes):
     )
 
 
+NO_RECORD = "no record of job 7 that you may read: a job gets its record at the end of its epilog"
+
+
 class Login:
     """A host without records. sacct prints `rows`, and leaves its words."""
 
@@ -198,7 +201,7 @@ def test_a_job_that_sacct_does_not_tell_is_none(login):
     login.records.mkdir()
     for rows in ([], ["7|7|alice|physics|main|test|"], ["7|7|alice|physics|main|test|JS1:x", "more"], ["HM1:x", "|"]):
         login.rows = rows
-        assert refused(login, "7") == "no such job: 7"
+        assert refused(login, "7") == NO_RECORD
 
 
 def test_a_page_wants_the_records(login):
@@ -232,8 +235,8 @@ def test_records_come_first(login):
 
 def test_a_folder_that_was_named_is_taken_at_its_word(login):
     login.rows = [f"7|7|alice|physics|main|test|{text_of()}"]
-    login.records.mkdir()
-    assert refused(login, "--records", str(login.records), "7") == "no such job: 7"
+    write(login.records, record(8))
+    assert refused(login, "--records", str(login.records), "7") == NO_RECORD
     assert login.asked() == []
 
 
@@ -247,7 +250,7 @@ def test_sacct_that_fails(login):
     login.status = 1
     login.records.mkdir()
     assert refused(login, "7") == (
-        "no such job: 7; and its summary is not known: sacct failed with status 1: no slurmdbd"
+        f"{NO_RECORD}; and its summary is not known: sacct failed with status 1: no slurmdbd"
     )
     login.monkeypatch.setattr(commands, "FOLDERS", [])
     login.monkeypatch.setenv("PATH", "")

@@ -13,6 +13,7 @@ from makerecords import record, write
 from sysfstree import NOBODY, as_user
 
 UID = as_user().get("user", os.geteuid())
+NO_RECORD = "hybridmem show: no record of job {} that you may read: a job gets its record at the end of its epilog\n"
 
 
 @pytest.fixture
@@ -66,7 +67,7 @@ def test_who_may_read_only_his_own_sees_his_own(folder):
     found = json.loads(asked("report", "--records", folder, "--json", status=0).stdout)
     assert [row["user"] for row in found["rows"]] == ["me"]
     assert "Job 2, user me" in asked("show", "--records", folder, "2", status=0).stdout
-    assert asked("show", "--records", folder, "1", status=1).stderr == "hybridmem show: no such job: 1\n"
+    assert asked("show", "--records", folder, "1", status=1).stderr == NO_RECORD.format(1)
 
 
 def test_who_has_no_record_yet_has_none(folder):
@@ -75,7 +76,7 @@ def test_who_has_no_record_yet_has_none(folder):
     folder.chmod(0o751 if os.geteuid() == 0 else 0o311)
     found = json.loads(asked("report", "--records", folder, "--json", status=0).stdout)
     assert found["rows"] == [] and found["left_out"]["unreadable_file"] == 0
-    assert asked("show", "--records", folder, "2", status=1).stderr == "hybridmem show: no such job: 2\n"
+    assert asked("show", "--records", folder, "2", status=1).stderr == NO_RECORD.format(2)
 
 
 def test_a_day_that_is_shut_is_counted(folder):

@@ -19,7 +19,7 @@ def test_record_of_a_job_and_who_may_read_it():
     own = slurm.run(f"hybridmem show --json {held.job_id}", user="alice")
     assert json.loads(own.stdout) == [record]
     other = slurm.run(f"hybridmem show {held.job_id}", user="bob", check=False)
-    assert other.returncode != 0 and "no such job" in other.stderr
+    assert other.returncode != 0 and f"no record of job {held.job_id} that you may read" in other.stderr
     assert slurm.run(f"hybridmem show --json {held.job_id}").stdout == own.stdout
     for command in (f"ls {slurm.RECORDS}/by-user/1001", f"cat {slurm.RECORDS}/2*/*.jsonl"):
         assert slurm.run(command, user="bob", check=False).returncode != 0

@@ -14,6 +14,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "cli"))
 from makerecords import record, write
 
 RECORD_GROUP = 990
+NO_RECORD = "hybridmem show: no record of job {} that you may read: a job gets its record at the end of its epilog\n"
 ALICE, BOB, CAROL = 1001, 1002, 1003
 
 
@@ -59,7 +60,7 @@ def test_a_user_sees_only_his_own(folder):
 @pytest.mark.parametrize("uid", [BOB, CAROL])
 def test_another_users_job_is_no_such_job(folder, uid):
     done = run_as(uid, [], "show", "--records", folder, 1)
-    assert (done.returncode, done.stdout, done.stderr) == (1, "", "hybridmem show: no such job: 1\n")
+    assert (done.returncode, done.stdout, done.stderr) == (1, "", NO_RECORD.format(1))
 
 
 @pytest.mark.parametrize(("uid", "groups"), [(0, []), (CAROL, [RECORD_GROUP])])
@@ -75,4 +76,4 @@ def test_a_job_that_runs_is_its_users_to_know_of():
         said = f"hybridmem show: job {held.job_id} runs on this node: what is recorded of it is written at its end\n"
         for uid in (0, ALICE):
             assert run_as(uid, [], "show", held.job_id).stderr == said
-        assert run_as(BOB, [], "show", held.job_id).stderr == f"hybridmem show: no such job: {held.job_id}\n"
+        assert run_as(BOB, [], "show", held.job_id).stderr == NO_RECORD.format(held.job_id)

@@ -46,7 +46,9 @@ def arguments():
         "--since", metavar="TIME", type=report.bound(False), default=WINDOW, help=f"the window; default: {WINDOW}"
     )
     parser.add_argument("--node", metavar="NAME", type=node_name, help="Slurm's name of the node; default: this host's")
-    parser.add_argument("--records", metavar="DIR", help="folder of the records (record_dir of hybridmem.conf)")
+    parser.add_argument(
+        "--records", metavar="DIR", type=words.folder, help="folder of the records (record_dir of hybridmem.conf)"
+    )
     return parser
 
 

@@ -30,6 +30,8 @@ class Figures:
         self.read_memory()
         energy = record.get("energy")
         self.package_j, self.memory_j = (fields.figure(energy, key) for key in ("package_j", "memory_j"))
+        # What power is of: packages and memory, packages alone where a node has no meter of memory.
+        self.metered_j = None if self.package_j is None else self.package_j + (self.memory_j or 0)
         self.peak_w = fields.figure(energy, "peak_w")
         # Counting begins after the job, and may end before it: its own time is not what power is energy by.
         self.counted_s = fields.figure(fields.part(energy, "node"), "seconds") or None
@@ -69,9 +71,9 @@ class Figures:
         parts = [self.traffic_of(tier) for tier in self.tiers]
         amounts = [fields.figure(part, key) for part in parts for key in ("read_bytes", "write_bytes")]
         self.moved_gb = self.moving_j = self.joules_per_gb = None
-        if amounts and None not in amounts and sum(amounts) > 0 and self.package_j is not None:
+        if amounts and None not in amounts and sum(amounts) > 0 and self.metered_j is not None:
             self.moved_gb = sum(amounts) / 1e9
-            self.moving_j = self.package_j + (self.memory_j or 0)
+            self.moving_j = self.metered_j
             self.joules_per_gb = self.moving_j / self.moved_gb
 
     def traffic_of(self, tier):

@@ -7,7 +7,7 @@ from . import draw, moments
 
 
 def hours(figure):
-    return draw.UNMEASURED if figure is None else f"{figure:.{1 if figure >= 10 else 3}f}"
+    return draw.UNMEASURED if figure is None else f"{figure:.3f}"
 
 
 def in_unit(unit):
@@ -122,6 +122,9 @@ def notes(sums, rows):
 def table(sums):
     """Lines of text."""
     view, rows = sums.view, sums.sorted_rows()
+    if not rows and not sums.total:
+        yield sums.why_no_rows()
+        return
     columns, _ = shown_columns(view, rows)
     titles = [key.title for key in view.keys if key.title]
     lines = [[*titles, *(column.title for column in columns)]]
@@ -139,7 +142,7 @@ def as_object(view, key, row):
     """A row with all its figures, as it is in JSON and CSV."""
     made = {one.name: part for one, part in zip(view.keys, key)}
     for column, value, others in view.read(row):
-        made[column.name] = value
+        made[column.name] = value if None in (value, column.digits) else round(value, column.digits)
         made.update((f"{column.name}_{suffix}", other) for suffix, other in others.items())
     return made
 

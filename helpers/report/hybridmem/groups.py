@@ -8,6 +8,7 @@ from . import fields, tally
 from .figures import Case, Figures
 
 OTHERS = "(others)"
+NO_RECORD = "No record."
 
 
 class Report:
@@ -66,12 +67,14 @@ class Sums:
         self.counted, self.all = Counted(), Counted()
         self.total = self.view.new_row() if view.has_total else None
         self.dropped = 0  # rows that are not among the top
+        self.has_records = False  # which need not have given a row
 
     def next_day(self):
         self.counted.next_day()
         self.all.next_day()
 
     def add(self, figures, run):
+        self.has_records = True
         if self.total:
             self.view.add(self.total, self.all.case((), figures, None, run))
         for key, item in self.view.items(figures):
@@ -81,6 +84,9 @@ class Sums:
         """Sorts rows by the figure, the largest last; those without it come before all others."""
         figure = self.view.figure(row, self.by)
         return (figure is not None, figure or 0)
+
+    def why_no_rows(self):
+        return self.view.no_rows if self.has_records else NO_RECORD
 
     def is_exact(self):
         return self.counted.is_exact() and self.all.is_exact()

@@ -21,9 +21,19 @@ def arguments():
         description="Take records into a history of Parquet files, for hybridmem report --history and other engines.",
         epilog=EPILOG,
     )
-    parser.add_argument("--history", metavar="DIR", required=True, help="folder of the history; made if it is missing")
-    parser.add_argument("--records", metavar="DIR", help="folder of the records (record_dir of hybridmem.conf)")
-    parser.add_argument("--engine", metavar="DIR", help="folder of DuckDB; default: the site's, else Python's own")
+    parser.add_argument(
+        "--history",
+        metavar="DIR",
+        type=words.folder,
+        required=True,
+        help="folder of the history; made if it is missing",
+    )
+    parser.add_argument(
+        "--records", metavar="DIR", type=words.folder, help="folder of the records (record_dir of hybridmem.conf)"
+    )
+    parser.add_argument(
+        "--engine", metavar="DIR", type=words.folder, help="folder of DuckDB; default: the site's, else Python's own"
+    )
     return parser
 
 

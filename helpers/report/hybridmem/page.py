@@ -6,6 +6,7 @@ import base64
 import hashlib
 import html
 import os
+import sys
 from pathlib import Path
 
 from . import draw, whole
@@ -14,6 +15,7 @@ HERE = Path(__file__).parent
 SHORT = 24  # letters of a name that is never cut
 TAIL = 8  # letters that a name which is cut keeps at its end: there it differs from its like
 NUMBER, NAME, PROSE = "number", "name", "prose"  # kinds of a table's columns
+STDOUT = ("-", "/dev/stdout")  # also where it is a file that somebody adds to: no rename may take its place
 EMPTY = frozenset(("meta", "rect", "line"))  # elements without content
 
 
@@ -73,7 +75,7 @@ def document(title, about, *content):
 
 
 def file_name(text):
-    """The argument of --html."""
+    """The argument of --html; "-" is standard output."""
     if not text or text.endswith("/"):
         raise argparse.ArgumentTypeError(f'"{text}" is no file: name the page to write, as in report.html')
     return text
@@ -81,9 +83,12 @@ def file_name(text):
 
 def write(path, text):
     """Write the page, with the modes of a file that the user makes."""
+    content = text.encode("utf-8", "backslashreplace")
+    if path in STDOUT:
+        sys.stdout.buffer.write(content)
+        return
     mask = os.umask(0)
     os.umask(mask)
-    content = text.encode("utf-8", "backslashreplace")
     whole.write(path, content, 0o666 & ~mask, what=f"--html {path}: it cannot be written")
 
 

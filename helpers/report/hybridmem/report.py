@@ -93,12 +93,24 @@ def arguments():
     form.add_argument("--json", action="store_true", help="one JSON object")
     form.add_argument("--csv", action="store_true", help="comma separated values with a head line, without the total")
     form.add_argument(
-        "--html", metavar="FILE", type=page.file_name, help="write a page: of the view, else of all views"
+        "--html",
+        metavar="FILE",
+        type=page.file_name,
+        help="write a page (-: to standard output): of the view, else of all",
     )
     source = parser.add_mutually_exclusive_group()
-    source.add_argument("--records", metavar="DIR", help="folder of the records (record_dir of hybridmem.conf)")
-    source.add_argument("--history", metavar="DIR", help="folder of a history, by hybridmem ingest, instead of records")
-    parser.add_argument("--engine", metavar="DIR", help="folder of DuckDB, for --history; default: the site's")
+    source.add_argument(
+        "--records", metavar="DIR", type=words.folder, help="folder of the records (record_dir of hybridmem.conf)"
+    )
+    source.add_argument(
+        "--history",
+        metavar="DIR",
+        type=words.folder,
+        help="folder of a history, by hybridmem ingest, instead of records",
+    )
+    parser.add_argument(
+        "--engine", metavar="DIR", type=words.folder, help="folder of DuckDB, for --history; default: the site's"
+    )
     return parser
 
 
@@ -171,7 +183,7 @@ HEAD = ("USER", "MODE", "JOBS", "FAILED", "NODE-HOURS", "FAST PEAK", "SLOW PEAK"
 def cells(user, mode, row):
     f = row.figures()
     sizes = (draw.size(f[key]) for key in ("fast_peak_bytes", "slow_peak_bytes", "fast_mean_bytes"))
-    counts = (str(f["jobs"]), str(f["failed_jobs"]), forms.hours(f["node_hours"]))
+    counts = (str(f["jobs"]), str(f["failed_jobs"]), forms.hours(row.hours))
     return (draw.plain(user), draw.plain(mode), *counts, *sizes, draw.percent(f["fast_share"]), str(f["warnings"]))
 
 

@@ -76,7 +76,7 @@ def chart_of(sums, rows):
 def section_of(sums):
     view, rows = sums.view, sums.sorted_rows()
     if not rows:
-        return page.section(view.name, title_of(view), tag("p", "No record.", class_="note"), about=view.about)
+        return page.section(view.name, title_of(view), tag("p", sums.why_no_rows(), class_="note"), about=view.about)
     columns, _ = forms.shown_columns(view, rows)
     heads = [(key.title.capitalize(), page.NAME) for key in view.keys if key.title]
     heads += [(column.title.capitalize(), KINDS.get(column.unit, page.NUMBER)) for column in columns]

@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which jobs run on this node, by the processes that a user may know of: no privilege is needed."""
+"""Which jobs are on this node: by the processes that a user may know of, and for root by the ledger."""
 
 import os
 from pathlib import Path
+
+from . import settings
+from .failure import Failure
 
 PROC = "/proc"
 
@@ -19,3 +22,15 @@ def has_job(number, uid):
         except OSError:
             pass  # it has ended
     return False
+
+
+def is_in_ledger(number, config_program):
+    """Has the ledger the job? It is there from its prolog to the end of its epilog, some minutes after the last
+    process where file systems are wiped. The ledger is root's: others are told nothing."""
+    if os.geteuid() != 0:
+        return False
+    try:
+        run_dir = settings.read(config_program).option("run_dir")
+    except Failure:
+        return False  # the records were read without it
+    return bool(run_dir) and Path(run_dir, "jobs", str(number)).exists()

@@ -14,8 +14,8 @@ from . import fields, page, program, records, running, showpage, showtext, words
 EPILOG = """\
 JOBID is a job (12), a task of an array (12_3) or a component of a heterogeneous job (12+1); 12 alone also shows all
 tasks or components. Root and the members of the record group see every job, others their own. A job's record is written
-when it ends. Exit status: 0, 1 when there is no such job, it still runs, or the records cannot be read, 2 for wrong
-arguments."""
+at the end of its epilog. Exit status: 0, 1 when there is no record of it, it still runs, or the records cannot be
+read, 2 for wrong arguments."""
 
 
 class JobId:
@@ -40,6 +40,9 @@ class JobId:
     def runs_here(self):
         """As far as can be seen: a task's or a component's own number is not known before there is a record."""
         return self.kind is None and running.has_job(self.number, os.geteuid())
+
+    def is_in_ledger(self, config_program):
+        return self.kind is None and running.is_in_ledger(self.number, config_program)
 
 
 def find(folder, job_id, skipped):
@@ -78,30 +81,59 @@ def arguments():
     )
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="the records themselves, as an array")
-    form.add_argument("--html", metavar="FILE", type=page.file_name, help="write a page with the memory over time")
-    parser.add_argument("--records", metavar="DIR", help="folder of the records (record_dir of hybridmem.conf)")
+    form.add_argument(
+        "--html",
+        metavar="FILE",
+        type=page.file_name,
+        help="write a page with the memory over time; -: to standard output",
+    )
+    parser.add_argument(
+        "--records", metavar="DIR", type=words.folder, help="folder of the records (record_dir of hybridmem.conf)"
+    )
     parser.add_argument("job", metavar="JOBID", type=JobId)
     return parser
+
+
+def running_here(job):
+    return f"job {job.text} runs on this node: what is recorded of it is written at its end"
+
+
+def why_not_yet(job, config_program):
+    """Why a job that is on this node has no record; None of one that is not, as far as the caller may know."""
+    if job.runs_here():
+        return running_here(job)
+    if job.is_in_ledger(config_program):
+        return f"job {job.text} is on this node, with no step that runs: its record is written at the end of its epilog"
+    return None
+
+
+def why_none(job, folder, named):
+    """What is raised of a job without a record in the folder, which may have been named by --records. Whether it is
+    another's, runs on another node or was never there is not known."""
+    if folder == named and not records.days(folder):
+        return records.Failure(records.why_no_days(folder))
+    return records.NoSuchJob(
+        f"no record of job {job.text} that you may read: a job gets its record at the end of its epilog"
+    )
 
 
 def main(config_program):
     options = arguments().parse_args()
     skipped = records.Skipped()
-    running_here = f"job {options.job.text} runs on this node: what is recorded of it is written at its end"
     try:
         folder = records.chosen_folder(options.records, config_program)
     except (records.NoFolder, records.Shut) as failure:  # the first record makes the folder: it may be of this job
-        if options.job.runs_here():
-            raise records.Failure(running_here) from failure
+        not_yet = why_not_yet(options.job, config_program)
+        if not_yet:
+            raise records.Failure(not_yet) from failure
         raise
     found = find(folder, options.job, skipped)
     program.tell_skipped("hybridmem show", skipped)
-    if options.job.runs_here():
-        if not found:
-            raise records.Failure(running_here)
-        program.tell("hybridmem show", f"{running_here}; below is what was recorded before")
     if not found:
-        raise records.NoSuchJob(f"no such job: {options.job.text}")
+        not_yet = why_not_yet(options.job, config_program)
+        raise records.Failure(not_yet) if not_yet else why_none(options.job, folder, options.records)
+    if options.job.runs_here():
+        program.tell("hybridmem show", f"{running_here(options.job)}; below is what was recorded before")
     if options.json:
         json.dump(found, sys.stdout, indent=2)
         sys.stdout.write("\n")

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """hybridmem show where the records are out of reach: the summary that is in Slurm's database, as sacct lets it be seen.
 
-Whose jobs a user sees there is Slurm's business (PrivateData): what sacct does not tell is "no such job" here, too.
+Whose jobs a user sees there is Slurm's business (PrivateData): what sacct does not tell is not there for us.
 """
 
 import json

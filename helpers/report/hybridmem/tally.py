@@ -161,10 +161,14 @@ class Row:
         for name in ("mean", "share", "missing"):
             setattr(self, name, added(getattr(self, name), getattr(other, name)))
 
+    @property
+    def hours(self):
+        return None if self.milliseconds is None else self.milliseconds / 3_600_000
+
     def figures(self):
         """As they are reported; null where nothing was measured."""
         measured = (
-            None if self.milliseconds is None else round(self.milliseconds / 3_600_000, 4),
+            None if self.hours is None else round(self.hours, 4),
             *self.peaks,
             round(self.mean[0] / self.mean[1]) if self.mean[1] else None,
             round(self.share[0] / self.share[1], 6) if self.share[1] else None,

@@ -20,6 +20,7 @@ class Column(NamedTuple):
     title: str
     unit: str  # a row of forms.UNITS
     fold: Any
+    digits: Optional[int] = None  # after the point in JSON and CSV; people's are rounded from the figure itself
 
 
 class View(NamedTuple):
@@ -34,6 +35,7 @@ class View(NamedTuple):
     top: Optional[int] = None
     wants: Optional[str] = None  # a row without this figure is none
     note: str = ""
+    no_rows: str = ""  # what it means that no record has given a row
 
     def new_row(self):
         return [cell for column in self.columns for cell in column.fold.start]
@@ -144,7 +146,7 @@ JOBS = Column("jobs", "JOBS", "count", Count(lambda case: case.is_new))
 FAILED = Column("failed_jobs", "FAILED", "count", Count(lambda case: case.is_new_failure))
 RECORDS = Column("records", "", "count", Count(lambda case: 1))
 NODES = Column("nodes", "NODES", "count", Count(lambda case: 1))
-HOURS = Column("node_hours", "NODE-HOURS", "hours", Sum(of("hours"), digits=4))
+HOURS = Column("node_hours", "NODE-HOURS", "hours", Sum(of("hours")), digits=4)
 FAST_PEAK = Column("fast_peak_bytes", "FAST PEAK", "bytes", Peak(of("fast_peak")))
 SLOW_PEAK = Column("slow_peak_bytes", "SLOW PEAK", "bytes", Peak(of("slow_peak")))
 FAST_MEAN = Column("fast_mean_bytes", "FAST MEAN", "bytes", Ratio(of("fast_byte_seconds"), of("fast_seconds")))
@@ -214,6 +216,7 @@ TABLE = (
         ),
         by_day_and_tier,
         has_total=False,
+        no_rows="No record has any tier's memory.",
     ),
     View(
         "waste",
@@ -261,6 +264,7 @@ TABLE = (
         is_of_jobs=True,
         top=50,
         wants="rule",
+        no_rows="No job wanted another mode.",
     ),
     View(
         "failures",
@@ -273,6 +277,7 @@ TABLE = (
         by_failure,
         "jobs",
         has_total=False,
+        no_rows="No job failed, was refused anything or was warned.",
     ),
     View(
         "energy",
@@ -280,7 +285,8 @@ TABLE = (
         (Key("user", "USER"), Key("account", "ACCOUNT")),
         (
             *(JOBS, RECORDS, HOURS, PACKAGE_J, MEMORY_J),
-            Column("package_w", "PACKAGE MEAN", "watts", Ratio(of("package_j"), of("counted_s"), digits=3)),
+            Column("mean_w", "MEAN", "watts", Ratio(of("metered_j"), of("counted_s"), digits=3)),
+            Column("package_w", "", "watts", Ratio(of("package_j"), of("counted_s"), digits=3)),
             Column("peak_w", "PEAK", "watts", Peak(of("peak_w"))),
             Column("joules_per_gb", "OF TRAFFIC", "joules_per_gb", Ratio(of("moving_j"), of("moved_gb"), digits=6)),
             Column("estimated_static_j", "ESTIMATED STATIC", "joules", Sum(of("static_j"), digits=3)),

@@ -37,6 +37,13 @@ class Parser(argparse.ArgumentParser):
         self.exit(2, f"{self.prog}: {draw.plain(said)}{hint}\n")
 
 
+def folder(text):
+    """A type of argument: a folder's name. An empty one, of a variable that is not set, is not "not given"."""
+    if not text:
+        raise argparse.ArgumentTypeError('"" is no folder')
+    return text
+
+
 def either(names):
     """What may be chosen: "use a, b or c"."""
     *most, last = names
