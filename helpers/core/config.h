@@ -12,6 +12,7 @@
 #include "request.h"
 #include "tiers.h"
 
+#define HM_CONFIG_NAME "hybridmem.conf" /* of the file in texts that do not say its path */
 #define HM_CONFIG_PATH_MAX 256
 #define HM_CONFIG_RULES 64
 #define HM_MODES_ANY (~0u)
@@ -27,6 +28,7 @@ enum hm_log_level { HM_LOG_ERROR, HM_LOG_WARNING, HM_LOG_INFO, HM_LOG_DEBUG };
 
 struct hm_config_tier {
     char name[HM_NAME];
+    int line; /* of the file, where its nodes stand, else its first word; 0: of no file */
     bool has_nodes;
     struct hm_set nodes;         /* empty: the tier found under this name or kind, with figures overridden */
     enum hm_kind kind;           /* HM_KIND_UNKNOWN: not said */

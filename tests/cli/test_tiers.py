@@ -54,7 +54,10 @@ def test_refuses_bad_words_and_files(words, text):
 @pytest.mark.parametrize(
     ("conf", "text"),
     [
-        ('tier "slow" { nodes = "9" }', "names node 9, which is not there: this machine has nodes 0-3"),
+        (
+            'tier "slow"\n{ nodes = "9" }',
+            "hybridmem.conf:2: tier slow names node 9, which is not there: this machine has nodes 0-3",
+        ),
         ('tier "a" { nodes = "0" }\ntier "b" { nodes = "0-1" }', 'node 0 is in tier "a" too'),
         ('tier "a" { nodes = "x" }', "hybridmem.conf:1"),
     ],
