@@ -147,7 +147,7 @@ static void check_tiers(const struct hm_config *config, const char *path, struct
     for (int i = 0; i < tiers->n_warnings; i++)
         if (strncmp(tiers->warning[i], HM_CONFIG_NAME ":", strlen(HM_CONFIG_NAME ":")) == 0)
             report_tiers(path, tiers->warning[i], report);
-    if (config->n_tiers > 0 && report->n_changes == before)
+    if (config->n_tiers + config->n_channels > 0 && report->n_changes == before)
         hm_report_ok(report, "the tiers of %s are on this node", path);
     free(tiers);
 }

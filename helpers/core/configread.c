@@ -78,6 +78,8 @@ static void note_line(enum hm_section section, int entry, const char *word, int 
     struct hm_config *config = reading.config;
     if (section == HM_SECTION_TIER && (config->tier[entry].line == 0 || strcmp(word, "nodes") == 0))
         config->tier[entry].line = line;
+    if (section == HM_SECTION_CHANNELS)
+        config->channels[entry].line = line;
     if (section == HM_SECTION_PARTITION && strcmp(word, "default_mode") == 0)
         config->rule[entry].default_line = line;
 }

@@ -177,3 +177,20 @@ void hm_tiers_config_names(struct hm_tiers *tiers, const struct hm_config *confi
         hm_tiers_config_figures(group);
     }
 }
+
+void hm_tiers_config_channels(struct hm_tiers *tiers, const struct hm_config *config,
+                              const struct hm_tier_groups *groups)
+{
+    char place[PLACE], names[HM_WARNING];
+    list_names(groups, names, sizeof(names));
+    for (int i = 0; i < config->n_channels; i++) {
+        const struct hm_config_channels *pair = &config->channels[i];
+        bool is_here = false;
+        for (int a = 0; a < groups->n; a++)
+            for (int b = 0; b < a; b++)
+                is_here = is_here || hm_config_is_pair(pair, &groups->group[a].tier, &groups->group[b].tier);
+        if (!is_here)
+            hm_tiers_warn(tiers, "%s: channels %s+%s are of no two tiers here by name or kind: ignored; here are %s",
+                          place_of(pair->line, place), pair->fast, pair->slow, names);
+    }
+}

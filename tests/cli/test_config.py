@@ -410,6 +410,10 @@ def test_folders_that_cannot_be_looked_at(site, configure, tmp_path):
             "3: tier fast names node 1000, which is not there: ",
         ),
         (
+            '\n\nchannels "a+b" { kind = shared }\n',
+            "3: channels a+b are of no two tiers here by name or kind: ignored; here ",
+        ),
+        (
             '\ntier "nosuch" {\n static_power = 20W }\n',
             "3: tier nosuch lists no nodes, and no tier here has that name or kind: ignored; here are ",
         ),

@@ -67,6 +67,14 @@ def test_refuses_bad_tiers_in_the_configuration(configure, conf, text):
     assert text in done.stderr
 
 
+@pytest.mark.parametrize("pair", ["dram+pmem", "pmem+dram", "dram+cxl", "dram+dram2"])
+def test_channels_of_tiers_that_are_not_there(configure, pair):
+    config = configure(f'channels "{pair}" {{ kind = separate }}')
+    done = helper(PROGRAM, "--json", "--topology", TOPOLOGY / "optane-2-sockets.xml", "--config", config)
+    said = f"hybridmem.conf:1: channels {pair} are of no two tiers here by name or kind: ignored; here are dram, pmem"
+    assert json.loads(done.stdout)["warnings"] == ([] if "pmem" in pair else [said])
+
+
 def test_fails_where_no_memory_may_be_used():
     done = helper(PROGRAM, "--json", "--topology", TOPOLOGY / "all-hidden.xml", status=3)
     assert "hides nodes 0-1" in done.stderr
