@@ -26,7 +26,7 @@ static void print_help(void)
         "Usage: hybridmem config check [--file-only] [--config FILE] [--scontrol FILE]\n"
         "       hybridmem config show [--config FILE]\n\n"
         "check lists what is as it should be (ok) and what is not, with what to do (change): the configuration, its\n"
-        "folders, users and groups, and what hybridmem wants of Slurm. Run it on a compute node.\n"
+        "folders, users, groups and tiers, and what hybridmem wants of Slurm. Run it on a compute node.\n"
         "show prints the values in use, in the syntax of the file.\n\n"
         "  --config FILE    instead of %s\n"
         "  --file-only      check nothing but the file\n"
@@ -115,7 +115,7 @@ static int check(const struct options *options, const char *path, struct hm_conf
         hm_report_ok(&report, "%s", path);
     /* A file that is wrong left the built-in values: what they name is checked all the same. */
     if (!options->file_only) {
-        hm_config_check_node(config, &report);
+        hm_config_check_node(config, path, &report);
         hm_config_check_slurm(config, options->scontrol, &report);
     }
     return report.n_changes ? EXIT_CHANGES : EXIT_SUCCESS;

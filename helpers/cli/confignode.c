@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What hybridmem wants of a node: users, groups, folders, cgroup v2, the preload library. */
+/* What hybridmem wants of a node: users, groups, folders, cgroup v2, the preload library, and the file's tiers. */
 #include <errno.h>
 #include <grp.h>
 #include <linux/magic.h>
 #include <pwd.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include "../core/discover.h"
 #include "../core/policy.h"
 #include "../job/mongroup.h"
 #include "configparts.h"
@@ -121,7 +123,36 @@ static void check_resctrl(const struct hm_config *config, struct hm_report *repo
                          config->resctrl_dir);
 }
 
-void hm_config_check_node(const struct hm_config *config, struct hm_report *report)
+/* A text about the file, which it calls by its usual name, or about the node. */
+static void report_tiers(const char *path, const char *text, struct hm_report *report)
+{
+    size_t length = strlen(HM_CONFIG_NAME);
+    bool is_of_file = strncmp(text, HM_CONFIG_NAME ":", length + 1) == 0;
+    hm_report_change(report, "%s%s", is_of_file ? path : "tiers: ", is_of_file ? text + length : text);
+}
+
+/* The sections of tiers on this node, as `hybridmem tiers` has them: the form of the file does not tell which nodes and
+ * tiers there are. */
+static void check_tiers(const struct hm_config *config, const char *path, struct hm_report *report)
+{
+    struct hm_error error = {""};
+    struct hm_tiers *tiers = calloc(1, sizeof(*tiers));
+    if (!tiers || hm_discover(NULL, &tiers->topology, &error) < 0 ||
+        hm_tiers_group(&tiers->topology, config, tiers, &error) < 0) {
+        report_tiers(path, tiers ? error.text : "out of memory", report);
+        free(tiers);
+        return;
+    }
+    int before = report->n_changes;
+    for (int i = 0; i < tiers->n_warnings; i++)
+        if (strncmp(tiers->warning[i], HM_CONFIG_NAME ":", strlen(HM_CONFIG_NAME ":")) == 0)
+            report_tiers(path, tiers->warning[i], report);
+    if (config->n_tiers + config->n_channels > 0 && report->n_changes == before)
+        hm_report_ok(report, "the tiers of %s are on this node", path);
+    free(tiers);
+}
+
+void hm_config_check_node(const struct hm_config *config, const char *path, struct hm_report *report)
 {
     struct statfs mounted;
     char ram[24];
@@ -144,4 +175,5 @@ void hm_config_check_node(const struct hm_config *config, struct hm_report *repo
     if (config->resctrl)
         check_resctrl(config, report);
     check_folders(config, report);
+    check_tiers(config, path, report);
 }

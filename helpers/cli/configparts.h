@@ -18,8 +18,8 @@ void hm_report_ok(struct hm_report *report, const char *format, ...) __attribute
 /* "change  TEXT": what is wrong, and what to do. */
 void hm_report_change(struct hm_report *report, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* Users, groups and folders of this node. */
-void hm_config_check_node(const struct hm_config *config, struct hm_report *report);
+/* Users, groups, folders and tiers of this node; `path` is the file's, for what is wrong at one of its lines. */
+void hm_config_check_node(const struct hm_config *config, const char *path, struct hm_report *report);
 
 /* Slurm's settings, by `scontrol` (NULL: found in the usual places; for root those are fixed folders, never PATH). */
 void hm_config_check_slurm(const struct hm_config *config, const char *scontrol, struct hm_report *report);

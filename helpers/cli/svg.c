@@ -43,8 +43,10 @@ int hm_svg_check_path(const char *path, struct hm_error *error)
     return 0;
 }
 
-int hm_svg_write(const char *path, void (*draw)(FILE *out, const void *picture), const void *picture,
-                 struct hm_error *error)
+typedef void draw_picture(FILE *out, const void *picture);
+
+/* In the place of the regular file `path`, or of none. Returns 0, or -1 with a text about `said`. */
+static int replace(const char *path, const char *said, draw_picture *draw, const void *picture, struct hm_error *error)
 {
     char *temporary = NULL;
     FILE *out = NULL;
@@ -56,19 +58,50 @@ int hm_svg_write(const char *path, void (*draw)(FILE *out, const void *picture),
     fd = mkostemp(temporary, O_CLOEXEC);
     out = fd >= 0 ? fdopen(fd, "w") : NULL;
     if (!out) {
-        hm_fail_errno(error, "--plot %.300s: it cannot be written there", path);
+        hm_fail_errno(error, "--plot %.300s: it cannot be written there", said);
         goto done;
     }
     draw(out, picture);
     bool is_written = fflush(out) == 0 && !ferror(out) && fchmod(fd, 0666 & ~mask) == 0;
     is_written = fclose(out) == 0 && is_written;
     if (!is_written || rename(temporary, path) < 0) {
-        hm_fail_errno(error, "--plot %.300s: it cannot be written", path);
+        hm_fail_errno(error, "--plot %.300s: it cannot be written", said);
         unlink(temporary);
         goto done;
     }
     status = 0;
 done:
     free(temporary);
+    return status;
+}
+
+/* Into what is there and is no regular file: a pipe, a device. A link that points to nothing makes its file. */
+static int write_into(const char *path, draw_picture *draw, const void *picture, struct hm_error *error)
+{
+    FILE *out = fopen(path, "we");
+    if (!out)
+        return hm_fail_errno(error, "--plot %.300s: it cannot be written there", path);
+    draw(out, picture);
+    bool is_written = fflush(out) == 0 && !ferror(out);
+    is_written = fclose(out) == 0 && is_written;
+    return is_written ? 0 : hm_fail_errno(error, "--plot %.300s: it cannot be written", path);
+}
+
+int hm_svg_write(const char *path, draw_picture *draw, const void *picture, struct hm_error *error)
+{
+    struct stat found;
+    /* By stat the kernel says which links are not to be followed (fs.protected_symlinks); realpath alone would not. */
+    bool is_there = stat(path, &found) == 0;
+    if (!is_there && errno != ENOENT)
+        return hm_fail_errno(error, "--plot %.300s: it cannot be written there", path);
+    if (!is_there && lstat(path, &found) < 0)
+        return replace(path, path, draw, picture, error);
+    if (!is_there || !S_ISREG(found.st_mode))
+        return write_into(path, draw, picture, error);
+    char *target = realpath(path, NULL);
+    if (!target)
+        return hm_fail_errno(error, "--plot %.300s: it cannot be written there", path);
+    int status = replace(target, path, draw, picture, error);
+    free(target);
     return status;
 }

@@ -19,7 +19,8 @@ void hm_svg_put_text(FILE *out, const char *text);
 /* Is it the name of a file, not of a folder? Returns 0, or -1 (EINVAL) with a text. */
 int hm_svg_check_path(const char *path, struct hm_error *error);
 
-/* Draw into a file that is there in full or not at all. Returns 0, or -1 with the errno of the file system and a text
+/* Draw into a file that is there in full or not at all: links are followed. What is there and is no regular file (a
+ * pipe, a device) is written into, and stays what it is. Returns 0, or -1 with the errno of the file system and a text
  * that starts with --plot. */
 int hm_svg_write(const char *path, void (*draw)(FILE *out, const void *picture), const void *picture,
                  struct hm_error *error);

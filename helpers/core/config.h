@@ -12,6 +12,7 @@
 #include "request.h"
 #include "tiers.h"
 
+#define HM_CONFIG_NAME "hybridmem.conf" /* of the file in texts that do not say its path */
 #define HM_CONFIG_PATH_MAX 256
 #define HM_CONFIG_RULES 64
 #define HM_MODES_ANY (~0u)
@@ -27,6 +28,7 @@ enum hm_log_level { HM_LOG_ERROR, HM_LOG_WARNING, HM_LOG_INFO, HM_LOG_DEBUG };
 
 struct hm_config_tier {
     char name[HM_NAME];
+    int line; /* of the file, where its nodes stand, else its first word; 0: of no file */
     bool has_nodes;
     struct hm_set nodes;         /* empty: the tier found under this name or kind, with figures overridden */
     enum hm_kind kind;           /* HM_KIND_UNKNOWN: not said */
@@ -39,6 +41,7 @@ struct hm_config_tier {
 /* The channels kind of a pair of tiers, by name or kind ("dram+cxl"). */
 struct hm_config_channels {
     char fast[HM_NAME], slow[HM_NAME];
+    int line; /* of the file; 0: of no file */
     enum hm_channels channels;
 };
 
@@ -136,6 +139,9 @@ const char *hm_config_default_mode(const struct hm_config *config, const char *p
 
 /* Does a partition's own rule allow its default_mode? True where it has no default_mode, or no modes. Pure. */
 bool hm_config_default_is_allowed(const struct hm_config_rule *rule);
+
+/* Is the pair these two tiers, by name or kind, in any order? */
+bool hm_config_is_pair(const struct hm_config_channels *pair, const struct hm_tier *a, const struct hm_tier *b);
 
 /* The channels kind for a fast and a slow tier: the configuration's, else shared for dram+pmem, separate for cxl and
  * hbm pairs, else shared. */

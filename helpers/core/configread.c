@@ -72,6 +72,18 @@ static int word_number(enum hm_section section, const char *name)
     return n;
 }
 
+/* What only a node can judge, or other words, is said to be at this line. */
+static void note_line(enum hm_section section, int entry, const char *word, int line)
+{
+    struct hm_config *config = reading.config;
+    if (section == HM_SECTION_TIER && (config->tier[entry].line == 0 || strcmp(word, "nodes") == 0))
+        config->tier[entry].line = line;
+    if (section == HM_SECTION_CHANNELS)
+        config->channels[entry].line = line;
+    if (section == HM_SECTION_PARTITION && strcmp(word, "default_mode") == 0)
+        config->rule[entry].default_line = line;
+}
+
 /* libConfuse met a value: `*result` is the string that it keeps. */
 static int take_value(cfg_t *cfg, cfg_opt_t *option, const char *value, void *result)
 {
@@ -97,8 +109,7 @@ static int take_value(cfg_t *cfg, cfg_opt_t *option, const char *value, void *re
         fail_at(cfg->line, what, why.text);
         return -1;
     }
-    if (section == HM_SECTION_PARTITION && strcmp(word, "default_mode") == 0)
-        reading.config->rule[entry].default_line = cfg->line;
+    note_line(section, entry, word, cfg->line);
     *(const char **)result = value;
     return 0;
 }

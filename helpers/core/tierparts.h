@@ -52,6 +52,9 @@ int hm_tiers_config_nodes(struct hm_tiers *tiers, const struct hm_config *config
 void hm_tiers_config_kinds(const struct hm_config *config, struct hm_tier_groups *groups);
 /* The same by name, when groups are ordered and named; warns of those that match nothing. */
 void hm_tiers_config_names(struct hm_tiers *tiers, const struct hm_config *config, struct hm_tier_groups *groups);
+/* Warns of channels whose pair of tiers is not there. */
+void hm_tiers_config_channels(struct hm_tiers *tiers, const struct hm_config *config,
+                              const struct hm_tier_groups *groups);
 /* Put the configuration's figures over the group's. */
 void hm_tiers_config_figures(struct hm_tier_group *group);
 

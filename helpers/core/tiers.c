@@ -204,8 +204,10 @@ int hm_tiers_group(const struct hm_topology *topology, const struct hm_config *c
         hm_tiers_config_kinds(config, &groups);
     tiers->order_origin = hm_tiers_order(&groups);
     name_tiers(&groups);
-    if (config)
+    if (config) {
         hm_tiers_config_names(tiers, config, &groups);
+        hm_tiers_config_channels(tiers, config, &groups);
+    }
     for (int i = 0; i < groups.n; i++)
         tiers->tier[i] = groups.group[i].tier;
     tiers->n_tiers = groups.n;

@@ -3,9 +3,22 @@
  * What hybridmem.conf says of tiers, over what was found.
  */
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "tierparts.h"
+
+#define PLACE 32
+
+/* "hybridmem.conf:12", where texts are about what is written there. Returns `out`. */
+static const char *place_of(int line, char out[PLACE])
+{
+    if (line > 0)
+        snprintf(out, PLACE, HM_CONFIG_NAME ":%d", line);
+    else
+        snprintf(out, PLACE, HM_CONFIG_NAME);
+    return out;
+}
 
 /* The kind a tier of the configuration is of: said, or told by a name that is a kind's. */
 static enum hm_kind kind_of(const struct hm_config_tier *config)
@@ -19,12 +32,12 @@ static enum hm_kind kind_of(const struct hm_config_tier *config)
 
 static int check_names(const struct hm_config *config, struct hm_error *error)
 {
+    char place[PLACE];
     for (int i = 0; i < config->n_tiers; i++) {
         for (int j = 0; j < i; j++) {
             if (strcmp(config->tier[i].name, config->tier[j].name) == 0)
-                return hm_fail(error, EINVAL,
-                               "hybridmem.conf: tier %s is there twice: give each tier a name of its own",
-                               config->tier[i].name);
+                return hm_fail(error, EINVAL, "%s: tier %s is there twice: give each tier a name of its own",
+                               place_of(config->tier[i].line, place), config->tier[i].name);
         }
     }
     return 0;
@@ -35,20 +48,19 @@ static int take_node(struct hm_tiers *tiers, const struct hm_config_tier *config
                      struct hm_tier *tier, struct hm_error *error)
 {
     int index = hm_topology_index(&tiers->topology, id);
-    char text[64];
+    char text[64], place[PLACE];
 
+    place_of(config->line, place);
     if (index < 0) {
         struct hm_set there;
         hm_set_clear(&there);
         for (int i = 0; i < tiers->topology.n_nodes; i++)
             hm_set_add(&there, (unsigned)tiers->topology.node[i].id);
-        return hm_fail(error, EINVAL,
-                       "hybridmem.conf: tier %s names node %d, which is not there: this machine has nodes %s",
+        return hm_fail(error, EINVAL, "%s: tier %s names node %d, which is not there: this machine has nodes %s", place,
                        config->name, id, hm_set_format(&there, text, sizeof(text)));
     }
     if (hm_set_has(taken, (unsigned)id))
-        return hm_fail(error, EINVAL,
-                       "hybridmem.conf: tier %s names node %d, which another tier has: name each node once",
+        return hm_fail(error, EINVAL, "%s: tier %s names node %d, which another tier has: name each node once", place,
                        config->name, id);
     hm_set_add(taken, (unsigned)id);
 
@@ -58,8 +70,7 @@ static int take_node(struct hm_tiers *tiers, const struct hm_config_tier *config
         node->kind_origin = HM_ORIGIN_CONFIG;
     }
     if (node->capacity_bytes == 0)
-        hm_tiers_warn(tiers, "hybridmem.conf: tier %s names node %d, which has no memory now: left out", config->name,
-                      id);
+        hm_tiers_warn(tiers, "%s: tier %s names node %d, which has no memory now: left out", place, config->name, id);
     else if (node->allowed)
         hm_set_add(&tier->nodes, (unsigned)id);
     return 0;
@@ -133,18 +144,29 @@ static struct hm_tier_group *find_by_name(struct hm_tier_groups *groups, const c
     return NULL;
 }
 
+/* "dram, pmem": what this machine calls its tiers. Returns `out`. */
+static const char *list_names(const struct hm_tier_groups *groups, char *out, size_t size)
+{
+    size_t used = 0;
+    out[0] = '\0';
+    for (int i = 0; i < groups->n && used < size; i++)
+        used += (size_t)snprintf(out + used, size - used, "%s%s", i == 0 ? "" : ", ", groups->group[i].tier.name);
+    return out;
+}
+
 void hm_tiers_config_names(struct hm_tiers *tiers, const struct hm_config *config, struct hm_tier_groups *groups)
 {
+    char place[PLACE], names[HM_WARNING];
+    list_names(groups, names, sizeof(names));
     for (int i = 0; i < config->n_tiers; i++) {
         const struct hm_config_tier *named = &config->tier[i];
         struct hm_tier_group *group = find_by_name(groups, named->name);
         if (named->has_nodes || (group && group->config))
             continue;
         if (!group) {
-            hm_tiers_warn(
-                tiers,
-                "hybridmem.conf: tier %s lists no nodes, and this machine has no tier of that name or kind: ignored",
-                named->name);
+            hm_tiers_warn(tiers,
+                          "%s: tier %s lists no nodes, and no tier here has that name or kind: ignored; here are %s",
+                          place_of(named->line, place), named->name, names);
             continue;
         }
         group->config = named;
@@ -153,5 +175,22 @@ void hm_tiers_config_names(struct hm_tiers *tiers, const struct hm_config *confi
             group->tier.kind_origin = HM_ORIGIN_CONFIG;
         }
         hm_tiers_config_figures(group);
+    }
+}
+
+void hm_tiers_config_channels(struct hm_tiers *tiers, const struct hm_config *config,
+                              const struct hm_tier_groups *groups)
+{
+    char place[PLACE], names[HM_WARNING];
+    list_names(groups, names, sizeof(names));
+    for (int i = 0; i < config->n_channels; i++) {
+        const struct hm_config_channels *pair = &config->channels[i];
+        bool is_here = false;
+        for (int a = 0; a < groups->n; a++)
+            for (int b = 0; b < a; b++)
+                is_here = is_here || hm_config_is_pair(pair, &groups->group[a].tier, &groups->group[b].tier);
+        if (!is_here)
+            hm_tiers_warn(tiers, "%s: channels %s+%s are of no two tiers here by name or kind: ignored; here are %s",
+                          place_of(pair->line, place), pair->fast, pair->slow, names);
     }
 }

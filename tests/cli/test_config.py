@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """hybridmem config: what is in use, and what a site is told to change."""
 
+import json
 import os
 import re
 import subprocess
@@ -399,6 +400,42 @@ def test_folders_that_cannot_be_looked_at(site, configure, tmp_path):
     config = configure(f'spool_dir = "{below}"\nsummary_field = SystemComment\n')
     said = [line for line in site.check("--config", config) if "spool_dir" in line]
     assert said == [f"change  spool_dir {below} cannot be looked at: Not a directory"]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (
+            '\ntier "fast" { static_power = 20W\n nodes = "1000" }\n',
+            "3: tier fast names node 1000, which is not there: ",
+        ),
+        (
+            '\n\nchannels "a+b" { kind = shared }\n',
+            "3: channels a+b are of no two tiers here by name or kind: ignored; here ",
+        ),
+        (
+            '\ntier "nosuch" {\n static_power = 20W }\n',
+            "3: tier nosuch lists no nodes, and no tier here has that name or kind: ignored; here are ",
+        ),
+    ],
+)
+def test_tiers_that_this_node_has_not(configure, tmp_path, text, said):
+    """Of which the form of the file says nothing."""
+    config = configure(text)
+    words = ("hybridmem-config", "check", "--config", config)
+    assert helper(*words, "--file-only").stdout == f"ok      {config}\n"
+    lines = helper(*words, "--scontrol", tmp_path / "none", status=1).stdout.splitlines()
+    assert sum(line.startswith(f"change  {config}:{said}") for line in lines) == 1
+    assert f"ok      the tiers of {config} are on this node" not in lines
+
+
+def test_tiers_that_this_node_has(configure, tmp_path):
+    name = json.loads(helper("hybridmem-tiers", "--json").stdout)["tiers"][0]["name"]
+    words = ("hybridmem-config", "check", "--scontrol", tmp_path / "none")
+    config = configure(f'tier "{name}" {{ static_power = 20W }}\n')
+    lines = helper(*words, "--config", config, status=1).stdout.splitlines()
+    assert f"ok      the tiers of {config} are on this node" in lines
+    assert "the tiers of" not in helper(*words, "--config", configure(""), status=1).stdout
 
 
 def test_a_group_that_does_not_exist(configure, tmp_path):

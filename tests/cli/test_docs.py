@@ -77,7 +77,8 @@ def test_the_readme_shows_what_the_demo_runs():
 def test_a_build_in_the_source_tree_leaves_nothing_for_git():
     """What the README's own build makes, by the names of what is installed; and no source is ignored."""
     programs = {path.name for path in LIBEXEC.glob("hybridmem-*")}
-    makefiles = {path.parent: path.read_text() for path in PROJECT.glob("helpers/*/Makefile.am")}
+    found = [*PROJECT.glob("helpers/*/Makefile.am"), PROJECT / "spank" / "Makefile.am"]
+    makefiles = {path.parent: path.read_text() for path in found}
     made = [
         f"{folder}/{name}" for folder, text in makefiles.items() for name in programs if re.search(rf"\b{name}\b", text)
     ]

@@ -256,6 +256,34 @@ def test_a_picture_replaces_another_at_once(trace, tmp_path):
     assert path.read_text().endswith("</svg>\n") and path.stat().st_mode & 0o777 == 0o640
 
 
+@pytest.mark.parametrize("is_there", [True, False])
+def test_a_picture_behind_a_link(trace, tmp_path, is_there):
+    link, target = tmp_path / "plot.svg", tmp_path / "elsewhere" / "target.svg"
+    target.parent.mkdir()
+    if is_there:
+        target.write_text("old")
+    link.symlink_to("elsewhere/target.svg")
+    helper("hybridmem-replay", trace(TINY), "--plot", link)
+    assert link.is_symlink() and list(target.parent.iterdir()) == [target]
+    assert target.read_text().endswith("</svg>\n")
+
+
+def test_a_picture_goes_into_a_pipe(trace, tmp_path):
+    path, copy = tmp_path / "plot.svg", tmp_path / "copy"
+    os.mkfifo(path)
+    with copy.open("wb") as out, subprocess.Popen(["cat", path], stdout=out) as reader:
+        try:
+            helper("hybridmem-replay", trace(TINY), "--plot", path)
+            assert path.is_fifo() and reader.wait(timeout=20) == 0
+        finally:
+            reader.kill()
+    assert copy.read_text().endswith("</svg>\n")
+    path.unlink()
+    path.mkdir()
+    done = helper("hybridmem-replay", trace(TINY), "--plot", path, status=1)
+    assert done.stderr == f"hybridmem replay: --plot {path}: it cannot be written there: Is a directory\n"
+
+
 def test_a_picture_that_cannot_be_written(trace, tmp_path):
     path = tmp_path / "none" / "plot.svg"
     done = helper("hybridmem-replay", trace(TINY), "--plot", path, status=1)

@@ -54,7 +54,10 @@ def test_refuses_bad_words_and_files(words, text):
 @pytest.mark.parametrize(
     ("conf", "text"),
     [
-        ('tier "slow" { nodes = "9" }', "names node 9, which is not there: this machine has nodes 0-3"),
+        (
+            'tier "slow"\n{ nodes = "9" }',
+            "hybridmem.conf:2: tier slow names node 9, which is not there: this machine has nodes 0-3",
+        ),
         ('tier "a" { nodes = "0" }\ntier "b" { nodes = "0-1" }', 'node 0 is in tier "a" too'),
         ('tier "a" { nodes = "x" }', "hybridmem.conf:1"),
     ],
@@ -62,6 +65,14 @@ def test_refuses_bad_words_and_files(words, text):
 def test_refuses_bad_tiers_in_the_configuration(configure, conf, text):
     done = helper(PROGRAM, "--topology", TOPOLOGY / "optane-2-sockets.xml", "--config", configure(conf), status=2)
     assert text in done.stderr
+
+
+@pytest.mark.parametrize("pair", ["dram+pmem", "pmem+dram", "dram+cxl", "dram+dram2"])
+def test_channels_of_tiers_that_are_not_there(configure, pair):
+    config = configure(f'channels "{pair}" {{ kind = separate }}')
+    done = helper(PROGRAM, "--json", "--topology", TOPOLOGY / "optane-2-sockets.xml", "--config", config)
+    said = f"hybridmem.conf:1: channels {pair} are of no two tiers here by name or kind: ignored; here are dram, pmem"
+    assert json.loads(done.stdout)["warnings"] == ([] if "pmem" in pair else [said])
 
 
 def test_fails_where_no_memory_may_be_used():
