@@ -32,7 +32,7 @@ def test_a_wrong_file_is_told_as_it_is(configure):
     path = configure("summary_rate = 0\n")
     with pytest.raises(failure.Failure) as failed:
         settings.read(CONFIG, path)
-    assert str(failed.value) == f'hybridmem config: {path}:1: summary_rate: "0" is not a number of 1 to 6000'
+    assert str(failed.value) == f'{path}:1: summary_rate: "0" is not a number of 1 to 6000'
 
 
 @pytest.mark.parametrize(
