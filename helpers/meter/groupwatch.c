@@ -2,6 +2,7 @@
 #include "groupwatch.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/inotify.h>
@@ -13,6 +14,8 @@ int hm_groupwatch_open(struct hm_groupwatch *watch, int folder, struct hm_error 
 {
     char path[64];
     *watch = (struct hm_groupwatch){0};
+    if (faccessat(folder, "mon_groups", F_OK, 0) != 0 && errno == ENOENT)
+        return 0; /* it does not depend on what nobody needs */
     int fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
     if (fd < 0)
         return hm_fail_errno(error, "mon_groups cannot be watched");
@@ -23,7 +26,7 @@ int hm_groupwatch_open(struct hm_groupwatch *watch, int folder, struct hm_error 
     }
     int number = errno;
     close(fd);
-    return number == ENOENT ? 0 : hm_fail(error, number, "mon_groups cannot be watched: %s", strerror(number));
+    return hm_fail(error, number, "mon_groups cannot be watched: %s", strerror(number));
 }
 
 bool hm_groupwatch_has_news(const struct hm_groupwatch *watch)

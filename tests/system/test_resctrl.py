@@ -22,6 +22,7 @@ class Resctrl:
     def __init__(self, folder):
         self.mount, self.state = folder / "mount", folder / "state"
         self.groups = self.mount / "mon_groups"
+        folder.chmod(0o755)
         self.mount.mkdir()
         self.state.mkdir()
         self.counts = {}
@@ -151,6 +152,7 @@ def test_nobody_reads_the_group_of_another(resctrl):
         group = resctrl.groups / group_of(held.job_id)
         assert stat.S_IMODE(group.stat().st_mode) == 0o700
         for user in ("alice", "bob"):
+            slurm.run(f"cat {resctrl.mount}/mon_data/*/*", user=user)  # what is below the mount is not shut
             refused = slurm.run(f"cat {group}/tasks {group}/mon_data/*/*", user=user, check=False)
             assert refused.returncode == 1 and refused.stdout == "" and "Permission denied" in refused.stderr
         slurm.wait_metered(held.job_id)
