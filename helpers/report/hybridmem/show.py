@@ -50,12 +50,12 @@ def find(folder, job_id, skipped):
             for number, line in records.lines(path, skipped):
                 record = records.parse(line, path, number, skipped) if job_id.needle in line else None
                 if record and job_id.names(record):
-                    found.setdefault(identity(record), record)
-    return [found[key] for key in sorted(found)]
+                    found.setdefault((day, fields.key(record)), record)  # written twice, it is shown once
+    return sorted(found.values(), key=place)
 
 
-def identity(record):
-    """What tells records apart, in the order in which they are shown; one that was written twice is shown once."""
+def place(record):
+    """By what records are put in the order in which they are shown."""
     return (
         fields.text(record, "cluster") or "",
         record["job_id"],
@@ -67,7 +67,7 @@ def identity(record):
 
 def runs_of(found):
     """The records of each run of a job together."""
-    return [list(run) for _, run in itertools.groupby(found, lambda record: identity(record)[:3])]
+    return [list(run) for _, run in itertools.groupby(found, lambda record: place(record)[:3])]
 
 
 def arguments():
