@@ -246,8 +246,8 @@ static int take_arguments(int argc, char **argv, struct arguments *given)
 }
 
 /*
- * Looking for the counters may last, and a short job end before: the first sample of memory is taken without them, and
- * with the rights that the later ones have. Returns 0 with what that returned, or -1.
+ * Looking for the counters may last, and a short job end before: the first look at the guard and the first sample of
+ * memory come before, with the rights that the later ones have. Returns 0 with what the latter returned, or -1.
  */
 static int sample_first(struct monitor *monitor, const struct arguments *given, bool *is_there)
 {
@@ -256,6 +256,8 @@ static int sample_first(struct monitor *monitor, const struct arguments *given, 
         fprintf(stderr, "hybridmem-monitor: cannot act as user %u: %s\n", (unsigned)given->uid, strerror(errno));
         return -1;
     }
+    /* What goes meanwhile is known to have been there: nobody waits for it. */
+    hm_guard_is_over(&monitor->guard, monitor->started_ns);
     *is_there = sample_memory(monitor);
     if (is_root && hm_privilege_raise() != 0) {
         fprintf(stderr, "hybridmem-monitor: cannot open the counters as root: %s\n", strerror(errno));
