@@ -50,6 +50,7 @@ struct hm_gauges {
     struct hm_gauge *gauge;
     size_t n, room;
     struct hm_papi_reader *reader[HM_N_PROGRAMS]; /* theirs, NULL: none */
+    int reader_source[HM_N_PROGRAMS];             /* index of its source's row */
     struct hm_groupwatch groups;                  /* of those that are of groups */
 };
 
@@ -79,6 +80,9 @@ bool hm_gauge_is_silent(const struct hm_gauge *gauge);
 
 /* Read them all: each one's total gets what it counted since it was read before. `now_ns` is CLOCK_MONOTONIC. */
 void hm_gauges_read(struct hm_gauges *gauges, uint64_t now_ns);
+
+/* The same where the programs were asked, and none is awaited any more. */
+void hm_gauges_take(struct hm_gauges *gauges, uint64_t now_ns);
 
 /* Let the totals begin anew, but for those that count from 0 on. */
 void hm_gauges_clear(struct hm_gauges *gauges);
