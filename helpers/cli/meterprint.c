@@ -7,6 +7,9 @@
 
 #define NAME_WIDTH 16
 #define AMOUNT 32
+#define LEGEND_REASON 100 /* columns of it in a line of the legend */
+#define DOTS " ..."
+#define MORE "hybridmem meter --list says more"
 
 static bool is_energy(const struct hm_flow *flow)
 {
@@ -30,12 +33,58 @@ static char *format_rate(const struct hm_meter_reading *reading, const struct hm
     return out;
 }
 
+/* As many words of the reason as have room in `columns`, and dots in place of the others. Returns whether all had. */
+static bool shorten(const char *reason, size_t columns, char out[HM_ERROR_TEXT])
+{
+    size_t length = strlen(reason), most = columns > sizeof(DOTS) ? columns - strlen(DOTS) : 1, end = most;
+    if (length <= columns) {
+        snprintf(out, HM_ERROR_TEXT, "%s", reason);
+        return true;
+    }
+    while (end > 0 && reason[end] != ' ')
+        end--;
+    while (end > 0 && strchr(" ;:,(", reason[end - 1]))
+        end--;
+    snprintf(out, HM_ERROR_TEXT, "%.*s" DOTS, (int)(end > 0 ? end : most), reason);
+    return false;
+}
+
+/* The first flow without a source whose reason looks like this one's in so many columns; `i` where it is that. */
+static int first_alike(const struct hm_meter_reading *reading, int i, size_t columns)
+{
+    char text[HM_ERROR_TEXT], other[HM_ERROR_TEXT];
+    shorten(reading->flow[i].reason.text, columns, text);
+    for (int first = 0; first < i; first++) {
+        if (reading->flow[first].source)
+            continue;
+        shorten(reading->flow[first].reason.text, columns, other);
+        if (strcmp(other, text) == 0)
+            return first;
+    }
+    return i;
+}
+
+/* All flows that have no source for the same reason, in one line. */
+static void put_reason(FILE *out, const struct hm_meter_reading *reading, int first)
+{
+    char text[HM_ERROR_TEXT];
+    int width = fprintf(out, "# %s", reading->flow[first].name);
+    for (int i = first + 1; i < reading->n; i++)
+        if (!reading->flow[i].source && first_alike(reading, i, LEGEND_REASON) == first)
+            width += fprintf(out, ", %s", reading->flow[i].name);
+    bool is_whole = shorten(reading->flow[first].reason.text, LEGEND_REASON, text);
+    fprintf(out, "%*s - %s%s\n", width < NAME_WIDTH + 2 ? NAME_WIDTH + 2 - width : 0, "", text,
+            is_whole ? "" : " (" MORE ")");
+}
+
 void hm_meterprint_legend(FILE *out, const struct hm_meter_reading *reading)
 {
     for (int i = 0; i < reading->n; i++) {
         const struct hm_flow *flow = &reading->flow[i];
-        fprintf(out, "# %-*s %s%s\n", NAME_WIDTH, flow->name, flow->source ? flow->source : "- ",
-                flow->source ? "" : flow->reason.text);
+        if (flow->source)
+            fprintf(out, "# %-*s %s\n", NAME_WIDTH, flow->name, flow->source);
+        else if (first_alike(reading, i, LEGEND_REASON) == i)
+            put_reason(out, reading, i);
     }
 }
 
@@ -51,20 +100,41 @@ void hm_meterprint_line(FILE *out, const struct hm_meter_reading *reading)
     fputc('\n', out);
 }
 
+/* Why the flow is not known, in the columns that are left; "" where it is. Returns false where there is more of a
+ * reason that the list has. */
+static bool explain(const struct hm_meter_reading *reading, int i, size_t columns, char out[HM_ERROR_TEXT])
+{
+    const struct hm_flow *flow = &reading->flow[i];
+    int first = flow->source ? i : first_alike(reading, i, columns);
+    out[0] = '\0';
+    if (is_known(reading, flow))
+        return true;
+    if (first == i)
+        return shorten(flow->reason.text, columns, out) || flow->source;
+    snprintf(out, HM_ERROR_TEXT, "as %s", reading->flow[first].name);
+    return true;
+}
+
 void hm_meterprint_screen(FILE *out, const struct hm_meter_reading *reading, const struct hm_screen *screen)
 {
-    char line[HM_ERROR_TEXT + 128], moment[HM_MOMENT], rate[AMOUNT];
+    char line[2 * HM_ERROR_TEXT], why[HM_ERROR_TEXT], moment[HM_MOMENT], rate[AMOUNT];
+    bool is_whole = true;
     snprintf(line, sizeof(line), "hybridmem meter: %s, %s, over %.1f s", reading->host,
              hm_moment_format(reading->time_s, moment), reading->seconds);
     hm_screen_put_line(out, screen, line);
     hm_screen_put_line(out, screen, "");
-    for (int i = 0; i < reading->n && i + 3 < (int)screen->lines; i++) {
+    for (int i = 0; i < reading->n && i + 4 < (int)screen->lines; i++) {
         const struct hm_flow *flow = &reading->flow[i];
-        bool known = is_known(reading, flow);
-        snprintf(line, sizeof(line), "%-*s %14s  %s%s%s", NAME_WIDTH, flow->name, format_rate(reading, flow, rate),
-                 flow->source ? flow->source : "", flow->source && !known ? ", " : "", known ? "" : flow->reason.text);
+        int used =
+            snprintf(line, HM_ERROR_TEXT, "%-*s %14s  %s%s", NAME_WIDTH, flow->name, format_rate(reading, flow, rate),
+                     flow->source ? flow->source : "", flow->source && !is_known(reading, flow) ? ", " : "");
+        size_t columns = screen->columns > (unsigned)used ? screen->columns - (unsigned)used : 0;
+        is_whole = explain(reading, i, columns, why) && is_whole;
+        snprintf(line + used, sizeof(line) - (size_t)used, "%s", why);
         hm_screen_put_line(out, screen, line);
     }
+    if (!is_whole)
+        hm_screen_put_line(out, screen, "(" MORE ")");
 }
 
 void hm_meterprint_list(FILE *out, const struct hm_meter_sources *sources)

@@ -29,11 +29,12 @@ void hm_meterprint_list(FILE *out, const struct hm_meter_sources *sources);
 /* The same as one JSON object, on several lines. Returns 0, or -1. */
 int hm_meterprint_list_json(FILE *out, const struct hm_meter_sources *sources);
 
-/* Lines that start with "#": where each flow is from, or why there is nothing. */
+/* Lines that start with "#": where each flow is from, or why there is nothing, a long reason cut, for the list has all,
+ * and once for those that it is alike of. */
 void hm_meterprint_legend(FILE *out, const struct hm_meter_reading *reading);
 /* One line; "-" and, behind all, the reason where an amount is not known that has a source. */
 void hm_meterprint_line(FILE *out, const struct hm_meter_reading *reading);
-/* A screen that is written anew. */
+/* A screen that is written anew; reasons as in the legend. */
 void hm_meterprint_screen(FILE *out, const struct hm_meter_reading *reading, const struct hm_screen *screen);
 /* One JSON object and a newline. Returns 0, or -1. */
 int hm_meterprint_json(FILE *out, const struct hm_meter_reading *reading);

@@ -3,10 +3,12 @@
 
 import json
 import os
+import pty
 import re
 import signal
 import subprocess
 import tempfile
+import termios
 from pathlib import Path
 
 import pytest
@@ -324,11 +326,43 @@ def test_lines_as_text(sysfs):
     lines = helper(PROGRAM, *words).stdout.splitlines()
     legend = [line for line in lines if line.startswith("# ")]
     assert re.fullmatch(r"# package-0 +powercap", legend[0])
-    assert any(re.match(r"# platform +- powercap: has none here; ", line) for line in legend)
+    more = r" \.\.\. \(hybridmem meter --list says more\)"
+    assert re.fullmatch(r"# memory, platform +- powercap: has none here; .*" + more, legend[1])
+    assert re.fullmatch(r"# (\w+ read, \w+ write(, )?)+ +- perf-imc: the kernel has no PMU .*" + more, legend[2])
+    assert len(legend) == 3 and max(map(len, legend)) < 180
     shown = [line for line in lines if line not in legend]
     assert len(shown) == 2
     for line in shown:
         assert re.match(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ  package-0 0\.0 W  memory -  platform -  ", line)
+
+
+def test_a_reason_once_on_a_terminal(sysfs):
+    """As far as it goes, to the end of a word, and where there is more of it."""
+    ours, theirs = pty.openpty()
+    termios.tcsetwinsize(theirs, (24, 80))
+    sysfs.zone("intel-rapl:0", "package-0", 10)
+    command = [METER, "--sysfs", sysfs.folder, "--topology", TOPOLOGY / "optane-2-sockets.xml", "--count", "1"]
+    subprocess.run([*command, "--interval", "100ms"], stdout=theirs, check=True)
+    os.close(theirs)
+    shown = b""
+    try:
+        while more := os.read(ours, 4096):
+            shown += more
+    except OSError:  # EIO: nobody writes any more
+        os.close(ours)
+    *_, screen = shown.decode().split("\033[2J")
+    lines = [re.sub(" +", " ", line) for line in screen.splitlines()]
+    assert all(len(line) <= 80 for line in screen.splitlines())
+    assert lines[2].startswith("package-0 ")
+    assert lines[3:] == [
+        "memory - powercap: has none here; perf-energy: the ...",
+        "platform - as memory",
+        "dram read - perf-imc: the kernel has no PMU uncore_imc ...",
+        "pmem read - as dram read",
+        "dram write - as dram read",
+        "pmem write - as dram read",
+        "(hybridmem meter --list says more)",
+    ]
 
 
 def test_json_has_the_keys_of_its_page(sysfs):
