@@ -207,7 +207,7 @@ def test_nodes_runs_arrays_and_components_are_sorted_and_chosen(tmp_path):
         record(10, node="n1"),
         record(10, node="n1", restart_count=1, end="2025-03-02T11:00:00Z"),
         record(21, **task),
-        record(20, array_job_id=20, array_task_id=4),
+        record(20, array_job_id=20, array_task_id=10),
         record(30, het_job_id=30),
         record(31, het_job_id=30),
     ]
@@ -220,13 +220,13 @@ def test_nodes_runs_arrays_and_components_are_sorted_and_chosen(tmp_path):
     assert chosen("10") == [(10, "n1", 0), (10, "n2", 0), (10, "n1", 1)]
     assert chosen("20_3") == [(21, "n1", 0)]
     assert chosen("21") == [(21, "n1", 0)]
-    assert chosen("20") == [(20, "n1", 0), (21, "n1", 0)]
+    assert chosen("20") == [(21, "n1", 0), (20, "n1", 0)], "by task: the last one keeps the array's number"
     assert chosen("30+1") == [(31, "n1", 0)]
     assert chosen("30") == [(30, "n1", 0), (31, "n1", 0)]
     assert "no record of job 20_5 that" in show(tmp_path, "20_5", status=1).stderr
     assert "no record of job 30+2 that" in show(tmp_path, "30+2", status=1).stderr
     text = show(tmp_path, "20").stdout
-    assert "Job 20_4 (20)" in text and "Job 20_3 (21)" in text
+    assert text.index("Job 20_3 (21)") < text.index("Job 20_10 (20)")
     assert "Job 30+1 (31)" in show(tmp_path, "31").stdout
     lines = show(tmp_path, "10").stdout.splitlines()
     assert [line for line in lines if line.startswith("Job ")] == [
