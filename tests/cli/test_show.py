@@ -313,6 +313,21 @@ def test_what_was_migrated(tmp_path):
     assert "estimate" not in text and "not moved" not in text and "cap" not in text
 
 
+@pytest.mark.parametrize(
+    ("shares", "said"),
+    [
+        ((0.4754, 0.7449, 0.2695), "48 % of accesses served by the fast tier; best known placement 74 %, regret 26 %"),
+        ((0.295, 0.7, 0.405), "30 % of accesses served by the fast tier; best known placement 70 %, regret 40 %"),
+        ((0.5, None, None), "50 % of accesses served by the fast tier; best known placement -, regret -"),
+    ],
+)
+def test_the_regret_is_the_difference_of_what_is_read(tmp_path, shares, said):
+    made = migrated()
+    made["migration"].update(zip(("fast_share", "best_share", "regret"), shares))
+    write(tmp_path, made)
+    assert f"estimate: {said}\n" in show(tmp_path, str(made["job_id"])).stdout
+
+
 def test_an_estimate_of_traffic_is_called_one(tmp_path):
     """Beside what was measured, never instead of it."""
     made = migrated()
@@ -320,8 +335,8 @@ def test_an_estimate_of_traffic_is_called_one(tmp_path):
     lines = [line for line in show(tmp_path, str(made["job_id"])).stdout.splitlines() if line.startswith("  traffic ")]
     assert lines == [
         "  traffic      not measured: the monitor has read no counter",
-        "  traffic      estimate: dram 60 %, pmem 40 % of accesses (estimate from 4000 samples of several sources by "
-        "the job's migrators (self-reported))",
+        "  traffic      estimate: dram 60 %, pmem 40 % of accesses; from 4000 samples of several sources by "
+        "the job's migrators (self-reported)",
     ]
 
 
@@ -424,6 +439,8 @@ def test_control_characters_of_a_record_never_reach_the_terminal(tmp_path):
             "dram: 1.0 KiB read, - written\n  traffic      pmem: 1.0 KiB read, - written (imc)\n",
         ),
         ({"energy": {"package_j": 120, "memory_j": None, "source": "rapl"}}, "energy       package 120.0 J (rapl)"),
+        ({"energy": {"package_j": 120, "source": "rapl (msr)"}}, "energy       package 120.0 J; rapl (msr)\n"),
+        ({"elapsed_s": -5.0}, " UTC, -\n"),
         (
             {"energy": {"memory_j": 7, "mean_w": 2.4, "peak_w": 9.6, "node": {"memory_j": 8}, "source": "rapl"}},
             "energy       memory 7.0 J, mean 2.4 W, peak 9.6 W (rapl)",
