@@ -6,12 +6,13 @@ import re
 import resource
 import socket
 import subprocess
+import sys
 import threading
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
 import pytest
-from installed import PREFIX, helper
+from installed import DATA, PREFIX, helper
 from makerecords import GIB, NO_MIGRATION, record, tier, write
 
 PROJECT = Path(__file__).resolve().parents[2]
@@ -93,13 +94,15 @@ def test_wrong_arguments_are_named(words, expected):
 
 
 def test_errors_are_one_line(tmp_path):
-    assert "would begin in the future: 2999-01-01" in export(tmp_path, "--since", "2999-01-01", status=1).stderr
-    done = export(tmp_path, "--output", tmp_path / "none" / "a.prom", status=1)
+    folder = tmp_path / "records"
+    write(folder, record(1))
+    assert "would begin in the future: 2999-01-01" in export(folder, "--since", "2999-01-01", status=1).stderr
+    done = export(folder, "--output", tmp_path / "none" / "a.prom", status=1)
     assert done.stderr == f"hybridmem export: cannot write in {tmp_path}/none: No such file or directory\n"
     (tmp_path / "folder.prom").mkdir()
-    done = export(tmp_path, "--output", tmp_path / "folder.prom", status=1)
+    done = export(folder, "--output", tmp_path / "folder.prom", status=1)
     assert done.stderr == f"hybridmem export: cannot write {tmp_path}/folder.prom: Is a directory\n"
-    assert [path.name for path in tmp_path.iterdir()] == ["folder.prom"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["folder.prom", "records"]
 
 
 def test_the_figures_are_those_of_the_records(tmp_path):
@@ -185,10 +188,31 @@ def test_the_window_and_the_node_by_default(tmp_path):
 
 
 def test_a_node_without_records_has_no_figures(tmp_path):
-    for folder, said in ((tmp_path, ""), (tmp_path / "none", f"hybridmem export: there is no folder {tmp_path}/none")):
-        done = export(folder)
-        assert done.stderr.startswith(said) and bool(done.stderr) is bool(said)
-        assert {key[0] for key in samples(done.stdout)} == {"window_seconds", "window_left_out_lines"}
+    """Of a node that is not there it is said, of one that had no job within the window it is not."""
+    empty = {"window_seconds", "window_left_out_lines"}
+    write(tmp_path, record(1))
+    for node, said in (
+        ("n1", ""),
+        ("n7", f"hybridmem export: no record of node n7 in {tmp_path}: no job ended there "),
+    ):
+        done = export(tmp_path, node=node)
+        assert done.stderr.startswith(said) and done.stderr.count("\n") == bool(said)
+        assert {key[0] for key in samples(done.stdout)} == empty
+
+
+def test_a_folder_that_was_named_must_be_there(tmp_path):
+    """That of hybridmem.conf is made with the first record: a new node is no reason for a timer to fail."""
+    done = export(tmp_path / "none", status=1)
+    assert (done.stdout, done.stderr) == ("", f"hybridmem export: there is no folder {tmp_path}/none\n")
+    config = tmp_path / "config"
+    config.write_text(f"#!/bin/sh\necho 'record_dir = \"{tmp_path}/none\"'\n")
+    config.chmod(0o755)
+    code = f"import sys; sys.path.insert(0, {str(DATA / 'python')!r}); from hybridmem import export, program\n"
+    code += f"sys.exit(program.run('hybridmem export', export.main, {str(config)!r}))"
+    words = [sys.executable, "-c", code, "prometheus", "--node", "n1"]
+    done = subprocess.run(words, capture_output=True, text=True, check=True)
+    assert done.stderr.startswith(f"hybridmem export: there is no folder {tmp_path}/none: no job was recorded yet")
+    assert {key[0] for key in samples(done.stdout)} == {"window_seconds", "window_left_out_lines"}
 
 
 def test_lines_that_are_no_records_are_counted(tmp_path):

@@ -18,13 +18,24 @@ def report(folder, *words, status=0):
         ("2025-03-02", "2025-03-01"),
         ("2025-03-05T00:00:00Z", "2025-03-01"),
         ("1d", "7d"),
+        ("2025-03-01T10:00:00Z", "2025-03-01T10:00:00Z"),
         ("2025-03-01T10:00:00+01:00", "2025-03-01T08:59:59Z"),
     ],
 )
 @pytest.mark.parametrize("view", [[], ["--view", "jobs"]], ids=["plain", "jobs"])
 def test_a_period_that_ends_before_it_begins_is_refused(tmp_path, since, until, view):
     done = report(tmp_path, "--since", since, "--until", until, *view, status=2)
-    assert f"--since {since} is after --until {until}\n" in done.stderr and done.stdout == ""
+    assert f"--since {since} is not before --until {until}\n" in done.stderr and done.stdout == ""
+
+
+def test_the_last_day_that_there_is_breaks_no_period(tmp_path):
+    """Nor does a moment that UTC has not."""
+    write(tmp_path, record(1), record(2, end="9999-12-31T23:59:59Z"), record(3, end="2025-03-01T10:00:00Z"))
+    path = tmp_path / "2025-03-01" / "n1.jsonl"
+    path.write_text(path.read_text().replace("2025-03-01T10:00:00Z", "9999-12-31T23:59:59-14:00"))
+    done = report(tmp_path, "--since", "2025-01-01", "--until", "9999-12-30", "--csv")
+    assert done.stderr == "" and len(done.stdout.splitlines()) == 2
+    assert "to ? UTC" in helper("hybridmem-show", "--records", tmp_path, "3").stdout
 
 
 def test_a_period_of_one_day_is_none_of_these(tmp_path):

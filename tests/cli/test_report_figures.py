@@ -284,6 +284,8 @@ def test_estimates_are_columns_of_their_own(tmp_path):
     assert new == {key: old[key] for key in new}
     text = report(tmp_path / "new", "energy").stdout
     assert "ESTIMATED STATIC  ESTIMATED DYNAMIC" in text and "3.5 kJ" in text
+    assert "\nno estimate in 2 of 4 records: static\nno estimate in 3 of 4 records: dynamic\n" in text
+    assert "not measured" not in text.replace("not measured in 4 of 4 records: mean\n", "")
 
 
 def test_what_a_gigabyte_took(tmp_path):

@@ -207,7 +207,7 @@ def test_nodes_runs_arrays_and_components_are_sorted_and_chosen(tmp_path):
         record(10, node="n1"),
         record(10, node="n1", restart_count=1, end="2025-03-02T11:00:00Z"),
         record(21, **task),
-        record(20, array_job_id=20, array_task_id=4),
+        record(20, array_job_id=20, array_task_id=10),
         record(30, het_job_id=30),
         record(31, het_job_id=30),
     ]
@@ -220,13 +220,13 @@ def test_nodes_runs_arrays_and_components_are_sorted_and_chosen(tmp_path):
     assert chosen("10") == [(10, "n1", 0), (10, "n2", 0), (10, "n1", 1)]
     assert chosen("20_3") == [(21, "n1", 0)]
     assert chosen("21") == [(21, "n1", 0)]
-    assert chosen("20") == [(20, "n1", 0), (21, "n1", 0)]
+    assert chosen("20") == [(21, "n1", 0), (20, "n1", 0)], "by task: the last one keeps the array's number"
     assert chosen("30+1") == [(31, "n1", 0)]
     assert chosen("30") == [(30, "n1", 0), (31, "n1", 0)]
     assert "no record of job 20_5 that" in show(tmp_path, "20_5", status=1).stderr
     assert "no record of job 30+2 that" in show(tmp_path, "30+2", status=1).stderr
     text = show(tmp_path, "20").stdout
-    assert "Job 20_4 (20)" in text and "Job 20_3 (21)" in text
+    assert text.index("Job 20_3 (21)") < text.index("Job 20_10 (20)")
     assert "Job 30+1 (31)" in show(tmp_path, "31").stdout
     lines = show(tmp_path, "10").stdout.splitlines()
     assert [line for line in lines if line.startswith("Job ")] == [
@@ -321,6 +321,21 @@ def test_what_was_migrated(tmp_path):
     assert "estimate" not in text and "not moved" not in text and "cap" not in text
 
 
+@pytest.mark.parametrize(
+    ("shares", "said"),
+    [
+        ((0.4754, 0.7449, 0.2695), "48 % of accesses served by the fast tier; best known placement 74 %, regret 26 %"),
+        ((0.295, 0.7, 0.405), "30 % of accesses served by the fast tier; best known placement 70 %, regret 40 %"),
+        ((0.5, None, None), "50 % of accesses served by the fast tier; best known placement -, regret -"),
+    ],
+)
+def test_the_regret_is_the_difference_of_what_is_read(tmp_path, shares, said):
+    made = migrated()
+    made["migration"].update(zip(("fast_share", "best_share", "regret"), shares))
+    write(tmp_path, made)
+    assert f"estimate: {said}\n" in show(tmp_path, str(made["job_id"])).stdout
+
+
 def test_an_estimate_of_traffic_is_called_one(tmp_path):
     """Beside what was measured, never instead of it."""
     made = migrated()
@@ -328,8 +343,8 @@ def test_an_estimate_of_traffic_is_called_one(tmp_path):
     lines = [line for line in show(tmp_path, str(made["job_id"])).stdout.splitlines() if line.startswith("  traffic ")]
     assert lines == [
         "  traffic      not measured: the monitor has read no counter",
-        "  traffic      estimate: dram 60 %, pmem 40 % of accesses (estimate from 4000 samples of several sources by "
-        "the job's migrators (self-reported))",
+        "  traffic      estimate: dram 60 %, pmem 40 % of accesses; from 4000 samples of several sources by "
+        "the job's migrators (self-reported)",
     ]
 
 
@@ -432,6 +447,8 @@ def test_control_characters_of_a_record_never_reach_the_terminal(tmp_path):
             "dram: 1.0 KiB read, - written\n  traffic      pmem: 1.0 KiB read, - written (imc)\n",
         ),
         ({"energy": {"package_j": 120, "memory_j": None, "source": "rapl"}}, "energy       package 120.0 J (rapl)"),
+        ({"energy": {"package_j": 120, "source": "rapl (msr)"}}, "energy       package 120.0 J; rapl (msr)\n"),
+        ({"elapsed_s": -5.0}, " UTC, -\n"),
         (
             {"energy": {"memory_j": 7, "mean_w": 2.4, "peak_w": 9.6, "node": {"memory_j": 8}, "source": "rapl"}},
             "energy       memory 7.0 J, mean 2.4 W, peak 9.6 W (rapl)",

@@ -171,6 +171,16 @@ def test_what_was_not_measured_and_why(login):
     ]
 
 
+@pytest.mark.parametrize(
+    ("nodes", "said"),
+    [(("n1",), "nothing (no --hybrid-mem)"), (("n1", "n2"), "nothing (no --hybrid-mem), or its nodes differ")],
+)
+def test_one_node_does_not_differ(login, nodes, said):
+    found = [record(7, node=node, request=None) for node in nodes]
+    login.rows = [f"7|7|alice|physics|main|test|{text_of(nodes=nodes, found=found)}"]
+    assert f"  asked for    {said}\n" in login.show("7")
+
+
 def test_all_tasks_of_an_array(login):
     login.rows = [
         f"20_3|21|alice|physics|main|test|{text_of(21)}",
@@ -193,7 +203,7 @@ def test_a_job_without_any_record(login):
     login.rows = [f"7|7|alice|physics|main|test|{text_of(nodes=('n1', 'n2'), found=[])}"]
     said = login.show("7")
     assert "nodes        2, of which 0 reported" in said and "memory       not measured on any node\n" in said
-    assert "asked for    nothing (no --hybrid-mem), or its nodes differ" in said
+    assert "asked for    not known: no node has a record" in said
 
 
 @pytest.mark.parametrize("job", ["7", "20_3", "30+1"])

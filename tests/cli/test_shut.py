@@ -70,6 +70,17 @@ def test_who_may_read_only_his_own_sees_his_own(folder):
     assert asked("show", "--records", folder, "1", status=1).stderr == NO_RECORD.format(1)
 
 
+def test_ones_own_records_are_not_the_nodes(folder):
+    words = ("export", "prometheus", "--records", folder, "--node", "n1", "--since", "2025-01-01")
+    assert 'hybridmem_window_jobs{node="n1",mode="spill"} 2\n' in asked(*words, status=0).stdout
+    folder.chmod(0o751 if os.geteuid() == 0 else 0o311)
+    said = "a node's figures want all of its records: root and the record group may read them"
+    done = asked(*words, status=1)
+    assert (done.stdout, done.stderr) == ("", f"hybridmem export: {said}\n")
+    (folder / "by-user" / str(UID)).rename(folder / "by-user" / "none")
+    assert asked(*words, status=1).stderr == f"hybridmem export: {said}\n"
+
+
 def test_who_has_no_record_yet_has_none(folder):
     own = folder / "by-user" / str(UID)
     own.rename(folder / "by-user" / "none")

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from . import fields, metrics, moments, program, records, report, tally, whole, words
 
+NAME = "hybridmem export"
 WINDOW = "24h"
 MOST_JOBS = 200_000  # that end on one node on one day; of more, duplicates are not told apart
 NODE = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]*")
@@ -35,7 +36,7 @@ def output(text):
 
 def arguments():
     parser = words.Parser(
-        prog="hybridmem export",
+        prog=NAME,
         description="Metrics of a node's jobs in Prometheus' text format.",
         epilog=EPILOG,
     )
@@ -87,12 +88,23 @@ def is_absent(path):
 
 
 def folder_of(options, config_program):
-    """The records' folder, or None where no job was recorded yet: no reason for a timer to fail on a new node."""
+    """The records' folder, or None where no job was recorded yet: no reason for a timer to fail on a new node. A folder
+    that was named is one. Raises Failure, also where it is the caller's own of several: its sums are not the node's."""
     try:
-        return records.chosen_folder(options.records, config_program)
+        folder = records.chosen_folder(options.records, config_program)
     except records.NoFolder as nothing:
-        program.tell("hybridmem export", str(nothing))
+        if options.records:
+            raise
+        program.tell(NAME, str(nothing))
         return None
+    if folder != options.records and records.is_own(folder):
+        raise records.Failure("a node's figures want all of its records: root and the record group may read them")
+    return folder
+
+
+def has_records(folder, node):
+    """Of any day: a node that had no job within the window is none to speak of."""
+    return not all(is_absent(f"{folder}/{day}/{node}.jsonl") for day in records.days(folder))
 
 
 def main(config_program):
@@ -103,8 +115,12 @@ def main(config_program):
     if options.since >= now:
         raise records.Failure(f"the window would begin in the future: {moments.plain(options.since.isoformat())} UTC")
     folder = folder_of(options, config_program)
+    if folder and not has_records(folder, node):
+        program.tell(
+            NAME, f"no record of node {node} in {folder}: no job ended there yet, or --node wants Slurm's name"
+        )
     window = add_up(folder, node, moments.Period(options.since), skipped)
-    program.tell_skipped("hybridmem export", skipped)
+    program.tell_skipped(NAME, skipped)
     seconds = round((now - options.since).total_seconds())
     made = metrics.text(node, window.families(seconds, skipped.counts))
     if options.output:

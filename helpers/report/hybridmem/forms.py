@@ -53,6 +53,7 @@ UNITS = {
     "prose": text,
     "time": time,
 }
+ESTIMATED = "estimated "  # how the titles of estimates begin
 TEXTS = frozenset(("text", "prose", "time"))  # flush left
 
 
@@ -93,10 +94,14 @@ def people_rows(view, rows, columns):
 
 
 def unmeasured(missing, records):
-    """`missing`: how many of the records lack a figure, by its title."""
+    """`missing`: how many of the records lack a figure, by its title. What is an estimate nobody measures."""
     for number in sorted(set(missing.values()) - {0}):
-        titles = ", ".join(title for title in missing if missing[title] == number)
-        yield f"not measured in {number} of {records} records: {titles}"
+        titles = [title for title in missing if missing[title] == number]
+        measured = [title for title in titles if not title.startswith(ESTIMATED)]
+        estimated = [title.removeprefix(ESTIMATED) for title in titles if title.startswith(ESTIMATED)]
+        for said, names in (("not measured", measured), ("no estimate", estimated)):
+            if names:
+                yield f"{said} in {number} of {records} records: {', '.join(names)}"
 
 
 def notes(sums, rows):

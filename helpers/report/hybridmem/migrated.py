@@ -17,6 +17,8 @@ def lines(migration):
     fast, best, regret = (fields.figure(migration, key) for key in ("fast_share", "best_share", "regret"))
     if fast is not None:
         what = "writes" if fields.text(migration, "hot_by") == "writes" else "accesses"
+        if best is not None:
+            regret = (round(best * 100) - round(fast * 100)) / 100  # the difference of what is read here
         yield (
             f"estimate: {draw.percent(fast)} of {what} served by the fast tier; best known placement "
             f"{draw.percent(best)}, regret {draw.percent(regret)}"

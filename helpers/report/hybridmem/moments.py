@@ -6,7 +6,7 @@ from datetime import datetime, timedelta, timezone
 
 FORMS = "a date (2025-11-21), a time (2025-11-21T08:00:00Z) or an age (30min, 12h, 7d, 4w)"
 _TIME = re.compile(r"(\d{4}-\d\d-\d\d)[Tt ](\d\d:\d\d:\d\d)(\.\d+)?([Zz]|[+-]\d\d:\d\d)")
-_AGE = re.compile(r"(\d{1,6})(min|h|d|w)")
+_AGE = re.compile(r"(\d{1,18})(min|h|d|w)")
 _UNITS = {"min": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 
 
@@ -18,9 +18,11 @@ def parse_time(text):
     day, clock, fraction, zone = found.groups()
     microseconds = (fraction or ".0")[1:7].ljust(6, "0")
     try:
-        return datetime.fromisoformat(f"{day}T{clock}.{microseconds}{'+00:00' if zone in 'Zz' else zone}")
-    except ValueError:
+        moment = datetime.fromisoformat(f"{day}T{clock}.{microseconds}{'+00:00' if zone in 'Zz' else zone}")
+        moment.astimezone(timezone.utc)  # some of the years 1 and 9999 are in neither there
+    except (ValueError, OverflowError):
         return None
+    return moment
 
 
 def parse_bound(text, end_of_day, now=None):
@@ -31,7 +33,9 @@ def parse_bound(text, end_of_day, now=None):
             return (now or datetime.now(timezone.utc)) - timedelta(**{_UNITS[age[2]]: int(age[1])})
         if re.fullmatch(r"\d{4}-\d\d-\d\d", text):
             return datetime.fromisoformat(f"{text}T00:00:00+00:00") + timedelta(days=int(end_of_day))
-    except (ValueError, OverflowError):
+    except OverflowError as error:
+        raise ValueError(f'"{text}" is out of range: 0001-01-01 to 9999-12-30') from error
+    except ValueError:
         pass
     else:
         moment = parse_time(text)
@@ -56,9 +60,10 @@ class Period:
         """May records that ended on this day (UTC) be in the period?"""
         try:
             start = datetime.fromisoformat(f"{day}T00:00:00+00:00")
-        except ValueError:
+            end = start + timedelta(days=1)
+        except (ValueError, OverflowError):  # no day, or the last one that there is
             return False
-        return not (self.until and start >= self.until) and not (self.since and start + timedelta(days=1) <= self.since)
+        return not (self.until and start >= self.until) and not (self.since and end <= self.since)
 
     def has(self, text):
         """Is the end of a record in the period? One without a readable end is only in the period without bounds."""

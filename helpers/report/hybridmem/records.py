@@ -89,6 +89,11 @@ def readable_folder(record_dir):
     return folder
 
 
+def is_own(folder):
+    """Is this the caller's own part of a folder whose other records are not his to read?"""
+    return str(folder).endswith(f"/by-user/{os.geteuid()}")
+
+
 def days(folder):
     """The names of the day folders, oldest first; none where there is no folder, as of a user without any record."""
     try:

@@ -231,7 +231,7 @@ def about(options):
 def check(parser, options):
     """The views that are wanted, and what goes together with them only."""
     if options.since and options.until and options.since >= options.until:
-        parser.error(f"--since {options.since.words} is after --until {options.until.words}")
+        parser.error(f"--since {options.since.words} is not before --until {options.until.words}")
     chosen = [options.view] if options.view else views.NAMES if options.html else []
     if options.engine and not options.history:
         parser.error("--engine wants --history")

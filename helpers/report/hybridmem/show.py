@@ -54,11 +54,11 @@ def find(folder, job_id, skipped):
                 record = records.parse(line, path, number, skipped) if job_id.needle in line else None
                 if record and job_id.names(record):
                     found.setdefault((day, fields.key(record)), record)  # written twice, it is shown once
-    return sorted(found.values(), key=place)
+    return sorted(found.values(), key=order)
 
 
 def place(record):
-    """By what records are put in the order in which they are shown."""
+    """By the first three, the records of a run belong together."""
     return (
         fields.text(record, "cluster") or "",
         record["job_id"],
@@ -66,6 +66,15 @@ def place(record):
         record["node"],
         fields.text(record, "end") or "",
     )
+
+
+def order(record):
+    """Sorts records as they are shown: an array's by task, for the one that comes last keeps the array's own number."""
+    array, leader = (fields.whole(record, key) for key in ("array_job_id", "het_job_id"))
+    family = next((number for number in (array, leader) if number is not None), record["job_id"])
+    task = -1 if array is None else fields.whole(record, "array_task_id")
+    cluster, *rest = place(record)
+    return (cluster, family, -1 if task is None else task, *rest)
 
 
 def runs_of(found):

@@ -92,7 +92,7 @@ class Printer:
     def memory_peak(self, memory):
         """What the job had at most in all tiers together."""
         peak = draw.size(fields.figure(memory, "peak_bytes"))
-        self.line("memory", f"peak {peak} ({fields.text(memory, 'peak_source') or 'source unknown'})")
+        self.line("memory", sourced(f"peak {peak}", fields.text(memory, "peak_source") or "source unknown"))
 
     def plots(self, tiers, interval):
         """Each tier's share of the mean use as a bar, and its use over time; all plots have the same scale."""
@@ -127,7 +127,7 @@ class Printer:
             self.line("energy", unmeasured(energy))
         else:
             whose = "" if of_job else "the node's: "
-            self.line("energy", f"{whose}{', '.join(of_job or of_node)} ({fields.text(energy, 'source')})")
+            self.line("energy", sourced(f"{whose}{', '.join(of_job or of_node)}", fields.text(energy, "source")))
         self.estimate("energy", fields.part(energy, "estimate"), modelled_words)
 
     def traffic(self, traffic):
@@ -136,7 +136,7 @@ class Printer:
         if not texts:
             self.line("traffic", unmeasured(traffic))
         for text in texts:
-            self.line("traffic", f"{text} ({fields.text(traffic, 'source')})" if text is texts[-1] else text)
+            self.line("traffic", sourced(text, fields.text(traffic, "source")) if text is texts[-1] else text)
         self.own_traffic(fields.part(traffic, "job"))
         self.estimate("traffic", fields.part(traffic, "estimate"), served_words)
 
@@ -149,13 +149,14 @@ class Printer:
             return
         words = [] if total is None else [f"{draw.size(total)} between caches and memory of all tiers"]
         words += [] if local is None else [f"{draw.size(local)} to the own socket's"]
-        self.line("own traffic", f"{', '.join(words)} ({fields.text(group, 'source')})")
+        self.line("own traffic", sourced(", ".join(words), fields.text(group, "source")))
 
     def estimate(self, label, estimate, words):
         """What was not measured, with what it comes from; nothing where there is none."""
         said = words(estimate)
         if said:
-            self.line(label, f"estimate: {said} ({fields.text(estimate, 'source') or 'source unknown'})")
+            source = fields.text(estimate, "source") or "source unknown"
+            self.line(label, sourced(f"estimate: {said}", source.removeprefix("estimate ")))
 
     def namespaces(self, record):
         """The job's DAX file systems."""
@@ -238,6 +239,11 @@ def served_words(estimate):
     tiers = [tier for tier in fields.members(estimate, "tiers") if fields.figure(tier, "share") is not None]
     said = [f"{fields.text(tier, 'name') or '?'} {draw.percent(tier['share'])}" for tier in tiers]
     return f"{', '.join(said)} of {fields.text(estimate, 'of') or 'accesses'}" if said else ""
+
+
+def sourced(said, source):
+    """What was said, with its source: in brackets, or, where it has some itself, behind a semicolon."""
+    return f"{said}; {source}" if "(" in (source or "") else f"{said} ({source})"
 
 
 def unmeasured(value):

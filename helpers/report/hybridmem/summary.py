@@ -7,7 +7,7 @@ Whose jobs a user sees there is Slurm's business (PrivateData): what sacct does 
 import json
 import sys
 
-from . import commands, draw, forms, moments, program, records, settings, show, summaries
+from . import commands, draw, forms, moments, program, records, settings, show, showtext, summaries
 
 PATIENCE_S = 30
 COLUMNS = ("JobID", "JobIDRaw", "User", "Account", "Partition", "Cluster")
@@ -96,6 +96,13 @@ ENERGY = (  # group, key, title, unit
 OWN_TRAFFIC = (("total_bytes", "all tiers"), ("local_bytes", "to the own socket's memory"))
 
 
+def no_request(summary):
+    """Of records there is no request where the job had none, or where nodes differ."""
+    if not summary["reported"]:
+        return "not known: no node has a record"
+    return "nothing (no --hybrid-mem)" + (", or its nodes differ" if summary["reported"] > 1 else "")
+
+
 class Printer:
     """A summary as text. `write` takes a line."""
 
@@ -110,7 +117,7 @@ class Printer:
         said = [f"{key.lower()} {job[key]}" for key in COLUMNS[2:] if job[key]]
         self.write(draw.plain(", ".join([f"Job {job['JobID']}{raw}", *said])))
         self.line("summary", f"of {summary['field']} in Slurm's database: no records are in reach here")
-        self.line("asked for", summary["request"] or "nothing (no --hybrid-mem), or its nodes differ")
+        self.line("asked for", summary["request"] or no_request(summary))
         if summary["mode"] and summary["policy"]:
             self.line("plan", f"{summary['mode']}, policy {summary['policy']}")
         self.nodes(summary)
@@ -139,7 +146,7 @@ class Printer:
         if not lines:
             lines, source = [f"not measured on any node{f': {source}' if source else ''}"], None
         for line in lines:
-            self.line(label, f"{line} ({source})" if source and line is lines[-1] else line)
+            self.line(label, showtext.sourced(line, source) if source and line is lines[-1] else line)
 
     def memory(self, summary):
         memory, by_node = summary["memory"], summary["by_node"]

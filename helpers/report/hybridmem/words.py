@@ -28,6 +28,8 @@ class Parser(argparse.ArgumentParser):
         super().__init__(
             prog=prog, description=description, epilog=epilog, formatter_class=argparse.RawDescriptionHelpFormatter
         )
+        # What argparse takes for a value though it begins with a dash: also "-7d", of which then is said what is right.
+        self._negative_number_matcher = re.compile(r"-\d")
 
     def error(self, message):
         said = next(
