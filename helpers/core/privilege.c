@@ -6,6 +6,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#define UNCHANGED (-1)
+
 /* By system call: libc's functions take locks, to change all threads of a process, and here is one thread. */
 int hm_privilege_drop(uid_t uid, gid_t gid)
 {
@@ -17,4 +19,19 @@ int hm_privilege_drop(uid_t uid, gid_t gid)
         return -1;
     }
     return 0;
+}
+
+int hm_privilege_lower(uid_t uid, gid_t gid)
+{
+    return syscall(SYS_setgroups, 0, NULL) != 0 || syscall(SYS_setresgid, UNCHANGED, gid, UNCHANGED) != 0 ||
+                   syscall(SYS_setresuid, UNCHANGED, uid, UNCHANGED) != 0
+               ? -1
+               : 0;
+}
+
+int hm_privilege_raise(void)
+{
+    return syscall(SYS_setresuid, UNCHANGED, 0, UNCHANGED) != 0 || syscall(SYS_setresgid, UNCHANGED, 0, UNCHANGED) != 0
+               ? -1
+               : 0;
 }

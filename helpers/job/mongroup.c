@@ -13,25 +13,18 @@
 
 #include "files.h"
 #include "log.h"
+#include "mongroupname.h"
 #include "stepname.h"
 
 #define GROUPS "mon_groups"
 #define MODE 0700 /* the kernel gives it to all in the folder: who is in it, and what they move, is not everybody's */
-#define NAME "hybridmem.%u.%u"
-#define NAME_SIZE 48
 #define FEATURES "info/L3_MON/mon_features"
-#define OWN_GROUPS "/proc/self/cpu_resctrl_groups" /* Linux 5.7 */
-
-static char *name_of(uint32_t job_id, uint32_t restart, char name[NAME_SIZE])
-{
-    snprintf(name, NAME_SIZE, NAME, job_id, restart);
-    return name;
-}
 
 char *hm_mongroup_path(const struct hm_config *config, uint32_t job_id, const struct hm_mongroup *group, char *out)
 {
-    char name[NAME_SIZE];
-    snprintf(out, HM_MONGROUP_PATH, "%s/" GROUPS "/%s", config->resctrl_dir, name_of(job_id, group->restart, name));
+    char name[HM_MONGROUP_NAME];
+    snprintf(out, HM_MONGROUP_PATH, "%s/" GROUPS "/%s", config->resctrl_dir,
+             hm_mongroup_name(job_id, group->restart, name));
     return out;
 }
 
@@ -102,7 +95,7 @@ void hm_mongroup_make(const struct hm_config *config, struct hm_job *job, uint32
 {
     struct hm_error error = {0};
     struct hm_mongroup *group = &job->mongroup;
-    char name[NAME_SIZE];
+    char name[HM_MONGROUP_NAME];
     if (!config->resctrl || group->is_begun || group->why[0])
         return;
     if (earlier_steps(job, step_id) > 0)
@@ -110,49 +103,26 @@ void hm_mongroup_make(const struct hm_config *config, struct hm_job *job, uint32
     else if (hm_mongroup_check(config, &error) == 0) {
         *group = (struct hm_mongroup){.is_begun = true, .restart = job->restart, .made_mono_ns = mono_ns()};
         if (hm_ledger_write(config, job, &error) != 0 ||
-            make_folder(config, name_of(job->job_id, group->restart, name), &error) != 0)
+            make_folder(config, hm_mongroup_name(job->job_id, group->restart, name), &error) != 0)
             group->is_begun = false;
     }
     hm_text_copy(group->why, error.text, sizeof(group->why));
 }
 
-/* The word behind `key` in the kernel's lines "res:GROUP" and "mon:GROUP". Returns false where there is no such line.
- */
-static bool find_word(const char *text, const char *key, char *word, size_t size)
-{
-    const char *line = strstr(text, key);
-    if (!line || (line > text && line[-1] != '\n'))
-        return false;
-    line += strlen(key);
-    snprintf(word, size, "%.*s", (int)strcspn(line, "\n"), line);
-    return true;
-}
-
-/*
- * A site's groups keep their tasks: the kernel would refuse one of another control group, but moves one of another
- * monitoring group. Where resctrl is not mounted it tells of none.
- */
 static int check_own_groups(const char *name, struct hm_error *error)
 {
-    char text[1024], control[128], monitor[128];
-    if (hm_file_read(OWN_GROUPS, text, sizeof(text), NULL) != 0)
-        return hm_fail(error, errno, "in which resctrl groups its tasks are is not known: " OWN_GROUPS ": %s",
+    char text[1024];
+    if (hm_file_read(HM_MONGROUP_OWN, text, sizeof(text), NULL) != 0)
+        return hm_fail(error, errno, "in which resctrl groups its tasks are is not known: " HM_MONGROUP_OWN ": %s",
                        strerror(errno));
-    if (!find_word(text, "res:", control, sizeof(control)) || !find_word(text, "mon:", monitor, sizeof(monitor)))
-        return hm_fail(error, EBADMSG,
-                       "in which resctrl groups its tasks are is not known: " OWN_GROUPS " is of another form");
-    if (control[0] && strcmp(control, "/") != 0)
-        return hm_fail(error, EPERM, "its tasks are in resctrl's control group %.60s, and stay there", control);
-    if (monitor[0] && strcmp(monitor, name) != 0)
-        return hm_fail(error, EPERM, "its tasks are in resctrl's monitoring group %.60s, and stay there", monitor);
-    return 0;
+    return hm_mongroup_own_check(text, name, error);
 }
 
 int hm_mongroup_enter(const struct hm_config *config, uint32_t job_id, const struct hm_mongroup *group,
                       struct hm_error *error)
 {
-    char name[NAME_SIZE], path[HM_MONGROUP_PATH], tasks[HM_MONGROUP_PATH + 8], pid[16];
-    if (check_own_groups(name_of(job_id, group->restart, name), error) != 0)
+    char name[HM_MONGROUP_NAME], path[HM_MONGROUP_PATH], tasks[HM_MONGROUP_PATH + 8], pid[16];
+    if (check_own_groups(hm_mongroup_name(job_id, group->restart, name), error) != 0)
         return -1;
     snprintf(tasks, sizeof(tasks), "%s/tasks", hm_mongroup_path(config, job_id, group, path));
     snprintf(pid, sizeof(pid), "%d", (int)getpid());
@@ -188,15 +158,6 @@ int hm_mongroup_remove(const struct hm_config *config, uint32_t job_id, const st
     return hm_fail_errno(error, "cannot remove %s", path);
 }
 
-/* Is the name one of ours, as we write it? */
-static bool is_ours(const char *name, uint32_t *job_id, uint32_t *restart)
-{
-    char again[NAME_SIZE];
-    if (sscanf(name, "hybridmem.%10u.%10u", job_id, restart) != 2)
-        return false;
-    return strcmp(name, name_of(*job_id, *restart, again)) == 0;
-}
-
 /* Wants the lock. An entry that cannot be read may be that of a job that lives. */
 static bool is_orphan(const struct hm_config *config, uint32_t job_id, uint32_t restart, struct hm_job *job)
 {
@@ -219,7 +180,7 @@ void hm_mongroup_reap(const struct hm_config *config)
     struct hm_job *job = malloc(sizeof(*job));
     int lock = job ? hm_ledger_lock(config, NULL) : -1;
     while (lock >= 0 && (item = readdir(groups)))
-        if (is_ours(item->d_name, &job_id, &restart) && is_orphan(config, job_id, restart, job) &&
+        if (hm_mongroup_name_read(item->d_name, &job_id, &restart) && is_orphan(config, job_id, restart, job) &&
             unlinkat(folder, item->d_name, AT_REMOVEDIR) != 0 && errno != ENOENT)
             hm_log(HM_LOG_ERROR, "cannot remove the resctrl group %s: %s", item->d_name, strerror(errno));
     hm_ledger_unlock(lock);

@@ -86,12 +86,11 @@ static void read_meter(struct monitor *monitor, uint64_t at_least_ns)
 
 /* Returns false where the job's cgroup was removed. What cannot be read is said in the samples, and tried again at the
  * next tick. */
-static bool sample(struct monitor *monitor)
+static bool sample_memory(struct monitor *monitor)
 {
     struct hm_samples *samples = monitor->samples;
     struct hm_reading reading;
     char text[HM_WARNING];
-    read_meter(monitor, METER_LEAST_NS);
     if (monitor->cgroup.dir < 0 && hm_cgroup_open(&monitor->cgroup, monitor->cgroup_path) != 0) {
         snprintf(text, sizeof(text), NOT_YET "%s: %s", monitor->cgroup_path, strerror(errno));
         keep_missing(samples, text);
@@ -143,11 +142,16 @@ static bool wait_for_next(struct monitor *monitor)
     }
 }
 
-static void run(struct monitor *monitor)
+/* After the first sample of memory; `is_there`: what that returned. The counters' figures begin here. */
+static void run(struct monitor *monitor, bool is_there)
 {
     bool told_to_end = false;
-    while (sample(monitor) && !told_to_end && !hm_guard_is_over(&monitor->guard, now_ns(CLOCK_MONOTONIC)))
+    read_meter(monitor, 0);
+    while (is_there && !told_to_end && !hm_guard_is_over(&monitor->guard, now_ns(CLOCK_MONOTONIC))) {
         told_to_end = wait_for_next(monitor);
+        read_meter(monitor, METER_LEAST_NS);
+        is_there = sample_memory(monitor);
+    }
     read_meter(monitor, 0);
     if (monitor->guard.fd < 0 && !monitor->samples->missing[0])
         keep_missing(monitor->samples, "the monitor ended early: its guard, a cgroup.events file, was not there");
@@ -241,6 +245,25 @@ static int take_arguments(int argc, char **argv, struct arguments *given)
     return 0;
 }
 
+/*
+ * Looking for the counters may last, and a short job end before: the first sample of memory is taken without them, and
+ * with the rights that the later ones have. Returns 0 with what that returned, or -1.
+ */
+static int sample_first(struct monitor *monitor, const struct arguments *given, bool *is_there)
+{
+    bool is_root = given->uid != UINT64_MAX;
+    if (is_root && hm_privilege_lower((uid_t)given->uid, (gid_t)given->gid) != 0) {
+        fprintf(stderr, "hybridmem-monitor: cannot act as user %u: %s\n", (unsigned)given->uid, strerror(errno));
+        return -1;
+    }
+    *is_there = sample_memory(monitor);
+    if (is_root && hm_privilege_raise() != 0) {
+        fprintf(stderr, "hybridmem-monitor: cannot open the counters as root: %s\n", strerror(errno));
+        return -1;
+    }
+    return prctl(PR_SET_DUMPABLE, 0); /* see open_meter */
+}
+
 /* Counters are opened by who may, and read by anybody who has them open. Returns 0 or -1. */
 static int open_meter(struct monitor *monitor, const struct arguments *given)
 {
@@ -263,6 +286,7 @@ int main(int argc, char **argv)
 {
     static struct monitor monitor = {.cgroup = {.dir = -1}};
     struct arguments given;
+    bool is_there;
     prctl(PR_SET_DUMPABLE, 0);
     int status = take_arguments(argc, argv, &given);
     if (status != 0)
@@ -270,12 +294,14 @@ int main(int argc, char **argv)
     monitor.cgroup_path = given.cgroup;
     monitor.samples = map_samples((int)given.samples_fd);
     monitor.signals = take_signals(); /* before the counters are looked for, which may last: told to end, it samples */
-    if (!monitor.samples || monitor.signals < 0 || open_meter(&monitor, &given) != 0)
+    if (!monitor.samples || monitor.signals < 0)
         return 1;
     monitor.started_ns = now_ns(CLOCK_MONOTONIC);
     hm_node_map_fill(&monitor.map, monitor.samples->tier_nodes, monitor.samples->n_tiers);
     hm_guard_init(&monitor.guard, given.guard, monitor.started_ns);
-    run(&monitor);
+    if (sample_first(&monitor, &given, &is_there) != 0 || open_meter(&monitor, &given) != 0)
+        return 1;
+    run(&monitor, is_there);
     hm_cgroup_close(&monitor.cgroup);
     hm_monitor_meter_close(&monitor.meter);
     return 0;

@@ -66,6 +66,7 @@ def measured(job_id, **changes):
                 {"name": "dram", "read_bytes": 5 * GIB, "write_bytes": GIB},
                 {"name": "pmem", "read_bytes": 1 << 63, "write_bytes": None},
             ],
+            "job": {"total_bytes": 7 * GIB, "local_bytes": 4 * GIB, "source": "resctrl"},
             "source": "perf",
         },
         migration={**NO_MIGRATION, "promoted_bytes": 3 * GIB, "demoted_bytes": 2 * GIB, "cpu_s": 1.5},
@@ -135,6 +136,8 @@ def test_the_figures_are_those_of_the_records(tmp_path):
         ("window_traffic_bytes", "dram", "read"): 10 * GIB,
         ("window_traffic_bytes", "dram", "write"): 2 * GIB,
         ("window_traffic_bytes", "pmem", "read"): 1 << 64,
+        ("window_own_traffic_bytes",): 14 * GIB,
+        ("window_own_local_traffic_bytes",): 8 * GIB,
         ("window_energy_joules", "package"): 201,
         ("window_energy_joules", "memory"): 40.5,
         ("window_migrated_bytes", "promoted"): 6 * GIB,
@@ -252,7 +255,7 @@ def test_the_dashboard_has_metrics_that_exist_and_all_of_them(tmp_path):
     known = set(re.findall(r"^# TYPE (\S+) gauge$", export(tmp_path, *SINCE).stdout, re.MULTILINE))
     variables = [v["definition"] for v in DASHBOARD["templating"]["list"] if v["type"] == "query"]
     shown = set(re.findall(r"\bhybridmem_\w+", "\n".join([*expressions(), *variables])))
-    assert shown == known and len(known) == 14
+    assert shown == known and len(known) == 16
 
 
 def test_the_dashboards_expressions_are_right(tmp_path):

@@ -61,7 +61,13 @@ def refused(login, *words):
 def test_a_summary(login):
     found = [
         record(7, node="n1", warnings=["late"], energy={"package_j": 5000.2, "memory_j": None, "source": "x"}),
-        record(7, node="n2", warnings=["late"], memory=None),
+        record(
+            7,
+            node="n2",
+            warnings=["late"],
+            memory=None,
+            traffic={"tiers": [], "job": {"total_bytes": 3 * GIB, "local_bytes": GIB, "source": "resctrl"}},
+        ),
     ]
     login.rows = [f"7|7|alice|physics|main|test|{text_of(nodes=('n1', 'n2', 'n3', 'n4'), found=found)}"]
     assert login.show("7") == (
@@ -81,6 +87,8 @@ def test_a_summary(login):
         "    n1      3.0 GiB    1.0 GiB    2.0 GiB  512.0 MiB\n"
         "    n2            -          -          -          -\n"
         "  energy       package: largest 5.0 kJ on n1\n"
+        "  own traffic  all tiers: largest 3.0 GiB on n2\n"
+        "  own traffic  to the own socket's memory: largest 1.0 GiB on n2\n"
         "  warnings     2; nodes that have any: 2\n"
         "  warning      late (2 times)\n"
     )

@@ -89,6 +89,30 @@ def test_sums_extremes_and_their_nodes():
     assert made["by_node"][1] == ["n2", [GIB, None], [GIB, None]]
 
 
+def test_what_the_own_tasks_moved():
+    """Without a figure there is no key: who does not know it reads on."""
+    group = {"total_bytes": 5 * GIB, "local_bytes": None, "source": "resctrl"}
+    others = [None, {**group, "total_bytes": None}, {"total_bytes": "x", "local_bytes": True}, 3]
+    found = [record(7, node=f"n{i}", traffic={"tiers": [], "job": job}) for i, job in enumerate([*others, group])]
+    names = [one["node"] for one in found]
+    made = merge.summary(ENTRY, names, found)
+    figure = {"sum": 5 * GIB, "least": [5 * GIB, "n4"], "most": [5 * GIB, "n4"], "nodes": 1}
+    assert made["job_traffic"] == {"total_bytes": figure, "local_bytes": None} and made["traffic"] == []
+    assert summaries.decode(summaries.encode(made))["job_traffic"] == made["job_traffic"]
+    assert "job_traffic" not in merge.summary(ENTRY, names, found[:-1])
+
+
+def test_a_refusal_is_told_once_for_each_node():
+    """Records of before have it of the job and of each step."""
+    refused = ["refused: no", "step batch was refused: no", "step 0 was refused: other"]
+    made = merge.summary(ENTRY, ["n1", "n2"], [record(7, node=node, warnings=refused) for node in ("n1", "n2")])
+    assert made["warnings"] == {
+        "count": 4,
+        "nodes": 2,
+        "texts": [["refused: no", 2], ["step 0 was refused: other", 2]],
+    }
+
+
 def test_nodes_that_differ_have_nothing_in_common():
     made = merge.summary(
         ENTRY, ["n1", "n2"], [record(7, node="n1"), record(7, node="n2", mode="fast", restart_count=1)]
@@ -149,6 +173,7 @@ def many(count, missing=0, **changes):
                     {"name": kind, "read_bytes": dice.randrange(1 << 50), "write_bytes": dice.randrange(1 << 50)}
                     for kind in ("dram", "pmem")
                 ],
+                "job": {"total_bytes": dice.randrange(1 << 50), "local_bytes": dice.randrange(1 << 50), "source": "x"},
                 "source": "x",
             },
             **changes,
@@ -178,7 +203,7 @@ def test_at_most_4096_characters(count, missing, left_out):
     assert back["memory"]["peak_bytes"]["sum"] == sum(one["memory"]["peak_bytes"] for one in found)
     most = max(found, key=lambda one: one["energy"]["package_j"])
     assert back["energy"]["package_j"]["most"] == [most["energy"]["package_j"], most["node"]]
-    assert back["traffic"][1]["write_bytes"]["nodes"] == count - missing
+    assert back["traffic"][1]["write_bytes"]["nodes"] == back["job_traffic"]["local_bytes"]["nodes"] == count - missing
     assert back["left_out"] == left_out
     if "missing" in left_out:  # as many as there is room for
         assert back["missing"].startswith("node[000") and len(text) > summaries.MOST_BYTES - 64
@@ -213,6 +238,7 @@ def test_details_are_left_out_in_their_order():
                 plan={"mode": noise(60), "policy": noise(60)},
                 warnings=[noise(300) for _ in range(10)],
                 memory={"peak_bytes": 1, "tiers": [tier(noise(60), [0], 1, 1) for _ in range(20)]},
+                traffic={"tiers": [], "job": {"total_bytes": 2, "local_bytes": 1}},
             )
         ],
     )
@@ -222,6 +248,7 @@ def test_details_are_left_out_in_their_order():
     assert back["left_out"] == ["by_node", "warnings.texts", "missing", "extremes", "tiers"]
     assert back["memory"] == {"peak_bytes": {"sum": 1, "nodes": 1}, "tiers": []} and back["nodes"] == 50
     assert back["warnings"] == {"count": 10, "nodes": 1, "texts": []}
+    assert back["job_traffic"] == {"total_bytes": {"sum": 2, "nodes": 1}, "local_bytes": {"sum": 1, "nodes": 1}}
 
 
 def test_a_text_that_is_no_summary():
@@ -264,6 +291,9 @@ def test_a_text_that_is_no_summary():
         (("memory", "peak_bytes"), 5, ".memory.peak_bytes"),
         (("memory", "peak_bytes", "most"), [1, 2, 3], ".memory.peak_bytes"),
         (("memory", "peak_bytes", "sum"), 1e300, ".memory.peak_bytes"),
+        (("job_traffic",), None, ".job_traffic has not its keys"),
+        (("job_traffic",), {"total_bytes": None}, ".job_traffic has not its keys"),
+        (("job_traffic",), {"total_bytes": 5, "local_bytes": None}, ".job_traffic.total_bytes"),
         (("warnings", "texts"), [["a"]], ".warnings.texts"),
         (("by_node",), [["n1", [1], ["x"]]], ".by_node"),
         (("left_out",), [1], ".left_out"),
@@ -276,6 +306,14 @@ def test_a_text_that_is_no_summary():
         with pytest.raises(summaries.Wrong) as caught:
             summaries.decode(packed(json.dumps(changed).encode()))
         assert said in str(caught.value)
+
+
+def test_keys_of_a_later_version_are_passed_over():
+    made = merge.summary(ENTRY, ["n1"], [record(7)])
+    assert summaries.decode(packed(json.dumps({**made, "missing": "", "later": {"a": [1]}}).encode())) == {
+        **made,
+        "missing": "",
+    }
 
 
 def test_a_hostile_text_fills_no_memory():

@@ -83,7 +83,7 @@ def warnings(records):
     """How many there are, on how many nodes, and the most frequent ones; without the nodes' names many are the same."""
     counts, nodes = {}, 0
     for record in records:
-        texts = [cut(str(text)) for text in fields.members(record, "warnings")]
+        texts = [cut(text) for text in fields.warnings(record)]
         nodes += bool(texts)
         for text in texts:
             counts[text] = counts.get(text, 0) + 1
@@ -98,6 +98,13 @@ def one_node(record, tiers):
         record["node"],
         *([fields.number(mine.get(name), key) for name in tiers] for key in ("peak_bytes", "mean_bytes")),
     ]
+
+
+def own_traffic(records):
+    """What the job's own tasks moved, all tiers together. Most sites do not count it: without any figure there is no
+    such key, and the text is one that a reader takes who does not know it."""
+    found = {key: figures(records, key, "traffic", "job") for key in ("total_bytes", "local_bytes")}
+    return {"job_traffic": found} if any(found.values()) else {}
 
 
 def summary(entry, nodes, records):
@@ -123,6 +130,7 @@ def summary(entry, nodes, records):
         "memory": {"peak_bytes": figures(found, "peak_bytes", "memory"), "tiers": memory},
         "energy": {key: figures(found, key, "energy") for key in ("package_j", "memory_j")},
         "traffic": by_tier(found, "traffic", ("read_bytes", "write_bytes")),
+        **own_traffic(found),
         "migration": {key: figures(found, key, "migration") for key in ("promoted_bytes", "demoted_bytes", "cpu_s")},
         "warnings": warnings(found),
         "by_node": [one_node(record, [tier["name"] for tier in memory]) for record in found],

@@ -90,6 +90,11 @@ def traffic(record):
             yield (name_of(tier), direction), fields.number(tier, f"{direction}_bytes")
 
 
+def own(key):
+    """What the jobs' own tasks moved, by their resctrl groups."""
+    return lambda record: [((), fields.amount(fields.part(record.get("traffic"), "job"), key))]
+
+
 def energy(record):
     for domain in ("package", "memory"):
         yield (domain,), fields.number(record.get("energy"), f"{domain}_j")
@@ -164,6 +169,20 @@ METRICS = (
         ("tier", "direction"),
         Sum,
         traffic,
+    ),
+    Metric(
+        "hybridmem_window_own_traffic_bytes",
+        "What the tasks of jobs moved between caches and memory of all tiers, where it was measured.",
+        (),
+        Sum,
+        own("total_bytes"),
+    ),
+    Metric(
+        "hybridmem_window_own_local_traffic_bytes",
+        "That of it which was from and to the own socket's memory, where it was measured.",
+        (),
+        Sum,
+        own("local_bytes"),
     ),
     Metric(
         "hybridmem_window_energy_joules",

@@ -111,7 +111,8 @@ def _refuse_constant(word):
 
 def decode(text):
     """The summary that a text holds; its `missing` is one text. Whoever wrote it: memory is bounded, and what is
-    returned has the form of _SUMMARY. Raises Wrong."""
+    returned has the form of _SUMMARY, and maybe keys of _MAYBE; keys of a later version are passed over. Raises
+    Wrong."""
     if not text.startswith(MARK) or len(text) > MOST_BYTES:
         raise Wrong(f"it does not begin with {MARK}, or is longer than {MOST_BYTES} characters")
     try:
@@ -122,7 +123,9 @@ def decode(text):
         raise Wrong(f"it is not JSON: {error}") from error
     if not isinstance(summary, dict) or summary.get("summary") != 1 or isinstance(summary["summary"], bool):
         raise Wrong("it is of another version")
-    _check(summary, _SUMMARY, "")
+    form = {**_SUMMARY, **{key: part for key, part in _MAYBE.items() if key in summary}}
+    summary = {key: value for key, value in summary.items() if key in form}
+    _check(summary, form, "")
     return summary
 
 
@@ -206,3 +209,4 @@ _SUMMARY = {
     "by_node": [_is_node],
     "left_out": [_is_text],
 }
+_MAYBE = {"job_traffic": dict.fromkeys(("total_bytes", "local_bytes"), _is_figure)}

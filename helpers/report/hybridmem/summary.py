@@ -145,6 +145,9 @@ class Printer:
             for key, title in (("read_bytes", "read"), ("write_bytes", "written")):
                 if tier[key]:
                     self.line("traffic", f"{tier['name']} {title}: {extremes(tier[key], draw.size)}")
+        for key, title in (("total_bytes", "all tiers"), ("local_bytes", "to the own socket's memory")):
+            if summary.get("job_traffic", {}).get(key):
+                self.line("own traffic", f"{title}: {extremes(summary['job_traffic'][key], draw.size)}")
         for key, title in (("promoted_bytes", "promoted"), ("demoted_bytes", "demoted")):
             if summary["migration"][key]:
                 self.line("migration", f"{title}: {extremes(summary['migration'][key], draw.size)}; self-reported")

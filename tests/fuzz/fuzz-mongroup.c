@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Names in resctrl's folder of groups, and what the kernel says of a process' groups: a name that counts as ours is
+ * written the same way, and nobody leaves a group of a site's. */
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "helpers/job/mongroupname.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static const char ours[] = "hybridmem.7.2";
+
+/* Is the first line that begins with `key` nothing but the key, or the key and `word`? */
+static bool is_line(const char *text, const char *key, const char *word)
+{
+    for (const char *line = text; line; line = strchr(line, '\n') ? strchr(line, '\n') + 1 : NULL)
+        if (strncmp(line, key, strlen(key)) == 0) {
+            const char *value = line + strlen(key);
+            size_t length = strcspn(value, "\n");
+            return length == 0 || (length == strlen(word) && strncmp(value, word, length) == 0);
+        }
+    return false;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct hm_error error = {""};
+    char again[HM_MONGROUP_NAME];
+    uint32_t job_id, restart;
+    char *text = malloc(size + 1); /* of that very size, so that a byte too many is seen */
+    if (!text)
+        return 0;
+    memcpy(text, data, size);
+    text[size] = '\0';
+    if (hm_mongroup_name_read(text, &job_id, &restart) && strcmp(hm_mongroup_name(job_id, restart, again), text) != 0)
+        abort();
+    bool may_enter = hm_mongroup_own_check(text, ours, &error) == 0;
+    if (may_enter != (is_line(text, "res:", "/") && is_line(text, "mon:", ours)) ||
+        may_enter == (error.text[0] != '\0'))
+        abort();
+    free(text);
+    return 0;
+}
