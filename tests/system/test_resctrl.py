@@ -94,6 +94,7 @@ def test_each_of_two_jobs_has_its_own_traffic(resctrl):
         assert resctrl.names() == sorted(group_of(job.job_id) for job in held)
     for number, job in enumerate(held, 1):
         record = slurm.record(job.job_id)
+        assert record["traffic"]["job"].pop("seconds") > 0
         assert record["traffic"]["job"] == {
             "total_bytes": 5_000_000 * number,
             "local_bytes": 300_000 * number,
@@ -199,7 +200,7 @@ def test_a_counter_that_starts_late_begins_at_0(resctrl):
         resctrl.count(group_of(held.job_id), 7000, 3000)
         slurm.wait_metered(held.job_id)
     group = slurm.record(held.job_id)["traffic"]["job"]
-    assert group == {"total_bytes": 7000, "local_bytes": 3000, "source": "resctrl"}
+    assert (group["total_bytes"], group["local_bytes"], group["source"]) == (7000, 3000, "resctrl")
 
 
 def test_a_file_system_that_goes_takes_the_figure_alone(resctrl):
