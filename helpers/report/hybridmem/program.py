@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What both programs do at their edges: signals, errors, the terminal."""
 
+import shutil
 import signal
 import sys
 
@@ -25,6 +26,11 @@ def prepare_terminal():
     blocks = draw.has_unicode()
     sys.stdout.reconfigure(encoding="utf-8" if blocks else "ascii", errors="backslashreplace")
     return blocks
+
+
+def columns():
+    """Of the terminal that standard output is, None where it is none: what others read has a line for each thing."""
+    return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
 
 
 def tell(name, line):

@@ -39,7 +39,7 @@ def main(config_program):
     program.prepare_terminal()
     for number, (job, summary) in enumerate(found):
         print("\n" * min(number, 1), end="")
-        Printer(lambda line: print(line.rstrip())).job(job, summary)
+        Printer(lambda line: print(line.rstrip()), program.columns()).job(job, summary)
     return 0
 
 
@@ -102,13 +102,14 @@ def no_request(summary):
 
 
 class Printer:
-    """A summary as text. `write` takes a line."""
+    """A summary as text. `write` takes a line; `most` as of showtext's."""
 
-    def __init__(self, write):
-        self.write = write
+    def __init__(self, write, most):
+        self.write, self.most = write, most
 
     def line(self, label, words):
-        self.write(f"  {label:<12} {draw.plain(words)}")
+        for line in draw.labelled(label, words, self.most):
+            self.write(line)
 
     def job(self, job, summary):
         raw = "" if job["JobID"] == job["JobIDRaw"] else f" ({job['JobIDRaw']})"
