@@ -9,7 +9,7 @@
 #include "living.h"
 
 #define MAGIC 0x484d4a31u
-#define VERSION 7
+#define VERSION 8
 #define IS_TEXT(array) (memchr((array), '\0', sizeof(array)) != NULL)
 
 void hm_job_init(struct hm_job *job, uint32_t job_id)

@@ -36,9 +36,20 @@ void hm_finish_stop_helpers(const struct hm_job *job, int patience_ms)
         hm_log(HM_LOG_ERROR, "job %u: its monitor or a migrator was not stopped: %s", job->job_id, error.text);
 }
 
+/* The job's end is when it was first claimed, or, where that is not its epilog, when it was found dead: who comes after
+ * one that was killed writes a record with the same end again, and not one of another day. */
+static void note_end(struct hm_job *job, bool is_own_epilog)
+{
+    if (job->end_ns == 0)
+        job->end_ns = job->dead_ns && !is_own_epilog ? job->dead_ns : hm_now_ns();
+    if (job->dead_ns == 0)
+        job->dead_ns = job->end_ns;
+    job->has_ended = job->has_ended || is_own_epilog;
+}
+
 /* Take the entry for ourselves and undo the job's changes. Returns 0, 1 where there is nothing to do, or -1; `is_left`
  * where the entry was removed unread. */
-static int claim(const struct hm_config *config, uint32_t job_id, struct hm_job *job, bool *is_left)
+static int claim(const struct hm_config *config, uint32_t job_id, bool is_own_epilog, struct hm_job *job, bool *is_left)
 {
     struct hm_error error = {0};
     int result = -1;
@@ -57,6 +68,7 @@ static int claim(const struct hm_config *config, uint32_t job_id, struct hm_job 
     } else {
         hm_finish_undo(config, job);
         hm_process_identify(getpid(), &job->finisher);
+        note_end(job, is_own_epilog);
         result = hm_ledger_write(config, job, &error);
     }
     hm_ledger_unlock(lock);
@@ -130,14 +142,14 @@ static bool remove_namespaces(const struct hm_config *config, struct hm_job *job
 }
 
 /* Returns -1 where the record could be kept nowhere. */
-static int write_record(const struct hm_config *config, const struct hm_job *job, int64_t end_ns)
+static int write_record(const struct hm_config *config, const struct hm_job *job)
 {
     char path[HM_CONFIG_PATH_MAX + 32];
     struct hm_error error = {0};
     struct hm_tiers *tiers = calloc(1, sizeof(*tiers));
     bool has_tiers = tiers && hm_nodetiers_read(config, tiers, NULL) == 0;
     hm_ledger_samples_path(config, job->job_id, path, sizeof(path));
-    int result = hm_record_write(config, has_tiers ? tiers : NULL, job, path, end_ns, &error);
+    int result = hm_record_write(config, has_tiers ? tiers : NULL, job, path, job->end_ns, &error);
     if (result < 0)
         hm_log(HM_LOG_ERROR, "job %u: its record can be kept nowhere, and waits in the ledger: %s", job->job_id,
                error.text);
@@ -158,7 +170,6 @@ static int let_go(const struct hm_config *config, struct hm_job *job, bool is_ke
     if (lock < 0 || !read_ours(config, job, now))
         goto done;
     job->finisher = (struct hm_process){0};
-    job->has_ended = is_kept;
     result = is_kept ? hm_ledger_write(config, job, &error) : hm_ledger_remove(config, job->job_id, &error);
 done:
     hm_ledger_unlock(lock);
@@ -184,12 +195,10 @@ static void note_status(struct hm_job *job, int status)
 int hm_finish_job(const struct hm_config *config, uint32_t job_id, const char *warning, const int *exit_status)
 {
     struct hm_job *job = malloc(sizeof(*job));
-    bool is_left = false;
-    int result = job ? claim(config, job_id, job, &is_left) : -1;
+    bool is_left = false, is_own_epilog = !warning;
+    int result = job ? claim(config, job_id, is_own_epilog, job, &is_left) : -1;
     if (result == 0) {
-        int64_t end_ns = job->dead_ns && (warning || job->has_ended) ? job->dead_ns : hm_now_ns();
         /* The lock is not held from here on, but for moments: the record's folder may be a file system that hangs. */
-        bool is_own_epilog = !warning;
         hm_finish_stop_helpers(job, is_own_epilog ? HM_FINISH_PATIENCE_MS : HM_FINISH_ORPHAN_PATIENCE_MS);
         take_figures(config, job);
         is_left = remove_namespaces(config, job, is_own_epilog);
@@ -199,8 +208,7 @@ int hm_finish_job(const struct hm_config *config, uint32_t job_id, const char *w
             hm_job_warn(job, "%s", warning);
         if (exit_status)
             note_status(job, *exit_status);
-        bool is_kept = job->recorded && write_record(config, job, end_ns) < 0;
-        job->dead_ns = end_ns;
+        bool is_kept = job->recorded && write_record(config, job) < 0;
         result = let_go(config, job, is_kept);
         is_left = is_left && !is_kept && result == 0;
     }

@@ -67,8 +67,9 @@ struct hm_job {
     char home_cgroup[HM_JOB_CGROUP]; /* where the prolog runs, outside every job: the monitor's place; "" not known */
     struct hm_process monitor;
     struct hm_process finisher; /* the process that writes the record and removes the entry */
-    bool has_ended;             /* the epilog ran; the record could not be kept anywhere, and waits for a later pass */
-    int64_t dead_ns;            /* CLOCK_REALTIME when reap first found the job without processes; 0: it lives */
+    bool has_ended;             /* its own epilog ran, as far as it came */
+    int64_t end_ns;  /* CLOCK_REALTIME of the job's end, as its record has it; 0: nobody was at its end yet */
+    int64_t dead_ns; /* when reap first found the job without processes, else `end_ns`; 0: it lives */
     bool has_plan;
     struct hm_plan plan;  /* of the allocation, else of the first step that asked */
     uint64_t memory_peak; /* memory.peak of the job's cgroup at the end of a step's last task; 0: not known */

@@ -16,6 +16,7 @@
 #include "stepname.h"
 
 #define GROUPS "mon_groups"
+#define MODE 0700 /* the kernel gives it to all in the folder: who is in it, and what they move, is not everybody's */
 #define FEATURES "info/L3_MON/mon_features"
 
 char *hm_mongroup_path(const struct hm_config *config, uint32_t job_id, const struct hm_mongroup *group, char *out)
@@ -60,10 +61,10 @@ static int make_folder(const struct hm_config *config, const char *name, struct 
         {EBUSY, "all free monitoring ids (RMIDs) of the processor still have data in its caches"},
     };
     int groups = open_groups(config);
-    int result = groups < 0 ? -1 : mkdirat(groups, name, 0755);
+    int result = groups < 0 ? -1 : mkdirat(groups, name, MODE);
     /* A crash has left it: whoever may be in it is none of this run's. */
     if (groups >= 0 && result != 0 && errno == EEXIST && unlinkat(groups, name, AT_REMOVEDIR) == 0)
-        result = mkdirat(groups, name, 0755);
+        result = mkdirat(groups, name, MODE);
     int number = errno;
     if (groups >= 0)
         close(groups);

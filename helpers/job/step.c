@@ -70,6 +70,8 @@ static void note_facts(struct hm_preparation *p)
     job->array_job_id = facts->array_job_id;
     job->array_task_id = facts->array_task_id;
     job->dead_ns = 0;
+    if (!hm_process_is_running(&job->finisher)) /* else the end that is on its way is not ours to take back */
+        job->end_ns = 0;
     if (facts->cores && hm_set_parse(&job->cores, facts->cores, NULL) == 0)
         job->has_cores = true;
     if (hm_cgroup_of_self(folder, sizeof(folder)) == 0 && hm_cgroup_cut_to_job(folder) == 0)
@@ -129,15 +131,17 @@ static void decide(struct hm_preparation *p)
         judge(p);
 }
 
-/* A default mode that cannot be had is nobody's error: the step runs without. */
+/* A default mode that cannot be had is nobody's error: the step runs without. What the whole job is refused its record
+ * says by itself, once for all steps. */
 static void settle(struct hm_preparation *p)
 {
     struct hm_step *step = p->step;
     char name[16];
     if (!step->refusal[0])
         return;
-    hm_job_warn(p->job, "step %s %s: %s", hm_step_name(p->facts->step_id, name, sizeof(name)),
-                step->is_asked ? "was refused" : "runs without the partition's default mode", step->refusal);
+    if (!step->is_asked || strcmp(step->refusal, p->job->refusal) != 0)
+        hm_job_warn(p->job, "step %s %s: %s", hm_step_name(p->facts->step_id, name, sizeof(name)),
+                    step->is_asked ? "was refused" : "runs without the partition's default mode", step->refusal);
     if (!step->is_asked) {
         step->is_active = false;
         step->refusal[0] = '\0';

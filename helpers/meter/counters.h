@@ -8,7 +8,7 @@
 
 #include "gauge.h"
 
-#define HM_MOST_SOURCES 8
+#define HM_MOST_SOURCES 9
 #define HM_GIVES(quantity) (1U << (quantity))
 
 struct hm_counters_setup {

@@ -7,57 +7,10 @@
 #include <string.h>
 
 #include "../core/set.h"
+#include "pmutable.h"
 #include "sysfile.h"
 
 #define DEVICES "bus/event_source/devices"
-#define LINE 64 /* bytes: what one count of a memory controller moves */
-
-/*
- * An event that counts what we want. The rows of a source are tried in their order: where one has given counters of a
- * quantity and kind, later ones of the same are another view of the same traffic. Kernels give bytes a scale, too, but
- * some a wrong one (free-running counters before 6.4): the row's own figure holds.
- */
-struct row {
-    const char *pmu;   /* its name, a pattern */
-    const char *event; /* in events/ of the PMU */
-    const char *terms; /* where the kernel describes none: the vendor's code, for processors that match `processor` */
-    const char *processor; /* pattern for devices/system/cpu/modalias */
-    double factor;         /* joules or bytes; 0: by the event's scale and unit */
-    enum hm_quantity quantity;
-    enum hm_kind kind;
-};
-
-/* Cascade Lake and Cooper Lake: model 0x55 with AVX512_VNNI (feature 0x20B), which Skylake lacks. */
-#define CASCADE_LAKE "cpu:type:x86,ven0000fam0006mod0055:feature:*,020B,*"
-
-static const struct row energy_rows[] = {
-    {.pmu = "power", .event = "energy-pkg", .quantity = HM_PACKAGE_ENERGY},
-    {.pmu = "power", .event = "energy-ram", .quantity = HM_MEMORY_ENERGY},
-    {.pmu = "power", .event = "energy-psys", .quantity = HM_PLATFORM_ENERGY},
-};
-
-static const struct row imc_rows[] = {
-    {"uncore_imc*", "cas_count_read", NULL, NULL, LINE, HM_READ_BYTES, HM_KIND_DRAM},
-    {"uncore_imc*", "cas_count_write", NULL, NULL, LINE, HM_WRITE_BYTES, HM_KIND_DRAM},
-    {"uncore_imc_free_running*", "read", NULL, NULL, LINE, HM_READ_BYTES, HM_KIND_DRAM},
-    {"uncore_imc_free_running*", "write", NULL, NULL, LINE, HM_WRITE_BYTES, HM_KIND_DRAM},
-    {"uncore_imc_free_running*", "ddrt_read", NULL, NULL, LINE, HM_READ_BYTES, HM_KIND_PMEM},
-    {"uncore_imc_free_running*", "ddrt_write", NULL, NULL, LINE, HM_WRITE_BYTES, HM_KIND_PMEM},
-    {"uncore_imc_[0-9]*", "pmm_rpq_inserts", "event=0xe3", CASCADE_LAKE, LINE, HM_READ_BYTES, HM_KIND_PMEM},
-    {"uncore_imc_[0-9]*", "pmm_wpq_inserts", "event=0xe7", CASCADE_LAKE, LINE, HM_WRITE_BYTES, HM_KIND_PMEM},
-};
-
-static const struct row amd_rows[] = {
-    {"amd_umc_*", "umc_cas_cmd.rd", NULL, NULL, LINE, HM_READ_BYTES, HM_KIND_DRAM},
-    {"amd_umc_*", "umc_cas_cmd.wr", NULL, NULL, LINE, HM_WRITE_BYTES, HM_KIND_DRAM},
-};
-
-/* What host and device say to each other (CXL 3.0, tables 3-29 and 3-35). Partial writes are not counted: how many
- * bytes one has is not told. */
-static const struct row cxl_rows[] = {
-    {"cxl_pmu_mem*", "m2s_req_memrd", NULL, NULL, LINE, HM_READ_BYTES, HM_KIND_CXL},
-    {"cxl_pmu_mem*", "m2s_rwd_memwr", NULL, NULL, LINE, HM_WRITE_BYTES, HM_KIND_CXL},
-};
 
 struct finding {
     const struct hm_counters_setup *setup;
@@ -86,11 +39,11 @@ static bool is_processor(const struct finding *finding, const char *pattern)
 {
     char text[4096];
     return hm_sysfile_read(finding->setup->sysfs, "devices/system/cpu/modalias", text, sizeof(text)) == 0 &&
-           fnmatch(pattern, text, 0) == 0;
+           fnmatch(pattern, text, FNM_EXTMATCH) == 0;
 }
 
 /* The event's terms. Returns 1, 0 where the PMU has no such event here, or -1. */
-static int find_terms(const struct finding *finding, const struct row *row, const char *pmu, char *terms)
+static int find_terms(const struct finding *finding, const struct hm_pmu_row *row, const char *pmu, char *terms)
 {
     char path[192];
     if (row->terms) {
@@ -104,7 +57,7 @@ static int find_terms(const struct finding *finding, const struct row *row, cons
 }
 
 /* Joules for each count, by EVENT.scale and EVENT.unit. Returns 0, or -1. */
-static int find_factor(const struct finding *finding, const struct row *row, const char *pmu, double *factor)
+static int find_factor(const struct finding *finding, const struct hm_pmu_row *row, const char *pmu, double *factor)
 {
     char path[192], text[HM_PMU_TEXT];
     *factor = row->factor;
@@ -154,7 +107,7 @@ static int socket_of(const struct finding *finding, int cpu)
 }
 
 /* Open the row's event of one PMU on all of its CPUs. Returns 0, also where it has none, or -1. */
-static int add_event(struct finding *finding, const struct row *row, const char *pmu)
+static int add_event(struct finding *finding, const struct hm_pmu_row *row, const char *pmu)
 {
     char terms[HM_PMU_TEXT];
     struct pmu_folder folder = {finding->setup->sysfs, pmu};
@@ -180,9 +133,10 @@ static int add_event(struct finding *finding, const struct row *row, const char 
     return 0;
 }
 
-static int add_row(struct finding *finding, const struct row *row)
+static int add_row(struct finding *finding, const struct hm_pmu_rows *rows, size_t r)
 {
-    for (size_t i = finding->before; i < finding->gauges->n; i++)
+    const struct hm_pmu_row *row = &rows->row[r];
+    for (size_t i = finding->before; i < finding->gauges->n && !hm_pmu_rows_adds(rows, r); i++)
         if (finding->gauges->gauge[i].quantity == row->quantity && finding->gauges->gauge[i].kind == row->kind)
             return 0;
     for (int i = 0; i < finding->n_pmus; i++)
@@ -191,18 +145,17 @@ static int add_row(struct finding *finding, const struct row *row)
     return 0;
 }
 
-/* `pattern` is of the PMUs that a machine with this source has; `what` names them. */
-static int find(struct finding *finding, const struct row *rows, size_t n_rows, const char *pattern, const char *what)
+static int find(struct finding *finding, const struct hm_pmu_rows *rows)
 {
     int result = 0, there = 0;
     finding->before = finding->gauges->n;
-    finding->n_pmus = hm_sysfile_list(finding->setup->sysfs, DEVICES, pattern, &finding->pmu);
+    finding->n_pmus = hm_sysfile_list(finding->setup->sysfs, DEVICES, rows->pmus, &finding->pmu);
     if (finding->n_pmus < 0 && errno != ENOENT)
         return hm_fail_errno(finding->reason, DEVICES);
     if (finding->n_pmus > 0) {
         there = finding->n_pmus;
-        for (size_t i = 0; i < n_rows && result == 0; i++)
-            result = add_row(finding, &rows[i]);
+        for (size_t r = 0; r < rows->n && result == 0; r++)
+            result = add_row(finding, rows, r);
     }
     if (finding->n_pmus >= 0)
         hm_sysfile_free(finding->pmu, finding->n_pmus);
@@ -210,34 +163,58 @@ static int find(struct finding *finding, const struct row *rows, size_t n_rows, 
         return result;
     if (there > 0)
         return hm_fail(finding->reason, ENOENT,
-                       "no event described: the kernel has %s, but names none of what it counts", what);
-    return hm_fail(finding->reason, ENOENT, "the kernel has no PMU %s (a virtual machine, or another processor)", what);
+                       "no event described: the kernel has %s, but names none of what it counts", rows->what);
+    return hm_fail(finding->reason, ENOENT, "the kernel has no PMU %s (a virtual machine, or another processor)",
+                   rows->what);
 }
 
-#define FIND(rows, pattern, what)                                                                                      \
-    find(&(struct finding){.setup = setup, .gauges = gauges, .source = source, .reason = reason}, rows,                \
-         sizeof(rows) / sizeof((rows)[0]), pattern, what)
+#define FIND(table)                                                                                                    \
+    find(&(struct finding){.setup = setup, .gauges = gauges, .source = source, .reason = reason}, hm_pmu_rows(table))
 
 int hm_pmusource_find_energy(const struct hm_counters_setup *setup, struct hm_gauges *gauges, int source,
                              struct hm_error *reason)
 {
-    return FIND(energy_rows, "power", "power");
+    return FIND(HM_PMU_ENERGY);
 }
 
 int hm_pmusource_find_imc(const struct hm_counters_setup *setup, struct hm_gauges *gauges, int source,
                           struct hm_error *reason)
 {
-    return FIND(imc_rows, "uncore_imc*", "uncore_imc");
+    return FIND(HM_PMU_IMC);
 }
 
+static bool has_pmu(const struct hm_counters_setup *setup, const char *pattern)
+{
+    char **names;
+    int n = hm_sysfile_list(setup->sysfs, DEVICES, pattern, &names);
+    if (n >= 0)
+        hm_sysfile_free(names, n);
+    return n > 0;
+}
+
+/*
+ * The data fabric is no source: its events dram_channel_data_controller_0 to _7 (data-fabric.json of amdzen1 to
+ * amdzen3) are of a channel's requests both ways, and it has NUM_COUNTERS_NB counters, four
+ * (arch/x86/events/amd/uncore.c). All eight at once would be an extrapolation.
+ */
 int hm_pmusource_find_amd(const struct hm_counters_setup *setup, struct hm_gauges *gauges, int source,
                           struct hm_error *reason)
 {
-    return FIND(amd_rows, "amd_[du][fm]*", "amd_umc or amd_df");
+    if (has_pmu(setup, "amd_df") && !has_pmu(setup, "amd_umc_*"))
+        return hm_fail(reason, ENOENT,
+                       "the kernel has no PMU amd_umc, as Zen 4 and later have; amd_df has four counters for eight "
+                       "channels up to Zen 3, and does not tell reads from writes");
+    return FIND(HM_PMU_AMD);
 }
 
 int hm_pmusource_find_cxl(const struct hm_counters_setup *setup, struct hm_gauges *gauges, int source,
                           struct hm_error *reason)
 {
-    return FIND(cxl_rows, "cxl_pmu_mem*", "cxl_pmu_mem");
+    return FIND(HM_PMU_CXL);
+}
+
+int hm_pmusource_find_grace(const struct hm_counters_setup *setup, struct hm_gauges *gauges, int source,
+                            struct hm_error *reason)
+{
+    return FIND(HM_PMU_GRACE);
 }

@@ -13,5 +13,7 @@ int hm_pmusource_find_amd(const struct hm_counters_setup *setup, struct hm_gauge
                           struct hm_error *reason);
 int hm_pmusource_find_cxl(const struct hm_counters_setup *setup, struct hm_gauges *gauges, int source,
                           struct hm_error *reason);
+int hm_pmusource_find_grace(const struct hm_counters_setup *setup, struct hm_gauges *gauges, int source,
+                            struct hm_error *reason);
 
 #endif

@@ -1,9 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Fixtures for the tests of installed commands."""
 
+import tempfile
+from pathlib import Path
+
 import pytest
 from browser import Browser, Tab
 from collecting import Bench
+from monitoring import Job
 from replaying import algorithms
 
 
@@ -24,6 +28,20 @@ def configure(tmp_path):
         return path
 
     return write
+
+
+@pytest.fixture
+def open_folder():
+    """A folder that the monitor's user may enter; pytest's own may not be."""
+    with tempfile.TemporaryDirectory(prefix="hm-monitor.") as name:
+        Path(name).chmod(0o755)
+        yield Path(name)
+
+
+@pytest.fixture
+def job(open_folder):
+    """What a monitor looks at."""
+    return Job(open_folder, 50)
 
 
 @pytest.fixture(params=["default", "bins"])

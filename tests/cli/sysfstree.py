@@ -50,6 +50,16 @@ class Sysfs:
         self.write(f"{device}/format/event", "config:0-7")
         self.write(f"{device}/events/{name}", terms)
 
+    def undescribed(self, pmu, pmu_type, terms, modalias):
+        """A PMU without events, on a processor whose codes are known. They go to bits that the kernel's own events do
+        not look at: what counts is the clock of a CPU."""
+        device = f"bus/event_source/devices/{pmu}"
+        self.write(f"{device}/type", pmu_type)
+        self.write(f"{device}/cpumask", 0)
+        for number, term in enumerate(terms):
+            self.write(f"{device}/format/{term}", f"config1:{8 * number}-{8 * number + 7}")
+        self.write("devices/system/cpu/modalias", modalias)
+
     def bytes_of_group(self, name, value):
         """A counter of the default resctrl group: a number, or the kernel's text of eleven characters."""
         text = value if isinstance(value, str) else f"{value:011}"

@@ -15,13 +15,14 @@ from sysfstree import METER, RANGE, Sysfs, as_user
 
 PROGRAM = "hybridmem-meter"
 TOPOLOGY = Path(__file__).resolve().parent.parent / "fixtures" / "topology"
-SOURCES = ["powercap", "perf-energy", "perf-imc", "perf-amd", "cxl", "resctrl", "papi", "slurm"]
+SOURCES = ["powercap", "perf-energy", "perf-imc", "perf-amd", "grace-cpus", "cxl", "resctrl", "papi", "slurm"]
 SOURCE_KEYS = {"name", "usable", "reason", "measures", "covers", "unit", "wraps", "needs", "counters"}
 COUNTER_KEYS = {"name", "quantity", "unit", "socket", "kind"}
 ENERGY_KEYS = {"name", "quantity", "socket", "joules", "watts", "source", "reason"}
 TRAFFIC_KEYS = {"name", "quantity", "tier", "kind", "bytes", "bytes_per_s", "source", "reason"}
 SOFTWARE = 1  # the type of the kernel's own events, which every machine has
 CPU_CLOCK, NO_TYPE = "event=0x00", 2147483647
+INTEL, AMD = "cpu:type:x86,ven0000fam0006", "cpu:type:x86,ven0002"
 
 
 @pytest.fixture
@@ -223,6 +224,63 @@ def test_perf_events_of_a_kernel_that_counts_or_says_why_not(sysfs):
         assert source["reason"].startswith("uncore_imc_0/cas_count_read on CPU 0: the kernel refuses")
         assert (read["source"], read["bytes"], read["bytes_per_s"]) == (None, None, None)
         assert f"perf-imc: {source['reason']}" in read["reason"]
+
+
+@pytest.mark.parametrize(
+    ("source", "pmu", "terms", "modalias", "kind", "event", "size"),
+    [
+        ("perf-imc", "uncore_hbm_0", ["event", "umask"], INTEL + "mod008F", "hbm", "cas_count_read", 32),
+        ("perf-imc", "uncore_imc_0", ["event"], INTEL + "mod008F", "pmem", "pmm_rpq_inserts", 64),
+        ("perf-imc", "uncore_imc_0", ["event"], INTEL + "mod006A", "pmem", "pmm_rpq_inserts", 64),
+        ("perf-imc", "uncore_imc_0", ["event", "umask"], INTEL + "mod00AD", "dram", "cas_count_read_sch0", 64),
+        ("perf-amd", "amd_umc_0", ["event", "rdwrmask"], AMD + "fam0019mod0011", "dram", "umc_cas_cmd.rd", 64),
+        ("perf-amd", "amd_umc_0", ["event", "rdwrmask"], AMD + "fam001Amod0002", "dram", "umc_cas_cmd.rd", 64),
+    ],
+)
+def test_events_by_the_processors_codes(sysfs, source, pmu, terms, modalias, kind, event, size):
+    sysfs.undescribed(pmu, SOFTWARE, terms, f"{modalias}:feature:,0000,020B,020E")
+    shown = sources(sysfs)[source]
+    if not shown["usable"]:
+        assert shown["reason"].startswith(f"{pmu}/{event} on CPU 0: the kernel refuses")
+        return
+    assert {counter["kind"] for counter in shown["counters"]} == {kind}
+    assert shown["counters"][0]["name"] == f"{pmu}/{event} on CPU 0"
+    with sysfs.meter() as step:
+        step()
+        shown = step()
+    for flow in (shown[f"{kind} read"], shown[f"{kind} write"]):
+        assert flow["source"] == source and flow["bytes"] > 0 and flow["bytes"] % size == 0
+
+
+def test_cpu_memory_of_grace(sysfs):
+    sysfs.event("nvidia_scf_pmu_0", SOFTWARE, "cmem_rd_data", CPU_CLOCK)
+    sysfs.event("nvidia_scf_pmu_0", SOFTWARE, "cmem_wr_total_bytes", CPU_CLOCK)
+    sysfs.event("nvidia_scf_pmu_0", SOFTWARE, "remote_socket_rd_data", CPU_CLOCK)
+    shown = sources(sysfs)["grace-cpus"]
+    assert "not by GPUs and PCIe devices" in shown["covers"]
+    if not shown["usable"]:
+        assert shown["reason"].startswith("nvidia_scf_pmu_0/cmem_rd_data on CPU 0: the kernel refuses")
+        return
+    assert [counter["kind"] for counter in shown["counters"]] == ["dram", "dram"]
+    with sysfs.meter() as step:
+        step()
+        shown = step()
+    assert shown["dram read"]["source"] == shown["dram write"]["source"] == "grace-cpus"
+    assert shown["dram read"]["bytes"] > 0 and shown["dram read"]["bytes"] % 32 == 0
+    assert shown["dram write"]["bytes"] > 0
+
+
+def test_codes_are_for_their_processors_only(sysfs):
+    sysfs.undescribed("uncore_hbm_0", SOFTWARE, ["event", "umask"], INTEL + "mod00CF:feature:,0000")
+    shown = sources(sysfs)["perf-imc"]
+    assert not shown["usable"] and shown["reason"].startswith("no event described: the kernel has uncore_imc")
+
+
+def test_the_data_fabric_of_amd_is_out_in_words(sysfs):
+    sysfs.event("amd_df", SOFTWARE, "clockticks", CPU_CLOCK)
+    shown = sources(sysfs)["perf-amd"]
+    assert not shown["usable"]
+    assert "amd_df has four counters for eight channels up to Zen 3, and does not tell reads" in shown["reason"]
 
 
 def test_a_pmu_that_the_kernel_has_not(sysfs):

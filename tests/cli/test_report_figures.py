@@ -131,22 +131,72 @@ def test_tiers_by_day(tmp_path):
     assert rows["2025-03-02", "pmem"]["byte_hours"] == GIB // 4
 
 
+ALONE = {"energy": {"package_j": 1.0, "node": {"package_j": 1.0}}}
+SHARED = {"energy": {"package_j": None, "node": {"package_j": 1.0}}}
+
+
 def test_waste_wants_the_capacity(tmp_path):
-    write(tmp_path, record(1, memory=memory((9 * GIB, 6 * GIB), (4 * GIB, 3 * GIB), 10 * GIB)), record(2))
+    write(tmp_path, record(1, **ALONE, memory=memory((9 * GIB, 6 * GIB), (4 * GIB, 3 * GIB), 10 * GIB)))
+    write(tmp_path, record(2, **ALONE))
     found = report_json(tmp_path, "waste")
     [row] = found["rows"]
     assert (row["unused_share"], row["unused_share_missing"]) == (0.4, 1)
     assert (row["unused_byte_hours"], row["slow_beside_room_byte_hours"]) == (4 * GIB, 3 * GIB)
-    assert "others had some of it" in report(tmp_path, "waste").stdout
-    write(tmp_path / "old", record(2))
+    write(tmp_path / "old", record(2, **ALONE))
     [row] = report_json(tmp_path / "old", "waste")["rows"]
     assert row["unused_byte_hours"] is None and row["unused_share"] is None
     text = report(tmp_path / "old", "waste").stdout
     assert "UNUSED" not in text and "left out, as no record has it: unused share, unused, slow beside room" in text
 
 
+def test_waste_is_no_more_than_a_node_has(tmp_path):
+    """64 jobs beside each other leave what one of them would: whose it is, is in no record."""
+    held = memory((GIB // 8, GIB // 8), (GIB, GIB), 16 * GIB)
+    write(tmp_path, *(record(job, **SHARED, memory=held) for job in range(1, 65)))
+    write(tmp_path, record(65, user="bob", memory=held))
+    found = report_json(tmp_path, "waste")
+    assert found["total"]["records"] == 65 and found["total"]["shared_records"] == 64
+    for row in (*found["rows"], found["total"]):
+        assert row["unused_byte_hours"] is row["slow_beside_room_byte_hours"] is row["unused_share"] is None
+    write(tmp_path, record(66, user="bob", **ALONE, memory=held), record(67, user="carol", **ALONE, memory=held))
+    found = report_json(tmp_path, "waste")
+    rows = {
+        row["user"]: (row["alone_records"], row["shared_records"], row["unused_byte_hours"]) for row in found["rows"]
+    }
+    left = 16 * GIB - GIB // 8
+    assert rows == {"alice": (0, 64, None), "bob": (1, 0, left), "carol": (1, 0, left)}
+    assert list(rows)[-1] == "alice", "by what is known"
+    total = found["total"]
+    assert (total["unused_byte_hours"], total["unused_byte_hours_missing"]) == (2 * left, 65)
+    text = report(tmp_path, "waste").stdout
+    assert "(ALONE: so many records)" in text and "not measured in 65 of 67 records: unused share, unused" in text
+
+
+def test_what_tells_that_a_job_was_alone(tmp_path):
+    tiers = [{"name": "dram", "read_bytes": None, "write_bytes": 0}]
+    parts = [
+        ({"energy": {"memory_j": 0, "node": {}}}, (1, 0)),
+        ({"energy": {"platform_j": 2.5}}, (1, 0)),
+        ({"traffic": {"tiers": tiers, "node": {"seconds": 5}}, "energy": {"package_j": -1}}, (1, 0)),
+        ({"traffic": {"tiers": [], "node": {"tiers": tiers}}}, (0, 1)),
+        ({"energy": {"package_j": "x", "node": {"seconds": 5}}}, (0, 1)),
+        ({"energy": {"node": None}, "traffic": {"tiers": [{"name": "dram"}], "node": None}}, (0, 0)),
+        (
+            {"energy": {"estimate": {"tiers": [{"static_j": 5}]}, "mean_w": 3}, "traffic": {"job": {"total_bytes": 5}}},
+            (0, 0),
+        ),
+        ({"energy": 7, "traffic": None}, (0, 0)),
+    ]
+    for number, (changes, _) in enumerate(parts):
+        write(tmp_path, record(number + 1, user=f"user{number}", **changes))
+    found = {
+        row["user"]: (row["alone_records"], row["shared_records"]) for row in report_json(tmp_path, "waste")["rows"]
+    }
+    assert found == {f"user{number}": expected for number, (_, expected) in enumerate(parts)}
+
+
 def test_a_mean_above_the_capacity_wastes_nothing(tmp_path):
-    write(tmp_path, record(1, memory=memory((9 * GIB, 6 * GIB), (GIB, GIB), 5 * GIB)))
+    write(tmp_path, record(1, **ALONE, memory=memory((9 * GIB, 6 * GIB), (GIB, GIB), 5 * GIB)))
     assert report_json(tmp_path, "waste")["rows"][0]["unused_byte_hours"] == 0
 
 

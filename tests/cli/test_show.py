@@ -242,8 +242,16 @@ def test_nodes_runs_arrays_and_components_are_sorted_and_chosen(tmp_path):
 
 
 def test_a_record_that_was_written_twice_is_shown_once(tmp_path):
-    write(tmp_path, record(5), record(5))
-    assert len(json.loads(show(tmp_path, "--json", "5").stdout)) == 1
+    """By what reports tell records apart: on a day the first of a run and node counts, whatever else is in others."""
+    again, later = record(5, end="2025-03-01T11:00:07Z"), record(5, end="2025-03-09T11:00:00Z")
+    write(tmp_path, record(5), record(5), again, later, record(5, node="n2"), record(5, restart_count=1))
+    shown = json.loads(show(tmp_path, "--json", "5").stdout)
+    assert [(one["node"], one["restart_count"], one["end"]) for one in shown] == [
+        ("n1", 0, "2025-03-01T11:00:00.000Z"),
+        ("n1", 0, "2025-03-09T11:00:00Z"),  # a number that was used again, after long
+        ("n2", 0, "2025-03-01T11:00:00.000Z"),
+        ("n1", 1, "2025-03-01T11:00:00.000Z"),
+    ]
 
 
 def on_terminal(columns, *words):

@@ -157,6 +157,12 @@ def test_what_was_not_measured_and_why(login):
         "traffic      not measured on any node",
     ]
     plain = json.loads(gzip.decompress(base64.b64decode(text[4:])))
+    for left_out, said in ((["by_node"], True), (["tiers"], False)):
+        packed = "HM1:" + base64.b64encode(gzip.compress(json.dumps({**plain, "left_out": left_out}).encode())).decode()
+        login.rows = [f"7|7|alice|physics|main|test|{packed}"]
+        assert ("traffic      not measured on any node" in lines_of(login.show("7"))) == said, (
+            "what was cut is not known"
+        )
     del plain["sources"]  # as of an earlier version
     packed = "HM1:" + base64.b64encode(gzip.compress(json.dumps(plain).encode())).decode()
     login.rows = [f"7|7|alice|physics|main|test|{packed}"]

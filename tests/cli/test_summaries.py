@@ -137,6 +137,17 @@ def test_sources_are_the_first_to_go():
     assert list(dict.fromkeys(left_out)) == [(), ("sources",), ("by_node",)]
 
 
+def test_a_refusal_is_told_once_for_each_node():
+    """Records of before have it of the job and of each step."""
+    refused = ["refused: no", "step batch was refused: no", "step 0 was refused: other"]
+    made = merge.summary(ENTRY, ["n1", "n2"], [record(7, node=node, warnings=refused) for node in ("n1", "n2")])
+    assert made["warnings"] == {
+        "count": 4,
+        "nodes": 2,
+        "texts": [["refused: no", 2], ["step 0 was refused: other", 2]],
+    }
+
+
 def test_nodes_that_differ_have_nothing_in_common():
     made = merge.summary(
         ENTRY, ["n1", "n2"], [record(7, node="n1"), record(7, node="n2", mode="fast", restart_count=1)]

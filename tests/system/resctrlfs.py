@@ -3,9 +3,10 @@
 
     resctrlfs.py MOUNT STATE
 
-As in the kernel's, mkdir in mon_groups makes a group with all its files while there are ids (STATE/rmids), and rmdir
-removes it with them. What it cannot do is count, and follow children: the counters of a group are what the test has
-put into STATE/counts (JSON: group -> file -> text), and who wrote what into `tasks` is in STATE/log, in lines of JSON.
+As in the kernel's, mkdir in mon_groups makes a group with all its files while there are ids (STATE/rmids), its folders
+of the mode that was asked for, and rmdir removes it with them. What it cannot do is count, and follow children: the
+counters of a group are what the test has put into STATE/counts (JSON: group -> file -> text), and who wrote what into
+`tasks` is in STATE/log, in lines of JSON.
 Ends when it is unmounted.
 """
 
@@ -47,6 +48,7 @@ class Tree:
         info = {"L3_MON": {"mon_features": None, "num_rmids": None}}
         self.top = group_tree({"info": info, "mon_groups": {}})
         self.paths, self.numbers, self.last = {ROOT: ()}, {(): ROOT}, ROOT
+        self.modes = {}  # of groups
 
     def find(self, path):
         node = self.top
@@ -72,7 +74,11 @@ class Tree:
         with (self.state / "log").open("a") as stream:
             stream.write(json.dumps(words) + "\n")
 
-    def make(self, path):
+    def mode(self, path):
+        """Of a folder."""
+        return self.modes.get(path[1], 0o755) if path[:1] == ("mon_groups",) and len(path) > 1 else 0o755
+
+    def make(self, path, mode):
         if path[:-1] != ("mon_groups",):
             raise Refused(errno.EPERM)
         groups = self.top["mon_groups"]
@@ -81,6 +87,7 @@ class Tree:
         if len(groups) >= int((self.state / "rmids").read_text()):
             raise Refused(errno.ENOSPC)
         groups[path[-1]] = group_tree({})
+        self.modes[path[-1]] = mode
         self.log("mkdir", path[-1])
 
     def remove(self, path):
@@ -113,8 +120,9 @@ class Server:
         self.device, self.tree = device, tree
 
     def attributes(self, number):
-        is_folder = isinstance(self.tree.find(self.tree.path(number)), dict)
-        mode = stat.S_IFDIR | 0o755 if is_folder else stat.S_IFREG | 0o644
+        path = self.tree.path(number)
+        is_folder = isinstance(self.tree.find(path), dict)
+        mode = stat.S_IFDIR | self.tree.mode(path) if is_folder else stat.S_IFREG | 0o644
         return struct.pack("<6Q10I", number, 4096, 0, 0, 0, 0, 0, 0, 0, mode, 1 + is_folder, 0, 0, 0, 4096, 0)
 
     def entry(self, path):
@@ -158,7 +166,8 @@ class Server:
             return self.entry(below) if code == LOOKUP else self.tree.remove(below) or b""
         if code == MKDIR:
             below = (*path, body[8:].rstrip(b"\0").decode())
-            self.tree.make(below)
+            mode, umask = struct.unpack_from("<2I", body)
+            self.tree.make(below, mode & ~umask & 0o7777)
             return self.entry(below)
         if code == READDIR:
             return self.listing(path, struct.unpack_from("<2Q", body)[1])
@@ -192,7 +201,7 @@ class Server:
 
 def main(mount, state):
     device = os.open("/dev/fuse", os.O_RDWR | os.O_CLOEXEC)
-    words = f"fd={device},rootmode=40000,user_id=0,group_id=0,allow_other".encode()
+    words = f"fd={device},rootmode=40000,user_id=0,group_id=0,allow_other,default_permissions".encode()
     libc = ctypes.CDLL(None, use_errno=True)
     if libc.mount(b"resctrl", os.fsencode(mount), b"fuse", 0, words) != 0:
         sys.exit(f"resctrlfs: {mount}: {os.strerror(ctypes.get_errno())}")

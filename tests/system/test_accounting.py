@@ -224,27 +224,70 @@ def counted(found):
     }
 
 
-def test_storm_of_jobs_adds_up_to_what_sacct_has():
+@pytest.fixture(scope="module")
+def storm():
+    """Two hundred jobs, ended and stored: when they began, the arrays' users and modes, sacct's lines, the records."""
     # Jobs that share no cores: as many at once as the guest serves at once, which keeps hooks from being late.
     with slurm.alone_partition():
         begin = datetime.now(timezone.utc).isoformat()
         arrays = submit_storm()
         slurm.wait_no_jobs(TO_RUN, every=1)
         slurm.wait_idle()
-        report = json.loads(slurm.run(f"hybridmem report --json --since {begin}").stdout)
     lines = {int(line["JobIDRaw"]): line for line in accounting.wait_stored(arrays, STORM)}
     records = [record for record in slurm.all_records() if record["array_job_id"] in arrays]
     assert len(lines) == len(records) == STORM
+    return begin, arrays, lines, records
+
+
+def reported(*words):
+    return json.loads(slurm.run(f"hybridmem report --json {' '.join(words)}").stdout)
+
+
+def jobs_by(rows, *keys):
+    return {tuple(row[key] for key in keys): (row["jobs"], row["failed_jobs"]) for row in rows}
+
+
+def test_storm_of_jobs_adds_up_to_what_sacct_has(storm):
+    begin, arrays, lines, records = storm
+    report = reported("--since", begin)
     for record in records:
         assert_same(lines[record["job_id"]], record)
     by_sacct = counted((*arrays[int(line["JobID"].split("_")[0])], line["State"]) for line in lines.values())
     assert by_sacct == counted(
         (record["user"], record["request"], "FAILED" if record["exit_code"] else "COMPLETED") for record in records
     )
-    assert by_sacct == {(row["user"], row["mode"]): (row["jobs"], row["failed_jobs"]) for row in report["rows"]}
+    assert by_sacct == jobs_by(report["rows"], "user", "mode")
     assert sorted(by_sacct) == sorted(PAIRS) and all(failed == 2 for _, failed in by_sacct.values())
     # By how much hooks follow what Slurm counts from is the host's affair: the sum is that of the records.
     for record in records:
         assert record["elapsed_s"] == pytest.approx(seconds(record["end"]) - seconds(record["start"]), abs=0.0015)
     hours = sum(record["elapsed_s"] for record in records) / 3600
     assert report["total"]["node_hours"] == pytest.approx(hours, abs=1e-4)
+
+
+@pytest.mark.parametrize(("view", "key", "column"), [("users", "user", "User"), ("accounts", "account", "Account")])
+def test_views_of_the_storm_have_what_sacct_has(storm, view, key, column):
+    begin, _, lines, _ = storm
+    states = collections.Counter((line[column], line["State"]) for line in lines.values())
+    expected = {
+        (name,): (states[name, "COMPLETED"] + states[name, "FAILED"], states[name, "FAILED"]) for name, _ in states
+    }
+    assert jobs_by(reported("--since", begin, "--view", view)["rows"], key) == expected
+
+
+def test_a_corrupted_day_loses_its_bad_lines_and_says_how_many(storm, tmp_path):
+    """Each second line of what the node wrote of the storm: cut, of zeros, or no JSON."""
+    _, _, _, records = storm
+    damages = (lambda text: text[: len(text) // 2], lambda text: "\0" * len(text), lambda text: text.replace('"', "'"))
+    texts = [json.dumps(record) for record in records]
+    for number in range(1, STORM, 2):
+        texts[number] = damages[number // 2 % len(damages)](texts[number])
+    day = tmp_path / records[0]["end"][:10]
+    day.mkdir()
+    (day / f"{slurm.NODE}.jsonl").write_text("\n".join(texts) + "\n")
+    found = reported("--records", str(tmp_path))
+    whole = counted(
+        (record["user"], record["request"], "FAILED" if record["exit_code"] else "COMPLETED") for record in records[::2]
+    )
+    assert jobs_by(found["rows"], "user", "mode") == whole
+    assert found["left_out"]["torn"] == STORM // 2

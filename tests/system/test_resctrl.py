@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 import signal
+import stat
 import subprocess
 import sys
 import tempfile
@@ -122,6 +123,20 @@ def test_steps_of_a_job_share_its_group(resctrl):
     assert len(resctrl.tasks(group_of(job_id))) == 3
     slurm.wait_idle()
     assert resctrl.log()[-1] == ["rmdir", group_of(job_id)]
+
+
+def test_nobody_reads_the_group_of_another(resctrl):
+    """Nor his own: the monitor has opened its counters before it is no root any more."""
+    with slurm.Occupied("alice", 8, "--hybrid-mem=slow") as held:
+        group = resctrl.groups / group_of(held.job_id)
+        assert stat.S_IMODE(group.stat().st_mode) == 0o700
+        for user in ("alice", "bob"):
+            refused = slurm.run(f"cat {group}/tasks {group}/mon_data/*/*", user=user, check=False)
+            assert refused.returncode == 1 and refused.stdout == "" and "Permission denied" in refused.stderr
+        wait_sample(held.job_id)
+        resctrl.count(group_of(held.job_id), 9000, 4000)
+        wait_sample(held.job_id)
+    assert slurm.record(held.job_id)["traffic"]["job"]["total_bytes"] == 8000
 
 
 def test_a_job_without_a_record_has_no_group(resctrl):

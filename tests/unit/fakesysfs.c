@@ -117,6 +117,17 @@ void fake_sysfs_add_event(const char *pmu, const char *type, const char *event, 
     fake_sysfs_write("devices/system/cpu/cpu1/topology/physical_package_id", "1");
 }
 
+void fake_sysfs_add_memory_controllers(void)
+{
+    for (int i = 0; i < 2; i++) {
+        const char *pmu = i ? "uncore_imc_1" : "uncore_imc_0";
+        fake_sysfs_add_event(pmu, i ? "21" : "20", "cas_count_read", "event=0x04,umask=0x03");
+        fake_sysfs_add_event(pmu, i ? "21" : "20", "cas_count_write", "event=0x04,umask=0x0c");
+    }
+    fake.counts[1] = 1000;
+    fake.n_counts = 2;
+}
+
 void fake_sysfs_add_powercap(const char *start)
 {
     static const struct {

@@ -42,6 +42,8 @@ void fake_sysfs_write(const char *path, const char *line);
 void fake_sysfs_remove(const char *path);
 /* A PMU of the type with the CPUs 0 and 1, of sockets 0 and 1, and an event. */
 void fake_sysfs_add_event(const char *pmu, const char *type, const char *event, const char *terms);
+/* Two of Intel's, each of whose events counts 1000 once. */
+void fake_sysfs_add_memory_controllers(void);
 /* Two packages with DRAM, the first also with cores, and the platform; all counters at `start`. */
 void fake_sysfs_add_powercap(const char *start);
 

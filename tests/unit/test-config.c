@@ -152,80 +152,47 @@ static const char rules[] = "modes = { spill, interleave }\n"
                             "partition \"main\" { modes = { fast, slow, spill } default_mode = spill }\n"
                             "partition \"free\" { default_mode = slow }\n";
 
+static const struct {
+    const char *mode, *user;
+    const char *groups[3];
+    const char *account, *partition;
+    const char *rule, *use; /* whose rule allows it not, and what that allows; NULL: allowed */
+} permissions[] = {
+    {"slow", "bob", {NULL}, NULL, NULL, "everybody", "off, interleave or spill"},
+    {"spill", "bob", {NULL}, NULL, NULL, NULL, NULL},
+    {"off", "bob", {NULL}, NULL, NULL, NULL, NULL},
+    {"spill", "alice", {"chem", NULL}, NULL, NULL, "user \"alice\"", "off or fast"},
+    {"fast", "alice", {"chem", NULL}, NULL, NULL, NULL, NULL},
+    {"off", "alice", {NULL}, NULL, NULL, NULL, NULL},
+    {"fast", "bob", {"other", "chem", NULL}, NULL, NULL, "group \"chem\"", "off, slow or spill"},
+    {"slow", "bob", {"other", "chem", NULL}, NULL, NULL, NULL, NULL},
+    {"spill", "bob", {"chem", "phys", NULL}, NULL, NULL, "group \"phys\"", "off, fast or slow"},
+    {"slow", "bob", {"chem", "phys", NULL}, NULL, NULL, NULL, NULL},
+    {"fast", "alice", {NULL}, "small", NULL, "account \"small\"", "off, slow, interleave or spill"},
+    {"fast", "alice", {NULL}, "other", "main", NULL, NULL},
+    {"interleave", "bob", {NULL}, "small", "main", "partition \"main\"", "off, fast, slow or spill"},
+    {"interleave", "bob", {NULL}, "small", "free", NULL, NULL},
+    {"dram", "alice", {NULL}, NULL, NULL, "user \"alice\"", "off or fast"},
+};
+
 static void test_allows(void **state)
 {
-    static const struct {
-        const char *mode, *user;
-        const char *groups[3];
-        const char *account, *partition;
-        const char *said; /* NULL: allowed */
-    } rows[] = {
-        {"slow",
-         "bob",
-         {NULL},
-         NULL,
-         NULL,
-         "slow is not allowed by the rule for everybody in hybridmem.conf: use off, interleave or spill"},
-        {"spill", "bob", {NULL}, NULL, NULL, NULL},
-        {"off", "bob", {NULL}, NULL, NULL, NULL},
-        {"spill",
-         "alice",
-         {"chem", NULL},
-         NULL,
-         NULL,
-         "spill is not allowed by the rule for user \"alice\" in hybridmem.conf: use off or fast"},
-        {"fast", "alice", {"chem", NULL}, NULL, NULL, NULL},
-        {"off", "alice", {NULL}, NULL, NULL, NULL},
-        {"fast",
-         "bob",
-         {"other", "chem", NULL},
-         NULL,
-         NULL,
-         "fast is not allowed by the rule for group \"chem\" in hybridmem.conf: use off, slow or spill"},
-        {"slow", "bob", {"other", "chem", NULL}, NULL, NULL, NULL},
-        {"spill",
-         "bob",
-         {"chem", "phys", NULL},
-         NULL,
-         NULL,
-         "spill is not allowed by the rule for group \"phys\" in hybridmem.conf: use off, fast or slow"},
-        {"slow", "bob", {"chem", "phys", NULL}, NULL, NULL, NULL},
-        {"fast",
-         "alice",
-         {NULL},
-         "small",
-         NULL,
-         "fast is not allowed by the rule for account \"small\" in hybridmem.conf: use off, slow, interleave or spill"},
-        {"fast", "alice", {NULL}, "other", "main", NULL},
-        {"interleave",
-         "bob",
-         {NULL},
-         "small",
-         "main",
-         "interleave is not allowed by the rule for partition \"main\" in hybridmem.conf: use off, fast, slow or "
-         "spill"},
-        {"interleave", "bob", {NULL}, "small", "free", NULL},
-        {"dram",
-         "alice",
-         {NULL},
-         NULL,
-         NULL,
-         "dram is not allowed by the rule for user \"alice\" in hybridmem.conf: use off or fast"},
-    };
     struct hm_config config;
     (void)state;
     assert_int_equal(parse(rules, &config, NULL), 0);
-    for (size_t i = 0; i < N_ROWS(rows); i++) {
+    for (size_t i = 0; i < N_ROWS(permissions); i++) {
         struct hm_request request;
         struct hm_error error = {""};
         char wanted[HM_ERROR_TEXT];
-        assert_int_equal(hm_request_parse(rows[i].mode, &request, NULL), 0);
-        int status = hm_config_allows(&config, &request, rows[i].user, rows[i].groups, rows[i].account,
-                                      rows[i].partition, &error);
-        assert_int_equal(status, rows[i].said ? -1 : 0);
-        if (rows[i].said) {
+        assert_int_equal(hm_request_parse(permissions[i].mode, &request, NULL), 0);
+        int status = hm_config_allows(&config, &request, permissions[i].user, permissions[i].groups,
+                                      permissions[i].account, permissions[i].partition, &error);
+        assert_int_equal(status, permissions[i].rule ? -1 : 0);
+        if (permissions[i].rule) {
             assert_int_equal(errno, EACCES);
-            snprintf(wanted, sizeof(wanted), "--hybrid-mem=%s: %s", rows[i].mode, rows[i].said);
+            snprintf(wanted, sizeof(wanted),
+                     "--hybrid-mem=%s: %s is not allowed by the rule for %s in hybridmem.conf: use %s",
+                     permissions[i].mode, permissions[i].mode, permissions[i].rule, permissions[i].use);
             assert_string_equal(error.text, wanted);
         }
     }

@@ -22,7 +22,7 @@ static void test_a_machine_without_counters(void **state)
     (void)state;
     fake_sysfs_find();
     fake_sysfs_step();
-    assert_int_equal(fake.n_tried, 8);
+    assert_int_equal(fake.n_tried, 9);
     assert_int_equal(fake.gauges.n, 0);
     for (int i = 0; i < fake.n_tried; i++)
         assert_true(fake.tried[i].n == 0 && strlen(fake.tried[i].reason) > 20);
@@ -241,69 +241,6 @@ static void test_a_pmu_that_is_described_badly(void **state)
     }
 }
 
-static void add_memory_controllers(void)
-{
-    for (int i = 0; i < 2; i++) {
-        const char *pmu = i ? "uncore_imc_1" : "uncore_imc_0";
-        fake_sysfs_add_event(pmu, i ? "21" : "20", "cas_count_read", "event=0x04,umask=0x03");
-        fake_sysfs_add_event(pmu, i ? "21" : "20", "cas_count_write", "event=0x04,umask=0x0c");
-    }
-    fake.counts[1] = 1000;
-    fake.n_counts = 2;
-}
-
-static void test_traffic_of_memory_controllers(void **state)
-{
-    (void)state;
-    add_memory_controllers();
-    fake_sysfs_add_event("uncore_imc_free_running_0", "30", "read", "event=0xff,umask=0x20");
-    fake_sysfs_add_event("uncore_imc_free_running_0", "30", "ddrt_write", "event=0xff,umask=0x31");
-    fake_sysfs_find();
-    assert_int_equal(fake_sysfs_source("perf-imc")->n, 10);
-    assert_int_equal(fake.attr[0].config, 0x0304);
-    fake_sysfs_step();
-    fake_sysfs_expect("dram read", "perf-imc", 4 * 1000 * 64); /* not also the free-running counter's */
-    fake_sysfs_expect("dram write", "perf-imc", 4 * 1000 * 64);
-    fake_sysfs_expect("pmem write", "perf-imc", 2 * 1000 * 64);
-}
-
-static void test_persistent_memory_of_cascade_lake(void **state)
-{
-    static const struct {
-        const char *modalias;
-        size_t n;
-    } rows[] = {
-        {"cpu:type:x86,ven0000fam0006mod0055:feature:,0000,0001,0209,020B,020E", 16},
-        {"cpu:type:x86,ven0000fam0006mod0055:feature:,0000,0001,0209,020E", 8}, /* Skylake */
-        {"cpu:type:x86,ven0000fam0006mod006A:feature:,0000,020B,020E", 8},
-        {"cpu:type:x86,ven0002fam0019mod0055:feature:,0000,020B,020E", 8},
-    };
-    (void)state;
-    add_memory_controllers();
-    for (size_t i = 0; i < N_ROWS(rows); i++) {
-        fake_sysfs_write("devices/system/cpu/modalias", rows[i].modalias);
-        fake.n_opened = 0;
-        hm_gauges_close(&fake.gauges, 0);
-        fake_sysfs_find();
-        assert_int_equal(fake_sysfs_source("perf-imc")->n, rows[i].n);
-        if (rows[i].n == 16)
-            assert_true(fake.attr[8].config == 0xe3 && fake.attr[12].config == 0xe7);
-    }
-}
-
-static void test_cxl_and_amd(void **state)
-{
-    (void)state;
-    fake_sysfs_add_event("cxl_pmu_mem0.0", "40", "m2s_req_memrd", "event=0x20");
-    fake_sysfs_add_event("amd_umc_0", "41", "clockticks", "event=0x00");
-    fake.counts[1] = 10;
-    fake.n_counts = 2;
-    fake_sysfs_find();
-    fake_sysfs_step();
-    fake_sysfs_expect("cxl read", "cxl", 2 * 10 * 64);
-    assert_non_null(strstr(fake_sysfs_source("perf-amd")->reason, "no event described"));
-}
-
 static void mount_resctrl(void)
 {
     fake_sysfs_write("fs/resctrl/mon_data/mon_L3_00/mbm_total_bytes", "1000");
@@ -363,7 +300,7 @@ static void test_traffic_by_tier(void **state)
                                              {.name = "odd", .kind = HM_KIND_UNKNOWN}}};
     (void)state;
     fake.tiers = &tiers;
-    add_memory_controllers();
+    fake_sysfs_add_memory_controllers();
     fake_sysfs_find();
     fake_sysfs_step();
     fake_sysfs_expect("near read", "perf-imc", 4 * 1000 * 64);
@@ -392,10 +329,7 @@ int main(void)
         TEST(test_the_best_source_is_taken),
         TEST(test_perf_that_the_kernel_refuses),
         TEST(test_a_pmu_that_is_described_badly),
-        TEST(test_traffic_of_memory_controllers),
-        TEST(test_persistent_memory_of_cascade_lake),
         TEST(test_traffic_by_tier),
-        TEST(test_cxl_and_amd),
         TEST(test_resctrl),
         TEST(test_resctrl_that_has_less),
     };

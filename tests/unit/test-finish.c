@@ -8,13 +8,16 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
 
 #include "freshledger.h"
 #include "helpers/job/finish.h"
+#include "helpers/job/living.h"
 #include "helpers/job/migrator.h"
 #include "helpers/job/namespaces.h"
 #include "helpers/job/record.h"
@@ -31,6 +34,8 @@ static int left_by;     /* errno of what keeps the job's namespaces; 0: they go 
 static bool waited;     /* for what is in use */
 static bool is_record_lost;
 static char drained[HM_ERROR_TEXT];
+static int64_t ended_ns;        /* what the record has */
+static int64_t *killed_with_ns; /* the same, of one who is killed behind it; shared. NULL: nobody is */
 
 int __wrap_hm_process_stop_all(const struct hm_process *process, int n, int given_ms, struct hm_error *why);
 int __wrap_hm_progress_read(const char *path, struct hm_progress *progress, struct hm_error *why);
@@ -90,8 +95,13 @@ int __wrap_hm_progress_read(const char *path, struct hm_progress *progress, stru
 int __wrap_hm_record_write(const struct hm_config *of, const struct hm_tiers *tiers, const struct hm_job *what,
                            const char *samples, int64_t end_ns, struct hm_error *why)
 {
-    (void)of, (void)tiers, (void)samples, (void)end_ns, (void)why;
+    (void)of, (void)tiers, (void)samples, (void)why;
+    if (killed_with_ns) {
+        *killed_with_ns = end_ns;
+        _exit(0);
+    }
     recorded = *what;
+    ended_ns = end_ns;
     return is_record_lost ? -1 : 0;
 }
 
@@ -117,6 +127,7 @@ static int set_up(void **state)
     is_used_again = false;
     left_by = 0;
     is_record_lost = false;
+    killed_with_ns = NULL;
     drained[0] = '\0';
     if (hm_ledger_write(&config, &job, &error) != 0)
         return -1;
@@ -150,6 +161,56 @@ static void what_a_late_step_brought_is_in_the_record(void **state)
     assert_string_equal(drained, "");
     assert_int_equal(hm_ledger_read(&config, 7, &job, &error), -1);
     assert_int_equal(errno, ENOENT);
+}
+
+/* Somebody is at the job's end, writes its record, and is killed. Returns the end that it has. */
+static int64_t end_with_a_kill(const char *warning)
+{
+    int status = -1;
+    int64_t *shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    assert_true(shared != MAP_FAILED);
+    pid_t child = fork();
+    if (child == 0) {
+        killed_with_ns = shared;
+        hm_finish_job(&config, 7, warning, NULL);
+        _exit(1);
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+    int64_t end_ns = *shared;
+    munmap(shared, sizeof(*shared));
+    return end_ns;
+}
+
+/* Whoever comes then, and however late: a record of another day would count the job twice. */
+static void a_record_that_is_written_again_has_the_same_end(void **state)
+{
+    static const struct {
+        const char *first, *second; /* the warning; NULL: the job's own epilog */
+        int64_t dead_ns, wanted_ns; /* found dead before the first; 0: the moment of the first */
+        bool is_warned;
+    } rows[] = {
+        {NULL, "found dead", 0, 0, false},  {"found dead", "found dead", 0, 0, true},
+        {"found dead", NULL, 0, 0, false},  {"found dead", "found dead", 12, 12, true},
+        {NULL, "found dead", 12, 0, false},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        assert_int_equal(set_up(state), 0);
+        job.dead_ns = rows[i].dead_ns;
+        assert_int_equal(hm_ledger_write(&config, &job, &error), 0);
+        int64_t before_ns = hm_now_ns(), killed_ns = end_with_a_kill(rows[i].first), after_ns = hm_now_ns();
+        if (rows[i].wanted_ns)
+            assert_true(killed_ns == rows[i].wanted_ns);
+        else
+            assert_true(killed_ns >= before_ns && killed_ns <= after_ns);
+        for (int kept = 1; kept >= 0; kept--) { /* also one that was kept for later */
+            is_record_lost = kept;
+            assert_int_equal(hm_finish_job(&config, 7, rows[i].second, NULL), 0);
+            assert_true(ended_ns == killed_ns);
+            assert_int_equal(has_warning("found dead"), rows[i].is_warned);
+        }
+        assert_int_equal(hm_ledger_read(&config, 7, &job, &error), -1);
+    }
 }
 
 /* Slurm's is that of the job; its 0 may mean that it ended the job before it heard of the script's end. */
@@ -292,6 +353,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(what_a_late_step_brought_is_in_the_record, set_up),
+        cmocka_unit_test(a_record_that_is_written_again_has_the_same_end),
         cmocka_unit_test(slurms_status_is_no_success_where_the_script_had_none),
         cmocka_unit_test_setup(figures_of_a_new_run_are_not_taken, set_up),
         cmocka_unit_test_setup(memory_that_stays_drains_the_node, set_up),

@@ -97,6 +97,13 @@ static bool is_there(const char *path)
     return access(scratch_path("%s", path), F_OK) == 0;
 }
 
+static unsigned mode_of(const char *path)
+{
+    struct stat status;
+    assert_int_equal(stat(scratch_path("%s", path), &status), 0);
+    return status.st_mode & 07777;
+}
+
 static int set_up(void **state)
 {
     static const char *const folders[] = {"resctrl", "resctrl/info", "resctrl/info/L3_MON", "resctrl/mon_groups"};
@@ -182,6 +189,7 @@ static void test_a_group_is_made_once_and_removed(void **state)
     hm_mongroup_make(&config, &job, HM_STEP_BATCH);
     assert_string_equal(job.mongroup.why, "");
     assert_true(hm_mongroup_is_whole(&job.mongroup) && is_there(GROUP "/tasks"));
+    assert_int_equal(mode_of(GROUP), 0700);
     mkdir_fails = EIO; /* not asked again */
     hm_job_add_step(&job, 0);
     hm_mongroup_make(&config, &job, 0);
@@ -203,6 +211,7 @@ static void test_a_group_that_a_crash_has_left_is_made_anew(void **state)
     assert_true(hm_mongroup_is_whole(&job.mongroup));
     assert_true(is_there(GROUP "/tasks"));
     assert_false(is_there(GROUP "/left"));
+    assert_int_equal(mode_of(GROUP), 0700);
 }
 
 static const char *tasks(void)

@@ -25,16 +25,30 @@
 
 static const struct hm_namespaces_reap of_any = {.cluster = NULL}, of_c = {.cluster = "c"}, patient = {.waits = true};
 
-/* While it looks, nothing is made; folders of jobs that are not there any more go, too. */
-static void what_nobody_owns(void **state)
+/* Beside the fixture's job 7 one with the number 12, and its folders; those of 13 are of no job. */
+static int with_two_jobs(void **state)
 {
-    char text[512], path[HM_DAX_PATH];
     struct hm_job other;
-    (void)state;
+    int result = namespaces_set_up(state);
     hm_job_init(&other, 12);
     assert_int_equal(hm_ledger_write(&config, &other, &error), 0);
     assert_int_equal(hm_dax_make_folders(&config, 12, &other.namespaces, &error), 0);
     assert_int_equal(hm_dax_make_folders(&config, 13, &other.namespaces, &error), 0);
+    return result;
+}
+
+static bool has_folder(uint32_t job_id)
+{
+    char path[HM_DAX_PATH];
+    return is_folder(hm_dax_job_folder(&config, job_id, path));
+}
+
+/* While it looks, nothing is made; folders of jobs that are not there any more go, too. */
+static void what_nobody_owns(void **state)
+{
+    static const char words[] = "reap\n--cluster\nc\n--patience\n0\n--living\n";
+    char text[512] = "";
+    (void)state;
     snprintf(text, sizeof(text), "flock -n %s/run/fsdax/lock true && exit 1; exit 0", scratch);
     script(text);
     assert_int_equal(hm_namespaces_reap(&config, &of_c, &error), 0);
@@ -43,17 +57,20 @@ static void what_nobody_owns(void **state)
     assert_non_null(file);
     text[fread(text, 1, sizeof(text) - 1, file)] = '\0';
     fclose(file);
-    const char *words = "reap\n--cluster\nc\n--patience\n0\n--living\n";
     assert_memory_equal(text, words, strlen(words));
     const char *living = text + strlen(words);
     assert_true(strcmp(living, "7.2,12.0\n") == 0 || strcmp(living, "12.0,7.2\n") == 0);
-    assert_true(is_folder(hm_dax_job_folder(&config, 12, path)));
-    assert_false(is_folder(hm_dax_job_folder(&config, 13, path)));
-    /* What is in use is for the next one; its folder may still be mounted on. */
-    assert_int_equal(hm_dax_make_folders(&config, 13, &other.namespaces, &error), 0);
+    assert_true(has_folder(12));
+    assert_false(has_folder(13));
+}
+
+/* What is in use is for the next one; its folder may still be mounted on. */
+static void what_could_not_be_removed(void **state)
+{
+    (void)state;
     script("echo 'hybridmem namespace: namespace1.0 is in use' >&2; exit 3");
     assert_int_equal(hm_namespaces_reap(&config, &of_any, &error), 0);
-    assert_true(is_folder(hm_dax_job_folder(&config, 13, path)));
+    assert_true(has_folder(13));
     script("echo 'hybridmem namespace: namespace1.0 is left' >&2; exit 5");
     assert_int_equal(hm_namespaces_reap(&config, &of_any, &error), -1);
     assert_int_equal(errno, ENOTRECOVERABLE);
@@ -61,7 +78,13 @@ static void what_nobody_owns(void **state)
     script("echo 'hybridmem namespace: cannot open the lock' >&2; exit 1");
     assert_int_equal(hm_namespaces_reap(&config, &of_any, &error), -1);
     assert_int_equal(errno, EIO);
-    /* Others that are at work are not waited for. */
+}
+
+static void others_that_are_at_work_are_not_waited_for(void **state)
+{
+    (void)state;
+    script("exit 1");
+    assert_int_equal(hm_namespaces_reap(&config, &of_any, &error), -1);
     forget_told();
     int held = open(scratch_path("run/fsdax/lock"), O_RDWR | O_CLOEXEC);
     assert_int_equal(flock(held, LOCK_EX), 0);
@@ -69,16 +92,27 @@ static void what_nobody_owns(void **state)
     assert_nothing_told();
     close(held);
     assert_int_equal(hm_namespaces_reap(&config, &of_any, &error), -1);
-    /* An entry that cannot be read may be of a job that lives, and have what any user keeps. */
+}
+
+/* It may be of a job that lives, and have what any user keeps. */
+static void an_entry_that_cannot_be_read(void **state)
+{
+    (void)state;
     assert_int_equal(unlink(scratch_path("run/jobs/7")), 0);
     assert_int_equal(truncate(scratch_path("run/jobs/12"), 10), 0);
     script("");
     assert_int_equal(hm_namespaces_reap(&config, &of_any, &error), 0);
     assert_told("reap --patience 0 --living 12.*,u* ");
-    assert_true(is_folder(hm_dax_job_folder(&config, 12, path)));
+    assert_true(has_folder(12));
     assert_int_equal(chmod(scratch_path("run/jobs/12"), 0644), 0);
     assert_int_equal(hm_namespaces_reap(&config, &of_any, &error), 0);
     assert_told("reap --patience 0 --living 12.*,u* ");
+}
+
+static void a_node_without_jobs(void **state)
+{
+    (void)state;
+    assert_int_equal(unlink(scratch_path("run/jobs/7")), 0);
     assert_int_equal(unlink(scratch_path("run/jobs/12")), 0);
     script("");
     assert_int_equal(hm_namespaces_reap(&config, &of_any, &error), 0);
@@ -313,7 +347,11 @@ static void slow_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(what_nobody_owns, namespaces_set_up),
+        cmocka_unit_test_setup(what_nobody_owns, with_two_jobs),
+        cmocka_unit_test_setup(what_could_not_be_removed, with_two_jobs),
+        cmocka_unit_test_setup(others_that_are_at_work_are_not_waited_for, with_two_jobs),
+        cmocka_unit_test_setup(an_entry_that_cannot_be_read, with_two_jobs),
+        cmocka_unit_test_setup(a_node_without_jobs, with_two_jobs),
         cmocka_unit_test_setup(nothing_is_removed_without_a_list, namespaces_set_up),
         cmocka_unit_test_setup(how_long_it_may_take, namespaces_set_up),
         cmocka_unit_test_setup(the_limit_of_a_jobs_own, namespaces_set_up),

@@ -70,58 +70,59 @@ static void test_the_uuid_is_for_good(void **state)
     assert_string_equal(text, "f840adc7-20e9-5bc9-853d-e1f34b91b65f");
 }
 
+static const char *const foreign[] = {
+    "",
+    "foreign",
+    "hybridmem",
+    "hybridmem:",
+    "hybridmem:testbed",
+    "hybridmem:testbed:",
+    "hybridmem::1.0.0",
+    "hybridmem:testbed:1.0",
+    "hybridmem:testbed:1.0.",
+    "hybridmem:testbed:01.0.0",
+    "hybridmem:testbed:+1.0.0",
+    "hybridmem:testbed: 1.0.0",
+    "hybridmem:testbed:1.0.0 ",
+    "hybridmem:testbed:1.0.0.0",
+    "hybridmem:testbed:1.0.32",
+    "hybridmem:testbed:-1.0.0",
+    "hybridmem:testbed:4294967296.0.0",
+    "hybridmem:test:bed:1.0.0",
+    "hybridmem:a_cluster_with_a_name_beyond_all:1.0.0",
+    "Hybridmem:testbed:1.0.0",
+    "hybridmem:testbed:u",
+    "hybridmem:testbed:u1",
+    "hybridmem:testbed:u1.0",
+    "hybridmem:testbed:u1.0.",
+    "hybridmem:testbed:u1.0.0.0",
+    "hybridmem:testbed:u01.0.0",
+    "hybridmem:testbed:u1.00.0",
+    "hybridmem:testbed:u+1.0.0",
+    "hybridmem:testbed:u 1.0.0",
+    "hybridmem:testbed:u-1.0.0",
+    "hybridmem:testbed:uu1.0.0",
+    "hybridmem:testbed:U1.0.0",
+    "hybridmem:testbed:1u.0.0",
+    "hybridmem:testbed:u1.0.32",
+    "hybridmem:testbed:u1.1000000000.0",
+    "hybridmem:testbed:u4294967296.0.0",
+    "hybridmem:testbed:u1.0.0 ",
+    "hybridmem::u1.0.0",
+};
+
 static void test_what_is_not_ours(void **state)
 {
     (void)state;
-    static const char *const names[] = {
-        "",
-        "foreign",
-        "hybridmem",
-        "hybridmem:",
-        "hybridmem:testbed",
-        "hybridmem:testbed:",
-        "hybridmem::1.0.0",
-        "hybridmem:testbed:1.0",
-        "hybridmem:testbed:1.0.",
-        "hybridmem:testbed:01.0.0",
-        "hybridmem:testbed:+1.0.0",
-        "hybridmem:testbed: 1.0.0",
-        "hybridmem:testbed:1.0.0 ",
-        "hybridmem:testbed:1.0.0.0",
-        "hybridmem:testbed:1.0.32",
-        "hybridmem:testbed:-1.0.0",
-        "hybridmem:testbed:4294967296.0.0",
-        "hybridmem:test:bed:1.0.0",
-        "hybridmem:a_cluster_with_a_name_beyond_all:1.0.0",
-        "Hybridmem:testbed:1.0.0",
-        "hybridmem:testbed:u",
-        "hybridmem:testbed:u1",
-        "hybridmem:testbed:u1.0",
-        "hybridmem:testbed:u1.0.",
-        "hybridmem:testbed:u1.0.0.0",
-        "hybridmem:testbed:u01.0.0",
-        "hybridmem:testbed:u1.00.0",
-        "hybridmem:testbed:u+1.0.0",
-        "hybridmem:testbed:u 1.0.0",
-        "hybridmem:testbed:u-1.0.0",
-        "hybridmem:testbed:uu1.0.0",
-        "hybridmem:testbed:U1.0.0",
-        "hybridmem:testbed:1u.0.0",
-        "hybridmem:testbed:u1.0.32",
-        "hybridmem:testbed:u1.1000000000.0",
-        "hybridmem:testbed:u4294967296.0.0",
-        "hybridmem:testbed:u1.0.0 ",
-        "hybridmem::u1.0.0",
-    };
-    for (size_t i = 0; i < N_ROWS(names); i++) {
+    for (size_t i = 0; i < N_ROWS(foreign); i++) {
         struct hm_owner owner;
         static const uuid_t ours = {0x8d, 0x2a, 0x6b, 0x5e, 0x41, 0xc3, 0x4f, 0x0a,
                                     0x9b, 0x17, 0xd0, 0x6e, 0x3c, 0x58, 0x72, 0xf4};
         uuid_t uuid;
         /* Even under the uuid that follows from the name. */
-        uuid_generate_sha1(uuid, ours, names[i], strlen(names[i]));
-        if (hm_owner_read(names[i], uuid, &owner) == 0)
-            fail_msg("\"%s\" counts as ours", names[i]);
+        uuid_generate_sha1(uuid, ours, foreign[i], strlen(foreign[i]));
+        if (hm_owner_read(foreign[i], uuid, &owner) == 0)
+            fail_msg("\"%s\" counts as ours", foreign[i]);
     }
 }
 
@@ -164,66 +165,67 @@ static void test_clusters_and_jobs_are_told_apart(void **state)
     assert_int_equal(hm_owner_until(&user, 600), 3 * 60 + 600);
 }
 
+static const struct {
+    const char *list;
+    int result; /* of the check */
+    bool has;   /* job 12.3 */
+    bool keeps; /* user 12 */
+} lists[] = {
+    {"", 0, false, false},
+    {" \n,\t", 0, false, false},
+    {"u12", 0, false, true},
+    {"1.0,u12\n", 0, false, true},
+    {"u1,u12,12.3", 0, true, true},
+    {"u0 u112 u121", 0, false, false},
+    {"u4294967294", 0, false, false},
+    {"u*", 0, false, true},
+    {"1.*,u1", 0, false, false},
+    {"1.0,12.*", 0, true, false},
+    {"13.*,u*,12.3", 0, true, true},
+    {"*", -1, false, false},
+    {"*.3", -1, false, false},
+    {"*.*", -1, false, false},
+    {"12.**", -1, false, false},
+    {"12.*3", -1, false, false},
+    {"12*", -1, false, false},
+    {"0.*", -1, false, false},
+    {"u**", -1, false, false},
+    {"u1*", -1, false, false},
+    {"u*.*", -1, false, false},
+    {"u", -1, false, false},
+    {"u12.3", -1, false, false},
+    {"u4294967295", -1, false, false},
+    {"12.3u", -1, false, false},
+    {"uu12", -1, false, false},
+    {"U12", -1, false, false},
+    {"12.3", 0, true, false},
+    {"1.0,12.3\n", 0, true, false},
+    {"1.0 12.3 13.0", 0, true, false},
+    {"112.3,12.33,12.0,2.3", 0, false, false},
+    {"4294967295.4294967295", 0, false, false},
+    {"12", -1, false, false},
+    {"12.", -1, false, false},
+    {".3", -1, false, false},
+    {"0.3", -1, false, false},
+    {"12.3.0", -1, false, false},
+    {"12.3;13.0", -1, false, false},
+    {"12.x", -1, false, false},
+    {"4294967296.0", -1, false, false},
+    {"12.00000000000000000000000000000", -1, false, false},
+};
+
 static void test_lists_of_the_living(void **state)
 {
-    (void)state;
-    static const struct {
-        const char *list;
-        int result; /* of the check */
-        bool has;   /* job 12.3 */
-        bool keeps; /* user 12 */
-    } rows[] = {
-        {"", 0, false, false},
-        {" \n,\t", 0, false, false},
-        {"u12", 0, false, true},
-        {"1.0,u12\n", 0, false, true},
-        {"u1,u12,12.3", 0, true, true},
-        {"u0 u112 u121", 0, false, false},
-        {"u4294967294", 0, false, false},
-        {"u*", 0, false, true},
-        {"1.*,u1", 0, false, false},
-        {"1.0,12.*", 0, true, false},
-        {"13.*,u*,12.3", 0, true, true},
-        {"*", -1, false, false},
-        {"*.3", -1, false, false},
-        {"*.*", -1, false, false},
-        {"12.**", -1, false, false},
-        {"12.*3", -1, false, false},
-        {"12*", -1, false, false},
-        {"0.*", -1, false, false},
-        {"u**", -1, false, false},
-        {"u1*", -1, false, false},
-        {"u*.*", -1, false, false},
-        {"u", -1, false, false},
-        {"u12.3", -1, false, false},
-        {"u4294967295", -1, false, false},
-        {"12.3u", -1, false, false},
-        {"uu12", -1, false, false},
-        {"U12", -1, false, false},
-        {"12.3", 0, true, false},
-        {"1.0,12.3\n", 0, true, false},
-        {"1.0 12.3 13.0", 0, true, false},
-        {"112.3,12.33,12.0,2.3", 0, false, false},
-        {"4294967295.4294967295", 0, false, false},
-        {"12", -1, false, false},
-        {"12.", -1, false, false},
-        {".3", -1, false, false},
-        {"0.3", -1, false, false},
-        {"12.3.0", -1, false, false},
-        {"12.3;13.0", -1, false, false},
-        {"12.x", -1, false, false},
-        {"4294967296.0", -1, false, false},
-        {"12.00000000000000000000000000000", -1, false, false},
-    };
     const struct hm_owner owner = {.cluster = "-", .job_id = 12, .restart = 3};
     const struct hm_owner user = {.cluster = "-", .kind = HM_OWNER_USER, .uid = 12, .minute = 3};
-    for (size_t i = 0; i < N_ROWS(rows); i++) {
-        if (hm_living_check(rows[i].list, &error) != rows[i].result)
-            fail_msg("\"%s\" is checked wrongly", rows[i].list);
-        if (rows[i].result == 0)
-            assert_int_equal(hm_living_has(rows[i].list, &owner), rows[i].has);
-        if (rows[i].result == 0)
-            assert_int_equal(hm_living_has(rows[i].list, &user), rows[i].keeps);
+    (void)state;
+    for (size_t i = 0; i < N_ROWS(lists); i++) {
+        if (hm_living_check(lists[i].list, &error) != lists[i].result)
+            fail_msg("\"%s\" is checked wrongly", lists[i].list);
+        if (lists[i].result == 0)
+            assert_int_equal(hm_living_has(lists[i].list, &owner), lists[i].has);
+        if (lists[i].result == 0)
+            assert_int_equal(hm_living_has(lists[i].list, &user), lists[i].keeps);
     }
     assert_int_equal(hm_living_check("1.0,x", &error), -1);
     assert_string_equal(error.text,

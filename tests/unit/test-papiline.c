@@ -22,65 +22,71 @@ static int parse(const char *text)
     return hm_papi_line_parse(copy, &line, &error);
 }
 
+static const char *const bad_lines[] = {
+    "",
+    " ",
+    "rdmsr error, msr 611",
+    "papi",
+    "papi ",
+    "papi 2 7.0.0",
+    "papi 1",
+    "papi 1 ",
+    "papi  1 7.0.0",
+    "slurm",
+    "slurm 2 24.11.5",
+    "component",
+    "component rapl",
+    "component rapl in because",
+    "component rapl out",
+    "component rapl out ",
+    "component rapl off",
+    "component rapl out a\tb",
+    "ready",
+    "ready -1",
+    "ready 513",
+    "ready 1 ",
+    "ready 1 2",
+    "read",
+    "read ",
+    "read x",
+    "read 1 ",
+    "read 1  2",
+    "read 1 -1",
+    "read 1 +1",
+    "read 1 1.5",
+    "read 1 18446744073709551616",
+    "read 1 2 --",
+    "error",
+    "error ",
+    "error \033[2J",
+    "event 0 package-energy - 0 uJ 5",
+    "event 0 package-energy - 0 uJ 5 ",
+    "event 512 package-energy - 0 uJ 5 a",
+    "event 0 energy - 0 uJ 5 a",
+    "event 0 package-energy ddr 0 uJ 5 a",
+    "event 0 package-energy - 0 j 5 a",
+    "event 0 package-energy - 8192 uJ 5 a",
+    "event 0 package-energy - -1 uJ 5 a",
+    "event 0 package-energy - 0 uJ - a",
+    "event 0 package-energy - 0 uJ 5 a\nb",
+    "Event 0 package-energy - 0 uJ 5 a",
+};
+
 static void test_bad_lines(void **state)
 {
     (void)state;
-    static const char *const texts[] = {
-        "",
-        " ",
-        "rdmsr error, msr 611",
-        "papi",
-        "papi ",
-        "papi 2 7.0.0",
-        "papi 1",
-        "papi 1 ",
-        "papi  1 7.0.0",
-        "slurm",
-        "slurm 2 24.11.5",
-        "component",
-        "component rapl",
-        "component rapl in because",
-        "component rapl out",
-        "component rapl out ",
-        "component rapl off",
-        "component rapl out a\tb",
-        "ready",
-        "ready -1",
-        "ready 513",
-        "ready 1 ",
-        "ready 1 2",
-        "read",
-        "read ",
-        "read x",
-        "read 1 ",
-        "read 1  2",
-        "read 1 -1",
-        "read 1 +1",
-        "read 1 1.5",
-        "read 1 18446744073709551616",
-        "read 1 2 --",
-        "error",
-        "error ",
-        "error \033[2J",
-        "event 0 package-energy - 0 uJ 5",
-        "event 0 package-energy - 0 uJ 5 ",
-        "event 512 package-energy - 0 uJ 5 a",
-        "event 0 energy - 0 uJ 5 a",
-        "event 0 package-energy ddr 0 uJ 5 a",
-        "event 0 package-energy - 0 j 5 a",
-        "event 0 package-energy - 8192 uJ 5 a",
-        "event 0 package-energy - -1 uJ 5 a",
-        "event 0 package-energy - 0 uJ - a",
-        "event 0 package-energy - 0 uJ 5 a\nb",
-        "Event 0 package-energy - 0 uJ 5 a",
-    };
-    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+    for (size_t i = 0; i < sizeof(bad_lines) / sizeof(bad_lines[0]); i++) {
         errno = 0;
-        if (parse(texts[i]) != -1 || errno != EBADMSG || !error.text[0])
-            fail_msg("\"%s\" was taken", texts[i]);
+        if (parse(bad_lines[i]) != -1 || errno != EBADMSG || !error.text[0])
+            fail_msg("\"%s\" was taken", bad_lines[i]);
     }
-    /* A name that is cut would be another. */
+}
+
+/* A name that is cut would be another. */
+static void test_longest_names(void **state)
+{
     char text[2 * HM_PAPI_NAME + 64];
+    (void)state;
     snprintf(text, sizeof(text), "event 0 count - - 1 0 %0*d", HM_PAPI_NAME, 0);
     assert_int_equal(parse(text), -1);
     snprintf(text, sizeof(text), "event 0 count - - 1 0 %0*d", HM_PAPI_NAME - 1, 0);
@@ -166,10 +172,8 @@ static void test_longest_reading(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_bad_lines),
-        cmocka_unit_test(test_lines),
-        cmocka_unit_test(test_events),
-        cmocka_unit_test(test_longest_reading),
+        cmocka_unit_test(test_bad_lines), cmocka_unit_test(test_longest_names),   cmocka_unit_test(test_lines),
+        cmocka_unit_test(test_events),    cmocka_unit_test(test_longest_reading),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -135,6 +135,27 @@ static bool has_warning(const char *part)
     return false;
 }
 
+/* The prolog's verdict is in the entry, and in the record by itself. */
+static void test_a_refusal_is_said_once(void **state)
+{
+    static const struct {
+        const char *option;
+        bool is_said;
+    } rows[] = {{NULL, false}, {"spill", false}, {"slow", true}};
+    (void)state;
+    configure("");
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        begin("spill", false);
+        snprintf(job.refusal, sizeof(job.refusal), "the prolog says no");
+        assert_int_equal(hm_ledger_write(&config, &job, &error), 0);
+        struct hm_step *step = prepare(rows[i].option);
+        assert_true(step->is_active && step->refusal[0]);
+        assert_string_equal(job.refusal, "the prolog says no");
+        assert_int_equal(has_warning("step 0 was refused: "), rows[i].is_said);
+        free(step);
+    }
+}
+
 static void test_what_the_ledger_gets(void **state)
 {
     (void)state;
@@ -271,6 +292,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_decisions),
         cmocka_unit_test(test_file_systems),
+        cmocka_unit_test(test_a_refusal_is_said_once),
         cmocka_unit_test(test_what_the_ledger_gets),
         cmocka_unit_test(test_an_entry_that_cannot_be_read_stays),
         cmocka_unit_test(test_a_component_has_its_own_request),

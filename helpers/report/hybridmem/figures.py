@@ -17,6 +17,18 @@ def sum_of_all(objects, key):
     return sum(amounts) if amounts and None not in amounts else None
 
 
+def company(record):
+    """True where other jobs ran on the node beside this one, False where none did, None where that is not known.
+    Counters that were read tell: they are the job's own only where it had no company."""
+    groups = [fields.part(record, name) for name in ("energy", "traffic")]
+    own = [fields.figure(groups[0], key) for key in ("package_j", "memory_j", "platform_j")]
+    for tier in fields.members(groups[1], "tiers"):
+        own += [fields.figure(tier, key) for key in ("read_bytes", "write_bytes")]
+    if any(figure is not None for figure in own):
+        return False
+    return True if any(fields.part(group, "node") for group in groups) else None
+
+
 class Figures:
     """Of the tiers the first is the fast one, the last the slow one; a node with one tier has no slow one."""
 
@@ -27,6 +39,7 @@ class Figures:
         self.warnings = len(fields.members(record, "warnings"))
         self.fast = self.tiers[0] if self.tiers else None
         self.slow = self.tiers[-1] if len(self.tiers) > 1 else None
+        self.had_company = company(record)
         self.read_memory()
         energy = record.get("energy")
         self.package_j, self.memory_j = (fields.figure(energy, key) for key in ("package_j", "memory_j"))
@@ -53,15 +66,13 @@ class Figures:
         self.fast_byte_seconds = product(self.fast_mean, self.seconds)
         self.fast_seconds = None if self.fast_mean is None else self.seconds
         self.all_byte_seconds = product(all_mean, self.seconds)
-        # Fast memory that the job did not use, on the mean: what other jobs had of it is not known. And what it had in
-        # the slow tier while there was as much room.
-        unused = slow = None
-        if self.fast_capacity is not None and self.fast_mean is not None:
+        # Fast memory that the job did not use, on the mean, and what it had in the slow tier while there was as much
+        # room: of a job alone, for what others had of it is not known, and each would be told of the whole node's.
+        unused = slow = self.capacity_byte_seconds = None
+        if self.had_company is False and None not in (self.fast_capacity, self.fast_mean):
             unused = max(self.fast_capacity - self.fast_mean, 0)
             slow = None if self.slow_mean is None else min(unused, self.slow_mean)
             self.capacity_byte_seconds = product(self.fast_capacity, self.seconds)
-        else:
-            self.capacity_byte_seconds = None
         self.unused_byte_seconds = product(unused, self.seconds)
         self.unused_byte_hours = product(unused, self.hours)
         self.slow_beside_room_byte_hours = product(slow, self.hours)

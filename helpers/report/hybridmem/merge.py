@@ -83,7 +83,7 @@ def warnings(records):
     """How many there are, on how many nodes, and the most frequent ones; without the nodes' names many are the same."""
     counts, nodes = {}, 0
     for record in records:
-        texts = [cut(str(text)) for text in fields.members(record, "warnings")]
+        texts = [cut(text) for text in fields.warnings(record)]
         nodes += bool(texts)
         for text in texts:
             counts[text] = counts.get(text, 0) + 1

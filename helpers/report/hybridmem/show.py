@@ -53,12 +53,12 @@ def find(folder, job_id, skipped):
             for number, line in records.lines(path, skipped):
                 record = records.parse(line, path, number, skipped) if job_id.needle in line else None
                 if record and job_id.names(record):
-                    found.setdefault(identity(record), record)
+                    found.setdefault((day, fields.key(record)), record)  # written twice, it is shown once
     return sorted(found.values(), key=order)
 
 
-def identity(record):
-    """What tells records apart; one that was written twice is shown once."""
+def place(record):
+    """By what records are told apart, and put in order within a task."""
     return (
         fields.text(record, "cluster") or "",
         record["job_id"],
@@ -73,13 +73,13 @@ def order(record):
     array, leader = (fields.whole(record, key) for key in ("array_job_id", "het_job_id"))
     family = next((number for number in (array, leader) if number is not None), record["job_id"])
     task = -1 if array is None else fields.whole(record, "array_task_id")
-    cluster, *rest = identity(record)
+    cluster, *rest = place(record)
     return (cluster, family, -1 if task is None else task, *rest)
 
 
 def runs_of(found):
     """The records of each run of a job together."""
-    return [list(run) for _, run in itertools.groupby(found, lambda record: identity(record)[:3])]
+    return [list(run) for _, run in itertools.groupby(found, lambda record: place(record)[:3])]
 
 
 def arguments():

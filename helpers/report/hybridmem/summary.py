@@ -72,26 +72,28 @@ def decode(job, text, field):
     return {**summary, "field": field}
 
 
-def extremes(value, form, has_sum=True):
-    """The largest with its node, the least with its node, and the sum, as far as they are there. Of watts it has no
+def extremes(value, unit):
+    """The largest with its node, the least with its node, and the sum, as far as they are there. A sum of watts has no
     meaning: each node had its peak at a time of its own."""
+    form = forms.UNITS[unit]
     parts = [
         f"{word} {form(value[key][0])} on {value[key][1]}"
         for word, key in (("largest", "most"), ("least", "least"))
         if key in value and (key == "most" or value["nodes"] > 1)
     ]
-    if has_sum and (value["nodes"] > 1 or not parts):
+    if unit != "watts" and (value["nodes"] > 1 or not parts):
         parts.append(f"sum of {value['nodes']} nodes {form(value['sum'])}")
     return ", ".join(parts) or "left out"
 
 
-ENERGY = (  # group, key, title, unit, whether a sum over nodes means anything
-    ("energy", "package_j", "package", "joules", True),
-    ("energy", "memory_j", "memory", "joules", True),
-    ("energy_more", "platform_j", "node", "joules", True),
-    ("energy_more", "mean_w", "mean", "watts", False),
-    ("energy_more", "peak_w", "peak", "watts", False),
+ENERGY = (  # group, key, title, unit
+    ("energy", "package_j", "package", "joules"),
+    ("energy", "memory_j", "memory", "joules"),
+    ("energy_more", "platform_j", "node", "joules"),
+    ("energy_more", "mean_w", "mean", "watts"),
+    ("energy_more", "peak_w", "peak", "watts"),
 )
+OWN_TRAFFIC = (("total_bytes", "all tiers"), ("local_bytes", "to the own socket's memory"))
 
 
 def no_request(summary):
@@ -136,12 +138,12 @@ class Printer:
             self.line("time", f"{moments.plain(summary['start'])} to {moments.plain(summary['end'])} UTC")
 
     def group(self, summary, label, figures):
-        """Lines of (title, figure, its words): what was measured, on how many of the nodes, and by what; or why not."""
+        """Lines of (title, figure, unit): what was measured, on how many of the nodes, and by what; or why not."""
         source, lines = summary.get("sources", {}).get(label), []
-        for title, value, words in figures:
+        for title, value, unit in figures:
             if value:
                 some = f"; measured on {value['nodes']} of {summary['nodes']} nodes"
-                lines.append(f"{title}: {words}{some if value['nodes'] < summary['nodes'] else ''}")
+                lines.append(f"{title}: {extremes(value, unit)}{some if value['nodes'] < summary['nodes'] else ''}")
         if not lines:
             lines, source = [f"not measured on any node{f': {source}' if source else ''}"], None
         for line in lines:
@@ -149,14 +151,13 @@ class Printer:
 
     def memory(self, summary):
         memory, by_node = summary["memory"], summary["by_node"]
-        peak = memory["peak_bytes"]
-        self.group(summary, "memory", [("peak", peak, peak and extremes(peak, draw.size))])
-        if not peak:
+        self.group(summary, "memory", [("peak", memory["peak_bytes"], "bytes")])
+        if not memory["peak_bytes"]:
             return
         for tier in memory["tiers"]:
             for title, key in (("peak", "peak_bytes"), ("mean", "mean_bytes")):
                 if tier[key]:
-                    self.line("", f"{tier['name']} {title}: {extremes(tier[key], draw.size)}")
+                    self.line("", f"{tier['name']} {title}: {extremes(tier[key], 'bytes')}")
         if len(by_node) > 1:
             names = [tier["name"] for tier in memory["tiers"]]
             head = ("NODE", *(f"{name} {title}".upper() for title in ("peak", "mean") for name in names))
@@ -169,26 +170,19 @@ class Printer:
                 self.write(f"    {draw.plain(text)}")
 
     def others(self, summary):
-        energy = [
-            (title, value, value and extremes(value, forms.UNITS[unit], has_sum))
-            for group, key, title, unit, has_sum in ENERGY
-            for value in [summary.get(group, {}).get(key)]
-        ]
+        energy = [(title, summary.get(group, {}).get(key), unit) for group, key, title, unit in ENERGY]
         self.group(summary, "energy", energy)
-        traffic = [
-            (f"{tier['name']} {title}", tier[key], tier[key] and extremes(tier[key], draw.size))
-            for tier in summary["traffic"]
-            for key, title in (("read_bytes", "read"), ("write_bytes", "written"))
-        ]
-        self.group(summary, "traffic", traffic)
+        if "tiers" not in summary["left_out"]:
+            keys = (("read_bytes", "read"), ("write_bytes", "written"))
+            tiers = [(tier, *pair) for tier in summary["traffic"] for pair in keys]
+            traffic = [(f"{tier['name']} {title}", tier[key], "bytes") for tier, key, title in tiers]
+            self.group(summary, "traffic", traffic)
         own = summary.get("job_traffic", {})
-        titles = (("total_bytes", "all tiers"), ("local_bytes", "to the own socket's memory"))
         if any(own.values()):
-            found = [(title, own[key], own[key] and extremes(own[key], draw.size)) for key, title in titles]
-            self.group(summary, "own traffic", found)
+            self.group(summary, "own traffic", [(title, own[key], "bytes") for key, title in OWN_TRAFFIC])
         for key, title in (("promoted_bytes", "promoted"), ("demoted_bytes", "demoted")):
             if summary["migration"][key]:
-                self.line("migration", f"{title}: {extremes(summary['migration'][key], draw.size)}; self-reported")
+                self.line("migration", f"{title}: {extremes(summary['migration'][key], 'bytes')}; self-reported")
 
     def warnings(self, warnings):
         if warnings["count"]:

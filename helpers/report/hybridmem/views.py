@@ -163,7 +163,12 @@ MODE = Column("mode", "MODE", "text", First(lambda case: fields.mode(case.record
 COMMON = (JOBS, FAILED, RECORDS, HOURS, FAST_PEAK, SLOW_PEAK, FAST_MEAN, FAST_SHARE, WARNINGS)
 RUN = (Key("cluster", ""), Key("job_id", ""), Key("restart_count", ""))
 JOB = Column("job", "JOB", "text", First(job_name))
-ALONE = "The node's fast memory is counted for each job in full: where jobs share nodes, others had some of it."
+ALONE = Column("alone_records", "ALONE", "count", Count(lambda case: case.figures.had_company is False))
+SHARED = Column("shared_records", "SHARED", "count", Count(lambda case: case.figures.had_company is True))
+OF_ALONE = (
+    "Unused is what the jobs left that are known to have had their node to themselves (ALONE: so many records). Beside "
+    "other jobs (SHARED), or where the node has no counters that tell, what a job left is not known."
+)
 
 TABLE = (
     View("users", "What each user's jobs used.", (Key("user", "USER"),), COMMON, by("user"), "node_hours"),
@@ -220,10 +225,10 @@ TABLE = (
     ),
     View(
         "waste",
-        "Fast memory that jobs had on their nodes and did not use.",
+        "Fast memory that jobs which had their nodes to themselves did not use.",
         (Key("user", "USER"), Key("mode", "MODE")),
         (
-            *(JOBS, RECORDS, HOURS, FAST_MEAN),
+            *(JOBS, RECORDS, HOURS, ALONE, SHARED, FAST_MEAN),
             Column(
                 "unused_share",
                 "UNUSED SHARE",
@@ -245,7 +250,7 @@ TABLE = (
         ),
         by_user_and_mode,
         "unused_byte_hours",
-        note=ALONE,
+        note=OF_ALONE,
     ),
     View(
         "advice",

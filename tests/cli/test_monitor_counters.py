@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: Apache-2.0
+"""hybridmem-monitor and the counters of the node and of the job's group: who opens them, who reads, and when."""
+
+import os
+from pathlib import Path
+
+import pytest
+import sysfstree
+from monitoring import MIB, ends, wait_for
+from sysfstree import NOBODY
+
+
+def zone(folder, name, joules):
+    """A RAPL zone as the kernel shows it; its counter is for root alone."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for file, text in (("name", name), ("max_energy_range_uj", "262143328850"), ("energy_uj", f"{joules * 10**6}")):
+        (folder / file).write_text(f"{text}\n")
+    (folder / "energy_uj").chmod(0o400)
+
+
+def count(folder, microjoules):
+    """In one write, of as many digits as before: the monitor may read at any moment."""
+    descriptor = os.open(folder / "energy_uj", os.O_WRONLY)
+    os.pwrite(descriptor, f"{microjoules}\n".encode(), 0)
+    os.close(descriptor)
+
+
+def test_root_opens_the_counters_and_a_user_reads_them(job):
+    """Once it is that user, it goes on reading what only root could open."""
+    if os.geteuid() != 0:
+        pytest.fail("this test wants root, as all of tests/check does")
+    powercap = job.folder.parent / "sys" / "class" / "powercap"
+    zone(powercap / "intel-rapl:0", "package-0", 100)
+    zone(powercap / "intel-rapl:0" / "intel-rapl:0:0", "dram", 10)
+    with job.monitor(sysfs=powercap.parents[1], become=True) as process:
+        job.wait_reading()
+        status = dict(line.split(":\t", 1) for line in Path(f"/proc/{process.pid}/status").read_text().splitlines())
+        assert status["Uid"].split() == [str(NOBODY)] * 4 and status["Gid"].split() == [str(NOBODY)] * 4
+        assert status["Groups"].split() == [] and int(status["CapPrm"], 16) == 0 and status["NoNewPrivs"] == "1"
+        assert Path(f"/proc/{process.pid}/maps").stat().st_uid == 0  # not dumpable: its files are root's
+        count(powercap / "intel-rapl:0", 100_060_000)
+        count(powercap / "intel-rapl:0" / "intel-rapl:0:0", 10_004_500)
+        wait_for(lambda: job.read().peak_w.is_known, "power")  # over a tenth of a second at least
+        process.terminate()
+        ends(process)
+    found = job.read()
+    assert [(round(figure.amount, 9), figure.is_known) for figure in found.energy] == [(0.06, 1), (0.0045, 1), (0, 0)]
+    assert found.energy_source == b"powercap" and found.n_readings >= 3
+    assert found.first_mono_ns < found.first_reading_ns < found.last_reading_ns
+    assert b"perf-imc" in found.traffic_source
+
+
+def test_counters_that_may_not_be_opened(job):
+    powercap = job.folder.parent / "sys" / "class" / "powercap"
+    zone(powercap / "intel-rapl:0", "package-0", 100)
+    with job.monitor(sysfs=powercap.parents[1]) as process:
+        job.wait_samples(2)
+        process.terminate()
+        ends(process)
+    found = job.read()
+    assert found.energy[0].is_known == 0 and b"intel-rapl:0/energy_uj: Permission denied" in found.energy_source
+
+
+def test_the_jobs_own_group(job):
+    """It is opened as root and read as a user; its figures begin with the first reading."""
+    if os.geteuid() != 0:
+        pytest.fail("this test wants root, as all of tests/check does")
+    group = job.folder.parent / "hybridmem.7.0"
+    made = sysfstree.Sysfs(group)
+    for name in ("mbm_total_bytes", "mbm_local_bytes"):
+        made.write(f"mon_data/mon_L3_00/{name}", f"{1000:011}").chmod(0o400)
+    with job.monitor(resctrl=group, become=True) as process:
+        job.wait_reading()
+        made.write("mon_data/mon_L3_00/mbm_total_bytes", f"{51000:011}")
+        made.write("mon_data/mon_L3_00/mbm_local_bytes", f"{31000:011}")
+        process.terminate()
+        ends(process)
+    found = job.read()
+    assert [(figure.amount, figure.is_known) for figure in found.group] == [(50000, 1), (30000, 1)]
+    assert found.group_source == b"resctrl"
+
+
+def test_a_group_that_is_gone(job):
+    with job.monitor(resctrl=job.folder / "none") as process:
+        job.wait_samples(2)
+        process.terminate()
+        ends(process)
+    found = job.read()
+    assert [figure.is_known for figure in found.group] == [0, 0]
+    assert b"the folder of the resctrl group: No such file or directory" in found.group_source
+
+
+@pytest.mark.parametrize("become", [False, True])
+def test_memory_is_sampled_before_counters_are_looked_for(job, become):
+    """Here that fails at once; where there are many counters it lasts, and a short job ends before."""
+    if os.geteuid() != 0:
+        pytest.fail("this test wants root, as all of tests/check does")
+    with job.monitor(sysfs=job.folder / "none", become=become) as process:
+        assert "No such file" in process.communicate(timeout=20)[1] and process.returncode == 1
+    found = job.read()
+    assert (found.n_samples, found.n_readings, found.finished) == (1, 0, 0)
+    assert list(found.tier_peak[:2]) == [5 * MIB, 2 * MIB]
+
+
+def test_no_sample_is_taken_with_roots_rights(job):
+    """Not the first one either, though root is to open the counters."""
+    if os.geteuid() != 0:
+        pytest.fail("this test wants root, as all of tests/check does")
+    job.folder.chmod(0o700)
+    with job.monitor(sysfs=job.folder / "none", become=True) as process:
+        assert process.wait(timeout=20) == 1
+    assert b"Permission denied" in job.read().missing and job.read().n_samples == 0
