@@ -96,6 +96,14 @@ ENERGY = (  # group, key, title, unit
 OWN_TRAFFIC = (("total_bytes", "all tiers"), ("local_bytes", "to the own socket's memory"))
 
 
+MIGRATION = (
+    ("migration", "promoted_bytes", "promoted", "bytes"),
+    ("migration", "demoted_bytes", "demoted", "bytes"),
+    ("migration", "cpu_s", "CPU time", "seconds"),
+    ("migration_more", "kernel_cpu_s", "CPU time in the kernel besides", "seconds"),
+)
+
+
 def no_request(summary):
     """Of records there is no request where the job had none, or where nodes differ."""
     if not summary["reported"]:
@@ -180,9 +188,10 @@ class Printer:
         own = summary.get("job_traffic", {})
         if any(own.values()):
             self.group(summary, "own traffic", [(title, own[key], "bytes") for key, title in OWN_TRAFFIC])
-        for key, title in (("promoted_bytes", "promoted"), ("demoted_bytes", "demoted")):
-            if summary["migration"][key]:
-                self.line("migration", f"{title}: {extremes(summary['migration'][key], 'bytes')}; self-reported")
+        for group, key, title, unit in MIGRATION:
+            value = summary.get(group, {}).get(key)
+            if value:
+                self.line("migration", f"{title}: {extremes(value, unit)}; self-reported")
 
     def warnings(self, warnings):
         if warnings["count"]:
