@@ -70,7 +70,13 @@ def measured(job_id, **changes):
             "job": {"total_bytes": 7 * GIB, "local_bytes": 4 * GIB, "source": "resctrl"},
             "source": "perf",
         },
-        migration={**NO_MIGRATION, "promoted_bytes": 3 * GIB, "demoted_bytes": 2 * GIB, "cpu_s": 1.5},
+        migration={
+            **NO_MIGRATION,
+            "promoted_bytes": 3 * GIB,
+            "demoted_bytes": 2 * GIB,
+            "cpu_s": 1.5,
+            "kernel_cpu_s": 9.75,
+        },
         **changes,
     )
 
@@ -145,7 +151,8 @@ def test_the_figures_are_those_of_the_records(tmp_path):
         ("window_energy_joules", "memory"): 40.5,
         ("window_migrated_bytes", "promoted"): 6 * GIB,
         ("window_migrated_bytes", "demoted"): 4 * GIB,
-        ("window_migrator_cpu_seconds",): 3,
+        ("window_migrator_cpu_seconds", "migrator"): 3,
+        ("window_migrator_cpu_seconds", "kernel"): 19.5,
         ("window_unmeasured_jobs", "memory"): 1,
         ("window_unmeasured_jobs", "energy"): 2,
         ("window_unmeasured_jobs", "traffic"): 2,
@@ -168,6 +175,14 @@ def test_what_cannot_have_been_measured_is_not_added(tmp_path):
     for key in [key for key in both if key[0].split("_")[1] in ("energy", "traffic", "own", "migrated", "migrator")]:
         assert both[key] == one[key] / 2, key
     assert both["window_energy_joules", "package"] == 100.5 and both["window_tier_peak_bytes", "dram"] == 3 * GIB
+
+
+def test_what_the_kernel_did_for_migrators_is_not_always_known(tmp_path):
+    made = measured(1)
+    made["migration"]["kernel_cpu_s"] = None
+    write(tmp_path, made)
+    found = exported(tmp_path)
+    assert {key[1] for key in found if key[0] == "window_migrator_cpu_seconds"} == {"migrator"}
 
 
 def test_sums_have_no_digits_of_the_adding(tmp_path):

@@ -101,6 +101,15 @@ def test_a_job_is_one_row_over_its_nodes_its_array_and_midnight(tmp_path):
     assert text.splitlines()[0].startswith("JOB      USER ")
 
 
+def test_an_end_has_its_zone_and_an_unknown_user_one_name(tmp_path):
+    """As in show; and as in the rows of users."""
+    write(tmp_path, record(1, user=None, account=None, end="2025-03-01T11:00:00+01:00"), record(2))
+    lines = report(tmp_path, "jobs").stdout.splitlines()
+    assert lines[1].endswith("  2025-03-01 10:00:00 UTC") and lines[1].split()[:3] == ["1", "?", "?"]
+    energies = report(tmp_path, "energy").stdout.splitlines()
+    assert energies[1].split()[:2] == ["?", "?"]
+
+
 def test_only_the_largest_jobs_are_kept(tmp_path):
     for job in range(1, 121):
         write(tmp_path, record(job, elapsed_s=3600 * job, end=f"2025-03-{job % 7 + 1:02}T10:00:00Z"))

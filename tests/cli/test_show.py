@@ -1,14 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """hybridmem show: which records a user gets, and what is made of them."""
 
+import contextlib
+import fcntl
 import json
 import os
+import struct
+import subprocess
 import sys
+import termios
 from pathlib import Path
 
 import jsonschema
 import pytest
-from installed import DATA, helper
+from installed import DATA, LIBEXEC, helper
 from makerecords import record, tier, write
 
 sys.path.insert(0, str(DATA / "python"))
@@ -247,6 +252,44 @@ def test_a_record_that_was_written_twice_is_shown_once(tmp_path):
         ("n2", 0, "2025-03-01T11:00:00.000Z"),
         ("n1", 1, "2025-03-01T11:00:00.000Z"),
     ]
+
+
+def on_terminal(columns, *words):
+    """What a program writes to a terminal of so many columns, as lines."""
+    ours, theirs = os.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+    environment = {"LC_ALL": "C.UTF-8", "TERM": "dumb"}
+    with subprocess.Popen([*map(str, words)], stdout=theirs, env=environment) as process:
+        os.close(theirs)
+        said = b""
+        with contextlib.suppress(OSError):  # EIO: the last one who had it has ended
+            while part := os.read(ours, 4096):
+                said += part
+    os.close(ours)
+    assert process.returncode == 0
+    return said.decode().splitlines()
+
+
+@pytest.mark.parametrize("columns", [60, 80, 132])
+def test_lines_fit_the_terminal(tmp_path, columns):
+    """And hang below what they say; a pipe has each in one."""
+    reason = " ".join(f"reason{number}" for number in range(40))
+    write(tmp_path, record(9, warnings=["/a" * 70], energy={"source": reason}))
+    command = LIBEXEC / "hybridmem-show", "--records", tmp_path, "9"
+    lines = on_terminal(columns, *command)
+    first = next(place for place, line in enumerate(lines) if line.startswith("  energy       not measured: reason0 "))
+    count = next(count for count, line in enumerate(lines[first + 1 :], 1) if not line.startswith(" " * 15))
+    assert 240 // columns <= count and {len(line) <= columns for line in lines[first : first + count]} == {True}
+    joined = " ".join(line.strip() for line in lines[first : first + count])
+    assert joined == f"energy       not measured: {reason}"
+    assert f"warning      {'/a' * 70}" in " ".join(lines), "a name is never broken"
+    assert f"  energy       not measured: {reason}\n" in show(tmp_path, "9").stdout
+
+
+@pytest.mark.parametrize("program", ["show", "report", "export", "ingest", "collect"])
+def test_help_texts_fit_eighty_columns(program):
+    text = helper(f"hybridmem-{program}", "--help").stdout
+    assert max(map(len, text.splitlines())) <= 80 and "Exit status: 0" in " ".join(text.split())
 
 
 def test_text_for_people(tmp_path):

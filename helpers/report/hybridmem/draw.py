@@ -3,6 +3,7 @@
 
 import locale
 import sys
+import textwrap
 
 UNMEASURED = "-"
 _BLOCKS = " ▁▂▃▄▅▆▇█"
@@ -17,6 +18,16 @@ def has_unicode():
 def plain(word):
     """Text of a record on a terminal: control characters are shown, never obeyed."""
     return "".join(c if c.isprintable() else f"\\x{ord(c):02x}" for c in word)
+
+
+def labelled(label, words, columns):
+    """A line of a label and words; where it has more than so many columns, several, the words below each other."""
+    head = f"  {label:<12} "
+    if columns is None:
+        return [head + plain(words)]
+    room = max(columns - len(head), 20)
+    lines = textwrap.wrap(plain(words), room, break_long_words=False, break_on_hyphens=False)
+    return [f"{head if place == 0 else ' ' * len(head)}{line}" for place, line in enumerate(lines or [""])]
 
 
 def size(count):

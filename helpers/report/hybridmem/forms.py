@@ -30,11 +30,12 @@ def fine_share(share):
 
 
 def text(word):
-    return draw.UNMEASURED if word is None else str(word)
+    return UNKNOWN if word is None else str(word)
 
 
 def time(word):
-    return draw.UNMEASURED if word is None else moments.plain(word)
+    shown = draw.UNMEASURED if word is None else moments.plain(word)
+    return f"{shown} UTC" if shown[0].isdigit() else shown
 
 
 # How a figure is shown to people, by its column's unit.
@@ -53,6 +54,7 @@ UNITS = {
     "prose": text,
     "time": time,
 }
+UNKNOWN = "?"  # a word that a record has not, as in the names of rows
 ESTIMATED = "estimated "  # how the titles of estimates begin
 TEXTS = frozenset(("text", "prose", "time"))  # flush left
 

@@ -131,6 +131,12 @@ def more_energy(records):
     return {"energy_more": found} if any(found.values()) else {}
 
 
+def more_migration(records):
+    """What the migrators cost besides their own processor time; as own_traffic()."""
+    found = {"kernel_cpu_s": figures(records, "kernel_cpu_s", "migration")}
+    return {"migration_more": found} if any(found.values()) else {}
+
+
 def summary(entry, nodes, records):
     """Of the spool entry, the names of the job's nodes, and the records that there are of them, one for each node."""
     found = sorted(records, key=lambda record: record["node"])
@@ -158,6 +164,7 @@ def summary(entry, nodes, records):
         **more_energy(found),
         **sources(found),
         "migration": {key: figures(found, key, "migration") for key in ("promoted_bytes", "demoted_bytes", "cpu_s")},
+        **more_migration(found),
         "warnings": warnings(found),
         "by_node": [one_node(record, [tier["name"] for tier in memory]) for record in found],
         "left_out": [],

@@ -106,7 +106,8 @@ def migrated(record):
 
 
 def migrator(record):
-    yield (), fields.figure(record.get("migration"), "cpu_s")
+    for part, key in (("migrator", "cpu_s"), ("kernel", "kernel_cpu_s")):
+        yield (part,), fields.figure(record.get("migration"), key)
 
 
 def unmeasured(record):
@@ -200,8 +201,8 @@ METRICS = (
     ),
     Metric(
         "hybridmem_window_migrator_cpu_seconds",
-        "Processor time of the jobs' migrators; self-reported.",
-        (),
+        "Processor time of the jobs' migrators, and in the kernel for them where it was measured; self-reported.",
+        ("part",),
         Sum,
         migrator,
     ),

@@ -4,6 +4,7 @@ name in front, once."""
 
 import io
 import os
+import shutil
 import signal
 import sys
 
@@ -53,6 +54,11 @@ def prepare_terminal():
     blocks = draw.has_unicode()
     sys.stdout.reconfigure(encoding="utf-8" if blocks else "ascii", errors="backslashreplace")
     return blocks
+
+
+def columns():
+    """Of the terminal that standard output is, None where it is none: what others read has a line for each thing."""
+    return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
 
 
 def tell(name, line):

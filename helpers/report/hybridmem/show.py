@@ -152,5 +152,7 @@ def main(config_program):
         page.write(options.html, showpage.make(options.job.text, runs, showtext.of_node))
         return 0
     blocks = program.prepare_terminal()
-    showtext.Printer(lambda line: print(line.rstrip()), blocks, shutil.get_terminal_size().columns).print_all(runs)
+    columns = shutil.get_terminal_size().columns
+    printer = showtext.Printer(lambda line: print(line.rstrip()), blocks, columns, program.columns())
+    printer.print_all(runs)
     return 0

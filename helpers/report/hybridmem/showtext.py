@@ -5,10 +5,11 @@ from . import draw, fields, figures, forms, migrated, moments, rules, tiertable
 
 
 class Printer:
-    """Records as text. `write` takes a line; `blocks`: may use block elements; `columns`: the terminal's width."""
+    """Records as text. `write` takes a line; `blocks`: may use block elements; `columns`: the terminal's width; `most`:
+    where lines of words are broken, None: nowhere."""
 
-    def __init__(self, write, blocks, columns):
-        self.write, self.blocks = write, blocks
+    def __init__(self, write, blocks, columns, most):
+        self.write, self.blocks, self.most = write, blocks, most
         self.plot_width = max(20, min(columns, 160) - 48)
 
     def print_all(self, runs):
@@ -48,7 +49,8 @@ class Printer:
         return name if name == number else f"{name} ({number})"
 
     def line(self, label, words):
-        self.write(f"  {label:<12} {draw.plain(words)}")
+        for line in draw.labelled(label, words, self.most):
+            self.write(line)
 
     def node(self, record):
         self.write(draw.plain(f"Node {record['node']}"))

@@ -218,6 +218,7 @@ _SUMMARY = {
 }
 _MAYBE = {
     "job_traffic": dict.fromkeys(("total_bytes", "local_bytes"), _is_figure),
+    "migration_more": dict.fromkeys(("kernel_cpu_s",), _is_figure),
     "energy_more": dict.fromkeys(("platform_j", "mean_w", "peak_w"), _is_figure),
     "sources": dict.fromkeys(("memory", "energy", "traffic"), _TEXT),
 }

@@ -39,7 +39,7 @@ def main(config_program):
     program.prepare_terminal()
     for number, (job, summary) in enumerate(found):
         print("\n" * min(number, 1), end="")
-        Printer(lambda line: print(line.rstrip())).job(job, summary)
+        Printer(lambda line: print(line.rstrip()), program.columns()).job(job, summary)
     return 0
 
 
@@ -96,6 +96,14 @@ ENERGY = (  # group, key, title, unit
 OWN_TRAFFIC = (("total_bytes", "all tiers"), ("local_bytes", "to the own socket's memory"))
 
 
+MIGRATION = (
+    ("migration", "promoted_bytes", "promoted", "bytes"),
+    ("migration", "demoted_bytes", "demoted", "bytes"),
+    ("migration", "cpu_s", "CPU time", "seconds"),
+    ("migration_more", "kernel_cpu_s", "CPU time in the kernel besides", "seconds"),
+)
+
+
 def no_request(summary):
     """Of records there is no request where the job had none, or where nodes differ."""
     if not summary["reported"]:
@@ -104,13 +112,14 @@ def no_request(summary):
 
 
 class Printer:
-    """A summary as text. `write` takes a line."""
+    """A summary as text. `write` takes a line; `most` as of showtext's."""
 
-    def __init__(self, write):
-        self.write = write
+    def __init__(self, write, most):
+        self.write, self.most = write, most
 
     def line(self, label, words):
-        self.write(f"  {label:<12} {draw.plain(words)}")
+        for line in draw.labelled(label, words, self.most):
+            self.write(line)
 
     def job(self, job, summary):
         raw = "" if job["JobID"] == job["JobIDRaw"] else f" ({job['JobIDRaw']})"
@@ -179,9 +188,10 @@ class Printer:
         own = summary.get("job_traffic", {})
         if any(own.values()):
             self.group(summary, "own traffic", [(title, own[key], "bytes") for key, title in OWN_TRAFFIC])
-        for key, title in (("promoted_bytes", "promoted"), ("demoted_bytes", "demoted")):
-            if summary["migration"][key]:
-                self.line("migration", f"{title}: {extremes(summary['migration'][key], 'bytes')}; self-reported")
+        for group, key, title, unit in MIGRATION:
+            value = summary.get(group, {}).get(key)
+            if value:
+                self.line("migration", f"{title}: {extremes(value, unit)}; self-reported")
 
     def warnings(self, warnings):
         if warnings["count"]:

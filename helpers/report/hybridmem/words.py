@@ -3,6 +3,7 @@
 
 import argparse
 import re
+import textwrap
 
 from . import draw
 
@@ -21,12 +22,35 @@ _SAID = (
 )
 
 
+COLUMNS = 80  # of help texts
+
+
+def filled(text):
+    """The text in lines of at most so many columns."""
+    made = []
+    for paragraph in text.split("\n\n"):
+        lines = []
+        for line in paragraph.splitlines():
+            if lines and not line.startswith(" ") and not lines[-1].startswith(" "):
+                lines[-1] += f" {line}"
+            else:
+                lines.append(line)
+        for line in lines:
+            found = re.match(r" +\S+ +", line)
+            made += textwrap.wrap(line, COLUMNS, subsequent_indent=" " * len(found[0]) if found else "")
+        made.append("")
+    return "\n".join(made[:-1])
+
+
 class Parser(argparse.ArgumentParser):
-    """`epilog` keeps its lines."""
+    """`epilog`: paragraphs of any length; lines that are indented stay, and what comes after their first gap hangs."""
 
     def __init__(self, prog, description, epilog):
         super().__init__(
-            prog=prog, description=description, epilog=epilog, formatter_class=argparse.RawDescriptionHelpFormatter
+            prog=prog,
+            description=filled(description),
+            epilog=filled(epilog),
+            formatter_class=argparse.RawDescriptionHelpFormatter,
         )
         # What argparse takes for a value though it begins with a dash: also "-7d", of which then is said what is right.
         self._negative_number_matcher = re.compile(r"-\d")
