@@ -24,7 +24,8 @@
 
 #define PATIENCE_NS UINT64_C(1500000000) /* for a reading that slurmd was told to make; the meter waits for 3 s */
 #define AGAIN_NS 100000000
-#define FIRST_PLUGIN 0 /* of AcctGatherEnergyType */
+#define NO_SOURCE "Could not establish a configuration source" /* the library's last words, after some about DNS */
+#define FIRST_PLUGIN 0                                         /* of AcctGatherEnergyType */
 
 /* The library's own, which slurm.h does not declare: its copy of slurm.conf, and what frees an answer. */
 extern slurm_conf_t slurm_conf;
@@ -102,7 +103,10 @@ static void tell_end(void)
     ssize_t length = read(said, text, sizeof(text) - 1);
     text[length > 0 ? length : 0] = '\0';
     dup2(saved_error, STDERR_FILENO);
-    join_words(text, &reason);
+    if (strstr(text, NO_SOURCE))
+        hm_fail(&reason, ENOENT, "no slurm.conf is found here: where it is in no usual place, SLURM_CONF names it");
+    else
+        join_words(text, &reason);
     refuse(reason.text[0] ? reason.text : "Slurm's library ends at its start, without a word");
 }
 

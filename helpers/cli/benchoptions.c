@@ -184,7 +184,7 @@ int hm_benchoptions_parse(int argc, char **argv, struct hm_bench_words *words)
         {"threads", .take = take_threads},
         {"repetitions", .take = take_repetitions},
         {"block", .take = take_block},
-        {"config", .text = &words->config},
+        {"config", .path = &words->config},
         {"plot", .take = take_plot},
         {"json", .flag = &words->json},
     };

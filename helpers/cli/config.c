@@ -40,9 +40,9 @@ static void print_help(void)
 /* Returns -1 to go on, or the exit status. */
 static int parse_options(int argc, char **argv, struct options *options)
 {
-    const struct hm_word table[] = {{"config", .text = &options->config},
+    const struct hm_word table[] = {{"config", .path = &options->config},
                                     {"file-only", .flag = &options->file_only},
-                                    {"scontrol", .text = &options->scontrol}};
+                                    {"scontrol", .path = &options->scontrol}};
     const struct hm_words words = {"config", print_help, table, 3, NULL};
     int status = hm_words_parse(argc, argv, &words);
     if (status >= 0)

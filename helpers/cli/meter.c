@@ -128,9 +128,9 @@ static int parse_options(int argc, char **argv, struct options *options)
     const struct hm_word table[] = {
         {"list", .flag = &options->list},       {"json", .flag = &options->json},
         {"step", .flag = &options->step},       {"interval", .take = take_interval},
-        {"count", .take = take_count},          {"sysfs", .text = &options->sysfs},
-        {"resctrl", .text = &options->resctrl}, {"topology", .text = &options->topology},
-        {"config", .text = &options->config},
+        {"count", .take = take_count},          {"sysfs", .path = &options->sysfs},
+        {"resctrl", .path = &options->resctrl}, {"topology", .path = &options->topology},
+        {"config", .path = &options->config},
     };
     const struct hm_words words = {"meter", print_help, table, sizeof(table) / sizeof(table[0]), options};
     int status = hm_words_parse(argc, argv, &words);

@@ -63,7 +63,7 @@ static int fail(const char *text)
 static int parse_options(int argc, char **argv, struct options *options)
 {
     const struct hm_word table[] = {
-        {"topology", .text = &options->topology}, {"config", .text = &options->config},
+        {"topology", .path = &options->topology}, {"config", .path = &options->config},
         {"cpus", .text = &options->cpus},         {"size", .text = &options->size},
         {"kernel", .text = &options->kernel},     {"alone", .flag = &options->alone},
         {"shared", .flag = &options->shared},     {"json", .flag = &options->json},

@@ -61,7 +61,7 @@ static void print_help(void)
 /* Returns -1 to go on, or the exit status. */
 static int parse_options(int argc, char **argv, struct options *options)
 {
-    const struct hm_word table[] = {{"json", .flag = &options->json}, {"config", .text = &options->config}};
+    const struct hm_word table[] = {{"json", .flag = &options->json}, {"config", .path = &options->config}};
     const struct hm_words words = {"sources", print_help, table, 2, NULL};
     int status = hm_words_parse(argc, argv, &words);
     return status < 0 && optind < argc ? hm_words_refuse(&words, argv[optind]) : status;

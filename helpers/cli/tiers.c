@@ -55,8 +55,8 @@ struct options {
 static int parse_options(int argc, char **argv, struct options *options)
 {
     const struct hm_word table[] = {{"json", .flag = &options->json},
-                                    {"topology", .text = &options->topology},
-                                    {"config", .text = &options->config}};
+                                    {"topology", .path = &options->topology},
+                                    {"config", .path = &options->config}};
     const struct hm_words words = {"tiers", print_help, table, 3, NULL};
     int status = hm_words_parse(argc, argv, &words);
     return status < 0 && optind < argc ? hm_words_refuse(&words, argv[optind]) : status;

@@ -13,10 +13,17 @@
 static int take(const struct hm_words *words, const struct hm_word *word)
 {
     struct hm_error error = {""};
+    if (word->path && !*optarg) { /* as of a variable that is not set; to open it would say less */
+        fprintf(stderr, "hybridmem %s: --%s: \"\" names nothing: name a file or folder, or leave --%s out\n",
+                words->command, word->name, word->name);
+        return -1;
+    }
     if (word->flag)
         *word->flag = true;
     if (word->text)
         *word->text = optarg;
+    if (word->path)
+        *word->path = optarg;
     if (!word->take || word->take(words->data, optarg, &error) == 0)
         return 0;
     if (error.text[0])

@@ -12,10 +12,11 @@
 #define HM_WORDS_MOST 16
 #define HM_WORDS_BAD 2 /* exit status of wrong usage */
 
-/* One option. It has an argument where there is `text` or `take`. */
+/* One option. It has an argument where there is `text`, `path` or `take`. */
 struct hm_word {
     const char *name;
     const char **text; /* gets the argument */
+    const char **path; /* the same, of a file or folder: an empty one is refused */
     bool *flag;        /* becomes true */
     /* Takes the argument instead. Returns 0, or -1: with a text, which is shown behind the option's name, or without
      * one where all is said. */

@@ -70,6 +70,8 @@ def sources(sysfs, **options):
         (["--interval", "-1"], '--interval: "-1" is not a time of 100ms to 1h'),
         (["--count", "0"], '--count: "0" is not a number of 1 to'),
         (["--count", "1x"], '--count: "1x" is not a number of 1 to'),
+        (["--sysfs", ""], '--sysfs: "" names nothing: name a file or folder, or leave --sysfs out'),
+        (["--resctrl", ""], '--resctrl: "" names nothing: name a file or folder, or leave --resctrl out'),
         (["--sysfs", "/nonexistent"], "/nonexistent: No such file or directory"),
         (["--sysfs", "/etc/passwd"], "/etc/passwd: Not a directory"),
         (["--resctrl", "/nonexistent"], "/nonexistent: No such file or directory"),

@@ -60,8 +60,9 @@ def test_no_such_algorithm(trace, name):
     assert "bins" in algorithms()
 
 
-def test_no_trace():
-    done = helper("hybridmem-replay", status=2)
+@pytest.mark.parametrize("words", [[], [""]])
+def test_no_trace(words):
+    done = helper("hybridmem-replay", *words, status=2)
     assert done.stderr == "hybridmem replay: the trace is missing, as in: hybridmem replay app.trace.zst\n"
 
 

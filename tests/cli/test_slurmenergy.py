@@ -87,6 +87,18 @@ def test_a_configuration_that_is_not_there_is_not_waited_for(tmp_path):
     assert reason_of({"SLURM_CONF": str(path)}) == f"SLURM_CONF, {path}: No such file or directory"
 
 
+def test_a_host_without_slurm():
+    """With Slurm's folders hidden, for this command alone."""
+    hide = 'for f in /etc/slurm /etc/slurm-llnl /run/slurm; do [ ! -d $f ] || mount -t tmpfs none $f; done; exec "$@"'
+    command = ["unshare", "--mount", "sh", "-c", hide, "sh", LIBEXEC / PROGRAM, *READ]
+    env = {name: value for name, value in os.environ.items() if name != "SLURM_CONF"}
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=env, stdin=subprocess.DEVNULL)
+    said = "no slurm.conf is found here: where it is in no usual place, SLURM_CONF names it"
+    assert (done.returncode, done.stdout) == (1, f"error {said}\n")
+    # Behind it a build with sanitizers tells what the library did not free.
+    assert done.stderr.splitlines()[0] == f"hybridmem slurmenergy: {said}"
+
+
 def test_the_last_words_of_a_library_that_ends_the_process(configured):
     reason = reason_of(configured("NoSuchWord=1"))
     assert "NoSuchWord" in reason and reason.endswith("; Unable to process configuration file")

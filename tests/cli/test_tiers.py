@@ -39,6 +39,7 @@ def configure(tmp_path_factory):
         (["--nonsense"], "--nonsense"),
         (["--topology"], "requires an argument"),
         (["extra"], "unexpected word 'extra'"),
+        (["--topology", ""], '--topology: "" names nothing: name a file or folder, or leave --topology out'),
         (["--topology", "/nonexistent.xml"], "/nonexistent.xml: No such file"),
         (["--topology", "/etc"], "/etc: not a file"),
         (["--topology", TOPOLOGY / "README.md"], "not a topology in hwloc's XML"),
