@@ -19,6 +19,8 @@
 #define ANSWER_PATIENCE_MS 3000
 #define END_PATIENCE_MS 1000
 
+#define MOST_LINES (HM_PAPI_MOST_EVENTS + 100) /* of a description: events, and PAPI's components */
+
 static const struct {
     const char *name;
     enum hm_papi_line_type first; /* its first line */
@@ -44,8 +46,9 @@ struct hm_papi_reader {
     unsigned n;
     struct hm_papi_event event[HM_PAPI_MOST_EVENTS];
     struct hm_error problem, outs;
-    bool has_begun, is_described; /* its first line has come; all lines before the readings have */
-    bool is_awaited;              /* a description or an answer, at the latest at `until_ms` */
+    unsigned n_lines;  /* of the description, so far */
+    bool is_described; /* all lines before the readings have come */
+    bool is_awaited;   /* a description or an answer, at the latest at `until_ms` */
     int64_t until_ms;
     bool is_answered;         /* `line` is a reading */
     struct hm_papi_line line; /* the last */
@@ -188,9 +191,8 @@ static int take_description(struct hm_papi_reader *reader, int64_t wait_ms)
     int result;
     while ((result = take_line(reader, wait_ms)) == 0) {
         const struct hm_papi_line *line = &reader->line;
-        bool is_first = !reader->has_begun;
-        reader->has_begun = true;
-        if (is_first != (line->type == programs[reader->program].first))
+        bool is_first = reader->n_lines++ == 0;
+        if (is_first != (line->type == programs[reader->program].first) || reader->n_lines > MOST_LINES)
             return fail_order(reader);
         if (line->type == HM_PAPI_LINE_READY && line->number == reader->n) {
             reader->is_described = true;

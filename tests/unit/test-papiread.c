@@ -73,6 +73,7 @@ static void test_programs_that_do_not_start(void **state)
         {HEAD HEAD, "hybridmem-papi wrote its lines in another order, or is of another version"},
         {HEAD EVENT EVENT, "hybridmem-papi wrote its lines in another order, or is of another version"},
         {HEAD EVENT "echo ready 2\n", "hybridmem-papi wrote its lines in another order, or is of another version"},
+        {HEAD "exec yes component x in\n", "hybridmem-papi wrote its lines in another order, or is of another version"},
         {HEAD EVENT "echo read 5 6\n", "hybridmem-papi wrote its lines in another order, or is of another version"},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
