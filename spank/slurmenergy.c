@@ -201,7 +201,9 @@ static void write_reading(const struct hm_energy_plugin *plugin)
     char line[128];
     struct hm_error unread;
     uint64_t at_ns = now_ns(), joules = 0;
+    alarm(HM_PAPI_ALARM_S);
     bool is_known = read_counter(plugin, &joules, &unread) == 0;
+    alarm(0);
     hm_papi_line_read(at_ns, &joules, &is_known, 1, line, sizeof(line));
     fputs(line, stdout);
 }
@@ -223,9 +225,11 @@ int main(int argc, char **argv)
     int status = parse_options(argc, argv);
     if (status >= 0)
         return status;
+    alarm(HM_PAPI_ALARM_S);
     if (start_library(&error) != 0 || !(plugin = hm_energy_plugin_find(slurm_conf.acct_gather_energy_type, &error)) ||
         become_slurm_user(&error) != 0 || read_counter(plugin, &joules, &error) != 0)
         return refuse(error.text);
+    alarm(0);
     describe(plugin);
     for (int byte; fflush(stdout) == 0 && (byte = getchar()) != EOF;)
         if (byte == '\n')

@@ -124,7 +124,7 @@ static void check_resctrl(const struct hm_config *config, struct hm_report *repo
 void hm_config_check_node(const struct hm_config *config, struct hm_report *report)
 {
     struct statfs mounted;
-    char ram[24];
+    char ram[24], programs[32];
     if (statfs(CGROUP_FOLDER, &mounted) == 0 && mounted.f_type == CGROUP2_SUPER_MAGIC)
         hm_report_ok(report, "cgroup v2 is on " CGROUP_FOLDER);
     else
@@ -143,5 +143,12 @@ void hm_config_check_node(const struct hm_config *config, struct hm_report *repo
                    "does nothing without it: build hybridmem with libndctl and libdaxctl", report);
     if (config->resctrl)
         check_resctrl(config, report);
+    snprintf(programs, sizeof(programs), "meter_programs = %s", hm_meter_programs_name(config->meter_programs));
+    if (config->meter_programs & HM_METER_PAPI)
+        check_part(HM_PKGLIBEXECDIR "/hybridmem-papi", X_OK, programs,
+                   "asks PAPI for nothing without it: build hybridmem with libpapi (configure --with-papi)", report);
+    if (config->meter_programs & HM_METER_SLURM)
+        check_part(HM_PKGLIBEXECDIR "/hybridmem-slurmenergy", X_OK, programs,
+                   "asks Slurm for nothing without it: build hybridmem where libslurm is", report);
     check_folders(config, report);
 }

@@ -90,6 +90,7 @@ void hm_config_show(const struct hm_config *config)
     printf("ram = %s\n", hm_slow_ram_name(config->ram));
     printf("resctrl = %s\n", config->resctrl ? "yes" : "no");
     printf("resctrl_dir = \"%s\"\n", config->resctrl_dir);
+    printf("meter_programs = %s\n", hm_meter_programs_name(config->meter_programs));
     printf("spool_dir = \"%s\"\n", config->spool_dir);
     printf("summary_field = %s\n", hm_summary_name(config->summary_field));
     printf("summary_rate = %llu\n", (unsigned long long)config->summary_rate);

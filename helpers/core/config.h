@@ -23,6 +23,13 @@ enum hm_dax_fs { HM_DAX_FS_EXT4, HM_DAX_FS_XFS };
 enum hm_dax_map { HM_DAX_MAP_DRAM, HM_DAX_MAP_PMEM };                     /* where a namespace's metadata map is */
 enum hm_summary { HM_SUMMARY_NONE, HM_SUMMARY_ADMIN, HM_SUMMARY_SYSTEM }; /* the field in Slurm's database */
 enum hm_slow_ram { HM_SLOW_RAM_NONE, HM_SLOW_RAM_MOVABLE, HM_SLOW_RAM_NORMAL }; /* its zone */
+/* Bits: the programs that jobs' monitors may start. */
+enum hm_meter_programs {
+    HM_METER_NONE = 0,
+    HM_METER_PAPI = 1,
+    HM_METER_SLURM = 2,
+    HM_METER_ALL = HM_METER_PAPI | HM_METER_SLURM
+};
 enum hm_log_level { HM_LOG_ERROR, HM_LOG_WARNING, HM_LOG_INFO, HM_LOG_DEBUG };
 
 struct hm_config_tier {
@@ -82,10 +89,11 @@ struct hm_config {
     enum hm_slow_ram ram;                 /* none */
     bool resctrl;                         /* no: a monitoring group for each job takes one of the processor's ids */
     char resctrl_dir[HM_CONFIG_PATH_MAX]; /* /sys/fs/resctrl */
-    char spool_dir[HM_CONFIG_PATH_MAX];   /* /var/lib/hybridmem/spool: jobs that ended, for the collector */
-    enum hm_summary summary_field;        /* none */
-    uint64_t summary_rate;                /* 120: jobs a minute that the collector asks Slurm's database about */
-    unsigned collect_wait_s;              /* 300: how long it waits for records after a job's end */
+    enum hm_meter_programs meter_programs; /* none: PAPI and Slurm are not asked for each job */
+    char spool_dir[HM_CONFIG_PATH_MAX];    /* /var/lib/hybridmem/spool: jobs that ended, for the collector */
+    enum hm_summary summary_field;         /* none */
+    uint64_t summary_rate;                 /* 120: jobs a minute that the collector asks Slurm's database about */
+    unsigned collect_wait_s;               /* 300: how long it waits for records after a job's end */
     int n_tiers;
     struct hm_config_tier tier[HM_MAX_TIERS];
     int n_channels;
@@ -122,10 +130,11 @@ int hm_config_parse(const char *path, char *text, size_t length, struct hm_confi
 int hm_config_allows(const struct hm_config *config, const struct hm_request *request, const char *user,
                      const char *const *groups, const char *account, const char *partition, struct hm_error *error);
 
-/* The words of fsdax_fs, fsdax_map, ram and summary_field. */
+/* The words of fsdax_fs, fsdax_map, ram, meter_programs and summary_field. */
 const char *hm_dax_fs_name(enum hm_dax_fs filesystem);
 const char *hm_dax_map_name(enum hm_dax_map map);
 const char *hm_slow_ram_name(enum hm_slow_ram ram);
+const char *hm_meter_programs_name(enum hm_meter_programs programs);
 const char *hm_summary_name(enum hm_summary summary);
 
 /* What file systems that users keep may take together of a region of so many bytes. Pure. */

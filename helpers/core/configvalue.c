@@ -214,6 +214,7 @@ static const char *const kinds[] = {"dram", "pmem", "cxl", "hbm", NULL};
 static const char *const filesystems[] = {"ext4", "xfs", NULL};
 static const char *const maps[] = {"dram", "pmem", NULL};
 static const char *const rams[] = {"none", "movable", "normal", NULL};
+static const char *const programs[] = {"none", "papi", "slurm", "all", NULL};
 /* Fields that a job's owner cannot write: what he could write, a reader could not believe. */
 static const char *const summaries[] = {"none", "AdminComment", "SystemComment", NULL};
 static const char *const watts[] = {"W", NULL};
@@ -257,6 +258,7 @@ static const struct row rows[] = {
     TOP("ram", set_choice, ram, 0, 0, rams),
     TOP("resctrl", set_yes_no, resctrl, 0, 0, NULL),
     TOP("resctrl_dir", set_folder, resctrl_dir, 0, FIELD(resctrl_dir), NULL),
+    TOP("meter_programs", set_choice, meter_programs, 0, 0, programs),
     TOP("spool_dir", set_folder, spool_dir, 0, FIELD(spool_dir), NULL),
     TOP("summary_field", set_choice, summary_field, 0, 0, summaries),
     TOP("summary_rate", set_number, summary_rate, 1, 6000, NULL),
@@ -291,6 +293,11 @@ const char *hm_dax_map_name(enum hm_dax_map map)
 const char *hm_slow_ram_name(enum hm_slow_ram ram)
 {
     return rams[ram];
+}
+
+const char *hm_meter_programs_name(enum hm_meter_programs chosen)
+{
+    return programs[chosen];
 }
 
 const char *hm_summary_name(enum hm_summary summary)

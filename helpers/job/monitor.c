@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <pwd.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -16,6 +17,8 @@
 #include "spawn.h"
 
 #define PROGRAM HM_LIBEXECDIR "/hybridmem-monitor"
+#define MOST_WORDS 24
+#define SLURM_CONF "SLURM_CONF"
 #define ANY_CGROUP "/sys/fs/cgroup" /* the root takes processes on every system */
 
 const char *hm_monitor_program(void)
@@ -69,28 +72,53 @@ static int open_samples(const struct hm_config *config, const struct hm_tiers *t
     return hm_samples_create(path, tiers, config->interval_ms, error);
 }
 
+/* Add a pair of words, as there is room for. */
+static void add(char *arguments[MOST_WORDS], char *name, char *value)
+{
+    int n = 0;
+    while (arguments[n])
+        n++;
+    arguments[n] = name;
+    arguments[n + 1] = value;
+}
+
+/* The programs that the monitor starts where the node's own counters lack something. */
+static void add_programs(const struct hm_config *config, char *arguments[MOST_WORDS])
+{
+    static char papi[] = HM_LIBEXECDIR "/hybridmem-papi", slurm[] = HM_LIBEXECDIR "/hybridmem-slurmenergy";
+    static char papi_word[] = "--papi", slurm_word[] = "--slurm";
+    if (config->meter_programs & HM_METER_PAPI)
+        add(arguments, papi_word, papi);
+    if (config->meter_programs & HM_METER_SLURM)
+        add(arguments, slurm_word, slurm);
+}
+
+/* "SLURM_CONF=..." as the daemon has it, for Slurm's library; NULL: it is not set, or not wanted. */
+static char *slurm_conf(const struct hm_config *config, char *out, size_t size)
+{
+    const char *value = config->meter_programs & HM_METER_SLURM ? getenv(SLURM_CONF) : NULL;
+    return value && (size_t)snprintf(out, size, SLURM_CONF "=%s", value) < size ? out : NULL;
+}
+
 int hm_monitor_start(const struct hm_config *config, const struct hm_tiers *tiers, struct hm_job *job,
                      struct hm_error *error)
 {
     char guard[HM_JOB_CGROUP + 16], user[16], group[16], mongroup[HM_MONGROUP_PATH];
-    char option[] = "--resctrl";
+    char resctrl[] = "--resctrl", variable[PATH_MAX + sizeof(SLURM_CONF) + 1];
     uid_t uid;
     gid_t gid;
-    char *arguments[] = {(char[]){"hybridmem-monitor"},
-                         (char[]){"--samples-fd"},
-                         (char[]){"3"},
-                         (char[]){"--cgroup"},
-                         job->cgroup,
-                         (char[]){"--guard"},
-                         guard,
-                         (char[]){"--uid"},
-                         user,
-                         (char[]){"--gid"},
-                         group,
-                         hm_mongroup_is_whole(&job->mongroup) ? option : NULL,
-                         mongroup,
-                         NULL};
-    char *environment[] = {(char[]){"LC_ALL=C"}, NULL};
+    char *arguments[MOST_WORDS] = {(char[]){"hybridmem-monitor"},
+                                   (char[]){"--samples-fd"},
+                                   (char[]){"3"},
+                                   (char[]){"--cgroup"},
+                                   job->cgroup,
+                                   (char[]){"--guard"},
+                                   guard,
+                                   (char[]){"--uid"},
+                                   user,
+                                   (char[]){"--gid"},
+                                   group};
+    char *environment[] = {(char[]){"LC_ALL=C"}, slurm_conf(config, variable, sizeof(variable)), NULL};
     /* As root: it opens the node's counters, and becomes that user itself. */
     struct hm_spawn spawn = {.path = PROGRAM, .arguments = arguments, .environment = environment, .errors = -1};
 
@@ -102,6 +130,9 @@ int hm_monitor_start(const struct hm_config *config, const struct hm_tiers *tier
     snprintf(user, sizeof(user), "%u", uid);
     snprintf(group, sizeof(group), "%u", gid);
     hm_mongroup_path(config, job->job_id, &job->mongroup, mongroup);
+    if (hm_mongroup_is_whole(&job->mongroup))
+        add(arguments, resctrl, mongroup);
+    add_programs(config, arguments);
     spawn.cgroup = job->home_cgroup[0] ? job->home_cgroup : ANY_CGROUP;
     spawn.extra = open_samples(config, tiers, job, error);
     if (spawn.extra < 0)

@@ -101,7 +101,7 @@ int hm_counters_find(const struct hm_counters_setup *setup, struct hm_gauges *ga
     for (; hm_counter_source_at(n); n++) {
         struct hm_error reason = {""};
         tried[n] = (struct hm_counters_tried){.source = &sources[n], .first = gauges->n};
-        if (sources[n].find(setup, gauges, n, &reason) != 0)
+        if (sources[n].find(setup, gauges, n, &reason) != 0 && gauges->n > tried[n].first)
             hm_gauges_close(gauges, tried[n].first);
         tried[n].n = gauges->n - tried[n].first;
         snprintf(tried[n].reason, sizeof(tried[n].reason), "%s", reason.text);

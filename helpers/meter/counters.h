@@ -17,7 +17,11 @@ struct hm_counters_setup {
     int resctrl_why;   /* the errno of opening it */
     const char *papi;  /* the program hybridmem-papi; NULL: PAPI is not asked */
     const char *slurm; /* hybridmem-slurmenergy; NULL: Slurm is not asked */
+    const char *who;   /* what would have them asked, for the reason */
     bool is_list;      /* also what better sources have */
+    /* Not NULL: the programs are started only where better sources lack energy, or traffic of one of these tiers'
+     * kinds, and nobody waits for what they say: hm_counters_join. */
+    const struct hm_tiers *later;
 };
 
 struct hm_counter_source {
@@ -46,6 +50,12 @@ const struct hm_counter_source *hm_counter_source_at(int i);
 /* Open all that there is. Returns how many rows `tried` has then. The caller closes the gauges. */
 int hm_counters_find(const struct hm_counters_setup *setup, struct hm_gauges *gauges,
                      struct hm_counters_tried tried[HM_MOST_SOURCES]);
+
+/* A program that was started for later has described its counters, or will not (hm_papi_reader_is_awaited): add those
+ * that no better source has. Returns how many these are; with none, the program is ended, and the row has the reason.
+ */
+size_t hm_counters_join(struct hm_gauges *gauges, struct hm_counters_tried tried[HM_MOST_SOURCES],
+                        enum hm_papi_program program);
 
 /* The rows' own parts. */
 int hm_powercap_find(const struct hm_counters_setup *setup, struct hm_gauges *gauges, int source,

@@ -34,13 +34,15 @@ static void name_flow(struct hm_flow *flow, const char *row)
         snprintf(flow->name, sizeof(flow->name), "%s %s", memory, row);
 }
 
-/* The best source that has the quantity: the gauges are in the order of the sources. Returns its index, or -1. */
+/* The best source that has the quantity. Returns its index, or -1. */
 static int best_source(const struct hm_gauges *gauges, enum hm_quantity quantity, enum hm_kind kind)
 {
+    int best = -1;
     for (size_t i = 0; i < gauges->n; i++)
-        if (gauges->gauge[i].quantity == quantity && gauges->gauge[i].kind == kind)
-            return gauges->gauge[i].source;
-    return -1;
+        if (gauges->gauge[i].quantity == quantity && gauges->gauge[i].kind == kind &&
+            (best < 0 || gauges->gauge[i].source < best))
+            best = gauges->gauge[i].source;
+    return best;
 }
 
 /* The flow that a gauge belongs to, made where it is the first of it; NULL where there is no room. */

@@ -146,7 +146,12 @@ void hm_gauges_read(struct hm_gauges *gauges, uint64_t now_ns)
 {
     for (int i = 0; i < HM_N_PROGRAMS; i++)
         if (gauges->reader[i])
-            hm_papi_reader_ask(gauges->reader[i]);
+            hm_papi_reader_read(gauges->reader[i]);
+    hm_gauges_take(gauges, now_ns);
+}
+
+void hm_gauges_take(struct hm_gauges *gauges, uint64_t now_ns)
+{
     for (size_t i = 0; i < gauges->n; i++)
         read_gauge(&gauges->gauge[i], now_ns);
 }

@@ -47,6 +47,7 @@ struct hm_gauges {
     struct hm_gauge *gauge;
     size_t n, room;
     struct hm_papi_reader *reader[HM_N_PROGRAMS]; /* theirs, NULL: none */
+    int reader_source[HM_N_PROGRAMS];             /* index of its source's row */
 };
 
 /* "package energy" ... "local bytes" */
@@ -72,6 +73,9 @@ int hm_gauges_add_asked(struct hm_gauges *gauges, const struct hm_gauge *like, e
 
 /* Read them all: each one's total gets what it counted since it was read before. `now_ns` is CLOCK_MONOTONIC. */
 void hm_gauges_read(struct hm_gauges *gauges, uint64_t now_ns);
+
+/* The same where the programs were asked, and none is awaited any more. */
+void hm_gauges_take(struct hm_gauges *gauges, uint64_t now_ns);
 
 /* Let the totals begin anew. */
 void hm_gauges_clear(struct hm_gauges *gauges);

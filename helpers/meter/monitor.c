@@ -3,7 +3,8 @@
  * hybridmem-monitor: samples one job's memory on this node into a file that root handed over, until the job ends or
  * SIGTERM comes; beside it, what the node's counters of energy and traffic count, and those of the job's resctrl group
  * (--resctrl). It is started as root where these are to be opened (--uid, --gid), becomes the system user hybridmem
- * then, and does nothing but read kernel files.
+ * then, and does nothing but read kernel files, and ask the programs that it started before (--papi, --slurm) and that
+ * end with their standard input.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -119,26 +120,33 @@ static bool wait_for_next(struct monitor *monitor)
     uint64_t due = next_sample(monitor, now_ns(CLOCK_MONOTONIC));
     bool watch = true;
     for (;;) {
-        struct pollfd events[] = {{.fd = monitor->signals, .events = POLLIN},
-                                  {.fd = watch ? monitor->guard.fd : -1, .events = POLLPRI}};
+        struct pollfd events[2 + HM_N_PROGRAMS] = {{.fd = monitor->signals, .events = POLLIN},
+                                                   {.fd = watch ? monitor->guard.fd : -1, .events = POLLPRI}};
+        int programs_ms = hm_monitor_meter_poll(&monitor->meter, events + 2);
         uint64_t now = now_ns(CLOCK_MONOTONIC);
         uint64_t left = due > now ? due - now : 0;
         bool is_for_meter = left > METER_MOST_NS;
         if (is_for_meter)
             left = METER_MOST_NS;
+        bool is_for_programs = programs_ms >= 0 && (uint64_t)programs_ms * 1000000 < left;
+        if (is_for_programs)
+            left = (uint64_t)programs_ms * 1000000;
         struct timespec timeout = {.tv_sec = (time_t)(left / 1000000000), .tv_nsec = (long)(left % 1000000000)};
-        int ready = ppoll(events, 2, &timeout, NULL);
-        if (ready == 0 && is_for_meter)
-            read_meter(monitor, 0);
-        else if (ready == 0)
-            return false;
+        int ready = ppoll(events, 2 + HM_N_PROGRAMS, &timeout, NULL);
         if (ready < 0 && errno != EINTR)
             return true;
         if (ready > 0 && events[0].revents)
             return true;
-        if (ready > 0 && hm_guard_is_over(&monitor->guard, now_ns(CLOCK_MONOTONIC)))
-            return true;
-        watch = watch && ready < 0;
+        hm_monitor_meter_hear(&monitor->meter, monitor->samples, now_ns(CLOCK_MONOTONIC));
+        if (ready == 0 && is_for_meter && !is_for_programs)
+            read_meter(monitor, 0);
+        else if (ready == 0 && !is_for_programs)
+            return false;
+        if (ready > 0 && events[1].revents) {
+            watch = false;
+            if (hm_guard_is_over(&monitor->guard, now_ns(CLOCK_MONOTONIC)))
+                return true;
+        }
     }
 }
 
@@ -153,6 +161,8 @@ static void run(struct monitor *monitor, bool is_there)
         is_there = sample_memory(monitor);
     }
     read_meter(monitor, 0);
+    hm_monitor_meter_finish(&monitor->meter);
+    hm_monitor_meter_hear(&monitor->meter, monitor->samples, now_ns(CLOCK_MONOTONIC));
     if (monitor->guard.fd < 0 && !monitor->samples->missing[0])
         keep_missing(monitor->samples, "the monitor ended early: its guard, a cgroup.events file, was not there");
     monitor->samples->finished = 1;
@@ -196,6 +206,7 @@ static struct hm_samples *map_samples(int fd)
 
 struct arguments {
     const char *cgroup, *guard, *sysfs, *resctrl;
+    struct hm_monitor_programs programs;
     uint64_t samples_fd, uid, gid; /* UINT64_MAX: not given */
 };
 
@@ -204,7 +215,7 @@ static int use(const char *why)
     fprintf(stderr,
             "hybridmem-monitor: %s\n"
             "usage: hybridmem-monitor --samples-fd N --cgroup DIR --guard FILE [--sysfs DIR] [--resctrl DIR]\n"
-            "                         [--uid N --gid N]\n",
+            "                         [--papi PROGRAM] [--slurm PROGRAM] [--uid N --gid N]\n",
             why);
     return 2;
 }
@@ -215,7 +226,8 @@ static int take_arguments(int argc, char **argv, struct arguments *given)
     static const struct option options[] = {
         {"samples-fd", required_argument, NULL, 's'}, {"cgroup", required_argument, NULL, 'c'},
         {"guard", required_argument, NULL, 'g'},      {"sysfs", required_argument, NULL, 'y'},
-        {"resctrl", required_argument, NULL, 'r'},    {"uid", required_argument, NULL, 'U'},
+        {"resctrl", required_argument, NULL, 'r'},    {"papi", required_argument, NULL, 'p'},
+        {"slurm", required_argument, NULL, 'm'},      {"uid", required_argument, NULL, 'U'},
         {"gid", required_argument, NULL, 'G'},        {0}};
     *given = (struct arguments){.sysfs = "/sys", .samples_fd = UINT64_MAX, .uid = UINT64_MAX, .gid = UINT64_MAX};
     for (int option; (option = getopt_long(argc, argv, "", options, NULL)) != -1;) {
@@ -232,6 +244,10 @@ static int take_arguments(int argc, char **argv, struct arguments *given)
             given->sysfs = optarg;
         if (option == 'r')
             given->resctrl = optarg;
+        if (option == 'p')
+            given->programs.papi = optarg;
+        if (option == 'm')
+            given->programs.slurm = optarg;
         if (option == '?')
             return 2;
     }
@@ -275,7 +291,7 @@ static int open_meter(struct monitor *monitor, const struct arguments *given)
         fprintf(stderr, "hybridmem-monitor: --sysfs %s: %s\n", given->sysfs, strerror(errno));
         return -1;
     }
-    hm_monitor_meter_open(&monitor->meter, sysfs, given->resctrl, &monitor->samples->metered);
+    hm_monitor_meter_open(&monitor->meter, sysfs, given->resctrl, &given->programs, monitor->samples);
     if (given->uid != UINT64_MAX && hm_privilege_drop((uid_t)given->uid, (gid_t)given->gid) != 0) {
         fprintf(stderr, "hybridmem-monitor: cannot become user %u: %s\n", (unsigned)given->uid, strerror(errno));
         return -1;

@@ -12,9 +12,29 @@
 /* RAPL's counters are renewed each millisecond: over less than this, power is mostly their jitter. */
 #define POWER_NS UINT64_C(100000000)
 
-void hm_monitor_meter_open(struct hm_monitor_meter *meter, int sysfs, const char *group, struct hm_metered *metered)
+#define LAST_MS 1500 /* what programs get for the last reading: the job's end waits for it */
+
+/* As the samples file has them: names and kinds are all that a flow wants. */
+static void take_tiers(struct hm_monitor_meter *meter, const struct hm_samples *samples)
 {
-    struct hm_counters_setup setup = {.sysfs = sysfs, .resctrl = -1, .resctrl_why = ENOENT};
+    meter->tiers.n_tiers = (int)samples->n_tiers;
+    for (uint32_t t = 0; t < samples->n_tiers; t++) {
+        memcpy(meter->tiers.tier[t].name, samples->tier_name[t], HM_NAME);
+        meter->tiers.tier[t].kind = (enum hm_kind)samples->tier_kind[t];
+    }
+}
+
+void hm_monitor_meter_open(struct hm_monitor_meter *meter, int sysfs, const char *group,
+                           const struct hm_monitor_programs *programs, struct hm_samples *samples)
+{
+    struct hm_metered *metered = &samples->metered;
+    struct hm_counters_setup setup = {.sysfs = sysfs,
+                                      .resctrl = -1,
+                                      .resctrl_why = ENOENT,
+                                      .papi = programs->papi,
+                                      .slurm = programs->slurm,
+                                      .who = "meter_programs in hybridmem.conf may have it asked",
+                                      .later = &meter->tiers};
     *meter = (struct hm_monitor_meter){.group = -1};
     if (metered->n_readings > 0) {
         *metered = (struct hm_metered){.n_readings = metered->n_readings};
@@ -30,6 +50,8 @@ void hm_monitor_meter_open(struct hm_monitor_meter *meter, int sysfs, const char
         meter->group = setup.resctrl = open(group, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
         setup.resctrl_why = errno;
     }
+    meter->is_slurm_asked = programs->slurm != NULL;
+    take_tiers(meter, samples);
     meter->n_tried = hm_counters_find(&setup, &meter->gauges, meter->tried);
     meter->is_open = true;
 }
@@ -108,10 +130,21 @@ static void take_group(struct hm_metered *metered, const struct hm_flow *flow, i
             add(&metered->group[flow[i].quantity == HM_TOTAL_BYTES ? HM_GROUP_TOTAL : HM_GROUP_LOCAL], &flow[i], true);
 }
 
+/* Nothing is known: of which quantity is the reason to be given? One that had a counter, else the platform's energy,
+ * which the most sources could have. */
+static enum hm_quantity telling(const struct hm_flow *flow, int n, enum hm_quantity first, enum hm_quantity last)
+{
+    for (int i = 0; i < n; i++)
+        if (flow[i].quantity >= first && flow[i].quantity <= last && flow[i].source)
+            return flow[i].quantity;
+    return last == HM_PLATFORM_ENERGY ? last : first;
+}
+
 /* Who counted the quantities from `first` to `last`, and why others of them are not known. Where none is, one reason is
- * that of all; and that the platform is not counted is no news where the packages are. */
+ * that of all; and that the platform is not counted is no news where the packages are, unless Slurm was asked for it.
+ */
 static void add_flows(struct hm_reasons *reasons, const struct hm_flow *flow, int n, enum hm_quantity first,
-                      enum hm_quantity last)
+                      enum hm_quantity last, bool is_slurm_asked)
 {
     const char *text = reasons->text;
     for (int i = 0; i < n; i++)
@@ -119,18 +152,20 @@ static void add_flows(struct hm_reasons *reasons, const struct hm_flow *flow, in
             !strstr(text, flow[i].source))
             hm_reasons_add(reasons, ", ", "%s", flow[i].source);
     bool has_figures = text[0];
+    if (!has_figures)
+        first = telling(flow, n, first, last);
     for (int i = 0; i < n && (has_figures || !text[0]); i++)
         if (flow[i].quantity >= first && flow[i].quantity <= last && !is_known(&flow[i]) &&
-            !(has_figures && flow[i].quantity == HM_PLATFORM_ENERGY))
+            !(has_figures && !is_slurm_asked && flow[i].quantity == HM_PLATFORM_ENERGY))
             hm_reasons_add(reasons, "; ", "%s%s%s", has_figures ? flow[i].name : "", has_figures ? ": " : "",
                            flow[i].reason.text[0] ? flow[i].reason.text : "it was read but once");
 }
 
-static void describe(char text[HM_METERED_SOURCE], const struct hm_flow *flow, int n, enum hm_quantity first,
+static void describe(const struct hm_monitor_meter *meter, char text[HM_METERED_SOURCE], int n, enum hm_quantity first,
                      enum hm_quantity last)
 {
     struct hm_reasons reasons = hm_reasons_begin(text, HM_METERED_SOURCE);
-    add_flows(&reasons, flow, n, first, last);
+    add_flows(&reasons, meter->flow, n, first, last, meter->is_slurm_asked);
     hm_reasons_end(&reasons);
 }
 
@@ -148,23 +183,13 @@ static void describe_group(const struct hm_monitor_meter *meter, char text[HM_ME
 {
     bool has_total = has_flow(flow, n, HM_TOTAL_BYTES), has_local = has_flow(flow, n, HM_LOCAL_BYTES);
     struct hm_reasons reasons = hm_reasons_begin(text, HM_METERED_SOURCE);
-    add_flows(&reasons, flow, n, HM_TOTAL_BYTES, HM_LOCAL_BYTES);
+    add_flows(&reasons, flow, n, HM_TOTAL_BYTES, HM_LOCAL_BYTES, false);
     if (has_total != has_local)
         hm_reasons_add(&reasons, "; ", "the processor does not count %s", has_total ? "local bytes" : "total bytes");
     for (int i = 0; i < meter->n_tried && !has_total && !has_local; i++)
         if (meter->tried[i].source->gives & HM_GIVES(HM_TOTAL_BYTES))
             hm_reasons_add(&reasons, "; ", "%s", meter->tried[i].reason);
     hm_reasons_end(&reasons);
-}
-
-/* As the samples file has them: names and kinds are all that a flow wants. */
-static void take_tiers(struct hm_monitor_meter *meter, const struct hm_samples *samples)
-{
-    meter->tiers.n_tiers = (int)samples->n_tiers;
-    for (uint32_t t = 0; t < samples->n_tiers; t++) {
-        memcpy(meter->tiers.tier[t].name, samples->tier_name[t], HM_NAME);
-        meter->tiers.tier[t].kind = (enum hm_kind)samples->tier_kind[t];
-    }
 }
 
 /* What comes after the last interval counts with all before it: the peak is not below the mean. */
@@ -188,27 +213,107 @@ static void take_power(struct hm_monitor_meter *meter, struct hm_metered *metere
     meter->power_ns = mono_ns;
 }
 
-void hm_monitor_meter_read(struct hm_monitor_meter *meter, struct hm_samples *samples, uint64_t mono_ns)
+static void read_all(struct hm_monitor_meter *meter, struct hm_samples *samples, uint64_t mono_ns)
 {
     struct hm_metered *metered = &samples->metered;
-    if (!meter->is_open)
-        return;
-    hm_gauges_read(&meter->gauges, mono_ns);
+    meter->is_asked = false;
+    hm_gauges_take(&meter->gauges, mono_ns);
     if (metered->n_readings == 0) {
         hm_gauges_clear(&meter->gauges);
-        take_tiers(meter, samples);
         metered->first_mono_ns = meter->power_ns = mono_ns;
     }
     int n = hm_flows_sum(&meter->gauges, meter->tried, meter->n_tried, &meter->tiers, meter->flow);
     take_energy(metered, meter->flow, n);
     take_traffic(samples, meter->flow, n);
     take_group(metered, meter->flow, n);
-    describe(metered->energy_source, meter->flow, n, HM_PACKAGE_ENERGY, HM_PLATFORM_ENERGY);
-    describe(metered->traffic_source, meter->flow, n, HM_READ_BYTES, HM_WRITE_BYTES);
+    describe(meter, metered->energy_source, n, HM_PACKAGE_ENERGY, HM_PLATFORM_ENERGY);
+    describe(meter, metered->traffic_source, n, HM_READ_BYTES, HM_WRITE_BYTES);
     if (meter->has_group)
         describe_group(meter, metered->group_source, meter->flow, n);
     metered->last_mono_ns = mono_ns;
     metered->n_readings++;
     if (metered->n_readings > 1)
         take_power(meter, metered, mono_ns);
+}
+
+/* Does the program of this reader count? Else it has not described its counters yet. */
+static bool is_joined(const struct hm_monitor_meter *meter, int program)
+{
+    return meter->gauges.reader[program] && meter->tried[meter->gauges.reader_source[program]].n > 0;
+}
+
+static bool is_awaited(const struct hm_monitor_meter *meter, int program)
+{
+    return meter->gauges.reader[program] && hm_papi_reader_is_awaited(meter->gauges.reader[program]);
+}
+
+/* Returns whether the answer of a program that counts is awaited. */
+static bool is_answer_awaited(const struct hm_monitor_meter *meter)
+{
+    for (int i = 0; i < HM_N_PROGRAMS; i++)
+        if (is_joined(meter, i) && is_awaited(meter, i))
+            return true;
+    return false;
+}
+
+void hm_monitor_meter_read(struct hm_monitor_meter *meter, struct hm_samples *samples, uint64_t mono_ns)
+{
+    if (!meter->is_open || meter->is_asked)
+        return;
+    for (int i = 0; i < HM_N_PROGRAMS; i++)
+        if (is_joined(meter, i) && !is_awaited(meter, i))
+            hm_papi_reader_ask(meter->gauges.reader[i]);
+    meter->is_asked = true;
+    if (!is_answer_awaited(meter))
+        read_all(meter, samples, mono_ns);
+}
+
+int hm_monitor_meter_poll(const struct hm_monitor_meter *meter, struct pollfd events[HM_N_PROGRAMS])
+{
+    int least = -1, left_ms;
+    for (int i = 0; i < HM_N_PROGRAMS; i++) {
+        events[i] = (struct pollfd){.fd = -1};
+        if (!is_awaited(meter, i))
+            continue;
+        events[i] = (struct pollfd){.fd = hm_papi_reader_poll(meter->gauges.reader[i], &left_ms), .events = POLLIN};
+        least = least < 0 || left_ms < least ? left_ms : least;
+    }
+    return least;
+}
+
+/* Let programs that have described their counters join in, the better one first. Returns whether one did. */
+static bool join(struct hm_monitor_meter *meter)
+{
+    bool is_more = false;
+    for (int i = 0; i < HM_N_PROGRAMS; i++) {
+        if (!meter->gauges.reader[i] || is_joined(meter, i))
+            continue;
+        if (is_awaited(meter, i))
+            break;
+        is_more = hm_counters_join(&meter->gauges, meter->tried, (enum hm_papi_program)i) > 0 || is_more;
+    }
+    return is_more;
+}
+
+void hm_monitor_meter_hear(struct hm_monitor_meter *meter, struct hm_samples *samples, uint64_t mono_ns)
+{
+    for (int i = 0; i < HM_N_PROGRAMS; i++)
+        if (is_awaited(meter, i))
+            hm_papi_reader_take(meter->gauges.reader[i], 0);
+    if (meter->is_asked && !is_answer_awaited(meter))
+        read_all(meter, samples, mono_ns);
+    if (meter->is_over || !join(meter))
+        return;
+    samples->metered = (struct hm_metered){0};
+    meter->power_j = 0;
+    meter->is_asked = false;
+    hm_monitor_meter_read(meter, samples, mono_ns);
+}
+
+void hm_monitor_meter_finish(struct hm_monitor_meter *meter)
+{
+    meter->is_over = true;
+    for (int i = 0; i < HM_N_PROGRAMS; i++)
+        if (is_joined(meter, i))
+            hm_papi_reader_finish(meter->gauges.reader[i], LAST_MS);
 }

@@ -24,6 +24,9 @@
 #define HM_PAPI_MOST_EVENTS 512 /* eight sockets with twelve memory channels, four events each, and energy */
 #define HM_PAPI_LINE_SIZE 16384 /* with the newline; a reading of all events has 22 bytes for each */
 #define HM_PAPI_NAME 128        /* of an event or component */
+#define HM_PAPI_ALARM_S                                                                                                \
+    30 /* a program that is longer at its start or at a reading is ended by its own alarm: who                         \
+        * asks it may have no right to end it */
 
 enum hm_papi_line_type {
     HM_PAPI_LINE_PAPI,

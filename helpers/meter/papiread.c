@@ -19,6 +19,8 @@
 #define ANSWER_PATIENCE_MS 3000
 #define END_PATIENCE_MS 1000
 
+#define MOST_LINES (HM_PAPI_MOST_EVENTS + 100) /* of a description: events, and PAPI's components */
+
 static const struct {
     const char *name;
     enum hm_papi_line_type first; /* its first line */
@@ -44,6 +46,10 @@ struct hm_papi_reader {
     unsigned n;
     struct hm_papi_event event[HM_PAPI_MOST_EVENTS];
     struct hm_error problem, outs;
+    unsigned n_lines;  /* of the description, so far */
+    bool is_described; /* all lines before the readings have come */
+    bool is_awaited;   /* a description or an answer, at the latest at `until_ms` */
+    int64_t until_ms;
     bool is_answered;         /* `line` is a reading */
     struct hm_papi_line line; /* the last */
     size_t have;              /* bytes in `text` */
@@ -62,7 +68,8 @@ static int64_t now_ms(void)
     return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-/* Wait for the end. Returns the status of wait(2), or -1: it was made to come. */
+/* Wait for the end. Returns the status of wait(2), or -1: it was made to come, or is left to come: who has given up
+ * root's rights cannot kill what has them, which has an alarm of its own. */
 static int wait_for_end(pid_t pid)
 {
     const struct timespec moment = {.tv_nsec = 2000000};
@@ -73,8 +80,8 @@ static int wait_for_end(pid_t pid)
         nanosleep(&moment, NULL);
     if (ended == pid)
         return status;
-    kill(pid, SIGKILL);
-    waitpid(pid, &status, 0);
+    if (kill(pid, SIGKILL) == 0)
+        waitpid(pid, &status, 0);
     return -1;
 }
 
@@ -111,7 +118,8 @@ static int tell_end(struct hm_papi_reader *reader)
 /* It goes on, but not as it should: it is ended. Returns -1. */
 static int give_up(struct hm_papi_reader *reader)
 {
-    kill(reader->pid, SIGKILL);
+    if (kill(reader->pid, SIGKILL) != 0)
+        reader->pid = 0; /* see wait_for_end: it is not waited for */
     end(reader);
     return -1;
 }
@@ -123,16 +131,19 @@ static size_t first_line(const struct hm_papi_reader *reader)
     return newline ? (size_t)(newline - reader->text) + 1 : 0;
 }
 
-/* Take the next line, at the latest at `until_ms`. Returns 0, or -1 with a problem and without the process. */
-static int take_line(struct hm_papi_reader *reader, int64_t until_ms)
+/* Take the next line, waiting for it until `wait_ms`. Returns 0; 1 where it has not come and may come yet; or -1 with a
+ * problem and without the process. */
+static int take_line(struct hm_papi_reader *reader, int64_t wait_ms)
 {
     size_t length;
     while ((length = first_line(reader)) == 0) {
         struct pollfd event = {.fd = reader->answer, .events = POLLIN};
-        int64_t left = until_ms - now_ms();
+        int64_t left = (wait_ms < reader->until_ms ? wait_ms : reader->until_ms) - now_ms();
         int ready = poll(&event, 1, left > 0 ? (int)left : 0);
         if (ready < 0 && errno == EINTR)
             continue;
+        if (ready == 0 && now_ms() < reader->until_ms)
+            return 1;
         if (ready <= 0 || reader->have == sizeof(reader->text)) {
             hm_fail(&reader->problem, ETIMEDOUT, "%s %s", name_of(reader),
                     ready <= 0 ? "does not answer" : "does not end its lines");
@@ -174,17 +185,19 @@ static void note_component(struct hm_papi_reader *reader)
                  reader->line.text);
 }
 
-/* Take the lines before the readings. Returns 0, or -1 with a problem. */
-static int take_description(struct hm_papi_reader *reader)
+/* Take the lines before the readings. Returns as take_line. */
+static int take_description(struct hm_papi_reader *reader, int64_t wait_ms)
 {
-    int64_t until_ms = now_ms() + START_PATIENCE_MS;
-    bool is_first = true;
-    for (; take_line(reader, until_ms) == 0; is_first = false) {
+    int result;
+    while ((result = take_line(reader, wait_ms)) == 0) {
         const struct hm_papi_line *line = &reader->line;
-        if (is_first != (line->type == programs[reader->program].first))
+        bool is_first = reader->n_lines++ == 0;
+        if (is_first != (line->type == programs[reader->program].first) || reader->n_lines > MOST_LINES)
             return fail_order(reader);
-        if (line->type == HM_PAPI_LINE_READY && line->number == reader->n)
+        if (line->type == HM_PAPI_LINE_READY && line->number == reader->n) {
+            reader->is_described = true;
             return 0;
+        }
         if (line->type == HM_PAPI_LINE_COMPONENT)
             note_component(reader);
         else if (line->type == HM_PAPI_LINE_EVENT && line->number == reader->n)
@@ -192,7 +205,24 @@ static int take_description(struct hm_papi_reader *reader)
         else if (!is_first)
             return fail_order(reader);
     }
-    return -1;
+    return result;
+}
+
+static int take_answer(struct hm_papi_reader *reader, int64_t wait_ms)
+{
+    int result = take_line(reader, wait_ms);
+    if (result != 0)
+        return result;
+    if (reader->line.type != HM_PAPI_LINE_READ || reader->line.number != reader->n)
+        return fail_order(reader);
+    reader->is_answered = true;
+    return 0;
+}
+
+static void await(struct hm_papi_reader *reader, int patience_ms)
+{
+    reader->until_ms = now_ms() + patience_ms;
+    reader->is_awaited = true;
 }
 
 /* "NAME=VALUE", or "" where the program needs no variable, or it is not set. Returns 0, or an errno. */
@@ -255,7 +285,8 @@ static int start(struct hm_papi_reader *reader, const char *path)
     return number;
 }
 
-struct hm_papi_reader *hm_papi_reader_start(enum hm_papi_program program, const char *path, struct hm_error *error)
+struct hm_papi_reader *hm_papi_reader_begin(enum hm_papi_program program, const char *path, int patience_ms,
+                                            struct hm_error *error)
 {
     struct hm_papi_reader *reader = calloc(1, sizeof(*reader));
     if (!reader) {
@@ -265,18 +296,60 @@ struct hm_papi_reader *hm_papi_reader_start(enum hm_papi_program program, const 
     reader->program = program;
     reader->ask = reader->answer = -1;
     int number = access(path, F_OK) == 0 ? start(reader, path) : errno;
+    if (number == 0) {
+        await(reader, patience_ms);
+        return reader;
+    }
     if (number == ENOENT)
         hm_fail(error, number, "%s", programs[program].missing);
-    else if (number != 0)
-        hm_fail(error, number, "cannot start %s: %s", path, strerror(number));
-    else if (take_description(reader) != 0)
-        hm_fail(error, EIO, "%s", reader->problem.text);
-    else if (reader->n == 0)
-        hm_fail(error, ENOENT, "%s", reader->outs.text[0] ? reader->outs.text : programs[program].empty);
     else
+        hm_fail(error, number, "cannot start %s: %s", path, strerror(number));
+    hm_papi_reader_stop(reader);
+    return NULL;
+}
+
+int hm_papi_reader_described(const struct hm_papi_reader *reader, struct hm_error *error)
+{
+    if (reader->problem.text[0])
+        return hm_fail(error, EIO, "%s", reader->problem.text);
+    if (!reader->is_described)
+        return hm_fail(error, EAGAIN, "%s has not said what it counts", name_of(reader));
+    if (reader->n == 0)
+        return hm_fail(error, ENOENT, "%s", reader->outs.text[0] ? reader->outs.text : programs[reader->program].empty);
+    return 0;
+}
+
+struct hm_papi_reader *hm_papi_reader_start(enum hm_papi_program program, const char *path, struct hm_error *error)
+{
+    struct hm_papi_reader *reader = hm_papi_reader_begin(program, path, START_PATIENCE_MS, error);
+    if (!reader)
+        return NULL;
+    hm_papi_reader_take(reader, START_PATIENCE_MS);
+    if (hm_papi_reader_described(reader, error) == 0)
         return reader;
     hm_papi_reader_stop(reader);
     return NULL;
+}
+
+bool hm_papi_reader_is_awaited(const struct hm_papi_reader *reader)
+{
+    return reader->is_awaited;
+}
+
+int hm_papi_reader_poll(const struct hm_papi_reader *reader, int *left_ms)
+{
+    int64_t left = reader->until_ms - now_ms();
+    *left_ms = left > 0 ? (int)left : 0;
+    return reader->answer;
+}
+
+bool hm_papi_reader_take(struct hm_papi_reader *reader, int wait_ms)
+{
+    int64_t until_ms = now_ms() + wait_ms;
+    if (reader->is_awaited)
+        reader->is_awaited =
+            (reader->is_described ? take_answer(reader, until_ms) : take_description(reader, until_ms)) > 0;
+    return !reader->is_awaited;
 }
 
 unsigned hm_papi_reader_count(const struct hm_papi_reader *reader)
@@ -296,12 +369,23 @@ void hm_papi_reader_ask(struct hm_papi_reader *reader)
         return;
     /* What it says at its end is in the pipe still. */
     (void)send(reader->ask, "\n", 1, MSG_NOSIGNAL);
-    if (take_line(reader, now_ms() + ANSWER_PATIENCE_MS) != 0)
-        return;
-    if (reader->line.type == HM_PAPI_LINE_READ && reader->line.number == reader->n)
-        reader->is_answered = true;
-    else
-        fail_order(reader);
+    await(reader, ANSWER_PATIENCE_MS);
+}
+
+void hm_papi_reader_finish(struct hm_papi_reader *reader, int patience_ms)
+{
+    int left_ms;
+    hm_papi_reader_poll(reader, &left_ms);
+    if (left_ms > patience_ms)
+        reader->until_ms = now_ms() + patience_ms;
+    while (!hm_papi_reader_take(reader, patience_ms))
+        continue;
+}
+
+void hm_papi_reader_read(struct hm_papi_reader *reader)
+{
+    hm_papi_reader_ask(reader);
+    hm_papi_reader_finish(reader, ANSWER_PATIENCE_MS);
 }
 
 int hm_papi_reader_value(const struct hm_papi_reader *reader, unsigned i, uint64_t *value)

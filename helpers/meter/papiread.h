@@ -13,18 +13,41 @@ struct hm_papi_reader;
 enum hm_papi_program { HM_PROGRAM_PAPI, HM_PROGRAM_SLURMENERGY, HM_N_PROGRAMS };
 
 /*
- * Start the program, which is at `path`, with nothing of ours but two pipes (Slurm's gets SLURM_CONF, too), and take
- * what it says of its events. Returns the reader, to be stopped, or NULL with a text: each component's reason where
- * there is no event.
+ * Start the program, which is at `path`, with nothing of ours but two pipes (Slurm's gets SLURM_CONF, too). Returns the
+ * reader, to be stopped, or NULL with a text. What it says of its events is awaited for so long: hm_papi_reader_take.
  */
+struct hm_papi_reader *hm_papi_reader_begin(enum hm_papi_program program, const char *path, int patience_ms,
+                                            struct hm_error *error);
+
+/* Has it described its events, one at least? Returns 0, or -1 with a text: each component's reason where it has none.
+ */
+int hm_papi_reader_described(const struct hm_papi_reader *reader, struct hm_error *error);
+
+/* Begin, and wait for what it says of its events. Returns the reader, to be stopped, or NULL with a text. */
 struct hm_papi_reader *hm_papi_reader_start(enum hm_papi_program program, const char *path, struct hm_error *error);
 
 /* How many events, at least one; and each. */
 unsigned hm_papi_reader_count(const struct hm_papi_reader *reader);
 const struct hm_papi_event *hm_papi_reader_event(const struct hm_papi_reader *reader, unsigned i);
 
-/* Have all events read now, within a few seconds. Where that fails there are no values any more, and a problem. */
+/* Have all events read now. The answer is awaited for a few seconds: hm_papi_reader_take. */
 void hm_papi_reader_ask(struct hm_papi_reader *reader);
+
+/* Is a description or an answer awaited? */
+bool hm_papi_reader_is_awaited(const struct hm_papi_reader *reader);
+
+/* The descriptor that is readable once there is something to take, and how long what is awaited has left. */
+int hm_papi_reader_poll(const struct hm_papi_reader *reader, int *left_ms);
+
+/* Take what comes of what is awaited within `wait_ms`; 0: what has come. Returns false where it is awaited further.
+ * True where it is there, or will not come: then there are no values any more, and a problem. */
+bool hm_papi_reader_take(struct hm_papi_reader *reader, int wait_ms);
+
+/* The same, and it is awaited no longer than so long. */
+void hm_papi_reader_finish(struct hm_papi_reader *reader, int patience_ms);
+
+/* Have all events read now, and wait for it. */
+void hm_papi_reader_read(struct hm_papi_reader *reader);
 
 /* The raw value of an event, as it was last read. Returns 0, or an errno: ENODEV where the process is not there any
  * more, EBADMSG where it could not be read. */

@@ -5,6 +5,8 @@
 
 #include "counters.h"
 
+#define LATER_MS 10000 /* what a program that was started for later may take to describe its counters */
+
 static const enum hm_quantity quantities[HM_PAPI_N_MEASURES] = {
     [HM_PAPI_PACKAGE_ENERGY] = HM_PACKAGE_ENERGY,   [HM_PAPI_MEMORY_ENERGY] = HM_MEMORY_ENERGY,
     [HM_PAPI_PLATFORM_ENERGY] = HM_PLATFORM_ENERGY, [HM_PAPI_READ_BYTES] = HM_READ_BYTES,
@@ -40,35 +42,83 @@ static int add_event(struct hm_gauges *gauges, int source, enum hm_papi_program 
     return hm_gauges_add_asked(gauges, &like, program, i, reason);
 }
 
-static int find(enum hm_papi_program program, const char *path, bool is_list, struct hm_gauges *gauges, int source,
-                struct hm_error *reason)
+/* Is there something that it might have, and no better source has? */
+static bool is_needed(const struct hm_tiers *tiers, const struct hm_gauges *gauges, int source)
+{
+    unsigned gives = hm_counter_source_at(source)->gives;
+    for (enum hm_quantity q = HM_PACKAGE_ENERGY; q <= HM_PLATFORM_ENERGY; q++)
+        if (gives & HM_GIVES(q) && !is_there(gauges, source, q, HM_KIND_UNKNOWN))
+            return true;
+    for (enum hm_quantity q = HM_READ_BYTES; q <= HM_WRITE_BYTES; q++)
+        for (int t = 0; t < tiers->n_tiers && gives & HM_GIVES(q); t++)
+            if (tiers->tier[t].kind != HM_KIND_UNKNOWN && !is_there(gauges, source, q, tiers->tier[t].kind))
+                return true;
+    return false;
+}
+
+static void stop(struct hm_gauges *gauges, enum hm_papi_program program)
+{
+    hm_papi_reader_stop(gauges->reader[program]);
+    gauges->reader[program] = NULL;
+}
+
+/* Add what the program has described, of a list all. Returns 0, or -1 without the program. */
+static int join(struct hm_gauges *gauges, enum hm_papi_program program, bool is_list, struct hm_error *reason)
+{
+    const struct hm_papi_reader *reader = gauges->reader[program];
+    int source = gauges->reader_source[program];
+    size_t before = gauges->n;
+    int result = hm_papi_reader_described(reader, reason);
+    for (unsigned i = 0; result == 0 && i < hm_papi_reader_count(reader); i++) {
+        const struct hm_papi_event *event = hm_papi_reader_event(reader, i);
+        if (is_list || !is_there(gauges, source, quantities[event->measure], event->kind))
+            result = add_event(gauges, source, program, i, reason);
+    }
+    if (result == 0 && gauges->n == before)
+        result = hm_fail(reason, EEXIST, "better sources have all that %s has", asked[program]);
+    if (result == 0)
+        return 0;
+    gauges->n = before; /* these have nothing open */
+    stop(gauges, program);
+    return -1;
+}
+
+size_t hm_counters_join(struct hm_gauges *gauges, struct hm_counters_tried tried[HM_MOST_SOURCES],
+                        enum hm_papi_program program)
+{
+    struct hm_error reason = {""};
+    struct hm_counters_tried *row = &tried[gauges->reader_source[program]];
+    row->first = gauges->n;
+    join(gauges, program, false, &reason);
+    row->n = gauges->n - row->first;
+    snprintf(row->reason, sizeof(row->reason), "%s", reason.text);
+    return row->n;
+}
+
+static int find(enum hm_papi_program program, const char *path, const struct hm_counters_setup *setup,
+                struct hm_gauges *gauges, int source, struct hm_error *reason)
 {
     if (!path)
-        return hm_fail(reason, ENOENT, "%s is not asked: hybridmem meter without --sysfs asks it", asked[program]);
-    size_t before = gauges->n;
-    struct hm_papi_reader *reader = hm_papi_reader_start(program, path, reason);
-    gauges->reader[program] = reader;
-    if (!reader)
+        return hm_fail(reason, ENOENT, "%s is not asked: %s", asked[program], setup->who);
+    if (setup->later && !is_needed(setup->later, gauges, source))
+        return hm_fail(reason, EEXIST, "better sources have all that %s could have", asked[program]);
+    gauges->reader_source[program] = source;
+    gauges->reader[program] = setup->later ? hm_papi_reader_begin(program, path, LATER_MS, reason)
+                                           : hm_papi_reader_start(program, path, reason);
+    if (!gauges->reader[program])
         return -1;
-    for (unsigned i = 0; i < hm_papi_reader_count(reader); i++) {
-        const struct hm_papi_event *event = hm_papi_reader_event(reader, i);
-        bool is_wanted = is_list || !is_there(gauges, source, quantities[event->measure], event->kind);
-        if (is_wanted && add_event(gauges, source, program, i, reason) != 0)
-            return -1;
-    }
-    if (gauges->n > before)
-        return 0;
-    hm_papi_reader_stop(reader);
-    gauges->reader[program] = NULL;
-    return hm_fail(reason, EEXIST, "better sources have all that %s has", asked[program]);
+    if (!setup->later)
+        return join(gauges, program, setup->is_list, reason);
+    hm_papi_reader_described(gauges->reader[program], reason); /* the reason for now */
+    return 0;
 }
 
 int hm_papi_find(const struct hm_counters_setup *setup, struct hm_gauges *gauges, int source, struct hm_error *reason)
 {
-    return find(HM_PROGRAM_PAPI, setup->papi, setup->is_list, gauges, source, reason);
+    return find(HM_PROGRAM_PAPI, setup->papi, setup, gauges, source, reason);
 }
 
 int hm_slurm_find(const struct hm_counters_setup *setup, struct hm_gauges *gauges, int source, struct hm_error *reason)
 {
-    return find(HM_PROGRAM_SLURMENERGY, setup->slurm, setup->is_list, gauges, source, reason);
+    return find(HM_PROGRAM_SLURMENERGY, setup->slurm, setup, gauges, source, reason);
 }

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "../cli/words.h"
 #include "../core/size.h"
@@ -138,6 +139,8 @@ int main(int argc, char **argv)
     if (status >= 0)
         return status;
     signals = hm_papi_take_signals();
+    if (options.serving.is_asked)
+        alarm(HM_PAPI_ALARM_S);
     result = hm_papi_library_open(&library, &error);
     if (result == 0)
         result = options.list ? list(&options) : read_events(&options, signals, &error);

@@ -106,7 +106,9 @@ static bool write_reading(struct hm_papi_sets *sets, struct hm_papi_library *lib
     static uint64_t value[HM_PAPI_MOST_EVENTS];
     static bool is_known[HM_PAPI_MOST_EVENTS];
     uint64_t at_ns = now_ns();
+    alarm(HM_PAPI_ALARM_S);
     hm_papi_sets_read(sets, library, value, is_known);
+    alarm(0);
     hm_papi_line_read(at_ns, value, is_known, library->n_found, line, sizeof(line));
     return fputs(line, stdout) >= 0 && fflush(stdout) == 0;
 }
@@ -121,6 +123,7 @@ int hm_papi_serve(const struct hm_papi_serving *serving, struct hm_papi_library 
                             .due_ns = now_ns()};
     if (hm_papi_sets_open(&sets, library, serving->is_named, error) != 0)
         return -1;
+    alarm(0);
     describe(library);
     if (fflush(stdout) != 0)
         return 0;

@@ -46,7 +46,7 @@ class Job:
         return samplesfile.read(self.samples)
 
     @contextlib.contextmanager
-    def monitor(self, cgroup=None, guard=None, sysfs="/sys", resctrl=None, become=False, **options):
+    def monitor(self, cgroup=None, guard=None, sysfs="/sys", resctrl=None, become=False, words=(), **options):
         """With `become` it is started as root, to become a user by itself."""
         descriptor = os.open(self.samples, os.O_RDWR)
         process = subprocess.Popen(
@@ -57,6 +57,7 @@ class Job:
                 f"--guard={guard or self.guard}",
                 f"--sysfs={sysfs}",
                 *([f"--resctrl={resctrl}"] if resctrl else []),
+                *words,
                 *([f"--uid={NOBODY}", f"--gid={NOBODY}"] if become else []),
             ],
             pass_fds=[descriptor],

@@ -7,7 +7,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from installed import LIBEXEC, PREFIX, helper
+from installed import LIBEXEC, PREFIX, helper, needs_papi, needs_slurmenergy
 
 EXAMPLE = Path(__file__).resolve().parents[2] / "etc" / "hybridmem.conf"
 INSTALLED = PREFIX / "etc" / "hybridmem" / "hybridmem.conf"
@@ -38,7 +38,7 @@ def test_the_example_is_the_built_in_values(configure):
     built_in = show(configure(""))
     assert show(configure(EXAMPLE.read_text())) == built_in
     words = [line[1:] for line in EXAMPLE.read_text().splitlines() if re.match(r"#[a-z_]+ = ", line)]
-    assert len(words) == 26
+    assert len(words) == 27
     said = show(configure("\n".join(word for word in words if not word.startswith(("cluster", "fsdax_keep_quota")))))
     assert said == built_in
 
@@ -437,6 +437,24 @@ def test_what_counts_the_traffic_of_jobs(configure, tmp_path):
     assert "no mbm_: the processor counts no memory traffic: mount" in helper(*words, status=1).stdout
     features.write_text("llc_occupancy\nmbm_total_bytes\n")
     assert f"ok      resctrl on {mounted} counts memory traffic" in helper(*words, status=1).stdout.splitlines()
+
+
+@needs_papi
+@needs_slurmenergy
+@pytest.mark.parametrize(
+    ("chosen", "asked"), [("papi", ["hybridmem-papi"]), ("all", ["hybridmem-papi", "hybridmem-slurmenergy"])]
+)
+def test_the_programs_of_the_monitor(configure, tmp_path, chosen, asked):
+    """Told where one that is chosen is not there."""
+    words = ["check", "--scontrol", tmp_path / "none", "--config", configure(f"meter_programs = {chosen}\n")]
+    hidden = 'for p in hybridmem-papi hybridmem-slurmenergy; do mount --bind /dev/null "$1/$p"; done; shift; exec "$@"'
+    command = ["unshare", "--mount", "sh", "-c", hidden, "sh", LIBEXEC, LIBEXEC / "hybridmem-config", *words]
+    shown = subprocess.run(command, capture_output=True, text=True, check=False).stdout
+    told = [line.split()[1] for line in shown.splitlines() if f"meter_programs = {chosen} asks" in line]
+    assert told == [f"{LIBEXEC / name}:" for name in asked]
+    shown = helper("hybridmem-config", *words, status=1).stdout
+    for name in asked:
+        assert f"ok      {LIBEXEC / name} is there, for meter_programs = {chosen}\n" in shown
 
 
 def test_the_preload_library(tmp_path):

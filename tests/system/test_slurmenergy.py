@@ -1,16 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The energy that Slurm's own plugin pm_counters measures, as hybridmem meter's source. Below the plugin, files of the
-form of Cray's stand in for /sys/cray/pm_counters, which slurmd alone sees."""
+"""The energy that Slurm's own plugin pm_counters measures, as the source of hybridmem meter and of jobs' records. Below
+the plugin, files of the form of Cray's stand in for /sys/cray/pm_counters, which slurmd alone sees."""
 
 import contextlib
 import json
 import os
 import subprocess
+import sys
 from pathlib import Path
 
 import nodes
 import pytest
 import slurm
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "cli"))
+import samplesfile
 
 TYPE = "acct_gather_energy/pm_counters"
 START = 100_000_000  # joules; what is counted keeps the number of digits
@@ -155,3 +159,42 @@ def test_a_counter_or_a_slurmd_that_is_gone_for_a_while(cray):
         meter.step()
         cray.set_counter(800)
         meter.wait_counted(100)
+
+
+@pytest.fixture
+def asked_for_jobs():
+    with slurm.configured(f"{slurm.CONFIG.read_text()}meter_programs = slurm\n"):
+        yield
+        slurm.wait_idle()
+
+
+def samples(job_id):
+    return samplesfile.read(slurm.JOBS / f"{job_id}.samples")
+
+
+def platform(job_id):
+    """What the job's monitor has of the whole node."""
+    return samples(job_id).energy[2]
+
+
+def test_a_jobs_record_has_what_slurmd_reads(cray, asked_for_jobs):
+    """By a program beside the job's monitor, that ends with it."""
+    with slurm.Occupied("alice", 8, "--hybrid-mem=fast") as held:
+        slurm.wait_for(lambda: platform(held.job_id).is_known, "a figure of slurmd's")
+        cray.set_counter(700)
+        slurm.wait_for(lambda: platform(held.job_id).amount == 700, "700 J")
+        (pid,) = slurm.run("pgrep -u slurm -x hybridmem-slurm").stdout.split()  # a name of 15 bytes
+        assert slurm.run(f"ps -o comm= -p $(ps -o ppid= -p {pid})").stdout.strip() == "hybridmem-monit"
+    energy = slurm.record(held.job_id)["energy"]
+    assert energy["platform_j"] == 700 and energy["package_j"] is None
+    assert energy["source"].startswith("slurm; package: powercap: ")
+    assert energy["source"].endswith("; for the node, on which no other job ran beside this one of 1 core")
+    slurm.wait_for(lambda: not Path(f"/proc/{pid}").exists(), "the program's end")
+
+
+def test_a_record_without_slurmd_s_counter_says_why(with_plugin, asked_for_jobs):
+    reason = f"slurm: slurmd could not read the energy by {TYPE}"
+    with slurm.Occupied("alice", 8, "--hybrid-mem=fast") as held:
+        slurm.wait_for(lambda: reason in samples(held.job_id).energy_source.decode(), "the reason")
+    energy = slurm.record(held.job_id)["energy"]
+    assert energy["platform_j"] is None and reason in energy["source"]

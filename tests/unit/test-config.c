@@ -33,6 +33,7 @@ static void test_defaults(void **state)
     assert_int_equal(defaults.ram, HM_SLOW_RAM_NONE);
     assert_false(defaults.resctrl);
     assert_string_equal(defaults.resctrl_dir, "/sys/fs/resctrl");
+    assert_int_equal(defaults.meter_programs, HM_METER_NONE);
     assert_string_equal(defaults.spool_dir, "/var/lib/hybridmem/spool");
     assert_int_equal(defaults.summary_field, HM_SUMMARY_NONE);
     assert_int_equal(defaults.summary_rate, 120);
@@ -58,7 +59,7 @@ static const char full[] =
     "record_dir = /srv/records  # of the site\n"
     "record_group = \"hpc\"\nstate_dir = '/srv/state'\nrun_dir = \"/run/hm\"\n"
     "cluster = c1\ninterval = 500ms\nreserve = 2.5%\nreap_grace = 10min\nlog_level = debug\nram = normal\n"
-    "resctrl = yes\nresctrl_dir = /mnt/resctrl\n"
+    "resctrl = yes\nresctrl_dir = /mnt/resctrl\nmeter_programs = slurm\n"
     "spool_dir = /srv/spool\nsummary_field = SystemComment\nsummary_rate = 6000\ncollect_wait = 2min\n"
     "fsdax_keep_share = 12.5%\nfsdax_keep_quota = 300G\nfsdax_keep_age = 72h\n"
     "modes = { off, spill,\n fast, }\nmigrate = \"interval=2s,fast=10%\"\n"
@@ -91,6 +92,8 @@ static void test_every_word(void **state)
     assert_int_equal(config.ram, HM_SLOW_RAM_NORMAL);
     assert_true(config.resctrl);
     assert_string_equal(config.resctrl_dir, "/mnt/resctrl");
+    assert_int_equal(config.meter_programs, HM_METER_SLURM);
+    assert_string_equal(hm_meter_programs_name(HM_METER_ALL), "all");
     assert_string_equal(config.spool_dir, "/srv/spool");
     assert_int_equal(config.summary_field, HM_SUMMARY_SYSTEM);
     assert_string_equal(hm_summary_name(config.summary_field), "SystemComment");

@@ -16,9 +16,8 @@
 #define TOP                                                                                                            \
     "use enabled, record, record_dir, record_group, state_dir, run_dir, cluster, interval, reserve, reap_grace, "      \
     "log_level, modes, migrate, fsdax_fs, fsdax_map, fsdax_wipe_limit, fsdax_keep_share, fsdax_keep_quota, "           \
-    "fsdax_keep_age, ram, resctrl, resctrl_dir, spool_dir, summary_field, summary_rate, collect_wait, tier, "          \
-    "channels, "                                                                                                       \
-    "user, group, account or partition"
+    "fsdax_keep_age, ram, resctrl, resctrl_dir, meter_programs, spool_dir, summary_field, summary_rate, "              \
+    "collect_wait, tier, channels, user, group, account or partition"
 #define LONG_60 "aaaaaaaaaabbbbbbbbbbccccccccccddddddddddeeeeeeeeeeffffffffff"
 
 struct refusal {
@@ -109,6 +108,7 @@ static const struct refusal refusals[] = {
     {"resctrl = maybe", "1: resctrl: \"maybe\" is not one of its values: use yes or no"},
     {"resctrl_dir = resctrl", "1: resctrl_dir: \"resctrl\" is a relative path: write it from / on"},
     {"spool_dir = spool", "1: spool_dir: \"spool\" is a relative path: write it from / on"},
+    {"meter_programs = yes", "1: meter_programs: \"yes\" is not one of its values: use none, papi, slurm or all"},
     {"summary_field = Comment",
      "1: summary_field: \"Comment\" is not one of its values: use none, AdminComment or SystemComment"},
     {"summary_field = Extra",

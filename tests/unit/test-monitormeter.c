@@ -22,6 +22,7 @@ static struct hm_samples samples;
 static struct hm_metered *const metered = &samples.metered;
 static uint64_t now_ns;
 static const char *group; /* the job's resctrl group */
+static struct hm_monitor_programs programs;
 
 static int set_up(void **state)
 {
@@ -29,6 +30,7 @@ static int set_up(void **state)
         (struct hm_samples){.n_tiers = 2, .tier_kind = {HM_KIND_DRAM, HM_KIND_PMEM}, .tier_name = {"dram", "pmem"}};
     now_ns = 50 * SECOND;
     group = NULL;
+    programs = (struct hm_monitor_programs){0};
     return fake_sysfs_make(state);
 }
 
@@ -40,7 +42,7 @@ static int tear_down(void **state)
 
 static void open_meter(void)
 {
-    hm_monitor_meter_open(&meter, fake.setup.sysfs, group, metered);
+    hm_monitor_meter_open(&meter, fake.setup.sysfs, group, &programs, &samples);
 }
 
 static void read_after(uint64_t ns)

@@ -73,6 +73,7 @@ static void test_programs_that_do_not_start(void **state)
         {HEAD HEAD, "hybridmem-papi wrote its lines in another order, or is of another version"},
         {HEAD EVENT EVENT, "hybridmem-papi wrote its lines in another order, or is of another version"},
         {HEAD EVENT "echo ready 2\n", "hybridmem-papi wrote its lines in another order, or is of another version"},
+        {HEAD "exec yes component x in\n", "hybridmem-papi wrote its lines in another order, or is of another version"},
         {HEAD EVENT "echo read 5 6\n", "hybridmem-papi wrote its lines in another order, or is of another version"},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
@@ -101,12 +102,12 @@ static void test_readings(void **state)
     assert_true(event->measure == HM_PAPI_PACKAGE_ENERGY && event->socket == 1 && event->modulus == 1000);
     assert_string_equal(hm_papi_reader_event(reader, 1)->name, "lines");
     assert_int_equal(hm_papi_reader_value(reader, 0, &value), ENODEV); /* not asked yet */
-    hm_papi_reader_ask(reader);
+    hm_papi_reader_read(reader);
     assert_int_equal(hm_papi_reader_value(reader, 0, &value), 0);
     assert_int_equal(value, 5);
     assert_int_equal(hm_papi_reader_value(reader, 1, &value), 0);
     assert_true(value == UINT64_MAX);
-    hm_papi_reader_ask(reader);
+    hm_papi_reader_read(reader);
     assert_int_equal(hm_papi_reader_value(reader, 0, &value), EBADMSG);
     assert_int_equal(hm_papi_reader_value(reader, 1, &value), 0);
     assert_int_equal(value, 0);
@@ -138,10 +139,10 @@ static void test_deaths_midway(void **state)
         snprintf(script, sizeof(script), HEAD EVENT "echo ready 1\nread x; echo read 1 5\nread x\n%s", rows[i].then);
         struct hm_papi_reader *reader = start(script);
         assert_non_null(reader);
-        hm_papi_reader_ask(reader);
+        hm_papi_reader_read(reader);
         assert_int_equal(hm_papi_reader_value(reader, 0, &value), 0);
         for (int again = 0; again < 3; again++) {
-            hm_papi_reader_ask(reader);
+            hm_papi_reader_read(reader);
             assert_int_equal(hm_papi_reader_value(reader, 0, &value), ENODEV);
             assert_string_equal(hm_papi_reader_problem(reader), rows[i].text);
         }
@@ -210,7 +211,7 @@ static void test_the_program_of_slurm(void **state)
     if (!reader)
         fail_msg("%s", error.text);
     uint64_t value;
-    hm_papi_reader_ask(reader);
+    hm_papi_reader_read(reader);
     assert_int_equal(hm_papi_reader_value(reader, 0, &value), 0);
     assert_int_equal(value, 300);
     assert_int_equal(hm_papi_reader_event(reader, 0)->unit, HM_PAPI_JOULE);

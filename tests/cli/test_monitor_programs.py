@@ -1,0 +1,258 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The programs that a job's monitor asks for what the node's own counters lack, with scripts in their place: what they
+count is in the samples, and whatever they do costs the job nothing but these figures."""
+
+import contextlib
+import os
+import signal
+from pathlib import Path
+
+import pytest
+import samplesfile
+from monitoring import ends, wait_for
+from sysfstree import NOBODY, Sysfs
+
+SLURM = "echo slurm 1 24.11.5; echo event 0 platform-energy - - J 0 acct_gather_energy/ipmi; echo ready 1\n"
+PAPI = (
+    "echo papi 1 7.1.0\n"
+    "echo event 0 package-energy - 0 uJ 0 rapl::RAPL_ENERGY_PKG\n"
+    "echo event 1 read-bytes dram 0 64B 0 cas\n"
+    "echo ready 2\n"
+)
+COUNTS = "while read line; do echo read 1 $(cat $0.count); done\n"
+HANGS = "exec sleep 1000\n"
+DRAM = 1  # enum hm_kind
+
+
+@pytest.fixture
+def node(job):
+    """A /sys without counters."""
+    if os.geteuid() != 0:
+        pytest.fail("this test wants root, as all of tests/check does")
+    (job.folder.parent / "sys").mkdir()
+    return Sysfs(job.folder.parent / "sys")
+
+
+class Program:
+    """A script that notes its process before it speaks."""
+
+    def __init__(self, folder, word, script):
+        self.word, self.path = word, folder / f"stand-in-{word}"
+        self.path.write_text(f"#!/bin/sh\necho $$ >> $0.pids\n{script}")
+        self.path.chmod(0o700)
+        self.count(0)
+
+    def count(self, *values):
+        """What its counters are at, in one step."""
+        draft = self.path.with_suffix(".draft")
+        draft.write_text(" ".join(map(str, values)) + "\n")
+        draft.rename(f"{self.path}.count")
+
+    def pid(self):
+        """Of its process; None: it was not started."""
+        note = Path(f"{self.path}.pids")
+        return int(note.read_text()) if note.exists() and note.read_text().endswith("\n") else None
+
+    def is_there(self):
+        stat = Path(f"/proc/{self.pid()}/stat")
+        with contextlib.suppress(OSError):
+            return stat.read_text().rpartition(")")[2].split()[0] not in "ZX"
+        return False
+
+
+@contextlib.contextmanager
+def monitored(job, node, *programs):
+    """The job's monitor with these; yields its process. A script that is left is killed."""
+    words = [word for program in programs for word in (f"--{program.word}", program.path)]
+    try:
+        with job.monitor(sysfs=node.folder, become=True, words=words) as process:
+            yield process
+    finally:
+        for program in programs:
+            if program.pid() and program.is_there():
+                os.kill(program.pid(), signal.SIGKILL)
+
+
+def finish(job, process):
+    process.terminate()
+    ends(process)
+    found = job.read()
+    assert found.finished == 1
+    return found
+
+
+def wait_read(job, more=2):
+    """Readings: what stands in the counters now is in them."""
+    before = job.read().n_readings
+    wait_for(lambda: job.read().n_readings >= before + more, "reading", seconds=30)
+
+
+def wait_joined(job, source):
+    wait_for(lambda: source in job.read().energy_source + job.read().traffic_source, "what the program counts")
+    wait_read(job, 1)
+
+
+def wait_told(job, text):
+    return wait_for(lambda: text in job.read().energy_source, text.decode(), seconds=30)
+
+
+def test_what_slurm_alone_knows(job, node):
+    """Beside powercap; all figures are of the same time."""
+    package = node.zone("intel-rapl:0", "package-0", 5_000_000)
+    program = Program(job.folder.parent, "slurm", SLURM + COUNTS)
+    program.count(1000)
+    with monitored(job, node, program) as process:
+        wait_joined(job, b"slurm")
+        package(8_000_000)
+        program.count(1300)
+        found = finish(job, process)
+    assert [(figure.amount, figure.is_known) for figure in found.energy] == [(3, 1), (0, 0), (300, 1)]
+    assert found.energy_source.startswith(b"powercap, slurm; memory: ")
+    wait_for(lambda: not program.is_there(), "the program's end")
+
+
+def test_what_papi_alone_knows(job, node):
+    samples = samplesfile.read(job.samples)
+    samples.tier_kind[0] = DRAM
+    job.samples.write_bytes(bytes(samples))
+    papi = Program(job.folder.parent, "papi", PAPI + COUNTS)
+    slurm = Program(job.folder.parent, "slurm", SLURM + COUNTS)
+    papi.count(10, 20)
+    with monitored(job, node, papi, slurm) as process:
+        wait_joined(job, b"slurm")
+        papi.count(2_000_010, 120)
+        slurm.count(7)
+        found = finish(job, process)
+    assert [(round(figure.amount, 6), figure.is_known) for figure in found.energy] == [(2, 1), (0, 0), (7, 1)]
+    assert found.energy_source.startswith(b"papi, slurm; memory: ")
+    assert (found.traffic[0][0].amount, found.traffic[0][0].is_known) == (6400, 1)
+    assert found.traffic_source.startswith(b"papi; ") and found.peak_w.is_known == 1
+
+
+def test_none_is_started_where_nothing_is_missed(job, node):
+    for path, name in (
+        ("intel-rapl:0", "package-0"),
+        ("intel-rapl:0/intel-rapl:0:0", "dram"),
+        ("intel-rapl:1", "psys"),
+    ):
+        node.zone(path, name, 5)
+    programs = [Program(job.folder.parent, word, HANGS) for word in ("papi", "slurm")]
+    with monitored(job, node, *programs) as process:
+        wait_read(job)
+        found = finish(job, process)
+    assert [figure.is_known for figure in found.energy] == [1, 1, 1] and found.energy_source == b"powercap"
+    assert [program.pid() for program in programs] == [None, None]
+
+
+def test_nothing_is_handed_down(job, node):
+    """It has root's rights, but no descriptor and no word of the environment of those who started the monitor."""
+    program = Program(job.folder.parent, "slurm", SLURM + COUNTS)
+    os.environ["HM_SECRET"] = "x"
+    try:
+        with monitored(job, node, program) as process:
+            wait_joined(job, b"slurm")
+            folder = Path(f"/proc/{program.pid()}")
+            assert f"Uid:\t{NOBODY}" in Path(f"/proc/{process.pid}/status").read_text()
+            status = dict(line.split(":\t", 1) for line in (folder / "status").read_text().splitlines())
+            assert status["Uid"].split() == ["0"] * 4 and int(status["PPid"]) == process.pid
+            assert {int(entry.name) for entry in (folder / "fd").iterdir()} <= {0, 1, 2, 10}  # 10: the shell's script
+            assert (folder / "environ").read_bytes() == b"LC_ALL=C\0"
+            assert (folder / "cgroup").read_text() == Path(f"/proc/{process.pid}/cgroup").read_text()
+            assert os.getsid(program.pid()) == os.getsid(process.pid)
+            finish(job, process)
+    finally:
+        del os.environ["HM_SECRET"]
+
+
+def test_a_monitor_that_is_killed_has_no_programs_left(job, node):
+    """It could not kill them itself: it has no rights any more, and they have root's."""
+    programs = [Program(job.folder.parent, "papi", PAPI + COUNTS), Program(job.folder.parent, "slurm", SLURM + COUNTS)]
+    programs[0].count(0, 0)
+    with monitored(job, node, *programs) as process:
+        wait_joined(job, b"slurm")
+        assert all(program.is_there() for program in programs)
+        process.kill()
+        process.wait()
+        for program in programs:
+            wait_for(lambda one=program: not one.is_there(), "the program's end")
+
+
+@pytest.mark.parametrize(
+    ("script", "said"),
+    [
+        (None, b"slurm: hybridmem was built without Slurm's library (libslurm)"),
+        ("exit 3\n", b"slurm: hybridmem-slurmenergy ended with 3"),
+        ("kill -9 $$\n", b"slurm: hybridmem-slurmenergy was killed by signal 9"),
+        ("echo error no slurmd; exit 1\n", b"slurm: no slurmd"),
+        ("head -c 100000 /dev/urandom\n" + HANGS, b"slurm: hybridmem-slurmenergy wrote "),
+        ("yes | tr -d '\\n'\n", b"slurm: hybridmem-slurmenergy does not end its lines"),
+        (SLURM + "echo nonsense\n" + HANGS, b"acct_gather_energy/ipmi: hybridmem-slurmenergy wrote a line"),
+        (SLURM + "read x; exit 5\n", b"acct_gather_energy/ipmi: hybridmem-slurmenergy ended with 5"),
+        (
+            SLURM + "read x; echo read 1 5; read x; kill -11 $$\n",
+            b"/ipmi: hybridmem-slurmenergy was killed by signal 11",
+        ),
+        (SLURM + "while read x; do echo read 1 -; done\n", b"acct_gather_energy/ipmi: what was read is no value of it"),
+    ],
+)
+def test_programs_that_fail(job, node, script, said):
+    """At their start or midway: their figure is not known, and why; the others' are."""
+    package = node.zone("intel-rapl:0", "package-0", 1_000_000)
+    program = Program(job.folder.parent, "slurm", script or "")
+    if script is None:
+        program.path.unlink()
+    with monitored(job, node, program) as process:
+        wait_told(job, said)
+        wait_read(job, 1)
+        package(4_000_000)
+        found = finish(job, process)
+    assert said in found.energy_source and found.energy[2].is_known == 0
+    assert found.energy[0].is_known == 1 and 0 < found.energy[0].amount <= 3
+
+
+def test_a_program_that_hangs_at_its_start(job, node):
+    """Nobody waits for it: not the samples, not the others' figures, and not who ends the monitor."""
+    package = node.zone("intel-rapl:0", "package-0", 1_000_000)
+    program = Program(job.folder.parent, "slurm", HANGS)
+    with monitored(job, node, program) as process:
+        job.wait_samples(5)
+        wait_for(program.pid, "the program's start")
+        wait_read(job, 1)
+        package(4_000_000)
+        found = finish(job, process)
+    assert (found.energy[0].amount, found.energy[2].is_known) == (3, 0)
+    assert b"slurm: hybridmem-slurmenergy has not said what it counts" in found.energy_source
+
+
+def test_a_program_that_hangs_midway(job, node):
+    """Its answer is awaited for a while, in which memory is sampled; then it is left, and the others' figures go on."""
+    package = node.zone("intel-rapl:0", "package-0", 1_000_000)
+    program = Program(job.folder.parent, "slurm", SLURM + "read x; echo read 1 5; read x\n" + HANGS)
+    with monitored(job, node, program) as process:
+        wait_joined(job, b"slurm")
+        before = job.read()
+        wait_told(job, b"acct_gather_energy/ipmi: hybridmem-slurmenergy does not answer")
+        after = job.read()
+        seconds = (after.last_mono_ns - before.last_mono_ns) / 1e9
+        assert after.n_samples - before.n_samples >= seconds / 0.05 / 2  # at least every other one, on a busy machine
+        package(4_000_000)
+        wait_read(job, 1)
+        found = finish(job, process)
+    assert (found.energy[0].amount, found.energy[2].is_known) == (3, 0)
+
+
+def test_the_end_does_not_wait_for_an_answer_for_long(job, node):
+    program = Program(job.folder.parent, "slurm", SLURM + "read x; echo read 1 5; read x\n" + HANGS)
+    with monitored(job, node, program) as process:
+        wait_joined(job, b"slurm")
+        found = finish(job, process)
+    assert b"acct_gather_energy/ipmi: hybridmem-slurmenergy does not answer" in found.energy_source
+    assert found.energy[2].is_known == 0
+
+
+def test_programs_that_are_not_asked(job, node):
+    with monitored(job, node) as process:
+        wait_read(job)
+        found = finish(job, process)
+    for name in (b"papi: PAPI", b"slurm: Slurm"):
+        assert name + b" is not asked: meter_programs in hybridmem.conf may have it asked" in found.energy_source
