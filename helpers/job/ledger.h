@@ -41,9 +41,10 @@ struct hm_step_migrator {
 
 /* The job's monitoring group of resctrl (mongroup.h). */
 struct hm_mongroup {
-    bool is_begun;        /* it may be there, under the job's number and `restart` */
-    uint32_t restart;     /* of the run that it was made for */
-    char why[HM_WARNING]; /* why it does not count the whole job, or is not there; "" it does, or none is wanted */
+    bool is_begun;         /* it may be there, under the job's number and `restart` */
+    uint32_t restart;      /* of the run that it was made for */
+    uint64_t made_mono_ns; /* CLOCK_MONOTONIC: it counts since then */
+    char why[HM_WARNING];  /* why it does not count the whole job, or is not there; "" it does, or none is wanted */
 };
 
 struct hm_job {

@@ -163,7 +163,8 @@ static json_t *warnings_of(const struct hm_job *job, const struct hm_tiers *tier
         json_array_append_new(warnings, TEXT(job->warning[i]));
     for (int i = 0; job->has_plan && i < job->plan.n_warnings && i < HM_MAX_WARNINGS; i++)
         json_array_append_new(warnings, TEXT(job->plan.warning[i]));
-    if (job->mongroup.why[0])
+    /* Without a group the figure's own source says why, on such a node for every job. */
+    if (job->mongroup.is_begun && job->mongroup.why[0])
         hm_record_warn(warnings, "its own memory traffic is not known: %.*s", (int)sizeof(job->mongroup.why),
                        job->mongroup.why);
     if (!tiers)

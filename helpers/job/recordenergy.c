@@ -113,6 +113,15 @@ json_t *hm_record_energy(const struct hm_job *job, const struct hm_samples *samp
     return energy;
 }
 
+/* From the making of the group to the last reading; null where there is no figure. */
+static json_t *group_seconds(const struct hm_mongroup *group, const struct hm_metered *metered)
+{
+    bool has_figure = metered->group[HM_GROUP_TOTAL].is_known || metered->group[HM_GROUP_LOCAL].is_known;
+    return has_figure && metered->last_mono_ns >= group->made_mono_ns
+               ? json_real((double)(metered->last_mono_ns - group->made_mono_ns) / 1e9)
+               : json_null();
+}
+
 /* Null where the node does not count it; without all of the job's tasks in the group, it has no figure. */
 static json_t *group_of(const struct hm_mongroup *group, const struct hm_metered *metered, const char *why)
 {
@@ -126,6 +135,7 @@ static json_t *group_of(const struct hm_mongroup *group, const struct hm_metered
     else if (is_known)
         why = metered->group_source;
     json_t *object = json_object();
+    json_object_set_new(object, "seconds", is_known ? group_seconds(group, metered) : json_null());
     for (int i = 0; i < HM_GROUP_BYTES; i++)
         json_object_set_new(object, keys[i], is_known ? bytes_of(&metered->group[i]) : json_null());
     json_object_set_new(object, "source", hm_json_text(why[0] ? why : "no counter was found", HM_METERED_SOURCE));

@@ -71,6 +71,7 @@ const char *hm_counter_state_text(enum hm_counter_state state)
         [HM_COUNTER_TAKEN] = "another perf has its counter of the hardware: another job's monitor, or somebody's",
         [HM_COUNTER_UNREADABLE] = "what was read is no value of it",
         [HM_COUNTER_RESET] = "it was reset: it went back, or further than it can in the time",
+        [HM_COUNTER_REGROUPED] = "a monitoring group whose traffic it has in it was made or removed",
         [HM_COUNTER_AMBIGUOUS] = "it may have wrapped more than once since the last value",
     };
     return texts[state];

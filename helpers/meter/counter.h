@@ -17,6 +17,7 @@ enum hm_counter_state {
     HM_COUNTER_TAKEN,      /* somebody else has the hardware for now */
     HM_COUNTER_UNREADABLE, /* what was read is no value of it */
     HM_COUNTER_RESET,      /* it went back without a wrap, or further than it can count in the time */
+    HM_COUNTER_REGROUPED,  /* it is a sum, and what is summed was not the same all the time */
     HM_COUNTER_AMBIGUOUS,  /* the time since the last value is enough for more than one wrap */
 };
 

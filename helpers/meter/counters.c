@@ -63,7 +63,8 @@ static const struct hm_counter_source sources[] = {
      .find = hm_pmusource_find_cxl},
     {.name = "resctrl",
      .gives = HM_GIVES(HM_TOTAL_BYTES) | HM_GIVES(HM_LOCAL_BYTES),
-     .covers = "the tasks of a resctrl group; in the default group those that are in no other",
+     .covers =
+         "the tasks of a resctrl group; of a control group, as the default one, those of its monitoring groups, too",
      .measures = "bytes between the last-level cache and memory, and those of the own socket (MBM)",
      .unit = "bytes",
      .wraps = NO_WRAP,

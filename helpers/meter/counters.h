@@ -15,6 +15,7 @@ struct hm_counters_setup {
     int sysfs;         /* the folder that is /sys */
     int resctrl;       /* the folder of a resctrl group, or -1 with */
     int resctrl_why;   /* the errno of opening it */
+    bool is_new_group; /* it was made for who reads it: its counters began at 0 */
     const char *papi;  /* the program hybridmem-papi; NULL: PAPI is not asked */
     const char *slurm; /* hybridmem-slurmenergy; NULL: Slurm is not asked */
     const char *who;   /* what would have them asked, for the reason */

@@ -60,6 +60,10 @@ static struct hm_flow *find_flow(struct hm_flow *flows, int first, int *n, const
 
 static void join(struct hm_flow *flow, const struct hm_gauge *gauge)
 {
+    if (hm_gauge_is_silent(gauge)) {
+        flow->n_silent++;
+        return;
+    }
     hm_total_join(&flow->total, &gauge->total);
     if (hm_total_is_known(&flow->total) || flow->reason.text[0])
         return;
@@ -132,6 +136,9 @@ static int sum_quantity(const struct hm_gauges *gauges, enum hm_quantity quantit
         flow->source = hm_counter_source_at(gauge->source)->name;
         join(flow, gauge);
     }
+    for (int i = first; i < n; i++)
+        if (flows[i].n_silent > 0 && flows[i].total.n == 0 && !flows[i].reason.text[0])
+            hm_fail(&flows[i].reason, 0, "none of its counters has told of anything yet (\"Unavailable\")");
     return n;
 }
 

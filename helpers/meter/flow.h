@@ -16,6 +16,7 @@ struct hm_flow {
     int socket;         /* -1: the node */
     const char *source; /* NULL: none */
     struct hm_total total;
+    int n_silent;           /* gauges of it that told of nothing yet (hm_gauge_is_silent), and add nothing */
     char tier[HM_NAME];     /* of traffic; "": none, or not one */
     char name[32];          /* "package-0", "dram read" */
     struct hm_error reason; /* why the amount is not known; "" where it is */

@@ -12,6 +12,8 @@
 #include "../core/size.h"
 #include "sysfile.h"
 
+#define NOTHING_YET "Unavailable" /* resctrl's word */
+
 static const struct {
     const char *name, *unit;
     double most_per_s;
@@ -55,6 +57,7 @@ static int add(struct hm_gauges *gauges, const struct hm_gauge *like, int folder
     *gauge = *like;
     gauge->folder = folder;
     gauge->fd = fd;
+    gauge->counter.has_last = gauge->is_from_0;
     return 0;
 }
 
@@ -122,6 +125,11 @@ static int read_event(const struct hm_gauge *gauge, uint64_t *raw)
     return gauge->fd >= 0 && length < 0 ? errno : ENODEV;
 }
 
+bool hm_gauge_is_silent(const struct hm_gauge *gauge)
+{
+    return gauge->is_from_0 && gauge->total.n == 0 && gauge->total.problem == HM_COUNTER_VALID;
+}
+
 static void read_gauge(struct hm_gauge *gauge, uint64_t now_ns)
 {
     uint64_t raw = 0, difference = 0;
@@ -130,6 +138,8 @@ static void read_gauge(struct hm_gauge *gauge, uint64_t now_ns)
     int number = gauge->papi         ? hm_papi_reader_value(gauge->papi, gauge->papi_event, &raw)
                  : gauge->folder < 0 ? read_event(gauge, &raw)
                                      : read_file(gauge, &raw);
+    if (number != 0 && hm_gauge_is_silent(gauge) && strcmp(gauge->said, NOTHING_YET) == 0)
+        return;
     if (number == 0) {
         state = hm_counter_take(&gauge->counter, raw, now_ns, &difference);
     } else {
@@ -152,14 +162,21 @@ void hm_gauges_read(struct hm_gauges *gauges, uint64_t now_ns)
 
 void hm_gauges_take(struct hm_gauges *gauges, uint64_t now_ns)
 {
+    bool has_news = hm_groupwatch_has_news(&gauges->groups);
     for (size_t i = 0; i < gauges->n; i++)
         read_gauge(&gauges->gauge[i], now_ns);
+    if (!hm_groupwatch_end_reading(&gauges->groups, has_news))
+        return;
+    for (size_t i = 0; i < gauges->n; i++)
+        if (gauges->gauge[i].is_of_groups)
+            hm_total_regroup(&gauges->gauge[i].total);
 }
 
 void hm_gauges_clear(struct hm_gauges *gauges)
 {
     for (size_t i = 0; i < gauges->n; i++)
-        gauges->gauge[i].total = (struct hm_total){0};
+        if (!gauges->gauge[i].is_from_0)
+            gauges->gauge[i].total = (struct hm_total){0};
 }
 
 void hm_gauges_close(struct hm_gauges *gauges, size_t first)
@@ -171,6 +188,7 @@ void hm_gauges_close(struct hm_gauges *gauges, size_t first)
         return;
     for (int i = 0; i < HM_N_PROGRAMS; i++)
         hm_papi_reader_stop(gauges->reader[i]);
+    hm_groupwatch_close(&gauges->groups);
     free(gauges->gauge);
     *gauges = (struct hm_gauges){0};
 }

@@ -11,6 +11,7 @@
 
 #include "../core/tiers.h"
 #include "counter.h"
+#include "groupwatch.h"
 #include "papiread.h"
 #include "pmu.h"
 #include "total.h"
@@ -38,6 +39,8 @@ struct hm_gauge {
     int fd;                            /* of the file or perf event; -1 while it is gone */
     const struct hm_papi_reader *papi; /* another program's instead: event so much of it */
     unsigned papi_event;
+    bool is_from_0;    /* it counts from 0 on, and all of that for who reads it: its first value is a difference, too */
+    bool is_of_groups; /* the sum of a control group's own tasks and its monitoring groups' */
     struct hm_counter counter;
     struct hm_total total;
     char said[24]; /* what stood where the number should be; "" otherwise */
@@ -48,6 +51,7 @@ struct hm_gauges {
     size_t n, room;
     struct hm_papi_reader *reader[HM_N_PROGRAMS]; /* theirs, NULL: none */
     int reader_source[HM_N_PROGRAMS];             /* index of its source's row */
+    struct hm_groupwatch groups;                  /* of those that are of groups */
 };
 
 /* "package energy" ... "local bytes" */
@@ -71,13 +75,16 @@ int hm_gauges_add_event(struct hm_gauges *gauges, const struct hm_gauge *like, u
 int hm_gauges_add_asked(struct hm_gauges *gauges, const struct hm_gauge *like, enum hm_papi_program program, unsigned i,
                         struct hm_error *error);
 
+/* Has one that counts from 0 on told of nothing yet? The kernel says "Unavailable" where a new group had no traffic. */
+bool hm_gauge_is_silent(const struct hm_gauge *gauge);
+
 /* Read them all: each one's total gets what it counted since it was read before. `now_ns` is CLOCK_MONOTONIC. */
 void hm_gauges_read(struct hm_gauges *gauges, uint64_t now_ns);
 
 /* The same where the programs were asked, and none is awaited any more. */
 void hm_gauges_take(struct hm_gauges *gauges, uint64_t now_ns);
 
-/* Let the totals begin anew. */
+/* Let the totals begin anew, but for those that count from 0 on. */
 void hm_gauges_clear(struct hm_gauges *gauges);
 
 /* Close those from `first` on, and forget them; from 0 on, free all, and end their programs. */

@@ -45,7 +45,7 @@ void hm_monitor_meter_open(struct hm_monitor_meter *meter, int sysfs, const char
         return;
     }
     if (group) {
-        meter->has_group = true;
+        meter->has_group = setup.is_new_group = true;
         /* Stays open: a counter that was gone may come back. */
         meter->group = setup.resctrl = open(group, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
         setup.resctrl_why = errno;
@@ -177,6 +177,15 @@ static bool has_flow(const struct hm_flow *flow, int n, enum hm_quantity quantit
     return false;
 }
 
+/* Caches that no task of the job has used are no gap, and named: that they had no traffic is the kernel's word. */
+static void add_silent(struct hm_reasons *reasons, const struct hm_flow *flow, int n)
+{
+    for (int i = 0; i < n; i++)
+        if (flow[i].n_silent > 0 && is_known(&flow[i]))
+            hm_reasons_add(reasons, "; ", "%s: %d of its counters told of nothing (\"Unavailable\")", flow[i].name,
+                           flow[i].n_silent);
+}
+
 /* Without any of its counters, the source's own reason; a processor may have one of the two alone. */
 static void describe_group(const struct hm_monitor_meter *meter, char text[HM_METERED_SOURCE],
                            const struct hm_flow *flow, int n)
@@ -184,6 +193,7 @@ static void describe_group(const struct hm_monitor_meter *meter, char text[HM_ME
     bool has_total = has_flow(flow, n, HM_TOTAL_BYTES), has_local = has_flow(flow, n, HM_LOCAL_BYTES);
     struct hm_reasons reasons = hm_reasons_begin(text, HM_METERED_SOURCE);
     add_flows(&reasons, flow, n, HM_TOTAL_BYTES, HM_LOCAL_BYTES, false);
+    add_silent(&reasons, flow, n);
     if (has_total != has_local)
         hm_reasons_add(&reasons, "; ", "the processor does not count %s", has_total ? "local bytes" : "total bytes");
     for (int i = 0; i < meter->n_tried && !has_total && !has_local; i++)
@@ -192,25 +202,40 @@ static void describe_group(const struct hm_monitor_meter *meter, char text[HM_ME
     hm_reasons_end(&reasons);
 }
 
-/* What comes after the last interval counts with all before it: the peak is not below the mean. */
+/* What comes after the last interval counts with all before it: the peak is not below the mean. `watts_s` is the time
+ * since the joules before, 0: too short for a figure. */
+static void take_peak(struct hm_power *power, double joules, double mean, double watts_s)
+{
+    if (power->peak.is_known && mean > power->peak.amount)
+        power->peak.amount = mean;
+    if (watts_s <= 0)
+        return;
+    double watts = (joules - power->joules) / watts_s;
+    if (watts >= power->peak.amount)
+        power->peak = (struct hm_metered_figure){watts, 1};
+    power->joules = joules;
+}
+
+/* With the memory and without: a counter that is lost later leaves the peak of what the mean is of then. */
 static void take_power(struct hm_monitor_meter *meter, struct hm_metered *metered, uint64_t mono_ns)
 {
-    double joules, mean, seconds = (double)(mono_ns - meter->power_ns) / 1e9;
-    bool is_power = hm_metered_power(metered->energy, &joules);
-    bool has_memory = metered->energy[HM_DOMAIN_MEMORY].is_known;
-    mean = joules / hm_metered_seconds(metered);
-    if (metered->peak_w.is_known && is_power && has_memory == meter->power_has_memory && mean > metered->peak_w.amount)
-        metered->peak_w.amount = mean;
-    if (mono_ns - meter->power_ns < POWER_NS)
-        return;
-    double watts = (joules - meter->power_j) / seconds;
-    if (!is_power || (meter->power_j > 0 && has_memory != meter->power_has_memory))
-        metered->peak_w = (struct hm_metered_figure){0}; /* what it was is of other domains than what the mean is of */
-    else if (watts >= metered->peak_w.amount)
-        metered->peak_w = (struct hm_metered_figure){watts, 1};
-    meter->power_has_memory = has_memory;
-    meter->power_j = joules;
-    meter->power_ns = mono_ns;
+    const struct hm_metered_figure *package = &metered->energy[HM_DOMAIN_PACKAGE],
+                                   *memory = &metered->energy[HM_DOMAIN_MEMORY];
+    const bool is_known[HM_POWERS] = {package->is_known, package->is_known && memory->is_known};
+    const double joules[HM_POWERS] = {package->amount, package->amount + memory->amount};
+    bool is_due = mono_ns - meter->power_ns >= POWER_NS;
+    for (int i = 0; i < HM_POWERS; i++) {
+        struct hm_power *power = &meter->power[i];
+        power->is_lost = power->is_lost || !is_known[i];
+        if (power->is_lost)
+            power->peak = (struct hm_metered_figure){0};
+        else
+            take_peak(power, joules[i], joules[i] / hm_metered_seconds(metered),
+                      is_due ? (double)(mono_ns - meter->power_ns) / 1e9 : 0);
+    }
+    metered->peak_w = meter->power[is_known[HM_POWER_BOTH] ? HM_POWER_BOTH : HM_POWER_PACKAGE].peak;
+    if (is_due)
+        meter->power_ns = mono_ns;
 }
 
 static void read_all(struct hm_monitor_meter *meter, struct hm_samples *samples, uint64_t mono_ns)
@@ -305,7 +330,7 @@ void hm_monitor_meter_hear(struct hm_monitor_meter *meter, struct hm_samples *sa
     if (meter->is_over || !join(meter))
         return;
     samples->metered = (struct hm_metered){0};
-    meter->power_j = 0;
+    memset(meter->power, 0, sizeof(meter->power));
     meter->is_asked = false;
     hm_monitor_meter_read(meter, samples, mono_ns);
 }

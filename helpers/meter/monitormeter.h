@@ -8,6 +8,15 @@
 #include "flow.h"
 #include "samples.h"
 
+/* What power is of: of both where that of memory is known to the end (hm_metered_power), else of packages alone. */
+enum hm_power_of { HM_POWER_PACKAGE, HM_POWER_BOTH, HM_POWERS };
+
+struct hm_power {
+    double joules;
+    struct hm_metered_figure peak; /* W */
+    bool is_lost;                  /* it was not known once: nor is its peak */
+};
+
 struct hm_monitor_meter {
     bool is_open, has_group;
     int group;     /* its folder, -1: it could not be opened */
@@ -17,9 +26,8 @@ struct hm_monitor_meter {
     struct hm_counters_tried tried[HM_MOST_SOURCES];
     int n_tried;
     struct hm_tiers tiers; /* names and kinds alone */
-    double power_j;        /* what power counts by, at `power_ns`; see hm_metered_power */
-    uint64_t power_ns;
-    bool power_has_memory;
+    struct hm_power power[HM_POWERS];
+    uint64_t power_ns; /* of their joules */
     struct hm_flow flow[HM_MOST_FLOWS];
 };
 
@@ -30,7 +38,8 @@ struct hm_monitor_programs {
 
 /*
  * Find the counters below `sysfs` (an open folder, /sys; it has to stay open) and open them: with root's rights, which
- * reading them does not need any more. `group` is the folder of the job's resctrl group, likewise; NULL: it has none.
+ * reading them does not need any more. `group` is the folder of the job's resctrl group, likewise; it was
+ * made for the job, and what it counted before the first reading is the job's as well. NULL: it has none.
  * One that cannot be opened leaves figures that are not known. Where an earlier monitor of the same job has counted
  * there is a gap that nobody has seen: its figures are forgotten, and none are added. The programs are started where
  * these counters lack something, and join in once they have told what they count: hm_monitor_meter_hear.

@@ -19,7 +19,12 @@ static int add_cache(const struct hm_counters_setup *setup, struct hm_gauges *ga
                      struct hm_error *reason)
 {
     for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
-        struct hm_gauge like = {.source = source, .quantity = kinds[i].quantity, .socket = -1, .factor = 1};
+        struct hm_gauge like = {.source = source,
+                                .quantity = kinds[i].quantity,
+                                .socket = -1,
+                                .factor = 1,
+                                .is_from_0 = setup->is_new_group,
+                                .is_of_groups = gauges->groups.is_on};
         snprintf(like.name, sizeof(like.name), "mon_data/%.64s/%s", cache, kinds[i].file);
         /* A processor may have one of the two only. */
         if (hm_gauges_add_file(gauges, &like, setup->resctrl, reason) != 0 && errno != ENOENT)
@@ -37,6 +42,8 @@ int hm_resctrl_find(const struct hm_counters_setup *setup, struct hm_gauges *gau
     if (setup->resctrl < 0)
         return hm_fail(reason, setup->resctrl_why, "the folder of the resctrl group: %s (is resctrl mounted?)",
                        strerror(setup->resctrl_why));
+    if (hm_groupwatch_open(&gauges->groups, setup->resctrl, reason) != 0)
+        return -1;
     n = hm_sysfile_list(setup->resctrl, "mon_data", "mon_L3_*", &names);
     if (n < 0 && errno != ENOENT)
         return hm_fail_errno(reason, "mon_data");

@@ -16,6 +16,12 @@ void hm_total_add(struct hm_total *total, enum hm_counter_state state, uint64_t 
     total->n++;
 }
 
+void hm_total_regroup(struct hm_total *total)
+{
+    if (total->problem == HM_COUNTER_VALID || total->problem == HM_COUNTER_RESET)
+        total->problem = HM_COUNTER_REGROUPED;
+}
+
 void hm_total_join(struct hm_total *total, const struct hm_total *other)
 {
     note(total, other->problem != HM_COUNTER_VALID || other->n > 0 ? other->problem : HM_COUNTER_FIRST);

@@ -17,6 +17,10 @@ struct hm_total {
 /* Add a difference with its state, `factor` joules or bytes for each count. */
 void hm_total_add(struct hm_total *total, enum hm_counter_state state, uint64_t difference, double factor);
 
+/* The counter is a sum of which something came or went meanwhile (HM_COUNTER_REGROUPED): that is also why it went back,
+ * if it did. */
+void hm_total_regroup(struct hm_total *total);
+
 /* Add another counter's total over the same time. One without any difference makes the sum unknown. */
 void hm_total_join(struct hm_total *total, const struct hm_total *other);
 

@@ -198,6 +198,24 @@ def test_memory_bandwidth_monitoring(sysfs):
         assert shown["memory local"]["bytes"] == 0
 
 
+def test_monitoring_groups_that_come_and_go(sysfs):
+    """The kernel adds them to the default group: what one has counted leaves the sum with it."""
+    groups = sysfs.folder / "fs" / "resctrl" / "mon_groups"
+    (groups / "hybridmem.7.0").mkdir(parents=True)
+    sysfs.bytes_of_group("mbm_total_bytes", 1000)
+    with sysfs.meter() as step:
+        step()
+        sysfs.bytes_of_group("mbm_total_bytes", 4000)
+        assert step()["memory total"]["bytes"] == 3000
+        for change in (groups / "hybridmem.7.0").rmdir, (groups / "pqos").mkdir:
+            change()
+            sysfs.bytes_of_group("mbm_total_bytes", 4100)
+            shown = step()["memory total"]
+            assert shown["bytes"] is None and shown["bytes_per_s"] is None
+            assert shown["reason"].endswith(": a monitoring group whose traffic it has in it was made or removed")
+            assert step()["memory total"]["bytes"] == 0
+
+
 def test_a_resctrl_group_of_choice(sysfs, tmp_path_factory):
     other = Sysfs(tmp_path_factory.mktemp("other"))
     other.bytes_of_group("mbm_total_bytes", 1000)

@@ -81,8 +81,10 @@ def changed(record, path, value):
         (("energy", "package_j"), "none"),
         (("traffic", "tiers"), [{"name": "dram"}]),
         (("traffic", "job"), {}),
-        (("traffic", "job"), {"total_bytes": -1, "local_bytes": None, "source": "resctrl"}),
-        (("traffic", "job"), {"total_bytes": 1, "local_bytes": None, "source": ""}),
+        (("traffic", "job"), {"total_bytes": 1, "local_bytes": None, "source": "resctrl"}),
+        (("traffic", "job"), {"seconds": -1, "total_bytes": 1, "local_bytes": None, "source": "resctrl"}),
+        (("traffic", "job"), {"seconds": 1, "total_bytes": -1, "local_bytes": None, "source": "resctrl"}),
+        (("traffic", "job"), {"seconds": 1, "total_bytes": 1, "local_bytes": None, "source": ""}),
         (("warnings",), [""]),
     ],
 )

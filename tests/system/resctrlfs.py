@@ -5,8 +5,9 @@
 
 As in the kernel's, mkdir in mon_groups makes a group with all its files while there are ids (STATE/rmids), its folders
 of the mode that was asked for, and rmdir removes it with them. What it cannot do is count, and follow children: the
-counters of a group are what the test has put into STATE/counts (JSON: group -> file -> text), and who wrote what into
-`tasks` is in STATE/log, in lines of JSON.
+counters of a group are what the test has put into STATE/counts (JSON: group, "" the default one, "new" those that are
+not there, -> file -> text), the default group's with those of all others in it, and who wrote what into `tasks` is in
+STATE/log, in lines of JSON.
 Ends when it is unmounted.
 """
 
@@ -33,6 +34,11 @@ class Refused(Exception):
     def __init__(self, number):
         super().__init__(os.strerror(number))
         self.number = number
+
+
+def count(counts, group, name):
+    """What the group's own tasks did; of one that the test says nothing of, what it says of new ones."""
+    return counts.get(group, counts.get("new", {})).get(name, "0")
 
 
 def group_tree(files):
@@ -107,7 +113,11 @@ class Tree:
         if path[-1] == "tasks":
             return ""
         counts = json.loads((self.state / "counts").read_text())
-        return counts.get(path[1] if path[0] == "mon_groups" else "", {}).get(path[-1], "1000") + "\n"
+        if path[0] == "mon_groups":
+            return count(counts, path[1], path[-1]) + "\n"
+        told = [count(counts, group, path[-1]) for group in ("", *self.top["mon_groups"])]
+        told = [int(text) for text in told if text.isdigit()]
+        return f"{sum(told)}\n" if told else "Unavailable\n"
 
     def write(self, path, text):
         if path[-1] != "tasks" or path[0] != "mon_groups" or not text.strip().isdigit():

@@ -216,7 +216,7 @@ def record(job_id):
 
 
 class Samples(ctypes.Structure):
-    """The beginning of struct hm_samples (helpers/meter/samples.h), to the count that ends a sample."""
+    """The beginning of struct hm_samples (helpers/meter/samples.h), to the count of the meter's readings."""
 
     _fields_ = (
         *((name, ctypes.c_uint32) for name in ("magic", "version", "bytes", "n_tiers")),
@@ -226,12 +226,24 @@ class Samples(ctypes.Structure):
         ("interval_ms", ctypes.c_uint32),
         ("finished", ctypes.c_uint32),
         ("n_samples", ctypes.c_uint64),
+        ("times", ctypes.c_uint64 * 4),
+        ("peak_source", ctypes.c_uint32),
+        ("has_hugetlb", ctypes.c_uint32),
+        ("memory_peak", ctypes.c_uint64),
+        ("missing", ctypes.c_char * 200),
+        ("peak", ctypes.c_uint64 * 5 * 8),
+        ("tier_figures", ctypes.c_uint64 * 3 * 8),
+        ("n_readings", ctypes.c_uint64),
     )
+
+
+def samples_file(job_id):
+    return Samples.from_buffer_copy((JOBS / f"{job_id}.samples").read_bytes())
 
 
 def samples(job_id):
     """How often the monitor has looked."""
-    return Samples.from_buffer_copy((JOBS / f"{job_id}.samples").read_bytes()).n_samples
+    return samples_file(job_id).n_samples
 
 
 def wait_sampled(job_id):
@@ -239,6 +251,12 @@ def wait_sampled(job_id):
     for _ in range(2):
         before = samples(job_id)
         wait_for(lambda: samples(job_id) > before, f"a sample of {job_id}")  # noqa: B023
+
+
+def wait_metered(job_id):
+    """Wait for a reading of the node's counters that began after this call; they are not read as often as memory is."""
+    before = samples_file(job_id).n_readings
+    wait_for(lambda: samples_file(job_id).n_readings >= before + 2, f"readings of the counters for {job_id}")
 
 
 def tier_bytes(job_record, key="anon_bytes"):

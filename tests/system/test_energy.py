@@ -33,21 +33,15 @@ def powercap():
         slurm.run(f"umount -l {POWERCAP}")
 
 
-def wait_sample(job_id):
-    """A look of the job's monitor that began after this call."""
-    before = slurm.samples(job_id)
-    slurm.wait_for(lambda: slurm.samples(job_id) >= before + 2, f"samples of {job_id}")
-
-
 @pytest.mark.main
 def test_a_job_that_had_the_node_to_itself(powercap):
     with slurm.Occupied("alice", 8, "--hybrid-mem=fast") as held:
-        wait_sample(held.job_id)
+        slurm.wait_metered(held.job_id)
         for joules in (1, 2):
             set_counter("intel-rapl:0", joules * 500_000)
             set_counter("intel-rapl:0/intel-rapl:0:0", joules * 30_000)
             set_counter("intel-rapl:1", joules * 250_000)
-            wait_sample(held.job_id)
+            slurm.wait_metered(held.job_id)
     energy = slurm.record(held.job_id)["energy"]
     assert energy["package_j"] == pytest.approx(1.5) and energy["memory_j"] == pytest.approx(0.06)
     assert energy["platform_j"] is None
@@ -61,8 +55,8 @@ def test_a_job_that_had_the_node_to_itself(powercap):
 def test_jobs_that_shared_it_have_the_nodes_figures_alone(powercap):
     with contextlib.ExitStack() as stack:
         held = [stack.enter_context(slurm.Occupied(user, 8, "--hybrid-mem=slow")) for user in ("alice", "bob")]
-        wait_sample(held[0].job_id)
-        wait_sample(held[1].job_id)
+        slurm.wait_metered(held[0].job_id)
+        slurm.wait_metered(held[1].job_id)
         set_counter("intel-rapl:1", 500_000)
     for job in held:
         energy = slurm.record(job.job_id)["energy"]
@@ -73,10 +67,10 @@ def test_jobs_that_shared_it_have_the_nodes_figures_alone(powercap):
 
 def test_a_counter_that_vanishes_costs_its_figure_alone(powercap):
     with slurm.Occupied("alice", 8, "--hybrid-mem=fast") as held:
-        wait_sample(held.job_id)
+        slurm.wait_metered(held.job_id)
         set_counter("intel-rapl:1", 700_000)
         (POWERCAP / "intel-rapl:0/intel-rapl:0:0/energy_uj").write_text("")
-        wait_sample(held.job_id)
+        slurm.wait_metered(held.job_id)
     energy = slurm.record(held.job_id)["energy"]
     assert energy["package_j"] == pytest.approx(0.7) and energy["memory_j"] is None
     assert "memory-0: class/powercap/intel-rapl:0/intel-rapl:0:0/energy_uj: " in energy["source"]
@@ -84,7 +78,7 @@ def test_a_counter_that_vanishes_costs_its_figure_alone(powercap):
 
 def test_without_counters_the_record_says_why():
     with slurm.Occupied("alice", 8, "--hybrid-mem=fast") as held:
-        wait_sample(held.job_id)
+        slurm.wait_metered(held.job_id)
     record = slurm.record(held.job_id)
     energy, traffic = record["energy"], record["traffic"]
     assert energy["package_j"] is None and energy["node"] is None

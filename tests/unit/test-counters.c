@@ -276,6 +276,63 @@ static void test_resctrl(void **state)
     fake_sysfs_expect_unknown("memory total", "mon_L3_00/mbm_total_bytes: it was reset");
 }
 
+/* A control group's counters have its monitoring groups' in them, until these go. */
+static void test_resctrl_groups_that_come_and_go(void **state)
+{
+    static const char *const why = "was made or removed";
+    (void)state;
+    fake_sysfs_write("fs/resctrl/mon_groups/hybridmem.7.0/tasks", "");
+    mount_resctrl();
+    fake_sysfs_find();
+    fake_sysfs_write("fs/resctrl/mon_data/mon_L3_01/mbm_total_bytes", "5900");
+    fake_sysfs_write("fs/resctrl/mon_groups/hybridmem.7.0/tasks", "17"); /* no matter */
+    fake_sysfs_step();
+    fake_sysfs_expect("memory total", "resctrl", 900);
+    fake_sysfs_remove("fs/resctrl/mon_groups/hybridmem.7.0");
+    fake_sysfs_write("fs/resctrl/mon_data/mon_L3_01/mbm_total_bytes", "5500"); /* less what it counted */
+    fake_sysfs_write("fs/resctrl/mon_data/mon_L3_01/mbm_local_bytes", "1800"); /* also where that is not seen */
+    fake_sysfs_step();
+    fake_sysfs_expect_unknown("memory total", why);
+    fake_sysfs_expect_unknown("memory local", why);
+    fake_sysfs_step();
+    fake_sysfs_expect("memory total", "resctrl", 0);
+    fake_sysfs_write("fs/resctrl/mon_groups/hybridmem.8.0/tasks", ""); /* between two looks */
+    fake_sysfs_remove("fs/resctrl/mon_groups/hybridmem.8.0");
+    fake_sysfs_step();
+    fake_sysfs_expect_unknown("memory total", why);
+    fake_sysfs_write("fs/resctrl/mon_data/mon_L3_01/mbm_total_bytes", "100");
+    fake_sysfs_step();
+    fake_sysfs_expect_unknown("memory total", "it was reset");
+}
+
+/* What comes while the counters are read is of that interval, and of the next one. */
+static void test_a_group_that_comes_during_a_reading(void **state)
+{
+    struct hm_groupwatch watch;
+    struct hm_error error = {""};
+    (void)state;
+    mount_resctrl();
+    assert_int_equal(hm_groupwatch_open(&watch, fake.setup.resctrl, &error), 0);
+    assert_false(watch.is_on || hm_groupwatch_has_news(&watch) || hm_groupwatch_end_reading(&watch, false));
+    fake_sysfs_write("fs/resctrl/mon_groups/a/tasks", "");
+    assert_int_equal(hm_groupwatch_open(&watch, fake.setup.resctrl, &error), 0);
+    assert_false(hm_groupwatch_has_news(&watch) || hm_groupwatch_end_reading(&watch, false));
+    fake_sysfs_write("fs/resctrl/mon_groups/b/tasks", "");
+    assert_true(hm_groupwatch_end_reading(&watch, false));
+    assert_true(hm_groupwatch_end_reading(&watch, false));
+    assert_false(hm_groupwatch_end_reading(&watch, false));
+    fake_sysfs_remove("fs/resctrl/mon_groups/b");
+    assert_true(hm_groupwatch_end_reading(&watch, hm_groupwatch_has_news(&watch)));
+    assert_false(hm_groupwatch_end_reading(&watch, hm_groupwatch_has_news(&watch)));
+    hm_groupwatch_close(&watch);
+    assert_false(watch.is_on);
+    /* What cannot be watched is no sum that can be told of. */
+    fake_sysfs_remove("fs/resctrl/mon_groups");
+    fake_sysfs_write("fs/resctrl/mon_groups", "no folder");
+    assert_int_equal(hm_groupwatch_open(&watch, fake.setup.resctrl, &error), -1);
+    assert_string_equal(error.text, "mon_groups cannot be watched: Not a directory");
+}
+
 static void test_resctrl_that_has_less(void **state)
 {
     (void)state;
@@ -331,6 +388,8 @@ int main(void)
         TEST(test_a_pmu_that_is_described_badly),
         TEST(test_traffic_by_tier),
         TEST(test_resctrl),
+        TEST(test_resctrl_groups_that_come_and_go),
+        TEST(test_a_group_that_comes_during_a_reading),
         TEST(test_resctrl_that_has_less),
     };
     return cmocka_run_group_tests(tests, scratch_make, scratch_drop);

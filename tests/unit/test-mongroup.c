@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -22,6 +23,7 @@
 
 #define FEATURES "resctrl/info/L3_MON/mon_features"
 #define GROUP "resctrl/mon_groups/hybridmem.7.2"
+#define SECOND 1000000000
 #define N_ROWS(table) (sizeof(table) / sizeof((table)[0]))
 
 static struct hm_config config;
@@ -183,11 +185,16 @@ static void test_no_group_after_the_first_step(void **state)
 
 static void test_a_group_is_made_once_and_removed(void **state)
 {
+    struct timespec before, after;
     struct hm_error error = {0};
     (void)state;
     hm_job_add_step(&job, HM_STEP_BATCH);
+    clock_gettime(CLOCK_MONOTONIC, &before);
     hm_mongroup_make(&config, &job, HM_STEP_BATCH);
+    clock_gettime(CLOCK_MONOTONIC, &after);
     assert_string_equal(job.mongroup.why, "");
+    assert_in_range(job.mongroup.made_mono_ns, before.tv_sec * SECOND + before.tv_nsec,
+                    after.tv_sec * SECOND + after.tv_nsec);
     assert_true(hm_mongroup_is_whole(&job.mongroup) && is_there(GROUP "/tasks"));
     assert_int_equal(mode_of(GROUP), 0700);
     mkdir_fails = EIO; /* not asked again */

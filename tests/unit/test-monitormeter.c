@@ -160,8 +160,40 @@ static void test_a_counter_that_vanishes(void **state)
     assert_int_equal(metered->energy[HM_DOMAIN_MEMORY].is_known, 0);
     assert_true(metered->energy[HM_DOMAIN_MEMORY].amount == 0);
     assert_non_null(strstr(metered->energy_source, "powercap; memory-0: class/powercap/intel-rapl:0/intel-rapl:0:1"));
-    assert_int_equal(metered->peak_w.is_known, 1); /* of packages alone, from then on */
+    assert_int_equal(metered->peak_w.is_known, 1); /* of packages alone */
     assert_true(fabs(metered->peak_w.amount - 1) < 1e-6);
+}
+
+/* The largest power was before that: it is of what the mean is of then, and not of what is left to come. */
+static void test_a_lost_domain_leaves_the_others_peak(void **state)
+{
+    (void)state;
+    fake_sysfs_add_powercap("0");
+    open_meter();
+    read_after(0);
+    fake_sysfs_write(PACKAGE(0), "100000000");
+    fake_sysfs_write(DRAM(0) "1/energy_uj", "20000000");
+    read_after(SECOND);
+    assert_true(fabs(metered->peak_w.amount - 120) < 1e-6);
+    fake_sysfs_write(PACKAGE(0), "130000000");
+    read_after(SECOND);
+    assert_true(fabs(metered->peak_w.amount - 120) < 1e-6);
+    fake_sysfs_write(DRAM(0) "1/energy_uj", "Error");
+    fake_sysfs_write(PACKAGE(0), "131000000");
+    for (int i = 0; i < 2; i++) {
+        read_after(SECOND);
+        assert_int_equal(metered->peak_w.is_known, 1);
+        assert_true(fabs(metered->peak_w.amount - 100) < 1e-6);
+    }
+    /* Without that of packages there is no power, whatever comes back. */
+    fake_sysfs_write(PACKAGE(0), "Error");
+    read_after(SECOND);
+    fake_sysfs_write(PACKAGE(0), "900000000");
+    for (int i = 0; i < 2; i++) {
+        read_after(SECOND);
+        assert_int_equal(metered->peak_w.is_known, 0);
+        assert_true(metered->peak_w.amount == 0);
+    }
 }
 
 static void test_after_another_monitor(void **state)
@@ -237,7 +269,7 @@ static void assert_group(enum hm_group_bytes kind, double bytes)
     assert_true(metered->group[kind].amount == bytes);
 }
 
-/* What it had counted before is not the job's; and it goes into no tier. */
+/* What it had counted before the first reading is the job's, too: it was made for it. And it goes into no tier. */
 static void test_the_jobs_own_group(void **state)
 {
     (void)state;
@@ -250,8 +282,8 @@ static void test_the_jobs_own_group(void **state)
     read_after(SECOND);
     fake_sysfs_write(MBM(1, total), "301");
     read_after(SECOND);
-    assert_group(HM_GROUP_TOTAL, 1301);
-    assert_group(HM_GROUP_LOCAL, 100);
+    assert_group(HM_GROUP_TOTAL, 5397);
+    assert_group(HM_GROUP_LOCAL, 4196);
     assert_string_equal(metered->group_source, "resctrl");
     for (int t = 0; t < HM_MAX_TIERS; t++)
         for (int d = 0; d < HM_DIRECTIONS; d++)
@@ -271,13 +303,69 @@ static void test_a_group_that_loses_its_counters(void **state)
     fake_sysfs_write(MBM(1, local), "7");
     fake_sysfs_write(MBM(1, total), "8");
     read_after(SECOND);
-    assert_group(HM_GROUP_TOTAL, 8);
+    assert_group(HM_GROUP_TOTAL, 4104);
     assert_int_equal(metered->group[HM_GROUP_LOCAL].is_known, 0);
     assert_non_null(strstr(metered->group_source, "resctrl; memory local: mon_data/mon_L3_01/mbm_local_bytes: "));
     fake_sysfs_remove("fs/resctrl/mon_groups/hybridmem.7.0"); /* before the last reading */
     read_after(SECOND);
     assert_int_equal(metered->group[HM_GROUP_TOTAL].is_known, 0);
     assert_non_null(strstr(metered->group_source, "mbm_total_bytes: it is not there"));
+}
+
+static void assert_no_group(enum hm_group_bytes kind)
+{
+    assert_int_equal(metered->group[kind].is_known, 0);
+    assert_true(metered->group[kind].amount == 0);
+}
+
+/* The kernel's word for a counter of a new group that had no traffic yet. */
+static void test_counters_that_start_late(void **state)
+{
+    (void)state;
+    add_group();
+    fake_sysfs_write(MBM(0, total), "Unavailable");
+    fake_sysfs_write(MBM(1, total), "Unavailable");
+    fake_sysfs_write(MBM(1, local), "Unavailable");
+    open_meter();
+    read_after(0);
+    assert_no_group(HM_GROUP_TOTAL);
+    assert_group(HM_GROUP_LOCAL, 4096);
+    assert_string_equal(metered->group_source,
+                        "resctrl; memory total: none of its counters has told of anything yet (\"Unavailable\"); "
+                        "memory local: 1 of its counters told of nothing (\"Unavailable\")");
+    read_after(SECOND);
+    fake_sysfs_write(MBM(1, total), "300");
+    read_after(SECOND);
+    assert_group(HM_GROUP_TOTAL, 300);
+    fake_sysfs_write(MBM(0, total), "50");
+    fake_sysfs_write(MBM(1, local), "7");
+    read_after(SECOND);
+    assert_group(HM_GROUP_TOTAL, 350);
+    assert_group(HM_GROUP_LOCAL, 4103);
+    assert_string_equal(metered->group_source, "resctrl");
+    fake_sysfs_write(MBM(0, total), "Unavailable"); /* once it has told, that is a gap */
+    read_after(SECOND);
+    assert_no_group(HM_GROUP_TOTAL);
+}
+
+/* What else stands there is no beginning, and nor is a counter that goes back. */
+static void test_other_words_are_no_late_start(void **state)
+{
+    static const char *const words[] = {"Error", "Unassigned", "Unavailable now", "", "-1"};
+    (void)state;
+    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+        *metered = (struct hm_metered){0};
+        add_group();
+        fake_sysfs_write(MBM(1, total), words[i]);
+        open_meter();
+        read_after(0);
+        fake_sysfs_write(MBM(1, total), "300");
+        fake_sysfs_write(MBM(0, local), "4000");
+        read_after(SECOND);
+        assert_no_group(HM_GROUP_TOTAL);
+        assert_no_group(HM_GROUP_LOCAL);
+        hm_monitor_meter_close(&meter);
+    }
 }
 
 static void test_a_group_of_one_counter(void **state)
@@ -290,7 +378,7 @@ static void test_a_group_of_one_counter(void **state)
     read_after(0);
     fake_sysfs_write(MBM(1, total), "8");
     read_after(SECOND);
-    assert_group(HM_GROUP_TOTAL, 8);
+    assert_group(HM_GROUP_TOTAL, 4104);
     assert_int_equal(metered->group[HM_GROUP_LOCAL].is_known, 0);
     assert_string_equal(metered->group_source, "resctrl; the processor does not count local bytes");
 }
@@ -341,11 +429,14 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_a_machine_without_counters, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_read_once, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_a_counter_that_vanishes, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_a_lost_domain_leaves_the_others_peak, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_after_another_monitor, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_traffic_by_tier, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_two_tiers_of_a_kind, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_the_jobs_own_group, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_a_group_that_loses_its_counters, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_counters_that_start_late, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_other_words_are_no_late_start, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_a_group_of_one_counter, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_a_group_without_counters, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_a_group_after_another_monitor, set_up, tear_down),

@@ -414,6 +414,7 @@ static void test_metered(void **state)
     assert_golden("shared", &tiers, &samples, "");
     /* But for what its own group counted. */
     job.mongroup.is_begun = true;
+    job.mongroup.made_mono_ns = 2 * SECOND;
     assert_golden("grouped", &tiers, &samples, "");
 }
 
@@ -421,33 +422,68 @@ static void test_metered(void **state)
 static void test_a_group_without_figures(void **state)
 {
     static const struct {
+        bool is_begun;
         const char *why;
         uint32_t finished;
         const char *source;
-    } rows[] = {{"its tasks are elsewhere", 1, "its tasks are elsewhere"},
-                {"its tasks are elsewhere", 0, "its tasks are elsewhere"},
-                {"", 0, "the monitor was killed: what was counted after that is not known"}};
+        bool is_warned; /* a task was outside: that is no matter of the node */
+    } rows[] = {{true, "its tasks are elsewhere", 1, "its tasks are elsewhere", true},
+                {true, "its tasks are elsewhere", 0, "its tasks are elsewhere", true},
+                {true, "", 0, "the monitor was killed: what was counted after that is not known", false},
+                {false, "no mbm_: the processor counts no memory traffic", 1,
+                 "no mbm_: the processor counts no memory traffic", false}};
     (void)state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         set_metered();
         samples.finished = rows[i].finished;
-        job.mongroup.is_begun = true;
+        job.mongroup.is_begun = rows[i].is_begun;
         snprintf(job.mongroup.why, sizeof(job.mongroup.why), "%s", rows[i].why);
         json_t *record = hm_record_build(&config, &tiers, &job, &samples, "", START);
         const json_t *group = json_object_get(json_object_get(record, "traffic"), "job");
         assert_true(json_is_null(json_object_get(group, "total_bytes")));
         assert_true(json_is_null(json_object_get(group, "local_bytes")));
+        assert_true(json_is_null(json_object_get(group, "seconds")));
         assert_string_equal(json_string_value(json_object_get(group, "source")), rows[i].source);
         char *warnings = json_dumps(json_object_get(record, "warnings"), 0);
-        assert_true(!rows[i].why[0] ||
-                    strstr(warnings, "its own memory traffic is not known: its tasks are elsewhere"));
+        const char *warning = strstr(warnings, "its own memory traffic is not known: its tasks are elsewhere");
+        assert_int_equal(warning != NULL, rows[i].is_warned);
+        assert_int_equal(strstr(warnings, "traffic") != NULL, rows[i].is_warned);
         free(warnings);
         json_decref(record);
     }
+    job.mongroup = (struct hm_mongroup){.is_begun = true};
     json_t *record = hm_record_build(&config, &tiers, &job, NULL, "no monitor ran on this node", START);
     const json_t *group = json_object_get(json_object_get(record, "traffic"), "job");
     assert_string_equal(json_string_value(json_object_get(group, "source")), "no monitor ran on this node");
     json_decref(record);
+}
+
+/* For no figure, and for a group that is younger than its last reading, there is no time. */
+static void test_the_time_of_a_group(void **state)
+{
+    static const struct {
+        bool is_known[HM_GROUP_BYTES];
+        uint64_t made_s;
+        double seconds; /* negative: null */
+    } rows[] = {{{true, true}, 2, 123},
+                {{true, false}, 125, 0},
+                {{false, true}, 5, 120},
+                {{false, false}, 2, -1},
+                {{true, true}, 126, -1}};
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        set_metered();
+        for (int g = 0; g < HM_GROUP_BYTES; g++)
+            samples.metered.group[g] = (struct hm_metered_figure){0, rows[i].is_known[g]};
+        job.mongroup = (struct hm_mongroup){.is_begun = true, .made_mono_ns = rows[i].made_s * SECOND};
+        json_t *record = hm_record_build(&config, &tiers, &job, &samples, "", START);
+        const json_t *group = json_object_get(json_object_get(record, "traffic"), "job");
+        const json_t *seconds = json_object_get(group, "seconds");
+        assert_int_equal(json_is_null(seconds), rows[i].seconds < 0);
+        if (rows[i].seconds >= 0)
+            assert_float_equal(json_real_value(seconds), rows[i].seconds, 1e-9);
+        json_decref(record);
+    }
 }
 
 /* Killed, it does not know the rest: what it had counted is not the job's. */
@@ -694,6 +730,7 @@ int main(void)
         cmocka_unit_test_setup(test_estimates_change_nothing_else, set_up),
         cmocka_unit_test_setup(test_metered, set_up),
         cmocka_unit_test_setup(test_a_group_without_figures, set_up),
+        cmocka_unit_test_setup(test_the_time_of_a_group, set_up),
         cmocka_unit_test_setup(test_metered_by_half, set_up),
         cmocka_unit_test_setup(test_a_long_source_is_whole, set_up),
         cmocka_unit_test_setup(test_metered_nothing, set_up),
