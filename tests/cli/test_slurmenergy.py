@@ -4,6 +4,7 @@
 import json
 import os
 import re
+import signal
 import socket
 import subprocess
 import tempfile
@@ -21,6 +22,26 @@ RAPL = "acct_gather_energy/rapl adds packages and DRAM up to one figure, of whic
 UNSET = ("AcctGatherEnergyType is not set in slurm.conf", "(what it is where AcctGatherEnergyType is not set)")
 NO_START = "cannot create auth context for auth/munge; failed to initialize auth plugin"
 NO_SLURMD = "slurmd on this node does not answer: "
+
+STALLED = """
+#include <stdint.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+/* slurmd never answers, nor does Slurm's library lose its patience; and a second passes in ten milliseconds. */
+int slurm_get_node_energy(char *host, uint16_t plugin, uint16_t delta_s, uint16_t *n, void **energy)
+{
+    (void)host, (void)plugin, (void)delta_s, (void)n, (void)energy;
+    for (;;)
+        pause();
+}
+
+unsigned alarm(unsigned seconds)
+{
+    const struct itimerval timer = {.it_value = {.tv_usec = seconds * 10000}};
+    return (unsigned)setitimer(ITIMER_REAL, &timer, NULL);
+}
+"""
 
 
 def plugins():
@@ -117,6 +138,17 @@ def test_the_last_words_of_a_library_that_ends_the_process(configured):
 )
 def test_what_slurm_conf_says(configured, value, said):
     assert is_said(reason_of(configured(f"AcctGatherEnergyType={value}")), said)
+
+
+def test_it_does_not_outlive_a_reading_that_hangs(configured, tmp_path):
+    """Who asks may not have the right to end it: a job's monitor has not."""
+    (tmp_path / "stalled.c").write_text(STALLED)
+    library = tmp_path / "stalled.so"
+    subprocess.run(["gcc", "-shared", "-fPIC", "-o", library, tmp_path / "stalled.c"], check=True)
+    env = configured("AcctGatherEnergyType=acct_gather_energy/ipmi")
+    env |= {"LD_PRELOAD": str(library), "ASAN_OPTIONS": "verify_asan_link_order=0"}
+    status = -signal.SIGALRM if starts() else 1
+    helper(PROGRAM, *READ, status=status, env=env, stdin=subprocess.DEVNULL, timeout=60)
 
 
 @pytest.mark.parametrize("lines", [[], ["AcctGatherEnergyType=acct_gather_energy/none"]])
