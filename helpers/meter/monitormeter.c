@@ -9,9 +9,6 @@
 
 #include "reasons.h"
 
-/* RAPL's counters are renewed each millisecond: over less than this, power is mostly their jitter. */
-#define POWER_NS UINT64_C(100000000)
-
 #define LAST_MS 1500 /* what programs get for the last reading: the job's end waits for it */
 
 /* As the samples file has them: names and kinds are all that a flow wants. */
@@ -202,42 +199,6 @@ static void describe_group(const struct hm_monitor_meter *meter, char text[HM_ME
     hm_reasons_end(&reasons);
 }
 
-/* What comes after the last interval counts with all before it: the peak is not below the mean. `watts_s` is the time
- * since the joules before, 0: too short for a figure. */
-static void take_peak(struct hm_power *power, double joules, double mean, double watts_s)
-{
-    if (power->peak.is_known && mean > power->peak.amount)
-        power->peak.amount = mean;
-    if (watts_s <= 0)
-        return;
-    double watts = (joules - power->joules) / watts_s;
-    if (watts >= power->peak.amount)
-        power->peak = (struct hm_metered_figure){watts, 1};
-    power->joules = joules;
-}
-
-/* With the memory and without: a counter that is lost later leaves the peak of what the mean is of then. */
-static void take_power(struct hm_monitor_meter *meter, struct hm_metered *metered, uint64_t mono_ns)
-{
-    const struct hm_metered_figure *package = &metered->energy[HM_DOMAIN_PACKAGE],
-                                   *memory = &metered->energy[HM_DOMAIN_MEMORY];
-    const bool is_known[HM_POWERS] = {package->is_known, package->is_known && memory->is_known};
-    const double joules[HM_POWERS] = {package->amount, package->amount + memory->amount};
-    bool is_due = mono_ns - meter->power_ns >= POWER_NS;
-    for (int i = 0; i < HM_POWERS; i++) {
-        struct hm_power *power = &meter->power[i];
-        power->is_lost = power->is_lost || !is_known[i];
-        if (power->is_lost)
-            power->peak = (struct hm_metered_figure){0};
-        else
-            take_peak(power, joules[i], joules[i] / hm_metered_seconds(metered),
-                      is_due ? (double)(mono_ns - meter->power_ns) / 1e9 : 0);
-    }
-    metered->peak_w = meter->power[is_known[HM_POWER_BOTH] ? HM_POWER_BOTH : HM_POWER_PACKAGE].peak;
-    if (is_due)
-        meter->power_ns = mono_ns;
-}
-
 static void read_all(struct hm_monitor_meter *meter, struct hm_samples *samples, uint64_t mono_ns)
 {
     struct hm_metered *metered = &samples->metered;
@@ -245,7 +206,7 @@ static void read_all(struct hm_monitor_meter *meter, struct hm_samples *samples,
     hm_gauges_take(&meter->gauges, mono_ns);
     if (metered->n_readings == 0) {
         hm_gauges_clear(&meter->gauges);
-        metered->first_mono_ns = meter->power_ns = mono_ns;
+        metered->first_mono_ns = meter->powers.mono_ns = mono_ns;
     }
     int n = hm_flows_sum(&meter->gauges, meter->tried, meter->n_tried, &meter->tiers, meter->flow);
     take_energy(metered, meter->flow, n);
@@ -258,7 +219,7 @@ static void read_all(struct hm_monitor_meter *meter, struct hm_samples *samples,
     metered->last_mono_ns = mono_ns;
     metered->n_readings++;
     if (metered->n_readings > 1)
-        take_power(meter, metered, mono_ns);
+        hm_powers_take(&meter->powers, metered, mono_ns);
 }
 
 /* Does the program of this reader count? Else it has not described its counters yet. */
@@ -330,7 +291,7 @@ void hm_monitor_meter_hear(struct hm_monitor_meter *meter, struct hm_samples *sa
     if (meter->is_over || !join(meter))
         return;
     samples->metered = (struct hm_metered){0};
-    memset(meter->power, 0, sizeof(meter->power));
+    meter->powers = (struct hm_powers){0};
     meter->is_asked = false;
     hm_monitor_meter_read(meter, samples, mono_ns);
 }

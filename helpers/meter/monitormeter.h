@@ -6,16 +6,8 @@
 #include <poll.h>
 
 #include "flow.h"
+#include "power.h"
 #include "samples.h"
-
-/* What power is of: of both where that of memory is known to the end (hm_metered_power), else of packages alone. */
-enum hm_power_of { HM_POWER_PACKAGE, HM_POWER_BOTH, HM_POWERS };
-
-struct hm_power {
-    double joules;
-    struct hm_metered_figure peak; /* W */
-    bool is_lost;                  /* it was not known once: nor is its peak */
-};
 
 struct hm_monitor_meter {
     bool is_open, has_group;
@@ -26,8 +18,7 @@ struct hm_monitor_meter {
     struct hm_counters_tried tried[HM_MOST_SOURCES];
     int n_tried;
     struct hm_tiers tiers; /* names and kinds alone */
-    struct hm_power power[HM_POWERS];
-    uint64_t power_ns; /* of their joules */
+    struct hm_powers powers;
     struct hm_flow flow[HM_MOST_FLOWS];
 };
 
