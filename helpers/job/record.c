@@ -195,7 +195,8 @@ json_t *hm_record_build(const struct hm_config *config, const struct hm_tiers *t
     struct hm_record_tiers list = list_tiers(tiers, samples);
     json_t *steps = step_ids(job), *warnings = warnings_of(job, tiers, steps);
     json_t *record = json_pack(
-        "{s:i, s:o, s:I, s:o, s:o, s:o, s:o, s:I, s:o, s:I, s:o, s:o, s:o, s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:o}",
+        "{s:i, s:o, s:I, s:o, s:o, s:o, s:o, s:I, s:o, s:I, s:o, s:o, s:o, s:I, s:o, s:o, s:o, s:o, s:o, s:b, s:o, "
+        "s:o}",
         "schema", HM_RECORD_SCHEMA, "cluster", config->cluster[0] ? TEXT(config->cluster) : TEXT(job->cluster),
         "job_id", (json_int_t)job->job_id, "array_job_id", id_or_null(job->array_job_id), "array_task_id",
         id_or_null(job->array_task_id), "het_job_id", id_or_null(job->het_job_id), "step_ids", steps, "step_count",
@@ -203,7 +204,7 @@ json_t *hm_record_build(const struct hm_config *config, const struct hm_tiers *t
         "partition", TEXT(job->partition), "node", job->node[0] ? TEXT(job->node) : json_string("unknown"),
         "restart_count", (json_int_t)job->restart, "request", TEXT(job->request), "plan", plan_of(job, tiers, &list),
         "start", hm_json_time(job->start_ns), "end", hm_json_time(end_ns), "elapsed_s", elapsed(job->start_ns, end_ns),
-        "exit_code", exit_code(job), "memory",
+        "shared", job->had_company, "exit_code", exit_code(job), "memory",
         hm_record_memory(&list, samples, no_samples, job->memory_peak, warnings));
     if (!record) {
         json_decref(warnings);

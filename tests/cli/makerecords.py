@@ -75,6 +75,7 @@ def record(job_id, **changes):
         "start": "2025-03-01T10:00:00.000Z",
         "end": "2025-03-01T11:00:00.000Z",
         "elapsed_s": 3600.0,
+        "shared": False,
         "exit_code": 0,
         "memory": {
             "peak_bytes": 4 * GIB,

@@ -131,8 +131,8 @@ def test_tiers_by_day(tmp_path):
     assert rows["2025-03-02", "pmem"]["byte_hours"] == GIB // 4
 
 
-ALONE = {"energy": {"package_j": 1.0, "node": {"package_j": 1.0}}}
-SHARED = {"energy": {"package_j": None, "node": {"package_j": 1.0}}}
+ALONE = {"shared": False}
+SHARED = {"shared": True}
 
 
 def test_waste_wants_the_capacity(tmp_path):
@@ -153,7 +153,7 @@ def test_waste_is_no_more_than_a_node_has(tmp_path):
     """64 jobs beside each other leave what one of them would: whose it is, is in no record."""
     held = memory((GIB // 8, GIB // 8), (GIB, GIB), 16 * GIB)
     write(tmp_path, *(record(job, **SHARED, memory=held) for job in range(1, 65)))
-    write(tmp_path, record(65, user="bob", memory=held))
+    write(tmp_path, record(65, user="bob", shared=None, memory=held))
     found = report_json(tmp_path, "waste")
     assert found["total"]["records"] == 65 and found["total"]["shared_records"] == 64
     for row in (*found["rows"], found["total"]):
@@ -186,9 +186,11 @@ def test_what_tells_that_a_job_was_alone(tmp_path):
             (0, 0),
         ),
         ({"energy": 7, "traffic": None}, (0, 0)),
+        ({"energy": {"memory_j": 0, "node": {}}, "shared": True}, (0, 1)),
+        ({"energy": {"node": {"seconds": 5}}, "shared": False}, (1, 0)),
     ]
     for number, (changes, _) in enumerate(parts):
-        write(tmp_path, record(number + 1, user=f"user{number}", **changes))
+        write(tmp_path, record(number + 1, user=f"user{number}", **{"shared": None, **changes}))
     found = {
         row["user"]: (row["alone_records"], row["shared_records"]) for row in report_json(tmp_path, "waste")["rows"]
     }

@@ -18,8 +18,10 @@ def sum_of_all(objects, key):
 
 
 def company(record):
-    """True where other jobs ran on the node beside this one, False where none did, None where that is not known.
-    Counters that were read tell: they are the job's own only where it had no company."""
+    """True where other jobs ran on the node beside this one, False where none did, None where that is not known. Older
+    records, which have no word for it, tell by counters: they are the job's own only where it had no company."""
+    if isinstance(record.get("shared"), bool):
+        return record["shared"]
     groups = [fields.part(record, name) for name in ("energy", "traffic")]
     own = [fields.figure(groups[0], key) for key in ("package_j", "memory_j", "platform_j")]
     for tier in fields.members(groups[1], "tiers"):

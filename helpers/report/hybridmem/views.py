@@ -166,8 +166,8 @@ JOB = Column("job", "JOB", "text", First(job_name))
 ALONE = Column("alone_records", "ALONE", "count", Count(lambda case: case.figures.had_company is False))
 SHARED = Column("shared_records", "SHARED", "count", Count(lambda case: case.figures.had_company is True))
 OF_ALONE = (
-    "Unused is what the jobs left that are known to have had their node to themselves (ALONE: so many records). Beside "
-    "other jobs (SHARED), or where the node has no counters that tell, what a job left is not known."
+    "Unused is what the jobs left that had their node to themselves (ALONE: so many records). Beside other jobs "
+    "(SHARED) what a job left is not known."
 )
 
 TABLE = (
