@@ -39,14 +39,16 @@ static void print_help(void)
 {
     fputs("Usage: hybridmem slurmenergy --read --ask\n"
           "\n"
-          "Reads the energy of this node as slurmd has it, for hybridmem meter, which starts it.\n"
+          "Reads the energy of this node as slurmd has it, for hybridmem meter, which\n"
+          "starts it.\n"
           "\n"
           "  --read         describe the counter, then write its raw values\n"
           "  --ask          one for each line of standard input, until that ends\n"
           "  -h, --help     this text\n"
           "  -V, --version  the version\n"
           "\n"
-          "Exit status: 0 its input has ended, 1 Slurm has no energy of this node, 2 wrong usage.\n",
+          "Exit status: 0 its input has ended, 1 Slurm has no energy of this node, 2 wrong\n"
+          "usage.\n",
           stdout);
 }
 

@@ -144,29 +144,36 @@ static int take_plot(void *data, const char *text, struct hm_error *error)
 
 static void print_help(void)
 {
-    printf(
-        "Usage: hybridmem bench [OPTION]...\n\n"
-        "Measures the bandwidth of memory that libhybridmem places, over sizes that go past the fast tier, beside what "
-        "the\n"
-        "tiers' bandwidths let expect. It uses all CPUs and most of the node's memory: run it in a job of its own.\n\n"
-        "  --kernels LIST       accumulate (reads only), copy, nt-write (writes past the caches%s);\n"
-        "                       default: all\n"
-        "  --policy A[,B]       spill, split, fast, slow or interleave: of the array that is read and the one that "
-        "is\n"
-        "                       written; one is for both (default: spill)\n"
-        "  --sizes LIST         bytes of all arrays of a kernel: digits and K, M, G or T, at least 1M (default: a\n"
-        "                       quarter to twice the fast tier, as far as there is memory)\n"
-        "  --threads N          default: one for each CPU of the process\n"
-        "  --repetitions N      1 to %d (default: %d)\n"
-        "  --block BYTES        of memory that goes to one node in a row (default: the library's)\n"
-        "  --config FILE        instead of %s, for the tiers' bandwidths\n"
-        "  --plot FILE.svg      also draw bandwidth over size\n"
-        "  --json               one JSON object; what is not known is null\n"
-        "  -h, --help           this text\n"
-        "  -V, --version        the version\n\n"
-        "Exit status: 0 shown, 1 no memory, or a picture that cannot be written, 2 wrong usage.\n",
-        hm_bench_is_non_temporal() ? "" : "; not on this processor: plain stores", HM_BENCH_REPETITIONS, REPETITIONS,
-        hm_config_path());
+    printf("Usage: hybridmem bench [OPTION]...\n"
+           "\n"
+           "Measures the bandwidth of memory that libhybridmem places, over sizes that go\n"
+           "past the fast tier, beside what the tiers' bandwidths let expect. It uses all\n"
+           "CPUs and most of the node's memory: run it in a job of its own.\n"
+           "\n"
+           "  --kernels LIST       accumulate (reads only), copy, nt-write (writes past the\n"
+           "                       caches%s);\n"
+           "                       default: all\n"
+           "  --policy A[,B]       spill, split, fast, slow or interleave: of the array that\n"
+           "                       is read and the one that is written; one is for both\n"
+           "                       (default: spill)\n"
+           "  --sizes LIST         bytes of all arrays of a kernel: digits and K, M, G or T,\n"
+           "                       at least 1M (default: a quarter to twice the fast tier,\n"
+           "                       as far as there is memory)\n"
+           "  --threads N          default: one for each CPU of the process\n"
+           "  --repetitions N      1 to %d (default: %d)\n"
+           "  --block BYTES        of memory that goes to one node in a row (default: the\n"
+           "                       library's)\n"
+           "  --config FILE        instead of %s, for the tiers'\n"
+           "                       bandwidths\n"
+           "  --plot FILE.svg      also draw bandwidth over size\n"
+           "  --json               one JSON object; what is not known is null\n"
+           "  -h, --help           this text\n"
+           "  -V, --version        the version\n"
+           "\n"
+           "Exit status: 0 shown, 1 no memory, or a picture that cannot be written, 2 wrong\n"
+           "usage.\n",
+           hm_bench_is_non_temporal() ? "" : "; not on this processor: plain stores", HM_BENCH_REPETITIONS, REPETITIONS,
+           hm_config_path());
 }
 
 int hm_benchoptions_fail(int status, const char *text)

@@ -22,19 +22,23 @@ struct options {
 
 static void print_help(void)
 {
-    printf(
-        "Usage: hybridmem config check [--file-only] [--config FILE] [--scontrol FILE]\n"
-        "       hybridmem config show [--config FILE]\n\n"
-        "check lists what is as it should be (ok) and what is not, with what to do (change): the configuration, its\n"
-        "folders, users, groups and tiers, and what hybridmem wants of Slurm. Run it on a compute node.\n"
-        "show prints the values in use, in the syntax of the file.\n\n"
-        "  --config FILE    instead of %s\n"
-        "  --file-only      check nothing but the file\n"
-        "  --scontrol FILE  Slurm's scontrol, where it is not in a usual place\n"
-        "  -h, --help       this text\n"
-        "  -V, --version    the version\n\n"
-        "Exit status: 0 all is well, 1 something is to be changed, 2 wrong usage; show: 2 for a wrong file.\n",
-        hm_config_path());
+    printf("Usage: hybridmem config check [--file-only] [--config FILE] [--scontrol FILE]\n"
+           "       hybridmem config show [--config FILE]\n"
+           "\n"
+           "check lists what is as it should be (ok) and what is not, with what to do\n"
+           "(change): the configuration, its folders, users, groups and tiers, and what\n"
+           "hybridmem wants of Slurm. Run it on a compute node. show prints the values in\n"
+           "use, in the syntax of the file.\n"
+           "\n"
+           "  --config FILE    instead of %s\n"
+           "  --file-only      check nothing but the file\n"
+           "  --scontrol FILE  Slurm's scontrol, where it is not in a usual place\n"
+           "  -h, --help       this text\n"
+           "  -V, --version    the version\n"
+           "\n"
+           "Exit status: 0 all is well, 1 something is to be changed, 2 wrong usage; show: 2\n"
+           "for a wrong file.\n",
+           hm_config_path());
 }
 
 /* Returns -1 to go on, or the exit status. */

@@ -37,7 +37,7 @@ static const struct {
     {"config", "check or show the configuration", NULL},
     {"reap", "put right what dead jobs left on this node (root)", "job"},
 #ifdef HAVE_NDCTL
-    {"namespace", "DAX file systems of jobs on persistent memory; and it as system memory (root)", NULL},
+    {"namespace", "file systems of jobs on persistent memory, or it as memory (root)", NULL},
 #endif
     {"help", "this text, or that of a command", NULL},
 };

@@ -52,29 +52,36 @@ struct meter {
 
 static void print_help(void)
 {
-    printf(
-        "Usage: hybridmem meter [--json] [--interval TIME] [--count N] [--step]\n"
-        "                       [--sysfs DIR] [--resctrl DIR] [--topology FILE.xml] [--config FILE]\n"
-        "       hybridmem meter --list [--json] [--sysfs DIR] [--resctrl DIR]\n"
-        "\n"
-        "Shows the power of this node's sockets and memory and the traffic of its memory tiers, as far as hardware\n"
-        "counters tell, each with the source it is from, or why it is not known. All are of the whole node, or of\n"
-        "a resctrl group: no figure is a job's.\n"
-        "\n"
-        "  --list               each source of counters: whether it works for you, and why not; and end\n"
-        "  --json               one JSON object for each interval, or for the list\n"
-        "  --interval TIME      what each line is about (1s): digits and ms, s, min or h; without a unit seconds\n"
-        "  --count N            end after N lines\n"
-        "  --step               a line is shown for each line of standard input, not by time; the first begins\n"
-        "  --sysfs DIR          the folder that is /sys\n"
-        "  --resctrl DIR        the folder of a resctrl group (default: fs/resctrl in /sys)\n"
-        "  --topology FILE.xml  take the tiers from hwloc's XML instead of this machine\n"
-        "  --config FILE        the configuration, for the tiers (default: %s, where it is there)\n"
-        "  -h, --help           this text\n"
-        "  -V, --version        the version\n"
-        "\n"
-        "Exit status: 0 shown, or interrupted; 1 no source works here; 2 wrong usage or a file that cannot be used.\n",
-        default_config);
+    printf("Usage: hybridmem meter [--json] [--interval TIME] [--count N] [--step]\n"
+           "                       [--sysfs DIR] [--resctrl DIR]\n"
+           "                       [--topology FILE.xml] [--config FILE]\n"
+           "       hybridmem meter --list [--json] [--sysfs DIR] [--resctrl DIR]\n"
+           "\n"
+           "Shows the power of this node's sockets and memory and the traffic of its memory\n"
+           "tiers, as far as hardware counters tell, each with the source it is from, or why\n"
+           "it is not known. All are of the whole node, or of a resctrl group: no figure is\n"
+           "a job's.\n"
+           "\n"
+           "  --list               each source of counters: whether it works for you, and\n"
+           "                       why not; and end\n"
+           "  --json               one JSON object for each interval, or for the list\n"
+           "  --interval TIME      what each line is about (1s): digits and ms, s, min or h;\n"
+           "                       without a unit seconds\n"
+           "  --count N            end after N lines\n"
+           "  --step               a line is shown for each line of standard input, not by\n"
+           "                       time; the first begins\n"
+           "  --sysfs DIR          the folder that is /sys\n"
+           "  --resctrl DIR        the folder of a resctrl group (default: fs/resctrl in\n"
+           "                       /sys)\n"
+           "  --topology FILE.xml  take the tiers from hwloc's XML instead of this machine\n"
+           "  --config FILE        the configuration, for the tiers (default:\n"
+           "                       %s, where it is there)\n"
+           "  -h, --help           this text\n"
+           "  -V, --version        the version\n"
+           "\n"
+           "Exit status: 0 shown, or interrupted; 1 no source works here; 2 wrong usage or a\n"
+           "file that cannot be used.\n",
+           default_config);
 }
 
 static int fail(int status, const char *text)

@@ -34,22 +34,28 @@ struct work { /* too large for the stack */
 
 static void print_help(void)
 {
-    printf("Usage: hybridmem plan REQUEST [OPTION]...\n\n"
-           "Shows what sbatch --hybrid-mem=REQUEST would do on this node, and why, without doing it.\n\nREQUEST: %s\n"
+    printf("Usage: hybridmem plan REQUEST [OPTION]...\n"
+           "\n"
+           "Shows what sbatch --hybrid-mem=REQUEST would do on this node, and why, without\n"
+           "doing it.\n"
+           "\n"
+           "REQUEST: %s\n"
            "  --topology FILE.xml  the node that hwloc's XML describes instead of this one\n"
            "  --config FILE        instead of %s\n"
-           "  --cpus LIST          the task's CPUs, as in 0-3,8 (default: those of this process)\n"
+           "  --cpus LIST          the task's CPUs, as in 0-3,8 (default: those of this\n"
+           "                       process)\n"
            "  --size BYTES         how much memory the job uses: digits and K, M, G or T\n"
            "  --alone, --shared    whether the job has the node alone (default: shared)\n"
-           "  --kernel VERSION     as under this Linux version, as in 6.12 (default: the running kernel)\n"
-           "  --json               one JSON object: mode, policy, nodes, weights, reason, warnings,\n"
-           "                       predicted_bandwidth_mbs, reserve_bytes, migration, fsdax; what is not known or\n"
-           "                       not wanted is null\n"
+           "  --kernel VERSION     as under this Linux version, as in 6.12 (default: the\n"
+           "                       running kernel)\n"
+           "  --json               one JSON object: mode, policy, nodes, weights, reason,\n"
+           "                       warnings, predicted_bandwidth_mbs, reserve_bytes,\n"
+           "                       migration, fsdax; what is not known or not wanted is null\n"
            "  -h, --help           this text\n"
-           "  -V, --version        the version\n\n"
-           "Exit status: 0 shown, 2 a bad request, wrong usage or a file that cannot be used, 3 this node cannot serve "
-           "the\n"
-           "request.\n",
+           "  -V, --version        the version\n"
+           "\n"
+           "Exit status: 0 shown, 2 a bad request, wrong usage or a file that cannot be\n"
+           "used, 3 this node cannot serve the request.\n",
            hm_request_help(), hm_config_path());
 }
 

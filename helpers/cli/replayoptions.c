@@ -127,29 +127,39 @@ static int take_plot(void *data, const char *text, struct hm_error *error)
 static void print_help(void)
 {
     const char *name, *about;
-    printf(
-        "Usage: hybridmem replay TRACE [OPTION]...\n\n"
-        "Shows what the migrator would make of a program's recorded page trace: which share of its accesses the fast\n"
-        "tier serves and what an access costs, beside first touch and the best placements there are. TRACE is text,\n"
-        "plain or compressed with zstd: rows of phase,page_hex,raw_reads,raw_writes,mem_reads,mem_writes.\n\n"
-        "  --fast PERCENT       size of the fast tier, of the pages ever touched (default: 10%%)\n"
-        "  --algorithm NAME     ");
-    for (int i = 0; hm_algorithm_at(i, &name, &about); i++)
-        printf("%s%-8s %s%s\n", i > 0 ? "                       " : "", name, about, i == 0 ? " (default)" : "");
-    printf(
-        "  --period N           accesses per sample (default: 65536)\n"
-        "  --sample raw|mem     sample loads and stores, or what a cache leaves of them (default: raw)\n"
-        "  --bins N             most regions that are told apart (default: %d)\n"
-        "  --lat-read X         a read from the slow tier costs X reads from the fast one (default: 2)\n"
-        "  --lat-write X        the same for writes (default: 5)\n"
-        "  --seed N             of the samples that are drawn (default: 1)\n"
-        "  --json               one JSON object\n"
-        "  --explain PHASE      also the regions at the end of that phase (from 0 on), and why each moved or stayed\n"
-        "  --plot FILE.svg      also draw heat and placement over addresses and phases\n"
-        "  -h, --help           this text\n"
-        "  -V, --version        the version\n\n"
-        "Exit status: 0 shown, 1 a trace that cannot be read or a picture that cannot be written, 2 wrong usage.\n",
-        HM_REPLAY_BINS);
+    char text[HM_ERROR_TEXT];
+    printf("Usage: hybridmem replay TRACE [OPTION]...\n"
+           "\n"
+           "Shows what the migrator would make of a program's recorded page trace: which\n"
+           "share of its accesses the fast tier serves and what an access costs, beside\n"
+           "first touch and the best placements there are. TRACE is text, plain or\n"
+           "compressed with zstd: rows of\n"
+           "phase,page_hex,raw_reads,raw_writes,mem_reads,mem_writes.\n"
+           "\n"
+           "  --fast PERCENT       size of the fast tier, of the pages ever touched\n"
+           "                       (default: 10%%)\n");
+    for (int i = 0; hm_algorithm_at(i, &name, &about); i++) {
+        snprintf(text, sizeof(text), "%s%s", about, i == 0 ? " (default)" : "");
+        hm_words_put_row(stdout, 32, text, "%23s%-8s", i > 0 ? "" : "  --algorithm NAME     ", name);
+    }
+    printf("  --period N           accesses per sample (default: 65536)\n"
+           "  --sample raw|mem     sample loads and stores, or what a cache leaves of them\n"
+           "                       (default: raw)\n"
+           "  --bins N             most regions that are told apart (default: %d)\n"
+           "  --lat-read X         a read from the slow tier costs X reads from the fast one\n"
+           "                       (default: 2)\n"
+           "  --lat-write X        the same for writes (default: 5)\n"
+           "  --seed N             of the samples that are drawn (default: 1)\n"
+           "  --json               one JSON object\n"
+           "  --explain PHASE      also the regions at the end of that phase (from 0 on),\n"
+           "                       and why each moved or stayed\n"
+           "  --plot FILE.svg      also draw heat and placement over addresses and phases\n"
+           "  -h, --help           this text\n"
+           "  -V, --version        the version\n"
+           "\n"
+           "Exit status: 0 shown, 1 a trace that cannot be read or a picture that cannot be\n"
+           "written, 2 wrong usage.\n",
+           HM_REPLAY_BINS);
 }
 
 int hm_replayoptions_fail(int status, const char *text)

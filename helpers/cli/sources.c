@@ -41,21 +41,23 @@ struct tried {
 
 static void print_help(void)
 {
-    printf(
-        "Usage: hybridmem sources [--json] [--config FILE]\n"
-        "\n"
-        "Shows where the migrator of --hybrid-mem=isolate and migrate can take its samples from on this node, best\n"
-        "first: whether each source works for you, and why not. source=auto takes the first that works. Inside of a\n"
-        "job a source may be taken that is free now.\n"
-        "\n"
-        "  --json         one JSON object: \"sources\" (an array, best first) and \"auto\" (a name, or null)\n"
-        "  --config FILE  the configuration, for the folder of the DAMON broker's socket\n"
-        "                 (default: %s, where it is there)\n"
-        "  -h, --help     this text\n"
-        "  -V, --version  the version\n"
-        "\n"
-        "Exit status: 0 at least one works, 1 none does, 2 wrong usage or a file that cannot be used.\n",
-        default_config);
+    printf("Usage: hybridmem sources [--json] [--config FILE]\n"
+           "\n"
+           "Shows where the migrator of --hybrid-mem=isolate and migrate can take its\n"
+           "samples from on this node, best first: whether each source works for you, and\n"
+           "why not. source=auto takes the first that works. Inside of a job a source may be\n"
+           "taken that is free now.\n"
+           "\n"
+           "  --json         one JSON object: \"sources\" (an array, best first) and \"auto\" (a\n"
+           "                 name, or null)\n"
+           "  --config FILE  the configuration, for the folder of the DAMON broker's socket\n"
+           "                 (default: %s, where it is there)\n"
+           "  -h, --help     this text\n"
+           "  -V, --version  the version\n"
+           "\n"
+           "Exit status: 0 at least one works, 1 none does, 2 wrong usage or a file that\n"
+           "cannot be used.\n",
+           default_config);
 }
 
 /* Returns -1 to go on, or the exit status. */

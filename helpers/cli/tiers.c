@@ -20,29 +20,31 @@ static const char default_config[] = HM_SYSCONFDIR "/hybridmem.conf";
 
 static void print_help(void)
 {
-    printf(
-        "Usage: hybridmem tiers [--json] [--topology FILE.xml] [--config FILE]\n"
-        "\n"
-        "Shows the memory tiers of this node, fastest first: name, kind (dram, pmem, cxl, hbm), NUMA nodes, sockets,\n"
-        "capacity and free memory, read latency of the nearest CPUs, read bandwidth of the whole tier, and behind "
-        "each\n"
-        "number, in parentheses, where it is from. `--hybrid-mem=fast` means the first tier, `slow` the last.\n"
-        "\n"
-        "  --json               one JSON object: \"tiers\" (an array, fastest first) and \"warnings\";\n"
-        "                       what is not known is null\n"
-        "  --topology FILE.xml  read hwloc's XML instead of this machine; `lstopo --disallowed FILE.xml` writes one\n"
-        "                       (free memory, movable memory and sysfs memory tiers are not in it)\n"
-        "  --config FILE        the configuration whose tiers and figures override what is found\n"
-        "                       (default: %s, where it is there)\n"
-        "  -h, --help           this text\n"
-        "  -V, --version        the version\n"
-        "\n"
-        "Where a number is from: hybridmem.conf; calibration (measured on this node); hmat (the firmware's figures, "
-        "by\n"
-        "hwloc); sysfs (the kernel); distance (NUMA distance, or having CPUs); hwloc (counted or named by hwloc).\n"
-        "\n"
-        "Exit status: 0 shown, 2 wrong usage or a file that cannot be used, 3 no node with memory may be used.\n",
-        default_config);
+    printf("Usage: hybridmem tiers [--json] [--topology FILE.xml] [--config FILE]\n"
+           "\n"
+           "Shows the memory tiers of this node, fastest first: name, kind (dram, pmem, cxl,\n"
+           "hbm), NUMA nodes, sockets, capacity and free memory, read latency of the nearest\n"
+           "CPUs, read bandwidth of the whole tier, and behind each number, in parentheses,\n"
+           "where it is from. `--hybrid-mem=fast` means the first tier, `slow` the last.\n"
+           "\n"
+           "  --json               one JSON object: \"tiers\" (an array, fastest first) and\n"
+           "                       \"warnings\"; what is not known is null\n"
+           "  --topology FILE.xml  read hwloc's XML instead of this machine; `lstopo\n"
+           "                       --disallowed FILE.xml` writes one (free memory, movable\n"
+           "                       memory and sysfs memory tiers are not in it)\n"
+           "  --config FILE        the configuration whose tiers and figures override what\n"
+           "                       is found (default: %s, where\n"
+           "                       it is there)\n"
+           "  -h, --help           this text\n"
+           "  -V, --version        the version\n"
+           "\n"
+           "Where a number is from: hybridmem.conf; calibration (measured on this node);\n"
+           "hmat (the firmware's figures, by hwloc); sysfs (the kernel); distance (NUMA\n"
+           "distance, or having CPUs); hwloc (counted or named by hwloc).\n"
+           "\n"
+           "Exit status: 0 shown, 2 wrong usage or a file that cannot be used, 3 no node\n"
+           "with memory may be used.\n",
+           default_config);
 }
 
 struct options {

@@ -31,24 +31,25 @@ struct options {
 
 static void print_help(void)
 {
-    fputs(
-        "Usage: hybridmem top [--once] [--json] [--interval TIME] [JOBID[.STEP]]\n"
-        "\n"
-        "Shows what the migrator of a running step does on this node: memory by tier, what share of the sampled\n"
-        "accesses the fast tier serves, how much is moved, and for each process a map of its addresses: how hot\n"
-        "they are, and in which tier. From elsewhere:\n"
-        "  srun --jobid=JOBID --overlap --pty -N1 -n1 --hybrid-mem=off hybridmem top JOBID.STEP\n"
-        "\n"
-        "  JOBID[.STEP]      default: $SLURM_JOB_ID, else the only migrator of yours on this node\n"
-        "  --once            one screen, and end\n"
-        "  --json            one JSON object, and end\n"
-        "  --interval TIME   time between two screens (2s): digits and ms, s, min or h\n"
-        "  -h, --help        this text\n"
-        "  -V, --version     the version\n"
-        "\n"
-        "Exit status: 0 shown (also when the step ends meanwhile), 1 there is no such migrator on this node, 2 wrong\n"
-        "usage, or several and none named.\n",
-        stdout);
+    fputs("Usage: hybridmem top [--once] [--json] [--interval TIME] [JOBID[.STEP]]\n"
+          "\n"
+          "Shows what the migrator of a running step does on this node: memory by tier,\n"
+          "what share of the sampled accesses the fast tier serves, how much is moved, and\n"
+          "for each process a map of its addresses: how hot they are, and in which tier.\n"
+          "From elsewhere:\n"
+          "  srun --jobid=JOBID --overlap --pty -N1 -n1 --hybrid-mem=off hybridmem top JOBID.STEP\n"
+          "\n"
+          "  JOBID[.STEP]      default: $SLURM_JOB_ID, else the only migrator of yours on\n"
+          "                    this node\n"
+          "  --once            one screen, and end\n"
+          "  --json            one JSON object, and end\n"
+          "  --interval TIME   time between two screens (2s): digits and ms, s, min or h\n"
+          "  -h, --help        this text\n"
+          "  -V, --version     the version\n"
+          "\n"
+          "Exit status: 0 shown (also when the step ends meanwhile), 1 there is no such\n"
+          "migrator on this node, 2 wrong usage, or several and none named.\n",
+          stdout);
 }
 
 static int fail(int status, const char *text)

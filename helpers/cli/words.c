@@ -4,11 +4,13 @@
 #include "words.h"
 
 #include <getopt.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define FIRST 256 /* of the table's options: no letter */
+#define COLUMNS 80
 
 static int take(const struct hm_words *words, const struct hm_word *word)
 {
@@ -72,6 +74,28 @@ int hm_words_parse(int argc, char **argv, const struct hm_words *words)
             return HM_WORDS_BAD;
     }
     return -1;
+}
+
+void hm_words_put_row(FILE *out, size_t column, const char *text, const char *head, ...)
+{
+    va_list arguments;
+    va_start(arguments, head);
+    int written = vfprintf(out, head, arguments);
+    va_end(arguments);
+    size_t used = written > 0 ? (size_t)written : 0;
+    for (const char *word = text; *word; word += strspn(word, " ")) {
+        size_t length = strcspn(word, " ");
+        bool is_first = word == text;
+        if (!is_first && used + 1 + length > COLUMNS) {
+            fputc('\n', out);
+            used = 0;
+        }
+        size_t gap = used < column ? column - used : 1;
+        used += gap + length;
+        fprintf(out, "%*s%.*s", (int)gap, "", (int)length, word);
+        word += length;
+    }
+    fputc('\n', out);
 }
 
 int hm_words_refuse(const struct hm_words *words, const char *word)

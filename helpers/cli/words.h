@@ -6,6 +6,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 
 #include "../core/error.h"
 
@@ -33,6 +34,11 @@ struct hm_words {
 
 /* Take the options. Returns -1 to go on with the words from argv[optind] on, or the exit status: all is said then. */
 int hm_words_parse(int argc, char **argv, const struct hm_words *words);
+
+/* A row of a help text of 80 columns: the head (printf style), and from `column` on the text, in as many lines as it
+ * takes. */
+void hm_words_put_row(FILE *out, size_t column, const char *text, const char *head, ...)
+    __attribute__((format(printf, 4, 5)));
 
 /* Name a word that should not be there. Returns HM_WORDS_BAD. */
 int hm_words_refuse(const struct hm_words *words, const char *word);

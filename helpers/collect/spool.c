@@ -18,16 +18,19 @@
 
 static void print_help(void)
 {
-    printf(
-        "Usage: hybridmem-spool [--config FILE]\n\n"
-        "Started by slurmctld (EpilogSlurmctld in slurm.conf), as SlurmUser. Leaves a file in spool_dir for each job\n"
-        "that ended, from slurmctld's environment, for hybridmem-collect. With summary_field = none it does "
-        "nothing.\n\n"
-        "  --config FILE    instead of %s\n"
-        "  -h, --help       this text\n"
-        "  -V, --version    the version\n\n"
-        "Exit status: 0, whatever went wrong, which is in the system's log; 2 for wrong arguments.\n",
-        hm_config_path());
+    printf("Usage: hybridmem-spool [--config FILE]\n"
+           "\n"
+           "Started by slurmctld (EpilogSlurmctld in slurm.conf), as SlurmUser. Leaves a\n"
+           "file in spool_dir for each job that ended, from slurmctld's environment, for\n"
+           "hybridmem-collect. With summary_field = none it does nothing.\n"
+           "\n"
+           "  --config FILE    instead of %s\n"
+           "  -h, --help       this text\n"
+           "  -V, --version    the version\n"
+           "\n"
+           "Exit status: 0, whatever went wrong, which is in the system's log; 2 for wrong\n"
+           "arguments.\n",
+           hm_config_path());
 }
 
 static const char *look_up(const char *name, void *data)

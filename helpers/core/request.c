@@ -266,7 +266,7 @@ const char *hm_request_help(void)
            "Key of all modes but off:\n"
            "  socket      which sockets' memory: those of the task's CPUs (local),\n"
            "              the others (remote), or all (default)\n"
-           "Keys of isolate and migrate; what is not given is the site's or the migrator's choice:\n"
+           "Keys of isolate and migrate; without one the site or the migrator chooses:\n"
            "  fast        most of the fast tier that the job keeps: 64G or 25%\n"
            "  period      accesses per sample: 100 to 2^40\n"
            "  interval    time between two decisions: 100ms to 24h\n"

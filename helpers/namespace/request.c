@@ -175,29 +175,34 @@ static const struct {
 
 static void print_help(void)
 {
-    fputs("Usage: hybridmem namespace create --job ID --restart N --uid UID --size SIZE --sockets LIST [--keep]\n"
-          "                                  [OPTION]...\n"
+    fputs("Usage: hybridmem namespace create --job ID --restart N --uid UID --size SIZE\n"
+          "                                  --sockets LIST [--keep] [OPTION]...\n"
           "       hybridmem namespace destroy --job ID --restart N|--uid UID [OPTION]...\n"
           "       hybridmem namespace reap --living LIST|FILE [OPTION]...\n"
           "       hybridmem namespace list [--json] [OPTION]...\n"
           "       hybridmem namespace check [--config FILE]\n"
-          "       hybridmem namespace ram online [--zone movable|normal] [--sockets LIST] [OPTION]...\n"
+          "       hybridmem namespace ram online [--zone movable|normal] [--sockets LIST]\n"
+          "                                  [OPTION]...\n"
           "       hybridmem namespace ram offline [--sockets LIST] [OPTION]...\n"
           "       hybridmem namespace ram list [--json] [--sockets LIST] [OPTION]...\n"
           "\n"
-          "Makes the private DAX file systems of jobs on this node's persistent memory, and wipes and removes them.\n"
-          "Slurm's prolog and epilog do it for --hybrid-mem=fsdax. Only root; what hybridmem did not make stays.\n"
-          "ram makes devdax namespaces into memory of the kernel, and devices again.\n\n",
+          "Makes the private DAX file systems of jobs on this node's persistent memory, and\n"
+          "wipes and removes them. Slurm's prolog and epilog do it for --hybrid-mem=fsdax.\n"
+          "Only root; what hybridmem did not make stays. ram makes devdax namespaces into\n"
+          "memory of the kernel, and devices again.\n"
+          "\n",
           stdout);
     for (size_t i = 0; i < N_ROWS; i++)
-        printf("  --%s %-*s %s\n", rows[i].name, (int)(20 - strlen(rows[i].name)), rows[i].value, rows[i].about);
-    fputs("  --keep                create: for the user's next jobs, too; or what he has kept\n"
-          "  --json                list, ram list: as JSON\n"
-          "  -h, --help            this text\n"
-          "  -V, --version         the version\n"
+        hm_words_put_row(stdout, 26, rows[i].about, "  --%s %s", rows[i].name, rows[i].value);
+    fputs("  --keep                  create: for the user's next jobs, too; or what he has\n"
+          "                          kept\n"
+          "  --json                  list, ram list: as JSON\n"
+          "  -h, --help              this text\n"
+          "  -V, --version           the version\n"
           "\n"
-          "Exit status: 0 done, 1 refused or failed, 2 wrong usage, 3 something is in use, 4 --limit has passed,\n"
-          "5 failed, and a namespace is left that could not be removed.\n",
+          "Exit status: 0 done, 1 refused or failed, 2 wrong usage, 3 something is in use,\n"
+          "4 --limit has passed, 5 failed, and a namespace is left that could not be\n"
+          "removed.\n",
           stdout);
 }
 

@@ -31,21 +31,28 @@ static struct hm_papi_library library;
 static void print_help(void)
 {
     printf("Usage: hybridmem papi --list [--json]\n"
-           "       hybridmem papi --read [--interval TIME | --ask] [--count N] [--event NAME]...\n"
+           "       hybridmem papi --read [--interval TIME | --ask] [--count N]\n"
+           "                            [--event NAME]...\n"
            "\n"
-           "Reads PAPI's counters of energy and traffic for hybridmem meter, which starts it.\n"
+           "Reads PAPI's counters of energy and traffic for hybridmem meter, which starts\n"
+           "it.\n"
            "\n"
-           "  --list           PAPI's components, each in or out and why, with their events of energy and traffic\n"
+           "  --list           PAPI's components, each in or out and why, with their events\n"
+           "                   of energy and traffic\n"
            "  --json           the list as one JSON object\n"
-           "  --read           describe the events, then write their raw values, a line for each reading\n"
+           "  --read           describe the events, then write their raw values, a line for\n"
+           "                   each reading\n"
            "  --interval TIME  time between two readings (1s): digits and ms, s, min or h\n"
-           "  --ask            a reading for each line of standard input instead, until that ends\n"
+           "  --ask            a reading for each line of standard input instead, until that\n"
+           "                   ends\n"
            "  --count N        so many readings\n"
-           "  --event NAME     this event, by PAPI's name for it, instead of those of the list; up to %d times\n"
+           "  --event NAME     this event, by PAPI's name for it, instead of those of the\n"
+           "                   list; up to %d times\n"
            "  -h, --help       this text\n"
            "  -V, --version    the version\n"
            "\n"
-           "Exit status: 0 it was told to end, 1 PAPI cannot do it, 2 wrong usage; another one is PAPI's.\n",
+           "Exit status: 0 it was told to end, 1 PAPI cannot do it, 2 wrong usage; another\n"
+           "one is PAPI's.\n",
            MOST_NAMED);
 }
 

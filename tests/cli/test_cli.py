@@ -6,7 +6,7 @@ import re
 import subprocess
 
 import pytest
-from installed import LIBEXEC, PREFIX, has_ndctl
+from installed import LIBEXEC, PREFIX, has_ndctl, helper
 
 COMMANDS = [
     "tiers",
@@ -53,6 +53,19 @@ def test_each_command_is_there_and_has_help(command):
     by_option, by_help = hybridmem(command, "--help"), hybridmem("help", command)
     assert by_option.stdout == by_help.stdout
     assert re.match(rf"usage: hybridmem {command}", by_option.stdout, re.IGNORECASE)
+
+
+PROGRAMS = ["tiers", "plan", "top", "meter", "replay", "bench", "sources", "config", "spool"]
+PARTS = ["namespace", "papi", "slurmenergy"]  # which not every build has
+EXAMPLE = "  srun --jobid=JOBID --overlap --pty -N1 -n1 --hybrid-mem=off hybridmem top JOBID.STEP"
+
+
+@pytest.mark.parametrize("program", PROGRAMS + [name for name in PARTS if (LIBEXEC / f"hybridmem-{name}").exists()])
+def test_help_fits_a_terminal(program):
+    """With the usual path of hybridmem.conf; a command to be copied is one line."""
+    text = helper(f"hybridmem-{program}", "--help").stdout.replace(f"{PREFIX}/etc", "/etc")
+    assert [line for line in text.splitlines() if len(line) > 80 and line != EXAMPLE] == []
+    assert max(map(len, hybridmem("help").stdout.splitlines())) <= 80
 
 
 def test_reap_is_a_word_of_the_jobs_program():
