@@ -102,10 +102,16 @@ def test_a_job_is_one_row_over_its_nodes_its_array_and_midnight(tmp_path):
 
 
 def test_an_end_has_its_zone_and_an_unknown_user_one_name(tmp_path):
-    """As in show; and as in the rows of users."""
+    """In the table and on the page; and as in the rows of users."""
     write(tmp_path, record(1, user=None, account=None, end="2025-03-01T11:00:00+01:00"), record(2))
     lines = report(tmp_path, "jobs").stdout.splitlines()
-    assert lines[1].endswith("  2025-03-01 10:00:00 UTC") and lines[1].split()[:3] == ["1", "?", "?"]
+    assert (
+        lines[0].endswith("  END (UTC)")
+        and lines[1].endswith("  2025-03-01 10:00:00")
+        and lines[1].split()[:3] == ["1", "?", "?"]
+    )
+    report(tmp_path, "jobs", "--html", tmp_path / "page.html")
+    assert ">End (UTC)</th>" in (tmp_path / "page.html").read_text()
     energies = report(tmp_path, "energy").stdout.splitlines()
     assert energies[1].split()[:2] == ["?", "?"]
 

@@ -145,18 +145,21 @@ def test_a_page_that_cannot_be_written_is_an_error_and_leaves_nothing(folder, tm
     assert path.read_text().endswith("</html>\n") and path.stat().st_mode & 0o777 == 0o666 & ~current_mask()
 
 
-@pytest.mark.parametrize("name", ["-", "/dev/stdout"])
+@pytest.mark.parametrize("name", ["-", "link"])
 def test_a_page_on_standard_output(folder, tmp_path, name):
-    log = tmp_path / "log"
+    """By its own name, and by a link as /dev/stdout is one. Nothing of /dev itself: a page that replaces it would be
+    everybody's loss."""
+    log, link = tmp_path / "log", tmp_path / "link"
+    link.symlink_to("/proc/self/fd/1")
     log.write_text("before\n")
     for program, words in (("report", []), ("show", ["20"])):
         where = ("--records", folder / "records", "--html", name)
         with log.open("a") as stream:
             command = [LIBEXEC / f"hybridmem-{program}", *map(str, where), *words]
-            subprocess.run(command, stdout=stream, check=True)
+            subprocess.run(command, stdout=stream, check=True, cwd=tmp_path)
     text = log.read_text()
     assert text.startswith("before\n<!DOCTYPE html>") and text.count("</html>\n") == 2
-    assert [each.name for each in tmp_path.iterdir()] == ["log"]
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["link", "log"] and link.is_symlink()
 
 
 @pytest.mark.parametrize("is_there", [True, False])

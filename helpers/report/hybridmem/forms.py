@@ -34,8 +34,7 @@ def text(word):
 
 
 def time(word):
-    shown = draw.UNMEASURED if word is None else moments.plain(word)
-    return f"{shown} UTC" if shown[0].isdigit() else shown
+    return draw.UNMEASURED if word is None else moments.plain(word)
 
 
 # How a figure is shown to people, by its column's unit.

@@ -15,7 +15,6 @@ HERE = Path(__file__).parent
 SHORT = 24  # letters of a name that is never cut
 TAIL = 8  # letters that a name which is cut keeps at its end: there it differs from its like
 NUMBER, NAME, PROSE = "number", "name", "prose"  # kinds of a table's columns
-STDOUT = ("-", "/dev/stdout")  # also where it is a file that somebody adds to: no rename may take its place
 EMPTY = frozenset(("meta", "rect", "line"))  # elements without content
 
 
@@ -81,10 +80,18 @@ def file_name(text):
     return text
 
 
+def is_stdout(path):
+    """Also by another name, as /dev/stdout: where it is a file that somebody adds to, no rename may take its place."""
+    try:
+        return path == "-" or os.path.samestat(Path(path).stat(), os.fstat(sys.stdout.fileno()))
+    except OSError:
+        return False  # what hinders is said where it is written
+
+
 def write(path, text):
     """Write the page, with the modes of a file that the user makes."""
     content = text.encode("utf-8", "backslashreplace")
-    if path in STDOUT:
+    if is_stdout(path):
         sys.stdout.buffer.write(content)
         return
     mask = os.umask(0)

@@ -65,6 +65,10 @@ def title_of(view):
     return view.name.capitalize()
 
 
+def title_in_page(column):
+    return column.title.capitalize().replace("(utc)", "(UTC)")
+
+
 def chart_of(sums, rows):
     if sums.view.name == "tiers":
         return days_of(sums, rows)
@@ -79,7 +83,7 @@ def section_of(sums):
         return page.section(view.name, title_of(view), tag("p", sums.why_no_rows(), class_="note"), about=view.about)
     columns, _ = forms.shown_columns(view, rows)
     heads = [(key.title.capitalize(), page.NAME) for key in view.keys if key.title]
-    heads += [(column.title.capitalize(), KINDS.get(column.unit, page.NUMBER)) for column in columns]
+    heads += [(title_in_page(column), KINDS.get(column.unit, page.NUMBER)) for column in columns]
 
     def cells(key, figures):
         return [*((None, part) for part in key), *figures]

@@ -191,7 +191,7 @@ TABLE = (
             Column("exit_code", "EXIT", "count", Peak(lambda case: fields.whole(case.record, "exit_code"))),
             Column("elapsed_s", "ELAPSED", "seconds", Peak(of("seconds"))),
             *(HOURS, FAST_PEAK, SLOW_PEAK, FAST_MEAN, FAST_SHARE, PACKAGE_J, WARNINGS),
-            Column("end", "END", "time", Last(word("end"))),
+            Column("end", "END (UTC)", "time", Last(word("end"))),
         ),
         by_job,
         "node_hours",
