@@ -42,7 +42,9 @@ def test_a_job_that_had_the_node_to_itself(powercap):
             set_counter("intel-rapl:0/intel-rapl:0:0", joules * 30_000)
             set_counter("intel-rapl:1", joules * 250_000)
             slurm.wait_metered(held.job_id)
-    energy = slurm.record(held.job_id)["energy"]
+    record = slurm.record(held.job_id)
+    energy = record["energy"]
+    assert record["shared"] is False
     assert energy["package_j"] == pytest.approx(1.5) and energy["memory_j"] == pytest.approx(0.06)
     assert energy["platform_j"] is None
     assert energy["source"] == "powercap; for the node, on which no other job ran beside this one of 1 core"
@@ -59,7 +61,9 @@ def test_jobs_that_shared_it_have_the_nodes_figures_alone(powercap):
         slurm.wait_metered(held[1].job_id)
         set_counter("intel-rapl:1", 500_000)
     for job in held:
-        energy = slurm.record(job.job_id)["energy"]
+        record = slurm.record(job.job_id)
+        energy = record["energy"]
+        assert record["shared"] is True
         assert [energy[key] for key in ("package_j", "memory_j", "mean_w", "peak_w")] == [None] * 4
         assert energy["node"]["package_j"] == pytest.approx(0.5)
         assert energy["source"] == "powercap; for the node alone, as other jobs ran beside this one"
