@@ -2,11 +2,7 @@
 #include "papiread.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <limits.h>
 #include <poll.h>
-#include <signal.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,9 +11,10 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "papiprocess.h"
+
 #define START_PATIENCE_MS 20000 /* components look at all devices of a node */
 #define ANSWER_PATIENCE_MS 3000
-#define END_PATIENCE_MS 1000
 
 #define MOST_LINES (HM_PAPI_MOST_EVENTS + 100) /* of a description: events, and PAPI's components */
 
@@ -40,9 +37,7 @@ static const struct {
 
 struct hm_papi_reader {
     enum hm_papi_program program;
-    pid_t pid; /* 0: it has ended */
-    int ask;   /* its standard input; a socket, so that a write to it does not raise a signal */
-    int answer;
+    struct hm_papi_process process;
     unsigned n;
     struct hm_papi_event event[HM_PAPI_MOST_EVENTS];
     struct hm_error problem, outs;
@@ -68,43 +63,10 @@ static int64_t now_ms(void)
     return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-/* Wait for the end. Returns the status of wait(2), or -1: it was made to come, or is left to come: who has given up
- * root's rights cannot kill what has them, which has an alarm of its own. */
-static int wait_for_end(pid_t pid)
-{
-    const struct timespec moment = {.tv_nsec = 2000000};
-    int64_t until = now_ms() + END_PATIENCE_MS;
-    int status;
-    pid_t ended;
-    while ((ended = waitpid(pid, &status, WNOHANG)) == 0 && now_ms() < until)
-        nanosleep(&moment, NULL);
-    if (ended == pid)
-        return status;
-    if (kill(pid, SIGKILL) == 0)
-        waitpid(pid, &status, 0);
-    return -1;
-}
-
-/* Let go of the process. Returns the status of wait(2), or -1. */
-static int end(struct hm_papi_reader *reader)
-{
-    int status = -1;
-    if (reader->ask >= 0)
-        close(reader->ask);
-    if (reader->answer >= 0)
-        close(reader->answer);
-    if (reader->pid > 0)
-        status = wait_for_end(reader->pid);
-    reader->ask = reader->answer = -1;
-    reader->pid = 0;
-    reader->is_answered = false;
-    return status;
-}
-
 /* It has closed its output: tell what became of it, unless it said so itself. Returns -1. */
 static int tell_end(struct hm_papi_reader *reader)
 {
-    int status = end(reader);
+    int status = hm_papi_process_end(&reader->process);
     if (reader->problem.text[0])
         return -1;
     if (status < 0)
@@ -118,9 +80,7 @@ static int tell_end(struct hm_papi_reader *reader)
 /* It goes on, but not as it should: it is ended. Returns -1. */
 static int give_up(struct hm_papi_reader *reader)
 {
-    if (kill(reader->pid, SIGKILL) != 0)
-        reader->pid = 0; /* see wait_for_end: it is not waited for */
-    end(reader);
+    hm_papi_process_kill(&reader->process);
     return -1;
 }
 
@@ -137,7 +97,7 @@ static int take_line(struct hm_papi_reader *reader, int64_t wait_ms)
 {
     size_t length;
     while ((length = first_line(reader)) == 0) {
-        struct pollfd event = {.fd = reader->answer, .events = POLLIN};
+        struct pollfd event = {.fd = reader->process.answer, .events = POLLIN};
         int64_t left = (wait_ms < reader->until_ms ? wait_ms : reader->until_ms) - now_ms();
         int ready = poll(&event, 1, left > 0 ? (int)left : 0);
         if (ready < 0 && errno == EINTR)
@@ -149,7 +109,7 @@ static int take_line(struct hm_papi_reader *reader, int64_t wait_ms)
                     ready <= 0 ? "does not answer" : "does not end its lines");
             return give_up(reader);
         }
-        ssize_t got = read(reader->answer, reader->text + reader->have, sizeof(reader->text) - reader->have);
+        ssize_t got = read(reader->process.answer, reader->text + reader->have, sizeof(reader->text) - reader->have);
         if (got <= 0)
             return tell_end(reader);
         reader->have += (size_t)got;
@@ -225,66 +185,6 @@ static void await(struct hm_papi_reader *reader, int patience_ms)
     reader->is_awaited = true;
 }
 
-/* "NAME=VALUE", or "" where the program needs no variable, or it is not set. Returns 0, or an errno. */
-static int copy_variable(enum hm_papi_program program, char *out, size_t size)
-{
-    const char *name = programs[program].variable, *value = name ? getenv(name) : NULL;
-    out[0] = '\0';
-    return value && (size_t)snprintf(out, size, "%s=%s", name, value) >= size ? ENAMETOOLONG : 0;
-}
-
-/* Returns 0, or an errno. */
-static int spawn(struct hm_papi_reader *reader, const char *path, int input, int output)
-{
-    char name[32], variable[PATH_MAX + 32], read_word[] = "--read", ask_word[] = "--ask", locale[] = "LC_ALL=C";
-    int number = copy_variable(reader->program, variable, sizeof(variable));
-    char *const arguments[] = {name, read_word, ask_word, NULL};
-    char *const environment[] = {locale, variable[0] ? variable : NULL, NULL};
-    if (number != 0)
-        return number;
-    snprintf(name, sizeof(name), "%s", name_of(reader));
-    posix_spawn_file_actions_t actions;
-    posix_spawnattr_t attributes;
-    sigset_t none, all;
-    sigemptyset(&none);
-    sigfillset(&all);
-    posix_spawn_file_actions_init(&actions);
-    posix_spawn_file_actions_adddup2(&actions, input, STDIN_FILENO);
-    posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO);
-    posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
-    posix_spawnattr_init(&attributes);
-    posix_spawnattr_setsigmask(&attributes, &none);
-    posix_spawnattr_setsigdefault(&attributes, &all);
-    /* A group of its own: what a terminal sends to end the reader does not end it midway. */
-    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
-    number = posix_spawn(&reader->pid, path, &actions, &attributes, arguments, environment);
-    posix_spawn_file_actions_destroy(&actions);
-    posix_spawnattr_destroy(&attributes);
-    return number;
-}
-
-/* Returns 0, or an errno. */
-static int start(struct hm_papi_reader *reader, const char *path)
-{
-    int input[2], output[2], number;
-    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, input) != 0)
-        return errno;
-    if (pipe2(output, O_CLOEXEC) != 0) {
-        number = errno;
-        close(input[0]);
-        close(input[1]);
-        return number;
-    }
-    number = spawn(reader, path, input[1], output[1]);
-    close(input[1]);
-    close(output[1]);
-    reader->ask = input[0];
-    reader->answer = output[0];
-    if (number != 0)
-        reader->pid = 0;
-    return number;
-}
-
 struct hm_papi_reader *hm_papi_reader_begin(enum hm_papi_program program, const char *path, int patience_ms,
                                             struct hm_error *error)
 {
@@ -294,8 +194,7 @@ struct hm_papi_reader *hm_papi_reader_begin(enum hm_papi_program program, const 
         return NULL;
     }
     reader->program = program;
-    reader->ask = reader->answer = -1;
-    int number = access(path, F_OK) == 0 ? start(reader, path) : errno;
+    int number = hm_papi_process_start(&reader->process, path, programs[program].name, programs[program].variable);
     if (number == 0) {
         await(reader, patience_ms);
         return reader;
@@ -340,7 +239,7 @@ int hm_papi_reader_poll(const struct hm_papi_reader *reader, int *left_ms)
 {
     int64_t left = reader->until_ms - now_ms();
     *left_ms = left > 0 ? (int)left : 0;
-    return reader->answer;
+    return reader->process.answer;
 }
 
 bool hm_papi_reader_take(struct hm_papi_reader *reader, int wait_ms)
@@ -365,10 +264,10 @@ const struct hm_papi_event *hm_papi_reader_event(const struct hm_papi_reader *re
 void hm_papi_reader_ask(struct hm_papi_reader *reader)
 {
     reader->is_answered = false;
-    if (reader->pid == 0)
+    if (reader->process.pid == 0)
         return;
     /* What it says at its end is in the pipe still. */
-    (void)send(reader->ask, "\n", 1, MSG_NOSIGNAL);
+    (void)send(reader->process.ask, "\n", 1, MSG_NOSIGNAL);
     await(reader, ANSWER_PATIENCE_MS);
 }
 
@@ -405,6 +304,6 @@ void hm_papi_reader_stop(struct hm_papi_reader *reader)
 {
     if (!reader)
         return;
-    end(reader);
+    hm_papi_process_end(&reader->process);
     free(reader);
 }

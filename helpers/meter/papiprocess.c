@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "papiprocess.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define END_PATIENCE_MS 1000
+
+/* "NAME=VALUE", or "" where the program needs no variable, or it is not set. Returns 0, or an errno. */
+static int copy_variable(const char *name, char *out, size_t size)
+{
+    const char *value = name ? getenv(name) : NULL;
+    out[0] = '\0';
+    return value && (size_t)snprintf(out, size, "%s=%s", name, value) >= size ? ENAMETOOLONG : 0;
+}
+
+/* Returns 0, or an errno. */
+static int spawn(pid_t *pid, const char *path, const char *name, const char *wanted, int input, int output)
+{
+    char title[32], variable[PATH_MAX + 32], read_word[] = "--read", ask_word[] = "--ask", locale[] = "LC_ALL=C";
+    int number = copy_variable(wanted, variable, sizeof(variable));
+    char *const arguments[] = {title, read_word, ask_word, NULL};
+    char *const environment[] = {locale, variable[0] ? variable : NULL, NULL};
+    if (number != 0)
+        return number;
+    snprintf(title, sizeof(title), "%s", name);
+    posix_spawn_file_actions_t actions;
+    posix_spawnattr_t attributes;
+    sigset_t none, all;
+    sigemptyset(&none);
+    sigfillset(&all);
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_adddup2(&actions, input, STDIN_FILENO);
+    posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO);
+    posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
+    posix_spawnattr_init(&attributes);
+    posix_spawnattr_setsigmask(&attributes, &none);
+    posix_spawnattr_setsigdefault(&attributes, &all);
+    /* A group of its own: what a terminal sends to end the reader does not end it midway. */
+    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
+    number = posix_spawn(pid, path, &actions, &attributes, arguments, environment);
+    posix_spawn_file_actions_destroy(&actions);
+    posix_spawnattr_destroy(&attributes);
+    return number;
+}
+
+int hm_papi_process_start(struct hm_papi_process *process, const char *path, const char *name, const char *variable)
+{
+    int input[2], output[2], number;
+    *process = (struct hm_papi_process){.ask = -1, .answer = -1};
+    if (access(path, F_OK) != 0 || socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, input) != 0)
+        return errno;
+    if (pipe2(output, O_CLOEXEC) != 0) {
+        number = errno;
+        close(input[0]);
+        close(input[1]);
+        return number;
+    }
+    number = spawn(&process->pid, path, name, variable, input[1], output[1]);
+    close(input[1]);
+    close(output[1]);
+    process->ask = input[0];
+    process->answer = output[0];
+    if (number != 0)
+        process->pid = 0;
+    return number;
+}
+
+static int64_t now_ms(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+/* Wait for the end. Returns the status of wait(2), or -1: it was made to come, or is left to come: who has given up
+ * root's rights cannot kill what has them, which has an alarm of its own. */
+static int wait_for_end(pid_t pid)
+{
+    const struct timespec moment = {.tv_nsec = 2000000};
+    int64_t until = now_ms() + END_PATIENCE_MS;
+    int status;
+    pid_t ended;
+    while ((ended = waitpid(pid, &status, WNOHANG)) == 0 && now_ms() < until)
+        nanosleep(&moment, NULL);
+    if (ended == pid)
+        return status;
+    if (kill(pid, SIGKILL) == 0)
+        waitpid(pid, &status, 0);
+    return -1;
+}
+
+int hm_papi_process_end(struct hm_papi_process *process)
+{
+    int status = -1;
+    if (process->ask >= 0)
+        close(process->ask);
+    if (process->answer >= 0)
+        close(process->answer);
+    if (process->pid > 0)
+        status = wait_for_end(process->pid);
+    *process = (struct hm_papi_process){.ask = -1, .answer = -1};
+    return status;
+}
+
+void hm_papi_process_kill(struct hm_papi_process *process)
+{
+    if (kill(process->pid, SIGKILL) != 0)
+        process->pid = 0; /* see wait_for_end: it is not waited for */
+    hm_papi_process_end(process);
+}
