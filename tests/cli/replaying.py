@@ -43,8 +43,10 @@ def replay_shipped(app, fast, seed=1, algorithm=None):
 def algorithms():
     """Their names, the default first."""
     text = helper("hybridmem-replay", "--help").stdout
-    names = re.search(r"--algorithm NAME +(.*?)\n  --", text, re.DOTALL)[1]
-    return [line.split()[0] for line in names.splitlines()]
+    start, names = re.search(r"^(.*--algorithm NAME +)(.*?)\n  --", text, re.DOTALL | re.MULTILINE).groups()
+    at = len(start.splitlines()[-1])  # what goes on below a name's text stands further right
+    lines = [names.splitlines()[0], *(line[at:] for line in names.splitlines()[1:])]
+    return [line.split()[0] for line in lines if not line.startswith(" ")]
 
 
 def two_halves(n_pages, n_phases):
