@@ -87,6 +87,13 @@ static int write_into(const char *path, draw_picture *draw, const void *picture,
     return is_written ? 0 : hm_fail_errno(error, "--plot %.300s: it cannot be written", path);
 }
 
+/* Also by another name, /dev/stdout. */
+static bool is_stdout(const struct stat *found)
+{
+    struct stat out;
+    return fstat(STDOUT_FILENO, &out) == 0 && out.st_dev == found->st_dev && out.st_ino == found->st_ino;
+}
+
 int hm_svg_write(const char *path, draw_picture *draw, const void *picture, struct hm_error *error)
 {
     struct stat found;
@@ -94,6 +101,10 @@ int hm_svg_write(const char *path, draw_picture *draw, const void *picture, stru
     bool is_there = stat(path, &found) == 0;
     if (!is_there && errno != ENOENT)
         return hm_fail_errno(error, "--plot %.300s: it cannot be written there", path);
+    if (is_there && is_stdout(&found)) {
+        draw(stdout, picture); /* what is in it already stays */
+        return fflush(stdout) == 0 ? 0 : hm_fail_errno(error, "--plot %.300s: it cannot be written", path);
+    }
     if (!is_there && lstat(path, &found) < 0)
         return replace(path, path, draw, picture, error);
     if (!is_there || !S_ISREG(found.st_mode))

@@ -177,18 +177,6 @@ static json_t *elapsed(int64_t start_ns, int64_t end_ns)
     return start_ns > 0 && end_ns >= start_ns ? json_real((double)((end_ns - start_ns) / 1000000) / 1000) : json_null();
 }
 
-/* There is no estimate, though the configuration has figures for one: of tiers that this node has not. */
-static void warn_of_models(const struct hm_config *config, json_t *warnings)
-{
-    for (int i = 0; i < config->n_tiers; i++)
-        if (hm_record_has_model(&config->tier[i].energy))
-            hm_record_warn(warnings,
-                           "no estimate of energy: " HM_CONFIG_NAME
-                           " has figures for tier %s, which this node has not: "
-                           "hybridmem tiers prints its names",
-                           config->tier[i].name);
-}
-
 json_t *hm_record_build(const struct hm_config *config, const struct hm_tiers *tiers, const struct hm_job *job,
                         const struct hm_samples *samples, const char *no_samples, int64_t end_ns)
 {
@@ -214,8 +202,6 @@ json_t *hm_record_build(const struct hm_config *config, const struct hm_tiers *t
     json_object_set_new(record, "energy", energy);
     json_object_set_new(record, "traffic", hm_record_traffic(job, &list, samples, no_samples));
     json_object_set_new(energy, "estimate", hm_record_energy_estimate(&list, samples, record));
-    if (tiers && json_is_null(json_object_get(energy, "estimate")))
-        warn_of_models(config, warnings);
     json_object_set_new(record, "migration", hm_record_migration(job));
     json_object_set_new(record, "namespaces", hm_record_namespaces(&job->namespaces));
     json_object_set_new(record, "warnings", warnings);

@@ -62,7 +62,7 @@ json_t *hm_record_traffic_estimate(const struct hm_job *job, const struct hm_rec
     return json_pack("{s:s, s:o, s:o}", "of", subject, "tiers", list, "source", hm_json_text(text, sizeof(text)));
 }
 
-bool hm_record_has_model(const struct hm_energy_model *energy)
+static bool has_model(const struct hm_energy_model *energy)
 {
     return energy->static_w > 0 || energy->read_pj_bit > 0;
 }
@@ -104,7 +104,7 @@ json_t *hm_record_energy_estimate(const struct hm_record_tiers *tiers, const str
     bool is_said = false;
     for (int t = 0; t < tiers->n; t++) {
         const struct hm_record_tier *tier = &tiers->tier[t];
-        is_said = is_said || hm_record_has_model(&tier->energy);
+        is_said = is_said || has_model(&tier->energy);
         json_array_append_new(list,
                               json_pack("{s:o, s:o, s:o}", "name", hm_json_text(tier->name, HM_NAME), "static_j",
                                         joules(static_joules(tier, json_array_get(memory, (size_t)t), elapsed)),

@@ -54,9 +54,6 @@ json_t *hm_record_traffic(const struct hm_job *job, const struct hm_record_tiers
  */
 json_t *hm_record_traffic_estimate(const struct hm_job *job, const struct hm_record_tiers *tiers);
 
-/* Has the configuration said anything to estimate the tier's energy by? */
-bool hm_record_has_model(const struct hm_energy_model *energy);
-
 /*
  * The record's "energy": "estimate": joules by tier after the configuration's model, from what the record has in
  * "memory", "traffic" and "elapsed_s"; null where the configuration has no model of a tier. Static and dynamic energy

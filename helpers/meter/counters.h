@@ -21,7 +21,7 @@ struct hm_counters_setup {
     const char *who;   /* what would have them asked, for the reason */
     bool is_list;      /* also what better sources have */
     /* Not NULL: the programs are started only where better sources lack energy, or traffic of one of these tiers'
-     * kinds, and nobody waits for what they say: hm_counters_join. */
+     * kinds, and nobody waits for what they say: hm_counters_join. Events of PMem are opened only where one is. */
     const struct hm_tiers *later;
 };
 

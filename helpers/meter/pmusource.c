@@ -133,9 +133,22 @@ static int add_event(struct finding *finding, const struct hm_pmu_row *row, cons
     return 0;
 }
 
+static bool has_tier(const struct hm_tiers *tiers, enum hm_kind kind)
+{
+    for (int t = 0; t < tiers->n_tiers; t++)
+        if (tiers->tier[t].kind == kind)
+            return true;
+    return false;
+}
+
 static int add_row(struct finding *finding, const struct hm_pmu_rows *rows, size_t r)
 {
     const struct hm_pmu_row *row = &rows->row[r];
+    const struct hm_tiers *tiers = finding->setup->later;
+    /* Processors that could have PMem mostly have none; its events would take the other half of a controller's
+     * counters, for nothing, from whoever comes next. */
+    if (row->kind == HM_KIND_PMEM && tiers && !has_tier(tiers, HM_KIND_PMEM))
+        return 0;
     for (size_t i = finding->before; i < finding->gauges->n && !hm_pmu_rows_adds(rows, r); i++)
         if (finding->gauges->gauge[i].quantity == row->quantity && finding->gauges->gauge[i].kind == row->kind)
             return 0;

@@ -268,6 +268,16 @@ def test_a_picture_behind_a_link(trace, tmp_path, is_there):
     assert target.read_text().endswith("</svg>\n")
 
 
+def test_plot_on_standard_output_by_its_name(trace, tmp_path):
+    log, link = tmp_path / "log", tmp_path / "out"
+    log.write_text("before\n")
+    link.symlink_to("/proc/self/fd/1")
+    with log.open("a") as stream:
+        subprocess.run([LIBEXEC / "hybridmem-replay", trace(TINY), "--plot", link], stdout=stream, check=True)
+    text = log.read_text()
+    assert text.startswith("before\n") and "</svg>" in text and link.is_symlink()
+
+
 def test_a_picture_goes_into_a_pipe(trace, tmp_path):
     path, copy = tmp_path / "plot.svg", tmp_path / "copy"
     os.mkfifo(path)

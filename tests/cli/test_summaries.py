@@ -225,7 +225,7 @@ def many(count, missing=0, **changes):
         (1, 0, []),
         (30, 3, []),
         (10000, 0, ["by_node"]),
-        (10000, 5000, ["by_node", "missing"]),
+        (10000, 5000, ["by_node", "missing", "sources"]),
         (10000, 9999, []),
     ],
 )

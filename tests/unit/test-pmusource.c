@@ -97,6 +97,22 @@ static void test_persistent_memory_by_processor(void **state)
     }
 }
 
+/* Its events take counters from others: they are left to nodes that have some. */
+static void test_persistent_memory_that_no_tier_has(void **state)
+{
+    struct hm_tiers tiers = {.n_tiers = 2, .tier = {{.kind = HM_KIND_DRAM}, {.kind = HM_KIND_CXL}}};
+    (void)state;
+    fake_sysfs_add_memory_controllers();
+    fake_sysfs_write("devices/system/cpu/modalias", "cpu:type:x86,ven0000fam0006mod008F:feature:,0000,020B,020E");
+    fake.setup.later = &tiers;
+    fake_sysfs_find();
+    assert_int_equal(fake_sysfs_source("perf-imc")->n, 8);
+    hm_gauges_close(&fake.gauges, 0);
+    tiers.tier[1].kind = HM_KIND_PMEM;
+    fake_sysfs_find();
+    assert_int_equal(fake_sysfs_source("perf-imc")->n, 16);
+}
+
 /* Its free-running counters count the same. */
 static void test_persistent_memory_is_not_counted_twice(void **state)
 {
@@ -270,6 +286,7 @@ int main(void)
         TEST(test_traffic_of_memory_controllers),
         TEST(test_both_subchannels_are_counted),
         TEST(test_persistent_memory_by_processor),
+        TEST(test_persistent_memory_that_no_tier_has),
         TEST(test_persistent_memory_is_not_counted_twice),
         TEST(test_hbm_of_sapphire_rapids),
         TEST(test_hbm_of_another_processor),

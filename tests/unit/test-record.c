@@ -585,40 +585,6 @@ static void test_a_model_of_one_tier(void **state)
     json_decref(record);
 }
 
-static bool is_warned(const json_t *record, const char *words)
-{
-    size_t i;
-    json_t *warning;
-    json_array_foreach(json_object_get(record, "warnings"), i, warning)
-    {
-        if (strstr(json_string_value(warning), words))
-            return true;
-    }
-    return false;
-}
-
-/* The configuration's tier is not of this node, is one of two that are, or nothing is known of the node. */
-static void test_a_model_of_no_tier_is_said(void **state)
-{
-    static const char words[] = "no estimate of energy: hybridmem.conf has figures for tier dram, which this node has";
-    (void)state;
-    set_estimated();
-    config.n_tiers = 2;
-    config.tier[0] = (struct hm_config_tier){.name = "dram", .energy = {.static_w = 20}};
-    config.tier[1] = (struct hm_config_tier){.name = "pmem", .read_latency_ns = 300};
-    json_t *record = hm_record_build(&config, &tiers, &job, &samples, "why", START + 3600 * SECOND);
-    assert_true(is_warned(record, words));
-    assert_false(is_warned(record, "tier pmem"));
-    json_decref(record);
-    record = hm_record_build(&config, NULL, &job, NULL, "why", START + 3600 * SECOND);
-    assert_false(is_warned(record, "no estimate of energy"));
-    json_decref(record);
-    set_model();
-    record = hm_record_build(&config, &tiers, &job, &samples, "why", START + 3600 * SECOND);
-    assert_false(is_warned(record, "no estimate of energy"));
-    json_decref(record);
-}
-
 static json_t *without_estimates(void)
 {
     json_t *record = hm_record_build(&config, &tiers, &job, &samples, "", START + 3600 * SECOND);
@@ -760,7 +726,6 @@ int main(void)
         cmocka_unit_test_setup(test_migration_without_figures, set_up),
         cmocka_unit_test_setup(test_estimated_traffic, set_up),
         cmocka_unit_test_setup(test_estimated_energy, set_up),
-        cmocka_unit_test_setup(test_a_model_of_no_tier_is_said, set_up),
         cmocka_unit_test_setup(test_a_model_of_one_tier, set_up),
         cmocka_unit_test_setup(test_estimates_change_nothing_else, set_up),
         cmocka_unit_test_setup(test_metered, set_up),

@@ -57,11 +57,11 @@ def _no_texts(summary):
 
 
 def _few_missing(summary):
-    """As many names of missing nodes as there is room for."""
+    """As many names of missing nodes as there is room for: sources go first."""
     names, fit, too_many = summary["missing"], 0, len(summary["missing"])
     while too_many - fit > 1:
         middle = (fit + too_many) // 2
-        if _fits(_without(summary, "missing", missing=names[:middle])):
+        if _fits(_no_sources(_without(summary, "missing", missing=names[:middle]))):
             fit = middle
         else:
             too_many = middle
