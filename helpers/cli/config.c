@@ -80,6 +80,15 @@ void hm_report_ok(struct hm_report *report, const char *format, ...)
     va_end(arguments);
 }
 
+void hm_report_note(struct hm_report *report, const char *format, ...)
+{
+    va_list arguments;
+    (void)report;
+    va_start(arguments, format);
+    print_line("note", format, arguments);
+    va_end(arguments);
+}
+
 void hm_report_change(struct hm_report *report, const char *format, ...)
 {
     va_list arguments;

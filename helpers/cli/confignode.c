@@ -123,31 +123,34 @@ static void check_resctrl(const struct hm_config *config, struct hm_report *repo
                          config->resctrl_dir);
 }
 
-/* A text about the file, which it calls by its usual name, or about the node. */
-static void report_tiers(const char *path, const char *text, struct hm_report *report)
+/* A text about the file, which it calls by its usual name: without that, or NULL. */
+static const char *of_file(const char *text)
 {
     size_t length = strlen(HM_CONFIG_NAME);
-    bool is_of_file = strncmp(text, HM_CONFIG_NAME ":", length + 1) == 0;
-    hm_report_change(report, "%s%s", is_of_file ? path : "tiers: ", is_of_file ? text + length : text);
+    return strncmp(text, HM_CONFIG_NAME ":", length + 1) == 0 ? text + length : NULL;
 }
 
 /* The sections of tiers on this node, as `hybridmem tiers` has them: the form of the file does not tell which nodes and
- * tiers there are. */
+ * tiers there are. One that is ignored may be other nodes'; with one that is wrong, each request is refused. */
 static void check_tiers(const struct hm_config *config, const char *path, struct hm_report *report)
 {
     struct hm_error error = {""};
     struct hm_tiers *tiers = calloc(1, sizeof(*tiers));
     if (!tiers || hm_discover(NULL, &tiers->topology, &error) < 0 ||
         hm_tiers_group(&tiers->topology, config, tiers, &error) < 0) {
-        report_tiers(path, tiers ? error.text : "out of memory", report);
+        const char *text = tiers ? error.text : "out of memory", *said = of_file(text);
+        hm_report_change(report, "%s%s", said ? path : "tiers: ", said ? said : text);
         free(tiers);
         return;
     }
-    int before = report->n_changes;
-    for (int i = 0; i < tiers->n_warnings; i++)
-        if (strncmp(tiers->warning[i], HM_CONFIG_NAME ":", strlen(HM_CONFIG_NAME ":")) == 0)
-            report_tiers(path, tiers->warning[i], report);
-    if (config->n_tiers + config->n_channels > 0 && report->n_changes == before)
+    int n_notes = 0;
+    for (int i = 0; i < tiers->n_warnings; i++) {
+        const char *said = of_file(tiers->warning[i]);
+        n_notes += said != NULL;
+        if (said)
+            hm_report_note(report, "%s%s", path, said);
+    }
+    if (config->n_tiers + config->n_channels > 0 && n_notes == 0)
         hm_report_ok(report, "the tiers of %s are on this node", path);
     free(tiers);
 }

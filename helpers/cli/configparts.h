@@ -15,6 +15,8 @@ struct hm_report {
 
 /* "ok      TEXT" */
 void hm_report_ok(struct hm_report *report, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* "note    TEXT": what may be meant, as on one of unlike nodes with one file. */
+void hm_report_note(struct hm_report *report, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* "change  TEXT": what is wrong, and what to do. */
 void hm_report_change(struct hm_report *report, const char *format, ...) __attribute__((format(printf, 2, 3)));
 

@@ -403,29 +403,32 @@ def test_folders_that_cannot_be_looked_at(site, configure, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "word", "said"),
     [
         (
             '\ntier "fast" { static_power = 20W\n nodes = "1000" }\n',
+            "change",
             "3: tier fast names node 1000, which is not there: ",
         ),
         (
             '\n\nchannels "a+b" { kind = shared }\n',
+            "note",
             "3: channels a+b are of no two tiers here by name or kind: ignored; here ",
         ),
         (
             '\ntier "nosuch" {\n static_power = 20W }\n',
+            "note",
             "3: tier nosuch lists no nodes, and no tier here has that name or kind: ignored; here are ",
         ),
     ],
 )
-def test_tiers_that_this_node_has_not(configure, tmp_path, text, said):
+def test_tiers_that_this_node_has_not(configure, tmp_path, text, word, said):
     """Of which the form of the file says nothing."""
     config = configure(text)
     words = ("hybridmem-config", "check", "--config", config)
     assert helper(*words, "--file-only").stdout == f"ok      {config}\n"
     lines = helper(*words, "--scontrol", tmp_path / "none", status=1).stdout.splitlines()
-    assert sum(line.startswith(f"change  {config}:{said}") for line in lines) == 1
+    assert sum(line.startswith(f"{word:7} {config}:{said}") for line in lines) == 1
     assert f"ok      the tiers of {config} are on this node" not in lines
 
 
