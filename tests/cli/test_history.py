@@ -152,7 +152,7 @@ def test_no_character_of_a_path_is_a_pattern(tmp_path):
 
 
 def test_columns_that_an_older_table_lacks(tmp_path):
-    """It is read as it is, and has them from the day's next record on: null in the rows from before."""
+    """It is read as it is; the day's next record gives them to all of its rows."""
     records, history = tmp_path / "records", tmp_path / "history"
     group = {"total_bytes": 5, "local_bytes": 3, "source": "resctrl"}
     counted = {"tiers": [], "node": None, "job": group, "source": "no counters"}
@@ -166,7 +166,7 @@ def test_columns_that_an_older_table_lacks(tmp_path):
     write(records, record(2, traffic=counted), record(3))
     ingest(records, history)
     rows = engine.query("SELECT job_id, job_traffic_bytes, job_local_bytes FROM read_parquet('{}') ORDER BY 1", table)
-    assert rows == [[1, None, None], [2, 5, 3], [3, None, None]]
+    assert rows == [[1, 5, 3], [2, 5, 3], [3, None, None]]
     assert same(records, history)["total"]["jobs"] == 3
 
 
@@ -185,7 +185,7 @@ def test_the_layout_is_hives(tmp_path):
     guide = (DATA.parents[1] / "share" / "doc" / "hybridmem" / "admin-guide.md").read_text()
     shown = guide[guide.index("CREATE EXTERNAL TABLE") :].split("```")[0]
     names = {"TIMESTAMPTZ": "TIMESTAMP", "TIMESTAMP WITH TIME ZONE": "TIMESTAMP"}
-    columns = re.findall(r"`(\w+)` (STRING|BIGINT|DOUBLE|TIMESTAMP)\b", shown)
+    columns = re.findall(r"`(\w+)` (STRING|BIGINT|DOUBLE|BOOLEAN|TIMESTAMP)\b", shown)
     assert columns == [(name, names.get(kind, kind).replace("VARCHAR", "STRING")) for name, kind in types.items()]
     rows = engine.query(f"SELECT record FROM {whole} WHERE job_id = 1 AND node = 'n2'", history)
     assert [json.loads(text) for (text,) in rows] == [record(1, node="n2", exit_code=1, warnings=["a", "b"])]

@@ -142,13 +142,38 @@ class Day:
         if beside:
             rows = number_runs(rows, beside)
         if self.table.exists():
-            rows = f"{rows} UNION ALL BY NAME SELECT * FROM {engine.parquet([self.table])}"
+            rows = f"{rows} UNION ALL BY NAME {self.kept(connection)}"
+        self.settle(connection, rows)
+
+    def settle(self, connection, rows):
         draft = self.work / "records.parquet"
         form = (
             f"FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE {ROWS_A_GROUP}, ROW_GROUP_SIZE_BYTES '{BYTES_A_GROUP}'"
         )
         connection.execute(f"COPY ({rows}) TO {engine.literal(draft)} ({form})")
         self.history.settle(draft, self.table)
+
+    def is_older(self, connection):
+        """Is the table from before there were all columns?"""
+        return self.table.exists() and not engine.have_columns(connection, [self.table], layout.NAMES)
+
+    def kept(self, connection):
+        """The rows that the table has, with all columns: those of an older table are made anew of the records in it."""
+        if not self.is_older(connection):
+            return f"SELECT * FROM {engine.parquet([self.table])}"
+        again = self.work / "again.jsonl"
+        found = connection.execute(f"SELECT file, line, run, record FROM {engine.parquet([self.table])}")
+        with again.open("w", encoding="ascii") as stream:
+            while rows := found.fetchmany(100):
+                for file, line, run, text in rows:
+                    made = layout.row(json.loads(text), self.day, file, line, text)
+                    json.dump({**made, "run": run}, stream)
+                    stream.write("\n")
+        return read_fresh(again)
+
+    def renew(self, connection):
+        if self.is_older(connection):
+            self.settle(connection, self.kept(connection))
 
 
 def read_fresh(path):

@@ -68,3 +68,11 @@ def quoted(path):
 def parquet(paths):
     """The table of these files."""
     return f"read_parquet([{', '.join(map(quoted, paths))}], hive_partitioning = false)"
+
+
+def have_columns(connection, paths, names):
+    """Has each of the tables all these columns?"""
+    found = connection.execute(
+        f"SELECT list(name) FROM parquet_schema([{', '.join(map(quoted, paths))}]) GROUP BY file_name"
+    )
+    return all(set(names).issubset(met) for (met,) in found.fetchall())

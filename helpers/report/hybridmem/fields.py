@@ -14,6 +14,7 @@ MAXIMUM = 1 << 64  # also keeps out the infinities that 1e999 makes
 MOST_BYTES = 1 << 56
 MOST_MILLISECONDS = 1 << 44
 BIGINT = 1 << 63  # what tables of an engine have for whole numbers is below
+MOST_MILLIONTHS = 1 << 62  # no job takes as many microjoules: 10 kW for 14 years
 
 
 def number(value, key):
@@ -66,6 +67,19 @@ READERS = {
 def figure(value, key):
     """A figure of an object of a record, None where it was not measured, or cannot have been."""
     return READERS.get(key, amount)(value, key)
+
+
+def millionths(value, key):
+    """An amount of joules, watts or seconds in whole millionths: sums of them are exact, whatever the order."""
+    found = figure(value, key)
+    made = None if found is None else round(found * 1_000_000)
+    return made if made is not None and made < MOST_MILLIONTHS else None
+
+
+def total(amounts):
+    """The sum of amounts where all are known, there are any, and a table can have it."""
+    found = sum(amounts) if amounts and None not in amounts else None
+    return found if found is not None and found < BIGINT else None
 
 
 def text(value, key):
@@ -130,6 +144,12 @@ def integer(value, key):
     """A whole number that a table can have."""
     found = whole(value, key)
     return found if found is None or -BIGINT <= found < BIGINT else None
+
+
+def count(value, key):
+    """A figure that is a whole number, and one that a table can have."""
+    found = figure(value, key)
+    return found if isinstance(found, int) and found < BIGINT else None
 
 
 def run(record):

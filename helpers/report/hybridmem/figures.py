@@ -11,12 +11,6 @@ def product(one, other):
     return None if one is None or other is None else one * other
 
 
-def sum_of_all(objects, key):
-    """The sum of a figure over objects that all have it."""
-    amounts = [fields.figure(one, key) for one in objects]
-    return sum(amounts) if amounts and None not in amounts else None
-
-
 def company(record):
     """True where other jobs ran on the node beside this one, False where none did, None where that is not known. Older
     records, which have no word for it, tell by counters: they are the job's own only where it had no company."""
@@ -32,29 +26,31 @@ def company(record):
 
 
 class Figures:
-    """Of the tiers the first is the fast one, the last the slow one; a node with one tier has no slow one."""
+    """Of the tiers the first is the fast one, the last the slow one; a node with one tier has no slow one. Figures are
+    whole numbers of their units (ms, uj, uw, us): sums of them do not depend on the order of the records."""
 
     def __init__(self, record):
         self.record, self.tiers = record, fields.tiers(record)
-        self.seconds = fields.seconds(record, "elapsed_s")
-        self.hours = None if self.seconds is None else self.seconds / 3600
+        self.elapsed_ms = fields.milliseconds(record, "elapsed_s")
         self.warnings = len(fields.members(record, "warnings"))
         self.fast = self.tiers[0] if self.tiers else None
         self.slow = self.tiers[-1] if len(self.tiers) > 1 else None
         self.had_company = company(record)
         self.read_memory()
         energy = record.get("energy")
-        self.package_j, self.memory_j = (fields.figure(energy, key) for key in ("package_j", "memory_j"))
+        self.package_uj, self.memory_uj = (fields.millionths(energy, key) for key in ("package_j", "memory_j"))
         # What power is of: packages and memory, packages alone where a node has no meter of memory.
-        self.metered_j = None if self.package_j is None else self.package_j + (self.memory_j or 0)
-        self.peak_w = fields.figure(energy, "peak_w")
+        self.metered_uj = None if self.package_uj is None else self.package_uj + (self.memory_uj or 0)
+        self.peak_uw = fields.millionths(energy, "peak_w")
         # Counting begins after the job, and may end before it: its own time is not what power is energy by.
-        self.counted_s = fields.figure(fields.part(energy, "node"), "seconds") or None
+        self.counted_us = fields.millionths(fields.part(energy, "node"), "seconds") or None
         # Estimates, of all tiers or not at all; nothing else is made from them.
         modelled = fields.members(fields.part(energy, "estimate"), "tiers")
-        self.static_j, self.dynamic_j = (sum_of_all(modelled, key) for key in ("static_j", "dynamic_j"))
+        self.static_uj, self.dynamic_uj = (
+            fields.total([fields.millionths(tier, key) for tier in modelled]) for key in ("static_j", "dynamic_j")
+        )
         traffic = self.traffic_of(self.slow)
-        self.slow_read, self.slow_written = (fields.figure(traffic, key) for key in ("read_bytes", "write_bytes"))
+        self.slow_read, self.slow_written = (fields.count(traffic, key) for key in ("read_bytes", "write_bytes"))
         self.read_cost()
 
     def read_memory(self):
@@ -62,32 +58,28 @@ class Figures:
             fields.memory(self.fast, key) for key in ("peak_bytes", "mean_bytes", "capacity_bytes")
         )
         self.slow_peak, self.slow_mean = (fields.memory(self.slow, key) for key in ("peak_bytes", "mean_bytes"))
-        means = [fields.memory(tier, "mean_bytes") for tier in self.tiers]
-        all_mean = sum(means) if means and None not in means else None
+        self.all_mean = fields.total([fields.memory(tier, "mean_bytes") for tier in self.tiers])
         # Weighted by time; what a ratio divides by is of the same records.
-        self.fast_byte_seconds = product(self.fast_mean, self.seconds)
-        self.fast_seconds = None if self.fast_mean is None else self.seconds
-        self.all_byte_seconds = product(all_mean, self.seconds)
+        self.fast_byte_ms = product(self.fast_mean, self.elapsed_ms)
+        self.all_byte_ms = product(self.all_mean, self.elapsed_ms)
         # Fast memory that the job did not use, on the mean, and what it had in the slow tier while there was as much
         # room: of a job alone, for what others had of it is not known, and each would be told of the whole node's.
-        unused = slow = self.capacity_byte_seconds = None
+        self.unused = self.slow_beside_room = None
         if self.had_company is False and None not in (self.fast_capacity, self.fast_mean):
-            unused = max(self.fast_capacity - self.fast_mean, 0)
-            slow = None if self.slow_mean is None else min(unused, self.slow_mean)
-            self.capacity_byte_seconds = product(self.fast_capacity, self.seconds)
-        self.unused_byte_seconds = product(unused, self.seconds)
-        self.unused_byte_hours = product(unused, self.hours)
-        self.slow_beside_room_byte_hours = product(slow, self.hours)
+            self.unused = max(self.fast_capacity - self.fast_mean, 0)
+            self.slow_beside_room = None if self.slow_mean is None else min(self.unused, self.slow_mean)
+        self.capacity_byte_ms = product(self.fast_capacity, self.elapsed_ms)
+        self.unused_byte_ms = product(self.unused, self.elapsed_ms)
+        self.slow_beside_room_byte_ms = product(self.slow_beside_room, self.elapsed_ms)
 
     def read_cost(self):
         """What traffic took: of records that have the energy, and the traffic of all tiers both ways."""
         parts = [self.traffic_of(tier) for tier in self.tiers]
-        amounts = [fields.figure(part, key) for part in parts for key in ("read_bytes", "write_bytes")]
-        self.moved_gb = self.moving_j = self.joules_per_gb = None
-        if amounts and None not in amounts and sum(amounts) > 0 and self.metered_j is not None:
-            self.moved_gb = sum(amounts) / 1e9
-            self.moving_j = self.metered_j
-            self.joules_per_gb = self.moving_j / self.moved_gb
+        moved = fields.total([fields.count(part, key) for part in parts for key in ("read_bytes", "write_bytes")])
+        self.moved_bytes = self.joules_per_gb = None
+        if moved and self.metered_uj is not None:
+            self.moved_bytes = moved
+            self.joules_per_gb = self.metered_uj * 1000 / moved
 
     def traffic_of(self, tier):
         """The tier's part of `traffic`, by the name that it has in `memory`; None where it was not measured."""

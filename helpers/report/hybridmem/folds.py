@@ -6,6 +6,8 @@ value(cells, at), the figure, None where nothing was measured; and others(cells,
 it. A `figure` is a function of a case: a number, or None where it was not measured.
 """
 
+from . import fields
+
 
 class Count:
     """A sum of what is always known."""
@@ -26,12 +28,12 @@ class Count:
 
 
 class Sum:
-    """A sum of what may not have been measured, and how many records had none."""
+    """A sum of what may not have been measured, in units of `per` figures, and how many records had none."""
 
     start = (None, 0)
 
-    def __init__(self, figure, digits=None):
-        self.figure, self.digits = figure, digits
+    def __init__(self, figure, digits=None, per=None):
+        self.figure, self.digits, self.per = figure, digits, per
 
     def add(self, cells, at, case):
         figure = self.figure(case)
@@ -41,19 +43,29 @@ class Sum:
             cells[at] = figure + (cells[at] or 0)
 
     def value(self, cells, at):
-        return cells[at] if cells[at] is None or self.digits is None else round(cells[at], self.digits)
+        if cells[at] is None or self.per is None:
+            return cells[at]
+        found = cells[at] / self.per
+        return found if self.digits is None else round(found, self.digits)
 
     def others(self, cells, at):
         return {"missing": cells[at + 1]}
 
 
+class Unknown(Sum):
+    """What no record can have as long as something else is not known."""
+
+    def __init__(self):
+        super().__init__(lambda case: None)
+
+
 class Ratio:
-    """The sum of `upper` over that of `lower`, of the records that have both, and how many have not."""
+    """The sum of `upper` over that of `lower`, of the records that have both, times `factor`, and how many have not."""
 
     start = (0, 0, 0)
 
-    def __init__(self, upper, lower, digits=None):
-        self.upper, self.lower, self.digits = upper, lower, digits
+    def __init__(self, upper, lower, digits=None, factor=1):
+        self.upper, self.lower, self.digits, self.factor = upper, lower, digits, factor
 
     def add(self, cells, at, case):
         upper, lower = self.upper(case), self.lower(case)
@@ -64,29 +76,29 @@ class Ratio:
             cells[at + 1] += lower
 
     def value(self, cells, at):
-        return round(cells[at] / cells[at + 1], self.digits) if cells[at + 1] else None
+        return round(cells[at] * self.factor / cells[at + 1], self.digits) if cells[at + 1] else None
 
     def others(self, cells, at):
         return {"missing": cells[at + 2]}
 
 
 class Peak:
-    """The largest, the node that had it, and how many records had none."""
+    """The largest, in units of `per` figures, the first node that had it, and how many records had none."""
 
     start = (None, None, 0)
 
-    def __init__(self, figure):
-        self.figure = figure
+    def __init__(self, figure, per=None):
+        self.figure, self.per = figure, per
 
     def add(self, cells, at, case):
         figure = self.figure(case)
         if figure is None:
             cells[at + 2] += 1
         elif cells[at] is None or figure > cells[at]:
-            cells[at : at + 2] = figure, case.record["node"]
+            cells[at : at + 2] = figure, fields.clean(case.record["node"])
 
     def value(self, cells, at):
-        return cells[at]
+        return cells[at] if cells[at] is None or self.per is None else cells[at] / self.per
 
     def others(self, cells, at):
         return {"node": cells[at + 1], "missing": cells[at + 2]}

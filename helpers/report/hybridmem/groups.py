@@ -20,11 +20,12 @@ class Report:
         self.sums = [
             Jobs(view, top or view.top, by or view.by) if view.is_of_jobs else Groups(view, top, by) for view in views
         ]
+        self.fed = self.sums  # those that records are added to
         self.once = True
         self.users, self.accounts = set(), set()  # that have a record, at most Groups.LIMIT
 
     def next_day(self):
-        for sums in self.sums:
+        for sums in self.fed:
             sums.next_day()
 
     def add(self, record):
@@ -34,7 +35,7 @@ class Report:
         if len(self.accounts) < Groups.LIMIT:
             self.accounts.add(fields.text(record, "account"))
         figures = Figures(record)
-        for sums in self.sums:
+        for sums in self.fed:
             sums.add(figures, run)
 
     def is_exact(self):

@@ -3,9 +3,9 @@
 
 import json
 
-from . import engine, layout, moments, records, tally
+from . import engine, layout, moments, records, tally, viewquery
 
-USER = "coalesce(nullif(\"user\", ''), '?')"
+USER = viewquery.KEYS["user"]
 SUMS = (
     "count(*)",
     "count(*) FILTER (fast_peak_bytes IS NULL AND slow_peak_bytes IS NULL)",
@@ -133,10 +133,16 @@ class Source:
             return query(connection, self.tables, self.options)
 
     def feed(self, sums):
-        """Give them to what takes records one by one, in the order in which they were written; each is there once. The
-        engine finds those that are wanted; what is in them is read here."""
+        """Fill a report's views: what is made of columns by the engine; for the others it finds the records that are
+        wanted, which are read here, one by one, in the order in which they were written. Each is there once."""
+        if not self.tables:
+            return
         where, values = conditions(self.options)
         with engine.session(self.duckdb) as connection:
+            sums.fed = [one for one in sums.sums if not viewquery.fill(connection, self.tables, where, values, one)]
+            if not sums.fed:
+                self.tell_names(connection, sums)
+                return
             for table in self.tables:
                 sums.next_day()
                 found = connection.execute(
@@ -145,3 +151,13 @@ class Source:
                 while rows := found.fetchmany(100):
                     for (text,) in rows:
                         sums.add(json.loads(text))
+
+    def tell_names(self, connection, sums):
+        """The users and accounts that have a record; where none were asked for, one that has."""
+        where, values = conditions(self.options)
+        most = "" if self.options.user or self.options.account else "LIMIT 1"
+        found = connection.execute(
+            f"SELECT DISTINCT {USER}, account FROM {engine.parquet(self.tables)} WHERE {where} {most}", values
+        ).fetchall()
+        sums.users.update(user for user, _ in found)
+        sums.accounts.update(account for _, account in found)

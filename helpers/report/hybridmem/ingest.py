@@ -3,6 +3,7 @@
 
 A day whose files changed is read again; what its table lacks is added, in a new file that takes the old one's place. So
 records stay in a history when their files are gone, and taking a file twice, or again after a crash, changes nothing.
+A table from before there were all columns is made anew, of the records in it.
 """
 
 from pathlib import Path
@@ -51,6 +52,9 @@ def take(folder, history, duckdb, skipped):
             if paths:
                 taking.take(connection, paths)
                 added, days = added + taking.added, days + bool(taking.added)
+        for name in history.days():
+            if name not in damaged:
+                day.Day(history, name, work, skipped).renew(connection)
     return added, days, damaged
 
 

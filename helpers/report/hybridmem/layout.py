@@ -17,7 +17,7 @@ import tempfile
 from datetime import timezone
 from pathlib import Path
 
-from . import fields, moments, records, tally, whole
+from . import fields, figures, moments, records, tally, whole
 
 # What a row has, beside its day: name, type of DuckDB. Added to at the end only; old files have null there.
 COLUMNS = (
@@ -52,6 +52,26 @@ COLUMNS = (
     ("record", "VARCHAR"),
     ("job_traffic_bytes", "BIGINT"),
     ("job_local_bytes", "BIGINT"),
+    ("fast_capacity_bytes", "BIGINT"),
+    ("shared", "BOOLEAN"),
+    ("unused_bytes", "BIGINT"),
+    ("slow_beside_room_bytes", "BIGINT"),
+    ("package_uj", "BIGINT"),
+    ("memory_uj", "BIGINT"),
+    ("metered_uj", "BIGINT"),
+    ("peak_uw", "BIGINT"),
+    ("counted_us", "BIGINT"),
+    ("moved_bytes", "BIGINT"),
+    ("estimated_static_uj", "BIGINT"),
+    ("estimated_dynamic_uj", "BIGINT"),
+    ("slow_read_bytes", "BIGINT"),
+    ("slow_write_bytes", "BIGINT"),
+)
+NAMES = tuple(name for name, _ in COLUMNS)
+# Of the last columns, as figures of a record.
+FIGURES = (
+    *("fast_capacity", "had_company", "unused", "slow_beside_room", "package_uj", "memory_uj", "metered_uj"),
+    *("peak_uw", "counted_us", "moved_bytes", "static_uj", "dynamic_uj", "slow_read", "slow_written"),
 )
 MAGIC = b"PAR1"  # the first and the last bytes of a file of Parquet
 
@@ -73,7 +93,7 @@ def moment(record, key):
 def row(record, day, file, line, text):
     """A record as a row; `text` is its line. Figures that are null or of another type are null."""
     energy, migration = record.get("energy"), record.get("migration")
-    group = fields.part(record.get("traffic"), "job")
+    group, made = fields.part(record.get("traffic"), "job"), figures.Figures(record)
     values = (
         *fields.key(record),
         *(fields.integer(record, key) for key in ("array_job_id", "array_task_id", "het_job_id")),
@@ -91,6 +111,7 @@ def row(record, day, file, line, text):
         line,
         text,
         *(fields.integer(group, key) for key in ("total_bytes", "local_bytes")),
+        *(getattr(made, name) for name in FIGURES),
     )
     return {name: value for (name, _), value in zip(COLUMNS, values) if value is not None}
 

@@ -68,9 +68,8 @@ class Jobs:
         self.before, self.today = self.today, Seen(self.LIMIT)
 
     def is_new(self, *key):
-        if self.before.has(*key):
-            return False
-        new = self.today.is_new(*key)
+        """False also on the day after one on which it was not new: as in a history, however many midnights it has."""
+        new = self.today.is_new(*key) and not self.before.has(*key)
         self.exact = self.exact and not self.today.full
         return new
 
@@ -81,7 +80,7 @@ def memory_figures(record):
     tiers = fields.tiers(record)
     fast, slow = (fields.memory(tier, "peak_bytes") for tier in (*tiers[:1], *tiers[1:][-1:], *[{}] * 2)[:2])
     means = [fields.memory(tier, "mean_bytes") for tier in tiers]
-    return fast, slow, next(iter(means), None), sum(means) if means and None not in means else None
+    return fast, slow, next(iter(means), None), fields.total(means)
 
 
 class Written:

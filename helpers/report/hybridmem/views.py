@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, Optional
 
 from . import fields, figures, rules
 from .figures import of
-from .folds import Common, Count, Elected, First, Last, Peak, Ratio, Sum
+from .folds import Common, Count, Elected, First, Last, Peak, Ratio, Sum, Unknown
 
 
 class Key(NamedTuple):
@@ -70,17 +70,17 @@ def word(key):
 
 def by(*keys):
     def items(figures):
-        return [(tuple(fields.text(figures.record, key) or "?" for key in keys), None)]
+        return [(tuple(fields.clean(fields.text(figures.record, key)) or "?" for key in keys), None)]
 
     return items
 
 
 def by_mode(figures):
-    return [((fields.mode(figures.record),), None)]
+    return [((fields.clean(fields.mode(figures.record)),), None)]
 
 
 def by_user_and_mode(figures):
-    return [((fields.text(figures.record, "user") or "?", fields.mode(figures.record)), None)]
+    return [(by("user")(figures)[0][0] + by_mode(figures)[0][0], None)]
 
 
 def job_key(record):
@@ -146,16 +146,16 @@ JOBS = Column("jobs", "JOBS", "count", Count(lambda case: case.is_new))
 FAILED = Column("failed_jobs", "FAILED", "count", Count(lambda case: case.is_new_failure))
 RECORDS = Column("records", "", "count", Count(lambda case: 1))
 NODES = Column("nodes", "NODES", "count", Count(lambda case: 1))
-HOURS = Column("node_hours", "NODE-HOURS", "hours", Sum(of("hours")), digits=4)
+MS_PER_HOUR = 3_600_000
+HOURS = Column("node_hours", "NODE-HOURS", "hours", Sum(of("elapsed_ms"), per=MS_PER_HOUR), digits=4)
 FAST_PEAK = Column("fast_peak_bytes", "FAST PEAK", "bytes", Peak(of("fast_peak")))
 SLOW_PEAK = Column("slow_peak_bytes", "SLOW PEAK", "bytes", Peak(of("slow_peak")))
-FAST_MEAN = Column("fast_mean_bytes", "FAST MEAN", "bytes", Ratio(of("fast_byte_seconds"), of("fast_seconds")))
-FAST_SHARE = Column(
-    "fast_share", "FAST SHARE", "share", Ratio(of("fast_byte_seconds"), of("all_byte_seconds"), digits=6)
-)
+FAST_MEAN = Column("fast_mean_bytes", "FAST MEAN", "bytes", Ratio(of("fast_byte_ms"), of("elapsed_ms")))
+FAST_SHARE = Column("fast_share", "FAST SHARE", "share", Ratio(of("fast_byte_ms"), of("all_byte_ms"), digits=6))
+MILLION = 1_000_000
 WARNINGS = Column("warnings", "WARNINGS", "count", Count(of("warnings")))
-PACKAGE_J = Column("package_j", "PACKAGES", "joules", Sum(of("package_j"), digits=3))
-MEMORY_J = Column("memory_j", "MEMORY", "joules", Sum(of("memory_j"), digits=3))
+PACKAGE_J = Column("package_j", "PACKAGES", "joules", Sum(of("package_uj"), 3, MILLION))
+MEMORY_J = Column("memory_j", "MEMORY", "joules", Sum(of("memory_uj"), 3, MILLION))
 USER = Column("user", "USER", "text", First(word("user")))
 ACCOUNT = Column("account", "ACCOUNT", "text", First(word("account")))
 MODE = Column("mode", "MODE", "text", First(lambda case: fields.mode(case.record)))
@@ -189,7 +189,7 @@ TABLE = (
         (
             *(JOB, USER, ACCOUNT, MODE, NODES),
             Column("exit_code", "EXIT", "count", Peak(lambda case: fields.whole(case.record, "exit_code"))),
-            Column("elapsed_s", "ELAPSED", "seconds", Peak(of("seconds"))),
+            Column("elapsed_s", "ELAPSED", "seconds", Peak(of("elapsed_ms"), 1000)),
             *(HOURS, FAST_PEAK, SLOW_PEAK, FAST_MEAN, FAST_SHARE, PACKAGE_J, WARNINGS),
             Column("end", "END (UTC)", "time", Last(word("end"))),
         ),
@@ -210,13 +210,13 @@ TABLE = (
                 "mean_bytes",
                 "MEAN",
                 "bytes",
-                Ratio(figures.of_item_by("mean_bytes", "seconds"), figures.where_item("seconds", "mean_bytes")),
+                Ratio(figures.of_item_by("mean_bytes", "elapsed_ms"), figures.where_item("elapsed_ms", "mean_bytes")),
             ),
             Column(
                 "byte_hours",
                 "USE",
                 "byte_hours",
-                Sum(figures.of_item_by("mean_bytes", "hours"), digits=0),
+                Sum(figures.of_item_by("mean_bytes", "elapsed_ms"), 0, MS_PER_HOUR),
             ),
         ),
         by_day_and_tier,
@@ -233,19 +233,19 @@ TABLE = (
                 "unused_share",
                 "UNUSED SHARE",
                 "share",
-                Ratio(of("unused_byte_seconds"), of("capacity_byte_seconds"), digits=6),
+                Ratio(of("unused_byte_ms"), of("capacity_byte_ms"), digits=6),
             ),
             Column(
                 "unused_byte_hours",
                 "UNUSED",
                 "byte_hours",
-                Sum(of("unused_byte_hours"), digits=0),
+                Sum(of("unused_byte_ms"), 0, MS_PER_HOUR),
             ),
             Column(
                 "slow_beside_room_byte_hours",
                 "SLOW BESIDE ROOM",
                 "byte_hours",
-                Sum(of("slow_beside_room_byte_hours"), digits=0),
+                Sum(of("slow_beside_room_byte_ms"), 0, MS_PER_HOUR),
             ),
         ),
         by_user_and_mode,
@@ -290,12 +290,17 @@ TABLE = (
         (Key("user", "USER"), Key("account", "ACCOUNT")),
         (
             *(JOBS, RECORDS, HOURS, PACKAGE_J, MEMORY_J),
-            Column("mean_w", "MEAN", "watts", Ratio(of("metered_j"), of("counted_s"), digits=3)),
-            Column("package_w", "", "watts", Ratio(of("package_j"), of("counted_s"), digits=3)),
-            Column("peak_w", "PEAK", "watts", Peak(of("peak_w"))),
-            Column("joules_per_gb", "OF TRAFFIC", "joules_per_gb", Ratio(of("moving_j"), of("moved_gb"), digits=6)),
-            Column("estimated_static_j", "ESTIMATED STATIC", "joules", Sum(of("static_j"), digits=3)),
-            Column("estimated_dynamic_j", "ESTIMATED DYNAMIC", "joules", Sum(of("dynamic_j"), digits=3)),
+            Column("mean_w", "MEAN", "watts", Ratio(of("metered_uj"), of("counted_us"), digits=3)),
+            Column("package_w", "", "watts", Ratio(of("package_uj"), of("counted_us"), digits=3)),
+            Column("peak_w", "PEAK", "watts", Peak(of("peak_uw"), MILLION)),
+            Column(
+                "joules_per_gb",
+                "OF TRAFFIC",
+                "joules_per_gb",
+                Ratio(of("metered_uj"), of("moved_bytes"), 6, factor=1000),
+            ),
+            Column("estimated_static_j", "ESTIMATED STATIC", "joules", Sum(of("static_uj"), 3, MILLION)),
+            Column("estimated_dynamic_j", "ESTIMATED DYNAMIC", "joules", Sum(of("dynamic_uj"), 3, MILLION)),
         ),
         by("user", "account"),
         "package_j",
@@ -305,11 +310,7 @@ TABLE = (
 
 def writes(endurance):
     """The view of writes; `endurance`: bytes that a node's slow tier takes in its life, None: not known."""
-
-    def life(case):
-        written = case.figures.slow_written
-        return None if written is None or endurance is None else written / endurance
-
+    life = Sum(of("slow_written"), 12, endurance) if endurance else Unknown()
     return View(
         "writes",
         "Writes to the slow tier by user and account, of the nodes that measured them.",
@@ -318,7 +319,7 @@ def writes(endurance):
             *(JOBS, RECORDS, HOURS),
             Column("slow_write_bytes", "WRITTEN", "bytes", Sum(of("slow_written"))),
             Column("slow_read_bytes", "READ", "bytes", Sum(of("slow_read"))),
-            Column("life_share", "OF ONE NODE'S LIFE" if endurance else "", "fine_share", Sum(life, digits=12)),
+            Column("life_share", "OF ONE NODE'S LIFE" if endurance else "", "fine_share", life),
         ),
         by("user", "account"),
         "slow_write_bytes",

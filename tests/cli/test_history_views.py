@@ -1,0 +1,193 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Views that the engine makes of a history's columns: exactly those of the records, whatever is in them."""
+
+import json
+import random
+import re
+import shutil
+
+import engine
+import pytest
+from engine import ingest
+from histories import append, same, varied
+from installed import helper
+from makerecords import record, tier, write
+
+OF_COLUMNS = ("users", "accounts", "nodes", "modes", "waste", "energy", "writes")
+READ = ("jobs", "tiers", "advice", "failures")
+SEED = 20250301
+# What a figure may be, in a record that something else wrote.
+AMOUNTS = (None, 0, 1, 7, 7, 1 << 40, (1 << 56) - 1, 1 << 56, -1, 2.5, "7", True, [], 1e300)
+SECONDS = (None, 0, 0.0004, 0.0005, 1, 3600.25, 3600.25, -7200, 1 << 60, "1", 1e-9)
+JOULES = (None, 0, 0.1, 0.2, 0.3, 1234.5678915, 1e-7, -3, 5, 1 << 61, 4e12, 1e300, "9", False)
+MOVED = (None, 0, 3, 10**9, 10**9, (1 << 62) + 1, 1 << 63, -5, 2.0)
+WORDS = (None, "", "alice", "bob", "bob", "a\0b", "\ud800", 7, "Zoë", "?")
+MODES = (
+    None,
+    {},
+    {"mode": ""},
+    {"mode": "spill"},
+    {"mode": "spill"},
+    {"mode": "fast"},
+    {"mode": 1},
+    {"mode": "\udfff"},
+)
+ABSENT = object()
+SHARED = (ABSENT, ABSENT, ABSENT, True, False, False, None, "x")
+COUNTED = (None, {}, {"seconds": 1})  # the node's own counters, beside which the job has none
+REQUESTS = (None, "", "spill,size=1G", "slow", ",")
+ENDS = ("2025-03-01T12:00:00Z", "2025-03-01T23:59:59.999Z", "2025-03-02T00:00:01Z", "2025-03-03T01:00:00+02:00")
+
+
+def odd_tier(draw, name):
+    made = tier(name, [0], draw(AMOUNTS), 0, points=0, capacity=draw(AMOUNTS))
+    return {**made, "mean_bytes": draw(AMOUNTS)}
+
+
+def odd_records(count):
+    """Records of runs on several nodes and days with whatever figures; the same at each call."""
+    dice = random.Random(SEED)
+    draw = dice.choice
+    for _ in range(count):
+        names = draw((("dram", "pmem"), ("dram", "pmem"), ("dram", "hbm", "pmem"), ("dram",), ()))
+        parts = [{"name": name, "read_bytes": draw(MOVED), "write_bytes": draw(MOVED)} for name in names]
+        modelled = [{"static_j": draw(JOULES), "dynamic_j": draw(JOULES)} for _ in names]
+        job = 100 + dice.randrange(40)
+        made = record(
+            job,
+            shared=draw(SHARED),
+            node=f"n{dice.randrange(6)}",
+            cluster=draw(("test", "test", "other", None)),
+            restart_count=draw((0, 0, 0, 1, None)),
+            user=draw(WORDS),
+            account=draw(WORDS),
+            plan=draw(MODES),
+            request=draw(REQUESTS),
+            end=draw(ENDS[:3] if job % 2 else ENDS[2:]),  # a run is of two days at most
+            elapsed_s=draw(SECONDS),
+            exit_code=draw((0, 0, 1, 137, None, "1", 1 << 62)),
+            warnings=draw(([], [], ["a"], ["a", "b"], None, "no list")),
+            memory=draw((None, 7, *[{"tiers": [odd_tier(draw, name) for name in names]}] * 8)),
+            energy=draw(
+                (
+                    *(None, [], {"node": draw(COUNTED)}),
+                    *[
+                        {
+                            **{key: draw(JOULES) for key in ("package_j", "memory_j", "platform_j", "peak_w")},
+                            "node": draw((None, {"seconds": draw(SECONDS)})),
+                            "estimate": draw((None, {"tiers": modelled})),
+                        }
+                    ]
+                    * 5,
+                )
+            ),
+            traffic=draw((None, {"tiers": [], "node": draw(COUNTED)}, *[{"tiers": parts, "job": None}] * 4)),
+        )
+        yield {key: value for key, value in made.items() if value is not ABSENT}
+
+
+@pytest.fixture(name="odd", scope="module")
+def odd_history(tmp_path_factory):
+    """(records, history) of odd records, with duplicates, lines of another schema and torn ones."""
+    top = tmp_path_factory.mktemp("odd")
+    for made in odd_records(600):
+        day = made["end"][:10]
+        append(top / "records", json.dumps(made), day=day, node=made["node"])
+    varied(top / "records")
+    ingest(top / "records", top / "history")
+    return top / "records", top / "history"
+
+
+def test_every_view_is_one_of_both():
+    listed = re.findall(r"^  (\w+) ", helper("hybridmem-report", "--help").stdout, re.MULTILINE)
+    assert sorted(listed) == sorted((*OF_COLUMNS, *READ))
+
+
+@pytest.mark.parametrize("view", [*OF_COLUMNS, *READ])
+def test_odd_records_have_the_same_figures(odd, view):
+    found = same(*odd, "--view", view)
+    few = 2 if view == "advice" else 6  # a rule has to hold on several nodes, whose figures are odd
+    assert len(found["rows"]) >= few and found["left_out"]["duplicate"] > 20
+    assert view not in ("energy", "writes") or any(
+        row["memory_j" if view == "energy" else "slow_read_bytes"] for row in found["rows"]
+    )
+
+
+def test_whether_a_job_was_alone_is_known_of_records_of_all_kinds(odd):
+    total = same(*odd, "--view", "waste")["total"]
+    alone, shared = total["alone_records"], total["shared_records"]
+    assert min(alone, shared, total["records"] - alone - shared) > 30
+    assert 0 < total["unused_byte_hours_missing"] < total["records"]
+    made = "FROM read_parquet('{}/records/day=*/records.parquet') WHERE contains(record, '\"shared\"')"
+    for condition, found in ((made, 3), (made.replace("WHERE", "WHERE NOT"), 3)):
+        assert len(engine.query(f"SELECT DISTINCT shared {condition}", odd[1])) == found
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["--user", "alice,bob"],
+        ["--user", "nobody"],
+        ["--account", "bob,nobody"],
+        ["--mode", "spill,slow"],
+        ["--since", "2025-03-02"],
+        ["--since", "2025-03-01T12:00:01Z", "--until", "2025-03-02T00:00:01Z"],
+        ["--since", "2030-01-01"],
+        ["--top", "2"],
+        ["--by", "jobs"],
+    ],
+    ids=" ".join,
+)
+def test_of_some_of_the_records(odd, words):
+    same(*odd, "--view", "nodes", *words)
+
+
+def test_the_life_that_writes_cost(odd):
+    rows = same(*odd, "--view", "writes", "--endurance", "10P")["rows"]
+    assert any(row["life_share"] for row in rows)
+
+
+def changed(history, made, what):
+    """A copy of the history whose tables have other columns."""
+    shutil.copytree(history, made)
+    for table in made.rglob("*.parquet"):
+        draft = table.with_suffix(".draft")
+        engine.query(
+            f"COPY (SELECT * {what} FROM read_parquet('{{}}')) TO '{{}}' (FORMAT parquet); SELECT 1", table, draft
+        )
+        draft.rename(table)
+    return made
+
+
+@pytest.mark.parametrize("view", OF_COLUMNS)
+def test_no_record_is_read(odd, tmp_path, view):
+    records, history = odd
+    same(records, changed(history, tmp_path / "history", "REPLACE ('no record' AS record)"), "--view", view)
+
+
+def test_a_table_without_the_columns_is_read_and_made_anew_by_ingest(odd, tmp_path):
+    """Also one that has nothing new, and whose records are gone."""
+    records, whole = odd
+    lost = "package_uj, shared, slow_write_bytes"
+    history = changed(whole, tmp_path / "history", f"EXCLUDE ({lost})")
+    shutil.copyfile(*(top / "records" / "day=2025-03-02" / "records.parquet" for top in (whole, history)))
+    for view in ("users", "waste", "energy"):
+        same(records, history, "--view", view)
+    (tmp_path / "none").mkdir()
+    table = "records/day=*/records.parquet"
+    rows = f"SELECT COLUMNS(*)::VARCHAR FROM read_parquet('{{}}/{table}') ORDER BY ALL"
+    assert ingest(tmp_path / "none", history).stdout == "0 records taken, in 0 days\n"
+    assert engine.query(rows, history) == engine.query(rows, whole)
+    assert engine.query(f"SELECT count(package_uj) > 100 FROM read_parquet('{{}}/{table}')", history) == [[True]]
+
+
+def test_the_first_node_of_a_peak_is_named(tmp_path):
+    """In the order of days, files and lines, also where all have the same peak."""
+    records, history = tmp_path / "records", tmp_path / "history"
+    write(records, record(3, node="n1", end="2025-03-02T11:00:00Z"), record(1, node="n10"), record(2, node="n9"))
+    ingest(records, history)
+    write(records, record(4, node="n0", user="bob"))
+    ingest(records, history)
+    found = same(records, history, "--view", "users")
+    assert [row["fast_peak_bytes_node"] for row in found["rows"]] == ["n10", "n0"]
+    assert found["total"]["fast_peak_bytes_node"] == "n0"
