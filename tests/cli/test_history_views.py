@@ -65,7 +65,7 @@ def odd_records(count):
             request=draw(REQUESTS),
             end=draw(ENDS[:3] if job % 2 else ENDS[2:]),  # a run is of two days at most
             elapsed_s=draw(SECONDS),
-            exit_code=draw((0, 0, 1, 137, None, "1", 1 << 62)),
+            exit_code=draw((0, 0, 1, 137, None, "1", 1 << 62, 1 << 63)),
             warnings=draw(([], [], ["a"], ["a", "b"], None, "no list")),
             memory=draw((None, 7, *[{"tiers": [odd_tier(draw, name) for name in names]}] * 8)),
             energy=draw(

@@ -53,7 +53,7 @@ class Counted:
         self.failures.next_day()
 
     def case(self, key, figures, item, run):
-        failed = bool(fields.whole(figures.record, "exit_code"))
+        failed = bool(fields.integer(figures.record, "exit_code"))
         return Case(figures, item, self.jobs.is_new(key, *run), failed and self.failures.is_new(key, *run))
 
     def is_exact(self):

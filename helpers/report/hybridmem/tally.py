@@ -200,7 +200,7 @@ class Tally:
 
     def add(self, record):
         run = fields.run(record)
-        failed = bool(fields.whole(record, "exit_code")) and self.failures.is_new(*run)
+        failed = bool(fields.integer(record, "exit_code")) and self.failures.is_new(*run)
         self.accounts.add(fields.text(record, "account"))
         key = (fields.text(record, "user") or "?", fields.mode(record))
         self.rows.setdefault(key, Row()).add(record, self.jobs.is_new(*run), failed)
