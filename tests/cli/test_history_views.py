@@ -5,16 +5,22 @@ import json
 import random
 import re
 import shutil
+import sys
+from types import SimpleNamespace
 
 import engine
 import pytest
 from engine import ingest
 from histories import append, same, varied
-from installed import helper
+from installed import DATA, helper
 from makerecords import record, tier, write
+
+sys.path.insert(0, str(DATA / "python"))
+from hybridmem import groups, history, viewquery, views
 
 OF_COLUMNS = ("users", "accounts", "nodes", "modes", "waste", "energy", "writes")
 READ = ("jobs", "tiers", "advice", "failures")
+CONDITIONS = ("user", "account", "mode", "since", "until")
 SEED = 20250301
 # What a figure may be, in a record that something else wrote.
 AMOUNTS = (None, 0, 1, 7, 7, 1 << 40, (1 << 56) - 1, 1 << 56, -1, 2.5, "7", True, [], 1e300)
@@ -140,6 +146,40 @@ def test_whether_a_job_was_alone_is_known_of_records_of_all_kinds(odd):
 )
 def test_of_some_of_the_records(odd, words):
     same(*odd, "--view", "nodes", *words)
+
+
+def test_runs_are_counted_in_parts(odd, monkeypatch):
+    """Of which there are several where the runs are millions."""
+    options = SimpleNamespace(history=str(odd[1]), engine=None, **dict.fromkeys(CONDITIONS))
+
+    def filled():
+        report = groups.Report([views.named("nodes")], None)
+        history.Source(options, engine.folder(), lambda record: True).feed(report)
+        assert not report.fed
+        return report.sums[0].rows, report.sums[0].total
+
+    whole = filled()
+    assert len(whole[0]) >= 6
+    monkeypatch.setattr(viewquery, "RUNS_AT_ONCE", 7)
+    assert filled() == whole
+
+
+def test_records_of_a_day_are_read_in_parts(odd, monkeypatch):
+    """Of which there are several where its records are larger than the engine's memory; the order stays."""
+    options = SimpleNamespace(history=str(odd[1]), engine=None, **dict.fromkeys(CONDITIONS))
+
+    def read():
+        found = SimpleNamespace(sums=[], next_day=lambda: None, texts=[])
+        report = groups.Report([views.named("failures"), views.named("jobs")], None)
+        found.sums, found.add = report.sums, found.texts.append
+        history.Source(options, engine.folder(), lambda record: True).feed(found)
+        return found.texts
+
+    whole = read()
+    assert len(whole) > 500
+    for most in (1, 20_000):
+        monkeypatch.setattr(history, "BYTES_AT_ONCE", most)
+        assert read() == whole
 
 
 def test_the_life_that_writes_cost(odd):

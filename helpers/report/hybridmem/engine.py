@@ -48,6 +48,7 @@ def session(duckdb, work=None):
                 }
             )
             stack.callback(connection.close)
+            connection.execute("SET enable_progress_bar = false")  # it would be in the report
             connection.execute(f"SET threads = least({MOST_THREADS}, current_setting('threads'))")
             yield connection
         except duckdb.Error as error:

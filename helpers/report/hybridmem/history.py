@@ -5,6 +5,7 @@ import json
 
 from . import engine, layout, moments, records, tally, viewquery
 
+BYTES_AT_ONCE = 64 << 20  # of records that the engine puts in order
 USER = viewquery.KEYS["user"]
 SUMS = (
     "count(*)",
@@ -40,6 +41,19 @@ def conditions(options):
             found.append(f"end_time {comparison} ?::TIMESTAMPTZ")
             values.append(bound.isoformat())
     return " AND ".join(found), values
+
+
+def slices(files):
+    """(first, last) of files that follow each other and have so many bytes together, or are one. `files`: names and
+    bytes, in order."""
+    found, free = [], 0
+    for name, size in files:
+        if size > free:
+            found.append([name, name])
+            free = BYTES_AT_ONCE
+        found[-1][1] = name
+        free -= size
+    return found
 
 
 def row_of(figures):
@@ -145,12 +159,21 @@ class Source:
                 return
             for table in self.tables:
                 sums.next_day()
-                found = connection.execute(
-                    f"SELECT record FROM {engine.parquet([table])} WHERE {where} ORDER BY file, line", values
-                )
-                while rows := found.fetchmany(100):
-                    for (text,) in rows:
-                        sums.add(json.loads(text))
+                for text in self.texts(connection, engine.parquet([table]), where, values):
+                    sums.add(json.loads(text))
+
+    def texts(self, connection, table, where, values):
+        """The records of a day's table that are wanted, in their order. The engine sorts some files at a time: those of
+        a large day do not fit into its memory."""
+        files = f"SELECT file, sum(strlen(record)) FROM {table} WHERE {where} GROUP BY file ORDER BY file"
+        for first, last in slices(connection.execute(files, values).fetchall()):
+            found = connection.execute(
+                f"SELECT record FROM {table} WHERE {where} AND file BETWEEN ? AND ? ORDER BY file, line",
+                [*values, first, last],
+            )
+            while rows := found.fetchmany(100):
+                for (text,) in rows:
+                    yield text
 
     def tell_names(self, connection, sums):
         """The users and accounts that have a record; where none were asked for, one that has."""

@@ -16,6 +16,7 @@ def named(column):
 
 KEYS = {"user": named("user"), "account": named("account"), "node": "node", "mode": "mode"}
 JOBS = ("jobs", "failed_jobs")  # counted apart: a run counts once, whatever the number of its records
+RUNS_AT_ONCE = 2_000_000  # of which each has rows of its own
 FAST = "fast_mean_bytes::HUGEINT * elapsed_ms"
 UNUSED = "unused_bytes::HUGEINT * elapsed_ms"
 # What a column's fold takes of a record, by the column's name.
@@ -167,16 +168,28 @@ class Query:
         )
         counts = {(): [sum(counts[number] for _, *counts in found) for number in range(2)]}
         if any(several for *_, several in found):
-            found = self.run(
-                "SELECT place, count(*), count(*) FILTER (failed) FROM "
-                f"(SELECT place, bool_or(exit_code <> 0) AS failed {of_run} GROUP BY place, run) GROUP BY place",
-                *self.values,
-            )
+            found = self.count_runs_of_several(of_run, 1 + counts[()][0] // RUNS_AT_ONCE)
         counts.update({place: counts for place, *counts in found})
         for at, column in self.columns():
             if column.name in JOBS:
                 for place, cells in (*rows.items(), *([((), total)] if total else ())):
                     cells[at] = counts[place][JOBS.index(column.name)]
+
+    def count_runs_of_several(self, of_run, parts):
+        """The same where runs have records in several rows. There are more of those pairs than fit into memory at once:
+        the runs are taken in so many parts."""
+        counts = {}
+        for part in range(parts):
+            of_part = f"{of_run} WHERE (run & {(1 << 30) - 1}) % {parts} = {part}"
+            found = self.run(
+                "SELECT place, count(*), count(*) FILTER (failed) FROM "
+                f"(SELECT place, bool_or(exit_code <> 0) AS failed {of_part} GROUP BY place, run) GROUP BY place",
+                *self.values,
+            )
+            for place, runs, failures in found:
+                before = counts.get(place, (0, 0))
+                counts[place] = before[0] + runs, before[1] + failures
+        return [(place, *both) for place, both in counts.items()]
 
 
 def fill(connection, paths, where, values, sums):
