@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "papiprocess.h"
 #include "reasons.h"
 
 #define LAST_MS 1500 /* what programs get for the last reading: the job's end waits for it */
@@ -246,6 +247,7 @@ void hm_monitor_meter_read(struct hm_monitor_meter *meter, struct hm_samples *sa
 {
     if (!meter->is_open || meter->is_asked)
         return;
+    hm_papi_process_reap();
     for (int i = 0; i < HM_N_PROGRAMS; i++)
         if (is_joined(meter, i) && !is_awaited(meter, i))
             hm_papi_reader_ask(meter->gauges.reader[i]);

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -80,7 +81,7 @@ static int tell_end(struct hm_papi_reader *reader)
 /* It goes on, but not as it should: it is ended. Returns -1. */
 static int give_up(struct hm_papi_reader *reader)
 {
-    hm_papi_process_kill(&reader->process);
+    hm_papi_process_stop(&reader->process, SIGKILL);
     return -1;
 }
 
@@ -304,6 +305,6 @@ void hm_papi_reader_stop(struct hm_papi_reader *reader)
 {
     if (!reader)
         return;
-    hm_papi_process_end(&reader->process);
+    hm_papi_process_stop(&reader->process, 0);
     free(reader);
 }

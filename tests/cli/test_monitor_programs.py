@@ -5,10 +5,12 @@ count is in the samples, and whatever they do costs the job nothing but these fi
 import contextlib
 import os
 import signal
+import subprocess
 from pathlib import Path
 
 import pytest
 import samplesfile
+from installed import LIBEXEC, needs_papi, needs_slurmenergy
 from monitoring import ends, wait_for
 from sysfstree import NOBODY, Sysfs
 
@@ -22,6 +24,33 @@ PAPI = (
 COUNTS = "while read line; do echo read 1 $(cat $0.count); done\n"
 HANGS = "exec sleep 1000\n"
 DRAM = 1  # enum hm_kind
+
+# Their libraries, with a start that never ends.
+STALLED = """
+#include <fcntl.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+static void stall(void)
+{
+    close(creat(getenv("STALLED"), 0600));
+    for (;;)
+        pause();
+}
+
+int PAPI_library_init(int version)
+{
+    (void)version;
+    stall();
+    return 0;
+}
+
+void slurm_init(const char *config)
+{
+    (void)config;
+    stall();
+}
+"""
 
 
 @pytest.fixture
@@ -222,6 +251,48 @@ def test_a_program_that_hangs_at_its_start(job, node):
         found = finish(job, process)
     assert (found.energy[0].amount, found.energy[2].is_known) == (3, 0)
     assert b"slurm: hybridmem-slurmenergy has not said what it counts" in found.energy_source
+
+
+def test_the_end_does_not_wait_for_a_program(job, node):
+    """It notices the end of its input, and notes that some time later."""
+    program = Program(job.folder.parent, "slurm", "cat > /dev/null; sleep 0.8; touch $0.late\n" + HANGS)
+    with monitored(job, node, program) as process:
+        wait_for(program.pid, "the program's start")
+        job.wait_reading()
+        finish(job, process)
+        assert not Path(f"{program.path}.late").exists()
+        wait_for(Path(f"{program.path}.late").exists, "the end of its input")
+
+
+@pytest.mark.parametrize(
+    ("word", "name"),
+    [
+        pytest.param("papi", "hybridmem-papi", marks=needs_papi),
+        pytest.param("slurm", "hybridmem-slurmenergy", marks=needs_slurmenergy),
+    ],
+)
+def test_a_library_that_hangs_at_its_start_does_not_outlive_the_monitor(job, node, tmp_path, word, name):
+    """The monitor may not kill it; and its alarm is later than this test is patient."""
+    (tmp_path / "stalled.c").write_text(STALLED)
+    library, stalled = tmp_path / "stalled.so", tmp_path / "stalled"
+    subprocess.run(["gcc", "-shared", "-fPIC", "-o", library, tmp_path / "stalled.c"], check=True)
+    variables = f"STALLED={stalled} LD_PRELOAD={library} ASAN_OPTIONS=verify_asan_link_order=0"
+    program = Program(job.folder.parent, word, f"{variables} exec {LIBEXEC / name} --read --ask\n")
+    with monitored(job, node, program) as process:
+        wait_for(stalled.exists, "its start")
+        job.wait_reading()
+        assert program.is_there()
+        finish(job, process)
+        wait_for(lambda: not program.is_there(), "the program's end")
+
+
+def test_a_program_that_was_given_up_leaves_no_zombie(job, node):
+    script = SLURM + "read x; echo read 1 5; while read x; do :; done\n"
+    program = Program(job.folder.parent, "slurm", script)
+    with monitored(job, node, program) as process:
+        wait_told(job, b"acct_gather_energy/ipmi: hybridmem-slurmenergy does not answer")
+        wait_for(lambda: not Path(f"/proc/{program.pid()}").exists(), "the wait for it")
+        finish(job, process)
 
 
 def test_a_program_that_hangs_midway(job, node):
