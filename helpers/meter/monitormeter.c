@@ -10,6 +10,9 @@
 #include "papiprocess.h"
 #include "reasons.h"
 
+/* What begins so much later than the figures' time, or by a hundredth of that, is counted for the whole of it. */
+#define LATE_NS UINT64_C(1000000000)
+
 #define LAST_MS 1500 /* what programs get for the last reading: the job's end waits for it */
 
 /* As the samples file has them: names and kinds are all that a flow wants. */
@@ -200,6 +203,48 @@ static void describe_group(const struct hm_monitor_meter *meter, char text[HM_ME
     hm_reasons_end(&reasons);
 }
 
+/* Does the program of this reader count? Else it has not described its counters yet. */
+static bool is_joined(const struct hm_monitor_meter *meter, int program)
+{
+    return meter->gauges.reader[program] && meter->tried[meter->gauges.reader_source[program]].n > 0;
+}
+
+/* The program that counts it, or -1: a counter of the node's own. */
+static int program_of(const struct hm_monitor_meter *meter, const struct hm_flow *flow)
+{
+    for (int i = 0; i < HM_N_PROGRAMS; i++)
+        if (meter->gauges.reader[i] && flow->source == meter->tried[meter->gauges.reader_source[i]].source->name)
+            return i;
+    return -1;
+}
+
+/* What a program counts begins with the first reading after it has joined in. */
+static void begin_joined(struct hm_monitor_meter *meter, uint64_t mono_ns)
+{
+    for (int i = 0; i < HM_N_PROGRAMS; i++) {
+        if (!is_joined(meter, i) || meter->begun_ns[i] > 0)
+            continue;
+        const struct hm_counters_tried *tried = &meter->tried[meter->gauges.reader_source[i]];
+        for (size_t g = tried->first; g < tried->first + tried->n; g++)
+            meter->gauges.gauge[g].total = (struct hm_total){0};
+        meter->begun_ns[i] = mono_ns;
+    }
+}
+
+/* The figures are of one time: what began much later than the others is not known for it. */
+static void drop_late(const struct hm_monitor_meter *meter, const struct hm_metered *metered, uint64_t mono_ns,
+                      struct hm_flow *flow)
+{
+    int program = program_of(meter, flow);
+    if (program < 0 || !is_known(flow))
+        return;
+    uint64_t late_ns = meter->begun_ns[program] - metered->first_mono_ns;
+    if (late_ns <= LATE_NS || late_ns <= (mono_ns - metered->first_mono_ns) / 100)
+        return;
+    flow->total = (struct hm_total){0};
+    hm_fail(&flow->reason, 0, "%s was asked only %.1f s after the first reading", flow->source, (double)late_ns / 1e9);
+}
+
 static void read_all(struct hm_monitor_meter *meter, struct hm_samples *samples, uint64_t mono_ns)
 {
     struct hm_metered *metered = &samples->metered;
@@ -209,7 +254,10 @@ static void read_all(struct hm_monitor_meter *meter, struct hm_samples *samples,
         hm_gauges_clear(&meter->gauges);
         metered->first_mono_ns = meter->powers.mono_ns = mono_ns;
     }
+    begin_joined(meter, mono_ns);
     int n = hm_flows_sum(&meter->gauges, meter->tried, meter->n_tried, &meter->tiers, meter->flow);
+    for (int i = 0; i < n; i++)
+        drop_late(meter, metered, mono_ns, &meter->flow[i]);
     take_energy(metered, meter->flow, n);
     take_traffic(samples, meter->flow, n);
     take_group(metered, meter->flow, n);
@@ -221,12 +269,6 @@ static void read_all(struct hm_monitor_meter *meter, struct hm_samples *samples,
     metered->n_readings++;
     if (metered->n_readings > 1)
         hm_powers_take(&meter->powers, metered, mono_ns);
-}
-
-/* Does the program of this reader count? Else it has not described its counters yet. */
-static bool is_joined(const struct hm_monitor_meter *meter, int program)
-{
-    return meter->gauges.reader[program] && meter->tried[meter->gauges.reader_source[program]].n > 0;
 }
 
 static bool is_awaited(const struct hm_monitor_meter *meter, int program)
@@ -290,10 +332,13 @@ void hm_monitor_meter_hear(struct hm_monitor_meter *meter, struct hm_samples *sa
             hm_papi_reader_take(meter->gauges.reader[i], 0);
     if (meter->is_asked && !is_answer_awaited(meter))
         read_all(meter, samples, mono_ns);
+    bool has_counters = meter->gauges.n > 0;
     if (meter->is_over || !join(meter))
         return;
-    samples->metered = (struct hm_metered){0};
-    meter->powers = (struct hm_powers){0};
+    if (!has_counters) {
+        samples->metered = (struct hm_metered){0};
+        meter->powers = (struct hm_powers){0};
+    }
     meter->is_asked = false;
     hm_monitor_meter_read(meter, samples, mono_ns);
 }

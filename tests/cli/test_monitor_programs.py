@@ -24,6 +24,7 @@ PAPI = (
 COUNTS = "while read line; do echo read 1 $(cat $0.count); done\n"
 HANGS = "exec sleep 1000\n"
 DRAM = 1  # enum hm_kind
+PACKAGE, PLATFORM = 0, 2  # enum hm_domain
 
 # Their libraries, with a start that never ends.
 STALLED = """
@@ -116,9 +117,10 @@ def wait_read(job, more=2):
     wait_for(lambda: job.read().n_readings >= before + more, "reading", seconds=30)
 
 
-def wait_joined(job, source):
-    wait_for(lambda: source in job.read().energy_source + job.read().traffic_source, "what the program counts")
-    wait_read(job, 1)
+def wait_counted(job, *domains):
+    """What programs count of them is known: after their second answer, a hundred times as long after the first reading
+    as the first, on a machine that was slow to start them."""
+    wait_for(lambda: all(job.read().energy[domain].is_known for domain in domains), "figure of a program's", 120)
 
 
 def wait_told(job, text):
@@ -126,12 +128,12 @@ def wait_told(job, text):
 
 
 def test_what_slurm_alone_knows(job, node):
-    """Beside powercap; all figures are of the same time."""
+    """Beside powercap."""
     package = node.zone("intel-rapl:0", "package-0", 5_000_000)
     program = Program(job.folder.parent, "slurm", SLURM + COUNTS)
     program.count(1000)
     with monitored(job, node, program) as process:
-        wait_joined(job, b"slurm")
+        wait_counted(job, PLATFORM)
         package(8_000_000)
         program.count(1300)
         found = finish(job, process)
@@ -148,7 +150,7 @@ def test_what_papi_alone_knows(job, node):
     slurm = Program(job.folder.parent, "slurm", SLURM + COUNTS)
     papi.count(10, 20)
     with monitored(job, node, papi, slurm) as process:
-        wait_joined(job, b"slurm")
+        wait_counted(job, PACKAGE, PLATFORM)
         papi.count(2_000_010, 120)
         slurm.count(7)
         found = finish(job, process)
@@ -156,6 +158,52 @@ def test_what_papi_alone_knows(job, node):
     assert found.energy_source.startswith(b"papi, slurm; memory: ")
     assert (found.traffic[0][0].amount, found.traffic[0][0].is_known) == (6400, 1)
     assert found.traffic_source.startswith(b"papi; ") and found.peak_w.is_known == 1
+
+
+def wait_late(job):
+    """Longer than a moment after the first reading."""
+    job.wait_reading()
+    wait_for(lambda: (now := job.read()).last_mono_ns > now.first_reading_ns + 1_100_000_000, "later sample", 30)
+
+
+WAITS = "while [ ! -e $0.go ]; do sleep 0.02; done\n"
+
+
+def test_one_that_joins_late_costs_the_others_nothing(job, node):
+    """Its own figure is not known: it would be of another time."""
+    package = node.zone("intel-rapl:0", "package-0", 5_000_000)
+    program = Program(job.folder.parent, "slurm", WAITS + SLURM + COUNTS)
+    with monitored(job, node, program) as process:
+        job.wait_reading()
+        package(8_000_000)
+        wait_late(job)
+        Path(f"{program.path}.go").touch()
+        wait_told(job, b"platform: slurm was asked only ")
+        found = finish(job, process)
+    assert [(figure.amount, figure.is_known) for figure in found.energy] == [(3, 1), (0, 0), (0, 0)]
+    assert b" s after the first reading" in found.energy_source and found.peak_w.is_known == 1
+
+
+def test_figures_are_there_right_after_one_has_joined(job, node):
+    """It never answers: those before it are not forgotten."""
+    package = node.zone("intel-rapl:0", "package-0", 5_000_000)
+    program = Program(job.folder.parent, "slurm", SLURM + "read x; : > $0.asked\n" + HANGS)
+    with monitored(job, node, program) as process:
+        wait_for(Path(f"{program.path}.asked").exists, "its first question")
+        package(8_000_000)
+        found = finish(job, process)
+    assert (found.energy[PACKAGE].amount, found.energy[PACKAGE].is_known) == (3, 1)
+
+
+def test_where_nothing_else_counts_the_figures_begin_with_a_program(job, node):
+    program = Program(job.folder.parent, "slurm", WAITS + SLURM + COUNTS)
+    with monitored(job, node, program) as process:
+        wait_late(job)
+        before = job.read()
+        Path(f"{program.path}.go").touch()
+        wait_counted(job, PLATFORM)
+        found = finish(job, process)
+    assert found.first_reading_ns >= before.last_mono_ns and found.energy_source.startswith(b"slurm; ")
 
 
 def test_none_is_started_where_nothing_is_missed(job, node):
@@ -179,7 +227,7 @@ def test_nothing_is_handed_down(job, node):
     os.environ["HM_SECRET"] = "x"
     try:
         with monitored(job, node, program) as process:
-            wait_joined(job, b"slurm")
+            wait_counted(job, PLATFORM)
             folder = Path(f"/proc/{program.pid()}")
             assert f"Uid:\t{NOBODY}" in Path(f"/proc/{process.pid}/status").read_text()
             status = dict(line.split(":\t", 1) for line in (folder / "status").read_text().splitlines())
@@ -198,7 +246,7 @@ def test_a_monitor_that_is_killed_has_no_programs_left(job, node):
     programs = [Program(job.folder.parent, "papi", PAPI + COUNTS), Program(job.folder.parent, "slurm", SLURM + COUNTS)]
     programs[0].count(0, 0)
     with monitored(job, node, *programs) as process:
-        wait_joined(job, b"slurm")
+        wait_counted(job, PACKAGE, PLATFORM)
         assert all(program.is_there() for program in programs)
         process.kill()
         process.wait()
@@ -298,9 +346,9 @@ def test_a_program_that_was_given_up_leaves_no_zombie(job, node):
 def test_a_program_that_hangs_midway(job, node):
     """Its answer is awaited for a while, in which memory is sampled; then it is left, and the others' figures go on."""
     package = node.zone("intel-rapl:0", "package-0", 1_000_000)
-    program = Program(job.folder.parent, "slurm", SLURM + "read x; echo read 1 5; read x\n" + HANGS)
+    program = Program(job.folder.parent, "slurm", SLURM + "read x; echo read 1 5; read x; : > $0.asked\n" + HANGS)
     with monitored(job, node, program) as process:
-        wait_joined(job, b"slurm")
+        wait_for(Path(f"{program.path}.asked").exists, "the second question", seconds=30)
         before = job.read()
         wait_told(job, b"acct_gather_energy/ipmi: hybridmem-slurmenergy does not answer")
         after = job.read()
@@ -315,7 +363,7 @@ def test_a_program_that_hangs_midway(job, node):
 def test_the_end_does_not_wait_for_an_answer_for_long(job, node):
     program = Program(job.folder.parent, "slurm", SLURM + "read x; echo read 1 5; read x\n" + HANGS)
     with monitored(job, node, program) as process:
-        wait_joined(job, b"slurm")
+        wait_read(job)
         found = finish(job, process)
     assert b"acct_gather_energy/ipmi: hybridmem-slurmenergy does not answer" in found.energy_source
     assert found.energy[2].is_known == 0
