@@ -13,7 +13,7 @@
 /* What begins so much later than the figures' time, or by a hundredth of that, is counted for the whole of it. */
 #define LATE_NS UINT64_C(1000000000)
 
-#define LAST_MS 1500 /* what programs get for the last reading: the job's end waits for it */
+#define LAST_MS 1500 /* what all programs get for the last reading: the job's end waits for it */
 
 /* As the samples file has them: names and kinds are all that a flow wants. */
 static void take_tiers(struct hm_monitor_meter *meter, const struct hm_samples *samples)
@@ -348,5 +348,8 @@ void hm_monitor_meter_finish(struct hm_monitor_meter *meter)
     meter->is_over = true;
     for (int i = 0; i < HM_N_PROGRAMS; i++)
         if (is_joined(meter, i))
-            hm_papi_reader_finish(meter->gauges.reader[i], LAST_MS);
+            hm_papi_reader_hurry(meter->gauges.reader[i], LAST_MS);
+    for (int i = 0; i < HM_N_PROGRAMS; i++)
+        if (is_joined(meter, i))
+            hm_papi_reader_finish(meter->gauges.reader[i]);
 }

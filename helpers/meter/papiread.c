@@ -272,20 +272,24 @@ void hm_papi_reader_ask(struct hm_papi_reader *reader)
     await(reader, ANSWER_PATIENCE_MS);
 }
 
-void hm_papi_reader_finish(struct hm_papi_reader *reader, int patience_ms)
+void hm_papi_reader_hurry(struct hm_papi_reader *reader, int patience_ms)
 {
     int left_ms;
     hm_papi_reader_poll(reader, &left_ms);
     if (left_ms > patience_ms)
         reader->until_ms = now_ms() + patience_ms;
-    while (!hm_papi_reader_take(reader, patience_ms))
+}
+
+void hm_papi_reader_finish(struct hm_papi_reader *reader)
+{
+    while (!hm_papi_reader_take(reader, ANSWER_PATIENCE_MS))
         continue;
 }
 
 void hm_papi_reader_read(struct hm_papi_reader *reader)
 {
     hm_papi_reader_ask(reader);
-    hm_papi_reader_finish(reader, ANSWER_PATIENCE_MS);
+    hm_papi_reader_finish(reader);
 }
 
 int hm_papi_reader_value(const struct hm_papi_reader *reader, unsigned i, uint64_t *value)

@@ -43,8 +43,11 @@ int hm_papi_reader_poll(const struct hm_papi_reader *reader, int *left_ms);
  * True where it is there, or will not come: then there are no values any more, and a problem. */
 bool hm_papi_reader_take(struct hm_papi_reader *reader, int wait_ms);
 
-/* The same, and it is awaited no longer than so long. */
-void hm_papi_reader_finish(struct hm_papi_reader *reader, int patience_ms);
+/* It is awaited no longer than so long from now on. */
+void hm_papi_reader_hurry(struct hm_papi_reader *reader, int patience_ms);
+
+/* Wait for it, as long as it is awaited. */
+void hm_papi_reader_finish(struct hm_papi_reader *reader);
 
 /* Have all events read now, and wait for it. */
 void hm_papi_reader_read(struct hm_papi_reader *reader);

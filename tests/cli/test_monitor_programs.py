@@ -360,13 +360,34 @@ def test_a_program_that_hangs_midway(job, node):
     assert (found.energy[0].amount, found.energy[2].is_known) == (3, 0)
 
 
-def test_the_end_does_not_wait_for_an_answer_for_long(job, node):
-    program = Program(job.folder.parent, "slurm", SLURM + "read x; echo read 1 5; read x\n" + HANGS)
-    with monitored(job, node, program) as process:
-        wait_read(job)
-        found = finish(job, process)
+SULKS = (
+    "while read x; do\n"
+    "  if [ -e $0.sulk ]; then : > $0.asked; sleep 2.5; : > $0.late; exec sleep 1000; fi\n"
+    "  echo read 1 $(cat $0.count)\n"
+    "done\n"
+)
+
+
+def test_the_end_does_not_wait_for_answers_for_long(job, node):
+    """Two that do not answer the last question: it ends before either would have, within the time of one."""
+    package = node.zone("intel-rapl:0", "package-0", 5_000_000)
+    programs = [Program(job.folder.parent, "papi", PAPI + SULKS), Program(job.folder.parent, "slurm", SLURM + SULKS)]
+    programs[0].count(0, 0)
+    with monitored(job, node, *programs) as process:
+        wait_counted(job, PLATFORM)
+        package(8_000_000)
+        process.send_signal(signal.SIGSTOP)
+        for program in programs:
+            Path(f"{program.path}.sulk").touch()
+        process.terminate()
+        process.send_signal(signal.SIGCONT)
+        ends(process)
+        for program in programs:
+            assert Path(f"{program.path}.asked").exists() and not Path(f"{program.path}.late").exists()
+    found = job.read()
+    assert found.finished == 1 and found.energy[PACKAGE].amount == 3
     assert b"acct_gather_energy/ipmi: hybridmem-slurmenergy does not answer" in found.energy_source
-    assert found.energy[2].is_known == 0
+    assert found.energy[PLATFORM].is_known == 0
 
 
 def test_programs_that_are_not_asked(job, node):
