@@ -245,6 +245,17 @@ static void drop_late(const struct hm_monitor_meter *meter, const struct hm_mete
     hm_fail(&flow->reason, 0, "%s was asked only %.1f s after the first reading", flow->source, (double)late_ns / 1e9);
 }
 
+/* A program reads at a moment of its own: over two readings that were awaited for different times, what it counted
+ * would be no power. */
+static bool has_peak(const struct hm_monitor_meter *meter, int n)
+{
+    for (int i = 0; i < n; i++)
+        if ((meter->flow[i].quantity == HM_PACKAGE_ENERGY || meter->flow[i].quantity == HM_MEMORY_ENERGY) &&
+            is_known(&meter->flow[i]) && program_of(meter, &meter->flow[i]) >= 0)
+            return false;
+    return true;
+}
+
 static void read_all(struct hm_monitor_meter *meter, struct hm_samples *samples, uint64_t mono_ns)
 {
     struct hm_metered *metered = &samples->metered;
@@ -269,6 +280,8 @@ static void read_all(struct hm_monitor_meter *meter, struct hm_samples *samples,
     metered->n_readings++;
     if (metered->n_readings > 1)
         hm_powers_take(&meter->powers, metered, mono_ns);
+    if (!has_peak(meter, n))
+        metered->peak_w = (struct hm_metered_figure){0};
 }
 
 static bool is_awaited(const struct hm_monitor_meter *meter, int program)
