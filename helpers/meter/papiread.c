@@ -15,7 +15,6 @@
 #include "papiprocess.h"
 
 #define START_PATIENCE_MS 20000 /* components look at all devices of a node */
-#define ANSWER_PATIENCE_MS 3000
 
 #define MOST_LINES (HM_PAPI_MOST_EVENTS + 100) /* of a description: events, and PAPI's components */
 
@@ -269,7 +268,7 @@ void hm_papi_reader_ask(struct hm_papi_reader *reader)
         return;
     /* What it says at its end is in the pipe still. */
     (void)send(reader->process.ask, "\n", 1, MSG_NOSIGNAL);
-    await(reader, ANSWER_PATIENCE_MS);
+    await(reader, HM_PAPI_ANSWER_MS);
 }
 
 void hm_papi_reader_hurry(struct hm_papi_reader *reader, int patience_ms)
@@ -282,7 +281,7 @@ void hm_papi_reader_hurry(struct hm_papi_reader *reader, int patience_ms)
 
 void hm_papi_reader_finish(struct hm_papi_reader *reader)
 {
-    while (!hm_papi_reader_take(reader, ANSWER_PATIENCE_MS))
+    while (!hm_papi_reader_take(reader, HM_PAPI_ANSWER_MS))
         continue;
 }
 

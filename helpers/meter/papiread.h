@@ -8,6 +8,8 @@
 
 #include "papiline.h"
 
+#define HM_PAPI_ANSWER_MS 3000 /* an answer is awaited for so long */
+
 struct hm_papi_reader;
 
 enum hm_papi_program { HM_PROGRAM_PAPI, HM_PROGRAM_SLURMENERGY, HM_N_PROGRAMS };
@@ -30,7 +32,7 @@ struct hm_papi_reader *hm_papi_reader_start(enum hm_papi_program program, const 
 unsigned hm_papi_reader_count(const struct hm_papi_reader *reader);
 const struct hm_papi_event *hm_papi_reader_event(const struct hm_papi_reader *reader, unsigned i);
 
-/* Have all events read now. The answer is awaited for a few seconds: hm_papi_reader_take. */
+/* Have all events read now. The answer is awaited for HM_PAPI_ANSWER_MS: hm_papi_reader_take. */
 void hm_papi_reader_ask(struct hm_papi_reader *reader);
 
 /* Is a description or an answer awaited? */
