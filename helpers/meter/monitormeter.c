@@ -7,8 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "monitorsources.h"
 #include "papiprocess.h"
-#include "reasons.h"
 
 /* What begins so much later than the figures' time, or by a hundredth of that, is counted for the whole of it. */
 #define LATE_NS UINT64_C(1000000000)
@@ -65,15 +65,10 @@ void hm_monitor_meter_close(struct hm_monitor_meter *meter)
     meter->is_open = false;
 }
 
-static bool is_known(const struct hm_flow *flow)
-{
-    return flow->source && hm_total_is_known(&flow->total);
-}
-
 /* One that is not known makes the sum unknown. */
 static void add(struct hm_metered_figure *figure, const struct hm_flow *flow, bool is_first)
 {
-    figure->is_known = (is_first || figure->is_known) && is_known(flow);
+    figure->is_known = (is_first || figure->is_known) && hm_flow_is_known(flow);
     figure->amount = figure->is_known ? (is_first ? 0 : figure->amount) + flow->total.amount : 0;
 }
 
@@ -111,7 +106,7 @@ static void take_traffic(struct hm_samples *samples, struct hm_flow *flow, int n
         int tier = tier_of_kind(samples, flow[i].kind);
         if (flow[i].quantity != HM_READ_BYTES && flow[i].quantity != HM_WRITE_BYTES)
             continue;
-        if (tier < 0 && is_known(&flow[i])) {
+        if (tier < 0 && hm_flow_is_known(&flow[i])) {
             hm_fail(&flow[i].reason, 0, "%s has counters, but is the kind of no tier or of several",
                     hm_kind_name(flow[i].kind));
             flow[i].source = NULL;
@@ -129,78 +124,6 @@ static void take_group(struct hm_metered *metered, const struct hm_flow *flow, i
     for (int i = 0; i < n; i++)
         if (flow[i].quantity == HM_TOTAL_BYTES || flow[i].quantity == HM_LOCAL_BYTES)
             add(&metered->group[flow[i].quantity == HM_TOTAL_BYTES ? HM_GROUP_TOTAL : HM_GROUP_LOCAL], &flow[i], true);
-}
-
-/* Nothing is known: of which quantity is the reason to be given? One that had a counter, else the platform's energy,
- * which the most sources could have. */
-static enum hm_quantity telling(const struct hm_flow *flow, int n, enum hm_quantity first, enum hm_quantity last)
-{
-    for (int i = 0; i < n; i++)
-        if (flow[i].quantity >= first && flow[i].quantity <= last && flow[i].source)
-            return flow[i].quantity;
-    return last == HM_PLATFORM_ENERGY ? last : first;
-}
-
-/* Who counted the quantities from `first` to `last`, and why others of them are not known. Where none is, one reason is
- * that of all; and that the platform is not counted is no news where the packages are, unless Slurm was asked for it.
- */
-static void add_flows(struct hm_reasons *reasons, const struct hm_flow *flow, int n, enum hm_quantity first,
-                      enum hm_quantity last, bool is_slurm_asked)
-{
-    const char *text = reasons->text;
-    for (int i = 0; i < n; i++)
-        if (flow[i].quantity >= first && flow[i].quantity <= last && is_known(&flow[i]) &&
-            !strstr(text, flow[i].source))
-            hm_reasons_add(reasons, ", ", "%s", flow[i].source);
-    bool has_figures = text[0];
-    if (!has_figures)
-        first = telling(flow, n, first, last);
-    for (int i = 0; i < n && (has_figures || !text[0]); i++)
-        if (flow[i].quantity >= first && flow[i].quantity <= last && !is_known(&flow[i]) &&
-            !(has_figures && !is_slurm_asked && flow[i].quantity == HM_PLATFORM_ENERGY))
-            hm_reasons_add(reasons, "; ", "%s%s%s", has_figures ? flow[i].name : "", has_figures ? ": " : "",
-                           flow[i].reason.text[0] ? flow[i].reason.text : "it was read but once");
-}
-
-static void describe(const struct hm_monitor_meter *meter, char text[HM_METERED_SOURCE], int n, enum hm_quantity first,
-                     enum hm_quantity last)
-{
-    struct hm_reasons reasons = hm_reasons_begin(text, HM_METERED_SOURCE);
-    add_flows(&reasons, meter->flow, n, first, last, meter->is_slurm_asked);
-    hm_reasons_end(&reasons);
-}
-
-static bool has_flow(const struct hm_flow *flow, int n, enum hm_quantity quantity)
-{
-    for (int i = 0; i < n; i++)
-        if (flow[i].quantity == quantity)
-            return true;
-    return false;
-}
-
-/* Caches that no task of the job has used are no gap, and named: that they had no traffic is the kernel's word. */
-static void add_silent(struct hm_reasons *reasons, const struct hm_flow *flow, int n)
-{
-    for (int i = 0; i < n; i++)
-        if (flow[i].n_silent > 0 && is_known(&flow[i]))
-            hm_reasons_add(reasons, "; ", "%s: %d of its counters told of nothing (\"Unavailable\")", flow[i].name,
-                           flow[i].n_silent);
-}
-
-/* Without any of its counters, the source's own reason; a processor may have one of the two alone. */
-static void describe_group(const struct hm_monitor_meter *meter, char text[HM_METERED_SOURCE],
-                           const struct hm_flow *flow, int n)
-{
-    bool has_total = has_flow(flow, n, HM_TOTAL_BYTES), has_local = has_flow(flow, n, HM_LOCAL_BYTES);
-    struct hm_reasons reasons = hm_reasons_begin(text, HM_METERED_SOURCE);
-    add_flows(&reasons, flow, n, HM_TOTAL_BYTES, HM_LOCAL_BYTES, false);
-    add_silent(&reasons, flow, n);
-    if (has_total != has_local)
-        hm_reasons_add(&reasons, "; ", "the processor does not count %s", has_total ? "local bytes" : "total bytes");
-    for (int i = 0; i < meter->n_tried && !has_total && !has_local; i++)
-        if (meter->tried[i].source->gives & HM_GIVES(HM_TOTAL_BYTES))
-            hm_reasons_add(&reasons, "; ", "%s", meter->tried[i].reason);
-    hm_reasons_end(&reasons);
 }
 
 /* Does the program of this reader count? Else it has not described its counters yet. */
@@ -236,7 +159,7 @@ static void drop_late(const struct hm_monitor_meter *meter, const struct hm_mete
                       struct hm_flow *flow)
 {
     int program = program_of(meter, flow);
-    if (program < 0 || !is_known(flow))
+    if (program < 0 || !hm_flow_is_known(flow))
         return;
     uint64_t late_ns = meter->begun_ns[program] - metered->first_mono_ns;
     if (late_ns <= LATE_NS || late_ns <= (mono_ns - metered->first_mono_ns) / 100)
@@ -251,7 +174,7 @@ static bool has_peak(const struct hm_monitor_meter *meter, int n)
 {
     for (int i = 0; i < n; i++)
         if ((meter->flow[i].quantity == HM_PACKAGE_ENERGY || meter->flow[i].quantity == HM_MEMORY_ENERGY) &&
-            is_known(&meter->flow[i]) && program_of(meter, &meter->flow[i]) >= 0)
+            hm_flow_is_known(&meter->flow[i]) && program_of(meter, &meter->flow[i]) >= 0)
             return false;
     return true;
 }
@@ -272,10 +195,7 @@ static void read_all(struct hm_monitor_meter *meter, struct hm_samples *samples,
     take_energy(metered, meter->flow, n);
     take_traffic(samples, meter->flow, n);
     take_group(metered, meter->flow, n);
-    describe(meter, metered->energy_source, n, HM_PACKAGE_ENERGY, HM_PLATFORM_ENERGY);
-    describe(meter, metered->traffic_source, n, HM_READ_BYTES, HM_WRITE_BYTES);
-    if (meter->has_group)
-        describe_group(meter, metered->group_source, meter->flow, n);
+    hm_monitor_sources(meter, n, metered);
     metered->last_mono_ns = mono_ns;
     metered->n_readings++;
     if (metered->n_readings > 1)
