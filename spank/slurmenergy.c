@@ -19,6 +19,7 @@
 
 #include "../helpers/cli/words.h"
 #include "../helpers/core/privilege.h"
+#include "../helpers/meter/papiinput.h"
 #include "../helpers/meter/papiline.h"
 #include "energyplugin.h"
 
@@ -231,6 +232,7 @@ int main(int argc, char **argv)
     int status = parse_options(argc, argv);
     if (status >= 0)
         return status;
+    hm_papi_input_watch();
     alarm(HM_PAPI_ALARM_S);
     if (start_library(&error) != 0 || !(plugin = hm_energy_plugin_find(slurm_conf.acct_gather_energy_type, &error)) ||
         become_slurm_user(&error) != 0 || read_counter(plugin, &joules, &error) != 0)

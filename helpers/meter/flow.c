@@ -142,6 +142,11 @@ static int sum_quantity(const struct hm_gauges *gauges, enum hm_quantity quantit
     return n;
 }
 
+bool hm_flow_is_known(const struct hm_flow *flow)
+{
+    return flow->source && hm_total_is_known(&flow->total);
+}
+
 int hm_flows_sum(const struct hm_gauges *gauges, const struct hm_counters_tried *tried, int n_tried,
                  const struct hm_tiers *tiers, struct hm_flow flows[HM_MOST_FLOWS])
 {

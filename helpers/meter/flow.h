@@ -30,4 +30,7 @@ struct hm_flow {
 int hm_flows_sum(const struct hm_gauges *gauges, const struct hm_counters_tried *tried, int n_tried,
                  const struct hm_tiers *tiers, struct hm_flow flows[HM_MOST_FLOWS]);
 
+/* Has it a source, and is its amount known? */
+bool hm_flow_is_known(const struct hm_flow *flow);
+
 #endif

@@ -32,9 +32,10 @@
     UINT64_C(10000000) /* the second sample's distance, doubled until the interval: short jobs have peaks too */
 
 /* The counters' own clock: they cost more to read than the job's cgroup, and none wraps twice in the longest wait (at
- * the most that hm_quantity_most_per_s allows, RAPL's platform counter of 262 kJ after 13 s). */
+ * the most that hm_quantity_most_per_s allows, RAPL's platform counter of 262 kJ after 13 s), with that for an answer.
+ */
 #define METER_LEAST_NS UINT64_C(900000000) /* a tick of a second may come a little early */
-#define METER_MOST_NS UINT64_C(10000000000)
+#define METER_MOST_NS (UINT64_C(10000000000) - HM_PAPI_ANSWER_MS * UINT64_C(1000000))
 
 #define NOT_YET "the job's cgroup " /* starts the only text that a later sample takes back */
 
@@ -117,17 +118,15 @@ static bool sample_memory(struct monitor *monitor)
  */
 static bool wait_for_next(struct monitor *monitor)
 {
-    uint64_t due = next_sample(monitor, now_ns(CLOCK_MONOTONIC));
+    uint64_t begun = now_ns(CLOCK_MONOTONIC), due = next_sample(monitor, begun), meter_due = begun + METER_MOST_NS;
     bool watch = true;
     for (;;) {
         struct pollfd events[2 + HM_N_PROGRAMS] = {{.fd = monitor->signals, .events = POLLIN},
                                                    {.fd = watch ? monitor->guard.fd : -1, .events = POLLPRI}};
         int programs_ms = hm_monitor_meter_poll(&monitor->meter, events + 2);
         uint64_t now = now_ns(CLOCK_MONOTONIC);
-        uint64_t left = due > now ? due - now : 0;
-        bool is_for_meter = left > METER_MOST_NS;
-        if (is_for_meter)
-            left = METER_MOST_NS;
+        bool is_for_meter = meter_due < due;
+        uint64_t next = is_for_meter ? meter_due : due, left = next > now ? next - now : 0;
         bool is_for_programs = programs_ms >= 0 && (uint64_t)programs_ms * 1000000 < left;
         if (is_for_programs)
             left = (uint64_t)programs_ms * 1000000;
@@ -138,10 +137,12 @@ static bool wait_for_next(struct monitor *monitor)
         if (ready > 0 && events[0].revents)
             return true;
         hm_monitor_meter_hear(&monitor->meter, monitor->samples, now_ns(CLOCK_MONOTONIC));
-        if (ready == 0 && is_for_meter && !is_for_programs)
-            read_meter(monitor, 0);
-        else if (ready == 0 && !is_for_programs)
+        if (ready == 0 && !is_for_programs && !is_for_meter)
             return false;
+        if (ready == 0 && !is_for_programs) {
+            read_meter(monitor, 0);
+            meter_due = now_ns(CLOCK_MONOTONIC) + METER_MOST_NS;
+        }
         if (ready > 0 && events[1].revents) {
             watch = false;
             if (hm_guard_is_over(&monitor->guard, now_ns(CLOCK_MONOTONIC)))

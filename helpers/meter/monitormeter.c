@@ -7,9 +7,13 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "reasons.h"
+#include "monitorsources.h"
+#include "papiprocess.h"
 
-#define LAST_MS 1500 /* what programs get for the last reading: the job's end waits for it */
+/* What begins so much later than the figures' time, or by a hundredth of that, is counted for the whole of it. */
+#define LATE_NS UINT64_C(1000000000)
+
+#define LAST_MS 1500 /* what all programs get for the last reading: the job's end waits for it */
 
 /* As the samples file has them: names and kinds are all that a flow wants. */
 static void take_tiers(struct hm_monitor_meter *meter, const struct hm_samples *samples)
@@ -61,15 +65,10 @@ void hm_monitor_meter_close(struct hm_monitor_meter *meter)
     meter->is_open = false;
 }
 
-static bool is_known(const struct hm_flow *flow)
-{
-    return flow->source && hm_total_is_known(&flow->total);
-}
-
 /* One that is not known makes the sum unknown. */
 static void add(struct hm_metered_figure *figure, const struct hm_flow *flow, bool is_first)
 {
-    figure->is_known = (is_first || figure->is_known) && is_known(flow);
+    figure->is_known = (is_first || figure->is_known) && hm_flow_is_known(flow);
     figure->amount = figure->is_known ? (is_first ? 0 : figure->amount) + flow->total.amount : 0;
 }
 
@@ -107,7 +106,7 @@ static void take_traffic(struct hm_samples *samples, struct hm_flow *flow, int n
         int tier = tier_of_kind(samples, flow[i].kind);
         if (flow[i].quantity != HM_READ_BYTES && flow[i].quantity != HM_WRITE_BYTES)
             continue;
-        if (tier < 0 && is_known(&flow[i])) {
+        if (tier < 0 && hm_flow_is_known(&flow[i])) {
             hm_fail(&flow[i].reason, 0, "%s has counters, but is the kind of no tier or of several",
                     hm_kind_name(flow[i].kind));
             flow[i].source = NULL;
@@ -127,76 +126,57 @@ static void take_group(struct hm_metered *metered, const struct hm_flow *flow, i
             add(&metered->group[flow[i].quantity == HM_TOTAL_BYTES ? HM_GROUP_TOTAL : HM_GROUP_LOCAL], &flow[i], true);
 }
 
-/* Nothing is known: of which quantity is the reason to be given? One that had a counter, else the platform's energy,
- * which the most sources could have. */
-static enum hm_quantity telling(const struct hm_flow *flow, int n, enum hm_quantity first, enum hm_quantity last)
+/* Does the program of this reader count? Else it has not described its counters yet. */
+static bool is_joined(const struct hm_monitor_meter *meter, int program)
+{
+    return meter->gauges.reader[program] && meter->tried[meter->gauges.reader_source[program]].n > 0;
+}
+
+/* The program that counts it, or -1: a counter of the node's own. */
+static int program_of(const struct hm_monitor_meter *meter, const struct hm_flow *flow)
+{
+    for (int i = 0; i < HM_N_PROGRAMS; i++)
+        if (meter->gauges.reader[i] && flow->source == meter->tried[meter->gauges.reader_source[i]].source->name)
+            return i;
+    return -1;
+}
+
+/* What a program counts begins with the first reading after it has joined in. */
+static void begin_joined(struct hm_monitor_meter *meter, uint64_t mono_ns)
+{
+    for (int i = 0; i < HM_N_PROGRAMS; i++) {
+        if (!is_joined(meter, i) || meter->begun_ns[i] > 0)
+            continue;
+        const struct hm_counters_tried *tried = &meter->tried[meter->gauges.reader_source[i]];
+        for (size_t g = tried->first; g < tried->first + tried->n; g++)
+            meter->gauges.gauge[g].total = (struct hm_total){0};
+        meter->begun_ns[i] = mono_ns;
+    }
+}
+
+/* The figures are of one time: what began much later than the others is not known for it. */
+static void drop_late(const struct hm_monitor_meter *meter, const struct hm_metered *metered, uint64_t mono_ns,
+                      struct hm_flow *flow)
+{
+    int program = program_of(meter, flow);
+    if (program < 0 || !hm_flow_is_known(flow))
+        return;
+    uint64_t late_ns = meter->begun_ns[program] - metered->first_mono_ns;
+    if (late_ns <= LATE_NS || late_ns <= (mono_ns - metered->first_mono_ns) / 100)
+        return;
+    flow->total = (struct hm_total){0};
+    hm_fail(&flow->reason, 0, "%s was asked only %.1f s after the first reading", flow->source, (double)late_ns / 1e9);
+}
+
+/* A program reads at a moment of its own: over two readings that were awaited for different times, what it counted
+ * would be no power. */
+static bool has_peak(const struct hm_monitor_meter *meter, int n)
 {
     for (int i = 0; i < n; i++)
-        if (flow[i].quantity >= first && flow[i].quantity <= last && flow[i].source)
-            return flow[i].quantity;
-    return last == HM_PLATFORM_ENERGY ? last : first;
-}
-
-/* Who counted the quantities from `first` to `last`, and why others of them are not known. Where none is, one reason is
- * that of all; and that the platform is not counted is no news where the packages are, unless Slurm was asked for it.
- */
-static void add_flows(struct hm_reasons *reasons, const struct hm_flow *flow, int n, enum hm_quantity first,
-                      enum hm_quantity last, bool is_slurm_asked)
-{
-    const char *text = reasons->text;
-    for (int i = 0; i < n; i++)
-        if (flow[i].quantity >= first && flow[i].quantity <= last && is_known(&flow[i]) &&
-            !strstr(text, flow[i].source))
-            hm_reasons_add(reasons, ", ", "%s", flow[i].source);
-    bool has_figures = text[0];
-    if (!has_figures)
-        first = telling(flow, n, first, last);
-    for (int i = 0; i < n && (has_figures || !text[0]); i++)
-        if (flow[i].quantity >= first && flow[i].quantity <= last && !is_known(&flow[i]) &&
-            !(has_figures && !is_slurm_asked && flow[i].quantity == HM_PLATFORM_ENERGY))
-            hm_reasons_add(reasons, "; ", "%s%s%s", has_figures ? flow[i].name : "", has_figures ? ": " : "",
-                           flow[i].reason.text[0] ? flow[i].reason.text : "it was read but once");
-}
-
-static void describe(const struct hm_monitor_meter *meter, char text[HM_METERED_SOURCE], int n, enum hm_quantity first,
-                     enum hm_quantity last)
-{
-    struct hm_reasons reasons = hm_reasons_begin(text, HM_METERED_SOURCE);
-    add_flows(&reasons, meter->flow, n, first, last, meter->is_slurm_asked);
-    hm_reasons_end(&reasons);
-}
-
-static bool has_flow(const struct hm_flow *flow, int n, enum hm_quantity quantity)
-{
-    for (int i = 0; i < n; i++)
-        if (flow[i].quantity == quantity)
-            return true;
-    return false;
-}
-
-/* Caches that no task of the job has used are no gap, and named: that they had no traffic is the kernel's word. */
-static void add_silent(struct hm_reasons *reasons, const struct hm_flow *flow, int n)
-{
-    for (int i = 0; i < n; i++)
-        if (flow[i].n_silent > 0 && is_known(&flow[i]))
-            hm_reasons_add(reasons, "; ", "%s: %d of its counters told of nothing (\"Unavailable\")", flow[i].name,
-                           flow[i].n_silent);
-}
-
-/* Without any of its counters, the source's own reason; a processor may have one of the two alone. */
-static void describe_group(const struct hm_monitor_meter *meter, char text[HM_METERED_SOURCE],
-                           const struct hm_flow *flow, int n)
-{
-    bool has_total = has_flow(flow, n, HM_TOTAL_BYTES), has_local = has_flow(flow, n, HM_LOCAL_BYTES);
-    struct hm_reasons reasons = hm_reasons_begin(text, HM_METERED_SOURCE);
-    add_flows(&reasons, flow, n, HM_TOTAL_BYTES, HM_LOCAL_BYTES, false);
-    add_silent(&reasons, flow, n);
-    if (has_total != has_local)
-        hm_reasons_add(&reasons, "; ", "the processor does not count %s", has_total ? "local bytes" : "total bytes");
-    for (int i = 0; i < meter->n_tried && !has_total && !has_local; i++)
-        if (meter->tried[i].source->gives & HM_GIVES(HM_TOTAL_BYTES))
-            hm_reasons_add(&reasons, "; ", "%s", meter->tried[i].reason);
-    hm_reasons_end(&reasons);
+        if ((meter->flow[i].quantity == HM_PACKAGE_ENERGY || meter->flow[i].quantity == HM_MEMORY_ENERGY) &&
+            hm_flow_is_known(&meter->flow[i]) && program_of(meter, &meter->flow[i]) >= 0)
+            return false;
+    return true;
 }
 
 static void read_all(struct hm_monitor_meter *meter, struct hm_samples *samples, uint64_t mono_ns)
@@ -208,24 +188,20 @@ static void read_all(struct hm_monitor_meter *meter, struct hm_samples *samples,
         hm_gauges_clear(&meter->gauges);
         metered->first_mono_ns = meter->powers.mono_ns = mono_ns;
     }
+    begin_joined(meter, mono_ns);
     int n = hm_flows_sum(&meter->gauges, meter->tried, meter->n_tried, &meter->tiers, meter->flow);
+    for (int i = 0; i < n; i++)
+        drop_late(meter, metered, mono_ns, &meter->flow[i]);
     take_energy(metered, meter->flow, n);
     take_traffic(samples, meter->flow, n);
     take_group(metered, meter->flow, n);
-    describe(meter, metered->energy_source, n, HM_PACKAGE_ENERGY, HM_PLATFORM_ENERGY);
-    describe(meter, metered->traffic_source, n, HM_READ_BYTES, HM_WRITE_BYTES);
-    if (meter->has_group)
-        describe_group(meter, metered->group_source, meter->flow, n);
+    hm_monitor_sources(meter, n, metered);
     metered->last_mono_ns = mono_ns;
     metered->n_readings++;
     if (metered->n_readings > 1)
         hm_powers_take(&meter->powers, metered, mono_ns);
-}
-
-/* Does the program of this reader count? Else it has not described its counters yet. */
-static bool is_joined(const struct hm_monitor_meter *meter, int program)
-{
-    return meter->gauges.reader[program] && meter->tried[meter->gauges.reader_source[program]].n > 0;
+    if (!has_peak(meter, n))
+        metered->peak_w = (struct hm_metered_figure){0};
 }
 
 static bool is_awaited(const struct hm_monitor_meter *meter, int program)
@@ -246,6 +222,7 @@ void hm_monitor_meter_read(struct hm_monitor_meter *meter, struct hm_samples *sa
 {
     if (!meter->is_open || meter->is_asked)
         return;
+    hm_papi_process_reap();
     for (int i = 0; i < HM_N_PROGRAMS; i++)
         if (is_joined(meter, i) && !is_awaited(meter, i))
             hm_papi_reader_ask(meter->gauges.reader[i]);
@@ -288,10 +265,13 @@ void hm_monitor_meter_hear(struct hm_monitor_meter *meter, struct hm_samples *sa
             hm_papi_reader_take(meter->gauges.reader[i], 0);
     if (meter->is_asked && !is_answer_awaited(meter))
         read_all(meter, samples, mono_ns);
+    bool has_counters = meter->gauges.n > 0;
     if (meter->is_over || !join(meter))
         return;
-    samples->metered = (struct hm_metered){0};
-    meter->powers = (struct hm_powers){0};
+    if (!has_counters) {
+        samples->metered = (struct hm_metered){0};
+        meter->powers = (struct hm_powers){0};
+    }
     meter->is_asked = false;
     hm_monitor_meter_read(meter, samples, mono_ns);
 }
@@ -301,5 +281,8 @@ void hm_monitor_meter_finish(struct hm_monitor_meter *meter)
     meter->is_over = true;
     for (int i = 0; i < HM_N_PROGRAMS; i++)
         if (is_joined(meter, i))
-            hm_papi_reader_finish(meter->gauges.reader[i], LAST_MS);
+            hm_papi_reader_hurry(meter->gauges.reader[i], LAST_MS);
+    for (int i = 0; i < HM_N_PROGRAMS; i++)
+        if (is_joined(meter, i))
+            hm_papi_reader_finish(meter->gauges.reader[i]);
 }

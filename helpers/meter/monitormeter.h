@@ -14,6 +14,7 @@ struct hm_monitor_meter {
     int group;     /* its folder, -1: it could not be opened */
     bool is_asked; /* its programs were, for a reading */
     bool is_over, is_slurm_asked;
+    uint64_t begun_ns[HM_N_PROGRAMS]; /* CLOCK_MONOTONIC of a program's first reading; 0: it has not joined in */
     struct hm_gauges gauges;
     struct hm_counters_tried tried[HM_MOST_SOURCES];
     int n_tried;
@@ -46,8 +47,9 @@ void hm_monitor_meter_read(struct hm_monitor_meter *meter, struct hm_samples *sa
  * where nothing is awaited. */
 int hm_monitor_meter_poll(const struct hm_monitor_meter *meter, struct pollfd events[HM_N_PROGRAMS]);
 
-/* Take what programs have said by `mono_ns`, and give up those whose time is over. All figures begin anew with the
- * first that has counters that were missed: their time is one. */
+/* Take what programs have said by `mono_ns`, and give up those whose time is over. The first that has counters that
+ * were missed begins the figures anew where the node has none of its own. Else these go on, and what it counts is known
+ * where it begins a moment after them (a second, or a hundredth of their time). */
 void hm_monitor_meter_hear(struct hm_monitor_meter *meter, struct hm_samples *samples, uint64_t mono_ns);
 
 /* After the last call of hm_monitor_meter_read: wait for the programs' answers, which get little time, so that

@@ -76,6 +76,25 @@ int hm_papi_process_start(struct hm_papi_process *process, const char *path, con
     return number;
 }
 
+/* Those that were left, one of each program at most: they end by themselves, as their input is closed. */
+static pid_t left[2];
+
+void hm_papi_process_reap(void)
+{
+    for (size_t i = 0; i < sizeof(left) / sizeof(left[0]); i++)
+        if (left[i] > 0 && waitpid(left[i], NULL, WNOHANG) != 0)
+            left[i] = 0;
+}
+
+static void leave(pid_t pid)
+{
+    size_t i = 0;
+    hm_papi_process_reap();
+    while (i < sizeof(left) / sizeof(left[0]) - 1 && left[i] > 0)
+        i++;
+    left[i] = pid;
+}
+
 static int64_t now_ms(void)
 {
     struct timespec now;
@@ -83,8 +102,7 @@ static int64_t now_ms(void)
     return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-/* Wait for the end. Returns the status of wait(2), or -1: it was made to come, or is left to come: who has given up
- * root's rights cannot kill what has them, which has an alarm of its own. */
+/* Wait for the end. Returns the status of wait(2), or -1: it was made to come, or is left to come. */
 static int wait_for_end(pid_t pid)
 {
     const struct timespec moment = {.tv_nsec = 2000000};
@@ -97,6 +115,8 @@ static int wait_for_end(pid_t pid)
         return status;
     if (kill(pid, SIGKILL) == 0)
         waitpid(pid, &status, 0);
+    else
+        leave(pid);
     return -1;
 }
 
@@ -113,9 +133,11 @@ int hm_papi_process_end(struct hm_papi_process *process)
     return status;
 }
 
-void hm_papi_process_kill(struct hm_papi_process *process)
+void hm_papi_process_stop(struct hm_papi_process *process, int number)
 {
-    if (kill(process->pid, SIGKILL) != 0)
-        process->pid = 0; /* see wait_for_end: it is not waited for */
+    if (process->pid > 0 && kill(process->pid, number) != 0) {
+        leave(process->pid);
+        process->pid = 0;
+    }
     hm_papi_process_end(process);
 }

@@ -18,11 +18,15 @@ struct hm_papi_process {
  */
 int hm_papi_process_start(struct hm_papi_process *process, const char *path, const char *name, const char *variable);
 
-/* Close its input, which it ends by, and wait a moment for that. Returns the status of wait(2), or -1: it was made to
- * end, or may not be killed from here and is left to its own alarm. */
+/* It has closed its output: close its input, by which it ends, and wait a moment for that. Returns the status of
+ * wait(2), or -1: it was made to end, or is left. */
 int hm_papi_process_end(struct hm_papi_process *process);
 
-/* The same for one that does not do what it should: it is killed at once. */
-void hm_papi_process_kill(struct hm_papi_process *process);
+/* The same, whatever it is at, after the signal: SIGKILL, or 0, with which it gets that moment. Nobody waits for one
+ * that may not be killed from here, as by who has given up root's rights: it is left. */
+void hm_papi_process_stop(struct hm_papi_process *process, int number);
+
+/* No zombie stays of those that were left and have ended. */
+void hm_papi_process_reap(void);
 
 #endif

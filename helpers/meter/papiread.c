@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +15,6 @@
 #include "papiprocess.h"
 
 #define START_PATIENCE_MS 20000 /* components look at all devices of a node */
-#define ANSWER_PATIENCE_MS 3000
 
 #define MOST_LINES (HM_PAPI_MOST_EVENTS + 100) /* of a description: events, and PAPI's components */
 
@@ -80,7 +80,7 @@ static int tell_end(struct hm_papi_reader *reader)
 /* It goes on, but not as it should: it is ended. Returns -1. */
 static int give_up(struct hm_papi_reader *reader)
 {
-    hm_papi_process_kill(&reader->process);
+    hm_papi_process_stop(&reader->process, SIGKILL);
     return -1;
 }
 
@@ -268,23 +268,27 @@ void hm_papi_reader_ask(struct hm_papi_reader *reader)
         return;
     /* What it says at its end is in the pipe still. */
     (void)send(reader->process.ask, "\n", 1, MSG_NOSIGNAL);
-    await(reader, ANSWER_PATIENCE_MS);
+    await(reader, HM_PAPI_ANSWER_MS);
 }
 
-void hm_papi_reader_finish(struct hm_papi_reader *reader, int patience_ms)
+void hm_papi_reader_hurry(struct hm_papi_reader *reader, int patience_ms)
 {
     int left_ms;
     hm_papi_reader_poll(reader, &left_ms);
     if (left_ms > patience_ms)
         reader->until_ms = now_ms() + patience_ms;
-    while (!hm_papi_reader_take(reader, patience_ms))
+}
+
+void hm_papi_reader_finish(struct hm_papi_reader *reader)
+{
+    while (!hm_papi_reader_take(reader, HM_PAPI_ANSWER_MS))
         continue;
 }
 
 void hm_papi_reader_read(struct hm_papi_reader *reader)
 {
     hm_papi_reader_ask(reader);
-    hm_papi_reader_finish(reader, ANSWER_PATIENCE_MS);
+    hm_papi_reader_finish(reader);
 }
 
 int hm_papi_reader_value(const struct hm_papi_reader *reader, unsigned i, uint64_t *value)
@@ -304,6 +308,6 @@ void hm_papi_reader_stop(struct hm_papi_reader *reader)
 {
     if (!reader)
         return;
-    hm_papi_process_end(&reader->process);
+    hm_papi_process_stop(&reader->process, 0);
     free(reader);
 }

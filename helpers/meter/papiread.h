@@ -8,6 +8,8 @@
 
 #include "papiline.h"
 
+#define HM_PAPI_ANSWER_MS 3000 /* an answer is awaited for so long */
+
 struct hm_papi_reader;
 
 enum hm_papi_program { HM_PROGRAM_PAPI, HM_PROGRAM_SLURMENERGY, HM_N_PROGRAMS };
@@ -30,7 +32,7 @@ struct hm_papi_reader *hm_papi_reader_start(enum hm_papi_program program, const 
 unsigned hm_papi_reader_count(const struct hm_papi_reader *reader);
 const struct hm_papi_event *hm_papi_reader_event(const struct hm_papi_reader *reader, unsigned i);
 
-/* Have all events read now. The answer is awaited for a few seconds: hm_papi_reader_take. */
+/* Have all events read now. The answer is awaited for HM_PAPI_ANSWER_MS: hm_papi_reader_take. */
 void hm_papi_reader_ask(struct hm_papi_reader *reader);
 
 /* Is a description or an answer awaited? */
@@ -43,8 +45,11 @@ int hm_papi_reader_poll(const struct hm_papi_reader *reader, int *left_ms);
  * True where it is there, or will not come: then there are no values any more, and a problem. */
 bool hm_papi_reader_take(struct hm_papi_reader *reader, int wait_ms);
 
-/* The same, and it is awaited no longer than so long. */
-void hm_papi_reader_finish(struct hm_papi_reader *reader, int patience_ms);
+/* It is awaited no longer than so long from now on. */
+void hm_papi_reader_hurry(struct hm_papi_reader *reader, int patience_ms);
+
+/* Wait for it, as long as it is awaited. */
+void hm_papi_reader_finish(struct hm_papi_reader *reader);
 
 /* Have all events read now, and wait for it. */
 void hm_papi_reader_read(struct hm_papi_reader *reader);

@@ -13,6 +13,7 @@
 
 #include "../cli/words.h"
 #include "../core/size.h"
+#include "../meter/papiinput.h"
 #include "list.h"
 #include "serve.h"
 
@@ -146,8 +147,10 @@ int main(int argc, char **argv)
     if (status >= 0)
         return status;
     signals = hm_papi_take_signals();
-    if (options.serving.is_asked)
+    if (options.serving.is_asked) {
+        hm_papi_input_watch();
         alarm(HM_PAPI_ALARM_S);
+    }
     result = hm_papi_library_open(&library, &error);
     if (result == 0)
         result = options.list ? list(&options) : read_events(&options, signals, &error);

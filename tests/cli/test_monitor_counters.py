@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 import sysfstree
-from monitoring import MIB, ends, wait_for
+from monitoring import MIB, Job, ends, wait_for
 from sysfstree import NOBODY
 
 
@@ -48,6 +48,20 @@ def test_root_opens_the_counters_and_a_user_reads_them(job):
     assert found.energy_source == b"powercap" and found.n_readings >= 3
     assert found.first_mono_ns < found.first_reading_ns < found.last_reading_ns
     assert b"perf-imc" in found.traffic_source
+
+
+def test_a_long_interval_of_samples_is_none_of_the_counters(open_folder):
+    """RAPL's platform counter may wrap twice in 13 s, of which an answer that is awaited may take 3."""
+    job = Job(open_folder, 3_600_000)
+    with job.monitor():
+        job.wait_reading()
+        first = before = job.read().last_reading_ns
+        while before < first + 5_000_000_000:  # until then samples come early
+            before = job.read().last_reading_ns
+            wait_for(lambda: job.read().last_reading_ns > before, "reading", seconds=30)  # noqa: B023
+        before = job.read().last_reading_ns
+        after = wait_for(lambda: (now := job.read().last_reading_ns) > before and now, "reading", seconds=30)
+        assert after - before < 9_000_000_000
 
 
 def test_counters_that_may_not_be_opened(job):

@@ -5,10 +5,12 @@ count is in the samples, and whatever they do costs the job nothing but these fi
 import contextlib
 import os
 import signal
+import subprocess
 from pathlib import Path
 
 import pytest
 import samplesfile
+from installed import LIBEXEC, needs_papi, needs_slurmenergy
 from monitoring import ends, wait_for
 from sysfstree import NOBODY, Sysfs
 
@@ -22,6 +24,34 @@ PAPI = (
 COUNTS = "while read line; do echo read 1 $(cat $0.count); done\n"
 HANGS = "exec sleep 1000\n"
 DRAM = 1  # enum hm_kind
+PACKAGE, PLATFORM = 0, 2  # enum hm_domain
+
+# Their libraries, with a start that never ends.
+STALLED = """
+#include <fcntl.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+static void stall(void)
+{
+    close(creat(getenv("STALLED"), 0600));
+    for (;;)
+        pause();
+}
+
+int PAPI_library_init(int version)
+{
+    (void)version;
+    stall();
+    return 0;
+}
+
+void slurm_init(const char *config)
+{
+    (void)config;
+    stall();
+}
+"""
 
 
 @pytest.fixture
@@ -87,9 +117,10 @@ def wait_read(job, more=2):
     wait_for(lambda: job.read().n_readings >= before + more, "reading", seconds=30)
 
 
-def wait_joined(job, source):
-    wait_for(lambda: source in job.read().energy_source + job.read().traffic_source, "what the program counts")
-    wait_read(job, 1)
+def wait_counted(job, *domains):
+    """What programs count of them is known: after their second answer, a hundred times as long after the first reading
+    as the first, on a machine that was slow to start them."""
+    wait_for(lambda: all(job.read().energy[domain].is_known for domain in domains), "figure of a program's", 120)
 
 
 def wait_told(job, text):
@@ -97,12 +128,12 @@ def wait_told(job, text):
 
 
 def test_what_slurm_alone_knows(job, node):
-    """Beside powercap; all figures are of the same time."""
+    """Beside powercap."""
     package = node.zone("intel-rapl:0", "package-0", 5_000_000)
     program = Program(job.folder.parent, "slurm", SLURM + COUNTS)
     program.count(1000)
     with monitored(job, node, program) as process:
-        wait_joined(job, b"slurm")
+        wait_counted(job, PLATFORM)
         package(8_000_000)
         program.count(1300)
         found = finish(job, process)
@@ -119,14 +150,61 @@ def test_what_papi_alone_knows(job, node):
     slurm = Program(job.folder.parent, "slurm", SLURM + COUNTS)
     papi.count(10, 20)
     with monitored(job, node, papi, slurm) as process:
-        wait_joined(job, b"slurm")
+        wait_counted(job, PACKAGE, PLATFORM)
         papi.count(2_000_010, 120)
         slurm.count(7)
         found = finish(job, process)
     assert [(round(figure.amount, 6), figure.is_known) for figure in found.energy] == [(2, 1), (0, 0), (7, 1)]
     assert found.energy_source.startswith(b"papi, slurm; memory: ")
     assert (found.traffic[0][0].amount, found.traffic[0][0].is_known) == (6400, 1)
-    assert found.traffic_source.startswith(b"papi; ") and found.peak_w.is_known == 1
+    assert found.traffic_source.startswith(b"papi; ")
+    assert found.peak_w.is_known == 0  # what it counted between two answers is of no known time
+
+
+def wait_late(job):
+    """Longer than a moment after the first reading."""
+    job.wait_reading()
+    wait_for(lambda: (now := job.read()).last_mono_ns > now.first_reading_ns + 1_100_000_000, "later sample", 30)
+
+
+WAITS = "while [ ! -e $0.go ]; do sleep 0.02; done\n"
+
+
+def test_one_that_joins_late_costs_the_others_nothing(job, node):
+    """Its own figure is not known: it would be of another time."""
+    package = node.zone("intel-rapl:0", "package-0", 5_000_000)
+    program = Program(job.folder.parent, "slurm", WAITS + SLURM + COUNTS)
+    with monitored(job, node, program) as process:
+        job.wait_reading()
+        package(8_000_000)
+        wait_late(job)
+        Path(f"{program.path}.go").touch()
+        wait_told(job, b"platform: slurm was asked only ")
+        found = finish(job, process)
+    assert [(figure.amount, figure.is_known) for figure in found.energy] == [(3, 1), (0, 0), (0, 0)]
+    assert b" s after the first reading" in found.energy_source and found.peak_w.is_known == 1
+
+
+def test_figures_are_there_right_after_one_has_joined(job, node):
+    """It never answers: those before it are not forgotten."""
+    package = node.zone("intel-rapl:0", "package-0", 5_000_000)
+    program = Program(job.folder.parent, "slurm", SLURM + "read x; : > $0.asked\n" + HANGS)
+    with monitored(job, node, program) as process:
+        wait_for(Path(f"{program.path}.asked").exists, "its first question")
+        package(8_000_000)
+        found = finish(job, process)
+    assert (found.energy[PACKAGE].amount, found.energy[PACKAGE].is_known) == (3, 1)
+
+
+def test_where_nothing_else_counts_the_figures_begin_with_a_program(job, node):
+    program = Program(job.folder.parent, "slurm", WAITS + SLURM + COUNTS)
+    with monitored(job, node, program) as process:
+        wait_late(job)
+        before = job.read()
+        Path(f"{program.path}.go").touch()
+        wait_counted(job, PLATFORM)
+        found = finish(job, process)
+    assert found.first_reading_ns >= before.last_mono_ns and found.energy_source.startswith(b"slurm; ")
 
 
 def test_none_is_started_where_nothing_is_missed(job, node):
@@ -150,7 +228,7 @@ def test_nothing_is_handed_down(job, node):
     os.environ["HM_SECRET"] = "x"
     try:
         with monitored(job, node, program) as process:
-            wait_joined(job, b"slurm")
+            wait_counted(job, PLATFORM)
             folder = Path(f"/proc/{program.pid()}")
             assert f"Uid:\t{NOBODY}" in Path(f"/proc/{process.pid}/status").read_text()
             status = dict(line.split(":\t", 1) for line in (folder / "status").read_text().splitlines())
@@ -169,7 +247,7 @@ def test_a_monitor_that_is_killed_has_no_programs_left(job, node):
     programs = [Program(job.folder.parent, "papi", PAPI + COUNTS), Program(job.folder.parent, "slurm", SLURM + COUNTS)]
     programs[0].count(0, 0)
     with monitored(job, node, *programs) as process:
-        wait_joined(job, b"slurm")
+        wait_counted(job, PACKAGE, PLATFORM)
         assert all(program.is_there() for program in programs)
         process.kill()
         process.wait()
@@ -224,12 +302,54 @@ def test_a_program_that_hangs_at_its_start(job, node):
     assert b"slurm: hybridmem-slurmenergy has not said what it counts" in found.energy_source
 
 
+def test_the_end_does_not_wait_for_a_program(job, node):
+    """It notices the end of its input, and notes that some time later."""
+    program = Program(job.folder.parent, "slurm", "cat > /dev/null; sleep 0.8; touch $0.late\n" + HANGS)
+    with monitored(job, node, program) as process:
+        wait_for(program.pid, "the program's start")
+        job.wait_reading()
+        finish(job, process)
+        assert not Path(f"{program.path}.late").exists()
+        wait_for(Path(f"{program.path}.late").exists, "the end of its input")
+
+
+@pytest.mark.parametrize(
+    ("word", "name"),
+    [
+        pytest.param("papi", "hybridmem-papi", marks=needs_papi),
+        pytest.param("slurm", "hybridmem-slurmenergy", marks=needs_slurmenergy),
+    ],
+)
+def test_a_library_that_hangs_at_its_start_does_not_outlive_the_monitor(job, node, tmp_path, word, name):
+    """The monitor may not kill it; and its alarm is later than this test is patient."""
+    (tmp_path / "stalled.c").write_text(STALLED)
+    library, stalled = tmp_path / "stalled.so", tmp_path / "stalled"
+    subprocess.run(["gcc", "-shared", "-fPIC", "-o", library, tmp_path / "stalled.c"], check=True)
+    variables = f"STALLED={stalled} LD_PRELOAD={library} ASAN_OPTIONS=verify_asan_link_order=0"
+    program = Program(job.folder.parent, word, f"{variables} exec {LIBEXEC / name} --read --ask\n")
+    with monitored(job, node, program) as process:
+        wait_for(stalled.exists, "its start")
+        job.wait_reading()
+        assert program.is_there()
+        finish(job, process)
+        wait_for(lambda: not program.is_there(), "the program's end")
+
+
+def test_a_program_that_was_given_up_leaves_no_zombie(job, node):
+    script = SLURM + "read x; echo read 1 5; while read x; do :; done\n"
+    program = Program(job.folder.parent, "slurm", script)
+    with monitored(job, node, program) as process:
+        wait_told(job, b"acct_gather_energy/ipmi: hybridmem-slurmenergy does not answer")
+        wait_for(lambda: not Path(f"/proc/{program.pid()}").exists(), "the wait for it")
+        finish(job, process)
+
+
 def test_a_program_that_hangs_midway(job, node):
     """Its answer is awaited for a while, in which memory is sampled; then it is left, and the others' figures go on."""
     package = node.zone("intel-rapl:0", "package-0", 1_000_000)
-    program = Program(job.folder.parent, "slurm", SLURM + "read x; echo read 1 5; read x\n" + HANGS)
+    program = Program(job.folder.parent, "slurm", SLURM + "read x; echo read 1 5; read x; : > $0.asked\n" + HANGS)
     with monitored(job, node, program) as process:
-        wait_joined(job, b"slurm")
+        wait_for(Path(f"{program.path}.asked").exists, "the second question", seconds=30)
         before = job.read()
         wait_told(job, b"acct_gather_energy/ipmi: hybridmem-slurmenergy does not answer")
         after = job.read()
@@ -241,13 +361,34 @@ def test_a_program_that_hangs_midway(job, node):
     assert (found.energy[0].amount, found.energy[2].is_known) == (3, 0)
 
 
-def test_the_end_does_not_wait_for_an_answer_for_long(job, node):
-    program = Program(job.folder.parent, "slurm", SLURM + "read x; echo read 1 5; read x\n" + HANGS)
-    with monitored(job, node, program) as process:
-        wait_joined(job, b"slurm")
-        found = finish(job, process)
+SULKS = (
+    "while read x; do\n"
+    "  if [ -e $0.sulk ]; then : > $0.asked; sleep 2.5; : > $0.late; exec sleep 1000; fi\n"
+    "  echo read 1 $(cat $0.count)\n"
+    "done\n"
+)
+
+
+def test_the_end_does_not_wait_for_answers_for_long(job, node):
+    """Two that do not answer the last question: it ends before either would have, within the time of one."""
+    package = node.zone("intel-rapl:0", "package-0", 5_000_000)
+    programs = [Program(job.folder.parent, "papi", PAPI + SULKS), Program(job.folder.parent, "slurm", SLURM + SULKS)]
+    programs[0].count(0, 0)
+    with monitored(job, node, *programs) as process:
+        wait_counted(job, PLATFORM)
+        package(8_000_000)
+        process.send_signal(signal.SIGSTOP)
+        for program in programs:
+            Path(f"{program.path}.sulk").touch()
+        process.terminate()
+        process.send_signal(signal.SIGCONT)
+        ends(process)
+        for program in programs:
+            assert Path(f"{program.path}.asked").exists() and not Path(f"{program.path}.late").exists()
+    found = job.read()
+    assert found.finished == 1 and found.energy[PACKAGE].amount == 3
     assert b"acct_gather_energy/ipmi: hybridmem-slurmenergy does not answer" in found.energy_source
-    assert found.energy[2].is_known == 0
+    assert found.energy[PLATFORM].is_known == 0
 
 
 def test_programs_that_are_not_asked(job, node):

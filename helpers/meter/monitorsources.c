@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "monitorsources.h"
+
+#include <string.h>
+
+#include "reasons.h"
+
+/* Nothing is known: of which quantity is the reason to be given? One that had a counter, else the platform's energy,
+ * which the most sources could have. */
+static enum hm_quantity telling(const struct hm_flow *flow, int n, enum hm_quantity first, enum hm_quantity last)
+{
+    for (int i = 0; i < n; i++)
+        if (flow[i].quantity >= first && flow[i].quantity <= last && flow[i].source)
+            return flow[i].quantity;
+    return last == HM_PLATFORM_ENERGY ? last : first;
+}
+
+/* Who counted the quantities from `first` to `last`, and why others of them are not known. Where none is, one reason is
+ * that of all; and that the platform is not counted is no news where the packages are, unless Slurm was asked for it.
+ */
+static void add_flows(struct hm_reasons *reasons, const struct hm_flow *flow, int n, enum hm_quantity first,
+                      enum hm_quantity last, bool is_slurm_asked)
+{
+    const char *text = reasons->text;
+    for (int i = 0; i < n; i++)
+        if (flow[i].quantity >= first && flow[i].quantity <= last && hm_flow_is_known(&flow[i]) &&
+            !strstr(text, flow[i].source))
+            hm_reasons_add(reasons, ", ", "%s", flow[i].source);
+    bool has_figures = text[0];
+    if (!has_figures)
+        first = telling(flow, n, first, last);
+    for (int i = 0; i < n && (has_figures || !text[0]); i++)
+        if (flow[i].quantity >= first && flow[i].quantity <= last && !hm_flow_is_known(&flow[i]) &&
+            !(has_figures && !is_slurm_asked && flow[i].quantity == HM_PLATFORM_ENERGY))
+            hm_reasons_add(reasons, "; ", "%s%s%s", has_figures ? flow[i].name : "", has_figures ? ": " : "",
+                           flow[i].reason.text[0] ? flow[i].reason.text : "it was read but once");
+}
+
+static void describe(const struct hm_monitor_meter *meter, char text[HM_METERED_SOURCE], int n, enum hm_quantity first,
+                     enum hm_quantity last)
+{
+    struct hm_reasons reasons = hm_reasons_begin(text, HM_METERED_SOURCE);
+    add_flows(&reasons, meter->flow, n, first, last, meter->is_slurm_asked);
+    hm_reasons_end(&reasons);
+}
+
+static bool has_flow(const struct hm_flow *flow, int n, enum hm_quantity quantity)
+{
+    for (int i = 0; i < n; i++)
+        if (flow[i].quantity == quantity)
+            return true;
+    return false;
+}
+
+/* Caches that no task of the job has used are no gap, and named: that they had no traffic is the kernel's word. */
+static void add_silent(struct hm_reasons *reasons, const struct hm_flow *flow, int n)
+{
+    for (int i = 0; i < n; i++)
+        if (flow[i].n_silent > 0 && hm_flow_is_known(&flow[i]))
+            hm_reasons_add(reasons, "; ", "%s: %d of its counters told of nothing (\"Unavailable\")", flow[i].name,
+                           flow[i].n_silent);
+}
+
+/* Without any of its counters, the source's own reason; a processor may have one of the two alone. */
+static void describe_group(const struct hm_monitor_meter *meter, char text[HM_METERED_SOURCE],
+                           const struct hm_flow *flow, int n)
+{
+    bool has_total = has_flow(flow, n, HM_TOTAL_BYTES), has_local = has_flow(flow, n, HM_LOCAL_BYTES);
+    struct hm_reasons reasons = hm_reasons_begin(text, HM_METERED_SOURCE);
+    add_flows(&reasons, flow, n, HM_TOTAL_BYTES, HM_LOCAL_BYTES, false);
+    add_silent(&reasons, flow, n);
+    if (has_total != has_local)
+        hm_reasons_add(&reasons, "; ", "the processor does not count %s", has_total ? "local bytes" : "total bytes");
+    for (int i = 0; i < meter->n_tried && !has_total && !has_local; i++)
+        if (meter->tried[i].source->gives & HM_GIVES(HM_TOTAL_BYTES))
+            hm_reasons_add(&reasons, "; ", "%s", meter->tried[i].reason);
+    hm_reasons_end(&reasons);
+}
+
+void hm_monitor_sources(const struct hm_monitor_meter *meter, int n, struct hm_metered *metered)
+{
+    describe(meter, metered->energy_source, n, HM_PACKAGE_ENERGY, HM_PLATFORM_ENERGY);
+    describe(meter, metered->traffic_source, n, HM_READ_BYTES, HM_WRITE_BYTES);
+    if (meter->has_group)
+        describe_group(meter, metered->group_source, meter->flow, n);
+}
