@@ -65,6 +65,14 @@ def test_only_ones_own_processes_can_be_watched(run_dir):
         assert as_root(path, ask.format(f"({foreign}, {started + 1})")) == "0 0"
 
 
+def test_a_process_that_is_letting_go_of_its_memory_has_ended(run_dir):
+    """Its files are root's then, as a kernel thread's, which has none either: no reason to refuse the others."""
+    thread = int(slurm.run("pgrep -x kswapd0").stdout)
+    with broker(run_dir) as (_, path), sleeper("alice") as own:
+        ask = f"answer = client.ask([{own}, {thread}]); print(answer.number, answer.n, answer.text)"
+        assert as_user("alice", path, ask) == "0 1"
+
+
 def test_setuid_program_is_not_the_users(run_dir):
     with broker(run_dir) as (_, path):
         answer = as_user(
