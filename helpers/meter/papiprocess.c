@@ -95,7 +95,7 @@ static void leave(pid_t pid)
     left[i] = pid;
 }
 
-static int64_t now_ms(void)
+int64_t hm_papi_now_ms(void)
 {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
@@ -106,10 +106,10 @@ static int64_t now_ms(void)
 static int wait_for_end(pid_t pid)
 {
     const struct timespec moment = {.tv_nsec = 2000000};
-    int64_t until = now_ms() + END_PATIENCE_MS;
+    int64_t until = hm_papi_now_ms() + END_PATIENCE_MS;
     int status;
     pid_t ended;
-    while ((ended = waitpid(pid, &status, WNOHANG)) == 0 && now_ms() < until)
+    while ((ended = waitpid(pid, &status, WNOHANG)) == 0 && hm_papi_now_ms() < until)
         nanosleep(&moment, NULL);
     if (ended == pid)
         return status;

@@ -3,6 +3,7 @@
 #ifndef HM_PAPIPROCESS_H
 #define HM_PAPIPROCESS_H
 
+#include <stdint.h>
 #include <sys/types.h>
 
 struct hm_papi_process {
@@ -28,5 +29,8 @@ void hm_papi_process_stop(struct hm_papi_process *process, int number);
 
 /* No zombie stays of those that were left and have ended. */
 void hm_papi_process_reap(void);
+
+/* CLOCK_MONOTONIC, in ms. */
+int64_t hm_papi_now_ms(void);
 
 #endif

@@ -9,7 +9,6 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "papiprocess.h"
@@ -56,13 +55,6 @@ static const char *name_of(const struct hm_papi_reader *reader)
     return programs[reader->program].name;
 }
 
-static int64_t now_ms(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
-
 /* It has closed its output: tell what became of it, unless it said so itself. Returns -1. */
 static int tell_end(struct hm_papi_reader *reader)
 {
@@ -98,11 +90,11 @@ static int take_line(struct hm_papi_reader *reader, int64_t wait_ms)
     size_t length;
     while ((length = first_line(reader)) == 0) {
         struct pollfd event = {.fd = reader->process.answer, .events = POLLIN};
-        int64_t left = (wait_ms < reader->until_ms ? wait_ms : reader->until_ms) - now_ms();
+        int64_t left = (wait_ms < reader->until_ms ? wait_ms : reader->until_ms) - hm_papi_now_ms();
         int ready = poll(&event, 1, left > 0 ? (int)left : 0);
         if (ready < 0 && errno == EINTR)
             continue;
-        if (ready == 0 && now_ms() < reader->until_ms)
+        if (ready == 0 && hm_papi_now_ms() < reader->until_ms)
             return 1;
         if (ready <= 0 || reader->have == sizeof(reader->text)) {
             hm_fail(&reader->problem, ETIMEDOUT, "%s %s", name_of(reader),
@@ -181,7 +173,7 @@ static int take_answer(struct hm_papi_reader *reader, int64_t wait_ms)
 
 static void await(struct hm_papi_reader *reader, int patience_ms)
 {
-    reader->until_ms = now_ms() + patience_ms;
+    reader->until_ms = hm_papi_now_ms() + patience_ms;
     reader->is_awaited = true;
 }
 
@@ -237,14 +229,14 @@ bool hm_papi_reader_is_awaited(const struct hm_papi_reader *reader)
 
 int hm_papi_reader_poll(const struct hm_papi_reader *reader, int *left_ms)
 {
-    int64_t left = reader->until_ms - now_ms();
+    int64_t left = reader->until_ms - hm_papi_now_ms();
     *left_ms = left > 0 ? (int)left : 0;
     return reader->process.answer;
 }
 
 bool hm_papi_reader_take(struct hm_papi_reader *reader, int wait_ms)
 {
-    int64_t until_ms = now_ms() + wait_ms;
+    int64_t until_ms = hm_papi_now_ms() + wait_ms;
     if (reader->is_awaited)
         reader->is_awaited =
             (reader->is_described ? take_answer(reader, until_ms) : take_description(reader, until_ms)) > 0;
@@ -276,7 +268,7 @@ void hm_papi_reader_hurry(struct hm_papi_reader *reader, int patience_ms)
     int left_ms;
     hm_papi_reader_poll(reader, &left_ms);
     if (left_ms > patience_ms)
-        reader->until_ms = now_ms() + patience_ms;
+        reader->until_ms = hm_papi_now_ms() + patience_ms;
 }
 
 void hm_papi_reader_finish(struct hm_papi_reader *reader)

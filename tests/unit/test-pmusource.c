@@ -14,6 +14,15 @@
 
 #define N_ROWS(table) (sizeof(table) / sizeof((table)[0]))
 
+/* The counters of the same machine with another processor. */
+static void find_anew(const char *modalias)
+{
+    fake_sysfs_write("devices/system/cpu/modalias", modalias);
+    fake.n_opened = 0;
+    hm_gauges_close(&fake.gauges, 0);
+    fake_sysfs_find();
+}
+
 static void test_traffic_of_memory_controllers(void **state)
 {
     (void)state;
@@ -47,10 +56,7 @@ static void test_both_subchannels_are_counted(void **state)
     (void)state;
     fake_sysfs_add_memory_controllers();
     for (size_t i = 0; i < N_ROWS(rows); i++) {
-        fake_sysfs_write("devices/system/cpu/modalias", rows[i].modalias);
-        fake.n_opened = 0;
-        hm_gauges_close(&fake.gauges, 0);
-        fake_sysfs_find();
+        find_anew(rows[i].modalias);
         assert_int_equal(fake_sysfs_source("perf-imc")->n, rows[i].n);
         for (int event = 0; event < 4 && rows[i].n == 16; event++) {
             static const uint64_t configs[] = {0xcf05, 0xcf06, 0xf005, 0xf006};
@@ -81,10 +87,7 @@ static void test_persistent_memory_by_processor(void **state)
     (void)state;
     fake_sysfs_add_memory_controllers();
     for (size_t i = 0; i < N_ROWS(rows); i++) {
-        fake_sysfs_write("devices/system/cpu/modalias", rows[i].modalias);
-        fake.n_opened = 0;
-        hm_gauges_close(&fake.gauges, 0);
-        fake_sysfs_find();
+        find_anew(rows[i].modalias);
         assert_int_equal(fake_sysfs_source("perf-imc")->n, rows[i].n);
         if (rows[i].n == 16)
             assert_true(fake.attr[8].config == 0xe3 && fake.attr[12].config == 0xe7);
@@ -206,10 +209,7 @@ static void test_memory_controllers_of_amd(void **state)
     fake.counts[1] = 1000;
     fake.n_counts = 2;
     for (size_t i = 0; i < N_ROWS(rows); i++) {
-        fake_sysfs_write("devices/system/cpu/modalias", rows[i].modalias);
-        fake.n_opened = 0;
-        hm_gauges_close(&fake.gauges, 0);
-        fake_sysfs_find();
+        find_anew(rows[i].modalias);
         assert_int_equal(fake_sysfs_source("perf-amd")->n, rows[i].n);
         if (rows[i].n == 0) {
             assert_non_null(
