@@ -28,15 +28,16 @@ def test_twice_the_fast_tier_fills_it_evenly_and_goes_on_in_the_slow_tier():
     free = slurm.settled_free(fast["nodes"])
     with slurm.Occupied("alice", want // slurm.MIB, "--hybrid-mem=spill") as held:
         bytes_on = {node: count * slurm.PAGE for node, count in held.pages.items()}
+        left = {node: slurm.free_bytes(node) for node in fast["nodes"]}
         slurm.wait_sampled(held.job_id)
     on_fast = sum(bytes_on[node] for node in fast["nodes"])
     on_slow = sum(bytes_on[node] for node in slow["nodes"])
     assert on_fast + on_slow >= want * 0.999
-    # Filled first: of what was free, nearly all is the job's, on each socket's node alike.
+    # Filled first: of what was free, nearly all is the job's, on each socket's node alike. It may be more: what others
+    # have in the page cache makes room.
     for node in fast["nodes"]:
         assert bytes_on[node] >= 0.88 * free[node], (node, bytes_on, free)
-    filled = [bytes_on[node] / free[node] for node in fast["nodes"]]
-    assert max(filled) - min(filled) <= 0.1, (bytes_on, free)
+        assert left[node] <= 0.12 * free[node], (node, left, free)
     record = slurm.record(held.job_id)
     assert record["exit_code"] == 0
     assert record["plan"]["mode"] == "spill" and record["plan"]["policy"] == "interleave"
@@ -46,6 +47,17 @@ def test_twice_the_fast_tier_fills_it_evenly_and_goes_on_in_the_slow_tier():
         assert -0.02 * held_bytes - cached <= anon_bytes - held_bytes <= 0.02 * held_bytes, (record["memory"], bytes_on)
     assert sum(slurm.tier_bytes(record)) + cached >= 0.99 * (on_fast + on_slow), record["memory"]
     assert record["memory"]["peak_bytes"] >= want
+
+
+@pytest.mark.main
+def test_what_fits_in_the_fast_tier_is_on_its_nodes_alike():
+    fast, _ = tiers()
+    slurm.drop_caches()
+    mib = min(slurm.settled_free(fast["nodes"]).values()) // slurm.MIB
+    with slurm.Occupied("alice", mib, "--hybrid-mem=spill") as held:
+        there = [held.pages.get(node, 0) for node in fast["nodes"]]
+        assert sum(there) == sum(held.pages.values()), held.pages
+        assert max(there) - min(there) <= 0.02 * sum(there), held.pages
 
 
 def node_capacity(node):
