@@ -1,25 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """A day's files of records on their way into a history."""
 
-import contextlib
 import json
-from datetime import date, timedelta
 from pathlib import Path
 
-from . import engine, fields, layout, records
+from . import engine, fields, layout, moments, records
 
 # A row has its whole record, some KiB: a group of rows is in memory while it is written.
 ROWS_A_GROUP, BYTES_A_GROUP = 20_000, "64MB"
 LONGEST_ROW = 8 << 20  # a line is at most 1 MiB; as text inside of JSON it grows
-
-
-def state_of(path):
-    """What changes when a file is written to; None where there is none."""
-    try:
-        found = path.lstat()
-    except OSError:
-        return None
-    return [found.st_size, found.st_mtime_ns]
 
 
 def text_of(line, record):
@@ -28,14 +17,6 @@ def text_of(line, record):
         return line.decode("utf-8").strip()
     except UnicodeDecodeError:  # JSON may be UTF-16
         return json.dumps(record)
-
-
-def neighbours(day):
-    """The days before and after."""
-    middle = date.fromisoformat(day)
-    for step in (-1, 1):
-        with contextlib.suppress(OverflowError):
-            yield (middle + timedelta(days=step)).isoformat()
 
 
 class Aside(records.Skipped):
@@ -74,7 +55,7 @@ class Day:
     def changed(self, paths):
         """Those of the files that are not as they were taken."""
         taken = self.taken()
-        return [path for path in map(Path, paths) if state_of(path) != taken.get(path.name)]
+        return [path for path in map(Path, paths) if layout.state_of(path) != taken.get(path.name)]
 
     def take(self, connection, paths):
         taken, fresh, asides = self.taken(), self.work / "fresh.jsonl", []
@@ -109,7 +90,7 @@ class Day:
     def read(self, path, aside, stream):
         """Write the rows that the history lacks; returns the file's state, or None where it cannot be read: then it is
         tried again. What is written to it from here on makes another state."""
-        state, met = state_of(path), set()
+        state, met = layout.state_of(path), set()
         with aside.open("w", encoding="ascii") as left_out:
             skipped = Aside(self.total, left_out)
             for number, line in records.lines(path, skipped):
@@ -137,7 +118,7 @@ class Day:
         """What the history has of the day and the fresh rows as its new table. A run with records on both sides of
         midnight is one: it keeps the number that it has on the other day."""
         rows = read_fresh(fresh)
-        known = [self.history.parquet(day) for day in neighbours(self.day) if self.history.is_whole(day)]
+        known = [self.history.parquet(day) for day in moments.neighbours(self.day) if self.history.is_whole(day)]
         beside = [path for path in known if path.exists()]
         if beside:
             rows = number_runs(rows, beside)

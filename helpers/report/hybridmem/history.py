@@ -3,44 +3,36 @@
 
 import json
 
-from . import engine, layout, moments, records, tally, viewquery
+from . import daysums, engine, layout, moments, records, tally, viewquery
 
 BYTES_AT_ONCE = 64 << 20  # of records that the engine puts in order
 USER = viewquery.KEYS["user"]
-SUMS = (
-    "count(*)",
-    "count(*) FILTER (fast_peak_bytes IS NULL AND slow_peak_bytes IS NULL)",
-    "sum(warnings)",
-    "sum(elapsed_ms)",
-    "max(fast_peak_bytes)",
-    "max(slow_peak_bytes)",
-    "coalesce(sum(fast_mean_bytes::HUGEINT * elapsed_ms), 0)",
-    "coalesce(sum(elapsed_ms) FILTER (fast_mean_bytes IS NOT NULL), 0)",
-    "coalesce(sum(fast_mean_bytes::HUGEINT * elapsed_ms) FILTER (all_mean_bytes IS NOT NULL), 0)",
-    "coalesce(sum(all_mean_bytes::HUGEINT * elapsed_ms), 0)",
-    # Records that lack a figure, in the order of tally.MEASURED.
-    "count(*) FILTER (elapsed_ms IS NULL)",
-    "count(*) FILTER (fast_peak_bytes IS NULL)",
-    "count(*) FILTER (slow_peak_bytes IS NULL)",
-    "count(*) FILTER (fast_mean_bytes IS NULL OR elapsed_ms IS NULL)",
-    "count(*) FILTER (all_mean_bytes IS NULL OR elapsed_ms IS NULL)",
-)
-# A row of the table as one number, which is grouped by faster than its words.
-PLACE = f"hash({USER}, mode)"
 
 
-def conditions(options):
-    """Of the records that are wanted: SQL, and the values in it."""
+def keys_of(options):
+    """Of the records that are wanted, as for their users, accounts and modes: SQL, and the values in it."""
     found, values = ["true"], []
     for column, chosen in (('"user"', options.user), ("account", options.account), ("mode", options.mode)):
         if chosen:
             found.append(f"{column} IN (SELECT unnest(?::VARCHAR[]))")
             values.append(sorted(chosen))
-    for comparison, bound in ((">=", options.since), ("<", options.until)):
+    return " AND ".join(found), values
+
+
+def period_of(options, first="end_time", last="end_time"):
+    """The same as for the time, of which only the first and the last may be known."""
+    found, values = ["true"], []
+    for time, comparison, bound in ((first, ">=", options.since), (last, "<", options.until)):
         if bound:
-            found.append(f"end_time {comparison} ?::TIMESTAMPTZ")
+            found.append(f"{time} {comparison} ?::TIMESTAMPTZ")
             values.append(bound.isoformat())
     return " AND ".join(found), values
+
+
+def conditions(options):
+    """Of the records that are wanted."""
+    (keys, chosen), (period, bounds) = keys_of(options), period_of(options)
+    return f"{keys} AND {period}", [*chosen, *bounds]
 
 
 def slices(files):
@@ -56,58 +48,97 @@ def slices(files):
     return found
 
 
+class Table:
+    """The report's rows, out of the sums that ingest left; of days without them, and of those that are wanted in part,
+    out of the records' columns."""
+
+    def __init__(self, connection, history, days, options):
+        self.connection, self.history, self.days, self.options = connection, history, days, options
+        made = daysums.made(connection, history, days)
+        self.stale = [day for day in days if day not in made]
+        self.summed = self.wholly_wanted(made)
+        self.counted = [day for day in days if day not in self.summed]
+
+    def run(self, statement, values):
+        return self.connection.execute(statement, values).fetchall()
+
+    def wholly_wanted(self, days):
+        """Those of the days of which the period leaves nothing out."""
+        if not days or not (self.options.since or self.options.until):
+            return days
+        period, values = period_of(self.options, "min(first_end)", "max(last_end)")
+        found = self.run(
+            f"SELECT parse_filename(filename, true) FROM {self.tables(self.history.sums, days)} GROUP BY filename "
+            f"HAVING sum(endless) = 0 AND {period}",
+            values,
+        )
+        return [day for (day,) in sorted(found)]
+
+    @staticmethod
+    def tables(name, days):
+        return engine.parquet(list(map(name, days)))
+
+    def sums(self):
+        """SQL of the sums of the records that are wanted, and its values."""
+        parts, values = [], []
+        if self.summed:
+            where, found = keys_of(self.options)
+            parts.append(f"SELECT * FROM {self.tables(self.history.sums, self.summed)} WHERE {where}")
+            values += found
+        if self.counted:
+            where, found = conditions(self.options)
+            parts.append(daysums.select(list(map(self.history.parquet, self.counted)), where))
+            values += found
+        return " UNION ALL BY NAME ".join(parts), values
+
+    def add_up(self):
+        """The rows as a Tally."""
+        sums = tally.Tally()
+        statement, values = self.sums()
+        for user, mode, *figures in self.run(
+            f"SELECT {USER} AS u, mode, {daysums.folded()} FROM ({statement}) GROUP BY u, mode", values
+        ):
+            sums.rows[user, mode] = row_of(figures)
+        if self.options.account:
+            found = self.run(f"SELECT DISTINCT account FROM ({statement})", values)
+            sums.accounts.update(account for (account,) in found)
+        self.count_once(sums)
+        return sums
+
+    def runs(self):
+        """SQL of the records of runs that the sums may count more than once: some of them may be there twice."""
+        parts = []
+        if listed := [day for day in self.days if day not in self.stale]:
+            parts.append(f"SELECT * FROM {self.tables(self.history.runs, listed)}")
+        if self.stale:
+            tables, beside = (list(map(self.history.parquet, days)) for days in (self.stale, listed))
+            parts.append(daysums.select_runs(tables, beside))
+        return " UNION ALL BY NAME ".join(parts)
+
+    def count_once(self, sums):
+        """A run, or its failure, that is in several sums counts in the row of its first record, and only there."""
+        where, values = conditions(self.options)
+        self.connection.execute(
+            f"CREATE OR REPLACE TEMP TABLE met AS SELECT DISTINCT {daysums.OF_RUNS}, {USER} AS u, day, "
+            f"CASE WHEN day IN (SELECT unnest(?::VARCHAR[])) THEN day END AS summed FROM ({self.runs()}) "
+            f"WHERE day IN (SELECT unnest(?::VARCHAR[])) AND {where}",
+            [self.summed, self.days, *values],
+        )
+        for name, which in (("jobs", "true"), ("failed", "exit_code <> 0")):
+            of_sums = f"SELECT DISTINCT run, summed, {daysums.KEYS}, u FROM met WHERE {which}"
+            first = "arg_min({u: u, mode: mode}, {day: day, file: file, line: line})"
+            of_runs = f"SELECT unnest({first}) FROM met WHERE {which} GROUP BY run"
+            for step, counted in ((-1, of_sums), (1, of_runs)):
+                for user, mode, runs in self.run(f"SELECT u, mode, count(*) FROM ({counted}) GROUP BY u, mode", []):
+                    row = sums.rows[user, mode]
+                    setattr(row, name, getattr(row, name) + step * runs)
+
+
 def row_of(figures):
     row = tally.Row()
-    row.records, row.unmeasured, row.warnings, row.milliseconds, *rest = figures
+    row.records, row.unmeasured, row.warnings, row.milliseconds, *rest, row.jobs, row.failed = figures
     row.peaks, row.mean, row.share, row.missing = rest[:2], rest[2:4], rest[4:6], rest[6:]
     return row
-
-
-def runs_by_first(connection, table, where, values):
-    """{(user, mode): runs} where runs have records of several rows: each counts where its first record does."""
-    found = connection.execute(
-        f"SELECT first.u, first.mode, count(*) FROM (SELECT arg_min({{u: {USER}, mode: mode}}, "
-        f"{{day: filename, file: file, line: line}}) AS first FROM {table} WHERE {where} GROUP BY run) GROUP BY ALL",
-        values,
-    )
-    return {(user, mode): runs for user, mode, runs in found.fetchall()}
-
-
-def runs_by_place(connection, table, where, values):
-    """{place: (runs, those that failed)}: each once though every node wrote a record. None where runs have records of
-    several rows."""
-    found = connection.execute(
-        "SELECT least, count(*), count(*) FILTER (failed), count(*) FILTER (least <> most) FROM (SELECT run, "
-        f"min(place) AS least, max(place) AS most, bool_or(exit_code <> 0) AS failed FROM (SELECT run, exit_code, "
-        f"{PLACE} AS place FROM {table} WHERE {where}) GROUP BY run) GROUP BY least",
-        values,
-    ).fetchall()
-    return None if any(several for *_, several in found) else {place: counts for place, *counts, _ in found}
-
-
-def query(connection, paths, options):
-    """The table's rows as a Tally."""
-    sums, table = tally.Tally(), engine.parquet(paths)
-    where, values = conditions(options)
-    found = connection.execute(
-        f"SELECT hash(u, mode), * FROM (SELECT {USER} AS u, mode, {', '.join(SUMS)} FROM {table} WHERE {where} "
-        "GROUP BY ALL)",
-        values,
-    ).fetchall()
-    runs = runs_by_place(connection, table, where, values)
-    for place, user, mode, *figures in found:
-        row = sums.rows[user, mode] = row_of(figures)
-        if runs is not None:
-            row.jobs, row.failed = runs[place]
-    if options.account:
-        found = connection.execute(f"SELECT DISTINCT account FROM {table} WHERE {where}", values)
-        sums.accounts.update(account for (account,) in found.fetchall())
-    if runs is None:
-        first = runs_by_first(connection, table, where, values)
-        failed = runs_by_first(connection, table, f"{where} AND exit_code <> 0", values)
-        for key, row in sums.rows.items():
-            row.jobs, row.failed = first.get(key, 0), failed.get(key, 0)
-    return sums
 
 
 def is_wanted_twice(left, is_wanted):
@@ -127,7 +158,8 @@ class Source:
         self.history = layout.History(options.history)
         period = moments.Period(options.since, options.until)
         self.days = [day for day in self.history.days() if period.has_day(day)]
-        self.tables = [path for path in map(self.history.parquet, self.days) if path.exists()]
+        self.with_table = [day for day in self.days if self.history.parquet(day).exists()]
+        self.tables = list(map(self.history.parquet, self.with_table))
         for day in self.days:
             if not self.history.is_whole(day):
                 raise records.Failure(self.history.damaged(day))
@@ -144,7 +176,7 @@ class Source:
         if not self.tables:
             return tally.Tally()
         with engine.session(self.duckdb) as connection:
-            return query(connection, self.tables, self.options)
+            return Table(connection, self.history, self.with_table, self.options).add_up()
 
     def feed(self, sums):
         """Fill a report's views: what is made of columns by the engine; for the others it finds the records that are

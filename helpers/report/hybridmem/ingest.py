@@ -3,12 +3,12 @@
 
 A day whose files changed is read again; what its table lacks is added, in a new file that takes the old one's place. So
 records stay in a history when their files are gone, and taking a file twice, or again after a crash, changes nothing.
-A table from before there were all columns is made anew, of the records in it.
+A table from before there were all columns is made anew, of the records in it. Last come the sums of what was written.
 """
 
 from pathlib import Path
 
-from . import day, engine, layout, moments, program, records, words
+from . import day, daysums, engine, layout, moments, program, records, words
 
 EPILOG = """\
 Takes what is new since the last time: run it by a timer, as often as you like. Lines that are no record are kept aside,
@@ -55,6 +55,7 @@ def take(folder, history, duckdb, skipped):
         for name in history.days():
             if name not in damaged:
                 day.Day(history, name, work, skipped).renew(connection)
+        daysums.make(connection, history, work)
     return added, days, damaged
 
 

@@ -4,6 +4,8 @@
 <history>/records/day=<YYYY-MM-DD>/records.parquet   Hive's layout: the records of a day, a row each
 <history>/left-out/<YYYY-MM-DD>/<node>.jsonl         what was no record in a node's file: where, why, and the line
 <history>/taken/<YYYY-MM-DD>.json                    the files that were taken: name -> [bytes, mtime in ns]
+<history>/sums/<YYYY-MM-DD>.parquet                  sums of the day's table, by user, account and mode (daysums.py)
+<history>/runs/<YYYY-MM-DD>.parquet                  records of the runs that are in more than one row of such sums
 """
 
 import contextlib
@@ -116,6 +118,31 @@ def row(record, day, file, line, text):
     return {name: value for (name, _), value in zip(COLUMNS, values) if value is not None}
 
 
+def state_of(path):
+    """What changes when a file is written to; None where there is none."""
+    try:
+        found = path.lstat()
+    except OSError:
+        return None
+    return [found.st_size, found.st_mtime_ns]
+
+
+def has_both_ends(path):
+    """Is it a file of Parquet from its first bytes to its last? Raises OSError; EINVAL where it is shorter."""
+    with path.open("rb") as stream:
+        head = stream.read(len(MAGIC))
+        between = stream.seek(-len(MAGIC), os.SEEK_END) - len(MAGIC)
+        return between > 0 and head == stream.read() == MAGIC
+
+
+def is_parquet(path):
+    """Is it there, to be read, and whole?"""
+    try:
+        return has_both_ends(path)
+    except OSError:
+        return False
+
+
 class History:
     def __init__(self, folder):
         self.folder = Path(folder)
@@ -135,7 +162,7 @@ class History:
                 raise records.Failure(f"another ingest is at work in {self.folder}") from busy
             for left in self.folder.glob(".ingest.*"):
                 shutil.rmtree(left)
-            for name in ("records", "left-out", "taken"):
+            for name in ("records", "left-out", "taken", "sums", "runs"):
                 self.make_folder(self.folder / name)
             with tempfile.TemporaryDirectory(prefix=".ingest.", dir=self.folder) as work:
                 yield Path(work)
@@ -159,17 +186,11 @@ class History:
         return self.folder / "records" / f"day={day}" / "records.parquet"
 
     def is_whole(self, day):
-        """Is the day's table, where there is one, a file of Parquet from its first bytes to its last? What cannot be
-        read is for those to tell who read it."""
+        """Is the day's table, where there is one, whole? What cannot be read is for those to tell who read it."""
         try:
-            with self.parquet(day).open("rb") as stream:
-                head = stream.read(len(MAGIC))
-                between = stream.seek(-len(MAGIC), os.SEEK_END) - len(MAGIC)
-                return between > 0 and head == stream.read() == MAGIC
-        except FileNotFoundError:
-            return True
+            return has_both_ends(self.parquet(day))
         except OSError as error:
-            return error.errno != errno.EINVAL  # it is shorter than that
+            return error.errno != errno.EINVAL
 
     def damaged(self, day):
         """What to do about a table that is not whole."""
@@ -183,6 +204,12 @@ class History:
 
     def taken(self, day):
         return self.folder / "taken" / f"{day}.json"
+
+    def sums(self, day):
+        return self.folder / "sums" / f"{day}.parquet"
+
+    def runs(self, day):
+        return self.folder / "runs" / f"{day}.parquet"
 
     def days(self):
         """The days that it has something of, oldest first."""

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Moments as users give them (2025-11-21, RFC 3339, 7d) and as records have them (RFC 3339, UTC)."""
 
+import contextlib
 import re
-from datetime import datetime, timedelta, timezone
+from datetime import date, datetime, timedelta, timezone
 
 FORMS = "a date (2025-11-21), a time (2025-11-21T08:00:00Z) or an age (30min, 12h, 7d, 4w)"
 _TIME = re.compile(r"(\d{4}-\d\d-\d\d)[Tt ](\d\d:\d\d:\d\d)(\.\d+)?([Zz]|[+-]\d\d:\d\d)")
@@ -48,6 +49,14 @@ def plain(text):
     """A record's time for people, in UTC and whole seconds; "?" where there is none."""
     moment = parse_time(text) if text else None
     return moment.astimezone(timezone.utc).strftime("%Y-%m-%d %H:%M:%S") if moment else "?"
+
+
+def neighbours(day):
+    """The days before and after."""
+    middle = date.fromisoformat(day)
+    for step in (-1, 1):
+        with contextlib.suppress(OverflowError):
+            yield (middle + timedelta(days=step)).isoformat()
 
 
 class Period:

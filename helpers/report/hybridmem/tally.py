@@ -202,7 +202,7 @@ class Tally:
         run = fields.run(record)
         failed = bool(fields.integer(record, "exit_code")) and self.failures.is_new(*run)
         self.accounts.add(fields.text(record, "account"))
-        key = (fields.text(record, "user") or "?", fields.mode(record))
+        key = (fields.clean(fields.text(record, "user")) or "?", fields.clean(fields.mode(record)))
         self.rows.setdefault(key, Row()).add(record, self.jobs.is_new(*run), failed)
 
     def total(self):

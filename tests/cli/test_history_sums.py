@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The sums that ingest leaves beside the tables of a history: reports are the same with them and without them."""
+
+import json
+import os
+import random
+import shutil
+
+import engine
+import pytest
+from engine import ingest
+from histories import DAY, append, same, varied
+from makerecords import record, write
+from test_history_views import odd_records
+
+DAYS = ["2025-03-01", "2025-03-02", "2025-03-03", "2025-03-04"]
+WANTED = (
+    [],
+    ["--user", "alice,bob"],
+    ["--mode", "spill,none"],
+    ["--account", "physics"],
+    ["--since", "2025-03-02"],
+    ["--until", "2025-03-01T23:59:59.999Z"],
+    ["--since", "2025-03-01T11:30:00Z", "--until", "2025-03-03T12:00:00+01:00", "--user", "carol,alice"],
+)
+
+
+def sums(history, kind="sums"):
+    return {path.stem: path.stat().st_mtime_ns for path in (history / kind).iterdir()}
+
+
+@pytest.fixture(name="both", scope="module")
+def both_of_all_kinds(tmp_path_factory):
+    """(records, history) of every kind of record, in runs of several rows and days."""
+    top = tmp_path_factory.mktemp("sums")
+    varied(top / "records")
+    for made in odd_records(200):
+        append(top / "records", json.dumps(made), day=made["end"][:10], node=made["node"])
+    ingest(top / "records", top / "history")
+    assert sorted(sums(top / "history")) == sorted(sums(top / "history", "runs")) == DAYS
+    return top / "records", top / "history"
+
+
+@pytest.mark.parametrize("words", WANTED, ids=" ".join)
+@pytest.mark.parametrize("missing", [[], DAYS[:1], DAYS[1:2], DAYS], ids=len)
+def test_it_does_not_matter_which_days_have_sums(both, tmp_path, words, missing):
+    records, history = both[0], tmp_path / "history"
+    shutil.copytree(both[1], history)
+    for day in missing:
+        (history / "sums" / f"{day}.parquet").unlink()
+    found = same(records, history, *words)
+    assert found["total"]["jobs"] >= 5 and found["left_out"]
+
+
+def test_records_that_come_in_any_order_have_sums_of_their_runs(tmp_path):
+    """A run over midnight may be taken from either end, and from both again."""
+    dice, records, history = random.Random(7), tmp_path / "records", tmp_path / "history"
+    left = list(odd_records(60))
+    dice.shuffle(left)
+    while left:
+        for made in [left.pop() for _ in range(min(len(left), dice.randrange(1, 12)))]:
+            append(records, json.dumps(made), day=made["end"][:10], node=made["node"])
+        ingest(records, history)
+        same(records, history, "--since", dice.choice(DAYS[:3]))
+        same(records, history)
+
+
+def test_a_report_reads_sums_as_long_as_they_are_of_the_table(tmp_path):
+    """A table of zeros, of the same size and time, is not read; one of another time is."""
+    records, history = tmp_path / "records", tmp_path / "history"
+    write(records, *(record(job, end=f"{day}T12:00:00Z") for job, day in enumerate(DAYS)))
+    ingest(records, history)
+    made = sums(history)
+    table = history / "records" / f"day={DAY}" / "records.parquet"
+    found, content = table.stat(), table.read_bytes()
+    table.write_bytes(b"PAR1" + bytes(found.st_size - 8) + b"PAR1")
+    os.utime(table, ns=(found.st_atime_ns, found.st_mtime_ns))
+    assert same(records, history)["total"]["jobs"] == 4
+    os.utime(table)
+    assert str(table) in engine.report(history, status=1).stderr
+    table.write_bytes(content)
+    assert same(records, history)["total"]["jobs"] == 4
+    assert ingest(records, history).stdout == "0 records taken, in 0 days\n"
+    again = sums(history)
+    assert {day for day in DAYS if again[day] != made[day]} == {DAY}, "only of what has another table"
+
+
+@pytest.mark.parametrize("kind", ["sums", "runs"])
+@pytest.mark.parametrize("text", [None, "", "PAR1 and no end"])
+def test_sums_that_are_damaged_are_made_again(tmp_path, kind, text):
+    records, history = tmp_path / "records", tmp_path / "history"
+    write(records, record(1), record(1, node="n2"))
+    ingest(records, history)
+    path = history / kind / f"{DAY}.parquet"
+    path.unlink()
+    if text is not None:
+        path.write_text(text)
+    assert same(records, history)["total"]["jobs"] == 1
+    ingest(records, history)
+    assert path.read_bytes()[-4:] == b"PAR1"
+    assert same(records, history)["total"]["jobs"] == 1
