@@ -2,6 +2,7 @@
 """What the tests of the history share: records of every kind, and reports over both."""
 
 import json
+from types import SimpleNamespace
 
 import engine
 from installed import helper
@@ -21,6 +22,12 @@ def same(records, history, *words):
         assert of_history.stdout == of_records.stdout
         assert of_history.stderr == of_records.stderr
     return json.loads(of_history.stdout)
+
+
+def wanting_all(history):
+    """The options of a report over all that a history has."""
+    conditions = ("user", "account", "mode", "since", "until")
+    return SimpleNamespace(history=str(history), engine=None, **dict.fromkeys(conditions))
 
 
 def append(folder, *lines, day=DAY, node="n1"):

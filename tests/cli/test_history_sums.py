@@ -5,13 +5,18 @@ import json
 import os
 import random
 import shutil
+import sys
 
 import engine
 import pytest
 from engine import ingest
-from histories import DAY, append, same, varied
+from histories import DAY, append, same, varied, wanting_all
+from installed import DATA
 from makerecords import record, write
-from test_history_views import odd_records
+from oddrecords import odd_records
+
+sys.path.insert(0, str(DATA / "python"))
+from hybridmem import history
 
 DAYS = ["2025-03-01", "2025-03-02", "2025-03-03", "2025-03-04"]
 WANTED = (
@@ -83,6 +88,26 @@ def test_a_report_reads_sums_as_long_as_they_are_of_the_table(tmp_path):
     assert ingest(records, history).stdout == "0 records taken, in 0 days\n"
     again = sums(history)
     assert {day for day in DAYS if again[day] != made[day]} == {DAY}, "only of what has another table"
+
+
+def test_an_ingest_between_a_reports_two_looks(tmp_path, monkeypatch):
+    """It changes what the second look finds: the report looks again."""
+    records, made = tmp_path / "records", tmp_path / "history"
+    write(records, *(record(1, end=f"{day}T00:00:01Z", node=f"n{day[-1]}") for day in DAYS[:2]), record(2))
+    ingest(records, made)
+    count_once, calls = history.Table.count_once, []
+
+    def late(table, sums):
+        if not calls:
+            write(records, record(2, end=f"{DAYS[1]}T00:00:02Z", node="n9"))
+            ingest(records, made)
+        calls.append(table)
+        count_once(table, sums)
+
+    monkeypatch.setattr(history.Table, "count_once", late)
+    total = history.Source(wanting_all(made), engine.folder(), lambda record: True).add_up().total()
+    assert (total.jobs, total.records, len(calls)) == (2, 4, 2)
+    same(records, made)
 
 
 @pytest.mark.parametrize("kind", ["sums", "runs"])

@@ -2,7 +2,6 @@
 """Views that the engine makes of a history's columns: exactly those of the records, whatever is in them."""
 
 import json
-import random
 import re
 import shutil
 import sys
@@ -11,85 +10,16 @@ from types import SimpleNamespace
 import engine
 import pytest
 from engine import ingest
-from histories import append, same, varied
+from histories import append, same, varied, wanting_all
 from installed import DATA, helper
-from makerecords import record, tier, write
+from makerecords import record, write
+from oddrecords import odd_records
 
 sys.path.insert(0, str(DATA / "python"))
 from hybridmem import groups, history, viewquery, views
 
 OF_COLUMNS = ("users", "accounts", "nodes", "modes", "waste", "energy", "writes")
 READ = ("jobs", "tiers", "advice", "failures")
-CONDITIONS = ("user", "account", "mode", "since", "until")
-SEED = 20250301
-# What a figure may be, in a record that something else wrote.
-AMOUNTS = (None, 0, 1, 7, 7, 1 << 40, (1 << 56) - 1, 1 << 56, -1, 2.5, "7", True, [], 1e300)
-SECONDS = (None, 0, 0.0004, 0.0005, 1, 3600.25, 3600.25, -7200, 1 << 60, "1", 1e-9)
-JOULES = (None, 0, 0.1, 0.2, 0.3, 1234.5678915, 1e-7, -3, 5, 1 << 61, 4e12, 1e300, "9", False)
-MOVED = (None, 0, 3, 10**9, 10**9, (1 << 62) + 1, 1 << 63, -5, 2.0)
-WORDS = (None, "", "alice", "bob", "bob", "a\0b", "\ud800", 7, "Zoë", "?")
-MODES = (
-    None,
-    {},
-    {"mode": ""},
-    {"mode": "spill"},
-    {"mode": "spill"},
-    {"mode": "fast"},
-    {"mode": 1},
-    {"mode": "\udfff"},
-)
-ABSENT = object()
-SHARED = (ABSENT, ABSENT, ABSENT, True, False, False, None, "x")
-COUNTED = (None, {}, {"seconds": 1})  # the node's own counters, beside which the job has none
-REQUESTS = (None, "", "spill,size=1G", "slow", ",")
-ENDS = ("2025-03-01T12:00:00Z", "2025-03-01T23:59:59.999Z", "2025-03-02T00:00:01Z", "2025-03-03T01:00:00+02:00")
-
-
-def odd_tier(draw, name):
-    made = tier(name, [0], draw(AMOUNTS), 0, points=0, capacity=draw(AMOUNTS))
-    return {**made, "mean_bytes": draw(AMOUNTS)}
-
-
-def odd_records(count):
-    """Records of runs on several nodes and days with whatever figures; the same at each call."""
-    dice = random.Random(SEED)
-    draw = dice.choice
-    for _ in range(count):
-        names = draw((("dram", "pmem"), ("dram", "pmem"), ("dram", "hbm", "pmem"), ("dram",), ()))
-        parts = [{"name": name, "read_bytes": draw(MOVED), "write_bytes": draw(MOVED)} for name in names]
-        modelled = [{"static_j": draw(JOULES), "dynamic_j": draw(JOULES)} for _ in names]
-        job = 100 + dice.randrange(40)
-        made = record(
-            job,
-            shared=draw(SHARED),
-            node=f"n{dice.randrange(6)}",
-            cluster=draw(("test", "test", "other", None)),
-            restart_count=draw((0, 0, 0, 1, None)),
-            user=draw(WORDS),
-            account=draw(WORDS),
-            plan=draw(MODES),
-            request=draw(REQUESTS),
-            end=draw(ENDS[:3] if job % 2 else ENDS[2:]),  # a run is of two days at most
-            elapsed_s=draw(SECONDS),
-            exit_code=draw((0, 0, 1, 137, None, "1", 1 << 62, 1 << 63)),
-            warnings=draw(([], [], ["a"], ["a", "b"], None, "no list")),
-            memory=draw((None, 7, *[{"tiers": [odd_tier(draw, name) for name in names]}] * 8)),
-            energy=draw(
-                (
-                    *(None, [], {"node": draw(COUNTED)}),
-                    *[
-                        {
-                            **{key: draw(JOULES) for key in ("package_j", "memory_j", "platform_j", "peak_w")},
-                            "node": draw((None, {"seconds": draw(SECONDS)})),
-                            "estimate": draw((None, {"tiers": modelled})),
-                        }
-                    ]
-                    * 5,
-                )
-            ),
-            traffic=draw((None, {"tiers": [], "node": draw(COUNTED)}, *[{"tiers": parts, "job": None}] * 4)),
-        )
-        yield {key: value for key, value in made.items() if value is not ABSENT}
 
 
 @pytest.fixture(name="odd", scope="module")
@@ -150,7 +80,7 @@ def test_of_some_of_the_records(odd, words):
 
 def test_runs_are_counted_in_parts(odd, monkeypatch):
     """Of which there are several where the runs are millions."""
-    options = SimpleNamespace(history=str(odd[1]), engine=None, **dict.fromkeys(CONDITIONS))
+    options = wanting_all(odd[1])
 
     def filled():
         report = groups.Report([views.named("nodes")], None)
@@ -166,7 +96,7 @@ def test_runs_are_counted_in_parts(odd, monkeypatch):
 
 def test_records_of_a_day_are_read_in_parts(odd, monkeypatch):
     """Of which there are several where its records are larger than the engine's memory; the order stays."""
-    options = SimpleNamespace(history=str(odd[1]), engine=None, **dict.fromkeys(CONDITIONS))
+    options = wanting_all(odd[1])
 
     def read():
         found = SimpleNamespace(sums=[], next_day=lambda: None, texts=[])

@@ -172,11 +172,15 @@ class Source:
                     skipped.add(left["cause"], left["path"], left["line"])
 
     def add_up(self):
-        """Their Tally."""
+        """Their Tally, of files that were the same before and after: an ingest may be at work."""
         if not self.tables:
             return tally.Tally()
         with engine.session(self.duckdb) as connection:
-            return Table(connection, self.history, self.with_table, self.options).add_up()
+            while True:
+                before = self.history.states(self.with_table)
+                sums = Table(connection, self.history, self.with_table, self.options).add_up()
+                if self.history.states(self.with_table) == before:
+                    return sums
 
     def feed(self, sums):
         """Fill a report's views: what is made of columns by the engine; for the others it finds the records that are

@@ -211,6 +211,10 @@ class History:
     def runs(self, day):
         return self.folder / "runs" / f"{day}.parquet"
 
+    def states(self, days):
+        """Of all that a report reads of these days."""
+        return [state_of(path(day)) for day in days for path in (self.parquet, self.sums, self.runs)]
+
     def days(self):
         """The days that it has something of, oldest first."""
         found = set()
