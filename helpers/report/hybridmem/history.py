@@ -193,6 +193,7 @@ class Source:
             if not sums.fed:
                 self.tell_names(connection, sums)
                 return
+            connection.execute("SET threads = 1")  # each takes whole groups of rows; we are slower than one
             for table in self.tables:
                 sums.next_day()
                 for text in self.texts(connection, engine.parquet([table]), where, values):
