@@ -18,6 +18,7 @@
 #include <slurm/slurm_errno.h>
 
 #include "../helpers/cli/words.h"
+#include "../helpers/core/clock.h"
 #include "../helpers/core/privilege.h"
 #include "../helpers/meter/papiinput.h"
 #include "../helpers/meter/papiline.h"
@@ -175,13 +176,6 @@ static int ask(uint16_t delta_s, struct hm_energy_answer *answer, struct hm_erro
     return 0;
 }
 
-static uint64_t now_ns(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
-
 /*
  * The counter as of now. slurmd has a thread read IPMI's sensors, and may answer before that is done: then it is asked
  * again for that reading. Returns 0, or -1 with a text.
@@ -189,7 +183,7 @@ static uint64_t now_ns(void)
 static int read_counter(const struct hm_energy_plugin *plugin, uint64_t *joules, struct hm_error *error)
 {
     static const struct timespec pause = {.tv_nsec = AGAIN_NS};
-    const uint64_t until_ns = now_ns() + PATIENCE_NS;
+    const uint64_t until_ns = hm_clock_ns(CLOCK_MONOTONIC) + PATIENCE_NS;
     const int64_t asked_s = time(NULL);
     for (uint16_t delta_s = 0;; delta_s = 1) {
         struct hm_energy_answer answer;
@@ -197,7 +191,7 @@ static int read_counter(const struct hm_energy_plugin *plugin, uint64_t *joules,
             return -1;
         if (hm_energy_plugin_value(plugin, &answer, asked_s, time(NULL), joules, error) == 0)
             return 0;
-        if (errno != EAGAIN || now_ns() >= until_ns)
+        if (errno != EAGAIN || hm_clock_ns(CLOCK_MONOTONIC) >= until_ns)
             return -1;
         nanosleep(&pause, NULL);
     }
@@ -207,7 +201,7 @@ static void write_reading(const struct hm_energy_plugin *plugin)
 {
     char line[128];
     struct hm_error unread;
-    uint64_t at_ns = now_ns(), joules = 0;
+    uint64_t at_ns = hm_clock_ns(CLOCK_MONOTONIC), joules = 0;
     alarm(HM_PAPI_ALARM_S);
     bool is_known = read_counter(plugin, &joules, &unread) == 0;
     alarm(0);

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "../core/clock.h"
 #include "bench.h"
 #include "benchkernels.h"
 
@@ -50,13 +51,6 @@ struct worker {
     double start_s, end_s; /* of this repetition: who takes part takes the time, as the others may sleep meanwhile */
 };
 
-static double now_s(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
-}
-
 static size_t part_start(const struct crew *crew, int index)
 {
     return crew->bytes / HM_BENCH_LINE * (size_t)index / (size_t)crew->n * HM_BENCH_LINE;
@@ -80,9 +74,9 @@ static void *work(void *argument)
     pthread_barrier_wait(&crew->barrier);
     for (int i = 0; i < crew->repetitions; i++) {
         pthread_barrier_wait(&crew->barrier);
-        worker->start_s = now_s();
+        worker->start_s = hm_clock_s(CLOCK_MONOTONIC);
         kernels[crew->kernel].run(from, to, bytes);
-        worker->end_s = now_s();
+        worker->end_s = hm_clock_s(CLOCK_MONOTONIC);
         pthread_barrier_wait(&crew->barrier);
     }
     return NULL;

@@ -15,6 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "../core/clock.h"
 #include "../core/config.h"
 #include "../core/discover.h"
 #include "../core/size.h"
@@ -150,13 +151,6 @@ static int parse_options(int argc, char **argv, struct options *options)
     return status;
 }
 
-static uint64_t now_ns(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * SECOND_NS + (uint64_t)now.tv_nsec;
-}
-
 /* Returns 0, or the exit status with all said. */
 static int open_folders(const struct options *options, struct hm_counters_setup *setup)
 {
@@ -222,7 +216,7 @@ static int list(const struct meter *meter)
 /* Read, show what flowed since the reading before, and begin anew. Returns 0, or -1 where it cannot be shown. */
 static int show_reading(struct meter *meter)
 {
-    uint64_t now = now_ns();
+    uint64_t now = hm_clock_ns(CLOCK_MONOTONIC);
     struct hm_meter_reading reading = {.host = meter->host, .time_s = time(NULL), .flow = meter->flow};
     bool is_terminal = isatty(STDOUT_FILENO), is_first = !meter->has_begun;
     hm_gauges_read(&meter->gauges, now);
@@ -256,7 +250,7 @@ static enum waited wait_once(const struct meter *meter, uint64_t until_ns)
 {
     struct pollfd events[] = {{.fd = meter->signals, .events = POLLIN},
                               {.fd = meter->options->step ? STDIN_FILENO : -1, .events = POLLIN}};
-    uint64_t now = now_ns(), left = until_ns > now ? until_ns - now : 0;
+    uint64_t now = hm_clock_ns(CLOCK_MONOTONIC), left = until_ns > now ? until_ns - now : 0;
     const struct timespec timeout = {.tv_sec = (time_t)(left / SECOND_NS), .tv_nsec = (long)(left % SECOND_NS)};
     char byte = '\0';
     int ready = ppoll(events, 2, &timeout, NULL);
@@ -270,10 +264,10 @@ static enum waited wait_once(const struct meter *meter, uint64_t until_ns)
 /* Wait until `due_ns`, or for a line; what wraps meanwhile is looked at. */
 static enum waited wait_for_next(struct meter *meter, uint64_t due_ns)
 {
-    uint64_t look_ns = now_ns() + MOST_WAIT_NS;
+    uint64_t look_ns = hm_clock_ns(CLOCK_MONOTONIC) + MOST_WAIT_NS;
     for (;;) {
         enum waited waited = wait_once(meter, due_ns < look_ns ? due_ns : look_ns);
-        uint64_t now = now_ns();
+        uint64_t now = hm_clock_ns(CLOCK_MONOTONIC);
         if (waited != WAITED_MORE)
             return waited;
         if (now >= due_ns)
@@ -290,13 +284,13 @@ static int run(struct meter *meter)
 {
     const struct options *options = meter->options;
     const uint64_t interval_ns = options->interval_ms * 1000000;
-    uint64_t due_ns = now_ns() + interval_ns;
+    uint64_t due_ns = hm_clock_ns(CLOCK_MONOTONIC) + interval_ns;
     int result = options->step ? 0 : show_reading(meter);
     for (uint64_t n = 0; result == 0 && (options->count == 0 || n < options->count); n++) {
         if (wait_for_next(meter, options->step ? UINT64_MAX : due_ns) == WAITED_END)
             break;
         result = show_reading(meter);
-        while (due_ns <= now_ns()) /* a machine that slept shows no lines for that time */
+        while (due_ns <= hm_clock_ns(CLOCK_MONOTONIC)) /* a machine that slept shows no lines for that time */
             due_ns += interval_ns;
     }
     if (result == 0)

@@ -7,9 +7,9 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "../core/clock.h"
 #include "../core/size.h"
 #include "files.h"
 
@@ -54,13 +54,6 @@ bool hm_process_is_running(const struct hm_process *process)
            start_time == process->start_time;
 }
 
-static int64_t monotonic_ms(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
-
 static int count_living(const struct pollfd *end, int n)
 {
     int living = 0;
@@ -73,11 +66,11 @@ static int count_living(const struct pollfd *end, int n)
  * have not. */
 static int wait_for_ends(struct pollfd *end, int n, int patience_ms)
 {
-    int64_t deadline = monotonic_ms() + patience_ms;
+    int64_t deadline = hm_clock_ms(CLOCK_MONOTONIC) + patience_ms;
     for (;;) {
         if (count_living(end, n) == 0) /* poll() would wait for nothing */
             return 0;
-        int64_t left = deadline - monotonic_ms();
+        int64_t left = deadline - hm_clock_ms(CLOCK_MONOTONIC);
         int ready = poll(end, (nfds_t)n, left > 0 ? (int)left : 0);
         bool is_broken = ready < 0 && errno != EINTR;
         for (int i = 0; i < n; i++) {
@@ -159,9 +152,7 @@ char *hm_boot_id(char *out, size_t size)
 
 int64_t hm_now_ns(void)
 {
-    struct timespec now;
-    clock_gettime(CLOCK_REALTIME, &now);
-    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+    return (int64_t)hm_clock_ns(CLOCK_REALTIME);
 }
 
 int hm_cgroup_of_self(char *out, size_t size)

@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "../core/clock.h"
 #include "files.h"
 #include "log.h"
 #include "mongroupname.h"
@@ -78,13 +78,6 @@ static int make_folder(const struct hm_config *config, const char *name, struct 
     return hm_fail(error, number, "no resctrl group: %s", means);
 }
 
-static uint64_t mono_ns(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
-
 /* Steps before this one; the extern step, which has no tasks, is not among them. */
 static uint32_t earlier_steps(const struct hm_job *job, uint32_t step_id)
 {
@@ -101,7 +94,8 @@ void hm_mongroup_make(const struct hm_config *config, struct hm_job *job, uint32
     if (earlier_steps(job, step_id) > 0)
         hm_fail(&error, EALREADY, "steps ran before the first that has a record");
     else if (hm_mongroup_check(config, &error) == 0) {
-        *group = (struct hm_mongroup){.is_begun = true, .restart = job->restart, .made_mono_ns = mono_ns()};
+        *group = (struct hm_mongroup){
+            .is_begun = true, .restart = job->restart, .made_mono_ns = hm_clock_ns(CLOCK_MONOTONIC)};
         if (hm_ledger_write(config, job, &error) != 0 ||
             make_folder(config, hm_mongroup_name(job->job_id, group->restart, name), &error) != 0)
             group->is_begun = false;

@@ -6,9 +6,9 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "../core/clock.h"
 #include "spawn.h"
 
 #define NAME HM_NAMESPACERUN_NAME
@@ -35,13 +35,6 @@ static void keep_line(char *text)
         memmove(text, text + strlen(SAYS), strlen(text + strlen(SAYS)) + 1);
 }
 
-static double seconds_now(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
-}
-
 static int run_into(const char *const *words, int output, int errors, struct hm_answer *answer, struct hm_error *error)
 {
     char path[] = "PATH=/usr/sbin:/usr/bin:/sbin:/bin", locale[] = "LC_ALL=C";
@@ -54,12 +47,12 @@ static int run_into(const char *const *words, int output, int errors, struct hm_
                              .output = output,
                              .errors = errors,
                              .dies_with_parent = strcmp(words[1], HM_NAMESPACERUN_CREATE) == 0};
-    double begin = seconds_now();
+    double begin = hm_clock_s(CLOCK_MONOTONIC);
     pid_t pid = hm_spawn_start(&spawn, error);
     if (pid < 0)
         return -1;
     answer->status = hm_spawn_wait(pid);
-    answer->seconds = seconds_now() - begin;
+    answer->seconds = hm_clock_s(CLOCK_MONOTONIC) - begin;
     read_back(output, answer->output, sizeof(answer->output));
     read_back(errors, answer->errors, sizeof(answer->errors));
     keep_line(answer->errors);

@@ -9,9 +9,9 @@
 #include <string.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "../core/clock.h"
 #include "append.h"
 #include "files.h"
 
@@ -51,20 +51,13 @@ static void child(int own, const struct hm_store_key *key, const char *day, cons
     _exit(0);
 }
 
-static int64_t now_ms(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
-
 static bool ends_within(int pidfd, int ms)
 {
     struct pollfd ended = {.fd = pidfd, .events = POLLIN};
-    int64_t end = now_ms() + ms;
+    int64_t end = hm_clock_ms(CLOCK_MONOTONIC) + ms;
     int ready;
     while ((ready = poll(&ended, 1, ms)) < 0 && errno == EINTR)
-        ms = end > now_ms() ? (int)(end - now_ms()) : 0;
+        ms = end > hm_clock_ms(CLOCK_MONOTONIC) ? (int)(end - hm_clock_ms(CLOCK_MONOTONIC)) : 0;
     return ready > 0;
 }
 

@@ -21,6 +21,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "../core/clock.h"
 #include "../core/privilege.h"
 #include "../core/size.h"
 #include "cgroup.h"
@@ -50,13 +51,6 @@ struct monitor {
     struct hm_monitor_meter meter;
 };
 
-static uint64_t now_ns(clockid_t clock)
-{
-    struct timespec now;
-    clock_gettime(clock, &now);
-    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
-
 /* The next multiple of the interval, the same for every monitor of the node; or one of the early moments after the
  * start. */
 static uint64_t next_sample(const struct monitor *monitor, uint64_t now)
@@ -81,7 +75,7 @@ static void keep_missing(struct hm_samples *samples, const char *text)
 static void read_meter(struct monitor *monitor, uint64_t at_least_ns)
 {
     const struct hm_metered *metered = &monitor->samples->metered;
-    uint64_t now = now_ns(CLOCK_MONOTONIC);
+    uint64_t now = hm_clock_ns(CLOCK_MONOTONIC);
     if (metered->n_readings == 0 || now - metered->last_mono_ns >= at_least_ns)
         hm_monitor_meter_read(&monitor->meter, monitor->samples, now);
 }
@@ -107,7 +101,7 @@ static bool sample_memory(struct monitor *monitor)
     }
     if (reading.has_usage) {
         samples->has_hugetlb = samples->has_hugetlb || reading.has_hugetlb;
-        hm_samples_add(samples, reading.usage, now_ns(CLOCK_REALTIME), now_ns(CLOCK_MONOTONIC));
+        hm_samples_add(samples, reading.usage, hm_clock_ns(CLOCK_REALTIME), hm_clock_ns(CLOCK_MONOTONIC));
     }
     return true;
 }
@@ -118,13 +112,13 @@ static bool sample_memory(struct monitor *monitor)
  */
 static bool wait_for_next(struct monitor *monitor)
 {
-    uint64_t begun = now_ns(CLOCK_MONOTONIC), due = next_sample(monitor, begun), meter_due = begun + METER_MOST_NS;
+    uint64_t begun = hm_clock_ns(CLOCK_MONOTONIC), due = next_sample(monitor, begun), meter_due = begun + METER_MOST_NS;
     bool watch = true;
     for (;;) {
         struct pollfd events[2 + HM_N_PROGRAMS] = {{.fd = monitor->signals, .events = POLLIN},
                                                    {.fd = watch ? monitor->guard.fd : -1, .events = POLLPRI}};
         int programs_ms = hm_monitor_meter_poll(&monitor->meter, events + 2);
-        uint64_t now = now_ns(CLOCK_MONOTONIC);
+        uint64_t now = hm_clock_ns(CLOCK_MONOTONIC);
         bool is_for_meter = meter_due < due;
         uint64_t next = is_for_meter ? meter_due : due, left = next > now ? next - now : 0;
         bool is_for_programs = programs_ms >= 0 && (uint64_t)programs_ms * 1000000 < left;
@@ -136,16 +130,16 @@ static bool wait_for_next(struct monitor *monitor)
             return true;
         if (ready > 0 && events[0].revents)
             return true;
-        hm_monitor_meter_hear(&monitor->meter, monitor->samples, now_ns(CLOCK_MONOTONIC));
+        hm_monitor_meter_hear(&monitor->meter, monitor->samples, hm_clock_ns(CLOCK_MONOTONIC));
         if (ready == 0 && !is_for_programs && !is_for_meter)
             return false;
         if (ready == 0 && !is_for_programs) {
             read_meter(monitor, 0);
-            meter_due = now_ns(CLOCK_MONOTONIC) + METER_MOST_NS;
+            meter_due = hm_clock_ns(CLOCK_MONOTONIC) + METER_MOST_NS;
         }
         if (ready > 0 && events[1].revents) {
             watch = false;
-            if (hm_guard_is_over(&monitor->guard, now_ns(CLOCK_MONOTONIC)))
+            if (hm_guard_is_over(&monitor->guard, hm_clock_ns(CLOCK_MONOTONIC)))
                 return true;
         }
     }
@@ -156,14 +150,14 @@ static void run(struct monitor *monitor, bool is_there)
 {
     bool told_to_end = false;
     read_meter(monitor, 0);
-    while (is_there && !told_to_end && !hm_guard_is_over(&monitor->guard, now_ns(CLOCK_MONOTONIC))) {
+    while (is_there && !told_to_end && !hm_guard_is_over(&monitor->guard, hm_clock_ns(CLOCK_MONOTONIC))) {
         told_to_end = wait_for_next(monitor);
         read_meter(monitor, METER_LEAST_NS);
         is_there = sample_memory(monitor);
     }
     read_meter(monitor, 0);
     hm_monitor_meter_finish(&monitor->meter);
-    hm_monitor_meter_hear(&monitor->meter, monitor->samples, now_ns(CLOCK_MONOTONIC));
+    hm_monitor_meter_hear(&monitor->meter, monitor->samples, hm_clock_ns(CLOCK_MONOTONIC));
     if (monitor->guard.fd < 0 && !monitor->samples->missing[0])
         keep_missing(monitor->samples, "the monitor ended early: its guard, a cgroup.events file, was not there");
     monitor->samples->finished = 1;
@@ -315,7 +309,7 @@ int main(int argc, char **argv)
     monitor.signals = take_signals(); /* before the counters are looked for, which may last: told to end, it samples */
     if (!monitor.samples || monitor.signals < 0)
         return 1;
-    monitor.started_ns = now_ns(CLOCK_MONOTONIC);
+    monitor.started_ns = hm_clock_ns(CLOCK_MONOTONIC);
     hm_node_map_fill(&monitor.map, monitor.samples->tier_nodes, monitor.samples->n_tiers);
     hm_guard_init(&monitor.guard, given.guard, monitor.started_ns);
     if (sample_first(&monitor, &given, &is_there) != 0 || open_meter(&monitor, &given) != 0)

@@ -14,6 +14,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "../core/clock.h"
+
 #define END_PATIENCE_MS 1000
 
 /* "NAME=VALUE", or "" where the program needs no variable, or it is not set. Returns 0, or an errno. */
@@ -95,21 +97,14 @@ static void leave(pid_t pid)
     left[i] = pid;
 }
 
-int64_t hm_papi_now_ms(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
-
 /* Wait for the end. Returns the status of wait(2), or -1: it was made to come, or is left to come. */
 static int wait_for_end(pid_t pid)
 {
     const struct timespec moment = {.tv_nsec = 2000000};
-    int64_t until = hm_papi_now_ms() + END_PATIENCE_MS;
+    int64_t until = hm_clock_ms(CLOCK_MONOTONIC) + END_PATIENCE_MS;
     int status;
     pid_t ended;
-    while ((ended = waitpid(pid, &status, WNOHANG)) == 0 && hm_papi_now_ms() < until)
+    while ((ended = waitpid(pid, &status, WNOHANG)) == 0 && hm_clock_ms(CLOCK_MONOTONIC) < until)
         nanosleep(&moment, NULL);
     if (ended == pid)
         return status;

@@ -30,7 +30,4 @@ void hm_papi_process_stop(struct hm_papi_process *process, int number);
 /* No zombie stays of those that were left and have ended. */
 void hm_papi_process_reap(void);
 
-/* CLOCK_MONOTONIC, in ms. */
-int64_t hm_papi_now_ms(void);
-
 #endif

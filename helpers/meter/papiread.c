@@ -11,6 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "../core/clock.h"
 #include "papiprocess.h"
 
 #define START_PATIENCE_MS 20000 /* components look at all devices of a node */
@@ -90,11 +91,11 @@ static int take_line(struct hm_papi_reader *reader, int64_t wait_ms)
     size_t length;
     while ((length = first_line(reader)) == 0) {
         struct pollfd event = {.fd = reader->process.answer, .events = POLLIN};
-        int64_t left = (wait_ms < reader->until_ms ? wait_ms : reader->until_ms) - hm_papi_now_ms();
+        int64_t left = (wait_ms < reader->until_ms ? wait_ms : reader->until_ms) - hm_clock_ms(CLOCK_MONOTONIC);
         int ready = poll(&event, 1, left > 0 ? (int)left : 0);
         if (ready < 0 && errno == EINTR)
             continue;
-        if (ready == 0 && hm_papi_now_ms() < reader->until_ms)
+        if (ready == 0 && hm_clock_ms(CLOCK_MONOTONIC) < reader->until_ms)
             return 1;
         if (ready <= 0 || reader->have == sizeof(reader->text)) {
             hm_fail(&reader->problem, ETIMEDOUT, "%s %s", name_of(reader),
@@ -173,7 +174,7 @@ static int take_answer(struct hm_papi_reader *reader, int64_t wait_ms)
 
 static void await(struct hm_papi_reader *reader, int patience_ms)
 {
-    reader->until_ms = hm_papi_now_ms() + patience_ms;
+    reader->until_ms = hm_clock_ms(CLOCK_MONOTONIC) + patience_ms;
     reader->is_awaited = true;
 }
 
@@ -229,14 +230,14 @@ bool hm_papi_reader_is_awaited(const struct hm_papi_reader *reader)
 
 int hm_papi_reader_poll(const struct hm_papi_reader *reader, int *left_ms)
 {
-    int64_t left = reader->until_ms - hm_papi_now_ms();
+    int64_t left = reader->until_ms - hm_clock_ms(CLOCK_MONOTONIC);
     *left_ms = left > 0 ? (int)left : 0;
     return reader->process.answer;
 }
 
 bool hm_papi_reader_take(struct hm_papi_reader *reader, int wait_ms)
 {
-    int64_t until_ms = hm_papi_now_ms() + wait_ms;
+    int64_t until_ms = hm_clock_ms(CLOCK_MONOTONIC) + wait_ms;
     if (reader->is_awaited)
         reader->is_awaited =
             (reader->is_described ? take_answer(reader, until_ms) : take_description(reader, until_ms)) > 0;
@@ -268,7 +269,7 @@ void hm_papi_reader_hurry(struct hm_papi_reader *reader, int patience_ms)
     int left_ms;
     hm_papi_reader_poll(reader, &left_ms);
     if (left_ms > patience_ms)
-        reader->until_ms = hm_papi_now_ms() + patience_ms;
+        reader->until_ms = hm_clock_ms(CLOCK_MONOTONIC) + patience_ms;
 }
 
 void hm_papi_reader_finish(struct hm_papi_reader *reader)

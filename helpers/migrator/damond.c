@@ -20,9 +20,9 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "../core/clock.h"
 #include "../core/size.h"
 #include "damoncaps.h"
 #include "damonlease.h"
@@ -45,13 +45,6 @@ struct daemon {
     uint32_t n_clients;        /* ever */
     uint64_t idle_ns, used_ns; /* may be idle for so long; last had a client */
 };
-
-static uint64_t now_ns(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * SECOND_NS + (uint64_t)now.tv_nsec;
-}
 
 static int say(const char *text)
 {
@@ -148,7 +141,7 @@ static void accept_client(struct daemon *daemon)
     int fd = accept4(daemon->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
     if (fd < 0)
         return;
-    daemon->used_ns = now_ns();
+    daemon->used_ns = hm_clock_ns(CLOCK_MONOTONIC);
     if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &length) != 0) {
         close(fd);
         return;
@@ -185,7 +178,7 @@ static void work(struct daemon *daemon, const struct pollfd *events)
         bool is_gone = false;
         if (lease->fd < 0)
             continue;
-        daemon->used_ns = now_ns();
+        daemon->used_ns = hm_clock_ns(CLOCK_MONOTONIC);
         if (events[c].fd == lease->fd && events[c].revents & POLLIN)
             is_gone = !hm_damon_lease_serve(&daemon->broker, lease);
         else if (events[c].fd == lease->fd && events[c].revents)
@@ -202,7 +195,7 @@ static void work(struct daemon *daemon, const struct pollfd *events)
 /* Fill what to wait for. Returns for how long, in ms. */
 static int prepare(const struct daemon *daemon, struct pollfd *events)
 {
-    uint64_t now = now_ns();
+    uint64_t now = hm_clock_ns(CLOCK_MONOTONIC);
     int wait_ms = (int)(daemon->idle_ns / (SECOND_NS / 1000)) + 1;
     for (int c = 0; c < CLIENTS; c++) {
         const struct hm_damon_lease *lease = &daemon->lease[c];
@@ -232,7 +225,7 @@ static void serve(struct daemon *daemon)
         work(daemon, events);
         if (events[CLIENTS].revents)
             accept_client(daemon);
-        if (now_ns() - daemon->used_ns >= daemon->idle_ns)
+        if (hm_clock_ns(CLOCK_MONOTONIC) - daemon->used_ns >= daemon->idle_ns)
             return;
     }
 }
@@ -280,7 +273,7 @@ static int run(struct daemon *daemon, const char *run_dir, bool only_clean)
         return say(error.text[0] ? error.text : "cannot take signals");
     for (int c = 0; c < CLIENTS; c++)
         daemon->lease[c].fd = -1;
-    daemon->used_ns = now_ns();
+    daemon->used_ns = hm_clock_ns(CLOCK_MONOTONIC);
     tell_ready();
     serve(daemon);
     stop_listening(daemon->listener);

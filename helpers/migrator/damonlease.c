@@ -6,9 +6,9 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "../core/clock.h"
 #include "damontarget.h"
 
 #define SECOND_NS UINT64_C(1000000000)
@@ -16,16 +16,9 @@
 #define TUNE_NS (5 * SECOND_NS) /* between two looks at the cost */
 #define MOST_OF_CPUS 10         /* percent of the client's CPUs that its kdamond may be budgeted */
 
-static uint64_t clock_ns(clockid_t clock)
-{
-    struct timespec now;
-    clock_gettime(clock, &now);
-    return (uint64_t)now.tv_sec * SECOND_NS + (uint64_t)now.tv_nsec;
-}
-
 static uint64_t now_ns(void)
 {
-    return clock_ns(CLOCK_MONOTONIC);
+    return hm_clock_ns(CLOCK_MONOTONIC);
 }
 
 void hm_damon_lease_open(struct hm_damon_lease *lease, uint32_t client, int fd, uid_t uid, pid_t pid)
@@ -224,11 +217,11 @@ static void send_list(void *data, const struct hm_damon_gathering *list)
 
 bool hm_damon_lease_serve(struct hm_damon_broker *broker, struct hm_damon_lease *lease)
 {
-    uint64_t before = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
+    uint64_t before = hm_clock_ns(CLOCK_PROCESS_CPUTIME_ID);
     uint64_t begun_ns = now_ns();
     bool is_there = serve(broker, lease);
     lease->served_ns = now_ns() - begun_ns;
-    lease->broker_cpu_ns += clock_ns(CLOCK_PROCESS_CPUTIME_ID) - before;
+    lease->broker_cpu_ns += hm_clock_ns(CLOCK_PROCESS_CPUTIME_ID) - before;
     return is_there;
 }
 
@@ -275,12 +268,12 @@ static void tune(struct hm_damon_broker *broker, struct hm_damon_lease *lease)
 
 void hm_damon_lease_work(struct hm_damon_broker *broker, struct hm_damon_lease *lease)
 {
-    uint64_t before = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
+    uint64_t before = hm_clock_ns(CLOCK_PROCESS_CPUTIME_ID);
     look_at_thread(lease);
     hm_damon_ring_read(&lease->ring, &broker->layout, send_list, lease);
     if (lease->thread > 0)
         tune(broker, lease);
-    lease->broker_cpu_ns += clock_ns(CLOCK_PROCESS_CPUTIME_ID) - before;
+    lease->broker_cpu_ns += hm_clock_ns(CLOCK_PROCESS_CPUTIME_ID) - before;
 }
 
 int hm_damon_lease_wait_ms(const struct hm_damon_lease *lease)

@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "../core/clock.h"
 #include "../core/policy.h"
 #include "../core/request.h"
 #include "procfile.h"
@@ -22,13 +23,6 @@
 #define OWN_SHARE 0.5                  /* of the overhead: the source has the other half */
 #define SOFTDIRTY_SHARE 0.25           /* of the overhead, out of the own half */
 #define RETRY_NS UINT64_C(60000000000) /* without a source: one may have become free */
-
-uint64_t hm_live_now_ns(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
 
 bool hm_live_is_told(void *data)
 {
@@ -181,7 +175,7 @@ int hm_live_open(struct hm_live *live, const struct hm_options *options, struct 
         hm_progress_warn(live->progress, text.text);
     snprintf(guard, sizeof(guard), "%s%s", options->guard[0] ? options->guard : options->cgroup,
              options->guard[0] ? "" : "/cgroup.events");
-    hm_guard_init(&live->guard, guard, hm_live_now_ns());
+    hm_guard_init(&live->guard, guard, hm_clock_ns(CLOCK_MONOTONIC));
     live->view.job_id = options->job_id;
     return 0;
 }
@@ -217,7 +211,7 @@ void hm_live_close(struct hm_live *live)
 static bool is_over(struct hm_live *live, int n_living)
 {
     if (live->options->cgroup[0] || live->options->guard[0])
-        return hm_guard_is_over(&live->guard, hm_live_now_ns());
+        return hm_guard_is_over(&live->guard, hm_clock_ns(CLOCK_MONOTONIC));
     return n_living <= 0;
 }
 
@@ -255,7 +249,7 @@ static bool wait_until(struct hm_live *live, uint64_t due, bool *watch_guard)
         [GUARD] = {.fd = *watch_guard ? live->guard.fd : -1, .events = POLLPRI},
         [SOURCE] = {.fd = live->source ? live->source->fd : -1, .events = POLLIN},
     };
-    uint64_t now = hm_live_now_ns(), left = due > now ? due - now : 0;
+    uint64_t now = hm_clock_ns(CLOCK_MONOTONIC), left = due > now ? due - now : 0;
     struct timespec timeout = {.tv_sec = (time_t)(left / 1000000000), .tv_nsec = (long)(left % 1000000000)};
     hm_viewserver_watch(&live->viewserver, events + VIEW);
     int ready = ppoll(events, N_EVENTS, &timeout, NULL);
@@ -297,10 +291,10 @@ void hm_live_run(struct hm_live *live)
 {
     uint64_t next_look = 0;
     bool watch_guard = true;
-    live->phase_start_ns = hm_live_now_ns();
+    live->phase_start_ns = hm_clock_ns(CLOCK_MONOTONIC);
     live->progress->state = HM_PROGRESS_RUNNING;
     for (;;) {
-        uint64_t now = hm_live_now_ns();
+        uint64_t now = hm_clock_ns(CLOCK_MONOTONIC);
         if (now >= next_look) {
             if (!look(live, now))
                 break;

@@ -84,8 +84,6 @@ void hm_live_run(struct hm_live *live);
 
 /* Is there a signal to end? */
 bool hm_live_is_told(void *live);
-/* Monotonic nanoseconds. */
-uint64_t hm_live_now_ns(void);
 
 /* Sources: open the best that is left, close, hand over what there is, tell of processes. A source's decider comes and
  * goes with it. What goes wrong is a warning. */

@@ -2,9 +2,9 @@
 /* The end of a phase: from heat to moves, and what they came to. */
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "../core/amount.h"
+#include "../core/clock.h"
 #include "live.h"
 
 #define LOOK_SHARE 0.2 /* of the CPU time that is saved up, for looking up where pages are */
@@ -19,13 +19,6 @@ struct end { /* of one phase */
     uint64_t gap_pages;  /* of those, in no region */
     uint64_t capacity_pages;
 };
-
-static int64_t now_s(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_REALTIME, &now);
-    return (int64_t)now.tv_sec;
-}
 
 static void sum_up(const struct hm_region *regions, size_t count, uint64_t pages[2])
 {
@@ -141,14 +134,15 @@ static void enforce_cap(struct hm_live *live, const struct end *end, uint64_t ra
 
 static void move(struct hm_live *live, struct end *end, double phase_s)
 {
-    uint64_t pages[2] = {0}, rate = hm_pace_budget(&live->pace, now_s()), paid = hm_purse_pages(&live->purse);
+    uint64_t pages[2] = {0}, rate = hm_pace_budget(&live->pace, (int64_t)hm_clock_s(CLOCK_REALTIME)),
+             paid = hm_purse_pages(&live->purse);
     size_t n_planned = 0, n = 0;
     double start_s = hm_live_thread_s();
     struct hm_budget budget = {
         .capacity_pages = end->capacity_pages,
         .used_pages = end->used_pages - end->gap_pages,
         .move_pages = rate < paid ? rate : paid,
-        .phases_left = hm_pace_phases_left(&live->pace, now_s(), phase_s),
+        .phases_left = hm_pace_phases_left(&live->pace, (int64_t)hm_clock_s(CLOCK_REALTIME), phase_s),
     };
     const struct hm_move *planned = hm_decider_plan(live->decider, &budget, &n_planned);
     end->region = hm_decider_regions(live->decider, &end->n_regions);
@@ -218,9 +212,7 @@ void hm_live_update_figures(struct hm_live *live)
     progress->n_ranks = live->ranks.n_living;
     if (progress->n_ranks > progress->most_ranks)
         progress->most_ranks = progress->n_ranks;
-    struct timespec now;
-    clock_gettime(CLOCK_REALTIME, &now);
-    progress->last_ns = (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+    progress->last_ns = hm_clock_ns(CLOCK_REALTIME);
     if (progress->first_ns == 0)
         progress->first_ns = progress->last_ns;
 }
@@ -270,7 +262,7 @@ static void decide(struct hm_live *live, double phase_s, double start_s)
 
 void hm_live_end_phase(struct hm_live *live)
 {
-    uint64_t now = hm_live_now_ns();
+    uint64_t now = hm_clock_ns(CLOCK_MONOTONIC);
     if (!live->rest.is_resting && live->source && hm_pace_lengthen(&live->pace, hm_live_is_paid(live)))
         return;
     live->pace.longer = 0;

@@ -4,9 +4,9 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "../core/amount.h"
+#include "../core/clock.h"
 #include "procfile.h"
 
 #define HUGE_SWITCH "/sys/kernel/mm/transparent_hugepage/enabled"
@@ -59,13 +59,6 @@ void hm_mover_forget(struct hm_mover *mover, uint64_t first, uint64_t n_pages)
 
 /* ------------------------------------------------------------------ a batch and its outcome */
 
-static double now_s(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
-}
-
 static void count_one(struct hm_mover *mover, const struct hm_candidate *candidate)
 {
     uint64_t page = HM_PAGE(mover->space, candidate->page);
@@ -104,12 +97,12 @@ static void flush(struct hm_mover *mover)
     if (batch->n == 0)
         return;
     size_t n = batch->n;
-    double start = now_s();
+    double start = hm_clock_s(CLOCK_MONOTONIC);
     batch->refused = batch->full = -1;
     /* Looked at right before: the kernel's own check is by user only. */
     if (hm_ranks_is_ours(mover->ranks, mover->space))
         hm_batch_move(batch, mover->ranks->rank[mover->space].pid);
-    double took = now_s() - start;
+    double took = hm_clock_s(CLOCK_MONOTONIC) - start;
     for (size_t i = 0; i < n; i++)
         count_one(mover, &batch->candidate[i]);
     give_back(mover);

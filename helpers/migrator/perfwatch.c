@@ -8,9 +8,9 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/resource.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "../core/clock.h"
 #include "../core/perfopen.h"
 #include "perfwatchparts.h"
 
@@ -22,13 +22,6 @@
 #define POLL_MS 1000        /* a ring that is not yet half full is read after that time */
 #define ADDRESS_BITS 57     /* of user space at most; the kernel's are above */
 #define BLIND 4096          /* samples in a row without an address after which the hardware is taken to know none */
-
-static uint64_t now_ns(clockid_t clock)
-{
-    struct timespec time = {0, 0};
-    clock_gettime(clock, &time);
-    return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
-}
 
 /* ------------------------------------------------------------------ read */
 
@@ -135,7 +128,7 @@ static int read_all(struct hm_source *source, const struct hm_ranks *ranks, hm_s
                     struct hm_error *error)
 {
     struct hm_perf_watched *watch = (struct hm_perf_watched *)source;
-    uint64_t began = now_ns(CLOCK_THREAD_CPUTIME_ID);
+    uint64_t began = hm_clock_ns(CLOCK_THREAD_CPUTIME_ID);
     watch->last_pid = 0; /* its space may have changed since the last time */
     mark_ended(watch);
     for (size_t i = watch->n; i-- > 0;) {
@@ -145,8 +138,8 @@ static int read_all(struct hm_source *source, const struct hm_ranks *ranks, hm_s
     }
     source->state.lost = watch->counts.lost;
     source->state.throttled = watch->counts.throttled;
-    watch->spent_s += (double)(now_ns(CLOCK_THREAD_CPUTIME_ID) - began) / 1e9;
-    adapt(watch, now_ns(CLOCK_MONOTONIC));
+    watch->spent_s += (double)(hm_clock_ns(CLOCK_THREAD_CPUTIME_ID) - began) / 1e9;
+    adapt(watch, hm_clock_ns(CLOCK_MONOTONIC));
     if (source->state.samples == 0 && watch->blind >= BLIND)
         return hm_fail(error, ENODATA, "the kernel gives no addresses with this hardware's samples");
     return 0;
@@ -237,7 +230,7 @@ struct hm_source *hm_perf_watch(const struct hm_source_row *row, const struct hm
     watch->plan = tried;
     watch->is_wide = try(&tried, -1, cpu >= 0 ? cpu : 0) == 0;
     watch->allowed = SHARE * setup->overhead * (setup->n_cpus ? setup->n_cpus : 1);
-    watch->since_ns = now_ns(CLOCK_MONOTONIC);
+    watch->since_ns = hm_clock_ns(CLOCK_MONOTONIC);
     hm_perf_budget_init(&watch->budget, plan->period);
     watch->source = (struct hm_source){
         .row = row, .fd = fd, .poll_ms = POLL_MS, .update = hm_perf_update, .read = read_all, .close = close_all};

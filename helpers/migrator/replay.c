@@ -5,8 +5,8 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "../core/clock.h"
 #include "placement.h"
 #include "sampler.h"
 
@@ -23,13 +23,6 @@ struct run {
     uint64_t samples;
     double decide_s;
 };
-
-static double cpu_seconds(void)
-{
-    struct timespec time;
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
-    return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
-}
 
 /* How many of `count` samples stay where, of `*total` that are left, `*excess` are to go: each with the same chance. */
 static uint64_t thin(struct hm_random *random, uint64_t count, uint64_t *total, uint64_t *excess)
@@ -131,20 +124,20 @@ static void run_phase(struct run *run, size_t phase, hm_replay_watch *watch, voi
     hm_placement_serve(&run->placement, phase);
     sample_phase(run, &run->trace->phase[phase]);
 
-    double before = cpu_seconds();
+    double before = hm_clock_s(CLOCK_PROCESS_CPUTIME_ID);
     hm_decider_observe(run->decider, run->observation, run->n_observations);
     hm_decider_end_phase(run->decider);
     struct hm_region *region = hm_decider_regions(run->decider, &n_regions);
-    run->decide_s += cpu_seconds() - before;
+    run->decide_s += hm_clock_s(CLOCK_PROCESS_CPUTIME_ID) - before;
     fill_in(run, region, n_regions);
 
-    before = cpu_seconds();
+    before = hm_clock_s(CLOCK_PROCESS_CPUTIME_ID);
     struct hm_budget budget = {.capacity_pages = run->placement.capacity,
                                .used_pages = run->placement.used,
                                .move_pages = UINT64_MAX,
                                .phases_left = -1};
     const struct hm_move *move = hm_decider_plan(run->decider, &budget, &n_moves);
-    run->decide_s += cpu_seconds() - before;
+    run->decide_s += hm_clock_s(CLOCK_PROCESS_CPUTIME_ID) - before;
     region = hm_decider_regions(run->decider, &n_regions);
     if (watch)
         watch(data, phase, region, n_regions, run->placement.is_fast, move, n_moves);

@@ -10,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "../core/clock.h"
 #include "procfile.h"
 
 #define WINDOW_MS 50
@@ -25,13 +26,6 @@
 #define RECOUNTED 8                                  /* ranges of a process that say what its last window has cost */
 #define AT_ONCE 64                                   /* processes with a window at the same time */
 #define SECOND_NS UINT64_C(1000000000)
-
-static uint64_t clock_ns(clockid_t clock)
-{
-    struct timespec now;
-    clock_gettime(clock, &now);
-    return (uint64_t)now.tv_sec * SECOND_NS + (uint64_t)now.tv_nsec;
-}
 
 /* CPU seconds of a process so far, negative where that is not known. */
 static double cpu_s(pid_t pid)
@@ -99,10 +93,10 @@ static int try_out(struct hm_softdirty *softdirty, struct hm_error *error)
         memset(pages, 1, TRIAL_PAGES * PAGE);
         if (clear_marks(getpid()) == 0)
             before = look(pagemap, (uintptr_t)pages / PAGE, TRIAL_PAGES, 0);
-        start_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+        start_ns = hm_clock_ns(CLOCK_THREAD_CPUTIME_ID);
         for (int i = 0; i < TRIAL_PAGES; i++)
             ((volatile char *)pages)[i * PAGE] = 2;
-        end_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+        end_ns = hm_clock_ns(CLOCK_THREAD_CPUTIME_ID);
         after = look(pagemap, (uintptr_t)pages / PAGE, TRIAL_PAGES, 0);
     }
     if (pagemap >= 0)
@@ -170,7 +164,7 @@ static bool is_due(struct hm_softdirty *softdirty, const struct hm_ranks *ranks,
 {
     struct hm_softdirty_process *process = &softdirty->process[space];
     double share = softdirty->budget / (ranks->n_living > 0 ? ranks->n_living : 1);
-    double passed_s = (double)(clock_ns(CLOCK_MONOTONIC) - process->begun_ns) / SECOND_NS;
+    double passed_s = (double)(hm_clock_ns(CLOCK_MONOTONIC) - process->begun_ns) / SECOND_NS;
     if (process->begun_ns == 0)
         return true;
     if (process->cost_s > share * passed_s)
@@ -190,11 +184,11 @@ static bool begin_one(struct hm_softdirty *softdirty, const struct hm_ranks *ran
     if (ranks->rank[space].pid <= 0 || ranks->rank[space].is_gone || !hm_ranks_is_ours(ranks, space) ||
         !is_due(softdirty, ranks, space))
         return false;
-    uint64_t before_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+    uint64_t before_ns = hm_clock_ns(CLOCK_THREAD_CPUTIME_ID);
     if (clear_marks(ranks->rank[space].pid) != 0)
         return false;
-    uint64_t cost_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID) - before_ns;
-    *process = (struct hm_softdirty_process){.begun_ns = clock_ns(CLOCK_MONOTONIC),
+    uint64_t cost_ns = hm_clock_ns(CLOCK_THREAD_CPUTIME_ID) - before_ns;
+    *process = (struct hm_softdirty_process){.begun_ns = hm_clock_ns(CLOCK_MONOTONIC),
                                              .cost_s = (double)cost_ns / SECOND_NS,
                                              .clear_s = (double)cost_ns / SECOND_NS,
                                              .begun_s = cpu_s(ranks->rank[space].pid),
@@ -213,7 +207,7 @@ static void close_windows(struct hm_softdirty *softdirty)
 
 int hm_softdirty_begin(struct hm_softdirty *softdirty, const struct hm_ranks *ranks)
 {
-    uint64_t before_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+    uint64_t before_ns = hm_clock_ns(CLOCK_THREAD_CPUTIME_ID);
     uint32_t n = ranks->n < HM_RANKS ? ranks->n : HM_RANKS;
     uint32_t first = n > 0 ? softdirty->turn % n : 0;
     int begun = 0;
@@ -224,7 +218,7 @@ int hm_softdirty_begin(struct hm_softdirty *softdirty, const struct hm_ranks *ra
         begun += begin_one(softdirty, ranks, space);
         softdirty->turn = space + 1;
     }
-    softdirty->state.cpu_s += (double)(clock_ns(CLOCK_THREAD_CPUTIME_ID) - before_ns) / SECOND_NS;
+    softdirty->state.cpu_s += (double)(hm_clock_ns(CLOCK_THREAD_CPUTIME_ID) - before_ns) / SECOND_NS;
     return begun;
 }
 
@@ -253,7 +247,7 @@ static void see_use(struct hm_softdirty *softdirty, const struct hm_ranks *ranks
 
 void hm_softdirty_end(struct hm_softdirty *softdirty, const struct hm_ranks *ranks)
 {
-    uint64_t before_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+    uint64_t before_ns = hm_clock_ns(CLOCK_THREAD_CPUTIME_ID);
     uint32_t space = UINT32_MAX;
     int pagemap = -1;
     for (uint32_t i = 0; i < softdirty->wanted.n; i++) {
@@ -283,5 +277,5 @@ void hm_softdirty_end(struct hm_softdirty *softdirty, const struct hm_ranks *ran
         close(pagemap);
     hm_softdirty_replace(softdirty);
     close_windows(softdirty);
-    softdirty->state.cpu_s += (double)(clock_ns(CLOCK_THREAD_CPUTIME_ID) - before_ns) / SECOND_NS;
+    softdirty->state.cpu_s += (double)(hm_clock_ns(CLOCK_THREAD_CPUTIME_ID) - before_ns) / SECOND_NS;
 }

@@ -14,6 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "../core/clock.h"
 #include "../core/size.h"
 #include "../job/files.h"
 #include "../job/spawn.h"
@@ -55,17 +56,9 @@ static void detach_here(int namespace, dev_t device, char *text)
     _exit(1);
 }
 
-/* Seconds on a clock that nobody sets. */
-static time_t now_s(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return now.tv_sec;
-}
-
 static bool detach_in(int namespace, dev_t device, char *text, time_t end_s)
 {
-    time_t left_s = end_s - now_s();
+    time_t left_s = end_s - (time_t)hm_clock_s(CLOCK_MONOTONIC);
     if (left_s <= 0)
         return false;
     pid_t child = fork();
@@ -101,14 +94,14 @@ int hm_detach(const char *device, char *names, size_t size)
     struct hm_mountspaces seen = {.n = 0};
     uint64_t pid;
     int n = 0;
-    time_t end_s = now_s() + PATIENCE_S;
+    time_t end_s = (time_t)hm_clock_s(CLOCK_MONOTONIC) + PATIENCE_S;
     names[0] = '\0';
     char *text = malloc(HM_MOUNTINFO);
     DIR *proc = opendir("/proc");
     leave_out(&seen);
     if (!text || !proc || stat(device, &status) != 0 || !S_ISBLK(status.st_mode))
         goto done;
-    while (now_s() < end_s && (item = readdir(proc)))
+    while ((time_t)hm_clock_s(CLOCK_MONOTONIC) < end_s && (item = readdir(proc)))
         if (hm_size_parse_number(item->d_name, 1, MOST_PID, &pid, NULL) == 0 &&
             hm_mountspaces_add(&seen, item->d_name) && detach_from(item->d_name, status.st_rdev, text, end_s))
             hm_holders_add(names, size, item->d_name, n++);

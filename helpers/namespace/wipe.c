@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "../core/amount.h"
+#include "../core/clock.h"
 
 #define ZERO_AT_ONCE (UINT64_C(256) << 20)
 #define STRIDE (UINT64_C(1) << 20)
@@ -25,23 +26,16 @@ static struct {
     time_t begin_s, said_s;
 } pace;
 
-static time_t now_s(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return now.tv_sec;
-}
-
 void hm_wipe_limit(unsigned limit_s)
 {
     pace.limit_s = limit_s;
-    pace.begin_s = now_s();
+    pace.begin_s = (time_t)hm_clock_s(CLOCK_MONOTONIC);
 }
 
 /* Is there time for more? Says how far it is, of the whole, where it takes long. Returns 0 or -1. */
 static int keep_pace(const char *device, uint64_t done, uint64_t bytes, bool is_begin, struct hm_error *error)
 {
-    time_t now = now_s();
+    time_t now = (time_t)hm_clock_s(CLOCK_MONOTONIC);
     unsigned long long done_mib = done >> 20, all_mib = bytes >> 20;
     if (is_begin)
         pace.said_s = now;

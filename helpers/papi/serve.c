@@ -11,6 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "../core/clock.h"
 #include "sets.h"
 
 enum next { NEXT_READING, NEXT_END, NEXT_WAIT };
@@ -23,13 +24,6 @@ struct server {
 };
 
 static char line[HM_PAPI_LINE_SIZE];
-
-static uint64_t now_ns(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
 
 int hm_papi_take_signals(void)
 {
@@ -68,7 +62,7 @@ static enum next wait_for_next(const struct server *server)
     struct pollfd events[] = {{.fd = server->signals, .events = POLLIN},
                               {.fd = server->watches_input ? STDIN_FILENO : -1, .events = POLLIN}};
     for (;;) {
-        uint64_t now = now_ns(), left = server->due_ns > now ? server->due_ns - now : 0;
+        uint64_t now = hm_clock_ns(CLOCK_MONOTONIC), left = server->due_ns > now ? server->due_ns - now : 0;
         struct timespec timeout = {.tv_sec = (time_t)(left / 1000000000), .tv_nsec = (long)(left % 1000000000)};
         int ready = ppoll(events, 2, server->serving->is_asked ? NULL : &timeout, NULL);
         if (ready == 0)
@@ -105,7 +99,7 @@ static bool write_reading(struct hm_papi_sets *sets, struct hm_papi_library *lib
 {
     static uint64_t value[HM_PAPI_MOST_EVENTS];
     static bool is_known[HM_PAPI_MOST_EVENTS];
-    uint64_t at_ns = now_ns();
+    uint64_t at_ns = hm_clock_ns(CLOCK_MONOTONIC);
     alarm(HM_PAPI_ALARM_S);
     hm_papi_sets_read(sets, library, value, is_known);
     alarm(0);
@@ -120,7 +114,7 @@ int hm_papi_serve(const struct hm_papi_serving *serving, struct hm_papi_library 
     struct server server = {.serving = serving,
                             .signals = signals,
                             .watches_input = serving->is_asked || is_pipe(STDIN_FILENO),
-                            .due_ns = now_ns()};
+                            .due_ns = hm_clock_ns(CLOCK_MONOTONIC)};
     if (hm_papi_sets_open(&sets, library, serving->is_named, error) != 0)
         return -1;
     alarm(0);

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "../core/clock.h"
 #include "zones.h"
 
 #define MOST_COLUMNS (2 * HM_PAPI_MOST_EVENTS) /* a zone's range before its energy */
@@ -14,13 +15,6 @@
 #define BETWEEN_STARTS_NS 1000000
 
 static long long columns[MOST_COLUMNS];
-
-static uint64_t now_ns(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
 
 /* Uncore events count whatever runs on a socket, in the kernel, too. */
 static int count_all(int handle)
@@ -155,7 +149,7 @@ static bool read_zones(const struct hm_papi_sets *sets, struct hm_papi_library *
 {
     if (!sets->set[s].is_running || PAPI_read(sets->set[s].handle, columns) != PAPI_OK)
         return false;
-    moment.now_ns = now_ns();
+    moment.now_ns = hm_clock_ns(CLOCK_MONOTONIC);
     return hm_papi_zones_take(library, sets->set[s].component, columns, &moment, value, is_known);
 }
 
@@ -171,7 +165,7 @@ static void read_powercap(struct hm_papi_sets *sets, struct hm_papi_library *lib
             nanosleep(&wait, NULL);
         if (sets->set[s].is_running)
             PAPI_stop(handle, NULL);
-        moment = (struct hm_papi_moment){.is_start = true, .started_ns = now_ns()};
+        moment = (struct hm_papi_moment){.is_start = true, .started_ns = hm_clock_ns(CLOCK_MONOTONIC)};
         sets->set[s].is_running = PAPI_start(handle) == PAPI_OK;
         is_clear = read_zones(sets, library, s, moment, value, is_known);
     }
