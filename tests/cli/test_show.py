@@ -7,22 +7,14 @@ import json
 import os
 import struct
 import subprocess
-import sys
 import termios
 from pathlib import Path
 
 import jsonschema
 import pytest
-from installed import DATA, LIBEXEC, helper
+from installed import LIBEXEC, helper
 from makerecords import record, tier, write
-
-sys.path.insert(0, str(DATA / "python"))
-from hybridmem import records, running
-from hybridmem import show as show_module
-
-
-def show(folder, *words, **options):
-    return helper("hybridmem-show", "--records", folder, *words, **options)
+from showing import no_record, show
 
 
 @pytest.mark.parametrize("word", ["", "x", "-1", "1_", "_1", "1+", "1_2_3", "1.batch", "12345678901", " 1", "1\n"])
@@ -68,10 +60,6 @@ def test_an_empty_name_is_no_folder(words):
     assert helper(f"hybridmem-{program}", *rest, status=2).stderr == said
 
 
-def no_record(job):
-    return f"no record of job {job} that you may read: a job gets its record at the end of its epilog"
-
-
 def test_no_such_job(tmp_path):
     write(tmp_path, record(12), record(112), record(120))
     done = show(tmp_path, "1", status=1)
@@ -87,111 +75,6 @@ def test_a_folder_that_has_no_records_is_named(tmp_path):
     (tmp_path / "notes").mkdir()
     said = f"there are no folders of days (YYYY-MM-DD) in {tmp_path}/notes: no job was recorded there"
     assert show(tmp_path / "notes", "12", status=1).stderr == f"hybridmem show: {said}\n"
-
-
-OWNER = os.geteuid() or 1001
-STRANGER = OWNER + 1
-
-
-@pytest.fixture
-def processes(tmp_path, monkeypatch):
-    """A /proc of its own: OWNER's job 12 runs, as both forms of Slurm's cgroups have it; process 9 is ending."""
-    places = {
-        7: "/system.slice/slurmstepd.scope/job_12/step_0/user/task_0",
-        8: "/system.slice/n1_slurmstepd.scope/job_13/step_batch/user/task_special",
-        9: None,
-        10: "/user.slice/job_14",
-    }
-    folder = tmp_path / "proc"
-    for pid, place in places.items():
-        (folder / str(pid)).mkdir(parents=True)
-        if place:
-            (folder / str(pid) / "cgroup").write_text(f"0::{place}\n")
-        if os.geteuid() == 0:
-            os.chown(folder / str(pid), OWNER, OWNER)
-    (folder / "sys").mkdir()
-    monkeypatch.setattr(running, "PROC", str(folder))
-
-
-@pytest.mark.parametrize(
-    ("job", "uid", "runs"),
-    [(12, OWNER, True), (13, OWNER, True), (12, STRANGER, False), (12, 0, True), (13, 0, True)]
-    + [(job, uid, False) for job in (1, 2, 14, 112, 120) for uid in (OWNER, 0)],
-)
-def test_only_ones_own_jobs_are_seen_to_run(processes, job, uid, runs):
-    assert running.has_job(job, uid) is runs
-
-
-def shown_to(uid, job, folder, monkeypatch, config_program="/none"):
-    """What show ends with for a user."""
-    monkeypatch.setattr(os, "geteuid", lambda: uid)
-    monkeypatch.setattr(sys, "argv", ["show", "--records", str(folder), job])
-    with pytest.raises(records.Failure) as failure:
-        show_module.main(config_program)
-    return str(failure.value)
-
-
-def test_a_job_that_runs_has_no_record_yet(processes, tmp_path, monkeypatch):
-    write(tmp_path, record(1))
-    said = "job 12 runs on this node: what is recorded of it is written at its end"
-    assert shown_to(OWNER, "12", tmp_path, monkeypatch) == said
-    assert shown_to(0, "12", tmp_path, monkeypatch) == said
-    assert shown_to(STRANGER, "12", tmp_path, monkeypatch) == no_record(12)
-    for job in ("112", "12_3", "12+0"):
-        assert shown_to(OWNER, job, tmp_path, monkeypatch) == no_record(job)
-
-
-@pytest.mark.parametrize("is_first", [True, False])
-def test_a_job_that_is_ending_is_in_the_ledger(processes, tmp_path, monkeypatch, is_first):
-    """Its last process has gone, its epilog has not: root is told of it, be it the node's first job or not."""
-    folder, run_dir = tmp_path / "records", tmp_path / "run"
-    (run_dir / "jobs").mkdir(parents=True)
-    (run_dir / "jobs" / "40").touch()
-    (run_dir / "jobs" / "41.draft").touch()
-    if not is_first:
-        write(folder, record(1))
-    config = tmp_path / "config"
-    config.write_text(f"#!/bin/sh\necho 'run_dir = \"{run_dir}\"'\n")
-    config.chmod(0o755)
-    nothing = f"there is no folder {folder}"
-
-    def told(uid, job):
-        return shown_to(uid, job, folder, monkeypatch, str(config))
-
-    said = "job 40 is on this node, with no step that runs: its record is written at the end of its epilog"
-    assert told(0, "40") == said
-    for uid, job in ((OWNER, "41"), (0, "41"), (0, "40_1"), (STRANGER, "40")):
-        assert told(uid, job) == (nothing if is_first else no_record(job))
-    config.write_text("#!/bin/sh\nexit 1\n")
-    assert told(0, "40") == (nothing if is_first else no_record("40")), "records that are read need no configuration"
-
-
-@pytest.mark.parametrize("words", [[], ["--json"]], ids=["text", "json"])
-def test_a_requeued_job_that_runs_again(processes, tmp_path, monkeypatch, capsys, words):
-    """What is shown is of the runs before."""
-    write(tmp_path / "records", record(12))
-    for uid, said in (
-        (
-            OWNER,
-            "hybridmem show: job 12 runs on this node: what is recorded of it is written at its end; below is what ",
-        ),
-        (STRANGER, ""),
-    ):
-        monkeypatch.setattr(os, "geteuid", lambda uid=uid: uid)
-        monkeypatch.setattr(sys, "argv", ["show", "--records", str(tmp_path / "records"), *words, "12"])
-        assert show_module.main(None) == 0
-        told = capsys.readouterr()
-        assert told.err.startswith(said) and bool(told.err) == bool(said)
-        assert len(json.loads(told.out)) == 1 if words else "Job 12, user alice" in told.out
-
-
-def test_so_has_the_nodes_first_job(processes, tmp_path, monkeypatch):
-    """The folder is made with the first record."""
-    none = tmp_path / "none"
-    said = "job 12 runs on this node: what is recorded of it is written at its end"
-    assert shown_to(OWNER, "12", none, monkeypatch) == said
-    for uid, job in ((STRANGER, "12"), (OWNER, "112"), (OWNER, "12_3")):
-        assert shown_to(uid, job, none, monkeypatch) == f"there is no folder {none}"
 
 
 def test_no_records_folder_is_an_error_of_its_own(tmp_path):
@@ -330,132 +213,6 @@ def test_it_ends_in_advice(tmp_path):
     assert "advice" not in show(tmp_path, "10").stdout
     write(tmp_path, record(11, mode="interleave", memory=mixed))
     assert show(tmp_path, "11").stdout.endswith(" was in the slow tier\n")
-
-
-def migrated():
-    """The record that test-record.c builds of two steps."""
-    path = Path(__file__).resolve().parents[1] / "fixtures" / "records" / "migrated.json"
-    return json.loads(path.read_text())
-
-
-def test_what_was_migrated(tmp_path):
-    made = migrated()
-    write(tmp_path, made)
-    text = show(tmp_path, str(made["job_id"])).stdout
-    assert "migration    200.0 MiB promoted, 100.0 MiB demoted; self-reported by the migrators of 2 steps\n" in text
-    for part in (
-        "regions: 20 decisions, at most one every 2.5 s, on 4000 samples of several sources",
-        "not moved: busy 8.0 KiB",
-        "estimate: 60 % of accesses served by the fast tier; best known placement 76 %, regret 16 %",
-        "cap 600.0 MiB, at most 2.0 MiB above it; cost 0.5 s of CPU time",
-    ):
-        assert part in text, part
-    made["migration"].update(above_cap_bytes=None)
-    write(tmp_path / "a", made)
-    text = show(tmp_path / "a", str(made["job_id"])).stdout
-    assert "cap 600.0 MiB, not known what was above it; cost" in text
-    made["migration"].update(sample_source="damon", sample_source_why="perf: no PMU", cap_bytes=None, kernel_cpu_s=0.5)
-    made["migration"].update(fast_share=None, unmoved=None, algorithm=None, interval_s=None)
-    made["traffic"]["estimate"] = None
-    write(tmp_path / "b", made)
-    text = show(tmp_path / "b", str(made["job_id"])).stdout
-    assert "several algorithms: 20 decisions, on 4000 samples of damon (perf: no PMU)" in text
-    assert "cost 0.5 s of CPU time, 0.5 s more in the kernel" in text
-    assert "estimate" not in text and "not moved" not in text and "cap" not in text
-
-
-@pytest.mark.parametrize(
-    ("shares", "said"),
-    [
-        ((0.4754, 0.7449, 0.2695), "48 % of accesses served by the fast tier; best known placement 74 %, regret 26 %"),
-        ((0.295, 0.7, 0.405), "30 % of accesses served by the fast tier; best known placement 70 %, regret 40 %"),
-        ((0.5, None, None), "50 % of accesses served by the fast tier; best known placement -, regret -"),
-    ],
-)
-def test_the_regret_is_the_difference_of_what_is_read(tmp_path, shares, said):
-    made = migrated()
-    made["migration"].update(zip(("fast_share", "best_share", "regret"), shares))
-    write(tmp_path, made)
-    assert f"estimate: {said}\n" in show(tmp_path, str(made["job_id"])).stdout
-
-
-def test_an_estimate_of_traffic_is_called_one(tmp_path):
-    """Beside what was measured, never instead of it."""
-    made = migrated()
-    write(tmp_path, made)
-    lines = [line for line in show(tmp_path, str(made["job_id"])).stdout.splitlines() if line.startswith("  traffic ")]
-    assert lines == [
-        "  traffic      not measured: the monitor has read no counter",
-        "  traffic      estimate: dram 60 %, pmem 40 % of accesses; from 4000 samples of several sources by "
-        "the job's migrators (self-reported)",
-    ]
-
-
-MODEL = {"source": "model of hybridmem.conf"}
-
-
-@pytest.mark.parametrize(
-    ("estimate", "shown"),
-    [
-        (None, None),
-        ({**MODEL, "tiers": None}, None),
-        ({**MODEL, "tiers": [{"name": "dram", "static_j": None, "dynamic_j": None}, 7]}, None),
-        (
-            {
-                **MODEL,
-                "tiers": [
-                    {"name": "dram", "static_j": 1800.0, "dynamic_j": 0.156},
-                    {"name": "cxl", "static_j": None, "dynamic_j": None},
-                    {"name": "pmem\n", "static_j": 42.25, "dynamic_j": None},
-                ],
-            },
-            "dram 1.8 kJ static, 0.2 J dynamic; pmem\\x0a 42.2 J static, - dynamic (model of hybridmem.conf)",
-        ),
-        ({"tiers": [{"dynamic_j": 5, "static_j": -3}]}, "? - static, 5.0 J dynamic (source unknown)"),
-    ],
-)
-def test_an_estimate_of_energy_is_called_one(tmp_path, estimate, shown):
-    """Beside what was measured, whose line stays as it is."""
-    measured = {"package_j": 120, "memory_j": None, "source": "rapl"}
-    write(tmp_path, record(9, energy={**measured, "estimate": estimate}))
-    lines = [line for line in show(tmp_path, "9").stdout.splitlines() if line.startswith("  energy ")]
-    assert lines == [
-        "  energy       package 120.0 J (rapl)",
-        *([f"  energy       estimate: {shown}"] if shown else []),
-    ]
-
-
-@pytest.mark.parametrize(
-    ("estimate", "shown"),
-    [
-        (None, None),
-        (5, None),
-        ({"tiers": 7}, None),
-        ({"tiers": [{"name": "dram", "share": None}, {"share": "x"}, 3], "source": "none"}, None),
-        ({"tiers": [{"share": 0.25}]}, "? 25 % of accesses (source unknown)"),
-        (
-            {
-                "of": "writes",
-                "tiers": [{"name": "hbm", "share": 0.5}, {"name": "dram", "share": None}],
-                "source": "a\x1b",
-            },
-            "hbm 50 % of writes (a\\x1b)",
-        ),
-    ],
-)
-def test_what_an_estimate_of_traffic_may_lack(tmp_path, estimate, shown):
-    write(tmp_path, record(9, traffic={"tiers": [], "node": None, "source": "no counters", "estimate": estimate}))
-    lines = [line for line in show(tmp_path, "9").stdout.splitlines() if line.startswith("  traffic ")]
-    assert lines == [
-        "  traffic      not measured: no counters",
-        *([f"  traffic      estimate: {shown}"] if shown else []),
-    ]
-
-
-def test_a_migrator_without_figures(tmp_path):
-    write(tmp_path, record(9, mode="migrate"), record(10))
-    assert "migration    not measured: the job did not ask for a migrator" in show(tmp_path, "9").stdout
-    assert "migration" not in show(tmp_path, "10").stdout
 
 
 @pytest.mark.parametrize("locale", [{"LC_ALL": "C"}, {"LC_ALL": "", "LANG": "C"}, {"LC_ALL": "", "LC_CTYPE": "POSIX"}])

@@ -1,0 +1,12 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the tests of hybridmem show share."""
+
+from installed import helper
+
+
+def show(folder, *words, **options):
+    return helper("hybridmem-show", "--records", folder, *words, **options)
+
+
+def no_record(job):
+    return f"no record of job {job} that you may read: a job gets its record at the end of its epilog"
