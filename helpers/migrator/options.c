@@ -207,28 +207,27 @@ static const struct {
     int (*take)(struct hm_options *options, const char *value, struct hm_error *error);
 } rows[] = {
     {"--cgroup", "DIR", "the processes of this cgroup and those below it", take_cgroup},
-    {"--pid", "PID", "this process, in place of a cgroup; may be given several times", take_pid},
-    {"--guard", "FILE", "end with this cgroup.events file's cgroup (default: the one in DIR)", take_guard},
+    {"--pid", "PID", "this process, in place of a cgroup; repeatable", take_pid},
+    {"--guard", "FILE", "cgroup.events that ends it (default: DIR's)", take_guard},
     {"--fast-nodes", "LIST", "NUMA nodes of the fast tier", take_fast},
     {"--slow-nodes", "LIST", "NUMA nodes of the slow tier", take_slow},
-    {"--cap", "SIZE|PERCENT%",
-     "most memory of the job in the fast tier (default: what is free, half of the file cache)", take_cap},
-    {"--reserve", "SIZE", "kept free, or as cache of files, in the fast tier (default: a fiftieth)", take_reserve},
-    {"--source", "NAME", "where samples come from: auto, or one of those below (default: auto)", take_source},
-    {"--period", "N", "accesses per sample (default: the source's choice)", take_period},
-    {"--overhead", "PERCENT%", "CPU time for sampling and moving, of the job's (default: 1%)", take_overhead},
+    {"--cap", "SIZE|PERCENT%", "most in the fast tier (default: what has room)", take_cap},
+    {"--reserve", "SIZE", "left in the fast tier (default: a fiftieth)", take_reserve},
+    {"--source", "NAME", "one of those below, or the best (default: auto)", take_source},
+    {"--period", "N", "accesses per sample (default: the source's)", take_period},
+    {"--overhead", "PERCENT%", "CPU time for it, of the job's (default: 1%)", take_overhead},
     {"--broker", "PATH", "socket of the DAMON broker", take_broker},
     {"--interval", "TIME", "length of a phase (default: 10s)", take_interval},
     {"--phase-samples", "N", "phases of N samples in place of time", take_phase_samples},
     {"--algorithm", "NAME", "one of those below (default: the first)", take_algorithm},
-    {"--hot-by", "WHAT", "what makes memory hot: accesses, or writes alone (default: accesses)", take_hot_by},
-    {"--bins", "N", "most regions that are told apart (default: 1000)", take_bins},
-    {"--rate", "SIZE", "most bytes moved per second, by the phase (default: no limit)", take_rate},
-    {"--end", "SECONDS", "when the job's time limit ends it, seconds since 1970", take_end},
-    {"--lat-read", "X", "latency of a read from the slow tier, fast = 1 (default: 2)", take_lat_read},
-    {"--lat-write", "X", "the same for writes (default: 5)", take_lat_write},
+    {"--hot-by", "WHAT", "accesses, or writes alone (default: accesses)", take_hot_by},
+    {"--bins", "N", "most regions told apart (default: 1000)", take_bins},
+    {"--rate", "SIZE", "most bytes moved a second (default: no limit)", take_rate},
+    {"--end", "SECONDS", "end of the job's time limit, since 1970", take_end},
+    {"--lat-read", "X", "read of the slow tier, fast = 1 (default: 2)", take_lat_read},
+    {"--lat-write", "X", "the same of a write (default: 5)", take_lat_write},
     {"--seed", "N", "of the random choices (default: 1)", take_seed},
-    {"--job", "ID", "the job's number: with --step, `hybridmem top` can look", take_job},
+    {"--job", "ID", "the job's number, for hybridmem top; with --step", take_job},
     {"--step", "ID", "the step's number", take_step},
     {"--progress-fd", "N", "descriptor of the file for the figures", take_progress},
 };
@@ -244,10 +243,11 @@ static const struct {
 void hm_options_help(void)
 {
     const char *name, *about;
-    printf("usage: hybridmem-migrator --cgroup DIR|--pid PID... --fast-nodes LIST --slow-nodes LIST [OPTION...]\n\n"
-           "Samples the memory accesses of a step's processes and keeps what is hot in the fast tier, until the\n"
-           "processes have ended or SIGTERM comes. Slurm steps with --hybrid-mem=migrate and isolate have one started "
-           "for them.\n\n");
+    printf("usage: hybridmem-migrator --cgroup DIR|--pid PID... --fast-nodes LIST\n"
+           "                          --slow-nodes LIST [OPTION...]\n\n"
+           "Samples the memory accesses of a step's processes and keeps what is hot in the\n"
+           "fast tier, until the processes have ended or SIGTERM comes. Slurm steps with\n"
+           "--hybrid-mem=migrate and isolate have one started for them.\n\n");
     for (size_t i = 0; i < N_ROWS; i++)
         printf("  %s %-*s %s\n", rows[i].name, (int)(27 - strlen(rows[i].name)), rows[i].value, rows[i].about);
     for (size_t i = 0; i < sizeof(flags) / sizeof(flags[0]); i++)
@@ -255,10 +255,9 @@ void hm_options_help(void)
     printf("\nAlgorithms:\n");
     for (int i = 0; hm_algorithm_at(i, &name, &about); i++)
         printf("  %-10s %s\n", name, about);
-    printf("\nSources, best first:\n");
+    printf("\nSources, best first (hybridmem sources tells more):\n");
     for (int i = 0; hm_source_at(i); i++)
-        printf("  %-10s knows %s; needs %s; costs %s\n", hm_source_at(i)->name, hm_source_at(i)->knows,
-               hm_source_at(i)->needs, hm_source_at(i)->cost);
+        printf("  %s\n", hm_source_at(i)->name);
 }
 
 static bool take_flag(struct hm_options *options, const char *word)

@@ -175,7 +175,7 @@ def test_the_page_of_the_migrator_has_its_sources_algorithms_and_figures():
     page = rendered(MAN / "hybridmem-migrator.8")
     algorithms, sources = helper("hybridmem-migrator", "--help").stdout.split("Algorithms:")[1].split("Sources,")
     figures = (PROJECT / "helpers" / "migrator" / "figures.c").read_text()
-    names = re.findall(r"^  (\w+) ", algorithms + sources, re.MULTILINE)
+    names = re.findall(r"^  (\w+)\b", algorithms + sources, re.MULTILINE)
     keys = re.findall(r'^    {"(\w+)", [A-Z]+, offsetof', figures, re.MULTILINE)
     assert len(names) >= 5 and len(keys) >= 20
     for word in [*names, *keys, "unmoved_bytes", "warnings"]:

@@ -11,8 +11,9 @@ NODES = ["--fast-nodes", "0", "--slow-nodes", "1"]
 
 def test_help_names_what_there_is():
     out = helper("hybridmem-migrator", "--help").stdout
-    for word in ("--cgroup", "--cap", "--phase-samples", "Algorithms:", "bins", "Sources, best first:", "faults"):
+    for word in ("--cgroup", "--cap", "--phase-samples", "Algorithms:", "bins", "Sources, best first", "faults"):
         assert word in out, word
+    assert max(map(len, out.splitlines())) <= 80
 
 
 @pytest.mark.parametrize(
