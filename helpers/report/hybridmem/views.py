@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """The views of `hybridmem report`, as one table: by what records are put together, and what is said of them."""
 
-import re
 from collections.abc import Callable
 from typing import Any, NamedTuple, Optional
 
 from . import fields, figures, rules
 from .figures import of
 from .folds import Common, Count, Elected, First, Last, Peak, Ratio, Sum, Unknown
+from .items import by, by_day_and_tier, by_failure, by_job, by_mode, by_opinion, by_user_and_mode, job_name, word
 
 
 class Key(NamedTuple):
@@ -64,43 +64,6 @@ class View(NamedTuple):
         return [column.name for column in self.columns if column.unit not in ("text", "prose", "time")]
 
 
-def word(key):
-    return lambda case: fields.text(case.record, key)
-
-
-def by(*keys):
-    def items(figures):
-        return [(tuple(fields.clean(fields.text(figures.record, key)) or "?" for key in keys), None)]
-
-    return items
-
-
-def by_mode(figures):
-    return [((fields.clean(fields.mode(figures.record)),), None)]
-
-
-def by_user_and_mode(figures):
-    return [(by("user")(figures)[0][0] + by_mode(figures)[0][0], None)]
-
-
-def job_key(record):
-    return (fields.text(record, "cluster") or "", record["job_id"], fields.whole(record, "restart_count") or 0)
-
-
-def job_name(case):
-    restarts = fields.whole(case.record, "restart_count") or 0
-    return f"{fields.job_name(case.record)}{f' run {restarts + 1}' if restarts > 0 else ''}"
-
-
-def by_job(figures):
-    return [(job_key(figures.record), None)]
-
-
-def by_opinion(figures):
-    """Of all records: those that say nothing are of weight for what the others say."""
-    return [(job_key(figures.record), rules.opinion(figures))]
-
-
 def advised(column):
     """Of the nodes for which the job's advice holds."""
     vote = Elected(
@@ -110,36 +73,6 @@ def advised(column):
         column.fold,
     )
     return column._replace(fold=vote)
-
-
-def by_day_and_tier(figures):
-    day = (fields.text(figures.record, "end") or "")[:10]
-    day = day if re.fullmatch(r"\d{4}-\d\d-\d\d", day) else "?"
-    return [((day, fields.text(tier, "name") or "?"), tier) for tier in figures.tiers]
-
-
-TEXT_MAX = 200
-
-
-def by_failure(figures):
-    """Of one record each text counts once. Texts that differ by a size, a time or a process are in one row: its key has
-    N for each number."""
-    code = fields.whole(figures.record, "exit_code")
-    found = {}
-
-    def note(kind, text, pattern):
-        before = found.setdefault((kind, pattern), (text, pattern))
-        if before[0] != text:
-            found[kind, pattern] = (pattern, pattern)
-
-    if code:
-        text = f"{code} (signal {code - 128})" if 128 < code < 193 else f"{code}"
-        note("exit code", text, text)
-    for warning in fields.warnings(figures.record):
-        refused = fields.refusal(warning)
-        text = (refused[1] if refused else warning)[:TEXT_MAX]
-        note("refused" if refused else "warning", text, re.sub(r"\d+", "N", text))
-    return list(found.items())
 
 
 JOBS = Column("jobs", "JOBS", "count", Count(lambda case: case.is_new))

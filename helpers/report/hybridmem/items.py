@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: Apache-2.0
+"""To which rows of a view a record belongs, by its figures: (key, item) of each, where the item is what the row's
+figures are of, if it is not the record. Pure."""
+
+import re
+
+from . import fields, rules
+
+
+def word(key):
+    return lambda case: fields.text(case.record, key)
+
+
+def by(*keys):
+    def items(figures):
+        return [(tuple(fields.clean(fields.text(figures.record, key)) or "?" for key in keys), None)]
+
+    return items
+
+
+def by_mode(figures):
+    return [((fields.clean(fields.mode(figures.record)),), None)]
+
+
+def by_user_and_mode(figures):
+    return [(by("user")(figures)[0][0] + by_mode(figures)[0][0], None)]
+
+
+def job_key(record):
+    return (fields.text(record, "cluster") or "", record["job_id"], fields.whole(record, "restart_count") or 0)
+
+
+def job_name(case):
+    restarts = fields.whole(case.record, "restart_count") or 0
+    return f"{fields.job_name(case.record)}{f' run {restarts + 1}' if restarts > 0 else ''}"
+
+
+def by_job(figures):
+    return [(job_key(figures.record), None)]
+
+
+def by_opinion(figures):
+    """Of all records: those that say nothing are of weight for what the others say."""
+    return [(job_key(figures.record), rules.opinion(figures))]
+
+
+def by_day_and_tier(figures):
+    day = (fields.text(figures.record, "end") or "")[:10]
+    day = day if re.fullmatch(r"\d{4}-\d\d-\d\d", day) else "?"
+    return [((day, fields.text(tier, "name") or "?"), tier) for tier in figures.tiers]
+
+
+TEXT_MAX = 200
+
+
+def by_failure(figures):
+    """Of one record each text counts once. Texts that differ by a size, a time or a process are in one row: its key has
+    N for each number."""
+    code = fields.whole(figures.record, "exit_code")
+    found = {}
+
+    def note(kind, text, pattern):
+        before = found.setdefault((kind, pattern), (text, pattern))
+        if before[0] != text:
+            found[kind, pattern] = (pattern, pattern)
+
+    if code:
+        text = f"{code} (signal {code - 128})" if 128 < code < 193 else f"{code}"
+        note("exit code", text, text)
+    for warning in fields.warnings(figures.record):
+        refused = fields.refusal(warning)
+        text = (refused[1] if refused else warning)[:TEXT_MAX]
+        note("refused" if refused else "warning", text, re.sub(r"\d+", "N", text))
+    return list(found.items())
