@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* hybridmem-meter: the energy and the memory traffic of this node, as its counters have them. */
-#include <config.h>
-
 #include <errno.h>
 #include <fcntl.h>
-#include <getopt.h>
 #include <locale.h>
 #include <poll.h>
 #include <signal.h>
@@ -18,27 +15,17 @@
 #include "../core/clock.h"
 #include "../core/config.h"
 #include "../core/discover.h"
-#include "../core/size.h"
+#include "meteroptions.h"
 #include "meterprint.h"
 #include "words.h"
 
 #define SECOND_NS UINT64_C(1000000000)
 #define MOST_WAIT_NS SECOND_NS /* between two looks at the counters: none wraps twice in that time */
 
-#define DEFAULT_INTERVAL_MS 1000
-
-enum { EXIT_NONE = 1, EXIT_BAD = HM_WORDS_BAD };
-
-static const char default_config[] = HM_SYSCONFDIR "/hybridmem.conf";
-
-struct options {
-    bool list, json, step;
-    uint64_t interval_ms, count;
-    const char *sysfs, *resctrl, *topology, *config;
-};
+enum { EXIT_NONE = 1 };
 
 struct meter {
-    const struct options *options;
+    const struct hm_meter_options *options;
     struct hm_counters_setup setup;
     struct hm_gauges gauges;
     struct hm_counters_tried tried[HM_MOST_SOURCES];
@@ -51,108 +38,14 @@ struct meter {
     uint64_t since_ns; /* CLOCK_MONOTONIC of the reading before */
 };
 
-static void print_help(void)
-{
-    printf("Usage: hybridmem meter [--json] [--interval TIME] [--count N] [--step]\n"
-           "                       [--sysfs DIR] [--resctrl DIR]\n"
-           "                       [--topology FILE.xml] [--config FILE]\n"
-           "       hybridmem meter --list [--json] [--sysfs DIR] [--resctrl DIR]\n"
-           "\n"
-           "Shows the power of this node's sockets and memory and the traffic of its memory\n"
-           "tiers, as far as hardware counters tell, each with the source it is from, or why\n"
-           "it is not known. All are of the whole node, or of a resctrl group: no figure is\n"
-           "a job's.\n"
-           "\n"
-           "  --list               each source of counters: whether it works for you, and\n"
-           "                       why not; and end\n"
-           "  --json               one JSON object for each interval, or for the list\n"
-           "  --interval TIME      what each line is about (1s): digits and ms, s, min or h;\n"
-           "                       without a unit seconds\n"
-           "  --count N            end after N lines\n"
-           "  --step               a line is shown for each line of standard input, not by\n"
-           "                       time; the first begins\n"
-           "  --sysfs DIR          the folder that is /sys\n"
-           "  --resctrl DIR        the folder of a resctrl group (default: fs/resctrl in\n"
-           "                       /sys)\n"
-           "  --topology FILE.xml  take the tiers from hwloc's XML instead of this machine\n"
-           "  --config FILE        the configuration, for the tiers (default:\n"
-           "                       %s, where it is there)\n"
-           "  -h, --help           this text\n"
-           "  -V, --version        the version\n"
-           "\n"
-           "Exit status: 0 shown, or interrupted; 1 no source works here; 2 wrong usage or a\n"
-           "file that cannot be used.\n",
-           default_config);
-}
-
 static int fail(int status, const char *text)
 {
     fprintf(stderr, "hybridmem meter: %s\n", text);
     return status;
 }
 
-/* Digits alone are seconds. */
-static int take_interval(void *data, const char *argument, struct hm_error *error)
-{
-    struct options *options = data;
-    bool is_plain = hm_size_parse_number(argument, 1, 3600, &options->interval_ms, NULL) == 0;
-    if (is_plain)
-        options->interval_ms *= 1000;
-    else if (hm_size_parse_duration(argument, &options->interval_ms, NULL) != 0)
-        options->interval_ms = 0;
-    if (options->interval_ms >= 100 && options->interval_ms <= 3600000)
-        return 0;
-    return hm_fail(error, EINVAL, "\"%.40s\" is not a time of 100ms to 1h", argument);
-}
-
-static int take_count(void *data, const char *argument, struct hm_error *error)
-{
-    struct options *options = data;
-    return hm_size_parse_number(argument, 1, UINT32_MAX, &options->count, error);
-}
-
-/* The list is of the sources alone: it shows nothing over time, and of no tier. Returns -1 to go on, or the status. */
-static int check_list(const struct options *options)
-{
-    const struct {
-        const char *name;
-        bool is_given;
-    } others[] = {{"interval", options->interval_ms > 0},
-                  {"count", options->count > 0},
-                  {"step", options->step},
-                  {"topology", options->topology},
-                  {"config", options->config}};
-    for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
-        if (others[i].is_given) {
-            fprintf(stderr, "hybridmem meter: --list does not go with --%s\n", others[i].name);
-            return EXIT_BAD;
-        }
-    return -1;
-}
-
-/* Returns -1 to go on, or the exit status. */
-static int parse_options(int argc, char **argv, struct options *options)
-{
-    const struct hm_word table[] = {
-        {"list", .flag = &options->list},       {"json", .flag = &options->json},
-        {"step", .flag = &options->step},       {"interval", .take = take_interval},
-        {"count", .take = take_count},          {"sysfs", .path = &options->sysfs},
-        {"resctrl", .path = &options->resctrl}, {"topology", .path = &options->topology},
-        {"config", .path = &options->config},
-    };
-    const struct hm_words words = {"meter", print_help, table, sizeof(table) / sizeof(table[0]), options};
-    int status = hm_words_parse(argc, argv, &words);
-    if (status < 0 && optind < argc)
-        status = hm_words_refuse(&words, argv[optind]);
-    if (status < 0 && options->list)
-        status = check_list(options);
-    if (options->interval_ms == 0)
-        options->interval_ms = DEFAULT_INTERVAL_MS;
-    return status;
-}
-
 /* Returns 0, or the exit status with all said. */
-static int open_folders(const struct options *options, struct hm_counters_setup *setup)
+static int open_folders(const struct hm_meter_options *options, struct hm_counters_setup *setup)
 {
     const int flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC;
     struct hm_error error = {""};
@@ -165,29 +58,29 @@ static int open_folders(const struct options *options, struct hm_counters_setup 
     setup->sysfs = open(sysfs, flags);
     if (setup->sysfs < 0) {
         hm_fail_errno(&error, "%s", sysfs);
-        return fail(EXIT_BAD, error.text);
+        return fail(HM_WORDS_BAD, error.text);
     }
     setup->resctrl = options->resctrl ? open(options->resctrl, flags) : openat(setup->sysfs, "fs/resctrl", flags);
     setup->resctrl_why = errno;
     if (setup->resctrl >= 0 || !options->resctrl)
         return 0;
     hm_fail_errno(&error, "%s", options->resctrl);
-    return fail(EXIT_BAD, error.text);
+    return fail(HM_WORDS_BAD, error.text);
 }
 
 /* A node whose tiers cannot be told is metered all the same. Returns 0, or the exit status with all said. */
-static int find_tiers(const struct options *options, struct meter *meter)
+static int find_tiers(const struct hm_meter_options *options, struct meter *meter)
 {
     struct hm_error error = {""};
     struct hm_config *config = calloc(1, sizeof(*config));
     struct hm_tiers *tiers = calloc(1, sizeof(*tiers));
     int status = 0;
     if (!config || !tiers)
-        status = fail(EXIT_BAD, "no memory");
-    else if (hm_config_read(options->config ? options->config : default_config, options->config != NULL, config,
+        status = fail(HM_WORDS_BAD, "no memory");
+    else if (hm_config_read(options->config ? options->config : HM_METER_CONFIG, options->config != NULL, config,
                             &error) < 0 ||
              (hm_discover(options->topology, &tiers->topology, &error) < 0 && options->topology))
-        status = fail(EXIT_BAD, error.text);
+        status = fail(HM_WORDS_BAD, error.text);
     else if (error.text[0] || hm_tiers_group(&tiers->topology, config, tiers, &error) < 0)
         fprintf(stderr, "hybridmem meter: the tiers of this node are not known: %s\n", error.text);
     else
@@ -205,10 +98,10 @@ static int list(const struct meter *meter)
     if (!meter->options->json)
         hm_meterprint_list(stdout, &sources);
     else if (hm_meterprint_list_json(stdout, &sources) != 0)
-        status = EXIT_BAD;
+        status = HM_WORDS_BAD;
     if (fflush(stdout) != 0 || ferror(stdout))
-        status = EXIT_BAD;
-    if (status == EXIT_BAD)
+        status = HM_WORDS_BAD;
+    if (status == HM_WORDS_BAD)
         perror("hybridmem meter: standard output");
     return status;
 }
@@ -282,7 +175,7 @@ static enum waited wait_for_next(struct meter *meter, uint64_t due_ns)
 
 static int run(struct meter *meter)
 {
-    const struct options *options = meter->options;
+    const struct hm_meter_options *options = meter->options;
     const uint64_t interval_ns = options->interval_ms * 1000000;
     uint64_t due_ns = hm_clock_ns(CLOCK_MONOTONIC) + interval_ns;
     int result = options->step ? 0 : show_reading(meter);
@@ -296,7 +189,7 @@ static int run(struct meter *meter)
     if (result == 0)
         return EXIT_SUCCESS;
     perror("hybridmem meter: standard output");
-    return EXIT_BAD;
+    return HM_WORDS_BAD;
 }
 
 /* What ends it: taken by poll, so that no line is cut. Returns a descriptor, or -1. */
@@ -326,20 +219,20 @@ static int start(struct meter *meter)
         return fail(EXIT_NONE, "no source of counters works here: hybridmem meter --list says why");
     meter->signals = take_signals();
     if (meter->signals < 0)
-        return fail(EXIT_BAD, strerror(errno));
+        return fail(HM_WORDS_BAD, strerror(errno));
     return run(meter);
 }
 
 int main(int argc, char **argv)
 {
-    struct options options = {0};
-    int status = parse_options(argc, argv, &options);
+    struct hm_meter_options options = {0};
+    int status = hm_meter_parse(argc, argv, &options);
     if (status >= 0)
         return status;
     setlocale(LC_CTYPE, "");
     struct meter *meter = calloc(1, sizeof(*meter));
     if (!meter)
-        return fail(EXIT_BAD, "no memory");
+        return fail(HM_WORDS_BAD, "no memory");
     meter->options = &options;
     status = start(meter);
     hm_gauges_close(&meter->gauges, 0);

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "meteroptions.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <stdio.h>
+
+#include "../core/size.h"
+#include "words.h"
+
+#define DEFAULT_INTERVAL_MS 1000
+
+static void print_help(void)
+{
+    printf("Usage: hybridmem meter [--json] [--interval TIME] [--count N] [--step]\n"
+           "                       [--sysfs DIR] [--resctrl DIR]\n"
+           "                       [--topology FILE.xml] [--config FILE]\n"
+           "       hybridmem meter --list [--json] [--sysfs DIR] [--resctrl DIR]\n"
+           "\n"
+           "Shows the power of this node's sockets and memory and the traffic of its memory\n"
+           "tiers, as far as hardware counters tell, each with the source it is from, or why\n"
+           "it is not known. All are of the whole node, or of a resctrl group: no figure is\n"
+           "a job's.\n"
+           "\n"
+           "  --list               each source of counters: whether it works for you, and\n"
+           "                       why not; and end\n"
+           "  --json               one JSON object for each interval, or for the list\n"
+           "  --interval TIME      what each line is about (1s): digits and ms, s, min or h;\n"
+           "                       without a unit seconds\n"
+           "  --count N            end after N lines\n"
+           "  --step               a line is shown for each line of standard input, not by\n"
+           "                       time; the first begins\n"
+           "  --sysfs DIR          the folder that is /sys\n"
+           "  --resctrl DIR        the folder of a resctrl group (default: fs/resctrl in\n"
+           "                       /sys)\n"
+           "  --topology FILE.xml  take the tiers from hwloc's XML instead of this machine\n"
+           "  --config FILE        the configuration, for the tiers (default:\n"
+           "                       %s, where it is there)\n"
+           "  -h, --help           this text\n"
+           "  -V, --version        the version\n"
+           "\n"
+           "Exit status: 0 shown, or interrupted; 1 no source works here; 2 wrong usage or a\n"
+           "file that cannot be used.\n",
+           HM_METER_CONFIG);
+}
+
+/* Digits alone are seconds. */
+static int take_interval(void *data, const char *argument, struct hm_error *error)
+{
+    struct hm_meter_options *options = data;
+    bool is_plain = hm_size_parse_number(argument, 1, 3600, &options->interval_ms, NULL) == 0;
+    if (is_plain)
+        options->interval_ms *= 1000;
+    else if (hm_size_parse_duration(argument, &options->interval_ms, NULL) != 0)
+        options->interval_ms = 0;
+    if (options->interval_ms >= 100 && options->interval_ms <= 3600000)
+        return 0;
+    return hm_fail(error, EINVAL, "\"%.40s\" is not a time of 100ms to 1h", argument);
+}
+
+static int take_count(void *data, const char *argument, struct hm_error *error)
+{
+    struct hm_meter_options *options = data;
+    return hm_size_parse_number(argument, 1, UINT32_MAX, &options->count, error);
+}
+
+/* The list is of the sources alone: it shows nothing over time, and of no tier. Returns -1 to go on, or the status. */
+static int check_list(const struct hm_meter_options *options)
+{
+    const struct {
+        const char *name;
+        bool is_given;
+    } others[] = {{"interval", options->interval_ms > 0},
+                  {"count", options->count > 0},
+                  {"step", options->step},
+                  {"topology", options->topology},
+                  {"config", options->config}};
+    for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+        if (others[i].is_given) {
+            fprintf(stderr, "hybridmem meter: --list does not go with --%s\n", others[i].name);
+            return HM_WORDS_BAD;
+        }
+    return -1;
+}
+
+int hm_meter_parse(int argc, char **argv, struct hm_meter_options *options)
+{
+    const struct hm_word table[] = {
+        {"list", .flag = &options->list},       {"json", .flag = &options->json},
+        {"step", .flag = &options->step},       {"interval", .take = take_interval},
+        {"count", .take = take_count},          {"sysfs", .path = &options->sysfs},
+        {"resctrl", .path = &options->resctrl}, {"topology", .path = &options->topology},
+        {"config", .path = &options->config},
+    };
+    const struct hm_words words = {"meter", print_help, table, sizeof(table) / sizeof(table[0]), options};
+    int status = hm_words_parse(argc, argv, &words);
+    if (status < 0 && optind < argc)
+        status = hm_words_refuse(&words, argv[optind]);
+    if (status < 0 && options->list)
+        status = check_list(options);
+    if (options->interval_ms == 0)
+        options->interval_ms = DEFAULT_INTERVAL_MS;
+    return status;
+}

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The command line of hybridmem meter. */
+#ifndef HM_METEROPTIONS_H
+#define HM_METEROPTIONS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define HM_METER_CONFIG HM_SYSCONFDIR "/hybridmem.conf" /* where no other is given */
+
+struct hm_meter_options {
+    bool list, json, step;
+    uint64_t interval_ms, count;
+    const char *sysfs, *resctrl, *topology, *config;
+};
+
+/* Reads the words into options that are all 0. Returns -1 to go on, or the exit status with all said. */
+int hm_meter_parse(int argc, char **argv, struct hm_meter_options *options);
+
+#endif
