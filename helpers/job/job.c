@@ -77,27 +77,34 @@ static const struct option options[] = {
     {0},
 };
 
-static const char usage_text[] =
-    "Usage: hybridmem-job begin --job ID --uid UID --gid GID [--config FILE] [--restart N] [--het-job ID] [--end-time "
-    "UNIX]\n"
-    "                           [--request TEXT] [--user NAME] [--account NAME] [--partition NAME]\n"
-    "                           [--cluster NAME] [--node NAME]\n"
-    "       hybridmem-job end --job ID [--config FILE] [--cluster NAME] [--exit-status N]\n"
-    "       hybridmem reap [--config FILE] [--cluster NAME] [--boot] [--wait] [--grace SECONDS]\n";
+#define REAP                                                                                                           \
+    "hybridmem reap [--config FILE] [--cluster NAME] [--boot] [--wait]\n"                                              \
+    "                      [--grace SECONDS]\n"
 
-static const char help_text[] =
-    "\nWhat root does on a node before and after a job; Slurm's prolog and epilog run begin and end by themselves.\n"
-    "reap puts right what dead jobs left: it ends their monitors, restores settings that were changed for them, "
-    "writes\n"
-    "their records, and removes their files. It can be run at any time.\n\n"
-    "  --grace SECONDS  how long a dead job waits for its epilog; default: reap_grace of hybridmem.conf\n"
-    "  --boot           no job can be running: wait for none, and find the node's topology\n"
-    "  --wait           for others who make or wipe DAX file systems, and ten minutes for those that are in use\n"
-    "  --cluster NAME   whose DAX file systems to look for, on a node of several; default: cluster of hybridmem.conf,\n"
-    "                   else any\n"
-    "  --config FILE    instead of the installed hybridmem.conf\n"
-    "  --help           this text\n\n"
-    "Exit status: 0; 2 for wrong arguments.\n";
+static const char usage_text[] = "Usage: hybridmem-job begin --job ID --uid UID --gid GID [--config FILE]\n"
+                                 "           [--restart N] [--het-job ID] [--end-time UNIX] [--request TEXT]\n"
+                                 "           [--user NAME] [--account NAME] [--partition NAME]\n"
+                                 "           [--cluster NAME] [--node NAME]\n"
+                                 "       hybridmem-job end --job ID [--config FILE] [--cluster NAME]\n"
+                                 "           [--exit-status N]\n"
+                                 "       " REAP;
+
+static const char reap_text[] = "Usage: " REAP "\n"
+                                "Puts right what dead jobs left on a node: it ends their monitors, restores\n"
+                                "settings that were changed for them, writes their records, and removes their\n"
+                                "files. Slurm's prolog and epilog do it, too; it can be run at any time.\n\n";
+
+static const char help_text[] = "  --grace SECONDS  how long a dead job waits for its epilog (default: reap_grace\n"
+                                "                   of hybridmem.conf)\n"
+                                "  --boot           no job can be running: wait for none, and find the node's\n"
+                                "                   topology\n"
+                                "  --wait           for others who make or wipe DAX file systems, and ten minutes\n"
+                                "                   for those that are in use\n"
+                                "  --cluster NAME   whose DAX file systems to look for, on a node of several\n"
+                                "                   (default: cluster of hybridmem.conf, else any)\n"
+                                "  --config FILE    instead of the installed hybridmem.conf\n"
+                                "  --help           this text\n\n"
+                                "Exit status: 0; 2 for wrong arguments.\n";
 
 static int usage(const char *why)
 {
@@ -227,7 +234,7 @@ int main(int argc, char **argv)
         if (id == '?' || take(&arguments, id, options[index].name, optarg) != 0)
             return 2;
     if (arguments.given[HELP]) {
-        printf("%s%s", usage_text, help_text);
+        printf("%s%s", commands[command].run == reap ? reap_text : usage_text, help_text);
         return 0;
     }
     if (optind < argc)

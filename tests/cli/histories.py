@@ -2,10 +2,13 @@
 """What the tests of the history share: records of every kind, and reports over both."""
 
 import json
+import os
+import sys
+from pathlib import Path
 from types import SimpleNamespace
 
 import engine
-from installed import helper
+from installed import DATA, helper
 from makerecords import GIB, record, tier, write
 
 DAY = "2025-03-01"
@@ -72,7 +75,7 @@ def varied(folder):
         record(5, user="carol", account="chemistry", end="2025-03-02T00:00:00.250Z", node="n2", exit_code=2),
         record(6, user=None, mode="slow", end="2025-03-02T12:00:00Z", **ESTIMATES),
         record(7, user="", mode="interleave", end="2025-03-03T12:00:00+01:00", energy={"package_j": 1.5}),
-        # A node where no step ran knows the request only: the run counts where its first record does.
+        # A node where no step ran knows the request only: the run counts in both rows, and once in all.
         record(8, node="n1", mode="slow", plan=None, request="fast,socket=all", end="2025-03-04T12:00:00Z"),
         record(8, node="n2", mode="slow", exit_code=1, end="2025-03-04T12:00:01Z"),
     )
@@ -92,3 +95,30 @@ def varied(folder):
     append(folder, json.dumps(record(3, node="n2", user="bob", end="2025-03-02T01:00:00Z")), "torn", day="2025-03-02")
     (folder / "2025-99-99").mkdir()
     (folder / "2025-03-03" / "pipe.jsonl").symlink_to("/dev/null")
+
+
+def killed(records, history, place):
+    """Run ingest in a child that is gone, as by SIGKILL, before it gives its `place`th file its name; False where it
+    ended before that."""
+    child = os.fork()
+    if child == 0:
+        sys.path.insert(0, str(DATA / "python"))
+        sys.argv[1:] = ["--records", str(records), "--history", str(history)]
+        from hybridmem import ingest as program
+
+        replace, count = Path.replace, [0]
+
+        def counted(self, target):
+            count[0] += 1
+            if count[0] == place:
+                os._exit(9)
+            return replace(self, target)
+
+        Path.replace = counted
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        os.dup2(1, 2)
+        status = program.main("/bin/false", engine.folder())
+        os._exit(status)
+    status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    assert status in (0, 9)
+    return status == 9

@@ -34,7 +34,8 @@ def test_without_duckdb_one_line_says_how_to_install_it(tmp_path, program):
     done = helper(f"hybridmem-{program}", *words, status=1)
     requirements = DATA / "python" / "hybridmem" / "requirements.txt"
     expected = (
-        rf"hybridmem {program}: DuckDB is missing: /\S+ -m pip install --no-index --find-links WHEELS --require-hashes "
+        rf"hybridmem {program}: DuckDB is missing, there is no folder {tmp_path}/none: /\S+ -m pip install --no-index "
+        rf"--find-links WHEELS --require-hashes "
         rf"-r {requirements} --target {tmp_path}/none \(how to fill WHEELS: man 8 hybridmem-ingest\)\n"
     )
     assert re.fullmatch(expected, done.stderr) and done.stdout == ""
@@ -43,6 +44,22 @@ def test_without_duckdb_one_line_says_how_to_install_it(tmp_path, program):
     (tmp_path / "none" / "duckdb.py").write_text("import no_such_module_of_duckdb\n")
     done = helper(f"hybridmem-{program}", *words, status=1)
     assert done.stderr == f"hybridmem {program}: DuckDB cannot be loaded: No module named 'no_such_module_of_duckdb'\n"
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can be somebody else")
+def test_a_folder_of_duckdb_that_is_shut_is_no_missing_one(tmp_path):
+    tmp_path.chmod(0o700)
+    words = ("--history", "/none", "--engine", tmp_path)
+    done = helper("hybridmem-report", *words, status=1, user=65534, group=65534, extra_groups=[])
+    assert done.stderr == f"hybridmem report: cannot read {tmp_path}: Permission denied\n"
+
+
+def test_a_copy_may_leave_out_an_empty_folder(tmp_path):
+    records, history = tmp_path / "records", tmp_path / "history"
+    write(records, record(1))
+    ingest(records, history)
+    (history / "left-out").rmdir()
+    assert same(records, history)["total"]["jobs"] == 1
 
 
 def test_errors_are_one_line(tmp_path):
@@ -71,6 +88,8 @@ def test_errors_are_one_line(tmp_path):
     [
         [],
         ["--user", "alice"],
+        ["--user", "?"],
+        ["--account", "?,physics"],
         ["--user", "bob,nobody,a\0b\x1b\n'\"".replace("\0", "")],
         ["--account", "physics"],
         ["--mode", "spill,slow"],

@@ -10,7 +10,7 @@ import sys
 import engine
 import pytest
 from engine import ingest
-from histories import DAY, append, same, varied, wanting_all
+from histories import DAY, append, killed, same, varied, wanting_all
 from installed import DATA
 from makerecords import record, write
 from oddrecords import odd_records
@@ -87,7 +87,8 @@ def test_a_report_reads_sums_as_long_as_they_are_of_the_table(tmp_path):
     assert same(records, history)["total"]["jobs"] == 4
     assert ingest(records, history).stdout == "0 records taken, in 0 days\n"
     again = sums(history)
-    assert {day for day in DAYS if again[day] != made[day]} == {DAY}, "only of what has another table"
+    changed = {day for day in DAYS if again[day] != made[day]}
+    assert changed == set(DAYS[:2]), "of the day with another table, and of the next: it looks for runs over midnight"
 
 
 def test_an_ingest_between_a_reports_two_looks(tmp_path, monkeypatch):
@@ -110,17 +111,99 @@ def test_an_ingest_between_a_reports_two_looks(tmp_path, monkeypatch):
     same(records, made)
 
 
+def damaged(path, how):
+    """A file as it may be after a disk has failed; None: it is gone."""
+    content = path.read_bytes()
+    path.unlink()
+    if how == "no end":
+        path.write_bytes(content[:-1])
+    elif how == "zeros inside":
+        path.write_bytes(b"PAR1" + bytes(len(content)) + b"PAR1")
+    elif how == "other bytes":
+        path.write_bytes(content[:10] + bytes(byte ^ 255 for byte in content[10:90]) + content[90:])
+    elif how == "another day's":
+        shutil.copyfile(path.with_name(f"{DAYS[1]}.parquet"), path)
+    else:
+        assert how == "gone"
+
+
 @pytest.mark.parametrize("kind", ["sums", "runs"])
-@pytest.mark.parametrize("text", [None, "", "PAR1 and no end"])
-def test_sums_that_are_damaged_are_made_again(tmp_path, kind, text):
+@pytest.mark.parametrize("how", ["gone", "no end", "zeros inside", "other bytes", "another day's"])
+def test_sums_that_are_damaged_are_not_used_and_made_again(tmp_path, kind, how):
     records, history = tmp_path / "records", tmp_path / "history"
-    write(records, record(1), record(1, node="n2"))
+    nodes = [record(1, end=f"{day}T00:00:01Z", node=f"n{day[-1]}") for day in DAYS[:2]]
+    write(records, record(1), *nodes, record(2, node="n3", user="bob"))
     ingest(records, history)
     path = history / kind / f"{DAY}.parquet"
-    path.unlink()
-    if text is not None:
-        path.write_text(text)
-    assert same(records, history)["total"]["jobs"] == 1
+    rows = "SELECT COLUMNS(*)::VARCHAR FROM read_parquet('{}') ORDER BY ALL"
+    whole = engine.query(rows, path)
+    damaged(path, how)
+    assert same(records, history)["total"]["jobs"] == 2
     ingest(records, history)
-    assert path.read_bytes()[-4:] == b"PAR1"
-    assert same(records, history)["total"]["jobs"] == 1
+    assert engine.query(rows, path) == whole
+    assert same(records, history)["total"]["jobs"] == 2
+
+
+def test_a_table_that_cannot_be_read_leaves_the_other_days_theirs(tmp_path):
+    records, history = tmp_path / "records", tmp_path / "history"
+    write(records, *(record(job, end=f"{day}T12:00:00Z") for job, day in enumerate(DAYS)))
+    ingest(records, history)
+    table = history / "records" / f"day={DAYS[1]}" / "records.parquet"
+    content = bytearray(table.read_bytes())
+    content[10:400] = bytes(390)
+    table.write_bytes(content)
+    write(records, record(9, end=f"{DAYS[3]}T13:00:00Z", node="n9"))
+    done = ingest(records, history, status=1)
+    assert done.stdout == "1 record taken, in 1 day\n"
+    assert done.stderr.startswith(f"hybridmem ingest: {table} is damaged: remove it and ")
+    assert same(records, history, "--since", DAYS[3])["total"]["jobs"] == 2
+    assert DAYS[1] in engine.report(history, status=1).stderr
+
+
+def test_a_day_that_is_made_anew_leaves_nothing_of_the_old_one(tmp_path):
+    """Also not in what its neighbours know of runs over midnight."""
+    records, history = tmp_path / "records", tmp_path / "history"
+    ends = [
+        record(5, end=f"{day}T00:00:01Z", node=f"n{day[-1]}", user=user) for day, user in zip(DAYS, ("alice", "bob"))
+    ]
+    write(records, *ends, record(6, end=f"{DAYS[1]}T01:00:00Z", node="n7"))
+    ingest(records, history)
+    for path in (history / "records" / f"day={DAYS[1]}" / "records.parquet", history / "taken" / f"{DAYS[1]}.json"):
+        path.unlink()
+    (records / DAYS[1] / f"n{DAYS[1][-1]}.jsonl").unlink()
+    ingest(records, history)
+    assert same(records, history)["total"]["jobs"] == 2
+    assert b"bob" not in b"".join(path.read_bytes() for kind in ("sums", "runs") for path in (history / kind).iterdir())
+
+
+def test_a_table_that_is_lost_is_made_anew(tmp_path):
+    records, history = tmp_path / "records", tmp_path / "history"
+    write(records, *(record(job, end=f"{day}T12:00:00Z") for job, day in enumerate(DAYS)))
+    ingest(records, history)
+    shutil.rmtree(history / "records" / f"day={DAYS[1]}")
+    assert ingest(records, history).stdout == "1 record taken, in 1 day\n"
+    assert same(records, history)["total"]["jobs"] == 4
+    for path in (history / "records" / f"day={DAYS[2]}", records / DAYS[2]):
+        shutil.rmtree(path)
+    assert ingest(records, history).stdout == "0 records taken, in 0 days\n"
+    assert sorted(sums(history)) == sorted(sums(history, "runs")) == [DAYS[0], DAYS[1], DAYS[3]]
+
+
+def test_an_ingest_that_is_killed_between_any_two_files_leaves_right_reports(tmp_path):
+    """Tables with older sums, and sums with older lists of runs: those without sums say what is right."""
+    dice, records, history = random.Random(11), tmp_path / "records", tmp_path / "history"
+    left, places = list(odd_records(40)), 0
+    dice.shuffle(left)
+    while left:
+        for made in [left.pop() for _ in range(min(len(left), 4))]:
+            append(records, json.dumps(made), day=made["end"][:10], node=made["node"])
+        places += killed(records, history, dice.randrange(1, 12))
+        if not (history / "records").exists():
+            continue
+        plain = tmp_path / f"plain{len(left)}"
+        shutil.copytree(history, plain, ignore=shutil.ignore_patterns("sums", "runs"))
+        for words in ([], ["--since", dice.choice(DAYS[:3])]):
+            assert engine.report(history, *words, "--csv").stdout == engine.report(plain, *words, "--csv").stdout
+    assert places >= 5
+    ingest(records, history)
+    same(records, history)

@@ -4,13 +4,11 @@
 import json
 import os
 import shutil
-import sys
 
 import engine
 import pytest
 from engine import ingest
-from histories import DAY, append, contents, same, varied
-from installed import DATA
+from histories import DAY, append, contents, killed, same, varied
 from makerecords import record, write
 
 
@@ -56,7 +54,7 @@ def test_a_damaged_table_is_named_and_made_anew(tmp_path, text):
     assert same(records, history)["total"]["jobs"] == 3
 
 
-def test_damage_inside_of_a_table_is_one_line_without_our_statement(tmp_path):
+def test_damage_inside_of_a_table_is_told_of_that_table(tmp_path):
     records, history = tmp_path / "records", tmp_path / "history"
     write(records, record(1))
     ingest(records, history)
@@ -64,7 +62,7 @@ def test_damage_inside_of_a_table_is_one_line_without_our_statement(tmp_path):
     table.write_bytes(b"PAR1" + bytes(100) + b"PAR1")
     for words in ([], ["--view", "users"]):
         (line,) = engine.report(history, *words, status=1).stderr.splitlines()
-        assert line.startswith("hybridmem report: DuckDB: ") and "SELECT" not in line and str(table) in line
+        assert line.startswith(f"hybridmem report: {table} is damaged: remove it and ")
 
 
 @pytest.mark.parametrize(("records", "history"), [("r", "r"), ("r", "r/h"), ("h/r", "h"), ("r", "link/h")])
@@ -78,35 +76,6 @@ def test_history_and_records_lie_apart(tmp_path, records, history):
         "name a folder beside it\n"
     )
     assert sorted(tmp_path.rglob("*")) == before
-
-
-def killed(records, history, place):
-    """Run ingest in a child that is gone, as by SIGKILL, before it gives its `place`th file its name; False where it
-    ended before that."""
-    child = os.fork()
-    if child == 0:
-        from pathlib import Path  # the installed package, in this process alone
-
-        sys.path.insert(0, str(DATA / "python"))
-        sys.argv[1:] = ["--records", str(records), "--history", str(history)]
-        from hybridmem import ingest as program
-
-        replace, count = Path.replace, [0]
-
-        def counted(self, target):
-            count[0] += 1
-            if count[0] == place:
-                os._exit(9)
-            return replace(self, target)
-
-        Path.replace = counted
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-        os.dup2(1, 2)
-        status = program.main("/bin/false", engine.folder())
-        os._exit(status)
-    status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-    assert status in (0, 9)
-    return status == 9
 
 
 def test_a_kill_at_any_point_loses_and_doubles_nothing(tmp_path):

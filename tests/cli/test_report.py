@@ -207,6 +207,25 @@ def test_lines_that_are_no_records_are_counted_and_named(tmp_path):
     assert report(tmp_path, "--json").stdout == done.stdout
 
 
+@pytest.mark.parametrize("first", ["n1", "n3"])
+def test_a_job_counts_in_each_row_and_once_in_all(tmp_path, first):
+    """A node where no step ran has no plan, and so another mode; whichever comes first."""
+    write(tmp_path, record(1, node=first), record(1, node="n2", plan=None, request=None, exit_code=1), record(2))
+    found = report_json(tmp_path)
+    counts = {
+        row["mode"]: (row["jobs"], row["failed_jobs"]) for row in [*found["rows"], {**found["total"], "mode": ""}]
+    }
+    assert counts == {"spill": (2, 0), "none": (1, 1), "": (2, 1)}
+    by_view = report_json(tmp_path, "--view", "modes")["rows"]
+    assert {row["mode"]: (row["jobs"], row["failed_jobs"]) for row in by_view} == {"spill": (2, 0), "none": (1, 1)}
+
+
+@pytest.mark.parametrize("words", [["--user", "?"], ["--account", "?"]], ids=" ".join)
+def test_who_is_not_known_can_be_asked_for(tmp_path, words):
+    write(tmp_path, record(1), record(2, user=None), record(3, account=None), record(4, user="\ud800", account=""))
+    assert report_json(tmp_path, *words)["total"]["jobs"] == 2
+
+
 def test_half_a_character_is_no_error(tmp_path):
     write(tmp_path, record(1, user="\ud800"))
     rows = csv.DictReader(io.StringIO(report(tmp_path, "--csv").stdout))

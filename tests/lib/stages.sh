@@ -33,7 +33,7 @@ stage_lint() {
 
 native() {
     configure_in "$build/native" --enable-sanitizers --prefix="$build/root" --sysconfdir="$build/root/etc" \
-        --localstatedir="$build/root/var" --with-slurm-plugindir="$build/root/lib/slurm"
+        --with-slurm-plugindir="$build/root/lib/slurm"
     make -s -C "$build/native" -j2
 }
 

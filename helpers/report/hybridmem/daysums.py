@@ -3,9 +3,11 @@
 made of these, however many records there are.
 
 In a day's sums a run counts once in each row that has a record of it. Runs that are in several rows, or on the day
-before or after too, would so count more than once in all: the records that they have on these days are kept apart. Of
-two neighbouring days the sums of that whose table was written last were made with the other's table in sight: the lists
-of both together have all records of a run that both have."""
+before or after too, would so count more than once in all: what counts them is kept apart. Both files say of which
+tables they are, of that day and of its neighbours; where these are others now, or the files cannot be read, they are
+not used."""
+
+import hashlib
 
 from . import engine, layout, moments
 
@@ -18,9 +20,9 @@ CELLS = (
     ("elapsed_ms", "sum(elapsed_ms)", "sum"),
     ("fast_peak_bytes", "max(fast_peak_bytes)", "max"),
     ("slow_peak_bytes", "max(slow_peak_bytes)", "max"),
-    ("mean", "coalesce(sum(fast_mean_bytes::HUGEINT * elapsed_ms), 0)", "sum"),
+    ("mean", f"coalesce(sum({layout.FAST_BYTE_MS}), 0)", "sum"),
     ("mean_of", "coalesce(sum(elapsed_ms) FILTER (fast_mean_bytes IS NOT NULL), 0)", "sum"),
-    ("share", "coalesce(sum(fast_mean_bytes::HUGEINT * elapsed_ms) FILTER (all_mean_bytes IS NOT NULL), 0)", "sum"),
+    ("share", f"coalesce(sum({layout.FAST_BYTE_MS}) FILTER (all_mean_bytes IS NOT NULL), 0)", "sum"),
     ("share_of", "coalesce(sum(all_mean_bytes::HUGEINT * elapsed_ms), 0)", "sum"),
     # Records that lack a figure, in the order of tally.MEASURED.
     ("no_hours", "count(*) FILTER (elapsed_ms IS NULL)", "count"),
@@ -32,12 +34,11 @@ CELLS = (
     ("failed", "count(DISTINCT run) FILTER (exit_code <> 0)", "count"),
 )
 # As a table has them, for which there are no whole numbers of 128 bits, and those of several rows as one. fields.py has
-# bounds for what a record may have: sums of 80 million records of a day have less than 38 digits.
+# bounds for what a record may have: sums of 75 million records have less than 38 digits.
 MADE = {"count": "({})::BIGINT", "sum": "({})::DECIMAL(38, 0)", "max": "{}"}
 FOLDED = {"count": "sum({})", "sum": "sum({})::HUGEINT", "max": "max({})"}
 ENDS = "min(end_time) AS first_end, max(end_time) AS last_end, count(*) - count(end_time) AS endless"
-OF_RUNS = f"run, {KEYS}, exit_code, end_time, file, line"
-TABLE = "sums_of"  # the word under which a file of sums says which table they are of
+STAMP = "sums_of"  # the word under which a file says which tables it is of
 
 
 def select(tables, where="true"):
@@ -52,49 +53,94 @@ def folded():
 
 
 def select_runs(tables, beside):
-    """The records, in all these tables, of the runs that are in several rows of `tables`, or in one of `beside` too."""
+    """The records of the runs that are in several rows of `tables`, or in a table of `beside` too."""
     these = engine.parquet(tables)
     runs = f"SELECT run FROM (SELECT DISTINCT run, {KEYS} FROM {these}) GROUP BY run HAVING count(*) > 1"
     if beside:
         runs += f" UNION SELECT run FROM {these} WHERE run IN (SELECT run FROM {engine.parquet(beside)})"
     day = "regexp_extract(filename, 'day=([^/]*)/[^/]*$', 1) AS day"
-    return f"SELECT {day}, {OF_RUNS} FROM {engine.parquet(sorted({*tables, *beside}))} WHERE run IN ({runs})"
+    return f"SELECT {day}, run, {KEYS}, exit_code, end_time FROM {these} WHERE run IN ({runs})"
 
 
-def state(history, day):
-    return " ".join(map(str, layout.state_of(history.parquet(day)) or ()))
+FORM = hashlib.blake2b(repr((select([]), select_runs([], [""]))).encode(), digest_size=8).hexdigest()
 
 
-def made(connection, history, days):
-    """Those of the days whose sums are of their tables as these are now."""
-    whole = [day for day in days if all(map(layout.is_parquet, (history.sums(day), history.runs(day))))]
-    paths = {str(history.sums(day)): day for day in whole}
-    if not paths:
-        return []
-    found = connection.execute(
-        f"SELECT file_name, decode(value) FROM parquet_kv_metadata([{', '.join(map(engine.quoted, paths))}]) "
-        f"WHERE decode(key) = '{TABLE}'"
-    ).fetchall()
-    of = {paths[name]: value for name, value in found}
-    return [day for day in days if of.get(day) == state(history, day)]
+def stamp(history, day):
+    """Of what the files of a day are made: of this program's statements, and of the tables of the day and beside it."""
+    of = (layout.state_of(history.parquet(one)) for one in (day, *moments.neighbours(day)))
+    return " ".join([FORM, *("x".join(map(str, state)) if state else "-" for state in of)])
+
+
+def stamps(connection, paths):
+    """{path: its stamp} of those that have one."""
+    files = ", ".join(map(engine.quoted, paths))
+    said = engine.attempt(
+        connection, f"SELECT file_name, decode(value) FROM parquet_kv_metadata([{files}]) WHERE decode(key) = '{STAMP}'"
+    )
+    return dict(said) if said is not None else by_halves(stamps, connection, paths)
+
+
+def whole_stamps(connection, paths):
+    """The same of those that can be read to their ends."""
+    return stamps(connection, paths) if can_be_read(connection, paths) else by_halves(whole_stamps, connection, paths)
+
+
+def by_halves(work, connection, paths):
+    """Of files of which one is damaged."""
+    middle = len(paths) // 2
+    return {**work(connection, paths[:middle]), **work(connection, paths[middle:])} if middle else {}
+
+
+def made(connection, history, days, look=stamps):
+    """Those of the days whose sums are of the tables as these are now."""
+    found = {}
+    for name in (history.sums, history.runs):
+        paths = [path for path in map(name, days) if layout.is_parquet(path)]
+        found.update(look(connection, paths) if paths else {})
+
+    def is_made(day):
+        return {found.get(str(name(day).absolute())) for name in (history.sums, history.runs)} == {stamp(history, day)}
+
+    return list(filter(is_made, days))
+
+
+def lost(history):
+    """Days that have sums of a table that is gone."""
+    names = {path.stem for path in (history.folder / "sums").glob("*.parquet")}
+    return [day for day in filter(moments.Period().has_day, names) if not history.has_table(day)]
+
+
+def make(connection, history, work):
+    """What is missing or old; files of days without a table go. Returns the days whose tables cannot be read."""
+    days = [day for day in filter(moments.Period().has_day, history.days()) if layout.is_parquet(history.parquet(day))]
+    for path in (path for name in ("sums", "runs") for path in (history.folder / name).glob("*.parquet")):
+        if path.stem not in days:
+            path.unlink()
+    damaged = []
+    for day in sorted(set(days) - set(made(connection, history, days, whole_stamps))):
+        tables, beside = ([history.parquet(one) for one in found] for found in ([day], near(day, days)))
+        of_day = ((select(tables), history.sums(day)), (select_runs(tables, beside), history.runs(day)))
+        if not all(settle(connection, history, day, work, *one) for one in of_day) and not can_be_read(
+            connection, tables
+        ):
+            damaged.append(day)
+    return damaged
 
 
 def near(day, days):
     return [one for one in moments.neighbours(day) if one in days]
 
 
-def make(connection, history, work):
-    """What is missing or old. The sums come last: they say of which table both are."""
-    days = [day for day in history.days() if layout.is_parquet(history.parquet(day))]
-    for day in sorted(set(days) - set(made(connection, history, days))):
-        tables, beside = ([history.parquet(one) for one in found] for found in ([day], near(day, days)))
-        more = f", KV_METADATA {{{TABLE}: '{state(history, day)}'}}"
-        for statement, target, options in (
-            (select_runs(tables, beside), history.runs(day), ""),
-            (select(tables), history.sums(day), more),
-        ):
-            draft = work / "sums.parquet"
-            connection.execute(
-                f"COPY ({statement}) TO {engine.literal(draft)} (FORMAT parquet, COMPRESSION zstd{options})"
-            )
-            history.settle(draft, target)
+def settle(connection, history, day, work, statement, target):
+    """Write what a statement gives to one of the day's files. False where it fails."""
+    draft = work / "sums.parquet"
+    said = f"KV_METADATA {{{STAMP}: '{stamp(history, day)}'}}"
+    copy = f"COPY ({statement}) TO {engine.literal(draft)} (FORMAT parquet, COMPRESSION zstd, {said})"
+    if engine.attempt(connection, copy) is None:
+        return False
+    history.settle(draft, target)
+    return True
+
+
+def can_be_read(connection, tables):
+    return engine.attempt(connection, f"SELECT bit_xor(hash(COLUMNS(*))) FROM {engine.parquet(tables)}") is not None

@@ -3,6 +3,7 @@
 
 import contextlib
 import importlib
+import os
 import sys
 import tempfile
 from importlib.machinery import PathFinder
@@ -10,17 +11,31 @@ from pathlib import Path
 
 from . import records
 
+INTERRUPTED = "Query interrupted"  # what ^C makes of a statement
 MEMORY = "1GiB"  # of one query; what needs more goes to a temporary folder
 MOST_THREADS = 4  # each has buffers of its own
 REQUIREMENTS = Path(__file__).with_name("requirements.txt")
+
+
+def why_not_there(given):
+    """What is wrong with the folder that the caller named, if there is something."""
+    try:
+        if given:
+            os.scandir(given).close()
+    except FileNotFoundError:
+        return f", there is no folder {given}"
+    except OSError as error:
+        raise records.Failure(f"cannot read {given}: {error.strerror}") from error
+    return ""
 
 
 def load(folder, given):
     """The module: from the folder that the caller named, else from the site's one or Python's own."""
     if not PathFinder.find_spec("duckdb", [str(given)] if given else [folder, *sys.path]):
         raise records.Failure(
-            f"DuckDB is missing: {sys.executable} -m pip install --no-index --find-links WHEELS --require-hashes "
-            f"-r {REQUIREMENTS} --target {given or folder} (how to fill WHEELS: man 8 hybridmem-ingest)"
+            f"DuckDB is missing{why_not_there(given)}: {sys.executable} -m pip install --no-index --find-links WHEELS "
+            f"--require-hashes -r {REQUIREMENTS} --target {given or folder} "
+            "(how to fill WHEELS: man 8 hybridmem-ingest)"
         )
     sys.path.insert(0, str(given or folder))
     try:
@@ -51,14 +66,31 @@ def session(duckdb, work=None):
             connection.execute("SET enable_progress_bar = false")  # it would be in the report
             connection.execute(f"SET threads = least({MOST_THREADS}, current_setting('threads'))")
             yield connection
+        except RuntimeError as error:
+            if str(error) != INTERRUPTED:
+                raise
+            raise KeyboardInterrupt from error
         except duckdb.Error as error:
             said = str(error).strip().splitlines() or ["it failed"]  # then come lines of our own SQL
             raise records.Failure(f"DuckDB: {said[0]}") from error
 
 
+def error():
+    """What the engine raises, once it is loaded."""
+    return sys.modules["duckdb"].Error
+
+
+def attempt(connection, statement):
+    """The rows of a statement; None where it fails, as over a damaged file."""
+    try:
+        return connection.execute(statement).fetchall()
+    except error():
+        return None
+
+
 def literal(path):
-    """A path to write to, in a statement."""
-    return "'" + str(path).replace("'", "''") + "'"
+    """A path to write to, in a statement; the engine takes "~" for somebody's home."""
+    return "'" + str(Path(path).absolute()).replace("'", "''") + "'"
 
 
 def quoted(path):

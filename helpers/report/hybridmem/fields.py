@@ -76,10 +76,10 @@ def millionths(value, key):
     return made if made is not None and made < MOST_MILLIONTHS else None
 
 
-def total(amounts):
-    """The sum of amounts where all are known, there are any, and a table can have it."""
+def total(amounts, below=BIGINT):
+    """The sum of amounts where all are known, there are any, and it is one that there can be."""
     found = sum(amounts) if amounts and None not in amounts else None
-    return found if found is not None and found < BIGINT else None
+    return found if found is not None and found < below else None
 
 
 def text(value, key):
@@ -138,6 +138,11 @@ def mode(record):
 def clean(word):
     """Text without halves of surrogate pairs, which JSON may have and no file of text."""
     return word if word is None else word.encode("utf-8", "replace").decode()
+
+
+def name(record, key):
+    """A user or an account, "?" where there is none."""
+    return clean(text(record, key)) or "?"
 
 
 def integer(value, key):

@@ -58,7 +58,7 @@ class Figures:
             fields.memory(self.fast, key) for key in ("peak_bytes", "mean_bytes", "capacity_bytes")
         )
         self.slow_peak, self.slow_mean = (fields.memory(self.slow, key) for key in ("peak_bytes", "mean_bytes"))
-        self.all_mean = fields.total([fields.memory(tier, "mean_bytes") for tier in self.tiers])
+        self.all_mean = fields.total([fields.memory(tier, "mean_bytes") for tier in self.tiers], fields.MOST_BYTES)
         # Weighted by time; what a ratio divides by is of the same records.
         self.fast_byte_ms = product(self.fast_mean, self.elapsed_ms)
         self.all_byte_ms = product(self.all_mean, self.elapsed_ms)

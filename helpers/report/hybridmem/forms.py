@@ -94,15 +94,16 @@ def people_rows(view, rows, columns):
         )
 
 
-def unmeasured(missing, records):
-    """`missing`: how many of the records lack a figure, by its title. What is an estimate nobody measures."""
+def unmeasured(missing, records, counted="records"):
+    """`missing`: how many of the records lack a figure, by its title. What is an estimate nobody measures. `counted`:
+    what they are where one is in several rows."""
     for number in sorted(set(missing.values()) - {0}):
         titles = [title for title in missing if missing[title] == number]
         measured = [title for title in titles if not title.startswith(ESTIMATED)]
         estimated = [title.removeprefix(ESTIMATED) for title in titles if title.startswith(ESTIMATED)]
         for said, names in (("not measured", measured), ("no estimate", estimated)):
             if names:
-                yield f"{said} in {number} of {records} records: {', '.join(names)}"
+                yield f"{said} in {number} of {records} {counted}: {', '.join(names)}"
 
 
 def notes(sums, rows):
@@ -118,7 +119,7 @@ def notes(sums, rows):
         for column, _, others in view.read(row):
             if column in columns and others.get("missing"):
                 missing[column.title.lower()] = missing.get(column.title.lower(), 0) + others["missing"]
-    yield from unmeasured(missing, records)
+    yield from unmeasured(missing, records, "records" if sums.total else "rows' records")
     if view.note:
         yield view.note
     if sums.dropped:

@@ -4,7 +4,7 @@
 import heapq
 import itertools
 
-from . import fields, tally
+from . import fields, moments, tally
 from .figures import Case, Figures
 
 OTHERS = "(others)"
@@ -23,6 +23,7 @@ class Report:
         self.fed = self.sums  # those that records are added to
         self.once = True
         self.users, self.accounts = set(), set()  # that have a record, at most Groups.LIMIT
+        self.last = None  # moment at which a record's job ended
 
     def next_day(self):
         for sums in self.fed:
@@ -31,9 +32,11 @@ class Report:
     def add(self, record):
         run = fields.run(record)
         if len(self.users) < Groups.LIMIT:
-            self.users.add(fields.text(record, "user") or "?")
+            self.users.add(fields.name(record, "user"))
         if len(self.accounts) < Groups.LIMIT:
-            self.accounts.add(fields.text(record, "account"))
+            self.accounts.add(fields.name(record, "account"))
+        end = moments.parse_time(fields.text(record, "end") or "")
+        self.last = max(self.last or end, end) if end else self.last
         figures = Figures(record)
         for sums in self.fed:
             sums.add(figures, run)
@@ -42,22 +45,12 @@ class Report:
         return self.once and all(sums.is_exact() for sums in self.sums)
 
 
-class Counted:
+class Counted(tally.Counted):
     """Makes cases: a run of a job is new once in each row that it is in."""
-
-    def __init__(self):
-        self.jobs, self.failures = tally.Jobs(), tally.Jobs()
-
-    def next_day(self):
-        self.jobs.next_day()
-        self.failures.next_day()
 
     def case(self, key, figures, item, run):
         failed = bool(fields.integer(figures.record, "exit_code"))
-        return Case(figures, item, self.jobs.is_new(key, *run), failed and self.failures.is_new(key, *run))
-
-    def is_exact(self):
-        return self.jobs.exact and self.failures.exact
+        return Case(figures, item, *self.are_new(run, failed, key))
 
 
 class Sums:

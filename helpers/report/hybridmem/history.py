@@ -1,18 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
 """The table of hybridmem report out of a history, by DuckDB: the same sums as over the records themselves."""
 
+import contextlib
+import errno
 import json
+import os
 
 from . import daysums, engine, layout, moments, records, tally, viewquery
 
+TRIES = 10
 BYTES_AT_ONCE = 64 << 20  # of records that the engine puts in order
-USER = viewquery.KEYS["user"]
+USER, ACCOUNT, MODE = (viewquery.KEYS[name] for name in ("user", "account", "mode"))
 
 
 def keys_of(options):
     """Of the records that are wanted, as for their users, accounts and modes: SQL, and the values in it."""
     found, values = ["true"], []
-    for column, chosen in (('"user"', options.user), ("account", options.account), ("mode", options.mode)):
+    for column, chosen in ((USER, options.user), (ACCOUNT, options.account), (MODE, options.mode)):
         if chosen:
             found.append(f"{column} IN (SELECT unnest(?::VARCHAR[]))")
             values.append(sorted(chosen))
@@ -52,14 +56,14 @@ class Table:
     """The report's rows, out of the sums that ingest left; of days without them, and of those that are wanted in part,
     out of the records' columns."""
 
-    def __init__(self, connection, history, days, options):
+    def __init__(self, connection, history, days, made, options):
+        """`made`: the days that have sums."""
         self.connection, self.history, self.days, self.options = connection, history, days, options
-        made = daysums.made(connection, history, days)
         self.stale = [day for day in days if day not in made]
         self.summed = self.wholly_wanted(made)
         self.counted = [day for day in days if day not in self.summed]
 
-    def run(self, statement, values):
+    def run(self, statement, values=()):
         return self.connection.execute(statement, values).fetchall()
 
     def wholly_wanted(self, days):
@@ -72,7 +76,7 @@ class Table:
             f"HAVING sum(endless) = 0 AND {period}",
             values,
         )
-        return [day for (day,) in sorted(found)]
+        return sorted(day for (day,) in found)
 
     @staticmethod
     def tables(name, days):
@@ -91,6 +95,16 @@ class Table:
             values += found
         return " UNION ALL BY NAME ".join(parts), values
 
+    def runs(self):
+        """SQL of the records of runs that the sums may count more than once."""
+        parts = []
+        if listed := [day for day in self.days if day not in self.stale]:
+            parts.append(f"SELECT * FROM {self.tables(self.history.runs, listed)}")
+        if self.stale:
+            tables, beside = (list(map(self.history.parquet, days)) for days in (self.stale, listed))
+            parts.append(daysums.select_runs(tables, beside))
+        return " UNION ALL BY NAME ".join(parts)
+
     def add_up(self):
         """The rows as a Tally."""
         sums = tally.Tally()
@@ -100,38 +114,34 @@ class Table:
         ):
             sums.rows[user, mode] = row_of(figures)
         if self.options.account:
-            found = self.run(f"SELECT DISTINCT account FROM ({statement})", values)
+            found = self.run(f"SELECT DISTINCT {ACCOUNT} FROM ({statement})", values)
             sums.accounts.update(account for (account,) in found)
         self.count_once(sums)
         return sums
 
-    def runs(self):
-        """SQL of the records of runs that the sums may count more than once: some of them may be there twice."""
-        parts = []
-        if listed := [day for day in self.days if day not in self.stale]:
-            parts.append(f"SELECT * FROM {self.tables(self.history.runs, listed)}")
-        if self.stale:
-            tables, beside = (list(map(self.history.parquet, days)) for days in (self.stale, listed))
-            parts.append(daysums.select_runs(tables, beside))
-        return " UNION ALL BY NAME ".join(parts)
-
     def count_once(self, sums):
-        """A run, or its failure, that is in several sums counts in the row of its first record, and only there."""
+        """A run, or its failure, that several sums have counts once in a row, and once in all of them."""
         where, values = conditions(self.options)
         self.connection.execute(
-            f"CREATE OR REPLACE TEMP TABLE met AS SELECT DISTINCT {daysums.OF_RUNS}, {USER} AS u, day, "
-            f"CASE WHEN day IN (SELECT unnest(?::VARCHAR[])) THEN day END AS summed FROM ({self.runs()}) "
-            f"WHERE day IN (SELECT unnest(?::VARCHAR[])) AND {where}",
-            [self.summed, self.days, *values],
+            f"CREATE OR REPLACE TEMP TABLE counted AS SELECT run, {daysums.KEYS}, {USER} AS u, "
+            "CASE WHEN day IN (SELECT unnest(?::VARCHAR[])) THEN day END AS summed, bool_or(exit_code <> 0) AS failed "
+            f"FROM ({self.runs()}) WHERE {where} GROUP BY ALL",
+            [self.summed, *values],
         )
-        for name, which in (("jobs", "true"), ("failed", "exit_code <> 0")):
-            of_sums = f"SELECT DISTINCT run, summed, {daysums.KEYS}, u FROM met WHERE {which}"
-            first = "arg_min({u: u, mode: mode}, {day: day, file: file, line: line})"
-            of_runs = f"SELECT unnest({first}) FROM met WHERE {which} GROUP BY run"
-            for step, counted in ((-1, of_sums), (1, of_runs)):
-                for user, mode, runs in self.run(f"SELECT u, mode, count(*) FROM ({counted}) GROUP BY u, mode", []):
-                    row = sums.rows[user, mode]
-                    setattr(row, name, getattr(row, name) + step * runs)
+        more = "sum(times - 1), sum(greatest(failures - 1, 0))"
+        times = "count(*) AS times, count(*) FILTER (failed) AS failures"
+        of_row = f"SELECT run, u, mode, {times} FROM counted GROUP BY run, u, mode"
+        for user, mode, *runs in self.run(f"SELECT u, mode, {more} FROM ({of_row}) GROUP BY u, mode"):
+            row = sums.rows[user, mode]
+            row.jobs, row.failed = row.jobs - runs[0], row.failed - runs[1]
+        in_rows = "SELECT run, bool_or(failed) AS failed FROM counted GROUP BY run, u, mode"
+        of_all = f"SELECT {times} FROM ({in_rows}) GROUP BY run"
+        [runs] = self.run(
+            f"SELECT coalesce(sum(times - 1), 0), coalesce(sum(greatest(failures - 1, 0)), 0) FROM ({of_all})"
+        )
+        sums.runs = [
+            sum(getattr(row, name) for row in sums.rows.values()) - n for name, n in zip(("jobs", "failed"), runs)
+        ]
 
 
 def row_of(figures):
@@ -158,7 +168,7 @@ class Source:
         self.history = layout.History(options.history)
         period = moments.Period(options.since, options.until)
         self.days = [day for day in self.history.days() if period.has_day(day)]
-        self.with_table = [day for day in self.days if self.history.parquet(day).exists()]
+        self.with_table = [day for day in self.days if self.history.has_table(day)]
         self.tables = list(map(self.history.parquet, self.with_table))
         for day in self.days:
             if not self.history.is_whole(day):
@@ -172,15 +182,44 @@ class Source:
                     skipped.add(left["cause"], left["path"], left["line"])
 
     def add_up(self):
-        """Their Tally, of files that were the same before and after: an ingest may be at work."""
+        """Their Tally, of tables that were the same before and after: an ingest may be at work."""
         if not self.tables:
             return tally.Tally()
-        with engine.session(self.duckdb) as connection:
-            while True:
+        with self.session() as connection:
+            for _ in range(TRIES):
                 before = self.history.states(self.with_table)
-                sums = Table(connection, self.history, self.with_table, self.options).add_up()
-                if self.history.states(self.with_table) == before:
-                    return sums
+                found = self.look(connection)
+                if found and self.history.states(self.with_table) == before:
+                    return found
+        raise records.Failure(f"an ingest is at work in {self.history.folder}: try again")
+
+    def look(self, connection):
+        """What add_up() gives; None where what it found changed meanwhile. Sums that cannot be read are left aside."""
+        made = daysums.made(connection, self.history, self.with_table)
+        try:
+            return Table(connection, self.history, self.with_table, made, self.options).add_up()
+        except KeyError:
+            return None
+        except engine.error():
+            return Table(connection, self.history, self.with_table, [], self.options).add_up()
+
+    @contextlib.contextmanager
+    def session(self):
+        """One of the engine, in which an error is told of the table that has it."""
+        with engine.session(self.duckdb) as connection:
+            try:
+                yield connection
+            except engine.error():
+                for day in self.with_table:
+                    self.check_readable(connection, day)
+                raise
+
+    def check_readable(self, connection, day):
+        path = self.history.parquet(day)
+        if not os.access(path, os.R_OK):
+            raise records.Failure(f"cannot read {path}: {os.strerror(errno.EACCES)}")
+        if not daysums.can_be_read(connection, [path]):
+            raise records.Failure(self.history.damaged(day))
 
     def feed(self, sums):
         """Fill a report's views: what is made of columns by the engine; for the others it finds the records that are
@@ -188,16 +227,22 @@ class Source:
         if not self.tables:
             return
         where, values = conditions(self.options)
-        with engine.session(self.duckdb) as connection:
+        with self.session() as connection:
             sums.fed = [one for one in sums.sums if not viewquery.fill(connection, self.tables, where, values, one)]
             if not sums.fed:
                 self.tell_names(connection, sums)
                 return
             connection.execute("SET threads = 1")  # each takes whole groups of rows; we are slower than one
-            for table in self.tables:
+            for day, table in zip(self.with_table, self.tables):
                 sums.next_day()
                 for text in self.texts(connection, engine.parquet([table]), where, values):
-                    sums.add(json.loads(text))
+                    sums.add(self.parsed(text, day))
+
+    def parsed(self, text, day):
+        try:
+            return json.loads(text)
+        except ValueError as error:
+            raise records.Failure(self.history.damaged(day)) from error
 
     def texts(self, connection, table, where, values):
         """The records of a day's table that are wanted, in their order. The engine sorts some files at a time: those of
@@ -217,7 +262,7 @@ class Source:
         where, values = conditions(self.options)
         most = "" if self.options.user or self.options.account else "LIMIT 1"
         found = connection.execute(
-            f"SELECT DISTINCT {USER}, account FROM {engine.parquet(self.tables)} WHERE {where} {most}", values
+            f"SELECT DISTINCT {USER}, {ACCOUNT} FROM {engine.parquet(self.tables)} WHERE {where} {most}", values
         ).fetchall()
         sums.users.update(user for user, _ in found)
         sums.accounts.update(account for _, account in found)

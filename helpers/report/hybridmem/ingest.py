@@ -43,6 +43,8 @@ def take(folder, history, duckdb, skipped):
     whose tables are damaged: they are left as they are."""
     added, days = 0, 0
     with history.locked() as work, engine.session(duckdb, work) as connection:
+        for name in daysums.lost(history):
+            history.taken(name).unlink(missing_ok=True)  # its files are read again, as far as they are there
         damaged = [name for name in history.days() if not history.is_whole(name)]
         for name in filter(moments.Period().has_day, records.days(folder)):
             if name in damaged:
@@ -55,7 +57,7 @@ def take(folder, history, duckdb, skipped):
         for name in history.days():
             if name not in damaged:
                 day.Day(history, name, work, skipped).renew(connection)
-        daysums.make(connection, history, work)
+        damaged += daysums.make(connection, history, work)
     return added, days, damaged
 
 

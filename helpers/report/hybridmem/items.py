@@ -13,7 +13,7 @@ def word(key):
 
 def by(*keys):
     def items(figures):
-        return [(tuple(fields.clean(fields.text(figures.record, key)) or "?" for key in keys), None)]
+        return [(tuple(fields.name(figures.record, key) for key in keys), None)]
 
     return items
 

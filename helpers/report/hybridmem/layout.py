@@ -5,7 +5,7 @@
 <history>/left-out/<YYYY-MM-DD>/<node>.jsonl         what was no record in a node's file: where, why, and the line
 <history>/taken/<YYYY-MM-DD>.json                    the files that were taken: name -> [bytes, mtime in ns]
 <history>/sums/<YYYY-MM-DD>.parquet                  sums of the day's table, by user, account and mode (daysums.py)
-<history>/runs/<YYYY-MM-DD>.parquet                  records of the runs that are in more than one row of such sums
+<history>/runs/<YYYY-MM-DD>.parquet                  of it the records of runs that more than one row of sums counts
 """
 
 import contextlib
@@ -75,6 +75,7 @@ FIGURES = (
     *("fast_capacity", "had_company", "unused", "slow_beside_room", "package_uj", "memory_uj", "metered_uj"),
     *("peak_uw", "counted_us", "moved_bytes", "static_uj", "dynamic_uj", "slow_read", "slow_written"),
 )
+FAST_BYTE_MS = "fast_mean_bytes::HUGEINT * elapsed_ms"  # what means and shares of the fast tier are sums of
 MAGIC = b"PAR1"  # the first and the last bytes of a file of Parquet
 
 
@@ -185,6 +186,15 @@ class History:
     def parquet(self, day):
         return self.folder / "records" / f"day={day}" / "records.parquet"
 
+    def has_table(self, day):
+        try:
+            self.parquet(day).stat()
+        except FileNotFoundError:
+            return False
+        except OSError as error:
+            raise records.Failure(f"cannot read {self.parquet(day)}: {error.strerror}") from error
+        return True
+
     def is_whole(self, day):
         """Is the day's table, where there is one, whole? What cannot be read is for those to tell who read it."""
         try:
@@ -212,8 +222,7 @@ class History:
         return self.folder / "runs" / f"{day}.parquet"
 
     def states(self, days):
-        """Of all that a report reads of these days."""
-        return [state_of(path(day)) for day in days for path in (self.parquet, self.sums, self.runs)]
+        return [state_of(self.parquet(day)) for day in days]
 
     def days(self):
         """The days that it has something of, oldest first."""
@@ -221,9 +230,13 @@ class History:
         for name, prefix in (("records", "day="), ("left-out", "")):
             try:
                 names = [path.name for path in (self.folder / name).iterdir()]
+            except FileNotFoundError as error:
+                if name == "records":
+                    why = f"there is no history in {self.folder} that you may read ({error.strerror})"
+                    raise records.Failure(f"{why}: hybridmem ingest makes one") from error
+                names = []  # copies may leave an empty folder out
             except OSError as error:
-                why = f"there is no history in {self.folder} that you may read ({error.strerror})"
-                raise records.Failure(f"{why}: hybridmem ingest makes one") from error
+                raise records.Failure(f"cannot read {self.folder / name}: {error.strerror}") from error
             found.update(name[len(prefix) :] for name in names if name.startswith(prefix))
         return sorted(filter(records.DAY.fullmatch, found))
 

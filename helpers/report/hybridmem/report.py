@@ -116,9 +116,9 @@ def arguments():
 
 def is_wanted(record, options, period):
     return (
-        (not options.user or fields.text(record, "user") in options.user)
-        and (not options.account or fields.text(record, "account") in options.account)
-        and (not options.mode or fields.mode(record) in options.mode)
+        (not options.user or fields.name(record, "user") in options.user)
+        and (not options.account or fields.name(record, "account") in options.account)
+        and (not options.mode or fields.clean(fields.mode(record)) in options.mode)
         and period.has(fields.text(record, "end"))
     )
 
@@ -219,13 +219,14 @@ def print_view(report, options, skipped):
             print(line)
 
 
-def about(options):
-    """What the records of a page have in common."""
+def about(options, last):
+    """What the records of a page have in common, and how far they go."""
     bounds = (("that ended from", options.since), ("that ended before", options.until))
     said = [f"{word} {moments.plain(moment.isoformat())} UTC" for word, moment in bounds if moment]
     chosen = (("of user", options.user), ("under account", options.account), ("with mode", options.mode))
     said += [f"{name} {' or '.join(sorted(values))}" for name, values in chosen if values]
-    return f"Jobs {', '.join(said)}" if said else "All jobs on record"
+    until = f"; the last ended {moments.plain(last.isoformat())} UTC" if last else ""
+    return (f"Jobs {', '.join(said)}" if said else "All jobs on record") + until
 
 
 def check(parser, options):
@@ -277,7 +278,7 @@ def main(config_program, engine_folder):
     if not sums.is_exact():
         program.tell(NAME, "so many jobs ended on one day that some may be counted more than once")
     if options.html:
-        page.write(options.html, reportpage.make(sums, about(options), skipped.lines()))
+        page.write(options.html, reportpage.make(sums, about(options, sums.last), skipped.lines()))
     else:
         (print_view if wanted else print_tally)(sums, options, skipped)
     return 0

@@ -80,7 +80,7 @@ def memory_figures(record):
     tiers = fields.tiers(record)
     fast, slow = (fields.memory(tier, "peak_bytes") for tier in (*tiers[:1], *tiers[1:][-1:], *[{}] * 2)[:2])
     means = [fields.memory(tier, "mean_bytes") for tier in tiers]
-    return fast, slow, next(iter(means), None), fields.total(means)
+    return fast, slow, next(iter(means), None), fields.total(means, fields.MOST_BYTES)
 
 
 class Written:
@@ -178,17 +178,37 @@ class Row:
         return {**made, "warnings": self.warnings, "unmeasured_records": self.unmeasured}
 
 
-class Tally:
-    """Rows by (user, mode), of records that are there once. next_day() says where their stream is; `once`: False where
-    it could not be told of all of them that they are."""
+class Counted:
+    """Runs of jobs and those that failed, each new once by key."""
 
     def __init__(self):
-        self.rows, self.jobs, self.failures, self.once = {}, Jobs(), Jobs(), True
-        self.accounts = set()  # that have a record
+        self.jobs, self.failures = Jobs(), Jobs()
 
     def next_day(self):
         self.jobs.next_day()
         self.failures.next_day()
+
+    def are_new(self, run, failed, *key):
+        """(is the run new, is it new that it failed)"""
+        return self.jobs.is_new(*key, *run), failed and self.failures.is_new(*key, *run)
+
+    def is_exact(self):
+        return self.jobs.exact and self.failures.exact
+
+
+class Tally:
+    """Rows by (user, mode), of records that are there once. A run counts once in each row that it has records in, and
+    once in all. next_day() says where their stream is; `once`: False where it could not be told of all of them that
+    they are."""
+
+    def __init__(self):
+        self.rows, self.counted, self.all, self.once = {}, Counted(), Counted(), True
+        self.runs = [0, 0]  # in all rows, and those that failed
+        self.accounts = set()  # that have a record
+
+    def next_day(self):
+        self.counted.next_day()
+        self.all.next_day()
 
     @property
     def users(self):
@@ -196,19 +216,20 @@ class Tally:
 
     def is_exact(self):
         """Does each record and each job count once?"""
-        return self.once and self.jobs.exact and self.failures.exact
+        return self.once and self.counted.is_exact() and self.all.is_exact()
 
     def add(self, record):
-        run = fields.run(record)
-        failed = bool(fields.integer(record, "exit_code")) and self.failures.is_new(*run)
-        self.accounts.add(fields.text(record, "account"))
-        key = (fields.clean(fields.text(record, "user")) or "?", fields.clean(fields.mode(record)))
-        self.rows.setdefault(key, Row()).add(record, self.jobs.is_new(*run), failed)
+        run, failed = fields.run(record), bool(fields.integer(record, "exit_code"))
+        self.accounts.add(fields.name(record, "account"))
+        key = (fields.name(record, "user"), fields.clean(fields.mode(record)))
+        self.rows.setdefault(key, Row()).add(record, *self.counted.are_new(run, failed, *key))
+        self.runs = added(self.runs, self.all.are_new(run, failed))
 
     def total(self):
         row = Row()
         for part in self.rows.values():
             row.merge(part)
+        row.jobs, row.failed = self.runs
         return row
 
     def sorted_rows(self):

@@ -17,7 +17,6 @@ def named(column):
 KEYS = {"user": named("user"), "account": named("account"), "node": "node", "mode": "mode"}
 JOBS = ("jobs", "failed_jobs")  # counted apart: a run counts once, whatever the number of its records
 RUNS_AT_ONCE = 2_000_000  # of which each has rows of its own
-FAST = "fast_mean_bytes::HUGEINT * elapsed_ms"
 UNUSED = "unused_bytes::HUGEINT * elapsed_ms"
 # What a column's fold takes of a record, by the column's name.
 FIGURES = {
@@ -26,8 +25,8 @@ FIGURES = {
     "node_hours": ("elapsed_ms",),
     "fast_peak_bytes": ("fast_peak_bytes",),
     "slow_peak_bytes": ("slow_peak_bytes",),
-    "fast_mean_bytes": (FAST, "elapsed_ms"),
-    "fast_share": (FAST, "all_mean_bytes::HUGEINT * elapsed_ms"),
+    "fast_mean_bytes": (layout.FAST_BYTE_MS, "elapsed_ms"),
+    "fast_share": (layout.FAST_BYTE_MS, "all_mean_bytes::HUGEINT * elapsed_ms"),
     "alone_records": ("(shared IS NOT DISTINCT FROM false)::BIGINT",),
     "shared_records": ("(shared IS NOT DISTINCT FROM true)::BIGINT",),
     "unused_share": (UNUSED, "fast_capacity_bytes::HUGEINT * elapsed_ms"),
