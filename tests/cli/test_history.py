@@ -170,6 +170,12 @@ def test_no_character_of_a_path_is_a_pattern(tmp_path):
     assert same(records, history)["total"]["jobs"] == 1
 
 
+def test_a_folder_whose_name_begins_as_a_home_does(tmp_path):
+    write(tmp_path / "records", record(1))
+    ingest("records", "~history", cwd=tmp_path)
+    assert json.loads(engine.report("~history", "--json", cwd=tmp_path).stdout)["total"]["jobs"] == 1
+
+
 def test_columns_that_an_older_table_lacks(tmp_path):
     """It is read as it is; the day's next record gives them to all of its rows."""
     records, history = tmp_path / "records", tmp_path / "history"
