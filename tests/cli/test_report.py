@@ -207,6 +207,14 @@ def test_lines_that_are_no_records_are_counted_and_named(tmp_path):
     assert report(tmp_path, "--json").stdout == done.stdout
 
 
+@pytest.mark.parametrize("words", [[], ["--view", "users"]], ids=str)
+@pytest.mark.parametrize("locale", ["C", "C.UTF-8"])
+def test_columns_are_straight_in_every_locale(tmp_path, locale, words):
+    write(tmp_path, record(1, user="größe"), record(2, user="bob"))
+    lines = report(tmp_path, *words, env={"LC_ALL": locale}).stdout.splitlines()[:4]
+    assert len({len(line) for line in lines}) == 1, lines
+
+
 @pytest.mark.parametrize("first", ["n1", "n3"])
 def test_a_job_counts_in_each_row_and_once_in_all(tmp_path, first):
     """A node where no step ran has no plan, and so another mode; whichever comes first."""

@@ -92,7 +92,9 @@ def plot(points, top, width, blocks):
 
 def table(rows, left, texts=()):
     """Lines of columns; the first row is the head. The first `left` columns, and those at the places `texts`, are flush
-    left, the others flush right."""
+    left, the others flush right. Where the terminal lacks characters, columns are as wide as what stands for these."""
+    if not has_unicode():
+        rows = [[cell.encode("ascii", "backslashreplace").decode() for cell in row] for row in rows]
     widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
     for row in rows:
         cells = [c.ljust(w) if i < left or i in texts else c.rjust(w) for i, (c, w) in enumerate(zip(row, widths))]
