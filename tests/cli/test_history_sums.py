@@ -16,7 +16,7 @@ from makerecords import record, write
 from oddrecords import odd_records
 
 sys.path.insert(0, str(DATA / "python"))
-from hybridmem import history
+from hybridmem import history, tallyquery, viewquery
 
 DAYS = ["2025-03-01", "2025-03-02", "2025-03-03", "2025-03-04"]
 WANTED = (
@@ -96,16 +96,16 @@ def test_an_ingest_between_a_reports_two_looks(tmp_path, monkeypatch):
     records, made = tmp_path / "records", tmp_path / "history"
     write(records, *(record(1, end=f"{day}T00:00:01Z", node=f"n{day[-1]}") for day in DAYS[:2]), record(2))
     ingest(records, made)
-    count_once, calls = history.Table.count_once, []
+    count_once, calls = tallyquery.Table.count_once, []
 
-    def late(table, sums):
+    def late(table, *sums):
         if not calls:
             write(records, record(2, end=f"{DAYS[1]}T00:00:02Z", node="n9"))
             ingest(records, made)
         calls.append(table)
-        count_once(table, sums)
+        count_once(table, *sums)
 
-    monkeypatch.setattr(history.Table, "count_once", late)
+    monkeypatch.setattr(tallyquery.Table, "count_once", late)
     total = history.Source(wanting_all(made), engine.folder(), lambda record: True).add_up().total()
     assert (total.jobs, total.records, len(calls)) == (2, 4, 2)
     same(records, made)
@@ -144,20 +144,67 @@ def test_sums_that_are_damaged_are_not_used_and_made_again(tmp_path, kind, how):
     assert same(records, history)["total"]["jobs"] == 2
 
 
-def test_a_table_that_cannot_be_read_leaves_the_other_days_theirs(tmp_path):
+def spoil(table, where):
+    """Bytes of a table, of its rows or of its footer, as a disk that has failed may give them."""
+    content = bytearray(table.read_bytes())
+    place = slice(10, 400) if where == "rows" else slice(-400, -8)
+    content[place] = bytes(len(content[place]))
+    table.write_bytes(content)
+
+
+@pytest.mark.parametrize("where", ["rows", "footer"])
+@pytest.mark.parametrize("fresh", [1, 2, 3], ids=["its own day", "the next day", "another day"])
+def test_a_table_that_cannot_be_read_leaves_the_other_days_theirs(tmp_path, where, fresh):
     records, history = tmp_path / "records", tmp_path / "history"
     write(records, *(record(job, end=f"{day}T12:00:00Z") for job, day in enumerate(DAYS)))
     ingest(records, history)
     table = history / "records" / f"day={DAYS[1]}" / "records.parquet"
-    content = bytearray(table.read_bytes())
-    content[10:400] = bytes(390)
-    table.write_bytes(content)
-    write(records, record(9, end=f"{DAYS[3]}T13:00:00Z", node="n9"))
+    spoil(table, where)
+    write(records, *(record(9, end=f"{DAYS[day]}T13:00:00Z", node=f"n{day}") for day in {fresh, 3}))
     done = ingest(records, history, status=1)
-    assert done.stdout == "1 record taken, in 1 day\n"
+    taken = len({fresh, 3} - {1})
+    assert done.stdout == f"{taken} record{'s' * (taken > 1)} taken, in {taken} day{'s' * (taken > 1)}\n"
     assert done.stderr.startswith(f"hybridmem ingest: {table} is damaged: remove it and ")
+    assert done.stderr.count("\n") == 1
     assert same(records, history, "--since", DAYS[3])["total"]["jobs"] == 2
-    assert DAYS[1] in engine.report(history, status=1).stderr
+    assert str(table) in engine.report(history, status=1).stderr
+    # A day without sums asks the tables beside it, and no others.
+    (history / "sums" / f"{DAYS[3]}.parquet").unlink()
+    assert engine.report(history, "--since", DAYS[3]).returncode == 0
+    (history / "taken" / f"{DAYS[1]}.json").unlink()
+    table.unlink()
+    ingest(records, history)
+    same(records, history)
+
+
+def test_sums_made_beside_a_table_that_could_not_be_read_are_not_of_it(tmp_path):
+    """It is there again as it was, as from a copy: what was made without it is made anew."""
+    records, history = tmp_path / "records", tmp_path / "history"
+    nodes = [record(1, end=f"{day}T00:00:01Z", node=f"n{day[-1]}") for day in DAYS[:2]]
+    write(records, *nodes)
+    ingest(records, history)
+    table = history / "records" / f"day={DAYS[1]}" / "records.parquet"
+    content, found = table.read_bytes(), table.stat()
+    table.write_bytes(content[:-1] + b"?")
+    write(records, record(2, end=f"{DAYS[0]}T13:00:00Z"))
+    ingest(records, history, status=1)
+    table.write_bytes(content)
+    os.utime(table, ns=(found.st_atime_ns, found.st_mtime_ns))
+    assert same(records, history)["total"]["jobs"] == 2
+    ingest(records, history)
+    assert same(records, history)["total"]["jobs"] == 2
+
+
+def test_runs_of_several_sums_are_counted_in_parts(both, monkeypatch):
+    """Of which there are several where they are millions."""
+
+    def counted():
+        found = history.Source(wanting_all(both[1]), engine.folder(), lambda record: True).add_up()
+        return found.runs, {key: row.figures() for key, row in found.rows.items()}
+
+    whole = counted()
+    monkeypatch.setattr(viewquery, "RUNS_AT_ONCE", 5)
+    assert counted() == whole
 
 
 def test_a_day_that_is_made_anew_leaves_nothing_of_the_old_one(tmp_path):

@@ -19,6 +19,9 @@ def text_of(line, record):
         return json.dumps(record)
 
 
+RUN = ("cluster", "job_id", "restart_count")
+
+
 class Aside(records.Skipped):
     """Writes what is left out of one file to a stream, beside counting it; `total` counts over all files."""
 
@@ -116,12 +119,12 @@ class Day:
 
     def write_table(self, connection, fresh):
         """What the history has of the day and the fresh rows as its new table. A run with records on both sides of
-        midnight is one: it keeps the number that it has on the other day."""
+        midnight is one: it keeps the number that it has."""
         rows = read_fresh(fresh)
-        known = [self.history.parquet(day) for day in moments.neighbours(self.day) if self.history.is_whole(day)]
-        beside = [path for path in known if path.exists()]
-        if beside:
-            rows = number_runs(rows, beside)
+        beside = [self.history.parquet(day) for day in moments.neighbours(self.day)]
+        for tables in (beside, [self.table]):  # its own word is the last
+            known = [path for path in tables if layout.is_parquet(path) and has_runs(connection, path)]
+            rows = number_runs(rows, known) if known else rows
         if self.table.exists():
             rows = f"{rows} UNION ALL BY NAME {self.kept(connection)}"
         self.settle(connection, rows)
@@ -165,11 +168,16 @@ def read_fresh(path):
     )
 
 
+def has_runs(connection, path):
+    """Can the numbers of a table's runs be read?"""
+    names = ", ".join((*RUN, "run"))
+    return engine.attempt(connection, f"SELECT bit_xor(hash({names})) FROM {engine.parquet([path])}") is not None
+
+
 def number_runs(rows, tables):
     """The rows with the numbers that their runs have in other tables."""
-    key = ("cluster", "job_id", "restart_count")
-    same = " AND ".join(f"fresh.{name} IS NOT DISTINCT FROM beside.{name}" for name in key)
-    beside = f"SELECT {', '.join(key)}, min(run) AS run FROM {engine.parquet(tables)} GROUP BY ALL"
+    same = " AND ".join(f"fresh.{name} IS NOT DISTINCT FROM beside.{name}" for name in RUN)
+    beside = f"SELECT {', '.join(RUN)}, min(run) AS run FROM {engine.parquet(tables)} GROUP BY ALL"
     return (
         f"SELECT fresh.* REPLACE (coalesce(beside.run, fresh.run) AS run) FROM ({rows}) fresh "
         f"LEFT JOIN ({beside}) beside ON {same}"

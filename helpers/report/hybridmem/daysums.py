@@ -67,7 +67,8 @@ FORM = hashlib.blake2b(repr((select([]), select_runs([], [""]))).encode(), diges
 
 def stamp(history, day):
     """Of what the files of a day are made: of this program's statements, and of the tables of the day and beside it."""
-    of = (layout.state_of(history.parquet(one)) for one in (day, *moments.neighbours(day)))
+    tables = map(history.parquet, (day, *moments.neighbours(day)))
+    of = (layout.state_of(table) if layout.is_parquet(table) else None for table in tables)  # as make() takes them
     return " ".join([FORM, *("x".join(map(str, state)) if state else "-" for state in of)])
 
 
@@ -82,7 +83,9 @@ def stamps(connection, paths):
 
 def whole_stamps(connection, paths):
     """The same of those that can be read to their ends."""
-    return stamps(connection, paths) if can_be_read(connection, paths) else by_halves(whole_stamps, connection, paths)
+    return (
+        stamps(connection, paths) if engine.can_read(connection, paths) else by_halves(whole_stamps, connection, paths)
+    )
 
 
 def by_halves(work, connection, paths):
@@ -116,31 +119,23 @@ def make(connection, history, work):
     for path in (path for name in ("sums", "runs") for path in (history.folder / name).glob("*.parquet")):
         if path.stem not in days:
             path.unlink()
-    damaged = []
+    damaged = set()
     for day in sorted(set(days) - set(made(connection, history, days, whole_stamps))):
-        tables, beside = ([history.parquet(one) for one in found] for found in ([day], near(day, days)))
-        of_day = ((select(tables), history.sums(day)), (select_runs(tables, beside), history.runs(day)))
-        if not all(settle(connection, history, day, work, *one) for one in of_day) and not can_be_read(
-            connection, tables
-        ):
-            damaged.append(day)
-    return damaged
+        beside = [one for one in moments.neighbours(day) if one in days]
+        try:
+            make_day(connection, history, work, day, beside)
+        except engine.error():
+            found = [one for one in (day, *beside) if not engine.can_read(connection, [history.parquet(one)])]
+            if not found:  # there is no room, or no memory
+                raise
+            damaged.update(found)
+    return sorted(damaged)
 
 
-def near(day, days):
-    return [one for one in moments.neighbours(day) if one in days]
-
-
-def settle(connection, history, day, work, statement, target):
-    """Write what a statement gives to one of the day's files. False where it fails."""
-    draft = work / "sums.parquet"
+def make_day(connection, history, work, day, beside):
+    tables, draft = [history.parquet(day)], work / "sums.parquet"
     said = f"KV_METADATA {{{STAMP}: '{stamp(history, day)}'}}"
-    copy = f"COPY ({statement}) TO {engine.literal(draft)} (FORMAT parquet, COMPRESSION zstd, {said})"
-    if engine.attempt(connection, copy) is None:
-        return False
-    history.settle(draft, target)
-    return True
-
-
-def can_be_read(connection, tables):
-    return engine.attempt(connection, f"SELECT bit_xor(hash(COLUMNS(*))) FROM {engine.parquet(tables)}") is not None
+    of_neighbours = select_runs(tables, list(map(history.parquet, beside)))
+    for statement, target in ((select(tables), history.sums(day)), (of_neighbours, history.runs(day))):
+        connection.execute(f"COPY ({statement}) TO {engine.literal(draft)} (FORMAT parquet, COMPRESSION zstd, {said})")
+        history.settle(draft, target)

@@ -88,6 +88,11 @@ def attempt(connection, statement):
         return None
 
 
+def can_read(connection, paths):
+    """All that is in these files, from the first row to the last?"""
+    return attempt(connection, f"SELECT bit_xor(hash(COLUMNS(*))) FROM {parquet(paths)}") is not None
+
+
 def literal(path):
     """A path to write to, in a statement; the engine takes "~" for somebody's home."""
     return "'" + str(Path(path).absolute()).replace("'", "''") + "'"

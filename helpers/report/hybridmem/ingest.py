@@ -45,20 +45,31 @@ def take(folder, history, duckdb, skipped):
     with history.locked() as work, engine.session(duckdb, work) as connection:
         for name in daysums.lost(history):
             history.taken(name).unlink(missing_ok=True)  # its files are read again, as far as they are there
-        damaged = [name for name in history.days() if not history.is_whole(name)]
+        damaged = {name for name in history.days() if not history.is_whole(name)}
         for name in filter(moments.Period().has_day, records.days(folder)):
-            if name in damaged:
-                continue
             taking = day.Day(history, name, work, skipped)
-            paths = taking.changed(records.files(folder, name, skipped))
-            if paths:
+            paths = [] if name in damaged else taking.changed(records.files(folder, name, skipped))
+            if paths and history.has_table(name) and not engine.can_read(connection, [taking.table]):
+                damaged.add(name)
+            elif paths:
                 taking.take(connection, paths)
                 added, days = added + taking.added, days + bool(taking.added)
         for name in history.days():
-            if name not in damaged:
-                day.Day(history, name, work, skipped).renew(connection)
-        damaged += daysums.make(connection, history, work)
-    return added, days, damaged
+            if name not in damaged and not renew(connection, day.Day(history, name, work, skipped)):
+                damaged.add(name)
+        damaged.update(daysums.make(connection, history, work))
+    return added, days, sorted(damaged)
+
+
+def renew(connection, one):
+    """False where the day's table cannot be read."""
+    try:
+        one.renew(connection)
+    except engine.error():
+        if engine.can_read(connection, [one.table]):
+            raise
+        return False
+    return True
 
 
 def check_apart(parser, history, folder):
@@ -82,7 +93,9 @@ def main(config_program, engine_folder):
     try:
         added, days, damaged = take(folder, history, duckdb, skipped)
     except OSError as error:
-        raise records.Failure(f"cannot write {error.filename or options.history}: {error.strerror}") from error
+        raise records.Failure(
+            f"cannot write {error.filename2 or error.filename or options.history}: {error.strerror}"
+        ) from error
     program.tell_skipped("hybridmem ingest", skipped)
     print(f"{counted(added, 'record')} taken, in {counted(days, 'day')}")
     if damaged:

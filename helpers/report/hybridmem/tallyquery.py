@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The table of hybridmem report out of a history, by DuckDB: of the sums of days, and of columns where there are
+none."""
+
+from . import daysums, engine, moments, tally, viewquery
+
+USER, ACCOUNT, MODE = (viewquery.KEYS[name] for name in ("user", "account", "mode"))
+PLACE = f"hash({USER}, mode)"  # a row of the table, as one number
+MASK = (1 << 30) - 1  # of a run's number, which may be below 0
+
+
+class Changed(Exception):
+    """A table was replaced between two looks at it."""
+
+
+def keys_of(options):
+    """Of the records that are wanted, as for their users, accounts and modes: SQL, and the values in it."""
+    found, values = ["true"], []
+    for column, chosen in ((USER, options.user), (ACCOUNT, options.account), (MODE, options.mode)):
+        if chosen:
+            found.append(f"{column} IN (SELECT unnest(?::VARCHAR[]))")
+            values.append(sorted(chosen))
+    return " AND ".join(found), values
+
+
+def period_of(options, first="end_time", last="end_time"):
+    """The same as for the time, of which only the first and the last may be known."""
+    found, values = ["true"], []
+    for time, comparison, bound in ((first, ">=", options.since), (last, "<", options.until)):
+        if bound:
+            found.append(f"{time} {comparison} ?::TIMESTAMPTZ")
+            values.append(bound.isoformat())
+    return " AND ".join(found), values
+
+
+def conditions(options):
+    """Of the records that are wanted."""
+    (keys, chosen), (period, bounds) = keys_of(options), period_of(options)
+    return f"{keys} AND {period}", [*chosen, *bounds]
+
+
+class Table:
+    """The report's rows, out of the sums that ingest left; of days without them, and of those that are wanted in part,
+    out of the records' columns."""
+
+    def __init__(self, connection, history, days, made, options):
+        """`made`: the days that have sums."""
+        self.connection, self.history, self.days, self.options = connection, history, days, options
+        self.stale = [day for day in days if day not in made]
+        self.summed = self.wholly_wanted(made)
+        self.counted = [day for day in days if day not in self.summed]
+
+    def run(self, statement, values=()):
+        return self.connection.execute(statement, values).fetchall()
+
+    def wholly_wanted(self, days):
+        """Those of the days of which the period leaves nothing out."""
+        if not days or not (self.options.since or self.options.until):
+            return days
+        period, values = period_of(self.options, "min(first_end)", "max(last_end)")
+        found = self.run(
+            f"SELECT parse_filename(filename, true) FROM {self.tables(self.history.sums, days)} GROUP BY filename "
+            f"HAVING sum(endless) = 0 AND {period}",
+            values,
+        )
+        return sorted(day for (day,) in found)
+
+    @staticmethod
+    def tables(name, days):
+        return engine.parquet(list(map(name, days)))
+
+    def sums(self):
+        """SQL of the sums of the records that are wanted, and its values."""
+        parts, values = [], []
+        if self.summed:
+            where, found = keys_of(self.options)
+            parts.append(f"SELECT * FROM {self.tables(self.history.sums, self.summed)} WHERE {where}")
+            values += found
+        if self.counted:
+            where, found = conditions(self.options)
+            parts.append(daysums.select(list(map(self.history.parquet, self.counted)), where))
+            values += found
+        return " UNION ALL BY NAME ".join(parts), values
+
+    def runs(self):
+        """SQL of the records of runs that the sums may count more than once."""
+        parts = []
+        if listed := [day for day in self.days if day not in self.stale]:
+            parts.append(f"SELECT * FROM {self.tables(self.history.runs, listed)}")
+        if self.stale:
+            near = {one for day in self.stale for one in moments.neighbours(day)}
+            tables, beside = ([self.history.parquet(day) for day in days] for days in (self.stale, near & set(listed)))
+            parts.append(daysums.select_runs(tables, beside))
+        return " UNION ALL BY NAME ".join(parts)
+
+    def add_up(self):
+        """The rows as a Tally."""
+        sums, rows = tally.Tally(), {}
+        statement, values = self.sums()
+        for place, user, mode, *figures in self.run(
+            f"SELECT {PLACE}, {USER} AS u, mode, {daysums.folded()} FROM ({statement}) GROUP BY ALL", values
+        ):
+            rows[place] = sums.rows[user, mode] = row_of(figures)
+        if self.options.account:
+            found = self.run(f"SELECT DISTINCT {ACCOUNT} FROM ({statement})", values)
+            sums.accounts.update(account for (account,) in found)
+        sums.runs = [sum(getattr(row, name) for row in rows.values()) for name in ("jobs", "failed")]
+        self.count_once(sums, rows)
+        return sums
+
+    def count_once(self, sums, rows):
+        """A run, or its failure, that several sums have counts once in a row, and once in all of them. Where that are
+        millions they are taken in parts."""
+        where, values = conditions(self.options)
+        self.connection.execute(
+            f"CREATE OR REPLACE TEMP TABLE met AS SELECT run, {PLACE} AS place, hash({daysums.KEYS}) AS keys, "
+            "CASE WHEN day IN (SELECT unnest(?::VARCHAR[])) THEN hash(day) END AS summed, exit_code <> 0 AS failed "
+            f"FROM ({self.runs()}) WHERE {where}",
+            [self.summed, *values],
+        )
+        [[records]] = self.run("SELECT count(*) FROM met")
+        parts = 1 + records // viewquery.RUNS_AT_ONCE
+        for part in range(parts):
+            of_part = f"SELECT run, place, bool_or(failed) AS failed FROM met WHERE (run & {MASK}) % {parts} = {part} "
+            self.run(
+                "CREATE OR REPLACE TEMP TABLE counted AS SELECT run, place, count(*) AS times, "
+                f"count(*) FILTER (failed) AS failures FROM ({of_part} GROUP BY run, place, keys, summed) GROUP BY ALL"
+            )
+            more = "sum(times - 1), sum(greatest(failures - 1, 0))"
+            for place, jobs, failed in self.run(f"SELECT place, {more} FROM counted GROUP BY place"):
+                if place not in rows:
+                    raise Changed
+                rows[place].jobs -= jobs
+                rows[place].failed -= failed
+            [found] = self.run(
+                "SELECT coalesce(sum(times) - count(DISTINCT run), 0), coalesce(sum(failures), 0) - "
+                "count(DISTINCT run) FILTER (failures > 0) FROM counted"
+            )
+            sums.runs = [count - more for count, more in zip(sums.runs, found)]
+
+
+def row_of(figures):
+    row = tally.Row()
+    row.records, row.unmeasured, row.warnings, row.milliseconds, *rest, row.jobs, row.failed = figures
+    row.peaks, row.mean, row.share, row.missing = rest[:2], rest[2:4], rest[4:6], rest[6:]
+    return row
