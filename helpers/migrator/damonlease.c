@@ -16,15 +16,15 @@
 #define TUNE_NS (5 * SECOND_NS) /* between two looks at the cost */
 #define MOST_OF_CPUS 10         /* percent of the client's CPUs that its kdamond may be budgeted */
 
-static uint64_t now_ns(void)
-{
-    return hm_clock_ns(CLOCK_MONOTONIC);
-}
-
 void hm_damon_lease_open(struct hm_damon_lease *lease, uint32_t client, int fd, uid_t uid, pid_t pid)
 {
-    *lease = (struct hm_damon_lease){
-        .client = client, .fd = fd, .uid = uid, .pid = pid, .since_ns = now_ns(), .kdamond = -1, .ring = {.fd = -1}};
+    *lease = (struct hm_damon_lease){.client = client,
+                                     .fd = fd,
+                                     .uid = uid,
+                                     .pid = pid,
+                                     .since_ns = hm_clock_ns(CLOCK_MONOTONIC),
+                                     .kdamond = -1,
+                                     .ring = {.fd = -1}};
 }
 
 /* A thread that has ended by itself keeps what was seen last. */
@@ -58,7 +58,7 @@ static void stop(struct hm_damon_lease *lease)
 
 static void begin_measuring(struct hm_damon_lease *lease)
 {
-    lease->set_ns = now_ns();
+    lease->set_ns = hm_clock_ns(CLOCK_MONOTONIC);
     lease->set_cpu_ns = cpu_ns(lease);
     lease->n_lists = 0;
     lease->accessed_bytes = lease->touched_bytes = 0;
@@ -168,7 +168,7 @@ static bool serve(struct hm_damon_broker *broker, struct hm_damon_lease *lease)
         return true;
     if (size <= 0)
         return false;
-    lease->asked_ns = now_ns();
+    lease->asked_ns = hm_clock_ns(CLOCK_MONOTONIC);
     if (hm_damon_wire_check_watch(&message, (size_t)size, &error) != 0) {
         answer(lease, EBADMSG, error.text);
         return false;
@@ -218,9 +218,9 @@ static void send_list(void *data, const struct hm_damon_gathering *list)
 bool hm_damon_lease_serve(struct hm_damon_broker *broker, struct hm_damon_lease *lease)
 {
     uint64_t before = hm_clock_ns(CLOCK_PROCESS_CPUTIME_ID);
-    uint64_t begun_ns = now_ns();
+    uint64_t begun_ns = hm_clock_ns(CLOCK_MONOTONIC);
     bool is_there = serve(broker, lease);
-    lease->served_ns = now_ns() - begun_ns;
+    lease->served_ns = hm_clock_ns(CLOCK_MONOTONIC) - begun_ns;
     lease->broker_cpu_ns += hm_clock_ns(CLOCK_PROCESS_CPUTIME_ID) - before;
     return is_there;
 }
@@ -237,9 +237,9 @@ static bool is_due(const struct hm_damon_lease *lease, uint64_t passed_ns)
 static int change(struct hm_damon_broker *broker, const struct hm_damon_lease *lease,
                   const struct hm_damon_settings *better)
 {
-    uint64_t begun_ns = now_ns();
+    uint64_t begun_ns = hm_clock_ns(CLOCK_MONOTONIC);
     int result = hm_damon_change((unsigned)lease->kdamond, better, NULL);
-    uint64_t ended_ns = now_ns();
+    uint64_t ended_ns = hm_clock_ns(CLOCK_MONOTONIC);
     broker->change_ns = ended_ns + (ended_ns - begun_ns);
     return result;
 }
@@ -247,8 +247,8 @@ static int change(struct hm_damon_broker *broker, const struct hm_damon_lease *l
 static void tune(struct hm_damon_broker *broker, struct hm_damon_lease *lease)
 {
     struct hm_damon_settings better = lease->settings;
-    uint64_t passed_ns = now_ns() - lease->set_ns;
-    if (!is_due(lease, passed_ns) || now_ns() < broker->change_ns)
+    uint64_t passed_ns = hm_clock_ns(CLOCK_MONOTONIC) - lease->set_ns;
+    if (!is_due(lease, passed_ns) || hm_clock_ns(CLOCK_MONOTONIC) < broker->change_ns)
         return;
     struct hm_damon_measured measured = {
         .cpu_s = (double)(cpu_ns(lease) - lease->set_cpu_ns) / SECOND_NS,

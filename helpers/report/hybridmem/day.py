@@ -121,9 +121,10 @@ class Day:
         """What the history has of the day and the fresh rows as its new table. A run with records on both sides of
         midnight is one: it keeps the number that it has."""
         rows = read_fresh(fresh)
+        names = ", ".join((*RUN, "run"))
         beside = [self.history.parquet(day) for day in moments.neighbours(self.day)]
         for tables in (beside, [self.table]):  # its own word is the last
-            known = [path for path in tables if layout.is_parquet(path) and has_runs(connection, path)]
+            known = [path for path in tables if layout.is_parquet(path) and engine.can_read(connection, [path], names)]
             rows = number_runs(rows, known) if known else rows
         if self.table.exists():
             rows = f"{rows} UNION ALL BY NAME {self.kept(connection)}"
@@ -166,12 +167,6 @@ def read_fresh(path):
         f"SELECT * FROM read_json({engine.quoted(path)}, format = 'newline_delimited', columns = {{{types}}}, "
         f"maximum_object_size = {LONGEST_ROW})"
     )
-
-
-def has_runs(connection, path):
-    """Can the numbers of a table's runs be read?"""
-    names = ", ".join((*RUN, "run"))
-    return engine.attempt(connection, f"SELECT bit_xor(hash({names})) FROM {engine.parquet([path])}") is not None
 
 
 def number_runs(rows, tables):

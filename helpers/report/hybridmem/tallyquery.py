@@ -6,7 +6,6 @@ from . import daysums, engine, moments, tally, viewquery
 
 USER, ACCOUNT, MODE = (viewquery.KEYS[name] for name in ("user", "account", "mode"))
 PLACE = f"hash({USER}, mode)"  # a row of the table, as one number
-MASK = (1 << 30) - 1  # of a run's number, which may be below 0
 
 
 class Changed(Exception):
@@ -121,7 +120,7 @@ class Table:
         [[records]] = self.run("SELECT count(*) FROM met")
         parts = 1 + records // viewquery.RUNS_AT_ONCE
         for part in range(parts):
-            of_part = f"SELECT run, place, bool_or(failed) AS failed FROM met WHERE (run & {MASK}) % {parts} = {part} "
+            of_part = f"SELECT run, place, bool_or(failed) AS failed FROM met WHERE {viewquery.in_part(part, parts)} "
             self.run(
                 "CREATE OR REPLACE TEMP TABLE counted AS SELECT run, place, count(*) AS times, "
                 f"count(*) FILTER (failed) AS failures FROM ({of_part} GROUP BY run, place, keys, summed) GROUP BY ALL"

@@ -46,6 +46,11 @@ FIGURES = {
 }
 
 
+def in_part(part, parts):
+    """SQL: is a run of this one of so many parts? Its number may be below 0."""
+    return f"(run & {(1 << 30) - 1}) % {parts} = {part}"
+
+
 def ratio(upper, lower):
     both = f"({upper}) IS NOT NULL AND ({lower}) IS NOT NULL"
     return (
@@ -179,7 +184,7 @@ class Query:
         the runs are taken in so many parts."""
         counts = {}
         for part in range(parts):
-            of_part = f"{of_run} WHERE (run & {(1 << 30) - 1}) % {parts} = {part}"
+            of_part = f"{of_run} WHERE {in_part(part, parts)}"
             found = self.run(
                 "SELECT place, count(*), count(*) FILTER (failed) FROM "
                 f"(SELECT place, bool_or(exit_code <> 0) AS failed {of_part} GROUP BY place, run) GROUP BY place",
