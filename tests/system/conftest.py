@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Every test starts from, and has to leave, an idle node, an empty ledger and valid records."""
 
-import contextlib
 import ctypes
 import json
 import os
@@ -15,6 +14,7 @@ import nodes
 import pytest
 import slurm
 
+DAEMONS = {"slurmctld": "", "slurmd": f"-N {slurm.NODE}"}
 PROJECT = Path(__file__).resolve().parents[2]
 PERF_EVENT_OPEN = 298  # x86_64
 PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS = 1, 2
@@ -45,22 +45,47 @@ def schema():
     return jsonschema.Draft202012Validator(json.loads(text))
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_teardown():
+    """What fixtures take away again, an epilog may be using."""
+    slurm.wait_epilogs()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item):
+    """Why it failed, at once: what the end says of all failures is lost where the stage runs out of time."""
+    report = yield
+    if report.failed:
+        item.config.get_terminal_writer().line(f"\n{report.when} of {item.nodeid} failed:\n{report.longreprtext}")
+    return report
+
+
 def wait_left_idle():
-    """What a test that failed has left may run for long: the next tests are not to wait for it as well."""
+    """What a test that failed has left costs that test alone, and no more time than it takes to end it."""
     try:
         slurm.wait_idle()
-    except (AssertionError, subprocess.TimeoutExpired):
-        with contextlib.suppress(AssertionError, subprocess.TimeoutExpired):
-            for user in slurm.USERS:
-                slurm.run(f"scancel --user={user}")
-            slurm.wait_idle()
+    except (AssertionError, subprocess.TimeoutExpired) as missing:
+        bring_back(missing)
         raise
+
+
+def bring_back(missing):
+    """A node that may be drained, have jobs or no daemon. Without one there is nothing to test on."""
+    try:
+        for daemon, words in DAEMONS.items():
+            slurm.run(f"pgrep -x {daemon} || {daemon} {words}")
+        for user in slurm.USERS:
+            slurm.run(f"scancel --user={user}")
+        slurm.run(f"scontrol update nodename={slurm.NODE} state=resume", check=False)
+        slurm.wait_idle()
+    except (AssertionError, subprocess.TimeoutExpired):
+        pytest.exit(f"the node is lost: {missing}", returncode=1)
 
 
 @pytest.fixture(autouse=True)
 def clean_node(schema):
     """What holds after every test: the node was not drained, nothing is left on it, each record follows the schema."""
-    slurm.wait_idle()
+    wait_left_idle()
     before = len(slurm.all_records())
     yield
     wait_left_idle()

@@ -156,6 +156,12 @@ def node_state():
     return found.group(1) if found else ""
 
 
+def wait_epilogs():
+    """Wait until no job's epilog is at work: an srun returns before. What is missing is for others to tell."""
+    with contextlib.suppress(AssertionError, subprocess.TimeoutExpired):
+        wait_for(lambda: queue("-t CG") == [], "the end of all epilogs")
+
+
 def wait_idle():
     """Wait until the node is idle and the ledger empty: nothing of earlier jobs is left."""
     wait_for(lambda: node_state() == "IDLE", "an idle node")
@@ -314,17 +320,26 @@ def alone_partition():
 
 @contextlib.contextmanager
 def configured(text, path=CONFIG):
-    """Another text in a configuration file for a while."""
+    """Another text in a configuration file for a while. Who reads it meanwhile finds one or the other, and an epilog
+    the one that its job had."""
     before = path.read_text() if path.exists() else None
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(text)
+    put(text, path)
     try:
         yield
     finally:
+        wait_epilogs()
         if before is None:
             path.unlink()
         else:
-            path.write_text(before)
+            put(before, path)
+
+
+def put(text, path):
+    """A file's text, all at once."""
+    new = path.with_name(f".{path.name}.new")
+    new.write_text(text)
+    new.rename(path)
 
 
 class Occupied:
