@@ -70,8 +70,10 @@ def wait_left_idle():
 
 
 def bring_back(missing):
-    """A node that may be drained, have jobs or no daemon. Without one there is nothing to test on."""
+    """A node that may be drained, have jobs, no daemon, or an epilog that was stopped. Without one there is nothing to
+    test on."""
     try:
+        slurm.run("pkill -CONT hybridmem", check=False)
         for daemon, words in DAEMONS.items():
             slurm.run(f"pgrep -x {daemon} || {daemon} {words}")
         for user in slurm.USERS:
