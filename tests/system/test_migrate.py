@@ -91,12 +91,16 @@ def test_nobody_looks_into_it_before_it_has_begun():
         [str(PROGRAM), "--help"], user="alice", group="alice", extra_groups=[], stdout=subprocess.PIPE, text=True,
         env={"LD_PRELOAD": str(folder / "pipe")},
     )  # fmt: skip
-    assert Path(f"/proc/{started.pid}/environ").stat().st_uid == 0
-    assert slurm.run(f"cat /proc/{started.pid}/environ", user="alice", check=False).returncode != 0
-    assert started.poll() is None
-    (folder / "pipe").write_text("")
-    assert "--progress-fd" in started.communicate(timeout=slurm.PATIENCE)[0]
-    assert started.returncode == 0
+    try:
+        assert Path(f"/proc/{started.pid}/environ").stat().st_uid == 0
+        assert slurm.run(f"cat /proc/{started.pid}/environ", user="alice", check=False).returncode != 0
+        assert started.poll() is None
+        (folder / "pipe").write_text("")
+        assert "--progress-fd" in started.communicate(timeout=slurm.PATIENCE)[0]
+        assert started.returncode == 0
+    finally:
+        started.kill()
+        started.wait()
 
 
 def top(words, user=None, launch=""):
