@@ -14,7 +14,7 @@ MONITOR = LIBEXEC / "hybridmem-monitor"
 MIB = 1 << 20
 
 
-def wait_for(condition, what, seconds=10):
+def wait_for(condition, what, seconds=60):
     """The condition's value once it is true; the limit is only for tests that would hang."""
     end = time.monotonic() + seconds
     while not (value := condition()):

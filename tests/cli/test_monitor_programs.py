@@ -233,7 +233,8 @@ def test_nothing_is_handed_down(job, node):
             assert f"Uid:\t{NOBODY}" in Path(f"/proc/{process.pid}/status").read_text()
             status = dict(line.split(":\t", 1) for line in (folder / "status").read_text().splitlines())
             assert status["Uid"].split() == ["0"] * 4 and int(status["PPid"]) == process.pid
-            assert {int(entry.name) for entry in (folder / "fd").iterdir()} <= {0, 1, 2, 10}  # 10: the shell's script
+            # 10 is the shell's script; the pipe of its $(cat) comes and goes.
+            wait_for(lambda: {int(entry.name) for entry in (folder / "fd").iterdir()} <= {0, 1, 2, 10}, "no other file")
             assert (folder / "environ").read_bytes() == b"LC_ALL=C\0"
             assert (folder / "cgroup").read_text() == Path(f"/proc/{process.pid}/cgroup").read_text()
             assert os.getsid(program.pid()) == os.getsid(process.pid)
@@ -302,15 +303,33 @@ def test_a_program_that_hangs_at_its_start(job, node):
     assert b"slurm: hybridmem-slurmenergy has not said what it counts" in found.energy_source
 
 
+def in_time(attempt, job):
+    """Whether the monitor has ended before a program that sleeps has noted the end of that: attempt(folder) tells. On a
+    machine that was too busy for that sleep nobody knows who waited for whom: again."""
+    for number in range(10):
+        folder = job.folder.parent / f"attempt-{number}"
+        folder.mkdir()
+        samplesfile.create(job.samples, 50)
+        if attempt(folder):
+            return True
+    return False
+
+
 def test_the_end_does_not_wait_for_a_program(job, node):
     """It notices the end of its input, and notes that some time later."""
-    program = Program(job.folder.parent, "slurm", "cat > /dev/null; sleep 0.8; touch $0.late\n" + HANGS)
-    with monitored(job, node, program) as process:
-        wait_for(program.pid, "the program's start")
-        job.wait_reading()
-        finish(job, process)
-        assert not Path(f"{program.path}.late").exists()
-        wait_for(Path(f"{program.path}.late").exists, "the end of its input")
+
+    def attempt(folder):
+        program = Program(folder, "slurm", "cat > /dev/null; sleep 0.8; touch $0.late\n" + HANGS)
+        late = Path(f"{program.path}.late")
+        with monitored(job, node, program) as process:
+            wait_for(program.pid, "the program's start")
+            job.wait_reading()
+            finish(job, process)
+            is_first = not late.exists()
+            wait_for(late.exists, "the end of its input")
+        return is_first
+
+    assert in_time(attempt, job)
 
 
 @pytest.mark.parametrize(
@@ -332,7 +351,7 @@ def test_a_library_that_hangs_at_its_start_does_not_outlive_the_monitor(job, nod
         job.wait_reading()
         assert program.is_there()
         finish(job, process)
-        wait_for(lambda: not program.is_there(), "the program's end")
+        wait_for(lambda: not program.is_there(), "the program's end", seconds=10)
 
 
 def test_a_program_that_was_given_up_leaves_no_zombie(job, node):
@@ -371,24 +390,28 @@ SULKS = (
 
 def test_the_end_does_not_wait_for_answers_for_long(job, node):
     """Two that do not answer the last question: it ends before either would have, within the time of one."""
-    package = node.zone("intel-rapl:0", "package-0", 5_000_000)
-    programs = [Program(job.folder.parent, "papi", PAPI + SULKS), Program(job.folder.parent, "slurm", SLURM + SULKS)]
-    programs[0].count(0, 0)
-    with monitored(job, node, *programs) as process:
-        wait_counted(job, PLATFORM)
-        package(8_000_000)
-        process.send_signal(signal.SIGSTOP)
-        for program in programs:
-            Path(f"{program.path}.sulk").touch()
-        process.terminate()
-        process.send_signal(signal.SIGCONT)
-        ends(process)
-        for program in programs:
-            assert Path(f"{program.path}.asked").exists() and not Path(f"{program.path}.late").exists()
-    found = job.read()
-    assert found.finished == 1 and found.energy[PACKAGE].amount == 3
-    assert b"acct_gather_energy/ipmi: hybridmem-slurmenergy does not answer" in found.energy_source
-    assert found.energy[PLATFORM].is_known == 0
+
+    def attempt(folder):
+        package = node.zone("intel-rapl:0", "package-0", 5_000_000)
+        programs = [Program(folder, "papi", PAPI + SULKS), Program(folder, "slurm", SLURM + SULKS)]
+        programs[0].count(0, 0)
+        with monitored(job, node, *programs) as process:
+            wait_counted(job, PLATFORM)
+            package(8_000_000)
+            process.send_signal(signal.SIGSTOP)
+            for program in programs:
+                Path(f"{program.path}.sulk").touch()
+            process.terminate()
+            process.send_signal(signal.SIGCONT)
+            ends(process)
+            asked, late = ([Path(f"{one.path}.{word}").exists() for one in programs] for word in ("asked", "late"))
+        found = job.read()
+        assert found.finished == 1 and found.energy[PACKAGE].amount == 3
+        assert b"acct_gather_energy/ipmi: hybridmem-slurmenergy does not answer" in found.energy_source
+        assert found.energy[PLATFORM].is_known == 0
+        return all(asked) and not any(late)
+
+    assert in_time(attempt, job)
 
 
 def test_programs_that_are_not_asked(job, node):

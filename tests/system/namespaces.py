@@ -220,6 +220,20 @@ def mounted(device, place="/mnt"):
         slurm.run(f"umount {place}", check=False)
 
 
+@contextlib.contextmanager
+def stopped(step, *words, **options):
+    """The program, stopped before a step: its number, or the first of that name. Whatever becomes of the test, it does
+    not stay so, with the lock that all others wait for."""
+    env = {"LD_PRELOAD": STEPS, "STEPS_KILL": str(step), "STEPS_SIGNAL": str(int(signal.SIGSTOP))}
+    process = subprocess.Popen([PROGRAM, *words], env={**os.environ, **env}, text=True, **options)
+    try:
+        os.waitid(os.P_PID, process.pid, os.WSTOPPED)
+        yield process
+    finally:
+        process.kill()
+        process.wait()
+
+
 def killed_before_each_step(*words, least=8, program=PROGRAM, library=STEPS):
     """Yield (number, the steps so far) for each step that the program was killed before; ends when it was not reached.
     The kernel's answers decide on a step or two: how many there are, more than `least`, is known only at the end."""

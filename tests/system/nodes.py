@@ -24,12 +24,14 @@ def reconfigured(text):
         slurm.wait_for(lambda: slurm.run("scontrol ping", check=False).returncode == 0, "slurmctld")
         slurm.wait_idle()
 
-    with slurm.configured(text, path=SLURM_CONF):
+    try:
+        with slurm.configured(text, path=SLURM_CONF):
+            restart_both()
+            yield
+            slurm.wait_no_jobs()
+            slurm.wait_idle()
+    finally:
         restart_both()
-        yield
-        slurm.wait_no_jobs()
-        slurm.wait_idle()
-    restart_both()
 
 
 # What a node has for itself; the records' folder is one for all nodes, as on a cluster.

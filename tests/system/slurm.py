@@ -315,6 +315,8 @@ def alone_partition():
         yield
         wait_idle()
     finally:
+        run("scancel --partition=alone", check=False)  # what a test that failed has left: with jobs it stays
+        wait_epilogs()
         run("scontrol delete PartitionName=alone")
 
 

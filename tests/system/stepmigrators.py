@@ -32,8 +32,11 @@ class Progress(ctypes.Structure):
 
 
 def progress(job_id, step):
-    path = slurm.JOBS / f"{job_id}.{step}.migration"
-    return Progress.from_buffer_copy(path.read_bytes()) if path.exists() else None
+    """The figures so far, or None: the file is not there (any more), or is just being made and has nothing in it."""
+    data = b""
+    with contextlib.suppress(FileNotFoundError):
+        data = (slurm.JOBS / f"{job_id}.{step}.migration").read_bytes()
+    return Progress.from_buffer_copy(data) if len(data) >= ctypes.sizeof(Progress) else None
 
 
 def phases(job_id, step):

@@ -30,7 +30,7 @@ REAP = ("reap", "--grace=0")
 CGROUP = Path("/sys/fs/cgroup/killed-steps")
 CGROUP_ROOM = 256  # HM_JOB_CGROUP
 
-pytestmark = pytest.mark.usefixtures("job_steps", "empty_regions")
+pytestmark = pytest.mark.usefixtures("job_steps")
 
 
 @pytest.fixture(scope="session")
@@ -42,6 +42,14 @@ def job_steps():
 
 def job(*words):
     slurm.run(" ".join((PROGRAM, *words)))
+
+
+@pytest.fixture(autouse=True)
+def no_job_is_left(empty_regions):
+    """Also where a test fails half-way: nobody else ends a job that Slurm does not know."""
+    yield
+    if str(JOB) in slurm.ledger():
+        job(*END)
 
 
 def killed(*words):

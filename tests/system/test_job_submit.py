@@ -32,14 +32,22 @@ def job_submit(*daemons, gres=""):
     if gres:
         text = text.replace("NodeName=n1 ", "NodeName=n1 Gres=pmem:socket0:1G,pmem:socket1:1G,scratch:4 ")
         text += "GresTypes=pmem,scratch\n"
-    with (
-        slurm.configured(text, SLURM_CONF),
-        slurm.configured(gres, GRES_CONF),
-        slurm.configured(GLUE, JOB_SUBMIT),
-    ):
+    try:
+        with (
+            slurm.configured(text, SLURM_CONF),
+            slurm.configured(gres, GRES_CONF),
+            slurm.configured(GLUE, JOB_SUBMIT),
+        ):
+            slurm.restart("slurmctld", *daemons)
+            yield
+    finally:
+        slurm.run("scancel --user=alice", check=False)  # what a test that failed has left, held jobs too
         slurm.restart("slurmctld", *daemons)
-        yield
-    slurm.restart("slurmctld", *daemons)
+
+
+def told(job_id):
+    """scontrol's fields of a job that is known: asked again where there is no answer."""
+    return slurm.wait_for(lambda: slurm.job(job_id), f"scontrol's answer about {job_id}")
 
 
 def test_modes_are_refused_by_partition_at_submission_and_when_a_job_is_moved():
@@ -51,7 +59,7 @@ def test_modes_are_refused_by_partition_at_submission_and_when_a_job_is_moved():
         assert refused.returncode != 0 and "is not allowed in partition whole" in refused.stderr
         held = slurm.sbatch("alice", "true", "--hybrid-mem=spill", "--hold")
         moved = slurm.run(f"scontrol update jobid={held} partition=whole", user="alice", check=False)
-        assert moved.returncode != 0 and slurm.job(held)["Partition"] == "main"
+        assert moved.returncode != 0 and told(held)["Partition"] == "main"
         slurm.run(f"scancel {held}")
         allowed = slurm.sbatch("alice", "true", "--hybrid-mem=fast", "-p", "whole")
         assert slurm.wait_job(allowed) == "COMPLETED"
@@ -68,8 +76,8 @@ def test_jobs_that_together_want_more_than_there_is_wait_for_each_other():
         try:
             slurm.wait_for(lambda: (folder / "first").exists(), "the first job")
             # Slurm says Priority until its scheduler has looked at the job for the first time.
-            slurm.wait_for(lambda: slurm.job(second)["Reason"] == "Resources", "the second job's wait for resources")
-            waiting = slurm.job(second)
+            slurm.wait_for(lambda: told(second)["Reason"] == "Resources", "the second job's wait for resources")
+            waiting = told(second)
             assert waiting["JobState"] == "PENDING", waiting
             assert "pmem:socket0" in waiting["TresPerNode"] and "pmem:socket1" in waiting["TresPerNode"]
             small = slurm.sbatch("alice", f"touch {folder}/small", "--hybrid-mem=fsdax,size=256M", "-n1")
@@ -86,8 +94,8 @@ def test_what_is_kept_is_in_nobodys_count():
         held, counted = (
             slurm.sbatch("alice", "true", f"--hybrid-mem=fsdax,size=512M{word}", "--hold") for word in (",keep", "")
         )
-        assert "pmem" not in slurm.job(held).get("TresPerNode", "")
-        assert "pmem:socket0" in slurm.job(counted)["TresPerNode"]
+        assert "pmem" not in told(held).get("TresPerNode", "")
+        assert "pmem:socket0" in told(counted)["TresPerNode"]
         slurm.run(f"scancel {held} {counted}")
 
 
@@ -95,7 +103,7 @@ def test_a_pending_jobs_memory_stays_counted_whatever_becomes_of_its_gres():
     """As slurmctld has it: the change, to nothing, too, goes beside what size= says, or is refused."""
     with job_submit("slurmd", gres=GRES):
         held = slurm.sbatch("alice", "ls -d $HYBRIDMEM_FSDAX_DIR", "--hybrid-mem=fsdax,size=512M", "-n1", "--hold")
-        counted = slurm.job(held)["TresPerNode"]
+        counted = told(held)["TresPerNode"]
         assert "pmem:socket0" in counted and "pmem:socket1" in counted
 
         def change(words):
@@ -105,10 +113,10 @@ def test_a_pending_jobs_memory_stays_counted_whatever_becomes_of_its_gres():
             refused = change(lower)
             assert refused.returncode != 0, lower
             assert "is asked for by size= of --hybrid-mem=fsdax: leave it out" in refused.stderr, refused.stderr
-            assert slurm.job(held)["TresPerNode"] == counted
+            assert told(held)["TresPerNode"] == counted
         for words, besides in (("gres=scratch:1", "gres/scratch:1,"), ("TresPerNode=", ""), ("gres=", "")):
             assert change(words).returncode == 0, words
-            assert slurm.job(held)["TresPerNode"] == besides + counted
+            assert told(held)["TresPerNode"] == besides + counted
         slurm.run(f"scontrol release {held}", user="alice")
         assert slurm.wait_job(held) == "COMPLETED", slurm.output(held)
         assert len(slurm.record(held)["namespaces"]) == 2
@@ -118,5 +126,5 @@ def test_the_gres_of_a_job_without_file_systems_is_its_users():
     with job_submit("slurmd", gres=GRES):
         held = slurm.sbatch("alice", "true", "--gres=pmem:socket0:1M", "--hold")
         slurm.run(f"scontrol update jobid={held} gres=", user="alice")
-        assert "pmem" not in slurm.job(held).get("TresPerNode", "")
+        assert "pmem" not in told(held).get("TresPerNode", "")
         slurm.run(f"scancel {held}")

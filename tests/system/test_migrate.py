@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 import slurm
-from migration import SLOW
+from migration import SLOW, written
 from stepmigrators import (
     BATCH,
     OPTION,
@@ -91,19 +91,23 @@ def test_nobody_looks_into_it_before_it_has_begun():
         [str(PROGRAM), "--help"], user="alice", group="alice", extra_groups=[], stdout=subprocess.PIPE, text=True,
         env={"LD_PRELOAD": str(folder / "pipe")},
     )  # fmt: skip
-    assert Path(f"/proc/{started.pid}/environ").stat().st_uid == 0
-    assert slurm.run(f"cat /proc/{started.pid}/environ", user="alice", check=False).returncode != 0
-    assert started.poll() is None
-    (folder / "pipe").write_text("")
-    assert "--progress-fd" in started.communicate(timeout=slurm.PATIENCE)[0]
-    assert started.returncode == 0
+    try:
+        assert Path(f"/proc/{started.pid}/environ").stat().st_uid == 0
+        assert slurm.run(f"cat /proc/{started.pid}/environ", user="alice", check=False).returncode != 0
+        assert started.poll() is None
+        (folder / "pipe").write_text("")
+        assert "--progress-fd" in started.communicate(timeout=slurm.PATIENCE)[0]
+        assert started.returncode == 0
+    finally:
+        started.kill()
+        started.wait()
 
 
-def top(words, user=None):
+def top(words, user=None, launch=""):
     """What hybridmem top prints. It waits 5 s for an answer, which a migrator gives between two phases: ask again."""
 
     def shown():
-        done = slurm.run(f"hybridmem top {words}", user=user, check=False)
+        done = slurm.run(f"{launch}hybridmem top {words}", user=user, check=False)
         if "does not answer" in done.stderr:
             return None
         assert done.returncode == 0, done.stderr
@@ -121,9 +125,8 @@ def test_top_shows_it_to_its_user_alone():
         assert (shown["job_id"], shown["step_id"], shown["node"]) == (started.job_id, "batch", slurm.NODE)
         assert shown["cap_bytes"] == 16 << 20 and shown["phases"] >= 1
     # From elsewhere, as the man page has it, by a step without a migrator of its own.
-    srun = f"srun --quiet --jobid={started.job_id} --overlap -N1 -n1 --hybrid-mem=off"
-    command = f"{srun} hybridmem top --json {started.job_id}.batch"
-    shown = json.loads(slurm.run(command, user="alice").stdout)
+    srun = f"srun --quiet --jobid={started.job_id} --overlap -N1 -n1 --hybrid-mem=off "
+    shown = json.loads(top(f"--json {started.job_id}.batch", user="alice", launch=srun))
     assert (shown["job_id"], shown["step_id"]) == (started.job_id, "batch")
     screen = top(f"--once {started.job_id}")
     assert f"job {started.job_id}.batch on {slurm.NODE}, running: algorithm regions" in screen
@@ -196,7 +199,7 @@ def test_a_step_with_nothing_to_move_costs_next_to_nothing():
 
 @pytest.mark.parametrize("source", ["perf", "faults"])
 def test_a_source_that_does_not_work_here_is_replaced_by_the_next_best(source):
-    with slurm.configured("3\n", Path("/proc/sys/kernel/perf_event_paranoid")):
+    with written({"/proc/sys/kernel/perf_event_paranoid": 3}):
         held = slurm.Occupied("alice", 48, f"{OPTION},fast=16M,source={source}")
         slurm.wait_for(lambda: progress(held.job_id, BATCH).source == b"damon", "samples of another source")
         assert held.end() == "COMPLETED"

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 import slurm
+from migration import name_of
 from namespaces import (
     MARKER,
     MIB,
@@ -32,6 +33,7 @@ from namespaces import (
     reap,
     room,
     seen,
+    stopped,
 )
 
 pytestmark = pytest.mark.usefixtures("steps", "empty_regions")
@@ -137,11 +139,12 @@ def test_a_mounted_namespace_is_waited_for_and_named():
 
 @contextlib.contextmanager
 def in_a_namespace(device, program):
-    """A process with the file system mounted where only it sees it; it says "ready"."""
+    """A process with the file system mounted where only it sees it; it says "ready" and becomes a sleep."""
     command = f"mount {device} /mnt && cd / && exec {program}"
     process = subprocess.Popen(["unshare", "-m", "sh", "-c", command], stdout=subprocess.PIPE, text=True)
     try:
         assert process.stdout.readline() == "ready\n"
+        slurm.wait_for(lambda: name_of(process.pid) == "sleep", "the process to have its name")
         yield process
     finally:
         process.kill()
@@ -196,27 +199,21 @@ def test_one_at_a_time_and_a_dead_one_holds_nothing():
         thread.join()
     devices = [one["device"] for made in done for one in made]
     assert len(devices) == len(set(devices)) == 8
-    stopped = {"LD_PRELOAD": STEPS, "STEPS_KILL": "1", "STEPS_SIGNAL": str(int(signal.SIGSTOP))}
-    first = subprocess.Popen([PROGRAM, "reap", "--living=40.0"], env={**os.environ, **stopped})
-    os.waitid(os.P_PID, first.pid, os.WSTOPPED)
-    second = subprocess.Popen([PROGRAM, "destroy", "--job=40", "--restart=0", f"--patience={slurm.PATIENCE}"])
-    said = destroy(41, status=3, patience=1).stderr
-    assert f"another one is at work, process {first.pid}: it still has /run/hybridmem/namespace.lock after 1 s" in said
-    assert second.poll() is None
-    first.kill()
-    assert (first.wait(), second.wait(slurm.PATIENCE)) == (-signal.SIGKILL, 0)
+    with stopped(1, "reap", "--living=40.0") as first:
+        second = subprocess.Popen([PROGRAM, "destroy", "--job=40", "--restart=0", f"--patience={slurm.PATIENCE}"])
+        said = destroy(41, status=3, patience=1).stderr
+        what = f"process {first.pid}: it still has /run/hybridmem/namespace.lock after 1 s"
+        assert f"another one is at work, {what}" in said
+        assert second.poll() is None
+    assert (first.returncode, second.wait(slurm.PATIENCE)) == (-signal.SIGKILL, 0)
     assert {one["job"] for one in ours()} == {41, 42, 43}
 
 
 @contextlib.contextmanager
 def stopped_before_mkfs(job, mib, place):
     """A job's namespace whose create has laid fsdax over it, and no more. Behind it, that has to end well."""
-    env = {"LD_PRELOAD": STEPS, "STEPS_KILL": "fork", "STEPS_SIGNAL": str(int(signal.SIGSTOP))}
     given = f"create --job={job} --restart=0 --uid={ALICE} --size={mib}M --sockets=0 --cluster=testbed --map={place}"
-    words = [PROGRAM, *given.split()]
-    making = subprocess.Popen(words, env={**os.environ, **env}, stdout=subprocess.PIPE, text=True)
-    try:
-        os.waitid(os.P_PID, making.pid, os.WSTOPPED)
+    with stopped("fork", *given.split(), stdout=subprocess.PIPE) as making:
         (one,) = [one for one in ours() if one["job"] == job]
         yield one
         making.send_signal(signal.SIGCONT)
@@ -226,9 +223,6 @@ def stopped_before_mkfs(job, mib, place):
         assert {**one, "fs": made["fs"]} == made
         with mounted(one["device"]) as options:
             assert {"dax", "dax=always"} & set(options)
-    finally:
-        making.kill()
-        making.communicate()
 
 
 @pytest.mark.parametrize("place", ["dram", "pmem"])

@@ -8,7 +8,18 @@ from pathlib import Path
 
 import pytest
 import slurm
-from namespaces import MIB, PROGRAM, STEPS, create, destroy, module_missing, region_without_labels, room, seen
+from namespaces import (
+    MIB,
+    PROGRAM,
+    STEPS,
+    create,
+    destroy,
+    module_missing,
+    region_without_labels,
+    room,
+    seen,
+    stopped,
+)
 
 pytestmark = pytest.mark.usefixtures("steps", "empty_regions")
 
@@ -122,15 +133,12 @@ def test_an_administrator_who_takes_the_same_seed_keeps_it():
     destroy(34)
     steps = log.read_text().splitlines()
     size = 1 + next(at for at, step in enumerate(steps) if step.endswith("/size"))
-    stopped = {"LD_PRELOAD": STEPS, "STEPS_KILL": str(size), "STEPS_SIGNAL": str(int(signal.SIGSTOP))}
     words = ["--job=34", "--restart=0", f"--uid={ALICE}", "--size=64M", "--sockets=0", "--cluster=testbed"]
-    program = [PROGRAM, "create", *words]
-    creating = subprocess.Popen(program, stderr=subprocess.PIPE, text=True, env={**os.environ, **stopped})
-    os.waitid(os.P_PID, creating.pid, os.WSTOPPED)
-    seed = Path("/sys/bus/nd/devices") / Path("/sys/bus/nd/devices/region0/namespace_seed").read_text().strip()
-    (seed / "alt_name").write_text("theirs")
-    creating.send_signal(signal.SIGCONT)
-    said = creating.communicate(timeout=slurm.PATIENCE)[1]
+    with stopped(size, "create", *words, stderr=subprocess.PIPE) as creating:
+        seed = Path("/sys/bus/nd/devices") / Path("/sys/bus/nd/devices/region0/namespace_seed").read_text().strip()
+        (seed / "alt_name").write_text("theirs")
+        creating.send_signal(signal.SIGCONT)
+        said = creating.communicate(timeout=slurm.PATIENCE)[1]
     assert creating.returncode == 1 and "another program has set up the same namespace of region0" in said
     (theirs,) = seen()
     assert theirs["name"] == "theirs"

@@ -58,10 +58,12 @@ def with_plugin():
 @pytest.fixture
 def cray(with_plugin):
     made = Cray(Path(slurm.run("mktemp -d /run/cray.XXXXXX").stdout.strip()))
-    made.start_slurmd()
-    yield made
-    nodes.restart("slurmd", "-N n1")
-    slurm.run(f"rm -r {made.folder}")
+    try:
+        made.start_slurmd()
+        yield made
+    finally:
+        nodes.restart("slurmd", "-N n1")
+        slurm.run(f"rm -r {made.folder}")
 
 
 def listed(user=None):
@@ -103,6 +105,10 @@ class Meter:
         """The reason of the first step that is not known."""
         figure = slurm.wait_for(lambda: (seen := self.step())["joules"] is None and seen, "a reading that fails")
         return figure["reason"]
+
+    def wait_known(self):
+        """What fails is said for the rest of its second, too; it is known again from here on."""
+        slurm.wait_for(lambda: self.step()["joules"] is not None, "a reading that does not fail")
 
     def program(self):
         """The status of what asks slurmd."""
@@ -149,14 +155,14 @@ def test_a_counter_or_a_slurmd_that_is_gone_for_a_while(cray):
         (cray.folder / "energy").rename(cray.folder / "away")
         assert meter.wait_unknown() == f"{TYPE}: what was read is no value of it"
         (cray.folder / "away").rename(cray.folder / "energy")
-        meter.step()
+        meter.wait_known()
         cray.set_counter(200)
         meter.wait_counted(200)
         slurm.run(STOP_SLURMD)
         cray.set_counter(700)
         assert meter.wait_unknown() == f"{TYPE}: what was read is no value of it"
         cray.start_slurmd()
-        meter.step()
+        meter.wait_known()
         cray.set_counter(800)
         meter.wait_counted(100)
 
