@@ -157,8 +157,8 @@ static void print_help(void)
            "  -h, --help           this text\n"
            "  -V, --version        the version\n"
            "\n"
-           "Exit status: 0 shown, 1 a trace that cannot be read or a picture that cannot be\n"
-           "written, 2 wrong usage.\n",
+           "Exit status: 0 shown, 1 a trace that cannot be read, or a picture or output that\n"
+           "cannot be written, 2 wrong usage.\n",
            HM_REPLAY_BINS);
 }
 

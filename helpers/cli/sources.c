@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "../core/config.h"
+#include "../core/output.h"
 #include "../migrator/damonwire.h"
 #include "../migrator/source.h"
 #include "../migrator/sourcerows.h"
@@ -55,8 +56,8 @@ static void print_help(void)
            "  -h, --help     this text\n"
            "  -V, --version  the version\n"
            "\n"
-           "Exit status: 0 at least one works, 1 none does, 2 wrong usage or a file that\n"
-           "cannot be used.\n",
+           "Exit status: 0 at least one works, 1 none does, or the output finds no room, 2\n"
+           "wrong usage or a file that cannot be used.\n",
            default_config);
 }
 
@@ -141,7 +142,7 @@ static int show(const struct options *options, struct hm_config *config)
     /* As the migrator opens them by default. */
     struct hm_source_setup setup = {
         .overhead = 0.01, .n_cpus = cpus > 0 ? (unsigned)cpus : 1, .interval_ms = 10000, .stop = -1};
-    int n = 0, status;
+    int n = 0, result = 0;
 
     if (hm_config_read(options->config ? options->config : default_config, options->config != NULL, config, &error) <
         0) {
@@ -153,16 +154,11 @@ static int show(const struct options *options, struct hm_config *config)
         setup.broker[0] = '\0';
     for (; n < MOST_SOURCES && hm_source_at(n); n++)
         try_source(hm_source_at(n), &setup, &tried[n]);
-    status = choose(tried, n) ? EXIT_SUCCESS : EXIT_NONE;
     if (!options->json)
         print_text(tried, n);
-    else if (print_json(tried, n) < 0)
-        status = EXIT_BAD;
-    if (fflush(stdout) != 0 || ferror(stdout))
-        status = EXIT_BAD;
-    if (status == EXIT_BAD)
-        perror("hybridmem sources: standard output");
-    return status;
+    else
+        result = print_json(tried, n);
+    return hm_output_end("hybridmem sources", result, choose(tried, n) ? EXIT_SUCCESS : EXIT_NONE);
 }
 
 int main(int argc, char **argv)

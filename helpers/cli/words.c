@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../core/output.h"
+
 #define FIRST 256 /* of the table's options: no letter */
 #define COLUMNS 80
 
@@ -48,6 +50,18 @@ static int refuse_option(const struct hm_words *words, int letter, const char *w
     return HM_WORDS_BAD;
 }
 
+/* The help, or the version. Returns the exit status. */
+static int tell(const struct hm_words *words, int letter)
+{
+    char name[64];
+    if (letter == 'h')
+        words->print_help();
+    else
+        puts("hybridmem " PACKAGE_VERSION);
+    snprintf(name, sizeof(name), "hybridmem %s", words->command);
+    return hm_output_end(name, 0, EXIT_SUCCESS);
+}
+
 int hm_words_parse(int argc, char **argv, const struct hm_words *words)
 {
     struct option table[HM_WORDS_MOST + 3] = {{0}};
@@ -60,14 +74,8 @@ int hm_words_parse(int argc, char **argv, const struct hm_words *words)
 
     opterr = 0; /* its own words begin with the program's path */
     for (int letter; (letter = getopt_long(argc, argv, ":hV", table, NULL)) != -1;) {
-        if (letter == 'h') {
-            words->print_help();
-            return EXIT_SUCCESS;
-        }
-        if (letter == 'V') {
-            puts("hybridmem " PACKAGE_VERSION);
-            return EXIT_SUCCESS;
-        }
+        if (letter == 'h' || letter == 'V')
+            return tell(words, letter);
         if (letter == '?' || letter == ':')
             return refuse_option(words, letter, argv[optind - 1]);
         if (take(words, &words->word[letter - FIRST]) != 0)

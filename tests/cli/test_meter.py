@@ -394,16 +394,6 @@ def test_a_signal_ends_it_cleanly(sysfs, number):
     assert all(json.loads(line)["node"] == first["node"] for line in rest.splitlines())
 
 
-def test_a_full_disk_is_an_error(sysfs):
-    sysfs.zone("intel-rapl:0", "package-0", 10)
-    for words in (["--list"], ["--count", "1", "--interval", "100ms"], ["--json", "--count", "1"]):
-        with Path("/dev/full").open("w", encoding="utf-8") as full:
-            command = [METER, "--sysfs", sysfs.folder, *words]
-            done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
-        assert done.returncode == 2
-        assert "standard output" in done.stderr
-
-
 def test_powercap_in_a_mount_namespace():
     """Without --sysfs: what the kernel has in its place is hidden, for this command alone."""
     if os.geteuid() != 0:
