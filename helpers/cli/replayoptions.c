@@ -140,7 +140,7 @@ static void print_help(void)
            "                       (default: 10%%)\n");
     for (int i = 0; hm_algorithm_at(i, &name, &about); i++) {
         snprintf(text, sizeof(text), "%s%s", about, i == 0 ? " (default)" : "");
-        hm_words_put_row(stdout, 32, text, "%23s%-8s", i > 0 ? "" : "  --algorithm NAME     ", name);
+        hm_words_put_row(stdout, HM_WORDS_COLUMNS, 32, text, "%23s%-8s", i > 0 ? "" : "  --algorithm NAME     ", name);
     }
     printf("  --period N           accesses per sample (default: 65536)\n"
            "  --sample raw|mem     sample loads and stores, or what a cache leaves of them\n"

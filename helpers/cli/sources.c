@@ -18,6 +18,7 @@
 #include "../migrator/damonwire.h"
 #include "../migrator/source.h"
 #include "../migrator/sourcerows.h"
+#include "screen.h"
 #include "words.h"
 
 #define MOST_SOURCES 8
@@ -92,22 +93,28 @@ static const char *choose(const struct tried *tried, int n)
     return NULL;
 }
 
+static void put_fact(const char *label, const char *text)
+{
+    hm_words_put_row(stdout, hm_screen_columns(), 11, text, "  %s", label);
+}
+
 static void print_text(const struct tried *tried, int n)
 {
     const char *chosen = choose(tried, n), *none = "none: nothing would be moved";
     for (int i = 0; i < n; i++) {
         printf("%-8s %s\n", tried[i].row->name, tried[i].is_usable ? "works here" : "does not work here");
         if (!tried[i].is_usable)
-            printf("  because  %s\n", tried[i].reason);
+            put_fact("because", tried[i].reason);
         if (tried[i].lacks_broker) {
-            printf("  but      the broker runs beside jobs of isolate and migrate only; what such a job has:\n"
-                   "           srun --hybrid-mem=migrate hybridmem sources\n");
+            put_fact("but", "the broker runs beside jobs of isolate and migrate only; what such a job has:");
+            printf("           srun --hybrid-mem=migrate hybridmem sources\n");
             none = "none while no broker runs: see damon, above";
         }
         if (tried[i].state.how[0])
-            printf("  watches  %s\n", tried[i].state.how);
-        printf("  knows    %s\n  needs    %s\n  costs    %s\n", tried[i].row->knows, tried[i].row->needs,
-               tried[i].row->cost);
+            put_fact("watches", tried[i].state.how);
+        put_fact("knows", tried[i].row->knows);
+        put_fact("needs", tried[i].row->needs);
+        put_fact("costs", tried[i].row->cost);
     }
     printf("\nsource=auto takes %s\n", chosen ? chosen : none);
 }

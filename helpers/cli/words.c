@@ -12,7 +12,6 @@
 #include "../core/output.h"
 
 #define FIRST 256 /* of the table's options: no letter */
-#define COLUMNS 80
 
 static int take(const struct hm_words *words, const struct hm_word *word)
 {
@@ -84,7 +83,7 @@ int hm_words_parse(int argc, char **argv, const struct hm_words *words)
     return -1;
 }
 
-void hm_words_put_row(FILE *out, size_t column, const char *text, const char *head, ...)
+void hm_words_put_row(FILE *out, size_t columns, size_t column, const char *text, const char *head, ...)
 {
     va_list arguments;
     va_start(arguments, head);
@@ -94,7 +93,7 @@ void hm_words_put_row(FILE *out, size_t column, const char *text, const char *he
     for (const char *word = text; *word; word += strspn(word, " ")) {
         size_t length = strcspn(word, " ");
         bool is_first = word == text;
-        if (!is_first && used + 1 + length > COLUMNS) {
+        if (!is_first && columns > 0 && used + 1 + length > columns) {
             fputc('\n', out);
             used = 0;
         }

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 from installed import helper
 from sysfstree import METER, RANGE, Sysfs, as_user
+from terminal import on_terminal
 
 PROGRAM = "hybridmem-meter"
 TOPOLOGY = Path(__file__).resolve().parent.parent / "fixtures" / "topology"
@@ -365,6 +366,19 @@ def test_a_reason_once_on_a_terminal(sysfs):
         "pmem write - as dram read",
         "(hybridmem meter --list says more)",
     ]
+
+
+@pytest.mark.parametrize("columns", [60, 80])
+def test_the_list_fits_a_terminal(sysfs, columns):
+    """Lines hang below what they say; a pipe has each in one."""
+    sysfs.zone("intel-rapl:0", "package-0", 10)
+    words = (METER, "--list", "--sysfs", sysfs.folder)
+    lines, whole = on_terminal(columns, *words), helper(PROGRAM, *words[1:]).stdout
+    assert max(map(len, lines)) <= columns < max(map(len, whole.splitlines()))
+    assert " ".join(lines).split() == whole.split()
+    hanging = [line for line in lines if line.startswith(" " * 11)]
+    assert hanging and all(re.match(r" {12}\S", line) for line in hanging)
+    assert on_terminal(132, *words) == whole.splitlines()
 
 
 def test_json_has_the_keys_of_its_page(sysfs):

@@ -8,6 +8,7 @@ import subprocess
 
 import pytest
 from installed import LIBEXEC, helper
+from terminal import on_terminal
 
 PROGRAM = "hybridmem-sources"
 KEYS = {"name", "usable", "reason", "how", "knows_writes", "knows", "needs", "cost"}
@@ -88,3 +89,12 @@ def test_without_a_broker_it_says_how_to_ask_beside_one(configure, tmp_path):
         other.bind(f"{tmp_path}/damon.sock")
         assert hint not in text()
         assert text().endswith(f"source=auto takes {taken or 'none: nothing would be moved'}\n")
+
+
+@pytest.mark.parametrize("columns", [60, 80])
+def test_lines_fit_a_terminal(columns):
+    """A command to be copied is one line."""
+    done = subprocess.run([LIBEXEC / PROGRAM], capture_output=True, text=True, check=False)
+    lines = on_terminal(columns, LIBEXEC / PROGRAM, status=done.returncode)
+    assert max(map(len, lines)) <= columns < max(map(len, done.stdout.splitlines()))
+    assert " ".join(lines).split() == done.stdout.split()
