@@ -13,6 +13,7 @@
 
 #include "../core/discover.h"
 #include "../core/meminfo.h"
+#include "../core/output.h"
 #include "../core/size.h"
 #include "bench.h"
 
@@ -125,17 +126,17 @@ static int measure(struct hm_bench *bench, struct hm_error *error)
     return status;
 }
 
+/* Returns 0, or the exit status with a text, or with all said. */
 static int show(const struct hm_bench *bench, struct hm_error *error)
 {
     if (bench->words.plot && hm_benchplot_write(bench, error) < 0)
         return HM_BENCH_FAILED;
-    if (!bench->words.json) {
+    int result = 0;
+    if (!bench->words.json)
         hm_benchprint_text(bench);
-    } else if (hm_benchprint_json(bench) < 0) {
-        hm_fail(error, ENOMEM, "the JSON cannot be written");
-        return HM_BENCH_FAILED;
-    }
-    return 0;
+    else
+        result = hm_benchprint_json(bench);
+    return hm_output_end("hybridmem bench", result, 0);
 }
 
 int main(int argc, char **argv)
@@ -152,11 +153,9 @@ int main(int argc, char **argv)
         status = measure(bench, &error);
     if (status == 0)
         status = show(bench, &error);
-    if (status)
+    if (status && error.text[0])
         hm_benchoptions_fail(status, error.text);
 done:
     free(bench);
-    if (fflush(stdout) != 0 || ferror(stdout))
-        return hm_benchoptions_fail(HM_BENCH_FAILED, "standard output cannot be written");
     return status;
 }

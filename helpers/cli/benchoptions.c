@@ -170,8 +170,8 @@ static void print_help(void)
            "  -h, --help           this text\n"
            "  -V, --version        the version\n"
            "\n"
-           "Exit status: 0 shown, 1 no memory, or a picture that cannot be written, 2 wrong\n"
-           "usage.\n",
+           "Exit status: 0 shown, 1 no memory, or a picture or output that cannot be\n"
+           "written, 2 wrong usage.\n",
            hm_bench_is_non_temporal() ? "" : "; not on this processor: plain stores", HM_BENCH_REPETITIONS, REPETITIONS,
            hm_config_path());
 }

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../core/output.h"
 #include "configparts.h"
 #include "words.h"
 
@@ -36,8 +37,8 @@ static void print_help(void)
            "  -h, --help       this text\n"
            "  -V, --version    the version\n"
            "\n"
-           "Exit status: 0 all is well, 1 something is to be changed, 2 wrong usage; show: 2\n"
-           "for a wrong file.\n",
+           "Exit status: 0 all is well, 1 something is to be changed, or the output finds no\n"
+           "room, 2 wrong usage; show: 2 for a wrong file.\n",
            hm_config_path());
 }
 
@@ -159,9 +160,5 @@ int main(int argc, char **argv)
     }
     status = strcmp(options.command, "show") == 0 ? show(&options, path, config) : check(&options, path, config);
     free(config);
-    if (fflush(stdout) != 0 || ferror(stdout)) {
-        perror("hybridmem config: standard output");
-        return EXIT_BAD;
-    }
-    return status;
+    return hm_output_end("hybridmem config", 0, status);
 }

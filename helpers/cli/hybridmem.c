@@ -12,6 +12,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "../core/output.h"
+
 #define N_ROWS(table) (int)(sizeof(table) / sizeof((table)[0]))
 #define MOST_WORD 32 /* longest word that can be a command */
 
@@ -133,7 +135,7 @@ int main(int argc, char **argv)
     }
     if (strcmp(word, "--version") == 0 || strcmp(word, "-V") == 0) {
         puts("hybridmem " PACKAGE_VERSION " for Slurm " HM_SLURM_VERSION);
-        return fflush(stdout) == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+        return hm_output_end("hybridmem", 0, EXIT_SUCCESS);
     }
     bool is_help = strcmp(word, "help") == 0 || strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0;
     if (is_help && argc > 2 && strcmp(argv[2], "help") != 0) {
@@ -143,7 +145,7 @@ int main(int argc, char **argv)
     }
     if (is_help) {
         print_help(stdout);
-        return fflush(stdout) == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+        return hm_output_end("hybridmem", 0, EXIT_SUCCESS);
     }
     return run(word, argv + 1);
 }

@@ -15,12 +15,15 @@
 #include "../core/clock.h"
 #include "../core/config.h"
 #include "../core/discover.h"
+#include "../core/output.h"
 #include "meteroptions.h"
 #include "meterprint.h"
 #include "words.h"
 
 #define SECOND_NS UINT64_C(1000000000)
 #define MOST_WAIT_NS SECOND_NS /* between two looks at the counters: none wraps twice in that time */
+
+#define NAME "hybridmem meter"
 
 enum { EXIT_NONE = 1 };
 
@@ -40,7 +43,7 @@ struct meter {
 
 static int fail(int status, const char *text)
 {
-    fprintf(stderr, "hybridmem meter: %s\n", text);
+    fprintf(stderr, NAME ": %s\n", text);
     return status;
 }
 
@@ -82,7 +85,7 @@ static int find_tiers(const struct hm_meter_options *options, struct meter *mete
              (hm_discover(options->topology, &tiers->topology, &error) < 0 && options->topology))
         status = fail(HM_WORDS_BAD, error.text);
     else if (error.text[0] || hm_tiers_group(&tiers->topology, config, tiers, &error) < 0)
-        fprintf(stderr, "hybridmem meter: the tiers of this node are not known: %s\n", error.text);
+        fprintf(stderr, NAME ": the tiers of this node are not known: %s\n", error.text);
     else
         meter->tiers = tiers;
     if (!meter->tiers)
@@ -94,24 +97,21 @@ static int find_tiers(const struct hm_meter_options *options, struct meter *mete
 static int list(const struct meter *meter)
 {
     const struct hm_meter_sources sources = {meter->host, meter->tried, meter->n_tried, &meter->gauges};
-    int status = meter->gauges.n > 0 ? EXIT_SUCCESS : EXIT_NONE;
+    int result = 0;
     if (!meter->options->json)
-        hm_meterprint_list(stdout, &sources);
-    else if (hm_meterprint_list_json(stdout, &sources) != 0)
-        status = HM_WORDS_BAD;
-    if (fflush(stdout) != 0 || ferror(stdout))
-        status = HM_WORDS_BAD;
-    if (status == HM_WORDS_BAD)
-        perror("hybridmem meter: standard output");
-    return status;
+        hm_meterprint_list(stdout, &sources, hm_screen_columns());
+    else
+        result = hm_meterprint_list_json(stdout, &sources);
+    return hm_output_end(NAME, result, meter->gauges.n > 0 ? EXIT_SUCCESS : EXIT_NONE);
 }
 
-/* Read, show what flowed since the reading before, and begin anew. Returns 0, or -1 where it cannot be shown. */
+/* Read, show what flowed since the reading before, and begin anew. Returns 0, or the exit status with all said. */
 static int show_reading(struct meter *meter)
 {
     uint64_t now = hm_clock_ns(CLOCK_MONOTONIC);
     struct hm_meter_reading reading = {.host = meter->host, .time_s = time(NULL), .flow = meter->flow};
     bool is_terminal = isatty(STDOUT_FILENO), is_first = !meter->has_begun;
+    int result = 0;
     hm_gauges_read(&meter->gauges, now);
     reading.seconds = is_first ? 0 : (double)(now - meter->since_ns) / (double)SECOND_NS;
     reading.n = hm_flows_sum(&meter->gauges, meter->tried, meter->n_tried, meter->tiers, meter->flow);
@@ -121,8 +121,7 @@ static int show_reading(struct meter *meter)
     if (meter->options->json) {
         if (is_first && !meter->options->step)
             return 0;
-        if (hm_meterprint_json(stdout, &reading) != 0)
-            return -1;
+        result = hm_meterprint_json(stdout, &reading);
     } else if (is_terminal && !meter->options->step) {
         struct hm_screen screen = hm_screen_measure();
         hm_screen_clear(stdout);
@@ -133,7 +132,7 @@ static int show_reading(struct meter *meter)
         if (!is_first || meter->options->step)
             hm_meterprint_line(stdout, &reading);
     }
-    return fflush(stdout) == 0 && !ferror(stdout) ? 0 : -1;
+    return hm_output_end(NAME, result, EXIT_SUCCESS);
 }
 
 enum waited { WAITED_DUE, WAITED_MORE, WAITED_END };
@@ -178,18 +177,15 @@ static int run(struct meter *meter)
     const struct hm_meter_options *options = meter->options;
     const uint64_t interval_ns = options->interval_ms * 1000000;
     uint64_t due_ns = hm_clock_ns(CLOCK_MONOTONIC) + interval_ns;
-    int result = options->step ? 0 : show_reading(meter);
-    for (uint64_t n = 0; result == 0 && (options->count == 0 || n < options->count); n++) {
+    int status = options->step ? EXIT_SUCCESS : show_reading(meter);
+    for (uint64_t n = 0; status == EXIT_SUCCESS && (options->count == 0 || n < options->count); n++) {
         if (wait_for_next(meter, options->step ? UINT64_MAX : due_ns) == WAITED_END)
             break;
-        result = show_reading(meter);
+        status = show_reading(meter);
         while (due_ns <= hm_clock_ns(CLOCK_MONOTONIC)) /* a machine that slept shows no lines for that time */
             due_ns += interval_ns;
     }
-    if (result == 0)
-        return EXIT_SUCCESS;
-    perror("hybridmem meter: standard output");
-    return HM_WORDS_BAD;
+    return status;
 }
 
 /* What ends it: taken by poll, so that no line is cut. Returns a descriptor, or -1. */

@@ -39,8 +39,8 @@ static void print_help(void)
            "  -h, --help           this text\n"
            "  -V, --version        the version\n"
            "\n"
-           "Exit status: 0 shown, or interrupted; 1 no source works here; 2 wrong usage or a\n"
-           "file that cannot be used.\n",
+           "Exit status: 0 shown, or interrupted; 1 no source works here, or the output\n"
+           "finds no room; 2 wrong usage or a file that cannot be used.\n",
            HM_METER_CONFIG);
 }
 

@@ -4,9 +4,11 @@
 #include <string.h>
 
 #include "../core/moment.h"
+#include "words.h"
 
 #define NAME_WIDTH 16
 #define AMOUNT 32
+#define LIST_COLUMN 12    /* where what is said of a source begins */
 #define LEGEND_REASON 100 /* columns of it in a line of the legend */
 #define DOTS " ..."
 #define MORE "hybridmem meter --list says more"
@@ -137,17 +139,25 @@ void hm_meterprint_screen(FILE *out, const struct hm_meter_reading *reading, con
         hm_screen_put_line(out, screen, "(" MORE ")");
 }
 
-void hm_meterprint_list(FILE *out, const struct hm_meter_sources *sources)
+void hm_meterprint_list(FILE *out, const struct hm_meter_sources *sources, size_t columns)
 {
     for (int i = 0; i < sources->n; i++) {
         const struct hm_counters_tried *tried = &sources->tried[i];
         const struct hm_counter_source *source = tried->source;
+        const struct {
+            const char *label, *text;
+        } facts[] = {{"measures", source->measures},
+                     {"covers", source->covers},
+                     {"unit", source->unit},
+                     {"wraps", source->wraps},
+                     {"needs", source->needs}};
         fprintf(out, "%-12s %s\n", source->name, tried->n > 0 ? "works here" : "does not work here");
         if (tried->n == 0)
-            fprintf(out, "  because   %s\n", tried->reason);
+            hm_words_put_row(out, columns, LIST_COLUMN, tried->reason, "  because");
         for (size_t g = tried->first; g < tried->first + tried->n; g++)
-            fprintf(out, "  %s %s\n", g == tried->first ? "reads    " : "         ", sources->gauges->gauge[g].name);
-        fprintf(out, "  measures  %s\n  covers    %s\n  unit      %s\n  wraps     %s\n  needs     %s\n",
-                source->measures, source->covers, source->unit, source->wraps, source->needs);
+            hm_words_put_row(out, columns, LIST_COLUMN, sources->gauges->gauge[g].name, "%s",
+                             g == tried->first ? "  reads" : "");
+        for (size_t fact = 0; fact < sizeof(facts) / sizeof(facts[0]); fact++)
+            hm_words_put_row(out, columns, LIST_COLUMN, facts[fact].text, "  %s", facts[fact].label);
     }
 }

@@ -24,8 +24,8 @@ struct hm_meter_sources {
     const struct hm_gauges *gauges;
 };
 
-/* Each source: does it work here, why not, what it is. */
-void hm_meterprint_list(FILE *out, const struct hm_meter_sources *sources);
+/* Each source: does it work here, why not, what it is. Lines are broken at so many columns, 0: nowhere. */
+void hm_meterprint_list(FILE *out, const struct hm_meter_sources *sources, size_t columns);
 /* The same as one JSON object, on several lines. Returns 0, or -1. */
 int hm_meterprint_list_json(FILE *out, const struct hm_meter_sources *sources);
 

@@ -12,6 +12,7 @@
 
 #include "../core/config.h"
 #include "../core/discover.h"
+#include "../core/output.h"
 #include "../core/policy.h"
 #include "../core/regions.h"
 #include "../core/size.h"
@@ -54,8 +55,8 @@ static void print_help(void)
            "  -h, --help           this text\n"
            "  -V, --version        the version\n"
            "\n"
-           "Exit status: 0 shown, 2 a bad request, wrong usage or a file that cannot be\n"
-           "used, 3 this node cannot serve the request.\n",
+           "Exit status: 0 shown, 1 the output finds no room, 2 a bad request, wrong usage\n"
+           "or a file that cannot be used, 3 this node cannot serve the request.\n",
            hm_request_help(), hm_config_path());
 }
 
@@ -187,22 +188,19 @@ int main(int argc, char **argv)
 {
     struct options options = {0};
     struct hm_error error = {""};
-    int status = parse_options(argc, argv, &options);
+    int status = parse_options(argc, argv, &options), result = 0;
     if (status >= 0)
         return status;
     struct work *work = calloc(1, sizeof(*work));
     if (!work)
         return fail("out of memory");
     status = make_plan(&options, work, &error);
-    if (status) {
+    if (status)
         fail(error.text);
-    } else if (options.json) {
-        status = hm_planprint_json(&work->plan, &work->tiers.topology) < 0 ? EXIT_BAD : 0;
-    } else {
+    else if (options.json)
+        result = hm_planprint_json(&work->plan, &work->tiers.topology);
+    else
         hm_planprint_text(&work->plan, &work->tiers.topology);
-    }
     free(work);
-    if (fflush(stdout) != 0 || ferror(stdout))
-        return fail("standard output cannot be written");
-    return status;
+    return hm_output_end("hybridmem plan", result, status);
 }

@@ -11,11 +11,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "../core/output.h"
 #include "replayexplain.h"
 #include "replayoptions.h"
 #include "replayplot.h"
 #include "replayprint.h"
 
+#define NAME "hybridmem replay"
 #define LONG_TRACE 100000 /* bytes, or rows: from there on it is shown how far it is */
 
 /* One run; all that its watch needs. */
@@ -101,24 +103,20 @@ static int read_trace(struct work *work, struct hm_error *error)
     return 0;
 }
 
+/* Returns 0, or the exit status with a text, or with all said. */
 static int show(struct work *work, struct hm_error *error)
 {
     const struct hm_explained *explained = work->options.has_explain ? &work->explained : NULL;
     if (work->options.plot && hm_plot_write(work->options.plot, &work->plot, &work->report, error) < 0)
         return HM_REPLAY_FAILED;
-    if (work->options.json) {
-        if (hm_replayprint_json(stdout, &work->report, explained) < 0) {
-            hm_fail(error, ENOMEM, "the JSON cannot be written");
-            return HM_REPLAY_FAILED;
-        }
-        return 0;
-    }
+    if (work->options.json)
+        return hm_output_end(NAME, hm_replayprint_json(stdout, &work->report, explained), 0);
     hm_replayprint_text(stdout, &work->report);
     if (explained) {
         fputc('\n', stdout);
         hm_replayexplain_text(stdout, explained);
     }
-    return 0;
+    return hm_output_end(NAME, 0, 0);
 }
 
 int main(int argc, char **argv)
@@ -134,12 +132,10 @@ int main(int argc, char **argv)
     end_progress(&work);
     if (status == 0)
         status = show(&work, &error);
-    if (status)
+    if (status && error.text[0])
         hm_replayoptions_fail(status, error.text);
     free(work.explained.region);
     hm_plot_free(&work.plot);
     hm_trace_free(&work.trace);
-    if (fflush(stdout) != 0 || ferror(stdout))
-        return hm_replayoptions_fail(HM_REPLAY_FAILED, "standard output cannot be written");
     return status;
 }

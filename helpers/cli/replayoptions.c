@@ -140,7 +140,7 @@ static void print_help(void)
            "                       (default: 10%%)\n");
     for (int i = 0; hm_algorithm_at(i, &name, &about); i++) {
         snprintf(text, sizeof(text), "%s%s", about, i == 0 ? " (default)" : "");
-        hm_words_put_row(stdout, 32, text, "%23s%-8s", i > 0 ? "" : "  --algorithm NAME     ", name);
+        hm_words_put_row(stdout, HM_WORDS_COLUMNS, 32, text, "%23s%-8s", i > 0 ? "" : "  --algorithm NAME     ", name);
     }
     printf("  --period N           accesses per sample (default: 65536)\n"
            "  --sample raw|mem     sample loads and stores, or what a cache leaves of them\n"
@@ -157,8 +157,8 @@ static void print_help(void)
            "  -h, --help           this text\n"
            "  -V, --version        the version\n"
            "\n"
-           "Exit status: 0 shown, 1 a trace that cannot be read or a picture that cannot be\n"
-           "written, 2 wrong usage.\n",
+           "Exit status: 0 shown, 1 a trace that cannot be read, or a picture or output that\n"
+           "cannot be written, 2 wrong usage.\n",
            HM_REPLAY_BINS);
 }
 

@@ -4,6 +4,7 @@
 #define HM_SCREEN_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdio.h>
 
 struct hm_screen {
@@ -15,6 +16,10 @@ struct hm_screen {
 /* The screen that standard output is, by the locale and the terminal of now; 100 columns and 50 lines where it is none.
  */
 struct hm_screen hm_screen_measure(void);
+
+/* Where lines of words are broken: at the width of the terminal that standard output is; 0, nowhere, where it is none:
+ * what others read has a line for each thing. */
+size_t hm_screen_columns(void);
 
 /* Begin anew at the top of an empty screen. */
 void hm_screen_clear(FILE *out);

@@ -14,9 +14,11 @@
 #include <unistd.h>
 
 #include "../core/config.h"
+#include "../core/output.h"
 #include "../migrator/damonwire.h"
 #include "../migrator/source.h"
 #include "../migrator/sourcerows.h"
+#include "screen.h"
 #include "words.h"
 
 #define MOST_SOURCES 8
@@ -55,8 +57,8 @@ static void print_help(void)
            "  -h, --help     this text\n"
            "  -V, --version  the version\n"
            "\n"
-           "Exit status: 0 at least one works, 1 none does, 2 wrong usage or a file that\n"
-           "cannot be used.\n",
+           "Exit status: 0 at least one works, 1 none does, or the output finds no room, 2\n"
+           "wrong usage or a file that cannot be used.\n",
            default_config);
 }
 
@@ -91,22 +93,28 @@ static const char *choose(const struct tried *tried, int n)
     return NULL;
 }
 
+static void put_fact(const char *label, const char *text)
+{
+    hm_words_put_row(stdout, hm_screen_columns(), 11, text, "  %s", label);
+}
+
 static void print_text(const struct tried *tried, int n)
 {
     const char *chosen = choose(tried, n), *none = "none: nothing would be moved";
     for (int i = 0; i < n; i++) {
         printf("%-8s %s\n", tried[i].row->name, tried[i].is_usable ? "works here" : "does not work here");
         if (!tried[i].is_usable)
-            printf("  because  %s\n", tried[i].reason);
+            put_fact("because", tried[i].reason);
         if (tried[i].lacks_broker) {
-            printf("  but      the broker runs beside jobs of isolate and migrate only; what such a job has:\n"
-                   "           srun --hybrid-mem=migrate hybridmem sources\n");
+            put_fact("but", "the broker runs beside jobs of isolate and migrate only; what such a job has:");
+            printf("           srun --hybrid-mem=migrate hybridmem sources\n");
             none = "none while no broker runs: see damon, above";
         }
         if (tried[i].state.how[0])
-            printf("  watches  %s\n", tried[i].state.how);
-        printf("  knows    %s\n  needs    %s\n  costs    %s\n", tried[i].row->knows, tried[i].row->needs,
-               tried[i].row->cost);
+            put_fact("watches", tried[i].state.how);
+        put_fact("knows", tried[i].row->knows);
+        put_fact("needs", tried[i].row->needs);
+        put_fact("costs", tried[i].row->cost);
     }
     printf("\nsource=auto takes %s\n", chosen ? chosen : none);
 }
@@ -141,7 +149,7 @@ static int show(const struct options *options, struct hm_config *config)
     /* As the migrator opens them by default. */
     struct hm_source_setup setup = {
         .overhead = 0.01, .n_cpus = cpus > 0 ? (unsigned)cpus : 1, .interval_ms = 10000, .stop = -1};
-    int n = 0, status;
+    int n = 0, result = 0;
 
     if (hm_config_read(options->config ? options->config : default_config, options->config != NULL, config, &error) <
         0) {
@@ -153,16 +161,11 @@ static int show(const struct options *options, struct hm_config *config)
         setup.broker[0] = '\0';
     for (; n < MOST_SOURCES && hm_source_at(n); n++)
         try_source(hm_source_at(n), &setup, &tried[n]);
-    status = choose(tried, n) ? EXIT_SUCCESS : EXIT_NONE;
     if (!options->json)
         print_text(tried, n);
-    else if (print_json(tried, n) < 0)
-        status = EXIT_BAD;
-    if (fflush(stdout) != 0 || ferror(stdout))
-        status = EXIT_BAD;
-    if (status == EXIT_BAD)
-        perror("hybridmem sources: standard output");
-    return status;
+    else
+        result = print_json(tried, n);
+    return hm_output_end("hybridmem sources", result, choose(tried, n) ? EXIT_SUCCESS : EXIT_NONE);
 }
 
 int main(int argc, char **argv)

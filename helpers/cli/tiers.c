@@ -11,6 +11,7 @@
 
 #include "../core/config.h"
 #include "../core/discover.h"
+#include "../core/output.h"
 #include "tiersprint.h"
 #include "words.h"
 
@@ -42,8 +43,8 @@ static void print_help(void)
            "hmat (the firmware's figures, by hwloc); sysfs (the kernel); distance (NUMA\n"
            "distance, or having CPUs); hwloc (counted or named by hwloc).\n"
            "\n"
-           "Exit status: 0 shown, 2 wrong usage or a file that cannot be used, 3 no node\n"
-           "with memory may be used.\n",
+           "Exit status: 0 shown, 1 the output finds no room, 2 wrong usage or a file that\n"
+           "cannot be used, 3 no node with memory may be used.\n",
            default_config);
 }
 
@@ -68,7 +69,7 @@ static int show(const struct options *options, struct hm_config *config, struct 
 {
     struct hm_error error = {""};
     const char *path = options->config ? options->config : default_config;
-    int status = EXIT_SUCCESS;
+    int status = EXIT_SUCCESS, result = 0;
 
     if (hm_config_read(path, options->config != NULL, config, &error) < 0 ||
         hm_discover(options->topology, &tiers->topology, &error) < 0)
@@ -81,13 +82,9 @@ static int show(const struct options *options, struct hm_config *config, struct 
     }
     if (!options->json)
         hm_tiersprint_table(tiers);
-    else if (hm_tiersprint_json(tiers) < 0)
-        status = EXIT_BAD;
-    if (fflush(stdout) != 0 || ferror(stdout))
-        status = EXIT_BAD;
-    if (status != EXIT_SUCCESS)
-        perror("hybridmem tiers: standard output");
-    return status;
+    else
+        result = hm_tiersprint_json(tiers);
+    return hm_output_end("hybridmem tiers", result, EXIT_SUCCESS);
 }
 
 int main(int argc, char **argv)

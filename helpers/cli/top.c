@@ -11,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "../core/output.h"
 #include "../core/size.h"
 #include "../job/step.h"
 #include "../job/stepname.h"
@@ -20,6 +21,7 @@
 #include "words.h"
 
 #define MOST_NAMES 64
+#define NAME "hybridmem top"
 
 enum { EXIT_NONE = 1, EXIT_BAD = HM_WORDS_BAD };
 
@@ -48,13 +50,14 @@ static void print_help(void)
           "  -V, --version     the version\n"
           "\n"
           "Exit status: 0 shown (also when the step ends meanwhile), 1 there is no such\n"
-          "migrator on this node, 2 wrong usage, or several and none named.\n",
+          "migrator on this node, or the output finds no room, 2 wrong usage, or several\n"
+          "and none named.\n",
           stdout);
 }
 
 static int fail(int status, const char *text)
 {
-    fprintf(stderr, "hybridmem top: %s\n", text);
+    fprintf(stderr, NAME ": %s\n", text);
     return status;
 }
 
@@ -151,15 +154,14 @@ static int show(const struct options *options, int fd, struct hm_view *view)
             return fail(has_ended ? EXIT_SUCCESS : EXIT_NONE, error.text);
         }
         if (options->json)
-            return hm_topprint_json(stdout, view, host) == 0 ? EXIT_SUCCESS : EXIT_BAD;
+            return hm_output_end(NAME, hm_topprint_json(stdout, view, host), EXIT_SUCCESS);
         struct hm_screen screen = hm_screen_measure();
         if (!options->once && isatty(STDOUT_FILENO))
             hm_screen_clear(stdout);
         hm_topprint_screen(stdout, view, host, &screen);
-        if (fflush(stdout) != 0)
-            return fail(EXIT_BAD, strerror(errno));
-        if (options->once)
-            return EXIT_SUCCESS;
+        int status = hm_output_end(NAME, 0, EXIT_SUCCESS);
+        if (status != EXIT_SUCCESS || options->once)
+            return status;
         poll(NULL, 0, (int)options->interval_ms);
     }
 }

@@ -9,8 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../core/output.h"
+
 #define FIRST 256 /* of the table's options: no letter */
-#define COLUMNS 80
 
 static int take(const struct hm_words *words, const struct hm_word *word)
 {
@@ -48,6 +49,18 @@ static int refuse_option(const struct hm_words *words, int letter, const char *w
     return HM_WORDS_BAD;
 }
 
+/* The help, or the version. Returns the exit status. */
+static int tell(const struct hm_words *words, int letter)
+{
+    char name[64];
+    if (letter == 'h')
+        words->print_help();
+    else
+        puts("hybridmem " PACKAGE_VERSION);
+    snprintf(name, sizeof(name), "hybridmem %s", words->command);
+    return hm_output_end(name, 0, EXIT_SUCCESS);
+}
+
 int hm_words_parse(int argc, char **argv, const struct hm_words *words)
 {
     struct option table[HM_WORDS_MOST + 3] = {{0}};
@@ -60,14 +73,8 @@ int hm_words_parse(int argc, char **argv, const struct hm_words *words)
 
     opterr = 0; /* its own words begin with the program's path */
     for (int letter; (letter = getopt_long(argc, argv, ":hV", table, NULL)) != -1;) {
-        if (letter == 'h') {
-            words->print_help();
-            return EXIT_SUCCESS;
-        }
-        if (letter == 'V') {
-            puts("hybridmem " PACKAGE_VERSION);
-            return EXIT_SUCCESS;
-        }
+        if (letter == 'h' || letter == 'V')
+            return tell(words, letter);
         if (letter == '?' || letter == ':')
             return refuse_option(words, letter, argv[optind - 1]);
         if (take(words, &words->word[letter - FIRST]) != 0)
@@ -76,7 +83,7 @@ int hm_words_parse(int argc, char **argv, const struct hm_words *words)
     return -1;
 }
 
-void hm_words_put_row(FILE *out, size_t column, const char *text, const char *head, ...)
+void hm_words_put_row(FILE *out, size_t columns, size_t column, const char *text, const char *head, ...)
 {
     va_list arguments;
     va_start(arguments, head);
@@ -86,7 +93,7 @@ void hm_words_put_row(FILE *out, size_t column, const char *text, const char *he
     for (const char *word = text; *word; word += strspn(word, " ")) {
         size_t length = strcspn(word, " ");
         bool is_first = word == text;
-        if (!is_first && used + 1 + length > COLUMNS) {
+        if (!is_first && columns > 0 && used + 1 + length > columns) {
             fputc('\n', out);
             used = 0;
         }

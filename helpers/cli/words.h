@@ -11,7 +11,8 @@
 #include "../core/error.h"
 
 #define HM_WORDS_MOST 16
-#define HM_WORDS_BAD 2 /* exit status of wrong usage */
+#define HM_WORDS_BAD 2      /* exit status of wrong usage */
+#define HM_WORDS_COLUMNS 80 /* of a help text */
 
 /* One option. It has an argument where there is `text`, `path` or `take`. */
 struct hm_word {
@@ -35,10 +36,10 @@ struct hm_words {
 /* Take the options. Returns -1 to go on with the words from argv[optind] on, or the exit status: all is said then. */
 int hm_words_parse(int argc, char **argv, const struct hm_words *words);
 
-/* A row of a help text of 80 columns: the head (printf style), and from `column` on the text, in as many lines as it
- * takes. */
-void hm_words_put_row(FILE *out, size_t column, const char *text, const char *head, ...)
-    __attribute__((format(printf, 4, 5)));
+/* A row of a text of so many columns: the head (printf style), and from `column` on the text, in as many lines as it
+ * takes; with 0 columns in one. */
+void hm_words_put_row(FILE *out, size_t columns, size_t column, const char *text, const char *head, ...)
+    __attribute__((format(printf, 5, 6)));
 
 /* Name a word that should not be there. Returns HM_WORDS_BAD. */
 int hm_words_refuse(const struct hm_words *words, const char *word);

@@ -16,6 +16,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "../core/output.h"
 #include "../core/size.h"
 #include "begin.h"
 #include "damonstart.h"
@@ -234,8 +235,9 @@ int main(int argc, char **argv)
         if (id == '?' || take(&arguments, id, options[index].name, optarg) != 0)
             return 2;
     if (arguments.given[HELP]) {
-        printf("%s%s", commands[command].run == reap ? reap_text : usage_text, help_text);
-        return 0;
+        bool is_reap = commands[command].run == reap;
+        printf("%s%s", is_reap ? reap_text : usage_text, help_text);
+        return hm_output_end(is_reap ? "hybridmem reap" : "hybridmem-job", 0, 0);
     }
     if (optind < argc)
         return usage("there is a word too many");

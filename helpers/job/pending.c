@@ -10,16 +10,16 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "../core/clock.h"
 #include "append.h"
 
 #define NODE_MAX 64
 #define NAME_LENGTH 160
 #define RECORD_MAX (1024 * 1024)
 #define STALE_SECONDS 3600 /* an unfinished file this old was left by a crash */
-#define PASS_SECONDS 5
+#define PASS_MS 5000
 #define SUFFIX ".json"
 
 /* <end in ns, 19 digits>_<job>_<uid>_<gid>_<node>.json: sorted by name is sorted by time. */
@@ -145,20 +145,18 @@ static void drop_if_stale(int folder, const char *name)
 {
     struct stat status;
     if (strcmp(name, ".") != 0 && strcmp(name, "..") != 0 && fstatat(folder, name, &status, AT_SYMLINK_NOFOLLOW) == 0 &&
-        S_ISREG(status.st_mode) && time(NULL) - status.st_mtime > STALE_SECONDS)
+        S_ISREG(status.st_mode) && hm_clock_ms(CLOCK_REALTIME) / 1000 - status.st_mtime > STALE_SECONDS)
         unlinkat(folder, name, 0);
 }
 
 /* Append what the list names, of which it frees all. Returns how many were appended, or -1. */
 static int retry_list(const struct hm_config *config, int folder, struct dirent **list, int n, struct hm_error *error)
 {
-    struct timespec start, now;
+    const int64_t end_ms = hm_clock_ms(CLOCK_MONOTONIC) + PASS_MS;
     bool stop = false;
     int done = 0, failed = 0;
-    clock_gettime(CLOCK_MONOTONIC, &start);
     for (int i = 0; i < n; i++) {
-        clock_gettime(CLOCK_MONOTONIC, &now);
-        stop = stop || done == HM_STORE_PASS || now.tv_sec - start.tv_sec >= PASS_SECONDS;
+        stop = stop || done == HM_STORE_PASS || hm_clock_ms(CLOCK_MONOTONIC) >= end_ms;
         if (list[i]->d_name[0] == '.')
             drop_if_stale(folder, list[i]->d_name);
         else if (!stop && retry_one(config, folder, list[i]->d_name, &stop, error) != 0)

@@ -4,9 +4,9 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "../core/clock.h"
 #include "log.h"
 #include "spawn.h"
 
@@ -15,14 +15,13 @@
 
 unsigned hm_wipe_left(const struct hm_config *config)
 {
-    static time_t begin_s;
-    struct timespec now;
+    static int64_t begin_ms;
     if (config->fsdax_wipe_limit_s == 0)
         return HM_WIPE_NO_LIMIT;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    if (begin_s == 0)
-        begin_s = now.tv_sec;
-    unsigned used = (unsigned)(now.tv_sec - begin_s);
+    const int64_t now_ms = hm_clock_ms(CLOCK_MONOTONIC);
+    if (begin_ms == 0)
+        begin_ms = now_ms;
+    unsigned used = (unsigned)((now_ms - begin_ms) / 1000);
     return used < config->fsdax_wipe_limit_s ? config->fsdax_wipe_limit_s - used : 0;
 }
 

@@ -10,8 +10,11 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 
+#include "../core/output.h"
 #include "figures.h"
 #include "live.h"
+
+#define NAME "hybridmem-migrator"
 
 /* A descriptor for each process, and more for each source. */
 static void raise_limit(void)
@@ -33,7 +36,7 @@ static int fail(const struct hm_options *options, struct hm_progress *progress, 
     if (progress)
         hm_progress_warn(progress, error->text);
     hm_progress_unmap(own);
-    fprintf(stderr, "hybridmem-migrator: %s\n", error->text);
+    fprintf(stderr, NAME ": %s\n", error->text);
     return status;
 }
 
@@ -48,7 +51,7 @@ int main(int argc, char **argv)
         return fail(&options, NULL, &error, 2);
     if (options.help) {
         hm_options_help();
-        return 0;
+        return hm_output_end(NAME, 0, 0);
     }
     raise_limit();
     if (hm_live_open(&live, &options, &error) != 0) {
@@ -58,6 +61,7 @@ int main(int argc, char **argv)
     hm_live_run(&live);
     if (options.json)
         hm_figures_print(live.progress, stdout);
+    status = hm_output_end(NAME, 0, 0);
 done:
     hm_live_close(&live);
     return status;

@@ -41,11 +41,13 @@ int hm_json_print(const char *key, json_t *array, struct hm_error *error)
 {
     json_t *all = json_pack("{s:o}", key, array);
     char *text = all ? json_dumps(all, JSON_COMPACT) : NULL;
-    int result = HM_NAMESPACE_DONE;
-    if (!text || puts(text) < 0 || fflush(stdout) != 0) {
-        hm_fail(error, EIO, "cannot print the %s", key);
-        result = HM_NAMESPACE_REFUSED;
-    }
+    int result = HM_NAMESPACE_REFUSED;
+    if (!text)
+        hm_fail(error, ENOMEM, "no memory to show the %s", key);
+    else if (puts(text) < 0 || fflush(stdout) != 0)
+        hm_fail_errno(error, "standard output");
+    else
+        result = HM_NAMESPACE_DONE;
     free(text);
     json_decref(all);
     return result;

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "../core/output.h"
 #include "lock.h"
 #include "parts.h"
 #include "wipe.h"
@@ -69,5 +70,5 @@ int main(int argc, char **argv)
     status = run(&request, &error);
     if (status != HM_NAMESPACE_DONE && error.text[0])
         fprintf(stderr, "hybridmem namespace: %s\n", error.text);
-    return status;
+    return status == HM_NAMESPACE_DONE ? hm_output_end("hybridmem namespace", 0, status) : status;
 }

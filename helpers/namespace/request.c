@@ -193,7 +193,7 @@ static void print_help(void)
           "\n",
           stdout);
     for (size_t i = 0; i < N_ROWS; i++)
-        hm_words_put_row(stdout, 26, rows[i].about, "  --%s %s", rows[i].name, rows[i].value);
+        hm_words_put_row(stdout, HM_WORDS_COLUMNS, 26, rows[i].about, "  --%s %s", rows[i].name, rows[i].value);
     fputs("  --keep                  create: for the user's next jobs, too; or what he has\n"
           "                          kept\n"
           "  --json                  list, ram list: as JSON\n"

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "../cli/words.h"
+#include "../core/output.h"
 #include "../core/size.h"
 #include "../meter/papiinput.h"
 #include "list.h"
@@ -118,6 +119,7 @@ static int parse_options(int argc, char **argv, struct options *options)
     return wrong ? HM_WORDS_BAD : -1;
 }
 
+/* Returns the exit status. */
 static int list(const struct options *options)
 {
     hm_papi_library_find(&library);
@@ -126,7 +128,7 @@ static int list(const struct options *options)
         result = hm_papi_list_json(&library);
     else
         hm_papi_list_text(&library);
-    return result == 0 && fflush(stdout) == 0 ? 0 : -1;
+    return hm_output_end("hybridmem papi", result, EXIT_SUCCESS);
 }
 
 static int read_events(const struct options *options, int signals, struct hm_error *error)
@@ -152,11 +154,11 @@ int main(int argc, char **argv)
         alarm(HM_PAPI_ALARM_S);
     }
     result = hm_papi_library_open(&library, &error);
-    if (result == 0)
-        result = options.list ? list(&options) : read_events(&options, signals, &error);
-    if (result == 0)
+    if (result == 0 && options.list)
+        return list(&options);
+    if (result == 0 && read_events(&options, signals, &error) == 0)
         return EXIT_SUCCESS;
-    fprintf(stderr, "hybridmem papi: %s\n", error.text[0] ? error.text : "the list could not be written");
+    fprintf(stderr, "hybridmem papi: %s\n", error.text);
     if (options.serving.is_asked && printf("error %s\n", error.text) > 0)
         (void)fflush(stdout);
     return EXIT_FAILURE;

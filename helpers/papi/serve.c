@@ -94,7 +94,7 @@ static void describe(const struct hm_papi_library *library)
     printf("ready %u\n", library->n_found);
 }
 
-/* Returns false where nobody reads it. */
+/* Returns false where it cannot be written, with errno. */
 static bool write_reading(struct hm_papi_sets *sets, struct hm_papi_library *library)
 {
     static uint64_t value[HM_PAPI_MOST_EVENTS];
@@ -105,6 +105,12 @@ static bool write_reading(struct hm_papi_sets *sets, struct hm_papi_library *lib
     alarm(0);
     hm_papi_line_read(at_ns, value, is_known, library->n_found, line, sizeof(line));
     return fputs(line, stdout) >= 0 && fflush(stdout) == 0;
+}
+
+/* That nobody reads any more is an end like others. Returns 0, or -1 with a text. */
+static int end_unwritten(struct hm_error *error)
+{
+    return errno == EPIPE ? 0 : hm_fail_errno(error, "standard output");
 }
 
 int hm_papi_serve(const struct hm_papi_serving *serving, struct hm_papi_library *library, int signals,
@@ -120,12 +126,14 @@ int hm_papi_serve(const struct hm_papi_serving *serving, struct hm_papi_library 
     alarm(0);
     describe(library);
     if (fflush(stdout) != 0)
-        return 0;
+        return end_unwritten(error);
     if (library->n_found == 0)
         return hm_fail(error, ENOENT, "PAPI has no event of energy or traffic on this machine (hybridmem-papi --list)");
     for (uint64_t n = 0; serving->count == 0 || n < serving->count; n++) {
-        if (wait_for_next(&server) == NEXT_END || !write_reading(&sets, library))
+        if (wait_for_next(&server) == NEXT_END)
             break;
+        if (!write_reading(&sets, library))
+            return end_unwritten(error);
         server.due_ns += serving->interval_ms * 1000000;
     }
     return 0;

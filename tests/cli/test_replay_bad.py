@@ -1,11 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""hybridmem replay: words and traces that are wrong, and what cannot be written."""
-
-import subprocess
-from pathlib import Path
+"""hybridmem replay: words and traces that are wrong."""
 
 import pytest
-from installed import LIBEXEC, helper
+from installed import helper
 from replaying import COLUMNS, TINY, algorithms, zstd
 
 PERIODS = "a number of 1 to 1000000000000"
@@ -106,10 +103,3 @@ def test_a_trace_that_is_not_there(tmp_path):
     done = helper("hybridmem-replay", tmp_path / "none", status=1)
     said = f"hybridmem replay: {tmp_path / 'none'}: No such file or directory\n"
     assert (done.stdout, done.stderr) == ("", said)
-
-
-def test_a_full_disk_is_told(trace):
-    command = [LIBEXEC / "hybridmem-replay", trace(TINY), "--json"]
-    with Path("/dev/full").open("w") as full:
-        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
-    assert (done.returncode, done.stderr) == (1, "hybridmem replay: standard output cannot be written\n")

@@ -1,13 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """hybridmem show: which records a user gets, and what is made of them."""
 
-import contextlib
-import fcntl
 import json
 import os
-import struct
-import subprocess
-import termios
 from pathlib import Path
 
 import jsonschema
@@ -15,6 +10,7 @@ import pytest
 from installed import LIBEXEC, helper
 from makerecords import record, tier, write
 from showing import no_record, show
+from terminal import on_terminal
 
 
 @pytest.mark.parametrize("word", ["", "x", "-1", "1_", "_1", "1+", "1_2_3", "1.batch", "12345678901", " 1", "1\n"])
@@ -135,22 +131,6 @@ def test_a_record_that_was_written_twice_is_shown_once(tmp_path):
         ("n2", 0, "2025-03-01T11:00:00.000Z"),
         ("n1", 1, "2025-03-01T11:00:00.000Z"),
     ]
-
-
-def on_terminal(columns, *words):
-    """What a program writes to a terminal of so many columns, as lines."""
-    ours, theirs = os.openpty()
-    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
-    environment = {"LC_ALL": "C.UTF-8", "TERM": "dumb"}
-    with subprocess.Popen([*map(str, words)], stdout=theirs, env=environment) as process:
-        os.close(theirs)
-        said = b""
-        with contextlib.suppress(OSError):  # EIO: the last one who had it has ended
-            while part := os.read(ours, 4096):
-                said += part
-    os.close(ours)
-    assert process.returncode == 0
-    return said.decode().splitlines()
 
 
 @pytest.mark.parametrize("columns", [60, 80, 132])

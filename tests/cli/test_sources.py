@@ -5,10 +5,10 @@ import json
 import re
 import socket
 import subprocess
-from pathlib import Path
 
 import pytest
 from installed import LIBEXEC, helper
+from terminal import on_terminal
 
 PROGRAM = "hybridmem-sources"
 KEYS = {"name", "usable", "reason", "how", "knows_writes", "knows", "needs", "cost"}
@@ -91,8 +91,10 @@ def test_without_a_broker_it_says_how_to_ask_beside_one(configure, tmp_path):
         assert text().endswith(f"source=auto takes {taken or 'none: nothing would be moved'}\n")
 
 
-def test_a_full_disk_is_an_error():
-    with Path("/dev/full").open("w", encoding="utf-8") as full:
-        done = subprocess.run([LIBEXEC / PROGRAM], stdout=full, stderr=subprocess.PIPE, text=True, check=False)
-    assert done.returncode == 2
-    assert "standard output" in done.stderr
+@pytest.mark.parametrize("columns", [60, 80])
+def test_lines_fit_a_terminal(columns):
+    """A command to be copied is one line."""
+    done = subprocess.run([LIBEXEC / PROGRAM], capture_output=True, text=True, check=False)
+    lines = on_terminal(columns, LIBEXEC / PROGRAM, status=done.returncode)
+    assert max(map(len, lines)) <= columns < max(map(len, done.stdout.splitlines()))
+    assert " ".join(lines).split() == done.stdout.split()

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Records that wait in the state folder, and the pass that brings them into theirs. */
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -12,6 +14,26 @@
 #include "helpers/job/pending.h"
 #include "scratch.h"
 #include "storefixture.h"
+
+static time_t now_s, seconds_each; /* the clocks' time, and how far a look moves it; 0: they are the machine's */
+
+int __real_clock_gettime(clockid_t clock, struct timespec *now);
+int __wrap_clock_gettime(clockid_t clock, struct timespec *now);
+
+int __wrap_clock_gettime(clockid_t clock, struct timespec *now)
+{
+    if (now_s == 0)
+        return __real_clock_gettime(clock, now);
+    *now = (struct timespec){.tv_sec = now_s};
+    now_s += clock == CLOCK_MONOTONIC ? seconds_each : 0;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    now_s = seconds_each = 0;
+    return store_tear_down(state);
+}
 
 static void test_pending_names(void **state)
 {
@@ -85,6 +107,45 @@ static void test_a_pass_is_bounded(void **state)
     assert_int_equal(count_in("state/pending"), 0);
 }
 
+/* The clock is looked at once to begin with, and for each entry of the folder, of which "." and ".." are the first. */
+static void test_a_pass_has_five_seconds(void **state)
+{
+    (void)state;
+    struct hm_error error = {{0}};
+    assert_int_equal(mkdir(path_of("state/pending"), 0700), 0);
+    put_file("state/pending/0000000000000000001_1_0_0_n1.json", "{}\n");
+    put_file("state/pending/0000000000000000002_2_0_0_n1.json", "{}\n");
+    put_file("state/pending/0000000000000000003_3_0_0_n1.json", "{}\n");
+    now_s = 1000;
+    seconds_each = 1;
+    assert_int_equal(hm_store_retry(&config, &error), 2);
+    assert_int_equal(now_s, 1000 + 5 + 1);
+    assert_int_equal(count_in("state/pending"), 1);
+    seconds_each = 6;
+    assert_int_equal(hm_store_retry(&config, &error), 0);
+    seconds_each = 0;
+    assert_int_equal(hm_store_retry(&config, &error), 1);
+    assert_int_equal(count_in("state/pending"), 0);
+}
+
+/* What a crash left unfinished goes after an hour; whoever writes it now keeps it. */
+static void test_unfinished_files_go_when_they_are_old(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"state/pending/.young", "state/pending/.old"};
+    struct hm_error error = {{0}};
+    assert_int_equal(mkdir(path_of("state/pending"), 0700), 0);
+    now_s = END / 1000000000;
+    for (int i = 0; i < 2; i++) {
+        const struct timespec then = {.tv_sec = now_s - 3600 - i};
+        put_file(names[i], "{");
+        assert_int_equal(utimensat(AT_FDCWD, path_of(names[i]), (const struct timespec[2]){then, then}, 0), 0);
+    }
+    assert_int_equal(hm_store_retry(&config, &error), 0);
+    assert_int_equal(access(path_of(names[0]), F_OK), 0);
+    assert_int_equal(access(path_of(names[1]), F_OK), -1);
+}
+
 static void test_foreign_files_in_pending_stay(void **state)
 {
     (void)state;
@@ -107,6 +168,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_pending_names),
         cmocka_unit_test_setup_teardown(test_a_pass_is_bounded, store_set_up, store_tear_down),
+        cmocka_unit_test_setup_teardown(test_a_pass_has_five_seconds, store_set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_unfinished_files_go_when_they_are_old, store_set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_missing_folder, store_set_up, store_tear_down),
         cmocka_unit_test_setup_teardown(test_foreign_files_in_pending_stay, store_set_up, store_tear_down),
     };

@@ -239,7 +239,7 @@ static void test_what_nobody_was_told_of_is_undone(void **state)
     close(before);
     close(full);
     assert_int_equal(status, HM_NAMESPACE_REFUSED);
-    assert_string_equal(error.text, "cannot print the namespaces");
+    assert_string_equal(error.text, "standard output: No space left on device");
     assert_int_equal(fake.n_there, 0);
 }
 

@@ -1,11 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """Figures as text: sizes, durations, bars and plots, in block elements or, where the terminal has none, in ASCII."""
 
+import itertools
 import locale
 import sys
 import textwrap
 
 UNMEASURED = "-"
+GAP = 2  # between the columns of a table
+INDENT = 4  # of a row that goes on
+LEAST = 20  # columns of words, however narrow a terminal is
+LEAST_PROSE = 30  # columns of sentences beside others; with less they have lines of their own
 _BLOCKS = " ▁▂▃▄▅▆▇█"
 _ASCII = " .:-=+*#@"
 
@@ -25,7 +30,7 @@ def labelled(label, words, columns):
     head = f"  {label:<12} "
     if columns is None:
         return [head + plain(words)]
-    room = max(columns - len(head), 20)
+    room = max(columns - len(head), LEAST)
     lines = textwrap.wrap(plain(words), room, break_long_words=False, break_on_hyphens=False)
     return [f"{head if place == 0 else ' ' * len(head)}{line}" for place, line in enumerate(lines or [""])]
 
@@ -90,12 +95,49 @@ def plot(points, top, width, blocks):
     return drawn
 
 
-def table(rows, left, texts=()):
+def table(rows, left, texts=(), prose=(), columns=None):
     """Lines of columns; the first row is the head. The first `left` columns, and those at the places `texts`, are flush
-    left, the others flush right. Where the terminal lacks characters, columns are as wide as what stands for these."""
+    left, the others flush right. Where the terminal lacks characters, columns are as wide as what stands for these.
+    What has more than so many `columns` (None: any number has room) is broken: the cells of `prose`, and rows, whose
+    further lines are indented."""
     if not has_unicode():
         rows = [[cell.encode("ascii", "backslashreplace").decode() for cell in row] for row in rows]
     widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+    for place in prose if columns is not None else ():
+        free = columns - sum(widths) - GAP * (len(widths) - 1) + widths[place]
+        widths[place] = min(widths[place], free if free >= LEAST_PROSE else max(columns - INDENT, LEAST))
+    parts = list(folded(widths, columns))
     for row in rows:
-        cells = [c.ljust(w) if i < left or i in texts else c.rjust(w) for i, (c, w) in enumerate(zip(row, widths))]
-        yield "  ".join(cells).rstrip()
+        for part in parts:
+            indent = " " * INDENT if part[0] else ""
+            cells = [broken(row[i], widths[i]) if i in prose else [row[i]] for i in part]
+            for line in itertools.zip_longest(*cells, fillvalue=""):
+                shown = [
+                    c.ljust(widths[i]) if i < left or i in texts else c.rjust(widths[i]) for i, c in zip(part, line)
+                ]
+                yield (indent + (" " * GAP).join(shown)).rstrip()
+
+
+def broken(cell, width):
+    """The lines of a cell of words."""
+    return textwrap.wrap(cell, width, break_on_hyphens=False) if len(cell) > width else [cell]
+
+
+def folded(widths, columns):
+    """The places of the columns that each line of a row has."""
+    part, used = [], 0
+    for place, width in enumerate(widths):
+        if part and columns is not None and used + GAP + width > columns:
+            yield part
+            part, used = [], INDENT
+        used += width + (GAP if part else 0)
+        part.append(place)
+    yield part
+
+
+def sentence(words, columns):
+    """Lines of a sentence that hang below its first."""
+    if columns is None:
+        return [plain(words)]
+    room, hanging = max(columns, LEAST), " " * GAP
+    return textwrap.wrap(plain(words), room, subsequent_indent=hanging, break_long_words=False, break_on_hyphens=False)

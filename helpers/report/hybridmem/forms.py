@@ -126,11 +126,11 @@ def notes(sums, rows):
         yield f"rows that are not shown: {sums.dropped} (see --top)"
 
 
-def table(sums):
-    """Lines of text."""
+def table(sums, most=None):
+    """Lines of text; broken where they have more than `most` columns."""
     view, rows = sums.view, sums.sorted_rows()
     if not rows and not sums.total:
-        yield sums.why_no_rows()
+        yield from draw.sentence(sums.why_no_rows(), most)
         return
     columns, _ = shown_columns(view, rows)
     titles = [key.title for key in view.keys if key.title]
@@ -141,8 +141,10 @@ def table(sums):
         lines.append(["total", *[""] * (len(titles) - 1), *(shown for _, shown in cells)])
     left = len(titles)
     texts = [left + i for i, column in enumerate(columns) if column.unit in TEXTS]
-    yield from draw.table([[draw.plain(part) for part in line] for line in lines], left, texts)
-    yield from (draw.plain(note) for note in notes(sums, rows))
+    prose = [left + i for i, column in enumerate(columns) if column.unit == "prose"]
+    yield from draw.table([[draw.plain(part) for part in line] for line in lines], left, texts, prose, most)
+    for note in notes(sums, rows):
+        yield from draw.sentence(note, most)
 
 
 def as_object(view, key, row):

@@ -8,7 +8,7 @@ import shutil
 import signal
 import sys
 
-from . import draw, records
+from . import draw, interrupt, records
 
 
 class Output(io.FileIO):
@@ -26,6 +26,17 @@ def run(name, main, *arguments):
     """Call main() as the program `name` and return its status; a Failure is one line on standard error and status 1."""
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # end quietly, as other filters do, when the reader has gone
     try:
+        interrupt.as_exception()
+        try:
+            return call(name, main, arguments)
+        finally:
+            interrupt.at_once()
+    except KeyboardInterrupt:
+        interrupt.end()
+
+
+def call(name, main, arguments):
+    try:
         open_output()
         try:
             return main(*arguments)
@@ -34,8 +45,6 @@ def run(name, main, *arguments):
     except records.Failure as failure:
         tell(name, str(failure))
         return 1
-    except KeyboardInterrupt:
-        return 130
 
 
 def open_output():

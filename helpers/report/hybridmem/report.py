@@ -191,10 +191,11 @@ def print_table(sums):
     program.prepare_terminal()
     total = sums.total()
     rows = [cells(*key, row) for key, row in sums.sorted_rows()]
-    for line in draw.table([HEAD, *rows, cells("total", "", total)], left=2):
+    most = program.columns()
+    for line in draw.table([HEAD, *rows, cells("total", "", total)], left=2, columns=most):
         print(line)
-    for line in forms.unmeasured(dict(zip(tally.MEASURED.values(), total.missing)), total.records):
-        print(line)
+    for note in forms.unmeasured(dict(zip(tally.MEASURED.values(), total.missing)), total.records):
+        print("\n".join(draw.sentence(note, most)))
 
 
 def print_tally(sums, options, skipped):
@@ -215,7 +216,7 @@ def print_view(report, options, skipped):
         forms.write_csv(sums, sys.stdout)
     else:
         program.prepare_terminal()
-        for line in forms.table(sums):
+        for line in forms.table(sums, program.columns()):
             print(line)
 
 

@@ -87,7 +87,7 @@ class Printer:
         lines = [[title.upper() for title in (*tiertable.NAMES, *(title for title, _ in columns))]]
         for tier in tiers:
             lines.append([*tiertable.names(tier), *(shown for _, shown in tiertable.figures(tier, columns))])
-        for row in draw.table(lines, left=len(tiertable.NAMES)):
+        for row in draw.table(lines, left=len(tiertable.NAMES), columns=self.most and self.most - 4):
             self.write(f"    {draw.plain(row)}")
         self.plots(tiers, fields.figure(memory, "interval_s"))
 

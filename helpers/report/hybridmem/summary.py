@@ -174,7 +174,7 @@ class Printer:
                 for node, peaks, means in by_node
                 if len(peaks) == len(means) == len(names)
             ]
-            for text in draw.table([head, *cells], left=1):
+            for text in draw.table([head, *cells], left=1, columns=self.most and self.most - 4):
                 self.write(f"    {draw.plain(text)}")
 
     def others(self, summary):

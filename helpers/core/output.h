@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The end of what a program writes to its standard output: what finds no room there is an error, in all programs the
+ * same. */
+#ifndef HM_OUTPUT_H
+#define HM_OUTPUT_H
+
+#define HM_OUTPUT_LOST 1 /* exit status */
+
+/*
+ * Have all of it written. `name` is the program's, as its errors begin; `result` the printing's own, negative where it
+ * had no room or no memory. Returns `status`, or HM_OUTPUT_LOST with one line on standard error
+ * where a part is lost.
+ */
+int hm_output_end(const char *name, int result, int status);
+
+#endif

@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: Apache-2.0
+"""^C ends the commands in Python by the signal, without a word, whenever it comes. Here a module of theirs sends it, at
+a place that is known."""
+
+import shutil
+import signal
+import subprocess
+
+import engine
+import pytest
+from installed import DATA, LIBEXEC
+from makerecords import record, write
+
+PROGRAMS = ["collect", "export", "ingest", "report", "show"]
+SEND = "import os, signal\nos.kill(os.getpid(), signal.SIGINT)\n"
+
+
+@pytest.fixture
+def changed(tmp_path):
+    """Make a program whose module has other code in front of its own, or behind it."""
+
+    def make(program, module, before="", after=""):
+        package = tmp_path / "python" / "hybridmem"
+        shutil.copytree(DATA / "python" / "hybridmem", package)
+        path = package / f"{module}.py"
+        path.write_text(before + path.read_text() + after)
+        script = (LIBEXEC / f"hybridmem-{program}").read_text()
+        assert f'"{DATA}/python"' in script
+        made = tmp_path / f"hybridmem-{program}"
+        made.write_text(script.replace(f'"{DATA}/python"', f'"{tmp_path}/python"'))
+        made.chmod(0o755)
+        return made
+
+    return make
+
+
+def run(*words, **options):
+    done = subprocess.run([*map(str, words)], capture_output=True, text=True, check=False, **options)
+    return done.returncode, done.stdout, done.stderr
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_while_it_is_imported(changed, program):
+    """By the module that all of them have: more follow."""
+    command = changed(program, "records", before=SEND)
+    assert run(command, "--help") == (-signal.SIGINT, "", "")
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_what_runs_in_the_background_goes_on(changed, program):
+    command = changed(program, "records", before=SEND)
+    code, out, said = run("sh", "-c", 'trap "" INT; exec "$@"', "sh", command, "--help")
+    assert (code, said) == (0, "") and out.startswith("usage: hybridmem")
+
+
+BEFORE_ITS_NAME = "\nimport signal\n\n\ndef settle(*_):\n    os.kill(os.getpid(), signal.SIGINT)\n"
+
+
+@pytest.mark.parametrize("program", ["report", "show", "export"])
+def test_a_file_that_is_not_whole_goes(changed, tmp_path, program):
+    write(tmp_path / "records", record(7))
+    out = tmp_path / "out"
+    out.mkdir()
+    words = {
+        "report": ["--html", out / "page.html"],
+        "show": ["--html", out / "page.html", "7"],
+        "export": ["prometheus", "--output", out / "metrics.prom", "--node", "n1"],
+    }[program]
+    command = changed(program, "whole", after=BEFORE_ITS_NAME)
+    assert run(command, "--records", tmp_path / "records", *words) == (-signal.SIGINT, "", "")
+    assert list(out.iterdir()) == []
+
+
+def test_a_history_has_nothing_of_an_ingest_that_was_ended(changed, tmp_path):
+    write(tmp_path / "records", record(7))
+    history = tmp_path / "history"
+    command = changed("ingest", "whole", after=BEFORE_ITS_NAME)
+    words = ("--engine", engine.folder(), "--records", tmp_path / "records", "--history", history)
+    assert run(command, *words) == (-signal.SIGINT, "", "")
+    assert [path.name for path in history.rglob("*") if path.is_file()] == [".lock"]
+    assert list(history.glob(".ingest.*")) == []
+    assert engine.ingest(tmp_path / "records", history).stdout == "1 record taken, in 1 day\n"
