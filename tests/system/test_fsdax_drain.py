@@ -20,6 +20,12 @@ def is_drained():
     return "DRAIN" in slurm.wait_for(slurm.node_state, "scontrol's answer about the node")
 
 
+def shown():
+    """What scontrol shows of the node."""
+    said = slurm.wait_for(lambda: slurm.lines(f"scontrol show node {slurm.NODE}"), "scontrol's answer about the node")
+    return "\n".join(said)
+
+
 def resume():
     slurm.run(f"scontrol update nodename={slurm.NODE} state=resume")
 
@@ -43,7 +49,7 @@ def test_memory_that_cannot_be_wiped_drains_the_node_until_it_was(region_that_fa
     # The job's own end was a good one; what its epilog could not remove nobody is given, also not by a next try.
     slurm.wait_for(is_drained, "a drained node")
     slurm.wait_for(lambda: not slurm.ledger(), "the epilog's end")
-    reason = "\n".join(slurm.lines(f"scontrol show node {slurm.NODE}"))
+    reason = shown()
     name = f"hybridmem:testbed:{job_id}.0.0"
     assert f"Reason=hybridmem: job {job_id}: persistent memory was not given back: {name} is left: " in reason, reason
     assert device in reason, reason
@@ -51,7 +57,8 @@ def test_memory_that_cannot_be_wiped_drains_the_node_until_it_was(region_that_fa
     assert f"namespaces of no job were not removed: {name} is left: " in slurm.run("hybridmem reap").stderr
     assert [one["name"] for one in ours()] == [name], "the other socket's is wiped and gone"
     assert count_markers(device, STORED) > 0
-    assert is_drained() and slurm.job(waiting)["JobState"] == "PENDING"
+    state = slurm.wait_for(lambda: slurm.job(waiting).get("JobState"), f"scontrol's answer about {waiting}")
+    assert is_drained() and state == "PENDING"
     record = slurm.record(job_id)
     assert record["exit_code"] == 0 and [one["destroy_s"] for one in record["namespaces"]] == [None, None]
     (warning,) = record["warnings"]
@@ -73,7 +80,7 @@ def test_what_a_crash_has_left_and_cannot_be_wiped_drains_the_node_in_the_next_p
     job_id = slurm.sbatch("bob", "true")
     assert slurm.wait_job(job_id) == "COMPLETED", slurm.output(job_id)
     slurm.wait_for(is_drained, "a drained node")
-    reason = "\n".join(slurm.lines(f"scontrol show node {slurm.NODE}"))
+    reason = shown()
     assert f"Reason=hybridmem: persistent memory of no job was not given back: {name} is left: " in reason, reason
     assert left["device"] in reason, reason
     slurm.wait_for(lambda: not slurm.ledger(), "the epilog's end")
