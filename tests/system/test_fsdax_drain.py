@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A node whose persistent memory cannot be given back is drained, in that case alone, and comes back to service."""
 
+import contextlib
 import os
 import signal
 from pathlib import Path
@@ -109,16 +110,15 @@ def test_memory_that_is_in_use_is_waited_for_and_drains_no_node():
 def test_a_process_that_got_away_from_its_job_keeps_no_memory():
     """In the job's mount namespace, but not in its cgroup any more: nothing ends it, and it never leaves."""
     script = "(cd /; exec setsid sleep 1000 < /dev/null > /dev/null 2>&1) &\necho $! > pid"
-    with job_with_file_systems(script, SIZE) as (job_id, folder):
-        pid = int((folder / "pid").read_text())
-        devices = [one["device"] for one in ours()]
-        seen = Path(f"/proc/{pid}/mountinfo").read_text()
-        assert len(devices) == 2 and all(device in seen for device in devices)
-        Path("/sys/fs/cgroup/cgroup.procs").write_text(str(pid))
-    try:
+    with contextlib.ExitStack() as at_the_end:
+        with job_with_file_systems(script, SIZE) as (job_id, folder):
+            pid = int((folder / "pid").read_text())
+            devices = [one["device"] for one in ours()]
+            seen = Path(f"/proc/{pid}/mountinfo").read_text()
+            assert len(devices) == 2 and all(device in seen for device in devices)
+            Path("/sys/fs/cgroup/cgroup.procs").write_text(str(pid))
+            at_the_end.callback(os.kill, pid, signal.SIGKILL)
         slurm.wait_for(lambda: not slurm.ledger(), "the epilog's end")
         assert ours() == [] and not is_drained()
         assert slurm.record(job_id)["warnings"] == []
         assert Path(f"/proc/{pid}/comm").read_text() == "sleep\n", "it is not ours to end"
-    finally:
-        os.kill(pid, signal.SIGKILL)
