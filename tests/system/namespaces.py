@@ -11,6 +11,7 @@ import subprocess
 from pathlib import Path
 
 import slurm
+from migration import ranks_of
 
 PROGRAM = "/usr/libexec/hybridmem/hybridmem-namespace"
 STEPS = "/usr/local/lib/steps.so"
@@ -117,6 +118,15 @@ def check_job_refused(text, said):
     assert "DRAIN" not in slurm.wait_for(slurm.node_state, "scontrol's answer about the node")
 
 
+@contextlib.contextmanager
+def epilogs_over():
+    """No epilog is at work behind it, and looks at the regions there: an srun returns before."""
+    try:
+        yield
+    finally:
+        slurm.wait_epilogs()
+
+
 def reload_modules():
     """As at boot: the kernel looks at the labels anew, also at whether there are any."""
     slurm.run("ndctl disable-region all && modprobe -r -a dax_pmem nd_pmem nfit && modprobe -a nfit nd_pmem dax_pmem")
@@ -152,8 +162,13 @@ def allocation(*options):
     """A job of alice's with file systems and without a step: nothing has them mounted. Its number; ended behind it."""
     done = slurm.run(f"salloc --no-shell -n1 {' '.join(options)}", user="alice")
     job_id = int(re.search(r"Granted job allocation (\d+)", done.stderr)[1])
+
+    def is_entered():
+        """The prolog makes the file systems; the extern step's process comes behind what it writes into the ledger."""
+        return len(ours()) == 2 and ranks_of(job_id, "sleep")
+
     try:
-        slurm.wait_for(lambda: len(ours()) == 2 and slurm.is_populated(job_id), "the allocation's prolog")
+        slurm.wait_for(is_entered, "the allocation's prolog and extern step")
         yield job_id
     finally:
         slurm.run(f"scancel {job_id}")
@@ -169,7 +184,8 @@ def foreign(name, region="region1", mib=64):
     device.write_bytes(content)
     (before,) = [found for found in seen() if found["dev"] == made["dev"]]
     try:
-        yield made
+        with epilogs_over():
+            yield made
         (after,) = [found for found in seen() if found["uuid"] == made["uuid"]]
         assert after == before
         with device.open("rb") as file:
