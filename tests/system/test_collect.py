@@ -80,7 +80,7 @@ def test_the_last_run_of_a_requeued_job_has_it():
     slurm.wait_for((folder / "ran").exists, "the first run")
     slurm.requeue(job_id)
     (folder / "go").touch()
-    accounting.wait_stored([job_id])
+    accounting.wait_runs(job_id, 2)
     slurm.wait_idle()
     collect()
     first, last = accounting.rows([job_id], "--duplicates")
