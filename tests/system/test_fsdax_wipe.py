@@ -197,6 +197,9 @@ def test_what_an_epilog_has_no_time_for_is_wiped_behind_it(systemd, wipes_stop):
     slurm.wait_for(lambda: not ours() and not systemd.active(), "the end of the units' wipes")
     done = slurm.run("srun -n1 --hybrid-mem=fsdax,size=512M bash -c 'ls -A $HYBRIDMEM_FSDAX_DIR'", user="alice")
     assert done.stdout in ("", "lost+found\n")
+    # Its end has the same limit. What wipes behind it is not to find another program in the place of the script.
+    slurm.wait_epilogs()
+    slurm.wait_for(lambda: not systemd.active(), "the end of its unit's wipe")
 
 
 def end_in_use(job_id, folder, systemd):
