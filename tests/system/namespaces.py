@@ -104,6 +104,12 @@ def job_with_file_systems(script, *options):
         slurm.wait_for(lambda: (folder / "ready").exists() or slurm.end_of(job_id), "the job's script")
         assert (folder / "ready").exists(), slurm.output(job_id)
         yield job_id, folder
+    except BaseException:
+        # What the test has mounted or set around it is taken back now: its epilog is not to meet that half-way.
+        slurm.run(f"scancel {job_id}", check=False)
+        with contextlib.suppress(AssertionError):
+            slurm.wait_job(job_id, patience=60)
+        raise
     finally:
         (folder / "go").touch()
     assert slurm.wait_job(job_id) == "COMPLETED", slurm.output(job_id)
