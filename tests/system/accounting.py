@@ -49,6 +49,14 @@ def wait_stored(ids, count=None):
     return slurm.wait_for(ended, f"the end of {wanted} jobs in Slurm's database", every=0.5)
 
 
+def wait_runs(job_id, count):
+    """The line of the last of so many runs of a requeued job, once it has its end there. Until that run has a line at
+    all, sacct shows the one before, which has ended."""
+    slurm.wait_for(lambda: len(rows([job_id], "--duplicates")) == count, f"{count} runs in Slurm's database", every=0.5)
+    (line,) = wait_stored([job_id])
+    return line
+
+
 def set_comment(job_id, text, user=None, check=True):
     """Write the AdminComment of a job or, by ARRAY_TASK, of a task."""
     words = f"sacctmgr -i update job where jobid={job_id} set AdminComment={text}"

@@ -269,7 +269,13 @@ def run_once(program, contender, setting, room, mark):
     folder = slurm.folder_of("alice")
     program.prepare(folder, program.units)
     slurm.run(f"chown -R alice: {folder}")
-    slowest = lambda: min(program.progress(folder, rank) for rank in range(migration.RANKS))  # noqa: E731
+    done = [0] * migration.RANKS
+
+    def slowest():
+        """Units only grow: a file that is just being written says nothing."""
+        done[:] = [max(units, program.progress(folder, rank)) for rank, units in enumerate(done)]
+        return min(done)
+
     command = program.command.replace("UNITS", str(program.units))
     (folder / "rank.sh").write_text(
         f"cd {folder}\ntouch here.$SLURM_PROCID\nuntil [ -e go ]; do sleep 0.2; done\n{command}\n"
@@ -287,14 +293,18 @@ def run_once(program, contender, setting, room, mark):
         warm_page_cache(program)
         before, started = vmstat(), time.monotonic()
         (folder / "go").touch()
-        alive = lambda: slurm.job(job_id).get("JobState") in ("PENDING", "CONFIGURING", "RUNNING")  # noqa: E731
-        slurm.wait_for(lambda: slowest() >= program.warm or not alive(), "the warm-up", PATIENCE, every=migration.QUIET)
+        slurm.wait_for(
+            lambda: slowest() >= program.warm or slurm.end_of(job_id), "the warm-up", PATIENCE, every=migration.QUIET
+        )
         migration.mark(f"{mark}.start")
         bytes_by_node = migration.anon_bytes(migration.ranks_of(job_id, program.name))
         units = slowest()
         warm_s = time.monotonic() - started
         slurm.wait_for(
-            lambda: slowest() >= program.stop or not alive(), "the measured stretch", PATIENCE, every=migration.QUIET
+            lambda: slowest() >= program.stop or slurm.end_of(job_id),
+            "the measured stretch",
+            PATIENCE,
+            every=migration.QUIET,
         )
         migration.mark(f"{mark}.end")
         ranks = migration.ranks_of(job_id, program.name)
@@ -303,7 +313,7 @@ def run_once(program, contender, setting, room, mark):
         figures = migration.progress(job_id)
         cpu_s = migration.cpu_seconds(job_id)
         after = vmstat()
-        state = slurm.job(job_id).get("JobState")
+        state = slurm.wait_for(lambda: slurm.job(job_id).get("JobState"), f"scontrol's answer about {job_id}")
         slurm.run(f"scancel {job_id}")
         slurm.wait_job(job_id)
     return {

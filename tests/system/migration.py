@@ -94,10 +94,18 @@ def pipes(node, count):
             os.close(descriptor)
 
 
+def has_memory(pid):
+    """Kernel threads have none, nor has a process that has ended, whether its parent knows or not."""
+    with contextlib.suppress(OSError):
+        return bool(Path(f"/proc/{pid}/smaps_rollup").read_text())
+    return False
+
+
 def leave_fast(pid):
     """A process that may have ended has its memory in the slow tier."""
     fast, slow = (",".join(map(str, nodes)) for nodes in (FAST, SLOW))
-    slurm.run(f"migratepages {pid} {fast} {slow} || [ ! -e /proc/{pid} ]")
+    done = slurm.run(f"migratepages {pid} {fast} {slow}", check=False)
+    assert done.returncode == 0 or not has_memory(pid), done.stderr
 
 
 def empty_fast():
@@ -108,9 +116,8 @@ def empty_fast():
     """
     slurm.drop_caches()
     for path in Path("/proc").glob("[0-9]*"):
-        with contextlib.suppress(OSError):  # it may have ended
-            if (path / "smaps_rollup").read_text():  # kernel threads have none
-                leave_fast(path.name)
+        if has_memory(path.name):
+            leave_fast(path.name)
     write("/proc/sys/vm/compact_memory", 1)  # so that huge pages are to be had
 
 
@@ -126,6 +133,8 @@ def scarce_fast(limit):
     pools = {node: node_path(node) / "hugepages/hugepages-2048kB/nr_hugepages" for node in FAST}
     with contextlib.ExitStack() as stack:
         stack.enter_context(written({BOOST: 0, "/proc/sys/vm/min_free_kbytes": MIN_FREE_KIB, FREE_LISTS: SHORT_LISTS}))
+        for pool in pools.values():
+            stack.callback(write, pool, 0)
         empty_fast()
         for node, pool in pools.items():
             write(pool, int(pool.read_text()) + surplus(node, limit) // HUGE)
@@ -135,11 +144,7 @@ def scarce_fast(limit):
                     write(pool, int(pool.read_text()) + surplus(node, limit) // HUGE)
                 if surplus(node, limit) > NEAR:
                     stack.enter_context(pipes(node, surplus(node, limit)))
-        try:
-            yield
-        finally:
-            for pool in pools.values():
-                write(pool, 0)
+        yield
 
 
 def file_bytes():
@@ -171,8 +176,11 @@ def fast_full_of_files(pids):
 
 def ranks_of(job_id, program):
     """The processes of this name in the job's cgroup."""
-    files = [file for folder in slurm.cgroups(job_id) for file in folder.rglob("cgroup.procs")]
-    pids = {int(pid) for file in files for pid in file.read_text().split()}
+    pids = set()
+    for folder in slurm.cgroups(job_id):
+        for file in folder.rglob("cgroup.procs"):
+            with contextlib.suppress(OSError):  # the step may have ended
+                pids.update(map(int, file.read_text().split()))
     return [pid for pid in pids if name_of(pid) == program]
 
 

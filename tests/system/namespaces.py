@@ -11,6 +11,7 @@ import subprocess
 from pathlib import Path
 
 import slurm
+from migration import ranks_of
 
 PROGRAM = "/usr/libexec/hybridmem/hybridmem-namespace"
 STEPS = "/usr/local/lib/steps.so"
@@ -103,6 +104,12 @@ def job_with_file_systems(script, *options):
         slurm.wait_for(lambda: (folder / "ready").exists() or slurm.end_of(job_id), "the job's script")
         assert (folder / "ready").exists(), slurm.output(job_id)
         yield job_id, folder
+    except BaseException:
+        # What the test has mounted or set around it is taken back now: its epilog is not to meet that half-way.
+        slurm.run(f"scancel {job_id}", check=False)
+        with contextlib.suppress(AssertionError):
+            slurm.wait_job(job_id, patience=60)
+        raise
     finally:
         (folder / "go").touch()
     assert slurm.wait_job(job_id) == "COMPLETED", slurm.output(job_id)
@@ -115,6 +122,15 @@ def check_job_refused(text, said):
     lines = [line for line in done.stderr.splitlines() if "hybridmem: " in line]
     assert len(lines) == 1 and f"--hybrid-mem={text}: " in lines[0] and said in lines[0], done.stderr
     assert "DRAIN" not in slurm.wait_for(slurm.node_state, "scontrol's answer about the node")
+
+
+@contextlib.contextmanager
+def epilogs_over():
+    """No epilog is at work behind it, and looks at the regions there: an srun returns before."""
+    try:
+        yield
+    finally:
+        slurm.wait_epilogs()
 
 
 def reload_modules():
@@ -152,8 +168,13 @@ def allocation(*options):
     """A job of alice's with file systems and without a step: nothing has them mounted. Its number; ended behind it."""
     done = slurm.run(f"salloc --no-shell -n1 {' '.join(options)}", user="alice")
     job_id = int(re.search(r"Granted job allocation (\d+)", done.stderr)[1])
+
+    def is_entered():
+        """The prolog makes the file systems; the extern step's process comes behind what it writes into the ledger."""
+        return len(ours()) == 2 and ranks_of(job_id, "sleep")
+
     try:
-        slurm.wait_for(lambda: len(ours()) == 2 and slurm.is_populated(job_id), "the allocation's prolog")
+        slurm.wait_for(is_entered, "the allocation's prolog and extern step")
         yield job_id
     finally:
         slurm.run(f"scancel {job_id}")
@@ -169,7 +190,8 @@ def foreign(name, region="region1", mib=64):
     device.write_bytes(content)
     (before,) = [found for found in seen() if found["dev"] == made["dev"]]
     try:
-        yield made
+        with epilogs_over():
+            yield made
         (after,) = [found for found in seen() if found["uuid"] == made["uuid"]]
         assert after == before
         with device.open("rb") as file:

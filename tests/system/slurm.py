@@ -31,7 +31,7 @@ def situation():
     """What Slurm says of its nodes and jobs, and last wrote to its logs: for a failure's text."""
     looks = (
         "sinfo -N -o '%N %T %E'",
-        "scontrol show job -o",
+        "scontrol show job -o | tail -n 20",
         "tail -n 10 /var/log/slurm/slurmctld.log",
         "tail -n 15 /var/log/slurm/slurmd.log",
         f"ls -l {JOBS}",
@@ -42,13 +42,12 @@ def situation():
 def wait_for(condition, what, patience=PATIENCE, every=0.05):
     """Look every so many seconds until condition() is true (its value is returned), or fail with what is missing."""
     deadline = time.monotonic() + patience
-    while time.monotonic() < deadline:
-        value = condition()
-        if value:
-            return value
+    while not (value := condition()):  # once more after a sleep that outlasts the rest of it, as of a guest that stood
+        if time.monotonic() >= deadline:
+            # What is missing comes last: of a long text the end is what is shown.
+            raise AssertionError(f"{situation()}\nnever came in {patience} s: {what}")
         time.sleep(every)
-    # What is missing comes last: of a long text the end is what is shown.
-    raise AssertionError(f"{situation()}\nnever came in {patience} s: {what}")
+    return value
 
 
 def run(command, user=None, env=None, timeout=PATIENCE, check=True, cwd=None):
@@ -302,9 +301,10 @@ def processes_of(user):
 
 
 def hybridmem_processes():
-    """Those of the system user, and a monitor that is still root."""
+    """Those of the system user, and a monitor that is still root; one that changes its user between the two looks is
+    named once."""
     monitors = run("pgrep -r R,S,D,T -a -u root -x hybridmem-monit", check=False)
-    return processes_of("hybridmem") + monitors.stdout.splitlines()
+    return sorted({*processes_of("hybridmem"), *monitors.stdout.splitlines()})
 
 
 @contextlib.contextmanager

@@ -177,7 +177,7 @@ def test_runs_of_a_requeued_job_are_told_apart_by_their_count():
     slurm.wait_for((folder / "ran").exists, "the first run")
     slurm.requeue(job_id)
     (folder / "go").touch()
-    (shown,) = accounting.wait_stored([job_id])
+    shown = accounting.wait_runs(job_id, 2)
     slurm.wait_idle()
     of_run = {record["restart_count"]: record for record in slurm.records(job_id)}
     assert sorted(of_run) == [0, 1]

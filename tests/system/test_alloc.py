@@ -23,6 +23,7 @@ CONFIG_SEPARATE = 'channels "{fast}+{slow}" {{ kind = separate }}\n'
 @pytest.fixture(scope="module", autouse=True)
 def program():
     slurm.run(f"gcc -O1 -Wall -Werror -o {PROGRAM} {SOURCE} -lhybridmem")
+    slurm.drop_caches()  # what is in the page cache is no room to the library, nor to the kernel's first choice
 
 
 @contextlib.contextmanager

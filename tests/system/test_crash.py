@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Any part may be killed: the job's outcome stays Slurm's own, nothing is left, the record says what is missing."""
 
+import contextlib
 import os
 import signal
 from pathlib import Path
@@ -14,12 +15,21 @@ def monitors():
 
 def is_running(pid):
     """Not gone, and no zombie that waits for its parent."""
-    stat = Path(f"/proc/{pid}/stat")
-    return stat.exists() and stat.read_text().rsplit(")", 1)[1].split()[0] != "Z"
+    with contextlib.suppress(FileNotFoundError, ProcessLookupError):  # it may go while it is looked at
+        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
+    return False
 
 
-def slurmd_pid():
-    return int(slurm.run("pgrep -x slurmd").stdout.split()[0])
+@contextlib.contextmanager
+def killed_slurmd():
+    """No slurmd within; whatever a test leaves, there is one behind it."""
+    pid = int(slurm.run("pgrep -o -x slurmd").stdout)  # the oldest: what it forks has its name for a moment
+    os.kill(pid, signal.SIGKILL)
+    try:
+        slurm.wait_for(lambda: not is_running(pid), "slurmd's end")
+        yield
+    finally:
+        slurm.run("slurmd -N n1")
 
 
 def test_killed_monitor_costs_the_job_nothing_and_the_record_says_so():
@@ -33,8 +43,9 @@ def test_killed_monitor_costs_the_job_nothing_and_the_record_says_so():
 
 
 def test_user_cannot_kill_or_trace_the_monitor():
-    with slurm.Occupied("alice", 64, "--hybrid-mem=spill"):
-        (pid,) = slurm.wait_for(monitors, "a monitor")
+    with slurm.Occupied("alice", 64, "--hybrid-mem=spill") as held:
+        slurm.wait_sampled(held.job_id)  # until then it may still be root's
+        (pid,) = monitors()
         assert slurm.run(f"kill -9 {pid}", user="alice", check=False).returncode != 0
         assert slurm.run(f"cat /proc/{pid}/environ", user="alice", check=False).returncode != 0
         traced = slurm.run(f"timeout 200 strace -p {pid} -o /dev/null", user="alice", check=False)
@@ -75,10 +86,8 @@ def test_killed_extern_stepd_leaves_nothing():
 
 def test_killed_slurmd_leaves_nothing():
     held = slurm.Occupied("alice", 64, "--hybrid-mem=spill")
-    pid = slurmd_pid()
-    os.kill(pid, signal.SIGKILL)
-    slurm.wait_for(lambda: not is_running(pid), "slurmd's end")
-    slurm.run("slurmd -N n1")
+    with killed_slurmd():
+        pass
     held.go.touch()
     assert slurm.wait_job(held.job_id) == "COMPLETED"
     record = slurm.record(held.job_id)
@@ -103,10 +112,11 @@ def test_full_disk_at_the_epilog_keeps_the_record_for_later():
 
 def test_missing_record_folder_keeps_the_record_for_later():
     aside = slurm.RECORDS.with_name("records.aside")
-    with slurm.Occupied("alice", 64, "--hybrid-mem=spill") as held:
-        slurm.RECORDS.rename(aside)
-        slurm.RECORDS.write_text("not a folder")
+    held = slurm.Occupied("alice", 64, "--hybrid-mem=spill")
+    slurm.RECORDS.rename(aside)
     try:
+        slurm.RECORDS.write_text("not a folder")
+        held.end()
         slurm.wait_idle()
     finally:
         slurm.RECORDS.unlink()
@@ -123,17 +133,15 @@ def test_weights_that_a_dead_job_changed_come_back():
         held = slurm.Occupied("alice", 64, "--hybrid-mem=spill", "--partition=whole", "--exclusive")
         changed = weight.read_text()
         # The node as a crash leaves it: slurmd gone, the job's processes gone, no epilog.
-        slurmd = slurmd_pid()
-        os.kill(slurmd, signal.SIGKILL)
-        for step in ("batch", "extern"):
-            os.kill(slurm.stepd_of(held.job_id, step), signal.SIGKILL)
-        held.go.touch()
-        slurm.run("pkill -KILL -u alice; pkill -KILL -f 'sleep 100000000'", check=False)
-        slurm.wait_for(lambda: not slurm.processes_of("alice"), "the end of the job's processes")
-        # What reap goes by; root's processes of the job are in it, too.
-        slurm.wait_for(lambda: not slurm.is_populated(held.job_id), "an empty cgroup of the job")
-        slurm.run("hybridmem reap")
-        assert changed != before and weight.read_text() == before
-        slurm.run("slurmd -N n1")
+        with killed_slurmd():
+            for step in ("batch", "extern"):
+                os.kill(slurm.stepd_of(held.job_id, step), signal.SIGKILL)
+            held.go.touch()
+            slurm.run("pkill -KILL -u alice; pkill -KILL -f 'sleep 100000000'", check=False)
+            slurm.wait_for(lambda: not slurm.processes_of("alice"), "the end of the job's processes")
+            # What reap goes by; root's processes of the job are in it, too.
+            slurm.wait_for(lambda: not slurm.is_populated(held.job_id), "an empty cgroup of the job")
+            slurm.run("hybridmem reap")
+            assert changed != before and weight.read_text() == before
         slurm.run(f"scancel {held.job_id}")
     slurm.wait_job(held.job_id)

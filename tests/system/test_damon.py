@@ -78,7 +78,8 @@ def test_setuid_program_is_not_the_users(run_dir):
         answer = as_user(
             "alice",
             path,
-            "import subprocess, time\nheld = subprocess.Popen(['su', 'bob'], stdin=subprocess.PIPE)\ntime.sleep(1)\n"
+            "import os, subprocess, time\nheld = subprocess.Popen(['su', 'bob'], stdin=subprocess.PIPE)\n"
+            "while os.stat(f'/proc/{held.pid}').st_uid == os.getuid(): time.sleep(0.1)\n"  # until it has become root's
             "answer = client.ask([held.pid]); print(answer.number, answer.text)\nheld.kill()",
         )
     assert "does not belong" in answer, answer
@@ -199,7 +200,8 @@ def test_broker_keeps_few_capabilities(run_dir):
 # does not flush TLBs, sees an access only where a translation is made anew.
 N_PROGRAMS = 4
 MOST_SHARE = 3 * 0.04  # of a CPU: three times what is allowed
-STRETCHES = 3  # other work makes one of them dear; a broker that overspends does in each
+STRETCHES = 6  # other work makes some of them dear; a broker that overspends does in each
+PATIENCE = 900  # seconds for many lists, of which each takes 10 at least
 
 
 def test_hot_tenth_is_found_and_the_cost_is_bounded(run_dir):
@@ -215,17 +217,17 @@ def test_hot_tenth_is_found_and_the_cost_is_bounded(run_dir):
                 damonclient.found(lists[p].regions, *running[p][3:]) > 0.7 for p in range(N_PROGRAMS)
             )
 
-        slurm.wait_for(all_found, "the hot tenth of every program among the hottest regions", patience=900)
+        slurm.wait_for(all_found, "the hot tenth of every program among the hottest regions", patience=PATIENCE)
         for one in client.lists:
             for region in one.regions:
                 assert any(start <= region.start and region.end <= end for start, end in where[one.process]), region
         # Once the settings are found, the kernel thread stays within a quarter of its budget; the broker's own time
         # comes on top, and emulation is bursty: quiet, both together took 0.072 of a CPU.
-        client.wait_lists(6 * N_PROGRAMS)
+        client.wait_lists(6 * N_PROGRAMS, PATIENCE)
         shares = []
         while len(shares) < STRETCHES and min(shares, default=MOST_SHARE) >= MOST_SHARE:
             before, begin = client.lists[-1].cpu_s, time.monotonic()
-            client.wait_lists(10 * N_PROGRAMS)
+            client.wait_lists(10 * N_PROGRAMS, PATIENCE)
             shares.append((client.lists[-1].cpu_s - before) / (time.monotonic() - begin))
             assert client.lists[-1].lost == 0
         assert min(shares) < MOST_SHARE, shares

@@ -128,7 +128,7 @@ def test_reap_does_not_wait_for_a_broker_that_hangs():
         state_file.write_text("what it hangs over")
         done = slurm.run("hybridmem reap")
         assert "killed after 5 s" in done.stderr
-        assert not slurm.run("pgrep -f 'sleep 100000007'", check=False).stdout
+        slurm.wait_for(lambda: not slurm.run("pgrep -f 'sleep 100000007'", check=False).stdout, "its end")
     finally:
         aside.rename(program)
     reap_to_the_end()

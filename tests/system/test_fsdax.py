@@ -145,15 +145,18 @@ def counted_by_slurm(words, more=""):
     text = SLURM_CONF.read_text() + more
     counted, n = re.subn(r"CPUs=\d+ Sockets=\d+ CoresPerSocket=\d+ ThreadsPerCore=\d+", words, text)
     assert n == 1, text
-    with slurm.configured(counted, SLURM_CONF):
+    try:
+        with slurm.configured(counted, SLURM_CONF):
+            slurm.restart("slurmctld", "slurmd")
+            yield
+    finally:  # also of a test that failed: those behind want their node
         slurm.restart("slurmctld", "slurmd")
-        yield
-    slurm.restart("slurmctld", "slurmd")
 
 
 def cores_by_slurm():
     """Of the node, on its two sockets."""
-    return int(re.search(r" CPUTot=(\d+)", "\n".join(slurm.lines(f"scontrol show node -o {slurm.NODE}")))[1])
+    said = slurm.wait_for(lambda: slurm.lines(f"scontrol show node -o {slurm.NODE}"), "scontrol's answer")
+    return int(re.search(r" CPUTot=(\d+)", "\n".join(said))[1])
 
 
 def test_the_sockets_of_the_jobs_cores_where_slurm_counts_other_sockets(look):
@@ -312,13 +315,15 @@ def job_container(more):
     text += "".join(f"{line}\n" for line in wanted if line not in text.splitlines())
     settings = guide("job_container.conf") + more
     containers = Path(re.search(r"BasePath=(/\S+)", settings)[1])
-    with (
-        slurm.configured(text, SLURM_CONF),
-        slurm.configured(settings, SLURM_CONF.with_name("job_container.conf")),
-    ):
+    try:
+        with (
+            slurm.configured(text, SLURM_CONF),
+            slurm.configured(settings, SLURM_CONF.with_name("job_container.conf")),
+        ):
+            slurm.restart("slurmctld", "slurmd")
+            yield
+    finally:  # also of a test that failed: those behind want their node
         slurm.restart("slurmctld", "slurmd")
-        yield
-    slurm.restart("slurmctld", "slurmd")
     shutil.rmtree(containers)
 
 

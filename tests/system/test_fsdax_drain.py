@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A node whose persistent memory cannot be given back is drained, in that case alone, and comes back to service."""
 
+import contextlib
 import os
 import signal
 from pathlib import Path
@@ -18,6 +19,12 @@ pytestmark = pytest.mark.usefixtures("empty_regions")
 
 def is_drained():
     return "DRAIN" in slurm.wait_for(slurm.node_state, "scontrol's answer about the node")
+
+
+def shown():
+    """What scontrol shows of the node."""
+    said = slurm.wait_for(lambda: slurm.lines(f"scontrol show node {slurm.NODE}"), "scontrol's answer about the node")
+    return "\n".join(said)
 
 
 def resume():
@@ -43,7 +50,7 @@ def test_memory_that_cannot_be_wiped_drains_the_node_until_it_was(region_that_fa
     # The job's own end was a good one; what its epilog could not remove nobody is given, also not by a next try.
     slurm.wait_for(is_drained, "a drained node")
     slurm.wait_for(lambda: not slurm.ledger(), "the epilog's end")
-    reason = "\n".join(slurm.lines(f"scontrol show node {slurm.NODE}"))
+    reason = shown()
     name = f"hybridmem:testbed:{job_id}.0.0"
     assert f"Reason=hybridmem: job {job_id}: persistent memory was not given back: {name} is left: " in reason, reason
     assert device in reason, reason
@@ -51,7 +58,8 @@ def test_memory_that_cannot_be_wiped_drains_the_node_until_it_was(region_that_fa
     assert f"namespaces of no job were not removed: {name} is left: " in slurm.run("hybridmem reap").stderr
     assert [one["name"] for one in ours()] == [name], "the other socket's is wiped and gone"
     assert count_markers(device, STORED) > 0
-    assert is_drained() and slurm.job(waiting)["JobState"] == "PENDING"
+    state = slurm.wait_for(lambda: slurm.job(waiting).get("JobState"), f"scontrol's answer about {waiting}")
+    assert is_drained() and state == "PENDING"
     record = slurm.record(job_id)
     assert record["exit_code"] == 0 and [one["destroy_s"] for one in record["namespaces"]] == [None, None]
     (warning,) = record["warnings"]
@@ -73,7 +81,7 @@ def test_what_a_crash_has_left_and_cannot_be_wiped_drains_the_node_in_the_next_p
     job_id = slurm.sbatch("bob", "true")
     assert slurm.wait_job(job_id) == "COMPLETED", slurm.output(job_id)
     slurm.wait_for(is_drained, "a drained node")
-    reason = "\n".join(slurm.lines(f"scontrol show node {slurm.NODE}"))
+    reason = shown()
     assert f"Reason=hybridmem: persistent memory of no job was not given back: {name} is left: " in reason, reason
     assert left["device"] in reason, reason
     slurm.wait_for(lambda: not slurm.ledger(), "the epilog's end")
@@ -102,16 +110,15 @@ def test_memory_that_is_in_use_is_waited_for_and_drains_no_node():
 def test_a_process_that_got_away_from_its_job_keeps_no_memory():
     """In the job's mount namespace, but not in its cgroup any more: nothing ends it, and it never leaves."""
     script = "(cd /; exec setsid sleep 1000 < /dev/null > /dev/null 2>&1) &\necho $! > pid"
-    with job_with_file_systems(script, SIZE) as (job_id, folder):
-        pid = int((folder / "pid").read_text())
-        devices = [one["device"] for one in ours()]
-        seen = Path(f"/proc/{pid}/mountinfo").read_text()
-        assert len(devices) == 2 and all(device in seen for device in devices)
-        Path("/sys/fs/cgroup/cgroup.procs").write_text(str(pid))
-    try:
+    with contextlib.ExitStack() as at_the_end:
+        with job_with_file_systems(script, SIZE) as (job_id, folder):
+            pid = int((folder / "pid").read_text())
+            devices = [one["device"] for one in ours()]
+            seen = Path(f"/proc/{pid}/mountinfo").read_text()
+            assert len(devices) == 2 and all(device in seen for device in devices)
+            Path("/sys/fs/cgroup/cgroup.procs").write_text(str(pid))
+            at_the_end.callback(os.kill, pid, signal.SIGKILL)
         slurm.wait_for(lambda: not slurm.ledger(), "the epilog's end")
         assert ours() == [] and not is_drained()
         assert slurm.record(job_id)["warnings"] == []
         assert Path(f"/proc/{pid}/comm").read_text() == "sleep\n", "it is not ours to end"
-    finally:
-        os.kill(pid, signal.SIGKILL)

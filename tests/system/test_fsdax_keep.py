@@ -79,7 +79,7 @@ def test_the_next_job_of_the_user_finds_what_the_first_has_left():
     assert [(one["uid"], one["job"], one["socket"]) for one in kept] == [(ALICE, None, 0), (ALICE, None, 1)]
     assert "/dev/pmem" not in Path("/proc/mounts").read_text()
     until = told.strip()
-    assert 0 <= seconds(until) - 7 * 24 * 3600 - before <= slurm.PATIENCE
+    assert before <= seconds(until) - 7 * 24 * 3600 <= time.time()  # it is made in whole minutes
     for one in slurm.record(first)["namespaces"]:
         assert one["name"].startswith("hybridmem:") and f":u{ALICE}." in one["name"]
         assert one["destroy_s"] is None and one["kept_until"] == until.replace("Z", ".000Z")

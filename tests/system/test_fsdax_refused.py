@@ -11,6 +11,7 @@ import slurm
 from namespaces import (
     MIB,
     check_job_refused,
+    epilogs_over,
     foreign,
     module_missing,
     ours,
@@ -75,7 +76,7 @@ def mkfs_absent():
 )
 def test_what_is_wrong_is_said_until_it_is_mended(wrong, said):
     """A socket whose region cannot be used is not left out, and its part not asked of the other."""
-    with wrong():
+    with wrong(), epilogs_over():
         check_job_refused(SIZE, said)
         slurm.wait_idle()
         assert ours() == []
@@ -85,7 +86,7 @@ def test_what_is_wrong_is_said_until_it_is_mended(wrong, said):
 
 def test_a_socket_that_is_not_asked_for_is_not_in_the_way():
     """The job has the first core, on socket 0."""
-    with region_disabled():
+    with region_disabled(), epilogs_over():
         done = slurm.run(f"srun -n1 --hybrid-mem={SIZE},socket=local printenv HYBRIDMEM_FSDAX_DIRS", user="alice")
         assert done.stdout.startswith("0=") and ":" not in done.stdout.strip()
         check_job_refused(f"{SIZE},socket=remote", "region1 is disabled")
