@@ -15,6 +15,14 @@ PROGRAMS = ["collect", "export", "ingest", "report", "show"]
 SEND = "import os, signal\nos.kill(os.getpid(), signal.SIGINT)\n"
 
 
+@pytest.fixture(autouse=True)
+def not_ignored():
+    """Whoever runs the tests may have it ignored, as what runs in the background has: that would be handed down."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 @pytest.fixture
 def changed(tmp_path):
     """Make a program whose module has other code in front of its own, or behind it."""
