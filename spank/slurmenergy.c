@@ -19,6 +19,7 @@
 
 #include "../helpers/cli/words.h"
 #include "../helpers/core/clock.h"
+#include "../helpers/core/output.h"
 #include "../helpers/core/privilege.h"
 #include "../helpers/meter/papiinput.h"
 #include "../helpers/meter/papiline.h"
@@ -49,8 +50,8 @@ static void print_help(void)
           "  -h, --help     this text\n"
           "  -V, --version  the version\n"
           "\n"
-          "Exit status: 0 its input has ended, 1 Slurm has no energy of this node, 2 wrong\n"
-          "usage.\n",
+          "Exit status: 0 its input has ended, 1 Slurm has no energy of this node, or the\n"
+          "output finds no room, 2 wrong usage.\n",
           stdout);
 }
 
@@ -233,8 +234,8 @@ int main(int argc, char **argv)
         return refuse(error.text);
     alarm(0);
     describe(plugin);
-    for (int byte; fflush(stdout) == 0 && (byte = getchar()) != EOF;)
+    for (int byte; (status = fflush(stdout)) == 0 && (byte = getchar()) != EOF;)
         if (byte == '\n')
             write_reading(plugin);
-    return EXIT_SUCCESS;
+    return hm_output_end("hybridmem slurmenergy", status, EXIT_SUCCESS);
 }

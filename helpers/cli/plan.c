@@ -201,6 +201,7 @@ int main(int argc, char **argv)
         result = hm_planprint_json(&work->plan, &work->tiers.topology);
     else
         hm_planprint_text(&work->plan, &work->tiers.topology);
+    status = hm_output_end("hybridmem plan", result, status);
     free(work);
-    return hm_output_end("hybridmem plan", result, status);
+    return status;
 }

@@ -33,7 +33,7 @@ struct work {
 static void show_progress(const struct work *work, const char *text)
 {
     if (work->shows_progress)
-        fprintf(stderr, "\r\033[Khybridmem replay: %s", text);
+        fprintf(stderr, "\r\033[K" NAME ": %s", text);
 }
 
 static void end_progress(struct work *work)

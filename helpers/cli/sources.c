@@ -22,6 +22,9 @@
 #include "words.h"
 
 #define MOST_SOURCES 8
+#define FACT_COLUMN 11
+#define AUTO "source=auto takes"
+#define AUTO_COLUMN (int)sizeof(AUTO)
 
 enum { EXIT_NONE = 1, EXIT_BAD = HM_WORDS_BAD };
 
@@ -93,30 +96,32 @@ static const char *choose(const struct tried *tried, int n)
     return NULL;
 }
 
-static void put_fact(const char *label, const char *text)
+static void put_fact(size_t columns, const char *label, const char *text)
 {
-    hm_words_put_row(stdout, hm_screen_columns(), 11, text, "  %s", label);
+    hm_words_put_row(stdout, columns, FACT_COLUMN, text, "  %s", label);
 }
 
-static void print_text(const struct tried *tried, int n)
+/* Lines are broken at so many columns, 0: nowhere. */
+static void print_text(const struct tried *tried, int n, size_t columns)
 {
     const char *chosen = choose(tried, n), *none = "none: nothing would be moved";
     for (int i = 0; i < n; i++) {
         printf("%-8s %s\n", tried[i].row->name, tried[i].is_usable ? "works here" : "does not work here");
         if (!tried[i].is_usable)
-            put_fact("because", tried[i].reason);
+            put_fact(columns, "because", tried[i].reason);
         if (tried[i].lacks_broker) {
-            put_fact("but", "the broker runs beside jobs of isolate and migrate only; what such a job has:");
-            printf("           srun --hybrid-mem=migrate hybridmem sources\n");
+            put_fact(columns, "but", "the broker runs beside jobs of isolate and migrate only; what such a job has:");
+            printf("%*ssrun --hybrid-mem=migrate hybridmem sources\n", FACT_COLUMN, "");
             none = "none while no broker runs: see damon, above";
         }
         if (tried[i].state.how[0])
-            put_fact("watches", tried[i].state.how);
-        put_fact("knows", tried[i].row->knows);
-        put_fact("needs", tried[i].row->needs);
-        put_fact("costs", tried[i].row->cost);
+            put_fact(columns, "watches", tried[i].state.how);
+        put_fact(columns, "knows", tried[i].row->knows);
+        put_fact(columns, "needs", tried[i].row->needs);
+        put_fact(columns, "costs", tried[i].row->cost);
     }
-    printf("\nsource=auto takes %s\n", chosen ? chosen : none);
+    putchar('\n');
+    hm_words_put_row(stdout, columns, AUTO_COLUMN, chosen ? chosen : none, AUTO);
 }
 
 static int print_json(const struct tried *tried, int n)
@@ -162,7 +167,7 @@ static int show(const struct options *options, struct hm_config *config)
     for (; n < MOST_SOURCES && hm_source_at(n); n++)
         try_source(hm_source_at(n), &setup, &tried[n]);
     if (!options->json)
-        print_text(tried, n);
+        print_text(tried, n, hm_screen_columns());
     else
         result = print_json(tried, n);
     return hm_output_end("hybridmem sources", result, choose(tried, n) ? EXIT_SUCCESS : EXIT_NONE);

@@ -68,7 +68,7 @@ static int take_interval(void *data, const char *argument, struct hm_error *erro
     if (hm_size_parse_duration(argument, &options->interval_ms, NULL) == 0 && options->interval_ms >= 100 &&
         options->interval_ms <= 3600000)
         return 0;
-    fprintf(stderr, "hybridmem top: --interval wants 100ms to 1h, not \"%s\"\n", argument);
+    fprintf(stderr, NAME ": --interval wants 100ms to 1h, not \"%s\"\n", argument);
     return -1;
 }
 

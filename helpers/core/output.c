@@ -2,6 +2,7 @@
 #include "output.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -14,6 +15,10 @@ int hm_output_end(const char *name, int result, int status)
         number = ENOMEM;
     else if (!ferror(stdout))
         return status;
+    if (number == EPIPE) { /* the signal was ignored; who prints ends by it, as others do whose reader has gone */
+        signal(SIGPIPE, SIG_DFL);
+        raise(SIGPIPE);
+    }
     fprintf(stderr, "%s: standard output: %s\n", name, number ? strerror(number) : "a part of it was not written");
     return HM_OUTPUT_LOST;
 }

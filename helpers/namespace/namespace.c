@@ -44,6 +44,8 @@ static int run(struct hm_namespace_request *request, struct hm_error *error)
     }
     if (!commands[request->command].changes)
         return commands[request->command].run(&config, request, error);
+    /* A reader that has gone is an error of the print, which undoes what was made. */
+    signal(SIGPIPE, SIG_IGN);
     hm_wipe_limit(request->limit_s);
     hm_wiped_begin(&config);
     request->lock = hm_lock_take(&config, &request->pauses, request->patience_s, error);
@@ -65,10 +67,9 @@ int main(int argc, char **argv)
         fputs("hybridmem namespace: only root may run this\n", stderr);
         return HM_NAMESPACE_USAGE;
     }
-    /* A reader that has gone is an error of the print, which undoes what was made. */
-    signal(SIGPIPE, SIG_IGN);
     status = run(&request, &error);
-    if (status != HM_NAMESPACE_DONE && error.text[0])
-        fprintf(stderr, "hybridmem namespace: %s\n", error.text);
-    return status == HM_NAMESPACE_DONE ? hm_output_end("hybridmem namespace", 0, status) : status;
+    if (status == HM_NAMESPACE_DONE || !error.text[0]) /* check says what it finds as its output */
+        return hm_output_end("hybridmem namespace", 0, status);
+    fprintf(stderr, "hybridmem namespace: %s\n", error.text);
+    return status;
 }

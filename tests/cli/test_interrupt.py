@@ -5,6 +5,7 @@ a place that is known."""
 import shutil
 import signal
 import subprocess
+from pathlib import Path
 
 import engine
 import pytest
@@ -59,6 +60,23 @@ def test_what_runs_in_the_background_goes_on(changed, program):
     command = changed(program, "records", before=SEND)
     code, out, said = run("sh", "-c", 'trap "" INT; exec "$@"', "sh", command, "--help")
     assert (code, said) == (0, "") and out.startswith("usage: hybridmem")
+
+
+HALF_A_TABLE = """
+import os, signal
+
+def main(*_):
+    print("half a table")
+    os.kill(os.getpid(), signal.SIGINT)
+"""
+
+
+def test_it_does_not_wait_for_who_does_not_read(changed, tmp_path):
+    """What is still to be written goes with it; the disk that has no room for it is no error any more."""
+    command = changed("report", "report", after=HALF_A_TABLE)
+    with Path("/dev/full").open("w", encoding="utf-8") as full:
+        done = subprocess.run([command], stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert (done.returncode, done.stderr) == (-signal.SIGINT, "")
 
 
 BEFORE_ITS_NAME = "\nimport signal\n\n\ndef settle(*_):\n    os.kill(os.getpid(), signal.SIGINT)\n"

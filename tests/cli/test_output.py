@@ -2,6 +2,8 @@
 """Output that finds no room is an error of every command, and said in the same words: who writes a help text or a table
 to a full disk is told. What the commands in Python write besides their help is in test_program_edges.py."""
 
+import os
+import signal
 import subprocess
 from pathlib import Path
 
@@ -62,7 +64,7 @@ ROWS = [
     ("hybridmem tiers", ["tiers", "--topology", TOPOLOGY, "--json"]),
 ]
 if has_ndctl:
-    ROWS.append(("hybridmem namespace", ["namespace", "list", "--json"]))
+    ROWS += [("hybridmem namespace", ["namespace", *words]) for words in (["list", "--json"], ["check"])]
 if has_papi:
     ROWS += [("hybridmem papi", ["papi", *words]) for words in (["--list"], ["--list", "--json"], ["--read"])]
 
@@ -89,6 +91,16 @@ def run(words, path):
 @pytest.mark.parametrize(("name", "words"), ROWS, ids=[" ".join([name, *map(str, words[1:])]) for name, words in ROWS])
 def test_a_full_disk_is_told_in_one_line(command, name, words):
     assert run(command(words), "/dev/full") == (1, f"{name}: standard output: No space left on device\n")
+
+
+@pytest.mark.parametrize(("name", "words"), ROWS, ids=[" ".join([name, *map(str, words[1:])]) for name, words in ROWS])
+def test_a_reader_that_has_gone_is_no_error(command, name, words):
+    ended = 0 if "--read" in words else -signal.SIGPIPE  # it is one of the ends that those who serve are told
+    reader, writer = os.pipe()
+    os.close(reader)
+    done = subprocess.run([*map(str, command(words))], stdout=writer, stderr=subprocess.PIPE, text=True, check=False)
+    os.close(writer)
+    assert (done.returncode, done.stderr) == (ended, "")
 
 
 def test_some_of_it_is_more_than_a_buffer(command, tmp_path):

@@ -73,7 +73,7 @@ def bring_back(missing):
     """A node that may be drained, have jobs, no daemon, or an epilog that was stopped. Without one there is nothing to
     test on."""
     try:
-        slurm.run("pkill -CONT hybridmem", check=False)
+        slurm.run("pkill -CONT -r T .", check=False)
         for daemon, words in DAEMONS.items():
             slurm.run(f"pgrep -x {daemon} || {daemon} {words}")
         for user in slurm.USERS:

@@ -158,7 +158,7 @@ def node_state():
 def wait_epilogs():
     """Wait until no job's epilog is at work: an srun returns before. What is missing is for others to tell."""
     with contextlib.suppress(AssertionError, subprocess.TimeoutExpired):
-        wait_for(lambda: queue("-t CG") == [], "the end of all epilogs")
+        wait_for(lambda: queue("-t CG") == [], "the end of all epilogs", patience=120)
 
 
 def wait_idle():

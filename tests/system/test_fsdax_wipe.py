@@ -132,8 +132,10 @@ def cut(command):
     """Its wipe stands still until its time is over: behind the extent that it is at it has no more."""
     pid = slurm.wait_for(lambda: stopped(command), f"{command} in its first wipe")
     since = time.monotonic()
-    slurm.wait_for(lambda: time.monotonic() > since + LIMIT_S + 1, "the limit to pass")
-    os.kill(pid, signal.SIGCONT)
+    try:
+        slurm.wait_for(lambda: time.monotonic() > since + LIMIT_S + 1, "the limit to pass")
+    finally:
+        os.kill(pid, signal.SIGCONT)
 
 
 def has_marker(device):

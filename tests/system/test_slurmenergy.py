@@ -16,6 +16,7 @@ import slurm
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "cli"))
 import samplesfile
 
+PROGRAM = "/usr/libexec/hybridmem/hybridmem-slurmenergy"
 TYPE = "acct_gather_energy/pm_counters"
 START = 100_000_000  # joules; what is counted keeps the number of digits
 # /sys takes no new folder: a tmpfs over it has all of the real one, and the counters.
@@ -129,6 +130,11 @@ def metering():
 
 def test_no_plugin_is_on():
     assert listed()["reason"] == "AcctGatherEnergyType is not set in slurm.conf"
+
+
+def test_output_that_finds_no_room_is_told(cray):
+    done = slurm.run(f"{PROGRAM} --read --ask < /dev/null > /dev/full", check=False)
+    assert (done.returncode, done.stderr) == (1, "hybridmem slurmenergy: standard output: No space left on device\n")
 
 
 def test_a_node_without_its_counters(with_plugin):

@@ -39,9 +39,12 @@ def call(name, main, arguments):
     try:
         open_output()
         try:
-            return main(*arguments)
-        finally:
+            status = main(*arguments)
+        except (Exception, SystemExit):  # not on ^C: it does not wait for a reader
             sys.stdout.flush()
+            raise
+        sys.stdout.flush()
+        return status
     except records.Failure as failure:
         tell(name, str(failure))
         return 1
