@@ -110,7 +110,8 @@ def test_what_nobody_is_told_of_is_not_made():
     words = ["--job=32", "--restart=0", f"--uid={ALICE}", "--size=64M", "--sockets=0"]
     with Path("/dev/full").open("w") as full:
         done = subprocess.run([PROGRAM, "create", *words], stdout=full, stderr=subprocess.PIPE, text=True, check=False)
-    assert (done.returncode, done.stderr) == (1, "hybridmem namespace: cannot print the namespaces\n")
+    said = "hybridmem namespace: standard output: No space left on device\n"
+    assert (done.returncode, done.stderr) == (1, said)
     assert seen() == []
     reader, writer = os.pipe()
     os.close(reader)
