@@ -194,6 +194,26 @@ def test_what_the_kernel_did_not_move_has_to_explain_the_gap(stuck, is_why):
     assert given({**made, "memory": two_tiers(None, GIB)}) is None
 
 
+@pytest.mark.parametrize(
+    ("charged", "held", "said"),
+    [
+        (307 * MIB, (150 * MIB, 150 * MIB), "peak 307.0 MiB of 512.0 MiB"),
+        (307 * MIB, (150 * MIB, 170 * MIB), "peak 320.0 MiB of 512.0 MiB"),  # huge pages that are not charged
+        (None, (150 * MIB, 150 * MIB), "peak 300.0 MiB of 512.0 MiB"),
+        (307 * MIB, (None, 150 * MIB), "peak 307.0 MiB of 512.0 MiB"),
+        (None, (None, 150 * MIB), None),
+        (470 * MIB, (150 * MIB, 150 * MIB), None),
+    ],
+)
+def test_a_page_that_was_moved_counts_once(charged, held, said):
+    """Each tier had its peak, 256 MiB, at a moment of its own: never both at once."""
+    memory = {**two_tiers(256 * MIB, 256 * MIB, 512 * MIB), "peak_bytes": charged}
+    for one, bytes_held in zip(memory["tiers"], held):
+        one["anon_bytes"] = bytes_held
+    found = given({"mode": "migrate", "memory": memory})
+    assert (found and found.why.partition(": ")[2].partition(" fast")[0]) == said
+
+
 def test_a_job_that_did_well_gets_no_advice():
     for mode in ("off", "fast", "none", "spill", "fsdax"):
         assert given({"mode": mode, "memory": two_tiers(14 * GIB, 9 * GIB)}) is None, mode

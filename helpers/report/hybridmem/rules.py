@@ -39,13 +39,7 @@ class Seen:
         self.capacity = own_capacity(self.record, figures) or None
         migration = self.record.get("migration")
         self.migration = migration if isinstance(migration, dict) else {}
-        self.most = self.find_most(figures.tiers)
-
-    def find_most(self, tiers):
-        """Never less than what the job had at once: the sum of what each tier had at most, or the cgroup's charge."""
-        peaks = [fields.memory(tier, "peak_bytes") for tier in tiers]
-        charged = fields.memory(self.record.get("memory"), "peak_bytes")
-        return max(sum(peaks), charged or 0) if peaks and None not in peaks else None
+        self.most = most_at_once(self.record, figures.tiers)
 
     def has_slow(self):
         return self.slow_peak is not None and self.slow_peak >= NEGLIGIBLE
@@ -65,6 +59,17 @@ class Seen:
         """What the job had here was in the fast tier, or would fit there; false where that is not known."""
         was_fast = None not in (self.fast_peak, self.slow_peak) and self.slow_peak < NEGLIGIBLE
         return not self.was_killed() and (was_fast or self.fits())
+
+
+def most_at_once(record, tiers):
+    """The most that the job had at one moment, in all tiers together: the cgroup's charge, or the samples' largest
+    total where that is more (huge pages need not be charged). The tiers' own peaks are of different moments: their sum
+    counts a page twice that was moved between them."""
+    charged = fields.memory(record.get("memory"), "peak_bytes")
+    sampled = [fields.memory(tier, f"{part}_bytes") for tier in tiers for part in ("anon", "file", "shmem")]
+    more = [fields.memory(tier, f"{part}_bytes") or 0 for tier in tiers for part in ("kernel", "hugetlb")]
+    total = sum(sampled) + sum(more) if sampled and None not in sampled else None
+    return max((amount for amount in (charged, total) if amount is not None), default=None)
 
 
 def own_capacity(record, figures):
