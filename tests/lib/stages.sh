@@ -4,37 +4,73 @@
 # and fail by exit status; their output holds the counts that tally.sh reads.
 # shellcheck disable=SC2154  # build, venv and slurm are tests/check's
 
+# The stages in the order in which they start: NAME LANES ABOUT. The longest come first, so that the lanes end together.
+# A stage that takes more lanes than there are runs alone: its figures suffer from what runs beside it.
+stage_table() {
+    cat << 'EOF'
+system     1 real Slurm, kernel and memory tiers in the guest
+cli        1 install, then the commands by pytest
+namespaces 1 persistent memory: file systems and memory of jobs, in the guest
+migrator   1 the migrator and its sources, in the guest
+slurm26    1 the main job on Slurm 26.05
+accounting 1 records against sacct, with slurmdbd and MariaDB
+meter      1 placement against the count from outside the guest
+modes      1 one job of each mode, in one guest
+guest      1 the testbed itself
+dist       1 make distcheck
+compile    1 against Slurm 22.05, 24.11 and 26.05, warnings as errors
+fuzz       1 a bounded number of inputs for each parser
+kmem       1 the slow tier as movable system-ram, in the guest
+reset      1 a guest that is reset with a job running
+unit       1 build with sanitizers, cmocka unit tests
+lint       1 formatters and linters over all sources
+migration  9 the migrator against the count from outside the guest
+bench      9 measured ratios with limits
+EOF
+}
+
+stage_names() { stage_table | awk '{ print $1 }'; }
+is_stage() { stage_names | grep -qFx -- "$1"; }
+lanes_of() { stage_table | awk -v name="$1" '$1 == name { print $2 }'; }
+
 # configure_in FOLDER ARG...: an out-of-tree build, configured again only when configure changed.
 configure_in() {
     local folder=$1
     shift
-    [ configure -nt configure.ac ] || ./bootstrap
+    flock "$build/bootstrap.lock" sh -c '[ configure -nt configure.ac ] || ./bootstrap'
     mkdir -p "$folder"
     if [ ! -e "$folder/config.status" ] || [ configure -nt "$folder/config.status" ]; then
         (cd "$folder" && ../../configure --quiet --enable-werror "$@")
     fi
 }
 
-# counted NAME COMMAND...: run one thing that has no runner of its own and count it.
+# counted NAME COMMAND...: run one thing that has no runner of its own; count and time it as pytest does.
 counted() {
-    local name=$1
+    local name=$1 started=$SECONDS status=0
     shift
     if "$@"; then
         echo "ok $name" && echo "1 passed, 0 failed"
     else
         echo "FAIL $name" && echo "0 passed, 1 failed"
-        return 1
+        status=1
     fi
+    echo "$((SECONDS - started)).0s call $name"
+    return $status
 }
 
 stage_lint() {
     tests/lint
 }
 
+# Stages that run side by side share this build: one makes it, the other waits.
 native() {
+    local lock
+    exec {lock}> "$build/native.lock"
+    flock "$lock"
     configure_in "$build/native" --enable-sanitizers --prefix="$build/root" --sysconfdir="$build/root/etc" \
         --with-slurm-plugindir="$build/root/lib/slurm"
     make -s -C "$build/native" -j2
+    exec {lock}>&-
 }
 
 stage_unit() {
@@ -45,7 +81,7 @@ stage_unit() {
 stage_cli() {
     native
     make -s -C "$build/native" install
-    HYBRIDMEM_PREFIX=$build/root python3 -m pytest -p no:cacheprovider tests/cli
+    HYBRIDMEM_PREFIX=$build/root python3 -m pytest -p no:cacheprovider -v -rp --durations=0 tests/cli
 }
 
 stage_fuzz() {
@@ -83,7 +119,7 @@ stage_compile() {
 }
 
 stage_guest() {
-    python3 -m pytest -p no:cacheprovider tests/testbed
+    python3 -m pytest -p no:cacheprovider -v -rp --durations=0 tests/testbed
 }
 
 # in_guest TIMEOUT GUEST-ARGS... -- PYTEST-ARGS...: the tests of tests/system, by pytest inside the guest; without
@@ -105,8 +141,30 @@ in_guest() {
     "${run[@]}"
 }
 
+# The tests of the usual guest take too long for one stage: two of their subjects are stages of their own.
+usual='not meter and not migration and not kmem and not reset and not accounting and not bench'
+namespaces_tests='test_(fsdax|namespace|ram)'
+migrator_tests='test_(damon|migrat|isolate)'
+
+system_tests() { find tests/system -maxdepth 1 -name 'test_*.py' -printf '%f\n' | sort; }
+
 stage_system() {
-    in_guest 4500 -- -m "not meter and not migration and not kmem and not reset and not accounting and not bench"
+    # shellcheck disable=SC2046  # names without blanks
+    in_guest 4500 -- -m "$usual" $(system_tests | grep -vE "$namespaces_tests|$migrator_tests")
+}
+
+stage_namespaces() {
+    # shellcheck disable=SC2046
+    in_guest 4500 -- -m "$usual" $(system_tests | grep -E "$namespaces_tests")
+}
+
+stage_migrator() {
+    # shellcheck disable=SC2046
+    in_guest 4500 -- -m "$usual" $(system_tests | grep -E "$migrator_tests")
+}
+
+stage_modes() {
+    in_guest 900 -- test_modes.py
 }
 
 stage_kmem() {
@@ -142,9 +200,10 @@ stage_slurm26() {
 }
 
 stage_bench() {
-    tests/bench/decide
-    tests/bench/day
-    tests/bench/history
-    tests/bench/monitor
-    tests/bench/in-guest
+    local name
+    for name in decide day history monitor in-guest; do
+        local started=$SECONDS
+        "tests/bench/$name"
+        echo "$((SECONDS - started)).0s call tests/bench/$name"
+    done
 }

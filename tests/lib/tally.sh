@@ -1,12 +1,15 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: Apache-2.0
-# Adding up what each stage's runner said: pytest, automake's test driver, or a line "N passed, N failed".
+# Adds up what each stage's runner said: pytest, automake's test driver, or a line "N passed, N failed".
+# shellcheck disable=SC2154  # logs is tests/check's
 
 passed_all=0
 failed_all=0
 failed_stages=
+stage_seconds=() # "STAGE SECONDS"
 
-# tally STAGE STATUS LOG SECONDS: a stage that failed without a counted failure, or that ran nothing, counts as one failure.
+# tally STAGE STATUS LOG SECONDS: a stage that failed without a counted failure, or that ran nothing, counts as one
+# failure. What a stage that failed has said is shown.
 tally() {
     local counts passed failed
     counts=$(awk '
@@ -21,14 +24,26 @@ tally() {
         /^# (FAIL|ERROR|SKIP|XPASS): / { failed += $3 }
         /^[0-9]+ passed, [0-9]+ failed$/ { passed += $1; failed += $3 }
         END { print passed + 0, failed + 0 }' "$3")
-    read -r passed failed <<<"$counts"
+    read -r passed failed <<< "$counts"
     if [ "$2" -ne 0 ] || [ "$passed" -eq 0 ]; then
         [ "$failed" -gt 0 ] || failed=1
     fi
-    [ "$failed" -eq 0 ] || failed_stages+=" $1"
+    if [ "$failed" -gt 0 ]; then
+        failed_stages+=" $1"
+        cat "$3"
+    fi
     passed_all=$((passed_all + passed))
     failed_all=$((failed_all + failed))
+    stage_seconds+=("$1 $4")
     echo "-- $1: $passed passed, $failed failed ($4 s)"
+}
+
+print_durations() {
+    echo "== seconds by stage"
+    printf '%s\n' "${stage_seconds[@]}" |
+        awk -v all="$SECONDS" '{ printf "%8d  %s\n", $2, $1; sum += $2 } END { printf "%8d  in all, in %d s\n", sum, all }'
+    echo "== the dearest tests, in seconds"
+    tests/lib/dearest 20 "$logs" "${stage_seconds[@]%% *}"
 }
 
 tally_close() {

@@ -33,12 +33,6 @@ def page_fault_events_stay_on():
     os.close(event)
 
 
-@pytest.fixture(scope="session", autouse=True)
-def programs():
-    for source in (Path(__file__).parent / "programs").glob("*.c"):
-        slurm.run(f"gcc -O1 -Wall -o /usr/local/bin/{source.stem} {source} -lnuma")
-
-
 @pytest.fixture(scope="session")
 def schema():
     text = (PROJECT / "site-docs" / "record.schema.json").read_text()

@@ -30,12 +30,6 @@ CAP = "16M"  # less than a rank can have of the fast tier at the start
 CPU_LIMIT = 0.01  # of the job's
 
 
-@pytest.fixture(scope="module", autouse=True)
-def progress_reader():
-    source = Path(__file__).parent / "programs/migration/progress-json.c"
-    slurm.run(f"gcc -O1 -Wall -o {migration.PROGRESS_JSON} {source}")
-
-
 @pytest.fixture
 def make():
     """Start ranks; whatever becomes of the test, they and the scarcity end with it."""

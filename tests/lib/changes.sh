@@ -1,0 +1,66 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: Apache-2.0
+# Which stages a change needs, by the files that it touches.
+
+# PATTERN STAGES: the first pattern (of bash) that a file's path matches counts; a file without one needs all stages.
+stages_by_file() {
+    cat << 'EOF'
+*.am|*.ac|m4/*|bootstrap            lint unit cli dist compile
+README.md|CHANGELOG.md|LICENSE|*.md lint cli
+site-docs/*                         lint cli
+helpers/report/*|helpers/collect/*  lint unit cli accounting
+helpers/cli/*                       lint unit cli
+helpers/papi/*                      lint unit cli
+helpers/alloc/*                     lint unit cli fuzz system meter
+helpers/meter/*                     lint unit cli fuzz modes system
+helpers/migrator/*                  lint unit cli fuzz modes migrator migration bench
+helpers/namespace/*                 lint unit cli fuzz modes namespaces kmem
+helpers/*|spank/*|etc/*             lint unit cli fuzz modes system namespaces migrator slurm26
+modulefiles/*                       lint cli system
+tests/unit/*                        lint unit
+tests/fuzz/*                        lint fuzz
+tests/cli/*                         lint cli
+tests/bench/*                       lint bench
+tests/fixtures/*                    lint unit cli
+tests/meter/*                       lint meter migration
+tests/testbed/*                     lint guest modes
+tests/system/test_fsdax*|tests/system/test_namespace*|tests/system/test_ram* lint namespaces
+tests/system/test_damon*|tests/system/test_migrat*|tests/system/test_isolate* lint migrator
+tests/system/test_kmem*             lint kmem
+tests/system/test_reset*            lint reset
+tests/system/test_accounting*|tests/system/test_collect* lint accounting
+tests/system/test_meter*            lint meter
+tests/system/test_modes*            lint modes
+tests/system/test_*                 lint system
+tests/system/*                      lint system namespaces migrator
+EOF
+}
+
+# The commit that a change is counted from: where this branch left the remote's, without a remote the last commit.
+change_base() {
+    git merge-base HEAD '@{upstream}' 2> /dev/null || git merge-base HEAD origin/HEAD 2> /dev/null || git rev-parse HEAD
+}
+
+changed_files() {
+    git diff --name-only "$1" -- && git ls-files --others --exclude-standard
+}
+
+stages_of_file() {
+    local pattern stages
+    while read -r pattern stages; do
+        # shellcheck disable=SC2053  # a pattern is meant
+        [[ $1 != @($pattern) ]] || { echo "$stages" && return; }
+    done < <(stages_by_file)
+    stage_names
+}
+
+# stages_of_changes [=REV]: one a line; nothing where no file differs.
+stages_of_changes() {
+    local base files file
+    base=${1#=}
+    [ -n "$base" ] || base=$(change_base)
+    files=$(changed_files "$base") || return
+    while IFS= read -r file; do
+        [ -z "$file" ] || stages_of_file "$file"
+    done <<< "$files" | tr ' ' '\n' | sort -u
+}
