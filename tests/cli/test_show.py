@@ -280,6 +280,28 @@ def test_what_is_missing_is_named_and_never_breaks_the_rest(tmp_path, changes, e
     assert expected in show(tmp_path, "9").stdout
 
 
+SOURCES = "powercap: no RAPL zone; perf-energy: no PMU power (a virtual machine); and 3 more"
+
+
+@pytest.mark.parametrize(
+    ("source", "said"),
+    [
+        (SOURCES, "not measured: no counters here; hybridmem meter --list says why"),
+        ("powercap: files are for root", "not measured: powercap: files are for root"),
+        ("the monitor was killed: nobody knows; none", "not measured: the monitor was killed: nobody knows; none"),
+    ],
+)
+def test_why_no_source_measured_anything_is_for_those_who_ask(tmp_path, source, said):
+    write(tmp_path, record(9, energy={"source": source}, traffic={"source": source, "job": {"source": source}}))
+    lines = [f"  {label:<12} " for label in ("energy", "traffic", "own traffic")]
+    text = show(tmp_path, "9").stdout
+    assert [line for line in text.splitlines() if "not measured" in line] == [f"{line}{said}" for line in lines]
+    assert max(map(len, lines)) + len(said) <= 80 and text.count(f"{said}\n") == len(lines)
+    whole = show(tmp_path, "--verbose", "9").stdout
+    assert whole.count(f" not measured: {source}\n") == len(lines)
+    assert json.loads(show(tmp_path, "--json", "9").stdout)[0]["energy"]["source"] == source
+
+
 def test_torn_lines_beside_a_record(tmp_path):
     write(tmp_path, record(9))
     with (tmp_path / "2025-03-01" / "n1.jsonl").open("a") as stream:

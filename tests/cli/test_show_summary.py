@@ -156,6 +156,10 @@ def test_what_was_not_measured_and_why(login):
         "energy       not measured on any node: powercap; for the node alone",
         "traffic      not measured on any node",
     ]
+    many = [record(7, energy={"source": "powercap: no zone; perf: no PMU"})]
+    login.rows = [f"7|7|alice|physics|main|test|{text_of(nodes=('n1',), found=many)}"]
+    assert "energy       not measured on any node: no counters here; hybridmem" in login.show("7")
+    assert "not measured on any node: powercap: no zone; perf: no PMU\n" in login.show("--verbose", "7")
     plain = json.loads(gzip.decompress(base64.b64decode(text[4:])))
     for left_out, said in ((["by_node"], True), (["tiers"], False)):
         packed = "HM1:" + base64.b64encode(gzip.compress(json.dumps({**plain, "left_out": left_out}).encode())).decode()

@@ -97,6 +97,9 @@ def arguments():
         help="write a page with the memory over time; -: to standard output",
     )
     parser.add_argument(
+        "--verbose", action="store_true", help="with what each source of counters says why it measured nothing"
+    )
+    parser.add_argument(
         "--records", metavar="DIR", type=words.folder, help="folder of the records (record_dir of hybridmem.conf)"
     )
     parser.add_argument("job", metavar="JOBID", type=JobId)
@@ -153,6 +156,7 @@ def main(config_program):
         return 0
     blocks = program.prepare_terminal()
     columns = shutil.get_terminal_size().columns
-    printer = showtext.Printer(lambda line: print(line.rstrip()), blocks, columns, program.columns())
+    write, most = lambda line: print(line.rstrip()), program.columns()
+    printer = showtext.Printer(write, blocks, columns, most, options.verbose)
     printer.print_all(runs)
     return 0

@@ -1,15 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """The records of a job as text: what was asked for and planned, and the figures of each node."""
 
+import re
+
 from . import draw, fields, figures, forms, migrated, moments, rules, tiertable
 
 
 class Printer:
     """Records as text. `write` takes a line; `blocks`: may use block elements; `columns`: the terminal's width; `most`:
-    where lines of words are broken, None: nowhere."""
+    where lines of words are broken, None: nowhere; `verbose`: with each source's reason why it measured nothing."""
 
-    def __init__(self, write, blocks, columns, most):
-        self.write, self.blocks, self.most = write, blocks, most
+    def __init__(self, write, blocks, columns, most, verbose=False):
+        self.write, self.blocks, self.most, self.verbose = write, blocks, most, verbose
         self.plot_width = max(20, min(columns, 160) - 48)
 
     def print_all(self, runs):
@@ -126,7 +128,7 @@ class Printer:
         if joules_per_gb is not None:
             of_job.append(f"{forms.UNITS['joules'](joules_per_gb)} for each GB of traffic")
         if not of_job and not of_node:
-            self.line("energy", unmeasured(energy))
+            self.line("energy", unmeasured(energy, self.verbose))
         else:
             whose = "" if of_job else "the node's: "
             self.line("energy", sourced(f"{whose}{', '.join(of_job or of_node)}", fields.text(energy, "source")))
@@ -136,7 +138,7 @@ class Printer:
         of_job, of_node = traffic_lines(traffic), traffic_lines(fields.part(traffic, "node"))
         texts = of_job or [f"the node's: {text}" for text in of_node]
         if not texts:
-            self.line("traffic", unmeasured(traffic))
+            self.line("traffic", unmeasured(traffic, self.verbose))
         for text in texts:
             self.line("traffic", sourced(text, fields.text(traffic, "source")) if text is texts[-1] else text)
         self.own_traffic(fields.part(traffic, "job"))
@@ -147,7 +149,7 @@ class Printer:
         total, local = (fields.figure(group, key) for key in ("total_bytes", "local_bytes"))
         if total is None and local is None:
             if group:
-                self.line("own traffic", unmeasured(group))
+                self.line("own traffic", unmeasured(group, self.verbose))
             return
         words = [] if total is None else [f"{draw.size(total)} between caches and memory of all tiers"]
         words += [] if local is None else [f"{draw.size(local)} to the own socket's"]
@@ -191,7 +193,7 @@ class Collector(Printer):
     """Labels and words of a record, for a page."""
 
     def __init__(self):
-        self.lines = []
+        self.lines, self.verbose = [], True
 
     def line(self, label, words):
         self.lines.append((label, words))
@@ -248,6 +250,15 @@ def sourced(said, source):
     return f"{said}; {source}" if "(" in (source or "") else f"{said} ({source})"
 
 
-def unmeasured(value):
+SEVERAL = re.compile(r"[\w-]+: .+; ")  # how the reasons of several sources of counters begin
+NO_COUNTERS = "no counters here; hybridmem meter --list says why"
+
+
+def reason(source, verbose):
+    """Why nothing was measured: what `source` says, or in a few words that no source of counters works."""
+    return source if verbose or not SEVERAL.match(source) else NO_COUNTERS
+
+
+def unmeasured(value, verbose=True):
     """A figure that is null says why in its source."""
-    return f"not measured: {fields.text(value, 'source') or 'the record does not say why'}"
+    return f"not measured: {reason(fields.text(value, 'source') or 'the record does not say why', verbose)}"

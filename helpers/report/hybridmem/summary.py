@@ -39,7 +39,7 @@ def main(config_program):
     program.prepare_terminal()
     for number, (job, summary) in enumerate(found):
         print("\n" * min(number, 1), end="")
-        Printer(lambda line: print(line.rstrip()), program.columns()).job(job, summary)
+        Printer(lambda line: print(line.rstrip()), program.columns(), options.verbose).job(job, summary)
     return 0
 
 
@@ -112,10 +112,10 @@ def no_request(summary):
 
 
 class Printer:
-    """A summary as text. `write` takes a line; `most` as of showtext's."""
+    """A summary as text. `write` takes a line; `most` and `verbose` as of showtext's."""
 
-    def __init__(self, write, most):
-        self.write, self.most = write, most
+    def __init__(self, write, most, verbose):
+        self.write, self.most, self.verbose = write, most, verbose
 
     def line(self, label, words):
         for line in draw.labelled(label, words, self.most):
@@ -153,7 +153,8 @@ class Printer:
                 some = f"; measured on {value['nodes']} of {summary['nodes']} nodes"
                 lines.append(f"{title}: {extremes(value, unit)}{some if value['nodes'] < summary['nodes'] else ''}")
         if not lines:
-            lines, source = [f"not measured on any node{f': {source}' if source else ''}"], None
+            why = f": {showtext.reason(source, self.verbose)}" if source else ""
+            lines, source = [f"not measured on any node{why}"], None
         for line in lines:
             self.line(label, showtext.sourced(line, source) if source and line is lines[-1] else line)
 
