@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "../helpers/job/files.h"
+#include "job/files.h"
 
 #define CONFIG_WORD "config="
 

@@ -9,10 +9,10 @@
 
 #include <slurm/slurm.h>
 
-#include "../helpers/core/size.h"
-#include "../helpers/job/files.h"
-#include "../helpers/job/step.h"
-#include "../helpers/job/task.h"
+#include "core/size.h"
+#include "job/files.h"
+#include "job/step.h"
+#include "job/task.h"
 
 _Static_assert(HM_STEP_BATCH == SLURM_BATCH_SCRIPT, "Slurm has renumbered its batch step");
 _Static_assert(HM_STEP_EXTERN == SLURM_EXTERN_CONT, "Slurm has renumbered its extern step");

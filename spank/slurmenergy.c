@@ -17,13 +17,13 @@
 #include <slurm/slurm.h>
 #include <slurm/slurm_errno.h>
 
-#include "../helpers/cli/words.h"
-#include "../helpers/core/clock.h"
-#include "../helpers/core/output.h"
-#include "../helpers/core/privilege.h"
-#include "../helpers/meter/papiinput.h"
-#include "../helpers/meter/papiline.h"
+#include "cli/words.h"
+#include "core/clock.h"
+#include "core/output.h"
+#include "core/privilege.h"
 #include "energyplugin.h"
+#include "meter/papiinput.h"
+#include "meter/papiline.h"
 
 #define PATIENCE_NS UINT64_C(1500000000) /* for a reading that slurmd was told to make; the meter waits for 3 s */
 #define AGAIN_NS 100000000

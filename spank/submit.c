@@ -3,7 +3,7 @@
  * there is a job. */
 #include <unistd.h>
 
-#include "../helpers/job/identity.h"
+#include "job/identity.h"
 #include "plugin.h"
 
 /* Account and partition are not known yet: the node's prolog judges them. */

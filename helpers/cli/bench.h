@@ -5,9 +5,9 @@
 
 #include <stdbool.h>
 
-#include "../alloc/hybridmem.h"
-#include "../core/config.h"
-#include "../core/tiers.h"
+#include "alloc/hybridmem.h"
+#include "core/config.h"
+#include "core/tiers.h"
 
 #define HM_BENCH_SIZES 32
 #define HM_BENCH_REPETITIONS 100

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../core/size.h"
 #include "bench.h"
+#include "core/size.h"
 #include "svg.h"
 #include "words.h"
 

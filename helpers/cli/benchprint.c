@@ -3,8 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "../core/size.h"
 #include "bench.h"
+#include "core/size.h"
 
 #define CELL 48
 

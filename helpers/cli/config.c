@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../core/output.h"
 #include "configparts.h"
+#include "core/output.h"
 #include "words.h"
 
 enum { EXIT_CHANGES = 1, EXIT_BAD = HM_WORDS_BAD };

@@ -11,10 +11,10 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-#include "../core/discover.h"
-#include "../core/policy.h"
-#include "../job/mongroup.h"
 #include "configparts.h"
+#include "core/discover.h"
+#include "core/policy.h"
+#include "job/mongroup.h"
 
 #define HM_USER "hybridmem" /* the monitor runs as it */
 #define CGROUP_FOLDER "/sys/fs/cgroup"

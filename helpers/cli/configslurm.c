@@ -11,9 +11,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "../core/regions.h"
-#include "../job/scontrol.h"
 #include "configparts.h"
+#include "core/regions.h"
+#include "job/scontrol.h"
 
 #define MOST_OUTPUT 65536
 #define MOST_SECONDS 20 /* for a controller that does not answer */

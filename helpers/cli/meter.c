@@ -12,10 +12,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "../core/clock.h"
-#include "../core/config.h"
-#include "../core/discover.h"
-#include "../core/output.h"
+#include "core/clock.h"
+#include "core/config.h"
+#include "core/discover.h"
+#include "core/output.h"
 #include "meteroptions.h"
 #include "meterprint.h"
 #include "words.h"

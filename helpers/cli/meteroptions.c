@@ -5,7 +5,7 @@
 #include <getopt.h>
 #include <stdio.h>
 
-#include "../core/size.h"
+#include "core/size.h"
 #include "words.h"
 
 #define DEFAULT_INTERVAL_MS 1000

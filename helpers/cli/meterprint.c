@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "../core/moment.h"
+#include "core/moment.h"
 #include "words.h"
 
 #define NAME_WIDTH 16

@@ -10,12 +10,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "../core/config.h"
-#include "../core/discover.h"
-#include "../core/output.h"
-#include "../core/policy.h"
-#include "../core/regions.h"
-#include "../core/size.h"
+#include "core/config.h"
+#include "core/discover.h"
+#include "core/output.h"
+#include "core/policy.h"
+#include "core/regions.h"
+#include "core/size.h"
 #include "planprint.h"
 #include "words.h"
 

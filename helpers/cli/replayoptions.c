@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../core/size.h"
+#include "core/size.h"
 #include "svg.h"
 #include "words.h"
 

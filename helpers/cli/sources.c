@@ -13,11 +13,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "../core/config.h"
-#include "../core/output.h"
-#include "../migrator/damonwire.h"
-#include "../migrator/source.h"
-#include "../migrator/sourcerows.h"
+#include "core/config.h"
+#include "core/output.h"
+#include "migrator/damonwire.h"
+#include "migrator/source.h"
+#include "migrator/sourcerows.h"
 #include "screen.h"
 #include "words.h"
 

@@ -9,9 +9,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "../core/config.h"
-#include "../core/discover.h"
-#include "../core/output.h"
+#include "core/config.h"
+#include "core/discover.h"
+#include "core/output.h"
 #include "tiersprint.h"
 #include "words.h"
 

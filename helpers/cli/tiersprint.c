@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "../core/size.h"
+#include "core/size.h"
 
 #define CELL 64
 

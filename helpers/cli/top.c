@@ -11,11 +11,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "../core/output.h"
-#include "../core/size.h"
-#include "../job/step.h"
-#include "../job/stepname.h"
-#include "../migrator/viewclient.h"
+#include "core/output.h"
+#include "core/size.h"
+#include "job/step.h"
+#include "job/stepname.h"
+#include "migrator/viewclient.h"
 #include "screen.h"
 #include "topprint.h"
 #include "words.h"

@@ -5,8 +5,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "../core/size.h"
-#include "../job/stepname.h"
+#include "core/size.h"
+#include "job/stepname.h"
 
 #define PAGE 4096
 #define MARGIN 16      /* columns before a map */

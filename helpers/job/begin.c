@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../core/policy.h"
-#include "../core/regions.h"
 #include "company.h"
+#include "core/policy.h"
+#include "core/regions.h"
 #include "cores.h"
 #include "files.h"
 #include "finish.h"

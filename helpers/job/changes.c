@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../core/policy.h"
-#include "../core/size.h"
+#include "core/policy.h"
+#include "core/size.h"
 #include "files.h"
 
 /* Linux 6.16: "true" while the kernel sets the weights; writing one ends that. */

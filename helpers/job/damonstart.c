@@ -13,8 +13,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "../migrator/damonwire.h"
 #include "log.h"
+#include "migrator/damonwire.h"
 #include "spawn.h"
 
 #define PROGRAM HM_LIBEXECDIR "/hybridmem-damon"

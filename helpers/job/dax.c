@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "../core/moment.h"
+#include "core/moment.h"
 #include "files.h"
 
 #define IS_TEXT(array) (memchr((array), '\0', sizeof(array)) != NULL)

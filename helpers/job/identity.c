@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../core/config.h"
+#include "core/config.h"
 #include "files.h"
 
 #define ENTRY_BYTES (256 * 1024) /* large groups have long lists of members */

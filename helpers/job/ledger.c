@@ -13,7 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "../core/size.h"
+#include "core/size.h"
 #include "entry.h"
 #include "files.h"
 #include "living.h"

@@ -9,8 +9,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "../core/clock.h"
-#include "../core/size.h"
+#include "core/clock.h"
+#include "core/size.h"
 #include "files.h"
 
 #define CGROUP_ROOT "/sys/fs/cgroup"

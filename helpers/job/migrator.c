@@ -12,7 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "../core/size.h"
+#include "core/size.h"
 #include "files.h"
 #include "living.h"
 #include "spawn.h"

@@ -11,8 +11,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "../meter/samples.h"
 #include "living.h"
+#include "meter/samples.h"
 #include "mongroup.h"
 #include "spawn.h"
 

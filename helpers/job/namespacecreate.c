@@ -5,7 +5,7 @@
 #include <jansson.h>
 #include <string.h>
 
-#include "../core/moment.h"
+#include "core/moment.h"
 #include "files.h"
 #include "log.h"
 #include "namespacerun.h"

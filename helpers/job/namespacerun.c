@@ -8,7 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "../core/clock.h"
+#include "core/clock.h"
 #include "spawn.h"
 
 #define NAME HM_NAMESPACERUN_NAME

@@ -11,11 +11,11 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "../core/regions.h"
-#include "../core/size.h"
-#include "../namespace/autoonline.h"
+#include "core/regions.h"
+#include "core/size.h"
 #include "files.h"
 #include "log.h"
+#include "namespace/autoonline.h"
 #include "namespacecreate.h"
 #include "namespacejobs.h"
 #include "namespacerun.h"

@@ -3,7 +3,7 @@
 
 #include <stdio.h>
 
-#include "../core/tierscache.h"
+#include "core/tierscache.h"
 
 int hm_nodetiers_read(const struct hm_config *config, struct hm_tiers *tiers, struct hm_error *error)
 {

@@ -12,8 +12,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "../core/clock.h"
 #include "append.h"
+#include "core/clock.h"
 
 #define NODE_MAX 64
 #define NAME_LENGTH 160

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "../core/size.h"
+#include "core/size.h"
 #include "finish.h"
 #include "living.h"
 #include "log.h"

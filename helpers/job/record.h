@@ -9,11 +9,11 @@
 #include <jansson.h>
 #include <stdint.h>
 
-#include "../core/config.h"
-#include "../core/error.h"
-#include "../core/tiers.h"
-#include "../meter/samples.h"
+#include "core/config.h"
+#include "core/error.h"
+#include "core/tiers.h"
 #include "ledger.h"
+#include "meter/samples.h"
 
 #define HM_RECORD_SCHEMA 1
 

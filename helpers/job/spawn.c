@@ -12,7 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "../core/privilege.h"
+#include "core/privilege.h"
 #include "files.h"
 #include "living.h"
 

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../core/policy.h"
 #include "changes.h"
+#include "core/policy.h"
 #include "cores.h"
 #include "files.h"
 #include "stepparts.h"

@@ -11,8 +11,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "../core/policy.h"
-#include "../core/size.h"
+#include "core/policy.h"
+#include "core/size.h"
 #include "daxmount.h"
 #include "entry.h"
 #include "files.h"

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "../core/discover.h"
-#include "../core/tierscache.h"
+#include "core/discover.h"
+#include "core/tierscache.h"
 #include "files.h"
 
 #define PATH (HM_CONFIG_PATH_MAX + 16)

@@ -3,7 +3,7 @@
 #ifndef HM_JOB_TOPOLOGY_H
 #define HM_JOB_TOPOLOGY_H
 
-#include "../core/config.h"
+#include "core/config.h"
 
 /* Read it, or find and keep it. One that cannot be kept is an error too. Returns 0 or -1. */
 int hm_topology_of_node(const struct hm_config *config, struct hm_topology *topology, struct hm_error *error);

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "../core/size.h"
+#include "core/size.h"
 #include "files.h"
 #include "living.h"
 

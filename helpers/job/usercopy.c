@@ -11,8 +11,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "../core/clock.h"
 #include "append.h"
+#include "core/clock.h"
 #include "files.h"
 
 #define COPY_MS 3000 /* shorter than the wait for a lock: that of his own file the user may hold */

@@ -6,7 +6,7 @@
 #ifndef HM_USERCOPY_H
 #define HM_USERCOPY_H
 
-#include "../core/error.h"
+#include "core/error.h"
 #include "store.h"
 
 /*

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "../core/clock.h"
+#include "core/clock.h"
 #include "log.h"
 #include "spawn.h"
 

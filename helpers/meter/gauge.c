@@ -8,8 +8,8 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include "../core/perfopen.h"
-#include "../core/size.h"
+#include "core/perfopen.h"
+#include "core/size.h"
 #include "sysfile.h"
 
 #define NOTHING_YET "Unavailable" /* resctrl's word */

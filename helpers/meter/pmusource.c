@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "../core/set.h"
+#include "core/set.h"
 #include "pmutable.h"
 #include "sysfile.h"
 

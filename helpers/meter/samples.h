@@ -13,8 +13,8 @@
 
 #include <stdint.h>
 
-#include "../core/error.h"
-#include "../core/tiers.h"
+#include "core/error.h"
+#include "core/tiers.h"
 #include "metered.h"
 
 #define HM_SAMPLES_MAGIC 0x484d5331u

@@ -10,10 +10,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "../core/path.h"
-#include "../core/size.h"
-#include "../job/files.h"
-#include "../job/living.h"
+#include "core/path.h"
+#include "core/size.h"
+#include "job/files.h"
+#include "job/living.h"
 
 #define ROOT "/sys/kernel/mm/damon/admin/kdamonds"
 #define ATTRIBUTES "contexts/0/monitoring_attrs"

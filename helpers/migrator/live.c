@@ -12,9 +12,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "../core/clock.h"
-#include "../core/policy.h"
-#include "../core/request.h"
+#include "core/clock.h"
+#include "core/policy.h"
+#include "core/request.h"
 #include "procfile.h"
 
 #define LOOKS_PER_PHASE 2 /* for processes that came or went, and for samples where no descriptor announces them */

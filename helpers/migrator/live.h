@@ -3,10 +3,10 @@
 #ifndef HM_LIVE_H
 #define HM_LIVE_H
 
-#include "../meter/cgroup.h"
-#include "../meter/guard.h"
 #include "decide.h"
 #include "maps.h"
+#include "meter/cgroup.h"
+#include "meter/guard.h"
 #include "mover.h"
 #include "nodes.h"
 #include "options.h"

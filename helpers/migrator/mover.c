@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../core/amount.h"
-#include "../core/clock.h"
+#include "core/amount.h"
+#include "core/clock.h"
 #include "procfile.h"
 
 #define HUGE_SWITCH "/sys/kernel/mm/transparent_hugepage/enabled"

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../core/amount.h"
-#include "../core/meminfo.h"
+#include "core/amount.h"
+#include "core/meminfo.h"
 #include "procfile.h"
 
 #define NODES "/sys/devices/system/node"

@@ -6,9 +6,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "../core/error.h"
-#include "../core/set.h"
-#include "../core/tiers.h"
+#include "core/error.h"
+#include "core/set.h"
+#include "core/tiers.h"
 
 #define HM_NODES_NUMBERS 1024 /* the kernel's largest MAX_NUMNODES */
 

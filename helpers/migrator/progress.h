@@ -10,8 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "../core/error.h"
-#include "../core/tiers.h"
+#include "core/error.h"
+#include "core/tiers.h"
 
 #define HM_PROGRESS_MAGIC 0x484d4d31u
 #define HM_PROGRESS_VERSION 2

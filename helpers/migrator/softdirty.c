@@ -10,7 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "../core/clock.h"
+#include "core/clock.h"
 #include "procfile.h"
 
 #define WINDOW_MS 50

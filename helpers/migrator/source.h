@@ -9,8 +9,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "../core/error.h"
-#include "../core/tiers.h"
+#include "core/error.h"
+#include "core/tiers.h"
 #include "decide.h"
 #include "maps.h"
 #include "ranks.h"

@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "../core/error.h"
+#include "core/error.h"
 
 #define HM_BLOCKS_SYSTEM "/sys/devices/system"
 

@@ -4,9 +4,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "../core/size.h"
-#include "../job/topology.h"
+#include "core/size.h"
 #include "driver.h"
+#include "job/topology.h"
 #include "parts.h"
 
 /* Returns what it was told, so that callers can add up. */

@@ -14,11 +14,11 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "../core/clock.h"
-#include "../core/size.h"
-#include "../job/files.h"
-#include "../job/spawn.h"
+#include "core/clock.h"
+#include "core/size.h"
 #include "holders.h"
+#include "job/files.h"
+#include "job/spawn.h"
 #include "mountinfo.h"
 
 #define MOST_PID (1 << 22)

@@ -7,7 +7,7 @@
 #include <sys/file.h>
 #include <unistd.h>
 
-#include "../job/files.h"
+#include "job/files.h"
 #include "patience.h"
 
 #define LOCK "namespace.lock"

@@ -6,8 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "../core/size.h"
-#include "../core/tiers.h"
+#include "core/size.h"
+#include "core/tiers.h"
 
 #define PREFIX "hybridmem:"
 #define USER "u"

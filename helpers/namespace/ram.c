@@ -7,11 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../core/size.h"
-#include "../job/topology.h"
 #include "autoonline.h"
+#include "core/size.h"
 #include "driver.h"
 #include "holders.h"
+#include "job/topology.h"
 #include "nodeholders.h"
 #include "parts.h"
 

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <sys/time.h>
 
-#include "../job/files.h"
+#include "job/files.h"
 #include "patience.h"
 #include "pmemparts.h"
 

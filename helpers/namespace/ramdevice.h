@@ -6,8 +6,8 @@
 #ifndef HM_RAMDEVICE_H
 #define HM_RAMDEVICE_H
 
-#include "../core/tiers.h"
 #include "blocks.h"
+#include "core/tiers.h"
 
 enum hm_ram_driver {
     HM_RAM_UNBOUND, /* no driver has it */

@@ -6,10 +6,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "../core/error.h"
-#include "../core/request.h"
-#include "../core/set.h"
-#include "../core/tiers.h"
+#include "core/error.h"
+#include "core/request.h"
+#include "core/set.h"
+#include "core/tiers.h"
 
 /* DAX maps files by pages of this size; whatever is smaller or beside it makes them small ones. */
 #define HM_DAX_ALIGN (UINT64_C(2) << 20)

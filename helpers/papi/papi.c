@@ -11,11 +11,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "../cli/words.h"
-#include "../core/output.h"
-#include "../core/size.h"
-#include "../meter/papiinput.h"
+#include "cli/words.h"
+#include "core/output.h"
+#include "core/size.h"
 #include "list.h"
+#include "meter/papiinput.h"
 #include "serve.h"
 
 #define MOST_NAMED 32

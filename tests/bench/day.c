@@ -19,9 +19,9 @@
 #include <unistd.h>
 
 #include "daysim.h"
-#include "helpers/migrator/live.h"
-#include "helpers/migrator/procfile.h"
-#include "helpers/migrator/viewclient.h"
+#include "migrator/live.h"
+#include "migrator/procfile.h"
+#include "migrator/viewclient.h"
 
 #define PHASES 8640 /* at most: 24 h */
 #define MOST_DECIDER_BYTES (8 << 20)

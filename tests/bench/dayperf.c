@@ -9,10 +9,10 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "core/perfopen.h"
 #include "daysim.h"
-#include "helpers/core/perfopen.h"
-#include "helpers/migrator/perftable.h"
-#include "helpers/migrator/present.h"
+#include "migrator/perftable.h"
+#include "migrator/present.h"
 
 #define EVENTS 512
 #define PAGE 4096

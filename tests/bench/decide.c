@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "helpers/migrator/decide.h"
-#include "helpers/migrator/sampler.h"
+#include "migrator/decide.h"
+#include "migrator/sampler.h"
 
 #define SAMPLES 150000
 #define PHASES 20

@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "helpers/migrator/damonheat.h"
-#include "helpers/migrator/damontrace.h"
-#include "helpers/migrator/damonwire.h"
+#include "migrator/damonheat.h"
+#include "migrator/damontrace.h"
+#include "migrator/damonwire.h"
 
 #define RING 4096
 

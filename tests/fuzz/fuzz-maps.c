@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "helpers/migrator/maps.h"
-#include "helpers/migrator/ranks.h"
+#include "migrator/maps.h"
+#include "migrator/ranks.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "helpers/meter/cgroup.h"
-#include "helpers/meter/guard.h"
+#include "meter/cgroup.h"
+#include "meter/guard.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -5,10 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "helpers/namespace/mark.h"
-#include "helpers/namespace/mountinfo.h"
-#include "helpers/namespace/nodeholders.h"
-#include "helpers/namespace/owner.h"
+#include "namespace/mark.h"
+#include "namespace/mountinfo.h"
+#include "namespace/nodeholders.h"
+#include "namespace/owner.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

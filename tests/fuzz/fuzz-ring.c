@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "helpers/migrator/ring.h"
+#include "migrator/ring.h"
 
 #define ROOM 16
 

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "helpers/core/set.h"
+#include "core/set.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "helpers/core/size.h"
+#include "core/size.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "helpers/collect/spoolentry.h"
+#include "collect/spoolentry.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "helpers/migrator/sampler.h"
+#include "migrator/sampler.h"
 
 static void begin(struct model *model, const struct hm_decider_options *options, unsigned n_spaces, uint64_t capacity)
 {

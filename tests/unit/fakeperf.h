@@ -8,8 +8,8 @@
 #include <stdbool.h>
 #include <time.h>
 
-#include "helpers/migrator/perftable.h"
-#include "helpers/migrator/source.h"
+#include "migrator/perftable.h"
+#include "migrator/source.h"
 
 struct fake_perf {
     bool is_real;

@@ -16,9 +16,9 @@
 
 #include <cmocka.h>
 
-#include "helpers/job/topology.h"
-#include "helpers/namespace/firstmount.h"
-#include "helpers/namespace/mark.h"
+#include "job/topology.h"
+#include "namespace/firstmount.h"
+#include "namespace/mark.h"
 
 struct fake fake;
 

@@ -6,7 +6,7 @@
 
 #include <stdbool.h>
 
-#include "helpers/migrator/mover.h"
+#include "migrator/mover.h"
 #include "movekernel.h"
 
 extern struct hm_nodes nodes;

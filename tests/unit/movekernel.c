@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "helpers/migrator/present.h"
+#include "migrator/present.h"
 
 #define PAGEMAP 1000000 /* not a descriptor */
 

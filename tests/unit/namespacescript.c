@@ -13,10 +13,10 @@
 
 #include <cmocka.h>
 
+#include "core/regions.h"
 #include "freshledger.h"
-#include "helpers/core/regions.h"
-#include "helpers/job/spawn.h"
-#include "helpers/job/wipelater.h"
+#include "job/spawn.h"
+#include "job/wipelater.h"
 #include "scratch.h"
 
 struct hm_config config;

@@ -11,11 +11,11 @@
 
 #include <cmocka.h>
 
-#include "helpers/job/topology.h"
-#include "helpers/namespace/autoonline.h"
-#include "helpers/namespace/driver.h"
-#include "helpers/namespace/holders.h"
-#include "helpers/namespace/nodeholders.h"
+#include "job/topology.h"
+#include "namespace/autoonline.h"
+#include "namespace/driver.h"
+#include "namespace/holders.h"
+#include "namespace/nodeholders.h"
 
 struct fake_ram fake_ram;
 

@@ -5,8 +5,8 @@
 
 #include <stddef.h>
 
-#include "helpers/migrator/damontune.h"
-#include "helpers/migrator/sampler.h"
+#include "migrator/damontune.h"
+#include "migrator/sampler.h"
 
 #define SIMDAMON_MOST 16384
 

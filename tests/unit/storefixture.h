@@ -5,8 +5,8 @@
 
 #include <stdint.h>
 
-#include "helpers/core/config.h"
-#include "helpers/job/store.h"
+#include "core/config.h"
+#include "job/store.h"
 
 #define DAY "2025-03-01"
 #define END (INT64_C(1740873599) * 1000000000) /* 2025-03-01T23:59:59Z */

@@ -10,8 +10,8 @@
 
 #include <cmocka.h>
 
-#include "helpers/alloc/allocate.h"
-#include "helpers/alloc/room.h"
+#include "alloc/allocate.h"
+#include "alloc/room.h"
 #include "twosockets.h"
 
 #define HUGE (2 * MIB)

@@ -17,8 +17,8 @@
 
 #include <cmocka.h>
 
-#include "helpers/alloc/allocate.h"
-#include "helpers/alloc/folders.h"
+#include "alloc/allocate.h"
+#include "alloc/folders.h"
 #include "twosockets.h"
 
 static void test_bad_input(void **state)

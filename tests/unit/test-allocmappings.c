@@ -13,9 +13,9 @@
 
 #include <cmocka.h>
 
-#include "helpers/alloc/allocate.h"
-#include "helpers/alloc/folders.h"
-#include "helpers/alloc/mappings.h"
+#include "alloc/allocate.h"
+#include "alloc/folders.h"
+#include "alloc/mappings.h"
 #include "twosockets.h"
 
 #define MOST_MAPPINGS 800

@@ -10,8 +10,8 @@
 
 #include <cmocka.h>
 
-#include "helpers/job/files.h"
-#include "helpers/namespace/autoonline.h"
+#include "job/files.h"
+#include "namespace/autoonline.h"
 #include "scratch.h"
 
 static char policy[32];

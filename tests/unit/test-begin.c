@@ -11,16 +11,16 @@
 
 #include <cmocka.h>
 
+#include "core/discover.h"
+#include "core/regions.h"
 #include "freshledger.h"
-#include "helpers/core/discover.h"
-#include "helpers/core/regions.h"
-#include "helpers/job/begin.h"
-#include "helpers/job/cores.h"
-#include "helpers/job/finish.h"
-#include "helpers/job/namespaces.h"
-#include "helpers/job/nodetiers.h"
-#include "helpers/job/scontrol.h"
-#include "helpers/job/slowram.h"
+#include "job/begin.h"
+#include "job/cores.h"
+#include "job/finish.h"
+#include "job/namespaces.h"
+#include "job/nodetiers.h"
+#include "job/scontrol.h"
+#include "job/slowram.h"
 #include "machines.h"
 #include "scratch.h"
 

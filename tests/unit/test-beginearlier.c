@@ -12,8 +12,8 @@
 #include <cmocka.h>
 
 #include "freshledger.h"
-#include "helpers/job/begin.h"
-#include "helpers/job/finish.h"
+#include "job/begin.h"
+#include "job/finish.h"
 #include "scratch.h"
 
 static struct hm_config config;

@@ -9,9 +9,9 @@
 
 #include <cmocka.h>
 
-#include "helpers/cli/bench.h"
-#include "helpers/cli/benchkernels.h"
-#include "helpers/core/spill.h"
+#include "cli/bench.h"
+#include "cli/benchkernels.h"
+#include "core/spill.h"
 
 #define N_ROWS(table) (sizeof(table) / sizeof((table)[0]))
 #define GB 1e9

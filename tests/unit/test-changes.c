@@ -12,8 +12,8 @@
 #include <cmocka.h>
 
 #include "freshledger.h"
-#include "helpers/job/changes.h"
-#include "helpers/job/files.h"
+#include "job/changes.h"
+#include "job/files.h"
 #include "scratch.h"
 
 static struct hm_config config;

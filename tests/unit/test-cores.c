@@ -10,8 +10,8 @@
 
 #include <cmocka.h>
 
-#include "helpers/job/cores.h"
-#include "helpers/job/scontrol.h"
+#include "job/cores.h"
+#include "job/scontrol.h"
 
 #define N_ROWS(table) (sizeof(table) / sizeof((table)[0]))
 

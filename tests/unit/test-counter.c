@@ -8,8 +8,8 @@
 
 #include <cmocka.h>
 
-#include "helpers/meter/counter.h"
-#include "helpers/meter/total.h"
+#include "meter/counter.h"
+#include "meter/total.h"
 
 #define N_ROWS(table) (sizeof(table) / sizeof((table)[0]))
 #define SECOND UINT64_C(1000000000)

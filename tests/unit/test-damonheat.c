@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "helpers/migrator/damonheat.h"
+#include "migrator/damonheat.h"
 
 static void heat_follows_the_formula(void **state)
 {

@@ -15,8 +15,8 @@
 
 #include <cmocka.h>
 
-#include "helpers/job/files.h"
-#include "helpers/migrator/damonlease.h"
+#include "job/files.h"
+#include "migrator/damonlease.h"
 #include "scratch.h"
 
 #define ROOT "/sys/kernel/mm/damon/admin/kdamonds/"

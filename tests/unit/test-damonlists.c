@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "drivenmodel.h"
-#include "helpers/migrator/damonheat.h"
+#include "migrator/damonheat.h"
 #include "simdamon.h"
 
 #define RANKS 4

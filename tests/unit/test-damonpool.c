@@ -16,10 +16,10 @@
 
 #include <cmocka.h>
 
-#include "helpers/migrator/damon.h"
-#include "helpers/migrator/damonpool.h"
-#include "helpers/migrator/damontrace.h"
-#include "helpers/migrator/damontune.h"
+#include "migrator/damon.h"
+#include "migrator/damonpool.h"
+#include "migrator/damontrace.h"
+#include "migrator/damontune.h"
 
 static struct hm_error error;
 

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "helpers/migrator/damonranges.h"
+#include "migrator/damonranges.h"
 
 #define MIB UINT64_C(256) /* pages */
 #define GIB (1024 * MIB)

@@ -15,9 +15,9 @@
 
 #include <cmocka.h>
 
-#include "helpers/core/perfopen.h"
-#include "helpers/migrator/damonwire.h"
-#include "helpers/migrator/source.h"
+#include "core/perfopen.h"
+#include "migrator/damonwire.h"
+#include "migrator/source.h"
 #include "scratch.h"
 
 static struct hm_source_setup setup = {.overhead = 0.01, .n_cpus = 2, .interval_ms = 10000};

@@ -14,9 +14,9 @@
 
 #include <cmocka.h>
 
-#include "helpers/migrator/damonwire.h"
-#include "helpers/migrator/procfile.h"
-#include "helpers/migrator/source.h"
+#include "migrator/damonwire.h"
+#include "migrator/procfile.h"
+#include "migrator/source.h"
 
 #define MOST (HM_DAMON_TARGETS + 10)
 #define PID 1000      /* of the first process; the others follow */

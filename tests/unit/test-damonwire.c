@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "helpers/migrator/damonwire.h"
+#include "migrator/damonwire.h"
 
 static struct hm_error error;
 static union hm_damon_message message;

@@ -14,9 +14,9 @@
 
 #include <cmocka.h>
 
+#include "core/perfopen.h"
 #include "fakeperf.h"
-#include "helpers/core/perfopen.h"
-#include "helpers/migrator/perfwatch.h"
+#include "migrator/perfwatch.h"
 #include "pagechild.h"
 
 #define N_ROWS(table) (sizeof(table) / sizeof((table)[0]))

@@ -16,12 +16,12 @@
 #include <cmocka.h>
 
 #include "freshledger.h"
-#include "helpers/job/finish.h"
-#include "helpers/job/living.h"
-#include "helpers/job/migrator.h"
-#include "helpers/job/namespaces.h"
-#include "helpers/job/record.h"
-#include "helpers/job/scontrol.h"
+#include "job/finish.h"
+#include "job/living.h"
+#include "job/migrator.h"
+#include "job/namespaces.h"
+#include "job/record.h"
+#include "job/scontrol.h"
 #include "scratch.h"
 
 static struct hm_error error;

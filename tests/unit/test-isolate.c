@@ -11,8 +11,8 @@
 
 #include <cmocka.h>
 
+#include "core/policy.h"
 #include "fakeenvironment.h"
-#include "helpers/core/policy.h"
 #include "planrow.h"
 
 #define NODES "fast=0@0,1@1 slow=2@0,3@1"

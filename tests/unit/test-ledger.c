@@ -15,9 +15,9 @@
 #include <cmocka.h>
 
 #include "freshledger.h"
-#include "helpers/job/entry.h"
-#include "helpers/job/ledger.h"
-#include "helpers/job/living.h"
+#include "job/entry.h"
+#include "job/ledger.h"
+#include "job/living.h"
 #include "scratch.h"
 
 static struct hm_config config;

@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "helpers/migrator/live.h"
+#include "migrator/live.h"
 
 #define MS UINT64_C(1000000)
 #define BEGIN (1000 * MS) /* of the phase */

@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "helpers/migrator/maps.h"
+#include "migrator/maps.h"
 
 static void test_lines_that_are_none(void **state)
 {

@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "helpers/namespace/mark.h"
+#include "namespace/mark.h"
 #include "scratch.h"
 
 #define N_ROWS(table) (sizeof(table) / sizeof((table)[0]))

@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "helpers/core/meminfo.h"
+#include "core/meminfo.h"
 
 static void test_bad_texts(void **state)
 {

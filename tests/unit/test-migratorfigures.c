@@ -14,8 +14,8 @@
 #include <cmocka.h>
 
 #include "freshledger.h"
-#include "helpers/job/migrator.h"
-#include "helpers/job/step.h"
+#include "job/migrator.h"
+#include "job/step.h"
 #include "scratch.h"
 
 static struct hm_error error;

@@ -11,8 +11,8 @@
 
 #include <cmocka.h>
 
-#include "helpers/job/spawn.h"
-#include "helpers/namespace/mkfs.h"
+#include "job/spawn.h"
+#include "namespace/mkfs.h"
 
 static struct hm_error error;
 static const char *installed; /* the only program there is */

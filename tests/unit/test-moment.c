@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "helpers/core/moment.h"
+#include "core/moment.h"
 
 #define N_ROWS(table) (sizeof(table) / sizeof((table)[0]))
 

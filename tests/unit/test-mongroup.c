@@ -15,10 +15,10 @@
 #include <cmocka.h>
 
 #include "freshledger.h"
-#include "helpers/job/files.h"
-#include "helpers/job/mongroup.h"
-#include "helpers/job/stepname.h"
-#include "helpers/job/task.h"
+#include "job/files.h"
+#include "job/mongroup.h"
+#include "job/stepname.h"
+#include "job/task.h"
 #include "scratch.h"
 
 #define FEATURES "resctrl/info/L3_MON/mon_features"

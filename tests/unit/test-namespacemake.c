@@ -14,8 +14,8 @@
 
 #include <cmocka.h>
 
-#include "helpers/job/namespaces.h"
-#include "helpers/job/wipelater.h"
+#include "job/namespaces.h"
+#include "job/wipelater.h"
 #include "namespacescript.h"
 #include "scratch.h"
 

@@ -16,10 +16,10 @@
 #include <cmocka.h>
 
 #include "freshledger.h"
-#include "helpers/job/namespaces.h"
-#include "helpers/job/namespacewords.h"
-#include "helpers/job/slowram.h"
-#include "helpers/job/wipelater.h"
+#include "job/namespaces.h"
+#include "job/namespacewords.h"
+#include "job/slowram.h"
+#include "job/wipelater.h"
 #include "namespacescript.h"
 #include "scratch.h"
 

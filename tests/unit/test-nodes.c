@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "helpers/migrator/nodes.h"
+#include "migrator/nodes.h"
 
 #define KIB UINT64_C(1024)
 

@@ -14,7 +14,7 @@
 
 #include <cmocka.h>
 
-#include "helpers/core/output.h"
+#include "core/output.h"
 
 #define LOST "hybridmem x: standard output: "
 

@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "helpers/namespace/owner.h"
+#include "namespace/owner.h"
 
 #define N_ROWS(table) (sizeof(table) / sizeof((table)[0]))
 

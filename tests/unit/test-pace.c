@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "helpers/migrator/pace.h"
+#include "migrator/pace.h"
 
 #define S UINT64_C(1000000000)
 

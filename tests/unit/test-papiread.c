@@ -17,8 +17,8 @@
 
 #include <cmocka.h>
 
-#include "helpers/meter/gauge.h"
-#include "helpers/meter/papiread.h"
+#include "meter/gauge.h"
+#include "meter/papiread.h"
 #include "scratch.h"
 
 #define HEAD "echo papi 1 7.0.0\n"

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "helpers/meter/papitable.h"
+#include "meter/papitable.h"
 
 static void test_events(void **state)
 {

@@ -9,9 +9,9 @@
 
 #include <cmocka.h>
 
-#include "helpers/core/perfopen.h"
-#include "helpers/migrator/perfbudget.h"
-#include "helpers/migrator/perftable.h"
+#include "core/perfopen.h"
+#include "migrator/perfbudget.h"
+#include "migrator/perftable.h"
 
 #define N_ROWS(table) (sizeof(table) / sizeof((table)[0]))
 

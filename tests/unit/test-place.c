@@ -9,8 +9,8 @@
 
 #include <cmocka.h>
 
-#include "helpers/alloc/layout.h"
-#include "helpers/core/config.h"
+#include "alloc/layout.h"
+#include "core/config.h"
 #include "machines.h"
 
 #define N_ROWS(table) (sizeof(table) / sizeof((table)[0]))

@@ -12,8 +12,8 @@
 
 #include <cmocka.h>
 
-#include "helpers/core/plan.h"
-#include "helpers/core/regions.h"
+#include "core/plan.h"
+#include "core/regions.h"
 #include "machines.h"
 #include "scratch.h"
 

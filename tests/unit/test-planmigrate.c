@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "helpers/core/policy.h"
+#include "core/policy.h"
 #include "planrow.h"
 
 static const struct row rows[] = {

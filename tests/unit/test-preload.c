@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "helpers/alloc/preload.h"
+#include "alloc/preload.h"
 
 #define N_ROWS(table) (sizeof(table) / sizeof((table)[0]))
 #define MIB ((size_t)1 << 20)

@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "helpers/migrator/progress.h"
+#include "migrator/progress.h"
 #include "scratch.h"
 
 #define BAD(name, action)                                                                                              \

@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "helpers/migrator/ranks.h"
+#include "migrator/ranks.h"
 
 static void test_inside(void **state)
 {

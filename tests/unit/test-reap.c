@@ -13,10 +13,10 @@
 #include <cmocka.h>
 
 #include "freshledger.h"
-#include "helpers/job/namespaces.h"
-#include "helpers/job/reap.h"
-#include "helpers/job/scontrol.h"
-#include "helpers/job/unread.h"
+#include "job/namespaces.h"
+#include "job/reap.h"
+#include "job/scontrol.h"
+#include "job/unread.h"
 #include "scratch.h"
 
 static struct hm_config config;

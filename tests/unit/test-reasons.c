@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "helpers/meter/reasons.h"
+#include "meter/reasons.h"
 
 #define SIZE 64 /* 31 characters of reasons, and room to say how many more */
 

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "helpers/job/stepname.h"
+#include "job/stepname.h"
 #include "recordfixture.h"
 
 static void test_whole_record(void **state)

@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "drivenmodel.h"
-#include "helpers/migrator/density.h"
+#include "migrator/density.h"
 
 #define ALL_PAGES (MODEL_SPACES * MODEL_PAGES)
 #define HOT_PAGES (MODEL_PAGES / 10)

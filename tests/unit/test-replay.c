@@ -9,8 +9,8 @@
 
 #include <cmocka.h>
 
-#include "helpers/migrator/replay.h"
-#include "helpers/migrator/sampler.h"
+#include "migrator/replay.h"
+#include "migrator/sampler.h"
 
 #define N_ROWS(table) (sizeof(table) / sizeof((table)[0]))
 #define N_TRACES 5

@@ -9,9 +9,9 @@
 
 #include <cmocka.h>
 
-#include "helpers/migrator/residence.h"
-#include "helpers/migrator/tally.h"
-#include "helpers/migrator/viewserver.h"
+#include "migrator/residence.h"
+#include "migrator/tally.h"
+#include "migrator/viewserver.h"
 
 #define N_SPACES 3
 

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "helpers/core/set.h"
+#include "core/set.h"
 
 #define N_ROWS(table) (sizeof(table) / sizeof((table)[0]))
 

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "helpers/core/size.h"
+#include "core/size.h"
 
 #define N_ROWS(table) (sizeof(table) / sizeof((table)[0]))
 

@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "helpers/migrator/softdirtyparts.h"
+#include "migrator/softdirtyparts.h"
 
 #define PAGE 4096
 #define PAGES 512 /* of each kind */

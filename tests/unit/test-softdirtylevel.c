@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "helpers/migrator/softdirtylevel.h"
+#include "migrator/softdirtylevel.h"
 
 #define RANKS 4
 #define MANY 200

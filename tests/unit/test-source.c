@@ -10,8 +10,8 @@
 #include <cmocka.h>
 
 #include "fakeperf.h"
-#include "helpers/migrator/perfwatch.h"
-#include "helpers/migrator/ring.h"
+#include "migrator/perfwatch.h"
+#include "migrator/ring.h"
 
 #define N_ROWS(table) (sizeof(table) / sizeof((table)[0]))
 

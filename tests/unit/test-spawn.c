@@ -15,8 +15,8 @@
 
 #include <cmocka.h>
 
-#include "helpers/job/files.h"
-#include "helpers/job/spawn.h"
+#include "job/files.h"
+#include "job/spawn.h"
 #include "scratch.h"
 
 static struct hm_error error;

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "helpers/core/spill.h"
+#include "core/spill.h"
 
 #define N_ROWS(table) (sizeof(table) / sizeof((table)[0]))
 

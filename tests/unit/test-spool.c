@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "helpers/collect/spoolfile.h"
+#include "collect/spoolfile.h"
 #include "scratch.h"
 
 #define N_ROWS(table) (sizeof(table) / sizeof((table)[0]))

@@ -12,9 +12,9 @@
 #include <cmocka.h>
 
 #include "freshledger.h"
-#include "helpers/job/files.h"
-#include "helpers/job/log.h"
-#include "helpers/job/step.h"
+#include "job/files.h"
+#include "job/log.h"
+#include "job/step.h"
 #include "scratch.h"
 
 static struct hm_error error;

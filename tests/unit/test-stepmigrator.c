@@ -10,10 +10,10 @@
 
 #include <cmocka.h>
 
-#include "helpers/job/living.h"
-#include "helpers/job/migrator.h"
-#include "helpers/job/step.h"
-#include "helpers/migrator/decide.h"
+#include "job/living.h"
+#include "job/migrator.h"
+#include "job/step.h"
+#include "migrator/decide.h"
 
 static struct hm_error error;
 

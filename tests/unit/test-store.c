@@ -16,7 +16,7 @@
 
 #include <cmocka.h>
 
-#include "helpers/job/pending.h"
+#include "job/pending.h"
 #include "scratch.h"
 #include "storefixture.h"
 

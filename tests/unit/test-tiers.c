@@ -11,8 +11,8 @@
 
 #include <cmocka.h>
 
-#include "helpers/core/config.h"
-#include "helpers/core/tiers.h"
+#include "core/config.h"
+#include "core/tiers.h"
 
 #define MAX_ROW_NODES 8
 #define MAX_ROW_TIERS 3

@@ -14,7 +14,7 @@
 
 #include <cmocka.h>
 
-#include "helpers/core/tierscache.h"
+#include "core/tierscache.h"
 #include "scratch.h"
 
 struct fixture {

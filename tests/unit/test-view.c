@@ -13,9 +13,9 @@
 
 #include <cmocka.h>
 
-#include "helpers/cli/topprint.h"
-#include "helpers/job/stepname.h"
-#include "helpers/migrator/viewclient.h"
+#include "cli/topprint.h"
+#include "job/stepname.h"
+#include "migrator/viewclient.h"
 
 #define UNIX_HEAD "Num       RefCount Protocol Flags    Type St Inode Path\n"
 #define UNIX_LINE "0000000000000000: 00000002 00000000 00010000 0005 01 4711 "

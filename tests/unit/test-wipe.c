@@ -17,10 +17,10 @@
 
 #include <cmocka.h>
 
-#include "helpers/namespace/detach.h"
-#include "helpers/namespace/holders.h"
-#include "helpers/namespace/mountinfo.h"
-#include "helpers/namespace/wipe.h"
+#include "namespace/detach.h"
+#include "namespace/holders.h"
+#include "namespace/mountinfo.h"
+#include "namespace/wipe.h"
 #include "scratch.h"
 
 #define MIB (UINT64_C(1) << 20)

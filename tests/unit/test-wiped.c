@@ -15,8 +15,8 @@
 
 #include <cmocka.h>
 
-#include "helpers/namespace/wipe.h"
-#include "helpers/namespace/wiped.h"
+#include "namespace/wipe.h"
+#include "namespace/wiped.h"
 #include "scratch.h"
 
 #define MIB (UINT64_C(1) << 20)

@@ -12,8 +12,8 @@
 
 #include <cmocka.h>
 
-#include "helpers/job/spawn.h"
-#include "helpers/job/wipelater.h"
+#include "job/spawn.h"
+#include "job/wipelater.h"
 
 static time_t now_s = 1000;
 static int status, n_started;

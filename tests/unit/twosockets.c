@@ -4,9 +4,9 @@
 #include <errno.h>
 #include <string.h>
 
-#include "helpers/alloc/kernel.h"
-#include "helpers/alloc/known.h"
-#include "helpers/alloc/layout.h"
+#include "alloc/kernel.h"
+#include "alloc/known.h"
+#include "alloc/layout.h"
 
 struct twosockets machine = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
