@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "core/error.h"
+#include "base/error.h"
 
 struct hm_energy_plugin {
     const char *name;    /* behind "acct_gather_energy/" */

@@ -11,8 +11,8 @@
 #include <sys/types.h>
 #include <unistd.h>
 
+#include "base/spawn.h"
 #include "job/log.h"
-#include "job/spawn.h"
 
 #define PROGRAM HM_LIBEXECDIR "/hybridmem-job"
 #define ARGUMENTS 40

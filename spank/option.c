@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "job/files.h"
+#include "base/files.h"
 
 #define CONFIG_WORD "config="
 

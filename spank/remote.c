@@ -9,8 +9,8 @@
 
 #include <slurm/slurm.h>
 
-#include "core/size.h"
-#include "job/files.h"
+#include "base/files.h"
+#include "base/size.h"
 #include "job/step.h"
 #include "job/task.h"
 

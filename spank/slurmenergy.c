@@ -17,10 +17,10 @@
 #include <slurm/slurm.h>
 #include <slurm/slurm_errno.h>
 
-#include "cli/words.h"
-#include "core/clock.h"
-#include "core/output.h"
-#include "core/privilege.h"
+#include "base/clock.h"
+#include "base/output.h"
+#include "base/privilege.h"
+#include "base/words.h"
 #include "energyplugin.h"
 #include "meter/papiinput.h"
 #include "meter/papiline.h"

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "core/size.h"
+#include "base/size.h"
 #include "folders.h"
 #include "kernel.h"
 #include "layout.h"

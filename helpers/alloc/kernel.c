@@ -9,8 +9,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "core/meminfo.h"
-#include "core/size.h"
+#include "base/meminfo.h"
+#include "base/size.h"
 
 /* linux/mempolicy.h */
 #define MPOL_DEFAULT 0

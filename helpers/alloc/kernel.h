@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "core/set.h"
+#include "base/set.h"
 
 /* New pages of these addresses come from the node, and from the nodes nearest to it where it is full (MPOL_PREFERRED):
  * never is a process killed for want of room on one node. */

@@ -6,8 +6,8 @@
 #ifndef HM_LAYOUT_H
 #define HM_LAYOUT_H
 
-#include "core/error.h"
-#include "core/set.h"
+#include "base/error.h"
+#include "base/set.h"
 #include "place.h"
 
 struct hm_config;

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "core/size.h"
+#include "base/size.h"
 #include "preload.h"
 
 #define SIZE "HYBRIDMEM_ISOLATE_SIZE"

@@ -11,11 +11,11 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/meminfo.h"
+#include "base/output.h"
+#include "base/size.h"
 #include "bench.h"
 #include "core/discover.h"
-#include "core/meminfo.h"
-#include "core/output.h"
-#include "core/size.h"
 
 #define BAR 24
 #define QUARTERS 8     /* of the fast tier, the largest size that is measured where none is given */

@@ -7,10 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/size.h"
+#include "base/words.h"
 #include "bench.h"
-#include "core/size.h"
 #include "svg.h"
-#include "words.h"
 
 #define N_ROWS(table) (sizeof(table) / sizeof((table)[0]))
 #define REPETITIONS 5

@@ -6,8 +6,8 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "base/size.h"
 #include "bench.h"
-#include "core/size.h"
 #include "svg.h"
 
 #define LEFT 76

@@ -3,8 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/size.h"
 #include "bench.h"
-#include "core/size.h"
 
 #define CELL 48
 

@@ -8,9 +8,9 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/clock.h"
 #include "bench.h"
 #include "benchkernels.h"
-#include "core/clock.h"
 
 #define MB 1e6
 

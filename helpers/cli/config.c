@@ -10,9 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/output.h"
+#include "base/words.h"
 #include "configparts.h"
-#include "core/output.h"
-#include "words.h"
 
 enum { EXIT_CHANGES = 1, EXIT_BAD = HM_WORDS_BAD };
 

@@ -12,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "core/output.h"
+#include "base/output.h"
 
 #define N_ROWS(table) (int)(sizeof(table) / sizeof((table)[0]))
 #define MOST_WORD 32 /* longest word that can be a command */

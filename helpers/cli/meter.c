@@ -12,13 +12,13 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "core/clock.h"
+#include "base/clock.h"
+#include "base/output.h"
+#include "base/words.h"
 #include "core/config.h"
 #include "core/discover.h"
-#include "core/output.h"
 #include "meteroptions.h"
 #include "meterprint.h"
-#include "words.h"
 
 #define SECOND_NS UINT64_C(1000000000)
 #define MOST_WAIT_NS SECOND_NS /* between two looks at the counters: none wraps twice in that time */

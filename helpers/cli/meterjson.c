@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <jansson.h>
 
-#include "core/moment.h"
+#include "base/moment.h"
 #include "meterprint.h"
 
 static json_t *text_or_null(const char *text)

@@ -5,8 +5,8 @@
 #include <getopt.h>
 #include <stdio.h>
 
-#include "core/size.h"
-#include "words.h"
+#include "base/size.h"
+#include "base/words.h"
 
 #define DEFAULT_INTERVAL_MS 1000
 

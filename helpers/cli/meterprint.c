@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-#include "core/moment.h"
-#include "words.h"
+#include "base/moment.h"
+#include "base/words.h"
 
 #define NAME_WIDTH 16
 #define AMOUNT 32

@@ -10,14 +10,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/output.h"
+#include "base/size.h"
+#include "base/words.h"
 #include "core/config.h"
 #include "core/discover.h"
-#include "core/output.h"
 #include "core/policy.h"
 #include "core/regions.h"
-#include "core/size.h"
 #include "planprint.h"
-#include "words.h"
 
 enum { EXIT_BAD = HM_WORDS_BAD, EXIT_UNSERVED = 3 };
 

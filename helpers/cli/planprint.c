@@ -4,7 +4,7 @@
 #include <jansson.h>
 #include <stdio.h>
 
-#include "core/size.h"
+#include "base/size.h"
 
 /* What the keys leave to the migrator, or without a limit, is not printed. */
 static void print_migration(const struct hm_plan_migration *migration)

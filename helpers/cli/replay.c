@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "core/output.h"
+#include "base/output.h"
 #include "replayexplain.h"
 #include "replayoptions.h"
 #include "replayplot.h"

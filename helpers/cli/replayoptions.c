@@ -9,9 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/size.h"
+#include "base/size.h"
+#include "base/words.h"
 #include "svg.h"
-#include "words.h"
 
 #define LEAST_BINS 16
 #define MOST_BINS 1048576

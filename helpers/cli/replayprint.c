@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "core/size.h"
+#include "base/size.h"
 
 #define PAGE 4096
 #define WORTH_GAINING 0.005 /* of first touch's AMAT: below that the difference is rounding, not a gain */

@@ -7,7 +7,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "core/size.h"
+#include "base/size.h"
 #include "replayplot.h"
 #include "svg.h"
 

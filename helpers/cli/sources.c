@@ -13,13 +13,13 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/output.h"
+#include "base/words.h"
 #include "core/config.h"
-#include "core/output.h"
 #include "migrator/damonwire.h"
 #include "migrator/source.h"
 #include "migrator/sourcerows.h"
 #include "screen.h"
-#include "words.h"
 
 #define MOST_SOURCES 8
 #define FACT_COLUMN 11

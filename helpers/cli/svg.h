@@ -5,7 +5,7 @@
 
 #include <stdio.h>
 
-#include "core/error.h"
+#include "base/error.h"
 
 /* Styles of text, the page and lines, for light and dark pages; more styles of each may follow. Both are rules for
  * <style>. */

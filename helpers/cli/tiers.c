@@ -9,11 +9,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/output.h"
+#include "base/words.h"
 #include "core/config.h"
 #include "core/discover.h"
-#include "core/output.h"
 #include "tiersprint.h"
-#include "words.h"
 
 enum { EXIT_BAD = HM_WORDS_BAD, EXIT_NO_TIERS = 3 };
 

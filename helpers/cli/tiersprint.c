@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "core/size.h"
+#include "base/size.h"
 
 #define CELL 64
 

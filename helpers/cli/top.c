@@ -11,14 +11,14 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "core/output.h"
-#include "core/size.h"
+#include "base/output.h"
+#include "base/size.h"
+#include "base/words.h"
 #include "job/step.h"
 #include "job/stepname.h"
 #include "migrator/viewclient.h"
 #include "screen.h"
 #include "topprint.h"
-#include "words.h"
 
 #define MOST_NAMES 64
 #define NAME "hybridmem top"

@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "core/size.h"
+#include "base/size.h"
 #include "job/stepname.h"
 
 #define PAGE 4096

@@ -13,7 +13,7 @@
 #include <syslog.h>
 #include <time.h>
 
-#include "cli/words.h"
+#include "base/words.h"
 #include "spoolfile.h"
 
 static void print_help(void)

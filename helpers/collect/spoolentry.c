@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "core/size.h"
+#include "base/size.h"
 
 #define N_ROWS(table) (sizeof(table) / sizeof((table)[0]))
 #define MOST_ID UINT32_MAX

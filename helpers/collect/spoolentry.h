@@ -10,8 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/error.h"
 #include "core/config.h"
-#include "core/error.h"
 
 #define HM_SPOOL_SCHEMA 1
 #define HM_SPOOL_NAME 64

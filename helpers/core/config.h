@@ -8,7 +8,7 @@
 
 #include <sys/types.h>
 
-#include "error.h"
+#include "base/error.h"
 #include "request.h"
 #include "tiers.h"
 

@@ -9,7 +9,7 @@
 
 #include <stddef.h>
 
-#include "error.h"
+#include "base/error.h"
 
 /*
  * Check `text` (`length` bytes, with room for an end mark) and blank its comments in place; lines stay where they are.

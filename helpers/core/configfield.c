@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "size.h"
+#include "base/size.h"
 
 #define NAME_BYTES "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-"
 

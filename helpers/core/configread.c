@@ -9,9 +9,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/path.h"
 #include "configclean.h"
 #include "configvalue.h"
-#include "path.h"
 
 #define FILE_MAX 65536 /* bytes */
 #define WORDS_MAX 32   /* words of a section, with libConfuse's end mark; each has a bit in `seen` */

@@ -6,8 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/meminfo.h"
 #include "discoverparts.h"
-#include "meminfo.h"
 
 #define NODES "/sys/devices/system/node"
 #define TIERS "/sys/devices/virtual/memory_tiering"

@@ -5,8 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/size.h"
 #include "planscene.h"
-#include "size.h"
 
 const char *hm_policy_name(enum hm_policy policy)
 {

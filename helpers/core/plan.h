@@ -5,8 +5,8 @@
 #ifndef HM_PLAN_H
 #define HM_PLAN_H
 
+#include "base/error.h"
 #include "config.h"
-#include "error.h"
 #include "request.h"
 #include "tiers.h"
 

@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/size.h"
 #include "planscene.h"
-#include "size.h"
 
 /* The kernel's metadata for each page of a DAX device (struct page). */
 #define PAGE_BYTES 4096

@@ -4,9 +4,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/size.h"
 #include "planscene.h"
 #include "policy.h"
-#include "size.h"
 
 /* Where neither the job nor the site says more. What is left 0 is the migrator's own choice. */
 static const struct hm_migrate_keys built_in = {.interval_ms = 10000,

@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/size.h"
 #include "planscene.h"
-#include "size.h"
 #include "spill.h"
 
 /* The system's weights need not be ours to the digit: a share this near gives the same bandwidth within measurement. */

@@ -12,7 +12,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-#include "size.h"
+#include "base/size.h"
 
 /* Newer than the numaif.h that we may be built with, or left out of it. */
 #ifndef MPOL_F_STATIC_NODES

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "size.h"
+#include "base/size.h"
 
 #define REGION "region"
 #define NAMESPACE "namespace"

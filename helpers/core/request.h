@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "error.h"
+#include "base/error.h"
 #include "tiers.h"
 
 #define HM_REQUEST_TEXT 256 /* longest option text, with the end mark */

@@ -4,7 +4,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "size.h"
+#include "base/size.h"
 
 #define N_ROWS(table) (int)(sizeof(table) / sizeof((table)[0]))
 

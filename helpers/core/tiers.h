@@ -7,8 +7,8 @@
 #ifndef HM_TIERS_H
 #define HM_TIERS_H
 
-#include "error.h"
-#include "set.h"
+#include "base/error.h"
+#include "base/set.h"
 
 #define HM_MAX_NODES 128 /* nodes with memory or CPUs; the largest known machines show under 100 */
 #define HM_MAX_SOCKETS 32

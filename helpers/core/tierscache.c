@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "path.h"
+#include "base/path.h"
 
 #define MAGIC 0x484d5431u /* "HMT1" */
 #define VERSION 1

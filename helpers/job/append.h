@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-#include "core/error.h"
+#include "base/error.h"
 
 struct hm_rights {
     mode_t mode;

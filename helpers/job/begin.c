@@ -6,11 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/files.h"
 #include "company.h"
 #include "core/policy.h"
 #include "core/regions.h"
 #include "cores.h"
-#include "files.h"
 #include "finish.h"
 #include "identity.h"
 #include "living.h"

@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/files.h"
+#include "base/size.h"
 #include "core/policy.h"
-#include "core/size.h"
-#include "files.h"
 
 /* Linux 6.16: "true" while the kernel sets the weights; writing one ends that. */
 #define WEIGHTS_AUTO "/sys/kernel/mm/mempolicy/weighted_interleave/auto"

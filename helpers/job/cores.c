@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <stdio.h>
 
-#include "files.h"
+#include "base/files.h"
 
 #define CPUS "/sys/devices/system/cpu"
 #define RELEASE_BY_CORE 2311 /* 23.11: from then on Slurm's threads may be fewer than the machine's */

@@ -13,9 +13,9 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/spawn.h"
 #include "log.h"
 #include "migrator/damonwire.h"
-#include "spawn.h"
 
 #define PROGRAM HM_LIBEXECDIR "/hybridmem-damon"
 #define START_LOCK "damon.start"

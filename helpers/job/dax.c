@@ -10,8 +10,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "core/moment.h"
-#include "files.h"
+#include "base/files.h"
+#include "base/moment.h"
 
 #define IS_TEXT(array) (memchr((array), '\0', sizeof(array)) != NULL)
 

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/files.h"
 #include "core/config.h"
-#include "files.h"
 
 #define ENTRY_BYTES (256 * 1024) /* large groups have long lists of members */
 #define GROUPS_MAX 4096

@@ -5,7 +5,7 @@
 
 #include <sys/types.h>
 
-#include "core/error.h"
+#include "base/error.h"
 
 struct hm_identity {
     uid_t uid;

@@ -16,9 +16,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/output.h"
+#include "base/size.h"
 #include "begin.h"
-#include "core/output.h"
-#include "core/size.h"
 #include "damonstart.h"
 #include "finish.h"
 #include "log.h"

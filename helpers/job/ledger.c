@@ -13,9 +13,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "core/size.h"
+#include "base/files.h"
+#include "base/size.h"
 #include "entry.h"
-#include "files.h"
 #include "living.h"
 #include "migrator.h"
 

@@ -9,9 +9,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "core/clock.h"
-#include "core/size.h"
-#include "files.h"
+#include "base/clock.h"
+#include "base/files.h"
+#include "base/size.h"
 
 #define CGROUP_ROOT "/sys/fs/cgroup"
 #define STAT_STATE 3 /* fields of /proc/PID/stat, as proc(5) counts them */

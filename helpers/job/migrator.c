@@ -12,10 +12,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "core/size.h"
-#include "files.h"
+#include "base/files.h"
+#include "base/size.h"
+#include "base/spawn.h"
 #include "living.h"
-#include "spawn.h"
 #include "stepname.h"
 
 #define PROGRAM HM_LIBEXECDIR "/hybridmem-migrator"

@@ -10,8 +10,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "core/clock.h"
-#include "files.h"
+#include "base/clock.h"
+#include "base/files.h"
 #include "log.h"
 #include "mongroupname.h"
 #include "stepname.h"

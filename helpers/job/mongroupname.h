@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "core/error.h"
+#include "base/error.h"
 
 #define HM_MONGROUP_NAME 48                             /* bytes, with the end of the text */
 #define HM_MONGROUP_OWN "/proc/self/cpu_resctrl_groups" /* Linux 5.7 */

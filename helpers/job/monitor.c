@@ -11,10 +11,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/spawn.h"
 #include "living.h"
 #include "meter/samples.h"
 #include "mongroup.h"
-#include "spawn.h"
 
 #define PROGRAM HM_LIBEXECDIR "/hybridmem-monitor"
 #define MOST_WORDS 24

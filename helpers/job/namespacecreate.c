@@ -5,8 +5,8 @@
 #include <jansson.h>
 #include <string.h>
 
-#include "core/moment.h"
-#include "files.h"
+#include "base/files.h"
+#include "base/moment.h"
 #include "log.h"
 #include "namespacerun.h"
 #include "namespacewords.h"

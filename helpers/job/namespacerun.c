@@ -8,8 +8,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "core/clock.h"
-#include "spawn.h"
+#include "base/clock.h"
+#include "base/spawn.h"
 
 #define NAME HM_NAMESPACERUN_NAME
 #define SAYS "hybridmem namespace: "

@@ -5,7 +5,7 @@
 
 #include <stdbool.h>
 
-#include "core/error.h"
+#include "base/error.h"
 
 #define HM_NAMESPACERUN_NAME "hybridmem-namespace"
 #define HM_NAMESPACERUN_CREATE "create"

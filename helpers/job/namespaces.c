@@ -11,9 +11,9 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/files.h"
+#include "base/size.h"
 #include "core/regions.h"
-#include "core/size.h"
-#include "files.h"
 #include "log.h"
 #include "namespace/autoonline.h"
 #include "namespacecreate.h"

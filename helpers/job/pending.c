@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "append.h"
-#include "core/clock.h"
+#include "base/clock.h"
 
 #define NODE_MAX 64
 #define NAME_LENGTH 160

@@ -9,8 +9,8 @@
 #include <jansson.h>
 #include <stdint.h>
 
+#include "base/error.h"
 #include "core/config.h"
-#include "core/error.h"
 #include "core/tiers.h"
 #include "ledger.h"
 #include "meter/samples.h"

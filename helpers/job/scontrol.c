@@ -12,7 +12,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "spawn.h"
+#include "base/spawn.h"
 
 #define PATIENCE_MS 20000 /* for a controller that does not answer */
 

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "core/set.h"
+#include "base/set.h"
 #include "cores.h"
 
 /* Find it in the usual folders; PATH is not asked, it may be somebody else's. Returns 0, or -1 (ENOENT). */

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/files.h"
 #include "company.h"
-#include "files.h"
 #include "identity.h"
 #include "living.h"
 #include "mongroup.h"

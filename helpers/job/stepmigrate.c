@@ -3,8 +3,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/files.h"
 #include "damonstart.h"
-#include "files.h"
 #include "living.h"
 #include "migrator.h"
 #include "stepparts.h"

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "core/size.h"
+#include "base/size.h"
 
 static const struct {
     uint32_t id;

@@ -5,10 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/files.h"
 #include "changes.h"
 #include "core/policy.h"
 #include "cores.h"
-#include "files.h"
 #include "stepparts.h"
 
 /* File systems are made by the prolog, for all steps of the job: a step cannot have others. */

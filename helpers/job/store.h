@@ -14,8 +14,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "base/error.h"
 #include "core/config.h"
-#include "core/error.h"
 
 struct hm_store_key {
     const char *node; /* made safe as a file name: all but letters, digits, "_", "-" and inner dots become "_" */

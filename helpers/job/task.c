@@ -11,11 +11,11 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/files.h"
+#include "base/size.h"
 #include "core/policy.h"
-#include "core/size.h"
 #include "daxmount.h"
 #include "entry.h"
-#include "files.h"
 #include "isolate.h"
 #include "migrator.h"
 #include "mongroup.h"

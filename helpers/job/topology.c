@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/files.h"
 #include "core/discover.h"
 #include "core/tierscache.h"
-#include "files.h"
 
 #define PATH (HM_CONFIG_PATH_MAX + 16)
 

@@ -9,8 +9,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "core/size.h"
-#include "files.h"
+#include "base/files.h"
+#include "base/size.h"
 #include "living.h"
 
 #define JOB "job_"

@@ -12,8 +12,8 @@
 #include <unistd.h>
 
 #include "append.h"
-#include "core/clock.h"
-#include "files.h"
+#include "base/clock.h"
+#include "base/files.h"
 
 #define COPY_MS 3000 /* shorter than the wait for a lock: that of his own file the user may hold */
 #define KILL_MS 1000 /* for a killed child to be gone */

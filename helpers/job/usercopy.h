@@ -6,7 +6,7 @@
 #ifndef HM_USERCOPY_H
 #define HM_USERCOPY_H
 
-#include "core/error.h"
+#include "base/error.h"
 #include "store.h"
 
 /*

@@ -6,9 +6,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "core/clock.h"
+#include "base/clock.h"
+#include "base/spawn.h"
 #include "log.h"
-#include "spawn.h"
 
 #define UNIT 64           /* with the largest numbers */
 #define PATIENCE_MS 20000 /* for a systemd that does not answer */

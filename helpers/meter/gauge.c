@@ -8,9 +8,9 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include "core/perfopen.h"
-#include "core/size.h"
-#include "sysfile.h"
+#include "base/perfopen.h"
+#include "base/size.h"
+#include "base/sysfile.h"
 
 #define NOTHING_YET "Unavailable" /* resctrl's word */
 

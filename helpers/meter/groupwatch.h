@@ -9,7 +9,7 @@
 
 #include <stdbool.h>
 
-#include "core/error.h"
+#include "base/error.h"
 
 struct hm_groupwatch {
     bool is_on;          /* false: there is nothing to watch, and no `fd` */

@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "core/error.h"
+#include "base/error.h"
 #include "core/tiers.h"
 
 #define HM_METERED_SOURCE 1000 /* bytes of a source: every reason of a usual node whole */

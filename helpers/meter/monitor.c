@@ -21,10 +21,10 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
+#include "base/privilege.h"
+#include "base/size.h"
 #include "cgroup.h"
-#include "core/clock.h"
-#include "core/privilege.h"
-#include "core/size.h"
 #include "guard.h"
 #include "monitormeter.h"
 #include "samples.h"

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "core/size.h"
+#include "base/size.h"
 
 /* The next word, ended where it ends; NULL where there is none, or an empty one. */
 static char *take_word(char **rest)

@@ -11,7 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "core/clock.h"
+#include "base/clock.h"
 #include "papiprocess.h"
 
 #define START_PATIENCE_MS 20000 /* components look at all devices of a node */

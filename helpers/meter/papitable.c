@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "core/size.h"
+#include "base/size.h"
 
 #define N_ROWS(table) (int)(sizeof(table) / sizeof((table)[0]))
 #define UNCORE "perf_event_uncore"

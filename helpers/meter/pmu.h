@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "core/error.h"
+#include "base/error.h"
 
 #define HM_PMU_WORDS 4   /* config, config1, config2, config3 */
 #define HM_PMU_RANGES 16 /* of bits, in one format */

@@ -6,9 +6,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "core/set.h"
+#include "base/set.h"
+#include "base/sysfile.h"
 #include "pmutable.h"
-#include "sysfile.h"
 
 #define DEVICES "bus/event_source/devices"
 

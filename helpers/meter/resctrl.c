@@ -7,8 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/sysfile.h"
 #include "counters.h"
-#include "sysfile.h"
 
 static const struct {
     const char *file;

@@ -13,7 +13,7 @@
 
 #include <stdint.h>
 
-#include "core/error.h"
+#include "base/error.h"
 #include "core/tiers.h"
 #include "metered.h"
 

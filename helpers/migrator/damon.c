@@ -10,9 +10,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "core/path.h"
-#include "core/size.h"
-#include "job/files.h"
+#include "base/files.h"
+#include "base/path.h"
+#include "base/size.h"
 #include "job/living.h"
 
 #define ROOT "/sys/kernel/mm/damon/admin/kdamonds"

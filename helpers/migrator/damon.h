@@ -11,7 +11,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "core/error.h"
+#include "base/error.h"
 #include "damontune.h"
 #include "damonwire.h"
 

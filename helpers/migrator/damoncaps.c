@@ -12,7 +12,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "job/files.h"
+#include "base/files.h"
 
 #define BIT(capability) (UINT64_C(1) << (capability))
 

@@ -3,7 +3,7 @@
 #ifndef HM_DAMONCAPS_H
 #define HM_DAMONCAPS_H
 
-#include "core/error.h"
+#include "base/error.h"
 
 /*
  * Keep CAP_PERFMON (a kernel thread's tracepoint) and CAP_IPC_LOCK (ring buffers). Where perf_event_paranoid is above 2

@@ -22,8 +22,8 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "core/clock.h"
-#include "core/size.h"
+#include "base/clock.h"
+#include "base/size.h"
 #include "damoncaps.h"
 #include "damonlease.h"
 

@@ -8,7 +8,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "core/clock.h"
+#include "base/clock.h"
 #include "damontarget.h"
 
 #define SECOND_NS UINT64_C(1000000000)

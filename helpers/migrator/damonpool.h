@@ -10,7 +10,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "core/error.h"
+#include "base/error.h"
 
 #define HM_DAMON_KDAMONDS 16
 

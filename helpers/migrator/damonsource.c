@@ -10,9 +10,9 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "base/procfile.h"
 #include "damonheat.h"
 #include "damonranges.h"
-#include "procfile.h"
 #include "sourcerows.h"
 
 #define PATIENCE_S 10 /* for the first answer: the broker may wait for kdamonds of others */

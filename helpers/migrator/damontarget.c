@@ -8,7 +8,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "job/files.h"
+#include "base/files.h"
 #include "job/living.h"
 
 /* A process that ends lets go of its memory first, which takes long where it has much. Until its entry goes as well its

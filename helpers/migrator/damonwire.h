@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "core/error.h"
+#include "base/error.h"
 
 #define HM_DAMON_MAGIC 0x484d4432u /* "HMD2": changes with the layout */
 #define HM_DAMON_TARGETS 256       /* processes of one client */

@@ -20,7 +20,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "core/error.h"
+#include "base/error.h"
 
 /*
  * Pages of all processes of a step in one order: the process's index in the upper 18 bits (`space`), the page number

@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/amount.h"
-#include "core/clock.h"
+#include "base/amount.h"
+#include "base/clock.h"
 #include "live.h"
 
 #define LOOK_SHARE 0.2 /* of the CPU time that is saved up, for looking up where pages are */

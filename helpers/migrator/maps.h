@@ -11,7 +11,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "core/error.h"
+#include "base/error.h"
 
 #define HM_MAPS_RANGES 65536 /* of one process: the kernel's default limit of mappings is 65530 */
 

@@ -10,7 +10,7 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 
-#include "core/output.h"
+#include "base/output.h"
 #include "figures.h"
 #include "live.h"
 

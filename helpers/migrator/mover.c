@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/amount.h"
-#include "core/clock.h"
-#include "procfile.h"
+#include "base/amount.h"
+#include "base/clock.h"
+#include "base/procfile.h"
 
 #define HUGE_SWITCH "/sys/kernel/mm/transparent_hugepage/enabled"
 #define LEAST_BATCH 128 /* also the first one; blocks that may be huge pages go in whole all the same */

@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/amount.h"
-#include "core/meminfo.h"
-#include "procfile.h"
+#include "base/amount.h"
+#include "base/meminfo.h"
+#include "base/procfile.h"
 
 #define NODES "/sys/devices/system/node"
 #define TEXT 8192

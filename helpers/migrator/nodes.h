@@ -6,8 +6,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "core/error.h"
-#include "core/set.h"
+#include "base/error.h"
+#include "base/set.h"
 #include "core/tiers.h"
 
 #define HM_NODES_NUMBERS 1024 /* the kernel's largest MAX_NUMNODES */

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/size.h"
+#include "base/size.h"
 #include "decide.h"
 #include "source.h"
 

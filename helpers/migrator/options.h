@@ -7,8 +7,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "core/error.h"
-#include "core/set.h"
+#include "base/error.h"
+#include "base/set.h"
 
 #define HM_OPTIONS_PIDS 256
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "pace.h"
 
-#include "core/amount.h"
+#include "base/amount.h"
 
 #define PAGE 4096
 #define SHARE_OF_REST 0.1 /* of the time left that moving may take: more could not be earned back */

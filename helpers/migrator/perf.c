@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "core/perfopen.h"
+#include "base/perfopen.h"
 #include "perfwatch.h"
 #include "sourcerows.h"
 

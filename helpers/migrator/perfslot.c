@@ -6,7 +6,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "core/perfopen.h"
+#include "base/perfopen.h"
 
 /* Returns 0, or -1 with errno. */
 static int map_ring(struct hm_perf_slot *slot, unsigned pages)

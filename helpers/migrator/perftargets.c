@@ -13,8 +13,8 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
-#include "core/perfopen.h"
-#include "core/set.h"
+#include "base/perfopen.h"
+#include "base/set.h"
 #include "perfwatchparts.h"
 
 #define ONLINE "/sys/devices/system/cpu/online"

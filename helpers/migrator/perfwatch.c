@@ -10,8 +10,8 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "core/clock.h"
-#include "core/perfopen.h"
+#include "base/clock.h"
+#include "base/perfopen.h"
 #include "perfwatchparts.h"
 
 #define BATCH 256

@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "core/error.h"
+#include "base/error.h"
 #include "core/tiers.h"
 
 #define HM_PROGRESS_MAGIC 0x484d4d31u

@@ -11,7 +11,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "procfile.h"
+#include "base/procfile.h"
 
 #define CGROUP_ROOT "/sys/fs/cgroup"
 #define DEPTH 8 /* of folders below the step's: Slurm has user/task_N */

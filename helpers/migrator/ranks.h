@@ -11,7 +11,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "core/error.h"
+#include "base/error.h"
 
 #define HM_RANKS 4096 /* processes of one step on one node; more are counted and left alone */
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <stdlib.h>
 
-#include "core/amount.h"
+#include "base/amount.h"
 #include "regionspart.h"
 
 /* Phases that a placement is expected to last: what does not pay by then is not worth the risk. */

@@ -10,8 +10,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "core/clock.h"
-#include "procfile.h"
+#include "base/clock.h"
+#include "base/procfile.h"
 
 #define WINDOW_MS 50
 #define PAGE 4096

@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "core/error.h"
+#include "base/error.h"
 
 struct hm_trace_row {
     uint32_t page; /* index into hm_trace.page */

@@ -11,7 +11,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "core/size.h"
+#include "base/size.h"
 
 #define NAMES "/proc/net/unix"
 #define PATIENCE_S 5

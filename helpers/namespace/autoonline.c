@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "job/files.h"
+#include "base/files.h"
 
 #define KEPT HM_AUTOONLINE_KEPT
 #define OFFLINE "offline"

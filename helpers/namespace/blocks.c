@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/size.h"
-#include "job/files.h"
+#include "base/files.h"
+#include "base/size.h"
 
 #define MOST_BLOCK (UINT64_C(1) << 32) /* number of a block */
 

@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "core/error.h"
+#include "base/error.h"
 
 #define HM_BLOCKS_SYSTEM "/sys/devices/system"
 

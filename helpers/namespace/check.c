@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "core/size.h"
+#include "base/size.h"
 #include "driver.h"
 #include "job/topology.h"
 #include "parts.h"

@@ -14,11 +14,11 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "core/clock.h"
-#include "core/size.h"
+#include "base/clock.h"
+#include "base/files.h"
+#include "base/size.h"
+#include "base/spawn.h"
 #include "holders.h"
-#include "job/files.h"
-#include "job/spawn.h"
 #include "mountinfo.h"
 
 #define MOST_PID (1 << 22)

@@ -5,7 +5,7 @@
 
 #include <stdbool.h>
 
-#include "core/error.h"
+#include "base/error.h"
 
 struct hm_driver {
     const char *name;   /* of the module */

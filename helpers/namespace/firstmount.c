@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "job/files.h"
+#include "base/files.h"
 
 static int give(const char *place, uid_t uid, struct hm_error *error)
 {

@@ -6,7 +6,7 @@
 
 #include <sys/types.h>
 
-#include "core/error.h"
+#include "base/error.h"
 
 /*
  * Mount the device with DAX in a mount namespace of our own, make `uid` the owner of the root folder, for himself only

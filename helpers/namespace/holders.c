@@ -9,8 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "core/size.h"
-#include "job/files.h"
+#include "base/files.h"
+#include "base/size.h"
 #include "mountinfo.h"
 
 #define MOST_NAMED 4

@@ -5,8 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "core/amount.h"
-#include "core/size.h"
+#include "base/amount.h"
+#include "base/size.h"
 
 #define SHOWN 24 /* of a size for people */
 

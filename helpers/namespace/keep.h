@@ -3,8 +3,8 @@
 #ifndef HM_KEEP_H
 #define HM_KEEP_H
 
+#include "base/moment.h"
 #include "core/config.h"
-#include "core/moment.h"
 #include "pmem.h"
 
 /* What there is of ours, of all owners. */

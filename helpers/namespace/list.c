@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/size.h"
+#include "base/size.h"
 #include "keep.h"
 #include "parts.h"
 #include "wipe.h"

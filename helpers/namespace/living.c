@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "core/path.h"
+#include "base/path.h"
 #include "parts.h"
 
 #define MOST_LIVING (1 << 20)

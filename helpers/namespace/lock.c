@@ -7,8 +7,8 @@
 #include <sys/file.h>
 #include <unistd.h>
 
-#include "job/files.h"
-#include "patience.h"
+#include "base/files.h"
+#include "base/patience.h"
 
 #define LOCK "namespace.lock"
 

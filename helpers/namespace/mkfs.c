@@ -8,7 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "job/spawn.h"
+#include "base/spawn.h"
 
 #define MOST_WORDS 16
 #define WORD 40

@@ -5,7 +5,7 @@
 
 #include <stdint.h>
 
-#include "core/error.h"
+#include "base/error.h"
 
 struct hm_filesystem;
 

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <sys/sysmacros.h>
 
-#include "job/files.h"
+#include "base/files.h"
 
 /* The first line of the device, "36 35 98:0 /root /place options...", or NULL. */
 static const char *find_line(const char *mountinfo, dev_t device)

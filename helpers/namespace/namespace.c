@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "core/output.h"
+#include "base/output.h"
 #include "lock.h"
 #include "parts.h"
 #include "wipe.h"

@@ -9,8 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "core/size.h"
-#include "job/files.h"
+#include "base/files.h"
+#include "base/size.h"
 
 #define MOST_PID (1 << 22)
 #define KIB 1024

@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "core/set.h"
+#include "base/set.h"
 
 struct hm_node_use {
     uint64_t bytes;  /* on the nodes */

@@ -12,7 +12,7 @@
 #include <stdint.h>
 #include <uuid/uuid.h>
 
-#include "core/error.h"
+#include "base/error.h"
 
 /* Longest name of a cluster in a label: with the longest numbers beside it the whole is below the kernel's 64. */
 #define HM_OWNER_CLUSTER 28

@@ -8,8 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/files.h"
 #include "driver.h"
-#include "job/files.h"
 #include "pmemparts.h"
 #include "wipe.h"
 #include "wiped.h"

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "autoonline.h"
-#include "core/size.h"
+#include "base/size.h"
 #include "driver.h"
 #include "holders.h"
 #include "job/topology.h"

@@ -8,8 +8,8 @@
 #include <string.h>
 #include <sys/time.h>
 
-#include "job/files.h"
-#include "patience.h"
+#include "base/files.h"
+#include "base/patience.h"
 #include "pmemparts.h"
 
 __attribute__((format(printf, 6, 0))) static void drop_message(struct daxctl_ctx *context, int priority,

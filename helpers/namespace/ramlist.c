@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "core/size.h"
+#include "base/size.h"
 #include "parts.h"
 
 static const char *const drivers[] = {

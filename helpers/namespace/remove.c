@@ -7,13 +7,13 @@
 #include <time.h>
 
 #include "autoonline.h"
+#include "base/patience.h"
 #include "detach.h"
 #include "holders.h"
 #include "keep.h"
 #include "lock.h"
 #include "mark.h"
 #include "parts.h"
-#include "patience.h"
 #include "wiped.h"
 
 #define UNDO_PATIENCE_S 10 /* a reap goes on */

@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/words.h"
+#include "base/size.h"
+#include "base/words.h"
 #include "core/config.h"
-#include "core/size.h"
 
 #define COMMAND "namespace"
 #define PATIENCE_S 10

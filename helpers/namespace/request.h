@@ -7,9 +7,9 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "base/set.h"
 #include "blocks.h"
 #include "core/request.h"
-#include "core/set.h"
 #include "mkfs.h"
 
 enum hm_namespace_command {

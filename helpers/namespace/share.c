@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <stdio.h>
 
-#include "core/size.h"
+#include "base/size.h"
 
 #define SHOWN 24 /* of a size for people */
 

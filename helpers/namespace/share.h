@@ -6,9 +6,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "core/error.h"
+#include "base/error.h"
+#include "base/set.h"
 #include "core/request.h"
-#include "core/set.h"
 #include "core/tiers.h"
 
 /* DAX maps files by pages of this size; whatever is smaller or beside it makes them small ones. */

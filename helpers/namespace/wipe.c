@@ -12,8 +12,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "core/amount.h"
-#include "core/clock.h"
+#include "base/amount.h"
+#include "base/clock.h"
 
 #define ZERO_AT_ONCE (UINT64_C(256) << 20)
 #define STRIDE (UINT64_C(1) << 20)

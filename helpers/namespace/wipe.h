@@ -5,7 +5,7 @@
 
 #include <stdint.h>
 
-#include "core/error.h"
+#include "base/error.h"
 
 /* The size of a block device; 0 where that is not known. */
 uint64_t hm_device_bytes(const char *device);

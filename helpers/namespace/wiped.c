@@ -11,8 +11,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "core/size.h"
-#include "job/files.h"
+#include "base/files.h"
+#include "base/size.h"
 #include "wipe.h"
 
 #define FOLDER "wiped"

@@ -5,7 +5,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 
-#include "meter/sysfile.h"
+#include "base/sysfile.h"
 
 #define DEVICES "/sys/bus/event_source/devices"
 

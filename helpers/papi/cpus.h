@@ -3,7 +3,7 @@
 #ifndef HM_PAPI_CPUS_H
 #define HM_PAPI_CPUS_H
 
-#include "core/set.h"
+#include "base/set.h"
 
 /*
  * One CPU for each socket (or die) that a PMU of the kernel counts for, as its cpumask says. `pmu` is a pattern of

@@ -11,9 +11,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cli/words.h"
-#include "core/output.h"
-#include "core/size.h"
+#include "base/output.h"
+#include "base/size.h"
+#include "base/words.h"
 #include "list.h"
 #include "meter/papiinput.h"
 #include "serve.h"

@@ -11,7 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "core/clock.h"
+#include "base/clock.h"
 #include "sets.h"
 
 enum next { NEXT_READING, NEXT_END, NEXT_WAIT };

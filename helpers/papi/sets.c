@@ -7,7 +7,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "core/clock.h"
+#include "base/clock.h"
 #include "zones.h"
 
 #define MOST_COLUMNS (2 * HM_PAPI_MOST_EVENTS) /* a zone's range before its energy */

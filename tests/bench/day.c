@@ -18,9 +18,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/procfile.h"
 #include "daysim.h"
 #include "migrator/live.h"
-#include "migrator/procfile.h"
 #include "migrator/viewclient.h"
 
 #define PHASES 8640 /* at most: 24 h */

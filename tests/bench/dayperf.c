@@ -9,7 +9,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "core/perfopen.h"
+#include "base/perfopen.h"
 #include "daysim.h"
 #include "migrator/perftable.h"
 #include "migrator/present.h"

@@ -86,6 +86,7 @@ stage_cli() {
 
 stage_fuzz() {
     configure_in "$build/fuzz" CC=clang --enable-fuzzers --enable-sanitizers
+    make -s -C "$build/fuzz/helpers/base" -j2
     make -s -C "$build/fuzz/helpers/core" -j2
     make -s -C "$build/fuzz/helpers/alloc" -j2 libpreload.la
     make -s -C "$build/fuzz/helpers/meter" -j2

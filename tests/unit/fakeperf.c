@@ -5,7 +5,7 @@
 #include <fcntl.h>
 #include <string.h>
 
-#include "core/perfopen.h"
+#include "base/perfopen.h"
 
 struct fake_perf fake;
 const struct hm_perf_cpu fake_intel = {"GenuineIntel", 6, 0x8f, false};

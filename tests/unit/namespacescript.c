@@ -13,9 +13,9 @@
 
 #include <cmocka.h>
 
+#include "base/spawn.h"
 #include "core/regions.h"
 #include "freshledger.h"
-#include "job/spawn.h"
 #include "job/wipelater.h"
 #include "scratch.h"
 

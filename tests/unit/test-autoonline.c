@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "job/files.h"
+#include "base/files.h"
 #include "namespace/autoonline.h"
 #include "scratch.h"
 

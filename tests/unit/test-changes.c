@@ -11,9 +11,9 @@
 
 #include <cmocka.h>
 
+#include "base/files.h"
 #include "freshledger.h"
 #include "job/changes.h"
-#include "job/files.h"
 #include "scratch.h"
 
 static struct hm_config config;

@@ -15,7 +15,7 @@
 
 #include <cmocka.h>
 
-#include "job/files.h"
+#include "base/files.h"
 #include "migrator/damonlease.h"
 #include "scratch.h"
 

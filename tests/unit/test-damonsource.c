@@ -15,7 +15,7 @@
 
 #include <cmocka.h>
 
-#include "core/perfopen.h"
+#include "base/perfopen.h"
 #include "migrator/damonwire.h"
 #include "migrator/source.h"
 #include "scratch.h"

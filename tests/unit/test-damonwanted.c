@@ -14,8 +14,8 @@
 
 #include <cmocka.h>
 
+#include "base/procfile.h"
 #include "migrator/damonwire.h"
-#include "migrator/procfile.h"
 #include "migrator/source.h"
 
 #define MOST (HM_DAMON_TARGETS + 10)

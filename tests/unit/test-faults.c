@@ -14,7 +14,7 @@
 
 #include <cmocka.h>
 
-#include "core/perfopen.h"
+#include "base/perfopen.h"
 #include "fakeperf.h"
 #include "migrator/perfwatch.h"
 #include "pagechild.h"

@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "core/meminfo.h"
+#include "base/meminfo.h"
 
 static void test_bad_texts(void **state)
 {

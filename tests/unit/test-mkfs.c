@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "job/spawn.h"
+#include "base/spawn.h"
 #include "namespace/mkfs.h"
 
 static struct hm_error error;

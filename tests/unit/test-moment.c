@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "core/moment.h"
+#include "base/moment.h"
 
 #define N_ROWS(table) (sizeof(table) / sizeof((table)[0]))
 

@@ -14,8 +14,8 @@
 
 #include <cmocka.h>
 
+#include "base/files.h"
 #include "freshledger.h"
-#include "job/files.h"
 #include "job/mongroup.h"
 #include "job/stepname.h"
 #include "job/task.h"

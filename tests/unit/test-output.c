@@ -14,7 +14,7 @@
 
 #include <cmocka.h>
 
-#include "core/output.h"
+#include "base/output.h"
 
 #define LOST "hybridmem x: standard output: "
 

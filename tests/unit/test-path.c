@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "core/path.h"
+#include "base/path.h"
 #include "scratch.h"
 
 #define N_ROWS(table) (sizeof(table) / sizeof((table)[0]))

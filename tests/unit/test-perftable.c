@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "core/perfopen.h"
+#include "base/perfopen.h"
 #include "migrator/perfbudget.h"
 #include "migrator/perftable.h"
 

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "core/set.h"
+#include "base/set.h"
 
 #define N_ROWS(table) (sizeof(table) / sizeof((table)[0]))
 

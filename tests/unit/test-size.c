@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "core/size.h"
+#include "base/size.h"
 
 #define N_ROWS(table) (sizeof(table) / sizeof((table)[0]))
 

@@ -15,8 +15,8 @@
 
 #include <cmocka.h>
 
-#include "job/files.h"
-#include "job/spawn.h"
+#include "base/files.h"
+#include "base/spawn.h"
 #include "scratch.h"
 
 static struct hm_error error;

@@ -11,8 +11,8 @@
 
 #include <cmocka.h>
 
+#include "base/files.h"
 #include "freshledger.h"
-#include "job/files.h"
 #include "job/log.h"
 #include "job/step.h"
 #include "scratch.h"

@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "job/spawn.h"
+#include "base/spawn.h"
 #include "job/wipelater.h"
 
 static time_t now_s = 1000;

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/output.h"
+#include "output.h"
 
 #define FIRST 256 /* of the table's options: no letter */
 

@@ -12,9 +12,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "core/privilege.h"
 #include "files.h"
-#include "living.h"
+#include "job/living.h"
+#include "privilege.h"
 
 #define EXTRA 3
 #define REPORT 4 /* where the child says what failed; closed by a successful exec */

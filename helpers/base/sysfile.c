@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "core/size.h"
+#include "size.h"
 
 int hm_sysfile_open(int folder, const char *path)
 {

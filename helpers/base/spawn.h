@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-#include "core/error.h"
+#include "error.h"
 
 struct hm_spawn {
     const char *path;       /* absolute */

@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-#include "core/error.h"
+#include "error.h"
 
 /* Read a file of less than `size` bytes into `out`, terminated, without its last newline. Returns 0, or -1 (E2BIG:
  * longer). */

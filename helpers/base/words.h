@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdio.h>
 
-#include "core/error.h"
+#include "error.h"
 
 #define HM_WORDS_MOST 16
 #define HM_WORDS_BAD 2      /* exit status of wrong usage */
