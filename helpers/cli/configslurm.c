@@ -13,7 +13,7 @@
 
 #include "configparts.h"
 #include "core/regions.h"
-#include "job/scontrol.h"
+#include "slurm/scontrol.h"
 
 #define MOST_OUTPUT 65536
 #define MOST_SECONDS 20 /* for a controller that does not answer */

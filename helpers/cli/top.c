@@ -15,9 +15,9 @@
 #include "base/size.h"
 #include "base/words.h"
 #include "job/step.h"
-#include "job/stepname.h"
 #include "migrator/viewclient.h"
 #include "screen.h"
+#include "slurm/stepname.h"
 #include "topprint.h"
 
 #define MOST_NAMES 64

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "job/stepname.h"
+#include "slurm/stepname.h"
 #include "topprint.h"
 
 /* What was not measured is null. */

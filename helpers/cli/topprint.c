@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/size.h"
-#include "job/stepname.h"
+#include "slurm/stepname.h"
 
 #define PAGE 4096
 #define MARGIN 16      /* columns before a map */

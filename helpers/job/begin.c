@@ -10,15 +10,15 @@
 #include "company.h"
 #include "core/policy.h"
 #include "core/regions.h"
-#include "cores.h"
 #include "finish.h"
 #include "identity.h"
 #include "living.h"
 #include "log.h"
 #include "namespaces.h"
 #include "nodetiers.h"
-#include "scontrol.h"
 #include "slowram.h"
+#include "slurm/cores.h"
+#include "slurm/scontrol.h"
 #include "topology.h"
 
 int hm_begin_topology(const struct hm_config *config, struct hm_error *error)

@@ -15,7 +15,7 @@
 #include "namespaces.h"
 #include "nodetiers.h"
 #include "record.h"
-#include "scontrol.h"
+#include "slurm/scontrol.h"
 
 void hm_finish_undo(const struct hm_config *config, struct hm_job *job)
 {

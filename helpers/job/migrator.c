@@ -16,7 +16,7 @@
 #include "base/size.h"
 #include "base/spawn.h"
 #include "living.h"
-#include "stepname.h"
+#include "slurm/stepname.h"
 
 #define PROGRAM HM_LIBEXECDIR "/hybridmem-migrator"
 #define SUFFIX ".migration"

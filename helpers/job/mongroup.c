@@ -14,7 +14,7 @@
 #include "base/files.h"
 #include "log.h"
 #include "mongroupname.h"
-#include "stepname.h"
+#include "slurm/stepname.h"
 
 #define GROUPS "mon_groups"
 #define MODE 0700 /* the kernel gives it to all in the folder: who is in it, and what they move, is not everybody's */

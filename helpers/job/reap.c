@@ -16,7 +16,7 @@
 #include "mongroup.h"
 #include "monitor.h"
 #include "namespaces.h"
-#include "scontrol.h"
+#include "slurm/scontrol.h"
 #include "store.h"
 #include "unread.h"
 

@@ -10,7 +10,7 @@
 #include <time.h>
 
 #include "recordparts.h"
-#include "stepname.h"
+#include "slurm/stepname.h"
 #include "store.h"
 
 #define TEXT(array) hm_json_text(array, sizeof(array))

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "recordparts.h"
-#include "stepname.h"
+#include "slurm/stepname.h"
 
 /* Of self-reported doubles only that they are finite was checked. */
 static json_t *real_or_null(double value)

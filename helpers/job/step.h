@@ -8,7 +8,7 @@
 #define HM_STEP_H
 
 #include "ledger.h"
-#include "stepname.h"
+#include "slurm/stepname.h"
 
 struct hm_step_facts {
     const char *config_path;

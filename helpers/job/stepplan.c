@@ -8,7 +8,7 @@
 #include "base/files.h"
 #include "changes.h"
 #include "core/policy.h"
-#include "cores.h"
+#include "slurm/cores.h"
 #include "stepparts.h"
 
 /* File systems are made by the prolog, for all steps of the job: a step cannot have others. */

@@ -88,6 +88,7 @@ stage_fuzz() {
     configure_in "$build/fuzz" CC=clang --enable-fuzzers --enable-sanitizers
     make -s -C "$build/fuzz/helpers/base" -j2
     make -s -C "$build/fuzz/helpers/core" -j2
+    make -s -C "$build/fuzz/helpers/slurm" -j2
     make -s -C "$build/fuzz/helpers/alloc" -j2 libpreload.la
     make -s -C "$build/fuzz/helpers/meter" -j2
     make -s -C "$build/fuzz/helpers/migrator" -j2 libsource.la libranks.la libreplay.la

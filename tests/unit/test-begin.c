@@ -15,14 +15,14 @@
 #include "core/regions.h"
 #include "freshledger.h"
 #include "job/begin.h"
-#include "job/cores.h"
 #include "job/finish.h"
 #include "job/namespaces.h"
 #include "job/nodetiers.h"
-#include "job/scontrol.h"
 #include "job/slowram.h"
 #include "machines.h"
 #include "scratch.h"
+#include "slurm/cores.h"
+#include "slurm/scontrol.h"
 
 static struct hm_config config;
 static struct hm_job job;

@@ -10,8 +10,8 @@
 
 #include <cmocka.h>
 
-#include "job/cores.h"
-#include "job/scontrol.h"
+#include "slurm/cores.h"
+#include "slurm/scontrol.h"
 
 #define N_ROWS(table) (sizeof(table) / sizeof((table)[0]))
 

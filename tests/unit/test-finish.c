@@ -21,8 +21,8 @@
 #include "job/migrator.h"
 #include "job/namespaces.h"
 #include "job/record.h"
-#include "job/scontrol.h"
 #include "scratch.h"
+#include "slurm/scontrol.h"
 
 static struct hm_error error;
 static struct hm_config config;

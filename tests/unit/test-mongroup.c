@@ -17,9 +17,9 @@
 #include "base/files.h"
 #include "freshledger.h"
 #include "job/mongroup.h"
-#include "job/stepname.h"
 #include "job/task.h"
 #include "scratch.h"
+#include "slurm/stepname.h"
 
 #define FEATURES "resctrl/info/L3_MON/mon_features"
 #define GROUP "resctrl/mon_groups/hybridmem.7.2"

@@ -15,9 +15,9 @@
 #include "freshledger.h"
 #include "job/namespaces.h"
 #include "job/reap.h"
-#include "job/scontrol.h"
 #include "job/unread.h"
 #include "scratch.h"
+#include "slurm/scontrol.h"
 
 static struct hm_config config;
 static struct hm_job job;

@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "job/stepname.h"
 #include "recordfixture.h"
+#include "slurm/stepname.h"
 
 static void test_whole_record(void **state)
 {

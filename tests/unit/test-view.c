@@ -14,8 +14,8 @@
 #include <cmocka.h>
 
 #include "cli/topprint.h"
-#include "job/stepname.h"
 #include "migrator/viewclient.h"
+#include "slurm/stepname.h"
 
 #define UNIX_HEAD "Num       RefCount Protocol Flags    Type St Inode Path\n"
 #define UNIX_LINE "0000000000000000: 00000002 00000000 00010000 0005 01 4711 "
