@@ -13,7 +13,7 @@
 
 #include <slurm/spank.h>
 
-#include "core/config.h"
+#include "core/config/config.h"
 
 /* option.c: the plugstack line and the option, the same in all contexts. */
 

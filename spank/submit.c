@@ -3,7 +3,7 @@
  * there is a job. */
 #include <unistd.h>
 
-#include "job/identity.h"
+#include "core/config/identity.h"
 #include "plugin.h"
 
 /* Account and partition are not known yet: the node's prolog judges them. */

@@ -4,10 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/config.h"
-#include "core/discover.h"
-#include "core/spill.h"
-#include "core/tierscache.h"
+#include "core/config/config.h"
+#include "core/plan/model.h"
+#include "core/topology/cache.h"
+#include "core/topology/discover.h"
 #include "layout.h"
 
 static void set_share(const struct hm_tiers *tiers, const struct hm_config *config, struct hm_layout *layout)

@@ -15,7 +15,7 @@
 #include "base/output.h"
 #include "base/size.h"
 #include "bench.h"
-#include "core/discover.h"
+#include "core/topology/discover.h"
 
 #define BAR 24
 #define QUARTERS 8     /* of the fast tier, the largest size that is measured where none is given */

@@ -6,8 +6,8 @@
 #include <stdbool.h>
 
 #include "alloc/hybridmem.h"
-#include "core/config.h"
-#include "core/tiers.h"
+#include "core/config/config.h"
+#include "core/topology/topology.h"
 
 #define HM_BENCH_SIZES 32
 #define HM_BENCH_REPETITIONS 100
@@ -87,8 +87,8 @@ struct hm_bench_speed {
 
 /*
  * Bandwidth in MB/s of a kernel that reads and writes these bytes, fast tier and slow tier: Eq. 1 of the spill model
- * (spill.h) with each tier's time as the sum of its reads' and its writes'. Returns -1 where a bandwidth that is needed
- * is not known, or there are no bytes. Pure.
+ * (core/plan/model.h) with each tier's time as the sum of its reads' and its writes'. Returns -1 where a bandwidth that
+ * is needed is not known, or there are no bytes. Pure.
  */
 double hm_bench_predict(const struct hm_bench_speed *speed, const double read_bytes[2], const double write_bytes[2]);
 /* The same from what a result says of its arrays; -1 also where a part of them is in neither tier. */

@@ -12,8 +12,8 @@
 #include <unistd.h>
 
 #include "configparts.h"
-#include "core/discover.h"
-#include "core/policy.h"
+#include "core/apply/policy.h"
+#include "core/topology/discover.h"
 #include "job/mongroup.h"
 
 #define HM_USER "hybridmem" /* the monitor runs as it */

@@ -3,7 +3,7 @@
 #ifndef HM_CONFIGPARTS_H
 #define HM_CONFIGPARTS_H
 
-#include "core/config.h"
+#include "core/config/config.h"
 
 /* Print the effective configuration. */
 void hm_config_show(const struct hm_config *config);

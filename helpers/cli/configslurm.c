@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "configparts.h"
-#include "core/regions.h"
+#include "core/topology/regions.h"
 #include "slurm/scontrol.h"
 
 #define MOST_OUTPUT 65536

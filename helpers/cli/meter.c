@@ -15,8 +15,8 @@
 #include "base/clock.h"
 #include "base/output.h"
 #include "base/words.h"
-#include "core/config.h"
-#include "core/discover.h"
+#include "core/config/config.h"
+#include "core/topology/discover.h"
 #include "meteroptions.h"
 #include "meterprint.h"
 

@@ -13,10 +13,10 @@
 #include "base/output.h"
 #include "base/size.h"
 #include "base/words.h"
-#include "core/config.h"
-#include "core/discover.h"
-#include "core/policy.h"
-#include "core/regions.h"
+#include "core/apply/policy.h"
+#include "core/config/config.h"
+#include "core/topology/discover.h"
+#include "core/topology/regions.h"
 #include "planprint.h"
 
 enum { EXIT_BAD = HM_WORDS_BAD, EXIT_UNSERVED = 3 };

@@ -2,7 +2,7 @@
 #ifndef HM_PLANPRINT_H
 #define HM_PLANPRINT_H
 
-#include "core/plan.h"
+#include "core/plan/plan.h"
 
 /* The plan for people, on standard output. */
 void hm_planprint_text(const struct hm_plan *plan, const struct hm_topology *topology);

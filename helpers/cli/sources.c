@@ -15,7 +15,7 @@
 
 #include "base/output.h"
 #include "base/words.h"
-#include "core/config.h"
+#include "core/config/config.h"
 #include "migrator/damonwire.h"
 #include "migrator/source.h"
 #include "migrator/sourcerows.h"

@@ -11,8 +11,8 @@
 
 #include "base/output.h"
 #include "base/words.h"
-#include "core/config.h"
-#include "core/discover.h"
+#include "core/config/config.h"
+#include "core/topology/discover.h"
 #include "tiersprint.h"
 
 enum { EXIT_BAD = HM_WORDS_BAD, EXIT_NO_TIERS = 3 };

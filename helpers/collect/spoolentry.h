@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
-#include "core/config.h"
+#include "core/config/config.h"
 
 #define HM_SPOOL_SCHEMA 1
 #define HM_SPOOL_NAME 64

@@ -8,18 +8,18 @@
 
 #include "base/files.h"
 #include "company.h"
-#include "core/policy.h"
-#include "core/regions.h"
+#include "core/apply/policy.h"
+#include "core/config/identity.h"
+#include "core/tiers/boot.h"
+#include "core/tiers/node.h"
+#include "core/topology/regions.h"
 #include "finish.h"
-#include "identity.h"
 #include "living.h"
 #include "log.h"
 #include "namespaces.h"
-#include "nodetiers.h"
 #include "slowram.h"
 #include "slurm/cores.h"
 #include "slurm/scontrol.h"
-#include "topology.h"
 
 int hm_begin_topology(const struct hm_config *config, struct hm_error *error)
 {

@@ -8,7 +8,7 @@
 
 #include "base/files.h"
 #include "base/size.h"
-#include "core/policy.h"
+#include "core/apply/policy.h"
 
 /* Linux 6.16: "true" while the kernel sets the weights; writing one ends that. */
 #define WEIGHTS_AUTO "/sys/kernel/mm/mempolicy/weighted_interleave/auto"

@@ -3,7 +3,7 @@
 #ifndef HM_DAMONSTART_H
 #define HM_DAMONSTART_H
 
-#include "core/config.h"
+#include "core/config/config.h"
 
 /* <run_dir>/damon.sock, the broker's socket. Returns `out`. */
 char *hm_damon_socket_path(const struct hm_config *config, char *out, size_t size);

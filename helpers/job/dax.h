@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-#include "core/config.h"
+#include "core/config/config.h"
 
 #define HM_JOB_NAMESPACES HM_MAX_SOCKETS
 #define HM_DAX_PATH (HM_CONFIG_PATH_MAX + 32)

@@ -8,12 +8,12 @@
 #include <unistd.h>
 
 #include "changes.h"
+#include "core/tiers/node.h"
 #include "living.h"
 #include "log.h"
 #include "migrator.h"
 #include "mongroup.h"
 #include "namespaces.h"
-#include "nodetiers.h"
 #include "record.h"
 #include "slurm/scontrol.h"
 

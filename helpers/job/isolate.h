@@ -8,7 +8,7 @@
 #ifndef HM_ISOLATE_H
 #define HM_ISOLATE_H
 
-#include "core/plan.h"
+#include "core/plan/plan.h"
 
 #define HM_ISOLATE_JOB "HYBRIDMEM_ISOLATE_JOB"
 #define HM_ISOLATE_NODES "HYBRIDMEM_ISOLATE_NODES"

@@ -11,7 +11,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "core/plan.h"
+#include "core/plan/plan.h"
 #include "dax.h"
 #include "migration.h"
 

@@ -6,7 +6,7 @@
 #ifndef HM_LOG_H
 #define HM_LOG_H
 
-#include "core/config.h"
+#include "core/config/config.h"
 
 /* Lines above this level are dropped; HM_LOG_INFO until it is set. */
 void hm_log_set_level(enum hm_log_level level);

@@ -13,7 +13,7 @@
 
 #include "base/files.h"
 #include "base/size.h"
-#include "core/regions.h"
+#include "core/topology/regions.h"
 #include "log.h"
 #include "namespace/autoonline.h"
 #include "namespacecreate.h"

@@ -5,7 +5,7 @@
 
 #include <stdint.h>
 
-#include "core/config.h"
+#include "core/config/config.h"
 
 #define HM_NAMESPACEWORDS 32 /* more than any command has */
 #define HM_NUMBER 24         /* of any number, as text */

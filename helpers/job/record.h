@@ -10,8 +10,8 @@
 #include <stdint.h>
 
 #include "base/error.h"
-#include "core/config.h"
-#include "core/tiers.h"
+#include "core/config/config.h"
+#include "core/topology/topology.h"
 #include "ledger.h"
 #include "meter/samples.h"
 

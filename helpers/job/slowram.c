@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <unistd.h>
 
-#include "core/regions.h"
+#include "core/topology/regions.h"
 #include "namespacerun.h"
 
 #define PATIENCE "600" /* seconds, for the wipe of another's memory */

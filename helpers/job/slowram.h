@@ -6,7 +6,7 @@
 #ifndef HM_SLOWRAM_H
 #define HM_SLOWRAM_H
 
-#include "core/config.h"
+#include "core/config/config.h"
 
 /*
  * Bring all of it online in the configured zone, by hybridmem-namespace, which is done at once where it is so already.

@@ -9,11 +9,11 @@
 
 #include "base/files.h"
 #include "company.h"
-#include "identity.h"
+#include "core/config/identity.h"
+#include "core/tiers/node.h"
 #include "living.h"
 #include "mongroup.h"
 #include "monitor.h"
-#include "nodetiers.h"
 
 void hm_memory_policy_get(struct hm_memory_policy *policy)
 {

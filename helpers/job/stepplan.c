@@ -7,7 +7,7 @@
 
 #include "base/files.h"
 #include "changes.h"
-#include "core/policy.h"
+#include "core/apply/policy.h"
 #include "slurm/cores.h"
 #include "stepparts.h"
 

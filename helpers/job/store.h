@@ -15,7 +15,7 @@
 #include <sys/types.h>
 
 #include "base/error.h"
-#include "core/config.h"
+#include "core/config/config.h"
 
 struct hm_store_key {
     const char *node; /* made safe as a file name: all but letters, digits, "_", "-" and inner dots become "_" */

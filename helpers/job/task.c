@@ -13,7 +13,7 @@
 
 #include "base/files.h"
 #include "base/size.h"
-#include "core/policy.h"
+#include "core/apply/policy.h"
 #include "daxmount.h"
 #include "entry.h"
 #include "isolate.h"

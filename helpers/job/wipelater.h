@@ -9,7 +9,7 @@
 #include <limits.h>
 #include <stdint.h>
 
-#include "core/config.h"
+#include "core/config/config.h"
 
 #define HM_WIPE_NO_LIMIT UINT_MAX
 

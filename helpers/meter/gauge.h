@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "core/tiers.h"
+#include "core/topology/topology.h"
 #include "counter.h"
 #include "groupwatch.h"
 #include "papiread.h"

@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
-#include "core/tiers.h"
+#include "core/topology/topology.h"
 
 #define HM_METERED_SOURCE 1000 /* bytes of a source: every reason of a usual node whole */
 

@@ -8,7 +8,7 @@
 
 #include <stdbool.h>
 
-#include "core/tiers.h"
+#include "core/topology/topology.h"
 
 enum hm_papi_measure {
     HM_PAPI_PACKAGE_ENERGY, /* a socket's processor */

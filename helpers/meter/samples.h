@@ -14,7 +14,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
-#include "core/tiers.h"
+#include "core/topology/topology.h"
 #include "metered.h"
 
 #define HM_SAMPLES_MAGIC 0x484d5331u

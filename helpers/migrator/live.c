@@ -14,8 +14,8 @@
 
 #include "base/clock.h"
 #include "base/procfile.h"
-#include "core/policy.h"
-#include "core/request.h"
+#include "core/apply/policy.h"
+#include "core/request/request.h"
 
 #define LOOKS_PER_PHASE 2 /* for processes that came or went, and for samples where no descriptor announces them */
 #define LOOK_LEAST_NS UINT64_C(10000000)

@@ -8,7 +8,7 @@
 
 #include "base/error.h"
 #include "base/set.h"
-#include "core/tiers.h"
+#include "core/topology/topology.h"
 
 #define HM_NODES_NUMBERS 1024 /* the kernel's largest MAX_NUMNODES */
 

@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
-#include "core/tiers.h"
+#include "core/topology/topology.h"
 
 #define HM_PROGRESS_MAGIC 0x484d4d31u
 #define HM_PROGRESS_VERSION 2

@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
-#include "core/tiers.h"
+#include "core/topology/topology.h"
 #include "decide.h"
 #include "maps.h"
 #include "ranks.h"

@@ -7,7 +7,7 @@
 #ifndef HM_AUTOONLINE_H
 #define HM_AUTOONLINE_H
 
-#include "core/config.h"
+#include "core/config/config.h"
 
 #define HM_AUTOONLINE "/sys/devices/system/memory/auto_online_blocks"
 #define HM_AUTOONLINE_KEPT "auto_online_blocks" /* in run_dir: the policy, while it is set aside */

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 
 #include "base/size.h"
+#include "core/tiers/boot.h"
 #include "driver.h"
-#include "job/topology.h"
 #include "parts.h"
 
 /* Returns what it was told, so that callers can add up. */

@@ -7,8 +7,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "core/tiers/boot.h"
 #include "firstmount.h"
-#include "job/topology.h"
 #include "keep.h"
 #include "kept.h"
 #include "parts.h"

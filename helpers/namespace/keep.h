@@ -4,7 +4,7 @@
 #define HM_KEEP_H
 
 #include "base/moment.h"
-#include "core/config.h"
+#include "core/config/config.h"
 #include "pmem.h"
 
 /* What there is of ours, of all owners. */

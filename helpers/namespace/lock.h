@@ -5,7 +5,7 @@
 
 #include <stdbool.h>
 
-#include "core/config.h"
+#include "core/config/config.h"
 
 /*
  * Take <run_dir>/namespace.lock, and write our pid into it. A dead process holds nothing, and the programs that we

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/size.h"
-#include "core/tiers.h"
+#include "core/topology/topology.h"
 
 #define PREFIX "hybridmem:"
 #define USER "u"

@@ -5,7 +5,7 @@
 
 #include <jansson.h>
 
-#include "core/config.h"
+#include "core/config/config.h"
 #include "pmem.h"
 #include "ramdevice.h"
 #include "request.h"

@@ -9,9 +9,9 @@
 
 #include "autoonline.h"
 #include "base/size.h"
+#include "core/tiers/boot.h"
 #include "driver.h"
 #include "holders.h"
-#include "job/topology.h"
 #include "nodeholders.h"
 #include "parts.h"
 

@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "job/topology.h"
+#include "core/tiers/boot.h"
 #include "parts.h"
 
 /* libndctl has the regions in no order. */

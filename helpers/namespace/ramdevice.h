@@ -7,7 +7,7 @@
 #define HM_RAMDEVICE_H
 
 #include "blocks.h"
-#include "core/tiers.h"
+#include "core/topology/topology.h"
 
 enum hm_ram_driver {
     HM_RAM_UNBOUND, /* no driver has it */

@@ -9,7 +9,7 @@
 
 #include "base/size.h"
 #include "base/words.h"
-#include "core/config.h"
+#include "core/config/config.h"
 
 #define COMMAND "namespace"
 #define PATIENCE_S 10

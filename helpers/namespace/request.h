@@ -9,7 +9,7 @@
 
 #include "base/set.h"
 #include "blocks.h"
-#include "core/request.h"
+#include "core/request/request.h"
 #include "mkfs.h"
 
 enum hm_namespace_command {

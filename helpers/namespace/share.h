@@ -8,8 +8,8 @@
 
 #include "base/error.h"
 #include "base/set.h"
-#include "core/request.h"
-#include "core/tiers.h"
+#include "core/request/request.h"
+#include "core/topology/topology.h"
 
 /* DAX maps files by pages of this size; whatever is smaller or beside it makes them small ones. */
 #define HM_DAX_ALIGN (UINT64_C(2) << 20)

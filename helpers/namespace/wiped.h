@@ -14,7 +14,7 @@
 
 #include <stdint.h>
 
-#include "core/config.h"
+#include "core/config/config.h"
 #include "pmem.h"
 
 /* The folder is in this one's run_dir. Without it, as before this, nothing is kept. */

@@ -3,7 +3,7 @@
 #ifndef HM_CORES_H
 #define HM_CORES_H
 
-#include "core/tiers.h"
+#include "core/topology/topology.h"
 
 /* All cores of this machine that are online, in Slurm's numbering. Returns 0, or -1 where sysfs does not tell. */
 int hm_cores_of_node(struct hm_set *cores);

@@ -16,7 +16,7 @@
 
 #include <cmocka.h>
 
-#include "job/topology.h"
+#include "core/tiers/boot.h"
 #include "namespace/firstmount.h"
 #include "namespace/mark.h"
 

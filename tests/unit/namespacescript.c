@@ -14,7 +14,7 @@
 #include <cmocka.h>
 
 #include "base/spawn.h"
-#include "core/regions.h"
+#include "core/topology/regions.h"
 #include "freshledger.h"
 #include "job/wipelater.h"
 #include "scratch.h"

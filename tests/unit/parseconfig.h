@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/config.h"
+#include "core/config/config.h"
 
 /* A copy on the heap without room to spare, so that the sanitizer sees a step too far. */
 static inline int parse_bytes(const char *text, size_t length, struct hm_config *config, struct hm_error *error)

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "core/plan.h"
+#include "core/plan/plan.h"
 
 #define N_ROWS(table) (sizeof(table) / sizeof((table)[0]))
 #define GIB (UINT64_C(1) << 30)

@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "job/topology.h"
+#include "core/tiers/boot.h"
 #include "namespace/autoonline.h"
 #include "namespace/driver.h"
 #include "namespace/holders.h"

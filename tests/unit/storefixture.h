@@ -5,7 +5,7 @@
 
 #include <stdint.h>
 
-#include "core/config.h"
+#include "core/config/config.h"
 #include "job/store.h"
 
 #define DAY "2025-03-01"

@@ -11,13 +11,13 @@
 
 #include <cmocka.h>
 
-#include "core/discover.h"
-#include "core/regions.h"
+#include "core/tiers/node.h"
+#include "core/topology/discover.h"
+#include "core/topology/regions.h"
 #include "freshledger.h"
 #include "job/begin.h"
 #include "job/finish.h"
 #include "job/namespaces.h"
-#include "job/nodetiers.h"
 #include "job/slowram.h"
 #include "machines.h"
 #include "scratch.h"

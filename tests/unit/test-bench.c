@@ -11,7 +11,7 @@
 
 #include "cli/bench.h"
 #include "cli/benchkernels.h"
-#include "core/spill.h"
+#include "core/plan/model.h"
 
 #define N_ROWS(table) (sizeof(table) / sizeof((table)[0]))
 #define GB 1e9

@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "core/discover.h"
+#include "core/topology/discover.h"
 
 #define TOPOLOGY FIXTURES "/topology/"
 #define GIB (1024.0 * 1024 * 1024)

@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "core/policy.h"
+#include "core/apply/policy.h"
 #include "fakeenvironment.h"
 #include "planrow.h"
 

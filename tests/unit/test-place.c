@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "alloc/layout.h"
-#include "core/config.h"
+#include "core/config/config.h"
 #include "machines.h"
 
 #define N_ROWS(table) (sizeof(table) / sizeof((table)[0]))

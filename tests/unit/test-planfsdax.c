@@ -12,8 +12,8 @@
 
 #include <cmocka.h>
 
-#include "core/plan.h"
-#include "core/regions.h"
+#include "core/plan/plan.h"
+#include "core/topology/regions.h"
 #include "machines.h"
 #include "scratch.h"
 

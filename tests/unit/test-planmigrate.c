@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "core/policy.h"
+#include "core/apply/policy.h"
 #include "planrow.h"
 
 static const struct row rows[] = {

@@ -16,7 +16,7 @@
 
 #include <cmocka.h>
 
-#include "core/policy.h"
+#include "core/apply/policy.h"
 
 #define N_ROWS(table) (sizeof(table) / sizeof((table)[0]))
 #define BIND_BALANCING_STATIC (2 | 1 << 13 | 1 << 15) /* of set_mempolicy(2) */

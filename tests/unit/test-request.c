@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "core/request.h"
+#include "core/request/request.h"
 
 #define N_ROWS(table) (sizeof(table) / sizeof((table)[0]))
 #define MODES "use off, fast, slow, dram, pmem, cxl, hbm, interleave, spill, isolate, migrate or fsdax"

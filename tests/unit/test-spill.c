@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "core/spill.h"
+#include "core/plan/model.h"
 
 #define N_ROWS(table) (sizeof(table) / sizeof((table)[0]))
 

@@ -11,8 +11,8 @@
 
 #include <cmocka.h>
 
-#include "core/config.h"
-#include "core/tiers.h"
+#include "core/config/config.h"
+#include "core/topology/topology.h"
 
 #define MAX_ROW_NODES 8
 #define MAX_ROW_TIERS 3

@@ -14,7 +14,7 @@
 
 #include <cmocka.h>
 
-#include "core/tierscache.h"
+#include "core/topology/cache.h"
 #include "scratch.h"
 
 struct fixture {

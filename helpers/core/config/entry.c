@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The sections of hybridmem.conf and their titles. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "value.h"
+
+static const char *const section_names[HM_SECTIONS] = {NULL,    "tier",    "channels", "user",
+                                                       "group", "account", "partition"};
+
+const char *hm_configvalue_section_name(enum hm_section section)
+{
+    return section_names[section];
+}
+
+bool hm_configvalue_is_rule(enum hm_section section)
+{
+    return section >= HM_SECTION_USER;
+}
+
+/* Copy a tier's name or kind. Returns 0 or -1. */
+static int copy_tier_name(char name[HM_NAME], const char *text, size_t length)
+{
+    if (length == 0 || length >= HM_NAME || strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789_-") < length)
+        return -1;
+    memcpy(name, text, length);
+    name[length] = '\0';
+    return 0;
+}
+
+static int tier_entry(struct hm_config *config, const char *title, struct hm_error *error)
+{
+    char name[HM_NAME];
+    if (copy_tier_name(name, title, strlen(title)) < 0)
+        return hm_fail(error, EINVAL, "\"%.40s\" is not a tier's name: use 1 to %d lower case letters, digits, - and _",
+                       title, HM_NAME - 1);
+    for (int i = 0; i < config->n_tiers; i++)
+        if (strcmp(config->tier[i].name, name) == 0)
+            return i;
+    if (config->n_tiers == HM_MAX_TIERS)
+        return hm_fail(error, EINVAL, "there are too many tiers: %d are allowed", HM_MAX_TIERS);
+    memcpy(config->tier[config->n_tiers].name, name, sizeof(name));
+    return config->n_tiers++;
+}
+
+static int channels_entry(struct hm_config *config, const char *title, struct hm_error *error)
+{
+    struct hm_config_channels new = {0};
+    const char *plus = strchr(title, '+');
+    if (!plus || copy_tier_name(new.fast, title, (size_t)(plus - title)) < 0 ||
+        copy_tier_name(new.slow, plus + 1, strlen(plus + 1)) < 0 || strcmp(new.fast, new.slow) == 0)
+        return hm_fail(error, EINVAL,
+                       "\"%.60s\" is not a pair of tiers: write two names or kinds of tiers, as in \"dram+cxl\"",
+                       title);
+    for (int i = 0; i < config->n_channels; i++) {
+        const struct hm_config_channels *old = &config->channels[i];
+        if (strcmp(old->fast, new.fast) == 0 && strcmp(old->slow, new.slow) == 0)
+            return i;
+        if (strcmp(old->fast, new.slow) == 0 && strcmp(old->slow, new.fast) == 0)
+            return hm_fail(error, EINVAL, "these channels are there already, as \"%s+%s\": keep one of them", old->fast,
+                           old->slow);
+    }
+    if (config->n_channels == HM_MAX_TIERS)
+        return hm_fail(error, EINVAL, "there are too many channels: %d are allowed", HM_MAX_TIERS);
+    config->channels[config->n_channels] = new;
+    return config->n_channels++;
+}
+
+static int rule_entry(struct hm_config *config, enum hm_section section, const char *title, struct hm_error *error)
+{
+    struct hm_config_rule new = {.kind = (enum hm_rule_kind)(section - HM_SECTION_USER)};
+    size_t length = strlen(title);
+    if (length == 0 || length >= sizeof(new.name) || strchr(title, ' '))
+        return hm_fail(error, EINVAL, "\"%.80s\" is not a name of 1 to %zu characters without spaces", title,
+                       sizeof(new.name) - 1);
+    memcpy(new.name, title, length + 1);
+    for (int i = 0; i < config->n_rules; i++)
+        if (config->rule[i].kind == new.kind && strcmp(config->rule[i].name, title) == 0)
+            return i;
+    if (config->n_rules == HM_CONFIG_RULES)
+        return hm_fail(error, EINVAL, "there are too many user, group, account and partition sections: %d are allowed",
+                       HM_CONFIG_RULES);
+    config->rule[config->n_rules] = new;
+    return config->n_rules++;
+}
+
+int hm_configvalue_entry(struct hm_config *config, enum hm_section section, const char *title, struct hm_error *error)
+{
+    switch (section) {
+    case HM_SECTION_TOP:
+        return 0;
+    case HM_SECTION_TIER:
+        return tier_entry(config, title, error);
+    case HM_SECTION_CHANNELS:
+        return channels_entry(config, title, error);
+    default:
+        return rule_entry(config, section, title, error);
+    }
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* How the values of hybridmem.conf are read, by kind: what a word's row says of it is held. */
+#ifndef HM_CONFIGFIELD_H
+#define HM_CONFIGFIELD_H
+
+#include "value.h"
+
+struct hm_field;
+
+/* Read `value` into the field at `field`. */
+typedef int hm_field_set(const struct hm_field *row, void *field, const char *value, bool is_first,
+                         struct hm_error *error);
+
+struct hm_field {
+    enum hm_section section;
+    const char *word;
+    hm_field_set *set;
+    size_t offset;              /* of the field in hm_config, or in the section's entry */
+    uint64_t least, most;       /* numbers and times: the range; texts: `most` is the field's size */
+    const char *const *choices; /* in the order of the enum, from `least` on; amounts: the unit */
+};
+
+/*
+ * Those that there are. A list's values come one by one, `is_first` with the first. Each returns 0, or -1 (EINVAL) with
+ * a text that says what would be right.
+ */
+hm_field_set hm_field_choice, hm_field_yes_no, hm_field_name, hm_field_folder, hm_field_milliseconds, hm_field_seconds,
+    hm_field_percent, hm_field_amount, hm_field_number, hm_field_size, hm_field_modes, hm_field_request,
+    hm_field_migrate, hm_field_nodes;
+
+#endif

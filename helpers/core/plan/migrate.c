@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The modes with a migrator, migrate and isolate: where memory starts, and what the migrator is to do. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/size.h"
+#include "core/apply/policy.h"
+#include "scene.h"
+
+/* Where neither the job nor the site says more. What is left 0 is the migrator's own choice. */
+static const struct hm_migrate_keys built_in = {.interval_ms = 10000,
+                                                .overhead_percent = 1,
+                                                .algorithm = HM_ALGORITHM_REGIONS,
+                                                .source = HM_SAMPLING_AUTO,
+                                                .hot_by = HM_HOT_BY_ACCESSES};
+
+/* Write latency of the part's nearest node; 0: not known. */
+static double write_latency(const struct hm_scene *scene, const struct hm_part *part)
+{
+    const struct hm_topology *topology = &scene->tiers->topology;
+    uint64_t least = 0;
+    for (int i = 0; i < topology->n_nodes; i++) {
+        const struct hm_figure *figure = &topology->node[i].write_latency_ns;
+        if (hm_set_has(&part->nodes, (unsigned)topology->node[i].id) && figure->origin != HM_ORIGIN_NONE &&
+            (least == 0 || figure->value < least))
+            least = figure->value;
+    }
+    return (double)least;
+}
+
+static double read_latency(const struct hm_part *part)
+{
+    const struct hm_figure *figure = &part->tier->read_latency_ns;
+    return figure->origin == HM_ORIGIN_NONE ? 0 : (double)figure->value;
+}
+
+/* A tier that is faster by its bandwidth only (HBM) has no gain in latency to reckon with: not known. */
+static double latency_ratio(double fast, double slow)
+{
+    return fast > 0 && slow > fast ? slow / fast : 0;
+}
+
+/* A store waits for no latency, but it holds the memory for as long as its bandwidth says: the slow tier's reads and
+ * writes differ by that. 1 where it is not known, and where writes are no slower. */
+static double writes_per_read(const struct hm_part *part)
+{
+    const struct hm_figure *read = &part->tier->read_bandwidth_mbs, *write = &part->tier->write_bandwidth_mbs;
+    bool is_known = read->origin != HM_ORIGIN_NONE && write->origin != HM_ORIGIN_NONE;
+    return is_known && read->value > write->value && write->value > 0 ? (double)read->value / (double)write->value : 1;
+}
+
+/* What a write to the slow tier costs where a read costs `read`, by its latency or by its bandwidth: the larger. */
+static double write_cost(const struct hm_scene *scene, const struct hm_part *fast, const struct hm_part *slow,
+                         double read)
+{
+    double by_latency = latency_ratio(write_latency(scene, fast), write_latency(scene, slow));
+    double by_bandwidth = read * writes_per_read(slow);
+    return by_latency > 0 && by_bandwidth > by_latency ? by_bandwidth : by_latency;
+}
+
+static uint64_t choose_cap(struct hm_scene *scene, const struct hm_part *fast)
+{
+    char size[2][24];
+    const struct hm_migrate_keys *keys = &scene->keys;
+    if (keys->fast_bytes > fast->capacity_bytes)
+        hm_scene_warn(scene, "fast=: %s are more than %s has: %s",
+                      hm_size_format(keys->fast_bytes, size[0], sizeof(size[0])), fast->label,
+                      hm_size_format(fast->capacity_bytes, size[1], sizeof(size[1])));
+    return keys->fast_bytes ? keys->fast_bytes : (uint64_t)((double)fast->capacity_bytes * keys->fast_percent / 100);
+}
+
+/* Goes on with the sentence about the placement. */
+static void explain(struct hm_scene *scene, const struct hm_part *fast)
+{
+    struct hm_plan *plan = scene->plan;
+    char size[24], cap[64] = "";
+    const char *hot = plan->migration.keys.hot_by == HM_HOT_BY_WRITES ? "most written" : "hottest";
+    size_t length = strlen(plan->reason);
+    if (length > 0 && plan->reason[length - 1] == '.')
+        length--;
+    if (plan->migration.cap_bytes > 0)
+        snprintf(cap, sizeof(cap), ", at most %s of it", hm_size_format(plan->migration.cap_bytes, size, sizeof(size)));
+    snprintf(plan->reason + length, sizeof(plan->reason) - length,
+             "; then the migrator keeps the job's %s data in %s%s.", hot, fast->label, cap);
+}
+
+/* What neither the request nor the site says is ours to choose. */
+static void complete_keys(struct hm_scene *scene)
+{
+    scene->keys = scene->request->migrate;
+    if (scene->request->mode == HM_MODE_ISOLATE && scene->keys.hot_by == HM_HOT_BY_UNSAID)
+        scene->keys.hot_by = HM_HOT_BY_WRITES; /* the site's choice is for migrate */
+    hm_request_complete_keys(&scene->keys, &scene->config->migrate.keys);
+    hm_request_complete_keys(&scene->keys, &built_in);
+}
+
+/* The migrator's part, once memory is placed. */
+static void plan_migrator(struct hm_scene *scene, const struct hm_part *fast, const struct hm_part *slow)
+{
+    struct hm_plan_migration *migration = &scene->plan->migration;
+    migration->is_wanted = true;
+    migration->fast_nodes = fast->nodes;
+    migration->slow_nodes = slow->nodes;
+    migration->keys = scene->keys;
+    migration->cap_bytes = choose_cap(scene, fast);
+    if (migration->cap_bytes > 0)
+        scene->plan->predicted_bandwidth_mbs = -1; /* of a placement that the cap does not let stay */
+    migration->read_latency = latency_ratio(read_latency(fast), read_latency(slow));
+    migration->write_latency = write_cost(scene, fast, slow, migration->read_latency);
+    explain(scene, fast);
+}
+
+int hm_plan_migrate(struct hm_scene *scene)
+{
+    struct hm_part fast, slow;
+    complete_keys(scene);
+    if (hm_plan_spill(scene) < 0)
+        return -1;
+    hm_scene_part(scene, 0, &fast);
+    hm_scene_part(scene, scene->tiers->n_tiers - 1, &slow);
+    plan_migrator(scene, &fast, &slow);
+    return 0;
+}
+
+/* Without that all that is large would start in the slow tier, and stay there. */
+static bool can_tell_writes(const struct hm_scene *scene)
+{
+    bool is_sampled = scene->keys.source == HM_SAMPLING_AUTO || scene->keys.source == HM_SAMPLING_PERF;
+    return !scene->abilities->lacks_marks || (is_sampled && !scene->abilities->lacks_store_samples);
+}
+
+int hm_plan_isolate(struct hm_scene *scene)
+{
+    struct hm_part fast, slow;
+    hm_scene_part(scene, 0, &fast);
+    hm_scene_part(scene, scene->tiers->n_tiers - 1, &slow);
+    if (scene->tiers->n_tiers == 1 || fast.n_nodes == 0 || slow.n_nodes == 0)
+        return hm_scene_refuse(scene, "nothing can be isolated: only %s has memory that this job can have",
+                               fast.n_nodes > 0 ? fast.label : slow.label);
+    if (scene->abilities->lacks_preload)
+        return hm_fail(scene->error, ENODEV,
+                       "--hybrid-mem=%.48s: the library that sends allocations to the slow tier is not installed on "
+                       "this node: %s",
+                       scene->request->text, hm_preload_library());
+    complete_keys(scene);
+    if (scene->keys.hot_by == HM_HOT_BY_WRITES && !can_tell_writes(scene))
+        return hm_fail(scene->error, ENODEV,
+                       "--hybrid-mem=%.48s: nothing on this node tells writes from reads: that takes a kernel with "
+                       "soft-dirty marks (CONFIG_MEM_SOFT_DIRTY), or source=perf where the processor samples stores: "
+                       "use migrate",
+                       scene->request->text);
+    scene->plan->policy = HM_POLICY_DEFAULT;
+    hm_scene_reason(scene, "Large allocations start in %s, and all else where Linux places it.", slow.label);
+    plan_migrator(scene, &fast, &slow);
+    return 0;
+}

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "keys.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+#include "base/size.h"
+
+#define N_ROWS(table) (int)(sizeof(table) / sizeof((table)[0]))
+
+#define MIB (UINT64_C(1) << 20)
+#define TIB (UINT64_C(1) << 40)
+#define HOUR_MS (UINT64_C(3600) * 1000)
+
+static const char *const sockets[] = {"all", "local", "remote", NULL};
+static const char *const algorithms[] = {"regions", "bins", NULL};
+static const char *const sources[] = {"auto", "perf", "damon", "faults", NULL};
+static const char *const heats[] = {"accesses", "writes", NULL};
+
+static void *field_of(const struct hm_key *key, struct hm_request *request)
+{
+    return (char *)request + key->offset;
+}
+
+static int set_choice(const struct hm_key *key, const char *value, struct hm_request *request)
+{
+    for (int i = 0; key->choices[i]; i++) {
+        int chosen = i + (int)key->least;
+        if (strcmp(value, key->choices[i]) == 0) {
+            memcpy(field_of(key, request), &chosen, sizeof(chosen));
+            return 0;
+        }
+    }
+    return -1;
+}
+
+static int store(const struct hm_key *key, uint64_t number, struct hm_request *request)
+{
+    if (number < key->least || number > key->most)
+        return -1;
+    memcpy(field_of(key, request), &number, sizeof(number));
+    return 0;
+}
+
+static int set_number(const struct hm_key *key, const char *value, struct hm_request *request)
+{
+    uint64_t number;
+    return hm_size_parse_number(value, key->least, key->most, &number, NULL) < 0 ? -1 : store(key, number, request);
+}
+
+static int set_size(const struct hm_key *key, const char *value, struct hm_request *request)
+{
+    uint64_t bytes;
+    return hm_size_parse(value, &bytes, NULL) < 0 ? -1 : store(key, bytes, request);
+}
+
+static int set_time(const struct hm_key *key, const char *value, struct hm_request *request)
+{
+    uint64_t milliseconds;
+    return hm_size_parse_duration(value, &milliseconds, NULL) < 0 ? -1 : store(key, milliseconds, request);
+}
+
+static int set_percent(const struct hm_key *key, const char *value, struct hm_request *request)
+{
+    double percent;
+    if (hm_size_parse_percent(value, &percent, NULL) < 0 || percent * 100 < (double)key->least ||
+        percent * 100 > (double)key->most)
+        return -1;
+    memcpy(field_of(key, request), &percent, sizeof(percent));
+    return 0;
+}
+
+/* The cap: bytes, or a share in a field of its own. */
+static int set_cap(const struct hm_key *key, const char *value, struct hm_request *request)
+{
+    static const struct hm_key share = {
+        .offset = offsetof(struct hm_request, migrate.fast_percent), .least = 1, .most = 100 * 100};
+    return strchr(value, '%') ? set_percent(&share, value, request) : set_size(key, value, request);
+}
+
+static int set_flag(const struct hm_key *key, const char *value, struct hm_request *request)
+{
+    (void)value;
+    *(bool *)field_of(key, request) = true;
+    return 0;
+}
+
+#define MIGRATED (HM_KEYS_BIT(HM_MODE_ISOLATE) | HM_KEYS_BIT(HM_MODE_MIGRATE))
+#define PLACED                                                                                                         \
+    (HM_KEYS_BIT(HM_MODE_FAST) | HM_KEYS_BIT(HM_MODE_SLOW) | HM_KEYS_BIT(HM_MODE_INTERLEAVE) |                         \
+     HM_KEYS_BIT(HM_MODE_SPILL) | MIGRATED | HM_KEYS_BIT(HM_MODE_FSDAX))
+#define FIELD(field) offsetof(struct hm_request, field)
+
+static const struct hm_key keys[] = {
+    [HM_KEY_SOCKET] = {"socket", PLACED, set_choice, FIELD(socket), HM_SOCKET_ALL, 0, sockets, "local, remote or all",
+                       "socket=local, remote or all"},
+    {"fast", MIGRATED, set_cap, FIELD(migrate.fast_bytes), MIB, UINT64_MAX, NULL,
+     "a size of at least 1M, digits and K, M, G or T, as in 64G, or 0.01% to 100% of the fast tier", "fast=25%"},
+    {"period", MIGRATED, set_number, FIELD(migrate.period), 100, UINT64_C(1) << 40, NULL,
+     "a number of accesses from 100 to 1099511627776", "period=65536"},
+    {"interval", MIGRATED, set_time, FIELD(migrate.interval_ms), 100, 24 * HOUR_MS, NULL,
+     "a time of 100ms to 24h, digits and ms, s, min or h, as in 10s", "interval=10s"},
+    {"bins", MIGRATED, set_number, FIELD(migrate.bins), 16, 1048576, NULL, "a number of 16 to 1048576", "bins=1000"},
+    {"algorithm", MIGRATED, set_choice, FIELD(migrate.algorithm), HM_ALGORITHM_REGIONS, 0, algorithms,
+     "regions or bins", "algorithm=regions"},
+    {"source", MIGRATED, set_choice, FIELD(migrate.source), HM_SAMPLING_AUTO, 0, sources, "auto, perf, damon or faults",
+     "source=auto"},
+    {"overhead", MIGRATED, set_percent, FIELD(migrate.overhead_percent), 1, 10 * 100, NULL,
+     "a share of the CPUs of 0.01% to 10%, as in 1%", "overhead=1%"},
+    {"rate", MIGRATED, set_size, FIELD(migrate.rate_bytes), MIB, UINT64_MAX, NULL,
+     "bytes per second, at least 1M, digits and K, M, G or T, as in 200M", "rate=200M"},
+    {"hot-by", MIGRATED, set_choice, FIELD(migrate.hot_by), HM_HOT_BY_ACCESSES, 0, heats, "accesses or writes",
+     "hot-by=writes"},
+    {"size", HM_KEYS_BIT(HM_MODE_FSDAX), set_size, FIELD(size_bytes), 32 * MIB, 1024 * TIB, NULL,
+     "a size of 32M to 1024T, digits and K, M, G or T, as in 200G", "size=200G"},
+    {"keep", HM_KEYS_BIT(HM_MODE_FSDAX), set_flag, FIELD(keep), 0, 0, NULL, NULL, "fsdax,size=200G,keep"},
+};
+_Static_assert(sizeof(enum hm_socket) == sizeof(int) && sizeof(enum hm_algorithm) == sizeof(int) &&
+                   sizeof(enum hm_sampling) == sizeof(int) && sizeof(enum hm_hot_by) == sizeof(int),
+               "set_choice writes enums as int");
+
+const struct hm_key *hm_key_at(int n)
+{
+    return n >= 0 && n < N_ROWS(keys) ? &keys[n] : NULL;
+}
+
+const char *hm_algorithm_name(enum hm_algorithm algorithm)
+{
+    int n = (int)algorithm - HM_ALGORITHM_REGIONS;
+    return n >= 0 && n < N_ROWS(algorithms) - 1 ? algorithms[n] : NULL;
+}
+
+const char *hm_sampling_name(enum hm_sampling source)
+{
+    int n = (int)source - HM_SAMPLING_AUTO;
+    return n >= 0 && n < N_ROWS(sources) - 1 ? sources[n] : NULL;
+}
+
+const char *hm_hot_by_name(enum hm_hot_by hot_by)
+{
+    int n = (int)hot_by - HM_HOT_BY_ACCESSES;
+    return n >= 0 && n < N_ROWS(heats) - 1 ? heats[n] : NULL;
+}
+
+void hm_request_complete_keys(struct hm_migrate_keys *into, const struct hm_migrate_keys *others)
+{
+    if (into->fast_bytes == 0 && !(into->fast_percent > 0)) {
+        into->fast_bytes = others->fast_bytes;
+        into->fast_percent = others->fast_percent;
+    }
+    into->period = into->period ? into->period : others->period;
+    into->interval_ms = into->interval_ms ? into->interval_ms : others->interval_ms;
+    into->bins = into->bins ? into->bins : others->bins;
+    into->rate_bytes = into->rate_bytes ? into->rate_bytes : others->rate_bytes;
+    into->overhead_percent = into->overhead_percent > 0 ? into->overhead_percent : others->overhead_percent;
+    into->algorithm = into->algorithm ? into->algorithm : others->algorithm;
+    into->source = into->source ? into->source : others->source;
+    into->hot_by = into->hot_by ? into->hot_by : others->hot_by;
+}

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the user typed after --hybrid-mem=, checked for form. Knows nothing of a node, of Slurm, or of the
+ * configuration.
+ *
+ *     MODE[,KEY=VALUE]...     lower case; no key twice; each key belongs to some modes; keep has no value
+ */
+#ifndef HM_REQUEST_H
+#define HM_REQUEST_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "core/topology/topology.h"
+
+#define HM_REQUEST_TEXT 256 /* longest option text, with the end mark */
+
+enum hm_mode {
+    HM_MODE_OFF,
+    HM_MODE_FAST,
+    HM_MODE_SLOW,
+    HM_MODE_INTERLEAVE,
+    HM_MODE_SPILL,
+    HM_MODE_ISOLATE,
+    HM_MODE_MIGRATE,
+    HM_MODE_FSDAX,
+    HM_MODES /* how many */
+};
+enum hm_socket { HM_SOCKET_ALL, HM_SOCKET_LOCAL, HM_SOCKET_REMOTE };
+enum hm_algorithm { HM_ALGORITHM_UNSAID, HM_ALGORITHM_REGIONS, HM_ALGORITHM_BINS };
+enum hm_hot_by { HM_HOT_BY_UNSAID, HM_HOT_BY_ACCESSES, HM_HOT_BY_WRITES };
+enum hm_sampling { HM_SAMPLING_UNSAID, HM_SAMPLING_AUTO, HM_SAMPLING_PERF, HM_SAMPLING_DAMON, HM_SAMPLING_FAULTS };
+
+/* The keys of the migrator. 0: not said. */
+struct hm_migrate_keys {
+    uint64_t fast_bytes; /* the cap on the fast tier, as one of these two */
+    double fast_percent; /* of the fast tier's capacity */
+    uint64_t period;     /* accesses per sample */
+    uint64_t interval_ms;
+    uint64_t bins;
+    uint64_t rate_bytes; /* per second, most that is moved */
+    double overhead_percent;
+    enum hm_algorithm algorithm;
+    enum hm_sampling source;
+    enum hm_hot_by hot_by;
+};
+
+struct hm_request {
+    enum hm_mode mode; /* a tier kind as the mode (dram, pmem, cxl, hbm) is HM_MODE_FAST with `kind` set */
+    enum hm_kind kind; /* HM_KIND_UNKNOWN unless the mode was a kind */
+    enum hm_socket socket;
+    struct hm_migrate_keys migrate;
+    uint64_t size_bytes;        /* of fsdax: all sockets' file systems together; 0 in other modes */
+    bool keep;                  /* of fsdax: they outlive the job */
+    char text[HM_REQUEST_TEXT]; /* as typed */
+};
+
+/*
+ * Parse the option's text. Returns 0, or -1: EINVAL for a wrong word (the text names the word and lists what would be
+ * right), ENOTSUP for a word that hybridmem knows and this build does not serve ("... is not available on this cluster:
+ * <why>"). Takes any bytes; never allocates.
+ */
+int hm_request_parse(const char *text, struct hm_request *request, struct hm_error *error);
+
+/*
+ * Parse the migrator's keys alone, as the configuration has them: "KEY=VALUE[,KEY=VALUE]...". Returns 0, or -1
+ * (EINVAL).
+ */
+int hm_request_parse_keys(const char *text, struct hm_migrate_keys *keys, struct hm_error *error);
+
+/* What `keys` leaves unsaid is taken from `others`. */
+void hm_request_complete_keys(struct hm_migrate_keys *keys, const struct hm_migrate_keys *others);
+
+/* The words of algorithm=, source= and hot-by=, NULL for "not said" and what is no value. */
+const char *hm_algorithm_name(enum hm_algorithm algorithm);
+const char *hm_sampling_name(enum hm_sampling source);
+const char *hm_hot_by_name(enum hm_hot_by hot_by);
+
+/* "spill", "fast", ... ; the kind's name for a request by kind. */
+const char *hm_request_mode_name(const struct hm_request *request);
+
+/* The whole grammar in the words of a help text (for --help, man pages, error texts): static. */
+const char *hm_request_help(void);
+
+/* The n-th available mode name (for configuration checks and help), NULL past the last: off fast slow dram pmem cxl hbm
+ * interleave spill isolate migrate fsdax. */
+const char *hm_request_mode_at(int n);
+
+#endif

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The node's tiers, as the ledger's own: the topology that was found at boot, and what the configuration makes of it.
+ */
+#ifndef HM_NODETIERS_H
+#define HM_NODETIERS_H
+
+#include "core/config/config.h"
+
+/* Returns 0, or -1 with a text: `tiers` then has no tier. */
+int hm_nodetiers_read(const struct hm_config *config, struct hm_tiers *tiers, struct hm_error *error);
+
+#endif

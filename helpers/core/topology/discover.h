@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Finding the topology with hwloc (a library of its own, libdiscover.la: the plugin and the monitor do not link it),
+ * and the node's cache of it.
+ */
+#ifndef HM_DISCOVER_H
+#define HM_DISCOVER_H
+
+#include "topology.h"
+
+/*
+ * Read the topology of this machine (`xml` NULL) or of hwloc's XML file. As root only hwloc's built-in Linux back end
+ * runs: plugins and device back ends are off. What hwloc does not tell (memory tiers in sysfs, ZONE_MOVABLE, free
+ * memory) is read from sysfs and /proc for this machine only. Returns 0, or -1 with a text that names the file or the
+ * cause.
+ */
+int hm_discover(const char *xml, struct hm_topology *topology, struct hm_error *error);
+
+/* The same for this machine, inside of a program that is not ours: the environment stays as it is, and hwloc does as
+ * that program's user has told it. */
+int hm_discover_plainly(struct hm_topology *topology, struct hm_error *error);
+
+#endif

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Kind and figures of a node, from what hwloc knows of it.
+ */
+#include <string.h>
+
+#include "parts.h"
+
+/* hwloc's words (subtype of the node, or its DAXType) for what they say for sure; "SPM" (specific-purpose) may be HBM
+ * or CXL. */
+static const struct {
+    const char *word;
+    enum hm_kind kind;
+} kind_words[] = {
+    {"DRAM", HM_KIND_DRAM}, {"HBM", HM_KIND_HBM}, {"MCDRAM", HM_KIND_HBM}, {"NVM", HM_KIND_PMEM}, {"CXL", HM_KIND_CXL},
+};
+
+static enum hm_kind kind_of_word(const char *word)
+{
+    for (size_t i = 0; word && i < sizeof(kind_words) / sizeof(kind_words[0]); i++) {
+        size_t length = strlen(kind_words[i].word);
+        /* "CXL-DRAM", "CXL-NVM": what counts for placement is that it is behind CXL */
+        if (strncmp(word, kind_words[i].word, length) == 0 && (word[length] == '\0' || word[length] == '-'))
+            return kind_words[i].kind;
+    }
+    return HM_KIND_UNKNOWN;
+}
+
+/*
+ * How the memory came to the system says more than any figure: the DAX device that it was onlined from sits below the
+ * CXL root (ACPI0017) or the NVDIMM bus. hwloc before 2.10 has only the path (DAXParent), later ones name the CXL
+ * device too.
+ */
+static bool is_behind_cxl(hwloc_obj_t object)
+{
+    const char *parent = hwloc_obj_get_info_by_name(object, "DAXParent");
+
+    return hwloc_obj_get_info_by_name(object, "CXLDevice") ||
+           (parent && (strstr(parent, "ACPI0017") || strstr(parent, "cxl")));
+}
+
+void hm_discover_kind(hwloc_obj_t object, struct hm_node *node)
+{
+    if (object->subtype && strstr(object->subtype, "GPUMemory")) {
+        node->is_device = true;
+        return;
+    }
+    node->kind = is_behind_cxl(object) ? HM_KIND_CXL : kind_of_word(object->subtype);
+    if (node->kind == HM_KIND_UNKNOWN)
+        node->kind = kind_of_word(hwloc_obj_get_info_by_name(object, "DAXType"));
+    if (node->kind != HM_KIND_UNKNOWN)
+        node->kind_origin = HM_ORIGIN_HWLOC;
+}
+
+void hm_discover_check_guess(struct hm_topology *topology)
+{
+    bool has_wrong = false;
+
+    for (int i = 0; i < topology->n_nodes; i++) {
+        const struct hm_node *node = &topology->node[i];
+        has_wrong = has_wrong || (node->kind == HM_KIND_DRAM && !node->has_cpus && node->capacity_bytes > 0);
+    }
+    for (int i = 0; i < topology->n_nodes && has_wrong; i++) {
+        has_wrong = false;
+        for (int j = 0; j < topology->n_nodes; j++)
+            has_wrong = has_wrong || (topology->node[j].kind == HM_KIND_HBM && topology->node[j].has_cpus);
+    }
+    /* From 2.10 on, hwloc calls the faster of two unknown kinds HBM from twice the bandwidth on: DRAM then becomes
+     * "HBM" beside slow memory. */
+    for (int i = 0; i < topology->n_nodes && has_wrong; i++) {
+        struct hm_node *node = &topology->node[i];
+        if (node->kind == HM_KIND_DRAM || node->kind == HM_KIND_HBM) {
+            node->kind = HM_KIND_UNKNOWN;
+            node->kind_origin = HM_ORIGIN_NONE;
+        }
+    }
+}
+
+/* Value of an attribute from the best initiator, by the first of two names that has one. */
+static struct hm_figure read_figure(hwloc_topology_t hwloc, hwloc_obj_t object, const char *name, const char *or_name)
+{
+    const char *const names[] = {name, or_name};
+
+    for (int i = 0; i < 2; i++) {
+        hwloc_memattr_id_t id;
+        hwloc_uint64_t value = 0;
+        struct hwloc_location initiator;
+        if (hwloc_memattr_get_by_name(hwloc, names[i], &id) == 0 &&
+            hwloc_memattr_get_best_initiator(hwloc, id, object, 0, &initiator, &value) == 0 && value > 0)
+            return (struct hm_figure){value, HM_ORIGIN_ATTRIBUTES};
+    }
+    return (struct hm_figure){0};
+}
+
+/*
+ * Units: hwloc's manual says MiB/s, but its Linux back end hands on, as they are, the numbers of
+ * /sys/devices/system/node/nodeN/accessM/initiators, which are MB/s (Documentation/ABI/stable/sysfs-devices-node), as
+ * they are in ACPI's HMAT (6.5, table 5.147). So they are taken as MB/s. Latencies are nanoseconds everywhere.
+ *
+ * Names: hwloc before 2.8 has no separate read and write attributes; "Bandwidth" was then the read bandwidth, later the
+ * mean.
+ */
+void hm_discover_figures(hwloc_topology_t hwloc, hwloc_obj_t object, struct hm_node *node)
+{
+    node->read_bandwidth_mbs = read_figure(hwloc, object, "ReadBandwidth", "Bandwidth");
+    node->write_bandwidth_mbs = read_figure(hwloc, object, "WriteBandwidth", "Bandwidth");
+    node->read_latency_ns = read_figure(hwloc, object, "ReadLatency", "Latency");
+    node->write_latency_ns = read_figure(hwloc, object, "WriteLatency", "Latency");
+}
