@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * hybridmem-slurmenergy: the energy of this node for the meter, as slurmd has it by Slurm's acct_gather_energy. Its
- * lines are those of helpers/meter/papiline.h. Slurm's library ends the process where it has no configuration; so it
+ * lines are those of helpers/meter/papi/line.h. Slurm's library ends the process where it has no configuration; so it
  * has this one to itself. slurmctld is asked for no figures: which plugin is on, the library knows of slurm.conf.
  */
 #include <errno.h>
@@ -22,8 +22,8 @@
 #include "base/privilege.h"
 #include "base/words.h"
 #include "energyplugin.h"
-#include "meter/papiinput.h"
-#include "meter/papiline.h"
+#include "meter/papi/input.h"
+#include "meter/papi/line.h"
 
 #define PATIENCE_NS UINT64_C(1500000000) /* for a reading that slurmd was told to make; the meter waits for 3 s */
 #define AGAIN_NS 100000000

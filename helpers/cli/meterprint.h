@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "meter/flow.h"
+#include "meter/sources/flow.h"
 #include "screen.h"
 
 struct hm_meter_reading {

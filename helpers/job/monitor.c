@@ -13,7 +13,7 @@
 
 #include "base/spawn.h"
 #include "living.h"
-#include "meter/samples.h"
+#include "meter/monitor/samples.h"
 #include "mongroup.h"
 
 #define PROGRAM HM_LIBEXECDIR "/hybridmem-monitor"

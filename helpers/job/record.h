@@ -13,7 +13,7 @@
 #include "core/config/config.h"
 #include "core/topology/topology.h"
 #include "ledger.h"
-#include "meter/samples.h"
+#include "meter/monitor/samples.h"
 
 #define HM_RECORD_SCHEMA 1
 

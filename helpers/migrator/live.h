@@ -5,8 +5,8 @@
 
 #include "decide.h"
 #include "maps.h"
-#include "meter/cgroup.h"
-#include "meter/guard.h"
+#include "meter/memory/cgroup.h"
+#include "meter/memory/guard.h"
 #include "mover.h"
 #include "nodes.h"
 #include "options.h"

@@ -5,8 +5,8 @@
 
 #include <stdbool.h>
 
-#include "meter/papiline.h"
-#include "meter/papiraw.h"
+#include "meter/papi/line.h"
+#include "meter/papi/raw.h"
 
 #define HM_PAPI_MOST_COMPONENTS 64
 

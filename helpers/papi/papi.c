@@ -15,7 +15,7 @@
 #include "base/size.h"
 #include "base/words.h"
 #include "list.h"
-#include "meter/papiinput.h"
+#include "meter/papi/input.h"
 #include "serve.h"
 
 #define MOST_NAMED 32

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* hybridmem-papi --read: the lines of papiline.h on standard output, until somebody ends it. */
+/* hybridmem-papi --read: the lines of meter/papi/line.h on standard output, until somebody ends it. */
 #ifndef HM_PAPI_SERVE_H
 #define HM_PAPI_SERVE_H
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The monitor's samples file (helpers/meter/samples.h), for tests that start the monitor themselves."""
+"""The monitor's samples file (helpers/meter/monitor/samples.h), for tests that start the monitor themselves."""
 
 import ctypes
 from pathlib import Path

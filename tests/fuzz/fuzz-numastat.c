@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "meter/cgroup.h"
-#include "meter/guard.h"
+#include "meter/memory/cgroup.h"
+#include "meter/memory/guard.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

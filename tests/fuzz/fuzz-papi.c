@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "meter/papiline.h"
+#include "meter/papi/line.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -232,7 +232,7 @@ def record(job_id):
 
 
 class Samples(ctypes.Structure):
-    """The beginning of struct hm_samples (helpers/meter/samples.h), to the count of the meter's readings."""
+    """The beginning of struct hm_samples (helpers/meter/monitor/samples.h), to the count of the meter's readings."""
 
     _fields_ = (
         *((name, ctypes.c_uint32) for name in ("magic", "version", "bytes", "n_tiers")),

@@ -9,7 +9,7 @@
 #include <linux/perf_event.h>
 #include <stdint.h>
 
-#include "meter/flow.h"
+#include "meter/sources/flow.h"
 
 struct fake_sysfs {
     int open_fails; /* errno of opening a counter's file; 0: it works */

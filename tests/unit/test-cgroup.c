@@ -10,8 +10,8 @@
 
 #include <cmocka.h>
 
-#include "meter/cgroup.h"
-#include "meter/guard.h"
+#include "meter/memory/cgroup.h"
+#include "meter/memory/guard.h"
 #include "scratch.h"
 
 static struct hm_node_map map; /* nodes 0 and 1 are tier 0, node 2 is tier 1 */

@@ -8,8 +8,8 @@
 
 #include <cmocka.h>
 
-#include "meter/counter.h"
-#include "meter/total.h"
+#include "meter/count/counter.h"
+#include "meter/count/total.h"
 
 #define N_ROWS(table) (sizeof(table) / sizeof((table)[0]))
 #define SECOND UINT64_C(1000000000)

@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "fakesysfs.h"
-#include "meter/monitormeter.h"
+#include "meter/monitor/meter.h"
 #include "scratch.h"
 
 #define SECOND UINT64_C(1000000000)

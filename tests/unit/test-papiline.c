@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "meter/papiline.h"
+#include "meter/papi/line.h"
 
 static struct hm_papi_line line;
 static struct hm_error error;

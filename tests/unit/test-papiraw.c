@@ -7,8 +7,8 @@
 
 #include <cmocka.h>
 
-#include "meter/counter.h"
-#include "meter/papiraw.h"
+#include "meter/count/counter.h"
+#include "meter/papi/raw.h"
 
 #define RANGE UINT64_C(262143328850)
 #define SHORT UINT64_C(65712999613)

@@ -17,8 +17,8 @@
 
 #include <cmocka.h>
 
-#include "meter/gauge.h"
-#include "meter/papiread.h"
+#include "meter/count/gauge.h"
+#include "meter/papi/read.h"
 #include "scratch.h"
 
 #define HEAD "echo papi 1 7.0.0\n"

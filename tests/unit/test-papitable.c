@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "meter/papitable.h"
+#include "meter/papi/table.h"
 
 static void test_events(void **state)
 {

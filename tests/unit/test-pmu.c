@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "meter/pmu.h"
+#include "meter/count/pmu.h"
 
 #define N_ROWS(table) (sizeof(table) / sizeof((table)[0]))
 

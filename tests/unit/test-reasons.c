@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "meter/reasons.h"
+#include "meter/count/reasons.h"
 
 #define SIZE 64 /* 31 characters of reasons, and room to say how many more */
 

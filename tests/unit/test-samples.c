@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "meter/samples.h"
+#include "meter/monitor/samples.h"
 #include "scratch.h"
 
 #define SECOND UINT64_C(1000000000)

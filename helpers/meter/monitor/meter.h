@@ -5,7 +5,7 @@
 
 #include <poll.h>
 
-#include "flow.h"
+#include "meter/sources/flow.h"
 #include "power.h"
 #include "samples.h"
 

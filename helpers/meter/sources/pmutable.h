@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "gauge.h"
+#include "meter/count/gauge.h"
 
 /*
  * An event that counts what we want. The rows of a source are tried in their order: where one has given counters of a

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "papiinput.h"
+#include "input.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "papiline.h"
+#include "line.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -3,7 +3,7 @@
 
 #include <stdio.h>
 
-#include "reasons.h"
+#include "meter/count/reasons.h"
 
 /* What each node is asked for, in this order; without a source, the sum of the row is named as not known. */
 static const struct {

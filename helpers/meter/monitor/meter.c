@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "monitormeter.h"
+#include "meter.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -7,8 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "monitorsources.h"
-#include "papiprocess.h"
+#include "meter/papi/process.h"
+#include "sources.h"
 
 /* What begins so much later than the figures' time, or by a hundredth of that, is counted for the whole of it. */
 #define LATE_NS UINT64_C(1000000000)

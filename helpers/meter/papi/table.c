@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "papitable.h"
+#include "table.h"
 
 #include <fnmatch.h>
 #include <stdint.h>

@@ -6,7 +6,7 @@
 #ifndef HM_COUNTERS_H
 #define HM_COUNTERS_H
 
-#include "gauge.h"
+#include "meter/count/gauge.h"
 
 #define HM_MOST_SOURCES 9
 #define HM_GIVES(quantity) (1U << (quantity))

@@ -24,9 +24,9 @@
 #include "base/clock.h"
 #include "base/privilege.h"
 #include "base/size.h"
-#include "cgroup.h"
-#include "guard.h"
-#include "monitormeter.h"
+#include "meter.h"
+#include "meter/memory/cgroup.h"
+#include "meter/memory/guard.h"
 #include "samples.h"
 
 #define FIRST_WAIT_NS                                                                                                  \

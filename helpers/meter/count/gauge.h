@@ -12,7 +12,7 @@
 #include "core/topology/topology.h"
 #include "counter.h"
 #include "groupwatch.h"
-#include "papiread.h"
+#include "meter/papi/read.h"
 #include "pmu.h"
 #include "total.h"
 

@@ -18,7 +18,7 @@
 
 #include <stdint.h>
 
-#include "papitable.h"
+#include "table.h"
 
 #define HM_PAPI_LINES "1"       /* their version */
 #define HM_PAPI_MOST_EVENTS 512 /* eight sockets with twelve memory channels, four events each, and energy */

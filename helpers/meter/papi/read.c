@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "papiread.h"
+#include "read.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "papiprocess.h"
+#include "process.h"
 
 #define START_PATIENCE_MS 20000 /* components look at all devices of a node */
 

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/sysfile.h"
-#include "counters.h"
+#include "sources.h"
 
 #define ZONES "class/powercap"
 

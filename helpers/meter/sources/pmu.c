@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "pmusource.h"
+#include "pmu.h"
 
 #include <errno.h>
 #include <fnmatch.h>

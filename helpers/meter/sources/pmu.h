@@ -3,7 +3,7 @@
 #ifndef HM_PMUSOURCE_H
 #define HM_PMUSOURCE_H
 
-#include "counters.h"
+#include "sources.h"
 
 int hm_pmusource_find_energy(const struct hm_counters_setup *setup, struct hm_gauges *gauges, int source,
                              struct hm_error *reason);

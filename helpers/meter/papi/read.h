@@ -6,7 +6,7 @@
 #ifndef HM_PAPIREAD_H
 #define HM_PAPIREAD_H
 
-#include "papiline.h"
+#include "line.h"
 
 #define HM_PAPI_ANSWER_MS 3000 /* an answer is awaited for so long */
 

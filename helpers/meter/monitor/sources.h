@@ -3,7 +3,7 @@
 #ifndef HM_MONITORSOURCES_H
 #define HM_MONITORSOURCES_H
 
-#include "monitormeter.h"
+#include "meter.h"
 
 /* Set the sources of energy, traffic and the group, of the first `n` of the meter's flows. */
 void hm_monitor_sources(const struct hm_monitor_meter *meter, int n, struct hm_metered *metered);

@@ -6,7 +6,7 @@
 #ifndef HM_FLOW_H
 #define HM_FLOW_H
 
-#include "counters.h"
+#include "sources.h"
 
 #define HM_MOST_FLOWS 80 /* energy of 32 sockets' packages and memory, and traffic */
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "monitorsources.h"
+#include "sources.h"
 
 #include <string.h>
 
-#include "reasons.h"
+#include "meter/count/reasons.h"
 
 /* Nothing is known: of which quantity is the reason to be given? One that had a counter, else the platform's energy,
  * which the most sources could have. */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "counters.h"
+#include "sources.h"
 
 #include <stdio.h>
 
-#include "pmusource.h"
+#include "pmu.h"
 
 /* perf events of the uncore and of energy count whatever runs: the kernel shows them to who may see all of it. */
 #define PERF_NEEDS "root, CAP_PERFMON, or kernel.perf_event_paranoid of 0 or less"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "papiraw.h"
+#include "raw.h"
 
 /* Can that much be counted in the time? */
 static bool is_possible(uint64_t counted, uint64_t time_ns)
