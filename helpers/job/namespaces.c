@@ -15,7 +15,7 @@
 #include "base/size.h"
 #include "core/topology/regions.h"
 #include "log.h"
-#include "namespace/autoonline.h"
+#include "namespace/ram/autoonline.h"
 #include "namespacecreate.h"
 #include "namespacejobs.h"
 #include "namespacerun.h"

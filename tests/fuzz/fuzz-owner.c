@@ -5,10 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "namespace/mark.h"
-#include "namespace/mountinfo.h"
-#include "namespace/nodeholders.h"
-#include "namespace/owner.h"
+#include "namespace/mount/mountinfo.h"
+#include "namespace/pmem/mark.h"
+#include "namespace/pmem/owner.h"
+#include "namespace/ram/nodeholders.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

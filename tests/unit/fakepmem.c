@@ -17,8 +17,8 @@
 #include <cmocka.h>
 
 #include "core/tiers/boot.h"
-#include "namespace/firstmount.h"
-#include "namespace/mark.h"
+#include "namespace/mount/firstmount.h"
+#include "namespace/pmem/mark.h"
 
 struct fake fake;
 

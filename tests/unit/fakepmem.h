@@ -5,7 +5,7 @@
 
 #include <stdbool.h>
 
-#include "namespace/parts.h"
+#include "namespace/commands/parts.h"
 
 #define MOST 4
 #define ALWAYS 1000

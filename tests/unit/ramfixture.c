@@ -12,10 +12,10 @@
 #include <cmocka.h>
 
 #include "core/tiers/boot.h"
-#include "namespace/autoonline.h"
-#include "namespace/driver.h"
-#include "namespace/holders.h"
-#include "namespace/nodeholders.h"
+#include "namespace/mount/holders.h"
+#include "namespace/pmem/driver.h"
+#include "namespace/ram/autoonline.h"
+#include "namespace/ram/nodeholders.h"
 
 struct fake_ram fake_ram;
 

@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "namespace/parts.h"
+#include "namespace/commands/parts.h"
 
 #define BLOCKS 8
 #define BLOCK (UINT64_C(128) << 20)

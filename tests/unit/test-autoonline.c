@@ -11,7 +11,7 @@
 #include <cmocka.h>
 
 #include "base/files.h"
-#include "namespace/autoonline.h"
+#include "namespace/ram/autoonline.h"
 #include "scratch.h"
 
 static char policy[32];

@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "namespace/blocks.h"
+#include "namespace/ram/blocks.h"
 #include "scratch.h"
 
 #define MIB (UINT64_C(1) << 20)

@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-#include "namespace/firstmount.h"
+#include "namespace/mount/firstmount.h"
 #include "scratch.h"
 
 static bool has_dax, cannot_mount;

@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "namespace/keep.h"
+#include "namespace/pmem/keep.h"
 
 #define N_ROWS(table) (sizeof(table) / sizeof((table)[0]))
 #define MIB (UINT64_C(1) << 20)

@@ -12,7 +12,7 @@
 #include <cmocka.h>
 
 #include "fakepmem.h"
-#include "namespace/mark.h"
+#include "namespace/pmem/mark.h"
 
 #define N_ROWS(table) (sizeof(table) / sizeof((table)[0]))
 #define MIB (UINT64_C(1) << 20)

@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "namespace/mark.h"
+#include "namespace/pmem/mark.h"
 #include "scratch.h"
 
 #define N_ROWS(table) (sizeof(table) / sizeof((table)[0]))

@@ -12,7 +12,7 @@
 #include <cmocka.h>
 
 #include "base/spawn.h"
-#include "namespace/mkfs.h"
+#include "namespace/mount/mkfs.h"
 
 static struct hm_error error;
 static const char *installed; /* the only program there is */

@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "namespace/nodeholders.h"
+#include "namespace/ram/nodeholders.h"
 
 #define N_ROWS(table) (sizeof(table) / sizeof((table)[0]))
 #define PAGE 4096

@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "namespace/owner.h"
+#include "namespace/pmem/owner.h"
 
 #define N_ROWS(table) (sizeof(table) / sizeof((table)[0]))
 

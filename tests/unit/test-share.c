@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "namespace/share.h"
+#include "namespace/pmem/share.h"
 
 #define MIB (UINT64_C(1) << 20)
 #define N_ROWS(table) (sizeof(table) / sizeof((table)[0]))

@@ -17,10 +17,10 @@
 
 #include <cmocka.h>
 
-#include "namespace/detach.h"
-#include "namespace/holders.h"
-#include "namespace/mountinfo.h"
-#include "namespace/wipe.h"
+#include "namespace/mount/detach.h"
+#include "namespace/mount/holders.h"
+#include "namespace/mount/mountinfo.h"
+#include "namespace/pmem/wipe.h"
 #include "scratch.h"
 
 #define MIB (UINT64_C(1) << 20)

@@ -15,8 +15,8 @@
 
 #include <cmocka.h>
 
-#include "namespace/wipe.h"
-#include "namespace/wiped.h"
+#include "namespace/pmem/wipe.h"
+#include "namespace/pmem/wiped.h"
 #include "scratch.h"
 
 #define MIB (UINT64_C(1) << 20)

@@ -12,10 +12,10 @@
 #include <unistd.h>
 
 #include "base/output.h"
-#include "lock.h"
+#include "namespace/pmem/lock.h"
+#include "namespace/pmem/wipe.h"
+#include "namespace/pmem/wiped.h"
 #include "parts.h"
-#include "wipe.h"
-#include "wiped.h"
 
 static const struct {
     int (*run)(const struct hm_config *, const struct hm_namespace_request *, struct hm_error *);

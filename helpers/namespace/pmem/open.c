@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "pmemparts.h"
+#include "parts.h"
 
 /* The library's own messages are dropped: the caller says in one line what failed. */
 __attribute__((format(printf, 6, 0))) static void drop_message(struct ndctl_ctx *context, int priority,

@@ -8,11 +8,11 @@
 #include <unistd.h>
 
 #include "core/tiers/boot.h"
-#include "firstmount.h"
-#include "keep.h"
 #include "kept.h"
+#include "namespace/mount/firstmount.h"
+#include "namespace/pmem/keep.h"
+#include "namespace/pmem/wipe.h"
 #include "parts.h"
-#include "wipe.h"
 
 /* Does the job have namespaces already? They may have another job's data under the same number: a reap decides. */
 static int refuse_twice(const struct hm_owned *owned, const struct hm_owner *owner, struct hm_error *error)

@@ -6,9 +6,9 @@
 #include <string.h>
 
 #include "base/size.h"
-#include "keep.h"
+#include "namespace/pmem/keep.h"
+#include "namespace/pmem/wipe.h"
 #include "parts.h"
-#include "wipe.h"
 
 static json_t *text_or_null(const char *text)
 {

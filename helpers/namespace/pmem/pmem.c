@@ -10,7 +10,7 @@
 
 #include "base/files.h"
 #include "driver.h"
-#include "pmemparts.h"
+#include "parts.h"
 #include "wipe.h"
 #include "wiped.h"
 

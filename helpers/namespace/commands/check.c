@@ -6,7 +6,7 @@
 
 #include "base/size.h"
 #include "core/tiers/boot.h"
-#include "driver.h"
+#include "namespace/pmem/driver.h"
 #include "parts.h"
 
 /* Returns what it was told, so that callers can add up. */

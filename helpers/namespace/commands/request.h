@@ -8,9 +8,9 @@
 #include <sys/types.h>
 
 #include "base/set.h"
-#include "blocks.h"
 #include "core/request/request.h"
-#include "mkfs.h"
+#include "namespace/mount/mkfs.h"
+#include "namespace/ram/blocks.h"
 
 enum hm_namespace_command {
     HM_NAMESPACE_CREATE,
@@ -43,7 +43,7 @@ struct hm_namespace_request {
     bool detaches;
     unsigned detach_s; /* in use for so long, then mounts are detached, where `detaches` */
     unsigned limit_s;  /* of all wipes together; 0: none */
-    int lock;          /* of lock.h, held while something is changed; main's to fill in */
+    int lock;          /* of pmem/lock.h, held while something is changed; main's to fill in */
 };
 
 /* The words of the command line. Returns -1 to go on, or the exit status: all is said then. */

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "firstmount.h"
-#include "keep.h"
+#include "namespace/mount/firstmount.h"
+#include "namespace/pmem/keep.h"
 
 static int by_socket(const void *a, const void *b)
 {

@@ -6,8 +6,8 @@
 #include <jansson.h>
 
 #include "core/config/config.h"
-#include "pmem.h"
-#include "ramdevice.h"
+#include "namespace/pmem/pmem.h"
+#include "namespace/ram/device.h"
 #include "request.h"
 
 /* REFUSED: what was asked for was not done, and nothing of it is left. LEFT: something is, and could not be removed. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "ramdevice.h"
+#include "device.h"
 
 #include <daxctl/libdaxctl.h>
 #include <errno.h>
@@ -10,7 +10,7 @@
 
 #include "base/files.h"
 #include "base/patience.h"
-#include "pmemparts.h"
+#include "namespace/pmem/parts.h"
 
 __attribute__((format(printf, 6, 0))) static void drop_message(struct daxctl_ctx *context, int priority,
                                                                const char *file, int line, const char *function,

@@ -6,15 +6,15 @@
 #include <string.h>
 #include <time.h>
 
-#include "autoonline.h"
 #include "base/patience.h"
-#include "detach.h"
-#include "holders.h"
-#include "keep.h"
-#include "lock.h"
-#include "mark.h"
+#include "namespace/mount/detach.h"
+#include "namespace/mount/holders.h"
+#include "namespace/pmem/keep.h"
+#include "namespace/pmem/lock.h"
+#include "namespace/pmem/mark.h"
+#include "namespace/pmem/wiped.h"
+#include "namespace/ram/autoonline.h"
 #include "parts.h"
-#include "wiped.h"
 
 #define UNDO_PATIENCE_S 10 /* a reap goes on */
 #define HOLDERS 256

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What those share that look at persistent memory through libndctl: namespaces (pmem.c) and DAX devices (ramdevice.c).
+/* What those share that look at persistent memory through libndctl: namespaces (pmem.c) and DAX devices (ram/device.c).
  */
 #ifndef HM_PMEM_PARTS_H
 #define HM_PMEM_PARTS_H

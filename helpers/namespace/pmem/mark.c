@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "mkfs.h"
+#include "namespace/mount/mkfs.h"
 
 #define ROOM (UINT64_C(64) << 10) /* a whole number of blocks, whatever their size */
 

@@ -3,7 +3,7 @@
 #ifndef HM_KEPT_H
 #define HM_KEPT_H
 
-#include "mark.h"
+#include "namespace/pmem/mark.h"
 #include "parts.h"
 
 struct hm_kept {

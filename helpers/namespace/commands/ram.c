@@ -7,12 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "autoonline.h"
 #include "base/size.h"
 #include "core/tiers/boot.h"
-#include "driver.h"
-#include "holders.h"
-#include "nodeholders.h"
+#include "namespace/mount/holders.h"
+#include "namespace/pmem/driver.h"
+#include "namespace/ram/autoonline.h"
+#include "namespace/ram/nodeholders.h"
 #include "parts.h"
 
 #define TRIES 3 /* against programs that online blocks, too, such as a rule of udev's */
