@@ -6,7 +6,7 @@
 #include <jansson.h>
 #include <stdio.h>
 
-#include "migrator/decide.h"
+#include "migrator/decide/decide.h"
 
 struct hm_explained {
     size_t phase;

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 
 #include "base/words.h"
-#include "migrator/replay.h"
+#include "migrator/replay/replay.h"
 
 enum { HM_REPLAY_FAILED = 1, HM_REPLAY_BAD = HM_WORDS_BAD }; /* exit statuses */
 

@@ -5,7 +5,7 @@
 
 #include <stdio.h>
 
-#include "migrator/replay.h"
+#include "migrator/replay/replay.h"
 #include "replayexplain.h"
 
 struct hm_replay_report {

@@ -16,9 +16,9 @@
 #include "base/output.h"
 #include "base/words.h"
 #include "core/config/config.h"
-#include "migrator/damonwire.h"
-#include "migrator/source.h"
-#include "migrator/sourcerows.h"
+#include "migrator/damon/wire.h"
+#include "migrator/sources/rows.h"
+#include "migrator/sources/source.h"
 #include "screen.h"
 
 #define MOST_SOURCES 8

@@ -15,7 +15,7 @@
 #include "base/size.h"
 #include "base/words.h"
 #include "job/step.h"
-#include "migrator/viewclient.h"
+#include "migrator/figures/viewclient.h"
 #include "screen.h"
 #include "slurm/stepname.h"
 #include "topprint.h"

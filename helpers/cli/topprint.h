@@ -5,7 +5,7 @@
 
 #include <stdio.h>
 
-#include "migrator/view.h"
+#include "migrator/figures/view.h"
 #include "screen.h"
 
 /* Write the screen: at most screen->lines lines of at most screen->columns characters. */

@@ -15,7 +15,7 @@
 
 #include "base/spawn.h"
 #include "log.h"
-#include "migrator/damonwire.h"
+#include "migrator/damon/wire.h"
 
 #define PROGRAM HM_LIBEXECDIR "/hybridmem-damon"
 #define START_LOCK "damon.start"

@@ -3,7 +3,7 @@
 #ifndef HM_MIGRATION_H
 #define HM_MIGRATION_H
 
-#include "migrator/progress.h"
+#include "migrator/figures/progress.h"
 
 #define HM_MIGRATION_STEPS 16
 

@@ -20,8 +20,8 @@
 
 #include "base/procfile.h"
 #include "daysim.h"
-#include "migrator/live.h"
-#include "migrator/viewclient.h"
+#include "migrator/figures/viewclient.h"
+#include "migrator/live/live.h"
 
 #define PHASES 8640 /* at most: 24 h */
 #define MOST_DECIDER_BYTES (8 << 20)

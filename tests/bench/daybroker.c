@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "daysim.h"
-#include "migrator/damonwire.h"
+#include "migrator/damon/wire.h"
 
 #define LOOKS 20
 #define LOOK_US 250000

@@ -9,7 +9,7 @@
 
 #include "dayorder.h"
 #include "daysim.h"
-#include "migrator/sampler.h"
+#include "migrator/replay/sampler.h"
 
 #define PAGE UINT64_C(4096)
 #define STEADY 4 /* ranks that are there all the time; more come for moments */

@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "daysim.h"
-#include "migrator/present.h"
+#include "migrator/move/present.h"
 
 #define HUGE 512 /* pages */
 /* CPU time: rather more than it takes, so that a day has fewer looks, and is over in a minute. */

@@ -11,8 +11,8 @@
 
 #include "base/perfopen.h"
 #include "daysim.h"
-#include "migrator/perftable.h"
-#include "migrator/present.h"
+#include "migrator/move/present.h"
+#include "migrator/perf/table.h"
 
 #define EVENTS 512
 #define PAGE 4096

@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "migrator/decide.h"
-#include "migrator/sampler.h"
+#include "migrator/decide/decide.h"
+#include "migrator/replay/sampler.h"
 
 #define SAMPLES 150000
 #define PHASES 20

@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "migrator/damonheat.h"
-#include "migrator/damontrace.h"
-#include "migrator/damonwire.h"
+#include "migrator/damon/heat.h"
+#include "migrator/damon/trace.h"
+#include "migrator/damon/wire.h"
 
 #define RING 4096
 

@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "migrator/maps.h"
-#include "migrator/ranks.h"
+#include "migrator/watch/maps.h"
+#include "migrator/watch/ranks.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

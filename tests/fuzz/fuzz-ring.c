@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "migrator/ring.h"
+#include "migrator/perf/ring.h"
 
 #define ROOM 16
 

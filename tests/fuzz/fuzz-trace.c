@@ -2,7 +2,7 @@
 /* A page trace. What is accepted must be whole: rows in order, indices in range. */
 #include <stdlib.h>
 
-#include "migrator/trace.h"
+#include "migrator/replay/trace.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A client of the DAMON broker, message by message (helpers/migrator/damonwire.h); also a program that shows lists.
+"""A client of the DAMON broker, message by message (helpers/migrator/damon/wire.h); also a program that shows lists.
 
 python3 damonclient.py SOCKET SECONDS BUDGET PID...   one line per list: process, regions, and what it says
 """

@@ -12,7 +12,7 @@ BATCH = 0xFFFFFFFB
 
 
 class Progress(ctypes.Structure):
-    """The beginning of struct hm_progress (helpers/migrator/progress.h)."""
+    """The beginning of struct hm_progress (helpers/migrator/figures/progress.h)."""
 
     _fields_ = (
         *((name, ctypes.c_uint32) for name in ("magic", "version", "bytes", "step_id", "state")),

@@ -105,7 +105,7 @@ class Migrator:
         self.process = subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
     def view(self):
-        """(phases, samples, promoted bytes, demoted bytes) now (helpers/migrator/progress.h), or None."""
+        """(phases, samples, promoted bytes, demoted bytes) now (helpers/migrator/figures/progress.h), or None."""
         with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as asked:
             try:
                 asked.connect(f"\0hybridmem/{self.job}.0")

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "migrator/sampler.h"
+#include "migrator/replay/sampler.h"
 
 static void begin(struct model *model, const struct hm_decider_options *options, unsigned n_spaces, uint64_t capacity)
 {

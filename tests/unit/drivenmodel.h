@@ -3,7 +3,7 @@
 #ifndef HM_DRIVENMODEL_H
 #define HM_DRIVENMODEL_H
 
-#include "migrator/decide.h"
+#include "migrator/decide/decide.h"
 
 #define MODEL_SPACES 4
 #define MODEL_PAGES 20000 /* of each space */

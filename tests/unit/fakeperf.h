@@ -8,8 +8,8 @@
 #include <stdbool.h>
 #include <time.h>
 
-#include "migrator/perftable.h"
-#include "migrator/source.h"
+#include "migrator/perf/table.h"
+#include "migrator/sources/source.h"
 
 struct fake_perf {
     bool is_real;

@@ -6,7 +6,7 @@
 
 #include <stdbool.h>
 
-#include "migrator/mover.h"
+#include "migrator/move/mover.h"
 #include "movekernel.h"
 
 extern struct hm_nodes nodes;

@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "migrator/present.h"
+#include "migrator/move/present.h"
 
 #define PAGEMAP 1000000 /* not a descriptor */
 

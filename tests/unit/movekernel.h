@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "migrator/batch.h"
+#include "migrator/move/batch.h"
 
 #define MODEL_PID 77
 #define FIRST 0x10000u /* page number at which the mapping begins: aligned to a huge page */

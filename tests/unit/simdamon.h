@@ -5,8 +5,8 @@
 
 #include <stddef.h>
 
-#include "migrator/damontune.h"
-#include "migrator/sampler.h"
+#include "migrator/damon/tune.h"
+#include "migrator/replay/sampler.h"
 
 #define SIMDAMON_MOST 16384
 

@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "migrator/decide.h"
+#include "migrator/decide/decide.h"
 
 static struct hm_decider *new_bins(void)
 {

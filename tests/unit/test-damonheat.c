@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "migrator/damonheat.h"
+#include "migrator/damon/heat.h"
 
 static void heat_follows_the_formula(void **state)
 {

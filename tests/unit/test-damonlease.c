@@ -16,7 +16,7 @@
 #include <cmocka.h>
 
 #include "base/files.h"
-#include "migrator/damonlease.h"
+#include "migrator/damon/broker/lease.h"
 #include "scratch.h"
 
 #define ROOT "/sys/kernel/mm/damon/admin/kdamonds/"

@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "drivenmodel.h"
-#include "migrator/damonheat.h"
+#include "migrator/damon/heat.h"
 #include "simdamon.h"
 
 #define RANKS 4

@@ -16,10 +16,10 @@
 
 #include <cmocka.h>
 
-#include "migrator/damon.h"
-#include "migrator/damonpool.h"
-#include "migrator/damontrace.h"
-#include "migrator/damontune.h"
+#include "migrator/damon/broker/sysfs.h"
+#include "migrator/damon/pool.h"
+#include "migrator/damon/trace.h"
+#include "migrator/damon/tune.h"
 
 static struct hm_error error;
 

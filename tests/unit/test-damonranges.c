@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "migrator/damonranges.h"
+#include "migrator/sources/damonranges.h"
 
 #define MIB UINT64_C(256) /* pages */
 #define GIB (1024 * MIB)

@@ -16,8 +16,8 @@
 #include <cmocka.h>
 
 #include "base/perfopen.h"
-#include "migrator/damonwire.h"
-#include "migrator/source.h"
+#include "migrator/damon/wire.h"
+#include "migrator/sources/source.h"
 #include "scratch.h"
 
 static struct hm_source_setup setup = {.overhead = 0.01, .n_cpus = 2, .interval_ms = 10000};

@@ -15,8 +15,8 @@
 #include <cmocka.h>
 
 #include "base/procfile.h"
-#include "migrator/damonwire.h"
-#include "migrator/source.h"
+#include "migrator/damon/wire.h"
+#include "migrator/sources/source.h"
 
 #define MOST (HM_DAMON_TARGETS + 10)
 #define PID 1000      /* of the first process; the others follow */

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "migrator/damonwire.h"
+#include "migrator/damon/wire.h"
 
 static struct hm_error error;
 static union hm_damon_message message;

@@ -8,8 +8,8 @@
 
 #include <cmocka.h>
 
-#include "migrator/decide.h"
-#include "migrator/sampler.h"
+#include "migrator/decide/decide.h"
+#include "migrator/replay/sampler.h"
 
 #define N_ROWS(table) (sizeof(table) / sizeof((table)[0]))
 #define PHASES_OF_A_DAY 8640 /* of 10 s */

@@ -16,7 +16,7 @@
 
 #include "base/perfopen.h"
 #include "fakeperf.h"
-#include "migrator/perfwatch.h"
+#include "migrator/sources/watch.h"
 #include "pagechild.h"
 
 #define N_ROWS(table) (sizeof(table) / sizeof((table)[0]))

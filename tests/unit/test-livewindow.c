@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "migrator/live.h"
+#include "migrator/live/live.h"
 
 #define MS UINT64_C(1000000)
 #define BEGIN (1000 * MS) /* of the phase */

@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "migrator/maps.h"
+#include "migrator/watch/maps.h"
 
 static void test_lines_that_are_none(void **state)
 {

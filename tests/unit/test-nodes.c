@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "migrator/nodes.h"
+#include "migrator/move/nodes.h"
 
 #define KIB UINT64_C(1024)
 

@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "migrator/pace.h"
+#include "migrator/live/pace.h"
 
 #define S UINT64_C(1000000000)
 

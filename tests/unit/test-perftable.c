@@ -10,8 +10,8 @@
 #include <cmocka.h>
 
 #include "base/perfopen.h"
-#include "migrator/perfbudget.h"
-#include "migrator/perftable.h"
+#include "migrator/perf/budget.h"
+#include "migrator/perf/table.h"
 
 #define N_ROWS(table) (sizeof(table) / sizeof((table)[0]))
 

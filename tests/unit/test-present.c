@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-#include "migrator/present.h"
+#include "migrator/move/present.h"
 
 #define PAGE UINT64_C(4096)
 #define TIB_PAGES (UINT64_C(1) << 28)

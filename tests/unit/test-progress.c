@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "migrator/progress.h"
+#include "migrator/figures/progress.h"
 #include "scratch.h"
 
 #define BAD(name, action)                                                                                              \

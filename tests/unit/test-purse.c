@@ -6,8 +6,8 @@
 
 #include <cmocka.h>
 
-#include "migrator/purse.h"
-#include "migrator/rest.h"
+#include "migrator/live/purse.h"
+#include "migrator/live/rest.h"
 
 #define MIB (UINT64_C(1) << 20)
 #define NONE UINT64_MAX

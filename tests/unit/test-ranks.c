@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "migrator/ranks.h"
+#include "migrator/watch/ranks.h"
 
 static void test_inside(void **state)
 {

@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "drivenmodel.h"
-#include "migrator/density.h"
+#include "migrator/decide/density.h"
 
 #define ALL_PAGES (MODEL_SPACES * MODEL_PAGES)
 #define HOT_PAGES (MODEL_PAGES / 10)

@@ -9,8 +9,8 @@
 
 #include <cmocka.h>
 
-#include "migrator/replay.h"
-#include "migrator/sampler.h"
+#include "migrator/replay/replay.h"
+#include "migrator/replay/sampler.h"
 
 #define N_ROWS(table) (sizeof(table) / sizeof((table)[0]))
 #define N_TRACES 5

@@ -9,9 +9,9 @@
 
 #include <cmocka.h>
 
-#include "migrator/residence.h"
-#include "migrator/tally.h"
-#include "migrator/viewserver.h"
+#include "migrator/live/tally.h"
+#include "migrator/live/viewserver.h"
+#include "migrator/move/residence.h"
 
 #define N_SPACES 3
 

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "migrator/ring.h"
+#include "migrator/perf/ring.h"
 
 #define RING 256
 #define ROOM 64

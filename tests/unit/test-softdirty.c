@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "migrator/softdirtyparts.h"
+#include "migrator/softdirty/parts.h"
 
 #define PAGE 4096
 #define PAGES 512 /* of each kind */

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "migrator/softdirtyparts.h"
+#include "migrator/softdirty/parts.h"
 
 /* Four ranges of 64 pages each: what they had, and what is believed. Of 256 pages with a quarter written, shares of 64
  * have a standard error of 0.054. */

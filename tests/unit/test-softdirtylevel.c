@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "migrator/softdirtylevel.h"
+#include "migrator/softdirty/level.h"
 
 #define RANKS 4
 #define MANY 200

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "migrator/softdirtyparts.h"
+#include "migrator/softdirty/parts.h"
 
 #define MAPPINGS 6000 /* of a process: two together have more than there is room for */
 

@@ -10,8 +10,8 @@
 #include <cmocka.h>
 
 #include "fakeperf.h"
-#include "migrator/perfwatch.h"
-#include "migrator/ring.h"
+#include "migrator/perf/ring.h"
+#include "migrator/sources/watch.h"
 
 #define N_ROWS(table) (sizeof(table) / sizeof((table)[0]))
 

@@ -13,7 +13,7 @@
 #include "job/living.h"
 #include "job/migrator.h"
 #include "job/step.h"
-#include "migrator/decide.h"
+#include "migrator/decide/decide.h"
 
 static struct hm_error error;
 

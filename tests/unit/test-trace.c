@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "migrator/trace.h"
+#include "migrator/replay/trace.h"
 #include "scratch.h"
 
 #define N_ROWS(table) (sizeof(table) / sizeof((table)[0]))

@@ -7,8 +7,8 @@
 
 #include <cmocka.h>
 
-#include "migrator/misses.h"
-#include "migrator/trust.h"
+#include "migrator/decide/misses.h"
+#include "migrator/decide/trust.h"
 
 /* A failed promise is believed less, a kept one is believed; of few samples, neither. */
 static void test_trust(void **state)

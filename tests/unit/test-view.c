@@ -14,7 +14,7 @@
 #include <cmocka.h>
 
 #include "cli/topprint.h"
-#include "migrator/viewclient.h"
+#include "migrator/figures/viewclient.h"
 #include "slurm/stepname.h"
 
 #define UNIX_HEAD "Num       RefCount Protocol Flags    Type St Inode Path\n"

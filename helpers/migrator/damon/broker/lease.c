@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lease.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "target.h"
+
+#define SECOND_NS UINT64_C(1000000000)
+#define FIRST_TUNE_LISTS 2      /* of each process */
+#define TUNE_NS (5 * SECOND_NS) /* between two looks at the cost */
+#define MOST_OF_CPUS 10         /* percent of the client's CPUs that its kdamond may be budgeted */
+
+void hm_damon_lease_open(struct hm_damon_lease *lease, uint32_t client, int fd, uid_t uid, pid_t pid)
+{
+    *lease = (struct hm_damon_lease){.client = client,
+                                     .fd = fd,
+                                     .uid = uid,
+                                     .pid = pid,
+                                     .since_ns = hm_clock_ns(CLOCK_MONOTONIC),
+                                     .kdamond = -1,
+                                     .ring = {.fd = -1}};
+}
+
+/* A thread that has ended by itself keeps what was seen last. */
+static void look_at_thread(struct hm_damon_lease *lease)
+{
+    uint64_t seen = lease->thread > 0 ? hm_damon_cpu_ns(lease->thread) : 0;
+    lease->thread_cpu_ns = seen > lease->thread_cpu_ns ? seen : lease->thread_cpu_ns;
+}
+
+/* CPU time of kdamonds for this client, as seen last. */
+static uint64_t cpu_ns(const struct hm_damon_lease *lease)
+{
+    return lease->past_cpu_ns + lease->thread_cpu_ns;
+}
+
+/* The thread is off, its processes are let go. The kdamond stays lent. */
+static void stop(struct hm_damon_lease *lease)
+{
+    if (lease->thread > 0) {
+        look_at_thread(lease);
+        lease->past_cpu_ns = cpu_ns(lease);
+        hm_damon_stop((unsigned)lease->kdamond);
+    }
+    lease->thread = 0;
+    lease->thread_cpu_ns = 0;
+    hm_damon_ring_close(&lease->ring);
+    for (uint32_t i = 0; i < lease->n; i++)
+        close(lease->pidfd[i]);
+    lease->n = 0;
+}
+
+static void begin_measuring(struct hm_damon_lease *lease)
+{
+    lease->set_ns = hm_clock_ns(CLOCK_MONOTONIC);
+    lease->set_cpu_ns = cpu_ns(lease);
+    lease->n_lists = 0;
+    lease->accessed_bytes = lease->touched_bytes = 0;
+}
+
+/* Hold what the client names. Returns 0, or -1 where it may not watch one of them. */
+static int take_targets(struct hm_damon_lease *lease, const struct hm_damon_watch *watch, struct hm_error *error)
+{
+    for (uint32_t i = 0; i < watch->head.n; i++) {
+        int pidfd = hm_damon_target_open(&watch->process[i], lease->uid, error);
+        if (pidfd < 0 && errno == ESRCH)
+            continue;
+        if (pidfd >= 0 && !hm_damon_targets_live(&pidfd, 1)) { /* ended, and not waited for: it has no memory */
+            close(pidfd);
+            continue;
+        }
+        if (pidfd < 0)
+            return -1;
+        lease->target[lease->n] = watch->process[i];
+        lease->index[lease->n] = i;
+        lease->pidfd[lease->n++] = pidfd;
+    }
+    return 0;
+}
+
+static int start(struct hm_damon_broker *broker, struct hm_damon_lease *lease, struct hm_error *error)
+{
+    lease->thread =
+        hm_damon_start((unsigned)lease->kdamond, &broker->owned, &lease->settings, lease->target, lease->n, error);
+    bool has_failed = lease->thread < 0;
+    lease->thread = has_failed ? 0 : lease->thread;
+    if (!hm_damon_targets_live(lease->pidfd, lease->n))
+        return hm_fail(error, ESRCH, "a process ended while its watch began");
+    if (has_failed)
+        return -1;
+    if (hm_damon_ring_open(&lease->ring, &broker->layout, lease->thread, error) != 0)
+        return -1;
+    begin_measuring(lease);
+    return 0;
+}
+
+/* A client cannot ask for more than a tenth of the CPUs that it may use itself. */
+static uint32_t bounded_budget(const struct hm_damon_lease *lease, uint32_t budget)
+{
+    cpu_set_t cpus;
+    if (lease->uid == 0)
+        return budget;
+    if (sched_getaffinity(lease->pid, sizeof(cpus), &cpus) != 0) /* it has handed its connection on, and ended */
+        return HM_DAMON_MIN_BUDGET;
+    uint32_t most = (uint32_t)CPU_COUNT(&cpus) * (HM_DAMON_MAX_BUDGET / 100) * MOST_OF_CPUS;
+    return budget < most ? budget : most;
+}
+
+/* Kdamonds to lend. What an earlier broker left is ours, too, where the kernel was too busy to say so when this one
+ * began. */
+static int own_some(struct hm_damon_broker *broker, struct hm_error *error)
+{
+    if (broker->owned.n > 0)
+        return 0;
+    if (hm_damon_take_over(broker->state_path, &broker->owned, error) != 0)
+        return -1;
+    return broker->owned.n > 0 ? 0 : hm_damon_create(broker->state_path, broker->n_wanted, &broker->owned, error);
+}
+
+static int lend(struct hm_damon_broker *broker, struct hm_damon_lease *lease, struct hm_error *error)
+{
+    if (broker->problem.text[0])
+        return hm_fail(error, ENODEV, "%s", broker->problem.text);
+    if (hm_damon_check_kernel(error) != 0 || own_some(broker, error) != 0)
+        return -1;
+    broker->pool.n = broker->owned.n < HM_DAMON_KDAMONDS ? broker->owned.n : HM_DAMON_KDAMONDS;
+    lease->kdamond = hm_damon_pool_lend(&broker->pool, lease->client, lease->uid, error);
+    return lease->kdamond < 0 ? -1 : 0;
+}
+
+static int watch(struct hm_damon_broker *broker, struct hm_damon_lease *lease, const struct hm_damon_watch *wanted,
+                 struct hm_error *error)
+{
+    uint32_t n_before = lease->needs.n_processes;
+    stop(lease);
+    lease->generation = wanted->head.generation;
+    if (lend(broker, lease, error) != 0 || take_targets(lease, wanted, error) != 0)
+        return -1;
+    lease->needs = (struct hm_damon_needs){
+        .interval_ms = wanted->interval_ms, .budget = bounded_budget(lease, wanted->budget), .n_processes = lease->n};
+    if (lease->n == 0)
+        return 0;
+    if (lease->n > n_before || lease->n * 2 < n_before)
+        lease->settings = hm_damon_tune_first(&lease->needs);
+    return start(broker, lease, error);
+}
+
+static bool answer(struct hm_damon_lease *lease, int number, const char *text)
+{
+    struct hm_damon_answer message = {.number = (uint32_t)number};
+    size_t size = hm_damon_wire_begin(&message, HM_DAMON_ANSWER, lease->generation, lease->n);
+    snprintf(message.text, sizeof(message.text), "%s", text);
+    return send(lease->fd, &message, size, MSG_DONTWAIT | MSG_NOSIGNAL) == (ssize_t)size;
+}
+
+static bool serve(struct hm_damon_broker *broker, struct hm_damon_lease *lease)
+{
+    union hm_damon_message message;
+    struct hm_error error = {{0}};
+    ssize_t size = recv(lease->fd, &message, sizeof(message), MSG_DONTWAIT | MSG_TRUNC);
+    if (size < 0 && (errno == EAGAIN || errno == EINTR))
+        return true;
+    if (size <= 0)
+        return false;
+    lease->asked_ns = hm_clock_ns(CLOCK_MONOTONIC);
+    if (hm_damon_wire_check_watch(&message, (size_t)size, &error) != 0) {
+        answer(lease, EBADMSG, error.text);
+        return false;
+    }
+    if (watch(broker, lease, &message.watch, &error) == 0)
+        return answer(lease, 0, "");
+    int number = errno ? errno : EIO;
+    stop(lease);
+    return answer(lease, number, error.text);
+}
+
+static void count(struct hm_damon_lease *lease, const struct hm_damon_gathering *list)
+{
+    lease->n_lists++;
+    for (uint32_t i = 0; i < list->n; i++) {
+        double bytes = (double)(list->region[i].end - list->region[i].start);
+        lease->touched_bytes += list->region[i].accesses > 0 ? bytes : 0;
+        lease->accessed_bytes += bytes * list->region[i].accesses / HM_DAMON_LOOKS;
+    }
+}
+
+/* One process's list, in messages. The sink of hm_damon_ring_read. */
+static void send_list(void *data, const struct hm_damon_gathering *list)
+{
+    struct hm_damon_lease *lease = data;
+    if (list->target >= lease->n)
+        return;
+    count(lease, list);
+    for (uint32_t done = 0; done < list->n;) {
+        uint32_t n = list->n - done < HM_DAMON_REGIONS ? list->n - done : HM_DAMON_REGIONS;
+        struct hm_damon_list message = {.process = lease->index[list->target],
+                                        .look_us = lease->settings.look_us,
+                                        .looks = HM_DAMON_LOOKS,
+                                        .lost = lease->unsent + (uint32_t)lease->ring.lost,
+                                        .cpu_ns = cpu_ns(lease) + lease->broker_cpu_ns,
+                                        .is_last = done + n == list->n};
+        size_t size = hm_damon_wire_begin(&message, HM_DAMON_LIST, lease->generation, n);
+        memcpy(message.region, &list->region[done], n * sizeof(message.region[0]));
+        if (send(lease->fd, &message, size, MSG_DONTWAIT | MSG_NOSIGNAL) != (ssize_t)size) {
+            lease->unsent++;
+            return;
+        }
+        done += n;
+    }
+}
+
+bool hm_damon_lease_serve(struct hm_damon_broker *broker, struct hm_damon_lease *lease)
+{
+    uint64_t before = hm_clock_ns(CLOCK_PROCESS_CPUTIME_ID);
+    uint64_t begun_ns = hm_clock_ns(CLOCK_MONOTONIC);
+    bool is_there = serve(broker, lease);
+    lease->served_ns = hm_clock_ns(CLOCK_MONOTONIC) - begun_ns;
+    lease->broker_cpu_ns += hm_clock_ns(CLOCK_PROCESS_CPUTIME_ID) - before;
+    return is_there;
+}
+
+/* Is it time to look at the cost? Soon at first: the first settings are a guess. */
+static bool is_due(const struct hm_damon_lease *lease, uint64_t passed_ns)
+{
+    return lease->n_lists >= (uint64_t)FIRST_TUNE_LISTS * lease->n &&
+           passed_ns >= (lease->is_tuned ? TUNE_NS : SECOND_NS);
+}
+
+/* The kernel answers at the end of an aggregation, and all clients wait with it: then they are served for as long
+ * before the next change, whose ever. */
+static int change(struct hm_damon_broker *broker, const struct hm_damon_lease *lease,
+                  const struct hm_damon_settings *better)
+{
+    uint64_t begun_ns = hm_clock_ns(CLOCK_MONOTONIC);
+    int result = hm_damon_change((unsigned)lease->kdamond, better, NULL);
+    uint64_t ended_ns = hm_clock_ns(CLOCK_MONOTONIC);
+    broker->change_ns = ended_ns + (ended_ns - begun_ns);
+    return result;
+}
+
+static void tune(struct hm_damon_broker *broker, struct hm_damon_lease *lease)
+{
+    struct hm_damon_settings better = lease->settings;
+    uint64_t passed_ns = hm_clock_ns(CLOCK_MONOTONIC) - lease->set_ns;
+    if (!is_due(lease, passed_ns) || hm_clock_ns(CLOCK_MONOTONIC) < broker->change_ns)
+        return;
+    struct hm_damon_measured measured = {
+        .cpu_s = (double)(cpu_ns(lease) - lease->set_cpu_ns) / SECOND_NS,
+        .wall_s = (double)passed_ns / SECOND_NS,
+        .accessed = lease->touched_bytes > 0 ? lease->accessed_bytes / lease->touched_bytes : -1};
+    bool is_better = hm_damon_tune(&lease->needs, &measured, &better);
+    lease->is_tuned = true;
+    /* The kernel looks the processes up again by number: only while the numbers cannot be others'. */
+    if (is_better && hm_damon_targets_live(lease->pidfd, lease->n) && change(broker, lease, &better) == 0) {
+        hm_damon_ring_read(&lease->ring, &broker->layout, send_list, lease); /* made under the old settings */
+        lease->settings = better;
+        if (!hm_damon_targets_live(lease->pidfd, lease->n))
+            stop(lease);
+    }
+    begin_measuring(lease);
+}
+
+void hm_damon_lease_work(struct hm_damon_broker *broker, struct hm_damon_lease *lease)
+{
+    uint64_t before = hm_clock_ns(CLOCK_PROCESS_CPUTIME_ID);
+    look_at_thread(lease);
+    hm_damon_ring_read(&lease->ring, &broker->layout, send_list, lease);
+    if (lease->thread > 0)
+        tune(broker, lease);
+    lease->broker_cpu_ns += hm_clock_ns(CLOCK_PROCESS_CPUTIME_ID) - before;
+}
+
+int hm_damon_lease_wait_ms(const struct hm_damon_lease *lease)
+{
+    return lease->thread > 0 ? (int)(lease->settings.look_us / 1000 * HM_DAMON_LOOKS) : -1;
+}
+
+void hm_damon_lease_close(struct hm_damon_broker *broker, struct hm_damon_lease *lease)
+{
+    stop(lease);
+    hm_damon_pool_take_back(&broker->pool, lease->client);
+    close(lease->fd);
+    *lease = (struct hm_damon_lease){.fd = -1, .kdamond = -1, .ring = {.fd = -1}};
+}

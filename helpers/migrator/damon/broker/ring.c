@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "ring.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/mount.h>
+#include <linux/perf_event.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "caps.h"
+
+#define PAGE 4096
+#define RING_BYTES ((size_t)(128 * PAGE)) /* 8,000 records: two aggregations at the most regions */
+#define FORMAT "events/damon/damon_aggregated/format"
+
+static int open_tracefs(void)
+{
+    int context = (int)syscall(SYS_fsopen, "tracefs", FSOPEN_CLOEXEC);
+    if (context < 0)
+        return -1;
+    int mount = -1;
+    if (syscall(SYS_fsconfig, context, FSCONFIG_CMD_CREATE, NULL, NULL, 0) == 0)
+        mount = (int)syscall(SYS_fsmount, context, FSMOUNT_CLOEXEC, 0);
+    close(context);
+    return mount;
+}
+
+int hm_damon_tracepoint_find(struct hm_damon_layout *layout, struct hm_error *error)
+{
+    char text[PAGE];
+    int tracefs = open_tracefs();
+    if (tracefs < 0)
+        return hm_fail_errno(error, "cannot open the kernel's tracefs for DAMON's tracepoint");
+    int fd = openat(tracefs, FORMAT, O_RDONLY | O_CLOEXEC);
+    close(tracefs);
+    if (fd < 0)
+        return hm_fail_errno(error, "this kernel has no tracepoint damon:damon_aggregated (Linux 5.15 and later)");
+    ssize_t length = read(fd, text, sizeof(text) - 1);
+    close(fd);
+    if (length < 0)
+        return hm_fail_errno(error, "cannot read the tracepoint's " FORMAT);
+    text[length] = '\0';
+    return hm_damon_layout_parse(text, layout, error);
+}
+
+int hm_damon_ring_open(struct hm_damon_ring *ring, const struct hm_damon_layout *layout, pid_t kdamond,
+                       struct hm_error *error)
+{
+    struct perf_event_attr attributes = {.type = PERF_TYPE_TRACEPOINT,
+                                         .size = sizeof(attributes),
+                                         .config = layout->id,
+                                         .sample_period = 1,
+                                         .sample_type = PERF_SAMPLE_RAW,
+                                         .watermark = 1,
+                                         .wakeup_watermark = RING_BYTES / 2};
+    *ring = (struct hm_damon_ring){.fd = -1};
+    ring->gathering = calloc(1, sizeof(*ring->gathering));
+    if (!ring->gathering)
+        return hm_fail_errno(error, "cannot follow kdamond %d", (int)kdamond);
+    hm_damon_caps_raise();
+    ring->fd = (int)syscall(SYS_perf_event_open, &attributes, kdamond, -1, -1, PERF_FLAG_FD_CLOEXEC);
+    hm_damon_caps_lower();
+    ring->map =
+        ring->fd < 0 ? MAP_FAILED : mmap(NULL, PAGE + RING_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, ring->fd, 0);
+    if (ring->map != MAP_FAILED)
+        return 0;
+    hm_fail_errno(error, "cannot follow kdamond %d by perf", (int)kdamond);
+    ring->map = NULL;
+    hm_damon_ring_close(ring);
+    return -1;
+}
+
+void hm_damon_ring_read(struct hm_damon_ring *ring, const struct hm_damon_layout *layout, hm_damon_trace_sink *sink,
+                        void *data)
+{
+    struct perf_event_mmap_page *page = ring->map;
+    if (!page)
+        return;
+    uint64_t head = __atomic_load_n(&page->data_head, __ATOMIC_ACQUIRE);
+    uint64_t tail = hm_damon_trace_read(layout, (const uint8_t *)ring->map + PAGE, RING_BYTES, page->data_tail, head,
+                                        ring->gathering, &ring->lost, sink, data);
+    __atomic_store_n(&page->data_tail, tail, __ATOMIC_RELEASE);
+}
+
+void hm_damon_ring_close(struct hm_damon_ring *ring)
+{
+    int number = errno;
+    if (ring->map)
+        munmap(ring->map, PAGE + RING_BYTES);
+    if (ring->fd >= 0)
+        close(ring->fd);
+    free(ring->gathering);
+    *ring = (struct hm_damon_ring){.fd = -1};
+    errno = number;
+}

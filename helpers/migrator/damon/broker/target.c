@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "target.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/files.h"
+#include "job/living.h"
+
+/* A process that ends lets go of its memory first, which takes long where it has much. Until its entry goes as well its
+ * files are root's, as those of a process that nobody may look into. */
+static bool has_memory(pid_t pid)
+{
+    char path[64], text[128];
+    unsigned long long pages;
+    snprintf(path, sizeof(path), "/proc/%d/statm", (int)pid);
+    return hm_file_read(path, text, sizeof(text), NULL) == 0 && sscanf(text, "%llu", &pages) == 1 && pages > 0;
+}
+
+int hm_damon_target_open(const struct hm_damon_process *process, uid_t uid, struct hm_error *error)
+{
+    char path[64];
+    struct stat status;
+    struct hm_process named = {.pid = process->pid, .start_time = process->start_time};
+    int pidfd = (int)syscall(SYS_pidfd_open, process->pid, 0);
+    if (pidfd < 0)
+        return hm_fail(error, ESRCH, "process %d has ended", process->pid);
+    /* Not the folder, which is the user's always: this file is root's where the process is not dumpable. */
+    snprintf(path, sizeof(path), "/proc/%d/maps", process->pid);
+    if (stat(path, &status) != 0 || !hm_process_is_running(&named) || !has_memory(process->pid)) {
+        hm_fail(error, ESRCH, "process %d has ended, or is another one by now", process->pid);
+    } else if (uid != 0 && status.st_uid != uid) {
+        hm_fail(error, EPERM, "process %d does not belong to user %u", process->pid, uid);
+    } else if (hm_damon_targets_live(&pidfd, 1)) {
+        return pidfd; /* it lives after the look: what was looked at is what the descriptor holds */
+    } else {
+        hm_fail(error, ESRCH, "process %d has ended", process->pid);
+    }
+    int number = errno;
+    close(pidfd);
+    errno = number;
+    return -1;
+}
+
+bool hm_damon_targets_live(const int *pidfd, unsigned n)
+{
+    struct pollfd ends[HM_DAMON_TARGETS];
+    for (unsigned i = 0; i < n; i++)
+        ends[i] = (struct pollfd){.fd = pidfd[i], .events = POLLIN};
+    return poll(ends, n, 0) == 0;
+}

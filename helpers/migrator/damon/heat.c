@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "heat.h"
+
+#include <math.h>
+
+#define PAGE_SHIFT 12
+#define PAGE_MASK ((UINT64_C(1) << PAGE_SHIFT) - 1)
+
+struct hm_observation hm_damon_heat(const struct hm_damon_region *region, uint32_t looks, uint32_t space)
+{
+    uint64_t first = region->start >> PAGE_SHIFT;
+    uint64_t n_pages = ((region->end + PAGE_MASK) >> PAGE_SHIFT) - first;
+    double most = 1 - 0.5 / looks;
+    double p = (double)region->accesses / looks;
+    p = p < most ? p : most;
+    double touches = -log1p(-p), pages = (double)n_pages;
+    double dispersion = p > 0 ? pages * p / (1 - p) / touches : 1;
+    return (struct hm_observation){.page = HM_PAGE(space, first),
+                                   .n_pages = n_pages,
+                                   .reads = (float)(touches * looks * pages),
+                                   .excess = (float)(dispersion - 1)};
+}

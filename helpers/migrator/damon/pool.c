@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "pool.h"
+
+#include <errno.h>
+
+unsigned hm_damon_pool_lent(const struct hm_damon_pool *pool)
+{
+    unsigned lent = 0;
+    for (unsigned k = 0; k < pool->n; k++)
+        lent += pool->loan[k].client != 0;
+    return lent;
+}
+
+int hm_damon_pool_lend(struct hm_damon_pool *pool, uint32_t client, uid_t uid, struct hm_error *error)
+{
+    unsigned n_lent = hm_damon_pool_lent(pool), n_own = 0;
+    int first_free = -1;
+    for (unsigned k = 0; k < pool->n; k++) {
+        if (pool->loan[k].client == client)
+            return (int)k;
+        if (pool->loan[k].client == 0 && first_free < 0)
+            first_free = (int)k;
+        n_own += pool->loan[k].client != 0 && pool->loan[k].uid == uid;
+    }
+    if (first_free < 0)
+        return hm_fail(error, EBUSY, "no kdamond is free: all %u are lent to other jobs on this node", pool->n);
+    if (uid != 0 && n_own > 0 && n_lent + 1 == pool->n)
+        return hm_fail(error, EBUSY, "no kdamond is free: the last of %u is kept for a user who has none", pool->n);
+    if (uid != 0 && n_lent > n_own && n_own >= pool->n / 2)
+        return hm_fail(error, EBUSY, "no kdamond is free: others have some, and you have half of the %u", pool->n);
+    pool->loan[first_free].client = client;
+    pool->loan[first_free].uid = uid;
+    return first_free;
+}
+
+void hm_damon_pool_take_back(struct hm_damon_pool *pool, uint32_t client)
+{
+    for (unsigned k = 0; k < pool->n; k++)
+        if (pool->loan[k].client == client)
+            pool->loan[k].client = 0;
+}

@@ -1,0 +1,305 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The published algorithm: Salkhordeh and Brinkmann, "Online Management of Hybrid DRAM-NVMM Memory for HPC". The pages
+ * sampled in the first phase, by address, are cut into bins of equally many; what comes later and lies outside falls
+ * into the first or the last bin. Whole bins move. Here bins end, besides, where a process's pages end.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "algorithm.h"
+
+#define OLD_WEIGHT 0.1     /* w_h of the paper */
+#define SAMPLED_PER_BIN 64 /* room for distinct pages of the first phase; more are dropped */
+
+struct sampled {
+    uint64_t page;
+    double reads, writes;
+};
+
+struct bins {
+    struct hm_decider base;
+    bool is_cut;             /* the first phase is over */
+    bool is_full;            /* merging again would hardly make room */
+    struct sampled *sampled; /* of the first phase */
+    size_t n_sampled, room;
+    double *reads, *writes, *priority; /* by bin: of this phase; of all phases */
+    uint32_t *order;
+};
+
+static struct bins *bins_of(struct hm_decider *decider)
+{
+    return (struct bins *)decider;
+}
+
+static void destroy(struct hm_decider *decider)
+{
+    struct bins *bins = bins_of(decider);
+    free(bins->sampled);
+    free(bins->reads);
+    free(bins->writes);
+    free(bins->priority);
+    free(bins->order);
+    free(decider->region);
+    free(decider->move);
+    free(bins);
+}
+
+static struct hm_decider *create(const struct hm_decider_options *options)
+{
+    struct bins *bins = calloc(1, sizeof(*bins));
+    if (!bins)
+        return NULL;
+    struct hm_decider *base = &bins->base;
+    size_t n = options->max_regions;
+    base->algorithm = &hm_algorithm_bins;
+    base->options = *options;
+    base->bytes = sizeof(*bins);
+    bins->room = n * SAMPLED_PER_BIN;
+    base->region = hm_decider_allocate(base, n, sizeof(*base->region));
+    base->move = hm_decider_allocate(base, 2 * n, sizeof(*base->move));
+    bins->sampled = hm_decider_allocate(base, bins->room, sizeof(*bins->sampled));
+    bins->reads = hm_decider_allocate(base, n, sizeof(*bins->reads));
+    bins->writes = hm_decider_allocate(base, n, sizeof(*bins->writes));
+    bins->priority = hm_decider_allocate(base, n, sizeof(*bins->priority));
+    bins->order = hm_decider_allocate(base, n, sizeof(*bins->order));
+    if (base->region && base->move && bins->sampled && bins->reads && bins->writes && bins->priority && bins->order)
+        return base;
+    destroy(base);
+    return NULL;
+}
+
+static int compare_sampled(const void *a, const void *b)
+{
+    const struct sampled *x = a, *y = b;
+    return (x->page > y->page) - (x->page < y->page);
+}
+
+/* Each page once, by address. */
+static void merge_sampled(struct bins *bins)
+{
+    size_t kept = 0;
+    qsort(bins->sampled, bins->n_sampled, sizeof(*bins->sampled), compare_sampled);
+    for (size_t i = 0; i < bins->n_sampled; i++) {
+        if (kept > 0 && bins->sampled[kept - 1].page == bins->sampled[i].page) {
+            bins->sampled[kept - 1].reads += bins->sampled[i].reads;
+            bins->sampled[kept - 1].writes += bins->sampled[i].writes;
+        } else {
+            bins->sampled[kept++] = bins->sampled[i];
+        }
+    }
+    bins->n_sampled = kept;
+}
+
+/* The bin of a page: the last one of its process that does not start behind it, else the process's first. */
+static size_t find_bin(const struct hm_decider *base, uint64_t page)
+{
+    size_t low = 0, high = base->n_regions;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (base->region[middle].first <= page)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low > 0 ? low - 1 : 0;
+}
+
+/* Ranges are added where they start: bins were made for samples. */
+static void observe(struct hm_decider *decider, const struct hm_observation *observations, size_t count)
+{
+    struct bins *bins = bins_of(decider);
+    for (size_t i = 0; i < count; i++) {
+        const struct hm_observation *seen = &observations[i];
+        if (!hm_observation_is_valid(seen))
+            continue;
+        if (bins->is_cut) {
+            size_t bin = find_bin(decider, seen->page);
+            if (HM_PAGE_SPACE(decider->region[bin].first) == HM_PAGE_SPACE(seen->page)) {
+                bins->reads[bin] += seen->reads;
+                bins->writes[bin] += seen->writes;
+            } else {
+                decider->dropped++;
+            }
+            continue;
+        }
+        if (bins->n_sampled == bins->room && !bins->is_full) {
+            merge_sampled(bins);
+            bins->is_full = bins->n_sampled > bins->room / 2;
+        }
+        if (bins->n_sampled == bins->room)
+            decider->dropped++;
+        else
+            bins->sampled[bins->n_sampled++] = (struct sampled){seen->page, seen->reads, seen->writes};
+    }
+}
+
+/* Cut into bins of `size` sampled pages. Returns how many there would be, and makes them where `is_final`. */
+static size_t cut_by(struct bins *bins, size_t size, bool is_final)
+{
+    struct hm_decider *base = &bins->base;
+    size_t n = 0, inside = 0;
+    for (size_t i = 0; i < bins->n_sampled; i++, inside++) {
+        uint64_t page = bins->sampled[i].page;
+        bool is_new_space = i == 0 || HM_PAGE_SPACE(page) != HM_PAGE_SPACE(bins->sampled[i - 1].page);
+        if (is_new_space || inside == size) {
+            if (is_final) /* a process's first bin starts with its pages */
+                base->region[n].first = is_new_space ? HM_PAGE(HM_PAGE_SPACE(page), UINT64_C(0)) : page;
+            inside = 0;
+            n++;
+        }
+        if (is_final) {
+            bins->reads[n - 1] += bins->sampled[i].reads;
+            bins->writes[n - 1] += bins->sampled[i].writes;
+        }
+    }
+    return n;
+}
+
+static void cut(struct bins *bins)
+{
+    struct hm_decider *base = &bins->base;
+    merge_sampled(bins);
+    if (bins->n_sampled == 0)
+        return;
+    size_t most = base->options.max_regions, size = (bins->n_sampled + most - 1) / most;
+    /* Beginnings of processes make more bins; of more processes than bins the last ones are left out. */
+    while (size < bins->n_sampled && cut_by(bins, size, false) > most)
+        size *= 2;
+    while (cut_by(bins, size, false) > most)
+        bins->n_sampled--;
+    base->n_regions = cut_by(bins, size, true);
+    for (size_t i = 0; i < base->n_regions; i++) {
+        uint64_t first = base->region[i].first;
+        uint64_t space_end = (first | (HM_PAGE(1, UINT64_C(0)) - 1)) + 1;
+        bool is_last = i + 1 == base->n_regions || base->region[i + 1].first >= space_end;
+        base->region[i].n_pages = (is_last ? space_end : base->region[i + 1].first) - first;
+    }
+    bins->is_cut = true;
+}
+
+static void forget(struct hm_decider *decider, uint64_t first, uint64_t n_pages)
+{
+    struct bins *bins = bins_of(decider);
+    uint64_t end = HM_PAGE_END(first, n_pages);
+    for (size_t i = 0; i < bins->n_sampled; i++)
+        if (bins->sampled[i].page >= first && bins->sampled[i].page < end)
+            bins->sampled[i].reads = bins->sampled[i].writes = 0;
+    for (size_t i = 0; i < decider->n_regions; i++)
+        if (decider->region[i].first >= first &&
+            HM_PAGE_END(decider->region[i].first, decider->region[i].n_pages) <= end)
+            bins->priority[i] = bins->reads[i] = bins->writes[i] = 0;
+}
+
+static void end_phase(struct hm_decider *decider)
+{
+    struct bins *bins = bins_of(decider);
+    const struct hm_decider_options *options = &decider->options;
+    if (!bins->is_cut)
+        cut(bins);
+    for (size_t i = 0; i < decider->n_regions; i++) {
+        struct hm_region *region = &decider->region[i];
+        double heat = bins->reads[i] * (options->read_gain + 1) + bins->writes[i] * (options->write_gain + 1);
+        bins->priority[i] = region->phases == 0 ? heat : OLD_WEIGHT * bins->priority[i] + (1 - OLD_WEIGHT) * heat;
+        region->reads =
+            region->phases == 0 ? bins->reads[i] : OLD_WEIGHT * region->reads + (1 - OLD_WEIGHT) * bins->reads[i];
+        region->writes =
+            region->phases == 0 ? bins->writes[i] : OLD_WEIGHT * region->writes + (1 - OLD_WEIGHT) * bins->writes[i];
+        region->phases++;
+        bins->reads[i] = bins->writes[i] = 0;
+    }
+}
+
+static int compare_priority(const void *a, const void *b, void *data)
+{
+    const struct hm_region *region = data;
+    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    if (region[x].priority != region[y].priority)
+        return region[x].priority < region[y].priority ? -1 : 1;
+    return (x > y) - (x < y);
+}
+
+/* Pages to go to slow memory so that `need` more fit, from the bins order[*low] on, all below order[high]. Moves *low
+ * behind them. */
+static uint64_t find_room(const struct bins *bins, uint64_t need, size_t high, size_t *low)
+{
+    uint64_t found = 0;
+    for (; found < need && *low < high; (*low)++)
+        found += bins->base.region[bins->order[*low]].fast_pages;
+    return found;
+}
+
+/*
+ * The bins of the slow tier, hottest first, take the place of the coldest of the fast tier while their priority per
+ * page is larger by more than the cost. As in the paper that is one read from the slow tier and one write to the fast
+ * one, and the same back, not one for each line: it is next to nothing.
+ */
+static void exchange(struct bins *bins, const struct hm_budget *budget, uint64_t used, uint64_t left, size_t low)
+{
+    const struct hm_decider_options *options = &bins->base.options;
+    uint64_t capacity = budget->capacity_pages;
+    double promote = (options->read_gain + 2) / options->period, demote = (options->write_gain + 2) / options->period;
+    for (size_t high = bins->base.n_regions; high > low; high--) {
+        struct hm_region *hot = &bins->base.region[bins->order[high - 1]];
+        uint64_t need = hot->slow_pages, room = used < capacity ? capacity - used : 0;
+        size_t next = low;
+        uint64_t found = need > room ? find_room(bins, need - room, high - 1, &next) : 0;
+        if (need == 0)
+            continue;
+        double pivot = next > low ? bins->base.region[bins->order[next - 1]].priority : 0;
+        if (room + found < need)
+            hot->verdict = HM_VERDICT_ROOM;
+        else if (hot->priority <= pivot + (next > low ? promote + demote : promote))
+            hot->verdict = HM_VERDICT_COST;
+        else if (need + found > left)
+            hot->verdict = HM_VERDICT_BUDGET;
+        else {
+            hot->verdict = HM_VERDICT_PROMOTE;
+            for (; low < next; low++)
+                if (bins->base.region[bins->order[low]].fast_pages > 0)
+                    bins->base.region[bins->order[low]].verdict = HM_VERDICT_DEMOTE;
+            used = used + need - found;
+            left -= need + found;
+        }
+    }
+}
+
+static void plan(struct hm_decider *decider, const struct hm_budget *budget)
+{
+    struct bins *bins = bins_of(decider);
+    uint64_t used = budget->used_pages, left = budget->move_pages;
+    size_t low = 0, n = decider->n_regions;
+    for (size_t i = 0; i < n; i++) {
+        bins->order[i] = (uint32_t)i;
+        decider->region[i].verdict = HM_VERDICT_PLACED;
+        double pages = (double)(decider->region[i].fast_pages + decider->region[i].slow_pages);
+        decider->region[i].priority = pages > 0 ? bins->priority[i] / pages : 0;
+    }
+    qsort_r(bins->order, n, sizeof(*bins->order), compare_priority, decider->region);
+    for (; low < n && used > budget->capacity_pages; low++) {
+        struct hm_region *cold = &decider->region[bins->order[low]];
+        if (cold->fast_pages == 0)
+            continue;
+        cold->verdict = HM_VERDICT_CAP;
+        used -= cold->fast_pages < used ? cold->fast_pages : used;
+        left -= cold->fast_pages < left ? cold->fast_pages : left;
+    }
+    exchange(bins, budget, used, left, low);
+    for (size_t i = 0; i < n; i++)
+        if (decider->region[i].verdict == HM_VERDICT_CAP || decider->region[i].verdict == HM_VERDICT_DEMOTE)
+            hm_decider_add_move(decider, &decider->region[i], decider->region[i].fast_pages, false);
+    for (size_t i = 0; i < n; i++)
+        if (decider->region[i].verdict == HM_VERDICT_PROMOTE)
+            hm_decider_add_move(decider, &decider->region[i], decider->region[i].slow_pages, true);
+}
+
+const struct hm_algorithm hm_algorithm_bins = {
+    .name = "bins",
+    .about = "the published one: bins of equally many pages, cut once, move whole",
+    .create = create,
+    .destroy = destroy,
+    .observe = observe,
+    .forget = forget,
+    .end_phase = end_phase,
+    .plan = plan,
+};

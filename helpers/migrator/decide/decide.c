@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "algorithm.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define N_ROWS(table) (sizeof(table) / sizeof((table)[0]))
+#define LEAST_REGIONS 16
+#define MOST_REGIONS 1048576
+
+static const struct hm_algorithm *const algorithms[] = {&hm_algorithm_regions, &hm_algorithm_bins};
+
+bool hm_algorithm_at(int n, const char **name, const char **about)
+{
+    if (n < 0 || (size_t)n >= N_ROWS(algorithms))
+        return false;
+    *name = algorithms[n]->name;
+    *about = algorithms[n]->about;
+    return true;
+}
+
+static const struct hm_algorithm *find_algorithm(const char *name, struct hm_error *error)
+{
+    char known[200] = "";
+    for (size_t i = 0, length = 0; i < N_ROWS(algorithms) && length < sizeof(known); i++) {
+        if (name && strcmp(algorithms[i]->name, name) == 0)
+            return algorithms[i];
+        length +=
+            (size_t)snprintf(known + length, sizeof(known) - length, "%s%s", i > 0 ? ", " : "", algorithms[i]->name);
+    }
+    hm_fail(error, EINVAL, "algorithm: \"%.40s\" is not known: use one of %s", name ? name : "", known);
+    return NULL;
+}
+
+static int check_number(const char *name, double value, double least, struct hm_error *error)
+{
+    if (!isfinite(value) || value < least)
+        return hm_fail(error, EINVAL, "%s: %g is out of range: use %g or more", name, value, least);
+    return 0;
+}
+
+static int check_options(const struct hm_decider_options *options, struct hm_error *error)
+{
+    if (options->max_regions < LEAST_REGIONS || options->max_regions > MOST_REGIONS)
+        return hm_fail(error, EINVAL, "max_regions: %u is out of range: use %d to %d", options->max_regions,
+                       LEAST_REGIONS, MOST_REGIONS);
+    if (check_number("period", options->period, 1, error) < 0 ||
+        check_number("read_gain", options->read_gain, 0, error) < 0 ||
+        check_number("write_gain", options->write_gain, 0, error) < 0 ||
+        check_number("promote_cost", options->promote_cost, 0, error) < 0 ||
+        check_number("demote_cost", options->demote_cost, 0, error) < 0 ||
+        check_number("error", options->error, 0, error) < 0)
+        return -1;
+    if (options->error > 1)
+        return hm_fail(error, EINVAL, "error: %g is out of range: use 0 to 1", options->error);
+    return 0;
+}
+
+struct hm_decider *hm_decider_new(const struct hm_decider_options *options, struct hm_error *error)
+{
+    const struct hm_algorithm *algorithm = find_algorithm(options->algorithm, error);
+    if (!algorithm || check_options(options, error) < 0)
+        return NULL;
+    struct hm_decider *decider = algorithm->create(options);
+    if (!decider) {
+        hm_fail(error, ENOMEM, "max_regions: no memory for %u regions", options->max_regions);
+        return NULL;
+    }
+    return decider;
+}
+
+void hm_decider_free(struct hm_decider *decider)
+{
+    if (decider)
+        decider->algorithm->destroy(decider);
+}
+
+void hm_decider_observe(struct hm_decider *decider, const struct hm_observation *observations, size_t count)
+{
+    if (!decider->options.hot_by_writes) {
+        decider->algorithm->observe(decider, observations, count);
+        return;
+    }
+    for (size_t i = 0; i < count; i++) {
+        struct hm_observation written = observations[i];
+        written.reads = 0;
+        if (written.writes > 0)
+            decider->algorithm->observe(decider, &written, 1);
+    }
+}
+
+uint64_t hm_decider_dropped(const struct hm_decider *decider)
+{
+    return decider->dropped;
+}
+
+void hm_decider_forget(struct hm_decider *decider, uint64_t first, uint64_t n_pages)
+{
+    decider->algorithm->forget(decider, first, n_pages);
+}
+
+void hm_decider_end_phase(struct hm_decider *decider)
+{
+    decider->algorithm->end_phase(decider);
+}
+
+struct hm_region *hm_decider_regions(struct hm_decider *decider, size_t *count)
+{
+    *count = decider->n_regions;
+    return decider->region;
+}
+
+const struct hm_move *hm_decider_plan(struct hm_decider *decider, const struct hm_budget *budget, size_t *count)
+{
+    decider->n_moves = 0;
+    decider->algorithm->plan(decider, budget);
+    *count = decider->n_moves;
+    return decider->move;
+}
+
+size_t hm_decider_bytes(const struct hm_decider *decider)
+{
+    return decider->bytes;
+}
+
+const char *hm_verdict_text(enum hm_verdict verdict)
+{
+    static const char *const texts[HM_VERDICTS] = {
+        [HM_VERDICT_NEW] = "new: not enough evidence yet",
+        [HM_VERDICT_PLACED] = "where it should be",
+        [HM_VERDICT_PROMOTE] = "promoted: the gain exceeds the cost",
+        [HM_VERDICT_DEMOTE] = "demoted: makes room for hotter pages",
+        [HM_VERDICT_CAP] = "demoted: the fast share is over its cap",
+        [HM_VERDICT_DOUBT] = "stays: hot by the mean, but not with confidence",
+        [HM_VERDICT_COST] = "stays: the gain would not pay for the move",
+        [HM_VERDICT_ROOM] = "stays: nothing colder gives way",
+        [HM_VERDICT_BUDGET] = "stays: this phase's budget is used up",
+    };
+    return (unsigned)verdict < HM_VERDICTS ? texts[verdict] : "unknown";
+}
+
+void *hm_decider_allocate(struct hm_decider *decider, size_t count, size_t size)
+{
+    void *memory = calloc(count, size);
+    if (memory)
+        decider->bytes += count * size;
+    return memory;
+}
+
+void hm_decider_add_move(struct hm_decider *decider, const struct hm_region *region, uint64_t limit, bool to_fast)
+{
+    if (limit > 0)
+        decider->move[decider->n_moves++] =
+            (struct hm_move){.first = region->first, .n_pages = region->n_pages, .limit = limit, .to_fast = to_fast};
+}

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * hybridmem-migrator: samples the memory accesses of a step's processes and keeps what is hot in the fast tier, until
+ * the step has ended or SIGTERM comes. It runs as the job's user, beside the job: whatever goes wrong here, the job
+ * goes on without it.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+
+#include "base/output.h"
+#include "live.h"
+#include "migrator/figures/figures.h"
+
+#define NAME "hybridmem-migrator"
+
+/* A descriptor for each process, and more for each source. */
+static void raise_limit(void)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < limit.rlim_max) {
+        limit.rlim_cur = limit.rlim_max;
+        setrlimit(RLIMIT_NOFILE, &limit);
+    }
+}
+
+/* Nobody reads the standard error of what a step has started: the record gets the reason from the figures. */
+static int fail(const struct hm_options *options, struct hm_progress *progress, const struct hm_error *error,
+                int status)
+{
+    struct hm_progress *own = NULL;
+    if (!progress && options->progress_fd >= 0)
+        progress = own = hm_progress_map(options->progress_fd, NULL);
+    if (progress)
+        hm_progress_warn(progress, error->text);
+    hm_progress_unmap(own);
+    fprintf(stderr, NAME ": %s\n", error->text);
+    return status;
+}
+
+int main(int argc, char **argv)
+{
+    static struct hm_options options;
+    static struct hm_live live;
+    struct hm_error error = {{0}};
+    int status = 0;
+    prctl(PR_SET_DUMPABLE, 0); /* there is a handle of root's */
+    if (hm_options_parse(&options, argc, argv, &error) != 0)
+        return fail(&options, NULL, &error, 2);
+    if (options.help) {
+        hm_options_help();
+        return hm_output_end(NAME, 0, 0);
+    }
+    raise_limit();
+    if (hm_live_open(&live, &options, &error) != 0) {
+        status = fail(&options, live.progress, &error, 1);
+        goto done;
+    }
+    hm_live_run(&live);
+    if (options.json)
+        hm_figures_print(live.progress, stdout);
+    status = hm_output_end(NAME, 0, 0);
+done:
+    hm_live_close(&live);
+    return status;
+}

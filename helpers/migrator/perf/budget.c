@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "budget.h"
+
+void hm_perf_budget_init(struct hm_perf_budget *budget, uint64_t wanted)
+{
+    *budget = (struct hm_perf_budget){.wanted = wanted, .period = wanted, .patience = HM_PERF_PATIENCE};
+}
+
+static bool make_coarser(struct hm_perf_budget *budget, double spent_s, double allowed_s)
+{
+    uint64_t before = budget->period;
+    do {
+        if (budget->period / budget->wanted >= HM_PERF_COARSEST)
+            break;
+        budget->period *= 2;
+        spent_s /= 2;
+    } while (spent_s > allowed_s);
+    /* It was made finer in vain: wait longer until the next try. */
+    budget->patience = budget->patience * 2 < HM_PERF_PATIENCE_MOST ? budget->patience * 2 : HM_PERF_PATIENCE_MOST;
+    budget->calm = 0;
+    return budget->period != before;
+}
+
+bool hm_perf_budget_next(struct hm_perf_budget *budget, double spent_s, double allowed_s, bool was_throttled)
+{
+    if (spent_s > allowed_s || was_throttled)
+        return make_coarser(budget, spent_s, allowed_s);
+    budget->calm = spent_s < allowed_s / 4 ? budget->calm + 1 : 0;
+    if (budget->calm < budget->patience || budget->period == budget->wanted)
+        return false;
+    budget->period /= 2;
+    budget->calm = 0;
+    return true;
+}

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "slot.h"
+
+#include <errno.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "base/perfopen.h"
+
+/* Returns 0, or -1 with errno. */
+static int map_ring(struct hm_perf_slot *slot, unsigned pages)
+{
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    for (; pages > 0; pages /= 2) {
+        size_t bytes = (pages + 1) * page;
+        void *map = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, slot->fd[0], 0);
+        if (map != MAP_FAILED) {
+            slot->page = map;
+            slot->bytes = bytes;
+            return 0;
+        }
+        if (errno != EPERM && errno != ENOMEM)
+            break;
+    }
+    return -1;
+}
+
+int hm_perf_slot_open(struct hm_perf_slot *slot, const struct perf_event_attr *attr, int n, pid_t open_pid, int cpu,
+                      unsigned long flags, unsigned pages)
+{
+    for (int e = 0; e < HM_PERF_EVENTS; e++)
+        slot->fd[e] = -1;
+    slot->page = NULL;
+    for (int e = 0; e < n; e++) {
+        slot->fd[e] = hm_perf_open(&attr[e], open_pid, cpu, flags);
+        if (slot->fd[e] < 0 || ioctl(slot->fd[e], PERF_EVENT_IOC_ID, &slot->id[e]) != 0)
+            goto failed;
+        if (e == 0 && map_ring(slot, pages) != 0)
+            goto failed;
+        if (e > 0 && ioctl(slot->fd[e], PERF_EVENT_IOC_SET_OUTPUT, slot->fd[0]) != 0)
+            goto failed;
+    }
+    return 0;
+failed:;
+    int number = errno;
+    hm_perf_slot_close(slot);
+    errno = number;
+    return -1;
+}
+
+void hm_perf_slot_close(struct hm_perf_slot *slot)
+{
+    if (slot->page)
+        munmap(slot->page, slot->bytes);
+    slot->page = NULL;
+    for (int e = 0; e < HM_PERF_EVENTS; e++) {
+        if (slot->fd[e] >= 0)
+            close(slot->fd[e]);
+        slot->fd[e] = -1;
+    }
+}
+
+void hm_perf_slot_set_period(const struct hm_perf_slot *slot, uint64_t period)
+{
+    for (int e = 0; e < HM_PERF_EVENTS && slot->fd[e] >= 0; e++)
+        (void)ioctl(slot->fd[e], PERF_EVENT_IOC_PERIOD, &period);
+}
+
+uint64_t hm_perf_slot_head(const struct hm_perf_slot *slot)
+{
+    return __atomic_load_n(&slot->page->data_head, __ATOMIC_ACQUIRE);
+}
+
+size_t hm_perf_slot_read(const struct hm_perf_slot *slot, uint64_t sample_type, uint64_t head,
+                         struct hm_ring_sample *out, size_t room, struct hm_ring_counts *counts)
+{
+    size_t control = (size_t)sysconf(_SC_PAGESIZE);
+    struct hm_ring ring = {
+        .data = (const char *)slot->page + control, .size = slot->bytes - control, .sample_type = sample_type};
+    uint64_t tail = slot->page->data_tail; /* ours alone */
+    size_t count = hm_ring_read(&ring, head, &tail, out, room, counts);
+    __atomic_store_n(&slot->page->data_tail, tail, __ATOMIC_RELEASE);
+    return count;
+}

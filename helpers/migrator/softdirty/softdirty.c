@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "parts.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/procfile.h"
+
+#define WINDOW_MS 50
+#define PAGE 4096
+#define PRESENT (UINT64_C(1) << 63)
+#define DIRTY (UINT64_C(1) << 55)
+#define CLEAR "4"
+#define TRIAL_PAGES 64                               /* of our own, for the cost of a fault */
+#define CHUNK 8                                      /* neighbouring pages that one reading shows */
+#define MOST_CHUNKS (4 * HM_SOFTDIRTY_PAGES / CHUNK) /* in a range with holes */
+#define SHIFT 7549                                   /* of PLACES, from window to window: far from the golden ratio */
+#define PLACES 10000                                 /* in a range */
+#define RECOUNTED 8                                  /* ranges of a process that say what its last window has cost */
+#define AT_ONCE 64                                   /* processes with a window at the same time */
+#define SECOND_NS UINT64_C(1000000000)
+
+/* CPU seconds of a process so far, negative where that is not known. */
+static double cpu_s(pid_t pid)
+{
+    clockid_t clock;
+    struct timespec now;
+    if (clock_getcpuclockid(pid, &clock) != 0 || clock_gettime(clock, &now) != 0)
+        return -1;
+    return (double)now.tv_sec + (double)now.tv_nsec / SECOND_NS;
+}
+
+static int open_file(pid_t pid, const char *name, int flags)
+{
+    char path[64];
+    snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, name);
+    return open(path, flags | O_CLOEXEC);
+}
+
+static int clear_marks(pid_t pid)
+{
+    int fd = open_file(pid, "clear_refs", O_WRONLY);
+    if (fd < 0)
+        return -1;
+    ssize_t written = write(fd, CLEAR, sizeof(CLEAR) - 1);
+    close(fd);
+    return written == (ssize_t)sizeof(CLEAR) - 1 ? 0 : -1;
+}
+
+struct seen {
+    uint32_t entries, present, dirty;
+};
+
+/* Pages in chunks at places spread by the golden ratio: no stride of a program's falls in with it. The first one is
+ * another in each window (`nth`): what is between the places of one is not missed by all. */
+static struct seen look(int pagemap, uint64_t first, uint64_t n_pages, uint64_t nth)
+{
+    struct seen seen = {0};
+    uint64_t entry[CHUNK];
+    uint64_t starts = n_pages > CHUNK ? n_pages - CHUNK + 1 : 1;
+    uint64_t chunk = n_pages < CHUNK ? n_pages : CHUNK;
+    double place = (double)(nth * SHIFT % PLACES) / PLACES;
+    for (int c = 0; c < MOST_CHUNKS && seen.present < HM_SOFTDIRTY_PAGES && seen.entries < n_pages; c++) {
+        uint64_t page = first + (uint64_t)(place * (double)starts);
+        ssize_t length = pread(pagemap, entry, chunk * sizeof(entry[0]), (off_t)(page * sizeof(entry[0])));
+        for (ssize_t i = 0; i < length / (ssize_t)sizeof(entry[0]); i++) {
+            seen.entries++;
+            seen.present += (entry[i] & PRESENT) != 0;
+            seen.dirty += (entry[i] & PRESENT) != 0 && (entry[i] & DIRTY) != 0;
+        }
+        place += 0.6180339887498949;
+        place -= place >= 1;
+    }
+    return seen;
+}
+
+/* Do marks work here, and what does a fault cost? On pages of our own. */
+static int try_out(struct hm_softdirty *softdirty, struct hm_error *error)
+{
+    char *pages = mmap(NULL, TRIAL_PAGES * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    int pagemap = open_file(getpid(), "pagemap", O_RDONLY);
+    struct seen before = {.dirty = 1}, after = {0};
+    uint64_t start_ns = 0, end_ns = 0;
+    if (pages != MAP_FAILED && pagemap >= 0) {
+        madvise(pages, TRIAL_PAGES * PAGE, MADV_NOHUGEPAGE);
+        memset(pages, 1, TRIAL_PAGES * PAGE);
+        if (clear_marks(getpid()) == 0)
+            before = look(pagemap, (uintptr_t)pages / PAGE, TRIAL_PAGES, 0);
+        start_ns = hm_clock_ns(CLOCK_THREAD_CPUTIME_ID);
+        for (int i = 0; i < TRIAL_PAGES; i++)
+            ((volatile char *)pages)[i * PAGE] = 2;
+        end_ns = hm_clock_ns(CLOCK_THREAD_CPUTIME_ID);
+        after = look(pagemap, (uintptr_t)pages / PAGE, TRIAL_PAGES, 0);
+    }
+    if (pagemap >= 0)
+        close(pagemap);
+    if (pages != MAP_FAILED)
+        munmap(pages, TRIAL_PAGES * PAGE);
+    if (before.dirty != 0 || after.dirty == 0)
+        return hm_fail(error, ENOTSUP, "this kernel has no soft-dirty marks (CONFIG_MEM_SOFT_DIRTY)");
+    softdirty->state.fault_us = (double)(end_ns - start_ns) / TRIAL_PAGES / 1000;
+    return 0;
+}
+
+struct hm_softdirty *hm_softdirty_new(double overhead, unsigned n_cpus, bool by_place, struct hm_error *error)
+{
+    struct hm_softdirty *softdirty = calloc(1, sizeof(*softdirty));
+    if (!softdirty) {
+        hm_fail(error, ENOMEM, "no memory for soft-dirty marks");
+        return NULL;
+    }
+    softdirty->budget = overhead * (n_cpus > 0 ? n_cpus : 1);
+    softdirty->by_place = by_place;
+    if (try_out(softdirty, error) == 0)
+        return softdirty;
+    free(softdirty);
+    return NULL;
+}
+
+void hm_softdirty_free(struct hm_softdirty *softdirty)
+{
+    free(softdirty);
+}
+
+unsigned hm_softdirty_window_ms(void)
+{
+    return WINDOW_MS;
+}
+
+const struct hm_softdirty_state *hm_softdirty_state(const struct hm_softdirty *softdirty)
+{
+    return &softdirty->state;
+}
+
+/* Pages written since the clear, each of which took a fault: by the share in some of the known ranges, by their size.
+ * Where those are the hot ones: rather too many. */
+static double count_dirty(const struct hm_softdirty *softdirty, int pagemap, pid_t pid, uint32_t space)
+{
+    uint32_t n = 0, nth = 0;
+    double present = 0, dirty = 0;
+    for (uint32_t i = 0; i < softdirty->known.n; i++)
+        n += HM_PAGE_SPACE(softdirty->known.range[i].page) == space;
+    for (uint32_t i = 0; i < softdirty->known.n; i++) {
+        const struct hm_softdirty_range *range = &softdirty->known.range[i];
+        if (HM_PAGE_SPACE(range->page) != space || nth++ % (n / RECOUNTED + 1) != 0)
+            continue;
+        struct seen seen = look(pagemap, HM_PAGE_NUMBER(range->page), range->n_pages, softdirty->state.windows);
+        double pages = seen.entries > 0 ? (double)range->n_pages / seen.entries : 0; /* that one looked at stands for */
+        present += pages * seen.present;
+        dirty += pages * seen.dirty;
+    }
+    return present > 0 ? (double)hm_process_resident(pid) * dirty / present : 0;
+}
+
+/* Is the last window paid for, with all the faults that it has caused up to now? */
+static bool is_due(struct hm_softdirty *softdirty, const struct hm_ranks *ranks, uint32_t space)
+{
+    struct hm_softdirty_process *process = &softdirty->process[space];
+    double share = softdirty->budget / (ranks->n_living > 0 ? ranks->n_living : 1);
+    double passed_s = (double)(hm_clock_ns(CLOCK_MONOTONIC) - process->begun_ns) / SECOND_NS;
+    if (process->begun_ns == 0)
+        return true;
+    if (process->cost_s > share * passed_s)
+        return false;
+    int pagemap = open_file(ranks->rank[space].pid, "pagemap", O_RDONLY);
+    double dirty = pagemap < 0 ? 0 : count_dirty(softdirty, pagemap, ranks->rank[space].pid, space);
+    if (pagemap >= 0)
+        close(pagemap);
+    double cost_s = process->clear_s + dirty * softdirty->state.fault_us * 1e-6;
+    process->cost_s = cost_s > process->cost_s ? cost_s : process->cost_s;
+    return process->cost_s <= share * passed_s;
+}
+
+static bool begin_one(struct hm_softdirty *softdirty, const struct hm_ranks *ranks, uint32_t space)
+{
+    struct hm_softdirty_process *process = &softdirty->process[space];
+    if (ranks->rank[space].pid <= 0 || ranks->rank[space].is_gone || !hm_ranks_is_ours(ranks, space) ||
+        !is_due(softdirty, ranks, space))
+        return false;
+    uint64_t before_ns = hm_clock_ns(CLOCK_THREAD_CPUTIME_ID);
+    if (clear_marks(ranks->rank[space].pid) != 0)
+        return false;
+    uint64_t cost_ns = hm_clock_ns(CLOCK_THREAD_CPUTIME_ID) - before_ns;
+    *process = (struct hm_softdirty_process){.begun_ns = hm_clock_ns(CLOCK_MONOTONIC),
+                                             .cost_s = (double)cost_ns / SECOND_NS,
+                                             .clear_s = (double)cost_ns / SECOND_NS,
+                                             .begun_s = cpu_s(ranks->rank[space].pid),
+                                             .used_s = -1,
+                                             .has_window = true};
+    softdirty->state.windows++;
+    softdirty->state.clears_ns += cost_ns;
+    return true;
+}
+
+static void close_windows(struct hm_softdirty *softdirty)
+{
+    for (uint32_t space = 0; space < HM_RANKS; space++)
+        softdirty->process[space].has_window = false;
+}
+
+int hm_softdirty_begin(struct hm_softdirty *softdirty, const struct hm_ranks *ranks)
+{
+    uint64_t before_ns = hm_clock_ns(CLOCK_THREAD_CPUTIME_ID);
+    uint32_t n = ranks->n < HM_RANKS ? ranks->n : HM_RANKS;
+    uint32_t first = n > 0 ? softdirty->turn % n : 0;
+    int begun = 0;
+    softdirty->wanted.n = 0;
+    close_windows(softdirty); /* a window that nobody has ended */
+    for (uint32_t i = 0; i < n && begun < AT_ONCE; i++) {
+        uint32_t space = (first + i) % n;
+        begun += begin_one(softdirty, ranks, space);
+        softdirty->turn = space + 1;
+    }
+    softdirty->state.cpu_s += (double)(hm_clock_ns(CLOCK_THREAD_CPUTIME_ID) - before_ns) / SECOND_NS;
+    return begun;
+}
+
+bool hm_softdirty_has_window(const struct hm_softdirty *softdirty, uint32_t space)
+{
+    return space < HM_RANKS && softdirty->process[space].has_window;
+}
+
+bool hm_softdirty_add(struct hm_softdirty *softdirty, uint64_t page, uint64_t n_pages)
+{
+    if (n_pages == 0 || !hm_softdirty_has_window(softdirty, HM_PAGE_SPACE(page)) ||
+        softdirty->wanted.n == HM_SOFTDIRTY_RANGES)
+        return false;
+    softdirty->wanted.range[softdirty->wanted.n++] =
+        (struct hm_softdirty_range){.page = page, .n_pages = n_pages, .share = -1};
+    return true;
+}
+
+/* What the process has used in its window. */
+static void see_use(struct hm_softdirty *softdirty, const struct hm_ranks *ranks, uint32_t space)
+{
+    struct hm_softdirty_process *process = &softdirty->process[space];
+    double now_s = space < ranks->n && ranks->rank[space].pid > 0 ? cpu_s(ranks->rank[space].pid) : -1;
+    process->used_s = process->begun_s >= 0 && now_s >= process->begun_s ? now_s - process->begun_s : -1;
+}
+
+void hm_softdirty_end(struct hm_softdirty *softdirty, const struct hm_ranks *ranks)
+{
+    uint64_t before_ns = hm_clock_ns(CLOCK_THREAD_CPUTIME_ID);
+    uint32_t space = UINT32_MAX;
+    int pagemap = -1;
+    for (uint32_t i = 0; i < softdirty->wanted.n; i++) {
+        struct hm_softdirty_range *range = &softdirty->wanted.range[i];
+        if (HM_PAGE_SPACE(range->page) != space) {
+            if (pagemap >= 0)
+                close(pagemap);
+            space = HM_PAGE_SPACE(range->page);
+            see_use(softdirty, ranks, space);
+            pagemap = space < ranks->n && ranks->rank[space].pid > 0
+                          ? open_file(ranks->rank[space].pid, "pagemap", O_RDONLY)
+                          : -1;
+        }
+        struct seen seen = pagemap < 0
+                               ? (struct seen){0}
+                               : look(pagemap, HM_PAGE_NUMBER(range->page), range->n_pages, softdirty->state.windows);
+        if (seen.present == 0)
+            continue;
+        range->share = (float)seen.dirty / (float)seen.present;
+        range->seen = seen.present;
+        double dirty = (double)range->n_pages * seen.dirty / seen.entries;
+        softdirty->state.dirty_pages += (uint64_t)dirty;
+        softdirty->state.cpu_s += dirty * softdirty->state.fault_us * 1e-6;
+        softdirty->process[space].cost_s += dirty * softdirty->state.fault_us * 1e-6;
+    }
+    if (pagemap >= 0)
+        close(pagemap);
+    hm_softdirty_replace(softdirty);
+    close_windows(softdirty);
+    softdirty->state.cpu_s += (double)(hm_clock_ns(CLOCK_THREAD_CPUTIME_ID) - before_ns) / SECOND_NS;
+}

@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The source "damon": a client of the broker. */
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "base/procfile.h"
+#include "damonranges.h"
+#include "migrator/damon/heat.h"
+#include "rows.h"
+
+#define PATIENCE_S 10 /* for the first answer: the broker may wait for kdamonds of others */
+#define BUDGET_SHARE                                                                                                   \
+    0.3 /* of the overhead, for the kdamond; half is the migrator's; the rest is left to the broker and to reading */
+#define SMALL 0.01          /* share of the memory that all processes have in RAM */
+#define MOST_MESSAGES 16384 /* at one reading */
+
+struct damon_source {
+    struct hm_source base;
+    int fd;
+    bool is_stale;               /* the list of processes has to be sent (again) */
+    struct hm_damon_watch watch; /* as sent last */
+    uint32_t space[HM_DAMON_TARGETS];
+};
+
+struct wanted {
+    struct hm_damon_watch watch;
+    uint32_t space[HM_DAMON_TARGETS], n;
+    uint64_t resident[HM_DAMON_TARGETS]; /* pages */
+};
+
+static int connect_to(const char *path, struct hm_error *error)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    if (path[0] == '\0')
+        return hm_fail(error, ENOENT, "there is no DAMON broker");
+    if (strlen(path) >= sizeof(address.sun_path))
+        return hm_fail(error, ENAMETOOLONG, "%s is too long for a socket", path);
+    memcpy(address.sun_path, path, strlen(path));
+    int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (fd >= 0 && connect(fd, (struct sockaddr *)&address, sizeof(address)) == 0)
+        return fd;
+    hm_fail_errno(error, "the DAMON broker does not answer at %s", path);
+    if (fd >= 0)
+        close(fd);
+    return -1;
+}
+
+/* The broker's verdict. Returns 0, or -1 with its number and text. */
+static int judge(const struct hm_damon_answer *answer, struct hm_error *error)
+{
+    return answer->number == 0 ? 0 : hm_fail(error, (int)answer->number, "%s", answer->text);
+}
+
+static int wait_for_answer(int fd, int stop, struct hm_error *error)
+{
+    struct pollfd events[2] = {{.fd = fd, .events = POLLIN}, {.fd = stop, .events = POLLIN}};
+    int ready = poll(events, 2, PATIENCE_S * 1000);
+    if (ready < 0)
+        return hm_fail_errno(error, "cannot wait for the DAMON broker");
+    if (ready == 0)
+        return hm_fail(error, ETIMEDOUT, "the DAMON broker did not answer for %d s", PATIENCE_S);
+    return events[1].revents ? hm_fail(error, ECANCELED, "told to end before the DAMON broker had answered") : 0;
+}
+
+/* Ask for a kdamond, before any process is known, and wait for the answer. */
+static int reserve(struct damon_source *source, int stop, struct hm_error *error)
+{
+    union hm_damon_message reply;
+    size_t size = hm_damon_wire_begin(&source->watch, HM_DAMON_WATCH, 1, 0);
+    if (send(source->fd, &source->watch, size, MSG_NOSIGNAL) != (ssize_t)size)
+        return hm_fail_errno(error, "cannot ask the DAMON broker");
+    if (wait_for_answer(source->fd, stop, error) != 0)
+        return -1;
+    ssize_t length = recv(source->fd, &reply, sizeof(reply), MSG_TRUNC);
+    if (length < 0)
+        return hm_fail_errno(error, "cannot read the DAMON broker's answer");
+    if (length == 0)
+        return hm_fail(error, ECONNREFUSED, "the DAMON broker has too many clients");
+    if (hm_damon_wire_check_reply(&reply, (size_t)length, error) != 0)
+        return -1;
+    return judge(&reply.answer, error);
+}
+
+static bool is_watchable(const struct hm_rank *rank)
+{
+    char path[64];
+    struct stat status;
+    snprintf(path, sizeof(path), "/proc/%d/maps", (int)rank->pid); /* as the broker looks */
+    return rank->pid > 0 && !rank->is_gone && stat(path, &status) == 0 && status.st_uid == geteuid();
+}
+
+/* As it was sent last; NULL: it was not. */
+static const struct hm_damon_process *find_sent(const struct hm_damon_watch *watch,
+                                                const struct hm_damon_process *process)
+{
+    for (uint32_t i = 0; i < watch->head.n; i++)
+        if (watch->process[i].pid == process->pid && watch->process[i].start_time == process->start_time)
+            return &watch->process[i];
+    return NULL;
+}
+
+/* A new list restarts the kdamond, and what it has learnt of its regions is lost: not for a few that have ended. */
+static bool is_worth_sending(const struct damon_source *source, const struct wanted *wanted, const struct hm_maps *maps)
+{
+    uint32_t n = wanted->n;
+    if (source->is_stale || n * 2 < source->watch.head.n)
+        return true;
+    for (uint32_t i = 0; i < n; i++) {
+        const struct hm_damon_process *sent = find_sent(&source->watch, &wanted->watch.process[i]);
+        if (!sent || !hm_damon_ranges_fit(sent, &maps[wanted->space[i]], wanted->resident[i]))
+            return true;
+    }
+    return false;
+}
+
+/* A process that may be watched, and its pages in memory. */
+struct candidate {
+    uint32_t space;
+    uint64_t resident;
+};
+
+static int compare_resident(const void *a, const void *b)
+{
+    const struct candidate *x = a, *y = b;
+    return x->resident != y->resident ? (x->resident < y->resident) - (x->resident > y->resident)
+                                      : (x->space > y->space) - (x->space < y->space);
+}
+
+/* All that live and have memory that may be moved, largest first. Returns their number. */
+static uint32_t find_candidates(const struct hm_ranks *ranks, const struct hm_maps *maps, struct candidate *candidate,
+                                uint64_t *resident)
+{
+    uint32_t n = 0;
+    *resident = 0;
+    for (uint32_t s = 0; s < ranks->n && s < HM_RANKS; s++) {
+        const struct hm_rank *rank = &ranks->rank[s];
+        if (rank->pid <= 0 || rank->is_gone || maps[s].n_pages == 0)
+            continue;
+        candidate[n] = (struct candidate){s, hm_process_resident(rank->pid)};
+        *resident += candidate[n++].resident;
+    }
+    qsort(candidate, n, sizeof(candidate[0]), compare_resident);
+    return n;
+}
+
+/* What is to be watched: all but the smallest, such as shells beside the ranks, that have less than SMALL of the memory
+ * together; each would take as many looks as a rank. Of more than can be watched the smallest are left out. */
+static void gather(const struct hm_ranks *ranks, const struct hm_maps *maps, struct wanted *wanted)
+{
+    static struct candidate candidate[HM_RANKS];
+    uint64_t resident, left;
+    uint32_t n = find_candidates(ranks, maps, candidate, &resident);
+    wanted->n = 0;
+    left = resident;
+    for (uint32_t i = 0; i < n && wanted->n < HM_DAMON_TARGETS && (double)left >= SMALL * (double)resident; i++) {
+        uint32_t s = candidate[i].space;
+        const struct hm_rank *rank = &ranks->rank[s];
+        left -= candidate[i].resident;
+        if (!is_watchable(rank))
+            continue;
+        struct hm_damon_process process = {.start_time = rank->start_time, .pid = rank->pid};
+        hm_damon_ranges_choose(&maps[s], candidate[i].resident, &process);
+        wanted->watch.process[wanted->n] = process;
+        wanted->resident[wanted->n] = candidate[i].resident;
+        wanted->space[wanted->n++] = s;
+    }
+}
+
+static int update(struct hm_source *base, const struct hm_ranks *ranks, const struct hm_maps *maps,
+                  struct hm_error *error)
+{
+    struct damon_source *source = (struct damon_source *)base;
+    struct wanted wanted = {.watch = source->watch};
+    gather(ranks, maps, &wanted);
+    if (!is_worth_sending(source, &wanted, maps))
+        return 0;
+    size_t size = hm_damon_wire_begin(&wanted.watch, HM_DAMON_WATCH, source->watch.head.generation + 1, wanted.n);
+    if (send(source->fd, &wanted.watch, size, MSG_DONTWAIT | MSG_NOSIGNAL) != (ssize_t)size)
+        return errno == EAGAIN ? 0 : hm_fail_errno(error, "the DAMON broker is gone");
+    source->watch = wanted.watch;
+    source->is_stale = false;
+    memcpy(source->space, wanted.space, wanted.n * sizeof(wanted.space[0]));
+    return 0;
+}
+
+static void take_list(struct damon_source *source, const struct hm_ranks *ranks, const struct hm_damon_list *list,
+                      hm_source_sink *sink, void *data)
+{
+    struct hm_observation observation[HM_DAMON_REGIONS];
+    struct hm_source_state *state = &source->base.state;
+    uint32_t at = list->process;
+    state->lost = list->lost;
+    state->kernel_cpu_s = (double)list->cpu_ns * 1e-9;
+    state->period = list->look_us;
+    if (list->head.generation != source->watch.head.generation || at >= source->watch.head.n)
+        return;
+    uint32_t space = source->space[at];
+    if (space >= ranks->n || ranks->rank[space].pid != source->watch.process[at].pid)
+        return; /* it has ended, and the slot may be another's */
+    size_t n = 0;
+    for (uint32_t i = 0; i < list->head.n; i++) {
+        if (list->region[i].accesses > 0)
+            observation[n++] = hm_damon_heat(&list->region[i], list->looks, space);
+        state->samples += list->region[i].accesses;
+    }
+    sink(data, observation, n);
+}
+
+static int read_lists(struct hm_source *base, const struct hm_ranks *ranks, hm_source_sink *sink, void *data,
+                      struct hm_error *error)
+{
+    struct damon_source *source = (struct damon_source *)base;
+    union hm_damon_message message;
+    for (int n = 0; n < MOST_MESSAGES; n++) {
+        ssize_t length = recv(source->fd, &message, sizeof(message), MSG_DONTWAIT | MSG_TRUNC);
+        if (length < 0 && (errno == EAGAIN || errno == EINTR))
+            return 0;
+        if (length <= 0)
+            return length < 0 ? hm_fail_errno(error, "the DAMON broker is gone")
+                              : hm_fail(error, EPIPE, "the DAMON broker is gone");
+        if (hm_damon_wire_check_reply(&message, (size_t)length, error) != 0)
+            return -1;
+        if (message.head.kind == HM_DAMON_LIST)
+            take_list(source, ranks, &message.list, sink, data);
+        else if (message.answer.number == ESRCH)
+            source->is_stale = true; /* a process ended meanwhile: the next update sends what lives then */
+        else if (judge(&message.answer, error) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+static void close_source(struct hm_source *base)
+{
+    struct damon_source *source = (struct damon_source *)base;
+    if (source->fd >= 0)
+        close(source->fd);
+    free(source);
+}
+
+static uint32_t bounded(double value, uint32_t least, uint32_t most)
+{
+    return value < least ? least : value > most ? most : (uint32_t)value;
+}
+
+static struct hm_source *open_source(const struct hm_source_setup *setup, struct hm_error *error)
+{
+    struct damon_source *source = calloc(1, sizeof(*source));
+    if (!source) {
+        hm_fail(error, ENOMEM, "no memory for the source damon");
+        return NULL;
+    }
+    source->base = (struct hm_source){.row = &hm_source_damon,
+                                      .state = {.name = "damon",
+                                                .unit = HM_DAMON_TOUCH,
+                                                .error = HM_DAMON_ERROR,
+                                                .is_time = true,
+                                                .counts_memory = true},
+                                      .update = update,
+                                      .read = read_lists,
+                                      .close = close_source};
+    source->is_stale = true;
+    source->watch.interval_ms = bounded(setup->interval_ms, HM_DAMON_MIN_INTERVAL_MS, HM_DAMON_MAX_INTERVAL_MS);
+    source->watch.budget = bounded(setup->overhead * BUDGET_SHARE * (setup->n_cpus > 0 ? setup->n_cpus : 1) * 1e6,
+                                   HM_DAMON_MIN_BUDGET, HM_DAMON_MAX_BUDGET);
+    source->fd = connect_to(setup->broker, error);
+    if (source->fd < 0 || reserve(source, setup->stop, error) != 0) {
+        int number = errno;
+        close_source(&source->base);
+        errno = number;
+        return NULL;
+    }
+    source->base.fd = source->fd;
+    snprintf(source->base.state.how, sizeof(source->base.state.how), "through the broker %.100s", setup->broker);
+    return &source->base;
+}
+
+const struct hm_source_row hm_source_damon = {
+    .name = "damon",
+    .needs = "a kernel with DAMON (5.18 or later, CONFIG_DAMON_VADDR, CONFIG_DAMON_SYSFS) that nobody else uses, and "
+             "the broker hybridmem-damon with a kdamond to spare",
+    .knows = "address by region; whether a page was accessed between two looks, not how often, by load or store",
+    .cost = "a kernel thread, held to three tenths of overhead= by its measured CPU time; it does not flush TLBs: "
+            "pages whose translation stays cached look idle",
+    .open = open_source,
+};

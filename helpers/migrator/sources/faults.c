@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The faults source: page faults with their addresses, which need no hardware. What it sees:
+ *  - always: the first touch of each page, so what was allocated, where and when; nothing of what is used afterwards;
+ *  - NUMA hint faults, only where the kernel's balancing runs (kernel.numa_balancing) and only in memory under the
+ *    default policy or MPOL_BIND with MPOL_F_NUMA_BALANCING. The balancing moves pages itself, so that never runs
+ * beside our own migration: a migrator with this source sees first touches;
+ *  - the first write to each page after a soft-dirty pass (/proc/PID/clear_refs), where one runs beside it.
+ * A record does not say of which kind a fault was, nor whether a load or a store made it.
+ */
+#include "rows.h"
+#include "watch.h"
+
+static struct hm_source *open_faults(const struct hm_source_setup *setup, struct hm_error *error)
+{
+    struct hm_perf_plan plan = {.n_events = 1, .period = 1, .kind = {HM_PERF_UNKNOWN}};
+    hm_perf_attr(&plan.attr[0], PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS);
+    return hm_perf_watch(&hm_source_faults, setup, &plan, error);
+}
+
+const struct hm_source_row hm_source_faults = {
+    .name = "faults",
+    .needs = "kernel.perf_event_paranoid 2 or less, or CAP_PERFMON; no hardware",
+    .knows = "address of the first touch of each page, not what is used afterwards; not load or store",
+    .cost = "about 1 us of CPU time per fault, an estimate; fewer are sampled to stay within overhead=",
+    .open = open_faults,
+};

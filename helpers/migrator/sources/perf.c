@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The perf source: loads and stores sampled by the processor's own hardware. */
+#include <errno.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "base/perfopen.h"
+#include "rows.h"
+#include "watch.h"
+
+#define CPUINFO "/proc/cpuinfo"
+#define PERIOD 65536 /* as published: one sample per 64k accesses; coarser loses the borders of hot regions */
+
+/* The processor this runs on. Returns 0, or -1. */
+static int read_cpu(struct hm_perf_cpu *cpu)
+{
+    char text[16384]; /* the first processor is within it */
+    FILE *file = fopen(CPUINFO, "re");
+    if (!file)
+        return -1;
+    size_t length = fread(text, 1, sizeof(text) - 1, file);
+    fclose(file);
+    text[length] = '\0';
+    return hm_perf_parse_cpu(text, cpu);
+}
+
+/* Returns 0, or -1 with the reason. */
+static int make_plan(const struct hm_perf_processor *processor, uint64_t period, struct hm_perf_plan *plan,
+                     struct hm_error *error)
+{
+    int type = processor->pmu ? hm_perf_find_type(processor->pmu) : PERF_TYPE_RAW;
+    if (type < 0)
+        return hm_fail(error, ENOENT, "the kernel shows no %s in /sys/bus/event_source/devices", processor->pmu);
+    *plan = (struct hm_perf_plan){.n_events = processor->n_events};
+    plan->period = (period + processor->period_multiple - 1) / processor->period_multiple * processor->period_multiple;
+    for (int e = 0; e < processor->n_events; e++) {
+        hm_perf_attr(&plan->attr[e], (uint32_t)type, processor->event[e].config);
+        plan->attr[e].config1 = processor->event[e].config1;
+        plan->attr[e].config2 = processor->user_only_config2;
+        plan->attr[e].precise_ip = processor->event[e].precise & 3;
+        plan->kind[e] = processor->event[e].kind;
+    }
+    return 0;
+}
+
+/* For kernels that cannot leave out the kernel's samples of this PMU: the reader drops them, but may then need the
+ * right to see them. */
+static void include_kernel(struct hm_perf_plan *plan)
+{
+    for (int e = 0; e < plan->n_events; e++) {
+        plan->attr[e].config2 = 0;
+        plan->attr[e].exclude_kernel = 0;
+        plan->attr[e].exclude_hv = 0;
+    }
+}
+
+static struct hm_source *open_perf(const struct hm_source_setup *setup, struct hm_error *error)
+{
+    struct hm_perf_cpu cpu;
+    struct hm_perf_plan plan;
+    if (read_cpu(&cpu) != 0) {
+        hm_fail(error, ENODEV, "the processor is not known: " CPUINFO " names no vendor");
+        return NULL;
+    }
+    const char *where = cpu.is_virtual ? " in a virtual machine" : "";
+    const struct hm_perf_processor *processor = hm_perf_find_processor(&cpu);
+    if (!processor || processor->refused) {
+        hm_fail(error, ENODEV, "%s family %u model %u%s: %s", cpu.vendor, cpu.family, cpu.model, where,
+                processor ? processor->refused : "no events of this processor are known");
+        return NULL;
+    }
+    struct hm_error reason = {""};
+    struct hm_source *source = NULL;
+    if (make_plan(processor, setup->period ? setup->period : PERIOD, &plan, &reason) == 0) {
+        source = hm_perf_watch(&hm_source_perf, setup, &plan, &reason);
+        if (!source && errno == EINVAL && processor->user_only_config2) {
+            include_kernel(&plan);
+            source = hm_perf_watch(&hm_source_perf, setup, &plan, &reason);
+        }
+    }
+    if (!source)
+        hm_fail(error, errno, "%s%s: %s", processor->name, where, reason.text);
+    return source;
+}
+
+const struct hm_source_row hm_source_perf = {
+    .name = "perf",
+    .needs = "a processor whose hardware samples addresses (Intel from Skylake to Granite Rapids, AMD Zen), shown to "
+             "this system, and kernel.perf_event_paranoid 2 or less or CAP_PERFMON",
+    .knows = "address, load or store, for each sample",
+    .cost = "about 1 us of CPU time per sample, an estimate; the period is made coarser to stay within overhead=",
+    .open = open_perf,
+};

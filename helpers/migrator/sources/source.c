@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "source.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "rows.h"
+
+#define N_ROWS(table) (int)(sizeof(table) / sizeof((table)[0]))
+
+/* Best first: what knows most for each sample. */
+static const struct hm_source_row *const rows[] = {
+    &hm_source_perf,
+    &hm_source_damon,
+    &hm_source_faults,
+};
+
+const struct hm_source_row *hm_source_at(int n)
+{
+    return n >= 0 && n < N_ROWS(rows) ? rows[n] : NULL;
+}
+
+char *hm_source_names(char *out, size_t size)
+{
+    int used = snprintf(out, size, "auto");
+    for (int i = 0; i < N_ROWS(rows) && used >= 0 && (size_t)used < size; i++)
+        used += snprintf(out + used, size - (size_t)used, "%s%s", i + 1 < N_ROWS(rows) ? ", " : " or ", rows[i]->name);
+    return out;
+}
+
+/* The first that works; `why` gets what was wrong with those before it. */
+static struct hm_source *open_best(const struct hm_source_setup *setup, char *why, struct hm_error *error)
+{
+    size_t used = 0;
+    for (int i = 0; i < N_ROWS(rows); i++) {
+        struct hm_error reason = {""};
+        struct hm_source *source = rows[i]->open(setup, &reason);
+        if (source)
+            return source;
+        int number = errno;
+        if (used < HM_WARNING)
+            used += (size_t)snprintf(why + used, HM_WARNING - used, "%s%s: %s", used ? "; " : "", rows[i]->name,
+                                     reason.text);
+        if (number == ECANCELED) /* then no other one is wanted, either */
+            break;
+    }
+    hm_fail(error, ENODEV, "no source of samples works here: %s", why);
+    return NULL;
+}
+
+struct hm_source *hm_source_open(const char *name, const struct hm_source_setup *setup, char *why,
+                                 struct hm_error *error)
+{
+    char names[128];
+    why[0] = '\0';
+    if (strcmp(name, "auto") == 0)
+        return open_best(setup, why, error);
+    for (int i = 0; i < N_ROWS(rows); i++)
+        if (strcmp(name, rows[i]->name) == 0)
+            return rows[i]->open(setup, error);
+    hm_fail(error, EINVAL, "\"%s\" is not a source: use %s", name, hm_source_names(names, sizeof(names)));
+    return NULL;
+}

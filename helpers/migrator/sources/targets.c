@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Threads are watched one by one (cpu -1), and found anew at each update: an event that new threads inherit must be
+ * one per CPU, so that n threads on m CPUs would need n x m events; hence no inheritance. Where a whole cgroup may be
+ * watched, one event per CPU does it all.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+#include "base/perfopen.h"
+#include "base/set.h"
+#include "watchparts.h"
+
+#define ONLINE "/sys/devices/system/cpu/online"
+
+/* Data pages of a ring by the number of rings: less than 64 MiB of locked memory in all. */
+static const struct {
+    size_t slots;
+    unsigned pages;
+} ring_sizes[] = {{256, 16}, {1024, 4}, {HM_PERF_SLOTS, 1}};
+
+void hm_perf_drop(struct hm_perf_watched *watch, size_t at)
+{
+    hm_perf_slot_close(watch->slot[at]);
+    free(watch->slot[at]);
+    watch->slot[at] = watch->slot[--watch->n];
+}
+
+/* Returns 0, or -1 with errno. */
+static int add(struct hm_perf_watched *watch, pid_t pid, int target, pid_t open_pid, int cpu, unsigned long flags)
+{
+    struct hm_perf_slot *slot = calloc(1, sizeof(*slot));
+    unsigned size = 0;
+    if (!slot)
+        return -1;
+    while (watch->n >= ring_sizes[size].slots && ring_sizes[size].slots < HM_PERF_SLOTS)
+        size++;
+    struct epoll_event event = {.events = EPOLLIN, .data.ptr = slot};
+    slot->pid = pid;
+    slot->target = target;
+    if (hm_perf_slot_open(slot, watch->plan.attr, watch->plan.n_events, open_pid, cpu, flags, ring_sizes[size].pages) !=
+        0)
+        goto failed;
+    if (epoll_ctl(watch->source.fd, EPOLL_CTL_ADD, slot->fd[0], &event) != 0) {
+        int number = errno;
+        hm_perf_slot_close(slot);
+        errno = number;
+        goto failed;
+    }
+    watch->slot[watch->n++] = slot;
+    return 0;
+failed:;
+    int number = errno;
+    free(slot);
+    errno = number;
+    return -1;
+}
+
+static int compare(const void *a, const void *b)
+{
+    const int *left = a, *right = b;
+    return (*left > *right) - (*left < *right);
+}
+
+/* The targets of all slots, sorted; the caller frees it. Returns NULL where memory is short. */
+static int *list_targets(const struct hm_perf_watched *watch)
+{
+    int *targets = malloc((watch->n + 1) * sizeof(*targets));
+    for (size_t i = 0; targets && i < watch->n; i++)
+        targets[i] = watch->slot[i]->target;
+    if (targets)
+        qsort(targets, watch->n, sizeof(*targets), compare);
+    return targets;
+}
+
+struct tally {
+    uint64_t tried, refused;
+    int number; /* errno of the last that was refused */
+};
+
+/* Watch the threads of a process that are not in `known` yet. */
+static void add_threads(struct hm_perf_watched *watch, pid_t pid, const int *known, size_t n_known, struct tally *tally)
+{
+    char path[64];
+    snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
+    DIR *folder = opendir(path);
+    if (!folder)
+        return; /* it has ended */
+    for (struct dirent *entry; (entry = readdir(folder)) != NULL;) {
+        int thread = atoi(entry->d_name);
+        if (thread <= 0 || bsearch(&thread, known, n_known, sizeof(*known), compare))
+            continue;
+        tally->tried++;
+        errno = EMFILE;
+        if (watch->n < HM_PERF_SLOTS && add(watch, pid, thread, thread, -1, 0) == 0)
+            continue;
+        if (errno == ESRCH) { /* it has ended */
+            tally->tried--;
+            continue;
+        }
+        tally->refused++;
+        tally->number = errno;
+    }
+    closedir(folder);
+}
+
+static int update_threads(struct hm_perf_watched *watch, const struct hm_ranks *ranks, struct hm_error *error)
+{
+    struct tally tally = {0};
+    for (size_t i = watch->n; i-- > 0;)
+        if (hm_ranks_space(ranks, watch->slot[i]->pid) < 0)
+            hm_perf_drop(watch, i);
+    size_t n_known = watch->n;
+    int *known = list_targets(watch);
+    if (!known)
+        return hm_fail(error, ENOMEM, "out of memory");
+    for (uint32_t space = 0; space < ranks->n; space++)
+        if (ranks->rank[space].pid > 0 && !ranks->rank[space].is_gone)
+            add_threads(watch, ranks->rank[space].pid, known, n_known, &tally);
+    free(known);
+    if (watch->n == 0 && tally.tried > 0 && tally.refused == tally.tried) {
+        char why[HM_WARNING], paranoid[16];
+        return hm_fail(
+            error, tally.number, "none of %llu threads can be watched: %s", (unsigned long long)tally.tried,
+            hm_perf_explain(tally.number, hm_perf_read_paranoid(paranoid, sizeof(paranoid)), 2, why, sizeof(why)));
+    }
+    return 0;
+}
+
+/* CPUs that a cgroup may run on: its own, else all that are online. */
+static void read_cpus(const char *cgroup, struct hm_set *cpus)
+{
+    char path[sizeof(((struct hm_ranks *)NULL)->cgroup) + 32], text[4096];
+    const char *files[] = {path, ONLINE};
+    snprintf(path, sizeof(path), "%s/cpuset.cpus.effective", cgroup);
+    hm_set_clear(cpus);
+    for (int i = 0; i < 2 && hm_set_is_empty(cpus); i++) {
+        FILE *file = fopen(files[i], "re");
+        if (file && fgets(text, sizeof(text), file)) {
+            text[strcspn(text, "\n")] = '\0';
+            if (hm_set_parse(cpus, text, NULL) != 0)
+                hm_set_clear(cpus);
+        }
+        if (file)
+            fclose(file);
+    }
+}
+
+/* Watch the whole cgroup. Returns 0, or -1 with errno where a CPU cannot be watched; none is then. */
+static int add_cgroup(struct hm_perf_watched *watch, const char *cgroup)
+{
+    struct hm_set cpus;
+    int status = 0;
+    int folder = open(cgroup, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (folder < 0)
+        return -1;
+    read_cpus(cgroup, &cpus);
+    for (int cpu = hm_set_next(&cpus, 0); cpu >= 0 && status == 0; cpu = hm_set_next(&cpus, (unsigned)cpu + 1))
+        status = add(watch, 0, cpu, folder, cpu, PERF_FLAG_PID_CGROUP);
+    int number = errno;
+    close(folder);
+    while (status != 0 && watch->n > 0)
+        hm_perf_drop(watch, watch->n - 1);
+    errno = number;
+    return status;
+}
+
+int hm_perf_update(struct hm_source *source, const struct hm_ranks *ranks, const struct hm_maps *maps,
+                   struct hm_error *error)
+{
+    (void)maps;
+    struct hm_perf_watched *watch = (struct hm_perf_watched *)source;
+    if (watch->is_wide && ranks->cgroup[0] && (watch->n > 0 || add_cgroup(watch, ranks->cgroup) == 0))
+        return 0;
+    if (watch->is_wide) {
+        watch->is_wide = false;
+        snprintf(source->state.how, sizeof(source->state.how), "each thread by itself: %s",
+                 ranks->cgroup[0] ? strerror(errno) : "there is no cgroup to watch");
+    }
+    return update_threads(watch, ranks, error);
+}

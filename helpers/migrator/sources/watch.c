@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "watch.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/perfopen.h"
+#include "watchparts.h"
+
+#define BATCH 256
+#define ENDED 256           /* threads whose end is seen in one look */
+#define ADAPT_NS 1000000000 /* between two looks at what sampling costs */
+#define KERNEL_S 1e-6       /* what a record is taken to cost the kernel: for the budget only, never reported */
+#define SHARE 0.5           /* of the overhead: the other half is the migrator's own */
+#define POLL_MS 1000        /* a ring that is not yet half full is read after that time */
+#define ADDRESS_BITS 57     /* of user space at most; the kernel's are above */
+#define BLIND 4096          /* samples in a row without an address after which the hardware is taken to know none */
+
+/* ------------------------------------------------------------------ read */
+
+struct hm_observation hm_perf_weigh(const struct hm_ring_sample *sample, enum hm_perf_kind kind, uint64_t period,
+                                    uint64_t unit)
+{
+    struct hm_observation seen = {.n_pages = 1};
+    union perf_mem_data_src source = {.val = sample->data_src};
+    float weight = (float)((double)(sample->period ? sample->period : period) / (double)unit);
+    bool is_store = kind == HM_PERF_STORES || (kind == HM_PERF_BOTH && source.mem_op & PERF_MEM_OP_STORE);
+    bool is_load =
+        kind == HM_PERF_LOADS || (kind == HM_PERF_BOTH && source.mem_op & (PERF_MEM_OP_LOAD | PERF_MEM_OP_PFETCH));
+    /* An operation that does both (an atomic one) is a write: that is what costs. */
+    seen.knows_writes = is_store || is_load;
+    if (is_store)
+        seen.writes = weight;
+    else
+        seen.reads = weight;
+    return seen;
+}
+
+static enum hm_perf_kind find_kind(const struct hm_perf_watched *watch, const struct hm_perf_slot *slot, uint64_t id)
+{
+    for (int e = 1; e < watch->plan.n_events; e++)
+        if (slot->id[e] == id)
+            return watch->plan.kind[e];
+    return watch->plan.kind[0];
+}
+
+static int find_space(struct hm_perf_watched *watch, const struct hm_ranks *ranks, pid_t pid)
+{
+    if (pid != watch->last_pid) {
+        watch->last_pid = pid;
+        watch->last_space = hm_ranks_space(ranks, pid);
+    }
+    return watch->last_space;
+}
+
+/* Observations of the samples that are ours and have an address. Returns how many. */
+static size_t translate(struct hm_perf_watched *watch, const struct hm_perf_slot *slot, const struct hm_ranks *ranks,
+                        const struct hm_ring_sample *sample, size_t count, struct hm_observation *out)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < count; i++) {
+        int space = find_space(watch, ranks, (pid_t)sample[i].pid);
+        watch->blind = sample[i].address ? 0 : watch->blind + 1;
+        if (space < 0 || !sample[i].is_user || !sample[i].address || sample[i].address >> ADDRESS_BITS)
+            continue;
+        out[n] = hm_perf_weigh(&sample[i], find_kind(watch, slot, sample[i].id), watch->source.state.period,
+                               watch->source.state.unit);
+        out[n++].page = HM_PAGE((uint64_t)space, sample[i].address >> 12);
+    }
+    return n;
+}
+
+/* An ended thread's event hangs up, which would wake the poll for ever. */
+static void mark_ended(struct hm_perf_watched *watch)
+{
+    struct epoll_event event[ENDED];
+    int count = epoll_wait(watch->source.fd, event, ENDED, 0);
+    for (int i = 0; i < count; i++)
+        if (event[i].events & (EPOLLHUP | EPOLLERR))
+            ((struct hm_perf_slot *)event[i].data.ptr)->is_over = true;
+}
+
+static void drain(struct hm_perf_watched *watch, const struct hm_perf_slot *slot, const struct hm_ranks *ranks,
+                  hm_source_sink *sink, void *data)
+{
+    struct hm_ring_sample sample[BATCH];
+    struct hm_observation seen[BATCH];
+    uint64_t head = hm_perf_slot_head(slot);
+    size_t count;
+    do {
+        count = hm_perf_slot_read(slot, watch->plan.attr[0].sample_type, head, sample, BATCH, &watch->counts);
+        size_t n = translate(watch, slot, ranks, sample, count, seen);
+        if (n > 0)
+            sink(data, seen, n);
+        watch->source.state.samples += n;
+    } while (count == BATCH);
+}
+
+static void adapt(struct hm_perf_watched *watch, uint64_t now)
+{
+    struct hm_ring_counts *counts = &watch->counts;
+    uint64_t records = counts->samples + counts->others + counts->lost;
+    if (now - watch->since_ns < ADAPT_NS)
+        return;
+    double allowed_s = watch->allowed * (double)(now - watch->since_ns) / 1e9;
+    double spent_s = watch->spent_s + (double)(records - watch->records) * KERNEL_S;
+    if (hm_perf_budget_next(&watch->budget, spent_s, allowed_s, counts->throttled != watch->throttled)) {
+        for (int e = 0; e < watch->plan.n_events; e++)
+            watch->plan.attr[e].sample_period = watch->budget.period;
+        for (size_t i = 0; i < watch->n; i++)
+            hm_perf_slot_set_period(watch->slot[i], watch->budget.period);
+        watch->source.state.period = watch->budget.period;
+    }
+    watch->since_ns = now;
+    watch->spent_s = 0;
+    watch->records = records;
+    watch->throttled = counts->throttled;
+}
+
+static int read_all(struct hm_source *source, const struct hm_ranks *ranks, hm_source_sink *sink, void *data,
+                    struct hm_error *error)
+{
+    struct hm_perf_watched *watch = (struct hm_perf_watched *)source;
+    uint64_t began = hm_clock_ns(CLOCK_THREAD_CPUTIME_ID);
+    watch->last_pid = 0; /* its space may have changed since the last time */
+    mark_ended(watch);
+    for (size_t i = watch->n; i-- > 0;) {
+        drain(watch, watch->slot[i], ranks, sink, data);
+        if (watch->slot[i]->is_over)
+            hm_perf_drop(watch, i);
+    }
+    source->state.lost = watch->counts.lost;
+    source->state.throttled = watch->counts.throttled;
+    watch->spent_s += (double)(hm_clock_ns(CLOCK_THREAD_CPUTIME_ID) - began) / 1e9;
+    adapt(watch, hm_clock_ns(CLOCK_MONOTONIC));
+    if (source->state.samples == 0 && watch->blind >= BLIND)
+        return hm_fail(error, ENODATA, "the kernel gives no addresses with this hardware's samples");
+    return 0;
+}
+
+/* ------------------------------------------------------------------ open and close */
+
+static void close_all(struct hm_source *source)
+{
+    struct hm_perf_watched *watch = (struct hm_perf_watched *)source;
+    while (watch->n > 0)
+        hm_perf_drop(watch, watch->n - 1);
+    if (source->fd >= 0)
+        close(source->fd);
+    free(watch->slot);
+    free(watch);
+}
+
+void hm_perf_attr(struct perf_event_attr *attr, uint32_t type, uint64_t config)
+{
+    *attr = (struct perf_event_attr){
+        .size = sizeof(*attr),
+        .type = type,
+        .config = config,
+        /* What the kernel can take from the hardware in batches ("large PEBS"); so no time, no call chain. */
+        .sample_type =
+            PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_TID | PERF_SAMPLE_ADDR | PERF_SAMPLE_PERIOD | PERF_SAMPLE_DATA_SRC,
+        .exclude_kernel = 1,
+        .exclude_hv = 1,
+        .watermark = 1, /* of 0 bytes: half of the ring, whatever its size became */
+    };
+    /* Software events with PERF_SAMPLE_PERIOD sample every event, whatever their period. */
+    if (type == PERF_TYPE_SOFTWARE)
+        attr->sample_type &= ~(uint64_t)PERF_SAMPLE_PERIOD;
+}
+
+/* Each event once on this process, or with pid -1 on a CPU. Returns 0, or -1 with errno. */
+static int try(const struct hm_perf_plan *plan, pid_t pid, int cpu)
+{
+    for (int e = 0; e < plan->n_events; e++) {
+        int fd = hm_perf_open(&plan->attr[e], pid, cpu, 0);
+        if (fd < 0)
+            return -1;
+        close(fd);
+    }
+    return 0;
+}
+
+/* A thread takes two descriptors; the soft limit is often 1024. */
+static void raise_file_limit(void)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < limit.rlim_max) {
+        limit.rlim_cur = limit.rlim_max;
+        (void)setrlimit(RLIMIT_NOFILE, &limit);
+    }
+}
+
+struct hm_source *hm_perf_watch(const struct hm_source_row *row, const struct hm_source_setup *setup,
+                                const struct hm_perf_plan *plan, struct hm_error *error)
+{
+    char paranoid[16], why[HM_WARNING];
+    struct hm_perf_plan tried = *plan;
+    for (int e = 0; e < tried.n_events; e++)
+        tried.attr[e].sample_period = plan->period;
+    hm_perf_read_paranoid(paranoid, sizeof(paranoid));
+    if (try(&tried, 0, -1) != 0) {
+        int number = errno;
+        int wanted = plan->attr[0].exclude_kernel ? 2 : 1;
+        hm_fail(error, number, "%s", hm_perf_explain(number, paranoid, wanted, why, sizeof(why)));
+        return NULL;
+    }
+    struct hm_perf_watched *watch = calloc(1, sizeof(*watch));
+    int fd = epoll_create1(EPOLL_CLOEXEC);
+    if (watch)
+        watch->slot = calloc(HM_PERF_SLOTS, sizeof(struct hm_perf_slot *));
+    if (!watch || !watch->slot || fd < 0) {
+        hm_fail_errno(error, "cannot prepare to watch threads");
+        if (watch)
+            free(watch->slot);
+        free(watch);
+        if (fd >= 0)
+            close(fd);
+        return NULL;
+    }
+    int cpu = sched_getcpu();
+    raise_file_limit();
+    watch->plan = tried;
+    watch->is_wide = try(&tried, -1, cpu >= 0 ? cpu : 0) == 0;
+    watch->allowed = SHARE * setup->overhead * (setup->n_cpus ? setup->n_cpus : 1);
+    watch->since_ns = hm_clock_ns(CLOCK_MONOTONIC);
+    hm_perf_budget_init(&watch->budget, plan->period);
+    watch->source = (struct hm_source){
+        .row = row, .fd = fd, .poll_ms = POLL_MS, .update = hm_perf_update, .read = read_all, .close = close_all};
+    watch->source.state = (struct hm_source_state){.period = plan->period, .unit = plan->period, .kernel_cpu_s = -1};
+    watch->source.state.knows_writes = plan->kind[0] != HM_PERF_UNKNOWN;
+    snprintf(watch->source.state.name, HM_SOURCE_NAME, "%s", row->name);
+    snprintf(watch->source.state.how, sizeof(watch->source.state.how), "%s",
+             watch->is_wide
+                 ? "the whole cgroup, on each CPU"
+                 : "each thread by itself: the whole cgroup would need CAP_PERFMON or perf_event_paranoid 0");
+    return &watch->source;
+}
