@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "base/spawn.h"
-#include "job/log.h"
+#include "job/ledger/log.h"
 
 #define PROGRAM HM_LIBEXECDIR "/hybridmem-job"
 #define ARGUMENTS 40

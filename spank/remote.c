@@ -11,8 +11,8 @@
 
 #include "base/files.h"
 #include "base/size.h"
-#include "job/step.h"
-#include "job/task.h"
+#include "job/step/step.h"
+#include "job/step/task.h"
 
 _Static_assert(HM_STEP_BATCH == SLURM_BATCH_SCRIPT, "Slurm has renumbered its batch step");
 _Static_assert(HM_STEP_EXTERN == SLURM_EXTERN_CONT, "Slurm has renumbered its extern step");

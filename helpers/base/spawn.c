@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "files.h"
-#include "job/living.h"
+#include "job/ledger/living.h"
 #include "privilege.h"
 
 #define EXTRA 3

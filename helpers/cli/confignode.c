@@ -14,7 +14,7 @@
 #include "configparts.h"
 #include "core/apply/policy.h"
 #include "core/topology/discover.h"
-#include "job/mongroup.h"
+#include "job/node/mongroup.h"
 
 #define HM_USER "hybridmem" /* the monitor runs as it */
 #define CGROUP_FOLDER "/sys/fs/cgroup"

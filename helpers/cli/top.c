@@ -14,7 +14,7 @@
 #include "base/output.h"
 #include "base/size.h"
 #include "base/words.h"
-#include "job/step.h"
+#include "job/step/step.h"
 #include "migrator/figures/viewclient.h"
 #include "screen.h"
 #include "slurm/stepname.h"

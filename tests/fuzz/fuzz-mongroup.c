@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "job/mongroupname.h"
+#include "job/node/mongroupname.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

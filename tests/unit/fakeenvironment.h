@@ -3,7 +3,7 @@
 #ifndef FAKEENVIRONMENT_H
 #define FAKEENVIRONMENT_H
 
-#include "job/isolate.h"
+#include "job/step/isolate.h"
 
 /* The one there is. */
 const struct hm_environment *fake_environment(void);

@@ -3,7 +3,7 @@
 #ifndef FRESHLEDGER_H
 #define FRESHLEDGER_H
 
-#include "job/ledger.h"
+#include "job/ledger/ledger.h"
 
 /* The default configuration, with a run_dir in which there is nothing, and a resctrl_dir of the test's own. */
 void ledger_empty(struct hm_config *config);

@@ -16,7 +16,7 @@
 #include "base/spawn.h"
 #include "core/topology/regions.h"
 #include "freshledger.h"
-#include "job/wipelater.h"
+#include "job/namespaces/wipelater.h"
 #include "scratch.h"
 
 struct hm_config config;

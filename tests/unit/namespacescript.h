@@ -3,7 +3,7 @@
 #ifndef NAMESPACESCRIPT_H
 #define NAMESPACESCRIPT_H
 
-#include "job/ledger.h"
+#include "job/ledger/ledger.h"
 
 /* What the script says of two namespaces that it made. */
 #define MADE                                                                                                           \

@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "job/record.h"
+#include "job/record/record.h"
 
 #define MIB (UINT64_C(1) << 20)
 #define SECOND INT64_C(1000000000)

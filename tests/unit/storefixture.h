@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 #include "core/config/config.h"
-#include "job/store.h"
+#include "job/store/store.h"
 
 #define DAY "2025-03-01"
 #define END (INT64_C(1740873599) * 1000000000) /* 2025-03-01T23:59:59Z */

@@ -12,8 +12,8 @@
 #include <cmocka.h>
 
 #include "freshledger.h"
-#include "job/begin.h"
-#include "job/finish.h"
+#include "job/hooks/begin.h"
+#include "job/hooks/finish.h"
 #include "scratch.h"
 
 static struct hm_config config;

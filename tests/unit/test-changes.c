@@ -13,7 +13,7 @@
 
 #include "base/files.h"
 #include "freshledger.h"
-#include "job/changes.h"
+#include "job/node/changes.h"
 #include "scratch.h"
 
 static struct hm_config config;

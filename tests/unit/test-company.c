@@ -12,7 +12,7 @@
 #include <cmocka.h>
 
 #include "freshledger.h"
-#include "job/company.h"
+#include "job/node/company.h"
 #include "scratch.h"
 
 static struct hm_config config;

@@ -16,11 +16,11 @@
 #include <cmocka.h>
 
 #include "freshledger.h"
-#include "job/finish.h"
-#include "job/living.h"
-#include "job/migrator.h"
-#include "job/namespaces.h"
-#include "job/record.h"
+#include "job/hooks/finish.h"
+#include "job/ledger/living.h"
+#include "job/namespaces/namespaces.h"
+#include "job/programs/migrator.h"
+#include "job/record/record.h"
 #include "scratch.h"
 #include "slurm/scontrol.h"
 

@@ -15,9 +15,9 @@
 #include <cmocka.h>
 
 #include "freshledger.h"
-#include "job/entry.h"
-#include "job/ledger.h"
-#include "job/living.h"
+#include "job/ledger/entry.h"
+#include "job/ledger/ledger.h"
+#include "job/ledger/living.h"
 #include "scratch.h"
 
 static struct hm_config config;

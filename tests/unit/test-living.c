@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "job/living.h"
+#include "job/ledger/living.h"
 #include "scratch.h"
 
 static struct hm_error error;

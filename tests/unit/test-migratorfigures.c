@@ -14,8 +14,8 @@
 #include <cmocka.h>
 
 #include "freshledger.h"
-#include "job/migrator.h"
-#include "job/step.h"
+#include "job/programs/migrator.h"
+#include "job/step/step.h"
 #include "scratch.h"
 
 static struct hm_error error;

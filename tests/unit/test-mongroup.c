@@ -16,8 +16,8 @@
 
 #include "base/files.h"
 #include "freshledger.h"
-#include "job/mongroup.h"
-#include "job/task.h"
+#include "job/node/mongroup.h"
+#include "job/step/task.h"
 #include "scratch.h"
 #include "slurm/stepname.h"
 

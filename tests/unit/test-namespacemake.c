@@ -14,8 +14,8 @@
 
 #include <cmocka.h>
 
-#include "job/namespaces.h"
-#include "job/wipelater.h"
+#include "job/namespaces/namespaces.h"
+#include "job/namespaces/wipelater.h"
 #include "namespacescript.h"
 #include "scratch.h"
 

@@ -16,10 +16,10 @@
 #include <cmocka.h>
 
 #include "freshledger.h"
-#include "job/namespaces.h"
-#include "job/namespacewords.h"
-#include "job/slowram.h"
-#include "job/wipelater.h"
+#include "job/namespaces/namespaces.h"
+#include "job/namespaces/slowram.h"
+#include "job/namespaces/wipelater.h"
+#include "job/namespaces/words.h"
 #include "namespacescript.h"
 #include "scratch.h"
 

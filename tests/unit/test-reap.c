@@ -13,9 +13,9 @@
 #include <cmocka.h>
 
 #include "freshledger.h"
-#include "job/namespaces.h"
-#include "job/reap.h"
-#include "job/unread.h"
+#include "job/hooks/reap.h"
+#include "job/ledger/unread.h"
+#include "job/namespaces/namespaces.h"
 #include "scratch.h"
 #include "slurm/scontrol.h"
 

@@ -13,8 +13,8 @@
 
 #include "base/files.h"
 #include "freshledger.h"
-#include "job/log.h"
-#include "job/step.h"
+#include "job/ledger/log.h"
+#include "job/step/step.h"
 #include "scratch.h"
 
 static struct hm_error error;

@@ -10,9 +10,9 @@
 
 #include <cmocka.h>
 
-#include "job/living.h"
-#include "job/migrator.h"
-#include "job/step.h"
+#include "job/ledger/living.h"
+#include "job/programs/migrator.h"
+#include "job/step/step.h"
 #include "migrator/decide/decide.h"
 
 static struct hm_error error;

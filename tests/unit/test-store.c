@@ -16,7 +16,7 @@
 
 #include <cmocka.h>
 
-#include "job/pending.h"
+#include "job/store/pending.h"
 #include "scratch.h"
 #include "storefixture.h"
 

@@ -14,8 +14,8 @@
 
 #include "fakeenvironment.h"
 #include "freshledger.h"
-#include "job/step.h"
-#include "job/task.h"
+#include "job/step/step.h"
+#include "job/step/task.h"
 #include "scratch.h"
 
 static struct hm_error error;

@@ -12,7 +12,7 @@
 #include <cmocka.h>
 
 #include "freshledger.h"
-#include "job/unread.h"
+#include "job/ledger/unread.h"
 #include "scratch.h"
 
 #define GRACE_S 600

@@ -16,7 +16,7 @@
 
 #include <cmocka.h>
 
-#include "job/append.h"
+#include "job/store/append.h"
 #include "scratch.h"
 #include "storefixture.h"
 

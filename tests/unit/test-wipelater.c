@@ -13,7 +13,7 @@
 #include <cmocka.h>
 
 #include "base/spawn.h"
-#include "job/wipelater.h"
+#include "job/namespaces/wipelater.h"
 
 static time_t now_s = 1000;
 static int status, n_started;

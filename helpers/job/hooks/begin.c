@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "begin.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/files.h"
+#include "core/apply/policy.h"
+#include "core/config/identity.h"
+#include "core/tiers/boot.h"
+#include "core/tiers/node.h"
+#include "core/topology/regions.h"
+#include "finish.h"
+#include "job/ledger/living.h"
+#include "job/ledger/log.h"
+#include "job/namespaces/namespaces.h"
+#include "job/namespaces/slowram.h"
+#include "job/node/company.h"
+#include "slurm/cores.h"
+#include "slurm/scontrol.h"
+
+int hm_begin_topology(const struct hm_config *config, struct hm_error *error)
+{
+    struct hm_topology *topology = malloc(sizeof(*topology));
+    if (!topology)
+        return hm_fail(error, ENOMEM, "no memory for the topology");
+    int result = hm_topology_of_node(config, topology, error);
+    free(topology);
+    return result;
+}
+
+enum earlier { EARLIER_UNREADABLE = -1, EARLIER_NONE, EARLIER_KEPT, EARLIER_OF_A_STEP };
+
+/*
+ * Is there an entry of this very job? One of a prolog that ran before is kept; one of a step that was quicker wants
+ * what this prolog knows. Another's, of an earlier run under the same number, is finished; there is none then, as where
+ * it is torn or of another version: the new one names this run, so that namespaces of it stay (the job is refused new
+ * ones), and those of earlier runs are nobody's. One that cannot be read for any other reason is not replaced: it may
+ * say what has to be undone on the node. `has_left`: the one that was finished leaves memory.
+ */
+static enum earlier find_earlier(const struct hm_config *config, const struct hm_begin *begin, struct hm_job *job,
+                                 bool *has_left, struct hm_error *error)
+{
+    int lock = hm_ledger_lock(config, error);
+    if (lock < 0)
+        return EARLIER_UNREADABLE;
+    int number = hm_ledger_read(config, begin->job_id, job, error) == 0 ? 0 : errno;
+    hm_ledger_unlock(lock);
+    if (number == EBADMSG)
+        hm_log(HM_LOG_ERROR, "%s: it is replaced, what it had changed on the node is not known", error->text);
+    if (number != 0)
+        return number == ENOENT || number == EBADMSG ? EARLIER_NONE : EARLIER_UNREADABLE;
+    bool is_of_this_user = job->uid == begin->uid && hm_job_is_living(job);
+    /* Steps are not always told how often their job was restarted. */
+    if (is_of_this_user && !job->is_entered)
+        return EARLIER_OF_A_STEP;
+    if (is_of_this_user && job->restart == begin->restart)
+        return EARLIER_KEPT;
+    *has_left = hm_finish_job(config, begin->job_id,
+                              "the epilog did not run: the job's end is when its number was used again", NULL) == 1;
+    return EARLIER_NONE;
+}
+
+static void copy_name(char *to, const char *from, size_t size)
+{
+    if (from)
+        hm_text_copy(to, from, size);
+}
+
+static void fill(const struct hm_config *config, const struct hm_begin *begin, struct hm_job *job)
+{
+    char folder[HM_JOB_CGROUP];
+    job->is_entered = true;
+    job->restart = begin->restart;
+    job->het_job_id = begin->het_job_id;
+    job->uid = begin->uid;
+    job->gid = begin->gid;
+    job->end_s = begin->end_s;
+    copy_name(job->user, begin->user, sizeof(job->user));
+    copy_name(job->account, begin->account, sizeof(job->account));
+    copy_name(job->partition, begin->partition, sizeof(job->partition));
+    copy_name(job->cluster, begin->cluster, sizeof(job->cluster));
+    copy_name(job->node, begin->node, sizeof(job->node));
+    if (config->cluster[0])
+        hm_text_copy(job->cluster, config->cluster, sizeof(job->cluster));
+    /* With PrologFlags=RunInJob this runs in the job, which is no place for the monitor. */
+    if (hm_cgroup_of_self(folder, sizeof(folder)) == 0 && !strstr(folder, "/step_"))
+        hm_text_copy(job->home_cgroup, folder, sizeof(job->home_cgroup));
+}
+
+/* What nobody asked for is not missed: a default that cannot be had is a warning. */
+static void refuse(struct hm_job *job, const char *why)
+{
+    if (!job->request_is_default) {
+        hm_text_copy(job->refusal, why, sizeof(job->refusal));
+        return;
+    }
+    hm_job_warn(job, "the partition's default mode is not used: %s", why);
+    job->request[0] = '\0';
+    job->has_plan = false;
+}
+
+/* The verdict: the tasks read it from the entry, for a prolog that fails would drain the node. */
+static void decide(const struct hm_config *config, const char *config_error, const struct hm_begin *begin,
+                   struct hm_job *job)
+{
+    struct hm_error error = {0};
+    struct hm_request request = {0};
+    const char *by_default = config_error[0] ? NULL : hm_config_default_mode(config, job->partition);
+    const char *text = begin->request ? begin->request : by_default;
+    if (!text)
+        return;
+    job->request_is_default = !begin->request;
+    hm_text_copy(job->request, text, sizeof(job->request));
+    if (config_error[0])
+        hm_fail(&error, EINVAL, "%s", config_error);
+    else if (hm_request_parse(text, &request, &error) == 0)
+        hm_identity_judge(config, &request, job->uid, job->user, job->account, job->partition, &error);
+    if (error.text[0])
+        refuse(job, error.text);
+    else
+        job->plan.request = request;
+    job->recorded = job->refusal[0] || (job->request[0] && request.mode != HM_MODE_OFF);
+}
+
+/*
+ * The CPUs of the sockets that the job's cores are on. Prologs are told nothing of them; what is not known the plan
+ * refuses, and what does not fit is refused here. Returns 0 or -1.
+ */
+static int find_sockets_cpus(const struct hm_job *job, const struct hm_topology *topology, struct hm_set *sockets_cpus,
+                             struct hm_error *error)
+{
+    struct hm_set cpus;
+    struct hm_numbering numbering;
+    struct hm_error why = {0};
+    if (hm_scontrol_cpus(job->job_id, job->node, &cpus, &why) != 0 ||
+        hm_scontrol_numbering(job->node, &numbering, &why) != 0) {
+        hm_log(HM_LOG_WARNING, "job %u: its cores are not known: %s", job->job_id, why.text);
+        return 0;
+    }
+    if (hm_cores_spread(&cpus, &numbering, hm_cores_siblings(), topology, sockets_cpus, &why) == 0)
+        return 0;
+    return hm_fail(error, ENODEV, "--hybrid-mem=%.48s: the sockets of the job's cores are not known: %s", job->request,
+                   why.text);
+}
+
+/* Plan the job's file systems: the one mode whose plan the prolog makes. */
+static int plan_fsdax(const struct hm_config *config, struct hm_job *job, struct hm_error *error)
+{
+    const struct hm_request request = job->plan.request;
+    struct hm_abilities abilities;
+    int result = -1;
+    struct hm_tiers *tiers = malloc(sizeof(*tiers));
+    struct hm_where *where = calloc(1, sizeof(*where));
+    if (!tiers || !where) {
+        hm_fail(error, ENOMEM, "no memory for the plan");
+    } else if (hm_nodetiers_read(config, tiers, error) == 0 && hm_abilities_read(tiers, &abilities, error) == 0) {
+        hm_regions_read(HM_REGIONS_FOLDER, &tiers->topology, &abilities.regions);
+        if (request.socket == HM_SOCKET_ALL || find_sockets_cpus(job, &tiers->topology, &where->cpus, error) == 0)
+            result = hm_plan_resolve(&request, tiers, config, &abilities, where, &job->plan, error);
+    }
+    free(where);
+    free(tiers);
+    return result;
+}
+
+static int enter(const struct hm_config *config, struct hm_job *job, struct hm_error *error)
+{
+    struct hm_error why = {0};
+    int lock = hm_ledger_lock(config, error);
+    if (lock >= 0 && hm_company_note(config, job, &why) != 0)
+        hm_log(HM_LOG_ERROR, "job %u: %s", job->job_id, why.text);
+    int result = lock < 0 ? -1 : hm_ledger_write(config, job, error);
+    hm_ledger_unlock(lock);
+    return result;
+}
+
+int hm_begin_job(const struct hm_config *config, const char *config_error, const struct hm_begin *begin, bool *has_left,
+                 struct hm_error *error)
+{
+    int result = -1;
+    *has_left = false;
+    struct hm_job *job = malloc(sizeof(*job));
+    if (!job)
+        return hm_fail(error, ENOMEM, "no memory for the ledger's entry of job %u", begin->job_id);
+    enum earlier earlier = find_earlier(config, begin, job, has_left, error);
+    if (earlier == EARLIER_KEPT) {
+        hm_log(HM_LOG_INFO, "job %u is in the ledger already, and lives", begin->job_id);
+        result = 0;
+    } else if (earlier != EARLIER_UNREADABLE) {
+        if (earlier == EARLIER_NONE)
+            hm_job_init(job, begin->job_id);
+        fill(config, begin, job);
+        decide(config, config_error, begin, job);
+        job->recorded = job->recorded || config->record == HM_RECORD_ALL;
+        result = enter(config, job, error);
+    }
+    free(job);
+    return result;
+}
+
+/* The entry again, unless the job has ended since: a prolog that has waited too long may be behind its own epilog.
+ * Whoever came to the node meanwhile has said so in the entry. */
+static int enter_again(const struct hm_config *config, struct hm_job *job, struct hm_error *error)
+{
+    int result = -1;
+    struct hm_job *now = malloc(sizeof(*now));
+    int lock = now ? hm_ledger_lock(config, error) : hm_fail(error, ENOMEM, "no memory for the ledger's entry");
+    if (lock >= 0 && hm_ledger_read(config, job->job_id, now, error) == 0 && hm_job_check_begun(now, job, error) == 0) {
+        job->had_company = job->had_company || now->had_company;
+        result = hm_ledger_write(config, job, error);
+    }
+    hm_ledger_unlock(lock);
+    free(now);
+    return result;
+}
+
+/*
+ * The entry is in the ledger first: from then on a crash at any point leaves nothing that is not found again. What
+ * cannot be had is for the tasks to say.
+ */
+static int provide(const struct hm_config *config, struct hm_job *job, struct hm_error *error)
+{
+    struct hm_error why = {0};
+    job->has_plan = plan_fsdax(config, job, &why) == 0;
+    job->namespaces.is_begun = job->has_plan;
+    job->namespaces.restart = job->restart;
+    if (enter_again(config, job, error) != 0)
+        return -1;
+    if (job->has_plan && hm_namespaces_make(config, job, &why) != 0) {
+        char text[HM_ERROR_TEXT];
+        hm_text_copy(text, why.text, sizeof(text));
+        hm_fail(&why, EIO, "--hybrid-mem=%.48s: %s", job->request, text);
+    }
+    if (why.text[0])
+        refuse(job, why.text);
+    if (enter_again(config, job, error) == 0)
+        return 0;
+    if (hm_namespaces_remove(config, job, true, &why) != 0)
+        hm_log(HM_LOG_ERROR, "job %u: its DAX file systems were not removed: %s", job->job_id, why.text);
+    return -1;
+}
+
+/* Does the request want slow memory that the configuration lets us bring online? */
+static bool wants_slow_memory(const struct hm_config *config, const struct hm_request *request)
+{
+    static const bool by_mode[HM_MODES] = {
+        [HM_MODE_SLOW] = true,    [HM_MODE_INTERLEAVE] = true, [HM_MODE_SPILL] = true,
+        [HM_MODE_ISOLATE] = true, [HM_MODE_MIGRATE] = true,
+    };
+    return config->ram != HM_SLOW_RAM_NONE && (by_mode[request->mode] || request->kind == HM_KIND_PMEM);
+}
+
+/* Memory that the job's steps are to find there. Where it does not come they have what there is, and the entry a
+ * warning: not our copy of it, which is older than the wait. */
+static int provide_slow_memory(const struct hm_config *config, const struct hm_job *job, struct hm_error *error)
+{
+    int result = -1;
+    struct hm_error why = {0};
+    if (hm_slowram_online(config, &why) == 0)
+        return 0;
+    struct hm_job *now = malloc(sizeof(*now));
+    int lock = now ? hm_ledger_lock(config, error) : hm_fail(error, ENOMEM, "no memory for the ledger's entry");
+    if (lock >= 0 && hm_ledger_read(config, job->job_id, now, error) == 0 && hm_job_check_begun(now, job, error) == 0) {
+        hm_job_warn(now, "slow memory was not brought online: %s", why.text);
+        result = hm_ledger_write(config, now, error);
+    }
+    hm_ledger_unlock(lock);
+    free(now);
+    return result;
+}
+
+int hm_begin_provide(const struct hm_config *config, uint32_t job_id, struct hm_error *error)
+{
+    int result = -1;
+    struct hm_job *job = malloc(sizeof(*job));
+    int lock = job ? hm_ledger_lock(config, error) : hm_fail(error, ENOMEM, "no memory for the ledger's entry");
+    if (lock >= 0)
+        result = hm_ledger_read(config, job_id, job, error);
+    hm_ledger_unlock(lock);
+    bool is_asked = result == 0 && job->request[0] && !job->refusal[0];
+    bool is_fsdax = is_asked && job->plan.request.mode == HM_MODE_FSDAX;
+    if (is_fsdax && !job->namespaces.is_begun && job->namespaces.n == 0)
+        result = provide(config, job, error);
+    else if (is_asked && wants_slow_memory(config, &job->plan.request))
+        result = provide_slow_memory(config, job, error);
+    free(job);
+    return result;
+}

@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * hybridmem-job: what the node's root does before and after a job (started by the plugin's prolog and epilog hooks),
+ * and at boot.
+ *
+ *     hybridmem-job begin --job ID --uid UID --gid GID [--request TEXT] [--user ...] ...
+ *     hybridmem-job end --job ID [--exit-status N]
+ *     hybridmem-job reap [--boot] [--wait] [--grace SECONDS]
+ *
+ * It fails only for wrong arguments: what goes wrong with a job's memory must not fail the job.
+ */
+#include <errno.h>
+#include <getopt.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/output.h"
+#include "base/size.h"
+#include "begin.h"
+#include "finish.h"
+#include "job/ledger/log.h"
+#include "job/namespaces/wipelater.h"
+#include "job/programs/damonstart.h"
+#include "reap.h"
+
+#define PATIENCE_S 60
+
+enum argument_id {
+    CONFIG,
+    REQUEST,
+    USER,
+    ACCOUNT,
+    PARTITION,
+    CLUSTER,
+    NODE,
+    N_WORDS, /* words before, numbers behind */
+    JOB = N_WORDS,
+    UID,
+    GID,
+    RESTART,
+    HET_JOB,
+    END_TIME,
+    EXIT_STATUS,
+    GRACE,
+    BOOT,
+    WAIT,
+    HELP,
+    N_ARGUMENTS
+};
+
+struct arguments {
+    bool given[N_ARGUMENTS];
+    const char *word[N_WORDS];
+    uint64_t number[N_ARGUMENTS];
+};
+
+static const struct option options[] = {
+    {"config", required_argument, NULL, CONFIG},
+    {"request", required_argument, NULL, REQUEST},
+    {"user", required_argument, NULL, USER},
+    {"account", required_argument, NULL, ACCOUNT},
+    {"partition", required_argument, NULL, PARTITION},
+    {"cluster", required_argument, NULL, CLUSTER},
+    {"node", required_argument, NULL, NODE},
+    {"job", required_argument, NULL, JOB},
+    {"uid", required_argument, NULL, UID},
+    {"gid", required_argument, NULL, GID},
+    {"restart", required_argument, NULL, RESTART},
+    {"het-job", required_argument, NULL, HET_JOB},
+    {"end-time", required_argument, NULL, END_TIME},
+    {"exit-status", required_argument, NULL, EXIT_STATUS},
+    {"grace", required_argument, NULL, GRACE},
+    {"boot", no_argument, NULL, BOOT},
+    {"wait", no_argument, NULL, WAIT},
+    {"help", no_argument, NULL, HELP},
+    {0},
+};
+
+#define REAP                                                                                                           \
+    "hybridmem reap [--config FILE] [--cluster NAME] [--boot] [--wait]\n"                                              \
+    "                      [--grace SECONDS]\n"
+
+static const char usage_text[] = "Usage: hybridmem-job begin --job ID --uid UID --gid GID [--config FILE]\n"
+                                 "           [--restart N] [--het-job ID] [--end-time UNIX] [--request TEXT]\n"
+                                 "           [--user NAME] [--account NAME] [--partition NAME]\n"
+                                 "           [--cluster NAME] [--node NAME]\n"
+                                 "       hybridmem-job end --job ID [--config FILE] [--cluster NAME]\n"
+                                 "           [--exit-status N]\n"
+                                 "       " REAP;
+
+static const char reap_text[] = "Usage: " REAP "\n"
+                                "Puts right what dead jobs left on a node: it ends their monitors, restores\n"
+                                "settings that were changed for them, writes their records, and removes their\n"
+                                "files. Slurm's prolog and epilog do it, too; it can be run at any time.\n\n";
+
+static const char help_text[] = "  --grace SECONDS  how long a dead job waits for its epilog (default: reap_grace\n"
+                                "                   of hybridmem.conf)\n"
+                                "  --boot           no job can be running: wait for none, and find the node's\n"
+                                "                   topology\n"
+                                "  --wait           for others who make or wipe DAX file systems, and ten minutes\n"
+                                "                   for those that are in use\n"
+                                "  --cluster NAME   whose DAX file systems to look for, on a node of several\n"
+                                "                   (default: cluster of hybridmem.conf, else any)\n"
+                                "  --config FILE    instead of the installed hybridmem.conf\n"
+                                "  --help           this text\n\n"
+                                "Exit status: 0; 2 for wrong arguments.\n";
+
+static int usage(const char *why)
+{
+    fprintf(stderr, "error: %s\n%s", why, usage_text);
+    return 2;
+}
+
+/* Only what says which job it is may stop a prolog or epilog: the rest comes from an environment, and is left out. */
+static int take(struct arguments *arguments, int id, const char *name, const char *text)
+{
+    struct hm_error error = {0};
+    uint64_t most = id == EXIT_STATUS || id == GRACE ? INT32_MAX : UINT32_MAX;
+    arguments->given[id] = true;
+    if (id < N_WORDS)
+        arguments->word[id] = text;
+    else if (id < BOOT && hm_size_parse_number(text, 0, most, &arguments->number[id], &error) != 0) {
+        fprintf(stderr, "error: --%s: %s\n", name, error.text);
+        arguments->given[id] = false;
+        return id == JOB || id == UID || id == GID || id == GRACE ? -1 : 0;
+    }
+    return 0;
+}
+
+/* What is left for systemd is told behind all that may want the memory itself: "" is nothing. */
+static struct hm_error clean_up(const struct hm_config *config, const char *config_error,
+                                const struct arguments *arguments, struct hm_reap reap)
+{
+    struct hm_error left = {0};
+    const char *cluster = config->cluster[0] ? config->cluster : arguments->word[CLUSTER];
+    /* At boot no job is running, whosever it would be. */
+    reap.namespaces.cluster = arguments->given[BOOT] ? NULL : cluster;
+    reap.node = arguments->word[NODE];
+    reap.is_config_known = !config_error[0];
+    if (!hm_reap(config, &reap, &left))
+        left.text[0] = '\0';
+    return left;
+}
+
+/* Last: it may take long, and no job needs it. */
+static void put_off(const struct hm_config *config, const struct arguments *arguments, const struct hm_error *left)
+{
+    struct hm_error error = {0};
+    if (left->text[0] && hm_wipe_hand_over(config, (uint32_t)arguments->number[JOB], left->text, &error) != 0)
+        hm_log(HM_LOG_ERROR, "namespaces of no job were not removed: %s", error.text);
+    hm_damon_reap(config);
+    hm_reap_records(config);
+}
+
+static int begin(const struct hm_config *config, const char *config_error, const struct arguments *arguments)
+{
+    struct hm_error error = {0};
+    const struct hm_begin facts = {
+        .job_id = (uint32_t)arguments->number[JOB],
+        .restart = (uint32_t)arguments->number[RESTART],
+        .het_job_id = arguments->given[HET_JOB] ? (uint32_t)arguments->number[HET_JOB] : HM_NO_ID,
+        .end_s = arguments->given[END_TIME] ? arguments->number[END_TIME] : 0,
+        .uid = (uid_t)arguments->number[UID],
+        .gid = (gid_t)arguments->number[GID],
+        .request = arguments->word[REQUEST],
+        .user = arguments->word[USER],
+        .account = arguments->word[ACCOUNT],
+        .partition = arguments->word[PARTITION],
+        .cluster = arguments->word[CLUSTER],
+        .node = arguments->word[NODE],
+    };
+    if (!arguments->given[JOB] || !arguments->given[UID] || !arguments->given[GID])
+        return usage("begin needs --job, --uid and --gid");
+    /* The entry first: what follows may meet a file system that hangs. */
+    struct hm_reap how = {.grace_s = config->reap_grace_s};
+    bool is_entered = hm_begin_job(config, config_error, &facts, &how.namespaces.has_left, &error) == 0;
+    if (!is_entered || hm_begin_topology(config, &error) != 0)
+        hm_log(HM_LOG_ERROR, "%s", error.text);
+    struct hm_error left = clean_up(config, config_error, arguments, how);
+    if (is_entered && hm_begin_provide(config, facts.job_id, &error) != 0)
+        hm_log(HM_LOG_ERROR, "%s", error.text);
+    put_off(config, arguments, &left);
+    return 0;
+}
+
+static int end(const struct hm_config *config, const char *config_error, const struct arguments *arguments)
+{
+    int exit_status = (int)arguments->number[EXIT_STATUS];
+    if (!arguments->given[JOB])
+        return usage("end needs --job");
+    bool has_left = hm_finish_job(config, (uint32_t)arguments->number[JOB], NULL,
+                                  arguments->given[EXIT_STATUS] ? &exit_status : NULL) == 1;
+    const struct hm_reap how = {.grace_s = config->reap_grace_s, .namespaces = {.has_left = has_left}};
+    struct hm_error left = clean_up(config, config_error, arguments, how);
+    put_off(config, arguments, &left);
+    return 0;
+}
+
+static int reap(const struct hm_config *config, const char *config_error, const struct arguments *arguments)
+{
+    struct hm_error error = {0};
+    /* At boot no job of ours can be running: nothing is waited for. */
+    struct hm_reap how = {.grace_s = arguments->given[BOOT] ? 0 : config->reap_grace_s,
+                          .namespaces = {.waits = arguments->given[WAIT]}};
+    if (arguments->given[GRACE])
+        how.grace_s = (unsigned)arguments->number[GRACE];
+    struct hm_error left = clean_up(config, config_error, arguments, how);
+    if (arguments->given[BOOT] && hm_begin_topology(config, &error) != 0)
+        hm_log(HM_LOG_ERROR, "%s", error.text);
+    put_off(config, arguments, &left);
+    return 0;
+}
+
+static const struct {
+    const char *name;
+    int (*run)(const struct hm_config *, const char *, const struct arguments *);
+} commands[] = {{"begin", begin}, {"end", end}, {"reap", reap}};
+
+int main(int argc, char **argv)
+{
+    static struct hm_config config;
+    struct arguments arguments = {.word = {[CONFIG] = hm_config_path()}};
+    struct hm_error error = {0};
+    int index = 0;
+    size_t command = 0;
+
+    while (argc > 1 && command < sizeof(commands) / sizeof(*commands) && strcmp(argv[1], commands[command].name) != 0)
+        command++;
+    if (argc < 2 || command == sizeof(commands) / sizeof(*commands))
+        return usage("the first word is begin, end or reap");
+    optind = 2;
+    for (int id; (id = getopt_long(argc, argv, "", options, &index)) != -1;)
+        if (id == '?' || take(&arguments, id, options[index].name, optarg) != 0)
+            return 2;
+    if (arguments.given[HELP]) {
+        bool is_reap = commands[command].run == reap;
+        printf("%s%s", is_reap ? reap_text : usage_text, help_text);
+        return hm_output_end(is_reap ? "hybridmem reap" : "hybridmem-job", 0, 0);
+    }
+    if (optind < argc)
+        return usage("there is a word too many");
+    if (geteuid() != 0)
+        return usage("only root may run this");
+    if (hm_config_read(arguments.word[CONFIG], false, &config, &error) != 0) {
+        hm_config_defaults(&config);
+        hm_log(HM_LOG_ERROR, "%s", error.text);
+    }
+    hm_log_set_level(config.log_level);
+    /* Slurm may have given up on us, and nobody reads what we log: the work is to be ended all the same. */
+    signal(SIGPIPE, SIG_IGN);
+    /* Slurm waits for begin and end: a file system that hangs must not hold the node. What is cut short, reap takes up.
+     */
+    if (commands[command].run != reap)
+        alarm(PATIENCE_S);
+    else
+        config.fsdax_wipe_limit_s = 0; /* nobody waits for it */
+    /* Switched off, nothing begins; what was begun before is still brought to its end. */
+    if (!config.enabled && commands[command].run == begin)
+        return 0;
+    return commands[command].run(&config, error.text, &arguments);
+}

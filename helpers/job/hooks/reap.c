@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "reap.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/size.h"
+#include "finish.h"
+#include "job/ledger/living.h"
+#include "job/ledger/log.h"
+#include "job/ledger/unread.h"
+#include "job/namespaces/namespaces.h"
+#include "job/node/mongroup.h"
+#include "job/programs/migrator.h"
+#include "job/programs/monitor.h"
+#include "job/store/store.h"
+#include "slurm/scontrol.h"
+
+#define SECOND_NS INT64_C(1000000000)
+#define ORPHANS HM_STOP_MOST /* at a time: what is more waits for the next pass */
+
+static bool is_over(const struct hm_job *job, unsigned grace_s)
+{
+    char boot[40];
+    return strcmp(job->boot_id, hm_boot_id(boot, sizeof(boot))) != 0 ||
+           hm_now_ns() - job->dead_ns >= (int64_t)grace_s * SECOND_NS;
+}
+
+/*
+ * Torn, or of another version of hybridmem, which was replaced while the job lived: as long as it may live, its entry
+ * stays, and for that its namespaces do (namespaces/jobs.h). It goes with the job's own epilog (finish.h), or here. To
+ * look for the job takes its time, and is not under the lock: there may be another entry by then.
+ */
+static void reap_unread(const struct hm_config *config, uint32_t job_id, unsigned grace_s, struct hm_job *job,
+                        const char *why)
+{
+    struct hm_error error = {0};
+    if (hm_unread_is_living(config, HM_CGROUPS, job_id, grace_s)) {
+        hm_log(HM_LOG_WARNING, "%s: it stays while the job may live", why);
+        return;
+    }
+    int lock = hm_ledger_lock(config, &error);
+    if (lock >= 0 && hm_ledger_read(config, job_id, job, &error) != 0 && errno == EBADMSG) {
+        hm_log(HM_LOG_ERROR, "%s: it is removed, what it had changed on the node is not known", error.text);
+        hm_ledger_remove(config, job_id, NULL);
+    }
+    hm_ledger_unlock(lock);
+}
+
+/* Look at one job; the living are left alone. Returns true where a dead one is to be finished now. */
+static bool reap_entry(const struct hm_config *config, uint32_t job_id, unsigned grace_s, struct hm_job *job)
+{
+    struct hm_error error = {0};
+    bool is_dead = false, is_unread = false;
+    int lock = hm_ledger_lock(config, &error);
+    if (lock < 0)
+        return false;
+    if (hm_ledger_read(config, job_id, job, &error) != 0) {
+        is_unread = errno == EBADMSG;
+    } else if (!hm_job_is_living(job)) {
+        is_dead = true;
+        if (job->dead_ns == 0)
+            job->dead_ns = hm_now_ns();
+        hm_finish_undo(config, job);
+        if (hm_ledger_write(config, job, &error) != 0)
+            hm_log(HM_LOG_ERROR, "%s", error.text);
+    }
+    hm_ledger_unlock(lock);
+    if (is_unread)
+        reap_unread(config, job_id, grace_s, job, error.text);
+    if (!is_dead)
+        return false;
+    hm_finish_stop_helpers(job, HM_FINISH_ORPHAN_PATIENCE_MS);
+    return is_over(job, grace_s);
+}
+
+/* Returns true where one that is finished leaves memory. */
+static bool reap_entries(const struct hm_config *config, unsigned grace_s)
+{
+    struct hm_error error = {0};
+    bool is_left = false;
+    uint32_t *ids = NULL;
+    struct hm_job *job = malloc(sizeof(*job));
+    int lock = hm_ledger_lock(config, &error);
+    int count = lock < 0 ? -1 : hm_ledger_list(config, &ids, &error);
+    hm_ledger_unlock(lock);
+    if (count < 0)
+        hm_log(HM_LOG_ERROR, "reap: %s", error.text);
+    for (int i = 0; job && i < count; i++)
+        if (reap_entry(config, ids[i], grace_s, job) &&
+            hm_finish_job(config, ids[i], "the epilog did not run: the job's end is when it was found dead", NULL) == 1)
+            is_left = true;
+    free(ids);
+    free(job);
+    return is_left;
+}
+
+/* Does the name end in `suffix`? `stem` gets the number before it. */
+static bool is_numbered(const char *name, const char *suffix, uint64_t *number)
+{
+    char stem[16];
+    size_t length = strlen(name), tail = strlen(suffix);
+    if (length <= tail || length - tail >= sizeof(stem) || strcmp(name + length - tail, suffix) != 0)
+        return false;
+    memcpy(stem, name, length - tail);
+    stem[length - tail] = '\0';
+    return hm_size_parse_number(stem, 0, UINT32_MAX, number, NULL) == 0;
+}
+
+/* Drafts of entries, and samples and migrators' figures of no entry. Wants the lock: under it there is no draft that is
+ * being written. */
+static void remove_orphaned_files(const struct hm_config *config, struct hm_job *job)
+{
+    char folder[HM_CONFIG_PATH_MAX + 16];
+    struct dirent *item;
+    uint64_t id;
+    uint32_t job_id, step_id;
+    DIR *names = opendir(hm_ledger_folder_path(config, folder, sizeof(folder)));
+    while (names && (item = readdir(names))) {
+        bool is_orphan = is_numbered(item->d_name, ".draft", &id) ||
+                         (is_numbered(item->d_name, ".samples", &id) &&
+                          hm_ledger_read(config, (uint32_t)id, job, NULL) != 0 && errno == ENOENT) ||
+                         (hm_migrator_is_file(item->d_name, &job_id, &step_id) &&
+                          hm_ledger_read(config, job_id, job, NULL) != 0 && errno == ENOENT);
+        if (is_orphan && unlinkat(dirfd(names), item->d_name, 0) != 0)
+            hm_log(HM_LOG_ERROR, "cannot remove %s/%s: %s", folder, item->d_name, strerror(errno));
+    }
+    if (names)
+        closedir(names);
+}
+
+/* " (deleted)" follows the program's path where an upgrade has replaced it. */
+static bool is_monitor(const char *pid)
+{
+    char path[64], program[512];
+    const char *ours = hm_monitor_program();
+    snprintf(path, sizeof(path), "/proc/%.16s/exe", pid);
+    ssize_t length = readlink(path, program, sizeof(program) - 1);
+    if (length < 0)
+        return false;
+    program[length] = '\0';
+    return strncmp(program, ours, strlen(ours)) == 0 && (program[strlen(ours)] == '\0' || program[strlen(ours)] == ' ');
+}
+
+static bool has_monitor(const struct hm_config *config, const uint32_t *ids, int count, pid_t pid, struct hm_job *job)
+{
+    for (int i = 0; i < count; i++)
+        if (hm_ledger_read(config, ids[i], job, NULL) != 0 || job->monitor.pid == pid)
+            return true; /* an entry that cannot be read may name it */
+    return false;
+}
+
+/* Monitors that no entry names. Wants the lock: under it there is no monitor that is being started. Returns the count.
+ */
+static int find_orphaned_monitors(const struct hm_config *config, struct hm_job *job, struct hm_process orphan[ORPHANS])
+{
+    uint32_t *ids = NULL;
+    struct dirent *item;
+    uint64_t pid;
+    int found = 0;
+    int count = hm_ledger_list(config, &ids, NULL);
+    DIR *processes = count < 0 ? NULL : opendir("/proc");
+    while (processes && found < ORPHANS && (item = readdir(processes))) {
+        if (hm_size_parse_number(item->d_name, 1, INT32_MAX, &pid, NULL) != 0 || !is_monitor(item->d_name) ||
+            has_monitor(config, ids, count, (pid_t)pid, job))
+            continue;
+        if (hm_process_identify((pid_t)pid, &orphan[found]) == 0)
+            found++;
+    }
+    if (processes)
+        closedir(processes);
+    free(ids);
+    return found;
+}
+
+static void reap_orphans(const struct hm_config *config)
+{
+    struct hm_error error = {0};
+    struct hm_process orphan[ORPHANS];
+    int found = 0;
+    struct hm_job *job = malloc(sizeof(*job));
+    int lock = job ? hm_ledger_lock(config, &error) : -1;
+    if (lock >= 0) {
+        remove_orphaned_files(config, job);
+        found = find_orphaned_monitors(config, job, orphan);
+    }
+    hm_ledger_unlock(lock);
+    free(job);
+    for (int i = 0; i < found; i++)
+        hm_log(HM_LOG_WARNING, "ending monitor %d: it belongs to no job", (int)orphan[i].pid);
+    if (hm_process_stop_all(orphan, found, HM_FINISH_ORPHAN_PATIENCE_MS, &error) != 0)
+        hm_log(HM_LOG_ERROR, "%s", error.text);
+}
+
+/* As at a job's own end (finish.c), which a crash may have cut short, or whose drain may have failed: what cannot be
+ * taken back is given to nobody. What only wants time, and what keeps us from looking, does not drain. */
+static void tell_failure(const struct hm_reap *reap, bool is_left, const struct hm_error *error)
+{
+    struct hm_error why = {0};
+    char reason[HM_ERROR_TEXT];
+    hm_log(HM_LOG_ERROR, "namespaces of no job were not removed: %s", error->text);
+    if (!is_left || !reap->node)
+        return;
+    snprintf(reason, sizeof(reason), "hybridmem: persistent memory of no job was not given back: %.160s", error->text);
+    if (hm_scontrol_drain(reap->node, reason, &why) != 0)
+        hm_log(HM_LOG_ERROR, "node %s is not drained: %s", reap->node, why.text);
+}
+
+bool hm_reap(const struct hm_config *config, const struct hm_reap *reap, struct hm_error *left)
+{
+    struct hm_namespaces_reap namespaces = reap->namespaces;
+    if (reap_entries(config, reap->grace_s))
+        namespaces.has_left = true;
+    reap_orphans(config);
+    if (reap->is_config_known)
+        hm_mongroup_reap(config);
+    int result = reap->is_config_known ? hm_namespaces_reap(config, &namespaces, left) : 0;
+    if (result < 0)
+        tell_failure(reap, errno == ENOTRECOVERABLE, left);
+    return result == 1;
+}
+
+void hm_reap_records(const struct hm_config *config)
+{
+    struct hm_error error = {0};
+    int appended = hm_store_retry(config, &error);
+    if (appended > 0)
+        hm_log(HM_LOG_INFO, "%d records that were kept back are written", appended);
+    else if (appended < 0)
+        hm_log(HM_LOG_WARNING, "records are still kept back: %s", error.text);
+}

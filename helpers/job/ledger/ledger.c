@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "ledger.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/files.h"
+#include "base/size.h"
+#include "entry.h"
+#include "job/programs/migrator.h"
+#include "living.h"
+
+#define LOCK_PAUSE_NS 5000000L
+#define LOCK_TRIES 4000 /* 20 s */
+#define JOBS "jobs"
+#define LOCK "lock"
+
+char *hm_ledger_folder_path(const struct hm_config *config, char *out, size_t size)
+{
+    snprintf(out, size, "%s/" JOBS, config->run_dir);
+    return out;
+}
+
+char *hm_ledger_samples_path(const struct hm_config *config, uint32_t job_id, char *out, size_t size)
+{
+    snprintf(out, size, "%s/" JOBS "/%u.samples", config->run_dir, job_id);
+    return out;
+}
+
+static int open_jobs(const struct hm_config *config, struct hm_error *error)
+{
+    int run = hm_folder_open_own(AT_FDCWD, config->run_dir, 0755, error);
+    if (run < 0)
+        return -1;
+    int jobs = hm_folder_open_own(run, JOBS, 0700, error);
+    close(run);
+    return jobs;
+}
+
+int hm_ledger_lock(const struct hm_config *config, struct hm_error *error)
+{
+    int result;
+    int folder = open_jobs(config, error);
+    if (folder < 0)
+        return -1;
+    int lock = openat(folder, LOCK, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+    close(folder);
+    if (lock < 0)
+        return hm_fail_errno(error, "cannot open %s/" JOBS "/" LOCK, config->run_dir);
+    /* Bounded: whoever holds it may be stopped or starved, and a prolog or a step must not wait for that. */
+    for (int tries = 0; tries < LOCK_TRIES; tries++) {
+        result = flock(lock, LOCK_EX | LOCK_NB);
+        if (result == 0)
+            return lock;
+        if (errno != EWOULDBLOCK && errno != EINTR)
+            break;
+        nanosleep(&(struct timespec){.tv_nsec = LOCK_PAUSE_NS}, NULL);
+        errno = ETIMEDOUT;
+    }
+    hm_fail_errno(error, "cannot lock %s/" JOBS "/" LOCK, config->run_dir);
+    close(lock);
+    return -1;
+}
+
+void hm_ledger_unlock(int lock)
+{
+    if (lock < 0)
+        return;
+    /* Said, not left to close: a child just started may have a copy of the descriptor until it executes. */
+    flock(lock, LOCK_UN);
+    close(lock);
+}
+
+static int read_entry(int folder, const char *name, struct hm_job *job, struct hm_error *error)
+{
+    struct stat status;
+    ssize_t length = 0;
+    int result = -1;
+    int fd = openat(folder, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    if (fd < 0)
+        return errno == ENOENT ? hm_fail(error, ENOENT, "job %s is not in the node's ledger", name)
+                               : hm_fail_errno(error, "cannot open the ledger's entry of job %s", name);
+    if (fstat(fd, &status) != 0)
+        hm_fail_errno(error, "cannot look at the ledger's entry of job %s", name);
+    else if (!S_ISREG(status.st_mode) || status.st_uid != geteuid() || (status.st_mode & 077) != 0)
+        hm_fail(error, EPERM, "the ledger's entry of job %s must be a file of uid %u, mode 0600", name, geteuid());
+    else if (status.st_size == (off_t)sizeof(*job) && (length = read(fd, job, sizeof(*job))) < 0)
+        hm_fail_errno(error, "cannot read the ledger's entry of job %s", name);
+    else if (length != (ssize_t)sizeof(*job))
+        hm_fail(error, EBADMSG, "the ledger's entry of job %s is not of this version: it has %lld bytes, not %zu", name,
+                (long long)status.st_size, sizeof(*job));
+    else
+        result = 0;
+    close(fd);
+    return result;
+}
+
+int hm_ledger_read(const struct hm_config *config, uint32_t job_id, struct hm_job *job, struct hm_error *error)
+{
+    char name[16];
+    int folder = open_jobs(config, error);
+    if (folder < 0)
+        return -1;
+    snprintf(name, sizeof(name), "%u", job_id);
+    int result = read_entry(folder, name, job, error);
+    close(folder);
+    if (result == 0 && job->job_id != job_id)
+        return hm_fail(error, EBADMSG, "the ledger's entry of job %u is of job %u", job_id, job->job_id);
+    return result == 0 ? hm_entry_check(job, error) : -1;
+}
+
+int hm_ledger_write(const struct hm_config *config, struct hm_job *job, struct hm_error *error)
+{
+    char name[16], draft[24];
+    int result = -1;
+    int folder = open_jobs(config, error);
+    if (folder < 0)
+        return -1;
+    hm_entry_mark(job);
+    snprintf(name, sizeof(name), "%u", job->job_id);
+    snprintf(draft, sizeof(draft), "%s.draft", name);
+    unlinkat(folder, draft, 0);
+    int fd = openat(folder, draft, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (fd < 0) {
+        hm_fail_errno(error, "cannot write the ledger's entry of job %s", name);
+        goto done;
+    }
+    ssize_t written = write(fd, job, sizeof(*job));
+    if (written >= 0 && written != (ssize_t)sizeof(*job))
+        errno = ENOSPC;
+    if (written != (ssize_t)sizeof(*job) || renameat(folder, draft, folder, name) != 0) {
+        hm_fail_errno(error, "cannot write the ledger's entry of job %s", name);
+        unlinkat(folder, draft, 0);
+    } else {
+        result = 0;
+    }
+    close(fd);
+done:
+    close(folder);
+    return result;
+}
+
+/* What the job's migrators left. Returns 0 or -1. */
+static int remove_migrations(int folder, uint32_t job_id)
+{
+    uint32_t id, step_id;
+    struct dirent *item;
+    int result = 0;
+    int copy = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *names = copy < 0 ? NULL : fdopendir(copy);
+    if (!names) {
+        if (copy >= 0)
+            close(copy);
+        return -1;
+    }
+    while ((item = readdir(names)))
+        if (hm_migrator_is_file(item->d_name, &id, &step_id) && id == job_id &&
+            unlinkat(folder, item->d_name, 0) != 0 && errno != ENOENT)
+            result = -1;
+    closedir(names);
+    return result;
+}
+
+int hm_ledger_remove(const struct hm_config *config, uint32_t job_id, struct hm_error *error)
+{
+    char name[24];
+    int result = 0;
+    int folder = open_jobs(config, error);
+    if (folder < 0)
+        return -1;
+    /* The entry last: while it is there, a crash in between is made good by the next reap. */
+    snprintf(name, sizeof(name), "%u.samples", job_id);
+    if (unlinkat(folder, name, 0) != 0 && errno != ENOENT)
+        result = hm_fail_errno(error, "cannot remove %s/" JOBS "/%s", config->run_dir, name);
+    if (remove_migrations(folder, job_id) != 0)
+        result = hm_fail_errno(error, "cannot remove the figures of job %u's migrators", job_id);
+    snprintf(name, sizeof(name), "%u", job_id);
+    if (unlinkat(folder, name, 0) != 0 && errno != ENOENT)
+        result = hm_fail_errno(error, "cannot remove %s/" JOBS "/%s", config->run_dir, name);
+    close(folder);
+    return result;
+}
+
+int hm_ledger_list(const struct hm_config *config, uint32_t **ids, struct hm_error *error)
+{
+    int count = 0, room = 0;
+    struct dirent *item;
+    *ids = NULL;
+    int folder = open_jobs(config, error);
+    if (folder < 0)
+        return -1;
+    DIR *names = fdopendir(folder);
+    if (!names) {
+        close(folder);
+        return hm_fail_errno(error, "cannot list %s/" JOBS, config->run_dir);
+    }
+    while ((item = readdir(names))) {
+        uint64_t id;
+        if (hm_size_parse_number(item->d_name, 0, UINT32_MAX, &id, NULL) != 0)
+            continue;
+        if (count == room) {
+            room += 64;
+            uint32_t *more = realloc(*ids, (size_t)room * sizeof(**ids));
+            if (!more) {
+                free(*ids);
+                *ids = NULL;
+                count = hm_fail(error, ENOMEM, "no memory for %d job ids", room);
+                break;
+            }
+            *ids = more;
+        }
+        (*ids)[count++] = (uint32_t)id;
+    }
+    closedir(names);
+    return count;
+}
+
+int hm_job_check_begun(const struct hm_job *now, const struct hm_job *job, struct hm_error *error)
+{
+    return now->start_ns == job->start_ns && now->finisher.pid == 0
+               ? 0
+               : hm_fail(error, ESTALE, "job %u has ended before its prolog", job->job_id);
+}
+
+bool hm_ledger_is_alone(const struct hm_config *config, const struct hm_job *job, const struct hm_set *all_cores)
+{
+    uint32_t *ids = NULL;
+    if (!job->has_cores || !hm_set_within(all_cores, &job->cores))
+        return false;
+    struct hm_job *other = malloc(sizeof(*other));
+    int count = other ? hm_ledger_list(config, &ids, NULL) : -1;
+    bool alone = count >= 0;
+    for (int i = 0; i < count && alone; i++) {
+        if (ids[i] == job->job_id)
+            continue;
+        /* An entry that cannot be read may belong to a job that lives. */
+        alone = hm_ledger_read(config, ids[i], other, NULL) == 0 && !hm_job_is_living(other);
+    }
+    free(ids);
+    free(other);
+    return alone;
+}

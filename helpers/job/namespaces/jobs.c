@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "jobs.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "job/ledger/living.h"
+
+#define WORDS 40 /* "4294967295.4294967295,u4294967295," */
+
+char *hm_namespacejobs_list(const struct hm_config *config, struct hm_error *error)
+{
+    uint32_t *ids = NULL;
+    size_t used = 0;
+    char *list = NULL;
+    struct hm_job *job = malloc(sizeof(*job));
+    int held = job ? hm_ledger_lock(config, error) : hm_fail(error, ENOMEM, "no memory for the ledger's entry");
+    int count = held < 0 ? -1 : hm_ledger_list(config, &ids, error);
+    if (count >= 0)
+        list = calloc((size_t)count + 1, WORDS);
+    if (count >= 0 && !list)
+        hm_fail(error, ENOMEM, "no memory for the list of %d jobs", count);
+    int number = errno; /* of what has failed, where there is no list */
+    for (int i = 0; list && i < count; i++) {
+        used += (size_t)snprintf(list + used, WORDS, "%s%u.", used > 0 ? "," : "", ids[i]);
+        /* It may live, and which run of it this is, and what it has of whose, only the entry would say. */
+        if (hm_ledger_read(config, ids[i], job, NULL) != 0) {
+            used += (size_t)snprintf(list + used, WORDS, "*,u*");
+            continue;
+        }
+        used += (size_t)snprintf(list + used, WORDS, "%u", job->namespaces.restart);
+        if (job->namespaces.is_kept)
+            used += (size_t)snprintf(list + used, WORDS, ",u%u", job->uid);
+    }
+    hm_ledger_unlock(held);
+    free(ids);
+    free(job);
+    errno = number;
+    return list;
+}
+
+/* Has this one what the user of the job keeps? Its entry stays for a while where its epilog did not run. */
+static bool is_in_the_way(const struct hm_job *other, const struct hm_job *job)
+{
+    return other->job_id != job->job_id && other->namespaces.is_kept && other->uid == job->uid &&
+           strcmp(other->cluster, job->cluster) == 0 && hm_job_is_living(other);
+}
+
+static int fail_unread(uint32_t job_id, struct hm_error *error)
+{
+    return hm_fail(error, EBUSY,
+                   "job %u, of which another version of hybridmem has the state, may have what you keep on this node: "
+                   "wait for its end, or leave keep out",
+                   job_id);
+}
+
+static int look_for_others(const struct hm_config *config, const struct hm_job *job, struct hm_job *other,
+                           struct hm_error *error)
+{
+    uint32_t *ids = NULL;
+    int count = hm_ledger_list(config, &ids, error), result = count < 0 ? -1 : 0;
+    for (int i = 0; i < count && result == 0; i++) {
+        if (hm_ledger_read(config, ids[i], other, error) != 0)
+            result = errno == EBADMSG ? fail_unread(ids[i], error) : -1;
+        else if (is_in_the_way(other, job))
+            result =
+                hm_fail(error, EBUSY, "your job %u has what you keep on this node: wait for its end, or leave keep out",
+                        other->job_id);
+    }
+    free(ids);
+    return result;
+}
+
+int hm_namespacejobs_claim(const struct hm_config *config, struct hm_job *job, struct hm_error *error)
+{
+    int result = -1;
+    struct hm_job *other = malloc(sizeof(*other));
+    int held = other ? hm_ledger_lock(config, error) : hm_fail(error, ENOMEM, "no memory for the ledger's entry");
+    if (held >= 0 && look_for_others(config, job, other, error) == 0 &&
+        hm_ledger_read(config, job->job_id, other, error) == 0 && hm_job_check_begun(other, job, error) == 0) {
+        other->namespaces.is_kept = true;
+        result = hm_ledger_write(config, other, error);
+    }
+    hm_ledger_unlock(held);
+    free(other);
+    job->namespaces.is_kept = result == 0;
+    return result;
+}

@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "namespaces.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/files.h"
+#include "base/size.h"
+#include "core/topology/regions.h"
+#include "create.h"
+#include "job/ledger/log.h"
+#include "jobs.h"
+#include "namespace/ram/autoonline.h"
+#include "run.h"
+#include "wipelater.h"
+#include "words.h"
+
+#define LABELS "hybridmem:"
+#define STILL_WIPED "the memory of earlier jobs is still being wiped"
+#define PAUSE_NS 100000000L
+#define PATIENCE_TO_REMOVE 600 /* seconds */
+#define DETACH 10              /* seconds of it: mounts of a process that got away from its job, and does not end */
+
+/* For mounts of processes that still end: an epilog leaves what is still in use to the next reap. */
+static const struct hm_namespacetimes to_remove = {.patience = PATIENCE_TO_REMOVE, .detach = DETACH};
+static const struct hm_namespacetimes at_once = {.patience = 0};
+
+/* flock, for as long as memory may be wiped, or without waiting. */
+static int take_lock(int fd, const struct hm_config *config, bool waits)
+{
+    if (waits && hm_wipe_left(config) == HM_WIPE_NO_LIMIT)
+        return flock(fd, LOCK_EX);
+    while (flock(fd, LOCK_EX | LOCK_NB) != 0) {
+        if (!waits || errno != EWOULDBLOCK || hm_wipe_left(config) == 0)
+            return -1;
+        nanosleep(&(struct timespec){.tv_nsec = PAUSE_NS}, NULL);
+    }
+    return 0;
+}
+
+/* Held while namespaces are made, and while those of nobody are looked for. Returns a descriptor, or -1. */
+static int lock(const struct hm_config *config, bool waits, struct hm_error *error)
+{
+    char path[HM_DAX_PATH];
+    int folder = hm_folder_open_own(AT_FDCWD, config->run_dir, 0755, error);
+    int own = folder < 0 ? -1 : hm_folder_open_own(folder, "fsdax", 0755, error);
+    int number = 0, fd = own < 0 ? -1 : openat(own, "lock", O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (own >= 0 && (fd < 0 || take_lock(fd, config, waits) != 0)) {
+        if (errno == EWOULDBLOCK)
+            hm_fail(error, EWOULDBLOCK, "another one makes or removes file systems: it has %s/lock",
+                    hm_dax_folder(config, path));
+        else
+            hm_fail_errno(error, "cannot lock %s/lock", hm_dax_folder(config, path));
+        number = errno;
+        if (fd >= 0)
+            close(fd);
+        fd = -1;
+    }
+    if (own >= 0)
+        close(own);
+    if (folder >= 0)
+        close(folder);
+    errno = number;
+    return fd;
+}
+
+static int fail_late(struct hm_error *error)
+{
+    return hm_fail(error, ETIME, STILL_WIPED);
+}
+
+/* Is the job's entry still its own, or gone? Wants the ledger's lock. */
+static bool has_number(const struct hm_config *config, const struct hm_job *job)
+{
+    struct hm_job *now = malloc(sizeof(*now));
+    bool is_its_own = false;
+    if (now)
+        is_its_own =
+            hm_ledger_read(config, job->job_id, now, NULL) == 0 ? now->start_ns == job->start_ns : errno == ENOENT;
+    free(now);
+    return is_its_own;
+}
+
+/* Empty folders are no harm: the memory is given back, or kept. Another run under the same number, where a prolog comes
+ * late, may have mounts on them by now: to remove what is mounted on takes the mount out wherever it is. */
+static void remove_folders(const struct hm_config *config, struct hm_job *job)
+{
+    struct hm_error why = {0};
+    job->namespaces.is_begun = false;
+    int held = hm_ledger_lock(config, &why);
+    if (held < 0 || (has_number(config, job) && hm_dax_remove_folders(config, job->job_id, &why) != 0))
+        hm_log(HM_LOG_WARNING, "%s", why.text);
+    hm_ledger_unlock(held);
+}
+
+int hm_namespaces_remove(const struct hm_config *config, struct hm_job *job, bool waits, struct hm_error *error)
+{
+    char id[HM_NUMBER], restart[HM_NUMBER];
+    struct hm_answer answer;
+    struct hm_namespacewords words;
+    if (!job->namespaces.is_begun)
+        return 0;
+    if (job->namespaces.is_kept) {
+        remove_folders(config, job);
+        return 0;
+    }
+    if (hm_wipe_left(config) == 0)
+        return fail_late(error);
+    unsigned pending = alarm(0);
+    hm_namespacewords_begin(&words, config, "destroy");
+    hm_namespacewords_add(&words, "--job", hm_namespacewords_number(id, job->job_id));
+    hm_namespacewords_add(&words, "--restart", hm_namespacewords_number(restart, job->namespaces.restart));
+    hm_namespacewords_add(&words, "--cluster", job->cluster);
+    hm_namespacewords_add_times(&words, config, waits ? &to_remove : &at_once);
+    int result = hm_namespacerun(words.word, &answer, error);
+    if (result == 0 && !hm_answer_is(&answer, 0))
+        result = hm_answer_fail(&answer, error);
+    if (result == 0) {
+        job->namespaces.destroy_s = answer.seconds;
+        remove_folders(config, job);
+    }
+    int number = errno;
+    alarm(pending);
+    errno = number;
+    return result;
+}
+
+/* Folders of jobs that the ledger does not have. */
+static void remove_orphaned_folders(const struct hm_config *config, struct hm_job *job)
+{
+    char path[HM_DAX_PATH];
+    struct dirent *item;
+    uint64_t id;
+    int held = hm_ledger_lock(config, NULL);
+    DIR *names = held < 0 ? NULL : opendir(hm_dax_folder(config, path));
+    while (names && (item = readdir(names)))
+        if (hm_size_parse_number(item->d_name, 0, UINT32_MAX, &id, NULL) == 0 &&
+            hm_ledger_read(config, (uint32_t)id, job, NULL) != 0 && errno == ENOENT)
+            hm_dax_remove_folders(config, (uint32_t)id, NULL);
+    if (names)
+        closedir(names);
+    hm_ledger_unlock(held);
+}
+
+/* Wants our lock: what is made after the list was is not there yet. */
+static int reap(const struct hm_config *config, const char *cluster, struct hm_error *error)
+{
+    struct hm_answer answer;
+    struct hm_namespacewords words;
+    if (hm_wipe_left(config) == 0)
+        return fail_late(error);
+    char *list = hm_namespacejobs_list(config, error);
+    struct hm_job *job = malloc(sizeof(*job));
+    hm_namespacewords_begin(&words, config, "reap");
+    hm_namespacewords_add(&words, "--cluster", cluster ? cluster : "");
+    hm_namespacewords_add_times(&words, config, &at_once);
+    /* Also where nobody lives: an empty list. */
+    words.word[words.n++] = "--living";
+    words.word[words.n] = list;
+    int result = list ? hm_namespacerun(words.word, &answer, error) : -1;
+    if (result == 0 && !hm_answer_is(&answer, 0))
+        result = hm_answer_fail(&answer, error);
+    else if (result == 0 && answer.errors[0])
+        hm_log(HM_LOG_WARNING, "%s", answer.errors);
+    int number = errno;
+    /* What is still mounted somewhere keeps its folder: removing that would take the mount out of there. */
+    if (job && result == 0)
+        remove_orphaned_folders(config, job);
+    free(job);
+    free(list);
+    errno = number;
+    return result;
+}
+
+static int reap_locked(const struct hm_config *config, const struct hm_namespaces_reap *how, struct hm_error *error)
+{
+    int held = lock(config, how->waits, error);
+    int result = held < 0 ? -1 : reap(config, how->cluster, error);
+    int number = errno;
+    if (held >= 0)
+        close(held);
+    errno = number;
+    return result;
+}
+
+/* Namespaces of ours, or a policy that a killed ram online has set aside? Cheap, for every prolog and epilog on every
+ * node. */
+static bool is_reap_wanted(const struct hm_config *config)
+{
+    char kept[HM_CONFIG_PATH_MAX + 32];
+    snprintf(kept, sizeof(kept), "%s/" HM_AUTOONLINE_KEPT, config->run_dir);
+    return hm_regions_have_label(HM_REGIONS_FOLDER, LABELS) || access(kept, F_OK) == 0;
+}
+
+/* What the limit has cut is; what is in use, or in others' hands, only where a job has just left its own: each prolog
+ * and epilog that comes by would hand over the same otherwise. */
+static bool is_for_systemd(const struct hm_config *config, const struct hm_namespaces_reap *how, int number)
+{
+    bool is_others = number == EWOULDBLOCK || number == EBUSY;
+    return number == ETIME || (is_others && how->has_left && hm_wipe_left(config) != HM_WIPE_NO_LIMIT);
+}
+
+int hm_namespaces_reap(const struct hm_config *config, const struct hm_namespaces_reap *how, struct hm_error *error)
+{
+    int result, number, pauses = 0;
+    if (!is_reap_wanted(config))
+        return 0;
+    unsigned pending = alarm(0);
+    /* Not with the lock: a job that has room beside what is in use is not to be held up by it. */
+    while ((result = reap_locked(config, how, error)) != 0 && errno == EBUSY && how->waits &&
+           pauses++ < PATIENCE_TO_REMOVE)
+        nanosleep(&(struct timespec){.tv_sec = 1}, NULL);
+    number = errno;
+    alarm(pending);
+    if (result == 0)
+        return 0;
+    if (is_for_systemd(config, how, number))
+        return 1;
+    errno = number;
+    return how->waits || (number != EWOULDBLOCK && number != EBUSY) ? -1 : 0;
+}
+
+/* What nobody owns may be what this job needs; what is in use is not waited for. Returns 0, or errno of what is left.
+ */
+static int reap_before(const struct hm_config *config, const struct hm_job *job)
+{
+    struct hm_error why = {0};
+    if (!hm_regions_have_label(HM_REGIONS_FOLDER, LABELS) || reap(config, job->cluster, &why) == 0)
+        return 0;
+    int number = errno;
+    if (number != EBUSY)
+        hm_log(HM_LOG_WARNING, "namespaces of no job were not removed: %s", why.text);
+    return number;
+}
+
+/* There may be room beside what is not wiped yet, `left_by` that: only where there is none is that the reason as well.
+ */
+static int create_beside(const struct hm_config *config, struct hm_job *job, int left_by, struct hm_error *error)
+{
+    if (hm_namespacecreate(config, job, error) == 0)
+        return 0;
+    struct hm_error why = *error;
+    bool is_for_later = left_by == ETIME || left_by == EBUSY;
+    return is_for_later && hm_wipe_left(config) == 0 ? hm_fail(error, ETIME, "%s; " STILL_WIPED, why.text) : -1;
+}
+
+int hm_namespaces_make(const struct hm_config *config, struct hm_job *job, struct hm_error *error)
+{
+    int result = -1;
+    unsigned pending = alarm(0);
+    int held = lock(config, true, error);
+    if (held < 0) {
+        job->namespaces.is_begun = false;
+        if (errno == EWOULDBLOCK)
+            fail_late(error);
+    }
+    if (held >= 0) {
+        int left_by = reap_before(config, job);
+        if (!job->plan.fsdax.is_kept || hm_namespacejobs_claim(config, job, error) == 0)
+            result = create_beside(config, job, left_by, error);
+        else
+            job->namespaces.is_begun = false;
+        close(held);
+    }
+    if (result != 0)
+        job->namespaces.n = 0;
+    if (!job->namespaces.is_begun)
+        job->namespaces.is_kept = false;
+    alarm(pending);
+    return result;
+}

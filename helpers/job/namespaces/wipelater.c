@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "wipelater.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/spawn.h"
+#include "job/ledger/log.h"
+
+#define UNIT 64           /* with the largest numbers */
+#define PATIENCE_MS 20000 /* for a systemd that does not answer */
+
+unsigned hm_wipe_left(const struct hm_config *config)
+{
+    static int64_t begin_ms;
+    if (config->fsdax_wipe_limit_s == 0)
+        return HM_WIPE_NO_LIMIT;
+    const int64_t now_ms = hm_clock_ms(CLOCK_MONOTONIC);
+    if (begin_ms == 0)
+        begin_ms = now_ms;
+    unsigned used = (unsigned)((now_ms - begin_ms) / 1000);
+    return used < config->fsdax_wipe_limit_s ? config->fsdax_wipe_limit_s - used : 0;
+}
+
+/*
+ * An instance for each: to start one that is at work does nothing, and its list of living jobs may be older than this
+ * one's end. One job can have several: of its prolog and its epilog, and of its restarts.
+ */
+static char *name_unit(char unit[UNIT], uint32_t job_id)
+{
+    snprintf(unit, UNIT, "hybridmem-wipe@%u-%d.service", job_id, (int)getpid());
+    return unit;
+}
+
+static int start(char *unit, struct hm_error *error)
+{
+    char name[] = "systemctl", start[] = "start", goes_on[] = "--no-block", locale[] = "LC_ALL=C";
+    char *words[] = {name, start, goes_on, unit, NULL}, *environment[] = {locale, NULL};
+    const struct hm_spawn spawn = {
+        .path = "/usr/bin/systemctl", .arguments = words, .environment = environment, .extra = -1, .errors = -1};
+    pid_t pid = hm_spawn_start(&spawn, error);
+    if (pid < 0)
+        return -1;
+    int status = hm_spawn_wait_for(pid, PATIENCE_MS);
+    return status == 0 ? 0 : hm_fail(error, EIO, "systemctl start %s ended with status %d", unit, status);
+}
+
+int hm_wipe_hand_over(const struct hm_config *config, uint32_t job_id, const char *why, struct hm_error *error)
+{
+    char unit[UNIT];
+    struct hm_error how = {0};
+    unsigned pending = alarm(0); /* systemd may take as long as we let it */
+    /* The unit reads the installed configuration: with another one the ledger may be another, too. */
+    int result = config->path[0] && strcmp(config->path, hm_config_path()) != 0
+                     ? hm_fail(&how, ENOTSUP, "%s is not the installed configuration", config->path)
+                     : start(name_unit(unit, job_id), &how);
+    alarm(pending);
+    if (result != 0)
+        return hm_fail(error, ETIME, "%s; the next reap goes on, as systemd does not: %s", why, how.text);
+    hm_log(HM_LOG_INFO, "%s; %s goes on", why, unit);
+    return 0;
+}

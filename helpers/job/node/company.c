@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "company.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "job/ledger/living.h"
+
+/* Returns 0, or -1 where the other's entry could not be written. */
+static int meet(const struct hm_config *config, struct hm_job *job, uint32_t other_id, struct hm_job *other,
+                struct hm_error *error)
+{
+    if (hm_ledger_read(config, other_id, other, NULL) != 0) {
+        job->had_company = job->had_company || errno != ENOENT;
+        return 0;
+    }
+    if (!hm_job_is_living(other))
+        return 0;
+    job->had_company = true;
+    if (other->had_company)
+        return 0;
+    other->had_company = true;
+    return hm_ledger_write(config, other, error);
+}
+
+int hm_company_note(const struct hm_config *config, struct hm_job *job, struct hm_error *error)
+{
+    uint32_t *ids = NULL;
+    struct hm_job *other = malloc(sizeof(*other));
+    int count =
+        other ? hm_ledger_list(config, &ids, error) : hm_fail(error, ENOMEM, "no memory for the ledger's entry");
+    int result = count < 0 ? -1 : 0;
+    for (int i = 0; i < count; i++)
+        if (ids[i] != job->job_id && meet(config, job, ids[i], other, error) != 0)
+            result = -1;
+    job->had_company = job->had_company || result != 0;
+    free(ids);
+    free(other);
+    return result;
+}

@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "mongroup.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/files.h"
+#include "job/ledger/log.h"
+#include "mongroupname.h"
+#include "slurm/stepname.h"
+
+#define GROUPS "mon_groups"
+#define MODE 0700 /* the kernel gives it to all in the folder: who is in it, and what they move, is not everybody's */
+#define FEATURES "info/L3_MON/mon_features"
+
+char *hm_mongroup_path(const struct hm_config *config, uint32_t job_id, const struct hm_mongroup *group, char *out)
+{
+    char name[HM_MONGROUP_NAME];
+    snprintf(out, HM_MONGROUP_PATH, "%s/" GROUPS "/%s", config->resctrl_dir,
+             hm_mongroup_name(job_id, group->restart, name));
+    return out;
+}
+
+bool hm_mongroup_is_whole(const struct hm_mongroup *group)
+{
+    return group->is_begun && !group->why[0];
+}
+
+/* Returns a descriptor, or -1 with errno. */
+static int open_groups(const struct hm_config *config)
+{
+    char path[HM_MONGROUP_PATH];
+    snprintf(path, sizeof(path), "%s/" GROUPS, config->resctrl_dir);
+    return open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+}
+
+int hm_mongroup_check(const struct hm_config *config, struct hm_error *error)
+{
+    char path[HM_MONGROUP_PATH], text[1024];
+    snprintf(path, sizeof(path), "%s/" FEATURES, config->resctrl_dir);
+    if (hm_file_read(path, text, sizeof(text), NULL) != 0)
+        return hm_fail(error, errno, "%.80s: %s (resctrl is not mounted, or monitors nothing)", path, strerror(errno));
+    if (!strstr(text, "mbm_"))
+        return hm_fail(error, ENODEV, "%.80s: no mbm_: the processor counts no memory traffic", path);
+    return 0;
+}
+
+static int make_folder(const struct hm_config *config, const char *name, struct hm_error *error)
+{
+    static const struct {
+        int number;
+        const char *means;
+    } known[] = {
+        {ENOSPC, "all of the processor's monitoring ids (RMIDs, see info/L3_MON/num_rmids) are in use"},
+        {EBUSY, "all free monitoring ids (RMIDs) of the processor still have data in its caches"},
+    };
+    int groups = open_groups(config);
+    int result = groups < 0 ? -1 : mkdirat(groups, name, MODE);
+    /* A crash has left it: whoever may be in it is none of this run's. */
+    if (groups >= 0 && result != 0 && errno == EEXIST && unlinkat(groups, name, AT_REMOVEDIR) == 0)
+        result = mkdirat(groups, name, MODE);
+    int number = errno;
+    if (groups >= 0)
+        close(groups);
+    if (result == 0)
+        return 0;
+    const char *means = strerror(number);
+    for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
+        if (known[i].number == number)
+            means = known[i].means;
+    return hm_fail(error, number, "no resctrl group: %s", means);
+}
+
+/* Steps before this one; the extern step, which has no tasks, is not among them. */
+static uint32_t earlier_steps(const struct hm_job *job, uint32_t step_id)
+{
+    return job->n_steps - (step_id != HM_STEP_EXTERN && job->n_steps > 0 ? 1 : 0);
+}
+
+void hm_mongroup_make(const struct hm_config *config, struct hm_job *job, uint32_t step_id)
+{
+    struct hm_error error = {0};
+    struct hm_mongroup *group = &job->mongroup;
+    char name[HM_MONGROUP_NAME];
+    if (!config->resctrl || group->is_begun || group->why[0])
+        return;
+    if (earlier_steps(job, step_id) > 0)
+        hm_fail(&error, EALREADY, "steps ran before the first that has a record");
+    else if (hm_mongroup_check(config, &error) == 0) {
+        *group = (struct hm_mongroup){
+            .is_begun = true, .restart = job->restart, .made_mono_ns = hm_clock_ns(CLOCK_MONOTONIC)};
+        if (hm_ledger_write(config, job, &error) != 0 ||
+            make_folder(config, hm_mongroup_name(job->job_id, group->restart, name), &error) != 0)
+            group->is_begun = false;
+    }
+    hm_text_copy(group->why, error.text, sizeof(group->why));
+}
+
+static int check_own_groups(const char *name, struct hm_error *error)
+{
+    char text[1024];
+    if (hm_file_read(HM_MONGROUP_OWN, text, sizeof(text), NULL) != 0)
+        return hm_fail(error, errno, "in which resctrl groups its tasks are is not known: " HM_MONGROUP_OWN ": %s",
+                       strerror(errno));
+    return hm_mongroup_own_check(text, name, error);
+}
+
+int hm_mongroup_enter(const struct hm_config *config, uint32_t job_id, const struct hm_mongroup *group,
+                      struct hm_error *error)
+{
+    char name[HM_MONGROUP_NAME], path[HM_MONGROUP_PATH], tasks[HM_MONGROUP_PATH + 8], pid[16];
+    if (check_own_groups(hm_mongroup_name(job_id, group->restart, name), error) != 0)
+        return -1;
+    snprintf(tasks, sizeof(tasks), "%s/tasks", hm_mongroup_path(config, job_id, group, path));
+    snprintf(pid, sizeof(pid), "%d", (int)getpid());
+    if (hm_file_write(tasks, pid, NULL) == 0)
+        return 0;
+    return hm_fail(error, errno, "a task could not enter the resctrl group %s: %s", name, strerror(errno));
+}
+
+void hm_mongroup_spoil(const struct hm_config *config, uint32_t job_id, const struct hm_mongroup *group,
+                       const char *why)
+{
+    int result = -1;
+    struct hm_job *job = malloc(sizeof(*job));
+    int lock = job ? hm_ledger_lock(config, NULL) : -1;
+    if (lock >= 0 && hm_ledger_read(config, job_id, job, NULL) == 0) {
+        if (!job->mongroup.why[0])
+            hm_text_copy(job->mongroup.why, why, sizeof(job->mongroup.why));
+        result = hm_ledger_write(config, job, NULL);
+    }
+    hm_ledger_unlock(lock);
+    free(job);
+    if (result != 0)
+        hm_mongroup_remove(config, job_id, group, NULL);
+}
+
+int hm_mongroup_remove(const struct hm_config *config, uint32_t job_id, const struct hm_mongroup *group,
+                       struct hm_error *error)
+{
+    char path[HM_MONGROUP_PATH];
+    hm_mongroup_path(config, job_id, group, path);
+    if (!group->is_begun || rmdir(path) == 0 || errno == ENOENT)
+        return 0;
+    return hm_fail_errno(error, "cannot remove %s", path);
+}
+
+/* Wants the lock. An entry that cannot be read may be that of a job that lives. */
+static bool is_orphan(const struct hm_config *config, uint32_t job_id, uint32_t restart, struct hm_job *job)
+{
+    if (hm_ledger_read(config, job_id, job, NULL) != 0)
+        return errno == ENOENT;
+    return !job->mongroup.is_begun || job->mongroup.restart != restart;
+}
+
+void hm_mongroup_reap(const struct hm_config *config)
+{
+    uint32_t job_id, restart;
+    struct dirent *item;
+    int folder = open_groups(config);
+    DIR *groups = folder < 0 ? NULL : fdopendir(folder);
+    if (!groups) {
+        if (folder >= 0)
+            close(folder);
+        return; /* resctrl is not there, as on most nodes */
+    }
+    struct hm_job *job = malloc(sizeof(*job));
+    int lock = job ? hm_ledger_lock(config, NULL) : -1;
+    while (lock >= 0 && (item = readdir(groups)))
+        if (hm_mongroup_name_read(item->d_name, &job_id, &restart) && is_orphan(config, job_id, restart, job) &&
+            unlinkat(folder, item->d_name, AT_REMOVEDIR) != 0 && errno != ENOENT)
+            hm_log(HM_LOG_ERROR, "cannot remove the resctrl group %s: %s", item->d_name, strerror(errno));
+    hm_ledger_unlock(lock);
+    closedir(groups);
+    free(job);
+}

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "damonstart.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/spawn.h"
+#include "job/ledger/log.h"
+#include "migrator/damon/wire.h"
+
+#define PROGRAM HM_LIBEXECDIR "/hybridmem-damon"
+#define START_LOCK "damon.start"
+#define PATIENCE_MS 10000
+#define PAUSE_NS 20000000L
+#define CLEAN_PATIENCE_MS 5000
+#define PATH_SIZE (HM_CONFIG_PATH_MAX + 32)
+
+char *hm_damon_socket_path(const struct hm_config *config, char *out, size_t size)
+{
+    snprintf(out, size, "%s/" HM_DAMON_SOCKET, config->run_dir);
+    return out;
+}
+
+/* A socket that nobody listens on refuses at once. */
+static bool is_listening(const struct hm_config *config)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    char path[PATH_SIZE];
+    hm_damon_socket_path(config, path, sizeof(path));
+    if (strlen(path) >= sizeof(address.sun_path))
+        return false;
+    memcpy(address.sun_path, path, strlen(path));
+    int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    /* EAGAIN: its queue is full, which only a living one has. */
+    bool answers = fd >= 0 && (connect(fd, (struct sockaddr *)&address, sizeof(address)) == 0 || errno == EAGAIN);
+    if (fd >= 0)
+        close(fd);
+    return answers;
+}
+
+static int lock_start(const struct hm_config *config, struct hm_error *error)
+{
+    const struct timespec pause = {.tv_nsec = PAUSE_NS};
+    char path[PATH_SIZE];
+    snprintf(path, sizeof(path), "%s/" START_LOCK, config->run_dir);
+    int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (fd < 0)
+        return hm_fail_errno(error, "cannot open %s", path);
+    for (long waited_ns = 0; waited_ns < PATIENCE_MS * 1000000L; waited_ns += PAUSE_NS) {
+        if (flock(fd, LOCK_EX | LOCK_NB) == 0)
+            return fd;
+        nanosleep(&pause, NULL);
+    }
+    close(fd);
+    return hm_fail(error, ETIMEDOUT, "cannot lock %s: somebody has held it for %d s", path, PATIENCE_MS / 1000);
+}
+
+/* The broker closes its standard error when it listens; what it says before is why it does not. Returns 0 or -1. */
+static int hear(int fd, struct hm_error *error)
+{
+    char text[256];
+    size_t have = 0;
+    struct pollfd said = {.fd = fd, .events = POLLIN};
+    for (;;) {
+        if (poll(&said, 1, PATIENCE_MS) <= 0)
+            return hm_fail(error, ETIMEDOUT, "the DAMON broker did not get ready within %d s", PATIENCE_MS / 1000);
+        ssize_t got = read(fd, text + have, sizeof(text) - 1 - have);
+        if (got <= 0)
+            break;
+        have += (size_t)got;
+    }
+    text[have] = '\0';
+    text[strcspn(text, "\n")] = '\0';
+    return have == 0 ? 0 : hm_fail(error, ECHILD, "the DAMON broker did not start: %s", text);
+}
+
+static pid_t start(const struct hm_config *config, const char *cgroup, const char *word, int errors,
+                   struct hm_error *error)
+{
+    char run_dir[HM_CONFIG_PATH_MAX], last[16];
+    char *arguments[] = {(char[]){"hybridmem-damon"}, (char[]){"--run-dir"}, run_dir, word ? last : NULL, NULL};
+    char *environment[] = {(char[]){"LC_ALL=C"}, NULL};
+    struct hm_spawn spawn = {.path = PROGRAM,
+                             .arguments = arguments,
+                             .environment = environment,
+                             .extra = -1,
+                             .errors = errors,
+                             .cgroup = cgroup};
+    snprintf(run_dir, sizeof(run_dir), "%s", config->run_dir);
+    snprintf(last, sizeof(last), "%s", word ? word : "");
+    return hm_spawn_start(&spawn, error);
+}
+
+static int start_broker(const struct hm_config *config, const char *home_cgroup, struct hm_error *error)
+{
+    int said[2];
+    if (pipe2(said, O_CLOEXEC) != 0)
+        return hm_fail_errno(error, "cannot start " PROGRAM);
+    pid_t pid = start(config, home_cgroup, NULL, said[1], error);
+    close(said[1]);
+    int result = pid < 0 ? -1 : hear(said[0], error);
+    close(said[0]);
+    return result;
+}
+
+int hm_damon_ensure(const struct hm_config *config, const char *home_cgroup, struct hm_error *error)
+{
+    if (is_listening(config))
+        return 0;
+    int lock = lock_start(config, error);
+    if (lock < 0)
+        return -1;
+    int result = is_listening(config) ? 0 : start_broker(config, home_cgroup, error);
+    close(lock);
+    return result;
+}
+
+void hm_damon_reap(const struct hm_config *config)
+{
+    struct hm_error error = {{0}};
+    char path[PATH_SIZE];
+    snprintf(path, sizeof(path), "%s/" HM_DAMON_STATE, config->run_dir);
+    if (access(path, F_OK) != 0 || is_listening(config))
+        return;
+    pid_t pid = start(config, NULL, "--clean", -1, &error);
+    int status = pid < 0 ? -1 : hm_spawn_wait_for(pid, CLEAN_PATIENCE_MS);
+    if (pid > 0 && status < 0 && errno == ETIMEDOUT)
+        hm_fail(&error, ETIMEDOUT, "it was killed after %d s; the next pass goes on", CLEAN_PATIENCE_MS / 1000);
+    if (status != 0)
+        hm_log(HM_LOG_ERROR, "cannot clear up after a dead DAMON broker: %s",
+               error.text[0] ? error.text : "hybridmem-damon --clean failed");
+    else if (access(path, F_OK) != 0)
+        hm_log(HM_LOG_WARNING, "kdamonds that a dead DAMON broker had left are turned off");
+}

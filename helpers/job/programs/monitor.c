@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "monitor.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <pwd.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/spawn.h"
+#include "job/ledger/living.h"
+#include "job/node/mongroup.h"
+#include "meter/monitor/samples.h"
+
+#define PROGRAM HM_LIBEXECDIR "/hybridmem-monitor"
+#define MOST_WORDS 24
+#define SLURM_CONF "SLURM_CONF"
+#define ANY_CGROUP "/sys/fs/cgroup" /* the root takes processes on every system */
+
+const char *hm_monitor_program(void)
+{
+    return PROGRAM;
+}
+
+int hm_monitor_identity(uid_t *uid, gid_t *gid, struct hm_error *error)
+{
+    char buffer[4096];
+    struct passwd user, *found = NULL;
+    if (getpwnam_r(HM_MONITOR_USER, &user, buffer, sizeof(buffer), &found) != 0 || !found || user.pw_uid == 0)
+        return hm_fail(error, ENOENT, "there is no system user \"%s\" for the monitor (systemd-sysusers makes it)",
+                       HM_MONITOR_USER);
+    *uid = user.pw_uid;
+    *gid = user.pw_gid;
+    return 0;
+}
+
+/* Open what an earlier monitor of this job left. Returns the descriptor, or -1 where there is nothing that can be used.
+ */
+static int reopen_samples(const char *path)
+{
+    const uint32_t unfinished = 0;
+    struct hm_samples *samples = malloc(sizeof(*samples));
+    int fd = -1;
+    if (samples && hm_samples_read(path, samples, NULL) == 0)
+        fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+    free(samples);
+    if (fd >= 0 && pwrite(fd, &unfinished, sizeof(unfinished), offsetof(struct hm_samples, finished)) !=
+                       (ssize_t)sizeof(unfinished)) {
+        close(fd);
+        fd = -1;
+    }
+    return fd;
+}
+
+static int open_samples(const struct hm_config *config, const struct hm_tiers *tiers, struct hm_job *job,
+                        struct hm_error *error)
+{
+    char path[HM_CONFIG_PATH_MAX + 32];
+    hm_ledger_samples_path(config, job->job_id, path, sizeof(path));
+    if (job->monitor.pid > 0) {
+        hm_job_warn(job, "the monitor ended early and was started again: figures in between are missing");
+        int fd = reopen_samples(path);
+        if (fd >= 0)
+            return fd;
+    }
+    if (unlink(path) != 0 && errno != ENOENT)
+        return hm_fail_errno(error, "cannot remove %s", path);
+    return hm_samples_create(path, tiers, config->interval_ms, error);
+}
+
+/* Add a pair of words, as there is room for. */
+static void add(char *arguments[MOST_WORDS], char *name, char *value)
+{
+    int n = 0;
+    while (arguments[n])
+        n++;
+    arguments[n] = name;
+    arguments[n + 1] = value;
+}
+
+/* The programs that the monitor starts where the node's own counters lack something. */
+static void add_programs(const struct hm_config *config, char *arguments[MOST_WORDS])
+{
+    static char papi[] = HM_LIBEXECDIR "/hybridmem-papi", slurm[] = HM_LIBEXECDIR "/hybridmem-slurmenergy";
+    static char papi_word[] = "--papi", slurm_word[] = "--slurm";
+    if (config->meter_programs & HM_METER_PAPI)
+        add(arguments, papi_word, papi);
+    if (config->meter_programs & HM_METER_SLURM)
+        add(arguments, slurm_word, slurm);
+}
+
+/* "SLURM_CONF=..." as the daemon has it, for Slurm's library; NULL: it is not set, or not wanted. */
+static char *slurm_conf(const struct hm_config *config, char *out, size_t size)
+{
+    const char *value = config->meter_programs & HM_METER_SLURM ? getenv(SLURM_CONF) : NULL;
+    return value && (size_t)snprintf(out, size, SLURM_CONF "=%s", value) < size ? out : NULL;
+}
+
+int hm_monitor_start(const struct hm_config *config, const struct hm_tiers *tiers, struct hm_job *job,
+                     struct hm_error *error)
+{
+    char guard[HM_JOB_CGROUP + 16], user[16], group[16], mongroup[HM_MONGROUP_PATH];
+    char resctrl[] = "--resctrl", variable[PATH_MAX + sizeof(SLURM_CONF) + 1];
+    uid_t uid;
+    gid_t gid;
+    char *arguments[MOST_WORDS] = {(char[]){"hybridmem-monitor"},
+                                   (char[]){"--samples-fd"},
+                                   (char[]){"3"},
+                                   (char[]){"--cgroup"},
+                                   job->cgroup,
+                                   (char[]){"--guard"},
+                                   guard,
+                                   (char[]){"--uid"},
+                                   user,
+                                   (char[]){"--gid"},
+                                   group};
+    char *environment[] = {(char[]){"LC_ALL=C"}, slurm_conf(config, variable, sizeof(variable)), NULL};
+    /* As root: it opens the node's counters, and becomes that user itself. */
+    struct hm_spawn spawn = {.path = PROGRAM, .arguments = arguments, .environment = environment, .errors = -1};
+
+    if (hm_process_is_running(&job->monitor))
+        return 0;
+    if (hm_monitor_identity(&uid, &gid, error) != 0)
+        return -1;
+    snprintf(guard, sizeof(guard), "%s/cgroup.events", job->cgroup);
+    snprintf(user, sizeof(user), "%u", uid);
+    snprintf(group, sizeof(group), "%u", gid);
+    hm_mongroup_path(config, job->job_id, &job->mongroup, mongroup);
+    if (hm_mongroup_is_whole(&job->mongroup))
+        add(arguments, resctrl, mongroup);
+    add_programs(config, arguments);
+    spawn.cgroup = job->home_cgroup[0] ? job->home_cgroup : ANY_CGROUP;
+    spawn.extra = open_samples(config, tiers, job, error);
+    if (spawn.extra < 0)
+        return -1;
+    pid_t pid = hm_spawn_start(&spawn, error);
+    close(spawn.extra);
+    if (pid < 0)
+        return -1;
+    /* It may have ended already: then it is no process to stop later, only one that was started. */
+    if (hm_process_identify(pid, &job->monitor) != 0)
+        job->monitor = (struct hm_process){.pid = pid};
+    return 0;
+}

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdio.h>
+#include <string.h>
+
+#include "parts.h"
+#include "slurm/stepname.h"
+
+/* Of self-reported doubles only that they are finite was checked. */
+static json_t *real_or_null(double value)
+{
+    return value >= 0 ? json_real(value) : json_null();
+}
+
+static json_t *number_or_null(uint64_t number)
+{
+    return number > 0 ? hm_json_bytes(number) : json_null();
+}
+
+static json_t *unmoved_of(const struct hm_progress *progress)
+{
+    json_t *unmoved = json_object();
+    for (int i = 0; i < HM_UNMOVED_REASONS; i++)
+        json_object_set_new(unmoved, hm_unmoved_name((enum hm_unmoved)i), hm_json_bytes(progress->unmoved_bytes[i]));
+    return unmoved;
+}
+
+static void set_settings(json_t *object, const struct hm_progress *progress)
+{
+    json_object_set_new(object, "algorithm", hm_json_text(progress->algorithm, sizeof(progress->algorithm)));
+    json_object_set_new(object, "hot_by", hm_json_text(progress->hot_by, sizeof(progress->hot_by)));
+    json_object_set_new(object, "sample_source", hm_json_text(progress->source, sizeof(progress->source)));
+    json_object_set_new(object, "sample_source_why", hm_json_text(progress->source_why, sizeof(progress->source_why)));
+    json_object_set_new(object, "period", number_or_null(progress->period));
+    json_object_set_new(object, "period_unit",
+                        progress->period == 0 ? json_null()
+                                              : json_string(progress->period_is_time ? "microseconds" : "accesses"));
+    json_object_set_new(object, "interval_s",
+                        progress->interval_ms > 0 ? json_real((double)progress->interval_ms / 1000) : json_null());
+}
+
+static void set_counts(json_t *object, const struct hm_progress *progress)
+{
+    const struct {
+        const char *key;
+        uint64_t count;
+    } counts[] = {{"phases", progress->phases},
+                  {"samples", progress->samples},
+                  {"lost", progress->lost},
+                  {"throttled", progress->throttled},
+                  {"dropped", progress->dropped},
+                  {"promoted_bytes", progress->promoted_bytes},
+                  {"demoted_bytes", progress->demoted_bytes}};
+    for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++)
+        json_object_set_new(object, counts[i].key, hm_json_bytes(counts[i].count));
+    json_object_set_new(object, "unmoved", unmoved_of(progress));
+}
+
+/* Without a cap nothing can be above it, and before the first phase nobody has looked; without samples nothing is known
+ * of shares. */
+static void set_results(json_t *object, const struct hm_progress *progress)
+{
+    bool has_cap = progress->capacity_bytes > 0 && progress->phases > 0;
+    bool has_shares = progress->fast_share >= 0 && progress->best_share >= 0;
+    double regret = progress->best_share - progress->fast_share;
+    json_object_set_new(object, "cap_bytes", number_or_null(progress->capacity_bytes));
+    json_object_set_new(object, "above_cap_bytes", has_cap ? hm_json_bytes(progress->above_cap_bytes) : json_null());
+    json_object_set_new(object, "first_above_cap_bytes",
+                        has_cap ? hm_json_bytes(progress->first_above_cap_bytes) : json_null());
+    json_object_set_new(object, "cpu_s", real_or_null(progress->cpu_s));
+    json_object_set_new(object, "kernel_cpu_s", real_or_null(progress->kernel_cpu_s));
+    json_object_set_new(object, "fast_share", real_or_null(progress->fast_share));
+    json_object_set_new(object, "best_share", real_or_null(progress->best_share));
+    json_object_set_new(object, "regret", has_shares ? json_real(regret > 0 ? regret : 0) : json_null());
+}
+
+static void set_null(json_t *object)
+{
+    static const char *const keys[] = {"algorithm",       "hot_by",
+                                       "sample_source",   "sample_source_why",
+                                       "period",          "period_unit",
+                                       "interval_s",      "phases",
+                                       "samples",         "lost",
+                                       "throttled",       "dropped",
+                                       "promoted_bytes",  "demoted_bytes",
+                                       "unmoved",         "cap_bytes",
+                                       "above_cap_bytes", "first_above_cap_bytes",
+                                       "cpu_s",           "kernel_cpu_s",
+                                       "fast_share",      "best_share",
+                                       "regret"};
+    for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
+        json_object_set_new(object, keys[i], json_null());
+}
+
+/* `progress` NULL: nothing was measured. */
+static void set_figures(json_t *object, const struct hm_progress *progress)
+{
+    if (!progress) {
+        set_null(object);
+        return;
+    }
+    set_settings(object, progress);
+    set_counts(object, progress);
+    set_results(object, progress);
+}
+
+static json_t *step_of(const struct hm_progress *progress)
+{
+    static const char *const ends[] = {
+        [HM_PROGRESS_STARTING] = "not begun", [HM_PROGRESS_RUNNING] = "killed", [HM_PROGRESS_ENDED] = "ended"};
+    char name[16];
+    json_t *object = json_object();
+    json_object_set_new(object, "step", json_string(hm_step_name(progress->step_id, name, sizeof(name))));
+    json_object_set_new(object, "end", json_string(ends[progress->state]));
+    json_object_set_new(object, "first", hm_json_time((int64_t)progress->first_ns));
+    json_object_set_new(object, "last", hm_json_time((int64_t)progress->last_ns));
+    json_object_set_new(object, "most_processes", hm_json_bytes(progress->most_ranks));
+    set_figures(object, progress->state == HM_PROGRESS_STARTING ? NULL : progress);
+    return object;
+}
+
+static const char *source_of(const struct hm_job *job)
+{
+    if (job->migration.n_begun > 0)
+        return "the migrator's own figures (self-reported)";
+    if (job->migration.n_steps > 0)
+        return "no migrator began on this node";
+    return job->has_plan && job->plan.migration.is_wanted ? "a migrator was asked for, and left no figures on this node"
+                                                          : "the job did not ask for a migrator";
+}
+
+json_t *hm_record_migration(const struct hm_job *job)
+{
+    const struct hm_migration *migration = &job->migration;
+    json_t *object = json_object(), *steps = json_array();
+    set_figures(object, migration->n_begun > 0 ? &migration->total : NULL);
+    json_object_set_new(object, "source", json_string(source_of(job)));
+    json_object_set_new(object, "self_reported", migration->n_begun > 0 ? json_true() : json_null());
+    json_object_set_new(object, "step_count", json_integer(migration->n_steps));
+    for (uint32_t i = 0; i < migration->n_steps && i < HM_MIGRATION_STEPS; i++)
+        json_array_append_new(steps, step_of(&migration->step[i]));
+    json_object_set_new(object, "steps", steps);
+    return object;
+}

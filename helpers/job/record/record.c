@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "record.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+
+#include "job/store/store.h"
+#include "parts.h"
+#include "slurm/stepname.h"
+
+#define TEXT(array) hm_json_text(array, sizeof(array))
+
+json_t *hm_json_text(const char *text, size_t size)
+{
+    size_t length = strnlen(text, size), used = 0;
+    if (length == 0)
+        return json_null();
+    json_t *plain = json_stringn(text, length);
+    char *escaped = plain ? NULL : malloc(4 * length + 1);
+    if (!escaped)
+        return plain;
+    for (size_t i = 0; i < length; i++) {
+        unsigned char byte = (unsigned char)text[i];
+        if (byte < 0x80)
+            escaped[used++] = (char)byte;
+        else
+            used += (size_t)snprintf(escaped + used, 5, "\\x%02x", byte);
+    }
+    plain = json_stringn(escaped, used);
+    free(escaped);
+    return plain;
+}
+
+json_t *hm_json_time(int64_t ns)
+{
+    char day[32], text[48];
+    struct tm utc;
+    time_t seconds = (time_t)(ns / 1000000000);
+    if (ns <= 0 || !gmtime_r(&seconds, &utc))
+        return json_null();
+    strftime(day, sizeof(day), "%Y-%m-%dT%H:%M:%S", &utc);
+    snprintf(text, sizeof(text), "%s.%03dZ", day, (int)(ns / 1000000 % 1000));
+    return json_string(text);
+}
+
+json_t *hm_json_bytes(uint64_t bytes)
+{
+    return json_integer(bytes > INT64_MAX ? INT64_MAX : (json_int_t)bytes);
+}
+
+json_t *hm_json_set(const struct hm_set *set)
+{
+    json_t *array = json_array();
+    for (int member = hm_set_next(set, 0); member >= 0; member = hm_set_next(set, (unsigned)member + 1))
+        json_array_append_new(array, json_integer(member));
+    return array;
+}
+
+void hm_record_warn(json_t *warnings, const char *format, ...)
+{
+    char text[HM_ERROR_TEXT];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof(text), format, arguments);
+    va_end(arguments);
+    json_array_append_new(warnings, TEXT(text));
+}
+
+static json_t *id_or_null(uint32_t id)
+{
+    return id == HM_NO_ID ? json_null() : json_integer(id);
+}
+
+/* What the tier with these nodes is now: unknown where there is none any more. */
+static void look_up(const struct hm_tiers *tiers, struct hm_record_tier *tier)
+{
+    for (int t = 0; tiers && t < tiers->n_tiers; t++)
+        if (hm_set_equal(&tiers->tier[t].nodes, tier->nodes)) {
+            tier->capacity_bytes = tiers->tier[t].capacity_bytes;
+            tier->energy = tiers->tier[t].energy;
+            return;
+        }
+}
+
+static struct hm_record_tiers list_tiers(const struct hm_tiers *tiers, const struct hm_samples *samples)
+{
+    struct hm_record_tiers list = {.n = samples ? (int)samples->n_tiers : tiers ? tiers->n_tiers : 0};
+    for (int t = 0; t < list.n; t++)
+        list.tier[t] = samples ? (struct hm_record_tier){.name = samples->tier_name[t],
+                                                         .kind = (enum hm_kind)samples->tier_kind[t],
+                                                         .nodes = &samples->tier_nodes[t]}
+                               : (struct hm_record_tier){.name = tiers->tier[t].name,
+                                                         .kind = tiers->tier[t].kind,
+                                                         .nodes = &tiers->tier[t].nodes};
+    for (int t = 0; t < list.n; t++)
+        look_up(tiers, &list.tier[t]);
+    return list;
+}
+
+static json_t *step_ids(const struct hm_job *job)
+{
+    json_t *list = json_array();
+    for (uint32_t i = 0; i < job->n_steps && i < HM_JOB_STEPS; i++) {
+        char name[16];
+        if (job->step[i] != HM_STEP_EXTERN)
+            json_array_append_new(list, json_string(hm_step_name(job->step[i], name, sizeof(name))));
+    }
+    return list;
+}
+
+/* Node numbers to weights; the plan has them by index of the topology. */
+static json_t *weights_of(const struct hm_plan *plan, const struct hm_tiers *tiers)
+{
+    if (!plan->has_weights || !tiers)
+        return json_null();
+    json_t *weights = json_object();
+    for (int i = 0; i < tiers->topology.n_nodes && i < HM_MAX_NODES; i++) {
+        char node[16];
+        snprintf(node, sizeof(node), "%d", tiers->topology.node[i].id);
+        if (plan->weights[i] > 0)
+            json_object_set_new(weights, node, json_integer(plan->weights[i]));
+    }
+    return weights;
+}
+
+static json_t *plan_of(const struct hm_job *job, const struct hm_tiers *tiers, const struct hm_record_tiers *list)
+{
+    const struct hm_plan *plan = &job->plan;
+    if (!job->has_plan)
+        return json_null();
+    json_t *names = json_array();
+    for (int t = 0; t < list->n; t++)
+        if (hm_set_intersects(&plan->nodes, list->tier[t].nodes))
+            json_array_append_new(names, hm_json_text(list->tier[t].name, HM_NAME));
+    return json_pack("{s:s, s:o, s:s, s:o, s:o, s:o}", "mode", hm_request_mode_name(&plan->request), "reason",
+                     TEXT(plan->reason), "policy", hm_policy_name(plan->policy), "tiers", names, "nodes",
+                     hm_json_set(&plan->nodes), "weights", weights_of(plan, tiers));
+}
+
+/* As a shell has it. */
+static json_t *exit_code(const struct hm_job *job)
+{
+    if (job->has_exit_status && WIFEXITED(job->exit_status))
+        return json_integer(WEXITSTATUS(job->exit_status));
+    if (job->has_exit_status && WIFSIGNALED(job->exit_status))
+        return json_integer(128 + WTERMSIG(job->exit_status));
+    return json_null();
+}
+
+static json_t *warnings_of(const struct hm_job *job, const struct hm_tiers *tiers, const json_t *steps)
+{
+    json_t *warnings = json_array();
+    if (json_array_size(steps) == 0)
+        hm_record_warn(warnings, "no step ran on this node");
+    if (job->refusal[0])
+        hm_record_warn(warnings, "refused: %.*s", (int)sizeof(job->refusal) - 16, job->refusal);
+    for (uint32_t i = 0; i < job->n_warnings && i < HM_JOB_WARNINGS; i++)
+        json_array_append_new(warnings, TEXT(job->warning[i]));
+    for (int i = 0; job->has_plan && i < job->plan.n_warnings && i < HM_MAX_WARNINGS; i++)
+        json_array_append_new(warnings, TEXT(job->plan.warning[i]));
+    /* Without a group the figure's own source says why, on such a node for every job. */
+    if (job->mongroup.is_begun && job->mongroup.why[0])
+        hm_record_warn(warnings, "its own memory traffic is not known: %.*s", (int)sizeof(job->mongroup.why),
+                       job->mongroup.why);
+    if (!tiers)
+        hm_record_warn(warnings, "the node's memory tiers are not known");
+    return warnings;
+}
+
+static json_t *elapsed(int64_t start_ns, int64_t end_ns)
+{
+    return start_ns > 0 && end_ns >= start_ns ? json_real((double)((end_ns - start_ns) / 1000000) / 1000) : json_null();
+}
+
+json_t *hm_record_build(const struct hm_config *config, const struct hm_tiers *tiers, const struct hm_job *job,
+                        const struct hm_samples *samples, const char *no_samples, int64_t end_ns)
+{
+    struct hm_record_tiers list = list_tiers(tiers, samples);
+    json_t *steps = step_ids(job), *warnings = warnings_of(job, tiers, steps);
+    json_t *record = json_pack(
+        "{s:i, s:o, s:I, s:o, s:o, s:o, s:o, s:I, s:o, s:I, s:o, s:o, s:o, s:I, s:o, s:o, s:o, s:o, s:o, s:b, s:o, "
+        "s:o}",
+        "schema", HM_RECORD_SCHEMA, "cluster", config->cluster[0] ? TEXT(config->cluster) : TEXT(job->cluster),
+        "job_id", (json_int_t)job->job_id, "array_job_id", id_or_null(job->array_job_id), "array_task_id",
+        id_or_null(job->array_task_id), "het_job_id", id_or_null(job->het_job_id), "step_ids", steps, "step_count",
+        (json_int_t)job->n_steps, "user", TEXT(job->user), "uid", (json_int_t)job->uid, "account", TEXT(job->account),
+        "partition", TEXT(job->partition), "node", job->node[0] ? TEXT(job->node) : json_string("unknown"),
+        "restart_count", (json_int_t)job->restart, "request", TEXT(job->request), "plan", plan_of(job, tiers, &list),
+        "start", hm_json_time(job->start_ns), "end", hm_json_time(end_ns), "elapsed_s", elapsed(job->start_ns, end_ns),
+        "shared", job->had_company, "exit_code", exit_code(job), "memory",
+        hm_record_memory(&list, samples, no_samples, job->memory_peak, warnings));
+    if (!record) {
+        json_decref(warnings);
+        return NULL;
+    }
+    json_t *energy = hm_record_energy(job, samples, no_samples);
+    json_object_set_new(record, "energy", energy);
+    json_object_set_new(record, "traffic", hm_record_traffic(job, &list, samples, no_samples));
+    json_object_set_new(energy, "estimate", hm_record_energy_estimate(&list, samples, record));
+    json_object_set_new(record, "migration", hm_record_migration(job));
+    json_object_set_new(record, "namespaces", hm_record_namespaces(&job->namespaces));
+    json_object_set_new(record, "warnings", warnings);
+    return record;
+}
+
+int hm_record_write(const struct hm_config *config, const struct hm_tiers *tiers, const struct hm_job *job,
+                    const char *samples_path, int64_t end_ns, struct hm_error *error)
+{
+    struct hm_error why = {{0}};
+    struct hm_samples *samples = malloc(sizeof(*samples));
+    char *line = NULL;
+    int result = -1;
+    bool has_samples = samples && hm_samples_read(samples_path, samples, &why) == 0;
+    const char *no_samples = errno == ENOENT ? "no monitor ran on this node" : samples ? why.text : "no memory";
+    json_t *record = hm_record_build(config, tiers, job, has_samples ? samples : NULL, no_samples, end_ns);
+    if (record)
+        line = json_dumps(record, JSON_COMPACT | JSON_REAL_PRECISION(15));
+    if (!line) {
+        hm_fail(error, ENOMEM, "no memory to build the record");
+        goto done;
+    }
+    const struct hm_store_key key = {
+        .node = job->node, .job_id = job->job_id, .uid = job->uid, .gid = job->gid, .end_ns = end_ns};
+    result = hm_store_put(config, &key, line, error);
+done:
+    free(line);
+    json_decref(record);
+    free(samples);
+    return result;
+}

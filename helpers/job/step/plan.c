@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a step gets of the node's memory. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/files.h"
+#include "core/apply/policy.h"
+#include "job/node/changes.h"
+#include "parts.h"
+#include "slurm/cores.h"
+
+/* File systems are made by the prolog, for all steps of the job: a step cannot have others. */
+static void judge_fsdax(struct hm_preparation *p)
+{
+    struct hm_step *step = p->step;
+    const struct hm_job *job = p->job;
+    struct hm_error error = {0};
+    if (!job->is_entered)
+        hm_fail(&error, ENODEV, "--hybrid-mem=%.48s: the prolog has not entered this job, and made no DAX file system",
+                step->request.text);
+    else if (p->option && strcmp(p->option, job->request) != 0)
+        hm_fail(&error, ENOTSUP,
+                "--hybrid-mem=%.48s: DAX file systems are made before a job starts, not for a step: give it to sbatch, "
+                "salloc, or the srun that starts the job",
+                p->option);
+    else if (job->namespaces.n == 0)
+        hm_fail(&error, ENODEV, "--hybrid-mem=%.48s: the prolog has made no DAX file system for this job",
+                step->request.text);
+    hm_step_refuse(step, error.text);
+}
+
+/* The plan for the whole node: what root has to do, and what the record says until a task knows better. */
+static int resolve(struct hm_preparation *p, struct hm_plan *plan)
+{
+    struct hm_step *step = p->step;
+    struct hm_error error = {0};
+    struct hm_request request = step->request;
+    struct hm_where *where = calloc(1, sizeof(*where));
+    if (!where)
+        return hm_fail(NULL, ENOMEM, "no memory");
+    request.socket = HM_SOCKET_ALL; /* which sockets are local differs by task */
+    where->cpus = step->tiers.topology.allowed_cpus;
+    int result = hm_plan_resolve(&request, &step->tiers, &step->config, &step->abilities, where, plan, &error);
+    free(where);
+    if (result != 0)
+        hm_step_refuse(step, error.text);
+    plan->request = step->request;
+    return result;
+}
+
+/* The CPUs that the job has, as far as its cgroup says so yet; else all that it may have. */
+static void find_job_cpus(const struct hm_preparation *p, struct hm_set *cpus)
+{
+    char path[HM_JOB_CGROUP + 32], text[4096];
+    snprintf(path, sizeof(path), "%s/cpuset.cpus.effective", p->job->cgroup);
+    if (!p->job->cgroup[0] || hm_file_read(path, text, sizeof(text), NULL) != 0 ||
+        hm_set_parse(cpus, text, NULL) != 0 || hm_set_is_empty(cpus))
+        *cpus = p->step->tiers.topology.allowed_cpus;
+}
+
+/*
+ * What the migrator moves between: all tasks' nodes. With socket= these are the nodes that are local, or remote, to the
+ * job as a whole; where there are none (remote, on all sockets), all of them.
+ */
+static void plan_migration(struct hm_preparation *p, const struct hm_plan *node_plan)
+{
+    const struct hm_step *step = p->step;
+    struct hm_where *where = calloc(1, sizeof(*where));
+    struct hm_plan *plan = calloc(1, sizeof(*plan));
+    p->migration = node_plan->migration;
+    p->reserve_bytes = node_plan->reserve_bytes;
+    if (!where || !plan || step->request.socket == HM_SOCKET_ALL)
+        goto done;
+    find_job_cpus(p, &where->cpus);
+    if (hm_plan_resolve(&step->request, &step->tiers, &step->config, &step->abilities, where, plan, NULL) == 0)
+        p->migration = plan->migration;
+done:
+    free(plan);
+    free(where);
+}
+
+static void learn_abilities(struct hm_preparation *p)
+{
+    struct hm_step *step = p->step;
+    struct hm_set all_cores;
+    if (hm_abilities_read(&step->tiers, &step->abilities, NULL) != 0)
+        memset(&step->abilities, 0, sizeof(step->abilities));
+    step->abilities.alone = hm_cores_of_node(&all_cores) == 0 && hm_ledger_is_alone(&step->config, p->job, &all_cores);
+}
+
+static void plan_memory(struct hm_preparation *p)
+{
+    struct hm_step *step = p->step;
+    struct hm_job *job = p->job;
+    struct hm_error error = {0};
+    struct hm_wanted wanted[HM_JOB_CHANGES];
+    struct hm_plan *plan = calloc(1, sizeof(*plan));
+    if (!plan || step->tiers.n_tiers == 0) {
+        hm_step_refuse(step, plan ? p->tiers_error.text : "no memory for the plan");
+        goto done;
+    }
+    learn_abilities(p);
+    if (resolve(p, plan) != 0)
+        goto done;
+    plan_migration(p, plan);
+    bool is_allocations = !p->option || strcmp(p->option, job->request) == 0;
+    if (!job->has_plan || (is_allocations && strcmp(job->plan.request.text, job->request) != 0)) {
+        job->plan = *plan;
+        job->has_plan = true;
+    }
+    int count = hm_changes_wanted(plan, &step->tiers, wanted, HM_JOB_CHANGES);
+    if (p->has_ledger && hm_changes_apply(&step->config, job, wanted, count, &error) != 0)
+        hm_job_warn(job, "%s", error.text);
+    /* The weights are what root leaves now: a task cannot set them, so its plan takes them or does without. */
+    if (count > 0 && hm_abilities_read(&step->tiers, &step->abilities, &error) != 0)
+        hm_job_warn(job, "%s", error.text);
+    step->abilities.alone = false;
+done:
+    free(plan);
+}
+
+void hm_step_plan(struct hm_preparation *p)
+{
+    if (p->step->request.mode == HM_MODE_FSDAX)
+        judge_fsdax(p);
+    else
+        plan_memory(p);
+}

@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "parts.h"
+
+#include <errno.h>
+#include <numaif.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/files.h"
+#include "core/config/identity.h"
+#include "core/tiers/node.h"
+#include "job/ledger/living.h"
+#include "job/node/company.h"
+#include "job/node/mongroup.h"
+#include "job/programs/monitor.h"
+
+void hm_memory_policy_get(struct hm_memory_policy *policy)
+{
+    memset(policy, 0, sizeof(*policy));
+    if (get_mempolicy(&policy->mode, (unsigned long *)policy->nodes.word, HM_SET_BITS, NULL, 0) != 0)
+        policy->mode = MPOL_DEFAULT;
+}
+
+void hm_step_refuse(struct hm_step *step, const char *text)
+{
+    if (!step->refusal[0])
+        hm_text_copy(step->refusal, text, sizeof(step->refusal));
+}
+
+static void read_tiers(struct hm_preparation *p)
+{
+    hm_nodetiers_read(&p->step->config, &p->step->tiers, &p->tiers_error);
+}
+
+/* The job's entry, or a new one where the prolog left none. One that cannot be read is not replaced: what it has
+ * changed on the node has to be undone. The step goes on without. */
+static void read_entry(struct hm_preparation *p, struct hm_error *error)
+{
+    struct hm_identity identity;
+    struct hm_error why = {0};
+    struct hm_job *job = p->job;
+    const struct hm_step_facts *facts = p->facts;
+    if (hm_ledger_read(&p->step->config, facts->job_id, job, &why) == 0)
+        return;
+    int number = errno;
+    hm_job_init(job, facts->job_id);
+    job->uid = facts->uid;
+    job->gid = facts->gid;
+    if (hm_identity_of_uid(facts->uid, &identity, NULL) == 0) {
+        hm_text_copy(job->user, identity.name, sizeof(job->user));
+        hm_identity_free(&identity);
+    }
+    if (number != ENOENT && p->has_ledger) {
+        p->has_ledger = false;
+        hm_fail(error, number, "%s", why.text);
+    }
+    if (p->has_ledger && hm_company_note(&p->step->config, job, &why) != 0)
+        hm_job_warn(job, "who else is on the node is not known, so that its counters are not taken for the job's: %s",
+                    why.text);
+}
+
+static void note_facts(struct hm_preparation *p)
+{
+    struct hm_job *job = p->job;
+    const struct hm_step_facts *facts = p->facts;
+    char folder[HM_JOB_CGROUP];
+    if (facts->restart > job->restart)
+        job->restart = facts->restart;
+    job->array_job_id = facts->array_job_id;
+    job->array_task_id = facts->array_task_id;
+    job->dead_ns = 0;
+    if (!hm_process_is_running(&job->finisher)) /* else the end that is on its way is not ours to take back */
+        job->end_ns = 0;
+    if (facts->cores && hm_set_parse(&job->cores, facts->cores, NULL) == 0)
+        job->has_cores = true;
+    if (hm_cgroup_of_self(folder, sizeof(folder)) == 0 && hm_cgroup_cut_to_job(folder) == 0)
+        hm_text_copy(job->cgroup, folder, sizeof(job->cgroup));
+    if (facts->step_id != HM_STEP_EXTERN)
+        hm_job_add_step(job, facts->step_id);
+}
+
+/* The prolog judged the allocation's request; a step's own is judged here. */
+static void judge(struct hm_preparation *p)
+{
+    struct hm_step *step = p->step;
+    const struct hm_job *job = p->job;
+    struct hm_error error = {0};
+    const char *own = p->option;
+    if (!own || (!job->request_is_default && strcmp(own, job->request) == 0)) {
+        hm_step_refuse(step, job->refusal);
+        return;
+    }
+    if (hm_identity_judge(&step->config, &step->request, p->facts->uid, job->user, job->account, job->partition,
+                          &error) != 0)
+        hm_step_refuse(step, error.text);
+}
+
+/*
+ * The script of a heterogeneous job has the leader's option in its environment, and an srun in it hands that to the
+ * steps of all components: there a component's own request comes first, and file systems are only the leader's.
+ */
+static bool is_leaders(const struct hm_preparation *p)
+{
+    const struct hm_job *job = p->job;
+    struct hm_request inherited;
+    if (!p->facts->option_is_inherited || job->het_job_id == HM_NO_ID || job->het_job_id == job->job_id)
+        return false;
+    return (job->request[0] && !job->request_is_default) ||
+           (hm_request_parse(p->facts->option, &inherited, NULL) == 0 && inherited.mode == HM_MODE_FSDAX);
+}
+
+/* Which request holds for this step, and may it? */
+static void decide(struct hm_preparation *p)
+{
+    struct hm_step *step = p->step;
+    struct hm_error error = {0};
+    p->option = is_leaders(p) ? NULL : p->facts->option;
+    const char *text = p->option ? p->option : p->job->request;
+    if (p->facts->step_id == HM_STEP_EXTERN || (!p->option && !text[0]))
+        return;
+    step->is_asked = p->option || !p->job->request_is_default;
+    if (hm_request_parse(text, &step->request, &error) != 0)
+        hm_step_refuse(step, error.text);
+    else if (step->request.mode == HM_MODE_OFF)
+        return;
+    step->is_active = true;
+    if (p->config_error.text[0])
+        hm_step_refuse(step, p->config_error.text);
+    else if (!step->refusal[0])
+        judge(p);
+}
+
+/* A default mode that cannot be had is nobody's error: the step runs without. What the whole job is refused its record
+ * says by itself, once for all steps. */
+static void settle(struct hm_preparation *p)
+{
+    struct hm_step *step = p->step;
+    char name[16];
+    if (!step->refusal[0])
+        return;
+    if (!step->is_asked || strcmp(step->refusal, p->job->refusal) != 0)
+        hm_job_warn(p->job, "step %s %s: %s", hm_step_name(p->facts->step_id, name, sizeof(name)),
+                    step->is_asked ? "was refused" : "runs without the partition's default mode", step->refusal);
+    if (!step->is_asked) {
+        step->is_active = false;
+        step->refusal[0] = '\0';
+    }
+}
+
+static void watch(struct hm_preparation *p)
+{
+    struct hm_job *job = p->job;
+    struct hm_error error = {0};
+    job->recorded = job->recorded || p->step->is_active || p->step->config.record == HM_RECORD_ALL;
+    if (!job->recorded || !job->cgroup[0])
+        return;
+    if (p->step->tiers.n_tiers == 0) {
+        hm_job_warn(job, "memory is not measured: %s", p->tiers_error.text);
+        return;
+    }
+    /* Before the monitor, which reads what it counts. */
+    hm_mongroup_make(&p->step->config, job, p->facts->step_id);
+    if (hm_monitor_start(&p->step->config, &p->step->tiers, job, &error) != 0)
+        hm_job_warn(job, "memory is not measured: %s", error.text);
+}
+
+/* With the ledger locked; without (`has_ledger` false) nothing is changed that the ledger would have to remember. */
+static void prepare(struct hm_preparation *p, struct hm_error *error)
+{
+    read_tiers(p);
+    read_entry(p, error);
+    note_facts(p);
+    decide(p);
+    p->step->namespaces = p->job->namespaces;
+    if (p->step->is_active && !p->step->refusal[0])
+        hm_step_plan(p);
+    settle(p);
+    if (p->has_ledger)
+        watch(p);
+    p->step->mongroup = p->job->mongroup;
+}
+
+int hm_step_prepare(const struct hm_step_facts *facts, struct hm_step *step, struct hm_error *error)
+{
+    struct hm_preparation p = {.facts = facts, .step = step};
+    int result = 0;
+    if (hm_config_read(facts->config_path, false, &step->config, &p.config_error) != 0)
+        hm_config_defaults(&step->config);
+    if (!step->config.enabled)
+        return 0;
+    step->job_id = facts->job_id;
+    step->step_id = facts->step_id;
+    step->n_tasks = facts->n_tasks;
+    hm_memory_policy_get(&step->inherited);
+    p.job = malloc(sizeof(*p.job));
+    if (!p.job) {
+        hm_step_refuse(step, "no memory for the node's ledger");
+        step->is_active = facts->option != NULL;
+        return hm_fail(error, ENOMEM, "no memory for the node's ledger");
+    }
+    int lock = hm_ledger_lock(&step->config, error);
+    p.has_ledger = lock >= 0;
+    prepare(&p, error);
+    if (!p.has_ledger || hm_ledger_write(&step->config, p.job, error) != 0)
+        result = -1;
+    hm_ledger_unlock(lock);
+    if (result == 0 && step->is_active && !step->refusal[0] && p.migration.is_wanted)
+        result = hm_step_migrate(&p, error);
+    free(p.job);
+    if (result == 0 && p.config_error.text[0])
+        result = hm_fail(error, EINVAL, "%s", p.config_error.text);
+    return result;
+}

@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "task.h"
+
+#include <numaif.h>
+#include <sched.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/files.h"
+#include "base/size.h"
+#include "core/apply/policy.h"
+#include "isolate.h"
+#include "job/ledger/entry.h"
+#include "job/namespaces/daxmount.h"
+#include "job/node/mongroup.h"
+#include "job/programs/migrator.h"
+
+_Static_assert(sizeof(struct hm_outcome) < 64 * 1024, "the shared piece stays small");
+
+struct hm_outcome *hm_outcome_map(void)
+{
+    void *memory = mmap(NULL, sizeof(struct hm_outcome), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    return memory == MAP_FAILED ? NULL : memory;
+}
+
+void hm_outcome_unmap(struct hm_outcome *outcome)
+{
+    if (outcome)
+        munmap(outcome, sizeof(*outcome));
+}
+
+/* The first task to ask gets true. */
+static bool is_first(uint32_t *said)
+{
+    return !said || __atomic_exchange_n(said, 1, __ATOMIC_ACQ_REL) == 0;
+}
+
+__attribute__((format(printf, 2, 3))) static void warn(struct hm_outcome *outcome, const char *format, ...)
+{
+    char text[HM_WARNING];
+    va_list arguments;
+    if (!outcome)
+        return;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof(text), format, arguments);
+    va_end(arguments);
+    uint32_t slot = __atomic_fetch_add(&outcome->n_warnings, 1, __ATOMIC_ACQ_REL);
+    if (slot < HM_OUTCOME_WARNINGS)
+        memcpy(outcome->warning[slot], text, sizeof(text));
+}
+
+/* To the task's standard error: one line, one write. */
+static void say(const char *text)
+{
+    char line[HM_ERROR_TEXT + 32];
+    int length = snprintf(line, sizeof(line), "hybridmem: %s\n", text);
+    if (write(STDERR_FILENO, line, (size_t)length) < 0)
+        return; /* the user has closed it: nobody is there to tell */
+}
+
+static int refuse(struct hm_outcome *outcome, const char *text, bool is_known)
+{
+    if (is_first(outcome ? &outcome->said_refusal : NULL)) {
+        say(text);
+        if (!is_known)
+            warn(outcome, "a task was refused: %s", text);
+    }
+    return -1;
+}
+
+static bool has_policy_of_its_own(const struct hm_step *step)
+{
+    struct hm_memory_policy policy;
+    hm_memory_policy_get(&policy);
+    return policy.mode != MPOL_DEFAULT &&
+           (policy.mode != step->inherited.mode || !hm_set_equal(&policy.nodes, &step->inherited.nodes));
+}
+
+static int resolve(const struct hm_step *step, struct hm_plan *plan, struct hm_error *error)
+{
+    struct hm_where where = {0};
+    if (syscall(SYS_sched_getaffinity, 0, sizeof(where.cpus.word), where.cpus.word) < 0)
+        return hm_fail_errno(error, "cannot read the task's CPUs");
+    return hm_plan_resolve(&step->request, &step->tiers, &step->config, &step->abilities, &where, plan, error);
+}
+
+static void keep_plan(struct hm_outcome *outcome, const struct hm_plan *plan)
+{
+    uint32_t none = 0;
+    if (!outcome ||
+        !__atomic_compare_exchange_n(&outcome->has_plan, &none, 2, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+        return;
+    outcome->plan = *plan;
+    __atomic_store_n(&outcome->has_plan, 1, __ATOMIC_RELEASE);
+}
+
+/* What the plan wants of this process and of the program that it becomes. Returns 0, or -1 with a text. */
+static int apply(const struct hm_step *step, const struct hm_plan *plan, const struct hm_environment *environment,
+                 struct hm_error *error)
+{
+    if (hm_policy_apply(plan, error) != 0)
+        return -1;
+    return plan->request.mode == HM_MODE_ISOLATE
+               ? hm_isolate_enter(environment, plan, &step->tiers.topology, step->job_id, error)
+               : 0;
+}
+
+void hm_task_mount(struct hm_step *step)
+{
+    struct hm_error error = {0};
+    if (step->refusal[0] || hm_daxmount(&step->config, step->job_id, &step->namespaces, &error) == 0)
+        return;
+    hm_text_copy(step->mount_error, error.text, sizeof(step->mount_error));
+}
+
+void hm_task_join(const struct hm_step *step, struct hm_outcome *outcome)
+{
+    struct hm_error error = {0};
+    if (hm_mongroup_is_whole(&step->mongroup) &&
+        hm_mongroup_enter(&step->config, step->job_id, &step->mongroup, &error) != 0 &&
+        is_first(outcome ? &outcome->said_outside : NULL))
+        hm_mongroup_spoil(&step->config, step->job_id, &step->mongroup, error.text);
+}
+
+int hm_task_place(const struct hm_step *step, struct hm_outcome *outcome, const struct hm_environment *environment)
+{
+    struct hm_plan plan = {0};
+    struct hm_error error = {0};
+    if (step->config.enabled && hm_isolate_leave(environment, &error) != 0)
+        warn(outcome, "%s", error.text);
+    if (step->mount_error[0])
+        return refuse(outcome, step->mount_error, false);
+    if (!step->is_active)
+        return 0;
+    if (step->refusal[0])
+        return refuse(outcome, step->refusal, true);
+    if (step->request.mode == HM_MODE_FSDAX)
+        return 0; /* file systems, and no placement */
+    if (has_policy_of_its_own(step)) {
+        const char *text = "--mem-bind is set: it decides where memory goes, and --hybrid-mem does not";
+        hm_migrator_dismiss(&step->migrator);
+        if (is_first(outcome ? &outcome->said_binding : NULL)) {
+            say(text);
+            warn(outcome, "%s", text);
+        }
+        return 0;
+    }
+    if (resolve(step, &plan, &error) == 0) {
+        keep_plan(outcome, &plan);
+        if (apply(step, &plan, environment, &error) == 0)
+            return 0;
+    }
+    if (step->is_asked)
+        return refuse(outcome, error.text, false);
+    if (is_first(outcome ? &outcome->said_refusal : NULL))
+        warn(outcome, "a task runs without the partition's default mode: %s", error.text);
+    return 0;
+}
+
+/* Move what the tasks have left into the entry. */
+static void collect(struct hm_outcome *outcome, struct hm_job *job, const struct hm_step *step)
+{
+    uint32_t count = __atomic_load_n(&outcome->n_warnings, __ATOMIC_ACQUIRE);
+    for (uint32_t i = 0; i < count && i < HM_OUTCOME_WARNINGS; i++)
+        if (memchr(outcome->warning[i], '\0', HM_WARNING) && outcome->warning[i][0])
+            hm_job_warn(job, "%s", outcome->warning[i]);
+    /* The entry has the plan of this request for the node as a whole; a task's own has the sockets right. */
+    if (__atomic_load_n(&outcome->has_plan, __ATOMIC_ACQUIRE) != 1)
+        return;
+    struct hm_plan *plan = malloc(sizeof(*plan));
+    if (!plan)
+        return;
+    *plan = outcome->plan;
+    if (!hm_entry_bad_plan(plan) && job->has_plan && strcmp(job->plan.request.text, step->request.text) == 0) {
+        uint64_t reserve = job->plan.reserve_bytes;
+        job->plan = *plan;
+        job->plan.reserve_bytes = reserve;
+    }
+    free(plan);
+}
+
+/* The step's cgroups go with the job: what the kernel knows of its memory is read while they are there. */
+static void note_peak(struct hm_job *job)
+{
+    char path[HM_JOB_CGROUP + 16], text[32];
+    uint64_t peak;
+    snprintf(path, sizeof(path), "%s/memory.peak", job->cgroup);
+    if (job->cgroup[0] && hm_file_read(path, text, sizeof(text), NULL) == 0 &&
+        hm_size_parse_number(text, 0, UINT64_MAX, &peak, NULL) == 0 && peak > job->memory_peak)
+        job->memory_peak = peak;
+}
+
+static void note_status(const struct hm_step *step, struct hm_job *job, int status)
+{
+    bool is_batch = step->step_id == HM_STEP_BATCH;
+    if (!is_batch && (job->exit_status_is_final || (job->has_exit_status && status <= job->exit_status)))
+        return;
+    job->exit_status = status;
+    job->exit_status_is_final = is_batch;
+    job->has_exit_status = true;
+}
+
+int hm_task_ended(const struct hm_step *step, struct hm_outcome *outcome, int status, struct hm_error *error)
+{
+    int result = -1;
+    struct hm_error late = {0};
+    if (!outcome || !step->config.enabled)
+        return 0;
+    bool is_last = ++outcome->n_ended >= step->n_tasks;
+    uint32_t count = __atomic_load_n(&outcome->n_warnings, __ATOMIC_ACQUIRE);
+    if (!is_last && outcome->n_stored == count + 1 && outcome->has_status && status <= outcome->status)
+        return 0;
+    /* Before the lock is taken, as it may last. One that does not end is left to its guard. */
+    if (is_last && hm_migrator_stop(&step->migrator, &late) != 0)
+        warn(outcome, "%s", late.text);
+    struct hm_job *job = malloc(sizeof(*job));
+    int lock = hm_ledger_lock(&step->config, error);
+    if (!job || lock < 0 || hm_ledger_read(&step->config, step->job_id, job, error) != 0)
+        goto done;
+    collect(outcome, job, step);
+    note_status(step, job, status);
+    if (is_last) {
+        note_peak(job);
+        if (hm_migrator_collect(&step->config, job, step->step_id, &late) != 0)
+            hm_job_warn(job, "%s", late.text);
+    }
+    result = hm_ledger_write(&step->config, job, error);
+    if (result != 0)
+        goto done;
+    outcome->n_stored = count + 1;
+    outcome->status = outcome->has_status && outcome->status > status ? outcome->status : status;
+    outcome->has_status = 1;
+done:
+    hm_ledger_unlock(lock);
+    free(job);
+    return result;
+}
