@@ -9,8 +9,8 @@
 
 #include <cmocka.h>
 
-#include "cli/bench.h"
-#include "cli/benchkernels.h"
+#include "cli/bench/bench.h"
+#include "cli/bench/kernels.h"
 #include "core/plan/model.h"
 
 #define N_ROWS(table) (sizeof(table) / sizeof((table)[0]))

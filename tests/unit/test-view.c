@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-#include "cli/topprint.h"
+#include "cli/top/print.h"
 #include "migrator/figures/viewclient.h"
 #include "slurm/stepname.h"
 

@@ -10,7 +10,7 @@
 
 #include "base/clock.h"
 #include "bench.h"
-#include "benchkernels.h"
+#include "kernels.h"
 
 #define MB 1e6
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "meterprint.h"
+#include "print.h"
 
 #include <string.h>
 

@@ -10,7 +10,7 @@
 #include "base/size.h"
 #include "base/words.h"
 #include "bench.h"
-#include "svg.h"
+#include "cli/draw/svg.h"
 
 #define N_ROWS(table) (sizeof(table) / sizeof((table)[0]))
 #define REPETITIONS 5

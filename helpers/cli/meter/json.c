@@ -2,7 +2,7 @@
 #include <jansson.h>
 
 #include "base/moment.h"
-#include "meterprint.h"
+#include "print.h"
 
 static json_t *text_or_null(const char *text)
 {

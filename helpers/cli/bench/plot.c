@@ -8,7 +8,7 @@
 
 #include "base/size.h"
 #include "bench.h"
-#include "svg.h"
+#include "cli/draw/svg.h"
 
 #define LEFT 76
 #define TOP 92

@@ -11,8 +11,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "configparts.h"
 #include "core/topology/regions.h"
+#include "parts.h"
 #include "slurm/scontrol.h"
 
 #define MOST_OUTPUT 65536

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "replayprint.h"
+#include "print.h"
 
 #include <inttypes.h>
 #include <jansson.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "replayplot.h"
+#include "plot.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
-#include "svg.h"
+#include "cli/draw/svg.h"
 
 #define MOST_ROWS 320
 #define MOST_COLUMNS 120

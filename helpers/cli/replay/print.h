@@ -5,8 +5,8 @@
 
 #include <stdio.h>
 
+#include "explain.h"
 #include "migrator/replay/replay.h"
-#include "replayexplain.h"
 
 struct hm_replay_report {
     const char *path; /* of the trace, as typed */

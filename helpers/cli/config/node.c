@@ -11,10 +11,10 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-#include "configparts.h"
 #include "core/apply/policy.h"
 #include "core/topology/discover.h"
 #include "job/node/mongroup.h"
+#include "parts.h"
 
 #define HM_USER "hybridmem" /* the monitor runs as it */
 #define CGROUP_FOLDER "/sys/fs/cgroup"

@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "configparts.h"
+#include "parts.h"
 
 #define NAME "hybridmem-spool"
 #define PROGRAM HM_PKGLIBEXECDIR "/" NAME

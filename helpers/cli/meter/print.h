@@ -6,8 +6,8 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "cli/draw/screen.h"
 #include "meter/sources/flow.h"
-#include "screen.h"
 
 struct hm_meter_reading {
     const char *host;

@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "base/size.h"
-#include "replayplot.h"
-#include "svg.h"
+#include "cli/draw/svg.h"
+#include "plot.h"
 
 #define PAGE_SHIFT 12
 #define LEVELS 16    /* of heat, the hottest cell in the last */

@@ -14,11 +14,11 @@
 #include "base/output.h"
 #include "base/size.h"
 #include "base/words.h"
+#include "cli/draw/screen.h"
 #include "job/step/step.h"
 #include "migrator/figures/viewclient.h"
-#include "screen.h"
+#include "print.h"
 #include "slurm/stepname.h"
-#include "topprint.h"
 
 #define MOST_NAMES 64
 #define NAME "hybridmem top"

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "configparts.h"
+#include "parts.h"
 
 static const char *const record_words[] = {"requested", "all"};
 static const char *const level_words[] = {"error", "warning", "info", "debug"};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "benchkernels.h"
+#include "kernels.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -5,8 +5,8 @@
 
 #include <stdio.h>
 
+#include "cli/draw/screen.h"
 #include "migrator/figures/view.h"
-#include "screen.h"
 
 /* Write the screen: at most screen->lines lines of at most screen->columns characters. */
 void hm_topprint_screen(FILE *out, const struct hm_view *view, const char *host, const struct hm_screen *screen);

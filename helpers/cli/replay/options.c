@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <config.h>
 
-#include "replayoptions.h"
+#include "options.h"
 
 #include <errno.h>
 #include <getopt.h>
@@ -11,7 +11,7 @@
 
 #include "base/size.h"
 #include "base/words.h"
-#include "svg.h"
+#include "cli/draw/svg.h"
 
 #define LEAST_BINS 16
 #define MOST_BINS 1048576

@@ -17,8 +17,8 @@
 #include "base/words.h"
 #include "core/config/config.h"
 #include "core/topology/discover.h"
-#include "meteroptions.h"
-#include "meterprint.h"
+#include "options.h"
+#include "print.h"
 
 #define SECOND_NS UINT64_C(1000000000)
 #define MOST_WAIT_NS SECOND_NS /* between two looks at the counters: none wraps twice in that time */

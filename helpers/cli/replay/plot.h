@@ -8,7 +8,7 @@
 
 #include <stdio.h>
 
-#include "replayprint.h"
+#include "print.h"
 
 struct hm_plot_segment {        /* pages without a large hole between them */
     size_t first_page, n_pages; /* indices into the trace's pages */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "meteroptions.h"
+#include "options.h"
 
 #include <errno.h>
 #include <getopt.h>

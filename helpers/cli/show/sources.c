@@ -15,11 +15,11 @@
 
 #include "base/output.h"
 #include "base/words.h"
+#include "cli/draw/screen.h"
 #include "core/config/config.h"
 #include "migrator/damon/wire.h"
 #include "migrator/sources/rows.h"
 #include "migrator/sources/source.h"
-#include "screen.h"
 
 #define MOST_SOURCES 8
 #define FACT_COLUMN 11

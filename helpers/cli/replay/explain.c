@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "replayexplain.h"
+#include "explain.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -5,8 +5,8 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "print.h"
 #include "slurm/stepname.h"
-#include "topprint.h"
 
 /* What was not measured is null. */
 static json_t *amount_or_null(double value)

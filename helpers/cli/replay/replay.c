@@ -12,10 +12,10 @@
 #include <unistd.h>
 
 #include "base/output.h"
-#include "replayexplain.h"
-#include "replayoptions.h"
-#include "replayplot.h"
-#include "replayprint.h"
+#include "explain.h"
+#include "options.h"
+#include "plot.h"
+#include "print.h"
 
 #define NAME "hybridmem replay"
 #define LONG_TRACE 100000 /* bytes, or rows: from there on it is shown how far it is */

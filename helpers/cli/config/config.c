@@ -12,7 +12,7 @@
 
 #include "base/output.h"
 #include "base/words.h"
-#include "configparts.h"
+#include "parts.h"
 
 enum { EXIT_CHANGES = 1, EXIT_BAD = HM_WORDS_BAD };
 

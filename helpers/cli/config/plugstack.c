@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "configparts.h"
+#include "parts.h"
 
 #define PLUGIN "hybridmem.so"
 #define MOST_INCLUDES 4 /* levels; Slurm's own includes are one */
