@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Programs that root starts: what they get, what they do not, and how they are waited for. */
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/files.h"
+#include "base/spawn.h"
+#include "unit/lib/scratch.h"
+
+static struct hm_error error;
+
+static char *const no_environment[] = {NULL};
+
+/* Run a shell command as hm_spawn_start would run ours; returns its standard error. */
+static const char *spawn_shell(const char *command, int extra)
+{
+    static char text[2048];
+    char shell[] = "sh", flag[] = "-c", words[512];
+    char *arguments[] = {shell, flag, words, NULL};
+    int errors[2];
+    size_t have = 0;
+    ssize_t got;
+    snprintf(words, sizeof(words), "%s", command);
+    assert_int_equal(pipe(errors), 0);
+    struct hm_spawn spawn = {
+        .path = "/bin/sh", .arguments = arguments, .environment = no_environment, .extra = extra, .errors = errors[1]};
+    pid_t pid = hm_spawn_start(&spawn, &error);
+    assert_true(pid > 0);
+    close(errors[1]);
+    while ((got = read(errors[0], text + have, sizeof(text) - 1 - have)) > 0)
+        have += (size_t)got;
+    text[have] = '\0';
+    close(errors[0]);
+    assert_int_equal(hm_spawn_wait(pid), 0);
+    return text;
+}
+
+static void test_nothing_is_handed_down(void **state)
+{
+    (void)state;
+    sigset_t all, before;
+    int open_one[2];
+    assert_int_equal(pipe(open_one), 0);
+    setenv("HM_SECRET", "x", 1);
+    sigfillset(&all);
+    sigprocmask(SIG_SETMASK, &all, &before);
+    signal(SIGPIPE, SIG_IGN);
+    assert_null(strstr(spawn_shell("/usr/bin/env >&2; true", -1), "HM_SECRET"));
+    /* SIGPIPE and the like; the two signals that libc keeps for itself nobody may set. */
+    const char *ignored = strstr(spawn_shell("exec /bin/cat /proc/self/status >&2", -1), "SigIgn:\t");
+    assert_non_null(ignored);
+    assert_int_equal(strtoull(ignored + strlen("SigIgn:\t"), NULL, 16) & 0x7fffffff, 0);
+    const char *blocked = strstr(spawn_shell("exec /bin/cat /proc/self/status >&2", -1), "SigBlk:\t");
+    assert_non_null(blocked);
+    assert_int_equal(strtoull(blocked + strlen("SigBlk:\t"), NULL, 16), 0);
+    const char *list_open = "for fd in 0 1 2 3 4 5 6 7 8 9; do [ ! -e /proc/$$/fd/$fd ] || echo $fd >&2; done";
+    assert_string_equal(spawn_shell(list_open, -1), "0\n1\n2\n");
+    assert_string_equal(spawn_shell(list_open, open_one[0]), "0\n1\n2\n3\n");
+    assert_string_equal(spawn_shell("pwd >&2", -1), "/\n");
+    sigprocmask(SIG_SETMASK, &before, NULL);
+    signal(SIGPIPE, SIG_DFL);
+    close(open_one[0]);
+    close(open_one[1]);
+}
+
+static void test_a_child_is_waited_for_so_long(void **state)
+{
+    (void)state;
+    char shell[] = "sh", flag[] = "-c", quick[] = "exit 3", slow[] = "trap '' TERM; sleep 100000";
+    char *arguments[] = {shell, flag, quick, NULL};
+    struct hm_spawn spawn = {
+        .path = "/bin/sh", .arguments = arguments, .environment = no_environment, .extra = -1, .errors = -1};
+    pid_t pid = hm_spawn_start(&spawn, &error);
+    assert_int_equal(hm_spawn_wait_for(pid, 60000), 3 << 8);
+    arguments[2] = slow;
+    pid = hm_spawn_start(&spawn, &error);
+    assert_true(pid > 0);
+    assert_int_equal(hm_spawn_wait_for(pid, 50), -1);
+    assert_int_equal(errno, ETIMEDOUT);
+    assert_int_equal(waitpid(pid, NULL, 0), -1); /* gone, and no zombie */
+    assert_int_equal(errno, ECHILD);
+}
+
+/* The one between us and the program ends at once; as the next reaper we see how the program ends. */
+static void test_a_child_dies_with_its_parent(void **state)
+{
+    (void)state;
+    char shell[] = "sh", flag[] = "-c", slow[] = "sleep 100000";
+    char *arguments[] = {shell, flag, slow, NULL};
+    struct hm_spawn spawn = {.path = "/bin/sh",
+                             .arguments = arguments,
+                             .environment = no_environment,
+                             .extra = -1,
+                             .errors = -1,
+                             .dies_with_parent = true};
+    int ends[2], status;
+    pid_t pid = -1;
+    assert_int_equal(prctl(PR_SET_CHILD_SUBREAPER, 1), 0);
+    assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
+    pid_t between = fork();
+    if (between == 0) {
+        pid = hm_spawn_start(&spawn, &error);
+        _exit(write(ends[1], &pid, sizeof(pid)) == sizeof(pid) ? 0 : 1);
+    }
+    assert_int_equal(read(ends[0], &pid, sizeof(pid)), sizeof(pid));
+    assert_int_equal(waitpid(between, &status, 0), between);
+    assert_true(pid > 0);
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+    close(ends[0]);
+    close(ends[1]);
+}
+
+/* All but one, wherever that one is. */
+static void test_descriptors_are_closed(void **state)
+{
+    (void)state;
+    static const struct {
+        int first, kept;
+        const char *then; /* of the descriptors 20 to 25, one letter each */
+    } rows[] = {{20, -1, "------"}, {20, 22, "--x---"}, {22, 20, "xx----"}, {22, 22, "xxx---"}, {23, 25, "xxx--x"}};
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        int result;
+        pid_t pid = fork();
+        if (pid == 0) {
+            char then[] = "------";
+            for (int fd = 20; fd <= 25; fd++)
+                dup2(STDERR_FILENO, fd);
+            hm_close_from(rows[i].first, rows[i].kept);
+            for (int fd = 20; fd <= 25; fd++)
+                then[fd - 20] = fcntl(fd, F_GETFD) >= 0 ? 'x' : '-';
+            _exit(strcmp(then, rows[i].then) == 0 ? 0 : 1);
+        }
+        assert_int_equal(waitpid(pid, &result, 0), pid);
+        assert_int_equal(result, 0);
+    }
+}
+
+static void test_a_start_that_fails_names_the_step(void **state)
+{
+    (void)state;
+    char name[] = "none";
+    char *arguments[] = {name, NULL};
+    struct hm_spawn spawn = {
+        .path = "/nonexistent/none", .arguments = arguments, .environment = no_environment, .extra = -1, .errors = -1};
+    assert_int_equal(hm_spawn_start(&spawn, &error), -1);
+    assert_int_equal(errno, ENOENT);
+    assert_string_equal(error.text, "cannot execute /nonexistent/none: No such file or directory");
+    spawn.cgroup = scratch; /* no cgroup.procs in it */
+    assert_int_equal(hm_spawn_start(&spawn, &error), -1);
+    assert_non_null(strstr(error.text, "cannot choose the cgroup of"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_nothing_is_handed_down),
+        cmocka_unit_test(test_descriptors_are_closed),
+        cmocka_unit_test(test_a_child_dies_with_its_parent),
+        cmocka_unit_test(test_a_child_is_waited_for_so_long),
+        cmocka_unit_test(test_a_start_that_fails_names_the_step),
+    };
+    return cmocka_run_group_tests(tests, scratch_make, scratch_drop);
+}

@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the modes with a migrator make of a request: where memory starts, and what the migrator is told. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "core/apply/policy.h"
+#include "unit/lib/planrow.h"
+
+static const struct row rows[] = {
+    {"optane", "migrate", SPACE, .policy = HM_POLICY_INTERLEAVE, .nodes = "0-1", .predicted_gbs = -1,
+     .reason = "goes to pmem (nodes 2-3), nearest node first; then the migrator keeps the job's hottest data in dram "
+               "(nodes 0-1)."},
+    {"optane", "migrate,fast=16G", SPACE, .policy = HM_POLICY_INTERLEAVE, .nodes = "0-1", .predicted_gbs = -1,
+     .reason = "hottest data in dram (nodes 0-1), at most 16.0 GiB of it."},
+    {"optane", "migrate,fast=25%,socket=local", SPACE, .policy = HM_POLICY_BIND, .nodes = "0,2", .predicted_gbs = -1,
+     .reason = "hottest data in dram (node 0), at most 21.0 GiB of it."},
+    {"optane", "migrate,fast=1T", SPACE, .policy = HM_POLICY_INTERLEAVE, .nodes = "0-1", .predicted_gbs = -1,
+     .reason = "at most 1.0 TiB", .warning = "fast=: 1.0 TiB are more than dram (nodes 0-1) has: 168.0 GiB"},
+    {"kmem", "migrate", SPACE, .config = "migrate = \"fast=10%\"", .policy = HM_POLICY_INTERLEAVE, .nodes = "0-1",
+     .predicted_gbs = -1,
+     .reason = "kept in reserve for the kernel, which cannot use pmem; then the migrator keeps the job's hottest data "
+               "in dram (nodes 0-1), at most 20.0 GiB of it."},
+    {"cxl", "migrate", ALONE, .policy = HM_POLICY_WEIGHTED_INTERLEAVE, .nodes = "0-2", .weights = "0:3 1:3 2:2",
+     .must_set = true, .predicted_gbs = 400, .reason = "75% of the pages go to dram"},
+    {"cxl", "migrate,fast=1G", ALONE, .policy = HM_POLICY_WEIGHTED_INTERLEAVE, .nodes = "0-2", .weights = "0:3 1:3 2:2",
+     .must_set = true, .predicted_gbs = -1, .reason = "at most 1.0 GiB of it"},
+    {"three", "migrate", SPACE, .config = "channels \"hbm+pmem\" { kind = shared }", .policy = HM_POLICY_INTERLEAVE,
+     .nodes = "2-3", .predicted_gbs = -1, .reason = "hottest data in hbm (nodes 2-3).",
+     .warning = "of tier pmem or one between"},
+    {"optane", "migrate,source=faults", SPACE, .policy = HM_POLICY_BIND_BALANCING, .nodes = "0-3", .predicted_gbs = -1,
+     .reason = "Memory comes from dram (nodes 0-1) and pmem (nodes 2-3), nearest node first, as the kernel's hint "
+               "faults see no other placement; then the migrator"},
+    {"optane", "migrate,source=faults", .cpus = "0", .kernel = "5.11", .policy = HM_POLICY_DEFAULT, .nodes = "",
+     .predicted_gbs = -1, .reason = "Nearest node first, as the kernel's hint faults see no other placement; then",
+     .warning = "source=faults: this kernel has no policy for it (Linux 5.12 has)"},
+    {"kmem", "migrate", SPACE, .config = "migrate = \"source=faults\"", .policy = HM_POLICY_BIND_BALANCING,
+     .nodes = "0-3", .predicted_gbs = -1, .reason = "; 4.0 GiB of dram are kept in reserve"},
+    {"optane", "isolate", SPACE, .policy = HM_POLICY_DEFAULT, .nodes = "", .predicted_gbs = -1,
+     .reason = "Large allocations start in pmem (nodes 2-3), and all else where Linux places it; then the migrator "
+               "keeps the job's most written data in dram (nodes 0-1)."},
+    {"optane", "isolate,fast=25%,socket=local", SPACE, .policy = HM_POLICY_DEFAULT, .nodes = "", .predicted_gbs = -1,
+     .reason = "start in pmem (node 2), and all else where Linux places it; then the migrator keeps the job's most "
+               "written data in dram (node 0), at most 21.0 GiB of it."},
+    {"optane", "isolate,hot-by=accesses", SPACE, .policy = HM_POLICY_DEFAULT, .nodes = "", .predicted_gbs = -1,
+     .reason = "the job's hottest data in dram"},
+    {"cxl", "isolate", SPACE, .policy = HM_POLICY_DEFAULT, .nodes = "", .predicted_gbs = -1,
+     .reason = "Large allocations start in cxl (node 2)"},
+};
+
+static void test_plans(void **state)
+{
+    (void)state;
+    planrow_check(rows, N_ROWS(rows));
+}
+
+/* What the migrator is told: the job's keys, then the site's, then ours. */
+static void test_migration(void **state)
+{
+    struct work *work = malloc(sizeof(*work));
+    const struct row row = {"optane", "migrate,fast=1G,bins=64", SPACE,
+                            .config = "migrate = \"bins=99,period=5000,interval=2s,algorithm=bins\""};
+    const struct row plain = {"optane", "migrate,socket=local", SPACE}, spill = {"optane", "spill", SPACE};
+    const struct hm_migrate_keys said = {.fast_bytes = GIB,
+                                         .bins = 64,
+                                         .period = 5000,
+                                         .interval_ms = 2000,
+                                         .overhead_percent = 1,
+                                         .algorithm = HM_ALGORITHM_BINS,
+                                         .source = HM_SAMPLING_AUTO,
+                                         .hot_by = HM_HOT_BY_ACCESSES};
+    const struct hm_migrate_keys unsaid = {.interval_ms = 10000,
+                                           .overhead_percent = 1,
+                                           .algorithm = HM_ALGORITHM_REGIONS,
+                                           .source = HM_SAMPLING_AUTO,
+                                           .hot_by = HM_HOT_BY_ACCESSES};
+    const struct hm_plan_migration *migration = &work->plan.migration;
+    char list[64];
+    (void)state;
+    assert_non_null(work);
+    assert_int_equal(planrow_resolve(work, &row), 0);
+    assert_true(migration->is_wanted);
+    assert_memory_equal(&migration->keys, &said, sizeof(said));
+    assert_int_equal(migration->cap_bytes, GIB);
+    assert_string_equal(hm_set_format(&migration->fast_nodes, list, sizeof(list)), "0-1");
+    assert_string_equal(hm_set_format(&migration->slow_nodes, list, sizeof(list)), "2-3");
+    assert_true(migration->read_latency == 0 && migration->write_latency == 0);
+    assert_int_equal(planrow_resolve(work, &plain), 0);
+    assert_memory_equal(&migration->keys, &unsaid, sizeof(unsaid));
+    assert_int_equal(migration->cap_bytes, 0);
+    assert_string_equal(hm_set_format(&migration->fast_nodes, list, sizeof(list)), "0");
+    assert_string_equal(hm_set_format(&migration->slow_nodes, list, sizeof(list)), "2");
+    assert_int_equal(planrow_resolve(work, &spill), 0);
+    assert_false(migration->is_wanted);
+    free(work);
+}
+
+/* What makes data hot: the job's word, then the mode's, and the site's for migrate alone. */
+static void test_what_is_hot(void **state)
+{
+    static const char by_writes[] = "migrate = \"hot-by=writes\"", by_accesses[] = "migrate = \"hot-by=accesses\"";
+    static const struct {
+        struct row row;
+        enum hm_hot_by wanted;
+    } rows_of_heat[] = {
+        {{"optane", "isolate", SPACE}, HM_HOT_BY_WRITES},
+        {{"optane", "isolate", SPACE, .config = by_accesses}, HM_HOT_BY_WRITES},
+        {{"optane", "isolate,hot-by=accesses", SPACE}, HM_HOT_BY_ACCESSES},
+        {{"optane", "migrate", SPACE}, HM_HOT_BY_ACCESSES},
+        {{"optane", "migrate", SPACE, .config = by_writes}, HM_HOT_BY_WRITES},
+        {{"optane", "migrate,hot-by=accesses", SPACE, .config = by_writes}, HM_HOT_BY_ACCESSES},
+    };
+    struct work *work = malloc(sizeof(*work));
+    (void)state;
+    assert_non_null(work);
+    for (size_t i = 0; i < N_ROWS(rows_of_heat); i++) {
+        assert_int_equal(planrow_resolve(work, &rows_of_heat[i].row), 0);
+        assert_true(work->plan.migration.is_wanted);
+        assert_int_equal(work->plan.migration.keys.hot_by, rows_of_heat[i].wanted);
+    }
+    free(work);
+}
+
+/* Without the library isolate is refused, and nothing else is. */
+static void test_without_the_preload_library(void **state)
+{
+    const struct row isolate = {"optane", "isolate", SPACE}, migrate = {"optane", "migrate", SPACE};
+    struct work *work = malloc(sizeof(*work));
+    (void)state;
+    assert_non_null(work);
+    assert_int_equal(planrow_resolve(work, &isolate), 0);
+    work->abilities.lacks_preload = true;
+    assert_int_equal(hm_plan_resolve(&work->request, &work->tiers, &work->config, &work->abilities, &work->where,
+                                     &work->plan, &work->error),
+                     -1);
+    assert_int_equal(errno, ENODEV);
+    assert_non_null(strstr(work->error.text, "--hybrid-mem=isolate: the library that sends allocations to the slow "
+                                             "tier is not installed on this node: "));
+    assert_non_null(strstr(work->error.text, hm_preload_library()));
+    assert_int_equal(planrow_resolve(work, &migrate), 0);
+    work->abilities.lacks_preload = true;
+    assert_int_equal(hm_plan_resolve(&work->request, &work->tiers, &work->config, &work->abilities, &work->where,
+                                     &work->plan, &work->error),
+                     0);
+    free(work);
+}
+
+/* Large data that starts in the slow tier comes back only where writes are seen. */
+static void test_where_nothing_tells_writes(void **state)
+{
+    static const struct {
+        const char *request;
+        bool lacks_marks, lacks_store_samples;
+        int result;
+    } rows_of_eyes[] = {
+        {"isolate", false, true, 0},
+        {"isolate", true, false, 0},
+        {"isolate,source=perf", true, false, 0},
+        {"isolate,source=damon", true, false, -1},
+        {"isolate,source=damon", false, true, 0},
+        {"isolate", true, true, -1},
+        {"isolate,hot-by=accesses", true, true, 0},
+        {"migrate", true, true, 0},
+    };
+    struct work *work = malloc(sizeof(*work));
+    (void)state;
+    assert_non_null(work);
+    for (size_t i = 0; i < N_ROWS(rows_of_eyes); i++) {
+        const struct row row = {"optane", rows_of_eyes[i].request, SPACE};
+        assert_int_equal(planrow_resolve(work, &row), 0);
+        work->abilities.lacks_marks = rows_of_eyes[i].lacks_marks;
+        work->abilities.lacks_store_samples = rows_of_eyes[i].lacks_store_samples;
+        assert_int_equal(hm_plan_resolve(&work->request, &work->tiers, &work->config, &work->abilities, &work->where,
+                                         &work->plan, &work->error),
+                         rows_of_eyes[i].result);
+        if (rows_of_eyes[i].result == 0)
+            continue;
+        assert_int_equal(errno, ENODEV);
+        assert_non_null(strstr(work->error.text, rows_of_eyes[i].request));
+        assert_non_null(strstr(work->error.text, ": nothing on this node tells writes from reads: "));
+    }
+    free(work);
+}
+
+/* Latencies are told as ratios, and only where they are known and the slow tier is the slower one; writes by the
+ * bandwidth that they leave, where that says more. */
+static void test_latencies(void **state)
+{
+    static const struct {
+        uint64_t fast, slow, fast_write, slow_write, slow_write_mbs; /* its reads: 39000 */
+        double read, write;
+    } rows_of_latency[] = {
+        {80, 240, 100, 500, 0, 3, 5},      {80, 240, 0, 500, 13000, 3, 0},    {0, 240, 100, 0, 13000, 0, 0},
+        {120, 100, 100, 100, 13000, 0, 0}, {80, 240, 80, 240, 13000, 3, 9},   {80, 240, 80, 240, 39000, 3, 3},
+        {80, 240, 80, 240, 50000, 3, 3},   {80, 240, 80, 1200, 13000, 3, 15},
+    };
+    const struct row row = {"optane", "migrate", SPACE};
+    struct work *work = malloc(sizeof(*work));
+    (void)state;
+    assert_non_null(work);
+    for (size_t i = 0; i < N_ROWS(rows_of_latency); i++) {
+        const uint64_t read[] = {rows_of_latency[i].fast, rows_of_latency[i].slow};
+        const uint64_t write[] = {rows_of_latency[i].fast_write, rows_of_latency[i].slow_write};
+        assert_int_equal(planrow_resolve(work, &row), 0);
+        for (int t = 0; t < 2; t++) {
+            struct hm_figure *figure = &work->tiers.topology.node[t * 2].write_latency_ns;
+            if (read[t])
+                work->tiers.tier[t].read_latency_ns = (struct hm_figure){read[t], HM_ORIGIN_ATTRIBUTES};
+            if (write[t])
+                *figure = (struct hm_figure){write[t], HM_ORIGIN_ATTRIBUTES};
+        }
+        work->tiers.tier[1].read_bandwidth_mbs = (struct hm_figure){39000, HM_ORIGIN_ATTRIBUTES};
+        if (rows_of_latency[i].slow_write_mbs)
+            work->tiers.tier[1].write_bandwidth_mbs =
+                (struct hm_figure){rows_of_latency[i].slow_write_mbs, HM_ORIGIN_ATTRIBUTES};
+        assert_int_equal(hm_plan_resolve(&work->request, &work->tiers, &work->config, &work->abilities, &work->where,
+                                         &work->plan, &work->error),
+                         0);
+        assert_float_equal(work->plan.migration.read_latency, rows_of_latency[i].read, 1e-9);
+        assert_float_equal(work->plan.migration.write_latency, rows_of_latency[i].write, 1e-9);
+    }
+    free(work);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_plans),
+        cmocka_unit_test(test_migration),
+        cmocka_unit_test(test_what_is_hot),
+        cmocka_unit_test(test_without_the_preload_library),
+        cmocka_unit_test(test_where_nothing_tells_writes),
+        cmocka_unit_test(test_latencies),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

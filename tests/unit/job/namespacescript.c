@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "namespacescript.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/spawn.h"
+#include "core/topology/regions.h"
+#include "freshledger.h"
+#include "job/namespaces/wipelater.h"
+#include "unit/lib/scratch.h"
+
+struct hm_config config;
+struct hm_job job;
+struct hm_error error;
+bool is_missing, are_there, has_no_memory;
+int n_created;
+unsigned left_s;
+bool takes_all;
+int pauses;
+void (*at_pause)(void);
+
+pid_t __real_hm_spawn_start(const struct hm_spawn *spawn, struct hm_error *why);
+pid_t __wrap_hm_spawn_start(const struct hm_spawn *spawn, struct hm_error *why);
+bool __wrap_hm_regions_have_label(const char *folder, const char *prefix);
+bool __wrap_hm_regions_have_devdax(const char *folder);
+unsigned __wrap_hm_wipe_left(const struct hm_config *wiped);
+void *__real_calloc(size_t n, size_t size);
+void *__wrap_calloc(size_t n, size_t size);
+int __real_nanosleep(const struct timespec *request, struct timespec *left);
+int __wrap_nanosleep(const struct timespec *request, struct timespec *left);
+
+pid_t __wrap_hm_spawn_start(const struct hm_spawn *spawn, struct hm_error *why)
+{
+    struct hm_spawn other = *spawn;
+    assert_non_null(strstr(spawn->path, "/hybridmem-namespace"));
+    /* It may not make anything behind our end; what gives memory back goes on. */
+    bool is_create = strcmp(spawn->arguments[1], "create") == 0;
+    assert_int_equal(spawn->dies_with_parent, is_create);
+    n_created += is_create;
+    if (is_create && takes_all)
+        left_s = 0;
+    other.path = scratch_path(is_missing ? "missing" : "script"); /* hybridmem itself may be installed */
+    return __real_hm_spawn_start(&other, why);
+}
+
+bool __wrap_hm_regions_have_label(const char *folder, const char *prefix)
+{
+    assert_string_equal(folder, HM_REGIONS_FOLDER);
+    assert_string_equal(prefix, "hybridmem:");
+    return are_there;
+}
+
+bool __wrap_hm_regions_have_devdax(const char *folder)
+{
+    assert_string_equal(folder, HM_REGIONS_FOLDER);
+    return are_there;
+}
+
+unsigned __wrap_hm_wipe_left(const struct hm_config *wiped)
+{
+    assert_ptr_equal(wiped, &config);
+    return left_s;
+}
+
+void *__wrap_calloc(size_t n, size_t size)
+{
+    if (!has_no_memory)
+        return __real_calloc(n, size);
+    errno = ENOMEM;
+    return NULL;
+}
+
+int __wrap_nanosleep(const struct timespec *request, struct timespec *left)
+{
+    if (request->tv_sec == 0)
+        return __real_nanosleep(request, left);
+    assert_int_equal(request->tv_sec, 1);
+    pauses++;
+    if (at_pause)
+        at_pause();
+    return 0;
+}
+
+void script(const char *body)
+{
+    char text[2048];
+    snprintf(text, sizeof(text), "#!/bin/sh\nprintf '%%s\\n' \"$@\" > %s\n%s\n", scratch_path("told"), body);
+    scratch_write(scratch_path("script"), text);
+    assert_int_equal(chmod(scratch_path("script"), 0700), 0);
+}
+
+void assert_told(const char *wanted)
+{
+    char text[1024] = "";
+    FILE *file = fopen(scratch_path("told"), "r");
+    assert_non_null(file);
+    text[fread(text, 1, sizeof(text) - 1, file)] = '\0';
+    fclose(file);
+    for (char *at = text; *at; at++)
+        *at = *at == '\n' ? ' ' : *at;
+    assert_string_equal(text, wanted);
+}
+
+void assert_nothing_told(void)
+{
+    assert_int_equal(access(scratch_path("told"), F_OK), -1);
+}
+
+void forget_told(void)
+{
+    assert_int_equal(unlink(scratch_path("told")), 0);
+}
+
+int namespaces_set_up(void **state)
+{
+    (void)state;
+    ledger_with_job(&config, &job);
+    is_missing = has_no_memory = false;
+    are_there = true;
+    left_s = HM_WIPE_NO_LIMIT;
+    takes_all = false;
+    pauses = 0;
+    at_pause = NULL;
+    error.text[0] = '\0';
+    job.uid = 1001;
+    job.restart = 3;
+    snprintf(job.cluster, sizeof(job.cluster), "test");
+    job.plan.fsdax = (struct hm_plan_fsdax){.is_wanted = true, .size_bytes = UINT64_C(1) << 30};
+    hm_set_add(&job.plan.fsdax.sockets, 0);
+    hm_set_add(&job.plan.fsdax.sockets, 1);
+    job.namespaces.is_begun = true;
+    job.namespaces.restart = 2;
+    return hm_ledger_write(&config, &job, &error);
+}
+
+bool is_folder(const char *path)
+{
+    struct stat status;
+    return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
+}

@@ -1,0 +1,323 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The begin of a job: where it wants file systems, or slow memory. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "core/tiers/node.h"
+#include "core/topology/discover.h"
+#include "core/topology/regions.h"
+#include "freshledger.h"
+#include "job/hooks/begin.h"
+#include "job/hooks/finish.h"
+#include "job/namespaces/namespaces.h"
+#include "job/namespaces/slowram.h"
+#include "slurm/cores.h"
+#include "slurm/scontrol.h"
+#include "unit/lib/machines.h"
+#include "unit/lib/scratch.h"
+
+static struct hm_config config;
+static struct hm_job job;
+static struct hm_error error;
+static bool has_left;
+static int n_made, n_removed, n_brought;
+static bool ends; /* the job, while its file systems are made */
+static bool can_bring = true;
+static bool can_make;
+static const char *cores; /* what scontrol says */
+static unsigned n_cores;  /* the same of the node, which has 8 */
+
+int __wrap_hm_discover(const char *xml, struct hm_topology *topology, struct hm_error *why);
+int __wrap_hm_finish_job(const struct hm_config *of, uint32_t job_id, const char *warning, const int *exit_status);
+
+int __wrap_hm_namespaces_make(const struct hm_config *of, struct hm_job *what, struct hm_error *why);
+int __wrap_hm_namespaces_remove(const struct hm_config *of, struct hm_job *what, bool waits, struct hm_error *why);
+int __wrap_hm_nodetiers_read(const struct hm_config *of, struct hm_tiers *tiers, struct hm_error *why);
+void __wrap_hm_regions_read(const char *folder, const struct hm_topology *topology, struct hm_dax_regions *regions);
+
+int __wrap_hm_nodetiers_read(const struct hm_config *of, struct hm_tiers *tiers, struct hm_error *why)
+{
+    (void)of, (void)why;
+    machine_make("optane", tiers);
+    return 0;
+}
+
+/* 1 GiB on each socket. */
+void __wrap_hm_regions_read(const char *folder, const struct hm_topology *topology, struct hm_dax_regions *regions)
+{
+    (void)folder, (void)topology;
+    *regions = (struct hm_dax_regions){.are_known = true, .n = 2};
+    for (int i = 0; i < 2; i++)
+        regions->region[i] =
+            (struct hm_dax_region){.id = i, .socket = i, .has_labels = true, .bytes = UINT64_C(1) << 30};
+}
+
+int __wrap_hm_slowram_online(const struct hm_config *of, struct hm_error *why);
+
+int __wrap_hm_slowram_online(const struct hm_config *of, struct hm_error *why)
+{
+    assert_int_not_equal(of->ram, HM_SLOW_RAM_NONE);
+    n_brought++;
+    return can_bring ? 0 : hm_fail(why, EIO, "dax0.0: no kmem");
+}
+
+int __wrap_hm_scontrol_cpus(uint32_t job_id, const char *node, struct hm_set *cpus, struct hm_error *why);
+
+/* Lists with n1 have it first here. */
+static bool is_named(const char *nodes, const char *node)
+{
+    assert_string_equal(node, "n1");
+    return strcmp(nodes, node) == 0 || strncmp(nodes, "n[1", 3) == 0;
+}
+
+int __wrap_hm_scontrol_cpus(uint32_t job_id, const char *node, struct hm_set *cpus, struct hm_error *why)
+{
+    char text[128];
+    assert_int_equal(job_id, 7);
+    snprintf(text, sizeof(text), "JobId=7 BatchHost=n1 Nodes=n1 CPU_IDs=%s Mem=0 GRES= MinCPUsNode=1\n",
+             cores ? cores : "");
+    return hm_scontrol_parse_cpus(text, job_id, node, is_named, cpus, why);
+}
+
+int __wrap_hm_scontrol_numbering(const char *node, struct hm_numbering *numbering, struct hm_error *why);
+unsigned __wrap_hm_cores_siblings(void);
+
+int __wrap_hm_scontrol_numbering(const char *node, struct hm_numbering *numbering, struct hm_error *why)
+{
+    assert_string_equal(node, "n1");
+    if (n_cores == 0)
+        return hm_fail(why, EIO, "scontrol ended with status 1");
+    *numbering = (struct hm_numbering){.cores = n_cores, .threads = 1, .release = 2411};
+    return 0;
+}
+
+unsigned __wrap_hm_cores_siblings(void)
+{
+    return 1;
+}
+
+/* What is to be made is in the ledger before, so that what a crash leaves is found. */
+int __wrap_hm_namespaces_make(const struct hm_config *of, struct hm_job *what, struct hm_error *why)
+{
+    static struct hm_job entry;
+    assert_int_equal(hm_ledger_read(of, 7, &entry, &error), 0);
+    assert_true(entry.namespaces.is_begun && entry.has_plan && entry.plan.fsdax.is_wanted);
+    assert_int_equal(entry.namespaces.restart, what->restart);
+    n_made++;
+    what->namespaces.is_begun = can_make;
+    if (!can_make)
+        return hm_fail(why, EIO, "region0 is full");
+    if (ends)
+        assert_int_equal(hm_ledger_remove(of, 7, &error), 0);
+    what->namespaces.n = 1;
+    what->namespaces.each[0] = (struct hm_job_namespace){.name = "namespace0.0", .device = "/dev/pmem0", .fs = "ext4"};
+    return 0;
+}
+
+int __wrap_hm_namespaces_remove(const struct hm_config *of, struct hm_job *what, bool waits, struct hm_error *why)
+{
+    (void)of, (void)why;
+    assert_true(what->namespaces.is_begun && waits);
+    n_removed++;
+    return 0;
+}
+
+/* Only where there is something under the job's number already. */
+int __wrap_hm_finish_job(const struct hm_config *of, uint32_t job_id, const char *warning, const int *exit_status)
+{
+    (void)of, (void)job_id, (void)warning, (void)exit_status;
+    fail_msg("a job was finished");
+    return -1;
+}
+
+int __wrap_hm_discover(const char *xml, struct hm_topology *topology, struct hm_error *why)
+{
+    (void)xml, (void)topology;
+    return hm_fail(why, ENOTSUP, "not here");
+}
+
+static const struct {
+    const char *request, *by_default; /* one of them */
+    const char *cores;                /* Slurm's */
+    unsigned n_cores;                 /* likewise */
+    bool can_make;
+    int n_made;
+    uint32_t n; /* file systems in the entry */
+    const char *refusal, *warning;
+} wants[] = {
+    {"spill", NULL, NULL, 8, true, 0, 0, "", ""},
+    {"fsdax,size=1G", NULL, NULL, 8, true, 1, 1, "", ""},
+    {"fsdax,size=1G", NULL, NULL, 8, false, 1, 0, "--hybrid-mem=fsdax,size=1G: region0 is full", ""},
+    {"fsdax,size=4G", NULL, NULL, 8, true, 0, 0, "--hybrid-mem=fsdax,size=4G: 2.0 GiB do not fit on socket 0", ""},
+    {"fsdax,size=1G,socket=local", NULL, "3", 8, true, 1, 1, "", ""},
+    {"fsdax,size=1G,keep", NULL, NULL, 8, true, 0, 0, "keep is not offered on this node: hybridmem.conf sets no", ""},
+    {"fsdax,size=1G,socket=remote", NULL, "3", 8, true, 1, 1, "", ""},
+    {"fsdax,size=1G,socket=remote", NULL, "3-4", 8, true, 0, 0, "on sockets 0-1, and no other socket has memory", ""},
+    {"fsdax,size=1G,socket=local", NULL, "what", 8, true, 0, 0, "the job's cores are not known before it starts", ""},
+    {"fsdax,size=1G,socket=local", NULL, NULL, 8, true, 0, 0, "the job's cores are not known before it starts", ""},
+    {"fsdax,size=1G,socket=local", NULL, "3", 0, true, 0, 0, "the job's cores are not known before it starts", ""},
+    {"fsdax,size=1G,socket=local", NULL, "3", 9, true, 0, 0,
+     "--hybrid-mem=fsdax,size=1G,socket=local: the sockets of the job's cores are not known: Slurm counts 9 cores of 1 "
+     "threads on this node, which has 8 CPUs, 1 to a core: ",
+     ""},
+    {"fsdax,size=1G", NULL, "3", 9, true, 1, 1, "", ""},
+    {"fsdax", NULL, NULL, 8, true, 0, 0, "fsdax wants a size", ""},
+    {NULL, "fsdax,size=1G", NULL, 8, true, 1, 1, "", ""},
+    {NULL, "fsdax,size=1G", NULL, 8, false, 1, 0, "",
+     "the partition's default mode is not used: --hybrid-mem=fsdax,size=1G: region0 is full"},
+};
+
+/* What cannot be had is the tasks' to say; what nobody asked for is a warning. */
+static void file_systems_are_made(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof(wants) / sizeof(wants[0]); i++) {
+        const struct hm_begin begin = {.job_id = 7,
+                                       .het_job_id = HM_NO_ID,
+                                       .restart = 2,
+                                       .uid = getuid(),
+                                       .gid = getgid(),
+                                       .request = wants[i].request,
+                                       .partition = "main",
+                                       .node = "n1"};
+        ledger_empty(&config);
+        config.n_rules = wants[i].by_default != NULL;
+        config.rule[0] = (struct hm_config_rule){.kind = HM_RULE_PARTITION, .name = "main"};
+        snprintf(config.rule[0].default_mode, sizeof(config.rule[0].default_mode), "%s",
+                 wants[i].by_default ? wants[i].by_default : "");
+        n_made = 0;
+        cores = wants[i].cores;
+        n_cores = wants[i].n_cores;
+        can_make = wants[i].can_make;
+        assert_int_equal(hm_begin_job(&config, "", &begin, &has_left, &error), 0);
+        assert_int_equal(hm_begin_provide(&config, 7, &error), 0);
+        assert_int_equal(hm_ledger_read(&config, 7, &job, &error), 0);
+        if (n_made != wants[i].n_made || job.namespaces.n != wants[i].n || !strstr(job.refusal, wants[i].refusal) ||
+            (!wants[i].refusal[0] && job.refusal[0]))
+            fail_msg("row %zu: made %d, %u, \"%s\"", i, n_made, job.namespaces.n, job.refusal);
+        assert_int_equal(job.n_warnings, wants[i].warning[0] != '\0');
+        assert_non_null(strstr(job.n_warnings > 0 ? job.warning[0] : "", wants[i].warning));
+        assert_string_equal(job.request, wants[i].warning[0]   ? ""
+                                         : wants[i].by_default ? wants[i].by_default
+                                                               : wants[i].request);
+        assert_int_equal(job.has_plan, job.request[0] && wants[i].n_made > 0);
+    }
+}
+
+/* Slurm gives up on a prolog that waits for long, and runs the epilog. */
+static void a_prolog_behind_its_epilog_leaves_nothing(void **state)
+{
+    (void)state;
+    const struct hm_begin begin = {
+        .job_id = 7, .het_job_id = HM_NO_ID, .uid = getuid(), .gid = getgid(), .request = "fsdax,size=1G"};
+    ledger_empty(&config);
+    config.n_rules = 0;
+    can_make = ends = true;
+    n_removed = 0;
+    assert_int_equal(hm_begin_job(&config, "", &begin, &has_left, &error), 0);
+    assert_int_equal(hm_begin_provide(&config, 7, &error), -1);
+    ends = false;
+    assert_int_equal(n_removed, 1);
+    assert_int_equal(access(scratch_path("run/jobs/7"), F_OK), -1);
+    assert_int_equal(hm_begin_provide(&config, 7, &error), -1);
+    assert_int_equal(n_removed, 1);
+}
+
+/* It is brought for those who may use it; what does not come is a warning. */
+static void slow_memory_is_brought_online(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *request;
+        enum hm_slow_ram ram;
+        int n_brought;
+    } asks[] = {
+        {"slow", HM_SLOW_RAM_NONE, 0},
+        {"slow", HM_SLOW_RAM_MOVABLE, 1},
+        {"pmem", HM_SLOW_RAM_NORMAL, 1},
+        {"interleave", HM_SLOW_RAM_MOVABLE, 1},
+        {"spill,socket=local", HM_SLOW_RAM_MOVABLE, 1},
+        {"migrate", HM_SLOW_RAM_MOVABLE, 1},
+        {"isolate", HM_SLOW_RAM_MOVABLE, 1},
+        {"fast", HM_SLOW_RAM_MOVABLE, 0},
+        {"dram", HM_SLOW_RAM_MOVABLE, 0},
+        {"cxl", HM_SLOW_RAM_MOVABLE, 0},
+        {"off", HM_SLOW_RAM_MOVABLE, 0},
+        {"fsdax,size=1G", HM_SLOW_RAM_MOVABLE, 0},
+        {"slowly", HM_SLOW_RAM_MOVABLE, 0},
+        {NULL, HM_SLOW_RAM_MOVABLE, 0},
+    };
+    config.n_rules = 0;
+    for (size_t i = 0; i < 2 * sizeof(asks) / sizeof(asks[0]); i++) {
+        size_t row = i / 2;
+        const struct hm_begin begin = {
+            .job_id = 7, .het_job_id = HM_NO_ID, .uid = getuid(), .gid = getgid(), .request = asks[row].request};
+        ledger_empty(&config);
+        config.ram = asks[row].ram;
+        can_bring = i % 2 == 0;
+        can_make = true;
+        n_brought = 0;
+        assert_int_equal(hm_begin_job(&config, "", &begin, &has_left, &error), 0);
+        assert_int_equal(n_brought, 0);
+        assert_int_equal(hm_begin_provide(&config, 7, &error), 0);
+        assert_int_equal(hm_ledger_read(&config, 7, &job, &error), 0);
+        if (n_brought != asks[row].n_brought)
+            fail_msg("%s: brought %d times", asks[row].request, n_brought);
+        assert_int_equal(job.n_warnings, n_brought > 0 && !can_bring);
+        if (job.n_warnings > 0) {
+            assert_string_equal(job.warning[0], "slow memory was not brought online: dax0.0: no kmem");
+            assert_string_equal(job.refusal, "");
+        }
+    }
+    config.ram = HM_SLOW_RAM_NONE;
+}
+
+/* Of the job's own line, the group of nodes that has this one. */
+static void cpus_are_found(void **state)
+{
+    static const struct {
+        const char *text, *cpus; /* NULL: not known */
+    } groups[] = {
+        {"JobId=7 NodeList=n1   Nodes=n1 CPU_IDs=0-1,4 Mem=0 GRES= MinCPUsNode=1", "0-1,4"},
+        {"JobId=7   Nodes=n[1-2] CPU_IDs=3 Mem=0 GRES=", "3"},
+        {"JobId=7   Nodes=n2 CPU_IDs=3 Mem=0 GRES=   Nodes=n1 CPU_IDs=5 Mem=0 GRES=", "5"},
+        {"JobId=7   Nodes=n1 CPU_IDs=5 Mem=0 GRES=   Nodes=n2 CPU_IDs=3 Mem=0 GRES=", "5"},
+        {"JobId=7   Nodes=n2 CPU_IDs=3 Mem=0 GRES=   Nodes=n[1,3] CPU_IDs=5 Mem=0 GRES=", "5"},
+        {"JobId=8   Nodes=n1 CPU_IDs=1 Mem=0\nJobId=7 ArrayJobId=6   Nodes=n1 CPU_IDs=5\nJobId=9   Nodes=n1 CPU_IDs=2",
+         "5"},
+        {"JobId=7 NodeList=n2\nJobId=9   Nodes=n1 CPU_IDs=2", NULL},
+        {"JobId=70   Nodes=n1 CPU_IDs=5", NULL},
+        {"JobId=7   Nodes=n2 CPU_IDs=3 Mem=0", NULL},
+        {"JobId=7   Nodes=n1 CPU_IDs=x Mem=0", NULL},
+        {"JobId=7   Nodes=n1", NULL},
+        {"", NULL},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof(groups) / sizeof(groups[0]); i++) {
+        char list[64];
+        struct hm_set cpus;
+        assert_int_equal(hm_scontrol_parse_cpus(groups[i].text, 7, "n1", is_named, &cpus, &error),
+                         groups[i].cpus ? 0 : -1);
+        if (groups[i].cpus)
+            assert_string_equal(hm_set_format(&cpus, list, sizeof(list)), groups[i].cpus);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(file_systems_are_made),
+        cmocka_unit_test(a_prolog_behind_its_epilog_leaves_nothing),
+        cmocka_unit_test(slow_memory_is_brought_online),
+        cmocka_unit_test(cpus_are_found),
+    };
+    return cmocka_run_group_tests(tests, scratch_make, scratch_drop);
+}

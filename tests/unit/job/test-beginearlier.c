@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The begin of a job where there is something under its number already. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "freshledger.h"
+#include "job/hooks/begin.h"
+#include "job/hooks/finish.h"
+#include "unit/lib/scratch.h"
+
+static struct hm_config config;
+static struct hm_job job;
+static struct hm_error error;
+static bool is_unreadable;
+static bool leaves; /* the one that is finished: memory */
+static int n_finished;
+
+ssize_t __real_read(int fd, void *out, size_t size);
+ssize_t __wrap_read(int fd, void *out, size_t size);
+int __wrap_hm_finish_job(const struct hm_config *of, uint32_t job_id, const char *warning, const int *exit_status);
+
+/* A disk that fails. */
+ssize_t __wrap_read(int fd, void *out, size_t size)
+{
+    errno = EIO;
+    return is_unreadable && size == sizeof(job) ? -1 : __real_read(fd, out, size);
+}
+
+int __wrap_hm_finish_job(const struct hm_config *of, uint32_t job_id, const char *warning, const int *exit_status)
+{
+    assert_int_equal(job_id, 7);
+    assert_non_null(strstr(warning, "its number was used again"));
+    assert_null(exit_status);
+    n_finished++;
+    assert_int_equal(hm_ledger_remove(of, job_id, &error), 0);
+    return leaves;
+}
+
+static char *path_of_entry(void)
+{
+    return scratch_path("run/jobs/7");
+}
+
+/* ------------------------------------------------------------------ what is there */
+
+static void nothing(void)
+{
+    assert_int_equal(unlink(path_of_entry()), 0);
+}
+
+static void an_entry_of_its_own(void)
+{
+}
+
+static void an_entry_of_an_earlier_run(void)
+{
+    job.restart = 1;
+    assert_int_equal(hm_ledger_write(&config, &job, &error), 0);
+}
+
+/* Which may not know of the restart. */
+static void an_entry_of_a_step(void)
+{
+    job.restart = 1;
+    job.is_entered = false;
+    assert_int_equal(hm_ledger_write(&config, &job, &error), 0);
+}
+
+static void a_torn_entry(void)
+{
+    assert_int_equal(truncate(path_of_entry(), sizeof(job) - 1), 0);
+}
+
+static void an_empty_entry(void)
+{
+    assert_int_equal(truncate(path_of_entry(), 0), 0);
+}
+
+static void an_entry_of_another_version(void)
+{
+    FILE *file = fopen(path_of_entry(), "r+");
+    assert_non_null(file);
+    assert_int_equal(fseek(file, offsetof(struct hm_job, version), SEEK_SET), 0);
+    assert_int_equal(fputc(0xff, file), 0xff);
+    assert_int_equal(fclose(file), 0);
+}
+
+static void an_entry_that_others_may_read(void)
+{
+    assert_int_equal(chmod(path_of_entry(), 0644), 0);
+}
+
+static void a_folder(void)
+{
+    nothing();
+    assert_int_equal(mkdir(path_of_entry(), 0700), 0);
+}
+
+static void a_link(void)
+{
+    nothing();
+    assert_int_equal(symlink("lock", path_of_entry()), 0);
+}
+
+static void an_entry_on_a_failing_disk(void)
+{
+    is_unreadable = true;
+}
+
+static const struct {
+    void (*leave)(void);
+    const char *user; /* in the entry afterwards: "new" a fresh one */
+    int result, n_finished;
+    const char *why; /* where it fails */
+} rows[] = {
+    {nothing, "new", 0, 0, ""},
+    {an_entry_of_its_own, "old", 0, 0, ""},
+    {an_entry_of_an_earlier_run, "new", 0, 1, ""},
+    {an_entry_of_a_step, "new", 0, 0, ""},
+    {a_torn_entry, "new", 0, 0, ""},
+    {an_empty_entry, "new", 0, 0, ""},
+    {an_entry_of_another_version, "new", 0, 0, ""},
+    {an_entry_that_others_may_read, "old", -1, 0, "the ledger's entry of job 7 must be a file of uid"},
+    {a_folder, "", -1, 0, "the ledger's entry of job 7 must be a file of uid"},
+    {a_link, "", -1, 0, "cannot open the ledger's entry of job 7"},
+    {an_entry_on_a_failing_disk, "old", -1, 0, "cannot read the ledger's entry of job 7: Input/output error"},
+};
+
+/* An entry that cannot be read may say what has to be undone: only one that is torn is replaced. */
+static void what_is_there_decides(void **state)
+{
+    (void)state;
+    const struct hm_begin begin = {
+        .job_id = 7, .het_job_id = HM_NO_ID, .uid = getuid(), .gid = getgid(), .user = "new"};
+    for (size_t k = 0; k < 2 * sizeof(rows) / sizeof(rows[0]); k++) {
+        size_t i = k / 2;
+        bool has_left = true;
+        leaves = k % 2 == 1;
+        ledger_with_job(&config, &job);
+        job.uid = getuid();
+        job.is_entered = true;
+        hm_job_add_step(&job, 3);
+        snprintf(job.user, sizeof(job.user), "old");
+        assert_int_equal(hm_ledger_write(&config, &job, &error), 0);
+        n_finished = 0;
+        rows[i].leave();
+        error.text[0] = '\0';
+        int result = hm_begin_job(&config, "", &begin, &has_left, &error);
+        is_unreadable = false;
+        if (result != rows[i].result || n_finished != rows[i].n_finished || !strstr(error.text, rows[i].why))
+            fail_msg("row %zu: %d, %d finished, \"%s\"", i, result, n_finished, error.text);
+        assert_int_equal(has_left, leaves && n_finished > 0);
+        chmod(path_of_entry(), 0600);
+        bool is_read = hm_ledger_read(&config, 7, &job, &error) == 0;
+        assert_string_equal(is_read ? job.user : "", rows[i].user);
+        if (rows[i].leave == an_entry_of_a_step)
+            assert_true(job.is_entered && job.n_steps == 1 && job.restart == 0);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(what_is_there_decides)};
+    return cmocka_run_group_tests(tests, scratch_make, scratch_drop);
+}

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Who shared the node with whom, as the ledger has it. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "freshledger.h"
+#include "job/node/company.h"
+#include "unit/lib/scratch.h"
+
+static struct hm_config config;
+static struct hm_error error;
+static struct hm_job earlier, job;
+
+/* A ledger with job 7, which lives: no step of it has run yet. */
+static int fresh(void **state)
+{
+    (void)state;
+    ledger_with_job(&config, &earlier);
+    hm_job_init(&job, 8);
+    return 0;
+}
+
+static bool earlier_had_company(void)
+{
+    assert_int_equal(hm_ledger_read(&config, 7, &earlier, &error), 0);
+    return earlier.had_company;
+}
+
+static void test_alone(void **state)
+{
+    (void)state;
+    ledger_empty(&config);
+    int lock = hm_ledger_lock(&config, &error);
+    assert_true(lock >= 0);
+    assert_int_equal(hm_company_note(&config, &job, &error), 0);
+    assert_false(job.had_company);
+    /* Its own entry, of a prolog that ran before, is no company. */
+    assert_int_equal(hm_ledger_write(&config, &job, &error), 0);
+    assert_int_equal(hm_company_note(&config, &job, &error), 0);
+    assert_false(job.had_company);
+    hm_ledger_unlock(lock);
+}
+
+static void test_both_are_marked(void **state)
+{
+    (void)state;
+    assert_false(earlier_had_company());
+    assert_int_equal(hm_company_note(&config, &job, &error), 0);
+    assert_true(job.had_company);
+    assert_true(earlier_had_company());
+}
+
+/* It stays so after the other has gone; who comes then does not share the node. */
+static void test_the_dead_are_no_company(void **state)
+{
+    (void)state;
+    snprintf(earlier.cgroup, sizeof(earlier.cgroup), "%s/removed", scratch);
+    assert_int_equal(hm_ledger_write(&config, &earlier, &error), 0);
+    assert_int_equal(hm_company_note(&config, &job, &error), 0);
+    assert_false(job.had_company);
+    assert_false(earlier_had_company());
+    job.had_company = true;
+    assert_int_equal(hm_company_note(&config, &job, &error), 0);
+    assert_true(job.had_company);
+}
+
+static void test_what_cannot_be_read_may_live(void **state)
+{
+    (void)state;
+    scratch_write(scratch_path("run/jobs/9"), "torn");
+    assert_int_equal(hm_ledger_remove(&config, 7, &error), 0);
+    assert_int_equal(hm_company_note(&config, &job, &error), 0);
+    assert_true(job.had_company);
+}
+
+/* The other's entry cannot be written: a folder is where its draft goes. */
+static void test_a_failure_counts_as_company(void **state)
+{
+    (void)state;
+    assert_int_equal(mkdir(scratch_path("run/jobs/7.draft"), 0700), 0);
+    assert_int_equal(hm_company_note(&config, &job, &error), -1);
+    assert_true(job.had_company);
+    assert_non_null(strstr(error.text, "job 7"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(test_alone, fresh),
+        cmocka_unit_test_setup(test_both_are_marked, fresh),
+        cmocka_unit_test_setup(test_the_dead_are_no_company, fresh),
+        cmocka_unit_test_setup(test_what_cannot_be_read_may_live, fresh),
+        cmocka_unit_test_setup(test_a_failure_counts_as_company, fresh),
+    };
+    return cmocka_run_group_tests(tests, scratch_make, scratch_drop);
+}

@@ -1,0 +1,366 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The end of a job, while the end of one of its steps is late. */
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "freshledger.h"
+#include "job/hooks/finish.h"
+#include "job/ledger/living.h"
+#include "job/namespaces/namespaces.h"
+#include "job/programs/migrator.h"
+#include "job/record/record.h"
+#include "slurm/scontrol.h"
+#include "unit/lib/scratch.h"
+
+static struct hm_error error;
+static struct hm_config config;
+static struct hm_job job, recorded;
+static bool is_used_again; /* the job's number, while its helpers are waited for */
+static int n_read, n_stopped;
+static int patience_ms; /* that its helpers were given */
+static int left_by;     /* errno of what keeps the job's namespaces; 0: they go */
+static bool waited;     /* for what is in use */
+static bool is_record_lost;
+static char drained[HM_ERROR_TEXT];
+static int64_t ended_ns;        /* what the record has */
+static int64_t *killed_with_ns; /* the same, of one who is killed behind it; shared. NULL: nobody is */
+
+int __wrap_hm_process_stop_all(const struct hm_process *process, int n, int given_ms, struct hm_error *why);
+int __wrap_hm_progress_read(const char *path, struct hm_progress *progress, struct hm_error *why);
+int __real_hm_progress_read(const char *path, struct hm_progress *progress, struct hm_error *why);
+int __wrap_hm_record_write(const struct hm_config *of, const struct hm_tiers *tiers, const struct hm_job *what,
+                           const char *samples, int64_t end_ns, struct hm_error *why);
+
+int __wrap_hm_namespaces_remove(const struct hm_config *of, struct hm_job *what, bool waits, struct hm_error *why);
+int __wrap_hm_scontrol_drain(const char *node, const char *reason, struct hm_error *why);
+
+int __wrap_hm_namespaces_remove(const struct hm_config *of, struct hm_job *what, bool waits, struct hm_error *why)
+{
+    (void)of;
+    waited = waits;
+    what->namespaces.destroy_s = 2.5;
+    return left_by ? hm_fail(why, left_by, "namespace0.0 is in use by 17 (cp)") : 0;
+}
+
+int __wrap_hm_scontrol_drain(const char *node, const char *reason, struct hm_error *why)
+{
+    (void)why;
+    snprintf(drained, sizeof(drained), "%s: %s", node, reason);
+    return 0;
+}
+
+/* Helpers are stopped without the lock: now the slurmstepd of step 1 comes, or another run with the same number. */
+int __wrap_hm_process_stop_all(const struct hm_process *process, int n, int given_ms, struct hm_error *why)
+{
+    (void)why;
+    assert_true(given_ms > 0);
+    patience_ms = given_ms;
+    for (int i = 0; i < n; i++)
+        n_stopped += process[i].pid > 0;
+    int lock = hm_ledger_lock(&config, &error);
+    assert_true(lock >= 0);
+    assert_int_equal(hm_ledger_read(&config, 7, &job, &error), 0);
+    if (is_used_again)
+        job.finisher.pid = 0;
+    else
+        assert_int_equal(hm_migrator_collect(&config, &job, 1, &error), 0);
+    hm_job_warn(&job, "the step's own");
+    assert_int_equal(hm_ledger_write(&config, &job, &error), 0);
+    hm_ledger_unlock(lock);
+    return 0;
+}
+
+int __wrap_hm_progress_read(const char *path, struct hm_progress *progress, struct hm_error *why)
+{
+    int fd = open(scratch_path("run/jobs/lock"), O_RDWR | O_CLOEXEC);
+    assert_true(fd >= 0);
+    assert_int_equal(flock(fd, LOCK_EX | LOCK_NB), -1); /* somebody has it: we */
+    close(fd);
+    n_read++;
+    return __real_hm_progress_read(path, progress, why);
+}
+
+int __wrap_hm_record_write(const struct hm_config *of, const struct hm_tiers *tiers, const struct hm_job *what,
+                           const char *samples, int64_t end_ns, struct hm_error *why)
+{
+    (void)of, (void)tiers, (void)samples, (void)why;
+    if (killed_with_ns) {
+        *killed_with_ns = end_ns;
+        _exit(0);
+    }
+    recorded = *what;
+    ended_ns = end_ns;
+    return is_record_lost ? -1 : 0;
+}
+
+static void leave(uint32_t step_id)
+{
+    char name[64];
+    hm_migrator_file(7, step_id, name, sizeof(name));
+    int fd = hm_progress_create(scratch_path("run/jobs/%s", name), step_id, &error);
+    assert_true(fd >= 0);
+    close(fd);
+}
+
+static int set_up(void **state)
+{
+    (void)state;
+    ledger_with_job(&config, &job);
+    job.recorded = true;
+    job.monitor.pid = 4000001; /* none of these lives */
+    job.migrator[0] = (struct hm_step_migrator){.step_id = 0, .process = {.pid = 4000002}};
+    job.migrator[HM_JOB_MIGRATORS - 1] = (struct hm_step_migrator){.step_id = 1, .process = {.pid = 4000003}};
+    memset(&recorded, 0, sizeof(recorded));
+    n_read = n_stopped = patience_ms = 0;
+    is_used_again = false;
+    left_by = 0;
+    is_record_lost = false;
+    killed_with_ns = NULL;
+    drained[0] = '\0';
+    if (hm_ledger_write(&config, &job, &error) != 0)
+        return -1;
+    leave(0);
+    leave(1);
+    return 0;
+}
+
+static bool has_warning(const char *text)
+{
+    for (uint32_t i = 0; i < recorded.n_warnings; i++)
+        if (strcmp(recorded.warning[i], text) == 0)
+            return true;
+    return false;
+}
+
+static void what_a_late_step_brought_is_in_the_record(void **state)
+{
+    (void)state;
+    const int exit_status = 3 << 8;
+    assert_int_equal(hm_finish_job(&config, 7, "our own", &exit_status), 0);
+    assert_int_equal(n_stopped, 3);
+    assert_int_equal(n_read, 2);
+    assert_int_equal(recorded.migration.n_steps, 2);
+    assert_true(has_warning("the step's own"));
+    assert_true(has_warning("our own"));
+    assert_int_equal(recorded.exit_status, exit_status);
+    assert_true(recorded.namespaces.destroy_s > 2);
+    assert_false(waited); /* others come by and are not to be held up */
+    assert_int_equal(patience_ms, HM_FINISH_ORPHAN_PATIENCE_MS);
+    assert_string_equal(drained, "");
+    assert_int_equal(hm_ledger_read(&config, 7, &job, &error), -1);
+    assert_int_equal(errno, ENOENT);
+}
+
+/* Somebody is at the job's end, writes its record, and is killed. Returns the end that it has. */
+static int64_t end_with_a_kill(const char *warning)
+{
+    int status = -1;
+    int64_t *shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    assert_true(shared != MAP_FAILED);
+    pid_t child = fork();
+    if (child == 0) {
+        killed_with_ns = shared;
+        hm_finish_job(&config, 7, warning, NULL);
+        _exit(1);
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+    int64_t end_ns = *shared;
+    munmap(shared, sizeof(*shared));
+    return end_ns;
+}
+
+/* Whoever comes then, and however late: a record of another day would count the job twice. */
+static void a_record_that_is_written_again_has_the_same_end(void **state)
+{
+    static const struct {
+        const char *first, *second; /* the warning; NULL: the job's own epilog */
+        int64_t dead_ns, wanted_ns; /* found dead before the first; 0: the moment of the first */
+        bool is_warned;
+    } rows[] = {
+        {NULL, "found dead", 0, 0, false},  {"found dead", "found dead", 0, 0, true},
+        {"found dead", NULL, 0, 0, false},  {"found dead", "found dead", 12, 12, true},
+        {NULL, "found dead", 12, 0, false},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        assert_int_equal(set_up(state), 0);
+        job.dead_ns = rows[i].dead_ns;
+        assert_int_equal(hm_ledger_write(&config, &job, &error), 0);
+        int64_t before_ns = hm_now_ns(), killed_ns = end_with_a_kill(rows[i].first), after_ns = hm_now_ns();
+        if (rows[i].wanted_ns)
+            assert_true(killed_ns == rows[i].wanted_ns);
+        else
+            assert_true(killed_ns >= before_ns && killed_ns <= after_ns);
+        for (int kept = 1; kept >= 0; kept--) { /* also one that was kept for later */
+            is_record_lost = kept;
+            assert_int_equal(hm_finish_job(&config, 7, rows[i].second, NULL), 0);
+            assert_true(ended_ns == killed_ns);
+            assert_int_equal(has_warning("found dead"), rows[i].is_warned);
+        }
+        assert_int_equal(hm_ledger_read(&config, 7, &job, &error), -1);
+    }
+}
+
+/* Slurm's is that of the job; its 0 may mean that it ended the job before it heard of the script's end. */
+static void slurms_status_is_no_success_where_the_script_had_none(void **state)
+{
+    static const struct {
+        bool is_known, is_scripts;
+        int here, slurms, wanted;
+    } rows[] = {
+        {false, false, 0, 0, 0},         {true, false, 9, 0, 0},
+        {true, true, 15, 0, 15},         {true, true, 0, 0, 0},
+        {true, true, 0, 125, 125},       {true, false, 9, 3 << 8, 3 << 8},
+        {true, true, 7 << 8, 0, 7 << 8}, {true, true, 7 << 8, 3 << 8, 3 << 8},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        assert_int_equal(set_up(state), 0);
+        job.has_exit_status = rows[i].is_known;
+        job.exit_status_is_final = rows[i].is_scripts;
+        job.exit_status = rows[i].here;
+        assert_int_equal(hm_ledger_write(&config, &job, &error), 0);
+        assert_int_equal(hm_finish_job(&config, 7, NULL, &rows[i].slurms), 0);
+        assert_true(recorded.has_exit_status);
+        assert_int_equal(recorded.exit_status, rows[i].wanted);
+    }
+}
+
+static void figures_of_a_new_run_are_not_taken(void **state)
+{
+    (void)state;
+    is_used_again = true;
+    assert_int_equal(hm_finish_job(&config, 7, NULL, NULL), -1);
+    assert_int_equal(n_read, 0);
+    assert_int_equal(recorded.migration.n_steps, 0);
+    assert_false(has_warning("the step's own"));
+    assert_int_equal(hm_ledger_read(&config, 7, &job, &error), 0);
+    assert_true(hm_migrator_has_left(&config, 7, 0));
+}
+
+/* The one case in which a node is drained. */
+static void memory_that_stays_drains_the_node(void **state)
+{
+    (void)state;
+    snprintf(job.node, sizeof(job.node), "n9");
+    assert_int_equal(hm_ledger_write(&config, &job, &error), 0);
+    left_by = EIO;
+    assert_int_equal(hm_finish_job(&config, 7, NULL, NULL), 0); /* another reap may not do either */
+    assert_string_equal(
+        drained, "n9: hybridmem: job 7: persistent memory was not given back: namespace0.0 is in use by 17 (cp)");
+    assert_true(has_warning("its DAX file systems were not removed: namespace0.0 is in use by 17 (cp)"));
+}
+
+/* A user's other job can do that, for as long as it likes; and who has no time for a wipe has not failed. */
+static void memory_that_is_for_later_does_not(void **state)
+{
+    static const int numbers[] = {EBUSY, ETIME};
+    for (size_t i = 0; i < 2; i++) {
+        assert_int_equal(set_up(state), 0);
+        left_by = numbers[i];
+        assert_int_equal(hm_finish_job(&config, 7, NULL, NULL), 1);
+        assert_true(waited);
+        assert_int_equal(patience_ms, HM_FINISH_PATIENCE_MS);
+        assert_string_equal(drained, "");
+        assert_true(has_warning("its DAX file systems were not removed: namespace0.0 is in use by 17 (cp)"));
+        assert_int_equal(hm_ledger_read(&config, 7, &job, &error), -1);
+        assert_int_equal(errno, ENOENT);
+    }
+    /* While its entry stays, with a record that can be kept nowhere, no reap would take it. */
+    assert_int_equal(set_up(state), 0);
+    left_by = ETIME;
+    is_record_lost = true;
+    assert_int_equal(hm_finish_job(&config, 7, NULL, NULL), 0);
+    assert_int_equal(hm_ledger_read(&config, 7, &job, &error), 0);
+}
+
+/* Of another version: there is nothing to report, and the reap that follows takes what the job had. */
+static void what_cannot_be_read_goes_with_the_job(void **state)
+{
+    (void)state;
+    assert_int_equal(truncate(scratch_path("run/jobs/7"), 10), 0);
+    assert_int_equal(hm_finish_job(&config, 7, NULL, NULL), 1); /* it may be in use */
+    assert_int_equal(hm_ledger_read(&config, 7, &job, &error), -1);
+    assert_int_equal(errno, ENOENT);
+    assert_int_equal(n_stopped, 0);
+    assert_int_equal(recorded.job_id, 0);
+    /* One that others may write to is not believed to be the job's, and stays. */
+    assert_int_equal(set_up(state), 0);
+    assert_int_equal(chmod(scratch_path("run/jobs/7"), 0666), 0);
+    assert_int_equal(hm_finish_job(&config, 7, NULL, NULL), -1);
+    assert_int_equal(access(scratch_path("run/jobs/7"), F_OK), 0);
+}
+
+/* A folder of resctrl's form, that has nothing in it unless the test says so. */
+static void leave_group(void)
+{
+    assert_int_equal(scratch_remove(scratch_path("resctrl")), 0);
+    snprintf(config.resctrl_dir, sizeof(config.resctrl_dir), "%s/resctrl", scratch);
+    assert_int_equal(mkdir(scratch_path("resctrl"), 0700), 0);
+    assert_int_equal(mkdir(scratch_path("resctrl/mon_groups"), 0700), 0);
+    assert_int_equal(mkdir(scratch_path("resctrl/mon_groups/hybridmem.7.2"), 0700), 0);
+    job.mongroup = (struct hm_mongroup){.is_begun = true, .restart = 2};
+    assert_int_equal(hm_ledger_write(&config, &job, &error), 0);
+}
+
+static bool is_group_there(void)
+{
+    return access(scratch_path("resctrl/mon_groups/hybridmem.7.2"), F_OK) == 0;
+}
+
+static void the_group_goes_behind_the_monitor(void **state)
+{
+    char text[HM_WARNING];
+    leave_group();
+    assert_int_equal(hm_finish_job(&config, 7, NULL, NULL), 0);
+    assert_false(is_group_there());
+    assert_true(recorded.mongroup.is_begun); /* what it counted is the record's */
+    assert_string_equal(recorded.mongroup.why, "");
+    /* One that stays costs neither the record nor its figures. */
+    assert_int_equal(set_up(state), 0);
+    leave_group();
+    scratch_write(scratch_path("resctrl/mon_groups/hybridmem.7.2/held"), "");
+    assert_int_equal(hm_finish_job(&config, 7, NULL, NULL), 0);
+    snprintf(text, sizeof(text),
+             "its resctrl group is left: cannot remove %s/resctrl/mon_groups/hybridmem.7.2: Directory not empty",
+             scratch);
+    assert_true(has_warning(text));
+    assert_string_equal(recorded.mongroup.why, "");
+    assert_int_equal(hm_ledger_read(&config, 7, &job, &error), -1);
+}
+
+static void the_group_of_a_new_run_stays(void **state)
+{
+    (void)state;
+    leave_group();
+    is_used_again = true;
+    assert_int_equal(hm_finish_job(&config, 7, NULL, NULL), -1);
+    assert_true(is_group_there());
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(what_a_late_step_brought_is_in_the_record, set_up),
+        cmocka_unit_test(a_record_that_is_written_again_has_the_same_end),
+        cmocka_unit_test(slurms_status_is_no_success_where_the_script_had_none),
+        cmocka_unit_test_setup(figures_of_a_new_run_are_not_taken, set_up),
+        cmocka_unit_test_setup(memory_that_stays_drains_the_node, set_up),
+        cmocka_unit_test(memory_that_is_for_later_does_not),
+        cmocka_unit_test_setup(what_cannot_be_read_goes_with_the_job, set_up),
+        cmocka_unit_test_setup(the_group_goes_behind_the_monitor, set_up),
+        cmocka_unit_test_setup(the_group_of_a_new_run_stays, set_up),
+    };
+    return cmocka_run_group_tests(tests, scratch_make, scratch_drop);
+}

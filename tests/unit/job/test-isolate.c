@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What isolate sets in a task's environment, and how it is taken back. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "core/apply/policy.h"
+#include "fakeenvironment.h"
+#include "unit/lib/planrow.h"
+
+#define NODES "fast=0@0,1@1 slow=2@0,3@1"
+
+static struct work *work;
+static struct hm_error error;
+
+static int set_up(void **state)
+{
+    const struct row row = {"optane", "isolate", SPACE};
+    (void)state;
+    work = malloc(sizeof(*work));
+    assert_non_null(work);
+    assert_int_equal(planrow_resolve(work, &row), 0);
+    fake_environment_clear();
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    free(work);
+    return 0;
+}
+
+static int enter(void)
+{
+    return hm_isolate_enter(fake_environment(), &work->plan, &work->tiers.topology, 7, &error);
+}
+
+/* The user's own LD_PRELOAD, and what becomes of it in the job: "*" is the library. */
+static const char *const preloads[][2] = {
+    {"", "*"},
+    {"/lib/own.so", "*:/lib/own.so"},
+    {"/lib/a.so /lib/b.so", "*:/lib/a.so /lib/b.so"},
+    {"*", "*"},
+    {"/lib/a.so:*", "*:/lib/a.so"},
+    {"*:/lib/a.so:*", "*:/lib/a.so"},
+    {"*x:/y*", "*:*x:/y*"},
+};
+
+/* The text with the library in place of each star. */
+static const char *spell(const char *text)
+{
+    static char out[4096];
+    size_t used = 0;
+    for (; *text; text++)
+        used += (size_t)(*text == '*' ? snprintf(out + used, sizeof(out) - used, "%s", hm_preload_library())
+                                      : snprintf(out + used, sizeof(out) - used, "%c", *text));
+    out[used] = '\0';
+    return out;
+}
+
+static void test_the_library_is_put_first_and_once(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < N_ROWS(preloads); i++) {
+        fake_environment_clear();
+        if (preloads[i][0][0])
+            fake_environment_put("LD_PRELOAD", spell(preloads[i][0]));
+        assert_int_equal(enter(), 0);
+        assert_int_equal(enter(), 0); /* a step in the job's script */
+        assert_string_equal(fake_environment_get("LD_PRELOAD"), spell(preloads[i][1]));
+        assert_string_equal(fake_environment_get("HYBRIDMEM_ISOLATE_NODES"), NODES);
+        assert_string_equal(fake_environment_get("HYBRIDMEM_ISOLATE_JOB"), "7");
+    }
+}
+
+static void test_what_was_set_is_taken_back(void **state)
+{
+    (void)state;
+    assert_int_equal(enter(), 0);
+    assert_int_equal(hm_isolate_leave(fake_environment(), &error), 0);
+    assert_null(fake_environment_get("LD_PRELOAD"));
+    assert_null(fake_environment_get("HYBRIDMEM_ISOLATE_NODES"));
+    assert_null(fake_environment_get("HYBRIDMEM_ISOLATE_JOB"));
+    fake_environment_put("LD_PRELOAD", "/lib/own.so");
+    assert_int_equal(enter(), 0);
+    assert_int_equal(hm_isolate_leave(fake_environment(), &error), 0);
+    assert_string_equal(fake_environment_get("LD_PRELOAD"), "/lib/own.so");
+    /* The script has put its own in place of ours. */
+    assert_int_equal(enter(), 0);
+    fake_environment_put("LD_PRELOAD", "/lib/other.so");
+    assert_int_equal(hm_isolate_leave(fake_environment(), &error), 0);
+    assert_string_equal(fake_environment_get("LD_PRELOAD"), "/lib/other.so");
+    assert_null(fake_environment_get("HYBRIDMEM_ISOLATE_NODES"));
+}
+
+/* As in hybridmem-preload(7): no mark, so it is not ours. */
+static void test_what_the_user_set_stays(void **state)
+{
+    (void)state;
+    fake_environment_put("LD_PRELOAD", hm_preload_library());
+    fake_environment_put("HYBRIDMEM_ISOLATE_NODES", "slow=9@9");
+    assert_int_equal(hm_isolate_leave(fake_environment(), &error), 0);
+    assert_string_equal(fake_environment_get("LD_PRELOAD"), hm_preload_library());
+    assert_string_equal(fake_environment_get("HYBRIDMEM_ISOLATE_NODES"), "slow=9@9");
+}
+
+static void test_what_cannot_be_set_is_said(void **state)
+{
+    (void)state;
+    static char longest[40000];
+    fake_environment_fill();
+    assert_int_equal(enter(), -1);
+    assert_non_null(strstr(error.text, "HYBRIDMEM_ISOLATE_JOB cannot be set in the task's environment"));
+    fake_environment_clear();
+    memset(longest, 'x', sizeof(longest) - 1);
+    fake_environment_put("LD_PRELOAD", longest);
+    assert_int_equal(enter(), -1);
+    assert_non_null(strstr(error.text, "LD_PRELOAD cannot be read"));
+    assert_null(fake_environment_get("HYBRIDMEM_ISOLATE_JOB"));
+    fake_environment_put("HYBRIDMEM_ISOLATE_JOB", "7");
+    assert_int_equal(hm_isolate_leave(fake_environment(), &error), -1);
+}
+
+static void test_nodes(void **state)
+{
+    (void)state;
+    char text[64];
+    assert_int_equal(hm_isolate_nodes(&work->plan, &work->tiers.topology, text, sizeof(text)), 0);
+    assert_string_equal(text, NODES);
+    assert_int_equal(hm_isolate_nodes(&work->plan, &work->tiers.topology, text, sizeof(NODES)), 0);
+    for (size_t size = 1; size < sizeof(NODES); size++) {
+        assert_int_equal(hm_isolate_nodes(&work->plan, &work->tiers.topology, text, size), -1);
+        assert_int_equal(errno, ENAMETOOLONG);
+    }
+    for (int i = 0; i < work->tiers.topology.n_nodes; i++)
+        work->tiers.topology.node[i].socket = i % 2 ? -1 : 0;
+    assert_int_equal(hm_isolate_nodes(&work->plan, &work->tiers.topology, text, sizeof(text)), 0);
+    assert_string_equal(text, "fast=0@0,1 slow=2@0,3");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_the_library_is_put_first_and_once, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_what_was_set_is_taken_back, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_what_the_user_set_stays, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_what_cannot_be_set_is_said, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_nodes, set_up, tear_down),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "freshledger.h"
+#include "job/ledger/entry.h"
+#include "job/ledger/ledger.h"
+#include "job/ledger/living.h"
+#include "unit/lib/scratch.h"
+
+static struct hm_config config;
+static struct hm_error error;
+static struct hm_job job;
+
+static char *in_jobs(const char *name)
+{
+    return scratch_path("run/jobs/%s", name);
+}
+
+/* A fresh ledger with one entry, of job 7. */
+static int fresh(void **state)
+{
+    (void)state;
+    ledger_with_job(&config, &job);
+    return 0;
+}
+
+struct bad_entry {
+    const char *name;
+    size_t offset;
+    unsigned char value;
+    unsigned length;
+};
+
+static void test_bad_contents_are_refused(void **state)
+{
+    (void)state;
+    static const struct bad_entry bad[] = {
+        {"version", offsetof(struct hm_job, magic), 0xff, 4},
+        {"version", offsetof(struct hm_job, version), 0xff, 4},
+        {"version", offsetof(struct hm_job, bytes), 0, 4},
+        {"names", offsetof(struct hm_job, user), 'x', sizeof(job.user)},
+        {"names", offsetof(struct hm_job, node), 'x', sizeof(job.node)},
+        {"request", offsetof(struct hm_job, request), 'x', sizeof(job.request)},
+        {"request", offsetof(struct hm_job, refusal), 'x', sizeof(job.refusal)},
+        {"request", offsetof(struct hm_job, request_is_default), 2, 1},
+        {"cgroup", offsetof(struct hm_job, cgroup), 'x', sizeof(job.cgroup)},
+        {"cgroup", offsetof(struct hm_job, boot_id), 'x', sizeof(job.boot_id)},
+        {"flags", offsetof(struct hm_job, recorded), 0xff, 1},
+        {"flags", offsetof(struct hm_job, has_plan), 0xff, 1},
+        {"flags", offsetof(struct hm_job, has_taken), 2, 1},
+        {"namespaces", offsetof(struct hm_job, namespaces.is_begun), 2, 1},
+        {"namespaces", offsetof(struct hm_job, namespaces.is_kept), 2, 1},
+        {"changes", offsetof(struct hm_job, n_changes), 0xff, 4},
+        {"warnings", offsetof(struct hm_job, n_warnings), 0xff, 4},
+    };
+    for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
+        fresh(NULL);
+        memset((char *)&job + bad[i].offset, bad[i].value, bad[i].length);
+        assert_int_equal(hm_entry_check(&job, &error), -1);
+        assert_int_equal(errno, EBADMSG);
+        assert_non_null(strstr(error.text, bad[i].name));
+    }
+}
+
+static void test_bad_plans_are_named(void **state)
+{
+    (void)state;
+    static const struct bad_entry bad[] = {
+        {"request", offsetof(struct hm_plan, request.mode), 0xff, 4},
+        {"request", offsetof(struct hm_plan, request.text), 'x', HM_REQUEST_TEXT},
+        {"fsdax", offsetof(struct hm_plan, fsdax.is_kept), 2, 1},
+        {"fsdax", offsetof(struct hm_plan, request.keep), 2, 1},
+        {"policy", offsetof(struct hm_plan, policy), 0xff, 4},
+        {"weights", offsetof(struct hm_plan, has_weights), 3, 1},
+        {"reason", offsetof(struct hm_plan, reason), 'x', sizeof(job.plan.reason)},
+        {"warnings", offsetof(struct hm_plan, n_warnings), 0xff, 4},
+    };
+    assert_null(hm_entry_bad_plan(&job.plan));
+    for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
+        struct hm_plan plan = {0};
+        memset((char *)&plan + bad[i].offset, bad[i].value, bad[i].length);
+        assert_string_equal(hm_entry_bad_plan(&plan), bad[i].name);
+    }
+    /* A bad plan spoils the entry only where the entry says that it has one. */
+    job.plan.policy = (enum hm_policy)99;
+    assert_int_equal(hm_entry_check(&job, &error), 0);
+    job.has_plan = true;
+    assert_int_equal(hm_entry_check(&job, &error), -1);
+}
+
+static void test_bad_files_are_refused(void **state)
+{
+    (void)state;
+    assert_int_equal(hm_ledger_read(&config, 8, &job, &error), -1);
+    assert_int_equal(errno, ENOENT);
+
+    scratch_write(in_jobs("8"), "short");
+    assert_int_equal(hm_ledger_read(&config, 8, &job, &error), -1);
+    assert_int_equal(errno, EBADMSG);
+
+    assert_int_equal(chmod(in_jobs("7"), 0640), 0);
+    assert_int_equal(hm_ledger_read(&config, 7, &job, &error), -1);
+    assert_int_equal(errno, EPERM);
+    assert_int_equal(chmod(in_jobs("7"), 0600), 0);
+
+    /* Another job's entry under this name. */
+    assert_int_equal(link(in_jobs("7"), in_jobs("9")), 0);
+    assert_int_equal(hm_ledger_read(&config, 9, &job, &error), -1);
+    assert_int_equal(errno, EBADMSG);
+
+    assert_int_equal(symlink(in_jobs("7"), in_jobs("10")), 0);
+    assert_int_equal(hm_ledger_read(&config, 10, &job, &error), -1);
+    assert_int_equal(errno, ELOOP);
+}
+
+static void test_folders_that_others_may_write_are_refused(void **state)
+{
+    (void)state;
+    assert_int_equal(chmod(in_jobs(""), 0722), 0);
+    assert_int_equal(hm_ledger_lock(&config, &error), -1);
+    assert_int_equal(errno, EPERM);
+    assert_non_null(strstr(error.text, "jobs"));
+    assert_int_equal(chmod(in_jobs(""), 0700), 0);
+    assert_int_equal(chmod(config.run_dir, 0777), 0);
+    assert_int_equal(hm_ledger_write(&config, &job, &error), -1);
+    assert_int_equal(errno, EPERM);
+}
+
+static void test_modes_do_not_follow_the_umask(void **state)
+{
+    (void)state;
+    struct stat status;
+    mode_t before = umask(0);
+    fresh(NULL);
+    umask(077);
+    assert_int_equal(stat(config.run_dir, &status), 0);
+    assert_int_equal(status.st_mode & 07777, 0755);
+    assert_int_equal(stat(in_jobs("7"), &status), 0);
+    assert_int_equal(status.st_mode & 07777, 0600);
+    fresh(NULL);
+    umask(before);
+    assert_int_equal(stat(config.run_dir, &status), 0);
+    assert_int_equal(status.st_mode & 07777, 0755);
+    assert_int_equal(stat(in_jobs(""), &status), 0);
+    assert_int_equal(status.st_mode & 07777, 0700);
+}
+
+static void test_entries_come_back_and_go(void **state)
+{
+    (void)state;
+    uint32_t *ids = NULL;
+    static struct hm_job other;
+    char samples[320];
+    snprintf(job.user, sizeof(job.user), "alice");
+    job.array_job_id = 5;
+    assert_int_equal(hm_ledger_write(&config, &job, &error), 0);
+    assert_int_equal(hm_ledger_read(&config, 7, &other, &error), 0);
+    assert_memory_equal(&job, &other, sizeof(job));
+    job.job_id = 4294967293u;
+    assert_int_equal(hm_ledger_write(&config, &job, &error), 0);
+    scratch_write(in_jobs("7x"), "");
+    scratch_write(hm_ledger_samples_path(&config, 7, samples, sizeof(samples)), "");
+
+    assert_int_equal(hm_ledger_list(&config, &ids, &error), 2);
+    assert_true((ids[0] == 7 && ids[1] == 4294967293u) || (ids[1] == 7 && ids[0] == 4294967293u));
+    free(ids);
+
+    assert_int_equal(hm_ledger_remove(&config, 7, &error), 0);
+    assert_int_equal(hm_ledger_remove(&config, 7, &error), 0); /* again, as after a crash */
+    assert_int_equal(access(samples, F_OK), -1);
+    assert_int_equal(hm_ledger_read(&config, 7, &other, &error), -1);
+    assert_int_equal(errno, ENOENT);
+}
+
+static bool is_locked(void)
+{
+    int fd = open(in_jobs("lock"), O_RDWR | O_CLOEXEC);
+    assert_true(fd >= 0);
+    bool locked = flock(fd, LOCK_EX | LOCK_NB) != 0;
+    assert_true(!locked || errno == EWOULDBLOCK);
+    close(fd);
+    return locked;
+}
+
+static void test_the_lock_holds_and_ends(void **state)
+{
+    (void)state;
+    int hold[2], status;
+    int lock = hm_ledger_lock(&config, &error);
+    assert_true(lock >= 0);
+    assert_true(is_locked());
+    /* A child that has a copy of the descriptor does not keep the lock. */
+    assert_int_equal(pipe(hold), 0);
+    pid_t pid = fork();
+    if (pid == 0) {
+        char end;
+        close(hold[1]);
+        _exit(read(hold[0], &end, 1) < 0);
+    }
+    hm_ledger_unlock(lock);
+    assert_false(is_locked());
+    close(hold[1]);
+    close(hold[0]);
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+
+    /* Nor does a holder that died. */
+    pid = fork();
+    if (pid == 0)
+        _exit(hm_ledger_lock(&config, NULL) < 0);
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_int_equal(status, 0);
+    assert_false(is_locked());
+    hm_ledger_unlock(-1); /* nothing */
+}
+
+static void test_alone(void **state)
+{
+    (void)state;
+    struct hm_set all;
+    assert_int_equal(hm_set_parse(&all, "0-3", NULL), 0);
+    assert_false(hm_ledger_is_alone(&config, &job, &all)); /* cores not known */
+    job.has_cores = true;
+    assert_int_equal(hm_set_parse(&job.cores, "0-2", NULL), 0);
+    assert_false(hm_ledger_is_alone(&config, &job, &all));
+    assert_int_equal(hm_set_parse(&job.cores, "0-3", NULL), 0);
+    assert_true(hm_ledger_is_alone(&config, &job, &all));
+
+    static struct hm_job other;
+    hm_job_init(&other, 8);
+    assert_int_equal(hm_ledger_write(&config, &other, &error), 0);
+    assert_false(hm_ledger_is_alone(&config, &job, &all));
+    snprintf(other.cgroup, sizeof(other.cgroup), "%s/removed", scratch);
+    assert_int_equal(hm_ledger_write(&config, &other, &error), 0);
+    assert_true(hm_ledger_is_alone(&config, &job, &all));
+    scratch_write(in_jobs("9"), "an entry that nobody can read");
+    assert_false(hm_ledger_is_alone(&config, &job, &all));
+}
+
+static void test_warnings_and_steps_have_room_and_no_doubles(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 2 * HM_JOB_WARNINGS; i++) {
+        hm_job_warn(&job, "warning %d", i % HM_JOB_WARNINGS);
+        hm_job_warn(&job, "warning %d", i % HM_JOB_WARNINGS);
+    }
+    hm_job_warn(&job, "one too many");
+    assert_int_equal(job.n_warnings, HM_JOB_WARNINGS);
+    assert_string_equal(job.warning[HM_JOB_WARNINGS - 1], "warning 15");
+    for (uint32_t i = 0; i < HM_JOB_STEPS + 5; i++)
+        hm_job_add_step(&job, i);
+    hm_job_add_step(&job, 0);
+    assert_int_equal(job.n_steps, HM_JOB_STEPS + 5);
+    assert_int_equal(job.step[HM_JOB_STEPS - 1], HM_JOB_STEPS - 1);
+    assert_int_equal(hm_entry_check(&job, &error), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(test_bad_contents_are_refused, fresh),
+        cmocka_unit_test_setup(test_bad_plans_are_named, fresh),
+        cmocka_unit_test_setup(test_bad_files_are_refused, fresh),
+        cmocka_unit_test_setup(test_folders_that_others_may_write_are_refused, fresh),
+        cmocka_unit_test_setup(test_modes_do_not_follow_the_umask, fresh),
+        cmocka_unit_test_setup(test_entries_come_back_and_go, fresh),
+        cmocka_unit_test_setup(test_the_lock_holds_and_ends, fresh),
+        cmocka_unit_test_setup(test_alone, fresh),
+        cmocka_unit_test_setup(test_warnings_and_steps_have_room_and_no_doubles, fresh),
+    };
+    return cmocka_run_group_tests(tests, scratch_make, scratch_drop);
+}

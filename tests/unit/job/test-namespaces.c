@@ -1,0 +1,364 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What is removed of jobs that have ended, with a script in the place of hybridmem-namespace; and slow memory that it
+ * brings online. */
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "freshledger.h"
+#include "job/namespaces/namespaces.h"
+#include "job/namespaces/slowram.h"
+#include "job/namespaces/wipelater.h"
+#include "job/namespaces/words.h"
+#include "namespacescript.h"
+#include "unit/lib/scratch.h"
+
+static const struct hm_namespaces_reap of_any = {.cluster = NULL}, of_c = {.cluster = "c"}, patient = {.waits = true};
+
+/* Beside the fixture's job 7 one with the number 12, and its folders; those of 13 are of no job. */
+static int with_two_jobs(void **state)
+{
+    struct hm_job other;
+    int result = namespaces_set_up(state);
+    hm_job_init(&other, 12);
+    assert_int_equal(hm_ledger_write(&config, &other, &error), 0);
+    assert_int_equal(hm_dax_make_folders(&config, 12, &other.namespaces, &error), 0);
+    assert_int_equal(hm_dax_make_folders(&config, 13, &other.namespaces, &error), 0);
+    return result;
+}
+
+static bool has_folder(uint32_t job_id)
+{
+    char path[HM_DAX_PATH];
+    return is_folder(hm_dax_job_folder(&config, job_id, path));
+}
+
+/* While it looks, nothing is made; folders of jobs that are not there any more go, too. */
+static void what_nobody_owns(void **state)
+{
+    static const char words[] = "reap\n--cluster\nc\n--patience\n0\n--living\n";
+    char text[512] = "";
+    (void)state;
+    snprintf(text, sizeof(text), "flock -n %s/run/fsdax/lock true && exit 1; exit 0", scratch);
+    script(text);
+    assert_int_equal(hm_namespaces_reap(&config, &of_c, &error), 0);
+    memset(text, 0, sizeof(text));
+    FILE *file = fopen(scratch_path("told"), "r");
+    assert_non_null(file);
+    text[fread(text, 1, sizeof(text) - 1, file)] = '\0';
+    fclose(file);
+    assert_memory_equal(text, words, strlen(words));
+    const char *living = text + strlen(words);
+    assert_true(strcmp(living, "7.2,12.0\n") == 0 || strcmp(living, "12.0,7.2\n") == 0);
+    assert_true(has_folder(12));
+    assert_false(has_folder(13));
+}
+
+/* What is in use is for the next one; its folder may still be mounted on. */
+static void what_could_not_be_removed(void **state)
+{
+    (void)state;
+    script("echo 'hybridmem namespace: namespace1.0 is in use' >&2; exit 3");
+    assert_int_equal(hm_namespaces_reap(&config, &of_any, &error), 0);
+    assert_true(has_folder(13));
+    script("echo 'hybridmem namespace: namespace1.0 is left' >&2; exit 5");
+    assert_int_equal(hm_namespaces_reap(&config, &of_any, &error), -1);
+    assert_int_equal(errno, ENOTRECOVERABLE);
+    assert_string_equal(error.text, "namespace1.0 is left");
+    script("echo 'hybridmem namespace: cannot open the lock' >&2; exit 1");
+    assert_int_equal(hm_namespaces_reap(&config, &of_any, &error), -1);
+    assert_int_equal(errno, EIO);
+}
+
+static void others_that_are_at_work_are_not_waited_for(void **state)
+{
+    (void)state;
+    script("exit 1");
+    assert_int_equal(hm_namespaces_reap(&config, &of_any, &error), -1);
+    forget_told();
+    int held = open(scratch_path("run/fsdax/lock"), O_RDWR | O_CLOEXEC);
+    assert_int_equal(flock(held, LOCK_EX), 0);
+    assert_int_equal(hm_namespaces_reap(&config, &of_any, &error), 0);
+    assert_nothing_told();
+    close(held);
+    assert_int_equal(hm_namespaces_reap(&config, &of_any, &error), -1);
+}
+
+/* It may be of a job that lives, and have what any user keeps. */
+static void an_entry_that_cannot_be_read(void **state)
+{
+    (void)state;
+    assert_int_equal(unlink(scratch_path("run/jobs/7")), 0);
+    assert_int_equal(truncate(scratch_path("run/jobs/12"), 10), 0);
+    script("");
+    assert_int_equal(hm_namespaces_reap(&config, &of_any, &error), 0);
+    assert_told("reap --patience 0 --living 12.*,u* ");
+    assert_true(has_folder(12));
+    assert_int_equal(chmod(scratch_path("run/jobs/12"), 0644), 0);
+    assert_int_equal(hm_namespaces_reap(&config, &of_any, &error), 0);
+    assert_told("reap --patience 0 --living 12.*,u* ");
+}
+
+static void a_node_without_jobs(void **state)
+{
+    (void)state;
+    assert_int_equal(unlink(scratch_path("run/jobs/7")), 0);
+    assert_int_equal(unlink(scratch_path("run/jobs/12")), 0);
+    script("");
+    assert_int_equal(hm_namespaces_reap(&config, &of_any, &error), 0);
+    assert_told("reap --patience 0 --living  ");
+    forget_told();
+    are_there = false;
+    assert_int_equal(hm_namespaces_reap(&config, &of_any, &error), 0);
+    assert_nothing_told();
+    /* What a killed ram online has left is put back also where there is no namespace. */
+    scratch_write(scratch_path("run/auto_online_blocks"), "online");
+    assert_int_equal(hm_namespaces_reap(&config, &of_any, &error), 0);
+    assert_told("reap --patience 0 --living  ");
+}
+
+/* An empty list would be for everybody's. */
+static void nothing_is_removed_without_a_list(void **state)
+{
+    (void)state;
+    script("");
+    assert_int_equal(hm_namespaces_reap(&config, &of_any, &error), 0);
+    forget_told();
+    has_no_memory = true;
+    assert_int_equal(hm_namespaces_reap(&config, &of_any, &error), -1);
+    assert_int_equal(errno, ENOMEM);
+    assert_string_equal(error.text, "no memory for the list of 1 jobs");
+    assert_nothing_told();
+    /* One that has no right to be believed. */
+    has_no_memory = false;
+    assert_int_equal(chmod(scratch_path("run/jobs"), 0777), 0);
+    assert_int_equal(hm_namespaces_reap(&config, &of_any, &error), -1);
+    assert_int_equal(errno, EPERM);
+    assert_non_null(strstr(error.text, "the folder jobs must belong to"));
+    assert_nothing_told();
+    assert_int_equal(chmod(scratch_path("run/jobs"), 0700), 0);
+}
+
+static const struct {
+    unsigned left_s;
+    struct hm_namespacetimes times;
+    const char *patience, *limit, *detach; /* NULL: none */
+} times[] = {
+    {HM_WIPE_NO_LIMIT, {600, 10, 30, 0}, "600", NULL, NULL},
+    {HM_WIPE_NO_LIMIT, {0, 0, 0, 0}, "0", NULL, NULL},
+    {45, {600, 0, 0, 0}, "45", "45", NULL},
+    {45, {0, 0, 0, 0}, "0", "45", NULL},
+    {45, {600, 10, 30, 0}, "55", "75", NULL},
+    {599, {600, 10, 30, 0}, "600", "629", NULL},
+    {1, {600, 0, 0, 0}, "1", "1", NULL},
+    {0, {600, 0, 0, 0}, "0", "1", NULL}, /* 0 were no limit */
+    {0, {600, 10, 30, 0}, "10", "30", NULL},
+    {86400, {3600, 10, 30, 0}, "3600", "86400", NULL}, /* the most that it takes */
+    {HM_WIPE_NO_LIMIT, {600, 0, 0, 10}, "600", NULL, "10"},
+    {45, {600, 0, 0, 10}, "45", "45", "10"},
+    {20, {600, 0, 0, 10}, "20", "20", "10"},
+    {19, {600, 0, 0, 10}, "19", "19", "9"},
+    {4, {600, 0, 0, 10}, "4", "4", "2"},
+    {1, {600, 0, 0, 10}, "1", "1", "0"},
+};
+
+static void how_long_it_may_take(void **state)
+{
+    struct hm_namespacewords words;
+    (void)state;
+    for (size_t i = 0; i < sizeof(times) / sizeof(times[0]); i++) {
+        left_s = times[i].left_s;
+        hm_namespacewords_begin(&words, &config, "create");
+        int n = words.n;
+        hm_namespacewords_add_times(&words, &config, &times[i].times);
+        assert_string_equal(words.word[n], "--patience");
+        assert_string_equal(words.word[n + 1], times[i].patience);
+        n += 2;
+        if (times[i].limit) {
+            assert_string_equal(words.word[n], "--limit");
+            assert_string_equal(words.word[n + 1], times[i].limit);
+            n += 2;
+        }
+        if (times[i].detach) {
+            assert_string_equal(words.word[n], "--detach");
+            assert_string_equal(words.word[n + 1], times[i].detach);
+            n += 2;
+        }
+        assert_int_equal(words.n, n);
+        assert_null(words.word[words.n]);
+    }
+}
+
+/* For its time, and not for that of others. */
+static void the_limit_of_a_jobs_own(void **state)
+{
+    (void)state;
+    left_s = 45;
+    script("echo 'hybridmem namespace: 1 of 9 MiB' >&2; exit 4");
+    assert_int_equal(hm_namespaces_remove(&config, &job, true, &error), -1);
+    assert_int_equal(errno, ETIME);
+    assert_string_equal(error.text, "1 of 9 MiB");
+    assert_true(job.namespaces.is_begun);
+    assert_told("destroy --job 7 --restart 2 --cluster test --patience 45 --limit 45 --detach 10 ");
+    forget_told();
+    left_s = 0;
+    assert_int_equal(hm_namespaces_remove(&config, &job, true, &error), -1);
+    assert_int_equal(errno, ETIME);
+    assert_string_equal(error.text, "the memory of earlier jobs is still being wiped");
+    assert_true(job.namespaces.is_begun);
+    assert_nothing_told();
+}
+
+/* Another run may have its mounts there, which would go with them. */
+static void folders_of_a_later_run_stay(void **state)
+{
+    char path[HM_DAX_PATH];
+    (void)state;
+    static const struct {
+        const char *entry; /* of the job's number, by then */
+        bool stays, is_kept;
+    } numbers[] = {{"own", false, false}, {"none", false, false},  {"another", true, false},
+                   {"torn", true, false}, {"another", true, true}, {"own", false, true}};
+    for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
+        assert_int_equal(namespaces_set_up(state), 0);
+        script("");
+        assert_int_equal(hm_dax_make_folders(&config, 7, &job.namespaces, &error), 0);
+        struct hm_job now = job;
+        now.start_ns += strcmp(numbers[i].entry, "another") == 0;
+        assert_int_equal(hm_ledger_write(&config, &now, &error), 0);
+        if (strcmp(numbers[i].entry, "torn") == 0)
+            assert_int_equal(truncate(scratch_path("run/jobs/7"), 10), 0);
+        if (strcmp(numbers[i].entry, "none") == 0)
+            assert_int_equal(hm_ledger_remove(&config, 7, &error), 0);
+        job.namespaces.is_kept = numbers[i].is_kept;
+        assert_int_equal(hm_namespaces_remove(&config, &job, true, &error), 0);
+        assert_false(job.namespaces.is_begun);
+        if (is_folder(hm_dax_job_folder(&config, 7, path)) != numbers[i].stays)
+            fail_msg("row %zu: %s", i, numbers[i].entry);
+    }
+}
+
+#define HELD "" /* another one is at work */
+
+static const struct {
+    const char *script;
+    bool has_left;
+    unsigned left_s;
+    int result;
+    const char *said; /* behind the scratch folder, where that comes first; NULL: nobody reads it */
+} ends[] = {
+    {"exit 0", true, 45, 0, NULL},
+    {"echo 'hybridmem namespace: 1 of 9 MiB' >&2; exit 4", false, 45, 1, "1 of 9 MiB"},
+    {"exit 0", false, 0, 1, "the memory of earlier jobs is still being wiped"},
+    {"echo failed >&2; exit 1", true, 45, -1, "failed"},
+    {"echo busy >&2; exit 3", false, 45, 0, NULL},
+    {"echo busy >&2; exit 3", true, 45, 1, "busy"},
+    {"echo busy >&2; exit 3", true, HM_WIPE_NO_LIMIT, 0, NULL},
+    {HELD, false, 45, 0, NULL},
+    {HELD, false, 0, 0, NULL},
+    {HELD, true, 45, 1, "another one makes or removes file systems: it has "},
+    {HELD, true, 0, 1, "another one makes or removes file systems: it has "},
+    {HELD, true, HM_WIPE_NO_LIMIT, 0, NULL},
+};
+
+static void what_is_for_systemd(void **state)
+{
+    for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++) {
+        assert_int_equal(namespaces_set_up(state), 0);
+        script("");
+        assert_int_equal(hm_namespaces_reap(&config, &of_any, &error), 0); /* makes the lock's file */
+        bool is_held = ends[i].script[0] == '\0';
+        int held = is_held ? open(scratch_path("run/fsdax/lock"), O_RDWR | O_CLOEXEC) : -1;
+        assert_int_equal(is_held ? flock(held, LOCK_EX) : 0, 0);
+        const struct hm_namespaces_reap how = {.cluster = "c", .has_left = ends[i].has_left};
+        left_s = ends[i].left_s;
+        script(ends[i].script);
+        assert_int_equal(hm_namespaces_reap(&config, &how, &error), ends[i].result);
+        if (ends[i].said)
+            assert_memory_equal(error.text, ends[i].said, strlen(ends[i].said));
+        assert_int_equal(pauses, 0);
+        if (is_held)
+            close(held);
+    }
+    left_s = 45;
+    script("");
+    assert_int_equal(hm_namespaces_reap(&config, &of_c, &error), 0);
+    assert_told("reap --cluster c --patience 0 --limit 45 --living 7.2 ");
+}
+
+/* Meanwhile a job that has room gets it. */
+static void expect_no_lock(void)
+{
+    int fd = open(scratch_path("run/fsdax/lock"), O_RDWR | O_CLOEXEC);
+    assert_int_equal(flock(fd, LOCK_EX | LOCK_NB), 0);
+    close(fd);
+    if (pauses == 3)
+        script("");
+}
+
+static void what_is_in_use_is_waited_for(void **state)
+{
+    (void)state;
+    at_pause = expect_no_lock;
+    script("echo busy >&2; exit 3");
+    assert_int_equal(hm_namespaces_reap(&config, &patient, &error), 0);
+    assert_int_equal(pauses, 3);
+    script("echo 'namespace0.0 is in use' >&2; exit 3");
+    assert_int_equal(hm_namespaces_reap(&config, &patient, &error), -1);
+    assert_string_equal(error.text, "namespace0.0 is in use");
+    assert_int_equal(pauses, 3 + 600);
+    /* What fails is no better for that. */
+    script("exit 1");
+    assert_int_equal(hm_namespaces_reap(&config, &patient, &error), -1);
+    assert_int_equal(pauses, 3 + 600);
+}
+
+static void slow_memory(void **state)
+{
+    (void)state;
+    snprintf(config.path, sizeof(config.path), "/x/y.conf");
+    config.ram = HM_SLOW_RAM_MOVABLE;
+    script("");
+    assert_int_equal(hm_slowram_online(&config, &error), 0);
+    assert_told("ram online --zone movable --patience 600 --config /x/y.conf ");
+    config.path[0] = '\0';
+    config.ram = HM_SLOW_RAM_NORMAL;
+    script("echo 'hybridmem namespace: dax0.0: no' >&2; exit 3");
+    assert_int_equal(hm_slowram_online(&config, &error), -1);
+    assert_told("ram online --zone normal --patience 600 ");
+    assert_string_equal(error.text, "dax0.0: no");
+    is_missing = true;
+    assert_int_equal(hm_slowram_online(&config, &error), -1);
+    assert_non_null(strstr(error.text, "hybridmem was built without ndctl"));
+    are_there = false;
+    assert_int_equal(hm_slowram_online(&config, &error), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(what_nobody_owns, with_two_jobs),
+        cmocka_unit_test_setup(what_could_not_be_removed, with_two_jobs),
+        cmocka_unit_test_setup(others_that_are_at_work_are_not_waited_for, with_two_jobs),
+        cmocka_unit_test_setup(an_entry_that_cannot_be_read, with_two_jobs),
+        cmocka_unit_test_setup(a_node_without_jobs, with_two_jobs),
+        cmocka_unit_test_setup(nothing_is_removed_without_a_list, namespaces_set_up),
+        cmocka_unit_test_setup(how_long_it_may_take, namespaces_set_up),
+        cmocka_unit_test_setup(the_limit_of_a_jobs_own, namespaces_set_up),
+        cmocka_unit_test(folders_of_a_later_run_stay),
+        cmocka_unit_test(what_is_for_systemd),
+        cmocka_unit_test_setup(what_is_in_use_is_waited_for, namespaces_set_up),
+        cmocka_unit_test_setup(slow_memory, namespaces_set_up),
+    };
+    return cmocka_run_group_tests(tests, scratch_make, scratch_drop);
+}

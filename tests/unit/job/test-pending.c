@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Records that wait in the state folder, and the pass that brings them into theirs. */
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "job/store/pending.h"
+#include "storefixture.h"
+#include "unit/lib/scratch.h"
+
+static time_t now_s, seconds_each; /* the clocks' time, and how far a look moves it; 0: they are the machine's */
+
+int __real_clock_gettime(clockid_t clock, struct timespec *now);
+int __wrap_clock_gettime(clockid_t clock, struct timespec *now);
+
+int __wrap_clock_gettime(clockid_t clock, struct timespec *now)
+{
+    if (now_s == 0)
+        return __real_clock_gettime(clock, now);
+    *now = (struct timespec){.tv_sec = now_s};
+    now_s += clock == CLOCK_MONOTONIC ? seconds_each : 0;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    now_s = seconds_each = 0;
+    return store_tear_down(state);
+}
+
+static void test_pending_names(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name;
+        int result;
+    } rows[] = {
+        {"1740873599000000000_42_1001_1002_n1.json", 0},
+        {"0000000000000000000_4294967295_0_0_n1.x.json", 0},
+        {"", -1},
+        {"n1.json", -1},
+        {"1740873599000000000_42_1001_n1.json", -1},
+        {"1740873599000000000_42_1001_1002_.json", -1},
+        {"1740873599000000000_42_1001_1002_n1", -1},
+        {"1740873599000000000_42_1001_1002_n/1.json", -1},
+        {"1740873599000000000_42_1001_1002_.n1.json", -1},
+        {"1740873599000000000_042_1001_1002_n1.json", -1},
+        {"1740873599000000000_4294967296_1001_1002_n1.json", -1},
+        {"9999999999999999999_42_1001_1002_n1.json", -1},
+        {"1740873599000000000_-42_1001_1002_n1.json", -1},
+        {"174087359900000000_42_1001_1002_n1.json", -1},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct hm_store_key found;
+        char node[64];
+        if (hm_pending_parse(rows[i].name, &found, node, sizeof(node)) != rows[i].result)
+            fail_msg("row %zu: %s", i, rows[i].name);
+    }
+}
+
+/* A folder of the site that is not there is not made; the record waits, and is appended once the folder is back. */
+static void test_missing_folder(void **state)
+{
+    (void)state;
+    struct hm_error error = {{0}};
+    assert_int_equal(rmdir(config.record_dir), 0);
+    assert_int_equal(hm_store_retry(&config, &error), 0); /* no pending/ at all */
+    assert_int_equal(hm_store_put(&config, &key, "{\"a\":1}", &error), 1);
+    assert_non_null(strstr(error.text, "records"));
+    assert_non_null(strstr(error.text, "pending"));
+    key.end_ns++;
+    assert_int_equal(hm_store_put(&config, &key, "{\"a\":2}", &error), 1);
+    assert_int_equal(access(config.record_dir, F_OK), -1);
+    assert_mode("state/pending", 0700, geteuid());
+    assert_int_equal(count_in("state/pending"), 2);
+    assert_int_equal(hm_store_retry(&config, &error), -1);
+    assert_int_equal(count_in("state/pending"), 2);
+    assert_int_equal(mkdir(config.record_dir, 0751), 0);
+    assert_int_equal(hm_store_retry(&config, &error), 2);
+    assert_text("records/" DAY "/n1.jsonl", "{\"a\":1}\n{\"a\":2}\n");
+    assert_int_equal(count_in("state/pending"), 0);
+    assert_int_equal(hm_store_retry(&config, &error), 0);
+}
+
+/* Whose prolog it is does not wait for all that was kept back. */
+static void test_a_pass_is_bounded(void **state)
+{
+    (void)state;
+    struct hm_error error = {{0}};
+    key.uid = 0;
+    assert_int_equal(rmdir(config.record_dir), 0);
+    for (int i = 0; i < HM_STORE_PASS + 3; i++, key.end_ns--)
+        assert_int_equal(hm_store_put(&config, &key, "{}", &error), 1);
+    assert_int_equal(mkdir(config.record_dir, 0751), 0);
+    put_file("state/pending/0README", "not ours, and before all others\n");
+    assert_int_equal(hm_store_retry(&config, &error), -1);
+    assert_int_equal(count_in("state/pending"), 1 + 3);
+    assert_int_equal(unlink(path_of("state/pending/0README")), 0);
+    assert_int_equal(hm_store_retry(&config, &error), 3);
+    assert_int_equal(count_in("state/pending"), 0);
+}
+
+/* The clock is looked at once to begin with, and for each entry of the folder, of which "." and ".." are the first. */
+static void test_a_pass_has_five_seconds(void **state)
+{
+    (void)state;
+    struct hm_error error = {{0}};
+    assert_int_equal(mkdir(path_of("state/pending"), 0700), 0);
+    put_file("state/pending/0000000000000000001_1_0_0_n1.json", "{}\n");
+    put_file("state/pending/0000000000000000002_2_0_0_n1.json", "{}\n");
+    put_file("state/pending/0000000000000000003_3_0_0_n1.json", "{}\n");
+    now_s = 1000;
+    seconds_each = 1;
+    assert_int_equal(hm_store_retry(&config, &error), 2);
+    assert_int_equal(now_s, 1000 + 5 + 1);
+    assert_int_equal(count_in("state/pending"), 1);
+    seconds_each = 6;
+    assert_int_equal(hm_store_retry(&config, &error), 0);
+    seconds_each = 0;
+    assert_int_equal(hm_store_retry(&config, &error), 1);
+    assert_int_equal(count_in("state/pending"), 0);
+}
+
+/* What a crash left unfinished goes after an hour; whoever writes it now keeps it. */
+static void test_unfinished_files_go_when_they_are_old(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"state/pending/.young", "state/pending/.old"};
+    struct hm_error error = {{0}};
+    assert_int_equal(mkdir(path_of("state/pending"), 0700), 0);
+    now_s = END / 1000000000;
+    for (int i = 0; i < 2; i++) {
+        const struct timespec then = {.tv_sec = now_s - 3600 - i};
+        put_file(names[i], "{");
+        assert_int_equal(utimensat(AT_FDCWD, path_of(names[i]), (const struct timespec[2]){then, then}, 0), 0);
+    }
+    assert_int_equal(hm_store_retry(&config, &error), 0);
+    assert_int_equal(access(path_of(names[0]), F_OK), 0);
+    assert_int_equal(access(path_of(names[1]), F_OK), -1);
+}
+
+static void test_foreign_files_in_pending_stay(void **state)
+{
+    (void)state;
+    struct hm_error error = {{0}};
+    assert_int_equal(mkdir(path_of("state/pending"), 0700), 0);
+    put_file("state/pending/0000000000000000000_1_0_0_n1.json", "no end");
+    put_file("state/pending/0000000000000000000_2_0_0_n1.json", "two\nlines\n");
+    put_file("state/pending/0000000000000000000_3_0_0_n1.json", "");
+    assert_int_equal(symlink("/etc/hostname", path_of("state/pending/0000000000000000000_4_0_0_n1.json")), 0);
+    put_file("state/pending/1740873599000000000_5_0_0_n1.json", "{\"a\":5}\n");
+    put_file("state/pending/README", "hello\n");
+    assert_int_equal(hm_store_retry(&config, &error), -1);
+    assert_true(error.text[0] != '\0');
+    assert_text("records/" DAY "/n1.jsonl", "{\"a\":5}\n");
+    assert_int_equal(count_in("state/pending"), 5);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_pending_names),
+        cmocka_unit_test_setup_teardown(test_a_pass_is_bounded, store_set_up, store_tear_down),
+        cmocka_unit_test_setup_teardown(test_a_pass_has_five_seconds, store_set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_unfinished_files_go_when_they_are_old, store_set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_missing_folder, store_set_up, store_tear_down),
+        cmocka_unit_test_setup_teardown(test_foreign_files_in_pending_stay, store_set_up, store_tear_down),
+    };
+    return cmocka_run_group_tests(tests, scratch_make, scratch_drop);
+}

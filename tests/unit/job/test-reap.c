@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a reap does where something cannot be removed, or cannot be read. */
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "freshledger.h"
+#include "job/hooks/reap.h"
+#include "job/ledger/unread.h"
+#include "job/namespaces/namespaces.h"
+#include "slurm/scontrol.h"
+#include "unit/lib/scratch.h"
+
+static struct hm_config config;
+static struct hm_job job;
+static int left_by; /* errno of what keeps the namespaces of no job; 0: they go */
+static bool is_living, can_drain;
+static bool is_used_again; /* the job's number, while it is looked for */
+static int n_reaped;
+static char drained[HM_ERROR_TEXT];
+
+int __wrap_hm_namespaces_reap(const struct hm_config *of, const struct hm_namespaces_reap *how, struct hm_error *why);
+int __wrap_hm_scontrol_drain(const char *node, const char *reason, struct hm_error *why);
+bool __wrap_hm_unread_is_living(const struct hm_config *of, const char *cgroups, uint32_t job_id, unsigned grace_s);
+
+int __wrap_hm_namespaces_reap(const struct hm_config *of, const struct hm_namespaces_reap *how, struct hm_error *why)
+{
+    assert_ptr_equal(of, &config);
+    assert_string_equal(how->cluster, "test");
+    assert_false(how->waits || how->has_left);
+    n_reaped++;
+    return left_by ? hm_fail(why, left_by, "hybridmem:test:7.0.0 is left: no wipe") : 0;
+}
+
+int __wrap_hm_scontrol_drain(const char *node, const char *reason, struct hm_error *why)
+{
+    snprintf(drained, sizeof(drained), "%s: %s", node, reason);
+    return can_drain ? 0 : hm_fail(why, EIO, "no slurmctld");
+}
+
+bool __wrap_hm_unread_is_living(const struct hm_config *of, const char *cgroups, uint32_t job_id, unsigned grace_s)
+{
+    assert_ptr_equal(of, &config);
+    assert_string_equal(cgroups, "/sys/fs/cgroup");
+    assert_int_equal(job_id, 7);
+    assert_int_equal(grace_s, 60);
+    int lock = open(scratch_path("run/jobs/lock"), O_RDWR | O_CLOEXEC);
+    assert_int_equal(flock(lock, LOCK_EX | LOCK_NB), 0); /* others are not held up */
+    close(lock);
+    if (is_used_again)
+        assert_int_equal(hm_ledger_write(&config, &job, NULL), 0);
+    return is_living;
+}
+
+static int set_up(void **state)
+{
+    (void)state;
+    ledger_with_job(&config, &job);
+    left_by = n_reaped = 0;
+    can_drain = true;
+    is_used_again = false;
+    drained[0] = '\0';
+    return 0;
+}
+
+static void reap(const char *node, bool is_config_known)
+{
+    const struct hm_reap how = {
+        .grace_s = 60, .node = node, .is_config_known = is_config_known, .namespaces = {.cluster = "test"}};
+    struct hm_error left = {0};
+    assert_false(hm_reap(&config, &how, &left));
+}
+
+static void what_cannot_be_removed_drains_the_node(void **state)
+{
+    (void)state;
+    left_by = ENOTRECOVERABLE;
+    for (int i = 0; i < 2; i++) { /* where nobody could be told, the next one tells again */
+        can_drain = i > 0;
+        drained[0] = '\0';
+        reap("n9", true);
+        assert_string_equal(drained, "n9: hybridmem: persistent memory of no job was not given back: "
+                                     "hybridmem:test:7.0.0 is left: no wipe");
+    }
+}
+
+static void nothing_else_does(void **state)
+{
+    (void)state;
+    static const int numbers[] = {0, ETIME, EIO, ENOENT, ENOMEM, ETIMEDOUT};
+    for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
+        left_by = numbers[i];
+        reap("n9", true);
+        assert_string_equal(drained, "");
+    }
+    assert_int_equal(n_reaped, (int)(sizeof(numbers) / sizeof(numbers[0])));
+    /* Nobody said which node this is; and with a configuration that cannot be read nothing is looked for. */
+    left_by = ENOTRECOVERABLE;
+    reap(NULL, true);
+    n_reaped = 0;
+    reap("n9", false);
+    assert_int_equal(n_reaped, 0);
+    assert_string_equal(drained, "");
+}
+
+static void an_entry_that_cannot_be_read_stays_while_its_job_may_live(void **state)
+{
+    (void)state;
+    char *entry = scratch_path("run/jobs/7");
+    assert_int_equal(truncate(entry, 10), 0);
+    is_living = true;
+    reap(NULL, true);
+    assert_int_equal(access(entry, F_OK), 0);
+    is_living = false;
+    is_used_again = true;
+    reap(NULL, true);
+    assert_int_equal(hm_ledger_read(&config, 7, &job, NULL), 0);
+    assert_int_equal(truncate(entry, 10), 0);
+    is_used_again = false;
+    reap(NULL, true);
+    assert_int_equal(access(entry, F_OK), -1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(what_cannot_be_removed_drains_the_node, set_up),
+        cmocka_unit_test_setup(nothing_else_does, set_up),
+        cmocka_unit_test_setup(an_entry_that_cannot_be_read_stays_while_its_job_may_live, set_up),
+    };
+    return cmocka_run_group_tests(tests, scratch_make, scratch_drop);
+}

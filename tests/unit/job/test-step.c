@@ -1,0 +1,302 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a step makes of its job's entry and of its own request. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/files.h"
+#include "freshledger.h"
+#include "job/ledger/log.h"
+#include "job/step/step.h"
+#include "unit/lib/scratch.h"
+
+static struct hm_error error;
+static char config_path[64];
+static struct hm_config config;
+static struct hm_job job;
+
+static void configure(const char *text)
+{
+    char lines[256];
+    snprintf(lines, sizeof(lines), "run_dir = \"%s/run\"\n%s\n", scratch, text);
+    scratch_write(config_path, lines);
+}
+
+/* A ledger whose job 7 has this request. */
+static void begin(const char *request, bool is_default)
+{
+    ledger_with_job(&config, &job);
+    snprintf(job.request, sizeof(job.request), "%s", request);
+    job.request_is_default = is_default;
+    assert_int_equal(hm_ledger_write(&config, &job, &error), 0);
+}
+
+static bool inherited;
+
+static struct hm_step_facts facts_of(const char *option)
+{
+    struct hm_step_facts facts = {.config_path = config_path,
+                                  .job_id = 7,
+                                  .step_id = 0,
+                                  .uid = getuid(),
+                                  .gid = getgid(),
+                                  .array_job_id = HM_NO_ID,
+                                  .array_task_id = HM_NO_ID,
+                                  .option = option,
+                                  .option_is_inherited = inherited};
+    return facts;
+}
+
+static struct hm_step *prepare(const char *option)
+{
+    struct hm_step_facts facts = facts_of(option);
+    struct hm_step *step = calloc(1, sizeof(*step));
+    assert_non_null(step);
+    error.text[0] = '\0';
+    assert_int_equal(hm_step_prepare(&facts, step, &error), 0);
+    assert_int_equal(hm_ledger_read(&config, 7, &job, NULL), 0);
+    return step;
+}
+
+/* There is no topology here, so that what is asked for cannot be had: who is refused, and by which words? */
+static const struct {
+    const char *request; /* the allocation's */
+    bool is_default;
+    const char *option; /* the step's */
+    const char *config;
+    bool is_active;
+    const char *refusal; /* part of it */
+} decisions[] = {
+    {"", false, NULL, "", false, ""},
+    {"off", false, NULL, "", false, ""},
+    {"spill", false, "off", "", false, ""},
+    {"spill", false, NULL, "", true, "topology"},
+    {"off", false, "spill", "", true, "topology"},
+    {"spill", true, NULL, "", false, ""}, /* nobody asked for it */
+    {"spill", true, "spill", "", true, "topology"},
+    {"", false, "spil", "", true, "spil"},
+    {"", false, "", "", true, "empty"},
+    {"", false, "memory", "", true, "not available"},
+    {"", false, "migrate", "", true, "topology"},
+    {"", false, "spill", "modes = { \"fast\" }", true, "spill"},
+    {"spill", false, NULL, "enabled = no", false, ""},
+    {"fsdax,size=1G", false, NULL, "", true, "the prolog has made no DAX file system for this job"},
+    {"spill", false, "fsdax,size=1G", "", true, "made before a job starts, not for a step"},
+    {"fsdax,size=1G", false, "fsdax,size=2G", "", true, "made before a job starts, not for a step"},
+    {"fsdax,size=1G", false, "fsdax", "", true, "fsdax wants a size"},
+};
+
+static void test_decisions(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof(decisions) / sizeof(*decisions); i++) {
+        begin(decisions[i].request, decisions[i].is_default);
+        configure(decisions[i].config);
+        struct hm_step *step = prepare(decisions[i].option);
+        if (step->is_active != decisions[i].is_active || !strstr(step->refusal, decisions[i].refusal) ||
+            (!decisions[i].refusal[0] && step->refusal[0]))
+            fail_msg("row %zu: active %d, refusal \"%s\"", i, step->is_active, step->refusal);
+        free(step);
+    }
+}
+
+/* All steps of a job see its file systems, whatever they ask for themselves. */
+static void test_file_systems(void **state)
+{
+    static const char *const options[] = {NULL, "fsdax,size=1G", "off", "spill"};
+    (void)state;
+    configure("");
+    for (size_t i = 0; i < sizeof(options) / sizeof(options[0]); i++) {
+        begin("fsdax,size=1G", false);
+        job.namespaces.n = 1;
+        job.namespaces.each[0] =
+            (struct hm_job_namespace){.name = "namespace0.0", .device = "/dev/pmem0", .fs = "ext4", .bytes = 1};
+        assert_int_equal(hm_ledger_write(&config, &job, &error), 0);
+        struct hm_step *step = prepare(options[i]);
+        assert_int_equal(step->namespaces.n, 1);
+        assert_string_equal(step->namespaces.each[0].device, "/dev/pmem0");
+        assert_int_equal(step->refusal[0] == '\0', i < 3);
+        free(step);
+    }
+}
+
+static bool has_warning(const char *part)
+{
+    for (uint32_t i = 0; i < job.n_warnings; i++)
+        if (strstr(job.warning[i], part))
+            return true;
+    return false;
+}
+
+/* The prolog's verdict is in the entry, and in the record by itself. */
+static void test_a_refusal_is_said_once(void **state)
+{
+    static const struct {
+        const char *option;
+        bool is_said;
+    } rows[] = {{NULL, false}, {"spill", false}, {"slow", true}};
+    (void)state;
+    configure("");
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        begin("spill", false);
+        snprintf(job.refusal, sizeof(job.refusal), "the prolog says no");
+        assert_int_equal(hm_ledger_write(&config, &job, &error), 0);
+        struct hm_step *step = prepare(rows[i].option);
+        assert_true(step->is_active && step->refusal[0]);
+        assert_string_equal(job.refusal, "the prolog says no");
+        assert_int_equal(has_warning("step 0 was refused: "), rows[i].is_said);
+        free(step);
+    }
+}
+
+static void test_what_the_ledger_gets(void **state)
+{
+    (void)state;
+    configure("");
+    begin("", false);
+    free(prepare(NULL));
+    assert_false(job.recorded);
+    assert_int_equal(job.n_steps, 1);
+    assert_int_equal(job.n_warnings, 0);
+
+    begin("spill", true);
+    free(prepare(NULL));
+    assert_true(has_warning("step 0 runs without the partition's default mode: "));
+
+    begin("", false);
+    free(prepare("slow"));
+    assert_true(job.recorded);
+    assert_string_equal(job.request, ""); /* the step's, not the job's: the next step has none */
+    assert_true(has_warning("step 0 was refused: "));
+
+    begin("", false);
+    assert_int_equal(hm_ledger_remove(&config, 7, &error), 0);
+    free(prepare(NULL));
+    assert_false(job.is_entered);
+    assert_int_equal(job.uid, getuid());
+
+    /* Whoever was first on the node cannot be told that it has company: a folder is where its draft goes. */
+    begin("", false);
+    assert_int_equal(mkdir(scratch_path("run/jobs/7.draft"), 0700), 0);
+    struct hm_step_facts facts = facts_of(NULL);
+    facts.job_id = 8;
+    struct hm_step *other = calloc(1, sizeof(*other));
+    assert_non_null(other);
+    assert_int_equal(hm_step_prepare(&facts, other, &error), 0);
+    free(other);
+    assert_int_equal(hm_ledger_read(&config, 8, &job, &error), 0);
+    assert_true(job.had_company);
+    assert_true(has_warning("who else is on the node is not known, so that its counters are not taken for the job's: "
+                            "cannot write the ledger's entry of job 7"));
+
+    begin("fast", false);
+    snprintf(job.refusal, sizeof(job.refusal), "the prolog says no");
+    assert_int_equal(hm_ledger_write(&config, &job, &error), 0);
+    struct hm_step *step = prepare(NULL);
+    assert_string_equal(step->refusal, "the prolog says no");
+    free(step);
+
+    configure("enabled = no");
+    begin("spill", false);
+    free(prepare(NULL));
+    assert_int_equal(job.n_steps, 0);
+
+    configure("record = all");
+    begin("", false);
+    free(prepare(NULL));
+    assert_true(job.recorded);
+}
+
+static void test_a_component_has_its_own_request(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *request;
+        uint32_t het_job_id;
+        bool is_inherited;
+        const char *option, *then;
+    } rows[] = {
+        {"fast", HM_NO_ID, true, "slow", "slow"},
+        {"fast", 7, true, "slow", "slow"},
+        {"fast", 6, true, "slow", "fast"},
+        {"fast", 6, false, "slow", "slow"},
+        {"", 6, true, "slow", "slow"},
+        {"", 6, true, "fsdax,size=1G", ""},
+        {"", 6, false, "fsdax,size=1G", "fsdax,size=1G"},
+    };
+    configure("");
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        begin(rows[i].request, false);
+        job.het_job_id = rows[i].het_job_id;
+        assert_int_equal(hm_ledger_write(&config, &job, &error), 0);
+        inherited = rows[i].is_inherited;
+        struct hm_step *step = prepare(rows[i].option);
+        inherited = false;
+        assert_string_equal(step->request.text, rows[i].then);
+        free(step);
+    }
+}
+
+/* It may say what was changed on the node: it is neither replaced nor believed. The step goes on. */
+static void test_an_entry_that_cannot_be_read_stays(void **state)
+{
+    (void)state;
+    char text[8] = "";
+    const char *path = scratch_path("run/jobs/7");
+    configure("");
+    begin("spill", false);
+    scratch_write(path, "other");
+    struct hm_step_facts facts = facts_of("slow");
+    struct hm_step *step = calloc(1, sizeof(*step));
+    assert_non_null(step);
+    assert_int_equal(hm_step_prepare(&facts, step, &error), -1);
+    assert_non_null(strstr(error.text, "the ledger's entry of job 7 is not of this version"));
+    assert_true(step->is_active);
+    assert_int_equal(hm_file_read(path, text, sizeof(text), NULL), 0);
+    assert_string_equal(text, "other");
+    free(step);
+}
+
+static void test_names(void **state)
+{
+    (void)state;
+    char name[16];
+    const char *text;
+    assert_string_equal(hm_step_name(HM_STEP_BATCH, name, sizeof(name)), "batch");
+    assert_string_equal(hm_step_name(HM_STEP_EXTERN, name, sizeof(name)), "extern");
+    assert_string_equal(hm_step_name(HM_STEP_INTERACTIVE, name, sizeof(name)), "interactive");
+    assert_string_equal(hm_step_name(12, name, sizeof(name)), "12");
+    assert_int_equal(hm_log_parse("warning: low", &text), HM_LOG_WARNING);
+    assert_string_equal(text, "low");
+    assert_int_equal(hm_log_parse("info: x", &text), HM_LOG_INFO);
+    assert_int_equal(hm_log_parse("a library's own words", &text), HM_LOG_ERROR);
+    assert_string_equal(text, "a library's own words");
+}
+
+static int set_up(void **state)
+{
+    int result = scratch_make(state);
+    snprintf(config_path, sizeof(config_path), "%s/step.conf", scratch);
+    return result;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_decisions),
+        cmocka_unit_test(test_file_systems),
+        cmocka_unit_test(test_a_refusal_is_said_once),
+        cmocka_unit_test(test_what_the_ledger_gets),
+        cmocka_unit_test(test_an_entry_that_cannot_be_read_stays),
+        cmocka_unit_test(test_a_component_has_its_own_request),
+        cmocka_unit_test(test_names),
+    };
+    return cmocka_run_group_tests(tests, set_up, scratch_drop);
+}

@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Records in their folder. Runs as root and as anybody: the owner of what is made is who runs it. */
+#include <errno.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "job/store/pending.h"
+#include "storefixture.h"
+#include "unit/lib/scratch.h"
+
+static void test_names(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *node, *wanted;
+    } rows[] = {{"", "node"},
+                {"n1", "n1"},
+                {"..", "_."},
+                {".n1", "_n1"},
+                {"../etc", "_._etc"},
+                {"a/b", "a_b"},
+                {"a b\n", "a_b_"},
+                {"n1.cluster", "n1.cluster"},
+                {"n\xc3\xa9", "n__"},
+                {"-n_1", "-n_1"},
+                {"0123456789abcdef", "0123456"}};
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        char node[64];
+        hm_store_node(rows[i].node, node, strlen(rows[i].node) > 12 ? 8 : sizeof(node));
+        assert_string_equal(node, rows[i].wanted);
+    }
+}
+
+static void test_days(void **state)
+{
+    (void)state;
+    static const struct {
+        int64_t end_ns;
+        const char *day;
+    } rows[] = {{END, DAY},        {END + 999999999, DAY}, {END + 1000000000, "2025-03-02"},
+                {0, "1970-01-01"}, {-1, "1970-01-01"},     {INT64_MAX, "2262-04-11"}};
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        char day[11];
+        hm_store_day(rows[i].end_ns, day);
+        assert_string_equal(day, rows[i].day);
+    }
+}
+
+static void test_layout_whatever_the_umask(void **state)
+{
+    (void)state;
+    struct hm_error error = {{0}};
+    umask(0);
+    assert_int_equal(hm_store_put(&config, &key, "{\"a\":1}", &error), 0);
+    umask(0777);
+    assert_int_equal(hm_store_put(&config, &key, "{\"a\":2}", &error), 0);
+    key.node = "n2";
+    assert_int_equal(hm_store_put(&config, &key, "{\"a\":3}", &error), 0);
+    assert_string_equal(error.text, "");
+    char own[64];
+    snprintf(own, sizeof(own), "records/by-user/%u", key.uid);
+    assert_mode("records/" DAY, 0750, geteuid());
+    assert_mode("records/" DAY "/n1.jsonl", 0640, geteuid());
+    assert_mode("records/" DAY "/n2.jsonl", 0640, geteuid());
+    assert_mode("records/by-user", 0711, geteuid());
+    assert_mode(own, 0700, key.uid);
+    assert_text("records/" DAY "/n1.jsonl", "{\"a\":1}\n{\"a\":2}\n");
+    if (key.uid != 0) {
+        snprintf(own, sizeof(own), "records/by-user/%u/" DAY, key.uid);
+        assert_mode(own, 0700, key.uid);
+        snprintf(own, sizeof(own), "records/by-user/%u/" DAY "/n1.jsonl", key.uid);
+        assert_mode(own, 0600, key.uid);
+        assert_text(own, "{\"a\":1}\n{\"a\":2}\n");
+    }
+    assert_int_equal(access(path_of("state/pending"), F_OK), -1);
+}
+
+static void test_root_has_no_copy(void **state)
+{
+    (void)state;
+    key.uid = 0;
+    assert_int_equal(hm_store_put(&config, &key, "{}", NULL), 0);
+    assert_int_equal(access(path_of("records/by-user"), F_OK), -1);
+}
+
+static void test_folder_in_the_state_folder_is_made(void **state)
+{
+    (void)state;
+    struct hm_error error = {{0}};
+    assert_int_equal(rmdir(config.state_dir), 0);
+    snprintf(config.record_dir, sizeof(config.record_dir), "%s", path_of("state/records"));
+    assert_int_equal(hm_store_put(&config, &key, "{}", &error), 0);
+    assert_string_equal(error.text, "");
+    assert_mode("state", 0755, geteuid());
+    assert_mode("state/records", 0751, geteuid());
+    assert_text("state/records/" DAY "/n1.jsonl", "{}\n");
+}
+
+static void make_link(const char *name)
+{
+    assert_int_equal(symlink(path_of("elsewhere"), path_of(name)), 0);
+}
+
+static void trap_day_is_link(void)
+{
+    make_link("records/" DAY);
+}
+
+static void trap_day_is_file(void)
+{
+    put_file("records/" DAY, "");
+}
+
+static void trap_day_is_open(void)
+{
+    assert_int_equal(mkdir(path_of("records/" DAY), 0700) || chmod(path_of("records/" DAY), 0770), 0);
+}
+
+static void trap_records_are_open(void)
+{
+    assert_int_equal(chmod(config.record_dir, 0777), 0);
+}
+
+static void trap_records_are_link(void)
+{
+    assert_int_equal(rename(config.record_dir, path_of("real")), 0);
+    make_link("records");
+}
+
+static void trap_file_is_link(void)
+{
+    assert_int_equal(mkdir(path_of("records/" DAY), 0750), 0);
+    assert_int_equal(symlink(path_of("elsewhere/file"), path_of("records/" DAY "/n1.jsonl")), 0);
+}
+
+static void trap_file_is_fifo(void)
+{
+    assert_int_equal(mkdir(path_of("records/" DAY), 0750), 0);
+    assert_int_equal(mkfifo(path_of("records/" DAY "/n1.jsonl"), 0600), 0);
+}
+
+static void trap_file_has_two_names(void)
+{
+    assert_int_equal(mkdir(path_of("records/" DAY), 0750), 0);
+    put_file("elsewhere/file", "");
+    assert_int_equal(link(path_of("elsewhere/file"), path_of("records/" DAY "/n1.jsonl")), 0);
+}
+
+static void test_traps_are_refused(void **state)
+{
+    static void (*const traps[])(void) = {trap_day_is_link,      trap_day_is_file,       trap_day_is_open,
+                                          trap_records_are_open, trap_records_are_link,  trap_file_is_link,
+                                          trap_file_is_fifo,     trap_file_has_two_names};
+    for (size_t i = 0; i < sizeof(traps) / sizeof(traps[0]); i++) {
+        struct hm_error error = {{0}};
+        assert_int_equal(store_tear_down(state), 0);
+        assert_int_equal(store_set_up(state), 0);
+        assert_int_equal(mkdir(path_of("elsewhere"), 0755), 0);
+        traps[i]();
+        if (hm_store_put(&config, &key, "{}", &error) != 1)
+            fail_msg("trap %zu was not refused", i);
+        assert_true(error.text[0] != '\0');
+        assert_int_equal(count_in("state/pending"), 1);
+        struct stat status;
+        if (stat(path_of("elsewhere/file"), &status) == 0)
+            assert_int_equal(status.st_size, 0);
+        else
+            assert_int_equal(count_in("elsewhere"), 0);
+    }
+}
+
+static void test_line_cut_by_a_crash_is_ended(void **state)
+{
+    (void)state;
+    assert_int_equal(hm_store_put(&config, &key, "{\"a\":1}", NULL), 0);
+    assert_int_equal(truncate(path_of("records/" DAY "/n1.jsonl"), 5), 0);
+    assert_int_equal(hm_store_put(&config, &key, "{\"a\":2}", NULL), 0);
+    assert_text("records/" DAY "/n1.jsonl", "{\"a\":\n{\"a\":2}\n");
+}
+
+/* As on a full disk: the file may grow by a few bytes only. */
+static void test_no_room(void **state)
+{
+    (void)state;
+    struct hm_error error = {{0}};
+    struct rlimit before, limit;
+    struct stat status;
+    char line[1000];
+    memset(line, 'x', sizeof(line));
+    line[sizeof(line) - 1] = '\0';
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(hm_store_put(&config, &key, line, &error), 0);
+    signal(SIGXFSZ, SIG_IGN);
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+    limit = before;
+    limit.rlim_cur = 3005;
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+    int kept = hm_store_put(&config, &key, line, &error);
+    limit.rlim_cur = 10;
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+    key.job_id++;
+    int lost = hm_store_put(&config, &key, line, NULL);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+    assert_int_equal(kept, 1);
+    assert_int_equal(lost, -1);
+    assert_int_equal(stat(path_of("records/" DAY "/n1.jsonl"), &status), 0);
+    assert_int_equal(status.st_size, 3000); /* nothing of it stayed */
+    assert_int_equal(count_in("state/pending"), 1);
+    assert_int_equal(hm_store_retry(&config, &error), 1);
+    assert_int_equal(stat(path_of("records/" DAY "/n1.jsonl"), &status), 0);
+    assert_int_equal(status.st_size, 4000);
+}
+
+#define WRITERS 8
+#define LINES 40
+
+static void write_many(int writer)
+{
+    char line[3000];
+    int failed = 0;
+    for (int i = 0; i < LINES; i++) {
+        memset(line, 'a' + writer, sizeof(line));
+        snprintf(line + sizeof(line) - 8, 8, "%d-%02d", writer, i);
+        /* On a machine with other work the lock is not had in time: a record waits then, and comes again. */
+        int result = hm_store_append(&config, &key, line, NULL);
+        while (result != 0 && errno == EWOULDBLOCK)
+            result = hm_store_append(&config, &key, line, NULL);
+        failed += result != 0;
+    }
+    _exit(failed);
+}
+
+static void test_concurrent_writers(void **state)
+{
+    (void)state;
+    pid_t pids[WRITERS];
+    bool seen[WRITERS][LINES] = {{false}};
+    char *line = NULL;
+    size_t room = 0;
+    int lines = 0, status;
+    key.uid = 0; /* the copies go the same way */
+    for (int i = 0; i < WRITERS; i++) {
+        pids[i] = fork();
+        assert_true(pids[i] >= 0);
+        if (pids[i] == 0)
+            write_many(i);
+    }
+    for (int i = 0; i < WRITERS; i++) {
+        assert_int_equal(waitpid(pids[i], &status, 0), pids[i]);
+        assert_int_equal(status, 0);
+    }
+    FILE *file = fopen(path_of("records/" DAY "/n1.jsonl"), "r");
+    assert_non_null(file);
+    for (ssize_t length; (length = getline(&line, &room, file)) > 0; lines++) {
+        int writer = line[0] - 'a', number = atoi(line + length - 3);
+        assert_true(writer >= 0 && writer < WRITERS && number >= 0 && number < LINES);
+        assert_int_equal(strspn(line, (char[]){line[0], '\0'}), 3000 - 8);
+        assert_false(seen[writer][number]);
+        seen[writer][number] = true;
+    }
+    assert_int_equal(lines, WRITERS * LINES);
+    free(line);
+    fclose(file);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_names),
+        cmocka_unit_test(test_days),
+        cmocka_unit_test_setup_teardown(test_traps_are_refused, store_set_up, store_tear_down),
+        cmocka_unit_test_setup_teardown(test_no_room, store_set_up, store_tear_down),
+        cmocka_unit_test_setup_teardown(test_line_cut_by_a_crash_is_ended, store_set_up, store_tear_down),
+        cmocka_unit_test_setup_teardown(test_layout_whatever_the_umask, store_set_up, store_tear_down),
+        cmocka_unit_test_setup_teardown(test_root_has_no_copy, store_set_up, store_tear_down),
+        cmocka_unit_test_setup_teardown(test_folder_in_the_state_folder_is_made, store_set_up, store_tear_down),
+        cmocka_unit_test_setup_teardown(test_concurrent_writers, store_set_up, store_tear_down),
+    };
+    return cmocka_run_group_tests(tests, scratch_make, scratch_drop);
+}

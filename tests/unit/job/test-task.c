@@ -1,0 +1,321 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A step's tasks: how each is placed or refused, and what the entry gets of their ends. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "fakeenvironment.h"
+#include "freshledger.h"
+#include "job/step/step.h"
+#include "job/step/task.h"
+#include "unit/lib/scratch.h"
+
+static struct hm_error error;
+static struct hm_config config;
+static struct hm_job job;
+
+/* Place a task in a child; returns what it wrote to standard error, and its result as an exit status. */
+static const char *place(const struct hm_step *step, struct hm_outcome *outcome, int *result)
+{
+    static char text[2048];
+    int errors[2];
+    size_t have = 0;
+    ssize_t got;
+    assert_int_equal(pipe(errors), 0);
+    pid_t pid = fork();
+    if (pid == 0) {
+        dup2(errors[1], STDERR_FILENO);
+        _exit(hm_task_place(step, outcome, fake_environment()) == 0 ? 0 : 1);
+    }
+    close(errors[1]);
+    while ((got = read(errors[0], text + have, sizeof(text) - 1 - have)) > 0)
+        have += (size_t)got;
+    text[have] = '\0';
+    close(errors[0]);
+    assert_int_equal(waitpid(pid, result, 0), pid);
+    *result = WEXITSTATUS(*result);
+    return text;
+}
+
+static void test_tasks_without_a_request_are_left_alone(void **state)
+{
+    (void)state;
+    int result;
+    struct hm_step *step = calloc(1, sizeof(*step));
+    assert_non_null(step);
+    snprintf(step->refusal, sizeof(step->refusal), "not for a step that asked for nothing");
+    assert_string_equal(place(step, NULL, &result), "");
+    assert_int_equal(result, 0);
+    free(step);
+}
+
+/* What a script of an isolate job handed on is taken back, also where this step asked for nothing. */
+static void test_what_another_step_set_is_taken_back(void **state)
+{
+    (void)state;
+    struct hm_step *step = calloc(1, sizeof(*step));
+    assert_non_null(step);
+    fake_environment_clear();
+    fake_environment_put("HYBRIDMEM_ISOLATE_JOB", "7");
+    fake_environment_put("HYBRIDMEM_ISOLATE_NODES", "slow=1@0");
+    assert_int_equal(hm_task_place(step, NULL, fake_environment()), 0); /* not enabled: left alone */
+    assert_non_null(fake_environment_get("HYBRIDMEM_ISOLATE_NODES"));
+    step->config.enabled = true;
+    assert_int_equal(hm_task_place(step, NULL, fake_environment()), 0);
+    assert_null(fake_environment_get("HYBRIDMEM_ISOLATE_NODES"));
+    assert_null(fake_environment_get("HYBRIDMEM_ISOLATE_JOB"));
+    free(step);
+}
+
+static void test_a_refusal_is_one_line_for_all_tasks(void **state)
+{
+    (void)state;
+    int result;
+    struct hm_outcome *outcome = hm_outcome_map();
+    struct hm_step *step = calloc(1, sizeof(*step));
+    assert_non_null(step);
+    assert_non_null(outcome);
+    step->is_active = step->is_asked = true;
+    snprintf(step->refusal, sizeof(step->refusal), "no such tier %%n");
+    assert_string_equal(place(step, outcome, &result), "hybridmem: no such tier %n\n");
+    assert_int_equal(result, 1);
+    assert_string_equal(place(step, outcome, &result), "");
+    assert_int_equal(result, 1);
+    /* Without the shared piece each says it. */
+    assert_string_equal(place(step, NULL, &result), "hybridmem: no such tier %n\n");
+    assert_int_equal(result, 1);
+    free(step);
+    hm_outcome_unmap(outcome);
+}
+
+/* A mode of file systems places nothing; one that cannot be mounted ends the task, whatever its step asked for. */
+static void test_file_systems(void **state)
+{
+    (void)state;
+    int result;
+    struct hm_outcome *outcome = hm_outcome_map();
+    struct hm_step *step = calloc(1, sizeof(*step));
+    assert_non_null(step);
+    hm_config_defaults(&step->config);
+    assert_int_equal(hm_request_parse("fsdax,size=1G", &step->request, &error), 0);
+    step->is_active = step->is_asked = true;
+    hm_task_mount(step);
+    assert_string_equal(place(step, outcome, &result), "");
+    assert_int_equal(result, 0);
+    assert_int_equal(outcome->has_plan, 0);
+    /* There is no such device, or we may not. */
+    step->namespaces.n = 1;
+    step->namespaces.each[0] = (struct hm_job_namespace){.device = "/dev/pmem99", .fs = "ext4"};
+    step->is_active = false;
+    pid_t child = fork();
+    if (child == 0) {
+        hm_task_mount(step);
+        _exit(strstr(step->mount_error, "DAX file systems") || strstr(step->mount_error, "/dev/pmem99") ? 0 : 1);
+    }
+    assert_int_equal(waitpid(child, &result, 0), child);
+    assert_int_equal(result, 0);
+    snprintf(step->mount_error, sizeof(step->mount_error), "it is not there");
+    assert_string_equal(place(step, outcome, &result), "hybridmem: it is not there\n");
+    assert_int_equal(result, 1);
+    free(step);
+    hm_outcome_unmap(outcome);
+}
+
+static void test_a_task_that_cannot_be_placed(void **state)
+{
+    (void)state;
+    int result;
+    struct hm_outcome *outcome = hm_outcome_map();
+    struct hm_step *step = calloc(1, sizeof(*step));
+    assert_non_null(step);
+    hm_config_defaults(&step->config);
+    assert_int_equal(hm_request_parse("slow", &step->request, &error), 0);
+    step->is_active = true;
+    /* No tiers at all: a default mode is left, one that was asked for is refused. */
+    assert_string_equal(place(step, outcome, &result), "");
+    assert_int_equal(result, 0);
+    assert_int_equal(outcome->n_warnings, 1);
+    assert_non_null(strstr(outcome->warning[0], "default mode"));
+    step->is_asked = true;
+    outcome->said_refusal = 0;
+    assert_non_null(strstr(place(step, outcome, &result), "hybridmem: "));
+    assert_int_equal(result, 1);
+    assert_int_equal(outcome->n_warnings, 2);
+    free(step);
+    hm_outcome_unmap(outcome);
+}
+
+/* Wait statuses in the order of the tasks' ends, and what the entry has then. */
+static const struct {
+    uint32_t step_id;
+    int status[4]; /* -1: end */
+    int then;
+    bool is_final;
+} endings[] = {
+    {0, {0, 0, -1}, 0, false},         {0, {0, 256, 0, -1}, 256, false},  {0, {512, 256, -1}, 512, false},
+    {HM_STEP_BATCH, {9, -1}, 9, true}, {HM_STEP_BATCH, {0, -1}, 0, true},
+};
+
+static void test_exit_statuses(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof(endings) / sizeof(*endings); i++) {
+        ledger_with_job(&config, &job);
+        struct hm_outcome *outcome = hm_outcome_map();
+        struct hm_step *step = calloc(1, sizeof(*step));
+        assert_non_null(step);
+        step->config = config;
+        step->job_id = 7;
+        step->step_id = endings[i].step_id;
+        step->n_tasks = 3;
+        for (const int *status = endings[i].status; *status >= 0; status++)
+            assert_int_equal(hm_task_ended(step, outcome, *status, &error), 0);
+        assert_int_equal(hm_ledger_read(&config, 7, &job, &error), 0);
+        assert_true(job.has_exit_status);
+        assert_int_equal(job.exit_status, endings[i].then);
+        assert_int_equal(job.exit_status_is_final, endings[i].is_final);
+        /* A later step does not change the batch script's. */
+        step->step_id = 1;
+        outcome->n_stored = 0;
+        assert_int_equal(hm_task_ended(step, outcome, 15 << 8, &error), 0);
+        assert_int_equal(hm_ledger_read(&config, 7, &job, &error), 0);
+        assert_int_equal(job.exit_status, endings[i].is_final ? endings[i].then : 15 << 8);
+        free(step);
+        hm_outcome_unmap(outcome);
+    }
+}
+
+static void test_the_last_task_notes_the_kernels_peak(void **state)
+{
+    (void)state;
+    ledger_with_job(&config, &job);
+    snprintf(job.cgroup, sizeof(job.cgroup), "%s", scratch);
+    assert_int_equal(hm_ledger_write(&config, &job, &error), 0);
+    struct hm_outcome *outcome = hm_outcome_map();
+    struct hm_step *step = calloc(1, sizeof(*step));
+    assert_non_null(step);
+    step->config = config;
+    step->job_id = 7;
+    step->n_tasks = 2;
+    static const struct {
+        const char *text;
+        uint64_t then;
+    } rows[] = {{"100\n", 0}, {"300\n", 300}, {"200\n", 300}, {"nonsense\n", 300}};
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        scratch_write(scratch_path("memory.peak"), rows[i].text);
+        assert_int_equal(hm_task_ended(step, outcome, 0, &error), 0);
+        assert_int_equal(hm_ledger_read(&config, 7, &job, &error), 0);
+        assert_int_equal(job.memory_peak, rows[i].then);
+    }
+    free(step);
+    hm_outcome_unmap(outcome);
+}
+
+static void test_what_tasks_leave_is_checked(void **state)
+{
+    (void)state;
+    ledger_with_job(&config, &job);
+    snprintf(job.request, sizeof(job.request), "spill");
+    job.has_plan = true;
+    snprintf(job.plan.request.text, sizeof(job.plan.request.text), "spill");
+    assert_int_equal(hm_ledger_write(&config, &job, &error), 0);
+    struct hm_outcome *outcome = hm_outcome_map();
+    struct hm_step *step = calloc(1, sizeof(*step));
+    assert_non_null(step);
+    step->config = config;
+    step->job_id = 7;
+    snprintf(step->request.text, sizeof(step->request.text), "spill");
+    memset(outcome, 0xff, sizeof(*outcome));
+    outcome->has_plan = 1;
+    outcome->n_stored = 0;
+    assert_int_equal(hm_task_ended(step, outcome, 0, &error), 0);
+    assert_int_equal(hm_ledger_read(&config, 7, &job, &error), 0);
+    assert_int_equal(job.n_warnings, 0);
+    assert_int_equal(job.plan.policy, HM_POLICY_DEFAULT);
+
+    memset(outcome, 0, sizeof(*outcome));
+    outcome->has_plan = outcome->n_warnings = 1;
+    outcome->plan.policy = HM_POLICY_BIND;
+    snprintf(outcome->warning[0], HM_WARNING, "a word");
+    assert_int_equal(hm_task_ended(step, outcome, 0, &error), 0);
+    assert_int_equal(hm_ledger_read(&config, 7, &job, &error), 0);
+    assert_string_equal(job.warning[0], "a word");
+    assert_int_equal(job.plan.policy, HM_POLICY_BIND);
+    free(step);
+    hm_outcome_unmap(outcome);
+}
+
+/* sysfs with one device. NULL: there is no such file. */
+static void set_up_device(const char *device, const char *namespace, const char *label)
+{
+    assert_int_equal(scratch_remove(scratch_path("sys")), 0);
+    const char *folders[] = {"", "/class", "/class/block", "/bus", "/bus/nd", "/bus/nd/devices"};
+    for (size_t i = 0; i < sizeof(folders) / sizeof(folders[0]); i++)
+        assert_int_equal(mkdir(scratch_path("sys%s", folders[i]), 0755), 0);
+    assert_int_equal(mkdir(scratch_path("sys/class/block/%s", device), 0755), 0);
+    /* As there: by a link. */
+    assert_int_equal(mkdir(scratch_path("sys/pfn0.1"), 0755), 0);
+    assert_int_equal(symlink("../../../pfn0.1", scratch_path("sys/class/block/%s/device", device)), 0);
+    if (namespace)
+        scratch_write(scratch_path("sys/pfn0.1/namespace"), namespace);
+    assert_int_equal(mkdir(scratch_path("sys/bus/nd/devices/namespace0.2"), 0755), 0);
+    if (label)
+        scratch_write(scratch_path("sys/bus/nd/devices/namespace0.2/alt_name"), label);
+}
+
+static void test_a_device_is_looked_at_before_it_is_mounted(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *device, *namespace, *label, *said;
+    } rows[] = {
+        {"pmem0.1", "namespace0.2\n", "hybridmem:test:7.0.0\n", NULL},
+        {"pmem0.1", "namespace0.2\n", "hybridmem:test:7.1.0\n",
+         "/dev/pmem0.1 is on \"hybridmem:test:7.1.0\" now, not on hybridmem:test:7.0.0: "},
+        {"pmem0.1", "namespace0.2\n", "hybridmem:test:7.0.00\n", "/dev/pmem0.1 is on \"hybridmem:test:7.0.00\" now"},
+        {"pmem0.1", "namespace0.2\n", "\n", "/dev/pmem0.1 is on \"\" now"},
+        {"pmem0.1", "namespace0.2\n", NULL, "it cannot be told whether /dev/pmem0.1 is still on hybridmem:test:7.0.0"},
+        {"pmem0.1", "namespace0.3\n", "hybridmem:test:7.0.0\n", "/bus/nd/devices/namespace0.3/alt_name: No such file"},
+        {"pmem0.1", "\n", "hybridmem:test:7.0.0\n", "it cannot be told"},
+        {"pmem0.1", NULL, "hybridmem:test:7.0.0\n", "/class/block/pmem0.1/device/namespace: No such file"},
+        {"pmem0", "namespace0.2\n", "hybridmem:test:7.0.0\n", "/class/block/pmem0.1/device/namespace: No such file"},
+    };
+    struct hm_job_namespace one = {.name = "hybridmem:test:7.0.0", .device = "/dev/pmem0.1", .fs = "ext4"};
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        set_up_device(rows[i].device, rows[i].namespace, rows[i].label);
+        error.text[0] = '\0';
+        int result = hm_dax_check_device(scratch_path("sys"), &one, &error);
+        if (result != (rows[i].said ? -1 : 0) || (rows[i].said && !strstr(error.text, rows[i].said)))
+            fail_msg("row %zu: %d \"%s\"", i, result, error.text);
+    }
+    /* The longest name. */
+    memset(one.name, 'x', sizeof(one.name) - 1);
+    char label[sizeof(one.name) + 1];
+    snprintf(label, sizeof(label), "%s\n", one.name);
+    set_up_device("pmem0.1", "namespace0.2\n", label);
+    assert_int_equal(hm_dax_check_device(scratch_path("sys"), &one, &error), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_tasks_without_a_request_are_left_alone),
+        cmocka_unit_test(test_what_another_step_set_is_taken_back),
+        cmocka_unit_test(test_a_refusal_is_one_line_for_all_tasks),
+        cmocka_unit_test(test_a_task_that_cannot_be_placed),
+        cmocka_unit_test(test_file_systems),
+        cmocka_unit_test(test_exit_statuses),
+        cmocka_unit_test(test_the_last_task_notes_the_kernels_peak),
+        cmocka_unit_test(test_what_tasks_leave_is_checked),
+        cmocka_unit_test(test_a_device_is_looked_at_before_it_is_mounted),
+    };
+    return cmocka_run_group_tests(tests, scratch_make, scratch_drop);
+}

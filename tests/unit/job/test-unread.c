@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Jobs whose entry in the ledger cannot be read: for how long they may live. */
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#include <cmocka.h>
+
+#include "freshledger.h"
+#include "job/ledger/unread.h"
+#include "unit/lib/scratch.h"
+
+#define GRACE_S 600
+
+static struct hm_config config;
+static struct hm_job job;
+
+/* An entry of job 7 that was written so long ago. */
+static void leave_entry(int age_s)
+{
+    ledger_with_job(&config, &job);
+    char *path = scratch_path("run/jobs/7");
+    scratch_write(path, "of another version");
+    const struct timespec then = {.tv_sec = time(NULL) - age_s};
+    assert_int_equal(utimensat(AT_FDCWD, path, (const struct timespec[2]){then, then}, 0), 0);
+}
+
+/* A folder with all that is above it. */
+static void make_cgroup(const char *path)
+{
+    char *whole = scratch_path("cgroup/%s", path);
+    assert_int_equal(scratch_remove(scratch_path("cgroup")), 0);
+    for (char *at = strchr(whole + 1, '/'); at; at = strchr(at + 1, '/')) {
+        *at = '\0';
+        mkdir(whole, 0755);
+        *at = '/';
+    }
+    assert_int_equal(mkdir(whole, 0755), 0);
+}
+
+static void folders_tell(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *folder;
+        bool is_living;
+    } rows[] = {
+        {"system.slice/slurmstepd.scope/job_7/step_extern/user/task_special", true},
+        {"system.slice/n1_slurmstepd.scope/job_7", true},
+        {"a.slice/b.slice/c/slurmstepd.scope/job_7/step_0", true},
+        {"system.slice/slurmstepd.scope/job_77/step_0/slurm", false},
+        {"system.slice/slurmstepd.scope/job_8/step_7", false},
+        {"system.slice/slurmstepd.scope/system", false},
+        {"user.slice/user-7.slice", false},
+        /* Named in another way: any of them may be the job. */
+        {"system.slice/slurmstepd.scope/s4GJ0/step_extern", true},
+        {"system.slice/slurmstepd.scope/job_s4GJ0/step_0/user", true},
+        {"system.slice/slurmstepd.scope/job_7x/step_0", true},
+    };
+    leave_entry(GRACE_S + 60);
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        make_cgroup(rows[i].folder);
+        if (hm_unread_is_living(&config, scratch_path("cgroup"), 7, GRACE_S) != rows[i].is_living)
+            fail_msg("%s", rows[i].folder);
+    }
+}
+
+static void an_empty_folder_is_nobodys(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *events;
+        bool is_living;
+    } rows[] = {{"populated 0\nfrozen 0\n", false}, {"populated 1\nfrozen 0\n", true}, {"", true}};
+    leave_entry(GRACE_S + 60);
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        make_cgroup("system.slice/slurmstepd.scope/job_7");
+        scratch_write(scratch_path("cgroup/system.slice/slurmstepd.scope/job_7/cgroup.events"), rows[i].events);
+        assert_int_equal(hm_unread_is_living(&config, scratch_path("cgroup"), 7, GRACE_S), rows[i].is_living);
+    }
+}
+
+static void so_does_the_age_of_the_entry(void **state)
+{
+    (void)state;
+    make_cgroup("system.slice");
+    static const struct {
+        int age_s;
+        unsigned grace_s;
+        bool is_living;
+    } rows[] = {
+        {GRACE_S + 60, GRACE_S, false}, {GRACE_S - 60, GRACE_S, true}, {0, GRACE_S, true}, {0, 0, false},
+        {-3600, GRACE_S, true}, /* the clock was set back */
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        leave_entry(rows[i].age_s);
+        assert_int_equal(hm_unread_is_living(&config, scratch_path("cgroup"), 7, rows[i].grace_s), rows[i].is_living);
+    }
+}
+
+static void what_cannot_be_told_is_no_end(void **state)
+{
+    (void)state;
+    leave_entry(GRACE_S + 60);
+    assert_true(hm_unread_is_living(&config, scratch_path("no cgroups"), 7, GRACE_S));
+    make_cgroup("system.slice");
+    assert_true(hm_unread_is_living(&config, scratch_path("cgroup"), 8, GRACE_S)); /* it has no entry */
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(folders_tell),
+        cmocka_unit_test(an_empty_folder_is_nobodys),
+        cmocka_unit_test(so_does_the_age_of_the_entry),
+        cmocka_unit_test(what_cannot_be_told_is_no_end),
+    };
+    return cmocka_run_group_tests(tests, scratch_make, scratch_drop);
+}

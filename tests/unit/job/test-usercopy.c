@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The user's own copy of a record, made as that user: who runs this, or somebody else where that is root. */
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "job/store/append.h"
+#include "storefixture.h"
+#include "unit/lib/scratch.h"
+
+#define FIRST_CLOSED (STDERR_FILENO + 1)
+#define MOST_OPEN 256
+
+static pid_t root_side;
+
+int __real_hm_line_append(int folder, const char *name, const struct hm_rights *rights, const char *line,
+                          struct hm_error *error);
+int __wrap_hm_line_append(int folder, const char *name, const struct hm_rights *rights, const char *line,
+                          struct hm_error *error);
+
+/* In the child, where it writes: it has the folder of the day, the user's own folder, and nothing of root's. */
+int __wrap_hm_line_append(int folder, const char *name, const struct hm_rights *rights, const char *line,
+                          struct hm_error *error)
+{
+    int n_open = 0;
+    for (int fd = FIRST_CLOSED; fd < MOST_OPEN; fd++)
+        n_open += fcntl(fd, F_GETFD) >= 0;
+    if (root_side != 0 && getpid() != root_side && n_open != 2)
+        return hm_fail(error, EBADF, "%d descriptors are open", n_open);
+    return __real_hm_line_append(folder, name, rights, line, error);
+}
+
+static void make_link(const char *name)
+{
+    assert_int_equal(symlink(path_of("elsewhere"), path_of(name)), 0);
+}
+
+/* What a user may do in, or as, his own folder costs him his copy and nothing else. */
+static void test_traps_in_the_copy(void **state)
+{
+    static const char *const parts[] = {"", "/" DAY, "/" DAY "/n1.jsonl"};
+    for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+        char name[64];
+        struct hm_error error = {{0}};
+        if (key.uid == 0)
+            fail_msg("run this as root or as a user, not as a user with id 0");
+        assert_int_equal(store_tear_down(state), 0);
+        assert_int_equal(store_set_up(state), 0);
+        assert_int_equal(mkdir(path_of("elsewhere"), 0777), 0);
+        assert_int_equal(hm_store_put(&config, &key, "{\"a\":1}", &error), 0);
+        snprintf(name, sizeof(name), "records/by-user/%u%s", key.uid, parts[i]);
+        assert_int_equal(rename(path_of(name), path_of("away")), 0);
+        make_link(name);
+        assert_int_equal(hm_store_put(&config, &key, "{\"a\":2}", &error), 0);
+        assert_non_null(strstr(error.text, i == 0 ? "folder" : "copy"));
+        assert_text("records/" DAY "/n1.jsonl", "{\"a\":1}\n{\"a\":2}\n");
+        assert_int_equal(count_in("elsewhere"), 0);
+    }
+}
+
+/* The user may look into what the child has open, and keep it. */
+static void test_the_copy_has_none_of_roots_descriptors(void **state)
+{
+    (void)state;
+    struct hm_error error = {{0}};
+    int low = open(path_of("."), O_RDONLY | O_DIRECTORY | O_CLOEXEC), high = fcntl(low, F_DUPFD, MOST_OPEN / 2);
+    assert_true(low >= 0 && high >= MOST_OPEN / 2);
+    root_side = getpid();
+    assert_int_equal(hm_store_put(&config, &key, "{\"a\":1}", &error), 0);
+    root_side = 0;
+    assert_string_equal(error.text, "");
+    assert_true(fcntl(low, F_GETFD) >= 0 && fcntl(high, F_GETFD) >= 0);
+    close(low);
+    close(high);
+}
+
+/* Stops every other child of this one's parent as it comes up. Never returns. */
+static void stop_child_of(pid_t parent)
+{
+    char path[64];
+    snprintf(path, sizeof(path), "/proc/%d/task/%d/children", (int)parent, (int)parent);
+    for (;;) {
+        char text[64] = "", *at = text;
+        int fd = open(path, O_RDONLY | O_CLOEXEC);
+        ssize_t length = read(fd, text, sizeof(text) - 1);
+        close(fd);
+        for (long pid; length > 0 && (pid = strtol(at, &at, 10)) > 0;)
+            if (pid != getpid())
+                kill((pid_t)pid, SIGSTOP);
+    }
+}
+
+/* The user may hold the lock of his file, so that the child waits, and then stop it. */
+static void test_a_stopped_copy_is_given_up(void **state)
+{
+    (void)state;
+    struct hm_error error = {{0}};
+    char name[64];
+    int status;
+    assert_int_equal(hm_store_put(&config, &key, "{\"a\":1}", &error), 0);
+    snprintf(name, sizeof(name), "records/by-user/%u/" DAY "/n1.jsonl", key.uid);
+    int lock = open(path_of(name), O_RDONLY | O_CLOEXEC);
+    assert_int_equal(flock(lock, LOCK_EX), 0);
+    pid_t stopper = fork();
+    assert_true(stopper >= 0);
+    if (stopper == 0)
+        stop_child_of(getppid());
+    alarm(30);
+    assert_int_equal(hm_store_put(&config, &key, "{\"a\":2}", &error), 0);
+    alarm(0);
+    kill(stopper, SIGKILL);
+    assert_int_equal(waitpid(stopper, &status, 0), stopper);
+    assert_int_equal(waitpid(-1, &status, WNOHANG), -1); /* none is left over */
+    assert_non_null(strstr(error.text, "copy"));
+    assert_text("records/" DAY "/n1.jsonl", "{\"a\":1}\n{\"a\":2}\n");
+    close(lock);
+    assert_text(name, "{\"a\":1}\n");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_traps_in_the_copy, store_set_up, store_tear_down),
+        cmocka_unit_test_setup_teardown(test_the_copy_has_none_of_roots_descriptors, store_set_up, store_tear_down),
+        cmocka_unit_test_setup_teardown(test_a_stopped_copy_is_given_up, store_set_up, store_tear_down),
+    };
+    return cmocka_run_group_tests(tests, scratch_make, scratch_drop);
+}

@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The broker and its clients, over a model of DAMON's files in sysfs. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/files.h"
+#include "migrator/damon/broker/lease.h"
+#include "unit/lib/scratch.h"
+
+#define ROOT "/sys/kernel/mm/damon/admin/kdamonds/"
+#define FILES 64
+#define SECOND_NS UINT64_C(1000000000)
+
+/* ------------------------------------------------------------------ the kernel */
+
+static struct {
+    unsigned n;
+    char path[FILES][128], text[FILES][32];
+    bool is_busy; /* somebody else reads or writes one of these files, always */
+    unsigned commits;
+    uint64_t now_ns, commit_ns; /* what a commit takes */
+} kernel;
+
+int __real_hm_file_read(const char *path, char *out, size_t size, struct hm_error *error);
+int __wrap_hm_file_read(const char *path, char *out, size_t size, struct hm_error *error);
+int __wrap_hm_file_write(const char *path, const char *text, struct hm_error *error);
+int __wrap_nanosleep(const struct timespec *wanted, struct timespec *left);
+int __real_clock_gettime(clockid_t clock, struct timespec *time);
+int __wrap_clock_gettime(clockid_t clock, struct timespec *time);
+
+static void put(const char *path, const char *text)
+{
+    unsigned i = 0;
+    while (i < kernel.n && strcmp(kernel.path[i], path) != 0)
+        i++;
+    assert_true(i < FILES);
+    kernel.n = i < kernel.n ? kernel.n : i + 1;
+    snprintf(kernel.path[i], sizeof(kernel.path[i]), "%s", path);
+    snprintf(kernel.text[i], sizeof(kernel.text[i]), "%s", text);
+}
+
+/* All kdamonds are made anew, with no context. */
+static void set_number(const char *text)
+{
+    char path[128];
+    kernel.n = 0;
+    put(ROOT "nr_kdamonds", text);
+    for (int k = 0; k < atoi(text); k++) {
+        snprintf(path, sizeof(path), ROOT "%d/contexts/nr_contexts", k);
+        put(path, "0");
+    }
+}
+
+int __wrap_hm_file_read(const char *path, char *out, size_t size, struct hm_error *error)
+{
+    bool is_damon = strncmp(path, ROOT, strlen(ROOT)) == 0;
+    if (is_damon && kernel.is_busy)
+        return hm_fail(error, EBUSY, "cannot read %s", path);
+    for (unsigned i = 0; i < kernel.n; i++) {
+        if (strcmp(kernel.path[i], path) != 0)
+            continue;
+        snprintf(out, size, "%s", kernel.text[i]);
+        return 0;
+    }
+    return is_damon ? hm_fail(error, ENOENT, "cannot read %s", path) : __real_hm_file_read(path, out, size, error);
+}
+
+int __wrap_hm_file_write(const char *path, const char *text, struct hm_error *error)
+{
+    assert_int_equal(strncmp(path, ROOT, strlen(ROOT)), 0);
+    if (kernel.is_busy)
+        return hm_fail(error, EBUSY, "cannot write %s", path);
+    if (strcmp(path, ROOT "nr_kdamonds") == 0)
+        set_number(text);
+    else
+        put(path, text);
+    if (strcmp(text, "commit") == 0) {
+        kernel.commits++;
+        kernel.now_ns += kernel.commit_ns;
+    }
+    return 0;
+}
+
+int __wrap_nanosleep(const struct timespec *wanted, struct timespec *left)
+{
+    (void)wanted, (void)left;
+    return 0;
+}
+
+int __wrap_clock_gettime(clockid_t clock, struct timespec *time)
+{
+    if (clock != CLOCK_MONOTONIC)
+        return __real_clock_gettime(clock, time);
+    *time =
+        (struct timespec){.tv_sec = (time_t)(kernel.now_ns / SECOND_NS), .tv_nsec = (long)(kernel.now_ns % SECOND_NS)};
+    return 0;
+}
+
+/* ------------------------------------------------------------------ a broker and a client */
+
+static struct hm_damon_broker broker;
+static struct hm_damon_lease lease;
+static int client;
+
+static void begin_broker(void)
+{
+    broker = (struct hm_damon_broker){.n_wanted = 2, .layout = {.id = 1}};
+    snprintf(broker.state_path, sizeof(broker.state_path), "%s/" HM_DAMON_STATE, scratch);
+}
+
+static int set_up(void **state)
+{
+    (void)state;
+    int pair[2];
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0)
+        return -1;
+    memset(&kernel, 0, sizeof(kernel));
+    set_number("0");
+    begin_broker();
+    hm_damon_lease_open(&lease, 1, pair[0], getuid(), getpid());
+    client = pair[1];
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    hm_damon_lease_close(&broker, &lease);
+    close(client);
+    return hm_damon_remove(broker.state_path, &broker.owned, NULL) || access(broker.state_path, F_OK) == 0;
+}
+
+/* Ask for a kdamond, before any process is known. */
+static struct hm_damon_answer ask(void)
+{
+    struct hm_damon_watch watch = {.interval_ms = 10000, .budget = 10000};
+    struct hm_damon_answer reply;
+    size_t size = hm_damon_wire_begin(&watch, HM_DAMON_WATCH, 1, 0);
+    assert_int_equal(send(client, &watch, size, 0), size);
+    assert_true(hm_damon_lease_serve(&broker, &lease));
+    assert_int_equal(recv(client, &reply, sizeof(reply), MSG_DONTWAIT), sizeof(reply));
+    return reply;
+}
+
+static void assert_refused(const char *why)
+{
+    struct hm_damon_answer reply = ask();
+    assert_int_equal(reply.number, EBUSY);
+    assert_non_null(strstr(reply.text, why));
+    assert_int_equal(broker.owned.n, 0);
+}
+
+static void assert_lent(unsigned n)
+{
+    struct hm_damon_answer reply = ask();
+    if (reply.number != 0)
+        fail_msg("refused: %s", reply.text);
+    assert_int_equal(broker.owned.n, n);
+    assert_int_equal(lease.kdamond, 0);
+}
+
+static void kdamonds_are_made_for_the_first_who_asks(void **state)
+{
+    (void)state;
+    assert_int_equal(broker.owned.n, 0);
+    assert_lent(2);
+    uint32_t mark = broker.owned.mark;
+    assert_lent(2);
+    assert_int_equal(broker.owned.mark, mark); /* once */
+}
+
+static void others_are_looked_for_at_each_request(void **state)
+{
+    (void)state;
+    set_number("3");
+    assert_refused("3 kdamonds that are not hybridmem's");
+    assert_refused("3 kdamonds that are not hybridmem's");
+    set_number("0");
+    assert_lent(2);
+}
+
+static void a_module_that_holds_damon_is_looked_for_at_each_request(void **state)
+{
+    (void)state;
+    put("/sys/module/damon_stat/parameters/enabled", "Y");
+    assert_refused("the kernel's own damon_stat holds DAMON");
+    put("/sys/module/damon_stat/parameters/enabled", "N");
+    assert_lent(2);
+}
+
+static void a_busy_kernel_is_asked_again(void **state)
+{
+    (void)state;
+    kernel.is_busy = true;
+    assert_refused("somebody keeps them busy");
+    kernel.is_busy = false;
+    assert_lent(2);
+}
+
+/* The kernel did not say whose they were when the broker began. */
+static void what_a_dead_broker_left_is_taken_over_later(void **state)
+{
+    (void)state;
+    broker.n_wanted = 5;
+    assert_lent(5);
+    uint32_t mark = broker.owned.mark;
+    kernel.is_busy = true;
+    begin_broker();
+    assert_int_equal(hm_damon_take_over(broker.state_path, &broker.owned, NULL), -1);
+    assert_refused("somebody keeps them busy");
+    kernel.is_busy = false;
+    assert_lent(5);
+    assert_int_equal(broker.owned.mark, mark);
+}
+
+/* Its kdamond works, and takes a tenth of a CPU where a hundredth was asked for: its settings are to be changed. */
+static void begin_watching(struct hm_damon_lease *watching, pid_t thread)
+{
+    char path[64];
+    int pidfd = (int)syscall(SYS_pidfd_open, getpid(), 0);
+    assert_true(pidfd >= 0);
+    snprintf(path, sizeof(path), "/proc/%d/schedstat", (int)thread);
+    put(path, "1000000000 0 0");
+    snprintf(path, sizeof(path), "/proc/%d/comm", (int)thread);
+    put(path, "kdamond.0");
+    watching->kdamond = watching == &lease ? 0 : 1;
+    watching->thread = thread;
+    watching->n = 1;
+    watching->pidfd[0] = pidfd;
+    watching->needs = (struct hm_damon_needs){.interval_ms = 10000, .budget = 10000, .n_processes = 1};
+    watching->settings = hm_damon_tune_first(&watching->needs);
+    watching->is_tuned = true;
+    watching->n_lists = 100;
+}
+
+static void a_change_of_settings_is_followed_by_as_long_a_service(void **state)
+{
+    (void)state;
+    struct hm_damon_lease other;
+    hm_damon_lease_open(&other, 2, dup(lease.fd), getuid(), getpid());
+    assert_lent(2);
+    begin_watching(&lease, 4000001);
+    begin_watching(&other, 4000002);
+    kernel.now_ns = 10 * SECOND_NS;
+    kernel.commit_ns = 4 * SECOND_NS;
+    hm_damon_lease_work(&broker, &lease);
+    assert_int_equal(kernel.commits, 1);
+    hm_damon_lease_work(&broker, &other); /* another's would hold up everybody for twice the time */
+    assert_int_equal(kernel.commits, 1);
+    kernel.now_ns += 4 * SECOND_NS - 1;
+    hm_damon_lease_work(&broker, &other);
+    assert_int_equal(kernel.commits, 1);
+    kernel.now_ns++;
+    hm_damon_lease_work(&broker, &other);
+    assert_int_equal(kernel.commits, 2);
+    hm_damon_lease_close(&broker, &other);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(kdamonds_are_made_for_the_first_who_asks, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(others_are_looked_for_at_each_request, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_module_that_holds_damon_is_looked_for_at_each_request, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_busy_kernel_is_asked_again, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(what_a_dead_broker_left_is_taken_over_later, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_change_of_settings_is_followed_by_as_long_a_service, set_up, tear_down),
+    };
+    return cmocka_run_group_tests(tests, scratch_make, scratch_drop);
+}

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The kernel's policy for new memory is set aside and put back, also by another process. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/files.h"
+#include "namespace/ram/autoonline.h"
+#include "unit/lib/scratch.h"
+
+static char policy[32];
+static bool is_read_only;
+static struct hm_config config;
+static struct hm_error error;
+
+int __wrap_hm_file_read(const char *path, char *out, size_t size, struct hm_error *why);
+int __wrap_hm_file_write(const char *path, const char *text, struct hm_error *why);
+
+int __wrap_hm_file_read(const char *path, char *out, size_t size, struct hm_error *why)
+{
+    (void)why;
+    assert_string_equal(path, HM_AUTOONLINE);
+    hm_text_copy(out, policy, size);
+    return 0;
+}
+
+int __wrap_hm_file_write(const char *path, const char *text, struct hm_error *why)
+{
+    assert_string_equal(path, HM_AUTOONLINE);
+    if (is_read_only)
+        return hm_fail(why, EROFS, "cannot write %s", path);
+    hm_text_copy(policy, text, sizeof(policy));
+    return 0;
+}
+
+static bool is_kept(void)
+{
+    return access(scratch_path("auto_online_blocks"), F_OK) == 0;
+}
+
+static int setup(void **state)
+{
+    int result = scratch_make(state);
+    snprintf(config.run_dir, sizeof(config.run_dir), "%s", scratch);
+    return result;
+}
+
+static void test_each_policy_is_set_aside_and_put_back(void **state)
+{
+    (void)state;
+    static const char *const words[] = {"offline", "online", "online_kernel", "online_movable"};
+    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+        hm_text_copy(policy, words[i], sizeof(policy));
+        assert_int_equal(hm_autoonline_hold(&config, &error), 0);
+        assert_string_equal(policy, "offline");
+        assert_int_equal(is_kept(), i > 0);
+        for (int twice = 0; twice < 2; twice++) {
+            assert_int_equal(hm_autoonline_release(&config, &error), 0);
+            assert_string_equal(policy, words[i]);
+            assert_false(is_kept());
+        }
+    }
+}
+
+static void test_what_is_not_known_is_left_alone(void **state)
+{
+    (void)state;
+    hm_text_copy(policy, "online_some", sizeof(policy));
+    assert_int_equal(hm_autoonline_hold(&config, &error), -1);
+    assert_string_equal(policy, "online_some");
+    assert_false(is_kept());
+    /* A process that was killed while it wrote, and one that wrote something else. */
+    scratch_write(scratch_path("auto_online_blocks"), "");
+    assert_int_equal(hm_autoonline_release(&config, &error), 0);
+    scratch_write(scratch_path("auto_online_blocks"), "online_movable_or_what_comes_to_mind");
+    assert_int_equal(hm_autoonline_release(&config, &error), 0);
+    assert_string_equal(policy, "online_some");
+    assert_false(is_kept());
+}
+
+static void test_a_policy_that_cannot_be_written(void **state)
+{
+    (void)state;
+    hm_text_copy(policy, "online", sizeof(policy));
+    is_read_only = true;
+    assert_int_equal(hm_autoonline_hold(&config, &error), -1);
+    assert_false(is_kept());
+    is_read_only = false;
+    assert_int_equal(hm_autoonline_hold(&config, &error), 0);
+    is_read_only = true;
+    assert_int_equal(hm_autoonline_release(&config, &error), -1);
+    assert_true(is_kept());
+    is_read_only = false;
+    assert_int_equal(hm_autoonline_release(&config, &error), 0);
+    assert_string_equal(policy, "online");
+    assert_false(is_kept());
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_each_policy_is_set_aside_and_put_back),
+        cmocka_unit_test(test_what_is_not_known_is_left_alone),
+        cmocka_unit_test(test_a_policy_that_cannot_be_written),
+    };
+    return cmocka_run_group_tests(tests, setup, scratch_drop);
+}

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the first mount asks of a new file system; the kernel's part is pretended. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "namespace/mount/firstmount.h"
+#include "unit/lib/scratch.h"
+
+static bool has_dax, cannot_mount;
+static int mounts; /* on `scratch` now */
+
+int __wrap_unshare(int flags);
+int __wrap_mount(const char *source, const char *target, const char *type, unsigned long flags, const void *data);
+int __wrap_umount2(const char *target, int flags);
+bool __wrap_hm_file_is_dax(int fd);
+
+int __wrap_unshare(int flags)
+{
+    (void)flags;
+    return 0;
+}
+
+int __wrap_mount(const char *source, const char *target, const char *type, unsigned long flags, const void *data)
+{
+    (void)type, (void)flags;
+    if (source && cannot_mount) {
+        errno = EUCLEAN;
+        return -1;
+    }
+    if (source) {
+        assert_string_equal(target, scratch);
+        assert_string_equal(data, "dax");
+        mounts++;
+    }
+    return 0;
+}
+
+int __wrap_umount2(const char *target, int flags)
+{
+    assert_string_equal(target, scratch);
+    assert_int_equal(flags, 0);
+    mounts--;
+    return 0;
+}
+
+bool __wrap_hm_file_is_dax(int fd)
+{
+    struct stat status;
+    assert_int_equal(fstat(fd, &status), 0);
+    assert_true(S_ISREG(status.st_mode));
+    assert_int_equal(status.st_nlink, 0);
+    return has_dax;
+}
+
+static void test_its_root_is_given_to_its_user(void **state)
+{
+    (void)state;
+    struct hm_error error = {{0}};
+    struct stat status;
+    has_dax = true;
+    assert_int_equal(chmod(scratch, 0755), 0);
+    assert_int_equal(hm_first_mount("/dev/pmem0", "xfs", scratch, getuid(), &error), 0);
+    assert_int_equal(stat(scratch, &status), 0);
+    assert_int_equal(status.st_mode & 07777, 0700);
+    assert_int_equal(mounts, 0);
+}
+
+static void test_a_mount_without_dax_is_refused(void **state)
+{
+    (void)state;
+    struct hm_error error = {{0}};
+    has_dax = false;
+    assert_int_equal(hm_first_mount("/dev/pmem0", "xfs", scratch, getuid(), &error), -1);
+    assert_string_equal(error.text, "/dev/pmem0 was mounted, but without DAX");
+    assert_int_equal(mounts, 0);
+}
+
+static void test_a_look_changes_nothing(void **state)
+{
+    (void)state;
+    struct hm_error error = {{0}};
+    struct stat status;
+    has_dax = false;
+    assert_int_equal(chmod(scratch, 0751), 0);
+    assert_int_equal(hm_look_mount("/dev/pmem0", "ext4", scratch, &error), 0);
+    assert_int_equal(stat(scratch, &status), 0);
+    assert_int_equal(status.st_mode & 07777, 0751);
+    assert_int_equal(mounts, 0);
+    cannot_mount = true;
+    assert_int_equal(hm_look_mount("/dev/pmem0", "ext4", scratch, &error), -1);
+    cannot_mount = false;
+    assert_string_equal(error.text, "cannot mount /dev/pmem0 (ext4) with DAX: Structure needs cleaning");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_its_root_is_given_to_its_user),
+        cmocka_unit_test(test_a_mount_without_dax_is_refused),
+        cmocka_unit_test(test_a_look_changes_nothing),
+    };
+    return cmocka_run_group_tests(tests, scratch_make, scratch_drop);
+}

@@ -1,0 +1,297 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The wipe of a device (a file here), and that it is not believed unseen. */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/fs.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <syslog.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "namespace/mount/detach.h"
+#include "namespace/mount/holders.h"
+#include "namespace/mount/mountinfo.h"
+#include "namespace/pmem/wipe.h"
+#include "unit/lib/scratch.h"
+
+#define MIB (UINT64_C(1) << 20)
+#define SIZE (9 * MIB)    /* some strides of the look */
+#define LARGE (600 * MIB) /* three pieces, written one by one */
+
+static struct hm_error error;
+static enum { ZEROES, DOES_NOTHING, MISSES_THE_LAST, MISSES_A_STRIDE, FAILS } device_does;
+
+int __real_open(const char *path, int flags, ...);
+int __wrap_open(const char *path, int flags, ...);
+int __wrap_ioctl(int fd, unsigned long request, ...);
+int __wrap_clock_gettime(clockid_t clock, struct timespec *now);
+void __wrap_syslog(int priority, const char *format, ...);
+
+static time_t now_s, seconds_each; /* what a look at the clock takes */
+static char logged[512];
+
+int __wrap_clock_gettime(clockid_t clock, struct timespec *now)
+{
+    assert_int_equal(clock, CLOCK_MONOTONIC);
+    *now = (struct timespec){.tv_sec = now_s};
+    now_s += seconds_each;
+    return 0;
+}
+
+void __wrap_syslog(int priority, const char *format, ...)
+{
+    size_t used = strlen(logged);
+    va_list arguments;
+    assert_int_equal(priority, LOG_DAEMON | LOG_INFO);
+    va_start(arguments, format);
+    vsnprintf(logged + used, sizeof(logged) - used, format, arguments);
+    va_end(arguments);
+}
+
+/* Not every file system of a test machine knows O_DIRECT. */
+int __wrap_open(const char *path, int flags, ...)
+{
+    assert_int_equal(flags & (O_EXCL | O_CLOEXEC), (flags & O_RDWR ? O_EXCL : 0) | O_CLOEXEC);
+    return __real_open(path, flags & ~(O_DIRECT | O_EXCL));
+}
+
+int __wrap_ioctl(int fd, unsigned long request, ...)
+{
+    static const char zeros[MIB];
+    struct stat status;
+    va_list arguments;
+    va_start(arguments, request);
+    uint64_t *argument = va_arg(arguments, uint64_t *);
+    va_end(arguments);
+    if (request == BLKGETSIZE64) {
+        assert_int_equal(fstat(fd, &status), 0);
+        *argument = (uint64_t)status.st_size;
+        return 0;
+    }
+    assert_int_equal(request, BLKZEROOUT);
+    errno = EIO;
+    if (device_does == FAILS)
+        return -1;
+    uint64_t end = argument[0] + argument[1] - (device_does == MISSES_THE_LAST);
+    for (uint64_t at = argument[0]; device_does != DOES_NOTHING && at < end; at += MIB)
+        if (device_does != MISSES_A_STRIDE || at != 5 * MIB)
+            assert_true(pwrite(fd, zeros, end - at < MIB ? end - at : MIB, (off_t)at) > 0);
+    return 0;
+}
+
+static const char *full_device(void)
+{
+    static char data[MIB];
+    char *path = scratch_path("device");
+    int fd = creat(path, 0600);
+    assert_true(fd >= 0);
+    memset(data, 'x', sizeof(data));
+    for (uint64_t at = 0; at < SIZE; at += MIB)
+        assert_int_equal(write(fd, data, sizeof(data)), sizeof(data));
+    close(fd);
+    return path;
+}
+
+static void test_all_of_it_is_zeroed(void **state)
+{
+    (void)state;
+    char byte;
+    const char *path = full_device();
+    device_does = ZEROES;
+    assert_int_equal(hm_wipe(path, SIZE, SIZE, &error), 0);
+    int fd = __real_open(path, O_RDONLY);
+    for (uint64_t at = 0; at < SIZE; at += 4095)
+        assert_true(pread(fd, &byte, 1, (off_t)at) == 1 && byte == 0);
+    close(fd);
+}
+
+static void test_a_wipe_that_did_not_work_is_seen(void **state)
+{
+    (void)state;
+    char expected[256];
+    const char *path = full_device();
+    device_does = DOES_NOTHING;
+    assert_int_equal(hm_wipe(path, SIZE, SIZE, &error), -1);
+    assert_int_equal(errno, EIO);
+    snprintf(expected, sizeof(expected), "%s is not zero within 1048576 bytes from byte 0 on after its wipe", path);
+    assert_string_equal(error.text, expected);
+    device_does = MISSES_THE_LAST;
+    assert_int_equal(hm_wipe(path, SIZE, SIZE, &error), -1);
+    snprintf(expected, sizeof(expected), "%s is not zero within 1048576 bytes from byte 8388608 on after its wipe",
+             path);
+    assert_string_equal(error.text, expected);
+    path = full_device();
+    device_does = MISSES_A_STRIDE;
+    assert_int_equal(hm_wipe(path, SIZE, SIZE, &error), -1);
+    snprintf(expected, sizeof(expected), "%s is not zero within 4096 bytes from byte 5263360 on after its wipe", path);
+    assert_string_equal(error.text, expected);
+    device_does = FAILS;
+    assert_int_equal(hm_wipe(path, SIZE, SIZE, &error), -1);
+    assert_int_equal(errno, EIO);
+    assert_non_null(strstr(error.text, "cannot zero"));
+}
+
+static uint64_t count_zeros(const char *path)
+{
+    static char data[SIZE];
+    uint64_t zeros = 0;
+    int fd = __real_open(path, O_RDONLY);
+    assert_int_equal(read(fd, data, sizeof(data)), SIZE);
+    for (uint64_t at = 0; at < SIZE; at++)
+        zeros += data[at] == 0;
+    close(fd);
+    return zeros;
+}
+
+static void test_the_edges_alone_are_zeroed_where_the_rest_is_zero(void **state)
+{
+    (void)state;
+    static const struct {
+        uint64_t edge, zeros;
+    } rows[] = {{0, 0}, {4096, 8192}, {2 * MIB, 4 * MIB}, {SIZE / 2, SIZE}, {SIZE - 512, SIZE}, {SIZE, SIZE}};
+    device_does = ZEROES;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        const char *path = full_device();
+        /* What is between them is looked at all the same. */
+        assert_int_equal(hm_wipe(path, SIZE, rows[i].edge, &error), rows[i].zeros == SIZE ? 0 : -1);
+        assert_int_equal(count_zeros(path), rows[i].zeros);
+    }
+    const char *path = full_device();
+    assert_int_equal(hm_device_bytes(path), SIZE);
+    assert_int_equal(hm_wipe(path, SIZE, SIZE, &error), 0);
+    assert_int_equal(hm_wipe(path, SIZE, 0, &error), 0);
+    assert_int_equal(hm_device_bytes(scratch_path("none")), 0);
+}
+
+static void test_no_longer_than_the_limit(void **state)
+{
+    (void)state;
+    char expected[256];
+    const char *path = scratch_path("large");
+    assert_int_equal(close(creat(path, 0600)), 0);
+    assert_int_equal(truncate(path, (off_t)LARGE), 0);
+    device_does = ZEROES;
+    seconds_each = 10;
+    logged[0] = '\0';
+    hm_wipe_limit(31);
+    assert_int_equal(hm_wipe(path, LARGE, LARGE, &error), 0);
+    snprintf(expected, sizeof(expected), "wiping %s: 256 of 600 MiBwiping %s: 512 of 600 MiB", path, path);
+    assert_string_equal(logged, expected);
+    /* Another one has what the first left: nothing. */
+    assert_int_equal(hm_wipe(path, LARGE, LARGE, &error), -1);
+    assert_int_equal(errno, ETIME);
+    hm_wipe_limit(20);
+    assert_int_equal(hm_wipe(path, LARGE, LARGE, &error), -1);
+    assert_int_equal(errno, ETIME);
+    snprintf(expected, sizeof(expected), "256 of 600 MiB of %s are wiped after 20 s", path);
+    assert_string_equal(error.text, expected);
+    hm_wipe_limit(0);
+    assert_int_equal(hm_wipe(path, LARGE, LARGE, &error), 0);
+    seconds_each = 0;
+}
+
+static void test_a_device_of_another_size_is_left_alone(void **state)
+{
+    (void)state;
+    const char *path = full_device();
+    device_does = FAILS;
+    assert_int_equal(hm_wipe(path, SIZE + 1, SIZE, &error), -1);
+    assert_non_null(strstr(error.text, "has 9437184 bytes, its namespace 9437185: it is not wiped"));
+    assert_int_equal(hm_wipe(scratch_path("none"), SIZE, SIZE, &error), -1);
+    assert_int_equal(errno, ENOENT);
+}
+
+static void test_mounts_are_found_in_mountinfo(void **state)
+{
+    (void)state;
+    static const char text[] = "22 1 254:0 / / rw - ext4 /dev/vda rw\n"
+                               "23 22 0:21 / /proc rw - proc proc rw\n"
+                               "57 22 259:1 / /mnt rw shared:2 - ext4 /dev/pmem0 rw,dax=always\n";
+    assert_true(hm_mountinfo_has(text, makedev(254, 0)));
+    assert_true(hm_mountinfo_has(text, makedev(259, 1)));
+    assert_false(hm_mountinfo_has(text, makedev(259, 0)));
+    assert_false(hm_mountinfo_has(text, makedev(22, 1)));
+    assert_false(hm_mountinfo_has("", makedev(0, 0)));
+    assert_false(hm_mountinfo_has("a\n\n1 2\n", makedev(1, 2)));
+}
+
+static void test_places_of_mounts(void **state)
+{
+    (void)state;
+    static const char text[] = "22 1 254:0 / / rw - ext4 /dev/vda rw\n"
+                               "57 22 259:1 / /run/a\\040b\\134 rw shared:2 - ext4 /dev/pmem0 rw,dax=always\n"
+                               "58 22 259:1 /x /mnt rw - ext4 /dev/pmem0 rw\n"
+                               "59 22 259:2\n"
+                               "60 22 259:3 / \n";
+    char place[16] = "";
+    assert_true(hm_mountinfo_place(text, makedev(259, 1), place, sizeof(place)));
+    assert_string_equal(place, "/run/a b\\");
+    assert_true(hm_mountinfo_place(text, makedev(259, 1), place, 10));
+    assert_false(hm_mountinfo_place(text, makedev(259, 1), place, 9));
+    assert_true(hm_mountinfo_place(text, makedev(254, 0), place, sizeof(place)));
+    assert_string_equal(place, "/");
+    assert_false(hm_mountinfo_place(text, makedev(259, 2), place, sizeof(place)));
+    assert_false(hm_mountinfo_place(text, makedev(259, 3), place, sizeof(place)));
+    assert_false(hm_mountinfo_place("", makedev(259, 1), place, sizeof(place)));
+}
+
+static void test_only_mounts_of_devices_are_detached(void **state)
+{
+    (void)state;
+    char names[16] = "before";
+    assert_int_equal(hm_detach("/nonexistent", names, sizeof(names)), 0);
+    assert_string_equal(names, "");
+    assert_int_equal(hm_detach("/dev/null", names, sizeof(names)), 0);
+}
+
+static void test_mount_namespaces_are_seen_once(void **state)
+{
+    (void)state;
+    char own[16];
+    struct hm_mountspaces seen = {.n = 0};
+    snprintf(own, sizeof(own), "%d", (int)getpid());
+    assert_true(hm_mountspaces_add(&seen, own));
+    assert_false(hm_mountspaces_add(&seen, "self"));
+    assert_false(hm_mountspaces_add(&seen, "0"));
+    assert_int_equal(seen.n, 1);
+}
+
+static void test_who_has_it_open_is_named(void **state)
+{
+    (void)state;
+    char text[512] = "x", expected[32];
+    char *path = scratch_path("held");
+    scratch_write(path, "");
+    assert_string_equal(hm_holders_name("/nonexistent", text, sizeof(text)), "");
+    assert_string_equal(hm_holders_name(path, text, sizeof(text)), "");
+    int fd = __real_open(path, O_RDONLY | O_CLOEXEC);
+    snprintf(expected, sizeof(expected), "%d (", (int)getpid());
+    assert_int_equal(strncmp(hm_holders_name(path, text, sizeof(text)), expected, strlen(expected)), 0);
+    close(fd);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_all_of_it_is_zeroed),
+        cmocka_unit_test(test_a_wipe_that_did_not_work_is_seen),
+        cmocka_unit_test(test_the_edges_alone_are_zeroed_where_the_rest_is_zero),
+        cmocka_unit_test(test_no_longer_than_the_limit),
+        cmocka_unit_test(test_a_device_of_another_size_is_left_alone),
+        cmocka_unit_test(test_mounts_are_found_in_mountinfo),
+        cmocka_unit_test(test_places_of_mounts),
+        cmocka_unit_test(test_only_mounts_of_devices_are_detached),
+        cmocka_unit_test(test_mount_namespaces_are_seen_once),
+        cmocka_unit_test(test_who_has_it_open_is_named),
+    };
+    return cmocka_run_group_tests(tests, scratch_make, scratch_drop);
+}
