@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* An allocation from end to end, for hm_alloc and for the preload library. Nothing here calls malloc but
  * hm_layout_read. */
-#ifndef HM_ALLOCATE_H
-#define HM_ALLOCATE_H
+#ifndef HM_ALLOC_ALLOCATE_H
+#define HM_ALLOC_ALLOCATE_H
 
 #include <stdbool.h>
 

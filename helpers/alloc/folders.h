@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The sockets' fsdax file systems (HYBRIDMEM_FSDAX_DIRS), and the unlinked files there that an allocation maps. */
-#ifndef HM_FOLDERS_H
-#define HM_FOLDERS_H
+#ifndef HM_ALLOC_FOLDERS_H
+#define HM_ALLOC_FOLDERS_H
 
 #include "hybridmem.h"
 

@@ -3,8 +3,8 @@
  * What the kernel is asked for. System calls as they are, without libnuma, and without malloc: the preload library is
  * called from it. All return -1 with errno where they fail.
  */
-#ifndef HM_KERNEL_H
-#define HM_KERNEL_H
+#ifndef HM_ALLOC_KERNEL_H
+#define HM_ALLOC_KERNEL_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -3,8 +3,8 @@
  * The allocations of this process. What is known of each stands in pages of its own before the data, in the same
  * mapping, so that nothing here needs malloc; a page that cannot be touched is before and behind the data.
  */
-#ifndef HM_KNOWN_H
-#define HM_KNOWN_H
+#ifndef HM_ALLOC_KNOWN_H
+#define HM_ALLOC_KNOWN_H
 
 #include "hybridmem.h"
 

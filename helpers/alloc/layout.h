@@ -3,8 +3,8 @@
  * What allocations need to know of a node, without the rest of its tiers: which nodes are fast and slow, and on which
  * socket. Pure but for hm_layout_read.
  */
-#ifndef HM_LAYOUT_H
-#define HM_LAYOUT_H
+#ifndef HM_ALLOC_LAYOUT_H
+#define HM_ALLOC_LAYOUT_H
 
 #include "base/error.h"
 #include "base/set.h"

@@ -3,8 +3,8 @@
  * How many mappings the library has of those that Linux gives a process (vm.max_map_count). Where none is left the
  * program's own mmap, dlopen and pthread_create fail: most of them stay the program's.
  */
-#ifndef HM_MAPPINGS_H
-#define HM_MAPPINGS_H
+#ifndef HM_ALLOC_MAPPINGS_H
+#define HM_ALLOC_MAPPINGS_H
 
 #include <stdbool.h>
 #include <stddef.h>

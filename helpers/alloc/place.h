@@ -3,8 +3,8 @@
  * Which block of an allocation goes where: pure. A spot is a place with room: a NUMA node, or an fsdax file. Spots are
  * in lanes (a socket, mostly) and have a rank there: 0 is wanted first. Blocks go over the lanes in turn.
  */
-#ifndef HM_PLACE_H
-#define HM_PLACE_H
+#ifndef HM_ALLOC_PLACE_H
+#define HM_ALLOC_PLACE_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -7,8 +7,8 @@
  *     HYBRIDMEM_ISOLATE_SIZE     from this size on; default 32M
  *     HYBRIDMEM_ISOLATE_CALLERS  "fast=NAME,slow=MODULE+0xOFFSET,...": who calls malloc decides, whatever the size
  */
-#ifndef HM_PRELOAD_H
-#define HM_PRELOAD_H
+#ifndef HM_ALLOC_PRELOAD_H
+#define HM_ALLOC_PRELOAD_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -3,8 +3,8 @@
  * What nodes have free for this process: what the kernel says, less what our own allocations were promised there and
  * have not touched yet. The caller holds the library's lock.
  */
-#ifndef HM_ROOM_H
-#define HM_ROOM_H
+#ifndef HM_ALLOC_ROOM_H
+#define HM_ALLOC_ROOM_H
 
 #include "layout.h"
 

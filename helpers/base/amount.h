@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Sums with amounts that are never negative. Pure. */
-#ifndef HM_AMOUNT_H
-#define HM_AMOUNT_H
+#ifndef HM_BASE_AMOUNT_H
+#define HM_BASE_AMOUNT_H
 
 #include <stdint.h>
 

@@ -3,8 +3,8 @@
  * What a clock says: CLOCK_MONOTONIC, which nobody sets, CLOCK_REALTIME, or the CPU time of the caller. Linux has all
  * of them: there is no error.
  */
-#ifndef HM_CLOCK_H
-#define HM_CLOCK_H
+#ifndef HM_BASE_CLOCK_H
+#define HM_BASE_CLOCK_H
 
 #include <stdint.h>
 #include <time.h>

@@ -3,8 +3,8 @@
  * Errors for people: a function that fails returns -1, sets errno, and leaves one line of text that names the thing,
  * the value, and what would be right.
  */
-#ifndef HM_ERROR_H
-#define HM_ERROR_H
+#ifndef HM_BASE_ERROR_H
+#define HM_BASE_ERROR_H
 
 #define HM_ERROR_TEXT 768
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Small texts in /proc, /sys and cgroup folders; folders of ours; descriptors. */
-#ifndef HM_FILES_H
-#define HM_FILES_H
+#ifndef HM_BASE_FILES_H
+#define HM_BASE_FILES_H
 
 #include <stdbool.h>
 #include <stddef.h>

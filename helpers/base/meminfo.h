@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The kernel's meminfo files: of the machine (/proc/meminfo), and of its nodes. */
-#ifndef HM_MEMINFO_H
-#define HM_MEMINFO_H
+#ifndef HM_BASE_MEMINFO_H
+#define HM_BASE_MEMINFO_H
 
 #include <stdint.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Moments as people and programs read them. */
-#ifndef HM_MOMENT_H
-#define HM_MOMENT_H
+#ifndef HM_BASE_MOMENT_H
+#define HM_BASE_MOMENT_H
 
 #include <stdint.h>
 

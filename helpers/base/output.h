@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The end of what a program writes to its standard output: what finds no room there is an error, in all programs the
  * same. */
-#ifndef HM_OUTPUT_H
-#define HM_OUTPUT_H
+#ifndef HM_BASE_OUTPUT_H
+#define HM_BASE_OUTPUT_H
 
 #define HM_OUTPUT_LOST 1 /* exit status */
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Opening files that root believes. */
-#ifndef HM_PATH_H
-#define HM_PATH_H
+#ifndef HM_BASE_PATH_H
+#define HM_BASE_PATH_H
 
 #include <sys/types.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Waiting for what tells nobody when it is over. */
-#ifndef HM_PATIENCE_H
-#define HM_PATIENCE_H
+#ifndef HM_BASE_PATIENCE_H
+#define HM_BASE_PATIENCE_H
 
 #include <stdbool.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The one system call of perf events, and what its refusals mean to a person. */
-#ifndef HM_PERFOPEN_H
-#define HM_PERFOPEN_H
+#ifndef HM_BASE_PERFOPEN_H
+#define HM_BASE_PERFOPEN_H
 
 #include <linux/perf_event.h>
 #include <stddef.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Giving up root's rights: for good, or for a while. */
-#ifndef HM_PRIVILEGE_H
-#define HM_PRIVILEGE_H
+#ifndef HM_BASE_PRIVILEGE_H
+#define HM_BASE_PRIVILEGE_H
 
 #include <sys/types.h>
 

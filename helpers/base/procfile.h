@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Small texts of kernel files. */
-#ifndef HM_PROCFILE_H
-#define HM_PROCFILE_H
+#ifndef HM_BASE_PROCFILE_H
+#define HM_BASE_PROCFILE_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -3,8 +3,8 @@
  * Sets of CPU or NUMA node numbers as plain values: they are copied, stored in fixed-layout state, and carried over
  * fork without allocation, which hwloc's and libnuma's bitmaps do not allow.
  */
-#ifndef HM_SET_H
-#define HM_SET_H
+#ifndef HM_BASE_SET_H
+#define HM_BASE_SET_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -3,8 +3,8 @@
  * Quantities as people write them. All parsers take the whole string, check for overflow, and refuse signs, spaces and
  * anything behind the unit; their error texts start with the value in quotes, for the caller to put a name before it.
  */
-#ifndef HM_SIZE_H
-#define HM_SIZE_H
+#ifndef HM_BASE_SIZE_H
+#define HM_BASE_SIZE_H
 
 #include <stddef.h>
 #include <stdint.h>

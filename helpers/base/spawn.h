@@ -4,8 +4,8 @@
  * the daemon blocks, ignores or has open, its OOM protection (-1000, inherited, would make the program unkillable) and
  * its environment are all left behind.
  */
-#ifndef HM_SPAWN_H
-#define HM_SPAWN_H
+#ifndef HM_BASE_SPAWN_H
+#define HM_BASE_SPAWN_H
 
 #include <stdbool.h>
 #include <sys/types.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Small files of sysfs, below a folder that is open. */
-#ifndef HM_SYSFILE_H
-#define HM_SYSFILE_H
+#ifndef HM_BASE_SYSFILE_H
+#define HM_BASE_SYSFILE_H
 
 #include <stddef.h>
 #include <stdint.h>

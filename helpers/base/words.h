@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The words after `hybridmem COMMAND`: options by a table; --help, --version and wrong words as every command has them.
  */
-#ifndef HM_WORDS_H
-#define HM_WORDS_H
+#ifndef HM_BASE_WORDS_H
+#define HM_BASE_WORDS_H
 
 #include <stdbool.h>
 #include <stddef.h>

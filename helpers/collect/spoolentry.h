@@ -3,8 +3,8 @@
  * A job that ended, as slurmctld tells its EpilogSlurmctld by the environment. Every value is parsed whole and has a
  * range; names are of bytes that mean nothing to a shell, a path or a terminal.
  */
-#ifndef HM_SPOOLENTRY_H
-#define HM_SPOOLENTRY_H
+#ifndef HM_COLLECT_SPOOLENTRY_H
+#define HM_COLLECT_SPOOLENTRY_H
 
 #include <stdbool.h>
 #include <stddef.h>

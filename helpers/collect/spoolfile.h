@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A file of the spool folder. */
-#ifndef HM_SPOOLFILE_H
-#define HM_SPOOLFILE_H
+#ifndef HM_COLLECT_SPOOLFILE_H
+#define HM_COLLECT_SPOOLFILE_H
 
 #include "spoolentry.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Slurm's numbering of a node's cores: 0 to the number of cores - 1, whatever the machine's numbers are. */
-#ifndef HM_CORES_H
-#define HM_CORES_H
+#ifndef HM_SLURM_CORES_H
+#define HM_SLURM_CORES_H
 
 #include "core/topology/topology.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Slurm's scontrol, for what a plugin is not told, and what no return code of one says. */
-#ifndef HM_SCONTROL_H
-#define HM_SCONTROL_H
+#ifndef HM_SLURM_SCONTROL_H
+#define HM_SLURM_SCONTROL_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Slurm's step ids that are no numbers, and what people call them. */
-#ifndef HM_STEPNAME_H
-#define HM_STEPNAME_H
+#ifndef HM_SLURM_STEPNAME_H
+#define HM_SLURM_STEPNAME_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The words after `hybridmem bench`, and what it measures; for bench*.c only. */
-#ifndef HM_BENCH_H
-#define HM_BENCH_H
+#ifndef HM_CLI_BENCH_BENCH_H
+#define HM_CLI_BENCH_BENCH_H
 
 #include <stdbool.h>
 

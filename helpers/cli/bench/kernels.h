@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What bench does to memory. Addresses are of whole cache lines. */
-#ifndef HM_BENCHKERNELS_H
-#define HM_BENCHKERNELS_H
+#ifndef HM_CLI_BENCH_KERNELS_H
+#define HM_CLI_BENCH_KERNELS_H
 
 #include <stddef.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The parts of hybridmem-config. */
-#ifndef HM_CONFIGPARTS_H
-#define HM_CONFIGPARTS_H
+#ifndef HM_CLI_CONFIG_PARTS_H
+#define HM_CLI_CONFIG_PARTS_H
 
 #include "core/config/config.h"
 

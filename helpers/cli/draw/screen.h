@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A screen of text that is written anew, as `watch` does it: no library is needed for that. */
-#ifndef HM_SCREEN_H
-#define HM_SCREEN_H
+#ifndef HM_CLI_DRAW_SCREEN_H
+#define HM_CLI_DRAW_SCREEN_H
 
 #include <stdbool.h>
 #include <stddef.h>

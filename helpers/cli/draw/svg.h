@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What all pictures share. */
-#ifndef HM_SVG_H
-#define HM_SVG_H
+#ifndef HM_CLI_DRAW_SVG_H
+#define HM_CLI_DRAW_SVG_H
 
 #include <stdio.h>
 

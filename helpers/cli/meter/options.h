@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The command line of hybridmem meter. */
-#ifndef HM_METEROPTIONS_H
-#define HM_METEROPTIONS_H
+#ifndef HM_CLI_METER_OPTIONS_H
+#define HM_CLI_METER_OPTIONS_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What `hybridmem meter` shows: the sources of a node's counters, and what flows. Pure but for the stream. */
-#ifndef HM_METERPRINT_H
-#define HM_METERPRINT_H
+#ifndef HM_CLI_METER_PRINT_H
+#define HM_CLI_METER_PRINT_H
 
 #include <stdint.h>
 #include <stdio.h>

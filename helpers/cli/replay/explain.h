@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The regions of one phase, and why each moved or stayed. */
-#ifndef HM_REPLAYEXPLAIN_H
-#define HM_REPLAYEXPLAIN_H
+#ifndef HM_CLI_REPLAY_EXPLAIN_H
+#define HM_CLI_REPLAY_EXPLAIN_H
 
 #include <jansson.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The words after `hybridmem replay`. */
-#ifndef HM_REPLAYOPTIONS_H
-#define HM_REPLAYOPTIONS_H
+#ifndef HM_CLI_REPLAY_OPTIONS_H
+#define HM_CLI_REPLAY_OPTIONS_H
 
 #include <stdbool.h>
 

@@ -3,8 +3,8 @@
  * A picture of a replay: heat over addresses and phases, with what the fast tier held on it. The grid is filled while
  * the replay runs, then drawn as one SVG.
  */
-#ifndef HM_REPLAYPLOT_H
-#define HM_REPLAYPLOT_H
+#ifndef HM_CLI_REPLAY_PLOT_H
+#define HM_CLI_REPLAY_PLOT_H
 
 #include <stdio.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What `hybridmem replay` found, as a table or as JSON. */
-#ifndef HM_REPLAYPRINT_H
-#define HM_REPLAYPRINT_H
+#ifndef HM_CLI_REPLAY_PRINT_H
+#define HM_CLI_REPLAY_PRINT_H
 
 #include <stdio.h>
 

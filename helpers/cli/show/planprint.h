@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef HM_PLANPRINT_H
-#define HM_PLANPRINT_H
+#ifndef HM_CLI_SHOW_PLANPRINT_H
+#define HM_CLI_SHOW_PLANPRINT_H
 
 #include "core/plan/plan.h"
 

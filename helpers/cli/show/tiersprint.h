@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Tiers for people and for programs. */
-#ifndef HM_TIERSPRINT_H
-#define HM_TIERSPRINT_H
+#ifndef HM_CLI_SHOW_TIERSPRINT_H
+#define HM_CLI_SHOW_TIERSPRINT_H
 
 #include "core/topology/topology.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A migrator's view as a screen of text, or as JSON. Pure but for the stream. */
-#ifndef HM_TOPPRINT_H
-#define HM_TOPPRINT_H
+#ifndef HM_CLI_TOP_PRINT_H
+#define HM_CLI_TOP_PRINT_H
 
 #include <stdio.h>
 

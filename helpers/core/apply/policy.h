@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The thin edge between a plan and the kernel: set_mempolicy(2) of the calling process, and what this kernel can do. */
-#ifndef HM_POLICY_H
-#define HM_POLICY_H
+#ifndef HM_CORE_APPLY_POLICY_H
+#define HM_CORE_APPLY_POLICY_H
 
 #include "core/plan/plan.h"
 

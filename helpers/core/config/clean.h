@@ -4,8 +4,8 @@
  * keeps a state of its own over calls where a string is not closed or an escape is wrong, counts comment lines more
  * than once, and drops characters that it does not know. None of that happens to a text that went through here.
  */
-#ifndef HM_CONFIGCLEAN_H
-#define HM_CONFIGCLEAN_H
+#ifndef HM_CORE_CONFIG_CLEAN_H
+#define HM_CORE_CONFIG_CLEAN_H
 
 #include <stddef.h>
 

@@ -3,8 +3,8 @@
  * hybridmem.conf, read with libConfuse (sections, lists, and errors with file and line; packaged in Debian and EPEL)
  * into a plain value. Unknown words are errors.
  */
-#ifndef HM_CONFIG_H
-#define HM_CONFIG_H
+#ifndef HM_CORE_CONFIG_CONFIG_H
+#define HM_CORE_CONFIG_CONFIG_H
 
 #include <sys/types.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* How the values of hybridmem.conf are read, by kind: what a word's row says of it is held. */
-#ifndef HM_CONFIGFIELD_H
-#define HM_CONFIGFIELD_H
+#ifndef HM_CORE_CONFIG_FIELD_H
+#define HM_CORE_CONFIG_FIELD_H
 
 #include "value.h"
 

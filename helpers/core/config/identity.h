@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A user's name and the names of his groups, for the configuration's rules. */
-#ifndef HM_IDENTITY_H
-#define HM_IDENTITY_H
+#ifndef HM_CORE_CONFIG_IDENTITY_H
+#define HM_CORE_CONFIG_IDENTITY_H
 
 #include <sys/types.h>
 

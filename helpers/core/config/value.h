@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The words of hybridmem.conf, as a table: where each may stand, how its value is read, and the field it fills. */
-#ifndef HM_CONFIGVALUE_H
-#define HM_CONFIGVALUE_H
+#ifndef HM_CORE_CONFIG_VALUE_H
+#define HM_CORE_CONFIG_VALUE_H
 
 #include "config.h"
 

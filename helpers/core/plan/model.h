@@ -3,8 +3,8 @@
  * The spill model (Peng et al., MEMSYS 2019, Eq. 1). Bandwidths in MB/s (10^6), `m0`: share (0..1) of the traffic that
  * the fast tier serves.
  */
-#ifndef HM_SPILL_H
-#define HM_SPILL_H
+#ifndef HM_CORE_PLAN_MODEL_H
+#define HM_CORE_PLAN_MODEL_H
 
 #include "core/config/config.h"
 

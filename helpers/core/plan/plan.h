@@ -2,8 +2,8 @@
 /*
  * What will be done on this node for this job: request + tiers + configuration + abilities -> plan. Pure.
  */
-#ifndef HM_PLAN_H
-#define HM_PLAN_H
+#ifndef HM_CORE_PLAN_PLAN_H
+#define HM_CORE_PLAN_PLAN_H
 
 #include "base/error.h"
 #include "core/config/config.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the planner works with: the request's sockets, and what each tier has there. Private to plan*.c. */
-#ifndef HM_PLANSCENE_H
-#define HM_PLANSCENE_H
+#ifndef HM_CORE_PLAN_SCENE_H
+#define HM_CORE_PLAN_SCENE_H
 
 #include "plan.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The option's keys, as a table: which modes take each, how its value is read, and its range. Private to request*.c. */
-#ifndef HM_REQUESTKEYS_H
-#define HM_REQUESTKEYS_H
+#ifndef HM_CORE_REQUEST_KEYS_H
+#define HM_CORE_REQUEST_KEYS_H
 
 #include "request.h"
 

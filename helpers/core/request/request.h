@@ -5,8 +5,8 @@
  *
  *     MODE[,KEY=VALUE]...     lower case; no key twice; each key belongs to some modes; keep has no value
  */
-#ifndef HM_REQUEST_H
-#define HM_REQUEST_H
+#ifndef HM_CORE_REQUEST_REQUEST_H
+#define HM_CORE_REQUEST_REQUEST_H
 
 #include <stdbool.h>
 #include <stddef.h>

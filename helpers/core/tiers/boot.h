@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The node's topology, found once for each boot and kept in run_dir. */
-#ifndef HM_JOB_TOPOLOGY_H
-#define HM_JOB_TOPOLOGY_H
+#ifndef HM_CORE_TIERS_BOOT_H
+#define HM_CORE_TIERS_BOOT_H
 
 #include "core/config/config.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The node's tiers, as the ledger's own: the topology that was found at boot, and what the configuration makes of it.
  */
-#ifndef HM_NODETIERS_H
-#define HM_NODETIERS_H
+#ifndef HM_CORE_TIERS_NODE_H
+#define HM_CORE_TIERS_NODE_H
 
 #include "core/config/config.h"
 

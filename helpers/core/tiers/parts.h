@@ -2,8 +2,8 @@
 /*
  * The steps of hm_tiers_group, each pure; for tiers*.c only.
  */
-#ifndef HM_TIERPARTS_H
-#define HM_TIERPARTS_H
+#ifndef HM_CORE_TIERS_PARTS_H
+#define HM_CORE_TIERS_PARTS_H
 
 #include "core/config/config.h"
 #include "core/topology/topology.h"

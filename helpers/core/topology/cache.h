@@ -3,8 +3,8 @@
  * The topology as found once per boot: a fixed-layout file, <run folder>/topology, root-owned 0644. Reading it needs no
  * hwloc, so the plugin can.
  */
-#ifndef HM_TIERSCACHE_H
-#define HM_TIERSCACHE_H
+#ifndef HM_CORE_TOPOLOGY_CACHE_H
+#define HM_CORE_TOPOLOGY_CACHE_H
 
 #include "topology.h"
 

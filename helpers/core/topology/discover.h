@@ -3,8 +3,8 @@
  * Finding the topology with hwloc (a library of its own, libdiscover.la: the plugin and the monitor do not link it),
  * and the node's cache of it.
  */
-#ifndef HM_DISCOVER_H
-#define HM_DISCOVER_H
+#ifndef HM_CORE_TOPOLOGY_DISCOVER_H
+#define HM_CORE_TOPOLOGY_DISCOVER_H
 
 #include "topology.h"
 

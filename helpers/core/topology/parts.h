@@ -2,8 +2,8 @@
 /*
  * The two halves of hm_discover: what hwloc tells, and what only this machine's files tell; for discover*.c only.
  */
-#ifndef HM_DISCOVERPARTS_H
-#define HM_DISCOVERPARTS_H
+#ifndef HM_CORE_TOPOLOGY_PARTS_H
+#define HM_CORE_TOPOLOGY_PARTS_H
 
 #include <hwloc.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The persistent memory of this machine, as the kernel shows it: regions that namespaces are cut from. */
-#ifndef HM_REGIONS_H
-#define HM_REGIONS_H
+#ifndef HM_CORE_TOPOLOGY_REGIONS_H
+#define HM_CORE_TOPOLOGY_REGIONS_H
 
 #include "core/plan/plan.h"
 

@@ -4,8 +4,8 @@
  * nodes grouped and ordered, after the configuration's overrides. Both are plain values without pointers: they may be
  * stored, copied and carried over fork. Grouping is pure; discovery lives in discover.h.
  */
-#ifndef HM_TIERS_H
-#define HM_TIERS_H
+#ifndef HM_CORE_TOPOLOGY_TOPOLOGY_H
+#define HM_CORE_TOPOLOGY_TOPOLOGY_H
 
 #include "base/error.h"
 #include "base/set.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The begin of a job on this node: its entry in the ledger, and the prolog's verdict on its request. */
-#ifndef HM_BEGIN_H
-#define HM_BEGIN_H
+#ifndef HM_JOB_HOOKS_BEGIN_H
+#define HM_JOB_HOOKS_BEGIN_H
 
 #include "job/ledger/ledger.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The end of a job on this node. Failures go to the log: there is nobody else to tell. */
-#ifndef HM_FINISH_H
-#define HM_FINISH_H
+#ifndef HM_JOB_HOOKS_FINISH_H
+#define HM_JOB_HOOKS_FINISH_H
 
 #include "job/ledger/ledger.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Bringing the node to what the living jobs own, after whatever crash. */
-#ifndef HM_REAP_H
-#define HM_REAP_H
+#ifndef HM_JOB_HOOKS_REAP_H
+#define HM_JOB_HOOKS_REAP_H
 
 #include "job/namespaces/namespaces.h"
 

@@ -3,8 +3,8 @@
  * The DAX file systems of a job, as the ledger's entry has them, and where they are seen: <run_dir>/fsdax/JOB/SOCKET.
  * These folders are empty but in the mount namespaces of the job's tasks.
  */
-#ifndef HM_DAX_H
-#define HM_DAX_H
+#ifndef HM_JOB_LEDGER_DAX_H
+#define HM_JOB_LEDGER_DAX_H
 
 #include <stdbool.h>
 #include <sys/types.h>

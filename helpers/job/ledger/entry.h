@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The contents of a ledger entry: what is always true of one, and whether one that was read may be believed. Pure but
  * for the clock. */
-#ifndef HM_ENTRY_H
-#define HM_ENTRY_H
+#ifndef HM_JOB_LEDGER_ENTRY_H
+#define HM_JOB_LEDGER_ENTRY_H
 
 #include "ledger.h"
 

@@ -4,8 +4,8 @@
  * process does not keep (flock). Prolog, slurmstepd and epilog keep it; reap reads it to bring the node to what the
  * living jobs own.
  */
-#ifndef HM_LEDGER_H
-#define HM_LEDGER_H
+#ifndef HM_JOB_LEDGER_LEDGER_H
+#define HM_JOB_LEDGER_LEDGER_H
 
 #include <stdbool.h>
 #include <stdint.h>

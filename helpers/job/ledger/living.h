@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What lives: processes told apart from later ones with the same number, and jobs by their cgroup. */
-#ifndef HM_LIVING_H
-#define HM_LIVING_H
+#ifndef HM_JOB_LEDGER_LIVING_H
+#define HM_JOB_LEDGER_LIVING_H
 
 #include "ledger.h"
 

@@ -3,8 +3,8 @@
  * The log of hybridmem-job: lines "error: TEXT", "warning: TEXT", "info: TEXT" on standard error. The plugin that
  * started it hands them to Slurm's log at that level; at boot systemd's journal takes them.
  */
-#ifndef HM_LOG_H
-#define HM_LOG_H
+#ifndef HM_JOB_LEDGER_LOG_H
+#define HM_JOB_LEDGER_LOG_H
 
 #include "core/config/config.h"
 

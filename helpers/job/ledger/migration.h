@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the migrators of a job say that they did on this node: step by step, and together. Pure. */
-#ifndef HM_MIGRATION_H
-#define HM_MIGRATION_H
+#ifndef HM_JOB_LEDGER_MIGRATION_H
+#define HM_JOB_LEDGER_MIGRATION_H
 
 #include "migrator/figures/progress.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Jobs whose entry in the ledger cannot be read: it is torn, or of another version of hybridmem. */
-#ifndef HM_UNREAD_H
-#define HM_UNREAD_H
+#ifndef HM_JOB_LEDGER_UNREAD_H
+#define HM_JOB_LEDGER_UNREAD_H
 
 #include "ledger.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* hybridmem-namespace create, for a job: what it is told, and what it says that it made. */
-#ifndef HM_NAMESPACECREATE_H
-#define HM_NAMESPACECREATE_H
+#ifndef HM_JOB_NAMESPACES_CREATE_H
+#define HM_JOB_NAMESPACES_CREATE_H
 
 #include "job/ledger/ledger.h"
 

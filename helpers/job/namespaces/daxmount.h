@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A job's DAX file systems in the mount namespace of one of its tasks. */
-#ifndef HM_DAXMOUNT_H
-#define HM_DAXMOUNT_H
+#ifndef HM_JOB_NAMESPACES_DAXMOUNT_H
+#define HM_JOB_NAMESPACES_DAXMOUNT_H
 
 #include "job/ledger/dax.h"
 

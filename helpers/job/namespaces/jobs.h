@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the ledger says of namespaces: whose stay, and who has what a user keeps. */
-#ifndef HM_NAMESPACEJOBS_H
-#define HM_NAMESPACEJOBS_H
+#ifndef HM_JOB_NAMESPACES_JOBS_H
+#define HM_JOB_NAMESPACES_JOBS_H
 
 #include "job/ledger/ledger.h"
 

@@ -5,8 +5,8 @@
  * found without the ledger; one lock keeps what is being made apart from the search for what nobody owns.
  * To make and to remove waits for as long as memory is being wiped: a pending alarm(2) is put off meanwhile.
  */
-#ifndef HM_NAMESPACES_H
-#define HM_NAMESPACES_H
+#ifndef HM_JOB_NAMESPACES_NAMESPACES_H
+#define HM_JOB_NAMESPACES_NAMESPACES_H
 
 #include "job/ledger/ledger.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Running hybridmem-namespace to its end, and what it says. */
-#ifndef HM_NAMESPACERUN_H
-#define HM_NAMESPACERUN_H
+#ifndef HM_JOB_NAMESPACES_RUN_H
+#define HM_JOB_NAMESPACES_RUN_H
 
 #include <stdbool.h>
 

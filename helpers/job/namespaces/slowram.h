@@ -3,8 +3,8 @@
  * The slow tier of a node that keeps its persistent memory as devdax: brought online for the first job that asks for
  * it, and left so. Part of the prolog: steps take their memory nodes later.
  */
-#ifndef HM_SLOWRAM_H
-#define HM_SLOWRAM_H
+#ifndef HM_JOB_NAMESPACES_SLOWRAM_H
+#define HM_JOB_NAMESPACES_SLOWRAM_H
 
 #include "core/config/config.h"
 

@@ -3,8 +3,8 @@
  * fsdax_wipe_limit: for how long prologs and epilogs wait for memory that is being wiped. What is not done by then is
  * systemd's: a unit of ours goes on, with no limit.
  */
-#ifndef HM_WIPELATER_H
-#define HM_WIPELATER_H
+#ifndef HM_JOB_NAMESPACES_WIPELATER_H
+#define HM_JOB_NAMESPACES_WIPELATER_H
 
 #include <limits.h>
 #include <stdint.h>

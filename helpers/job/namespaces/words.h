@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The command lines of hybridmem-namespace. Texts that are put in belong to the caller, and are not copied. */
-#ifndef HM_NAMESPACEWORDS_H
-#define HM_NAMESPACEWORDS_H
+#ifndef HM_JOB_NAMESPACES_WORDS_H
+#define HM_JOB_NAMESPACES_WORDS_H
 
 #include <stdint.h>
 

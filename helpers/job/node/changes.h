@@ -5,8 +5,8 @@
  * that several jobs need belongs to all of them: `before` is handed from one to the next, and comes back with the last,
  * unless somebody else changed the setting meanwhile.
  */
-#ifndef HM_CHANGES_H
-#define HM_CHANGES_H
+#ifndef HM_JOB_NODE_CHANGES_H
+#define HM_JOB_NODE_CHANGES_H
 
 #include "job/ledger/ledger.h"
 

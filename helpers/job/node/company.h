@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Whether a job ever shared its node: what is counted for the node as a whole is the job's only where it did not. */
-#ifndef HM_COMPANY_H
-#define HM_COMPANY_H
+#ifndef HM_JOB_NODE_COMPANY_H
+#define HM_JOB_NODE_COMPANY_H
 
 #include "job/ledger/ledger.h"
 

@@ -4,8 +4,8 @@
  * steps, and the kernel counts what they move between the last-level caches and memory. It is below the default control
  * group and changes no allocation; tasks that a site has put into a group of its own stay there.
  */
-#ifndef HM_MONGROUP_H
-#define HM_MONGROUP_H
+#ifndef HM_JOB_NODE_MONGROUP_H
+#define HM_JOB_NODE_MONGROUP_H
 
 #include "job/ledger/ledger.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Names of jobs' monitoring groups, and what the kernel says of the groups that a process is in. Pure. */
-#ifndef HM_MONGROUPNAME_H
-#define HM_MONGROUPNAME_H
+#ifndef HM_JOB_NODE_MONGROUPNAME_H
+#define HM_JOB_NODE_MONGROUPNAME_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Starting hybridmem-damon, root's broker of kdamonds, on demand, and clearing up after a dead one. */
-#ifndef HM_DAMONSTART_H
-#define HM_DAMONSTART_H
+#ifndef HM_JOB_PROGRAMS_DAMONSTART_H
+#define HM_JOB_PROGRAMS_DAMONSTART_H
 
 #include "core/config/config.h"
 

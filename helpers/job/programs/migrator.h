@@ -4,8 +4,8 @@
  * stays in slurmstepd's own cgroup of the step, so it is charged to the job and gone with it. It ends by itself when
  * the step's tasks are gone (the guard), and is stopped when the last task ends: Slurm waits for what is left there.
  */
-#ifndef HM_MIGRATOR_H
-#define HM_MIGRATOR_H
+#ifndef HM_JOB_PROGRAMS_MIGRATOR_H
+#define HM_JOB_PROGRAMS_MIGRATOR_H
 
 #include "job/ledger/ledger.h"
 

@@ -4,8 +4,8 @@
  * runs outside the job's cgroup: there it would be charged to the job, Slurm up to 24.11 would kill it with the extern
  * step, and later versions would wait for it. Its guard is the job's own cgroup.events.
  */
-#ifndef HM_MONITOR_H
-#define HM_MONITOR_H
+#ifndef HM_JOB_PROGRAMS_MONITOR_H
+#define HM_JOB_PROGRAMS_MONITOR_H
 
 #include "job/ledger/ledger.h"
 

@@ -2,8 +2,8 @@
 /*
  * Parts of the record and what they share. Internal to record*.c.
  */
-#ifndef HM_RECORDPARTS_H
-#define HM_RECORDPARTS_H
+#ifndef HM_JOB_RECORD_PARTS_H
+#define HM_JOB_RECORD_PARTS_H
 
 #include <jansson.h>
 

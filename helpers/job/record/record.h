@@ -3,8 +3,8 @@
  * The record: what a job asked for, what was done and what it used on this node, as one JSON object. Its contract is
  * site-docs/record.schema.json. Building it is pure; keeping it is store/store.h's.
  */
-#ifndef HM_RECORD_H
-#define HM_RECORD_H
+#ifndef HM_JOB_RECORD_RECORD_H
+#define HM_JOB_RECORD_RECORD_H
 
 #include <jansson.h>
 #include <stdint.h>

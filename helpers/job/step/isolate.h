@@ -5,8 +5,8 @@
  * set here carries the mark HYBRIDMEM_ISOLATE_JOB and is taken back by it: what users set themselves stays where there
  * is no mark; under it our library and the nodes go, whoever has set them.
  */
-#ifndef HM_ISOLATE_H
-#define HM_ISOLATE_H
+#ifndef HM_JOB_STEP_ISOLATE_H
+#define HM_JOB_STEP_ISOLATE_H
 
 #include "core/plan/plan.h"
 

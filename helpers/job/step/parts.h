@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the parts of hm_step_prepare share: nothing for others. */
-#ifndef HM_STEPPARTS_H
-#define HM_STEPPARTS_H
+#ifndef HM_JOB_STEP_PARTS_H
+#define HM_JOB_STEP_PARTS_H
 
 #include "step.h"
 

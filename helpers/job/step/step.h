@@ -4,8 +4,8 @@
  * up to date, decides what the step gets, and does what only root can. What it leaves in struct hm_step is plain data
  * that the tasks inherit over fork (task.h).
  */
-#ifndef HM_STEP_H
-#define HM_STEP_H
+#ifndef HM_JOB_STEP_STEP_H
+#define HM_JOB_STEP_STEP_H
 
 #include "job/ledger/ledger.h"
 #include "slurm/stepname.h"

@@ -4,8 +4,8 @@
  * from there. The way back is one small piece of memory that slurmstepd shares with its task children: bounded, and
  * checked before it is believed.
  */
-#ifndef HM_TASK_H
-#define HM_TASK_H
+#ifndef HM_JOB_STEP_TASK_H
+#define HM_JOB_STEP_TASK_H
 
 #include "isolate.h"
 #include "step.h"

@@ -3,8 +3,8 @@
  * Folders and files that programs with privilege write: opened without following links, checked after opening, made
  * with explicit modes and owners.
  */
-#ifndef HM_APPEND_H
-#define HM_APPEND_H
+#ifndef HM_JOB_STORE_APPEND_H
+#define HM_JOB_STORE_APPEND_H
 
 #include <stddef.h>
 #include <sys/types.h>

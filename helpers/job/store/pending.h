@@ -3,8 +3,8 @@
  * Records that could not be appended: one file each in <state_dir>/pending. The file's name holds the key, so that
  * nobody has to parse a record to append it later. Internal to the store (store.h).
  */
-#ifndef HM_PENDING_H
-#define HM_PENDING_H
+#ifndef HM_JOB_STORE_PENDING_H
+#define HM_JOB_STORE_PENDING_H
 
 #include "store.h"
 

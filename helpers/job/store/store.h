@@ -8,8 +8,8 @@
  *   <record_dir>/by-user/<uid>/               the user's        0700, all in it is written as the user
  *   <state_dir>/pending/                      root:root         0700  one file per record that could not be appended
  */
-#ifndef HM_STORE_H
-#define HM_STORE_H
+#ifndef HM_JOB_STORE_STORE_H
+#define HM_JOB_STORE_STORE_H
 
 #include <stdint.h>
 #include <sys/types.h>

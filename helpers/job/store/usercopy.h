@@ -3,8 +3,8 @@
  * The user's own copy of a record, <record_dir>/by-user/<uid>/<day>/<node>.jsonl. Root makes the user's folder; in it,
  * only a child that has become the user writes, so that no link or file of his can make root write elsewhere or wait.
  */
-#ifndef HM_USERCOPY_H
-#define HM_USERCOPY_H
+#ifndef HM_JOB_STORE_USERCOPY_H
+#define HM_JOB_STORE_USERCOPY_H
 
 #include "base/error.h"
 #include "store.h"

@@ -3,8 +3,8 @@
  * Differences of a hardware counter's raw values. A raw value is never shown: what it was at some moment says nothing,
  * and it wraps. Where no difference can be told there is a state with a name instead, never a number. Pure.
  */
-#ifndef HM_COUNTER_H
-#define HM_COUNTER_H
+#ifndef HM_METER_COUNT_COUNTER_H
+#define HM_METER_COUNT_COUNTER_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -3,8 +3,8 @@
  * Gauges: the counters of a node that are open, each a file with a number in it or a perf event, with what it counted
  * since the totals were last cleared.
  */
-#ifndef HM_GAUGE_H
-#define HM_GAUGE_H
+#ifndef HM_METER_COUNT_GAUGE_H
+#define HM_METER_COUNT_GAUGE_H
 
 #include <stddef.h>
 #include <stdint.h>

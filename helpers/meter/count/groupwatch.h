@@ -4,8 +4,8 @@
  * that one of them that goes takes all that it ever counted out of the sum: over such a moment a difference of two sums
  * is nobody's traffic, whether it went back or not.
  */
-#ifndef HM_GROUPWATCH_H
-#define HM_GROUPWATCH_H
+#ifndef HM_METER_COUNT_GROUPWATCH_H
+#define HM_METER_COUNT_GROUPWATCH_H
 
 #include <stdbool.h>
 

@@ -4,8 +4,8 @@
  * umask=0x03", format/TERM says which bits of perf_event_attr a term's value goes to, "config:0-7,32". All parsers take
  * the whole string, without the file's newline. Pure.
  */
-#ifndef HM_PMU_H
-#define HM_PMU_H
+#ifndef HM_METER_COUNT_PMU_H
+#define HM_METER_COUNT_PMU_H
 
 #include <stddef.h>
 #include <stdint.h>

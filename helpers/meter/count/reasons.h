@@ -2,8 +2,8 @@
 /*
  * Reasons joined in a text of bounded size: each is in it as a whole or not at all, and the text says how many are not.
  */
-#ifndef HM_REASONS_H
-#define HM_REASONS_H
+#ifndef HM_METER_COUNT_REASONS_H
+#define HM_METER_COUNT_REASONS_H
 
 #include <stddef.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What counters counted over a time, in joules or bytes; not known as soon as one difference of it is not. Pure. */
-#ifndef HM_TOTAL_H
-#define HM_TOTAL_H
+#ifndef HM_METER_COUNT_TOTAL_H
+#define HM_METER_COUNT_TOTAL_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -2,8 +2,8 @@
 /*
  * A job's memory by tier, read from the memory and hugetlb files of its cgroup (v2).
  */
-#ifndef HM_CGROUP_H
-#define HM_CGROUP_H
+#ifndef HM_METER_MEMORY_CGROUP_H
+#define HM_METER_MEMORY_CGROUP_H
 
 #include <stdbool.h>
 #include <stddef.h>

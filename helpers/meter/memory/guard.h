@@ -3,8 +3,8 @@
  * The guard: the cgroup.events file of a cgroup that lives as long as the job does. It tells the monitor to end,
  * whatever became of those who should have stopped it.
  */
-#ifndef HM_GUARD_H
-#define HM_GUARD_H
+#ifndef HM_METER_MEMORY_GUARD_H
+#define HM_METER_MEMORY_GUARD_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The monitor's part that reads the node's counters of energy and traffic, and those of the job's resctrl group. */
-#ifndef HM_MONITORMETER_H
-#define HM_MONITORMETER_H
+#ifndef HM_METER_MONITOR_METER_H
+#define HM_METER_MONITOR_METER_H
 
 #include <poll.h>
 

@@ -4,8 +4,8 @@
  * resctrl group counted. Part of the samples file, so of fixed layout; whether the node's is the job's own is for the
  * record to say.
  */
-#ifndef HM_METERED_H
-#define HM_METERED_H
+#ifndef HM_METER_MONITOR_METERED_H
+#define HM_METER_MONITOR_METERED_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The largest power of an interval between two readings of the energy counters. */
-#ifndef HM_POWER_H
-#define HM_POWER_H
+#ifndef HM_METER_MONITOR_POWER_H
+#define HM_METER_MONITOR_POWER_H
 
 #include "metered.h"
 

@@ -8,8 +8,8 @@
  * node. A point stands for `stride` ticks, so a sample's point follows from its time alone: samples may come early,
  * late or twice, and a gap stays one.
  */
-#ifndef HM_SAMPLES_H
-#define HM_SAMPLES_H
+#ifndef HM_METER_MONITOR_SAMPLES_H
+#define HM_METER_MONITOR_SAMPLES_H
 
 #include <stdint.h>
 

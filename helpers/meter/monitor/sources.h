@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The texts beside a job's figures: who counted them, and why others are not known. */
-#ifndef HM_MONITORSOURCES_H
-#define HM_MONITORSOURCES_H
+#ifndef HM_METER_MONITOR_SOURCES_H
+#define HM_METER_MONITOR_SOURCES_H
 
 #include "meter.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The end of a program that counts, by that of who asks it. */
-#ifndef HM_PAPIINPUT_H
-#define HM_PAPIINPUT_H
+#ifndef HM_METER_PAPI_INPUT_H
+#define HM_METER_PAPI_INPUT_H
 
 /*
  * From now on the process ends at once when the other end of its standard input is closed, whatever it is at: who asks

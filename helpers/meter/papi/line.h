@@ -13,8 +13,8 @@
  *
  * Words are separated by one space; the last of component, event and error goes to the end of the line. Pure.
  */
-#ifndef HM_PAPILINE_H
-#define HM_PAPILINE_H
+#ifndef HM_METER_PAPI_LINE_H
+#define HM_METER_PAPI_LINE_H
 
 #include <stdint.h>
 

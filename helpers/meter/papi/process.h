@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The process of a program that reads counters for others, hybridmem-papi or hybridmem-slurmenergy. */
-#ifndef HM_PAPIPROCESS_H
-#define HM_PAPIPROCESS_H
+#ifndef HM_METER_PAPI_PROCESS_H
+#define HM_METER_PAPI_PROCESS_H
 
 #include <stdint.h>
 #include <sys/types.h>

@@ -12,8 +12,8 @@
  * is read right before its energy, and a counter that stands at its range is taken for one that could not be read.
  * Pure.
  */
-#ifndef HM_PAPIRAW_H
-#define HM_PAPIRAW_H
+#ifndef HM_METER_PAPI_RAW_H
+#define HM_METER_PAPI_RAW_H
 
 #include <stdbool.h>
 #include <stdint.h>

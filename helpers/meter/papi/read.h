@@ -3,8 +3,8 @@
  * Reading from hybridmem-papi and hybridmem-slurmenergy. PAPI and Slurm's library may end the process that they are in,
  * hang or write what they like: here that is a reason, and no more than that.
  */
-#ifndef HM_PAPIREAD_H
-#define HM_PAPIREAD_H
+#ifndef HM_METER_PAPI_READ_H
+#define HM_METER_PAPI_READ_H
 
 #include "line.h"
 

@@ -3,8 +3,8 @@
  * What hybridmem takes from PAPI: one table of events, and the words in which hybridmem-papi says what it reads. Pure,
  * without PAPI: for hybridmem-papi, and for who reads from it.
  */
-#ifndef HM_PAPITABLE_H
-#define HM_PAPITABLE_H
+#ifndef HM_METER_PAPI_TABLE_H
+#define HM_METER_PAPI_TABLE_H
 
 #include <stdbool.h>
 

@@ -3,8 +3,8 @@
  * Flows: what is shown of a node. The gauges of the best source that has a quantity, summed: energy by socket, traffic
  * by kind of memory. A flow that no source has is there, too, with the reason. Pure.
  */
-#ifndef HM_FLOW_H
-#define HM_FLOW_H
+#ifndef HM_METER_SOURCES_FLOW_H
+#define HM_METER_SOURCES_FLOW_H
 
 #include "sources.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The sources that are perf events of PMUs, as sysfs describes these: bus/event_source/devices. */
-#ifndef HM_PMUSOURCE_H
-#define HM_PMUSOURCE_H
+#ifndef HM_METER_SOURCES_PMU_H
+#define HM_METER_SOURCES_PMU_H
 
 #include "sources.h"
 

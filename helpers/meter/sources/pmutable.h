@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which events of the kernel's PMUs count energy and traffic, as how much, on which processors. Pure. */
-#ifndef HM_PMUTABLE_H
-#define HM_PMUTABLE_H
+#ifndef HM_METER_SOURCES_PMUTABLE_H
+#define HM_METER_SOURCES_PMUTABLE_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -3,8 +3,8 @@
  * The sources of counters: one table, best first. Each says what it covers and measures, and, where it has nothing on
  * this node, why.
  */
-#ifndef HM_COUNTERS_H
-#define HM_COUNTERS_H
+#ifndef HM_METER_SOURCES_SOURCES_H
+#define HM_METER_SOURCES_SOURCES_H
 
 #include "meter/count/gauge.h"
 

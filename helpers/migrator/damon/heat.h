@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a region of DAMON's says about accesses. Pure. */
-#ifndef HM_DAMONHEAT_H
-#define HM_DAMONHEAT_H
+#ifndef HM_MIGRATOR_DAMON_HEAT_H
+#define HM_MIGRATOR_DAMON_HEAT_H
 
 #include "migrator/decide/decide.h"
 #include "wire.h"

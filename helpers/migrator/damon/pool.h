@@ -4,8 +4,8 @@
  * free one is kept for a user who has none, so that one user's jobs cannot take them all; and while others have some,
  * nobody gets more than half of all. Pure.
  */
-#ifndef HM_DAMONPOOL_H
-#define HM_DAMONPOOL_H
+#ifndef HM_MIGRATOR_DAMON_POOL_H
+#define HM_MIGRATOR_DAMON_POOL_H
 
 #include <stdint.h>
 #include <sys/types.h>

@@ -4,8 +4,8 @@
  * together to whole lists of regions. (The sysfs way to the same, update_schemes_tried_regions, holds its writer for an
  * aggregation and more, one on the whole system at a time, and does not say to which process a region belongs.) Pure.
  */
-#ifndef HM_DAMONTRACE_H
-#define HM_DAMONTRACE_H
+#ifndef HM_MIGRATOR_DAMON_TRACE_H
+#define HM_MIGRATOR_DAMON_TRACE_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -5,8 +5,8 @@
  * pages of a busy program were accessed, with a short one none. Regions times looks per second is the cost. So the
  * time is chosen by what the looks find, and the number of regions by what the budget leaves. Pure.
  */
-#ifndef HM_DAMONTUNE_H
-#define HM_DAMONTUNE_H
+#ifndef HM_MIGRATOR_DAMON_TUNE_H
+#define HM_MIGRATOR_DAMON_TUNE_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -4,8 +4,8 @@
  * machine's own byte order, each checked before any of it is believed. A client sends one kind, the whole list of
  * processes that it wants watched and how; the broker sends answers and lists of regions. Pure.
  */
-#ifndef HM_DAMONWIRE_H
-#define HM_DAMONWIRE_H
+#ifndef HM_MIGRATOR_DAMON_WIRE_H
+#define HM_MIGRATOR_DAMON_WIRE_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the parts of the decision code share: an algorithm is a row of functions, and its state begins with the base. */
-#ifndef HM_DECIDEPART_H
-#define HM_DECIDEPART_H
+#ifndef HM_MIGRATOR_DECIDE_ALGORITHM_H
+#define HM_MIGRATOR_DECIDE_ALGORITHM_H
 
 #include "decide.h"
 

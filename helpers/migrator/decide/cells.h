@@ -4,8 +4,8 @@
  * evenly over it. A sampled address is a cell of one page; ranges cut the cells that they cross. Where there are more
  * cells than room, neighbours with the least evidence become one. For the decision code.
  */
-#ifndef HM_CELLS_H
-#define HM_CELLS_H
+#ifndef HM_MIGRATOR_DECIDE_CELLS_H
+#define HM_MIGRATOR_DECIDE_CELLS_H
 
 #include <stdbool.h>
 #include <stddef.h>

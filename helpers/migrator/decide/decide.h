@@ -13,8 +13,8 @@
  * Memory is bounded by `max_regions`, whatever the size of the job. Nothing depends on time, addresses of our own, or
  * anything but the options and the calls: the same calls give the same moves.
  */
-#ifndef HM_DECIDE_H
-#define HM_DECIDE_H
+#ifndef HM_MIGRATOR_DECIDE_DECIDE_H
+#define HM_MIGRATOR_DECIDE_DECIDE_H
 
 #include <stdbool.h>
 #include <stddef.h>

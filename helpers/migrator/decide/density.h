@@ -6,8 +6,8 @@
  * context-tree weighting method", IEEE Transactions on Information Theory 1995). So what is densely sampled has sharp
  * borders wherever these lie, what is thinly sampled is even, and noise is not taken for heat. For the decision code.
  */
-#ifndef HM_DENSITY_H
-#define HM_DENSITY_H
+#ifndef HM_MIGRATOR_DECIDE_DENSITY_H
+#define HM_MIGRATOR_DECIDE_DENSITY_H
 
 #include "cells.h"
 

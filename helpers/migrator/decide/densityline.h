@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The line of all pages, without large holes, on which density.c halves: for density*.c only. */
-#ifndef HM_DENSITYLINE_H
-#define HM_DENSITYLINE_H
+#ifndef HM_MIGRATOR_DECIDE_DENSITYLINE_H
+#define HM_MIGRATOR_DECIDE_DENSITYLINE_H
 
 #include "density.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* How many loads and stores reach memory. For the decision code, where samples are of loads and stores. */
-#ifndef HM_MISSES_H
-#define HM_MISSES_H
+#ifndef HM_MIGRATOR_DECIDE_MISSES_H
+#define HM_MIGRATOR_DECIDE_MISSES_H
 
 /*
  * Accesses to memory for each load or store of a page, where only its heat is known: `heat` >= 0 is the page's, `mean`

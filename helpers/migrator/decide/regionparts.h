@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The state of the default algorithm; for regions*.c only. */
-#ifndef HM_REGIONSPART_H
-#define HM_REGIONSPART_H
+#ifndef HM_MIGRATOR_DECIDE_REGIONPARTS_H
+#define HM_MIGRATOR_DECIDE_REGIONPARTS_H
 
 #include "algorithm.h"
 #include "density.h"

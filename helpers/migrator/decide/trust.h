@@ -5,8 +5,8 @@
  * or noise was taken for it, promises come true in part only, and gains are believed as much less; as soon as promises
  * would come true, they are believed again, and no page had to be moved to find that out. For the decision code.
  */
-#ifndef HM_TRUST_H
-#define HM_TRUST_H
+#ifndef HM_MIGRATOR_DECIDE_TRUST_H
+#define HM_MIGRATOR_DECIDE_TRUST_H
 
 #include "cells.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The figures as one line of JSON, for a migrator that was started by hand. */
-#ifndef HM_FIGURES_H
-#define HM_FIGURES_H
+#ifndef HM_MIGRATOR_FIGURES_FIGURES_H
+#define HM_MIGRATOR_FIGURES_FIGURES_H
 
 #include <stdio.h>
 

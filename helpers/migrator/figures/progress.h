@@ -4,8 +4,8 @@
  * what was written last survives the migrator's death, and root reads it as plain bounded data. It runs as the job's
  * user, so the figures are self-reported, and the record says so.
  */
-#ifndef HM_PROGRESS_H
-#define HM_PROGRESS_H
+#ifndef HM_MIGRATOR_FIGURES_PROGRESS_H
+#define HM_MIGRATOR_FIGURES_PROGRESS_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -4,8 +4,8 @@
  * (SOCK_SEQPACKET, "hybridmem/<job>.<step>"), sent to a peer of the same user or root. The one who asks checks the
  * migrator's user in turn.
  */
-#ifndef HM_VIEW_H
-#define HM_VIEW_H
+#ifndef HM_MIGRATOR_FIGURES_VIEW_H
+#define HM_MIGRATOR_FIGURES_VIEW_H
 
 #include "progress.h"
 

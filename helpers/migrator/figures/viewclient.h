@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Asking a running migrator for its view: the other end of the socket in view.h. */
-#ifndef HM_VIEWCLIENT_H
-#define HM_VIEWCLIENT_H
+#ifndef HM_MIGRATOR_FIGURES_VIEWCLIENT_H
+#define HM_MIGRATOR_FIGURES_VIEWCLIENT_H
 
 #include <stddef.h>
 

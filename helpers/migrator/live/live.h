@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The live migrator: one value from start to end, worked on by a loop, by what is sampled, and at the end of phases. */
-#ifndef HM_LIVE_H
-#define HM_LIVE_H
+#ifndef HM_MIGRATOR_LIVE_LIVE_H
+#define HM_MIGRATOR_LIVE_LIVE_H
 
 #include "meter/memory/cgroup.h"
 #include "meter/memory/guard.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The command line of hybridmem-migrator. */
-#ifndef HM_OPTIONS_H
-#define HM_OPTIONS_H
+#ifndef HM_MIGRATOR_LIVE_OPTIONS_H
+#define HM_MIGRATOR_LIVE_OPTIONS_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* When a phase ends, and how much may be moved at its end. Pure. */
-#ifndef HM_PACE_H
-#define HM_PACE_H
+#ifndef HM_MIGRATOR_LIVE_PACE_H
+#define HM_MIGRATOR_LIVE_PACE_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -3,8 +3,8 @@
  * The migrator's CPU time: a share of what the step's processes use is earned, what it uses itself is spent, the rest
  * is saved up. What a phase may cost follows from that. Pure.
  */
-#ifndef HM_PURSE_H
-#define HM_PURSE_H
+#ifndef HM_MIGRATOR_LIVE_PURSE_H
+#define HM_MIGRATOR_LIVE_PURSE_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* When there is nothing to do: a step that has nothing in the slow tier, and is not over its cap. Pure. */
-#ifndef HM_REST_H
-#define HM_REST_H
+#ifndef HM_MIGRATOR_LIVE_REST_H
+#define HM_MIGRATOR_LIVE_REST_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -4,8 +4,8 @@
  * phase's samples is looked up in the page tables at the phase's end, before anything moves; phases count by the
  * accesses that their samples stand for.
  */
-#ifndef HM_TALLY_H
-#define HM_TALLY_H
+#ifndef HM_MIGRATOR_LIVE_TALLY_H
+#define HM_MIGRATOR_LIVE_TALLY_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Showing the migrator's view to those who may see it: its own user and root. Never waits for anybody. */
-#ifndef HM_VIEWSERVER_H
-#define HM_VIEWSERVER_H
+#ifndef HM_MIGRATOR_LIVE_VIEWSERVER_H
+#define HM_MIGRATOR_LIVE_VIEWSERVER_H
 
 #include <poll.h>
 

@@ -3,8 +3,8 @@
  * One batch of page moves in one process, by move_pages(2) in as few calls as its answers allow:
  * sorted by destination, huge pages by one address each, the outcome of every page read back.
  */
-#ifndef HM_BATCH_H
-#define HM_BATCH_H
+#ifndef HM_MIGRATOR_MOVE_BATCH_H
+#define HM_MIGRATOR_MOVE_BATCH_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -3,8 +3,8 @@
  * Carrying out moves: of each span, the pages that are present, may be moved, and are not in the wanted tier yet, go to
  * the nearest node of that tier with room. Batches of the kernel's calls are short: after each one `stop` is asked.
  */
-#ifndef HM_MOVER_H
-#define HM_MOVER_H
+#ifndef HM_MIGRATOR_MOVE_MOVER_H
+#define HM_MIGRATOR_MOVE_MOVER_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The NUMA nodes between which pages are moved: what is free on each, and which is nearest to which. */
-#ifndef HM_NODES_H
-#define HM_NODES_H
+#ifndef HM_MIGRATOR_MOVE_NODES_H
+#define HM_MIGRATOR_MOVE_NODES_H
 
 #include <stdbool.h>
 #include <stdint.h>

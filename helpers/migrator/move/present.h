@@ -7,8 +7,8 @@
  * So a look grows with what is there, not with the address space. All of this needs PTRACE_MODE_READ, as move_pages(2)
  * does, and no privilege.
  */
-#ifndef HM_PRESENT_H
-#define HM_PRESENT_H
+#ifndef HM_MIGRATOR_MOVE_PRESENT_H
+#define HM_MIGRATOR_MOVE_PRESENT_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* How many pages of a region are present in which tier: all pages of small regions are looked up, of large ones an even
  * sample. */
-#ifndef HM_RESIDENCE_H
-#define HM_RESIDENCE_H
+#ifndef HM_MIGRATOR_MOVE_RESIDENCE_H
+#define HM_MIGRATOR_MOVE_RESIDENCE_H
 
 #include "batch.h"
 #include "migrator/decide/decide.h"

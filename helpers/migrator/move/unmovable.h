@@ -3,8 +3,8 @@
  * Pages that the kernel would not move, remembered so that they are not tried again while their mapping lives. Bounded:
  * where there is no room, an older memory gives way, and those pages are tried once more.
  */
-#ifndef HM_UNMOVABLE_H
-#define HM_UNMOVABLE_H
+#ifndef HM_MIGRATOR_MOVE_UNMOVABLE_H
+#define HM_MIGRATOR_MOVE_UNMOVABLE_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* How often to sample, so that sampling stays within its share of the CPUs. Pure. */
-#ifndef HM_PERFBUDGET_H
-#define HM_PERFBUDGET_H
+#ifndef HM_MIGRATOR_PERF_BUDGET_H
+#define HM_MIGRATOR_PERF_BUDGET_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -4,8 +4,8 @@
  * linux/perf_event.h). Pure: the caller maps the ring, reads data_head with acquire and writes data_tail with release.
  * Nothing outside of the ring is read, whatever is in it.
  */
-#ifndef HM_RING_H
-#define HM_RING_H
+#ifndef HM_MIGRATOR_PERF_RING_H
+#define HM_MIGRATOR_PERF_RING_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* One ring and the events that write into it: those of one thread, or of a cgroup on one CPU. */
-#ifndef HM_PERFSLOT_H
-#define HM_PERFSLOT_H
+#ifndef HM_MIGRATOR_PERF_SLOT_H
+#define HM_MIGRATOR_PERF_SLOT_H
 
 #include <linux/perf_event.h>
 #include <stdbool.h>

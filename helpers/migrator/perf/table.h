@@ -3,8 +3,8 @@
  * Which hardware events sample the addresses of loads and stores, by processor. Raw numbers, since they are few and
  * stable: a library of event names would be one more dependency for two numbers per processor. Pure.
  */
-#ifndef HM_PERFTABLE_H
-#define HM_PERFTABLE_H
+#ifndef HM_MIGRATOR_PERF_TABLE_H
+#define HM_MIGRATOR_PERF_TABLE_H
 
 #include <stdbool.h>
 #include <stdint.h>

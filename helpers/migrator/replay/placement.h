@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Where the pages of a trace are while it is replayed, and what its accesses cost there. */
-#ifndef HM_PLACEMENT_H
-#define HM_PLACEMENT_H
+#ifndef HM_MIGRATOR_REPLAY_PLACEMENT_H
+#define HM_MIGRATOR_REPLAY_PLACEMENT_H
 
 #include <stdbool.h>
 

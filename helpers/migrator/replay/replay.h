@@ -3,8 +3,8 @@
  * Replaying a trace under a placement: the memory accesses of each phase are served by where the pages were put before
  * it. The decision code sees only samples of earlier phases.
  */
-#ifndef HM_REPLAY_H
-#define HM_REPLAY_H
+#ifndef HM_MIGRATOR_REPLAY_REPLAY_H
+#define HM_MIGRATOR_REPLAY_REPLAY_H
 
 #include "migrator/decide/decide.h"
 #include "trace.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Random numbers that are the same on every machine, and the samples that a counter with a period would have taken. */
-#ifndef HM_SAMPLER_H
-#define HM_SAMPLER_H
+#ifndef HM_MIGRATOR_REPLAY_SAMPLER_H
+#define HM_MIGRATOR_REPLAY_SAMPLER_H
 
 #include <stdint.h>
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Page traces: access counts by page and phase, in text, plain or compressed with zstd (libzstd: packaged everywhere).
  */
-#ifndef HM_TRACE_H
-#define HM_TRACE_H
+#ifndef HM_MIGRATOR_REPLAY_TRACE_H
+#define HM_MIGRATOR_REPLAY_TRACE_H
 
 #include <stddef.h>
 #include <stdint.h>

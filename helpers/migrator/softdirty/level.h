@@ -5,8 +5,8 @@
  * that do the same seem to differ. So differences between processes are believed as far as they exceed what windows of
  * one process differ by. Pure.
  */
-#ifndef HM_SOFTDIRTYLEVEL_H
-#define HM_SOFTDIRTYLEVEL_H
+#ifndef HM_MIGRATOR_SOFTDIRTY_LEVEL_H
+#define HM_MIGRATOR_SOFTDIRTY_LEVEL_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the files of softdirty share. */
-#ifndef HM_SOFTDIRTYPARTS_H
-#define HM_SOFTDIRTYPARTS_H
+#ifndef HM_MIGRATOR_SOFTDIRTY_PARTS_H
+#define HM_MIGRATOR_SOFTDIRTY_PARTS_H
 
 #include "level.h"
 #include "softdirty.h"

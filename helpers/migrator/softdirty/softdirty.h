@@ -14,8 +14,8 @@
  * Nothing has to be done where source.knows_writes. What a region's window found stays until the next one of its
  * process. Soft-dirty marks belong to the process: a checkpointing tool that uses them (CRIU) is disturbed.
  */
-#ifndef HM_SOFTDIRTY_H
-#define HM_SOFTDIRTY_H
+#ifndef HM_MIGRATOR_SOFTDIRTY_SOFTDIRTY_H
+#define HM_MIGRATOR_SOFTDIRTY_SOFTDIRTY_H
 
 #include <stdbool.h>
 #include <stddef.h>

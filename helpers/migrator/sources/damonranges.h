@@ -3,8 +3,8 @@
  * Where DAMON is to look in a process. Left to itself it makes three regions of an address space, with all that lies
  * between heap, mappings and stack: mostly holes of many GB, in which its few random looks find nothing. Pure.
  */
-#ifndef HM_DAMONRANGES_H
-#define HM_DAMONRANGES_H
+#ifndef HM_MIGRATOR_SOURCES_DAMONRANGES_H
+#define HM_MIGRATOR_SOURCES_DAMONRANGES_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The rows of the table of sources, each in its own file. */
-#ifndef HM_SOURCEROWS_H
-#define HM_SOURCEROWS_H
+#ifndef HM_MIGRATOR_SOURCES_ROWS_H
+#define HM_MIGRATOR_SOURCES_ROWS_H
 
 #include "source.h"
 

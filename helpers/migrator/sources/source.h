@@ -3,8 +3,8 @@
  * Where samples come from: each source is a row of one table with what it needs, what it knows and what it costs. A
  * source is opened once per migrator, told of processes that come and go, and read in batches.
  */
-#ifndef HM_SOURCE_H
-#define HM_SOURCE_H
+#ifndef HM_MIGRATOR_SOURCES_SOURCE_H
+#define HM_MIGRATOR_SOURCES_SOURCE_H
 
 #include <stdbool.h>
 #include <stdint.h>

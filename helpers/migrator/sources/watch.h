@@ -3,8 +3,8 @@
  * A source made of perf events on the threads of a step, or on its cgroup: what the perf source and the faults source
  * have in common. They differ in the events only.
  */
-#ifndef HM_PERFWATCH_H
-#define HM_PERFWATCH_H
+#ifndef HM_MIGRATOR_SOURCES_WATCH_H
+#define HM_MIGRATOR_SOURCES_WATCH_H
 
 #include <linux/perf_event.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Shared by the parts of a perf source: targets.c (what is watched) and watch.c (what is read of it). */
-#ifndef HM_PERFWATCHPARTS_H
-#define HM_PERFWATCHPARTS_H
+#ifndef HM_MIGRATOR_SOURCES_WATCHPARTS_H
+#define HM_MIGRATOR_SOURCES_WATCHPARTS_H
 
 #include "migrator/perf/budget.h"
 #include "migrator/perf/slot.h"

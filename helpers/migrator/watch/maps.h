@@ -3,8 +3,8 @@
  * The address ranges of a process whose pages may be moved: private anonymous memory, the heap and the stack. Files,
  * shared memory, huge pages of hugetlbfs, devices and what the kernel maps itself are left alone.
  */
-#ifndef HM_MAPS_H
-#define HM_MAPS_H
+#ifndef HM_MIGRATOR_WATCH_MAPS_H
+#define HM_MIGRATOR_WATCH_MAPS_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -4,8 +4,8 @@
  * decision code tells its pages from the others' (decide/decide.h). Processes outside are never touched: a process is
  * taken from cgroup.procs, held by a pidfd, and only then, by a second look into its cgroup, believed.
  */
-#ifndef HM_RANKS_H
-#define HM_RANKS_H
+#ifndef HM_MIGRATOR_WATCH_RANKS_H
+#define HM_MIGRATOR_WATCH_RANKS_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a user keeps on this node, looked at before a job has it. */
-#ifndef HM_KEPT_H
-#define HM_KEPT_H
+#ifndef HM_NAMESPACE_COMMANDS_KEPT_H
+#define HM_NAMESPACE_COMMANDS_KEPT_H
 
 #include "namespace/pmem/mark.h"
 #include "parts.h"

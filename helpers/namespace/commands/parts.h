@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The commands of hybridmem-namespace. */
-#ifndef HM_NAMESPACE_PARTS_H
-#define HM_NAMESPACE_PARTS_H
+#ifndef HM_NAMESPACE_COMMANDS_PARTS_H
+#define HM_NAMESPACE_COMMANDS_PARTS_H
 
 #include <jansson.h>
 

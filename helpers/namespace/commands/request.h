@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What hybridmem-namespace was asked for, checked for form. */
-#ifndef HM_NAMESPACE_REQUEST_H
-#define HM_NAMESPACE_REQUEST_H
+#ifndef HM_NAMESPACE_COMMANDS_REQUEST_H
+#define HM_NAMESPACE_COMMANDS_REQUEST_H
 
 #include <stdbool.h>
 #include <stdint.h>

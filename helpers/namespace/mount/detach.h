@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Mounts that outlive their job, in a mount namespace that a process which got away from it keeps. */
-#ifndef HM_DETACH_H
-#define HM_DETACH_H
+#ifndef HM_NAMESPACE_MOUNT_DETACH_H
+#define HM_NAMESPACE_MOUNT_DETACH_H
 
 #include <stddef.h>
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The first mount of a new file system: it shows that DAX works, and gives the root folder to its user. And a look
  * whether one that was kept can still be mounted. */
-#ifndef HM_FIRSTMOUNT_H
-#define HM_FIRSTMOUNT_H
+#ifndef HM_NAMESPACE_MOUNT_FIRSTMOUNT_H
+#define HM_NAMESPACE_MOUNT_FIRSTMOUNT_H
 
 #include <sys/types.h>
 

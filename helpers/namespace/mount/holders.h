@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Who keeps a device from being taken away, by what /proc tells. */
-#ifndef HM_HOLDERS_H
-#define HM_HOLDERS_H
+#ifndef HM_NAMESPACE_MOUNT_HOLDERS_H
+#define HM_NAMESPACE_MOUNT_HOLDERS_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The file systems that can be mounted with DAX, and making one. */
-#ifndef HM_MKFS_H
-#define HM_MKFS_H
+#ifndef HM_NAMESPACE_MOUNT_MKFS_H
+#define HM_NAMESPACE_MOUNT_MKFS_H
 
 #include <stdint.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Where a device is mounted, as a /proc/PID/mountinfo has it. */
-#ifndef HM_MOUNTINFO_H
-#define HM_MOUNTINFO_H
+#ifndef HM_NAMESPACE_MOUNT_MOUNTINFO_H
+#define HM_NAMESPACE_MOUNT_MOUNTINFO_H
 
 #include <stdbool.h>
 #include <stddef.h>

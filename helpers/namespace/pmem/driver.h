@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The kernel's drivers of persistent memory, which are modules, by libkmod (which libndctl has too). */
-#ifndef HM_DRIVER_H
-#define HM_DRIVER_H
+#ifndef HM_NAMESPACE_PMEM_DRIVER_H
+#define HM_NAMESPACE_PMEM_DRIVER_H
 
 #include <stdbool.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What users keep on a node: where it has room, for how long, and whether it is what a job asks for. Pure. */
-#ifndef HM_KEEP_H
-#define HM_KEEP_H
+#ifndef HM_NAMESPACE_PMEM_KEEP_H
+#define HM_NAMESPACE_PMEM_KEEP_H
 
 #include "base/moment.h"
 #include "core/config/config.h"

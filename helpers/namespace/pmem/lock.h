@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* One change of the node's namespaces at a time. */
-#ifndef HM_LOCK_H
-#define HM_LOCK_H
+#ifndef HM_NAMESPACE_PMEM_LOCK_H
+#define HM_NAMESPACE_PMEM_LOCK_H
 
 #include <stdbool.h>
 

@@ -4,8 +4,8 @@
  * systems were finished. It is written last and taken away first, so that what a crash has left half made, or half
  * removed, is never taken for whole; and that what has lost its file system alone is not taken for that.
  */
-#ifndef HM_MARK_H
-#define HM_MARK_H
+#ifndef HM_NAMESPACE_PMEM_MARK_H
+#define HM_NAMESPACE_PMEM_MARK_H
 
 #include <stdint.h>
 

@@ -5,8 +5,8 @@
  * renamed fails one of the two. It is a job's, or a user's who keeps it over his jobs: one of that kind is so from its
  * first byte on, for the kernel lets nobody change the uuid of a label. Pure.
  */
-#ifndef HM_OWNER_H
-#define HM_OWNER_H
+#ifndef HM_NAMESPACE_PMEM_OWNER_H
+#define HM_NAMESPACE_PMEM_OWNER_H
 
 #include <stdbool.h>
 #include <stdint.h>

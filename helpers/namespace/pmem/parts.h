@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What those share that look at persistent memory through libndctl: namespaces (pmem.c) and DAX devices (ram/device.c).
  */
-#ifndef HM_PMEM_PARTS_H
-#define HM_PMEM_PARTS_H
+#ifndef HM_NAMESPACE_PMEM_PARTS_H
+#define HM_NAMESPACE_PMEM_PARTS_H
 
 #include <ndctl/libndctl.h>
 

@@ -3,8 +3,8 @@
  * The node's persistent memory through libndctl: what there is, and one namespace made or removed. A removed namespace
  * is wiped first, always. The caller holds the lock where anything is changed.
  */
-#ifndef HM_PMEM_H
-#define HM_PMEM_H
+#ifndef HM_NAMESPACE_PMEM_PMEM_H
+#define HM_NAMESPACE_PMEM_PMEM_H
 
 #include "owner.h"
 #include "share.h"

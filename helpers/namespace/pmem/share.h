@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* From which regions a job's namespaces are taken, and how much of each. Pure. */
-#ifndef HM_SHARE_H
-#define HM_SHARE_H
+#ifndef HM_NAMESPACE_PMEM_SHARE_H
+#define HM_NAMESPACE_PMEM_SHARE_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Zeroing a block device, and believing it only after a look. Where that takes long, the system's log hears of it. */
-#ifndef HM_WIPE_H
-#define HM_WIPE_H
+#ifndef HM_NAMESPACE_PMEM_WIPE_H
+#define HM_NAMESPACE_PMEM_WIPE_H
 
 #include <stdint.h>
 

@@ -9,8 +9,8 @@
  * the content as a device of its own is gone by then, and how much of the raw device is zero is not one number. The
  * next try wipes all of the raw device, with its progress kept as here, so that tries come to an end.
  */
-#ifndef HM_WIPED_H
-#define HM_WIPED_H
+#ifndef HM_NAMESPACE_PMEM_WIPED_H
+#define HM_NAMESPACE_PMEM_WIPED_H
 
 #include <stdint.h>
 

@@ -4,8 +4,8 @@
  * the kernel's choice at once, where its own pages may settle that nobody can move away again. It is set aside while a
  * device becomes memory, and put back; what a killed process left is put back by the next one, and by a reap.
  */
-#ifndef HM_AUTOONLINE_H
-#define HM_AUTOONLINE_H
+#ifndef HM_NAMESPACE_RAM_AUTOONLINE_H
+#define HM_NAMESPACE_RAM_AUTOONLINE_H
 
 #include "core/config/config.h"
 

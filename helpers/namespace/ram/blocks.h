@@ -3,8 +3,8 @@
  * The blocks in which the kernel takes memory on- and offline, by sysfs: libdaxctl tells neither the zones of a device
  * that has several, nor which block is left.
  */
-#ifndef HM_BLOCKS_H
-#define HM_BLOCKS_H
+#ifndef HM_NAMESPACE_RAM_BLOCKS_H
+#define HM_NAMESPACE_RAM_BLOCKS_H
 
 #include <stdbool.h>
 #include <stdint.h>

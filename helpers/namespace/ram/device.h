@@ -3,8 +3,8 @@
  * The DAX devices of devdax namespaces, through libdaxctl: as devices, or as the kernel's memory. Each call looks at
  * the kernel anew; the caller holds the lock where anything is changed.
  */
-#ifndef HM_RAMDEVICE_H
-#define HM_RAMDEVICE_H
+#ifndef HM_NAMESPACE_RAM_DEVICE_H
+#define HM_NAMESPACE_RAM_DEVICE_H
 
 #include "blocks.h"
 #include "core/topology/topology.h"

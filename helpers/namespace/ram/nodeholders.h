@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which processes live on NUMA nodes, by their numa_maps. */
-#ifndef HM_NODEHOLDERS_H
-#define HM_NODEHOLDERS_H
+#ifndef HM_NAMESPACE_RAM_NODEHOLDERS_H
+#define HM_NAMESPACE_RAM_NODEHOLDERS_H
 
 #include <stdbool.h>
 #include <stdint.h>

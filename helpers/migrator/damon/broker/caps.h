@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The broker's privilege: user root, for DAMON's files, and as few capabilities as it can do with. */
-#ifndef HM_DAMONCAPS_H
-#define HM_DAMONCAPS_H
+#ifndef HM_MIGRATOR_DAMON_BROKER_CAPS_H
+#define HM_MIGRATOR_DAMON_BROKER_CAPS_H
 
 #include "base/error.h"
 

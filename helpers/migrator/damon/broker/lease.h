@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The broker's side of one client: who it is, what it wants watched, and the kdamond that is lent to it. */
-#ifndef HM_DAMONLEASE_H
-#define HM_DAMONLEASE_H
+#ifndef HM_MIGRATOR_DAMON_BROKER_LEASE_H
+#define HM_MIGRATOR_DAMON_BROKER_LEASE_H
 
 #include <stdbool.h>
 #include <stdint.h>

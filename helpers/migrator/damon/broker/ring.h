@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The records of one kdamond, from the kernel: a perf event on its tracepoint, with its ring buffer. */
-#ifndef HM_DAMONRING_H
-#define HM_DAMONRING_H
+#ifndef HM_MIGRATOR_DAMON_BROKER_RING_H
+#define HM_MIGRATOR_DAMON_BROKER_RING_H
 
 #include <sys/types.h>
 

@@ -4,8 +4,8 @@
  * system, and changing it destroys everybody's: it is set only where it is 0, and what is ours is known by a mark in
  * each (its update interval) and by a root-owned state file that was written before.
  */
-#ifndef HM_DAMON_H
-#define HM_DAMON_H
+#ifndef HM_MIGRATOR_DAMON_BROKER_SYSFS_H
+#define HM_MIGRATOR_DAMON_BROKER_SYSFS_H
 
 #include <stdbool.h>
 #include <stdint.h>

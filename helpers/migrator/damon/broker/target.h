@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Who a process is: the broker's only question to what a client names. */
-#ifndef HM_DAMONTARGET_H
-#define HM_DAMONTARGET_H
+#ifndef HM_MIGRATOR_DAMON_BROKER_TARGET_H
+#define HM_MIGRATOR_DAMON_BROKER_TARGET_H
 
 #include <stdbool.h>
 #include <sys/types.h>
