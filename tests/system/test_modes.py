@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One job of each mode, all on the node at once: each has its policy, its record, and leaves nothing."""
+
+import pytest
+import slurm
+
+# What the kernel says of the first mapping of a program that has just been executed: the task's policy.
+POLICY = "/usr/bin/awk 'NR == 1 { print $2 }' /proc/self/numa_maps"
+FILE = "echo kept > $HYBRIDMEM_FSDAX_DIR/file; cat $HYBRIDMEM_FSDAX_DIR/file"
+
+# Request: the task's policy, the plan's mode and policy; None: no record.
+MODES = {
+    "off": ("default", None, None),
+    "fast": ("bind=static:0-1", "fast", "bind"),
+    "slow": ("bind=static:2-3", "slow", "bind"),
+    "dram": ("bind=static:0-1", "dram", "bind"),
+    "pmem": ("bind=static:2-3", "pmem", "bind"),
+    "cxl": ("bind=static:2-3", "cxl", "bind"),
+    "interleave": ("interleave=static:0-3", "interleave", "interleave"),
+    "spill": ("interleave=static:0-1", "spill", "interleave"),
+    "isolate": ("default", "isolate", "default"),
+    "migrate": ("interleave=static:0-1", "migrate", "interleave"),
+    "fsdax,size=128M": ("default", "fsdax", "default"),
+}
+
+
+@pytest.fixture(scope="module")
+def ended():
+    """The jobs of all modes by request, once the last of them has ended."""
+    jobs = {}
+    for request in MODES:
+        script = f"{POLICY}\n{FILE}" if request.startswith("fsdax") else POLICY
+        jobs[request] = slurm.sbatch("alice", script, f"--hybrid-mem={request}", "-n1")
+    for job_id in jobs.values():
+        assert slurm.wait_job(job_id) == "COMPLETED", slurm.output(job_id)
+    slurm.wait_idle()
+    return jobs
+
+
+@pytest.mark.main
+@pytest.mark.parametrize("request_text", MODES)
+def test_a_job_of_this_mode_has_its_policy_and_its_record(ended, request_text):
+    policy, mode, plan_policy = MODES[request_text]
+    job_id = ended[request_text]
+    said, *rest = slurm.output(job_id).splitlines()
+    assert said == policy
+    if mode is None:
+        assert slurm.records(job_id) == []
+        return
+    record = slurm.record(job_id)
+    assert (record["request"], record["plan"]["mode"], record["plan"]["policy"]) == (request_text, mode, plan_policy)
+    assert record["exit_code"] == 0 and record["step_ids"] == ["batch"]
+    if mode == "fsdax":
+        assert rest == ["kept"] and len(record["namespaces"]) == 2
+
+
+@pytest.mark.main
+def test_a_mode_that_does_not_exist_is_refused_in_one_line():
+    done = slurm.sbatch("alice", "true", "--hybrid-mem=spil", check=False)
+    (line,) = [line for line in done.stderr.splitlines() if "hybridmem:" in line]
+    assert done.returncode != 0 and 'unknown mode "spil"' in line and "spill" in line
