@@ -13,8 +13,8 @@
 #include <unistd.h>
 
 #include "files.h"
-#include "job/ledger/living.h"
 #include "privilege.h"
+#include "process.h"
 
 #define EXTRA 3
 #define REPORT 4 /* where the child says what failed; closed by a successful exec */

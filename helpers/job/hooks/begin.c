@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/files.h"
+#include "base/process.h"
 #include "core/apply/policy.h"
 #include "core/config/identity.h"
 #include "core/tiers/boot.h"

@@ -7,8 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/process.h"
 #include "core/tiers/node.h"
-#include "job/ledger/living.h"
 #include "job/ledger/log.h"
 #include "job/namespaces/namespaces.h"
 #include "job/node/changes.h"
@@ -25,6 +25,8 @@ void hm_finish_undo(const struct hm_config *config, struct hm_job *job)
     hm_log(HM_LOG_ERROR, "job %u: a setting was not restored: %s", job->job_id, error.text);
     hm_job_warn(job, "a setting was not restored: %s", error.text);
 }
+
+_Static_assert(HM_JOB_MIGRATORS + 1 <= HM_STOP_MOST, "a job's programs are stopped all at a time");
 
 void hm_finish_stop_helpers(const struct hm_job *job, int patience_ms)
 {

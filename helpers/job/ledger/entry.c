@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "living.h"
+#include "base/process.h"
 
 #define MAGIC 0x484d4a31u
 #define VERSION 8

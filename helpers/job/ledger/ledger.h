@@ -11,6 +11,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "base/process.h"
 #include "core/plan/plan.h"
 #include "dax.h"
 #include "migration.h"
@@ -26,11 +27,6 @@
 struct hm_change {
     char path[96];
     char before[16], after[16];
-};
-
-struct hm_process {
-    pid_t pid;           /* 0: none */
-    uint64_t start_time; /* field 22 of /proc/PID/stat: a reused pid is told apart */
 };
 
 /* A migrator that was started, and whose figures were not taken yet. */

@@ -10,8 +10,8 @@
 #include <sys/stat.h>
 
 #include "base/files.h"
+#include "base/process.h"
 #include "base/size.h"
-#include "living.h"
 
 #define JOB "job_"
 #define STEP "step_"

@@ -13,9 +13,9 @@
 #include <unistd.h>
 
 #include "base/files.h"
+#include "base/process.h"
 #include "base/size.h"
 #include "base/spawn.h"
-#include "job/ledger/living.h"
 #include "slurm/stepname.h"
 
 #define PROGRAM HM_LIBEXECDIR "/hybridmem-migrator"

@@ -11,8 +11,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/process.h"
 #include "base/spawn.h"
-#include "job/ledger/living.h"
 #include "job/node/mongroup.h"
 #include "meter/monitor/samples.h"
 

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/files.h"
+#include "base/process.h"
 #include "job/ledger/living.h"
 #include "job/programs/damonstart.h"
 #include "job/programs/migrator.h"

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/files.h"
+#include "base/process.h"
 #include "core/config/identity.h"
 #include "core/tiers/node.h"
 #include "job/ledger/living.h"

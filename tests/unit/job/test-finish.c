@@ -15,9 +15,9 @@
 
 #include <cmocka.h>
 
+#include "base/process.h"
 #include "freshledger.h"
 #include "job/hooks/finish.h"
-#include "job/ledger/living.h"
 #include "job/namespaces/namespaces.h"
 #include "job/programs/migrator.h"
 #include "job/record/record.h"

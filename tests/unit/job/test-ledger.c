@@ -17,7 +17,6 @@
 #include "freshledger.h"
 #include "job/ledger/entry.h"
 #include "job/ledger/ledger.h"
-#include "job/ledger/living.h"
 #include "unit/lib/scratch.h"
 
 static struct hm_config config;

@@ -12,8 +12,8 @@
 
 #include "base/files.h"
 #include "base/path.h"
+#include "base/process.h"
 #include "base/size.h"
-#include "job/ledger/living.h"
 
 #define ROOT "/sys/kernel/mm/damon/admin/kdamonds"
 #define ATTRIBUTES "contexts/0/monitoring_attrs"

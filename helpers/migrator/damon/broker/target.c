@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "base/files.h"
-#include "job/ledger/living.h"
+#include "base/process.h"
 
 /* A process that ends lets go of its memory first, which takes long where it has much. Until its entry goes as well its
  * files are root's, as those of a process that nobody may look into. */

@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "process.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "clock.h"
+#include "files.h"
+#include "size.h"
+
+#define CGROUP_ROOT "/sys/fs/cgroup"
+#define STAT_STATE 3 /* fields of /proc/PID/stat, as proc(5) counts them */
+#define STAT_START_TIME 22
+
+/* State and start time of a process. The name, field 2, may hold spaces and brackets: fields are counted from its last
+ * ")". */
+static int read_stat(pid_t pid, char *state, uint64_t *start_time)
+{
+    char path[64], text[1024], *save = NULL;
+    snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+    if (pid <= 0 || hm_file_read(path, text, sizeof(text), NULL) != 0)
+        return hm_fail(NULL, ESRCH, "no process %d", (int)pid);
+    char *field = strrchr(text, ')');
+    if (!field)
+        return hm_fail(NULL, ESRCH, "no process %d", (int)pid);
+    field = strtok_r(field + 1, " ", &save);
+    *state = field ? field[0] : 'X';
+    for (int n = STAT_STATE; field && n < STAT_START_TIME; n++)
+        field = strtok_r(NULL, " ", &save);
+    if (!field || hm_size_parse_number(field, 0, UINT64_MAX, start_time, NULL) != 0)
+        return hm_fail(NULL, ESRCH, "no process %d", (int)pid);
+    return 0;
+}
+
+int hm_process_identify(pid_t pid, struct hm_process *process)
+{
+    char state;
+    if (read_stat(pid, &state, &process->start_time) != 0)
+        return -1;
+    process->pid = pid;
+    return 0;
+}
+
+bool hm_process_is_running(const struct hm_process *process)
+{
+    char state;
+    uint64_t start_time;
+    return process->pid > 0 && read_stat(process->pid, &state, &start_time) == 0 && state != 'Z' && state != 'X' &&
+           start_time == process->start_time;
+}
+
+static int count_living(const struct pollfd *end, int n)
+{
+    int living = 0;
+    for (int i = 0; i < n; i++)
+        living += end[i].fd >= 0;
+    return living;
+}
+
+/* Wait until all have ended, at most so long. Descriptors of those that have are closed, and -1 then. Returns how many
+ * have not. */
+static int wait_for_ends(struct pollfd *end, int n, int patience_ms)
+{
+    int64_t deadline = hm_clock_ms(CLOCK_MONOTONIC) + patience_ms;
+    for (;;) {
+        if (count_living(end, n) == 0) /* poll() would wait for nothing */
+            return 0;
+        int64_t left = deadline - hm_clock_ms(CLOCK_MONOTONIC);
+        int ready = poll(end, (nfds_t)n, left > 0 ? (int)left : 0);
+        bool is_broken = ready < 0 && errno != EINTR;
+        for (int i = 0; i < n; i++) {
+            if (end[i].fd >= 0 && ready > 0 && end[i].revents) {
+                close(end[i].fd);
+                end[i].fd = -1;
+            }
+        }
+        if (left <= 0 || is_broken)
+            return count_living(end, n);
+    }
+}
+
+bool hm_process_ends_within(int pidfd, int patience_ms)
+{
+    struct pollfd end = {.fd = pidfd, .events = POLLIN};
+    return wait_for_ends(&end, 1, patience_ms) == 0;
+}
+
+static void signal_all(const struct pollfd *end, int n, int number)
+{
+    for (int i = 0; i < n; i++)
+        if (end[i].fd >= 0)
+            syscall(SYS_pidfd_send_signal, end[i].fd, number, NULL, 0);
+}
+
+/* A descriptor of the process, -1 where it has ended. Returns -1 where it cannot be watched. */
+static int open_living(const struct hm_process *process, int *pidfd, struct hm_error *error)
+{
+    *pidfd = process->pid > 0 ? (int)syscall(SYS_pidfd_open, process->pid, 0) : -1;
+    if (*pidfd < 0)
+        return process->pid <= 0 || errno == ESRCH ? 0
+                                                   : hm_fail_errno(error, "cannot watch process %d", (int)process->pid);
+    /* Looked at after the descriptor was opened: what it names cannot be replaced any more. */
+    if (!hm_process_is_running(process)) {
+        close(*pidfd);
+        *pidfd = -1;
+    }
+    return 0;
+}
+
+int hm_process_stop_all(const struct hm_process *process, int n, int patience_ms, struct hm_error *error)
+{
+    struct pollfd end[HM_STOP_MOST];
+    int result = 0;
+    if (n > HM_STOP_MOST)
+        return hm_fail(error, E2BIG, "%d processes at once: %d at most", n, HM_STOP_MOST);
+    for (int i = 0; i < n; i++) {
+        end[i] = (struct pollfd){.events = POLLIN};
+        if (open_living(&process[i], &end[i].fd, error) != 0)
+            result = -1;
+    }
+    signal_all(end, n, SIGTERM);
+    if (wait_for_ends(end, n, patience_ms) == 0)
+        return result;
+    signal_all(end, n, SIGKILL);
+    if (wait_for_ends(end, n, patience_ms) == 0)
+        return result;
+    for (int i = 0; i < n; i++) {
+        if (end[i].fd < 0)
+            continue;
+        close(end[i].fd);
+        result = hm_fail(error, ETIMEDOUT, "process %d does not end after SIGKILL", (int)process[i].pid);
+    }
+    return result;
+}
+
+int hm_process_stop(const struct hm_process *process, int patience_ms, struct hm_error *error)
+{
+    return hm_process_stop_all(process, 1, patience_ms, error);
+}
+
+char *hm_boot_id(char *out, size_t size)
+{
+    if (hm_file_read("/proc/sys/kernel/random/boot_id", out, size, NULL) != 0)
+        out[0] = '\0';
+    return out;
+}
+
+int64_t hm_now_ns(void)
+{
+    return (int64_t)hm_clock_ns(CLOCK_REALTIME);
+}
+
+int hm_cgroup_of_self(char *out, size_t size)
+{
+    char text[4096], *save = NULL;
+    if (hm_file_read("/proc/self/cgroup", text, sizeof(text), NULL) != 0)
+        return hm_fail(NULL, ENOENT, "no cgroup");
+    for (char *line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
+        if (strncmp(line, "0::/", 4) != 0)
+            continue;
+        const char *path = strcmp(line + 3, "/") == 0 ? "" : line + 3;
+        int length = snprintf(out, size, "%s%s", CGROUP_ROOT, path);
+        return length >= 0 && (size_t)length < size ? 0 : hm_fail(NULL, ENAMETOOLONG, "cgroup path too long");
+    }
+    return hm_fail(NULL, ENOENT, "no cgroup v2");
+}

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Processes, told apart by their numbers and when they began; and how they are ended. */
+#include <errno.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/process.h"
+
+static struct hm_error error;
+
+/* Runs until SIGTERM: then it closes `holds`. With SIGTERM blocked: until `waits` is closed by all others. */
+static struct hm_process start_one(bool obeys, int waits, int holds)
+{
+    struct hm_process process = {0};
+    char byte;
+    int ready[2];
+    assert_int_equal(pipe(ready), 0);
+    pid_t pid = fork();
+    if (pid == 0) {
+        sigset_t term;
+        sigemptyset(&term);
+        sigaddset(&term, SIGTERM);
+        sigprocmask(obeys ? SIG_UNBLOCK : SIG_BLOCK, &term, NULL);
+        close(obeys ? waits : holds);
+        if (write(ready[1], "x", 1) != 1)
+            _exit(1);
+        if (!obeys)
+            _exit(read(waits, &byte, 1) == 0 ? 42 : 1);
+        for (;;)
+            pause();
+    }
+    assert_int_equal(read(ready[0], &byte, 1), 1);
+    close(ready[0]);
+    close(ready[1]);
+    assert_int_equal(hm_process_identify(pid, &process), 0);
+    return process;
+}
+
+#define FOREVER_MS 3600000 /* the test would not end */
+
+static void test_processes_are_told_apart(void **state)
+{
+    (void)state;
+    struct hm_process process = {0};
+    int held[2], status;
+    assert_false(hm_process_is_running(&process));
+    assert_int_equal(hm_process_stop(&process, FOREVER_MS, &error), 0); /* nobody is waited for */
+    assert_int_equal(hm_process_identify(-1, &process), -1);
+    assert_int_equal(hm_process_identify(getpid(), &process), 0);
+    assert_true(hm_process_is_running(&process));
+    process.start_time++;
+    assert_false(hm_process_is_running(&process));
+    assert_int_equal(hm_process_stop(&process, FOREVER_MS, &error), 0); /* not ours: we live on */
+
+    assert_int_equal(pipe(held), 0);
+    process = start_one(false, held[0], held[1]); /* only SIGKILL ends it: the other end stays open */
+    assert_int_equal(hm_process_stop(&process, 100, &error), 0);
+    assert_false(hm_process_is_running(&process)); /* a zombie does not run */
+    assert_int_equal(waitpid(process.pid, &status, 0), process.pid);
+    assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+    close(held[0]);
+    close(held[1]);
+}
+
+/* The first ends only when the second has: it would be killed if the second were told after the first had ended. */
+static void test_all_are_told_before_one_is_waited_for(void **state)
+{
+    (void)state;
+    int held[2], status;
+    struct hm_process process[HM_STOP_MOST + 1] = {{0}};
+    assert_int_equal(hm_process_stop_all(process, HM_STOP_MOST + 1, 0, &error), -1);
+    assert_int_equal(errno, E2BIG);
+    assert_int_equal(hm_process_stop_all(process, HM_STOP_MOST, FOREVER_MS, &error), 0);
+    assert_int_equal(hm_process_stop_all(process, 0, FOREVER_MS, &error), 0);
+    assert_int_equal(pipe(held), 0);
+    process[1] = start_one(false, held[0], held[1]);
+    process[3] = start_one(true, held[0], held[1]);
+    close(held[0]);
+    close(held[1]);
+    assert_int_equal(hm_process_stop_all(process, 4, 30000, &error), 0);
+    assert_int_equal(waitpid(process[1].pid, &status, 0), process[1].pid);
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 42);
+    assert_int_equal(waitpid(process[3].pid, &status, 0), process[3].pid);
+    assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_processes_are_told_apart),
+        cmocka_unit_test(test_all_are_told_before_one_is_waited_for),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
