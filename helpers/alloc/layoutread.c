@@ -6,6 +6,7 @@
 
 #include "core/config/config.h"
 #include "core/plan/model.h"
+#include "core/tiers/tiers.h"
 #include "core/topology/cache.h"
 #include "core/topology/discover.h"
 #include "layout.h"
@@ -14,7 +15,7 @@ static void set_share(const struct hm_tiers *tiers, const struct hm_config *conf
 {
     const struct hm_tier *fast = &tiers->tier[0], *slow = &tiers->tier[tiers->n_tiers - 1];
     layout->fast_share = 1;
-    if (tiers->n_tiers < 2 || hm_config_channels(config, fast, slow) == HM_CHANNELS_SHARED)
+    if (tiers->n_tiers < 2 || hm_tiers_channels(config, fast, slow) == HM_CHANNELS_SHARED)
         return;
     double share = hm_spill_best_share(HM_CHANNELS_SEPARATE, (double)fast->read_bandwidth_mbs.value,
                                        (double)slow->read_bandwidth_mbs.value);

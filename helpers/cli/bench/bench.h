@@ -7,7 +7,7 @@
 
 #include "alloc/hybridmem.h"
 #include "core/config/config.h"
-#include "core/topology/topology.h"
+#include "core/tiers/tiers.h"
 
 #define HM_BENCH_SIZES 32
 #define HM_BENCH_REPETITIONS 100

@@ -31,7 +31,7 @@ static double figure_of(const struct hm_figure *figure)
 double hm_bench_predict_result(const struct hm_bench *bench, const struct hm_bench_result *result)
 {
     const struct hm_tier *tier[2] = {&bench->tiers.tier[0], &bench->tiers.tier[bench->tiers.n_tiers - 1]};
-    struct hm_bench_speed speed = {.channels = hm_config_channels(&bench->config, tier[0], tier[1])};
+    struct hm_bench_speed speed = {.channels = hm_tiers_channels(&bench->config, tier[0], tier[1])};
     double bytes[HM_BENCH_ROLES][2];
     for (int i = 0; i < 2; i++) {
         speed.read_mbs[i] = figure_of(&tier[i]->read_bandwidth_mbs);

@@ -16,6 +16,7 @@
 #include "base/output.h"
 #include "base/words.h"
 #include "core/config/config.h"
+#include "core/tiers/tiers.h"
 #include "core/topology/discover.h"
 #include "options.h"
 #include "print.h"

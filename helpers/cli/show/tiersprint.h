@@ -3,7 +3,7 @@
 #ifndef HM_CLI_SHOW_TIERSPRINT_H
 #define HM_CLI_SHOW_TIERSPRINT_H
 
-#include "core/topology/topology.h"
+#include "core/tiers/tiers.h"
 
 /* A table with each number's origin, then nodes by socket, notes and warnings, on standard output. */
 void hm_tiersprint_table(const struct hm_tiers *tiers);

@@ -33,6 +33,12 @@ enum hm_meter_programs {
 };
 enum hm_log_level { HM_LOG_ERROR, HM_LOG_WARNING, HM_LOG_INFO, HM_LOG_DEBUG };
 
+/* What a tier's energy is reckoned with, as hybridmem.conf says; 0: not said. */
+struct hm_energy_model {
+    double static_w; /* of the whole tier, whoever uses it and however much */
+    double read_pj_bit, write_pj_bit;
+};
+
 struct hm_config_tier {
     char name[HM_NAME];
     int line; /* of the file, where its nodes stand, else its first word; 0: of no file */
@@ -148,13 +154,5 @@ const char *hm_config_default_mode(const struct hm_config *config, const char *p
 
 /* Does a partition's own rule allow its default_mode? True where it has no default_mode, or no modes. Pure. */
 bool hm_config_default_is_allowed(const struct hm_config_rule *rule);
-
-/* Is the pair these two tiers, by name or kind, in any order? */
-bool hm_config_is_pair(const struct hm_config_channels *pair, const struct hm_tier *a, const struct hm_tier *b);
-
-/* The channels kind for a fast and a slow tier: the configuration's, else shared for dram+pmem, separate for cxl and
- * hbm pairs, else shared. */
-enum hm_channels hm_config_channels(const struct hm_config *config, const struct hm_tier *fast,
-                                    const struct hm_tier *slow);
 
 #endif

@@ -8,7 +8,8 @@
 #include "base/error.h"
 #include "core/config/config.h"
 #include "core/request/request.h"
-#include "core/topology/topology.h"
+#include "core/tiers/tiers.h"
+#include "core/topology/regions.h"
 
 enum hm_policy {
     HM_POLICY_DEFAULT,
@@ -17,22 +18,6 @@ enum hm_policy {
     HM_POLICY_WEIGHTED_INTERLEAVE,
     HM_POLICY_PREFERRED_MANY,
     HM_POLICY_BIND_BALANCING /* bind, and the kernel's hint faults reach the pages */
-};
-
-#define HM_MAX_REGIONS 64
-
-/* A piece of persistent memory that namespaces are cut from. */
-struct hm_dax_region {
-    int id;     /* region<id> */
-    int socket; /* index of topology.socket_cpus, -1 where it cannot be told */
-    bool has_labels, is_disabled, is_read_only;
-    uint64_t bytes; /* all of it */
-};
-
-struct hm_dax_regions {
-    bool are_known; /* they are this machine's; without, nothing is said of them */
-    int n;
-    struct hm_dax_region region[HM_MAX_REGIONS];
 };
 
 /* What this kernel can do and what this job may change. */

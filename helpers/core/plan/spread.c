@@ -257,7 +257,7 @@ int hm_plan_spill(struct hm_scene *scene)
                                    only->label);
         return place_on_one_tier(scene, only, mode);
     }
-    pair.channels = hm_config_channels(scene->config, pair.fast.tier, pair.slow.tier);
+    pair.channels = hm_tiers_channels(scene->config, pair.fast.tier, pair.slow.tier);
     pair.share_plain = (double)pair.fast.n_nodes / (pair.fast.n_nodes + pair.slow.n_nodes);
     uint64_t capacity = pair.fast.capacity_bytes + pair.slow.capacity_bytes;
     if (scene->where->size_bytes > capacity)

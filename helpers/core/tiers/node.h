@@ -4,7 +4,7 @@
 #ifndef HM_CORE_TIERS_NODE_H
 #define HM_CORE_TIERS_NODE_H
 
-#include "core/config/config.h"
+#include "tiers.h"
 
 /* Returns 0, or -1 with a text: `tiers` then has no tier. */
 int hm_nodetiers_read(const struct hm_config *config, struct hm_tiers *tiers, struct hm_error *error);

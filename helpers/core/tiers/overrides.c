@@ -188,7 +188,7 @@ void hm_tiers_config_channels(struct hm_tiers *tiers, const struct hm_config *co
         bool is_here = false;
         for (int a = 0; a < groups->n; a++)
             for (int b = 0; b < a; b++)
-                is_here = is_here || hm_config_is_pair(pair, &groups->group[a].tier, &groups->group[b].tier);
+                is_here = is_here || hm_tiers_are_pair(pair, &groups->group[a].tier, &groups->group[b].tier);
         if (!is_here)
             hm_tiers_warn(tiers, "%s: channels %s+%s are of no two tiers here by name or kind: ignored; here are %s",
                           place_of(pair->line, place), pair->fast, pair->slow, names);

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The steps of hm_tiers_group, each pure; for tiers*.c only.
+ * The steps of hm_tiers_group, each pure; for this folder only.
  */
 #ifndef HM_CORE_TIERS_PARTS_H
 #define HM_CORE_TIERS_PARTS_H
 
-#include "core/config/config.h"
-#include "core/topology/topology.h"
+#include "tiers.h"
 
 struct hm_tier_group {
     struct hm_tier tier;

@@ -3,9 +3,24 @@
 #ifndef HM_CORE_TOPOLOGY_REGIONS_H
 #define HM_CORE_TOPOLOGY_REGIONS_H
 
-#include "core/plan/plan.h"
+#include "topology.h"
 
 #define HM_REGIONS_FOLDER "/sys/bus/nd/devices"
+#define HM_MAX_REGIONS 64
+
+/* A piece of persistent memory that namespaces are cut from. */
+struct hm_dax_region {
+    int id;     /* region<id> */
+    int socket; /* index of topology.socket_cpus, -1 where it cannot be told */
+    bool has_labels, is_disabled, is_read_only;
+    uint64_t bytes; /* all of it */
+};
+
+struct hm_dax_regions {
+    bool are_known; /* they are this machine's; without, nothing is said of them */
+    int n;
+    struct hm_dax_region region[HM_MAX_REGIONS];
+};
 
 /*
  * Read the regions below `folder`; where there is none, the machine has none. Regions whose socket cannot be told have

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What this node has. A topology is what was found (nodes, sockets, figures with their origin); tiers are the same
- * nodes grouped and ordered, after the configuration's overrides. Both are plain values without pointers: they may be
- * stored, copied and carried over fork. Grouping is pure; discovery lives in discover.h.
+ * What this node has, as it was found: nodes, sockets, figures with their origin. A plain value without pointers: it
+ * may be stored, copied and carried over fork. Discovery lives in discover.h; tiers/tiers.h makes tiers of it.
  */
 #ifndef HM_CORE_TOPOLOGY_TOPOLOGY_H
 #define HM_CORE_TOPOLOGY_TOPOLOGY_H
@@ -65,49 +64,6 @@ struct hm_topology {
     struct hm_set allowed_cpus;
 };
 
-/* What a tier's energy is reckoned with, as hybridmem.conf says; 0: not said. */
-struct hm_energy_model {
-    double static_w; /* of the whole tier, whoever uses it and however much */
-    double read_pj_bit, write_pj_bit;
-};
-
-struct hm_tier {
-    char name[HM_NAME]; /* configuration's, else the kind's, else "fast"/"slow"/"tierN"; unique */
-    enum hm_kind kind;
-    enum hm_origin kind_origin;
-    struct hm_set nodes;
-    uint64_t capacity_bytes, free_bytes;
-    struct hm_figure read_latency_ns;    /* of the nearest initiator: the least of its nodes */
-    struct hm_figure read_bandwidth_mbs; /* the sum over its nodes; unknown where one of them is */
-    struct hm_figure write_bandwidth_mbs;
-    struct hm_energy_model energy;
-};
-
-struct hm_tiers {
-    struct hm_topology topology;
-    int n_tiers;
-    struct hm_tier tier[HM_MAX_TIERS]; /* fastest first: tier[0] is fast, tier[n_tiers - 1] slow */
-    enum hm_origin order_origin;       /* what decided the order */
-    int n_warnings;
-    char warning[HM_MAX_WARNINGS][HM_WARNING];
-};
-
-struct hm_config;
-
-/*
- * Group the nodes that have memory and are allowed into tiers and order them: read bandwidth per node (best initiator),
- * then latency, then kinds, memory tiers in sysfs, having CPUs and distance, each where both tiers have it. `config`
- * may be NULL; its figures and kinds replace what was found, and tiers whose nodes it lists keep the order of the file
- * (fastest first) unless it gives a bandwidth for each of them. Offline and memoryless nodes are left out; so are nodes
- * hidden by a cpuset, with a warning. Returns 0, or -1 with EINVAL where the configuration names a node that is not
- * there or names one twice, ENODEV where no node has memory. `topology` may be `tiers->topology`. The result needs no
- * free; it is large (about 300 KiB): do not put it on the stack of a task.
- */
-int hm_tiers_group(const struct hm_topology *topology, const struct hm_config *config, struct hm_tiers *tiers,
-                   struct hm_error *error);
-
-/* The tier a node is in (index), or -1. */
-int hm_tiers_of_node(const struct hm_tiers *tiers, int node_id);
 /* Index of the node in the topology, or -1. */
 int hm_topology_index(const struct hm_topology *topology, int node_id);
 /* The socket of a NUMA node that the kernel names as a device's (-1: none), or -1. Of one socket everything is. */

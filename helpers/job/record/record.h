@@ -11,7 +11,7 @@
 
 #include "base/error.h"
 #include "core/config/config.h"
-#include "core/topology/topology.h"
+#include "core/tiers/tiers.h"
 #include "job/ledger/ledger.h"
 #include "meter/monitor/samples.h"
 

@@ -14,7 +14,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
-#include "core/topology/topology.h"
+#include "core/tiers/tiers.h"
 #include "metered.h"
 
 #define HM_SAMPLES_MAGIC 0x484d5331u

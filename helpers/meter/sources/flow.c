@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 
+#include "core/tiers/tiers.h"
 #include "meter/count/reasons.h"
 
 /* What each node is asked for, in this order; without a source, the sum of the row is named as not known. */

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdio.h>
 
+#include "core/tiers/tiers.h"
 #include "sources.h"
 
 #define LATER_MS 10000 /* what a program that was started for later may take to describe its counters */

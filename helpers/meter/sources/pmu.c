@@ -8,6 +8,7 @@
 
 #include "base/set.h"
 #include "base/sysfile.h"
+#include "core/tiers/tiers.h"
 #include "pmutable.h"
 
 #define DEVICES "bus/event_source/devices"

@@ -11,6 +11,7 @@
 
 #include <cmocka.h>
 
+#include "core/tiers/tiers.h"
 #include "parseconfig.h"
 #include "unit/lib/scratch.h"
 
@@ -225,7 +226,7 @@ static void test_channels(void **state)
         snprintf(slow.name, sizeof(slow.name), "%s", rows[i].name);
         if (strcmp(rows[i].name, "x") == 0)
             snprintf(slow.name, sizeof(slow.name), "y");
-        assert_int_equal(hm_config_channels(&config, &fast, &slow), rows[i].wanted);
+        assert_int_equal(hm_tiers_channels(&config, &fast, &slow), rows[i].wanted);
     }
 }
 

@@ -12,6 +12,7 @@
 
 #include <cmocka.h>
 
+#include "core/tiers/tiers.h"
 #include "core/topology/discover.h"
 
 #define TOPOLOGY FIXTURES "/topology/"

@@ -12,7 +12,7 @@
 #include <cmocka.h>
 
 #include "core/config/config.h"
-#include "core/topology/topology.h"
+#include "core/tiers/tiers.h"
 
 #define MAX_ROW_NODES 8
 #define MAX_ROW_TIERS 3

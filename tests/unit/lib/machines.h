@@ -3,7 +3,7 @@
 #ifndef MACHINES_H
 #define MACHINES_H
 
-#include "core/topology/topology.h"
+#include "core/tiers/tiers.h"
 
 /* Make the machine of this name: two sockets with CPUs 0-3 and 4-7, or one. */
 void machine_make(const char *name, struct hm_tiers *tiers);

@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include "core/tiers/tiers.h"
 #include "fakesysfs.h"
 #include "unit/lib/scratch.h"
 
