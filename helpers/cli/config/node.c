@@ -11,7 +11,7 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-#include "core/apply/policy.h"
+#include "base/installed.h"
 #include "core/topology/discover.h"
 #include "job/node/mongroup.h"
 #include "parts.h"

@@ -12,6 +12,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "base/installed.h"
 #include "base/size.h"
 
 /* Newer than the numaif.h that we may be built with, or left out of it. */
@@ -105,11 +106,6 @@ static bool knows_mode(int mode, bool by_version)
     if (mbind(NULL, 0, mode, NULL, 0, 0) == 0)
         return true;
     return errno == EINVAL ? false : by_version;
-}
-
-const char *hm_preload_library(void)
-{
-    return HM_PKGLIBDIR "/libhybridmem-preload.so";
 }
 
 /* A kernel with soft-dirty marks shows a page of a mapping that was made just now as written: nothing has to be cleared

@@ -17,9 +17,6 @@ int hm_policy_apply(const struct hm_plan *plan, struct hm_error *error);
  */
 int hm_abilities_read(const struct hm_tiers *tiers, struct hm_abilities *abilities, struct hm_error *error);
 
-/* The library that sends allocations to the slow tier: <pkglibdir>/libhybridmem-preload.so. */
-const char *hm_preload_library(void);
-
 /* Where the weight of a node stands in sysfs. Returns `out`. */
 char *hm_policy_weight_path(int node_id, char *out, size_t size);
 

@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/installed.h"
 #include "base/size.h"
-#include "core/apply/policy.h"
 #include "scene.h"
 
 /* Where neither the job nor the site says more. What is left 0 is the migrator's own choice. */

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "core/apply/policy.h"
+#include "base/installed.h"
 
 #define PRELOAD "LD_PRELOAD"
 #define SEPARATORS ": "

@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "core/apply/policy.h"
+#include "base/installed.h"
 #include "unit/lib/planrow.h"
 
 static const struct row rows[] = {

@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "core/apply/policy.h"
+#include "base/installed.h"
 #include "fakeenvironment.h"
 #include "unit/lib/planrow.h"
 

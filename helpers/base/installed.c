@@ -1,0 +1,7 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "installed.h"
+
+const char *hm_preload_library(void)
+{
+    return HM_PKGLIBDIR "/libhybridmem-preload.so";
+}
