@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the planner works with: the request's sockets, and what each tier has there. Private to plan*.c. */
+/* What the planner works with: the request's sockets, and what each tier has there. Private to plan/. */
 #ifndef HM_CORE_PLAN_SCENE_H
 #define HM_CORE_PLAN_SCENE_H
 
@@ -51,6 +51,9 @@ void hm_scene_reason(const struct hm_scene *scene, const char *format, ...) __at
 
 /* "node 3", "nodes 0-1" ("socket" likewise). Returns `out`. */
 char *hm_scene_list(const char *noun, const struct hm_set *set, char *out, size_t size);
+
+/* All memory from the tiers that the request names. 0, or -1 for a refusal. */
+int hm_plan_bind(struct hm_scene *scene);
 
 /* The modes that place over both tiers. 0, or -1 for a refusal. */
 int hm_plan_spill(struct hm_scene *scene);
