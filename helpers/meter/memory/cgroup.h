@@ -9,7 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "meter/monitor/samples.h"
+#include "core/topology/topology.h"
+#include "usage.h"
 
 #define HM_CGROUP_NODES 1024 /* the kernel's largest MAX_NUMNODES */
 #define HM_CGROUP_HUGETLB 8  /* huge page sizes; arm64 has four */

@@ -10,25 +10,11 @@
 
 #define INTERVAL_MAX_MS (24u * 3600 * 1000)
 
-static uint64_t add_up(uint64_t a, uint64_t b)
-{
-    uint64_t sum;
-    if (__builtin_add_overflow(a, b, &sum) || sum == HM_SAMPLES_NONE)
-        return HM_SAMPLES_NONE - 1;
-    return sum;
-}
-
-uint64_t hm_usage_total(const struct hm_usage *usage)
-{
-    uint64_t user = add_up(add_up(usage->anon, usage->file), usage->shmem);
-    return add_up(add_up(user, usage->kernel), usage->hugetlb);
-}
-
 static uint64_t point_total(const uint64_t *point, uint32_t n_tiers)
 {
     uint64_t total = 0;
     for (uint32_t t = 0; t < n_tiers; t++)
-        total = add_up(total, point[t]);
+        total = hm_usage_add(total, point[t]);
     return total;
 }
 

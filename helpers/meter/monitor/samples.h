@@ -15,26 +15,13 @@
 
 #include "base/error.h"
 #include "core/tiers/tiers.h"
+#include "meter/memory/usage.h"
 #include "metered.h"
 
 #define HM_SAMPLES_MAGIC 0x484d5331u
 #define HM_SAMPLES_VERSION 3
 #define HM_SAMPLES_POINTS 256
 #define HM_SAMPLES_NONE UINT64_MAX /* point[i][0] of a point in which nothing was sampled */
-
-enum hm_peak_source {
-    HM_PEAK_NONE,
-    HM_PEAK_KERNEL, /* memory.peak */
-    HM_PEAK_SAMPLED /* largest memory.current seen: before Linux 5.19 */
-};
-
-struct hm_usage {    /* bytes of one tier at one moment */
-    uint64_t anon;   /* anonymous pages */
-    uint64_t file;   /* page cache, without shared memory */
-    uint64_t shmem;  /* shared memory and tmpfs */
-    uint64_t kernel; /* page tables, kernel stacks and slab, where the kernel tells them by node */
-    uint64_t hugetlb;
-};
 
 struct hm_samples {
     uint32_t magic, version, bytes;
@@ -85,8 +72,5 @@ void hm_samples_add(struct hm_samples *samples, const struct hm_usage usage[HM_M
 
 /* Mean of a tier over the time from the first sample to the last; the sample itself where there is only one. */
 double hm_samples_mean(const struct hm_samples *samples, uint32_t tier);
-
-/* anon + file + shmem + kernel + hugetlb, at most UINT64_MAX - 1. */
-uint64_t hm_usage_total(const struct hm_usage *usage);
 
 #endif
