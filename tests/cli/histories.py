@@ -11,6 +11,10 @@ import engine
 from installed import DATA, helper
 from makerecords import GIB, record, tier, write
 
+sys.path.insert(0, str(DATA / "python"))
+from hybridmem import history
+from hybridmem.wanted import Wanted
+
 DAY = "2025-03-01"
 
 
@@ -27,10 +31,11 @@ def same(records, history, *words):
     return json.loads(of_history.stdout)
 
 
-def wanting_all(history):
-    """The options of a report over all that a history has."""
+def source(folder):
+    """All that a history has, for a report."""
     conditions = ("user", "account", "mode", "since", "until")
-    return SimpleNamespace(history=str(history), engine=None, **dict.fromkeys(conditions))
+    options = SimpleNamespace(history=str(folder), engine=None, **dict.fromkeys(conditions))
+    return history.Source(options, engine.folder(), Wanted(options))
 
 
 def append(folder, *lines, day=DAY, node="n1"):

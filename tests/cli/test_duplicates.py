@@ -103,11 +103,11 @@ def test_more_records_than_are_remembered(tmp_path, monkeypatch):
     monkeypatch.setattr(tally.Written, "LIMIT", 3)
     sums, skipped = tally.Tally(), report.records.Skipped()
     write(tmp_path, *(record(job) for job in (1, 2, 3)), record(1, end="2025-03-02T11:00:00Z"))
-    options = report.arguments().parse_args([])
-    report.feed(tmp_path, options, skipped, sums)
+    wanted = report.Wanted(report.arguments().parse_args([]))
+    report.feed(tmp_path, wanted, skipped, sums)
     assert sums.is_exact()
     write(tmp_path, record(4), record(4), record(1))
-    report.feed(tmp_path, options, skipped, sums := tally.Tally())
+    report.feed(tmp_path, wanted, skipped, sums := tally.Tally())
     assert not sums.is_exact() and skipped.counts["duplicate"] == 1 and sums.total().records == 6
 
 

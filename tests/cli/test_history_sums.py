@@ -10,13 +10,13 @@ import sys
 import engine
 import pytest
 from engine import ingest
-from histories import DAY, append, killed, same, varied, wanting_all
+from histories import DAY, append, killed, same, source, varied
 from installed import DATA
 from makerecords import record, write
 from oddrecords import odd_records
 
 sys.path.insert(0, str(DATA / "python"))
-from hybridmem import history, tallyquery, viewquery
+from hybridmem import tallyquery, viewquery
 
 DAYS = ["2025-03-01", "2025-03-02", "2025-03-03", "2025-03-04"]
 WANTED = (
@@ -106,7 +106,7 @@ def test_an_ingest_between_a_reports_two_looks(tmp_path, monkeypatch):
         count_once(table, *sums)
 
     monkeypatch.setattr(tallyquery.Table, "count_once", late)
-    total = history.Source(wanting_all(made), engine.folder(), lambda record: True).add_up().total()
+    total = source(made).add_up().total()
     assert (total.jobs, total.records, len(calls)) == (2, 4, 2)
     same(records, made)
 
@@ -199,7 +199,7 @@ def test_runs_of_several_sums_are_counted_in_parts(both, monkeypatch):
     """Of which there are several where they are millions."""
 
     def counted():
-        found = history.Source(wanting_all(both[1]), engine.folder(), lambda record: True).add_up()
+        found = source(both[1]).add_up()
         return found.runs, {key: row.figures() for key, row in found.rows.items()}
 
     whole = counted()

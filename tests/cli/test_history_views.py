@@ -10,7 +10,7 @@ from types import SimpleNamespace
 import engine
 import pytest
 from engine import ingest
-from histories import append, same, varied, wanting_all
+from histories import append, same, source, varied
 from installed import DATA, helper
 from makerecords import record, write
 from oddrecords import odd_records
@@ -80,11 +80,10 @@ def test_of_some_of_the_records(odd, words):
 
 def test_runs_are_counted_in_parts(odd, monkeypatch):
     """Of which there are several where the runs are millions."""
-    options = wanting_all(odd[1])
 
     def filled():
         report = groups.Report([views.named("nodes")], None)
-        history.Source(options, engine.folder(), lambda record: True).feed(report)
+        source(odd[1]).feed(report)
         assert not report.fed
         return report.sums[0].rows, report.sums[0].total
 
@@ -96,13 +95,12 @@ def test_runs_are_counted_in_parts(odd, monkeypatch):
 
 def test_records_of_a_day_are_read_in_parts(odd, monkeypatch):
     """Of which there are several where its records are larger than the engine's memory; the order stays."""
-    options = wanting_all(odd[1])
 
     def read():
         found = SimpleNamespace(sums=[], next_day=lambda: None, texts=[])
         report = groups.Report([views.named("failures"), views.named("jobs")], None)
         found.sums, found.add = report.sums, found.texts.append
-        history.Source(options, engine.folder(), lambda record: True).feed(found)
+        source(odd[1]).feed(found)
         return found.texts
 
     whole = read()

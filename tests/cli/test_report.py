@@ -154,10 +154,11 @@ def test_the_modes_are_those_of_the_option(configure):
 def test_users_without_records_are_named(tmp_path):
     write(tmp_path, record(1), record(2, user="bob", mode="fast"))
     done = report(tmp_path, "--user", "carol,bob,eve\x1b", "--json")
-    assert done.stderr == "hybridmem report: no matching records of carol, eve\\x1b that you may read\n"
+    said = "--user carol, eve\\x1b: there is no such user in the records that you may read: use alice or bob"
+    assert done.stderr == f"hybridmem report: {said}\n"
     assert json.loads(done.stdout)["total"]["jobs"] == 1
     done = report(tmp_path, "--user", "bob", "--mode", "spill")
-    assert done.stderr == "hybridmem report: no matching records of bob that you may read\n" and "total" in done.stdout
+    assert "--user bob: no record matches the other options, too\n" in done.stderr and "total" in done.stdout
     assert report(tmp_path, "--user", "alice,bob").stderr == ""
 
 

@@ -61,7 +61,10 @@ def test_the_folder_of_a_day_is_not_that_of_the_records(tmp_path, end):
 
 def test_accounts_without_records_are_named(tmp_path, tmp_path_factory):
     write(tmp_path, record(1), record(2, account=None), record(3, account="chemistry", user="bob"))
-    said = "hybridmem report: no matching records of account biology, p\\x1b that you may read\n"
+    said = (
+        "hybridmem report: --account biology, p\\x1b: there is no such account in the records that you may read: "
+        "use ?, chemistry or physics\n"
+    )
     history = tmp_path_factory.mktemp("history")
     ingest(tmp_path, history)
     for view in ([], ["--view", "users"]):
@@ -71,17 +74,32 @@ def test_accounts_without_records_are_named(tmp_path, tmp_path_factory):
         assert report(tmp_path, "--account", "physics,chemistry", *view).stderr == ""
     done = report(tmp_path, "--account", "physics", "--user", "bob")
     assert done.stderr.splitlines() == [
-        "hybridmem report: no matching records of bob that you may read",
-        "hybridmem report: no matching records of account physics that you may read",
+        "hybridmem report: --user bob: no record matches the other options, too",
+        "hybridmem report: --account physics: no record matches the other options, too",
     ]
 
 
 @pytest.mark.parametrize("words", [[], ["--view", "jobs"], ["--view", "users", "--csv"], ["--json"]], ids=" ".join)
 def test_no_record_that_matches(tmp_path, words):
-    write(tmp_path, record(1))
-    done = report(tmp_path, "--mode", "fast", *words)
-    assert done.stderr == "hybridmem report: no record matches, of those that you may read\n" and done.stdout
+    write(tmp_path, record(1), record(2, mode="migrate"))
+    there = "there is no such {} in the records{} that you may read: use {}"
+    period = " of this period"
+    for options, said in (
+        (["--mode", "fast"], f"--mode fast: {there.format('mode', '', 'migrate or spill')}"),
+        (["--user", "alcie"], f"--user alcie: {there.format('user', '', 'alice')}"),
+        (["--user", "alcie", "--since", "2025-01-01"], f"--user alcie: {there.format('user', period, 'alice')}"),
+        (["--since", "2025-05-01"], "no record matches, of those that you may read"),
+        (["--user", "alice", "--until", "2025-01-01"], "no record matches, of those that you may read"),
+    ):
+        done = report(tmp_path, *options, *words)
+        assert done.stderr == f"hybridmem report: {said}\n" and done.stdout
     assert report(tmp_path, "--mode", "spill", *words).stderr == ""
+
+
+def test_of_many_names_some_are_named(tmp_path):
+    write(tmp_path, *(record(number, user=f"user{number:02}") for number in range(20)))
+    said = report(tmp_path, "--user", "eve").stderr
+    assert said.endswith(", user10, user11 or one of 8 more\n") and "use user00, user01, " in said
 
 
 def test_what_is_said_beside_the_result_names_the_program(tmp_path, tmp_path_factory):
@@ -94,4 +112,6 @@ def test_what_is_said_beside_the_result_names_the_program(tmp_path, tmp_path_fac
     words = ("prometheus", "--records", tmp_path, "--node", "n1", "--since", "2025-03-01")
     assert helper("hybridmem-export", *words).stderr == f"hybridmem export: {left}"
     assert ingest(tmp_path, tmp_path_factory.mktemp("history")).stderr == f"hybridmem ingest: {left}"
-    assert report(tmp_path, "--user", "eve").stderr.splitlines()[1].startswith("hybridmem report: no matching records")
+    assert (
+        report(tmp_path, "--user", "eve").stderr.splitlines()[1].startswith("hybridmem report: --user eve: there is no")
+    )

@@ -22,7 +22,6 @@ class Report:
         ]
         self.fed = self.sums  # those that records are added to
         self.once = True
-        self.users, self.accounts = set(), set()  # that have a record, at most Groups.LIMIT
         self.last = None  # moment at which a record's job ended
 
     def next_day(self):
@@ -31,15 +30,14 @@ class Report:
 
     def add(self, record):
         run = fields.run(record)
-        if len(self.users) < Groups.LIMIT:
-            self.users.add(fields.name(record, "user"))
-        if len(self.accounts) < Groups.LIMIT:
-            self.accounts.add(fields.name(record, "account"))
         end = moments.parse_time(fields.text(record, "end") or "")
         self.last = max(self.last or end, end) if end else self.last
         figures = Figures(record)
         for sums in self.fed:
             sums.add(figures, run)
+
+    def has_records(self):
+        return self.sums[0].has_records
 
     def is_exact(self):
         return self.once and all(sums.is_exact() for sums in self.sums)

@@ -7,7 +7,7 @@ import json
 import os
 import time
 
-from . import daysums, engine, layout, moments, records, tally, tallyquery, viewquery
+from . import daysums, engine, layout, records, tally, tallyquery, viewquery
 
 PAUSES = (0.05, 0.1, 0.2, 0.4, 0.8, 1.6, 3.2, 0)  # seconds between two looks, while an ingest is at work
 BYTES_AT_ONCE = 64 << 20  # of records that the engine puts in order
@@ -26,23 +26,22 @@ def slices(files):
     return found
 
 
-def is_wanted_twice(left, is_wanted):
+def is_wanted_twice(left, wanted):
     """Was a record, which was there before, one that is wanted?"""
     try:
-        return is_wanted(json.loads(left["text"]))
+        return wanted.has(json.loads(left["text"]))
     except (ValueError, TypeError):  # the line was UTF-16, which JSON may be
         return True
 
 
 class Source:
-    """The records of a history that the options want; is_wanted() says the same of one record."""
+    """The records of a history that the options want; `wanted` says the same of one record."""
 
-    def __init__(self, options, engine_folder, is_wanted):
+    def __init__(self, options, engine_folder, wanted):
         self.duckdb = engine.load(engine_folder, options.engine)
-        self.options, self.is_wanted = options, is_wanted
+        self.options, self.wanted = options, wanted
         self.history = layout.History(options.history)
-        period = moments.Period(options.since, options.until)
-        self.days = [day for day in self.history.days() if period.has_day(day)]
+        self.days = list(filter(wanted.period.has_day, self.history.days()))
         self.with_table = [day for day in self.days if self.history.has_table(day)]
         self.tables = list(map(self.history.parquet, self.with_table))
         for day in self.days:
@@ -53,7 +52,7 @@ class Source:
         """What ingest kept aside; a record that was there twice counts where it is wanted."""
         for day in self.days:
             for left in self.history.left_out_lines(day):
-                if left["cause"] != "duplicate" or is_wanted_twice(left, self.is_wanted):
+                if left["cause"] != "duplicate" or is_wanted_twice(left, self.wanted):
                     skipped.add(left["cause"], left["path"], left["line"])
 
     def add_up(self):
@@ -108,7 +107,6 @@ class Source:
         with self.session() as connection:
             sums.fed = [one for one in sums.sums if not viewquery.fill(connection, self.tables, where, values, one)]
             if not sums.fed:
-                self.tell_names(connection, sums)
                 return
             connection.execute("SET threads = 1")  # each takes whole groups of rows; we are slower than one
             for day, table in zip(self.with_table, self.tables):
@@ -135,13 +133,14 @@ class Source:
                 for (text,) in rows:
                     yield text
 
-    def tell_names(self, connection, sums):
-        """The users and accounts that have a record; where none were asked for, one that has."""
-        where, values = tallyquery.conditions(self.options)
-        most = "" if self.options.user or self.options.account else "LIMIT 1"
-        names = f"{tallyquery.USER}, {tallyquery.ACCOUNT}"
-        found = connection.execute(
-            f"SELECT DISTINCT {names} FROM {engine.parquet(self.tables)} WHERE {where} {most}", values
-        ).fetchall()
-        sums.users.update(user for user, _ in found)
-        sums.accounts.update(account for _, account in found)
+    def meet_names(self):
+        """Tell `wanted` of the names that there are."""
+        if not self.tables:
+            return
+        where, values = tallyquery.period_of(self.options)
+        names = f"{tallyquery.USER}, {tallyquery.ACCOUNT}, {tallyquery.MODE}"
+        with self.session() as connection:
+            found = connection.execute(
+                f"SELECT DISTINCT {names} FROM {engine.parquet(self.tables)} WHERE {where}", values
+            )
+            self.wanted.met.update(found.fetchall())

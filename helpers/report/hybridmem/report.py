@@ -9,6 +9,7 @@ import sys
 from datetime import datetime
 
 from . import draw, fields, forms, groups, history, moments, page, program, records, reportpage, tally, views, words
+from .wanted import Wanted
 
 NAME = "hybridmem report"
 SCHEMA = 1
@@ -114,25 +115,16 @@ def arguments():
     return parser
 
 
-def is_wanted(record, options, period):
-    return (
-        (not options.user or fields.name(record, "user") in options.user)
-        and (not options.account or fields.name(record, "account") in options.account)
-        and (not options.mode or fields.clean(fields.mode(record)) in options.mode)
-        and period.has(fields.text(record, "end"))
-    )
-
-
-def feed(folder, options, skipped, sums):
+def feed(folder, wanted, skipped, sums):
     """Give each record that is wanted to `sums`, once. Of those that are one the first counts, as in a history: also
     where it is the second that is wanted."""
-    period, written = moments.Period(options.since, options.until), tally.Written()
-    for day in filter(period.has_day, records.days(folder)):
+    written = tally.Written()
+    for day in filter(wanted.period.has_day, records.days(folder)):
         sums.next_day()
         written.next_day()
         for path, number, record in of_day(folder, day, skipped):
             is_new = written.is_new(record)
-            if not is_wanted(record, options, period):
+            if not wanted.meet(record):
                 continue
             if is_new:
                 sums.add(record)
@@ -148,17 +140,6 @@ def of_day(folder, day, skipped):
             record = records.parse(line, path, number, skipped)
             if record:
                 yield path, number, record
-
-
-def tell_absent(options, sums):
-    """Name the users and accounts that were asked for and have no record; a report over nothing says so."""
-    asked = (("", options.user, sums.users), ("account ", options.account, sums.accounts))
-    found = [(what, sorted((wanted or frozenset()).difference(met))) for what, wanted, met in asked]
-    for what, absent in found:
-        if absent:
-            program.tell(NAME, f"no matching records of {what}{', '.join(absent)} that you may read")
-    if not sums.users and not any(absent for _, absent in found):
-        program.tell(NAME, "no record matches, of those that you may read")
 
 
 def print_json(answer, sums, options, skipped):
@@ -250,36 +231,41 @@ def check(parser, options):
     return wanted
 
 
-def read(options, config_program, engine_folder, wanted, skipped):
-    """The sums that are wanted, of records or of a history: there the table without a view is the engine's work."""
-    sums = groups.Report(wanted, options.top, options.by) if wanted else tally.Tally()
+def read(options, config_program, engine_folder, chosen, wanted, skipped):
+    """The sums of the views that are chosen, of records or of a history: there the table without a view is the
+    engine's work."""
+    sums = groups.Report(chosen, options.top, options.by) if chosen else tally.Tally()
     if not options.history:
         folder = records.chosen_folder(options.records, config_program)
         if not records.days(folder):
             program.tell(NAME, records.why_no_days(folder))
-        feed(folder, options, skipped, sums)
+        feed(folder, wanted, skipped, sums)
         return sums
-    period = moments.Period(options.since, options.until)
-    source = history.Source(options, engine_folder, lambda record: is_wanted(record, options, period))
+    source = history.Source(options, engine_folder, wanted)
     source.tell_left_out(skipped)
-    if not wanted:
-        return source.add_up()
-    source.feed(sums)
+    if chosen:
+        source.feed(sums)
+    else:
+        sums = source.add_up()
+    if any(wanted.chosen):
+        source.meet_names()
+    elif sums.has_records():
+        wanted.met.add(("",) * len(wanted.chosen))  # whosever they are
     return sums
 
 
 def main(config_program, engine_folder):
     parser = arguments()
     options = parser.parse_args()
-    wanted = check(parser, options)
-    skipped = records.Skipped()
-    sums = read(options, config_program, engine_folder, wanted, skipped)
+    chosen, wanted, skipped = check(parser, options), Wanted(options), records.Skipped()
+    sums = read(options, config_program, engine_folder, chosen, wanted, skipped)
     program.tell_skipped(NAME, skipped)
-    tell_absent(options, sums)
+    for line in wanted.notes():
+        program.tell(NAME, line)
     if not sums.is_exact():
         program.tell(NAME, "so many jobs ended on one day that some may be counted more than once")
     if options.html:
         page.write(options.html, reportpage.make(sums, about(options, sums.last), skipped.lines()))
     else:
-        (print_view if wanted else print_tally)(sums, options, skipped)
+        (print_view if chosen else print_tally)(sums, options, skipped)
     return 0

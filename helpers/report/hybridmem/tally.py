@@ -204,15 +204,13 @@ class Tally:
     def __init__(self):
         self.rows, self.counted, self.all, self.once = {}, Counted(), Counted(), True
         self.runs = [0, 0]  # in all rows, and those that failed
-        self.accounts = set()  # that have a record
 
     def next_day(self):
         self.counted.next_day()
         self.all.next_day()
 
-    @property
-    def users(self):
-        return {user for user, _ in self.rows}
+    def has_records(self):
+        return bool(self.rows)
 
     def is_exact(self):
         """Does each record and each job count once?"""
@@ -220,7 +218,6 @@ class Tally:
 
     def add(self, record):
         run, failed = fields.run(record), bool(fields.integer(record, "exit_code"))
-        self.accounts.add(fields.name(record, "account"))
         key = (fields.name(record, "user"), fields.clean(fields.mode(record)))
         self.rows.setdefault(key, Row()).add(record, *self.counted.are_new(run, failed, *key))
         self.runs = added(self.runs, self.all.are_new(run, failed))

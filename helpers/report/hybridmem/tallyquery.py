@@ -100,9 +100,6 @@ class Table:
             f"SELECT {PLACE}, {USER} AS u, mode, {daysums.folded()} FROM ({statement}) GROUP BY ALL", values
         ):
             rows[place] = sums.rows[user, mode] = row_of(figures)
-        if self.options.account:
-            found = self.run(f"SELECT DISTINCT {ACCOUNT} FROM ({statement})", values)
-            sums.accounts.update(account for (account,) in found)
         sums.runs = [sum(getattr(row, name) for row in rows.values()) for name in ("jobs", "failed")]
         self.count_once(sums, rows)
         return sums
