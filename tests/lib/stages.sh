@@ -185,7 +185,7 @@ stage_meter() {
     in_guest 1800 --meter "$build/check/meter.json" \
         --get /tmp/meter-expected.json:"$build/check/meter-expected.json" -- -m meter
     METER=$build/check/meter.json EXPECTED=$build/check/meter-expected.json \
-        python3 -m pytest -p no:cacheprovider tests/meter/test_truth.py
+        python3 -m pytest -p no:cacheprovider -rp tests/meter/test_truth.py
 }
 
 stage_migration() {
@@ -193,7 +193,7 @@ stage_migration() {
     in_guest 2400 --meter "$build/check/migration.json" --put helpers:/opt/hybridmem/helpers \
         --get /tmp/migration-expected.json:"$build/check/migration-expected.json" -- -s -m migration || failed=1
     METER=$build/check/migration.json EXPECTED=$build/check/migration-expected.json \
-        python3 -m pytest -p no:cacheprovider -rP tests/meter/test_migration.py || failed=1
+        python3 -m pytest -p no:cacheprovider -rpP tests/meter/test_migration.py || failed=1
     return $failed
 }
 

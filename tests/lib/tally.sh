@@ -38,6 +38,14 @@ tally() {
     echo "-- $1: $passed passed, $failed failed ($4 s)"
 }
 
+# tally_promises STAGE...: of tests/PROMISES.md what these stages should have shown, counted as a stage's tests are.
+tally_promises() {
+    local log=$logs/promises.log started=$SECONDS status=0
+    tests/lib/promises ran "$logs" "$@" > "$log" 2>&1 || status=$?
+    ! grep -qx '0 passed, 0 failed' "$log" || return 0 # nothing is promised of these stages
+    tally promises "$status" "$log" $((SECONDS - started))
+}
+
 print_durations() {
     echo "== seconds by stage"
     printf '%s\n' "${stage_seconds[@]}" |
