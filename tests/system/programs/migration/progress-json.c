@@ -3,7 +3,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "migrator/progress.h"
+#include "migrator/figures/progress.h"
 
 #define COUNT(field) printf("\"" #field "\": %" PRIu64 ", ", (uint64_t)progress.field)
 #define NUMBER(field) printf("\"" #field "\": %.9g, ", progress.field)
