@@ -11,12 +11,12 @@
 #include "base/process.h"
 #include "base/size.h"
 #include "finish.h"
+#include "job/ledger/figurefile.h"
 #include "job/ledger/living.h"
 #include "job/ledger/log.h"
 #include "job/ledger/unread.h"
 #include "job/namespaces/namespaces.h"
 #include "job/node/mongroup.h"
-#include "job/programs/migrator.h"
 #include "job/programs/monitor.h"
 #include "job/store/store.h"
 #include "slurm/scontrol.h"
@@ -125,7 +125,7 @@ static void remove_orphaned_files(const struct hm_config *config, struct hm_job 
         bool is_orphan = is_numbered(item->d_name, ".draft", &id) ||
                          (is_numbered(item->d_name, ".samples", &id) &&
                           hm_ledger_read(config, (uint32_t)id, job, NULL) != 0 && errno == ENOENT) ||
-                         (hm_migrator_is_file(item->d_name, &job_id, &step_id) &&
+                         (hm_figurefile_is_name(item->d_name, &job_id, &step_id) &&
                           hm_ledger_read(config, job_id, job, NULL) != 0 && errno == ENOENT);
         if (is_orphan && unlinkat(dirfd(names), item->d_name, 0) != 0)
             hm_log(HM_LOG_ERROR, "cannot remove %s/%s: %s", folder, item->d_name, strerror(errno));

@@ -16,7 +16,7 @@
 #include "base/files.h"
 #include "base/size.h"
 #include "entry.h"
-#include "job/programs/migrator.h"
+#include "figurefile.h"
 #include "living.h"
 
 #define LOCK_PAUSE_NS 5000000L
@@ -163,7 +163,7 @@ static int remove_migrations(int folder, uint32_t job_id)
         return -1;
     }
     while ((item = readdir(names)))
-        if (hm_migrator_is_file(item->d_name, &id, &step_id) && id == job_id &&
+        if (hm_figurefile_is_name(item->d_name, &id, &step_id) && id == job_id &&
             unlinkat(folder, item->d_name, 0) != 0 && errno != ENOENT)
             result = -1;
     closedir(names);

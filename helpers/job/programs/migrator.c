@@ -14,12 +14,11 @@
 
 #include "base/files.h"
 #include "base/process.h"
-#include "base/size.h"
 #include "base/spawn.h"
+#include "job/ledger/figurefile.h"
 #include "slurm/stepname.h"
 
 #define PROGRAM HM_LIBEXECDIR "/hybridmem-migrator"
-#define SUFFIX ".migration"
 #define PATIENCE_MS 10000 /* to end by itself, with its last figures; as long again once it was killed */
 
 /* What finds no room is seen at the end: `used` is then beyond the text. */
@@ -98,34 +97,11 @@ int hm_migrator_command(const struct hm_migrator_facts *facts, struct hm_migrato
                                                  : hm_fail(error, E2BIG, "the command line of %s is too long", PROGRAM);
 }
 
-char *hm_migrator_file(uint32_t job_id, uint32_t step_id, char *out, size_t size)
-{
-    snprintf(out, size, "%u.%u" SUFFIX, job_id, step_id);
-    return out;
-}
-
-bool hm_migrator_is_file(const char *name, uint32_t *job_id, uint32_t *step_id)
-{
-    char text[64], *rest = text;
-    uint64_t number[2];
-    if (strlen(name) >= sizeof(text))
-        return false;
-    hm_text_copy(text, name, sizeof(text));
-    for (int i = 0; i < 2; i++) {
-        const char *part = strsep(&rest, ".");
-        if (!rest || hm_size_parse_number(part, 0, UINT32_MAX, &number[i], NULL) != 0)
-            return false;
-    }
-    *job_id = (uint32_t)number[0];
-    *step_id = (uint32_t)number[1];
-    return strcmp(rest, &SUFFIX[1]) == 0;
-}
-
 static char *path_of(const struct hm_config *config, uint32_t job_id, uint32_t step_id, char *out, size_t size)
 {
     char folder[HM_CONFIG_PATH_MAX + 16], name[64];
     snprintf(out, size, "%s/%s", hm_ledger_folder_path(config, folder, sizeof(folder)),
-             hm_migrator_file(job_id, step_id, name, sizeof(name)));
+             hm_figurefile_name(job_id, step_id, name, sizeof(name)));
     return out;
 }
 
@@ -278,7 +254,7 @@ int hm_migrator_collect_all(const struct hm_config *config, struct hm_job *job, 
     int result = 0;
     DIR *names = opendir(hm_ledger_folder_path(config, folder, sizeof(folder)));
     while (names && result == 0 && (item = readdir(names)))
-        if (hm_migrator_is_file(item->d_name, &job_id, &step_id) && job_id == job->job_id)
+        if (hm_figurefile_is_name(item->d_name, &job_id, &step_id) && job_id == job->job_id)
             result = hm_migrator_collect(config, job, step_id, error);
     if (names)
         closedir(names);

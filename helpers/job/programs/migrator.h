@@ -58,9 +58,4 @@ int hm_migrator_collect(const struct hm_config *config, struct hm_job *job, uint
 /* The same for all steps of the job, up to the first error. */
 int hm_migrator_collect_all(const struct hm_config *config, struct hm_job *job, struct hm_error *error);
 
-/* The step's file in the ledger's folder: "<job>.<step>.migration". Returns `out`. */
-char *hm_migrator_file(uint32_t job_id, uint32_t step_id, char *out, size_t size);
-/* Is it such a name? */
-bool hm_migrator_is_file(const char *name, uint32_t *job_id, uint32_t *step_id);
-
 #endif

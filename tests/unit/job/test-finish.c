@@ -18,6 +18,7 @@
 #include "base/process.h"
 #include "freshledger.h"
 #include "job/hooks/finish.h"
+#include "job/ledger/figurefile.h"
 #include "job/namespaces/namespaces.h"
 #include "job/programs/migrator.h"
 #include "job/record/record.h"
@@ -108,7 +109,7 @@ int __wrap_hm_record_write(const struct hm_config *of, const struct hm_tiers *ti
 static void leave(uint32_t step_id)
 {
     char name[64];
-    hm_migrator_file(7, step_id, name, sizeof(name));
+    hm_figurefile_name(7, step_id, name, sizeof(name));
     int fd = hm_progress_create(scratch_path("run/jobs/%s", name), step_id, &error);
     assert_true(fd >= 0);
     close(fd);

@@ -14,6 +14,7 @@
 #include <cmocka.h>
 
 #include "freshledger.h"
+#include "job/ledger/figurefile.h"
 #include "job/programs/migrator.h"
 #include "job/step/step.h"
 #include "unit/lib/scratch.h"
@@ -32,7 +33,7 @@ static int set_up(void **state)
 static char *path_of(uint32_t job_id, uint32_t step_id)
 {
     char name[64];
-    return scratch_path("run/jobs/%s", hm_migrator_file(job_id, step_id, name, sizeof(name)));
+    return scratch_path("run/jobs/%s", hm_figurefile_name(job_id, step_id, name, sizeof(name)));
 }
 
 /* What a migrator of this step leaves. */

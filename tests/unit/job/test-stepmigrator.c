@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include "job/ledger/figurefile.h"
 #include "job/ledger/living.h"
 #include "job/programs/migrator.h"
 #include "job/step/step.h"
@@ -105,12 +106,12 @@ static void test_names_of_files(void **state)
                                            "7.0.migration.draft"};
     char name[64];
     uint32_t job_id, step_id;
-    assert_string_equal(hm_migrator_file(7, HM_STEP_BATCH, name, sizeof(name)), "7.4294967291.migration");
-    assert_true(hm_migrator_is_file(name, &job_id, &step_id));
+    assert_string_equal(hm_figurefile_name(7, HM_STEP_BATCH, name, sizeof(name)), "7.4294967291.migration");
+    assert_true(hm_figurefile_is_name(name, &job_id, &step_id));
     assert_int_equal(job_id, 7);
     assert_int_equal(step_id, HM_STEP_BATCH);
     for (size_t i = 0; i < sizeof(no_files) / sizeof(no_files[0]); i++)
-        assert_false(hm_migrator_is_file(no_files[i], &job_id, &step_id));
+        assert_false(hm_figurefile_is_name(no_files[i], &job_id, &step_id));
 }
 
 /* More steps than are kept one by one, and sums that reach the end of their range. */
