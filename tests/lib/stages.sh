@@ -91,7 +91,7 @@ stage_fuzz() {
     make -s -C "$build/fuzz/helpers/slurm" -j2
     make -s -C "$build/fuzz/helpers/alloc" -j2 libpreload.la
     make -s -C "$build/fuzz/helpers/meter" -j2
-    make -s -C "$build/fuzz/helpers/migrator" -j2 libsource.la libranks.la libreplay.la
+    make -s -C "$build/fuzz/helpers/migrator" -j2 libprogress.la libranks.la libreplay.la libsource.la
     make -s -C "$build/fuzz/helpers/job" -j2 libjob.la
     make -s -C "$build/fuzz/helpers/collect" -j2 libspool.la
     make -s -C "$build/fuzz/helpers/namespace" -j2 libowner.la
