@@ -5,7 +5,6 @@
 #include <config.h>
 
 #include <getopt.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -63,40 +62,6 @@ static int parse_options(int argc, char **argv, struct options *options)
         return EXIT_BAD;
     }
     return -1;
-}
-
-static void print_line(const char *word, const char *format, va_list arguments)
-{
-    printf("%-7s ", word);
-    vprintf(format, arguments);
-    putchar('\n');
-}
-
-void hm_report_ok(struct hm_report *report, const char *format, ...)
-{
-    va_list arguments;
-    (void)report;
-    va_start(arguments, format);
-    print_line("ok", format, arguments);
-    va_end(arguments);
-}
-
-void hm_report_note(struct hm_report *report, const char *format, ...)
-{
-    va_list arguments;
-    (void)report;
-    va_start(arguments, format);
-    print_line("note", format, arguments);
-    va_end(arguments);
-}
-
-void hm_report_change(struct hm_report *report, const char *format, ...)
-{
-    va_list arguments;
-    report->n_changes++;
-    va_start(arguments, format);
-    print_line("change", format, arguments);
-    va_end(arguments);
 }
 
 /* What the form of the file lets pass, and can only be a mistake. Returns whether all is well. */

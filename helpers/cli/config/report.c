@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The list that `hybridmem config check` prints. */
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "parts.h"
+
+static void print_line(const char *word, const char *format, va_list arguments)
+{
+    printf("%-7s ", word);
+    vprintf(format, arguments);
+    putchar('\n');
+}
+
+void hm_report_ok(struct hm_report *report, const char *format, ...)
+{
+    va_list arguments;
+    (void)report;
+    va_start(arguments, format);
+    print_line("ok", format, arguments);
+    va_end(arguments);
+}
+
+void hm_report_note(struct hm_report *report, const char *format, ...)
+{
+    va_list arguments;
+    (void)report;
+    va_start(arguments, format);
+    print_line("note", format, arguments);
+    va_end(arguments);
+}
+
+void hm_report_change(struct hm_report *report, const char *format, ...)
+{
+    va_list arguments;
+    report->n_changes++;
+    va_start(arguments, format);
+    print_line("change", format, arguments);
+    va_end(arguments);
+}
