@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Parts of the record and what they share. Internal to record*.c.
+ * Parts of the record and what they share. Internal to this folder.
  */
 #ifndef HM_JOB_RECORD_PARTS_H
 #define HM_JOB_RECORD_PARTS_H
 
 #include <jansson.h>
 
+#include "json.h"
 #include "record.h"
 
 /* A tier as the record names it: from the samples where there are any (the monitor measured these), else from the
@@ -23,15 +24,6 @@ struct hm_record_tiers {
     int n;
     struct hm_record_tier tier[HM_MAX_TIERS];
 };
-
-/* A text of at most `size` bytes; null where it is empty. Bytes that are not UTF-8 are written as \xNN. */
-json_t *hm_json_text(const char *text, size_t size);
-/* RFC 3339 in UTC with milliseconds; null where it is not known (0 or less). */
-json_t *hm_json_time(int64_t ns);
-/* Bytes, at most INT64_MAX: JSON readers have no larger integer. */
-json_t *hm_json_bytes(uint64_t bytes);
-/* The members of a set as an array. */
-json_t *hm_json_set(const struct hm_set *set);
 
 /*
  * The record's "memory". `kernel_peak` is memory.peak as slurmstepd read it, 0: not known; it counts where it is larger
@@ -75,7 +67,5 @@ json_t *hm_record_migration(const struct hm_job *job);
 
 /* The record's "namespaces". */
 json_t *hm_record_namespaces(const struct hm_job_namespaces *namespaces);
-
-void hm_record_warn(json_t *warnings, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 #endif

@@ -23,12 +23,6 @@ void hm_memory_policy_get(struct hm_memory_policy *policy)
         policy->mode = MPOL_DEFAULT;
 }
 
-void hm_step_refuse(struct hm_step *step, const char *text)
-{
-    if (!step->refusal[0])
-        hm_text_copy(step->refusal, text, sizeof(step->refusal));
-}
-
 static void read_tiers(struct hm_preparation *p)
 {
     hm_nodetiers_read(&p->step->config, &p->step->tiers, &p->tiers_error);

@@ -14,6 +14,7 @@
 
 #include "append.h"
 #include "base/clock.h"
+#include "dayfile.h"
 
 #define NODE_MAX 64
 #define NAME_LENGTH 160

@@ -16,15 +16,4 @@ int hm_pending_keep(const struct hm_config *config, const struct hm_store_key *k
  * or -1. Pure. */
 int hm_pending_parse(const char *name, struct hm_store_key *key, char *node, size_t size);
 
-/* Append to the node's file and the user's copy, as hm_store_put, without keeping what failed. Returns 0 or -1; text as
- * there. */
-int hm_store_append(const struct hm_config *config, const struct hm_store_key *key, const char *line,
-                    struct hm_error *error);
-
-/* YYYY-MM-DD in UTC. */
-void hm_store_day(int64_t end_ns, char day[11]);
-
-/* The node's name as a safe file name of at most size - 1 bytes. */
-void hm_store_node(const char *node, char *out, size_t size);
-
 #endif

@@ -16,7 +16,7 @@
 
 #include <cmocka.h>
 
-#include "job/store/pending.h"
+#include "job/store/dayfile.h"
 #include "storefixture.h"
 #include "unit/lib/scratch.h"
 

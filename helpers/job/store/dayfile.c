@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "dayfile.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "append.h"
+#include "usercopy.h"
+
+#define NODE_MAX 64
+
+void hm_store_day(int64_t end_ns, char day[11])
+{
+    time_t seconds = end_ns > 0 ? (time_t)(end_ns / 1000000000) : 0;
+    struct tm utc = {0};
+    gmtime_r(&seconds, &utc);
+    if (strftime(day, 11, "%Y-%m-%d", &utc) != 10)
+        memcpy(day, "9999-12-31", 11); /* a clock beyond four digits */
+}
+
+void hm_store_node(const char *node, char *out, size_t size)
+{
+    size_t used = 0;
+    for (; node[used] && used + 1 < size; used++) {
+        unsigned char c = (unsigned char)node[used];
+        bool kept = (c < 0x80 && isalnum(c)) || c == '_' || c == '-' || (c == '.' && used > 0);
+        out[used] = kept ? (char)c : '_';
+    }
+    out[used] = '\0';
+    if (used == 0)
+        snprintf(out, size, "node");
+}
+
+/* The group that may read all records; a group that does not exist leaves them to root. */
+static gid_t reader_group(const struct hm_config *config)
+{
+    if (geteuid() != 0)
+        return getegid();
+    const struct group *group = getgrnam(config->record_group);
+    return group ? group->gr_gid : 0;
+}
+
+/*
+ * The record folder lets others pass (0751): a user reaches his own folder below it, and nothing else, as the folders
+ * of the days are 0750. It is made where it is inside the state folder; anywhere else it is the site's, and may be a
+ * file system that is not mounted now.
+ */
+static int open_records(const struct hm_config *config, gid_t readers, struct hm_error *error)
+{
+    struct hm_error why = {{0}};
+    size_t length = strlen(config->state_dir);
+    int fd = hm_folder_open(AT_FDCWD, config->record_dir, NULL, &why);
+    bool is_ours = strncmp(config->record_dir, config->state_dir, length) == 0 && config->record_dir[length] == '/';
+    if (fd >= 0)
+        return fd;
+    if (errno != ENOENT || !is_ours)
+        return hm_fail(error, errno, "%s", why.text);
+    const struct hm_rights state = {0755, geteuid(), getegid()}, records = {0751, geteuid(), readers};
+    fd = hm_folder_open(AT_FDCWD, config->state_dir, &state, error);
+    if (fd < 0)
+        return -1;
+    close(fd);
+    return hm_folder_open(AT_FDCWD, config->record_dir, &records, error);
+}
+
+int hm_store_append(const struct hm_config *config, const struct hm_store_key *key, const char *line,
+                    struct hm_error *error)
+{
+    char day[11], node[NODE_MAX], file[NODE_MAX + 8];
+    int in_day = -1, result = -1;
+    gid_t readers = reader_group(config);
+    hm_store_day(key->end_ns, day);
+    hm_store_node(key->node, node, sizeof(node));
+    snprintf(file, sizeof(file), "%s.jsonl", node);
+    int records = open_records(config, readers, error);
+    if (records < 0)
+        return -1;
+    const struct hm_rights folder = {0750, geteuid(), readers}, rights = {0640, geteuid(), readers};
+    in_day = hm_folder_open(records, day, &folder, error);
+    if (in_day < 0 || hm_line_append(in_day, file, &rights, line, error) != 0)
+        goto done;
+    /* Its failure is told by the text alone: the record is kept. */
+    hm_usercopy_append(records, key, day, file, line, error);
+    result = 0;
+done:
+    if (in_day >= 0)
+        close(in_day);
+    close(records);
+    return result;
+}
