@@ -228,9 +228,30 @@ def test_links_inside_the_guides():
 
 
 def test_pictures_of_the_guides():
-    """Each is there, small, and used; tests/cli/makepicture.py makes that of the report."""
+    """Each is there, small, and used; tests/cli/makepicture.py makes that of the report, the other is drawn by hand."""
     used = {name for guide in GUIDES.glob("*.md") for name in re.findall(r"!\[[^]]+\]\((.*?)\)", guide.read_text())}
     assert used == {f"images/{path.name}" for path in (GUIDES / "images").iterdir()}
     for name in used:
         picture = (GUIDES / name).read_bytes()
-        assert picture.startswith(b"\x89PNG") and 10_000 < len(picture) < 150_000
+        assert picture.startswith(b"<?xml" if name.endswith(".svg") else b"\x89PNG")
+        assert 10_000 < len(picture) < 150_000
+
+
+def test_what_architecture_names_is_there():
+    """Folders and files, from helpers/ on or from the top; and in C the functions, on the picture, too."""
+    text, picture = ((GUIDES / name).read_text() for name in ("architecture.md", "images/architecture.svg"))
+    drawn = " ".join(re.findall(r'class="code"[^>]*>([^<]*)<', picture))
+    words = [*re.findall(r"`([^`\n]+)`", text), *drawn.split()]
+    paths = [word for word in words if re.fullmatch(r"[a-z]+(/[\w.-]*)+", word)]
+    assert len(paths) > 80
+    for path in paths:
+        assert (PROJECT / path).exists() or (PROJECT / "helpers" / path).exists(), path
+    source = "\n".join(file.read_text() for top in ("helpers", "spank") for file in (PROJECT / top).rglob("*.h"))
+    functions = [word for word in words if word.startswith("hm_")]
+    assert len(functions) > 15
+    for name in functions:
+        assert re.search(rf"\b{name}\(", source), name
+    for program in {word for word in words if re.fullmatch("hybridmem-[a-z]+", word)}:
+        assert any(program in file.read_text() for file in PROJECT.glob("*/**/Makefile.am")), program
+    for folder in (PROJECT / "helpers").iterdir():
+        assert not folder.is_dir() or f"**`helpers/{folder.name}`**" in text, folder
