@@ -16,6 +16,7 @@
 #include "privilege.h"
 #include "process.h"
 
+#define OOM_SCORE "/proc/self/oom_score_adj"
 #define EXTRA 3
 #define REPORT 4 /* where the child says what failed; closed by a successful exec */
 #define KILL_PATIENCE_MS 1000
@@ -86,7 +87,8 @@ static int die_with_parent(pid_t parent)
     return getppid() == parent ? 0 : -1;
 }
 
-static enum step become(const struct hm_spawn *spawn, const char *cgroup_procs, int report, pid_t parent)
+static enum step become(const struct hm_spawn *spawn, const char *cgroup_procs, bool is_protected, int report,
+                        pid_t parent)
 {
     setsid();
     if (place_descriptors(spawn, report) != 0)
@@ -95,7 +97,7 @@ static enum step become(const struct hm_spawn *spawn, const char *cgroup_procs, 
         return STEP_CGROUP;
     if (spawn->dies_with_parent && die_with_parent(parent) != 0)
         return STEP_PARENT;
-    if (write_file("/proc/self/oom_score_adj", "0") != 0)
+    if (is_protected && write_file(OOM_SCORE, "0") != 0)
         return STEP_OOM;
     reset_signals();
     umask(077);
@@ -105,9 +107,9 @@ static enum step become(const struct hm_spawn *spawn, const char *cgroup_procs, 
     return STEP_EXEC;
 }
 
-static void child(const struct hm_spawn *spawn, const char *cgroup_procs, int report, pid_t parent)
+static void child(const struct hm_spawn *spawn, const char *cgroup_procs, bool is_protected, int report, pid_t parent)
 {
-    struct report failure = {.step = become(spawn, cgroup_procs, report, parent), .number = errno};
+    struct report failure = {.step = become(spawn, cgroup_procs, is_protected, report, parent), .number = errno};
     /* Descriptors may not be in their places yet. */
     if (write(failure.step == STEP_DESCRIPTORS ? report : REPORT, &failure, sizeof(failure)) < 0)
         _exit(126);
@@ -124,12 +126,22 @@ int hm_spawn_wait(pid_t pid)
     return ended == pid ? status : -1;
 }
 
+/* A child of ours that cannot be watched: killed where it is still there, as nobody would end it. */
+static int give_up(pid_t pid)
+{
+    int status, number = errno;
+    if (waitpid(pid, &status, WNOHANG) == 0)
+        kill(pid, SIGKILL);
+    errno = number;
+    return -1;
+}
+
 int hm_spawn_wait_for(pid_t pid, int patience_ms)
 {
     int status;
     int pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
     if (pidfd < 0)
-        return -1;
+        return give_up(pid);
     bool is_over = hm_process_ends_within(pidfd, patience_ms);
     if (!is_over) {
         syscall(SYS_pidfd_send_signal, pidfd, SIGKILL, NULL, 0);
@@ -142,11 +154,32 @@ int hm_spawn_wait_for(pid_t pid, int patience_ms)
     return is_over && is_known ? status : -1;
 }
 
+/* The one fork. The child begins with all signals blocked, as no handler of the daemon's may run in it; the parent gets
+ * its own mask back. Returns what fork() returns, with errno. */
+static pid_t fork_blocked(void)
+{
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    pid_t pid = fork();
+    int number = errno;
+    if (pid != 0)
+        pthread_sigmask(SIG_SETMASK, &before, NULL);
+    errno = number;
+    return pid;
+}
+
+/* Is this process protected from the OOM killer? Children inherit that. */
+static bool has_protection(void)
+{
+    char text[16];
+    return hm_file_read(OOM_SCORE, text, sizeof(text), NULL) != 0 || text[0] == '-';
+}
+
 pid_t hm_spawn_start(const struct hm_spawn *spawn, struct hm_error *error)
 {
     struct report failure = {0};
     char cgroup_procs[512];
-    sigset_t all, before;
     int report[2];
     ssize_t length;
 
@@ -155,15 +188,12 @@ pid_t hm_spawn_start(const struct hm_spawn *spawn, struct hm_error *error)
         return hm_fail(error, ENAMETOOLONG, "cannot start %s: the path of its cgroup is too long", spawn->path);
     if (pipe2(report, O_CLOEXEC) != 0)
         return hm_fail_errno(error, "cannot start %s", spawn->path);
-    /* No handler of the daemon's may run in the child. */
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
+    bool is_protected = has_protection();
     pid_t parent = getpid();
-    pid_t pid = fork();
+    pid_t pid = fork_blocked();
     if (pid == 0)
-        child(spawn, cgroup_procs, report[1], parent);
+        child(spawn, cgroup_procs, is_protected, report[1], parent);
     int fork_errno = errno;
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
     close(report[1]);
     if (pid < 0) {
         close(report[0]);
@@ -179,4 +209,18 @@ pid_t hm_spawn_start(const struct hm_spawn *spawn, struct hm_error *error)
     hm_spawn_wait(pid);
     errno = failure.number;
     return hm_fail_errno(error, "cannot %s %s", step_names[failure.step], spawn->path);
+}
+
+pid_t hm_spawn_call(const struct hm_spawn_call *call, struct hm_error *error)
+{
+    bool is_protected = has_protection();
+    pid_t pid = fork_blocked();
+    if (pid != 0)
+        return pid > 0 ? pid : hm_fail_errno(error, "cannot start a process");
+    hm_close_from(STDERR_FILENO + 1, call->kept);
+    if ((is_protected && write_file(OOM_SCORE, "0") != 0) ||
+        (call->drop && hm_privilege_drop(call->uid, call->gid) != 0))
+        _exit(errno);
+    reset_signals();
+    _exit(call->run(call->data));
 }

@@ -28,46 +28,82 @@ int hm_scontrol_find(char *path, size_t size)
     return -1;
 }
 
-/* Run it with these words (NULL-terminated, its name first), its output into `output` (0: /dev/null). */
-static int run(char *const *words, int output, struct hm_error *error)
+/* What it has written, terminated: one file for output and errors. */
+static void take_text(int output, char *text, size_t size)
 {
-    char path[PATH_MAX], locale[] = "LC_ALL=C", conf[PATH_MAX + 16];
+    ssize_t length = pread(output, text, size - 1, 0);
+    text[length > 0 ? length : 0] = '\0';
+}
+
+/* Run it with these words (NULL-terminated, its name first), and read what it says into `text`, terminated. Returns 0
+ * or -1. */
+static int run(const char *path, char *const *words, char *text, size_t size, struct hm_error *error)
+{
+    char locale[] = "LC_ALL=C", conf[PATH_MAX + 16];
     char *environment[] = {locale, NULL, NULL};
     const char *slurm_conf = getenv("SLURM_CONF");
-    struct hm_spawn spawn = {
-        .path = path, .arguments = words, .environment = environment, .extra = -1, .output = output, .errors = -1};
     if (slurm_conf && snprintf(conf, sizeof(conf), "SLURM_CONF=%s", slurm_conf) < (int)sizeof(conf))
         environment[1] = conf;
+    int output = memfd_create("output", MFD_CLOEXEC);
+    if (output < 0)
+        return hm_fail_errno(error, "no file in memory for the output of scontrol");
+    const struct hm_spawn spawn = {
+        .path = path, .arguments = words, .environment = environment, .extra = -1, .output = output, .errors = output};
+    pid_t pid = hm_spawn_start(&spawn, error);
+    int status = pid < 0 ? -1 : hm_spawn_wait_for(pid, PATIENCE_MS);
+    take_text(output, text, size);
+    close(output);
+    if (status == 0 || pid < 0)
+        return status;
+    text[strcspn(text, "\n")] = '\0';
+    if (status < 0)
+        return hm_fail_errno(error, "%s %s %s did not end", path, words[1], words[2]);
+    return hm_fail(error, EIO, "%s %s %s failed%s%.120s", path, words[1], words[2], text[0] ? ": " : "", text);
+}
+
+/* The same with the scontrol of the usual folders. */
+static int ask(char *const *words, char *text, size_t size, struct hm_error *error)
+{
+    char path[PATH_MAX];
     if (hm_scontrol_find(path, sizeof(path)) != 0)
         return hm_fail(error, ENOENT, "scontrol is not in its usual folders");
-    pid_t pid = hm_spawn_start(&spawn, error);
-    if (pid < 0)
-        return -1;
-    int status = hm_spawn_wait_for(pid, PATIENCE_MS);
-    return status == 0 ? 0 : hm_fail(error, EIO, "scontrol ended with status %d", status);
+    return run(path, words, text, size, error);
+}
+
+int hm_scontrol_config(const char *path, char *text, size_t size, struct hm_error *error)
+{
+    char command[] = "scontrol", show[] = "show", config[] = "config";
+    char *words[] = {command, show, config, NULL};
+    return run(path, words, text, size, error);
+}
+
+const char *hm_scontrol_value(const char *at, const char *name, char *value, size_t size)
+{
+    value[0] = '\0';
+    for (; at && *at; at = at[strcspn(at, "\n")] ? at + strcspn(at, "\n") + 1 : NULL) {
+        const char *sign = at + strlen(name);
+        if (strncmp(at, name, strlen(name)) != 0)
+            continue;
+        if (*sign == '[')
+            sign += 1 + strspn(sign + 1, "0123456789") + 1;
+        sign += strspn(sign, " ");
+        if (*sign != '=')
+            continue;
+        sign += 1 + strspn(sign + 1, " ");
+        snprintf(value, size, "%.*s", (int)strcspn(sign, "\n"), sign);
+        return sign;
+    }
+    return NULL;
 }
 
 int hm_scontrol_drain(const char *node, const char *reason, struct hm_error *error)
 {
-    char name[96], why[HM_ERROR_TEXT + 16];
+    char name[96], why[HM_ERROR_TEXT + 16], text[256];
     char command[] = "scontrol", update[] = "update", state[] = "state=drain";
     char *words[] = {command, update, name, state, why, NULL};
     snprintf(name, sizeof(name), "nodename=%s", node);
     snprintf(why, sizeof(why), "reason=%s", reason);
-    return run(words, 0, error);
-}
-
-/* Run it, and read what it says into `text`, terminated. Returns 0 or -1. */
-static int ask(char *const *words, char *text, size_t size, struct hm_error *error)
-{
-    int output = memfd_create("output", MFD_CLOEXEC);
-    if (output < 0)
-        return hm_fail_errno(error, "no file in memory for the output of scontrol");
-    int result = run(words, output, error);
-    ssize_t length = result == 0 ? pread(output, text, size - 1, 0) : 0;
-    text[length > 0 ? length : 0] = '\0';
-    close(output);
-    return result;
+    return ask(words, text, sizeof(text), error);
 }
 
 /* The job's own line: tasks of an array, and components of a heterogeneous job, have others. */

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Slurm's scontrol, for what a plugin is not told, and what no return code of one says. */
+/*
+ * Slurm's scontrol: the one place that runs it and reads what it says. It tells what Slurm does not tell a plugin, and
+ * it drains a node, which no return code of a plugin does. It gets SLURM_CONF of the environment and nothing else, and
+ * 20 seconds.
+ */
 #ifndef HM_SLURM_SCONTROL_H
 #define HM_SLURM_SCONTROL_H
 
@@ -11,6 +15,18 @@
 
 /* Find it in the usual folders; PATH is not asked, it may be somebody else's. Returns 0, or -1 (ENOENT). */
 int hm_scontrol_find(char *path, size_t size);
+
+/*
+ * Ask the scontrol at `path` (absolute) for Slurm's configuration: `scontrol show config`. Its lines are in `text`
+ * (`size` bytes), terminated, for hm_scontrol_value. Returns 0, or -1 with a text that ends in its first line.
+ */
+int hm_scontrol_config(const char *path, char *text, size_t size, struct hm_error *error);
+
+/*
+ * Copy the value of the first line "NAME = value" or "NAME[N] = value" from `at` on; "" where there is none, cut where
+ * it is too long. Returns where to go on for the next one, or NULL where there is none. Pure.
+ */
+const char *hm_scontrol_value(const char *at, const char *name, char *value, size_t size);
 
 /* Drain the node, so that no job starts there until a person has looked at it. Returns 0 or -1. */
 int hm_scontrol_drain(const char *node, const char *reason, struct hm_error *error);

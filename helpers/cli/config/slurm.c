@@ -2,13 +2,9 @@
 /* What hybridmem wants of Slurm, by what `scontrol show config` says. */
 #include <config.h>
 
-#include <errno.h>
-#include <fcntl.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "core/topology/regions.h"
@@ -16,7 +12,6 @@
 #include "slurm/scontrol.h"
 
 #define MOST_OUTPUT 65536
-#define MOST_SECONDS 20 /* for a controller that does not answer */
 
 /* One of Slurm's settings: every word of `wanted` (separated by commas) must be in its value. */
 static const struct {
@@ -33,11 +28,16 @@ static const char *const timeouts[] = {"PrologEpilogTimeout", "PrologTimeout", "
 #define MARGIN_S 60      /* for all else that a prolog or epilog does */
 #define NO_TIMEOUT 65533 /* and above: numbers that Slurm has for none */
 
+/* The path of scontrol, absolute. Returns false where there is none. */
 static bool find_scontrol(const char *given, char *path, size_t size)
 {
     if (given) {
-        snprintf(path, size, "%s", given);
-        return access(path, X_OK) == 0;
+        char *absolute = realpath(given, NULL);
+        bool is_there = absolute && strlen(absolute) < size && access(absolute, X_OK) == 0;
+        if (is_there)
+            memcpy(path, absolute, strlen(absolute) + 1);
+        free(absolute);
+        return is_there;
     }
     if (hm_scontrol_find(path, size) == 0)
         return true;
@@ -46,70 +46,11 @@ static bool find_scontrol(const char *given, char *path, size_t size)
     while (folders && *folders) {
         size_t length = strcspn(folders, ":");
         snprintf(path, size, "%.*s/scontrol", (int)length, folders);
-        if (length > 0 && access(path, X_OK) == 0)
+        if (folders[0] == '/' && access(path, X_OK) == 0)
             return true;
         folders += length + (folders[length] == ':');
     }
     return false;
-}
-
-/* Run `path show config` into `output`. Returns 0, or -1 with the reason in `why`. */
-static int run_scontrol(const char *path, char *output, size_t size, struct hm_error *why)
-{
-    int ends[2], status = 0;
-    size_t used = 0;
-    if (pipe2(ends, O_CLOEXEC) < 0)
-        return hm_fail_errno(why, "pipe");
-    pid_t child = fork();
-    if (child < 0) {
-        close(ends[0]);
-        close(ends[1]);
-        return hm_fail_errno(why, "fork");
-    }
-    if (child == 0) {
-        int null = open("/dev/null", O_RDWR | O_CLOEXEC);
-        if (null < 0 || dup2(null, 0) < 0 || dup2(ends[1], 1) < 0 || dup2(ends[1], 2) < 0)
-            _exit(127);
-        alarm(MOST_SECONDS); /* kept over exec */
-        execl(path, "scontrol", "show", "config", (char *)NULL);
-        _exit(127);
-    }
-    close(ends[1]);
-    for (ssize_t got; used < size - 1; used += (size_t)got) {
-        got = read(ends[0], output + used, size - 1 - used);
-        if (got < 0 && errno == EINTR)
-            got = 0;
-        else if (got <= 0)
-            break;
-    }
-    output[used] = '\0';
-    close(ends[0]);
-    while (waitpid(child, &status, 0) < 0 && errno == EINTR)
-        ;
-    if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) {
-        output[strcspn(output, "\n")] = '\0';
-        return hm_fail(why, EIO, "%s show config failed%s%.120s", path, output[0] ? ": " : "", output);
-    }
-    return 0;
-}
-
-/* The value in a line "Name   = value", copied; "" where there is none. */
-static char *find_value(const char *output, const char *name, char *value, size_t size)
-{
-    value[0] = '\0';
-    for (const char *line = output; line; line = strchr(line, '\n')) {
-        line += *line == '\n';
-        const char *at = line + strlen(name);
-        if (strncmp(line, name, strlen(name)) != 0)
-            continue;
-        at += strspn(at, " ");
-        if (*at != '=')
-            continue;
-        at += 1 + strspn(at + 1, " ");
-        snprintf(value, size, "%.*s", (int)strcspn(at, "\n"), at);
-        return value;
-    }
-    return value;
 }
 
 /* Is `word` (`length` bytes) one of the comma-separated words? Slurm takes them in any case. */
@@ -124,7 +65,7 @@ static bool has_word(const char *list, const char *word, size_t length)
 static void check_setting(const char *output, const char *name, const char *wanted, struct hm_report *report)
 {
     char value[512];
-    find_value(output, name, value, sizeof(value));
+    hm_scontrol_value(output, name, value, sizeof(value));
     for (const char *word = wanted; *word;) {
         size_t length = strcspn(word, ",");
         if (!has_word(value, word, length)) {
@@ -143,7 +84,8 @@ static void check_timeout(const struct hm_config *config, const char *output, co
 {
     char value[64];
     unsigned limit_s = config->fsdax_wipe_limit_s;
-    unsigned long timeout_s = strtoul(find_value(output, name, value, sizeof(value)), NULL, 10);
+    hm_scontrol_value(output, name, value, sizeof(value));
+    unsigned long timeout_s = strtoul(value, NULL, 10);
     if (timeout_s == 0 || timeout_s >= NO_TIMEOUT || (limit_s == 0 && !hm_regions_are_there(HM_REGIONS_FOLDER)))
         return;
     if (limit_s == 0 || limit_s + MARGIN_S > timeout_s)
@@ -160,7 +102,7 @@ static void check_version(const char *output, struct hm_report *report)
 {
     char running[64];
     const char built[] = HM_SLURM_VERSION;
-    find_value(output, "SLURM_VERSION", running, sizeof(running));
+    hm_scontrol_value(output, "SLURM_VERSION", running, sizeof(running));
     size_t length = (size_t)(strrchr(built, '.') - built) + 1;
     if (strncmp(running, built, length) == 0)
         hm_report_ok(report, "Slurm is %s, and the plugin is built for %s", running, built);
@@ -189,7 +131,7 @@ void hm_config_check_slurm(const struct hm_config *config, const char *scontrol,
         hm_report_change(report, "Slurm's settings are not known: out of memory");
         return;
     }
-    if (run_scontrol(path, output, MOST_OUTPUT, &why) < 0) {
+    if (hm_scontrol_config(path, output, MOST_OUTPUT, &why) < 0) {
         hm_report_change(report, "Slurm's settings are not known, as %s: start slurmctld, or check slurm.conf",
                          why.text);
     } else {
@@ -199,9 +141,9 @@ void hm_config_check_slurm(const struct hm_config *config, const char *scontrol,
         for (size_t i = 0; i < sizeof(timeouts) / sizeof(timeouts[0]); i++)
             check_timeout(config, output, timeouts[i], report);
         hm_config_check_summary(config, output, report);
-        find_value(output, "PluginDir", plugin_dirs, sizeof(plugin_dirs));
-        hm_config_check_plugstack(find_value(output, "SLURM_CONF", slurm_conf, sizeof(slurm_conf)), plugin_dirs,
-                                  report);
+        hm_scontrol_value(output, "PluginDir", plugin_dirs, sizeof(plugin_dirs));
+        hm_scontrol_value(output, "SLURM_CONF", slurm_conf, sizeof(slurm_conf));
+        hm_config_check_plugstack(slurm_conf, plugin_dirs, report);
     }
     free(output);
 }

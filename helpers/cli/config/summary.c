@@ -9,31 +9,12 @@
 #include <unistd.h>
 
 #include "parts.h"
+#include "slurm/scontrol.h"
 
 #define NAME "hybridmem-spool"
 #define PROGRAM HM_PKGLIBEXECDIR "/" NAME
 #define MOST_SCRIPT 65536
 #define DATABASE "accounting_storage/slurmdbd"
-
-/* The value of the next line "Name = value" or "Name[N] = value" from `at` on, copied. Returns where to go on, or NULL
- * where there is none. */
-static const char *next_value(const char *at, const char *name, char *value, size_t size)
-{
-    for (; at && *at; at = at[strcspn(at, "\n")] ? at + strcspn(at, "\n") + 1 : NULL) {
-        const char *sign = at + strlen(name);
-        if (strncmp(at, name, strlen(name)) != 0)
-            continue;
-        if (*sign == '[')
-            sign += 1 + strspn(sign + 1, "0123456789") + 1;
-        sign += strspn(sign, " ");
-        if (*sign != '=')
-            continue;
-        sign += 1 + strspn(sign + 1, " ");
-        snprintf(value, size, "%.*s", (int)strcspn(sign, "\n"), sign);
-        return sign;
-    }
-    return NULL;
-}
 
 /* Does a script of the site's call our program? One that cannot be read here does not. */
 static bool calls_program(const char *path)
@@ -53,7 +34,7 @@ static bool calls_program(const char *path)
 static void check_epilog(const char *output, struct hm_report *report)
 {
     char value[PATH_MAX], last[PATH_MAX] = "";
-    for (const char *at = output; (at = next_value(at, "EpilogSlurmctld", value, sizeof(value)));) {
+    for (const char *at = output; (at = hm_scontrol_value(at, "EpilogSlurmctld", value, sizeof(value)));) {
         if (strcmp(value, PROGRAM) == 0 || calls_program(value)) {
             hm_report_ok(report, "EpilogSlurmctld is %s%s", value,
                          strcmp(value, PROGRAM) == 0 ? "" : ", which has " NAME);
@@ -68,15 +49,15 @@ static void check_epilog(const char *output, struct hm_report *report)
 
 static void check_database(const char *output, struct hm_report *report)
 {
-    char value[128] = "not set";
-    next_value(output, "AccountingStorageType", value, sizeof(value));
+    char value[128];
+    hm_scontrol_value(output, "AccountingStorageType", value, sizeof(value));
     if (strcmp(value, DATABASE) == 0)
         hm_report_ok(report, "AccountingStorageType is %s", value);
     else
         hm_report_change(report,
                          "AccountingStorageType is %s, which has no field for summaries: use " DATABASE
                          ", or summary_field = none in hybridmem.conf",
-                         value);
+                         value[0] ? value : "not set");
 }
 
 /* Is this one of slurmctld's hosts? They are named with their addresses: ctl1(10.0.0.1). */
@@ -85,7 +66,7 @@ static bool is_controller(const char *output)
     char value[512], own[256] = "";
     gethostname(own, sizeof(own) - 1);
     own[strcspn(own, ".")] = '\0';
-    for (const char *at = output; (at = next_value(at, "SlurmctldHost", value, sizeof(value)));) {
+    for (const char *at = output; (at = hm_scontrol_value(at, "SlurmctldHost", value, sizeof(value)));) {
         value[strcspn(value, "(.")] = '\0';
         if (strcmp(value, own) == 0 || strcmp(value, "localhost") == 0)
             return true;
@@ -97,7 +78,7 @@ static void check_spool(const struct hm_config *config, const char *output, stru
 {
     char user[256] = "";
     struct stat status;
-    next_value(output, "SlurmUser", user, sizeof(user));
+    hm_scontrol_value(output, "SlurmUser", user, sizeof(user));
     const char *id = strchr(user, '(');
     if (!is_controller(output) || !id)
         return;

@@ -40,30 +40,36 @@ static bool detach_at(const char *place, dev_t device)
     return is_done;
 }
 
-/* In a process of its own, for there is no way back. Each mount that goes makes the next one the first. */
-static void detach_here(int namespace, dev_t device, char *text)
+struct wanted {
+    int namespace; /* of mounts; open */
+    dev_t device;
+    char *text; /* room for a mountinfo */
+};
+
+/* In a process of its own, as there is no way back out of a mount namespace. Each mount that goes makes the next one
+ * the first. Returns the exit status, 0 where the device is mounted nowhere any more. */
+static int detach_here(void *data)
 {
+    const struct wanted *wanted = data;
     char place[MOST_PLACE];
     int descriptors = open("/proc/self/fd", O_PATH | O_DIRECTORY | O_CLOEXEC);
-    if (descriptors < 0 || setns(namespace, CLONE_NEWNS) != 0 || fchdir(descriptors) != 0)
-        _exit(1);
-    while (hm_file_read("../mountinfo", text, HM_MOUNTINFO, NULL) == 0) {
-        if (!hm_mountinfo_place(text, device, place, sizeof(place)))
-            _exit(0);
-        if (!detach_at(place, device))
+    if (descriptors < 0 || setns(wanted->namespace, CLONE_NEWNS) != 0 || fchdir(descriptors) != 0)
+        return 1;
+    while (hm_file_read("../mountinfo", wanted->text, HM_MOUNTINFO, NULL) == 0) {
+        if (!hm_mountinfo_place(wanted->text, wanted->device, place, sizeof(place)))
+            return 0;
+        if (!detach_at(place, wanted->device))
             break;
     }
-    _exit(1);
+    return 1;
 }
 
 static bool detach_in(int namespace, dev_t device, char *text, time_t end_s)
 {
     time_t left_s = end_s - (time_t)hm_clock_s(CLOCK_MONOTONIC);
-    if (left_s <= 0)
-        return false;
-    pid_t child = fork();
-    if (child == 0)
-        detach_here(namespace, device, text);
+    struct wanted wanted = {namespace, device, text};
+    const struct hm_spawn_call call = {.run = detach_here, .data = &wanted, .kept = namespace};
+    pid_t child = left_s > 0 ? hm_spawn_call(&call, NULL) : -1;
     return child > 0 && hm_spawn_wait_for(child, (int)left_s * 1000) == 0;
 }
 

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -148,6 +149,85 @@ static void test_descriptors_are_closed(void **state)
     }
 }
 
+struct seen {
+    int kept, lost;
+    uid_t uid;
+};
+
+/* In the child. Returns 0 where it has what it should have, and nothing else. */
+static int look_around(void *data)
+{
+    const struct seen *seen = data;
+    sigset_t blocked;
+    if (fcntl(seen->kept, F_GETFD) < 0)
+        return 1;
+    if (fcntl(seen->lost, F_GETFD) >= 0)
+        return 2;
+    if (sigprocmask(SIG_BLOCK, NULL, &blocked) != 0 || sigismember(&blocked, SIGTERM))
+        return 3;
+    if (geteuid() != seen->uid || getuid() != seen->uid)
+        return 4;
+    return 0;
+}
+
+static int end_with_seven(void *data)
+{
+    (void)data;
+    return 7;
+}
+
+static int wait_for_ever(void *data)
+{
+    (void)data;
+    pause();
+    return 1;
+}
+
+static void test_a_function_runs_in_a_child(void **state)
+{
+    (void)state;
+    bool is_root = geteuid() == 0;
+    int kept = open("/", O_RDONLY | O_CLOEXEC), lost = open("/", O_RDONLY | O_CLOEXEC);
+    struct seen seen = {kept, lost, is_root ? 4321 : geteuid()};
+    sigset_t term, before;
+    struct hm_spawn_call call = {
+        .run = look_around, .data = &seen, .kept = kept, .drop = is_root, .uid = seen.uid, .gid = 4321};
+    sigemptyset(&term);
+    sigaddset(&term, SIGTERM);
+    sigprocmask(SIG_BLOCK, &term, &before);
+    assert_int_equal(hm_spawn_wait_for(hm_spawn_call(&call, &error), 60000), 0);
+    sigprocmask(SIG_SETMASK, &before, NULL);
+    call = (struct hm_spawn_call){.run = end_with_seven, .kept = -1};
+    assert_int_equal(hm_spawn_wait_for(hm_spawn_call(&call, &error), 60000), 7 << 8);
+    call.run = wait_for_ever;
+    pid_t pid = hm_spawn_call(&call, &error);
+    assert_int_equal(hm_spawn_wait_for(pid, 50), -1);
+    assert_int_equal(errno, ETIMEDOUT);
+    assert_int_equal(waitpid(pid, NULL, WNOHANG), -1); /* gone, and no zombie */
+    close(kept);
+    close(lost);
+}
+
+/* With no descriptor free the child cannot be watched. */
+static void test_a_child_that_cannot_be_watched_is_killed(void **state)
+{
+    (void)state;
+    struct rlimit before, none;
+    const struct hm_spawn_call call = {.run = wait_for_ever, .kept = -1};
+    int status;
+    pid_t pid = hm_spawn_call(&call, &error);
+    assert_true(pid > 0);
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+    none = (struct rlimit){.rlim_cur = 0, .rlim_max = before.rlim_max};
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+    int result = hm_spawn_wait_for(pid, 60000), number = errno;
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+    assert_int_equal(result, -1);
+    assert_int_equal(number, EMFILE);
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+}
+
 static void test_a_start_that_fails_names_the_step(void **state)
 {
     (void)state;
@@ -170,6 +250,8 @@ int main(void)
         cmocka_unit_test(test_descriptors_are_closed),
         cmocka_unit_test(test_a_child_dies_with_its_parent),
         cmocka_unit_test(test_a_child_is_waited_for_so_long),
+        cmocka_unit_test(test_a_function_runs_in_a_child),
+        cmocka_unit_test(test_a_child_that_cannot_be_watched_is_killed),
         cmocka_unit_test(test_a_start_that_fails_names_the_step),
     };
     return cmocka_run_group_tests(tests, scratch_make, scratch_drop);
