@@ -15,7 +15,7 @@ FILES = {
     "@pytest.mark.kmem\ndef test_two():\n    pass\n\n\n@pytest.mark.main\ndef test_three():\n    pass\n",
     "tests/system/test_fsdax_c.py": "def test_one():\n    pass\n",
     "tests/meter/test_migration.py": "def test_one():\n    pass\n",
-    "tests/unit/core/test-d.c": "    cmocka_unit_test_setup(one, setup),\n",
+    "tests/unit/core/test-d.c": "\nstatic void one(void **state)\n{\n",
     "tests/fuzz/fuzz-e.c": "",
     "tests/bench/fast": "",
     "tests/lint": "\ncheck 'no riddles' true\n",
@@ -42,7 +42,8 @@ KINDS = {
     "tests/fuzz/fuzz-e.c": ("fuzz", {"check/fuzz.log": "ok fuzz-e\n"}),
     "tests/bench/fast": ("bench", {"check/bench.log": "12.0s call tests/bench/fast\n"}),
     "tests/lint::no riddles": ("lint", {"check/lint.log": "ok   no riddles\n"}),
-    "tests/testbed/compile": ("compile", {"check/compile.log": "ok compile on forky\n"}),
+    "tests/lib/stages.sh::distcheck": ("dist", {"check/dist.log": "ok distcheck\n"}),
+    "tests/testbed/compile::forky": ("compile", {"check/compile.log": "ok compile on forky\n"}),
 }
 
 
@@ -84,6 +85,8 @@ def test_tests_that_exist(project):
         ("cli", "tests/cli/test_a.py", "tests/cli/test_a.py is no test's name"),
         ("unit", "tests/unit/core/test-d.c::two", "tests/unit/core/test-d.c has no two"),
         ("unit", "tests/unit/core/test-d.c::on", "tests/unit/core/test-d.c has no on"),
+        ("dist", "tests/lib/stages.sh::check", "tests/lib/stages.sh has no check"),
+        ("compile", "tests/testbed/compile::buster", "tests/testbed/compile has no buster"),
         ("lint", "tests/lint::no jokes", "tests/lint has no no jokes"),
         ("fuzz", "tests/fuzz/fuzz-z.c", "there is no tests/fuzz/fuzz-z.c"),
         ("unit", "tests/cli/test_a.py::test_one", "tests/cli/test_a.py::test_one is run by the stage cli, not unit"),
@@ -137,7 +140,7 @@ def test_stages_that_did_not_run_owe_nothing(project):
     rows = [(stage, test) for test, (stage, _) in KINDS.items()]
     write_logs(project, KINDS["tests/fuzz/fuzz-e.c"][1])
     assert promises(project, rows, "ran", "build/check", "fuzz") == (0, ["1 passed, 0 failed"])
-    assert promises(project, rows, "ran", "build/check", "dist") == (0, ["0 passed, 0 failed"])
+    assert promises(project, rows, "ran", "build/check", "guest") == (0, ["0 passed, 0 failed"])
 
 
 def test_wrong_words(project):
