@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "plugin.h"
 
+#include <stdio.h>
+
+#include "core/request/modes.h"
+
 /* Slurm copies the texts; they are arrays because its struct takes no constants. */
 static char option_name[] = "hybrid-mem";
 static char option_argument[] = "MODE[,KEY=VALUE]";
-static char option_usage[] =
-    "use of fast and slow memory: off, fast, slow, dram, pmem, cxl, hbm, interleave, spill, "
-    "isolate, migrate or fsdax; socket=local|remote|all, size and keep of fsdax, keys of the migrator "
-    "(hybridmem " PACKAGE_VERSION " for Slurm " HM_SLURM_VERSION ")";
+static char option_usage[HM_MODES_LIST + 256];
 
 int hm_option_called(int value, const char *text, int remote)
 {
@@ -28,6 +29,11 @@ static struct spank_option option = {
 
 void hm_option_register(spank_t spank)
 {
+    char modes[HM_MODES_LIST];
+    snprintf(option_usage, sizeof(option_usage),
+             "use of fast and slow memory: %s; socket=local|remote|all, size and keep of fsdax, keys of the migrator "
+             "(hybridmem " PACKAGE_VERSION " for Slurm " HM_SLURM_VERSION ")",
+             hm_modes_list(~0u, " or ", modes, sizeof(modes)));
     if (spank_option_register(spank, &option) != ESPANK_SUCCESS)
         slurm_error("hybridmem: Slurm does not take the option --%s", option_name);
 }

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The installed tree under test: HYBRIDMEM_PREFIX names it."""
 
+import json
 import os
 import subprocess
 from pathlib import Path
@@ -27,3 +28,8 @@ def helper(name, *words, status=0, env=None, **options):
     )
     assert done.returncode == status, f"{command} gave {done.returncode}:\n{done.stdout}{done.stderr}"
     return done
+
+
+def modes():
+    """The modes of --hybrid-mem= as the program has them: a list of objects."""
+    return json.loads(helper("hybridmem-plan", "--modes", "--json").stdout)["modes"]

@@ -6,7 +6,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from installed import LIBEXEC, helper
+from installed import LIBEXEC, helper, modes
 
 TOPOLOGY = Path(__file__).resolve().parent.parent / "fixtures" / "topology"
 KEYS = {
@@ -21,6 +21,7 @@ KEYS = {
     "migration",
     "fsdax",
 }
+PLACED = {mode["name"]: mode for mode in modes() if "placement" in mode["wants"]}
 POLICIES = {"default", "bind", "interleave", "weighted-interleave", "preferred-many"}
 
 
@@ -34,9 +35,7 @@ def plan(request, name, *words):
 
 @pytest.mark.parametrize("path", sorted(TOPOLOGY.glob("*.xml")), ids=lambda path: path.stem)
 @pytest.mark.parametrize("socket", ["all", "local", "remote"])
-@pytest.mark.parametrize(
-    "mode", ["fast", "slow", "dram", "pmem", "cxl", "hbm", "interleave", "spill", "isolate", "migrate"]
-)
+@pytest.mark.parametrize("mode", PLACED)
 def test_every_mode_on_every_topology(path, mode, socket):
     request = f"{mode},socket={socket}"
     words = ("--topology", path, "--kernel", "6.12", "--alone", "--size", "8G")
@@ -49,7 +48,7 @@ def test_every_mode_on_every_topology(path, mode, socket):
     assert done.returncode == 0 and done.stderr == ""
     made = json.loads(done.stdout)
     assert set(made) == KEYS and made["policy"] in POLICIES and made["mode"] == mode
-    assert (made["migration"] is not None) == (mode in ("isolate", "migrate"))
+    assert (made["migration"] is not None) == ("migrator" in PLACED[mode]["wants"])
     assert bool(made["nodes"]) == (mode != "isolate") and made["nodes"] == sorted(made["nodes"])
     assert made["reason"].endswith(".") and len(made["reason"]) > 30
     if made["weights"] is None:

@@ -12,15 +12,8 @@ static const char *const rule_words[] = {"user", "group", "account", "partition"
 
 static void show_modes(const char *indent, unsigned modes)
 {
-    const char *separator = "";
-    printf("%smodes = {", indent);
-    for (int i = 0; hm_request_mode_at(i); i++) {
-        if (modes >> i & 1) {
-            printf("%s %s", separator, hm_request_mode_at(i));
-            separator = ",";
-        }
-    }
-    puts(" }");
+    char list[HM_MODES_LIST];
+    printf("%smodes = { %s }\n", indent, hm_modes_list(modes, ", ", list, sizeof(list)));
 }
 
 static void show_tier(const struct hm_config_tier *tier)

@@ -17,13 +17,14 @@
 #include "core/config/config.h"
 #include "core/topology/discover.h"
 #include "core/topology/regions.h"
+#include "modesprint.h"
 #include "planprint.h"
 
 enum { EXIT_BAD = HM_WORDS_BAD, EXIT_UNSERVED = 3 };
 
 struct options {
     const char *request, *topology, *config, *cpus, *size, *kernel;
-    bool json, alone, shared;
+    bool json, alone, shared, modes;
 };
 
 struct work { /* too large for the stack */
@@ -36,11 +37,16 @@ struct work { /* too large for the stack */
 static void print_help(void)
 {
     printf("Usage: hybridmem plan REQUEST [OPTION]...\n"
+           "       hybridmem plan --modes [--json]\n"
            "\n"
            "Shows what sbatch --hybrid-mem=REQUEST would do on this node, and why, without\n"
            "doing it.\n"
            "\n"
-           "REQUEST: %s\n"
+           "REQUEST: ");
+    hm_modesprint_help();
+    printf("\n"
+           "  --modes              the modes, the keys that each takes, and what it wants\n"
+           "                       of the node; nothing is planned\n"
            "  --topology FILE.xml  the node that hwloc's XML describes instead of this one\n"
            "  --config FILE        instead of %s\n"
            "  --cpus LIST          the task's CPUs, as in 0-3,8 (default: those of this\n"
@@ -57,7 +63,7 @@ static void print_help(void)
            "\n"
            "Exit status: 0 shown, 1 the output finds no room, 2 a bad request, wrong usage\n"
            "or a file that cannot be used, 3 this node cannot serve the request.\n",
-           hm_request_help(), hm_config_path());
+           hm_config_path());
 }
 
 static int fail(const char *text)
@@ -74,11 +80,16 @@ static int parse_options(int argc, char **argv, struct options *options)
         {"cpus", .text = &options->cpus},         {"size", .text = &options->size},
         {"kernel", .text = &options->kernel},     {"alone", .flag = &options->alone},
         {"shared", .flag = &options->shared},     {"json", .flag = &options->json},
+        {"modes", .flag = &options->modes},
     };
     const struct hm_words words = {"plan", print_help, table, sizeof(table) / sizeof(table[0]), NULL};
     int status = hm_words_parse(argc, argv, &words);
     if (status >= 0)
         return status;
+    if (options->modes && optind == argc)
+        return -1;
+    if (options->modes)
+        return fail("--modes takes no request: give one or the other");
     if (optind + 1 != argc)
         return fail(optind == argc ? "the request is missing, as in: hybridmem plan spill"
                                    : "there is more than one request: write MODE or MODE,KEY=VALUE as one word");
@@ -184,6 +195,16 @@ static int make_plan(const struct options *options, struct work *work, struct hm
     return 0;
 }
 
+static int show_modes(bool json)
+{
+    int result = 0;
+    if (json)
+        result = hm_modesprint_json();
+    else
+        hm_modesprint_text();
+    return hm_output_end("hybridmem plan", result, EXIT_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
     struct options options = {0};
@@ -191,6 +212,8 @@ int main(int argc, char **argv)
     int status = parse_options(argc, argv, &options), result = 0;
     if (status >= 0)
         return status;
+    if (options.modes)
+        return show_modes(options.json);
     struct work *work = calloc(1, sizeof(*work));
     if (!work)
         return fail("out of memory");

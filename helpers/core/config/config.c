@@ -50,47 +50,19 @@ static const struct hm_config_rule *find_rule(const struct hm_config *config, en
     return NULL;
 }
 
-/* "off, spill or fast" */
-static void list_modes(unsigned modes, char *out, size_t size)
-{
-    size_t used = 0;
-    out[0] = '\0';
-    for (int i = 0; hm_request_mode_at(i) && used < size; i++) {
-        unsigned above = modes & ~((2u << i) - 1);
-        bool is_last = true;
-        for (int j = i + 1; hm_request_mode_at(j); j++)
-            is_last = is_last && !(above >> j & 1);
-        if (modes >> i & 1)
-            used += (size_t)snprintf(out + used, size - used, "%s%s",
-                                     used == 0 ? ""
-                                     : is_last ? " or "
-                                               : ", ",
-                                     hm_request_mode_at(i));
-    }
-}
-
-/* Bit of the request's mode in `modes`. */
-static unsigned mode_bit(const struct hm_request *request)
-{
-    for (int i = 0; hm_request_mode_at(i); i++)
-        if (strcmp(hm_request_mode_at(i), hm_request_mode_name(request)) == 0)
-            return 1u << i;
-    return 0;
-}
-
-/* `rule` NULL: the general `modes`. The first mode, off, is always allowed: it asks for nothing. */
+/* `rule` NULL: the general `modes`. Off is always allowed: it asks for nothing. */
 static int check_modes(const struct hm_request *request, unsigned modes, const struct hm_config_rule *rule,
                        struct hm_error *error)
 {
-    char allowed[120], whom[100] = "everybody";
-    modes |= 1;
-    if (modes & mode_bit(request))
+    char allowed[HM_MODES_LIST], whom[100] = "everybody";
+    modes |= 1u << HM_MODE_OFF;
+    if (modes & 1u << request->mode)
         return 0;
     if (rule)
         snprintf(whom, sizeof(whom), "%s \"%s\"", rule_name(rule->kind), rule->name);
-    list_modes(modes, allowed, sizeof(allowed));
     return hm_fail(error, EACCES, "--hybrid-mem=%.48s: %s is not allowed by the rule for %s in hybridmem.conf: use %s",
-                   request->text, hm_request_mode_name(request), whom, allowed);
+                   request->text, hm_request_mode_name(request), whom,
+                   hm_modes_list(modes, " or ", allowed, sizeof(allowed)));
 }
 
 int hm_config_allows(const struct hm_config *config, const struct hm_request *request, const char *user,

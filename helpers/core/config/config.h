@@ -63,7 +63,7 @@ struct hm_config_rule {
     enum hm_rule_kind kind;
     char name[64];
     bool has_modes;
-    unsigned modes;                     /* bit n: hm_request_mode_at(n) is allowed */
+    unsigned modes;                     /* bit n: the mode n is allowed */
     char default_mode[HM_REQUEST_TEXT]; /* "" none; partitions only */
     int default_line;                   /* of the file, where default_mode stands */
 };

@@ -144,11 +144,10 @@ int hm_field_modes(const struct hm_field *row, void *field, const char *value, b
 {
     struct hm_request request;
     (void)row;
-    for (int i = 0; hm_request_mode_at(i); i++) {
-        if (strcmp(value, hm_request_mode_at(i)) == 0) {
-            *(unsigned *)field = (is_first ? 0 : *(unsigned *)field) | 1u << i;
-            return 0;
-        }
+    int mode = hm_mode_find(value, strlen(value));
+    if (mode >= 0) {
+        *(unsigned *)field = (is_first ? 0 : *(unsigned *)field) | 1u << mode;
+        return 0;
     }
     /* Not an available mode: the parser knows why. A text with a comma is a request, but no mode. */
     if (hm_request_parse(value, &request, error) == 0)
@@ -162,12 +161,9 @@ int hm_field_request(const struct hm_field *row, void *field, const char *value,
     (void)row, (void)is_first;
     if (hm_request_parse(value, &request, error) < 0)
         return -1;
-    /* Its library is loaded into every program, and not every program starts with it. */
-    if (request.mode == HM_MODE_ISOLATE)
-        return hm_fail(error, EINVAL,
-                       "\"%.40s\" cannot be a default: it changes programs, and some end by that: use a mode that only "
-                       "places memory, as spill or migrate",
-                       value);
+    const char *why = hm_request_mode(&request)->no_default;
+    if (why)
+        return hm_fail(error, EINVAL, "\"%.40s\" cannot be a default: %s", value, why);
     memcpy(field, request.text, sizeof(request.text));
     return 0;
 }

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The modes fast and slow, and those of one kind of memory: all of it from some tiers, and from nothing else. */
+/* The modes that bind all memory to one tier: fast, slow, and those that name a tier by its kind. */
+#include <stdio.h>
+
 #include "base/size.h"
 #include "scene.h"
 
@@ -8,7 +10,7 @@
 static unsigned find_kind(const struct hm_scene *scene)
 {
     const struct hm_tiers *tiers = scene->tiers;
-    enum hm_kind kind = scene->request->kind;
+    enum hm_kind kind = hm_request_mode(scene->request)->kind;
     int slow = tiers->n_tiers - 1;
     unsigned found = 0;
     for (int i = 0; i < tiers->n_tiers; i++)
@@ -25,25 +27,17 @@ static unsigned find_kind(const struct hm_scene *scene)
     return found;
 }
 
-int hm_plan_bind(struct hm_scene *scene)
+/* Bind to the tiers whose bits are set in `chosen`. */
+static int bind(struct hm_scene *scene, unsigned chosen)
 {
     struct hm_plan *plan = scene->plan;
     const struct hm_tiers *tiers = scene->tiers;
     const char *mode = hm_request_mode_name(scene->request);
-    bool by_kind = scene->request->kind != HM_KIND_UNKNOWN;
-    unsigned chosen = by_kind                                ? find_kind(scene)
-                      : scene->request->mode == HM_MODE_FAST ? 1u
-                                                             : 1u << (tiers->n_tiers - 1);
+    bool by_kind = hm_request_mode(scene->request)->kind != HM_KIND_UNKNOWN;
     char list[HM_LIST_SHOWN + 8], size[2][24];
     uint64_t capacity = 0;
     bool is_known = true;
 
-    if (!chosen)
-        return hm_scene_refuse(scene, "there is no %s memory", mode);
-    if (tiers->n_tiers == 1 && scene->request->mode == HM_MODE_SLOW)
-        return hm_scene_refuse(scene, "there is no second, slower tier");
-    if (tiers->n_tiers == 1 && !by_kind)
-        hm_scene_warn(scene, "this node has one tier only: fast means all of its memory");
     plan->policy = HM_POLICY_BIND;
     plan->predicted_bandwidth_mbs = 0;
     for (int i = 0; i < tiers->n_tiers; i++) {
@@ -68,4 +62,27 @@ int hm_plan_bind(struct hm_scene *scene)
     hm_scene_reason(scene, "All memory comes from %s%s%s, %s, and from nothing else.", by_kind ? "" : "the ", mode,
                     by_kind ? "" : " tier", hm_scene_list("node", &plan->nodes, list, sizeof(list)));
     return 0;
+}
+
+int hm_plan_fast(struct hm_scene *scene)
+{
+    if (scene->tiers->n_tiers == 1)
+        hm_scene_warn(scene, "this node has one tier only: fast means all of its memory");
+    return bind(scene, 1);
+}
+
+int hm_plan_slow(struct hm_scene *scene)
+{
+    int last = scene->tiers->n_tiers - 1;
+    if (last == 0)
+        return hm_scene_refuse(scene, "there is no second, slower tier");
+    return bind(scene, 1u << last);
+}
+
+int hm_plan_kind(struct hm_scene *scene)
+{
+    unsigned chosen = find_kind(scene);
+    if (!chosen)
+        return hm_scene_refuse(scene, "there is no %s memory", hm_request_mode_name(scene->request));
+    return bind(scene, chosen);
 }

@@ -85,12 +85,13 @@ static void explain(struct hm_scene *scene, const struct hm_part *fast)
              "; then the migrator keeps the job's %s data in %s%s.", hot, fast->label, cap);
 }
 
-/* What neither the request nor the site says is ours to choose. */
-static void complete_keys(struct hm_scene *scene)
+/* What neither the request nor the site says is ours to choose; of what makes data hot the mode may have its own word
+ * before the site's, HM_HOT_BY_UNSAID: it has none. */
+static void complete_keys(struct hm_scene *scene, enum hm_hot_by own)
 {
     scene->keys = scene->request->migrate;
-    if (scene->request->mode == HM_MODE_ISOLATE && scene->keys.hot_by == HM_HOT_BY_UNSAID)
-        scene->keys.hot_by = HM_HOT_BY_WRITES; /* the site's choice is for migrate */
+    if (scene->keys.hot_by == HM_HOT_BY_UNSAID)
+        scene->keys.hot_by = own;
     hm_request_complete_keys(&scene->keys, &scene->config->migrate.keys);
     hm_request_complete_keys(&scene->keys, &built_in);
 }
@@ -114,7 +115,7 @@ static void plan_migrator(struct hm_scene *scene, const struct hm_part *fast, co
 int hm_plan_migrate(struct hm_scene *scene)
 {
     struct hm_part fast, slow;
-    complete_keys(scene);
+    complete_keys(scene, HM_HOT_BY_UNSAID);
     if (hm_plan_spill(scene) < 0)
         return -1;
     hm_scene_part(scene, 0, &fast);
@@ -143,7 +144,7 @@ int hm_plan_isolate(struct hm_scene *scene)
                        "--hybrid-mem=%.48s: the library that sends allocations to the slow tier is not installed on "
                        "this node: %s",
                        scene->request->text, hm_preload_library());
-    complete_keys(scene);
+    complete_keys(scene, HM_HOT_BY_WRITES); /* the site's choice is for migrate */
     if (scene->keys.hot_by == HM_HOT_BY_WRITES && !can_tell_writes(scene))
         return hm_fail(scene->error, ENODEV,
                        "--hybrid-mem=%.48s: nothing on this node tells writes from reads: that takes a kernel with "

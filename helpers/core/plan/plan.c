@@ -29,12 +29,17 @@ int hm_abilities_of_kernel(const char *release, struct hm_abilities *abilities, 
     return 0;
 }
 
-static int plan_off(struct hm_scene *scene)
+int hm_plan_off(struct hm_scene *scene)
 {
-    scene->plan->policy = HM_POLICY_DEFAULT;
     hm_scene_reason(scene, "Nothing is touched: memory is placed as Linux does by itself.");
     return 0;
 }
+
+/* Each mode's planner, from the modes' rows. */
+static int (*const planners[HM_MODES])(struct hm_scene *scene) = {
+#define HM_MODE(id, word, planner, ...) [HM_MODE_##id] = hm_plan_##planner,
+#include "core/request/modes.def"
+};
 
 int hm_plan_resolve(const struct hm_request *request, const struct hm_tiers *tiers, const struct hm_config *config,
                     const struct hm_abilities *abilities, const struct hm_where *where, struct hm_plan *plan,
@@ -50,19 +55,9 @@ int hm_plan_resolve(const struct hm_request *request, const struct hm_tiers *tie
     memset(plan, 0, sizeof(*plan));
     plan->request = *request;
     plan->predicted_bandwidth_mbs = -1;
-    if (request->mode == HM_MODE_OFF)
-        return plan_off(&scene);
-    if (tiers->n_tiers < 1)
+    if (hm_request_wants(request, HM_WANTS_ANYTHING) && tiers->n_tiers < 1)
         return hm_fail(error, ENODEV, "--hybrid-mem=%.48s: no memory of this node is usable by the job", request->text);
-    if (request->mode == HM_MODE_FSDAX)
-        return hm_plan_fsdax(&scene);
-    if (hm_scene_choose(&scene) < 0)
+    if (hm_request_wants(request, HM_WANTS_PLACEMENT) && hm_scene_choose(&scene) < 0)
         return -1;
-    if (request->mode == HM_MODE_FAST || request->mode == HM_MODE_SLOW)
-        return hm_plan_bind(&scene);
-    if (request->mode == HM_MODE_ISOLATE)
-        return hm_plan_isolate(&scene);
-    if (request->mode == HM_MODE_MIGRATE)
-        return hm_plan_migrate(&scene);
-    return hm_plan_spill(&scene);
+    return planners[request->mode](&scene);
 }

@@ -52,19 +52,11 @@ void hm_scene_reason(const struct hm_scene *scene, const char *format, ...) __at
 /* "node 3", "nodes 0-1" ("socket" likewise). Returns `out`. */
 char *hm_scene_list(const char *noun, const struct hm_set *set, char *out, size_t size);
 
-/* All memory from the tiers that the request names. 0, or -1 for a refusal. */
-int hm_plan_bind(struct hm_scene *scene);
-
-/* The modes that place over both tiers. 0, or -1 for a refusal. */
-int hm_plan_spill(struct hm_scene *scene);
-
-/* Spill's placement, or one that the kernel's hint faults see through, and the migrator's part. 0, or -1 for a refusal.
+/*
+ * The planners, one for each mode: fill in the plan, and the reason. Where the mode wants HM_WANTS_PLACEMENT the
+ * sockets are chosen already, and there is a tier. Each returns 0, or -1 for a refusal.
  */
-int hm_plan_migrate(struct hm_scene *scene);
-
-/* No placement of its own, and the migrator's part with a priority on writes. 0, or -1 for a refusal. */
-int hm_plan_isolate(struct hm_scene *scene);
-/* File systems, no placement. Chooses the sockets itself. 0, or -1 for a refusal. */
-int hm_plan_fsdax(struct hm_scene *scene);
+#define HM_MODE(id, word, planner, ...) int hm_plan_##planner(struct hm_scene *scene);
+#include "core/request/modes.def"
 
 #endif

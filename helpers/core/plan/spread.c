@@ -239,36 +239,50 @@ static void place_for_faults(struct hm_scene *scene, const struct pair *pair)
                     pair->fast.label, pair->slow.label, pair->kept);
 }
 
-int hm_plan_spill(struct hm_scene *scene)
+/* Both tiers' parts. Returns 1, 0 where one tier alone has memory here and the plan is made, or -1 for a refusal. */
+static int find_pair(struct hm_scene *scene, struct pair *pair)
 {
-    struct pair pair = {.kept = ""};
-    const char *mode = hm_request_mode_name(scene->request);
     char list[HM_LIST_SHOWN + 8], size[2][24];
     int last = scene->tiers->n_tiers - 1;
-    hm_scene_part(scene, 0, &pair.fast);
-    hm_scene_part(scene, last, &pair.slow);
-    if (pair.fast.n_nodes == 0 && pair.slow.n_nodes == 0)
+    hm_scene_part(scene, 0, &pair->fast);
+    hm_scene_part(scene, last, &pair->slow);
+    if (pair->fast.n_nodes == 0 && pair->slow.n_nodes == 0)
         return hm_scene_refuse(scene, "neither tier has memory on %s",
                                hm_scene_list("socket", &scene->sockets, list, sizeof(list)));
-    if (last == 0 || pair.fast.n_nodes == 0 || pair.slow.n_nodes == 0) {
-        const struct hm_part *only = pair.fast.n_nodes ? &pair.fast : &pair.slow;
-        if (scene->request->mode == HM_MODE_MIGRATE)
+    if (last == 0 || pair->fast.n_nodes == 0 || pair->slow.n_nodes == 0) {
+        const struct hm_part *only = pair->fast.n_nodes ? &pair->fast : &pair->slow;
+        if (hm_request_wants(scene->request, HM_WANTS_MIGRATOR))
             return hm_scene_refuse(scene, "nothing can be migrated: only %s has memory that this job can have",
                                    only->label);
-        return place_on_one_tier(scene, only, mode);
+        return place_on_one_tier(scene, only, hm_request_mode_name(scene->request));
     }
-    pair.channels = hm_tiers_channels(scene->config, pair.fast.tier, pair.slow.tier);
-    pair.share_plain = (double)pair.fast.n_nodes / (pair.fast.n_nodes + pair.slow.n_nodes);
-    uint64_t capacity = pair.fast.capacity_bytes + pair.slow.capacity_bytes;
+    pair->channels = hm_tiers_channels(scene->config, pair->fast.tier, pair->slow.tier);
+    pair->share_plain = (double)pair->fast.n_nodes / (pair->fast.n_nodes + pair->slow.n_nodes);
+    uint64_t capacity = pair->fast.capacity_bytes + pair->slow.capacity_bytes;
     if (scene->where->size_bytes > capacity)
         hm_scene_warn(scene, "%s do not fit: both tiers together have %s",
                       hm_size_format(scene->where->size_bytes, size[0], sizeof(size[0])),
                       hm_size_format(capacity, size[1], sizeof(size[1])));
-    if (scene->request->mode == HM_MODE_INTERLEAVE) {
-        place_plainly(scene, &pair);
-        hm_scene_reason(scene, "Pages alternate over %s and %s.", pair.fast.label, pair.slow.label);
-        return 0;
-    }
+    return 1;
+}
+
+int hm_plan_interleave(struct hm_scene *scene)
+{
+    struct pair pair = {.kept = ""};
+    int found = find_pair(scene, &pair);
+    if (found <= 0)
+        return found;
+    place_plainly(scene, &pair);
+    hm_scene_reason(scene, "Pages alternate over %s and %s.", pair.fast.label, pair.slow.label);
+    return 0;
+}
+
+int hm_plan_spill(struct hm_scene *scene)
+{
+    struct pair pair = {.kept = ""};
+    int found = find_pair(scene, &pair);
+    if (found <= 0)
+        return found;
     keep_reserve(scene, &pair);
     if (scene->keys.source == HM_SAMPLING_FAULTS)
         place_for_faults(scene, &pair);

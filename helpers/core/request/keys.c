@@ -85,35 +85,41 @@ static int set_flag(const struct hm_key *key, const char *value, struct hm_reque
     return 0;
 }
 
-#define MIGRATED (HM_KEYS_BIT(HM_MODE_ISOLATE) | HM_KEYS_BIT(HM_MODE_MIGRATE))
-#define PLACED                                                                                                         \
-    (HM_KEYS_BIT(HM_MODE_FAST) | HM_KEYS_BIT(HM_MODE_SLOW) | HM_KEYS_BIT(HM_MODE_INTERLEAVE) |                         \
-     HM_KEYS_BIT(HM_MODE_SPILL) | MIGRATED | HM_KEYS_BIT(HM_MODE_FSDAX))
 #define FIELD(field) offsetof(struct hm_request, field)
 
 static const struct hm_key keys[] = {
-    [HM_KEY_SOCKET] = {"socket", PLACED, set_choice, FIELD(socket), HM_SOCKET_ALL, 0, sockets, "local, remote or all",
-                       "socket=local, remote or all"},
-    {"fast", MIGRATED, set_cap, FIELD(migrate.fast_bytes), MIB, UINT64_MAX, NULL,
-     "a size of at least 1M, digits and K, M, G or T, as in 64G, or 0.01% to 100% of the fast tier", "fast=25%"},
-    {"period", MIGRATED, set_number, FIELD(migrate.period), 100, UINT64_C(1) << 40, NULL,
-     "a number of accesses from 100 to 1099511627776", "period=65536"},
-    {"interval", MIGRATED, set_time, FIELD(migrate.interval_ms), 100, 24 * HOUR_MS, NULL,
-     "a time of 100ms to 24h, digits and ms, s, min or h, as in 10s", "interval=10s"},
-    {"bins", MIGRATED, set_number, FIELD(migrate.bins), 16, 1048576, NULL, "a number of 16 to 1048576", "bins=1000"},
-    {"algorithm", MIGRATED, set_choice, FIELD(migrate.algorithm), HM_ALGORITHM_REGIONS, 0, algorithms,
-     "regions or bins", "algorithm=regions"},
-    {"source", MIGRATED, set_choice, FIELD(migrate.source), HM_SAMPLING_AUTO, 0, sources, "auto, perf, damon or faults",
-     "source=auto"},
-    {"overhead", MIGRATED, set_percent, FIELD(migrate.overhead_percent), 1, 10 * 100, NULL,
-     "a share of the CPUs of 0.01% to 10%, as in 1%", "overhead=1%"},
-    {"rate", MIGRATED, set_size, FIELD(migrate.rate_bytes), MIB, UINT64_MAX, NULL,
-     "bytes per second, at least 1M, digits and K, M, G or T, as in 200M", "rate=200M"},
-    {"hot-by", MIGRATED, set_choice, FIELD(migrate.hot_by), HM_HOT_BY_ACCESSES, 0, heats, "accesses or writes",
-     "hot-by=writes"},
-    {"size", HM_KEYS_BIT(HM_MODE_FSDAX), set_size, FIELD(size_bytes), 32 * MIB, 1024 * TIB, NULL,
-     "a size of 32M to 1024T, digits and K, M, G or T, as in 200G", "size=200G"},
-    {"keep", HM_KEYS_BIT(HM_MODE_FSDAX), set_flag, FIELD(keep), 0, 0, NULL, NULL, "fsdax,size=200G,keep"},
+    [HM_KEY_SOCKET] = {"socket", HM_KEYS_SOCKET, set_choice, FIELD(socket), HM_SOCKET_ALL, 0, sockets,
+                       "local, remote or all", "socket=local, remote or all",
+                       .about = "which sockets' memory: those of the task's CPUs (local), the others (remote), or all "
+                                "(default)"},
+    {"fast", HM_KEYS_MIGRATOR, set_cap, FIELD(migrate.fast_bytes), MIB, UINT64_MAX, NULL,
+     "a size of at least 1M, digits and K, M, G or T, as in 64G, or 0.01% to 100% of the fast tier", "fast=25%",
+     .about = "most of the fast tier that the job keeps: 64G or 25%"},
+    {"period", HM_KEYS_MIGRATOR, set_number, FIELD(migrate.period), 100, UINT64_C(1) << 40, NULL,
+     "a number of accesses from 100 to 1099511627776", "period=65536", .about = "accesses per sample: 100 to 2^40"},
+    {"interval", HM_KEYS_MIGRATOR, set_time, FIELD(migrate.interval_ms), 100, 24 * HOUR_MS, NULL,
+     "a time of 100ms to 24h, digits and ms, s, min or h, as in 10s", "interval=10s",
+     .about = "time between two decisions: 100ms to 24h"},
+    {"bins", HM_KEYS_MIGRATOR, set_number, FIELD(migrate.bins), 16, 1048576, NULL, "a number of 16 to 1048576",
+     "bins=1000", .about = "most regions of memory that are told apart: 16 to 1048576"},
+    {"algorithm", HM_KEYS_MIGRATOR, set_choice, FIELD(migrate.algorithm), HM_ALGORITHM_REGIONS, 0, algorithms,
+     "regions or bins", "algorithm=regions", .about = "regions, or bins as published"},
+    {"source", HM_KEYS_MIGRATOR, set_choice, FIELD(migrate.source), HM_SAMPLING_AUTO, 0, sources,
+     "auto, perf, damon or faults", "source=auto", .about = "where samples come from: auto, perf, damon or faults"},
+    {"overhead", HM_KEYS_MIGRATOR, set_percent, FIELD(migrate.overhead_percent), 1, 10 * 100, NULL,
+     "a share of the CPUs of 0.01% to 10%, as in 1%", "overhead=1%",
+     .about = "share of the job's CPUs for sampling: 0.01% to 10%"},
+    {"rate", HM_KEYS_MIGRATOR, set_size, FIELD(migrate.rate_bytes), MIB, UINT64_MAX, NULL,
+     "bytes per second, at least 1M, digits and K, M, G or T, as in 200M", "rate=200M",
+     .about = "bytes moved per second at most: 200M"},
+    {"hot-by", HM_KEYS_MIGRATOR, set_choice, FIELD(migrate.hot_by), HM_HOT_BY_ACCESSES, 0, heats, "accesses or writes",
+     "hot-by=writes", .about = "what makes data hot: accesses, or writes alone (isolate)"},
+    {"size", HM_KEYS_FSDAX, set_size, FIELD(size_bytes), 32 * MIB, 1024 * TIB, NULL,
+     "a size of 32M to 1024T, digits and K, M, G or T, as in 200G", "size=200G", .is_needed = true,
+     .about = "of the file systems, all sockets' together: 200G; it is needed"},
+    {"keep", HM_KEYS_FSDAX, set_flag, FIELD(keep), 0, 0, NULL, NULL, "fsdax,size=200G,keep",
+     .about = "without a value: the file systems stay on the node for your next jobs there, for as long as the site "
+              "has it"},
 };
 _Static_assert(sizeof(enum hm_socket) == sizeof(int) && sizeof(enum hm_algorithm) == sizeof(int) &&
                    sizeof(enum hm_sampling) == sizeof(int) && sizeof(enum hm_hot_by) == sizeof(int),

@@ -14,28 +14,7 @@
 #define SHOWN 48
 #define VALUE 64 /* longer than every value that is right */
 
-#define MODES "off, fast, slow, dram, pmem, cxl, hbm, interleave, spill, isolate, migrate or fsdax"
 #define OPTION "--hybrid-mem="
-
-/* The order is that of hm_request_mode_at and of the bits in the configuration's `modes`. */
-static const struct {
-    const char *name;
-    enum hm_mode mode;
-    enum hm_kind kind;
-} modes[] = {
-    {"off", HM_MODE_OFF, HM_KIND_UNKNOWN},
-    {"fast", HM_MODE_FAST, HM_KIND_UNKNOWN},
-    {"slow", HM_MODE_SLOW, HM_KIND_UNKNOWN},
-    {"dram", HM_MODE_FAST, HM_KIND_DRAM},
-    {"pmem", HM_MODE_FAST, HM_KIND_PMEM},
-    {"cxl", HM_MODE_FAST, HM_KIND_CXL},
-    {"hbm", HM_MODE_FAST, HM_KIND_HBM},
-    {"interleave", HM_MODE_INTERLEAVE, HM_KIND_UNKNOWN},
-    {"spill", HM_MODE_SPILL, HM_KIND_UNKNOWN},
-    {"isolate", HM_MODE_ISOLATE, HM_KIND_UNKNOWN},
-    {"migrate", HM_MODE_MIGRATE, HM_KIND_UNKNOWN},
-    {"fsdax", HM_MODE_FSDAX, HM_KIND_UNKNOWN},
-};
 
 static const struct {
     const char *name, *why;
@@ -68,30 +47,30 @@ static int find_unserved(struct word word)
 
 static int parse_mode(const char *text, struct word word, struct hm_request *request, struct hm_error *error)
 {
-    for (int i = 0; i < N_ROWS(modes); i++) {
-        if (is_word(word, modes[i].name)) {
-            request->mode = modes[i].mode;
-            request->kind = modes[i].kind;
-            return 0;
-        }
+    char modes[HM_MODES_LIST];
+    int mode = hm_mode_find(word.text, (size_t)word.length);
+    if (mode >= 0) {
+        request->mode = (enum hm_mode)mode;
+        return 0;
     }
     int unserved = find_unserved(word);
     if (unserved >= 0)
         return hm_fail(error, ENOTSUP, OPTION "%.*s: %s is not available on this cluster: %s", SHOWN, text,
                        unserved_modes[unserved].name, unserved_modes[unserved].why);
+    hm_modes_list(~0u, " or ", modes, sizeof(modes));
     if (word.length == 0)
-        return hm_fail(error, EINVAL, OPTION "%.*s: the mode is empty: use " MODES, SHOWN, text);
-    return hm_fail(error, EINVAL, OPTION "%.*s: unknown mode \"%.*s\": use " MODES, SHOWN, text, SHOW(word));
+        return hm_fail(error, EINVAL, OPTION "%.*s: the mode is empty: use %s", SHOWN, text, modes);
+    return hm_fail(error, EINVAL, OPTION "%.*s: unknown mode \"%.*s\": use %s", SHOWN, text, SHOW(word), modes);
 }
 
-/* "socket, fast, ... or rate": the keys of the mode. Returns `out`. */
-static char *list_keys(enum hm_mode mode, char *out, size_t size)
+/* "socket, fast, ... or rate": the keys of the groups. Returns `out`. */
+static char *list_keys(unsigned groups, char *out, size_t size)
 {
     const char *name[32];
     int n = 0;
     size_t used = 0;
     for (const struct hm_key *key; (key = hm_key_at(n)) && n < N_ROWS(name); n++)
-        name[n] = key->modes & HM_KEYS_BIT(mode) ? key->name : NULL;
+        name[n] = key->group & groups ? key->name : NULL;
     int last = n - 1;
     while (last > 0 && !name[last])
         last--;
@@ -109,12 +88,10 @@ static char *list_keys(enum hm_mode mode, char *out, size_t size)
 /* "isolate, migrate": the modes that take the key. Returns `out`. */
 static char *list_modes_of(const struct hm_key *key, char *out, size_t size)
 {
-    size_t used = 0;
-    out[0] = '\0';
-    for (int i = 0; i < N_ROWS(modes) && used < size; i++)
-        if (key->modes & HM_KEYS_BIT(modes[i].mode))
-            used += (size_t)snprintf(out + used, size - used, "%s%s", used ? ", " : "", modes[i].name);
-    return out;
+    unsigned modes = 0;
+    for (int i = 0; hm_mode_at(i); i++)
+        modes |= hm_mode_at(i)->keys & key->group ? 1u << i : 0;
+    return hm_modes_list(modes, ", ", out, size);
 }
 
 /* Keys and values being read. */
@@ -130,16 +107,17 @@ struct parsing {
 static const struct hm_key *find_key(const struct parsing *p, struct word name, int *n)
 {
     const struct hm_key *key;
-    char list[160];
+    const struct hm_mode_row *mode = hm_request_mode(p->request);
+    char list[HM_MODES_LIST];
     for (*n = 0; (key = hm_key_at(*n)); ++*n)
         if (is_word(name, key->name))
             break;
     if (!key)
         hm_fail(p->error, EINVAL, "%s%.*s: unknown key \"%.*s\": %s takes %s", p->start, SHOWN, p->text, SHOW(name),
-                hm_request_mode_name(p->request), list_keys(p->request->mode, list, sizeof(list)));
-    else if (!(key->modes & HM_KEYS_BIT(p->request->mode)))
+                mode->name, list_keys(mode->keys, list, sizeof(list)));
+    else if (!(key->group & mode->keys))
         hm_fail(p->error, EINVAL, "%s%.*s: %s takes no key \"%s\": it belongs to %s", p->start, SHOWN, p->text,
-                hm_request_mode_name(p->request), key->name, list_modes_of(key, list, sizeof(list)));
+                mode->name, key->name, list_modes_of(key, list, sizeof(list)));
     else
         return key;
     return NULL;
@@ -169,9 +147,10 @@ static int parse_key(struct parsing *p, struct word part)
     if (part.length == 0)
         return hm_fail(p->error, EINVAL, "%s%.*s: a part after a comma is empty: write %s", p->start, SHOWN, p->text,
                        p->form);
-    if (p->request->mode == HM_MODE_OFF)
-        return hm_fail(p->error, EINVAL, "%s%.*s: off takes no key, and here is \"%.*s\": write off alone", p->start,
-                       SHOWN, p->text, SHOW(name));
+    const struct hm_mode_row *mode = hm_request_mode(p->request);
+    if (!mode->keys)
+        return hm_fail(p->error, EINVAL, "%s%.*s: %s takes no key, and here is \"%.*s\": write %s alone", p->start,
+                       SHOWN, p->text, mode->name, SHOW(name), mode->name);
     const struct hm_key *key = find_key(p, name, &n);
     if (!key)
         return -1;
@@ -186,6 +165,18 @@ static int parse_key(struct parsing *p, struct word part)
                        key->name);
     p->seen |= 1u << n;
     return sign ? set_value(p, key, value) : key->set(key, "", p->request);
+}
+
+/* A mode may be nothing without one of its keys. */
+static int check_needed(const struct parsing *p)
+{
+    const struct hm_mode_row *mode = hm_request_mode(p->request);
+    const struct hm_key *key;
+    for (int n = 0; (key = hm_key_at(n)); n++)
+        if (key->is_needed && key->group & mode->keys && !(p->seen & 1u << n))
+            return hm_fail(p->error, EINVAL, "%s%.*s: %s wants a %s: write %s,%s", p->start, SHOWN, p->text, mode->name,
+                           key->name, mode->name, key->example);
+    return 0;
 }
 
 static struct word word_until_comma(const char *text)
@@ -211,8 +202,8 @@ int hm_request_parse(const char *text, struct hm_request *request, struct hm_err
         if (parse_key(&p, word) < 0)
             return -1;
     }
-    if (request->mode == HM_MODE_FSDAX && request->size_bytes == 0)
-        return hm_fail(error, EINVAL, OPTION "%.*s: fsdax wants a size: write fsdax,size=200G", SHOWN, text);
+    if (check_needed(&p) < 0)
+        return -1;
     memcpy(request->text, text, length + 1);
     return 0;
 }
@@ -239,51 +230,18 @@ int hm_request_parse_keys(const char *text, struct hm_migrate_keys *keys, struct
     return 0;
 }
 
+const struct hm_mode_row *hm_request_mode(const struct hm_request *request)
+{
+    const struct hm_mode_row *row = hm_mode_at((int)request->mode);
+    return row ? row : hm_mode_at(HM_MODE_OFF);
+}
+
 const char *hm_request_mode_name(const struct hm_request *request)
 {
-    for (int i = 0; i < N_ROWS(modes); i++)
-        if (modes[i].mode == request->mode && modes[i].kind == request->kind)
-            return modes[i].name;
-    return "unknown";
+    return hm_request_mode(request)->name;
 }
 
-const char *hm_request_help(void)
+bool hm_request_wants(const struct hm_request *request, unsigned wants)
 {
-    return "MODE[,KEY=VALUE]...\n"
-           "  off         nothing is touched\n"
-           "  fast, slow  all memory in that tier\n"
-           "  dram, pmem, cxl, hbm\n"
-           "              all memory in the tier of that kind\n"
-           "  interleave  pages alternate over both tiers\n"
-           "  spill       fast tier first, the rest in the slow tier; weighted by\n"
-           "              bandwidth where the tiers have channels of their own\n"
-           "  isolate     large allocations start in the slow tier, then a migrator\n"
-           "              beside the job keeps written data in the fast tier\n"
-           "  migrate     starts as spill, then a migrator beside the job keeps its\n"
-           "              hottest data in the fast tier\n"
-           "  fsdax       a private DAX file system per socket for the job, in memory\n"
-           "              that keeps data (PMem); gone with the job, unless it is to be kept\n"
-           "Key of all modes but off:\n"
-           "  socket      which sockets' memory: those of the task's CPUs (local),\n"
-           "              the others (remote), or all (default)\n"
-           "Keys of isolate and migrate; without one the site or the migrator chooses:\n"
-           "  fast        most of the fast tier that the job keeps: 64G or 25%\n"
-           "  period      accesses per sample: 100 to 2^40\n"
-           "  interval    time between two decisions: 100ms to 24h\n"
-           "  bins        most regions of memory that are told apart: 16 to 1048576\n"
-           "  algorithm   regions, or bins as published\n"
-           "  source      where samples come from: auto, perf, damon or faults\n"
-           "  overhead    share of the job's CPUs for sampling: 0.01% to 10%\n"
-           "  rate        bytes moved per second at most: 200M\n"
-           "  hot-by      what makes data hot: accesses, or writes alone (isolate)\n"
-           "Key of fsdax, which needs it:\n"
-           "  size        of the file systems, all sockets' together: 200G\n"
-           "Word of fsdax, without a value:\n"
-           "  keep        the file systems stay on the node for your next jobs there, for as\n"
-           "              long as the site has it\n";
-}
-
-const char *hm_request_mode_at(int n)
-{
-    return n >= 0 && n < N_ROWS(modes) ? modes[n].name : NULL;
+    return hm_request_mode(request)->wants & wants;
 }

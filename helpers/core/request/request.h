@@ -13,21 +13,10 @@
 #include <stdint.h>
 
 #include "base/error.h"
-#include "core/topology/topology.h"
+#include "modes.h"
 
 #define HM_REQUEST_TEXT 256 /* longest option text, with the end mark */
 
-enum hm_mode {
-    HM_MODE_OFF,
-    HM_MODE_FAST,
-    HM_MODE_SLOW,
-    HM_MODE_INTERLEAVE,
-    HM_MODE_SPILL,
-    HM_MODE_ISOLATE,
-    HM_MODE_MIGRATE,
-    HM_MODE_FSDAX,
-    HM_MODES /* how many */
-};
 enum hm_socket { HM_SOCKET_ALL, HM_SOCKET_LOCAL, HM_SOCKET_REMOTE };
 enum hm_algorithm { HM_ALGORITHM_UNSAID, HM_ALGORITHM_REGIONS, HM_ALGORITHM_BINS };
 enum hm_hot_by { HM_HOT_BY_UNSAID, HM_HOT_BY_ACCESSES, HM_HOT_BY_WRITES };
@@ -48,8 +37,7 @@ struct hm_migrate_keys {
 };
 
 struct hm_request {
-    enum hm_mode mode; /* a tier kind as the mode (dram, pmem, cxl, hbm) is HM_MODE_FAST with `kind` set */
-    enum hm_kind kind; /* HM_KIND_UNKNOWN unless the mode was a kind */
+    enum hm_mode mode;
     enum hm_socket socket;
     struct hm_migrate_keys migrate;
     uint64_t size_bytes;        /* of fsdax: all sockets' file systems together; 0 in other modes */
@@ -78,14 +66,14 @@ const char *hm_algorithm_name(enum hm_algorithm algorithm);
 const char *hm_sampling_name(enum hm_sampling source);
 const char *hm_hot_by_name(enum hm_hot_by hot_by);
 
-/* "spill", "fast", ... ; the kind's name for a request by kind. */
+/* The mode's row; of what is no mode that of off. */
+const struct hm_mode_row *hm_request_mode(const struct hm_request *request);
+
+/* The mode's name: "spill". */
 const char *hm_request_mode_name(const struct hm_request *request);
 
-/* The whole grammar in the words of a help text (for --help, man pages, error texts): static. */
-const char *hm_request_help(void);
-
-/* The n-th available mode name (for configuration checks and help), NULL past the last: off fast slow dram pmem cxl hbm
- * interleave spill isolate migrate fsdax. */
-const char *hm_request_mode_at(int n);
+/* Does its mode want one of these (HM_WANTS_...)? With HM_WANTS_ANYTHING: does it ask for anything? */
+bool hm_request_wants(const struct hm_request *request, unsigned wants);
+#define HM_WANTS_ANYTHING (~0u)
 
 #endif

@@ -123,7 +123,7 @@ static void decide(const struct hm_config *config, const char *config_error, con
         refuse(job, error.text);
     else
         job->plan.request = request;
-    job->recorded = job->refusal[0] || (job->request[0] && request.mode != HM_MODE_OFF);
+    job->recorded = job->refusal[0] || (job->request[0] && hm_request_wants(&request, HM_WANTS_ANYTHING));
 }
 
 /*
@@ -247,11 +247,7 @@ static int provide(const struct hm_config *config, struct hm_job *job, struct hm
 /* Does the request want slow memory that the configuration lets us bring online? */
 static bool wants_slow_memory(const struct hm_config *config, const struct hm_request *request)
 {
-    static const bool by_mode[HM_MODES] = {
-        [HM_MODE_SLOW] = true,    [HM_MODE_INTERLEAVE] = true, [HM_MODE_SPILL] = true,
-        [HM_MODE_ISOLATE] = true, [HM_MODE_MIGRATE] = true,
-    };
-    return config->ram != HM_SLOW_RAM_NONE && (by_mode[request->mode] || request->kind == HM_KIND_PMEM);
+    return config->ram != HM_SLOW_RAM_NONE && hm_request_wants(request, HM_WANTS_SLOW_RAM);
 }
 
 /* Memory that the job's steps are to find there. Where it does not come they have what there is, and the entry a
@@ -282,8 +278,8 @@ int hm_begin_provide(const struct hm_config *config, uint32_t job_id, struct hm_
         result = hm_ledger_read(config, job_id, job, error);
     hm_ledger_unlock(lock);
     bool is_asked = result == 0 && job->request[0] && !job->refusal[0];
-    bool is_fsdax = is_asked && job->plan.request.mode == HM_MODE_FSDAX;
-    if (is_fsdax && !job->namespaces.is_begun && job->namespaces.n == 0)
+    bool wants_namespaces = is_asked && hm_request_wants(&job->plan.request, HM_WANTS_NAMESPACES);
+    if (wants_namespaces && !job->namespaces.is_begun && job->namespaces.n == 0)
         result = provide(config, job, error);
     else if (is_asked && wants_slow_memory(config, &job->plan.request))
         result = provide_slow_memory(config, job, error);

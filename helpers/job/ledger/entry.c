@@ -9,7 +9,7 @@
 #include "base/process.h"
 
 #define MAGIC 0x484d4a31u
-#define VERSION 8
+#define VERSION 9
 #define IS_TEXT(array) (memchr((array), '\0', sizeof(array)) != NULL)
 
 void hm_job_init(struct hm_job *job, uint32_t job_id)
@@ -46,8 +46,8 @@ static bool are_keys(const struct hm_migrate_keys *keys)
 
 const char *hm_entry_bad_plan(const struct hm_plan *plan)
 {
-    if ((unsigned)plan->request.mode >= HM_MODES || (unsigned)plan->request.kind > HM_KIND_HBM ||
-        (unsigned)plan->request.socket > HM_SOCKET_REMOTE || !IS_TEXT(plan->request.text))
+    if ((unsigned)plan->request.mode >= HM_MODES || (unsigned)plan->request.socket > HM_SOCKET_REMOTE ||
+        !IS_TEXT(plan->request.text))
         return "request";
     if ((unsigned)plan->policy > HM_POLICY_BIND_BALANCING)
         return "policy";

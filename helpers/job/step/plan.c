@@ -123,8 +123,8 @@ done:
 
 void hm_step_plan(struct hm_preparation *p)
 {
-    if (p->step->request.mode == HM_MODE_FSDAX)
+    if (hm_request_wants(&p->step->request, HM_WANTS_NAMESPACES))
         judge_fsdax(p);
-    else
+    if (hm_request_wants(&p->step->request, HM_WANTS_PLACEMENT))
         plan_memory(p);
 }

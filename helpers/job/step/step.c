@@ -102,7 +102,8 @@ static bool is_leaders(const struct hm_preparation *p)
     if (!p->facts->option_is_inherited || job->het_job_id == HM_NO_ID || job->het_job_id == job->job_id)
         return false;
     return (job->request[0] && !job->request_is_default) ||
-           (hm_request_parse(p->facts->option, &inherited, NULL) == 0 && inherited.mode == HM_MODE_FSDAX);
+           (hm_request_parse(p->facts->option, &inherited, NULL) == 0 &&
+            hm_request_wants(&inherited, HM_WANTS_NAMESPACES));
 }
 
 /* Which request holds for this step, and may it? */
@@ -117,7 +118,7 @@ static void decide(struct hm_preparation *p)
     step->is_asked = p->option || !p->job->request_is_default;
     if (hm_request_parse(text, &step->request, &error) != 0)
         hm_step_refuse(step, error.text);
-    else if (step->request.mode == HM_MODE_OFF)
+    else if (!hm_request_wants(&step->request, HM_WANTS_ANYTHING))
         return;
     step->is_active = true;
     if (p->config_error.text[0])

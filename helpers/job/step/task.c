@@ -105,7 +105,7 @@ static int apply(const struct hm_step *step, const struct hm_plan *plan, const s
 {
     if (hm_policy_apply(plan, error) != 0)
         return -1;
-    return plan->request.mode == HM_MODE_ISOLATE
+    return hm_request_wants(&plan->request, HM_WANTS_PRELOAD)
                ? hm_isolate_enter(environment, plan, &step->tiers.topology, step->job_id, error)
                : 0;
 }
@@ -139,8 +139,8 @@ int hm_task_place(const struct hm_step *step, struct hm_outcome *outcome, const 
         return 0;
     if (step->refusal[0])
         return refuse(outcome, step->refusal, true);
-    if (step->request.mode == HM_MODE_FSDAX)
-        return 0; /* file systems, and no placement */
+    if (!hm_request_wants(&step->request, HM_WANTS_PLACEMENT))
+        return 0;
     if (has_policy_of_its_own(step)) {
         const char *text = "--mem-bind is set: it decides where memory goes, and --hybrid-mem does not";
         hm_migrator_dismiss(&step->migrator);

@@ -3,11 +3,12 @@
 
 import re
 
-# As hm_request_mode_at() has them, and what mode() says of a job without the option.
+# As `hybridmem plan --modes` has them (tests/cli/test_modes.py compares), and "none": a job without the option.
 MODES = (
     *("off", "fast", "slow", "dram", "pmem", "cxl", "hbm", "interleave", "spill", "isolate", "migrate", "fsdax"),
     "none",
 )
+MIGRATED = frozenset(("isolate", "migrate"))  # with a migrator
 MAXIMUM = 1 << 64  # also keeps out the infinities that 1e999 makes
 # No node has as much memory and no job runs as long: 64 PiB, 557 years. Products of both add up in 127 bits, which is
 # what an engine has for sums, whatever the order.

@@ -114,7 +114,7 @@ def spill_never_spilled(seen):
 
 def migrator_had_nothing_to_move(seen):
     cost = fields.amount(seen.migration, "cpu_s")
-    if seen.mode not in ("migrate", "isolate") or not seen.is_all_fast() or seen.was_killed() or cost is None:
+    if seen.mode not in fields.MIGRATED or not seen.is_all_fast() or seen.was_killed() or cost is None:
         return None
     return "fast", (
         f"{seen.mode} had nothing to do: at most {draw.size(seen.fast_peak)}, all of it in the fast tier; "

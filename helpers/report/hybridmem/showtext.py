@@ -182,7 +182,7 @@ class Printer:
         """What the migrators say that they did; a job that asked for none has no such lines."""
         migration = record.get("migration")
         if fields.figure(migration, "promoted_bytes") is None:
-            if fields.mode(record) in ("isolate", "migrate"):
+            if fields.mode(record) in fields.MIGRATED:
                 self.line("migration", unmeasured(migration))
             return
         for label, words in zip(("migration", *[""] * 4), migrated.lines(migration)):

@@ -206,30 +206,29 @@ static void test_accepted(void **state)
     static const struct {
         const char *text;
         enum hm_mode mode;
-        enum hm_kind kind;
         enum hm_socket socket;
         const char *name;
     } rows[] = {
-        {"off", HM_MODE_OFF, HM_KIND_UNKNOWN, HM_SOCKET_ALL, "off"},
-        {"fast", HM_MODE_FAST, HM_KIND_UNKNOWN, HM_SOCKET_ALL, "fast"},
-        {"slow", HM_MODE_SLOW, HM_KIND_UNKNOWN, HM_SOCKET_ALL, "slow"},
-        {"interleave", HM_MODE_INTERLEAVE, HM_KIND_UNKNOWN, HM_SOCKET_ALL, "interleave"},
-        {"spill", HM_MODE_SPILL, HM_KIND_UNKNOWN, HM_SOCKET_ALL, "spill"},
-        {"spill,socket=all", HM_MODE_SPILL, HM_KIND_UNKNOWN, HM_SOCKET_ALL, "spill"},
-        {"spill,socket=local", HM_MODE_SPILL, HM_KIND_UNKNOWN, HM_SOCKET_LOCAL, "spill"},
-        {"slow,socket=remote", HM_MODE_SLOW, HM_KIND_UNKNOWN, HM_SOCKET_REMOTE, "slow"},
-        {"dram", HM_MODE_FAST, HM_KIND_DRAM, HM_SOCKET_ALL, "dram"},
-        {"pmem,socket=local", HM_MODE_FAST, HM_KIND_PMEM, HM_SOCKET_LOCAL, "pmem"},
-        {"cxl", HM_MODE_FAST, HM_KIND_CXL, HM_SOCKET_ALL, "cxl"},
-        {"hbm", HM_MODE_FAST, HM_KIND_HBM, HM_SOCKET_ALL, "hbm"},
-        {"isolate", HM_MODE_ISOLATE, HM_KIND_UNKNOWN, HM_SOCKET_ALL, "isolate"},
-        {"isolate,fast=1G,socket=local", HM_MODE_ISOLATE, HM_KIND_UNKNOWN, HM_SOCKET_LOCAL, "isolate"},
-        {"fsdax,size=1G", HM_MODE_FSDAX, HM_KIND_UNKNOWN, HM_SOCKET_ALL, "fsdax"},
-        {"fsdax,socket=local,size=32M", HM_MODE_FSDAX, HM_KIND_UNKNOWN, HM_SOCKET_LOCAL, "fsdax"},
-        {"fsdax,size=1G,keep", HM_MODE_FSDAX, HM_KIND_UNKNOWN, HM_SOCKET_ALL, "fsdax"},
-        {"fsdax,keep,socket=remote,size=1G", HM_MODE_FSDAX, HM_KIND_UNKNOWN, HM_SOCKET_REMOTE, "fsdax"},
-        {"migrate", HM_MODE_MIGRATE, HM_KIND_UNKNOWN, HM_SOCKET_ALL, "migrate"},
-        {"migrate,bins=16,socket=local", HM_MODE_MIGRATE, HM_KIND_UNKNOWN, HM_SOCKET_LOCAL, "migrate"},
+        {"off", HM_MODE_OFF, HM_SOCKET_ALL, "off"},
+        {"fast", HM_MODE_FAST, HM_SOCKET_ALL, "fast"},
+        {"slow", HM_MODE_SLOW, HM_SOCKET_ALL, "slow"},
+        {"interleave", HM_MODE_INTERLEAVE, HM_SOCKET_ALL, "interleave"},
+        {"spill", HM_MODE_SPILL, HM_SOCKET_ALL, "spill"},
+        {"spill,socket=all", HM_MODE_SPILL, HM_SOCKET_ALL, "spill"},
+        {"spill,socket=local", HM_MODE_SPILL, HM_SOCKET_LOCAL, "spill"},
+        {"slow,socket=remote", HM_MODE_SLOW, HM_SOCKET_REMOTE, "slow"},
+        {"dram", HM_MODE_DRAM, HM_SOCKET_ALL, "dram"},
+        {"pmem,socket=local", HM_MODE_PMEM, HM_SOCKET_LOCAL, "pmem"},
+        {"cxl", HM_MODE_CXL, HM_SOCKET_ALL, "cxl"},
+        {"hbm", HM_MODE_HBM, HM_SOCKET_ALL, "hbm"},
+        {"isolate", HM_MODE_ISOLATE, HM_SOCKET_ALL, "isolate"},
+        {"isolate,fast=1G,socket=local", HM_MODE_ISOLATE, HM_SOCKET_LOCAL, "isolate"},
+        {"fsdax,size=1G", HM_MODE_FSDAX, HM_SOCKET_ALL, "fsdax"},
+        {"fsdax,socket=local,size=32M", HM_MODE_FSDAX, HM_SOCKET_LOCAL, "fsdax"},
+        {"fsdax,size=1G,keep", HM_MODE_FSDAX, HM_SOCKET_ALL, "fsdax"},
+        {"fsdax,keep,socket=remote,size=1G", HM_MODE_FSDAX, HM_SOCKET_REMOTE, "fsdax"},
+        {"migrate", HM_MODE_MIGRATE, HM_SOCKET_ALL, "migrate"},
+        {"migrate,bins=16,socket=local", HM_MODE_MIGRATE, HM_SOCKET_LOCAL, "migrate"},
     };
     (void)state;
     for (size_t i = 0; i < N_ROWS(rows); i++) {
@@ -237,7 +236,6 @@ static void test_accepted(void **state)
         memset(&request, 0x55, sizeof(request));
         assert_int_equal(hm_request_parse(rows[i].text, &request, NULL), 0);
         assert_int_equal(request.mode, rows[i].mode);
-        assert_int_equal(request.kind, rows[i].kind);
         assert_int_equal(request.socket, rows[i].socket);
         assert_string_equal(request.text, rows[i].text);
         assert_int_equal(request.keep, strstr(rows[i].text, "keep") != NULL);
@@ -247,19 +245,40 @@ static void test_accepted(void **state)
 
 static void test_modes_are_listed_and_explained(void **state)
 {
-    static const char *const wanted[] = {"off", "fast",       "slow",  "dram",    "pmem",    "cxl",
-                                         "hbm", "interleave", "spill", "isolate", "migrate", "fsdax"};
+    char all[HM_MODES_LIST], two[HM_MODES_LIST], tiny[5];
     (void)state;
-    for (size_t i = 0; i < N_ROWS(wanted); i++) {
-        char text[64];
-        struct hm_request request;
-        snprintf(text, sizeof(text), "%s%s", wanted[i], strcmp(wanted[i], "fsdax") == 0 ? ",size=1G" : "");
-        assert_string_equal(hm_request_mode_at((int)i), wanted[i]);
-        assert_int_equal(hm_request_parse(text, &request, NULL), 0);
-        assert_non_null(strstr(hm_request_help(), wanted[i]));
+    for (int i = 0; i < HM_MODES; i++) {
+        const struct hm_mode_row *row = hm_mode_at(i);
+        struct hm_request request = {.mode = (enum hm_mode)i};
+        assert_true(strlen(row->name) > 0 && strlen(row->about) > 0);
+        assert_int_equal(hm_mode_find(row->name, strlen(row->name)), i);
+        assert_string_equal(hm_request_mode_name(&request), row->name);
+        assert_int_equal(hm_request_wants(&request, HM_WANTS_ANYTHING), row->wants != 0);
+        /* A mode that leaves the job as it is has no use for keys; every other one says whose memory. */
+        assert_int_equal(row->keys & HM_KEYS_SOCKET, row->wants ? HM_KEYS_SOCKET : 0);
     }
-    assert_null(hm_request_mode_at(N_ROWS(wanted)));
-    assert_null(hm_request_mode_at(-1));
+    assert_null(hm_mode_at(HM_MODES));
+    assert_null(hm_mode_at(-1));
+    assert_int_equal(hm_mode_find("fastest", 4), HM_MODE_FAST);
+    assert_int_equal(hm_mode_find("fastest", 5), -1);
+    assert_int_equal(hm_mode_find("", 0), -1);
+    assert_string_equal(hm_mode_want_name(HM_WANTS_PRELOAD), "preload");
+    assert_null(hm_mode_want_name(HM_WANTS_NAMESPACES << 1));
+    assert_string_equal(hm_modes_list(~0u, " or ", all, sizeof(all)),
+                        "off, fast, slow, dram, pmem, cxl, hbm, interleave, spill, isolate, migrate or fsdax");
+    assert_string_equal(hm_modes_list(1u << HM_MODE_SPILL | 1u << HM_MODE_OFF, " and ", two, sizeof(two)),
+                        "off and spill");
+    assert_string_equal(hm_modes_list(0, " or ", two, sizeof(two)), "");
+    assert_string_equal(hm_modes_list(~0u, " or ", tiny, sizeof(tiny)), "off,");
+}
+
+/* What is no mode, as of a file, asks for nothing. */
+static void test_no_mode(void **state)
+{
+    struct hm_request request = {.mode = HM_MODES};
+    (void)state;
+    assert_string_equal(hm_request_mode_name(&request), "off");
+    assert_false(hm_request_wants(&request, HM_WANTS_ANYTHING));
 }
 
 static const struct {
@@ -371,11 +390,6 @@ static void test_words_of_keys(void **state)
     assert_string_equal(hm_hot_by_name(HM_HOT_BY_ACCESSES), "accesses");
     assert_string_equal(hm_hot_by_name(HM_HOT_BY_WRITES), "writes");
     assert_null(hm_hot_by_name((enum hm_hot_by)3));
-    for (size_t i = 0; i < N_ROWS(key_rows); i++) {
-        char key[32];
-        snprintf(key, sizeof(key), "  %.*s  ", (int)strcspn(key_rows[i].text, "="), key_rows[i].text);
-        assert_non_null(strstr(hm_request_help(), key));
-    }
 }
 
 int main(void)
@@ -386,6 +400,7 @@ int main(void)
         cmocka_unit_test(test_long_texts),
         cmocka_unit_test(test_accepted),
         cmocka_unit_test(test_modes_are_listed_and_explained),
+        cmocka_unit_test(test_no_mode),
         cmocka_unit_test(test_keys),
         cmocka_unit_test(test_keys_of_the_site_refused),
         cmocka_unit_test(test_what_is_not_said_is_completed),
