@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The guides and man pages: what they show is run, what they name is there. What needs Slurm is in tests/system."""
 
+import json
 import os
 import re
 import shutil
@@ -15,6 +16,7 @@ from installed import DATA, LIBEXEC, PREFIX, helper, modes, needs_ndctl, needs_p
 PROJECT = Path(__file__).resolve().parents[2]
 MAN = GUIDES / "man"
 HOST = list(docblocks.runs("host"))
+LISTING = {"capture_output": True, "text": True, "check": False}  # its status says whether a source works here
 ALL = [block for guide in ("user-guide.md", "admin-guide.md") for block in docblocks.blocks(guide)]
 
 
@@ -182,6 +184,13 @@ def test_the_page_of_the_migrator_has_its_sources_algorithms_and_figures():
     assert len(names) >= 5 and len(keys) >= 20
     for word in [*names, *keys, "unmoved_bytes", "warnings"]:
         assert re.search(rf"\b{word}\b", page), word
+
+
+def test_the_page_of_meter_has_its_sources():
+    page = rendered(MAN / "hybridmem-meter.1")
+    listed = json.loads(subprocess.run([LIBEXEC / "hybridmem-meter", "--list", "--json"], **LISTING).stdout)
+    for source in listed["sources"]:
+        assert re.search(rf"^ {{7}}{source['name']}\b", page, re.MULTILINE), source["name"]
 
 
 def test_the_page_of_hybridmem_has_its_commands():

@@ -32,7 +32,7 @@ struct meter {
     const struct hm_meter_options *options;
     struct hm_counters_setup setup;
     struct hm_gauges gauges;
-    struct hm_counters_tried tried[HM_MOST_SOURCES];
+    struct hm_counters_tried tried[HM_METERS];
     int n_tried;
     struct hm_tiers *tiers;
     struct hm_flow flow[HM_MOST_FLOWS];

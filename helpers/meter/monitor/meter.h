@@ -16,7 +16,7 @@ struct hm_monitor_meter {
     bool is_over, is_slurm_asked;
     uint64_t begun_ns[HM_N_PROGRAMS]; /* CLOCK_MONOTONIC of a program's first reading; 0: it has not joined in */
     struct hm_gauges gauges;
-    struct hm_counters_tried tried[HM_MOST_SOURCES];
+    struct hm_counters_tried tried[HM_METERS];
     int n_tried;
     struct hm_tiers tiers; /* names and kinds alone */
     struct hm_powers powers;

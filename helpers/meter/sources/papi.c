@@ -84,7 +84,7 @@ static int join(struct hm_gauges *gauges, enum hm_papi_program program, bool is_
     return -1;
 }
 
-size_t hm_counters_join(struct hm_gauges *gauges, struct hm_counters_tried tried[HM_MOST_SOURCES],
+size_t hm_counters_join(struct hm_gauges *gauges, struct hm_counters_tried tried[HM_METERS],
                         enum hm_papi_program program)
 {
     struct hm_error reason = {""};
@@ -114,12 +114,36 @@ static int find(enum hm_papi_program program, const char *path, const struct hm_
     return 0;
 }
 
-int hm_papi_find(const struct hm_counters_setup *setup, struct hm_gauges *gauges, int source, struct hm_error *reason)
+static int find_papi(const struct hm_counters_setup *setup, struct hm_gauges *gauges, int source,
+                     struct hm_error *reason)
 {
     return find(HM_PROGRAM_PAPI, setup->papi, setup, gauges, source, reason);
 }
 
-int hm_slurm_find(const struct hm_counters_setup *setup, struct hm_gauges *gauges, int source, struct hm_error *reason)
+static int find_slurm(const struct hm_counters_setup *setup, struct hm_gauges *gauges, int source,
+                      struct hm_error *reason)
 {
     return find(HM_PROGRAM_SLURMENERGY, setup->slurm, setup, gauges, source, reason);
 }
+
+const struct hm_counter_source hm_meter_papi = {
+    .name = "papi",
+    .gives = HM_GIVES_ENERGY | HM_GIVES_TRAFFIC,
+    .covers = HM_COVERS_SOCKETS,
+    .measures = "energy, and bytes by kind of memory of Intel's memory controllers (PAPI, by hybridmem-papi)",
+    .unit = "2^-32 J, microjoule, nanojoule or 64 bytes, by PAPI's component",
+    .wraps = "PAPI's component powercap at max_energy_range_uj, the others not in a lifetime",
+    .needs = "what PAPI's components need: root, or CAP_PERFMON for perf_event_uncore",
+    .find = find_papi,
+};
+
+const struct hm_counter_source hm_meter_slurm = {
+    .name = "slurm",
+    .gives = HM_GIVES(HM_PLATFORM_ENERGY),
+    .covers = "the node, whatever runs on it",
+    .measures = "energy of the node, as slurmd has it (Slurm's acct_gather_energy of ipmi, xcc or pm_counters)",
+    .unit = "joule",
+    .wraps = "not in a lifetime; of ipmi and xcc it begins anew with slurmd",
+    .needs = "root or SlurmUser, and slurmd on this node",
+    .find = find_slurm,
+};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "pmu.h"
+/* The sources that are perf events of PMUs, as sysfs describes these: bus/event_source/devices. */
 
 #include <errno.h>
 #include <fnmatch.h>
@@ -10,8 +10,11 @@
 #include "base/sysfile.h"
 #include "core/tiers/tiers.h"
 #include "pmutable.h"
+#include "sources.h"
 
 #define DEVICES "bus/event_source/devices"
+/* perf events of the uncore and of energy count whatever runs: the kernel shows them to who may see all of it. */
+#define PERF_NEEDS "root, CAP_PERFMON, or kernel.perf_event_paranoid of 0 or less"
 
 struct finding {
     const struct hm_counters_setup *setup;
@@ -185,14 +188,14 @@ static int find(struct finding *finding, const struct hm_pmu_rows *rows)
 #define FIND(table)                                                                                                    \
     find(&(struct finding){.setup = setup, .gauges = gauges, .source = source, .reason = reason}, hm_pmu_rows(table))
 
-int hm_pmusource_find_energy(const struct hm_counters_setup *setup, struct hm_gauges *gauges, int source,
-                             struct hm_error *reason)
+static int find_energy(const struct hm_counters_setup *setup, struct hm_gauges *gauges, int source,
+                       struct hm_error *reason)
 {
     return FIND(HM_PMU_ENERGY);
 }
 
-int hm_pmusource_find_imc(const struct hm_counters_setup *setup, struct hm_gauges *gauges, int source,
-                          struct hm_error *reason)
+static int find_imc(const struct hm_counters_setup *setup, struct hm_gauges *gauges, int source,
+                    struct hm_error *reason)
 {
     return FIND(HM_PMU_IMC);
 }
@@ -211,8 +214,8 @@ static bool has_pmu(const struct hm_counters_setup *setup, const char *pattern)
  * amdzen3) are of a channel's requests both ways, and it has NUM_COUNTERS_NB counters, four
  * (arch/x86/events/amd/uncore.c). All eight at once would be an extrapolation.
  */
-int hm_pmusource_find_amd(const struct hm_counters_setup *setup, struct hm_gauges *gauges, int source,
-                          struct hm_error *reason)
+static int find_amd(const struct hm_counters_setup *setup, struct hm_gauges *gauges, int source,
+                    struct hm_error *reason)
 {
     if (has_pmu(setup, "amd_df") && !has_pmu(setup, "amd_umc_*"))
         return hm_fail(reason, ENOENT,
@@ -221,14 +224,69 @@ int hm_pmusource_find_amd(const struct hm_counters_setup *setup, struct hm_gauge
     return FIND(HM_PMU_AMD);
 }
 
-int hm_pmusource_find_cxl(const struct hm_counters_setup *setup, struct hm_gauges *gauges, int source,
-                          struct hm_error *reason)
+static int find_cxl(const struct hm_counters_setup *setup, struct hm_gauges *gauges, int source,
+                    struct hm_error *reason)
 {
     return FIND(HM_PMU_CXL);
 }
 
-int hm_pmusource_find_grace(const struct hm_counters_setup *setup, struct hm_gauges *gauges, int source,
-                            struct hm_error *reason)
+static int find_grace(const struct hm_counters_setup *setup, struct hm_gauges *gauges, int source,
+                      struct hm_error *reason)
 {
     return FIND(HM_PMU_GRACE);
 }
+
+const struct hm_counter_source hm_meter_perf_energy = {
+    .name = "perf-energy",
+    .gives = HM_GIVES_ENERGY,
+    .covers = HM_COVERS_SOCKETS,
+    .measures = "energy of the package and of DRAM, of the platform (PMU power, RAPL)",
+    .unit = "what its event's scale says",
+    .wraps = HM_NEVER_WRAPS,
+    .needs = PERF_NEEDS,
+    .find = find_energy,
+};
+
+const struct hm_counter_source hm_meter_perf_imc = {
+    .name = "perf-imc",
+    .gives = HM_GIVES_TRAFFIC,
+    .covers = HM_COVERS_SOCKETS,
+    .measures = "bytes read and written by kind of memory (PMUs uncore_imc and uncore_hbm of Intel)",
+    .unit = "64 bytes, of HBM 32",
+    .wraps = HM_NEVER_WRAPS,
+    .needs = PERF_NEEDS,
+    .find = find_imc,
+};
+
+const struct hm_counter_source hm_meter_perf_amd = {
+    .name = "perf-amd",
+    .gives = HM_GIVES_TRAFFIC,
+    .covers = HM_COVERS_SOCKETS,
+    .measures = "bytes read and written (PMUs amd_umc of AMD's servers, Zen 4 and 5)",
+    .unit = "64 bytes",
+    .wraps = HM_NEVER_WRAPS,
+    .needs = PERF_NEEDS,
+    .find = find_amd,
+};
+
+const struct hm_counter_source hm_meter_grace_cpus = {
+    .name = "grace-cpus",
+    .gives = HM_GIVES_TRAFFIC,
+    .covers = "each socket's own memory, by the CPUs of all sockets; not by GPUs and PCIe devices",
+    .measures = "bytes that CPUs read from and write to DRAM (PMUs nvidia_scf_pmu of Grace)",
+    .unit = "32 bytes read, 1 byte written",
+    .wraps = HM_NEVER_WRAPS,
+    .needs = PERF_NEEDS,
+    .find = find_grace,
+};
+
+const struct hm_counter_source hm_meter_cxl = {
+    .name = "cxl",
+    .gives = HM_GIVES_TRAFFIC,
+    .covers = "the node, whatever runs on it",
+    .measures = "bytes read from and written to CXL memory, whole lines (PMUs cxl_pmu_mem)",
+    .unit = "64 bytes",
+    .wraps = HM_NEVER_WRAPS,
+    .needs = PERF_NEEDS,
+    .find = find_cxl,
+};

@@ -98,8 +98,7 @@ static int add_package(struct finding *finding, const char *zone)
     return add_zone(finding, path, name, false) == 0 ? add_parts(finding, zone) : -1;
 }
 
-int hm_powercap_find(const struct hm_counters_setup *setup, struct hm_gauges *gauges, int source,
-                     struct hm_error *reason)
+static int find(const struct hm_counters_setup *setup, struct hm_gauges *gauges, int source, struct hm_error *reason)
 {
     struct finding finding = {
         .setup = setup, .gauges = gauges, .like = {.source = source, .factor = 1e-6}, .reason = reason};
@@ -118,3 +117,14 @@ int hm_powercap_find(const struct hm_counters_setup *setup, struct hm_gauges *ga
                        "the kernel shows no RAPL zone in " ZONES " (a virtual machine, or intel_rapl is not loaded)");
     return result;
 }
+
+const struct hm_counter_source hm_meter_powercap = {
+    .name = "powercap",
+    .gives = HM_GIVES_ENERGY,
+    .covers = HM_COVERS_SOCKETS,
+    .measures = "energy of the package and of DRAM, of the platform where there is psys (RAPL)",
+    .unit = "microjoule",
+    .wraps = "at max_energy_range_uj, after minutes",
+    .needs = "root (energy_uj is readable by root only since Linux 5.10)",
+    .find = find,
+};

@@ -33,8 +33,7 @@ static int add_cache(const struct hm_counters_setup *setup, struct hm_gauges *ga
     return 0;
 }
 
-int hm_resctrl_find(const struct hm_counters_setup *setup, struct hm_gauges *gauges, int source,
-                    struct hm_error *reason)
+static int find(const struct hm_counters_setup *setup, struct hm_gauges *gauges, int source, struct hm_error *reason)
 {
     size_t before = gauges->n;
     char **names;
@@ -56,3 +55,15 @@ int hm_resctrl_find(const struct hm_counters_setup *setup, struct hm_gauges *gau
                        "no mon_data/mon_L3_*/mbm_*_bytes: resctrl is not mounted, or the processor has no MBM");
     return result;
 }
+
+const struct hm_counter_source hm_meter_resctrl = {
+    .name = "resctrl",
+    .gives = HM_GIVES(HM_TOTAL_BYTES) | HM_GIVES(HM_LOCAL_BYTES),
+    .covers =
+        "the tasks of a resctrl group; of a control group, as the default one, those of its monitoring groups, too",
+    .measures = "bytes between the last-level cache and memory, and those of the own socket (MBM)",
+    .unit = "bytes",
+    .wraps = HM_NEVER_WRAPS,
+    .needs = "a mount of resctrl that the user can read",
+    .find = find,
+};

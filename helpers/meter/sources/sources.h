@@ -1,15 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The sources of counters: one table, best first. Each says what it covers and measures, and, where it has nothing on
- * this node, why.
+ * The sources of counters: one table, best first (meters.def). Each says what it covers and measures, and, where it has
+ * nothing on this node, why.
  */
 #ifndef HM_METER_SOURCES_SOURCES_H
 #define HM_METER_SOURCES_SOURCES_H
 
 #include "meter/count/gauge.h"
 
-#define HM_MOST_SOURCES 9
 #define HM_GIVES(quantity) (1U << (quantity))
+#define HM_GIVES_ENERGY (HM_GIVES(HM_PACKAGE_ENERGY) | HM_GIVES(HM_MEMORY_ENERGY) | HM_GIVES(HM_PLATFORM_ENERGY))
+#define HM_GIVES_TRAFFIC (HM_GIVES(HM_READ_BYTES) | HM_GIVES(HM_WRITE_BYTES))
+
+/* What several rows say. */
+#define HM_COVERS_SOCKETS "each socket, whatever runs on it"
+#define HM_NEVER_WRAPS "not in a lifetime: the kernel extends it to 64 bits"
 
 struct hm_counters_setup {
     int sysfs;         /* the folder that is /sys */
@@ -38,6 +43,15 @@ struct hm_counter_source {
     int (*find)(const struct hm_counters_setup *setup, struct hm_gauges *gauges, int source, struct hm_error *reason);
 };
 
+/* The rows, each in its source's own file, and how many there are. */
+#define HM_METER(name) extern const struct hm_counter_source hm_meter_##name;
+#include "meter/sources/meters.def"
+enum {
+#define HM_METER(name) HM_METER_NUMBER_##name,
+#include "meter/sources/meters.def"
+    HM_METERS
+};
+
 /* What came of a source. */
 struct hm_counters_tried {
     const struct hm_counter_source *source;
@@ -50,20 +64,12 @@ const struct hm_counter_source *hm_counter_source_at(int i);
 
 /* Open all that there is. Returns how many rows `tried` has then. The caller closes the gauges. */
 int hm_counters_find(const struct hm_counters_setup *setup, struct hm_gauges *gauges,
-                     struct hm_counters_tried tried[HM_MOST_SOURCES]);
+                     struct hm_counters_tried tried[HM_METERS]);
 
 /* A program that was started for later has described its counters, or will not (hm_papi_reader_is_awaited): add those
  * that no better source has. Returns how many these are; with none, the program is ended, and the row has the reason.
  */
-size_t hm_counters_join(struct hm_gauges *gauges, struct hm_counters_tried tried[HM_MOST_SOURCES],
+size_t hm_counters_join(struct hm_gauges *gauges, struct hm_counters_tried tried[HM_METERS],
                         enum hm_papi_program program);
-
-/* The rows' own parts. */
-int hm_powercap_find(const struct hm_counters_setup *setup, struct hm_gauges *gauges, int source,
-                     struct hm_error *reason);
-int hm_papi_find(const struct hm_counters_setup *setup, struct hm_gauges *gauges, int source, struct hm_error *reason);
-int hm_slurm_find(const struct hm_counters_setup *setup, struct hm_gauges *gauges, int source, struct hm_error *reason);
-int hm_resctrl_find(const struct hm_counters_setup *setup, struct hm_gauges *gauges, int source,
-                    struct hm_error *reason);
 
 #endif

@@ -23,7 +23,7 @@ struct fake_sysfs {
 
     struct hm_counters_setup setup;
     struct hm_gauges gauges;
-    struct hm_counters_tried tried[HM_MOST_SOURCES];
+    struct hm_counters_tried tried[HM_METERS];
     int n_tried;
     const struct hm_tiers *tiers;
     struct hm_flow flow[HM_MOST_FLOWS];

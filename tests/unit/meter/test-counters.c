@@ -23,7 +23,7 @@ static void test_a_machine_without_counters(void **state)
     (void)state;
     fake_sysfs_find();
     fake_sysfs_step();
-    assert_int_equal(fake.n_tried, 9);
+    assert_int_equal(fake.n_tried, HM_METERS);
     assert_int_equal(fake.gauges.n, 0);
     for (int i = 0; i < fake.n_tried; i++)
         assert_true(fake.tried[i].n == 0 && strlen(fake.tried[i].reason) > 20);
