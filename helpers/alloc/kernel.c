@@ -9,6 +9,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/files.h"
 #include "base/meminfo.h"
 #include "base/size.h"
 
@@ -57,29 +58,17 @@ int hm_kernel_where(size_t count, void *const *page, int *node)
     return (int)syscall(SYS_move_pages, 0, (unsigned long)count, page, NULL, node, 0);
 }
 
-static int read_text(const char *path, char *text, size_t size)
-{
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
-        return -1;
-    ssize_t length = read(fd, text, size - 1);
-    close(fd);
-    text[length > 0 ? length : 0] = '\0';
-    return 0;
-}
-
 int hm_kernel_free_bytes(int node, uint64_t *bytes)
 {
     char path[64], text[4096];
     snprintf(path, sizeof(path), "/sys/devices/system/node/node%d/meminfo", node);
-    return read_text(path, text, sizeof(text)) < 0 ? -1 : hm_meminfo_parse(text, "MemFree", bytes);
+    return hm_file_read_start(path, text, sizeof(text)) < 0 ? -1 : hm_meminfo_parse(text, "MemFree", bytes);
 }
 
 int hm_kernel_most_mappings(uint64_t *n)
 {
     char text[32];
-    if (read_text("/proc/sys/vm/max_map_count", text, sizeof(text)) < 0)
+    if (hm_file_read_line("/proc/sys/vm/max_map_count", text, sizeof(text)) < 0)
         return -1;
-    text[strcspn(text, "\n")] = '\0';
     return hm_size_parse_number(text, 1, INT_MAX, n, NULL);
 }

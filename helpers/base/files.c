@@ -12,29 +12,53 @@
 #define STATX_ATTR_DAX 0x00200000 /* Linux 5.8 */
 #endif
 
-int hm_file_read(const char *path, char *out, size_t size, struct hm_error *error)
+static int open_small(const char *path)
+{
+    return open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+}
+
+/* Read up to `size` bytes, and close the file. Returns how many there were, or -1 with errno. */
+static ssize_t read_all(int fd, char *out, size_t size)
 {
     size_t have = 0;
-    ssize_t got = 0;
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-    if (fd < 0)
-        return hm_fail_errno(error, "cannot read %s", path);
+    ssize_t got;
     do {
         got = read(fd, out + have, size - have);
         have += got > 0 ? (size_t)got : 0;
     } while ((got > 0 && have < size) || (got < 0 && errno == EINTR));
-    if (got < 0) {
-        hm_fail_errno(error, "cannot read %s", path);
-        close(fd);
-        return -1;
-    }
+    int number = errno;
     close(fd);
-    if (have == size)
+    errno = number;
+    return got < 0 ? -1 : (ssize_t)have;
+}
+
+int hm_file_read(const char *path, char *out, size_t size, struct hm_error *error)
+{
+    int fd = open_small(path);
+    ssize_t have = fd < 0 ? -1 : read_all(fd, out, size);
+    if (have < 0)
+        return hm_fail_errno(error, "cannot read %s", path);
+    if ((size_t)have == size)
         return hm_fail(error, E2BIG, "%s is longer than the %zu bytes expected", path, size - 1);
     if (have > 0 && out[have - 1] == '\n')
         have--;
     out[have] = '\0';
     return 0;
+}
+
+int hm_file_read_start(const char *path, char *out, size_t size)
+{
+    int fd = open_small(path);
+    ssize_t have = fd < 0 ? -1 : read_all(fd, out, size - 1);
+    out[have > 0 ? have : 0] = '\0';
+    return have < 0 ? -1 : 0;
+}
+
+int hm_file_read_line(const char *path, char *out, size_t size)
+{
+    int result = hm_file_read_start(path, out, size);
+    out[strcspn(out, "\n")] = '\0';
+    return result;
 }
 
 int hm_file_write(const char *path, const char *text, struct hm_error *error)

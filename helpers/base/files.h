@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Small texts in /proc, /sys and cgroup folders; folders of ours; descriptors. */
+/*
+ * The one reader of small texts in /proc, /sys and cgroup folders (sysfile.h reads the counters of the meter, from
+ * files that stay open); folders of ours; descriptors. A link in a path's last place is not followed, and nothing is
+ * waited for.
+ */
 #ifndef HM_BASE_FILES_H
 #define HM_BASE_FILES_H
 
@@ -12,6 +16,13 @@
 /* Read a file of less than `size` bytes into `out`, terminated, without its last newline. Returns 0, or -1 (E2BIG:
  * longer). */
 int hm_file_read(const char *path, char *out, size_t size, struct hm_error *error);
+/*
+ * Read the first size - 1 bytes at most into `out`, terminated; "" where that fails. Returns 0, or -1 with errno. Safe
+ * where nothing may be allocated.
+ */
+int hm_file_read_start(const char *path, char *out, size_t size);
+/* The same up to the first newline. */
+int hm_file_read_line(const char *path, char *out, size_t size);
 /* Write `text` in one write to a file that exists. Returns 0 or -1. */
 int hm_file_write(const char *path, const char *text, struct hm_error *error);
 

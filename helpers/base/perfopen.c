@@ -8,6 +8,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "files.h"
+
 #define PARANOID "/proc/sys/kernel/perf_event_paranoid"
 #define DEVICES "/sys/bus/event_source/devices"
 
@@ -49,22 +51,10 @@ char *hm_perf_explain(int number, const char *paranoid, int wanted, char *out, s
     return out;
 }
 
-/* The first line of a file. Returns `out`, "" where there is none. */
-static char *read_line(const char *path, char *out, size_t size)
-{
-    FILE *file = fopen(path, "re");
-    out[0] = '\0';
-    if (file && !fgets(out, (int)size, file))
-        out[0] = '\0';
-    if (file)
-        fclose(file);
-    out[strcspn(out, "\n")] = '\0';
-    return out;
-}
-
 char *hm_perf_read_paranoid(char *out, size_t size)
 {
-    return read_line(PARANOID, out, size);
+    (void)hm_file_read_line(PARANOID, out, size);
+    return out;
 }
 
 int hm_perf_find_type(const char *pmu)
@@ -72,5 +62,5 @@ int hm_perf_find_type(const char *pmu)
     char path[128], text[16];
     int type;
     snprintf(path, sizeof(path), DEVICES "/%s/type", pmu);
-    return sscanf(read_line(path, text, sizeof(text)), "%d", &type) == 1 && type >= 0 ? type : -1;
+    return hm_file_read_line(path, text, sizeof(text)) == 0 && sscanf(text, "%d", &type) == 1 && type >= 0 ? type : -1;
 }

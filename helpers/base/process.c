@@ -2,6 +2,7 @@
 #include "process.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -14,25 +15,50 @@
 #include "size.h"
 
 #define CGROUP_ROOT "/sys/fs/cgroup"
-#define STAT_STATE 3 /* fields of /proc/PID/stat, as proc(5) counts them */
+/* Fields of /proc/PID/stat, as proc(5) counts them. */
+#define STAT_NAME 2
 #define STAT_START_TIME 22
 
-/* State and start time of a process. The name, field 2, may hold spaces and brackets: fields are counted from its last
- * ")". */
+int hm_process_read(pid_t pid, const char *name, char *out, size_t size)
+{
+    char path[64];
+    snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, name);
+    return hm_file_read_start(path, out, size);
+}
+
+uint64_t hm_process_resident(pid_t pid)
+{
+    char text[128];
+    uint64_t pages = 0;
+    bool is_read = hm_process_read(pid, "statm", text, sizeof(text)) == 0;
+    return is_read && sscanf(text, "%*u %" SCNu64, &pages) == 1 ? pages : 0;
+}
+
+int hm_process_parse_stat(const char *text, char *state, uint64_t *start_time)
+{
+    char number[24];
+    /* The name may hold spaces and brackets: fields are counted from its last ")". */
+    const char *at = strrchr(text, ')');
+    for (int field = STAT_NAME; at && field < STAT_START_TIME; field++) {
+        at = strchr(at, ' ');
+        at = at ? at + 1 : NULL;
+        if (at && field == STAT_NAME)
+            *state = *at;
+    }
+    size_t length = at ? strcspn(at, " \n") : 0;
+    if (length == 0 || length >= sizeof(number))
+        return hm_fail(NULL, EBADMSG, "no start time");
+    memcpy(number, at, length);
+    number[length] = '\0';
+    return hm_size_parse_number(number, 0, UINT64_MAX, start_time, NULL) == 0 ? 0
+                                                                              : hm_fail(NULL, EBADMSG, "no start time");
+}
+
 static int read_stat(pid_t pid, char *state, uint64_t *start_time)
 {
-    char path[64], text[1024], *save = NULL;
-    snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
-    if (pid <= 0 || hm_file_read(path, text, sizeof(text), NULL) != 0)
-        return hm_fail(NULL, ESRCH, "no process %d", (int)pid);
-    char *field = strrchr(text, ')');
-    if (!field)
-        return hm_fail(NULL, ESRCH, "no process %d", (int)pid);
-    field = strtok_r(field + 1, " ", &save);
-    *state = field ? field[0] : 'X';
-    for (int n = STAT_STATE; field && n < STAT_START_TIME; n++)
-        field = strtok_r(NULL, " ", &save);
-    if (!field || hm_size_parse_number(field, 0, UINT64_MAX, start_time, NULL) != 0)
+    char text[1024];
+    if (pid <= 0 || hm_process_read(pid, "stat", text, sizeof(text)) != 0 ||
+        hm_process_parse_stat(text, state, start_time) != 0)
         return hm_fail(NULL, ESRCH, "no process %d", (int)pid);
     return 0;
 }

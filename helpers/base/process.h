@@ -18,6 +18,13 @@ struct hm_process {
     uint64_t start_time; /* field 22 of /proc/PID/stat: a reused pid is told apart */
 };
 
+/* Read the first size - 1 bytes at most of /proc/PID/NAME into `out`, terminated. Returns 0, or -1 with errno. */
+int hm_process_read(pid_t pid, const char *name, char *out, size_t size);
+/* State and start time by the text of a /proc/PID/stat. Returns 0, or -1 (EBADMSG). Pure. */
+int hm_process_parse_stat(const char *text, char *state, uint64_t *start_time);
+/* Pages of the process that are in memory; 0 where it has ended. */
+uint64_t hm_process_resident(pid_t pid);
+
 /* Fill `process` with a pid and its start time. Returns 0, or -1 (ESRCH) where there is no such process. */
 int hm_process_identify(pid_t pid, struct hm_process *process);
 /* Is it the same process still, and not a zombie? */

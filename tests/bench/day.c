@@ -18,7 +18,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "base/procfile.h"
+#include "base/files.h"
 #include "daysim.h"
 #include "migrator/figures/viewclient.h"
 #include "migrator/live/live.h"

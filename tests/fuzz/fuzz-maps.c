@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/process.h"
 #include "migrator/watch/maps.h"
 #include "migrator/watch/ranks.h"
 
@@ -30,6 +31,7 @@ static void add_lines(char *text)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     uint64_t start;
+    char state;
     if (size == 0)
         return 0;
     char *text = malloc(size); /* of that very size, so that a byte too many is seen */
@@ -40,7 +42,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (data[0] % 4 == 0)
         add_lines(text);
     else if (data[0] % 4 == 1)
-        hm_ranks_parse_start(text, &start);
+        hm_process_parse_stat(text, &state, &start);
     else if (data[0] % 4 == 2)
         hm_ranks_is_user(text, 1000);
     else

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/files.h"
 #include "base/meminfo.h"
 #include "base/output.h"
 #include "base/size.h"
@@ -55,13 +56,9 @@ static void end_progress(const struct progress *progress)
 /* MemAvailable of the machine: what can be had without swapping. 0: not known. */
 static uint64_t read_available(void)
 {
-    char text[4096] = "";
+    char text[4096];
     uint64_t bytes = 0;
-    FILE *file = fopen("/proc/meminfo", "re");
-    if (file) {
-        text[fread(text, 1, sizeof(text) - 1, file)] = '\0';
-        fclose(file);
-    }
+    (void)hm_file_read_start("/proc/meminfo", text, sizeof(text));
     return hm_meminfo_parse(text, "MemAvailable", &bytes) == 0 ? bytes : 0;
 }
 

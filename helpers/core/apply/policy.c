@@ -2,17 +2,18 @@
 #include "policy.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <numaif.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "base/files.h"
 #include "base/installed.h"
+#include "base/marks.h"
+#include "base/perfopen.h"
 #include "base/size.h"
 
 /* Newer than the numaif.h that we may be built with, or left out of it. */
@@ -29,8 +30,7 @@
 #define MPOL_WEIGHTED_INTERLEAVE 6
 #endif
 
-#define SOFT_DIRTY (UINT64_C(1) << 55) /* in /proc/PID/pagemap */
-#define PARANOID_MOST 2                /* of kernel.perf_event_paranoid, with which users may sample */
+#define PARANOID_MOST 2 /* of kernel.perf_event_paranoid, with which users may sample */
 #define LONG_BITS (sizeof(unsigned long) * CHAR_BIT)
 #define KERNEL_NODES                                                                                                   \
     1024 /* MAX_NUMNODES of x86-64 and arm64 distributions; the kernel refuses longer masks with set bits only */
@@ -84,15 +84,8 @@ static uint8_t read_weight(int node_id)
 {
     char path[96], text[16];
     uint64_t weight;
-    int fd = open(hm_policy_weight_path(node_id, path, sizeof(path)), O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-    if (fd < 0)
+    if (hm_file_read_line(hm_policy_weight_path(node_id, path, sizeof(path)), text, sizeof(text)) != 0)
         return 0;
-    ssize_t length = read(fd, text, sizeof(text) - 1);
-    close(fd);
-    if (length <= 0)
-        return 0;
-    text[length] = '\0';
-    text[strcspn(text, "\n")] = '\0';
     return hm_size_parse_number(text, 1, UINT8_MAX, &weight, NULL) < 0 ? 0 : (uint8_t)weight;
 }
 
@@ -108,38 +101,14 @@ static bool knows_mode(int mode, bool by_version)
     return errno == EINVAL ? false : by_version;
 }
 
-/* A kernel with soft-dirty marks shows a page of a mapping that was made just now as written: nothing has to be cleared
- * for that, and nothing is changed. */
-static bool has_marks(void)
-{
-    long size = sysconf(_SC_PAGESIZE);
-    uint64_t entry = 0;
-    int fd = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
-    char *page = mmap(NULL, (size_t)size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (page != MAP_FAILED) {
-        *(volatile char *)page = 1;
-        if (fd < 0 || pread(fd, &entry, sizeof(entry), (off_t)((uintptr_t)page / (size_t)size * sizeof(entry))) !=
-                          (ssize_t)sizeof(entry))
-            entry = 0;
-        munmap(page, (size_t)size);
-    }
-    if (fd >= 0)
-        close(fd);
-    return (entry & SOFT_DIRTY) != 0;
-}
-
-/* The migrator is the user's: what he may not sample it cannot. */
+/* The migrator is the user's: what users may not sample it cannot. */
 static bool can_sample_stores(void)
 {
     static const char *const units[] = {"/sys/bus/event_source/devices/cpu/events/mem-stores",
                                         "/sys/bus/event_source/devices/ibs_op"};
-    char text[16] = "";
-    int fd = open("/proc/sys/kernel/perf_event_paranoid", O_RDONLY | O_CLOEXEC);
-    ssize_t length = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
-    if (fd >= 0)
-        close(fd);
+    char text[16];
     bool has_unit = access(units[0], F_OK) == 0 || access(units[1], F_OK) == 0;
-    return has_unit && length > 0 && atoi(text) <= PARANOID_MOST;
+    return has_unit && hm_perf_read_paranoid(text, sizeof(text))[0] && atoi(text) <= PARANOID_MOST;
 }
 
 int hm_abilities_read(const struct hm_tiers *tiers, struct hm_abilities *abilities, struct hm_error *error)
@@ -154,7 +123,7 @@ int hm_abilities_read(const struct hm_tiers *tiers, struct hm_abilities *abiliti
     abilities->bind_balancing = knows_mode(MPOL_BIND | MPOL_F_NUMA_BALANCING, abilities->bind_balancing);
     abilities->weighted_interleave = knows_mode(MPOL_WEIGHTED_INTERLEAVE, abilities->weighted_interleave);
     abilities->lacks_preload = access(hm_preload_library(), R_OK) != 0;
-    abilities->lacks_marks = !has_marks();
+    abilities->lacks_marks = !hm_marks_are_kept();
     abilities->lacks_store_samples = !can_sample_stores();
     abilities->has_weights = true;
     for (int i = 0; i < tiers->topology.n_nodes; i++) {

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/files.h"
 #include "base/path.h"
 
 #define MAGIC 0x484d5431u /* "HMT1" */
@@ -25,29 +26,14 @@ struct cache {
     struct hm_topology topology;
 };
 
-/* First line of a small file of the kernel's, "" where it cannot be read. */
-static void read_line(const char *path, char *line, size_t size)
-{
-    FILE *file = fopen(path, "re");
-
-    line[0] = '\0';
-    if (!file)
-        return;
-    if (!fgets(line, (int)size, file))
-        line[0] = '\0';
-    line[strcspn(line, "\n")] = '\0';
-    fclose(file);
-}
-
 /* What the machine is now: boot and nodes. A kernel without NUMA has no list: the empty set, then as now. */
 static int fill_state(struct cache *cache, struct hm_error *error)
 {
     char line[4096];
 
-    read_line(BOOT_ID, cache->boot_id, sizeof(cache->boot_id));
-    if (!cache->boot_id[0])
+    if (hm_file_read_line(BOOT_ID, cache->boot_id, sizeof(cache->boot_id)) != 0 || !cache->boot_id[0])
         return hm_fail(error, ENOENT, "%s cannot be read: is /proc mounted?", BOOT_ID);
-    read_line(HAS_MEMORY, line, sizeof(line));
+    (void)hm_file_read_line(HAS_MEMORY, line, sizeof(line));
     return hm_set_parse(&cache->has_memory, line, error);
 }
 

@@ -6,42 +6,25 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/files.h"
 #include "base/meminfo.h"
 #include "parts.h"
 
 #define NODES "/sys/devices/system/node"
 #define TIERS "/sys/devices/virtual/memory_tiering"
 
-static FILE *open_text(const char *path)
-{
-    return fopen(path, "re");
-}
-
 /* A file with one line in the kernel's list format. */
 static bool read_list(const char *path, struct hm_set *set)
 {
-    char line[4096] = "";
-    FILE *file = open_text(path);
-
-    if (!file)
-        return false;
-    bool is_read = fgets(line, sizeof(line), file) != NULL;
-    fclose(file);
-    line[strcspn(line, "\n")] = '\0';
-    return is_read && hm_set_parse(set, line, NULL) == 0;
+    char line[4096];
+    return hm_file_read_line(path, line, sizeof(line)) == 0 && hm_set_parse(set, line, NULL) == 0;
 }
 
 /* Free bytes by a meminfo file. */
 static bool read_free(const char *path, uint64_t *bytes)
 {
     char text[4096];
-    FILE *file = open_text(path);
-
-    if (!file)
-        return false;
-    text[fread(text, 1, sizeof(text) - 1, file)] = '\0';
-    fclose(file);
-    return hm_meminfo_parse(text, "MemFree", bytes) == 0;
+    return hm_file_read_start(path, text, sizeof(text)) == 0 && hm_meminfo_parse(text, "MemFree", bytes) == 0;
 }
 
 static void read_nodes(struct hm_topology *topology)
@@ -70,7 +53,7 @@ static void read_allowed(struct hm_topology *topology)
     static const char key[] = "Mems_allowed_list:";
     char line[4096];
     struct hm_set allowed;
-    FILE *file = open_text("/proc/self/status");
+    FILE *file = fopen("/proc/self/status", "re");
 
     if (!file)
         return;
@@ -118,7 +101,7 @@ static void read_zones(struct hm_topology *topology)
     uint64_t movable[HM_MAX_NODES] = {0}, other[HM_MAX_NODES] = {0};
     char line[256], zone[32] = "";
     int index = -1;
-    FILE *file = open_text("/proc/zoneinfo");
+    FILE *file = fopen("/proc/zoneinfo", "re");
 
     if (!file)
         return;

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/files.h"
 #include "base/size.h"
 
 #define REGION "region"
@@ -19,13 +20,7 @@ static bool read_line(const char *folder, const char *device, const char *name, 
 {
     char path[320];
     snprintf(path, sizeof(path), "%s/%.40s/%s", folder, device, name);
-    FILE *file = fopen(path, "re");
-    if (!file)
-        return false;
-    bool is_read = fgets(line, LINE, file) != NULL;
-    fclose(file);
-    line[is_read ? strcspn(line, "\n") : 0] = '\0';
-    return is_read;
+    return hm_file_read_line(path, line, LINE) == 0;
 }
 
 /* Returns false also where there is no number (numa_node may be -1). */

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/procfile.h"
+#include "base/files.h"
 #include "core/apply/policy.h"
 #include "core/request/request.h"
 

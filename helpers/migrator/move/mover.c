@@ -7,7 +7,7 @@
 
 #include "base/amount.h"
 #include "base/clock.h"
-#include "base/procfile.h"
+#include "base/files.h"
 
 #define HUGE_SWITCH "/sys/kernel/mm/transparent_hugepage/enabled"
 #define LEAST_BATCH 128 /* also the first one; blocks that may be huge pages go in whole all the same */

@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "base/amount.h"
+#include "base/files.h"
 #include "base/meminfo.h"
-#include "base/procfile.h"
 
 #define NODES "/sys/devices/system/node"
 #define TEXT 8192

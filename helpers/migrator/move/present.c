@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "base/procfile.h"
+#include "base/process.h"
 
 #define PAGE_SHIFT 12
 #define PRESENT (UINT64_C(1) << 63) /* in an entry of the page map */

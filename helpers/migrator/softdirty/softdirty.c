@@ -11,12 +11,11 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/procfile.h"
+#include "base/marks.h"
+#include "base/process.h"
 
 #define WINDOW_MS 50
 #define PAGE 4096
-#define PRESENT (UINT64_C(1) << 63)
-#define DIRTY (UINT64_C(1) << 55)
 #define CLEAR "4"
 #define TRIAL_PAGES 64                               /* of our own, for the cost of a fault */
 #define CHUNK 8                                      /* neighbouring pages that one reading shows */
@@ -72,8 +71,8 @@ static struct seen look(int pagemap, uint64_t first, uint64_t n_pages, uint64_t 
         ssize_t length = pread(pagemap, entry, chunk * sizeof(entry[0]), (off_t)(page * sizeof(entry[0])));
         for (ssize_t i = 0; i < length / (ssize_t)sizeof(entry[0]); i++) {
             seen.entries++;
-            seen.present += (entry[i] & PRESENT) != 0;
-            seen.dirty += (entry[i] & PRESENT) != 0 && (entry[i] & DIRTY) != 0;
+            seen.present += (entry[i] & HM_MARK_PRESENT) != 0;
+            seen.dirty += (entry[i] & HM_MARK_PRESENT) != 0 && (entry[i] & HM_MARK_DIRTY) != 0;
         }
         place += 0.6180339887498949;
         place -= place >= 1;
@@ -81,32 +80,27 @@ static struct seen look(int pagemap, uint64_t first, uint64_t n_pages, uint64_t 
     return seen;
 }
 
-/* Do marks work here, and what does a fault cost? On pages of our own. */
-static int try_out(struct hm_softdirty *softdirty, struct hm_error *error)
+/* Measure what a fault on a marked page costs, on pages of our own. Returns 0, or -1 where marks cannot be cleared or
+ * the kernel keeps none. */
+static int measure_fault(struct hm_softdirty *softdirty, struct hm_error *error)
 {
-    char *pages = mmap(NULL, TRIAL_PAGES * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    int pagemap = open_file(getpid(), "pagemap", O_RDONLY);
-    struct seen before = {.dirty = 1}, after = {0};
-    uint64_t start_ns = 0, end_ns = 0;
-    if (pages != MAP_FAILED && pagemap >= 0) {
-        madvise(pages, TRIAL_PAGES * PAGE, MADV_NOHUGEPAGE);
-        memset(pages, 1, TRIAL_PAGES * PAGE);
-        if (clear_marks(getpid()) == 0)
-            before = look(pagemap, (uintptr_t)pages / PAGE, TRIAL_PAGES, 0);
-        start_ns = hm_clock_ns(CLOCK_THREAD_CPUTIME_ID);
-        for (int i = 0; i < TRIAL_PAGES; i++)
-            ((volatile char *)pages)[i * PAGE] = 2;
-        end_ns = hm_clock_ns(CLOCK_THREAD_CPUTIME_ID);
-        after = look(pagemap, (uintptr_t)pages / PAGE, TRIAL_PAGES, 0);
-    }
-    if (pagemap >= 0)
-        close(pagemap);
-    if (pages != MAP_FAILED)
-        munmap(pages, TRIAL_PAGES * PAGE);
-    if (before.dirty != 0 || after.dirty == 0)
+    if (!hm_marks_are_kept())
         return hm_fail(error, ENOTSUP, "this kernel has no soft-dirty marks (CONFIG_MEM_SOFT_DIRTY)");
+    char *pages = mmap(NULL, TRIAL_PAGES * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (pages == MAP_FAILED)
+        return hm_fail_errno(error, "no memory for soft-dirty marks");
+    madvise(pages, TRIAL_PAGES * PAGE, MADV_NOHUGEPAGE);
+    memset(pages, 1, TRIAL_PAGES * PAGE);
+    int result = clear_marks(getpid());
+    if (result != 0)
+        hm_fail_errno(error, "soft-dirty marks cannot be cleared");
+    uint64_t start_ns = hm_clock_ns(CLOCK_THREAD_CPUTIME_ID);
+    for (int i = 0; i < TRIAL_PAGES; i++)
+        ((volatile char *)pages)[i * PAGE] = 2;
+    uint64_t end_ns = hm_clock_ns(CLOCK_THREAD_CPUTIME_ID);
+    munmap(pages, TRIAL_PAGES * PAGE);
     softdirty->state.fault_us = (double)(end_ns - start_ns) / TRIAL_PAGES / 1000;
-    return 0;
+    return result;
 }
 
 struct hm_softdirty *hm_softdirty_new(double overhead, unsigned n_cpus, bool by_place, struct hm_error *error)
@@ -118,7 +112,7 @@ struct hm_softdirty *hm_softdirty_new(double overhead, unsigned n_cpus, bool by_
     }
     softdirty->budget = overhead * (n_cpus > 0 ? n_cpus : 1);
     softdirty->by_place = by_place;
-    if (try_out(softdirty, error) == 0)
+    if (measure_fault(softdirty, error) == 0)
         return softdirty;
     free(softdirty);
     return NULL;

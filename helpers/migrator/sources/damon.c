@@ -10,7 +10,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "base/procfile.h"
+#include "base/process.h"
 #include "damonranges.h"
 #include "migrator/damon/heat.h"
 #include "rows.h"

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "base/files.h"
 #include "base/perfopen.h"
 #include "rows.h"
 #include "watch.h"
@@ -15,12 +16,8 @@
 static int read_cpu(struct hm_perf_cpu *cpu)
 {
     char text[16384]; /* the first processor is within it */
-    FILE *file = fopen(CPUINFO, "re");
-    if (!file)
+    if (hm_file_read_start(CPUINFO, text, sizeof(text)) != 0)
         return -1;
-    size_t length = fread(text, 1, sizeof(text) - 1, file);
-    fclose(file);
-    text[length] = '\0';
     return hm_perf_parse_cpu(text, cpu);
 }
 

@@ -13,6 +13,7 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
+#include "base/files.h"
 #include "base/perfopen.h"
 #include "base/set.h"
 #include "watchparts.h"
@@ -141,14 +142,8 @@ static void read_cpus(const char *cgroup, struct hm_set *cpus)
     snprintf(path, sizeof(path), "%s/cpuset.cpus.effective", cgroup);
     hm_set_clear(cpus);
     for (int i = 0; i < 2 && hm_set_is_empty(cpus); i++) {
-        FILE *file = fopen(files[i], "re");
-        if (file && fgets(text, sizeof(text), file)) {
-            text[strcspn(text, "\n")] = '\0';
-            if (hm_set_parse(cpus, text, NULL) != 0)
-                hm_set_clear(cpus);
-        }
-        if (file)
-            fclose(file);
+        if (hm_file_read_line(files[i], text, sizeof(text)) != 0 || hm_set_parse(cpus, text, NULL) != 0)
+            hm_set_clear(cpus);
     }
 }
 

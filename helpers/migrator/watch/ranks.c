@@ -11,7 +11,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "base/procfile.h"
+#include "base/process.h"
 
 #define CGROUP_ROOT "/sys/fs/cgroup"
 #define DEPTH 8 /* of folders below the step's: Slurm has user/task_N */
@@ -32,25 +32,6 @@ bool hm_ranks_is_inside(const char *text, const char *cgroup)
                (path[length] == '/' || path[length] == '\n' || path[length] == '\0');
     }
     return false;
-}
-
-int hm_ranks_parse_start(const char *text, uint64_t *start_time)
-{
-    /* The name, field 2, may hold spaces and brackets: fields are counted from its last ")". */
-    const char *at = strrchr(text, ')');
-    for (int field = 2; at && field < 22; field++) {
-        at = strchr(at, ' ');
-        at = at ? at + 1 : NULL;
-    }
-    char *end;
-    if (!at || *at < '0' || *at > '9')
-        return hm_fail(NULL, EBADMSG, "no start time");
-    errno = 0;
-    unsigned long long value = strtoull(at, &end, 10);
-    if (errno || (*end != ' ' && *end != '\n' && *end != '\0'))
-        return hm_fail(NULL, EBADMSG, "no start time");
-    *start_time = value;
-    return 0;
 }
 
 bool hm_ranks_is_user(const char *text, uid_t uid)
@@ -81,10 +62,10 @@ static const char *inner(const struct hm_ranks *ranks)
 static bool is_believed(const struct hm_ranks *ranks, pid_t pid)
 {
     char text[TEXT];
-    if (hm_procfile_read(pid, "status", text, sizeof(text)) != 0 || !hm_ranks_is_user(text, ranks->uid))
+    if (hm_process_read(pid, "status", text, sizeof(text)) != 0 || !hm_ranks_is_user(text, ranks->uid))
         return false;
     return !ranks->cgroup[0] ||
-           (hm_procfile_read(pid, "cgroup", text, sizeof(text)) == 0 && hm_ranks_is_inside(text, inner(ranks)));
+           (hm_process_read(pid, "cgroup", text, sizeof(text)) == 0 && hm_ranks_is_inside(text, inner(ranks)));
 }
 
 bool hm_ranks_is_ours(const struct hm_ranks *ranks, uint32_t space)
@@ -105,17 +86,15 @@ static struct hm_rank *find_slot(struct hm_ranks *ranks)
 static bool take(struct hm_ranks *ranks, pid_t pid)
 {
     struct hm_rank *slot = find_slot(ranks);
-    char text[TEXT];
-    uint64_t start_time;
+    struct hm_process process;
     int pidfd = slot ? (int)syscall(SYS_pidfd_open, pid, 0) : -1;
     if (pidfd < 0)
         return false;
-    if (!is_believed(ranks, pid) || hm_procfile_read(pid, "stat", text, sizeof(text)) != 0 ||
-        hm_ranks_parse_start(text, &start_time) != 0 || !is_alive(pidfd)) {
+    if (!is_believed(ranks, pid) || hm_process_identify(pid, &process) != 0 || !is_alive(pidfd)) {
         close(pidfd);
         return false;
     }
-    *slot = (struct hm_rank){.pid = pid, .pidfd = pidfd, .start_time = start_time, .is_new = true};
+    *slot = (struct hm_rank){.pid = pid, .pidfd = pidfd, .start_time = process.start_time, .is_new = true};
     if (slot == &ranks->rank[ranks->n])
         ranks->n++;
     return true;

@@ -57,8 +57,6 @@ bool hm_ranks_is_ours(const struct hm_ranks *ranks, uint32_t space);
 /* Is the process whose /proc/PID/cgroup has this text in the cgroup (its path in the hierarchy, "/a/b") or below it?
  * Pure. */
 bool hm_ranks_is_inside(const char *text, const char *cgroup);
-/* Start time in the text of /proc/PID/stat. Returns 0, or -1 (EBADMSG). Pure. */
-int hm_ranks_parse_start(const char *text, uint64_t *start_time);
 /* Are all four user ids in the text of /proc/PID/status this one? Pure. */
 bool hm_ranks_is_user(const char *text, uid_t uid);
 

@@ -90,9 +90,40 @@ static void test_all_are_told_before_one_is_waited_for(void **state)
     assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM);
 }
 
+static void test_stat(void **state)
+{
+    (void)state;
+    static const char *const bad[] = {
+        "",
+        "1 (a",
+        "1 (a) S 1 2 3",
+        "1 (a) S 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 ",
+        "1 (a) S 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 -5 20",
+        "1 (a) S 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 99999999999999999999 20",
+        "1 (a) S 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 12x 20",
+    };
+    static const char *const good[] = {
+        "1 (a) S 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 4242 20\n",
+        "1 (a b) S 1) (c) S 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 4242 20\n",
+        "1 (a) S 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 4242",
+    };
+    char kind;
+    uint64_t start;
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+        if (hm_process_parse_stat(bad[i], &kind, &start) != -1)
+            fail_msg("\"%s\" was taken", bad[i]);
+    for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
+        kind = '?';
+        assert_int_equal(hm_process_parse_stat(good[i], &kind, &start), 0);
+        assert_int_equal(start, 4242);
+        assert_int_equal(kind, 'S');
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_stat),
         cmocka_unit_test(test_processes_are_told_apart),
         cmocka_unit_test(test_all_are_told_before_one_is_waited_for),
     };

@@ -14,7 +14,7 @@
 
 #include <cmocka.h>
 
-#include "base/procfile.h"
+#include "base/process.h"
 #include "migrator/damon/wire.h"
 #include "migrator/sources/source.h"
 

@@ -40,35 +40,6 @@ static void test_inside(void **state)
             fail_msg("row %zu", i);
 }
 
-static void test_start(void **state)
-{
-    (void)state;
-    static const char *const bad[] = {
-        "",
-        "1 (a",
-        "1 (a) S 1 2 3",
-        "1 (a) S 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 ",
-        "1 (a) S 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 -5 20",
-        "1 (a) S 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 99999999999999999999 20",
-        "1 (a) S 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 12x 20",
-    };
-    static const char *const good[] = {
-        "1 (a) S 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 4242 20\n",
-        "1 (a b) S 1) (c) S 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 4242 20\n",
-    };
-    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
-        uint64_t start = 7;
-        if (hm_ranks_parse_start(bad[i], &start) != -1)
-            fail_msg("\"%s\" was taken", bad[i]);
-        assert_int_equal(start, 7);
-    }
-    for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
-        uint64_t start;
-        assert_int_equal(hm_ranks_parse_start(good[i], &start), 0);
-        assert_int_equal(start, 4242);
-    }
-}
-
 static void test_user(void **state)
 {
     (void)state;
@@ -155,8 +126,10 @@ static void test_come_and_go(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_inside),      cmocka_unit_test(test_start),       cmocka_unit_test(test_user),
-        cmocka_unit_test(test_bad_cgroups), cmocka_unit_test(test_come_and_go),
+        cmocka_unit_test(test_inside),
+        cmocka_unit_test(test_user),
+        cmocka_unit_test(test_bad_cgroups),
+        cmocka_unit_test(test_come_and_go),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Does the kernel mark the pages that a process writes (soft-dirty marks, CONFIG_MEM_SOFT_DIRTY)? */
+#ifndef HM_BASE_MARKS_H
+#define HM_BASE_MARKS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define HM_MARK_PRESENT (UINT64_C(1) << 63) /* in an entry of /proc/PID/pagemap: the page is in memory */
+#define HM_MARK_DIRTY (UINT64_C(1) << 55)   /* it was written since the marks were cleared */
+
+/* Look at a new page of our own. Nothing is cleared for that, and no other page is touched. */
+bool hm_marks_are_kept(void);
+
+#endif
