@@ -8,10 +8,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
 
 #include "output.h"
 
-#define FIRST 256 /* of the table's options: no letter */
+#define FIRST 256  /* of the table's options: no letter */
+#define UNSIZED 80 /* columns of a terminal that does not tell */
 
 static int take(const struct hm_words *words, const struct hm_word *word)
 {
@@ -90,19 +93,31 @@ void hm_words_put_row(FILE *out, size_t columns, size_t column, const char *text
     int written = vfprintf(out, head, arguments);
     va_end(arguments);
     size_t used = written > 0 ? (size_t)written : 0;
-    for (const char *word = text; *word; word += strspn(word, " ")) {
+    size_t gap = !*text ? 0 : used < column ? column - used : 1;
+    if (columns == 0) {
+        fprintf(out, "%*s%s\n", (int)gap, "", text);
+        return;
+    }
+    for (const char *word = text; *word; gap = strspn(word, " "), word += gap) {
         size_t length = strcspn(word, " ");
-        bool is_first = word == text;
-        if (!is_first && columns > 0 && used + 1 + length > columns) {
+        if (word != text && used + gap + length > columns) {
             fputc('\n', out);
             used = 0;
+            gap = column;
         }
-        size_t gap = used < column ? column - used : 1;
         used += gap + length;
         fprintf(out, "%*s%.*s", (int)gap, "", (int)length, word);
         word += length;
     }
     fputc('\n', out);
+}
+
+size_t hm_words_columns(void)
+{
+    struct winsize size;
+    if (!isatty(STDOUT_FILENO))
+        return 0;
+    return ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : UNSIZED;
 }
 
 int hm_words_refuse(const struct hm_words *words, const char *word)

@@ -36,8 +36,12 @@ struct hm_words {
 /* Take the options. Returns -1 to go on with the words from argv[optind] on, or the exit status: all is said then. */
 int hm_words_parse(int argc, char **argv, const struct hm_words *words);
 
-/* A row of a text of so many columns: the head (printf style), and from `column` on the text, in as many lines as it
- * takes; with 0 columns in one. */
+/* Where a row is broken: at the width of the terminal that standard output is. 0, nowhere, where it is none: programs
+ * that read it find a line for each thing. */
+size_t hm_words_columns(void);
+
+/* Print a row of so many columns: the head (printf style), and from `column` on the text, in as many lines as it takes.
+ * With 0 columns the text is printed as it is, in one line. */
 void hm_words_put_row(FILE *out, size_t columns, size_t column, const char *text, const char *head, ...)
     __attribute__((format(printf, 5, 6)));
 

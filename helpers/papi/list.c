@@ -4,6 +4,11 @@
 #include <jansson.h>
 #include <stdio.h>
 
+#include "base/words.h"
+
+#define EVENT_COLUMN 4
+#define REMARK_COLUMN 25
+
 /* A component that the table does not name has nothing for hybridmem, whether it works or not. */
 static const char *remark(const struct hm_papi_component *component)
 {
@@ -12,25 +17,29 @@ static const char *remark(const struct hm_papi_component *component)
     return hm_papi_is_wanted(component->name) ? "" : "nothing of it is used";
 }
 
+/* "  NAME: KIND MEASURE, socket N, in UNIT" */
+static void print_event(const struct hm_papi_event *event, size_t columns)
+{
+    char text[256], socket[24] = "";
+    bool has_kind = event->kind != HM_KIND_UNKNOWN;
+    if (event->socket >= 0)
+        snprintf(socket, sizeof(socket), ", socket %d", event->socket);
+    snprintf(text, sizeof(text), "%s%s%s%s, in %s", has_kind ? hm_kind_name(event->kind) : "", has_kind ? " " : "",
+             hm_papi_measure_name(event->measure), socket, hm_papi_unit_name(event->unit));
+    hm_words_put_row(stdout, columns, EVENT_COLUMN, text, "  %s:", event->name);
+}
+
 void hm_papi_list_text(const struct hm_papi_library *library)
 {
+    size_t columns = hm_words_columns();
     printf("PAPI %s\n", library->version);
     for (unsigned c = 0; c < library->n_components; c++) {
         const struct hm_papi_component *component = &library->component[c];
-        const char *text = remark(component);
-        printf("%-20s %-4s%s\n", component->name, component->is_in ? "in" : "out", text);
-        for (unsigned i = 0; i < library->n_found; i++) {
-            const struct hm_papi_event *event = &library->found[i].event;
-            char socket[24] = "";
-            if (library->found[i].component != c)
-                continue;
-            if (event->socket >= 0)
-                snprintf(socket, sizeof(socket), ", socket %d", event->socket);
-            printf("  %s: %s%s%s%s, in %s\n", event->name,
-                   event->kind == HM_KIND_UNKNOWN ? "" : hm_kind_name(event->kind),
-                   event->kind == HM_KIND_UNKNOWN ? "" : " ", hm_papi_measure_name(event->measure), socket,
-                   hm_papi_unit_name(event->unit));
-        }
+        hm_words_put_row(stdout, columns, REMARK_COLUMN, remark(component), "%-20s %s", component->name,
+                         component->is_in ? "in" : "out");
+        for (unsigned i = 0; i < library->n_found; i++)
+            if (library->found[i].component == c)
+                print_event(&library->found[i].event, columns);
     }
 }
 

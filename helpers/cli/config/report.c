@@ -3,13 +3,17 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "base/words.h"
 #include "parts.h"
+
+#define TEXT_COLUMN 8
+#define MOST_TEXT 8192
 
 static void print_line(const char *word, const char *format, va_list arguments)
 {
-    printf("%-7s ", word);
-    vprintf(format, arguments);
-    putchar('\n');
+    char text[MOST_TEXT];
+    vsnprintf(text, sizeof(text), format, arguments);
+    hm_words_put_row(stdout, hm_words_columns(), TEXT_COLUMN, text, "%s", word);
 }
 
 void hm_report_ok(struct hm_report *report, const char *format, ...)

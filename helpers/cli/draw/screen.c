@@ -7,8 +7,6 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#define UNSIZED 80 /* columns of a terminal that does not tell */
-
 struct hm_screen hm_screen_measure(void)
 {
     struct hm_screen screen = {.columns = 100, .lines = 50, .is_utf8 = strcmp(nl_langinfo(CODESET), "UTF-8") == 0};
@@ -19,14 +17,6 @@ struct hm_screen hm_screen_measure(void)
     }
     screen.has_colour = isatty(STDOUT_FILENO) && !getenv("NO_COLOR");
     return screen;
-}
-
-size_t hm_screen_columns(void)
-{
-    struct winsize size;
-    if (!isatty(STDOUT_FILENO))
-        return 0;
-    return ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : UNSIZED;
 }
 
 void hm_screen_clear(FILE *out)

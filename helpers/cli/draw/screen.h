@@ -17,10 +17,6 @@ struct hm_screen {
  */
 struct hm_screen hm_screen_measure(void);
 
-/* Where lines of words are broken: at the width of the terminal that standard output is; 0, nowhere, where it is none:
- * what others read has a line for each thing. */
-size_t hm_screen_columns(void);
-
 /* Begin anew at the top of an empty screen. */
 void hm_screen_clear(FILE *out);
 

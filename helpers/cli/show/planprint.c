@@ -2,62 +2,85 @@
 #include "planprint.h"
 
 #include <jansson.h>
+#include <stdarg.h>
 #include <stdio.h>
 
 #include "base/size.h"
+#include "base/words.h"
+
+#define TEXT_COLUMN 11
+#define MOST_TEXT 4096
+
+/* Print "LABEL  TEXT" (printf style), broken where the terminal ends. */
+__attribute__((format(printf, 2, 3))) static void put(const char *label, const char *format, ...)
+{
+    char text[MOST_TEXT];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof(text), format, arguments);
+    va_end(arguments);
+    hm_words_put_row(stdout, hm_words_columns(), TEXT_COLUMN, text, "%s", label);
+}
 
 /* What the keys leave to the migrator, or without a limit, is not printed. */
 static void print_migration(const struct hm_plan_migration *migration)
 {
     const struct hm_migrate_keys *keys = &migration->keys;
     char fast[128], slow[128], size[24];
-    printf("migrator   %s <- %s, algorithm %s, source %s, hot by %s, a decision every %.9g s, overhead %.9g%%\n",
-           hm_set_format(&migration->fast_nodes, fast, sizeof(fast)),
-           hm_set_format(&migration->slow_nodes, slow, sizeof(slow)), hm_algorithm_name(keys->algorithm),
-           hm_sampling_name(keys->source), hm_hot_by_name(keys->hot_by), (double)keys->interval_ms / 1000,
-           keys->overhead_percent);
+    put("migrator", "%s <- %s, algorithm %s, source %s, hot by %s, a decision every %.9g s, overhead %.9g%%",
+        hm_set_format(&migration->fast_nodes, fast, sizeof(fast)),
+        hm_set_format(&migration->slow_nodes, slow, sizeof(slow)), hm_algorithm_name(keys->algorithm),
+        hm_sampling_name(keys->source), hm_hot_by_name(keys->hot_by), (double)keys->interval_ms / 1000,
+        keys->overhead_percent);
     if (migration->cap_bytes > 0)
-        printf("cap        %s of the fast tier\n", hm_size_format(migration->cap_bytes, size, sizeof(size)));
+        put("cap", "%s of the fast tier", hm_size_format(migration->cap_bytes, size, sizeof(size)));
     if (keys->rate_bytes > 0)
-        printf("rate       %s per second\n", hm_size_format(keys->rate_bytes, size, sizeof(size)));
+        put("rate", "%s per second", hm_size_format(keys->rate_bytes, size, sizeof(size)));
     if (keys->period > 0)
-        printf("period     %llu accesses per sample\n", (unsigned long long)keys->period);
+        put("period", "%llu accesses per sample", (unsigned long long)keys->period);
     if (keys->bins > 0)
-        printf("bins       %llu\n", (unsigned long long)keys->bins);
+        put("bins", "%llu", (unsigned long long)keys->bins);
 }
 
 static void print_fsdax(const struct hm_plan_fsdax *fsdax)
 {
     char text[128], size[24];
-    printf("fsdax      %s on sockets %s%s\n", hm_size_format(fsdax->size_bytes, size, sizeof(size)),
-           hm_set_format(&fsdax->sockets, text, sizeof(text)), fsdax->is_kept ? ", kept" : "");
+    put("fsdax", "%s on sockets %s%s", hm_size_format(fsdax->size_bytes, size, sizeof(size)),
+        hm_set_format(&fsdax->sockets, text, sizeof(text)), fsdax->is_kept ? ", kept" : "");
+}
+
+/* "0:3 2:1", by node. */
+static void print_weights(const struct hm_plan *plan, const struct hm_topology *topology)
+{
+    char text[MOST_TEXT] = "";
+    size_t used = 0;
+    for (int i = 0; i < topology->n_nodes && used < sizeof(text); i++)
+        if (plan->weights[i])
+            used +=
+                (size_t)snprintf(text + used, sizeof(text) - used, "%d:%u ", topology->node[i].id, plan->weights[i]);
+    put("weights", "%s%s", text, plan->must_set_weights ? "(set for the job)" : "(as they are now)");
 }
 
 void hm_planprint_text(const struct hm_plan *plan, const struct hm_topology *topology)
 {
     char text[512];
-    printf("mode       %s\n", hm_request_mode_name(&plan->request));
-    printf("policy     %s\n", hm_policy_name(plan->policy));
+    put("mode", "%s", hm_request_mode_name(&plan->request));
+    put("policy", "%s", hm_policy_name(plan->policy));
     if (!hm_set_is_empty(&plan->nodes))
-        printf("nodes      %s\n", hm_set_format(&plan->nodes, text, sizeof(text)));
-    if (plan->has_weights) {
-        printf("weights   ");
-        for (int i = 0; i < topology->n_nodes; i++)
-            if (plan->weights[i])
-                printf(" %d:%u", topology->node[i].id, plan->weights[i]);
-        puts(plan->must_set_weights ? " (set for the job)" : " (as they are now)");
-    }
+        put("nodes", "%s", hm_set_format(&plan->nodes, text, sizeof(text)));
+    if (plan->has_weights)
+        print_weights(plan, topology);
     if (plan->reserve_bytes > 0)
-        printf("reserve    %s\n", hm_size_format(plan->reserve_bytes, text, sizeof(text)));
+        put("reserve", "%s", hm_size_format(plan->reserve_bytes, text, sizeof(text)));
     if (plan->predicted_bandwidth_mbs >= 0)
-        printf("predicted  %.1f GB/s read bandwidth, by the model\n", plan->predicted_bandwidth_mbs / 1000);
+        put("predicted", "%.1f GB/s read bandwidth, by the model", plan->predicted_bandwidth_mbs / 1000);
     if (plan->migration.is_wanted)
         print_migration(&plan->migration);
     if (plan->fsdax.is_wanted)
         print_fsdax(&plan->fsdax);
-    printf("reason     %s\n", plan->reason);
+    put("reason", "%s", plan->reason);
     for (int i = 0; i < plan->n_warnings; i++)
-        printf("warning    %s\n", plan->warning[i]);
+        put("warning", "%s", plan->warning[i]);
 }
 
 static json_t *weights_object(const struct hm_plan *plan, const struct hm_topology *topology)

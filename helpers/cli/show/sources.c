@@ -15,7 +15,6 @@
 
 #include "base/output.h"
 #include "base/words.h"
-#include "cli/draw/screen.h"
 #include "core/config/config.h"
 #include "migrator/damon/wire.h"
 #include "migrator/sources/rows.h"
@@ -167,7 +166,7 @@ static int show(const struct options *options, struct hm_config *config)
     for (; n < MOST_SOURCES && hm_source_at(n); n++)
         try_source(hm_source_at(n), &setup, &tried[n]);
     if (!options->json)
-        print_text(tried, n, hm_screen_columns());
+        print_text(tried, n, hm_words_columns());
     else
         result = print_json(tried, n);
     return hm_output_end("hybridmem sources", result, choose(tried, n) ? EXIT_SUCCESS : EXIT_NONE);

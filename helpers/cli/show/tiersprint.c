@@ -7,8 +7,11 @@
 #include <string.h>
 
 #include "base/size.h"
+#include "base/words.h"
 
 #define CELL 64
+#define INDENT 2 /* of a line that goes on */
+#define MOST_TEXT 2048
 
 /* The sockets that a tier's nodes are nearest to. */
 static struct hm_set sockets_of(const struct hm_tiers *tiers, const struct hm_tier *tier)
@@ -107,7 +110,26 @@ static const struct {
 };
 #define N_COLUMNS (sizeof(columns) / sizeof(columns[0]))
 
-static void print_tiers(const struct hm_tiers *tiers)
+/* The end of the columns that find room beside the first one, the tier's name, from `from` on: at least one does. */
+static size_t count_fitting(const int width[N_COLUMNS], size_t from, size_t screen)
+{
+    size_t used = (size_t)width[0], end = from;
+    while (end < N_COLUMNS && (end == from || screen == 0 || used + 2 + (size_t)width[end] <= screen))
+        used += 2 + (size_t)width[end++];
+    return end;
+}
+
+/* The tier's name, and the columns from `from` to before `end`. */
+static void print_row(char cells[N_COLUMNS][CELL], const int width[N_COLUMNS], size_t from, size_t end)
+{
+    printf("%-*s", width[0], cells[0]);
+    for (size_t i = from; i < end; i++)
+        printf("  %-*s", i == end - 1 ? 0 : width[i], cells[i]);
+    putchar('\n');
+}
+
+/* Columns that the terminal has no room for follow in a table of their own. */
+static void print_tiers(const struct hm_tiers *tiers, size_t screen)
 {
     char cells[HM_MAX_TIERS + 1][N_COLUMNS][CELL];
     int width[N_COLUMNS] = {0};
@@ -122,72 +144,83 @@ static void print_tiers(const struct hm_tiers *tiers)
             width[i] = length > width[i] ? length : width[i];
         }
     }
-    for (int row = 0; row <= tiers->n_tiers; row++) {
-        for (size_t i = 0; i < N_COLUMNS; i++) {
-            bool is_last = i == N_COLUMNS - 1;
-            printf("%-*s%s", is_last ? 0 : width[i], cells[row][i], is_last ? "\n" : "  ");
+    for (size_t from = 1; from < N_COLUMNS;) {
+        size_t end = count_fitting(width, from, screen);
+        for (int row = 0; row <= tiers->n_tiers; row++)
+            print_row(cells[row], width, from, end);
+        from = end;
+        if (from < N_COLUMNS)
+            putchar('\n');
+    }
+}
+
+/* "0 of fast (1.9 GiB), 2 of slow (8.0 GiB)": what each tier has near the socket (-1: near no one); "" for nothing. */
+static void describe_socket(const struct hm_tiers *tiers, int socket, char *text, size_t size)
+{
+    size_t used = 0;
+    text[0] = '\0';
+    for (int t = 0; t < tiers->n_tiers && used < size; t++) {
+        struct hm_set nodes;
+        uint64_t bytes = 0;
+        char list[CELL], amount[32];
+        hm_set_clear(&nodes);
+        for (int i = 0; i < tiers->topology.n_nodes; i++) {
+            const struct hm_node *node = &tiers->topology.node[i];
+            if (node->socket != socket || !hm_set_has(&tiers->tier[t].nodes, (unsigned)node->id))
+                continue;
+            hm_set_add(&nodes, (unsigned)node->id);
+            bytes += node->capacity_bytes;
         }
+        if (!hm_set_is_empty(&nodes))
+            used += (size_t)snprintf(text + used, size - used, "%s%s of %s (%s)", used > 0 ? ", " : "",
+                                     hm_set_format(&nodes, list, sizeof(list)), tiers->tier[t].name,
+                                     hm_size_format(bytes, amount, sizeof(amount)));
     }
 }
 
 /* "Socket 0 has nodes 0 of fast (1.9 GiB), 2 of slow (8.0 GiB)"; nodes that are near no one socket come last. */
-static void print_sockets(const struct hm_tiers *tiers)
+static void print_sockets(const struct hm_tiers *tiers, size_t screen)
 {
-    for (int at = 0; at <= tiers->topology.n_sockets; at++) {
-        int socket = at == tiers->topology.n_sockets ? -1 : at;
-        bool is_first = true;
-        for (int t = 0; t < tiers->n_tiers; t++) {
-            struct hm_set nodes;
-            uint64_t bytes = 0;
-            char list[CELL], size[32];
-            hm_set_clear(&nodes);
-            for (int i = 0; i < tiers->topology.n_nodes; i++) {
-                const struct hm_node *node = &tiers->topology.node[i];
-                if (node->socket != socket || !hm_set_has(&tiers->tier[t].nodes, (unsigned)node->id))
-                    continue;
-                hm_set_add(&nodes, (unsigned)node->id);
-                bytes += node->capacity_bytes;
-            }
-            if (hm_set_is_empty(&nodes))
-                continue;
-            if (is_first && socket >= 0)
-                printf("Socket %d has nodes", socket);
-            else if (is_first)
-                printf("Near no one socket are nodes");
-            printf("%s %s of %s (%s)", is_first ? "" : ",", hm_set_format(&nodes, list, sizeof(list)),
-                   tiers->tier[t].name, hm_size_format(bytes, size, sizeof(size)));
-            is_first = false;
-        }
-        if (!is_first)
-            printf("\n");
+    char text[MOST_TEXT];
+    for (int socket = 0; socket < tiers->topology.n_sockets; socket++) {
+        describe_socket(tiers, socket, text, sizeof(text));
+        if (text[0])
+            hm_words_put_row(stdout, screen, INDENT, text, "Socket %d has nodes", socket);
     }
+    describe_socket(tiers, -1, text, sizeof(text));
+    if (text[0])
+        hm_words_put_row(stdout, screen, INDENT, text, "Near no one socket are nodes");
 }
 
-static void print_notes(const struct hm_tiers *tiers)
+static void print_notes(const struct hm_tiers *tiers, size_t screen)
 {
     if (tiers->n_tiers > 1)
-        printf("Fastest first, by: %s\n", hm_origin_name(tiers->order_origin));
+        hm_words_put_row(stdout, screen, INDENT, hm_origin_name(tiers->order_origin), "Fastest first, by:");
     for (int i = 0; i < tiers->topology.n_nodes; i++) {
         const struct hm_node *node = &tiers->topology.node[i];
-        char size[32];
+        char text[128], size[32];
         if (hm_tiers_of_node(tiers, node->id) < 0)
             continue;
+        snprintf(text, sizeof(text), "is behind a memory-side cache of %s (Memory Mode, or HBM as a cache)",
+                 hm_size_format(node->side_cache_bytes, size, sizeof(size)));
         if (node->side_cache_bytes > 0)
-            printf("Node %d is behind a memory-side cache of %s (Memory Mode, or HBM as a cache)\n", node->id,
-                   hm_size_format(node->side_cache_bytes, size, sizeof(size)));
+            hm_words_put_row(stdout, screen, INDENT, text, "Node %d", node->id);
         if (node->movable_only)
-            printf("Node %d has movable memory only: the kernel keeps page tables and slab on other nodes\n", node->id);
+            hm_words_put_row(stdout, screen, INDENT,
+                             "has movable memory only: the kernel keeps page tables and slab on other nodes", "Node %d",
+                             node->id);
     }
     for (int i = 0; i < tiers->n_warnings; i++)
-        printf("warning: %s\n", tiers->warning[i]);
+        hm_words_put_row(stdout, screen, INDENT, tiers->warning[i], "warning:");
 }
 
 void hm_tiersprint_table(const struct hm_tiers *tiers)
 {
-    print_tiers(tiers);
+    size_t screen = hm_words_columns();
+    print_tiers(tiers, screen);
     printf("\n");
-    print_sockets(tiers);
-    print_notes(tiers);
+    print_sockets(tiers, screen);
+    print_notes(tiers, screen);
 }
 
 static json_t *json_set(const struct hm_set *set)
