@@ -3,8 +3,10 @@
 
 import contextlib
 import ctypes
+import functools
 import json
 import os
+import pwd
 import re
 import shlex
 import subprocess
@@ -22,9 +24,13 @@ PLUGSTACK = Path("/etc/slurm/plugstack.conf.d/hybridmem.conf")
 PATIENCE = 240  # seconds before a condition counts as never coming; the guest is emulated and slow
 MIB = 1 << 20
 PAGE = 4096
+USER_PATH = "/usr/local/bin:/usr/bin:/bin"
+# What the kernel says of the first mapping of a program that has just been executed: the task's policy.
+POLICY = "/usr/bin/awk 'NR == 1 { print $2 }' /proc/self/numa_maps"
 # First line of a script whose steps follow each other: srun may return before slurmctld has its step as over, and the
 # next one would write into the output that it waits for the cores.
 OVERLAP = "export SLURM_OVERLAP=1\n"
+outputs = {}  # by job: the files of those that were submitted by sbatch()
 
 
 def situation():
@@ -50,22 +56,34 @@ def wait_for(condition, what, patience=PATIENCE, every=0.05):
     return value
 
 
+def identity(user):
+    """What makes a process the user's, for subprocess. No login shell: those of a system with Lmod take a second here,
+    and so do the shells of the jobs that inherit their environment."""
+    entry = pwd.getpwnam(user)
+    return {
+        "user": entry.pw_uid,
+        "group": entry.pw_gid,
+        "extra_groups": os.getgrouplist(user, entry.pw_gid),
+        "env": {"HOME": entry.pw_dir, "USER": user, "LOGNAME": user, "SHELL": entry.pw_shell, "PATH": USER_PATH},
+        "cwd": entry.pw_dir,
+    }
+
+
 def run(command, user=None, env=None, timeout=PATIENCE, check=True, cwd=None):
     """Run a shell command as root, or as `user` from the user's home; the output is text."""
-    if user:
-        exports = "".join(f"export {key}={shlex.quote(value)}; " for key, value in (env or {}).items())
-        argv = ["runuser", "-l", user, "-c", f"{exports}cd {shlex.quote(str(cwd or home(user)))} && {command}"]
+    process = identity(user) if user else {"env": dict(os.environ), "cwd": None}
+    if user:  # what the shell itself is not to have, as LD_PRELOAD
+        command = "".join(f"export {key}={shlex.quote(value)}; " for key, value in (env or {}).items()) + command
     else:
-        argv = ["bash", "-c", command]
+        process["env"].update(env or {})
     done = subprocess.run(
-        argv,
+        ["bash", "-c", command],
         capture_output=True,
         text=True,
         timeout=timeout,
         check=False,
         stdin=subprocess.DEVNULL,
-        cwd=None if user else cwd,
-        env=None if user else {**os.environ, **(env or {})},
+        **{**process, "cwd": cwd or process["cwd"]},
     )
     if check and done.returncode != 0:
         raise AssertionError(f"{command!r} as {user or 'root'} gave {done.returncode}:\n{done.stdout}{done.stderr}")
@@ -80,7 +98,8 @@ def folder_of(user):
     """A fresh folder that belongs to the user."""
     made = Path(tempfile.mkdtemp(prefix="test-", dir=home(user)))
     made.chmod(0o755)
-    run(f"chown {user}: {made}")
+    entry = pwd.getpwnam(user)
+    os.chown(made, entry.pw_uid, entry.pw_gid)
     return made
 
 
@@ -91,7 +110,24 @@ def sbatch(user, script, *options, check=True, env=None):
     path.write_text("#!/bin/bash\n" + script + "\n")
     words = " ".join(shlex.quote(str(option)) for option in options)
     done = run(f"sbatch --parsable -o {folder}/out-%j {words} {path}", user=user, check=check, env=env)
-    return int(done.stdout.split(";")[0]) if check else done
+    if done.returncode == 0:
+        job_id = int(done.stdout.split(";")[0])
+        outputs[job_id] = folder / f"out-{job_id}"
+    return job_id if check else done
+
+
+@functools.cache
+def states():
+    """The process of slurmstates.c, which is asked for what is waited for."""
+    source, program = Path(__file__).parent / "programs" / "slurm" / "slurmstates.c", "/usr/local/bin/slurmstates"
+    run(f"gcc -O1 -Wall -Werror -o {program} {source} -lslurm")
+    return subprocess.Popen([program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1)
+
+
+def ask(question):
+    """Its answer; "": none."""
+    states().stdin.write(f"{question}\n")
+    return states().stdout.readline().strip()
 
 
 def job(job_id):
@@ -102,7 +138,7 @@ def job(job_id):
 
 def end_of(job_id):
     """The state in which the job has ended, or None."""
-    state = job(job_id).get("JobState")
+    state = ask(f"job {job_id}")
     return state if state in ENDED else None
 
 
@@ -126,7 +162,7 @@ def requeue(job_id):
 
 def output(job_id):
     """The batch script's output so far."""
-    path = Path(wait_for(lambda: job(job_id).get("StdOut"), f"scontrol's answer about {job_id}"))
+    path = outputs.get(job_id) or Path(wait_for(lambda: job(job_id).get("StdOut"), f"scontrol's answer about {job_id}"))
     return path.read_text(errors="replace") if path.exists() else ""
 
 
@@ -146,7 +182,7 @@ def queue(options=""):
 
 
 def wait_no_jobs(patience=PATIENCE, every=0.05):
-    wait_for(lambda: queue() == [], "an empty queue", patience, every)
+    wait_for(lambda: ask("jobs") == "0", "an empty queue", patience, every)
 
 
 def node_state():
@@ -155,15 +191,20 @@ def node_state():
     return found.group(1) if found else ""
 
 
+def node_states():
+    """By node: IDLE, COMPLETING or OTHER; {}: no answer."""
+    return dict(word.split("=") for word in ask("nodes").split())
+
+
 def wait_epilogs():
     """Wait until no job's epilog is at work: an srun returns before. What is missing is for others to tell."""
     with contextlib.suppress(AssertionError, subprocess.TimeoutExpired):
-        wait_for(lambda: queue("-t CG") == [], "the end of all epilogs", patience=120)
+        wait_for(lambda: "COMPLETING" not in (node_states() or {"": "COMPLETING"}).values(), "no epilog", patience=120)
 
 
 def wait_idle():
     """Wait until the node is idle and the ledger empty: nothing of earlier jobs is left."""
-    wait_for(lambda: node_state() == "IDLE", "an idle node")
+    wait_for(lambda: node_states().get(NODE) == "IDLE", "an idle node")
     wait_for(lambda: not ledger(), "an empty ledger")
 
 
@@ -209,9 +250,18 @@ def ledger():
     return sorted(p.name for p in JOBS.iterdir() if p.name != "lock") if JOBS.exists() else []
 
 
-def record_lines():
-    """Every record of every day, in no particular order; a last line without its end is still being written."""
-    return [line for path in RECORDS.glob("2*/*.jsonl") for line in path.read_text().split("\n")[:-1]]
+def record_sizes():
+    """Bytes by file of records: where those begin that are yet to come."""
+    return {path: path.stat().st_size for path in RECORDS.glob("2*/*.jsonl")}
+
+
+def record_lines(since=None, word=b""):
+    """The records of every day, in no particular order: those behind such sizes, and those that have a word. A last
+    line without its end is still being written."""
+    for path in RECORDS.glob("2*/*.jsonl"):
+        text = path.read_bytes()[(since or {}).get(path, 0) :]
+        if word in text:
+            yield from (line for line in text.split(b"\n")[:-1] if word in line)
 
 
 def all_records():
@@ -220,7 +270,7 @@ def all_records():
 
 def records(job_id):
     """Those of a job. The others are not parsed: of hundreds, that takes an emulated CPU a second at each look."""
-    found = [json.loads(line) for line in record_lines() if f'"job_id":{job_id},' in line]
+    found = [json.loads(line) for line in record_lines(word=f'"job_id":{job_id},'.encode())]
     return [record for record in found if record["job_id"] == job_id]
 
 
@@ -306,16 +356,31 @@ def has_lost(job_id):
     return bool(re.search(rf"\[{job_id}\.extern\] error: Unable to move pid \d+ to system cgroup", log))
 
 
+def processes():
+    """(pid, uid, name, words) of each process that runs a program: no kernel thread, and no zombie, which waits for its
+    parent alone."""
+    for folder in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):  # it has no program, or has gone
+            (folder / "exe").readlink()
+            status = dict(line.split(":\t", 1) for line in (folder / "status").read_text().splitlines())
+            words = (folder / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
+            yield int(folder.name), int(status["Uid"].split()[1]), status["Name"], words.strip()
+
+
 def processes_of(user):
-    """Pid and words of the user's, one a line; zombies, which wait for their parent alone, left out."""
-    return run(f"pgrep -r R,S,D,T -a -u {user}", check=False).stdout.splitlines()
+    """Pid and words of the user's, one a line."""
+    uid = pwd.getpwnam(user).pw_uid
+    return [f"{pid} {words}" for pid, owner, _, words in processes() if owner == uid]
 
 
 def hybridmem_processes():
-    """Those of the system user, and a monitor that is still root; one that changes its user between the two looks is
-    named once."""
-    monitors = run("pgrep -r R,S,D,T -a -u root -x hybridmem-monit", check=False)
-    return sorted({*processes_of("hybridmem"), *monitors.stdout.splitlines()})
+    """Those of the system user, and a monitor that is still root."""
+    uid = pwd.getpwnam("hybridmem").pw_uid
+    return sorted(
+        f"{pid} {words}"
+        for pid, owner, name, words in processes()
+        if owner == uid or (owner == 0 and name == "hybridmem-monit")
+    )
 
 
 @contextlib.contextmanager
