@@ -4,8 +4,6 @@
 import pytest
 import slurm
 
-# What the kernel says of the first mapping of a program that has just been executed: the task's policy.
-POLICY = "/usr/bin/awk 'NR == 1 { print $2 }' /proc/self/numa_maps"
 FILE = "echo kept > $HYBRIDMEM_FSDAX_DIR/file; cat $HYBRIDMEM_FSDAX_DIR/file"
 
 # Request: the task's policy, the plan's mode and policy; None: no record.
@@ -29,7 +27,7 @@ def ended():
     """The jobs of all modes by request, once the last of them has ended."""
     jobs = {}
     for request in MODES:
-        script = f"{POLICY}\n{FILE}" if request.startswith("fsdax") else POLICY
+        script = f"{slurm.POLICY}\n{FILE}" if request.startswith("fsdax") else slurm.POLICY
         jobs[request] = slurm.sbatch("alice", script, f"--hybrid-mem={request}", "-n1")
     for job_id in jobs.values():
         assert slurm.wait_job(job_id) == "COMPLETED", slurm.output(job_id)

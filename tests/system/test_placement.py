@@ -1,73 +1,52 @@
 # SPDX-License-Identifier: Apache-2.0
 """Mode x socket: every anonymous page of a task, and of its children after exec, is where the design says."""
 
-import re
-from pathlib import Path
+import json
 
-import pytest
 import slurm
 
-MIB = 96
+MIB = 48
 # The guest's nodes by tier and socket (tests/testbed): DRAM 0 and 1, slow 2 and 3.
 NODES = {"fast": [0, 1], "slow": [2, 3]}
+TIERS = {"fast": ["fast"], "dram": ["fast"], "spill": ["fast"], "slow": ["slow"], "interleave": ["fast", "slow"]}
+REQUESTS = [
+    f"{mode},socket={socket}" for mode in ("fast", "slow", "interleave") for socket in ("local", "remote", "all")
+]
+# By request: what is between the step's shell and its program. setsid forks and execs, env execs.
+STEPS = {**dict.fromkeys((*REQUESTS, "spill,socket=local", "dram"), ""), "slow": "setsid -w env "}
+# The step's one CPU, and its memory.
+STEP = """awk '/^Cpus_allowed_list/ { print $2 }' /proc/self/status > $1.cpu
+shift
+"$@"
+"""
 
 
-def expected_nodes(mode, socket, cpu):
-    sockets = {"local": [cpu], "remote": [1 - cpu], "all": [0, 1]}[socket]
-    tiers = ["fast", "slow"] if mode == "interleave" else [mode]
-    return {NODES[tier][s] for tier in tiers for s in sockets}
+def expected_nodes(request, cpu):
+    mode, _, socket = request.partition(",socket=")
+    sockets = {"local": [cpu], "remote": [1 - cpu], "all": [0, 1]}[socket or "all"]
+    return {NODES[tier][s] for tier in TIERS[mode] for s in sockets}
 
 
-def only_cpu(pid):
-    status = Path(f"/proc/{pid}/status").read_text()
-    cpus = re.search(r"Cpus_allowed_list:\s*(\S+)", status).group(1)
-    assert cpus in ("0", "1"), f"one CPU for one task, not {cpus}"
-    return int(cpus)
-
-
-@pytest.mark.parametrize("socket", ["local", "remote", "all"])
-@pytest.mark.parametrize("mode", ["fast", "slow", "interleave"])
-def test_pages_are_where_the_mode_says(mode, socket):
-    if mode == "interleave":
-        slurm.drop_caches()  # a node that is full of them leaves its share to the next one
-    with slurm.Occupied("alice", MIB, f"--hybrid-mem={mode},socket={socket}", launch="srun -n1 occupy") as held:
-        nodes = expected_nodes(mode, socket, only_cpu(held.pid))
-        pages = held.pages
+def test_pages_are_where_the_mode_says():
+    """Steps of one job, each with a text of its own."""
+    slurm.drop_caches()  # a node that is full of them leaves its share to the next one
+    folder = slurm.folder_of("alice")
+    (folder / "step.sh").write_text(STEP)
+    (folder / "go").touch()
+    lines = [slurm.OVERLAP.strip(), f"cd {folder}"]
+    for request, start in STEPS.items():
+        lines.append(f"srun -n1 --hybrid-mem={request} bash step.sh {request} {start}occupy {MIB} {request} go")
+    lines.append("srun -n1 --hybrid-mem=off awk '{ print $2 }' /proc/self/numa_maps | sort -u > off")
+    job_id = slurm.sbatch("alice", "\n".join(lines), "-n1")
+    assert slurm.wait_job(job_id) == "COMPLETED", slurm.output(job_id)
+    for request in STEPS:
+        pages = {int(node): count for node, count in json.loads((folder / request).read_text())["pages"].items()}
+        nodes = expected_nodes(request, int((folder / f"{request}.cpu").read_text()))
         assert sum(pages.values()) >= MIB * slurm.MIB // slurm.PAGE
-        if mode == "interleave":
+        if request.startswith("interleave"):
             assert set(pages) == nodes
             even = sum(pages.values()) / len(nodes)
-            assert all(abs(count - even) <= 0.02 * even for count in pages.values()), pages
+            assert all(abs(count - even) <= 0.02 * even for count in pages.values()), (request, pages)
         else:  # bind takes the nearest of its nodes first
-            assert set(pages) <= nodes, (pages, nodes)
-        slurm.wait_sampled(held.job_id)
-    record = slurm.record(held.job_id)
-    assert record["plan"]["mode"] == mode
-    assert record["plan"]["policy"] == ("interleave" if mode == "interleave" else "bind")
-    check_record(record, pages)
-
-
-def check_record(record, pages):
-    """The record's anonymous bytes by tier agree with numa_maps, beside the batch script's own few."""
-    for tier in record["memory"]["tiers"]:
-        counted = sum(pages.get(node, 0) for node in tier["nodes"]) * slurm.PAGE
-        assert abs(tier["anon_bytes"] - counted) <= 0.02 * counted + 12 * slurm.MIB, (tier["name"], counted)
-
-
-def test_children_after_exec_keep_the_policy():
-    # bash forks, setsid forks and execs, env execs: three programs between the task and the one that is looked at.
-    with slurm.Occupied("alice", 64, "--hybrid-mem=slow", launch="bash -c 'setsid -w env occupy \"$@\"' -") as held:
-        assert set(held.pages) <= {2, 3}
-
-
-def test_off_touches_nothing():
-    with slurm.Occupied("alice", 64, "--hybrid-mem=off") as held:
-        policies = {line.split()[1] for line in Path(f"/proc/{held.pid}/numa_maps").read_text().splitlines()}
-        assert policies == {"default"}
-    assert slurm.records(held.job_id) == []
-
-
-def test_a_tier_can_be_named_by_its_kind():
-    with slurm.Occupied("alice", 64, "--hybrid-mem=dram") as held:
-        assert set(held.pages) <= {0, 1}
-    assert slurm.record(held.job_id)["plan"]["mode"] == "dram"
+            assert set(pages) <= nodes, (request, pages, nodes)
+    assert (folder / "off").read_text() == "default\n"
