@@ -32,9 +32,18 @@ def killed_slurmd():
         slurm.run("slurmd -N n1")
 
 
-def test_killed_monitor_costs_the_job_nothing_and_the_record_says_so():
+def test_users_cannot_touch_the_monitor_and_a_kill_costs_its_figures_alone():
     with slurm.Occupied("alice", 64, "--hybrid-mem=spill") as held:
-        (pid,) = slurm.wait_for(monitors, "a monitor")
+        slurm.wait_sampled(held.job_id)  # until then it may still be root's
+        (pid,) = monitors()
+        samples = slurm.JOBS / f"{held.job_id}.samples"
+        assert samples.exists()
+        forbidden = (f"ls {slurm.JOBS}", *(f"{verb} {samples}" for verb in ("cat", "truncate -s 0", "rm")))
+        for command in (*forbidden, f"kill -9 {pid}", f"cat /proc/{pid}/environ"):
+            assert slurm.run(command, user="alice", check=False).returncode != 0, command
+        traced = slurm.run(f"timeout 200 strace -p {pid} -o /dev/null", user="alice", check=False)
+        assert traced.returncode not in (0, 124), traced
+        assert monitors() == [pid] and samples.exists()
         os.kill(pid, signal.SIGKILL)
         slurm.wait_for(lambda: not is_running(pid), "the monitor's end")
         assert held.end() == "COMPLETED"
@@ -42,56 +51,35 @@ def test_killed_monitor_costs_the_job_nothing_and_the_record_says_so():
     assert any("monitor" in warning for warning in record["warnings"]), record["warnings"]
 
 
-def test_user_cannot_kill_or_trace_the_monitor():
-    with slurm.Occupied("alice", 64, "--hybrid-mem=spill") as held:
-        slurm.wait_sampled(held.job_id)  # until then it may still be root's
-        (pid,) = monitors()
-        assert slurm.run(f"kill -9 {pid}", user="alice", check=False).returncode != 0
-        assert slurm.run(f"cat /proc/{pid}/environ", user="alice", check=False).returncode != 0
-        traced = slurm.run(f"timeout 200 strace -p {pid} -o /dev/null", user="alice", check=False)
-        assert traced.returncode not in (0, 124), traced
-        assert monitors() == [pid]
-
-
-def test_user_cannot_read_or_write_the_ledger():
-    with slurm.Occupied("alice", 64, "--hybrid-mem=spill") as held:
-        samples = slurm.JOBS / f"{held.job_id}.samples"
-        assert samples.exists()
-        for command in (f"ls {slurm.JOBS}", f"cat {samples}", f"truncate -s 0 {samples}", f"rm {samples}"):
-            assert slurm.run(command, user="alice", check=False).returncode != 0, command
-
-
-def test_killed_stepd_leaves_nothing():
-    held = slurm.Occupied("alice", 64, "--hybrid-mem=spill")
+def test_killed_stepds_leave_nothing():
+    """A job's batch step and another's extern step."""
+    held, other = (slurm.Occupied(user, 64, "--hybrid-mem=spill") for user in ("alice", "bob"))
     os.kill(slurm.stepd_of(held.job_id), signal.SIGKILL)
-    held.go.touch()
+    os.kill(slurm.stepd_of(other.job_id, "extern"), signal.SIGKILL)
+    for job in (held, other):
+        job.go.touch()
     # Nobody is left to tell slurmctld of the script's end: a person ends such a job, or the node's registration does.
     slurm.run(f"scancel {held.job_id}")
-    slurm.wait_job(held.job_id)
-    record = slurm.record(held.job_id)
-    assert record["plan"]["mode"] == "spill"
+    for job in (held, other):
+        slurm.wait_job(job.job_id)
+        assert slurm.record(job.job_id)["plan"]["mode"] == "spill"
     slurm.wait_idle()
     assert monitors() == []
 
 
-def test_killed_extern_stepd_leaves_nothing():
-    held = slurm.Occupied("alice", 64, "--hybrid-mem=spill")
-    os.kill(slurm.stepd_of(held.job_id, "extern"), signal.SIGKILL)
-    held.go.touch()
-    slurm.wait_job(held.job_id)
-    assert slurm.record(held.job_id)["plan"]["mode"] == "spill"
-    slurm.wait_idle()
-    assert monitors() == []
-
-
-def test_killed_slurmd_leaves_nothing():
-    held = slurm.Occupied("alice", 64, "--hybrid-mem=spill")
-    with killed_slurmd():
-        pass
-    held.go.touch()
-    assert slurm.wait_job(held.job_id) == "COMPLETED"
+def test_slurmd_may_be_reconfigured_and_killed_under_a_job():
+    with slurm.Occupied("alice", 64, "--hybrid-mem=slow") as held:
+        monitors_before = slurm.wait_for(monitors, "a monitor")
+        slurm.run("scontrol reconfigure")
+        # There are two for a moment: reconfigured, slurmd starts a new one, which takes over.
+        slurm.run("while pkill -KILL -x slurmd; do sleep 0.1; done; slurmd -N n1", check=False)
+        slurm.wait_for(lambda: slurm.node_state() in ("ALLOCATED", "MIXED"), "slurmd's return", every=0.5)
+        assert monitors() == monitors_before
+        slurm.wait_sampled(held.job_id)
+        assert held.end() == "COMPLETED"
     record = slurm.record(held.job_id)
-    assert record["exit_code"] == 0 and record["memory"]["peak_bytes"] >= 64 * slurm.MIB
+    assert not any("monitor" in warning for warning in record["warnings"])
+    assert record["exit_code"] == 0 and sum(slurm.tier_bytes(record)) >= 64 * slurm.MIB
 
 
 def test_full_disk_at_the_epilog_keeps_the_record_for_later():
@@ -108,21 +96,6 @@ def test_full_disk_at_the_epilog_keeps_the_record_for_later():
         assert len(slurm.records(held.job_id)) == 1
     finally:
         slurm.run(f"umount {slurm.RECORDS}")
-
-
-def test_missing_record_folder_keeps_the_record_for_later():
-    aside = slurm.RECORDS.with_name("records.aside")
-    held = slurm.Occupied("alice", 64, "--hybrid-mem=spill")
-    slurm.RECORDS.rename(aside)
-    try:
-        slurm.RECORDS.write_text("not a folder")
-        held.end()
-        slurm.wait_idle()
-    finally:
-        slurm.RECORDS.unlink()
-        aside.rename(slurm.RECORDS)
-    slurm.run("hybridmem reap")
-    assert len(slurm.records(held.job_id)) == 1
 
 
 def test_weights_that_a_dead_job_changed_come_back():

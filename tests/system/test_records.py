@@ -7,15 +7,34 @@ import pytest
 import slurm
 
 
+def check_running(job_id):
+    """That a job runs is its user's to know, and root's."""
+    said = f"hybridmem show: job {job_id} runs on this node: what is recorded of it is written at its end\n"
+    for user in (None, "alice"):
+        assert slurm.run(f"hybridmem show {job_id}", user=user, check=False).stderr == said
+    assert said not in slurm.run(f"hybridmem show {job_id}", user="bob", check=False).stderr
+
+
+def check_nothing_is_counted(record):
+    """The node has no counters of energy and traffic: no figure, and the reason."""
+    energy, traffic = record["energy"], record["traffic"]
+    assert energy["package_j"] is None and energy["node"] is None
+    assert "powercap: the kernel shows no RAPL zone" in energy["source"]
+    assert traffic["tiers"] == [] and traffic["node"] is None
+    assert "perf-imc: the kernel has no PMU uncore_imc" in traffic["source"]
+
+
 @pytest.mark.main
-def test_record_of_a_job_and_who_may_read_it():
+def test_records_of_jobs_who_may_read_them_and_report():
+    failing = slurm.sbatch("carol", "exit 7", "--hybrid-mem=spill")
     with slurm.Occupied("alice", 96, "--hybrid-mem=fast") as held:
-        pass
+        check_running(held.job_id)
+        slurm.wait_metered(held.job_id)
     record = slurm.record(held.job_id)
     assert record["user"] == "alice" and record["partition"] == "main" and record["node"] == slurm.NODE
     assert record["step_ids"] == ["batch"] and record["exit_code"] == 0
-    assert record["energy"]["package_j"] is None and record["energy"]["source"]
     assert record["elapsed_s"] > 0
+    check_nothing_is_counted(record)
     own = slurm.run(f"hybridmem show --json {held.job_id}", user="alice")
     assert json.loads(own.stdout) == [record]
     other = slurm.run(f"hybridmem show {held.job_id}", user="bob", check=False)
@@ -23,28 +42,19 @@ def test_record_of_a_job_and_who_may_read_it():
     assert slurm.run(f"hybridmem show --json {held.job_id}").stdout == own.stdout
     for command in (f"ls {slurm.RECORDS}/by-user/1001", f"cat {slurm.RECORDS}/2*/*.jsonl"):
         assert slurm.run(command, user="bob", check=False).returncode != 0
-
-
-def test_jobs_without_the_option_are_recorded_only_under_all():
-    assert slurm.wait_job(slurm.sbatch("alice", "true")) == "COMPLETED"
-    slurm.wait_idle()
-    before = len(slurm.all_records())
-    with slurm.configured(slurm.CONFIG.read_text() + "record = all\n"):
-        job_id = slurm.sbatch("alice", "true")
-        slurm.wait_job(job_id)
-        record = slurm.record(job_id)
-    assert record["request"] is None and record["plan"] is None
-    assert len(slurm.all_records()) == before + 1
-
-
-@pytest.mark.main
-def test_exit_codes_and_report():
-    failing = slurm.sbatch("carol", "exit 7", "--hybrid-mem=spill")
     slurm.wait_job(failing)
     assert slurm.record(failing)["exit_code"] == 7
     report = json.loads(slurm.run("hybridmem report --json --user carol").stdout)
-    assert "spill" in json.dumps(report)
-    assert "carol" in slurm.run("hybridmem report --user carol").stdout
+    assert {"carol"} == {row["user"] for row in report["rows"]}
+    assert any(row["mode"] == "spill" and row["failed_jobs"] for row in report["rows"]), report
+
+
+def test_all_jobs_have_a_record_under_all():
+    with slurm.configured(slurm.CONFIG.read_text() + "record = all\n"):
+        silent, off = slurm.sbatch("alice", "true"), slurm.sbatch("bob", "true", "--hybrid-mem=off")
+        assert slurm.record(off)["request"] == "off"
+        record = slurm.record(silent)
+    assert record["request"] is None and record["plan"] is None
 
 
 def test_page_cache_and_shared_memory_are_told_apart():
