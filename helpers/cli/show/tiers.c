@@ -39,9 +39,9 @@ static void print_help(void)
            "  -h, --help           this text\n"
            "  -V, --version        the version\n"
            "\n"
-           "Where a number is from: hybridmem.conf; calibration (measured on this node);\n"
-           "hmat (the firmware's figures, by hwloc); sysfs (the kernel); distance (NUMA\n"
-           "distance, or having CPUs); hwloc (counted or named by hwloc).\n"
+           "Where a number is from: hybridmem.conf; hmat (the firmware's figures, by\n"
+           "hwloc); sysfs (the kernel); distance (NUMA distance, or having CPUs); hwloc\n"
+           "(counted or named by hwloc).\n"
            "\n"
            "Exit status: 0 shown, 1 the output finds no room, 2 wrong usage or a file that\n"
            "cannot be used, 3 no node with memory may be used.\n",

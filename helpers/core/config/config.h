@@ -80,7 +80,7 @@ struct hm_config {
     enum hm_record_who record;           /* requested */
     char record_dir[HM_CONFIG_PATH_MAX]; /* /var/lib/hybridmem/records */
     char record_group[32];               /* hybridmem */
-    char state_dir[HM_CONFIG_PATH_MAX];  /* /var/lib/hybridmem: pending records, calibration */
+    char state_dir[HM_CONFIG_PATH_MAX];  /* /var/lib/hybridmem: pending records */
     char run_dir[HM_CONFIG_PATH_MAX];    /* /run/hybridmem: ledger, topology cache */
     char cluster[64];                    /* "": Slurm's */
     unsigned interval_ms;                /* 1000; of the monitor */

@@ -13,7 +13,7 @@
 #include "base/path.h"
 
 #define MAGIC 0x484d5431u /* "HMT1" */
-#define VERSION 1
+#define VERSION 2
 #define BOOT_ID "/proc/sys/kernel/random/boot_id"
 #define HAS_MEMORY "/sys/devices/system/node/has_memory"
 

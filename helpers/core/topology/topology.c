@@ -10,9 +10,8 @@ static const char *const kind_names[] = {
 };
 
 static const char *const origin_names[] = {
-    [HM_ORIGIN_NONE] = "unknown",    [HM_ORIGIN_CONFIG] = "hybridmem.conf", [HM_ORIGIN_CALIBRATION] = "calibration",
-    [HM_ORIGIN_ATTRIBUTES] = "hmat", [HM_ORIGIN_SYSFS] = "sysfs",           [HM_ORIGIN_DISTANCE] = "distance",
-    [HM_ORIGIN_HWLOC] = "hwloc",
+    [HM_ORIGIN_NONE] = "unknown", [HM_ORIGIN_CONFIG] = "hybridmem.conf", [HM_ORIGIN_ATTRIBUTES] = "hmat",
+    [HM_ORIGIN_SYSFS] = "sysfs",  [HM_ORIGIN_DISTANCE] = "distance",     [HM_ORIGIN_HWLOC] = "hwloc",
 };
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))

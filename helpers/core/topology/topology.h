@@ -22,12 +22,11 @@ enum hm_kind { HM_KIND_UNKNOWN, HM_KIND_DRAM, HM_KIND_PMEM, HM_KIND_CXL, HM_KIND
  * HM_ORIGIN_NONE. */
 enum hm_origin {
     HM_ORIGIN_NONE,
-    HM_ORIGIN_CONFIG,      /* hybridmem.conf */
-    HM_ORIGIN_CALIBRATION, /* calibration file */
-    HM_ORIGIN_ATTRIBUTES,  /* hwloc's memory attributes (HMAT) */
-    HM_ORIGIN_SYSFS,       /* /sys/devices/virtual/memory_tiering */
-    HM_ORIGIN_DISTANCE,    /* NUMA distance, or having CPUs */
-    HM_ORIGIN_HWLOC,       /* counted by hwloc: capacity, kind */
+    HM_ORIGIN_CONFIG,     /* hybridmem.conf */
+    HM_ORIGIN_ATTRIBUTES, /* hwloc's memory attributes (HMAT) */
+    HM_ORIGIN_SYSFS,      /* /sys/devices/virtual/memory_tiering */
+    HM_ORIGIN_DISTANCE,   /* NUMA distance, or having CPUs */
+    HM_ORIGIN_HWLOC,      /* counted by hwloc: capacity, kind */
 };
 
 struct hm_figure {
@@ -73,7 +72,7 @@ void hm_topology_sockets_of_cpus(const struct hm_topology *topology, const struc
 
 const char *hm_kind_name(enum hm_kind kind);             /* "dram" ... "unknown" */
 int hm_kind_parse(const char *word, enum hm_kind *kind); /* 0, or -1 (EINVAL) */
-const char *hm_origin_name(
-    enum hm_origin origin); /* "hybridmem.conf", "calibration", "hmat", "sysfs", "distance", "hwloc", "unknown" */
+/* "hybridmem.conf", "hmat", "sysfs", "distance", "hwloc"; "unknown" for anything else. */
+const char *hm_origin_name(enum hm_origin origin);
 
 #endif
