@@ -186,6 +186,16 @@ def test_the_page_of_the_migrator_has_its_sources_algorithms_and_figures():
         assert re.search(rf"\b{word}\b", page), word
 
 
+def test_pages_have_the_sources_of_samples():
+    listed = json.loads(subprocess.run([LIBEXEC / "hybridmem-sources", "--json"], **LISTING).stdout)
+    words = ["auto", *(source["name"] for source in listed["sources"])]
+    assert re.search(rf"^ {{7}}source={'[|]'.join(words)}$", rendered(MAN / "hybridmem-spank.7"), re.MULTILINE)
+    guide = re.search(r"^\| `source` \|.*", (GUIDES / "user-guide.md").read_text(), re.MULTILINE)[0]
+    page = rendered(MAN / "hybridmem-sources.1")
+    for word in words:
+        assert f"`{word}`" in guide and re.search(rf"\b{word}\b", page), word
+
+
 def test_the_page_of_meter_has_its_sources():
     page = rendered(MAN / "hybridmem-meter.1")
     listed = json.loads(subprocess.run([LIBEXEC / "hybridmem-meter", "--list", "--json"], **LISTING).stdout)

@@ -29,9 +29,8 @@ static void print_migration(const struct hm_plan_migration *migration)
     char fast[128], slow[128], size[24];
     put("migrator", "%s <- %s, algorithm %s, source %s, hot by %s, a decision every %.9g s, overhead %.9g%%",
         hm_set_format(&migration->fast_nodes, fast, sizeof(fast)),
-        hm_set_format(&migration->slow_nodes, slow, sizeof(slow)), hm_algorithm_name(keys->algorithm),
-        hm_sampling_name(keys->source), hm_hot_by_name(keys->hot_by), (double)keys->interval_ms / 1000,
-        keys->overhead_percent);
+        hm_set_format(&migration->slow_nodes, slow, sizeof(slow)), hm_algorithm_name(keys->algorithm), keys->source,
+        hm_hot_by_name(keys->hot_by), (double)keys->interval_ms / 1000, keys->overhead_percent);
     if (migration->cap_bytes > 0)
         put("cap", "%s of the fast tier", hm_size_format(migration->cap_bytes, size, sizeof(size)));
     if (keys->rate_bytes > 0)
@@ -123,7 +122,7 @@ static json_t *migration_object(const struct hm_plan_migration *migration)
     return json_pack("{s:o, s:o, s:o, s:s, s:s, s:s, s:f, s:f, s:o, s:o, s:o, s:o, s:o}", "fast_nodes",
                      nodes_array(&migration->fast_nodes), "slow_nodes", nodes_array(&migration->slow_nodes),
                      "cap_bytes", number_or_null(migration->cap_bytes), "algorithm", hm_algorithm_name(keys->algorithm),
-                     "source", hm_sampling_name(keys->source), "hot_by", hm_hot_by_name(keys->hot_by), "interval_s",
+                     "source", keys->source, "hot_by", hm_hot_by_name(keys->hot_by), "interval_s",
                      (double)keys->interval_ms / 1000, "overhead", keys->overhead_percent / 100, "period",
                      number_or_null(keys->period), "bins", number_or_null(keys->bins), "rate_bytes",
                      number_or_null(keys->rate_bytes), "read_latency", ratio_or_null(migration->read_latency),

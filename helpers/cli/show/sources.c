@@ -20,7 +20,6 @@
 #include "migrator/sources/rows.h"
 #include "migrator/sources/source.h"
 
-#define MOST_SOURCES 8
 #define FACT_COLUMN 11
 #define AUTO "source=auto takes"
 #define AUTO_COLUMN (int)sizeof(AUTO)
@@ -79,7 +78,8 @@ static void try_source(const struct hm_source_row *row, const struct hm_source_s
     struct hm_source *source = row->open(setup, &error);
     *tried = (struct tried){.row = row, .is_usable = source != NULL};
     snprintf(tried->reason, sizeof(tried->reason), "%s", error.text);
-    tried->lacks_broker = !source && row == &hm_source_damon && access(setup->broker, F_OK) < 0 && errno == ENOENT;
+    tried->lacks_broker =
+        !source && hm_sampling_has(row->name, HM_SAMPLING_BROKER) && access(setup->broker, F_OK) < 0 && errno == ENOENT;
     if (source) {
         tried->state = source->state;
         source->close(source);
@@ -148,7 +148,7 @@ static int print_json(const struct tried *tried, int n)
 static int show(const struct options *options, struct hm_config *config)
 {
     struct hm_error error = {""};
-    struct tried tried[MOST_SOURCES];
+    struct tried tried[HM_SOURCES];
     long cpus = sysconf(_SC_NPROCESSORS_ONLN);
     /* As the migrator opens them by default. */
     struct hm_source_setup setup = {
@@ -163,7 +163,7 @@ static int show(const struct options *options, struct hm_config *config)
     if ((size_t)snprintf(setup.broker, sizeof(setup.broker), "%s/%s", config->run_dir, HM_DAMON_SOCKET) >=
         sizeof(setup.broker))
         setup.broker[0] = '\0';
-    for (; n < MOST_SOURCES && hm_source_at(n); n++)
+    for (; n < HM_SOURCES; n++)
         try_source(hm_source_at(n), &setup, &tried[n]);
     if (!options->json)
         print_text(tried, n, hm_words_columns());

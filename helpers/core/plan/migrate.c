@@ -12,7 +12,7 @@
 static const struct hm_migrate_keys built_in = {.interval_ms = 10000,
                                                 .overhead_percent = 1,
                                                 .algorithm = HM_ALGORITHM_REGIONS,
-                                                .source = HM_SAMPLING_AUTO,
+                                                .source = HM_SOURCE_AUTO,
                                                 .hot_by = HM_HOT_BY_ACCESSES};
 
 /* Write latency of the part's nearest node; 0: not known. */
@@ -127,7 +127,7 @@ int hm_plan_migrate(struct hm_scene *scene)
 /* Without that all that is large would start in the slow tier, and stay there. */
 static bool can_tell_writes(const struct hm_scene *scene)
 {
-    bool is_sampled = scene->keys.source == HM_SAMPLING_AUTO || scene->keys.source == HM_SAMPLING_PERF;
+    bool is_sampled = hm_sampling_may_have(scene->keys.source, HM_SAMPLING_STORES);
     return !scene->abilities->lacks_marks || (is_sampled && !scene->abilities->lacks_store_samples);
 }
 

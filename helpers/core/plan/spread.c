@@ -225,8 +225,10 @@ static void place_for_faults(struct hm_scene *scene, const struct pair *pair)
     struct hm_plan *plan = scene->plan;
     if (!scene->abilities->bind_balancing) {
         plan->policy = HM_POLICY_DEFAULT;
-        hm_scene_warn(scene, "source=faults: this kernel has no policy for it (Linux 5.12 has), so memory is placed as "
-                             "Linux does by itself, which may be on other nodes");
+        hm_scene_warn(scene,
+                      "source=%s: this kernel has no policy for it (Linux 5.12 has), so memory is placed as "
+                      "Linux does by itself, which may be on other nodes",
+                      scene->keys.source);
         hm_scene_reason(scene, "Nearest node first, as the kernel's hint faults see no other placement%s.", pair->kept);
         return;
     }
@@ -284,7 +286,7 @@ int hm_plan_spill(struct hm_scene *scene)
     if (found <= 0)
         return found;
     keep_reserve(scene, &pair);
-    if (scene->keys.source == HM_SAMPLING_FAULTS)
+    if (hm_sampling_has(scene->keys.source, HM_SAMPLING_BALANCING))
         place_for_faults(scene, &pair);
     else if (pair.channels == HM_CHANNELS_SEPARATE)
         place_by_bandwidth(scene, &pair);

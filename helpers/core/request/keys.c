@@ -14,7 +14,6 @@
 
 static const char *const sockets[] = {"all", "local", "remote", NULL};
 static const char *const algorithms[] = {"regions", "bins", NULL};
-static const char *const sources[] = {"auto", "perf", "damon", "faults", NULL};
 static const char *const heats[] = {"accesses", "writes", NULL};
 
 static void *field_of(const struct hm_key *key, struct hm_request *request)
@@ -78,6 +77,15 @@ static int set_cap(const struct hm_key *key, const char *value, struct hm_reques
     return strchr(value, '%') ? set_percent(&share, value, request) : set_size(key, value, request);
 }
 
+/* The name of a source of samples, as text: of the sources the request knows nothing else. */
+static int set_source(const struct hm_key *key, const char *value, struct hm_request *request)
+{
+    if (!hm_sampling_is_word(value))
+        return -1;
+    memcpy(field_of(key, request), value, strlen(value) + 1);
+    return 0;
+}
+
 static int set_flag(const struct hm_key *key, const char *value, struct hm_request *request)
 {
     (void)value;
@@ -86,6 +94,16 @@ static int set_flag(const struct hm_key *key, const char *value, struct hm_reque
 }
 
 #define FIELD(field) offsetof(struct hm_request, field)
+
+/* Where samples may come from, in words. */
+#define HM_SOURCE(word, ...) ", " #word
+static const char source_wants[] = "one of " HM_SOURCE_AUTO
+#include "core/request/sources.def"
+    ;
+#define HM_SOURCE(word, ...) ", " #word
+static const char source_about[] = "where samples come from: " HM_SOURCE_AUTO
+#include "core/request/sources.def"
+    ;
 
 static const struct hm_key keys[] = {
     [HM_KEY_SOCKET] = {"socket", HM_KEYS_SOCKET, set_choice, FIELD(socket), HM_SOCKET_ALL, 0, sockets,
@@ -104,8 +122,8 @@ static const struct hm_key keys[] = {
      "bins=1000", .about = "most regions of memory that are told apart: 16 to 1048576"},
     {"algorithm", HM_KEYS_MIGRATOR, set_choice, FIELD(migrate.algorithm), HM_ALGORITHM_REGIONS, 0, algorithms,
      "regions or bins", "algorithm=regions", .about = "regions, or bins as published"},
-    {"source", HM_KEYS_MIGRATOR, set_choice, FIELD(migrate.source), HM_SAMPLING_AUTO, 0, sources,
-     "auto, perf, damon or faults", "source=auto", .about = "where samples come from: auto, perf, damon or faults"},
+    {"source", HM_KEYS_MIGRATOR, set_source, FIELD(migrate.source), 0, 0, NULL, source_wants, "source=auto",
+     .about = source_about},
     {"overhead", HM_KEYS_MIGRATOR, set_percent, FIELD(migrate.overhead_percent), 1, 10 * 100, NULL,
      "a share of the CPUs of 0.01% to 10%, as in 1%", "overhead=1%",
      .about = "share of the job's CPUs for sampling: 0.01% to 10%"},
@@ -122,7 +140,7 @@ static const struct hm_key keys[] = {
               "has it"},
 };
 _Static_assert(sizeof(enum hm_socket) == sizeof(int) && sizeof(enum hm_algorithm) == sizeof(int) &&
-                   sizeof(enum hm_sampling) == sizeof(int) && sizeof(enum hm_hot_by) == sizeof(int),
+                   sizeof(enum hm_hot_by) == sizeof(int),
                "set_choice writes enums as int");
 
 const struct hm_key *hm_key_at(int n)
@@ -134,12 +152,6 @@ const char *hm_algorithm_name(enum hm_algorithm algorithm)
 {
     int n = (int)algorithm - HM_ALGORITHM_REGIONS;
     return n >= 0 && n < N_ROWS(algorithms) - 1 ? algorithms[n] : NULL;
-}
-
-const char *hm_sampling_name(enum hm_sampling source)
-{
-    int n = (int)source - HM_SAMPLING_AUTO;
-    return n >= 0 && n < N_ROWS(sources) - 1 ? sources[n] : NULL;
 }
 
 const char *hm_hot_by_name(enum hm_hot_by hot_by)
@@ -160,6 +172,7 @@ void hm_request_complete_keys(struct hm_migrate_keys *into, const struct hm_migr
     into->rate_bytes = into->rate_bytes ? into->rate_bytes : others->rate_bytes;
     into->overhead_percent = into->overhead_percent > 0 ? into->overhead_percent : others->overhead_percent;
     into->algorithm = into->algorithm ? into->algorithm : others->algorithm;
-    into->source = into->source ? into->source : others->source;
+    if (!into->source[0])
+        memcpy(into->source, others->source, sizeof(into->source));
     into->hot_by = into->hot_by ? into->hot_by : others->hot_by;
 }

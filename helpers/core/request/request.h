@@ -14,13 +14,13 @@
 
 #include "base/error.h"
 #include "modes.h"
+#include "sources.h"
 
 #define HM_REQUEST_TEXT 256 /* longest option text, with the end mark */
 
 enum hm_socket { HM_SOCKET_ALL, HM_SOCKET_LOCAL, HM_SOCKET_REMOTE };
 enum hm_algorithm { HM_ALGORITHM_UNSAID, HM_ALGORITHM_REGIONS, HM_ALGORITHM_BINS };
 enum hm_hot_by { HM_HOT_BY_UNSAID, HM_HOT_BY_ACCESSES, HM_HOT_BY_WRITES };
-enum hm_sampling { HM_SAMPLING_UNSAID, HM_SAMPLING_AUTO, HM_SAMPLING_PERF, HM_SAMPLING_DAMON, HM_SAMPLING_FAULTS };
 
 /* The keys of the migrator. 0: not said. */
 struct hm_migrate_keys {
@@ -32,8 +32,8 @@ struct hm_migrate_keys {
     uint64_t rate_bytes; /* per second, most that is moved */
     double overhead_percent;
     enum hm_algorithm algorithm;
-    enum hm_sampling source;
     enum hm_hot_by hot_by;
+    char source[HM_SOURCE_NAME]; /* a word of source=, "": not said */
 };
 
 struct hm_request {
@@ -61,9 +61,8 @@ int hm_request_parse_keys(const char *text, struct hm_migrate_keys *keys, struct
 /* What `keys` leaves unsaid is taken from `others`. */
 void hm_request_complete_keys(struct hm_migrate_keys *keys, const struct hm_migrate_keys *others);
 
-/* The words of algorithm=, source= and hot-by=, NULL for "not said" and what is no value. */
+/* The words of algorithm= and hot-by=, NULL for "not said" and what is no value. */
 const char *hm_algorithm_name(enum hm_algorithm algorithm);
-const char *hm_sampling_name(enum hm_sampling source);
 const char *hm_hot_by_name(enum hm_hot_by hot_by);
 
 /* The mode's row; of what is no mode that of off. */

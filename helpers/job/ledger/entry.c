@@ -40,7 +40,7 @@ static bool is_bool(const bool *value)
 
 static bool are_keys(const struct hm_migrate_keys *keys)
 {
-    return (unsigned)keys->algorithm <= HM_ALGORITHM_BINS && (unsigned)keys->source <= HM_SAMPLING_FAULTS &&
+    return (unsigned)keys->algorithm <= HM_ALGORITHM_BINS && IS_TEXT(keys->source) &&
            (unsigned)keys->hot_by <= HM_HOT_BY_WRITES;
 }
 

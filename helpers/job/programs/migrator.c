@@ -79,7 +79,7 @@ int hm_migrator_command(const struct hm_migrator_facts *facts, struct hm_migrato
     add_nodes(command, "--fast-nodes", &plan->fast_nodes);
     add_nodes(command, "--slow-nodes", &plan->slow_nodes);
     add(command, "--algorithm", "%s", hm_algorithm_name(keys->algorithm));
-    add(command, "--source", "%s", hm_sampling_name(keys->source));
+    add(command, "--source", "%s", keys->source);
     add(command, "--hot-by", "%s", hm_hot_by_name(keys->hot_by));
     add(command, "--interval", "%llums", (unsigned long long)keys->interval_ms);
     add(command, "--overhead", "%.9g%%", keys->overhead_percent);

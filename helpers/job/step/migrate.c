@@ -40,7 +40,7 @@ int hm_step_migrate(struct hm_preparation *p, struct hm_error *error)
     char broker[HM_CONFIG_PATH_MAX + 16], home[HM_JOB_CGROUP];
     struct hm_error why = {0};
     int result = -1;
-    bool is_meant = p->migration.keys.source == HM_SAMPLING_AUTO || p->migration.keys.source == HM_SAMPLING_DAMON;
+    bool is_meant = hm_sampling_may_have(p->migration.keys.source, HM_SAMPLING_BROKER);
     hm_text_copy(home, p->job->home_cgroup[0] ? p->job->home_cgroup : "/sys/fs/cgroup", sizeof(home));
     /* Where another source is asked for, too: what comes in its place if it does not work is found out later. */
     hm_damon_ensure(config, home, &why);

@@ -1,10 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The rows of the table of sources, each in its own file. */
+/* The rows of the sources, each in its own file, and how many there are. */
 #ifndef HM_MIGRATOR_SOURCES_ROWS_H
 #define HM_MIGRATOR_SOURCES_ROWS_H
 
 #include "source.h"
 
-extern const struct hm_source_row hm_source_perf, hm_source_damon, hm_source_faults;
+#define HM_SOURCE(word, ...) extern const struct hm_source_row hm_source_##word;
+#include "core/request/sources.def"
+enum {
+#define HM_SOURCE(word, ...) HM_SOURCE_NUMBER_##word,
+#include "core/request/sources.def"
+    HM_SOURCES
+};
 
 #endif

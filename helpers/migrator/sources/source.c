@@ -7,25 +7,21 @@
 
 #include "rows.h"
 
-#define N_ROWS(table) (int)(sizeof(table) / sizeof((table)[0]))
-
-/* Best first: what knows most for each sample. */
-static const struct hm_source_row *const rows[] = {
-    &hm_source_perf,
-    &hm_source_damon,
-    &hm_source_faults,
+static const struct hm_source_row *const rows[HM_SOURCES] = {
+#define HM_SOURCE(word, ...) &hm_source_##word,
+#include "core/request/sources.def"
 };
 
 const struct hm_source_row *hm_source_at(int n)
 {
-    return n >= 0 && n < N_ROWS(rows) ? rows[n] : NULL;
+    return n >= 0 && n < HM_SOURCES ? rows[n] : NULL;
 }
 
 char *hm_source_names(char *out, size_t size)
 {
-    int used = snprintf(out, size, "auto");
-    for (int i = 0; i < N_ROWS(rows) && used >= 0 && (size_t)used < size; i++)
-        used += snprintf(out + used, size - (size_t)used, "%s%s", i + 1 < N_ROWS(rows) ? ", " : " or ", rows[i]->name);
+    int used = snprintf(out, size, HM_SOURCE_AUTO);
+    for (int i = 0; i < HM_SOURCES && used >= 0 && (size_t)used < size; i++)
+        used += snprintf(out + used, size - (size_t)used, "%s%s", i + 1 < HM_SOURCES ? ", " : " or ", rows[i]->name);
     return out;
 }
 
@@ -33,7 +29,7 @@ char *hm_source_names(char *out, size_t size)
 static struct hm_source *open_best(const struct hm_source_setup *setup, char *why, struct hm_error *error)
 {
     size_t used = 0;
-    for (int i = 0; i < N_ROWS(rows); i++) {
+    for (int i = 0; i < HM_SOURCES; i++) {
         struct hm_error reason = {""};
         struct hm_source *source = rows[i]->open(setup, &reason);
         if (source)
@@ -54,9 +50,9 @@ struct hm_source *hm_source_open(const char *name, const struct hm_source_setup 
 {
     char names[128];
     why[0] = '\0';
-    if (strcmp(name, "auto") == 0)
+    if (strcmp(name, HM_SOURCE_AUTO) == 0)
         return open_best(setup, why, error);
-    for (int i = 0; i < N_ROWS(rows); i++)
+    for (int i = 0; i < HM_SOURCES; i++)
         if (strcmp(name, rows[i]->name) == 0)
             return rows[i]->open(setup, error);
     hm_fail(error, EINVAL, "\"%s\" is not a source: use %s", name, hm_source_names(names, sizeof(names)));

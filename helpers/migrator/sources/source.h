@@ -10,12 +10,11 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "core/request/sources.h"
 #include "core/topology/topology.h"
 #include "migrator/decide/decide.h"
 #include "migrator/watch/maps.h"
 #include "migrator/watch/ranks.h"
-
-#define HM_SOURCE_NAME 16
 
 struct hm_source_setup {
     uint64_t period;      /* accesses per sample that are wanted; 0: the source's own choice */

@@ -73,12 +73,12 @@ static void test_migration(void **state)
                                          .interval_ms = 2000,
                                          .overhead_percent = 1,
                                          .algorithm = HM_ALGORITHM_BINS,
-                                         .source = HM_SAMPLING_AUTO,
+                                         .source = "auto",
                                          .hot_by = HM_HOT_BY_ACCESSES};
     const struct hm_migrate_keys unsaid = {.interval_ms = 10000,
                                            .overhead_percent = 1,
                                            .algorithm = HM_ALGORITHM_REGIONS,
-                                           .source = HM_SAMPLING_AUTO,
+                                           .source = "auto",
                                            .hot_by = HM_HOT_BY_ACCESSES};
     const struct hm_plan_migration *migration = &work->plan.migration;
     char list[64];

@@ -105,7 +105,7 @@ static const struct refusal refusals[] = {
     {"migrate,bins=1048577", BINS "\"1048577\""},
     {"migrate,algorithm=Bins", "algorithm wants regions or bins, not \"Bins\""},
     {"migrate,algorithm=", "algorithm wants regions or bins, not \"\""},
-    {"migrate,source=ibs", "source wants auto, perf, damon or faults, not \"ibs\""},
+    {"migrate,source=ibs", "source wants one of auto, perf, damon, faults, not \"ibs\""},
     {"migrate,overhead=1", OVERHEAD "\"1\""},
     {"migrate,overhead=0.009%", OVERHEAD "\"0.009%\""},
     {"migrate,overhead=10.01%", OVERHEAD "\"10.01%\""},
@@ -297,17 +297,17 @@ static const struct {
     {"bins=1048576", {.bins = 1048576}},
     {"algorithm=regions", {.algorithm = HM_ALGORITHM_REGIONS}},
     {"algorithm=bins", {.algorithm = HM_ALGORITHM_BINS}},
-    {"source=auto", {.source = HM_SAMPLING_AUTO}},
-    {"source=perf", {.source = HM_SAMPLING_PERF}},
-    {"source=damon", {.source = HM_SAMPLING_DAMON}},
-    {"source=faults", {.source = HM_SAMPLING_FAULTS}},
+    {"source=auto", {.source = "auto"}},
+    {"source=perf", {.source = "perf"}},
+    {"source=damon", {.source = "damon"}},
+    {"source=faults", {.source = "faults"}},
     {"hot-by=accesses", {.hot_by = HM_HOT_BY_ACCESSES}},
     {"hot-by=writes", {.hot_by = HM_HOT_BY_WRITES}},
     {"overhead=0.01%", {.overhead_percent = 0.01}},
     {"overhead=10%", {.overhead_percent = 10}},
     {"rate=1M", {.rate_bytes = 1 << 20}},
     {"rate=2G,bins=99,fast=25%,source=perf",
-     {.rate_bytes = UINT64_C(2) << 30, .bins = 99, .fast_percent = 25, .source = HM_SAMPLING_PERF}},
+     {.rate_bytes = UINT64_C(2) << 30, .bins = 99, .fast_percent = 25, .source = "perf"}},
 };
 
 /* The option and the configuration read the same keys alike. */
@@ -362,7 +362,7 @@ static void test_what_is_not_said_is_completed(void **state)
                                            .rate_bytes = 5 << 20,
                                            .overhead_percent = 2,
                                            .algorithm = HM_ALGORITHM_BINS,
-                                           .source = HM_SAMPLING_PERF,
+                                           .source = "perf",
                                            .hot_by = HM_HOT_BY_WRITES};
     struct hm_migrate_keys wanted = others;
     (void)state;
@@ -382,14 +382,27 @@ static void test_words_of_keys(void **state)
     assert_string_equal(hm_algorithm_name(HM_ALGORITHM_REGIONS), "regions");
     assert_string_equal(hm_algorithm_name(HM_ALGORITHM_BINS), "bins");
     assert_null(hm_algorithm_name((enum hm_algorithm)3));
-    assert_null(hm_sampling_name(HM_SAMPLING_UNSAID));
-    assert_string_equal(hm_sampling_name(HM_SAMPLING_AUTO), "auto");
-    assert_string_equal(hm_sampling_name(HM_SAMPLING_FAULTS), "faults");
-    assert_null(hm_sampling_name((enum hm_sampling)5));
     assert_null(hm_hot_by_name(HM_HOT_BY_UNSAID));
     assert_string_equal(hm_hot_by_name(HM_HOT_BY_ACCESSES), "accesses");
     assert_string_equal(hm_hot_by_name(HM_HOT_BY_WRITES), "writes");
     assert_null(hm_hot_by_name((enum hm_hot_by)3));
+}
+
+static void test_sources(void **state)
+{
+    (void)state;
+    for (int i = 0; hm_sampling_at(i); i++) {
+        const char *name = hm_sampling_at(i)->name;
+        assert_true(hm_sampling_is_word(name));
+        assert_true(hm_sampling_has(name, hm_sampling_at(i)->has));
+        assert_false(hm_sampling_may_have(name, ~hm_sampling_at(i)->has));
+        assert_true(hm_sampling_may_have("auto", hm_sampling_at(i)->has));
+    }
+    assert_null(hm_sampling_at(-1));
+    assert_true(hm_sampling_is_word("auto"));
+    assert_false(hm_sampling_is_word("") || hm_sampling_is_word("ibs") || hm_sampling_is_word("perfect"));
+    assert_false(hm_sampling_has("auto", ~0u) || hm_sampling_has("ibs", ~0u) || hm_sampling_may_have("", ~0u));
+    assert_true(hm_sampling_has("faults", HM_SAMPLING_BALANCING) && hm_sampling_has("damon", HM_SAMPLING_BROKER));
 }
 
 int main(void)
@@ -405,6 +418,7 @@ int main(void)
         cmocka_unit_test(test_keys_of_the_site_refused),
         cmocka_unit_test(test_what_is_not_said_is_completed),
         cmocka_unit_test(test_words_of_keys),
+        cmocka_unit_test(test_sources),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

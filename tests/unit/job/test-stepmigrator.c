@@ -24,7 +24,7 @@ static struct hm_plan_migration plan_of(void)
                                      .keys = {.interval_ms = 2500,
                                               .overhead_percent = 0.5,
                                               .algorithm = HM_ALGORITHM_BINS,
-                                              .source = HM_SAMPLING_DAMON,
+                                              .source = "damon",
                                               .hot_by = HM_HOT_BY_WRITES}};
     assert_int_equal(hm_set_parse(&plan.fast_nodes, "0-1", NULL), 0);
     assert_int_equal(hm_set_parse(&plan.slow_nodes, "2,5", NULL), 0);
