@@ -54,8 +54,7 @@ class Node:
         return [json.loads(line) for line in found.stdout.splitlines()]
 
     def edit(self, job, before, after):
-        """Replace a text in a job's entry by one of the same length."""
-        assert len(before) == len(after)
+        """Replace a text in a job's entry."""
         as_root("sed", "-i", f"s/{before}/{after}/", self.jobs / str(job))
         as_root("chmod", "600", self.jobs / str(job))
 
@@ -188,7 +187,7 @@ def test_reap_removes_what_belongs_to_no_job(node):
         as_root("chmod", "600", node.jobs / name)
     done = node.program("reap")
     assert node.ledger() == ["10", "7", "7.samples"]
-    unread = "the ledger's entry of job 10 is not of this version: it has 0 bytes"
+    unread = "the ledger's entry of job 10: its version is not one that this hybridmem knows, or it is torn"
     assert f"warning: {unread}" in done.stderr and "it stays while the job may live" in done.stderr
     as_root("touch", "-d", "1 day ago", node.jobs / "10")
     done = node.program("reap")

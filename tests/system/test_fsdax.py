@@ -10,6 +10,7 @@ import shutil
 import sys
 from pathlib import Path
 
+import entries
 import pytest
 import slurm
 from namespaces import (
@@ -287,12 +288,8 @@ def test_another_jobs_file_systems_are_not_this_ones():
 def test_a_device_that_is_on_another_namespace_by_now_is_not_mounted():
     """As where an administrator has disabled and enabled a region: pretended in the ledger's entry."""
     with allocation(SIZE) as job_id:
-        entry = slurm.JOBS / str(job_id)
         first, second = by_socket(ours())
-        of_entry = [one["device"].encode().ljust(24, b"\0") for one in (first, second)]
-        content = entry.read_bytes()
-        assert [content.count(device) for device in of_entry] == [1, 1]
-        entry.write_bytes(content.replace(of_entry[1], of_entry[0]))
+        entries.change(job_id, {"namespaces.each.1.device": first["device"]})
         done = slurm.run(f"srun --jobid={job_id} -n1 --overlap echo began", user="alice", check=False)
         assert done.returncode != 0 and "began" not in done.stdout
         said = f'hybridmem: {first["device"]} is on "{first["name"]}" now, not on {second["name"]}: '

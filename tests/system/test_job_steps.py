@@ -3,10 +3,10 @@
 
 import contextlib
 import signal
-import struct
 import subprocess
 from pathlib import Path
 
+import entries
 import pytest
 import slurm
 from namespaces import killed_before_each_step, ours
@@ -28,7 +28,6 @@ BEGIN = (
 END = ("end", f"--job={JOB}", "--exit-status=0")
 REAP = ("reap", "--grace=0")
 CGROUP = Path("/sys/fs/cgroup/killed-steps")
-CGROUP_ROOM = 256  # HM_JOB_CGROUP
 
 pytestmark = pytest.mark.usefixtures("job_steps")
 
@@ -85,13 +84,9 @@ def dead_step():
     CGROUP.mkdir()
     words = ["setpriv", "--reuid=hybridmem", "--clear-groups", "sleep", "1000000"]
     with subprocess.Popen(words) as monitor:
-        entry = slurm.JOBS / str(JOB)
-        data = bytearray(entry.read_bytes())
-        home = data.index(b"/sys/fs/cgroup")  # where begin ran; the job's is before it, the monitor behind it
         start_time = Path(f"/proc/{monitor.pid}/stat").read_text().rsplit(")", 1)[1].split()[19]
-        data[home - CGROUP_ROOM : home] = str(CGROUP).encode().ljust(CGROUP_ROOM, b"\0")
-        struct.pack_into("=ixxxxQ", data, home + CGROUP_ROOM, monitor.pid, int(start_time))
-        entry.write_bytes(data)
+        process = {"monitor.pid": monitor.pid, "monitor.start_time": start_time}
+        entries.change(JOB, {"cgroup": CGROUP, **process})
         (slurm.JOBS / f"{JOB}.samples").write_bytes(b"torn")
         try:
             yield

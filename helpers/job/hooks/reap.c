@@ -32,7 +32,7 @@ static bool is_over(const struct hm_job *job, unsigned grace_s)
 }
 
 /*
- * Torn, or of another version of hybridmem, which was replaced while the job lived: as long as it may live, its entry
+ * Torn, or of a version of hybridmem that this one does not know: as long as it may live, its entry
  * stays, and for that its namespaces do (namespaces/jobs.h). It goes with the job's own epilog (finish.h), or here. To
  * look for the job takes its time, and is not under the lock: there may be another entry by then.
  */

@@ -4,7 +4,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -13,37 +12,36 @@
 #include "base/files.h"
 #include "base/moment.h"
 
-#define IS_TEXT(array) (memchr((array), '\0', sizeof(array)) != NULL)
-
 void hm_dax_clear(struct hm_job_namespaces *namespaces)
 {
     memset(namespaces, 0, sizeof(*namespaces));
     namespaces->create_s = namespaces->destroy_s = -1;
 }
 
-static bool is_device(const char *path)
+static bool is_device(const void *value)
 {
-    const char *number = path + strlen("/dev/pmem");
+    const char *path = value, *number = path + strlen("/dev/pmem");
     return strncmp(path, "/dev/pmem", strlen("/dev/pmem")) == 0 && number[0] != '\0' &&
            number[strspn(number, "0123456789.")] == '\0';
 }
 
-const char *hm_dax_bad(const struct hm_job_namespaces *namespaces)
-{
-    unsigned char is_begun, is_kept;
-    memcpy(&is_begun, &namespaces->is_begun, 1);
-    memcpy(&is_kept, &namespaces->is_kept, 1);
-    if (is_begun > 1 || is_kept > 1 || namespaces->n > HM_JOB_NAMESPACES || !isfinite(namespaces->create_s) ||
-        !isfinite(namespaces->destroy_s))
-        return "namespaces";
-    for (uint32_t i = 0; i < namespaces->n; i++) {
-        const struct hm_job_namespace *one = &namespaces->each[i];
-        if (!IS_TEXT(one->name) || !IS_TEXT(one->device) || !IS_TEXT(one->fs) || !is_device(one->device) ||
-            one->socket >= HM_MAX_SOCKETS)
-            return "namespaces";
-    }
-    return NULL;
-}
+static const struct hm_field namespace_table[] = {
+    HM_FIELD(hm_job_namespace, name),  HM_FIELD(hm_job_namespace, device, .is_right = is_device),
+    HM_FIELD(hm_job_namespace, fs),    HM_FIELD(hm_job_namespace, socket, .most = HM_MAX_SOCKETS - 1),
+    HM_FIELD(hm_job_namespace, bytes), {.name = NULL},
+};
+
+const struct hm_field hm_dax_table[] = {
+    HM_FIELD(hm_job_namespaces, is_begun),
+    HM_FIELD(hm_job_namespaces, restart),
+    HM_FIELD(hm_job_namespaces, n),
+    HM_FIELD_GROUPS(hm_job_namespaces, each, namespace_table, HM_COUNTED_BY(hm_job_namespaces, n)),
+    HM_FIELD(hm_job_namespaces, create_s),
+    HM_FIELD(hm_job_namespaces, destroy_s),
+    HM_FIELD(hm_job_namespaces, is_kept),
+    HM_FIELD(hm_job_namespaces, kept_until_s),
+    {.name = NULL},
+};
 
 /* The label of what the device is on: of the namespace of the pfn device that it is a disk of. */
 static int read_label(const char *sysfs, const char *device, char *label, size_t size, struct hm_error *error)

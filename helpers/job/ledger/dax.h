@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
+#include "base/fields.h"
 #include "core/config/config.h"
 
 #define HM_JOB_NAMESPACES HM_MAX_SOCKETS
@@ -34,8 +35,8 @@ struct hm_job_namespaces {
 
 /* None. */
 void hm_dax_clear(struct hm_job_namespaces *namespaces);
-/* Any bytes may be given. Returns NULL, or the field that is out of range. */
-const char *hm_dax_bad(const struct hm_job_namespaces *namespaces);
+/* Its fields. */
+extern const struct hm_field hm_dax_table[];
 
 /*
  * Is the device still on the namespace? It is remembered from when that was made, and the kernel numbers anew where an

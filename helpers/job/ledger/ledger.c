@@ -80,12 +80,13 @@ void hm_ledger_unlock(int lock)
     close(lock);
 }
 
-static int read_entry(int folder, const char *name, struct hm_job *job, struct hm_error *error)
+/* All of an entry, ended by '\0', which the caller frees. Returns its length, or -1. */
+static ssize_t load(int folder, const char *name, char **content, struct hm_error *error)
 {
     struct stat status;
-    ssize_t length = 0;
-    int result = -1;
+    ssize_t length = -1;
     int fd = openat(folder, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    *content = NULL;
     if (fd < 0)
         return errno == ENOENT ? hm_fail(error, ENOENT, "job %s is not in the node's ledger", name)
                                : hm_fail_errno(error, "cannot open the ledger's entry of job %s", name);
@@ -93,59 +94,85 @@ static int read_entry(int folder, const char *name, struct hm_job *job, struct h
         hm_fail_errno(error, "cannot look at the ledger's entry of job %s", name);
     else if (!S_ISREG(status.st_mode) || status.st_uid != geteuid() || (status.st_mode & 077) != 0)
         hm_fail(error, EPERM, "the ledger's entry of job %s must be a file of uid %u, mode 0600", name, geteuid());
-    else if (status.st_size == (off_t)sizeof(*job) && (length = read(fd, job, sizeof(*job))) < 0)
+    else if (status.st_size >= (off_t)HM_ENTRY_MOST)
+        hm_fail(error, EBADMSG, "the ledger's entry of job %s has %lld bytes: none has more than %u", name,
+                (long long)status.st_size, HM_ENTRY_MOST);
+    else if (!(*content = calloc(1, (size_t)status.st_size + 1)))
+        hm_fail(error, ENOMEM, "no memory for the ledger's entry of job %s", name);
+    else if ((length = read(fd, *content, (size_t)status.st_size)) < 0)
         hm_fail_errno(error, "cannot read the ledger's entry of job %s", name);
-    else if (length != (ssize_t)sizeof(*job))
-        hm_fail(error, EBADMSG, "the ledger's entry of job %s is not of this version: it has %lld bytes, not %zu", name,
-                (long long)status.st_size, sizeof(*job));
-    else
-        result = 0;
     close(fd);
-    return result;
+    return length;
 }
 
 int hm_ledger_read(const struct hm_config *config, uint32_t job_id, struct hm_job *job, struct hm_error *error)
 {
-    char name[16];
-    int folder = open_jobs(config, error);
-    if (folder < 0)
-        return -1;
-    snprintf(name, sizeof(name), "%u", job_id);
-    int result = read_entry(folder, name, job, error);
-    close(folder);
-    if (result == 0 && job->job_id != job_id)
-        return hm_fail(error, EBADMSG, "the ledger's entry of job %u is of job %u", job_id, job->job_id);
-    return result == 0 ? hm_entry_check(job, error) : -1;
-}
-
-int hm_ledger_write(const struct hm_config *config, struct hm_job *job, struct hm_error *error)
-{
-    char name[16], draft[24];
+    char name[16], *content;
+    struct hm_error why = {0};
     int result = -1;
     int folder = open_jobs(config, error);
     if (folder < 0)
         return -1;
-    hm_entry_mark(job);
-    snprintf(name, sizeof(name), "%u", job->job_id);
+    snprintf(name, sizeof(name), "%u", job_id);
+    ssize_t length = load(folder, name, &content, error);
+    close(folder);
+    if (length >= 0 && hm_entry_parse(content, (size_t)length, job, &why) != 0)
+        hm_fail(error, errno, "the ledger's entry of job %u: %s", job_id, why.text);
+    else if (length >= 0 && job->job_id != job_id)
+        hm_fail(error, EBADMSG, "the ledger's entry of job %u is of job %u", job_id, job->job_id);
+    else
+        result = length < 0 ? -1 : 0;
+    int number = errno;
+    free(content);
+    errno = number;
+    return result;
+}
+
+/* As a draft first, so that the entry is whole at any moment. Returns 0 or -1. */
+static int store(int folder, const char *name, const char *text, size_t length)
+{
+    char draft[24];
     snprintf(draft, sizeof(draft), "%s.draft", name);
     unlinkat(folder, draft, 0);
     int fd = openat(folder, draft, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
-    if (fd < 0) {
-        hm_fail_errno(error, "cannot write the ledger's entry of job %s", name);
-        goto done;
-    }
-    ssize_t written = write(fd, job, sizeof(*job));
-    if (written >= 0 && written != (ssize_t)sizeof(*job))
+    if (fd < 0)
+        return -1;
+    ssize_t written = write(fd, text, length);
+    if (written >= 0 && written != (ssize_t)length)
         errno = ENOSPC;
-    if (written != (ssize_t)sizeof(*job) || renameat(folder, draft, folder, name) != 0) {
-        hm_fail_errno(error, "cannot write the ledger's entry of job %s", name);
+    int result = written == (ssize_t)length ? renameat(folder, draft, folder, name) : -1;
+    int number = errno;
+    if (result != 0)
         unlinkat(folder, draft, 0);
-    } else {
-        result = 0;
-    }
     close(fd);
-done:
+    errno = number;
+    return result;
+}
+
+int hm_ledger_write(const struct hm_config *config, const struct hm_job *job, struct hm_error *error)
+{
+    char name[16], *before = NULL;
+    struct hm_error why = {0};
+    int result = -1;
+    int folder = open_jobs(config, error);
+    if (folder < 0)
+        return -1;
+    snprintf(name, sizeof(name), "%u", job->job_id);
+    char *text = malloc(HM_ENTRY_MOST);
+    if (text)
+        load(folder, name, &before, NULL);
+    ssize_t length = text ? hm_entry_format(job, before, text, &why) : hm_fail(&why, ENOMEM, "no memory");
+    if (length < 0)
+        hm_fail(error, errno, "cannot write the ledger's entry of job %s: %s", name, why.text);
+    else if (store(folder, name, text, (size_t)length) != 0)
+        hm_fail_errno(error, "cannot write the ledger's entry of job %s", name);
+    else
+        result = 0;
+    int number = errno;
     close(folder);
+    free(before);
+    free(text);
+    errno = number;
     return result;
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The node's ledger, <run_dir>/jobs (root, 0700): one fixed-layout file per job, changed under one lock that a dead
- * process does not keep (flock). Prolog, slurmstepd and epilog keep it; reap reads it to bring the node to what the
- * living jobs own.
+ * The node's ledger, <run_dir>/jobs (root, 0700): one file per job, changed under one lock that a dead process does not
+ * keep (flock). Prolog, slurmstepd and epilog keep it; reap reads it to bring the node to what the living jobs own. An
+ * entry describes itself (base/fields.h): jobs that run while hybridmem is upgraded, or put back, keep theirs.
  */
 #ifndef HM_JOB_LEDGER_LEDGER_H
 #define HM_JOB_LEDGER_LEDGER_H
@@ -43,8 +43,8 @@ struct hm_mongroup {
     char why[HM_WARNING];  /* why it does not count the whole job, or is not there; "" it does, or none is wanted */
 };
 
+/* A new member has a row in table.c; it is 0 in entries of versions before it, unless hm_job_init says other. */
 struct hm_job {
-    uint32_t magic, version, bytes; /* layout check; set by hm_ledger_write */
     uint32_t job_id, restart;
     uint32_t array_job_id, array_task_id, het_job_id; /* HM_NO_ID: none */
     uint32_t uid, gid;
@@ -94,10 +94,11 @@ void hm_job_init(struct hm_job *job, uint32_t job_id);
 int hm_ledger_lock(const struct hm_config *config, struct hm_error *error);
 void hm_ledger_unlock(int lock);
 
-/* All of these want the lock held. Job files are checked (owner, mode, size, magic, counts in range) before use. */
+/* All of these want the lock held. Job files are checked (owner, mode, size, every field) before use. */
 int hm_ledger_read(const struct hm_config *config, uint32_t job_id, struct hm_job *job,
-                   struct hm_error *error); /* ENOENT: none; EBADMSG: torn, or of another version */
-int hm_ledger_write(const struct hm_config *config, struct hm_job *job, struct hm_error *error);
+                   struct hm_error *error); /* ENOENT: none; EBADMSG: torn, or not understood */
+/* Replace the entry, whole or not at all. What another version has put into the entry of this very run stays in it. */
+int hm_ledger_write(const struct hm_config *config, const struct hm_job *job, struct hm_error *error);
 int hm_ledger_remove(const struct hm_config *config, uint32_t job_id, struct hm_error *error);
 /* Job ids in the ledger: *ids is malloc'd, the caller frees it. Returns the count, or -1. */
 int hm_ledger_list(const struct hm_config *config, uint32_t **ids, struct hm_error *error);

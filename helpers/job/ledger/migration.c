@@ -4,6 +4,23 @@
 #include <stdbool.h>
 #include <string.h>
 
+const struct hm_field hm_migration_table[] = {
+    HM_FIELD(hm_migration, n_steps),
+    HM_FIELD(hm_migration, n_begun),
+    HM_FIELD(hm_migration, judged_samples),
+    HM_FIELD_GROUP_OF(hm_migration, total, hm_progress_table),
+    HM_FIELD_GROUPS(hm_migration, step, hm_progress_table, HM_COUNTED_BY(hm_migration, n_steps), .may_exceed = true),
+    {.name = NULL},
+};
+
+void hm_migration_clear(struct hm_migration *migration)
+{
+    memset(migration, 0, sizeof(*migration));
+    hm_progress_init(&migration->total, 0);
+    for (int i = 0; i < HM_MIGRATION_STEPS; i++)
+        hm_progress_init(&migration->step[i], 0);
+}
+
 /* The figures are the user's: sums stop at the largest number. */
 static double sum_cpu(double a, double b)
 {
@@ -126,15 +143,4 @@ void hm_migration_add(struct hm_migration *migration, const struct hm_progress *
         add_shares(migration, step);
         add_sums(&migration->total, step);
     }
-}
-
-const char *hm_migration_bad(const struct hm_migration *migration)
-{
-    uint32_t kept = migration->n_steps < HM_MIGRATION_STEPS ? migration->n_steps : HM_MIGRATION_STEPS;
-    if (migration->n_begun > 0 && hm_progress_check(&migration->total, NULL) != 0)
-        return "migration";
-    for (uint32_t i = 0; i < kept; i++)
-        if (hm_progress_check(&migration->step[i], NULL) != 0)
-            return "migration";
-    return NULL;
 }

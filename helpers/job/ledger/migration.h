@@ -15,10 +15,13 @@ struct hm_migration {
     struct hm_progress step[HM_MIGRATION_STEPS];
 };
 
+/* No steps. */
+void hm_migration_clear(struct hm_migration *migration);
+
 /* Add a step's figures, which hm_progress_check has accepted. */
 void hm_migration_add(struct hm_migration *migration, const struct hm_progress *step);
 
-/* Any bytes may be given. Returns NULL, or the field that is out of range. */
-const char *hm_migration_bad(const struct hm_migration *migration);
+/* Its fields. */
+extern const struct hm_field hm_migration_table[];
 
 #endif

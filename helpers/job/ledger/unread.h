@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Jobs whose entry in the ledger cannot be read: it is torn, or of another version of hybridmem. */
+/* Jobs whose entry in the ledger cannot be read: it is torn, or of a version that this one does not know. */
 #ifndef HM_JOB_LEDGER_UNREAD_H
 #define HM_JOB_LEDGER_UNREAD_H
 

@@ -52,7 +52,7 @@ static int take_answer(const char *output, struct hm_job_namespaces *namespaces)
     }
     json_decref(answer);
     namespaces->n = result == 0 ? (uint32_t)n : 0;
-    return result == 0 && !hm_dax_bad(namespaces) ? 0 : -1;
+    return result == 0 && hm_fields_check(hm_dax_table, namespaces, NULL) == 0 ? 0 : -1;
 }
 
 /* A refusal leaves nothing, and who did not get the lock has not begun; what ended in another way may have. */

@@ -14,8 +14,8 @@
 #include "base/files.h"
 #include "base/size.h"
 #include "core/apply/policy.h"
+#include "core/plan/table.h"
 #include "isolate.h"
-#include "job/ledger/entry.h"
 #include "job/namespaces/daxmount.h"
 #include "job/node/mongroup.h"
 #include "job/programs/migrator.h"
@@ -176,7 +176,8 @@ static void collect(struct hm_outcome *outcome, struct hm_job *job, const struct
     if (!plan)
         return;
     *plan = outcome->plan;
-    if (!hm_entry_bad_plan(plan) && job->has_plan && strcmp(job->plan.request.text, step->request.text) == 0) {
+    if (hm_fields_check(hm_plan_table, plan, NULL) == 0 && job->has_plan &&
+        strcmp(job->plan.request.text, step->request.text) == 0) {
         uint64_t reserve = job->plan.reserve_bytes;
         job->plan = *plan;
         job->plan.reserve_bytes = reserve;

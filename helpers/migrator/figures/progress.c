@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -12,7 +11,6 @@
 #include <unistd.h>
 
 #define MOST_PROCESSES (1u << 22) /* the kernel's largest pid_max */
-#define N_ROWS(table) (sizeof(table) / sizeof((table)[0]))
 
 const char *hm_unmoved_name(enum hm_unmoved reason)
 {
@@ -20,67 +18,84 @@ const char *hm_unmoved_name(enum hm_unmoved reason)
     return reason < HM_UNMOVED_REASONS ? names[reason] : "other";
 }
 
-static bool is_text(const char *text, size_t size)
+static bool is_printable(const void *text)
 {
-    size_t length = strnlen(text, size);
-    for (size_t i = 0; i < length; i++)
-        if (text[i] < 0x20 || text[i] > 0x7e)
+    for (const char *byte = text; *byte; byte++)
+        if (*byte < 0x20 || *byte > 0x7e)
             return false;
-    return length < size;
+    return true;
 }
 
-static bool is_share(double value)
+static double read_real(const void *value)
 {
-    return isfinite(value) && value <= 1;
+    double real;
+    memcpy(&real, value, sizeof(real));
+    return real;
 }
 
-static int refuse(struct hm_error *error, const char *field)
+static bool is_share(const void *value)
 {
-    return hm_fail(error, EBADMSG, "the migrator's figures: %s is out of range", field);
+    return read_real(value) <= 1;
 }
 
-static int check_texts(const struct hm_progress *progress, struct hm_error *error)
+static bool is_cpu(const void *value)
 {
-    if (!is_text(progress->algorithm, sizeof(progress->algorithm)))
-        return refuse(error, "algorithm");
-    if (!is_text(progress->hot_by, sizeof(progress->hot_by)))
-        return refuse(error, "hot_by");
-    if (!is_text(progress->source, sizeof(progress->source)))
-        return refuse(error, "source");
-    if (!is_text(progress->source_why, sizeof(progress->source_why)))
-        return refuse(error, "source_why");
-    if (progress->n_warnings > HM_PROGRESS_WARNINGS)
-        return refuse(error, "n_warnings");
-    for (uint32_t i = 0; i < HM_PROGRESS_WARNINGS; i++)
-        if (!is_text(progress->warning[i], sizeof(progress->warning[i])))
-            return refuse(error, "warning");
-    return 0;
+    return read_real(value) >= 0 && read_real(value) <= HM_PROGRESS_MOST_CPU_S;
 }
+
+static bool is_cpu_or_unknown(const void *value)
+{
+    return read_real(value) <= HM_PROGRESS_MOST_CPU_S;
+}
+
+static const char *const states[] = {
+    [HM_PROGRESS_STARTING] = "starting", [HM_PROGRESS_RUNNING] = "running", [HM_PROGRESS_ENDED] = "ended", NULL};
+
+const struct hm_field hm_progress_table[] = {
+    HM_FIELD(hm_progress, step_id),
+    HM_FIELD_WORDS(hm_progress, state, states),
+    HM_FIELD(hm_progress, algorithm, .is_right = is_printable),
+    HM_FIELD(hm_progress, source, .is_right = is_printable),
+    HM_FIELD(hm_progress, source_why, .is_right = is_printable),
+    HM_FIELD(hm_progress, period),
+    HM_FIELD(hm_progress, period_is_time, .most = 1),
+    HM_FIELD(hm_progress, knows_writes, .most = 1),
+    HM_FIELD(hm_progress, interval_ms),
+    HM_FIELD(hm_progress, hot_by, .is_right = is_printable),
+    HM_FIELD(hm_progress, phases),
+    HM_FIELD(hm_progress, samples),
+    HM_FIELD(hm_progress, lost),
+    HM_FIELD(hm_progress, throttled),
+    HM_FIELD(hm_progress, dropped),
+    HM_FIELD(hm_progress, promoted_bytes),
+    HM_FIELD(hm_progress, demoted_bytes),
+    HM_FIELD_LIST(hm_progress, unmoved_bytes),
+    HM_FIELD(hm_progress, capacity_bytes),
+    HM_FIELD(hm_progress, above_cap_bytes),
+    HM_FIELD(hm_progress, first_above_cap_bytes),
+    HM_FIELD(hm_progress, cpu_s, .is_right = is_cpu),
+    HM_FIELD(hm_progress, kernel_cpu_s, .is_right = is_cpu_or_unknown),
+    HM_FIELD(hm_progress, fast_share, .is_right = is_share),
+    HM_FIELD(hm_progress, last_fast_share, .is_right = is_share),
+    HM_FIELD(hm_progress, best_share, .is_right = is_share),
+    HM_FIELD(hm_progress, first_ns),
+    HM_FIELD(hm_progress, last_ns),
+    HM_FIELD(hm_progress, n_ranks, .most = MOST_PROCESSES),
+    HM_FIELD(hm_progress, most_ranks, .most = MOST_PROCESSES),
+    HM_FIELD(hm_progress, n_warnings),
+    HM_FIELD_LIST(hm_progress, warning, HM_COUNTED_BY(hm_progress, n_warnings), .is_right = is_printable),
+    {.name = NULL},
+};
 
 int hm_progress_check(const struct hm_progress *progress, struct hm_error *error)
 {
+    struct hm_error why = {0};
     if (progress->magic != HM_PROGRESS_MAGIC || progress->version != HM_PROGRESS_VERSION ||
         progress->bytes != sizeof(*progress))
         return hm_fail(error, EBADMSG, "the migrator's figures are of another version, or are none");
-    const struct {
-        const char *field;
-        bool is_right;
-    } rows[] = {
-        {"state", progress->state <= HM_PROGRESS_ENDED},
-        {"period_is_time", progress->period_is_time <= 1},
-        {"knows_writes", progress->knows_writes <= 1},
-        {"cpu_s", progress->cpu_s >= 0 && progress->cpu_s <= HM_PROGRESS_MOST_CPU_S},
-        {"kernel_cpu_s", isfinite(progress->kernel_cpu_s) && progress->kernel_cpu_s <= HM_PROGRESS_MOST_CPU_S},
-        {"fast_share", is_share(progress->fast_share)},
-        {"last_fast_share", is_share(progress->last_fast_share)},
-        {"best_share", is_share(progress->best_share)},
-        {"n_ranks", progress->n_ranks <= MOST_PROCESSES},
-        {"most_ranks", progress->most_ranks <= MOST_PROCESSES},
-    };
-    for (size_t i = 0; i < N_ROWS(rows); i++)
-        if (!rows[i].is_right)
-            return refuse(error, rows[i].field);
-    return check_texts(progress, error);
+    if (hm_fields_check(hm_progress_table, progress, &why) == 0)
+        return 0;
+    return hm_fail(error, EBADMSG, "the migrator's figures: %s", why.text);
 }
 
 void hm_progress_init(struct hm_progress *progress, uint32_t step_id)

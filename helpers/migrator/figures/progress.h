@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "base/fields.h"
 #include "core/topology/topology.h"
 
 #define HM_PROGRESS_MAGIC 0x484d4d31u
@@ -58,6 +59,9 @@ struct hm_progress {
     uint32_t n_warnings;
     char warning[HM_PROGRESS_WARNINGS][HM_WARNING];
 };
+
+/* The fields, but the first three. */
+extern const struct hm_field hm_progress_table[];
 
 /* The figures before the first phase: nothing is known. Pure. */
 void hm_progress_init(struct hm_progress *progress, uint32_t step_id);

@@ -15,8 +15,8 @@
 #include <cmocka.h>
 
 #include "freshledger.h"
-#include "job/ledger/entry.h"
 #include "job/ledger/ledger.h"
+#include "job/ledger/table.h"
 #include "unit/lib/scratch.h"
 
 static struct hm_config config;
@@ -36,70 +36,6 @@ static int fresh(void **state)
     return 0;
 }
 
-struct bad_entry {
-    const char *name;
-    size_t offset;
-    unsigned char value;
-    unsigned length;
-};
-
-static void test_bad_contents_are_refused(void **state)
-{
-    (void)state;
-    static const struct bad_entry bad[] = {
-        {"version", offsetof(struct hm_job, magic), 0xff, 4},
-        {"version", offsetof(struct hm_job, version), 0xff, 4},
-        {"version", offsetof(struct hm_job, bytes), 0, 4},
-        {"names", offsetof(struct hm_job, user), 'x', sizeof(job.user)},
-        {"names", offsetof(struct hm_job, node), 'x', sizeof(job.node)},
-        {"request", offsetof(struct hm_job, request), 'x', sizeof(job.request)},
-        {"request", offsetof(struct hm_job, refusal), 'x', sizeof(job.refusal)},
-        {"request", offsetof(struct hm_job, request_is_default), 2, 1},
-        {"cgroup", offsetof(struct hm_job, cgroup), 'x', sizeof(job.cgroup)},
-        {"cgroup", offsetof(struct hm_job, boot_id), 'x', sizeof(job.boot_id)},
-        {"flags", offsetof(struct hm_job, recorded), 0xff, 1},
-        {"flags", offsetof(struct hm_job, has_plan), 0xff, 1},
-        {"flags", offsetof(struct hm_job, has_taken), 2, 1},
-        {"namespaces", offsetof(struct hm_job, namespaces.is_begun), 2, 1},
-        {"namespaces", offsetof(struct hm_job, namespaces.is_kept), 2, 1},
-        {"changes", offsetof(struct hm_job, n_changes), 0xff, 4},
-        {"warnings", offsetof(struct hm_job, n_warnings), 0xff, 4},
-    };
-    for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
-        fresh(NULL);
-        memset((char *)&job + bad[i].offset, bad[i].value, bad[i].length);
-        assert_int_equal(hm_entry_check(&job, &error), -1);
-        assert_int_equal(errno, EBADMSG);
-        assert_non_null(strstr(error.text, bad[i].name));
-    }
-}
-
-static void test_bad_plans_are_named(void **state)
-{
-    (void)state;
-    static const struct bad_entry bad[] = {
-        {"request", offsetof(struct hm_plan, request.mode), 0xff, 4},
-        {"request", offsetof(struct hm_plan, request.text), 'x', HM_REQUEST_TEXT},
-        {"fsdax", offsetof(struct hm_plan, fsdax.is_kept), 2, 1},
-        {"fsdax", offsetof(struct hm_plan, request.keep), 2, 1},
-        {"policy", offsetof(struct hm_plan, policy), 0xff, 4},
-        {"weights", offsetof(struct hm_plan, has_weights), 3, 1},
-        {"reason", offsetof(struct hm_plan, reason), 'x', sizeof(job.plan.reason)},
-        {"warnings", offsetof(struct hm_plan, n_warnings), 0xff, 4},
-    };
-    assert_null(hm_entry_bad_plan(&job.plan));
-    for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
-        struct hm_plan plan = {0};
-        memset((char *)&plan + bad[i].offset, bad[i].value, bad[i].length);
-        assert_string_equal(hm_entry_bad_plan(&plan), bad[i].name);
-    }
-    /* A bad plan spoils the entry only where the entry says that it has one. */
-    job.plan.policy = (enum hm_policy)99;
-    assert_int_equal(hm_entry_check(&job, &error), 0);
-    job.has_plan = true;
-    assert_int_equal(hm_entry_check(&job, &error), -1);
-}
-
 static void test_bad_files_are_refused(void **state)
 {
     (void)state;
@@ -109,6 +45,11 @@ static void test_bad_files_are_refused(void **state)
     scratch_write(in_jobs("8"), "short");
     assert_int_equal(hm_ledger_read(&config, 8, &job, &error), -1);
     assert_int_equal(errno, EBADMSG);
+
+    assert_int_equal(truncate(in_jobs("8"), HM_ENTRY_MOST), 0);
+    assert_int_equal(hm_ledger_read(&config, 8, &job, &error), -1);
+    assert_int_equal(errno, EBADMSG);
+    assert_non_null(strstr(error.text, "262144 bytes"));
 
     assert_int_equal(chmod(in_jobs("7"), 0640), 0);
     assert_int_equal(hm_ledger_read(&config, 7, &job, &error), -1);
@@ -182,6 +123,55 @@ static void test_entries_come_back_and_go(void **state)
     assert_int_equal(access(samples, F_OK), -1);
     assert_int_equal(hm_ledger_read(&config, 7, &other, &error), -1);
     assert_int_equal(errno, ENOENT);
+}
+
+static void append(const char *path, const char *lines)
+{
+    FILE *file = fopen(path, "r+e");
+    assert_non_null(file);
+    assert_int_equal(fseek(file, -(long)strlen("end\n"), SEEK_END), 0);
+    assert_true(fprintf(file, "%send\n", lines) > 0);
+    assert_int_equal(fclose(file), 0);
+}
+
+static bool has_line(const char *path, const char *line)
+{
+    static char content[HM_ENTRY_MOST];
+    FILE *file = fopen(path, "re");
+    assert_non_null(file);
+    content[fread(content, 1, sizeof(content) - 1, file)] = '\0';
+    fclose(file);
+    return strstr(content, line) != NULL;
+}
+
+/* Versions take turns: the entry keeps what only one of them knows. */
+static void test_what_another_version_has_written_stays(void **state)
+{
+    (void)state;
+    append(in_jobs("7"), "later.value 3\n");
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(hm_ledger_read(&config, 7, &job, &error), 0);
+        hm_job_add_step(&job, 1);
+        assert_int_equal(hm_ledger_write(&config, &job, &error), 0);
+        assert_true(has_line(in_jobs("7"), "\nlater.value 3\nend\n"));
+    }
+    hm_job_init(&job, 7); /* the number's next run */
+    assert_int_equal(hm_ledger_write(&config, &job, &error), 0);
+    assert_false(has_line(in_jobs("7"), "later.value"));
+}
+
+/* One that is out of range would not be read again: the one before it stays. */
+static void test_a_write_that_fails_leaves_the_entry(void **state)
+{
+    (void)state;
+    static struct hm_job other;
+    job.n_changes = HM_JOB_CHANGES + 1;
+    assert_int_equal(hm_ledger_write(&config, &job, &error), -1);
+    assert_int_equal(errno, EBADMSG);
+    assert_non_null(strstr(error.text, "job 7: change is out of range"));
+    assert_int_equal(hm_ledger_read(&config, 7, &other, &error), 0);
+    assert_int_equal(other.n_changes, 0);
+    assert_int_equal(access(in_jobs("7.draft"), F_OK), -1);
 }
 
 static bool is_locked(void)
@@ -263,18 +253,18 @@ static void test_warnings_and_steps_have_room_and_no_doubles(void **state)
     hm_job_add_step(&job, 0);
     assert_int_equal(job.n_steps, HM_JOB_STEPS + 5);
     assert_int_equal(job.step[HM_JOB_STEPS - 1], HM_JOB_STEPS - 1);
-    assert_int_equal(hm_entry_check(&job, &error), 0);
+    assert_int_equal(hm_ledger_write(&config, &job, &error), 0);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(test_bad_contents_are_refused, fresh),
-        cmocka_unit_test_setup(test_bad_plans_are_named, fresh),
         cmocka_unit_test_setup(test_bad_files_are_refused, fresh),
         cmocka_unit_test_setup(test_folders_that_others_may_write_are_refused, fresh),
         cmocka_unit_test_setup(test_modes_do_not_follow_the_umask, fresh),
         cmocka_unit_test_setup(test_entries_come_back_and_go, fresh),
+        cmocka_unit_test_setup(test_what_another_version_has_written_stays, fresh),
+        cmocka_unit_test_setup(test_a_write_that_fails_leaves_the_entry, fresh),
         cmocka_unit_test_setup(test_the_lock_holds_and_ends, fresh),
         cmocka_unit_test_setup(test_alone, fresh),
         cmocka_unit_test_setup(test_warnings_and_steps_have_room_and_no_doubles, fresh),

@@ -257,7 +257,7 @@ static void test_an_entry_that_cannot_be_read_stays(void **state)
     struct hm_step *step = calloc(1, sizeof(*step));
     assert_non_null(step);
     assert_int_equal(hm_step_prepare(&facts, step, &error), -1);
-    assert_non_null(strstr(error.text, "the ledger's entry of job 7 is not of this version"));
+    assert_non_null(strstr(error.text, "the ledger's entry of job 7: its version is not one"));
     assert_true(step->is_active);
     assert_int_equal(hm_file_read(path, text, sizeof(text), NULL), 0);
     assert_string_equal(text, "other");

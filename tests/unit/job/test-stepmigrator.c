@@ -129,7 +129,7 @@ static void test_many_steps(void **state)
     for (uint32_t i = 0; i < 3 * HM_MIGRATION_STEPS; i++) {
         step.step_id = i;
         hm_migration_add(migration, &step);
-        assert_null(hm_migration_bad(migration));
+        assert_int_equal(hm_fields_check(hm_migration_table, migration, NULL), 0);
     }
     assert_int_equal(migration->n_steps, 3 * HM_MIGRATION_STEPS);
     assert_int_equal(migration->step[HM_MIGRATION_STEPS - 1].step_id, HM_MIGRATION_STEPS - 1);
@@ -137,9 +137,10 @@ static void test_many_steps(void **state)
     assert_true(migration->total.samples == UINT64_MAX);
     assert_float_equal(migration->total.fast_share, 0.5, 1e-9);
     migration->step[2].state = 77;
-    assert_string_equal(hm_migration_bad(migration), "migration");
-    migration->n_steps = UINT32_MAX;
-    assert_string_equal(hm_migration_bad(migration), "migration");
+    assert_int_equal(hm_fields_check(hm_migration_table, migration, &error), -1);
+    assert_string_equal(error.text, "step.2.state is out of range");
+    migration->n_steps = UINT32_MAX; /* all that are kept are looked at, and no more */
+    assert_int_equal(hm_fields_check(hm_migration_table, migration, NULL), -1);
     free(migration);
 }
 

@@ -39,8 +39,8 @@ BAD(best, progress->best_share = INFINITY)
 BAD(ranks, progress->n_ranks = UINT32_MAX)
 BAD(most, progress->most_ranks = UINT32_MAX)
 BAD(warnings, progress->n_warnings = HM_PROGRESS_WARNINGS + 1)
-BAD(warning, memset(progress->warning[3], 'x', HM_WARNING))
-BAD(newline, memcpy(progress->warning[0], "a\nb", 4))
+BAD(warning, progress->n_warnings = 4; memset(progress->warning[3], 'x', HM_WARNING))
+BAD(newline, progress->n_warnings = 1; memcpy(progress->warning[0], "a\nb", 4))
 
 static void test_check(void **state)
 {
@@ -54,7 +54,7 @@ static void test_check(void **state)
         {bad_why, "source_why"},  {bad_period, "period_is_time"}, {bad_writes, "knows_writes"},
         {bad_cpu, "cpu_s"},       {bad_cpu_nan, "cpu_s"},         {bad_kernel_cpu, "kernel_cpu_s"},
         {bad_fast, "fast_share"}, {bad_last, "last_fast_share"},  {bad_best, "best_share"},
-        {bad_ranks, "n_ranks"},   {bad_most, "most_ranks"},       {bad_warnings, "n_warnings"},
+        {bad_ranks, "n_ranks"},   {bad_most, "most_ranks"},       {bad_warnings, "warning"},
         {bad_warning, "warning"}, {bad_newline, "warning"},       {bad_hot_by, "hot_by"},
     };
     struct hm_progress progress;

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "table.h"
+
+#include "plan.h"
+
+static const char *const modes[] = {
+#define HM_MODE(id, word, planner, ...) [HM_MODE_##id] = #word,
+#include "core/request/modes.def"
+    [HM_MODES] = NULL};
+static const char *const sockets[] = {
+    [HM_SOCKET_ALL] = "all", [HM_SOCKET_LOCAL] = "local", [HM_SOCKET_REMOTE] = "remote", NULL};
+static const char *const algorithms[] = {
+    [HM_ALGORITHM_UNSAID] = "unsaid", [HM_ALGORITHM_REGIONS] = "regions", [HM_ALGORITHM_BINS] = "bins", NULL};
+static const char *const hot_by[] = {
+    [HM_HOT_BY_UNSAID] = "unsaid", [HM_HOT_BY_ACCESSES] = "accesses", [HM_HOT_BY_WRITES] = "writes", NULL};
+static const char *const policies[] = {[HM_POLICY_DEFAULT] = "default",
+                                       [HM_POLICY_BIND] = "bind",
+                                       [HM_POLICY_INTERLEAVE] = "interleave",
+                                       [HM_POLICY_WEIGHTED_INTERLEAVE] = "weighted-interleave",
+                                       [HM_POLICY_PREFERRED_MANY] = "preferred-many",
+                                       [HM_POLICY_BIND_BALANCING] = "bind-balancing",
+                                       NULL};
+
+static const struct hm_field keys_table[] = {
+    HM_FIELD(hm_migrate_keys, fast_bytes),
+    HM_FIELD(hm_migrate_keys, fast_percent),
+    HM_FIELD(hm_migrate_keys, period),
+    HM_FIELD(hm_migrate_keys, interval_ms),
+    HM_FIELD(hm_migrate_keys, bins),
+    HM_FIELD(hm_migrate_keys, rate_bytes),
+    HM_FIELD(hm_migrate_keys, overhead_percent),
+    HM_FIELD_WORDS(hm_migrate_keys, algorithm, algorithms),
+    HM_FIELD_WORDS(hm_migrate_keys, hot_by, hot_by),
+    HM_FIELD(hm_migrate_keys, source),
+    {.name = NULL},
+};
+
+static const struct hm_field request_table[] = {
+    HM_FIELD_WORDS(hm_request, mode, modes),
+    HM_FIELD_WORDS(hm_request, socket, sockets),
+    HM_FIELD_GROUP_OF(hm_request, migrate, keys_table),
+    HM_FIELD(hm_request, size_bytes),
+    HM_FIELD(hm_request, keep),
+    HM_FIELD(hm_request, text),
+    {.name = NULL},
+};
+
+static const struct hm_field migration_table[] = {
+    HM_FIELD(hm_plan_migration, is_wanted),
+    HM_FIELD(hm_plan_migration, fast_nodes),
+    HM_FIELD(hm_plan_migration, slow_nodes),
+    HM_FIELD(hm_plan_migration, cap_bytes),
+    HM_FIELD(hm_plan_migration, read_latency),
+    HM_FIELD(hm_plan_migration, write_latency),
+    HM_FIELD_GROUP_OF(hm_plan_migration, keys, keys_table),
+    {.name = NULL},
+};
+
+static const struct hm_field fsdax_table[] = {
+    HM_FIELD(hm_plan_fsdax, is_wanted),  HM_FIELD(hm_plan_fsdax, is_kept),   HM_FIELD(hm_plan_fsdax, sockets),
+    HM_FIELD(hm_plan_fsdax, size_bytes), HM_FIELD(hm_plan_fsdax, map_bytes), {.name = NULL},
+};
+
+const struct hm_field hm_plan_table[] = {
+    HM_FIELD_GROUP_OF(hm_plan, request, request_table),
+    HM_FIELD_WORDS(hm_plan, policy, policies),
+    HM_FIELD(hm_plan, nodes),
+    HM_FIELD(hm_plan, has_weights),
+    HM_FIELD(hm_plan, must_set_weights),
+    HM_FIELD_LIST(hm_plan, weights),
+    HM_FIELD(hm_plan, reserve_bytes),
+    HM_FIELD(hm_plan, predicted_bandwidth_mbs),
+    HM_FIELD_GROUP_OF(hm_plan, migration, migration_table),
+    HM_FIELD_GROUP_OF(hm_plan, fsdax, fsdax_table),
+    HM_FIELD(hm_plan, reason),
+    HM_FIELD(hm_plan, n_warnings),
+    HM_FIELD_LIST(hm_plan, warning, HM_COUNTED_BY(hm_plan, n_warnings)),
+    {.name = NULL},
+};

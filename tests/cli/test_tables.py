@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: Apache-2.0
+"""State of ours is written by tables of fields: a member of a structure that has no row would not outlive its hook."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+HELPERS = Path(__file__).parents[2] / "helpers"
+COMMENT = re.compile(r"/\*.*?\*/", re.S)
+ROW = re.compile(r"\bHM_FIELD\w*\(\s*(\w+),\s*(\w+)")
+MARKS = {"magic", "version", "bytes"}
+NO_ROW = {"hm_progress": MARKS, "v8_progress": MARKS, "v8_job": MARKS, "v8_request": {"kind"}}  # raw structures
+
+
+def sources(pattern):
+    return [COMMENT.sub("", path.read_text()) for path in sorted(HELPERS.rglob(pattern))]
+
+
+def tables():
+    """The members that have a row, by structure."""
+    rows = {}
+    for text in sources("*.c"):
+        for structure, member in ROW.findall(text):
+            rows.setdefault(structure, []).append(member)
+    return rows
+
+
+def members(structure):
+    for text in sources("*.[ch]"):
+        if found := re.search(rf"^struct {structure} \{{\n(.*?)^\}};", text, re.S | re.M):
+            names = re.findall(r"(\w+)(?:\[[^;,\]]*\])*\s*[;,]", found.group(1))
+            return [name for name in names if name not in NO_ROW.get(structure, ())]
+    raise AssertionError(f"no struct {structure}")
+
+
+TABLES = tables()
+
+
+def test_the_tables_are_found():
+    assert {"hm_job", "hm_plan", "hm_progress", "hm_job_namespace"} <= set(TABLES)
+
+
+@pytest.mark.parametrize("structure", sorted(TABLES))
+def test_each_member_has_one_row(structure):
+    assert sorted(TABLES[structure]) == sorted(members(structure))
