@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Jobs run while hybridmem is replaced: the ledger has what another version wrote, later or earlier than this one."""
 
+import os
+import struct
+
 import entries
 import pytest
 import slurm
@@ -10,6 +13,7 @@ REQUESTS = ("spill", "migrate", "isolate", "fsdax,size=128M")
 EARLIER = "spill"  # its entry becomes one of version 8
 LATER = {"future.place": "3", "plan.request.later": "a b", "namespaces.later": ""}
 NOT_YET = ("memory_peak", "mongroup.why", "migration.judged_samples")  # not known to the other version
+SIZE = 8  # where a raw structure says how long it is
 WARNINGS = ["a warning\twith a tab and a \\", "another"]  # of the fixture
 
 pytestmark = pytest.mark.usefixtures("empty_regions")
@@ -19,7 +23,18 @@ def begin(request, go):
     return slurm.sbatch("alice", f"while [ ! -e {go} ]; do sleep 0.2; done", f"--hybrid-mem={request}", "-n1")
 
 
+def lengthen(path):
+    """As where a later version made the file: its structure has more at the end."""
+    with path.open("r+b") as file:
+        size = file.seek(0, os.SEEK_END) + 64
+        file.write(bytes(64))
+        file.seek(SIZE)
+        file.write(struct.pack("=I", size))
+
+
 def replace(job_id, request):
+    for path in slurm.JOBS.glob(f"{job_id}.*"):
+        lengthen(path)
     if request == EARLIER:
         entries.make_raw(job_id)
     else:
@@ -54,6 +69,7 @@ def test_jobs_of_several_modes_outlive_another_version():
         assert (record["user"], record["request"], record["exit_code"]) == ("alice", request, 0)
         assert record["plan"]["mode"] == request.split(",")[0]
         assert record["memory"]["peak_bytes"] > 0
+        assert request != "migrate" or record["migration"]["self_reported"]
         warnings = WARNINGS if request == EARLIER else []
         assert [warning for warning in record["warnings"] if warning in WARNINGS] == warnings
         assert not [warning for warning in record["warnings"] if "version" in warning], record["warnings"]

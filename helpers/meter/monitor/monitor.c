@@ -14,7 +14,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/stat.h>
@@ -178,27 +177,6 @@ static int take_signals(void)
     return signalfd(-1, &ending, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
-static struct hm_samples *map_samples(int fd)
-{
-    struct stat status;
-    struct hm_error error = {{0}};
-    if (fstat(fd, &status) != 0 || !S_ISREG(status.st_mode) || status.st_size != (off_t)sizeof(struct hm_samples)) {
-        fprintf(stderr, "hybridmem-monitor: descriptor %d is not a samples file of %zu bytes\n", fd,
-                sizeof(struct hm_samples));
-        return NULL;
-    }
-    struct hm_samples *samples = mmap(NULL, sizeof(*samples), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-    close(fd);
-    if (samples == MAP_FAILED) {
-        fprintf(stderr, "hybridmem-monitor: descriptor %d cannot be mapped: %s\n", fd, strerror(errno));
-        return NULL;
-    }
-    if (hm_samples_check(samples, &error) == 0)
-        return samples;
-    fprintf(stderr, "hybridmem-monitor: %s\n", error.text);
-    return NULL;
-}
-
 struct arguments {
     const char *cgroup, *guard, *sysfs, *resctrl;
     struct hm_monitor_programs programs;
@@ -300,12 +278,17 @@ int main(int argc, char **argv)
     static struct monitor monitor = {.cgroup = {.dir = -1}};
     struct arguments given;
     bool is_there;
+    struct hm_error error = {0};
     prctl(PR_SET_DUMPABLE, 0);
     int status = take_arguments(argc, argv, &given);
     if (status != 0)
         return status;
     monitor.cgroup_path = given.cgroup;
-    monitor.samples = map_samples((int)given.samples_fd);
+    monitor.samples = hm_samples_map((int)given.samples_fd, &error);
+    if (!monitor.samples)
+        fprintf(stderr, "hybridmem-monitor: %s\n", error.text);
+    else
+        close((int)given.samples_fd);
     monitor.signals = take_signals(); /* before the counters are looked for, which may last: told to end, it samples */
     if (!monitor.samples || monitor.signals < 0)
         return 1;

@@ -4,11 +4,19 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
+#include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/grown.h"
+
 #define INTERVAL_MAX_MS (24u * 3600 * 1000)
+#define LEAST 28984 /* bytes of the structure as version 3 had it first */
+
+_Static_assert(offsetof(struct hm_samples, point) + sizeof(((struct hm_samples *)0)->point) == LEAST,
+               "new members come at the end");
 
 static uint64_t point_total(const uint64_t *point, uint32_t n_tiers)
 {
@@ -92,7 +100,7 @@ static const char *first_bad_field(const struct hm_samples *samples)
 {
     if (samples->magic != HM_SAMPLES_MAGIC)
         return "magic";
-    if (samples->version != HM_SAMPLES_VERSION || samples->bytes != sizeof(*samples))
+    if (samples->version != HM_SAMPLES_VERSION || samples->bytes < LEAST)
         return "version";
     if (samples->n_tiers < 1 || samples->n_tiers > HM_MAX_TIERS)
         return "n_tiers";
@@ -134,27 +142,37 @@ int hm_samples_check(const struct hm_samples *samples, struct hm_error *error)
 
 int hm_samples_read(const char *path, struct hm_samples *samples, struct hm_error *error)
 {
-    struct stat status;
-    int result = -1;
+    struct hm_error why = {0};
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     if (fd < 0)
         return hm_fail_errno(error, "%s", path);
-    if (fstat(fd, &status) != 0) {
-        hm_fail_errno(error, "%s", path);
-        goto done;
-    }
-    if (!S_ISREG(status.st_mode) || status.st_size != (off_t)sizeof(*samples)) {
-        hm_fail(error, EBADMSG, "%s is not a samples file of %zu bytes", path, sizeof(*samples));
-        goto done;
-    }
-    if (pread(fd, samples, sizeof(*samples), 0) != (ssize_t)sizeof(*samples)) {
-        hm_fail(error, EIO, "%s could not be read", path);
-        goto done;
-    }
-    result = hm_samples_check(samples, error);
-done:
+    memset(samples, 0, sizeof(*samples));
+    int result = hm_grown_read(fd, samples, sizeof(*samples), LEAST, &why);
+    if (result != 0)
+        hm_fail(error, errno, "%s is no samples file: %s", path, why.text);
+    else
+        result = hm_samples_check(samples, error);
+    int number = errno;
     close(fd);
+    errno = number;
     return result;
+}
+
+struct hm_samples *hm_samples_map(int fd, struct hm_error *error)
+{
+    struct hm_error why = {0};
+    struct hm_samples *fresh = calloc(1, sizeof(*fresh));
+    struct hm_samples *samples = fresh ? hm_grown_map(fd, fresh, sizeof(*fresh), LEAST, &why) : NULL;
+    free(fresh);
+    if (!samples) {
+        hm_fail(error, errno, "descriptor %d is no samples file: %s", fd, why.text);
+        return NULL;
+    }
+    if (hm_samples_check(samples, error) == 0)
+        return samples;
+    munmap(samples, sizeof(*samples));
+    errno = EBADMSG;
+    return NULL;
 }
 
 static void set_up(struct hm_samples *samples, const struct hm_tiers *tiers, uint32_t interval_ms)

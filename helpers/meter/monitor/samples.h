@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the monitor measures, in a fixed-layout file that root made in a root-owned folder and handed over as a
- * descriptor: it survives the monitor's death at any moment, and root reads it as plain bounded data. The monitor maps
- * it shared and writes; only the epilog reads.
+ * What the monitor measures, in a file of one structure (base/grown.h) that root made in a root-owned folder and handed
+ * over as a descriptor: it survives the monitor's death at any moment, and root reads it as plain bounded data. The
+ * monitor maps it shared and writes; only the epilog reads.
  *
  * Time is counted in ticks: multiples of the interval on CLOCK_MONOTONIC, the same instants for every monitor of a
  * node. A point stands for `stride` ticks, so a sample's point follows from its time alone: samples may come early,
@@ -23,6 +23,7 @@
 #define HM_SAMPLES_POINTS 256
 #define HM_SAMPLES_NONE UINT64_MAX /* point[i][0] of a point in which nothing was sampled */
 
+/* It only grows: new members come at its end, 0 is what a version before has of them. */
 struct hm_samples {
     uint32_t magic, version, bytes;
     /* set by root before the monitor starts */
@@ -56,6 +57,9 @@ struct hm_samples {
  * 86400000. Returns the descriptor (read and write, close-on-exec), or -1 with nothing left behind.
  */
 int hm_samples_create(const char *path, const struct hm_tiers *tiers, uint32_t interval_ms, struct hm_error *error);
+
+/* Map the file behind the descriptor, after a check. Returns it, for munmap(2), or NULL. */
+struct hm_samples *hm_samples_map(int fd, struct hm_error *error);
 
 /* Read and check. Returns 0, or -1: ENOENT and the like, EBADMSG for anything that hm_samples_check refuses. */
 int hm_samples_read(const char *path, struct hm_samples *samples, struct hm_error *error);

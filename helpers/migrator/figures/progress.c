@@ -10,7 +10,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/grown.h"
+
 #define MOST_PROCESSES (1u << 22) /* the kernel's largest pid_max */
+#define LEAST 1288                /* bytes of the structure as version 2 had it first */
+
+_Static_assert(offsetof(struct hm_progress, warning) + sizeof(HM_MEMBER(hm_progress, warning)) ==
+                   LEAST - 4, /* padding */
+               "new members come at the end");
 
 const char *hm_unmoved_name(enum hm_unmoved reason)
 {
@@ -90,8 +97,7 @@ const struct hm_field hm_progress_table[] = {
 int hm_progress_check(const struct hm_progress *progress, struct hm_error *error)
 {
     struct hm_error why = {0};
-    if (progress->magic != HM_PROGRESS_MAGIC || progress->version != HM_PROGRESS_VERSION ||
-        progress->bytes != sizeof(*progress))
+    if (progress->magic != HM_PROGRESS_MAGIC || progress->version != HM_PROGRESS_VERSION || progress->bytes < LEAST)
         return hm_fail(error, EBADMSG, "the migrator's figures are of another version, or are none");
     if (hm_fields_check(hm_progress_table, progress, &why) == 0)
         return 0;
@@ -156,14 +162,12 @@ int hm_progress_create(const char *path, uint32_t step_id, struct hm_error *erro
 
 struct hm_progress *hm_progress_map(int fd, struct hm_error *error)
 {
-    struct stat status;
-    if (fstat(fd, &status) != 0 || !S_ISREG(status.st_mode) || status.st_size != (off_t)sizeof(struct hm_progress)) {
-        hm_fail(error, EBADMSG, "descriptor %d is not a progress file of %zu bytes", fd, sizeof(struct hm_progress));
-        return NULL;
-    }
-    struct hm_progress *progress = mmap(NULL, sizeof(*progress), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-    if (progress == MAP_FAILED) {
-        hm_fail_errno(error, "descriptor %d cannot be mapped", fd);
+    struct hm_progress fresh;
+    struct hm_error why = {0};
+    hm_progress_init(&fresh, 0);
+    struct hm_progress *progress = hm_grown_map(fd, &fresh, sizeof(fresh), LEAST, &why);
+    if (!progress) {
+        hm_fail(error, errno, "descriptor %d is no progress file: %s", fd, why.text);
         return NULL;
     }
     if (hm_progress_check(progress, error) == 0)
@@ -181,14 +185,14 @@ void hm_progress_unmap(struct hm_progress *progress)
 
 int hm_progress_read(const char *path, struct hm_progress *progress, struct hm_error *error)
 {
-    struct stat status;
-    int result = -1;
+    struct hm_error why = {0};
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     if (fd < 0)
         return hm_fail_errno(error, "cannot read %s", path);
-    if (fstat(fd, &status) != 0 || !S_ISREG(status.st_mode) || status.st_size != (off_t)sizeof(*progress) ||
-        pread(fd, progress, sizeof(*progress), 0) != (ssize_t)sizeof(*progress))
-        hm_fail(error, EBADMSG, "%s is not a progress file of %zu bytes", path, sizeof(*progress));
+    hm_progress_init(progress, 0);
+    int result = hm_grown_read(fd, progress, sizeof(*progress), LEAST, &why);
+    if (result != 0)
+        hm_fail(error, errno, "%s is no progress file: %s", path, why.text);
     else
         result = hm_progress_check(progress, error);
     int number = errno;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A migrator's figures, in a fixed-layout file that root made in a root-owned folder and handed over as descriptor 3:
- * what was written last survives the migrator's death, and root reads it as plain bounded data. It runs as the job's
- * user, so the figures are self-reported, and the record says so.
+ * A migrator's figures, in a file of one structure (base/grown.h) that root made in a root-owned folder and handed over
+ * as descriptor 3: what was written last survives the migrator's death, and root reads it as plain bounded data. It
+ * runs as the job's user, so the figures are self-reported, and the record says so.
  */
 #ifndef HM_MIGRATOR_FIGURES_PROGRESS_H
 #define HM_MIGRATOR_FIGURES_PROGRESS_H
@@ -32,6 +32,7 @@ enum hm_unmoved {
 
 enum hm_progress_state { HM_PROGRESS_STARTING, HM_PROGRESS_RUNNING, HM_PROGRESS_ENDED };
 
+/* It only grows: new members come at its end, and have a row in progress.c. */
 struct hm_progress {
     uint32_t magic, version, bytes;
     uint32_t step_id; /* set by root */

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -242,7 +243,24 @@ static void test_file(void **state)
     assert_string_equal(samples->tier_name[1], "pmem");
     assert_int_equal(samples->tier_kind[1], HM_KIND_PMEM);
     assert_true(hm_set_has(&samples->tier_nodes[1], 2) && !hm_set_has(&samples->tier_nodes[1], 0));
+    /* The next version's, with more behind ours. */
+    const uint32_t bytes = sizeof(*samples) + 100;
+    assert_int_equal(pwrite(fd, &bytes, sizeof(bytes), offsetof(struct hm_samples, bytes)), sizeof(bytes));
+    assert_int_equal(ftruncate(fd, bytes), 0);
+    struct hm_samples *mapped = hm_samples_map(fd, &error);
+    assert_non_null(mapped);
+    mapped->finished = 1;
+    assert_int_equal(munmap(mapped, sizeof(*mapped)), 0);
+    assert_int_equal(hm_samples_read(path, samples, &error), 0);
+    assert_int_equal(samples->finished, 1);
+    samples->magic++;
+    assert_int_equal(pwrite(fd, samples, sizeof(*samples), 0), sizeof(*samples));
+    assert_null(hm_samples_map(fd, &error));
+    assert_int_equal(errno, EBADMSG);
+
     assert_int_equal(ftruncate(fd, (off_t)sizeof(*samples) - 1), 0);
+    assert_null(hm_samples_map(fd, &error));
+    assert_int_equal(errno, EBADMSG);
     assert_int_equal(hm_samples_read(path, samples, &error), -1);
     assert_int_equal(errno, EBADMSG);
     close(fd);

@@ -139,6 +139,30 @@ static void test_file(void **state)
     assert_int_equal(hm_progress_create("/nowhere/at/all", 3, NULL), -1);
 }
 
+/* The next version's, with more behind ours, and one that is to become so. */
+static void test_other_versions(void **state)
+{
+    (void)state;
+    struct hm_progress read;
+    struct stat status;
+    const uint32_t bytes = sizeof(read) + 100;
+    const char *path = scratch_path("1.1.migration");
+    int fd = hm_progress_create(path, 3, NULL);
+    assert_true(fd >= 0);
+    assert_int_equal(pwrite(fd, &bytes, sizeof(bytes), offsetof(struct hm_progress, bytes)), sizeof(bytes));
+    assert_int_equal(ftruncate(fd, bytes), 0);
+    struct hm_progress *progress = hm_progress_map(fd, NULL);
+    assert_non_null(progress);
+    progress->phases = 12;
+    hm_progress_unmap(progress);
+    assert_int_equal(hm_progress_read(path, &read, NULL), 0);
+    assert_int_equal(read.phases, 12);
+    assert_int_equal(fstat(fd, &status), 0);
+    assert_int_equal(status.st_size, bytes);
+    close(fd);
+    assert_int_equal(unlink(path), 0);
+}
+
 static void test_names(void **state)
 {
     (void)state;
@@ -150,10 +174,8 @@ static void test_names(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_check),
-        cmocka_unit_test(test_warnings),
-        cmocka_unit_test(test_file),
-        cmocka_unit_test(test_names),
+        cmocka_unit_test(test_check),          cmocka_unit_test(test_warnings), cmocka_unit_test(test_file),
+        cmocka_unit_test(test_other_versions), cmocka_unit_test(test_names),
     };
     return cmocka_run_group_tests(tests, scratch_make, scratch_drop);
 }
