@@ -11,20 +11,26 @@
 
 #include "base/files.h"
 #include "base/path.h"
+#include "table.h"
 
-#define MAGIC 0x484d5431u /* "HMT1" */
-#define VERSION 2
+#define MOST (1u << 20) /* bytes of the file: nothing larger is read */
 #define BOOT_ID "/proc/sys/kernel/random/boot_id"
 #define HAS_MEMORY "/sys/devices/system/node/has_memory"
 
-/* The file. Its size is the compiler's for this layout: another build's file has another version or size, and is not
- * read. */
 struct cache {
-    uint32_t magic, version, bytes, reserved;
     char boot_id[40];
     struct hm_set has_memory; /* nodes with memory when it was written: one onlined or offlined since makes it stale */
     struct hm_topology topology;
 };
+
+static const struct hm_field cache_table[] = {
+    HM_FIELD(cache, boot_id),
+    HM_FIELD(cache, has_memory),
+    HM_FIELD_GROUP_OF(cache, topology, hm_topology_table),
+    {.name = NULL},
+};
+
+static const struct hm_fields cache_fields = {.title = "topology", .table = cache_table, .most = MOST};
 
 /* What the machine is now: boot and nodes. A kernel without NUMA has no list: the empty set, then as now. */
 static int fill_state(struct cache *cache, struct hm_error *error)
@@ -51,75 +57,62 @@ static int write_all(int fd, const void *data, size_t size)
     return 0;
 }
 
+/* As a draft first, so that it is whole at any moment. Returns 0 or -1. */
+static int store(const char *path, const char *text, size_t length)
+{
+    char draft[4096];
+    if ((size_t)snprintf(draft, sizeof(draft), "%s.XXXXXX", path) >= sizeof(draft)) {
+        errno = ENAMETOOLONG;
+        return -1;
+    }
+    int fd = mkostemp(draft, O_CLOEXEC);
+    if (fd < 0)
+        return -1;
+    int result = write_all(fd, text, length) == 0 && fchmod(fd, 0644) == 0 && rename(draft, path) == 0 ? 0 : -1;
+    int number = errno;
+    if (result != 0)
+        unlink(draft);
+    close(fd);
+    errno = number;
+    return result;
+}
+
 int hm_tierscache_write(const char *path, const struct hm_topology *topology, struct hm_error *error)
 {
-    char temporary[4096];
-    struct cache *cache = NULL;
-    int fd = -1, result = -1;
-    int length = snprintf(temporary, sizeof(temporary), "%s.XXXXXX", path);
-
-    if (length < 0 || (size_t)length >= sizeof(temporary))
-        return hm_fail(error, ENAMETOOLONG, "the path of the topology cache is too long");
-    cache = calloc(1, sizeof(*cache));
-    if (!cache)
-        return hm_fail_errno(error, "topology cache %s", path);
-    cache->magic = MAGIC;
-    cache->version = VERSION;
-    cache->bytes = sizeof(*cache);
+    struct hm_error why = {0};
+    ssize_t length = -1;
+    int result = -1;
+    struct cache *cache = calloc(1, sizeof(*cache));
+    char *text = malloc(MOST);
+    if (!cache || !text) {
+        hm_fail(error, ENOMEM, "topology cache %s: no memory", path);
+        goto done;
+    }
     cache->topology = *topology;
     if (fill_state(cache, error) < 0)
         goto done;
-    fd = mkostemp(temporary, O_CLOEXEC);
-    if (fd < 0) {
+    if (hm_fields_check(cache_table, cache, &why) == 0)
+        length = hm_fields_format(&cache_fields, cache, NULL, text, &why);
+    if (length < 0)
+        hm_fail(error, errno, "topology cache %s: %s", path, why.text);
+    else if (store(path, text, (size_t)length) != 0)
         hm_fail_errno(error, "topology cache %s", path);
-        goto done;
-    }
-    if (write_all(fd, cache, sizeof(*cache)) < 0 || fchmod(fd, 0644) < 0 || rename(temporary, path) < 0) {
-        hm_fail_errno(error, "topology cache %s", path);
-        unlink(temporary);
-        goto done;
-    }
-    result = 0;
+    else
+        result = 0;
 done:;
     int number = errno;
-    if (fd >= 0)
-        close(fd);
+    free(text);
     free(cache);
     errno = number;
     return result;
 }
 
-static bool is_kind(enum hm_kind kind)
-{
-    return (unsigned)kind <= HM_KIND_HBM;
-}
-
-static bool is_origin(enum hm_origin origin)
-{
-    return (unsigned)origin <= HM_ORIGIN_HWLOC;
-}
-
-/* A byte of the file that is neither 0 nor 1 is no bool, and reading it as one is undefined. */
-static bool is_bool(const bool *flag)
-{
-    return *(const unsigned char *)flag <= 1;
-}
-
-/* Everything that is used as an index, a flag or a table's row later on. */
+/* What no field says alone: nodes by ascending number, on sockets that there are. */
 static bool is_sound(const struct hm_topology *topology)
 {
-    if (topology->n_nodes < 0 || topology->n_nodes > HM_MAX_NODES || topology->n_sockets < 0 ||
-        topology->n_sockets > HM_MAX_SOCKETS)
-        return false;
     for (int i = 0; i < topology->n_nodes; i++) {
-        const struct hm_node *node = &topology->node[i];
         int before = i > 0 ? topology->node[i - 1].id : -1;
-        if (node->id <= before || node->id >= HM_SET_BITS || node->socket < -1 || node->socket >= topology->n_sockets ||
-            node->sysfs_tier < -1 || !is_bool(&node->has_cpus) || !is_bool(&node->allowed) ||
-            !is_bool(&node->is_device) || !is_bool(&node->movable_only) || !is_kind(node->kind) ||
-            !is_origin(node->kind_origin) || !is_origin(node->read_latency_ns.origin) ||
-            !is_origin(node->write_latency_ns.origin) || !is_origin(node->read_bandwidth_mbs.origin) ||
-            !is_origin(node->write_bandwidth_mbs.origin))
+        if (topology->node[i].id <= before || topology->node[i].socket >= topology->n_sockets)
             return false;
     }
     return true;
@@ -150,33 +143,39 @@ static int check_file(int fd, const char *path, struct hm_error *error)
     if (status.st_mode & (S_IWGRP | S_IWOTH))
         return hm_fail(error, EPERM, "topology cache %s has mode %04o: nobody but its owner should be able to write it",
                        path, (unsigned)(status.st_mode & 07777));
-    if (status.st_size != (off_t)sizeof(struct cache))
-        return hm_fail(error, EBADMSG, "topology cache %s has %lld bytes, not the %zu of this version", path,
-                       (long long)status.st_size, sizeof(struct cache));
+    if (status.st_size >= (off_t)MOST)
+        return hm_fail(error, EBADMSG, "topology cache %s has %lld bytes: none has more than %u", path,
+                       (long long)status.st_size, MOST);
     return 0;
 }
 
-static int read_all(int fd, void *data, size_t size)
+/* All of the file, ended, which the caller frees; NULL with errno. What has a '\0' in it is cut there, and torn. */
+static char *read_all(int fd)
 {
-    for (char *at = data; size > 0;) {
-        ssize_t got = read(fd, at, size);
+    size_t used = 0;
+    char *text = malloc(MOST);
+    while (text) {
+        ssize_t got = read(fd, text + used, MOST - 1 - used);
         if (got < 0 && errno == EINTR)
             continue;
-        if (got <= 0) {
-            errno = got == 0 ? EBADMSG : errno;
-            return -1;
+        if (got > 0) {
+            used += (size_t)got;
+            continue;
         }
-        at += got;
-        size -= (size_t)got;
+        text[used] = '\0';
+        if (got == 0)
+            return text;
+        int number = errno;
+        free(text);
+        errno = number;
+        return NULL;
     }
-    return 0;
+    return NULL;
 }
 
 static int check_content(const struct cache *cache, const struct cache *now, const char *path, struct hm_error *error)
 {
-    if (cache->magic != MAGIC || cache->version != VERSION || cache->bytes != sizeof(*cache))
-        return hm_fail(error, EBADMSG, "topology cache %s is of another version", path);
-    if (memcmp(cache->boot_id, now->boot_id, sizeof(now->boot_id)) != 0)
+    if (strcmp(cache->boot_id, now->boot_id) != 0)
         return hm_fail(error, ESTALE, "topology cache %s is of another boot", path);
     if (!hm_set_equal(&cache->has_memory, &now->has_memory))
         return hm_fail(error, ESTALE, "topology cache %s is older than the nodes that have memory now", path);
@@ -185,9 +184,28 @@ static int check_content(const struct cache *cache, const struct cache *now, con
     return 0;
 }
 
+/* Parse and check. Returns 0 or -1. */
+static int take(char *text, struct cache *cache, const char *path, struct hm_error *error)
+{
+    struct hm_error why = {0};
+    struct cache *now = calloc(1, sizeof(*now));
+    int result = -1;
+    if (!now)
+        hm_fail(error, ENOMEM, "topology cache %s: no memory", path);
+    else if (hm_fields_parse(&cache_fields, text, cache, &why) != 0)
+        hm_fail(error, EBADMSG, "topology cache %s: %s", path, why.text);
+    else if (fill_state(now, error) == 0)
+        result = check_content(cache, now, path, error);
+    int number = errno;
+    free(now);
+    errno = number;
+    return result;
+}
+
 int hm_tierscache_read(const char *path, struct hm_topology *topology, struct hm_error *error)
 {
-    struct cache *cache = NULL, *now = NULL;
+    char *text = NULL;
+    struct cache *cache = NULL;
     int result = -1;
     int fd = open_cache(path, error);
 
@@ -196,16 +214,12 @@ int hm_tierscache_read(const char *path, struct hm_topology *topology, struct hm
     if (check_file(fd, path, error) < 0)
         goto done;
     cache = calloc(1, sizeof(*cache));
-    now = calloc(1, sizeof(*now));
-    if (!cache || !now) {
+    text = cache ? read_all(fd) : NULL;
+    if (!text) {
         hm_fail_errno(error, "topology cache %s", path);
         goto done;
     }
-    if (read_all(fd, cache, sizeof(*cache)) < 0) {
-        hm_fail_errno(error, "topology cache %s", path);
-        goto done;
-    }
-    if (fill_state(now, error) < 0 || check_content(cache, now, path, error) < 0)
+    if (take(text, cache, path, error) != 0)
         goto done;
     *topology = cache->topology;
     /* What was free then says nothing of now. */
@@ -216,8 +230,8 @@ int hm_tierscache_read(const char *path, struct hm_topology *topology, struct hm
 done:;
     int number = errno;
     close(fd);
+    free(text);
     free(cache);
-    free(now);
     errno = number;
     return result;
 }

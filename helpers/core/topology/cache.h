@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The topology as found once per boot: a fixed-layout file, <run folder>/topology, root-owned 0644. Reading it needs no
- * hwloc, so the plugin can.
+ * The topology as found once per boot: <run folder>/topology, root-owned 0644, text that other versions of hybridmem
+ * read, too (base/fields.h). Reading it needs no hwloc, so the plugin can.
  */
 #ifndef HM_CORE_TOPOLOGY_CACHE_H
 #define HM_CORE_TOPOLOGY_CACHE_H
@@ -13,7 +13,7 @@ int hm_tierscache_write(const char *path, const struct hm_topology *topology, st
 
 /*
  * Read it back. Fails with ENOENT (none), ESTALE (another boot, or the set of online nodes with memory changed since),
- * EPERM (not root-owned, or others may write it), EBADMSG (another layout or size; counts out of range).
+ * EPERM (not root-owned, or others may write it), EBADMSG (torn; values out of range).
  */
 int hm_tierscache_read(const char *path, struct hm_topology *topology, struct hm_error *error);
 

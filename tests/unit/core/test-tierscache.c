@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The topology cache: what is written is read back, and nothing else is believed. */
 #include <errno.h>
-#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -29,21 +28,28 @@ static void write_good(struct fixture *fixture)
         fail_msg("%s", error.text);
 }
 
-/* Sets the bytes at `offset` of the file. */
-static void patch(const char *path, off_t offset, const void *data, size_t size)
+static void read_all(const char *path, char *text, size_t size)
 {
-    int fd = open(path, O_WRONLY | O_CLOEXEC);
-    assert_true(fd >= 0);
-    assert_int_equal(pwrite(fd, data, size, offset), size);
-    close(fd);
+    FILE *file = fopen(path, "re");
+    assert_non_null(file);
+    text[fread(text, 1, size - 1, file)] = '\0';
+    fclose(file);
 }
 
-/* Where the topology begins: at the end of the file, whose layout is the module's own. */
-static off_t topology_offset(const char *path)
+/* Have the line that begins with `path` say `value`. */
+static void patch(const struct fixture *fixture, const char *path, const char *value)
 {
-    struct stat status;
-    assert_int_equal(stat(path, &status), 0);
-    return status.st_size - (off_t)sizeof(struct hm_topology);
+    static char text[65536];
+    char line[256];
+    read_all(fixture->path, text, sizeof(text));
+    snprintf(line, sizeof(line), "\n%s ", path);
+    char *from = strstr(text, line), *to = from ? strchr(from + 1, '\n') : NULL;
+    if (!to)
+        fail_msg("no line of %s", path);
+    FILE *file = fopen(fixture->path, "we");
+    assert_non_null(file);
+    fprintf(file, "%.*s%s%s%s", (int)(from - text), text, line, value, to);
+    fclose(file);
 }
 
 static void fails(struct fixture *fixture, int number, const char *words)
@@ -67,6 +73,9 @@ static int setup(void **state)
     fixture->written.n_nodes = 2;
     fixture->written.n_sockets = 1;
     fixture->written.has_free = true;
+    memcpy(fixture->written.distance[0], (uint8_t[]){10, 21}, 2);
+    memcpy(fixture->written.distance[1], (uint8_t[]){21, 10}, 2);
+    hm_set_add(&fixture->written.socket_cpus[0], 3);
     for (int i = 0; i < 2; i++)
         fixture->written.node[i] = (struct hm_node){.id = i * 3,
                                                     .sysfs_tier = -1,
@@ -139,75 +148,73 @@ static void fails_on_what_is_no_file(void **state)
     assert_int_equal(unlink(other), 0);
 }
 
-static void fails_on_other_sizes(void **state)
+static void fails_on_torn_ones(void **state)
 {
     struct fixture *fixture = *state;
     struct stat status;
 
     write_good(fixture);
     assert_int_equal(stat(fixture->path, &status), 0);
-    const off_t sizes[] = {0, 1, status.st_size - 1, status.st_size + 1};
+    const off_t sizes[] = {0, 1, 100, status.st_size - 1, status.st_size + 1};
     for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+        write_good(fixture);
         assert_int_equal(truncate(fixture->path, sizes[i]), 0);
-        fails(fixture, EBADMSG, "bytes");
+        if (sizes[i] < status.st_size)
+            fails(fixture, EBADMSG, "torn");
     }
+    assert_int_equal(truncate(fixture->path, 1 << 20), 0);
+    fails(fixture, EBADMSG, "1048576 bytes");
 }
 
 static void fails_on_other_versions_and_boots(void **state)
 {
     struct fixture *fixture = *state;
-    const uint32_t wrong = 0x12345678;
 
-    for (off_t offset = 0; offset < 12; offset += 4) { /* magic, version, size */
-        write_good(fixture);
-        patch(fixture->path, offset, &wrong, sizeof(wrong));
-        fails(fixture, EBADMSG, "another version");
-    }
+    FILE *file = fopen(fixture->path, "we");
+    assert_non_null(file);
+    fputs("hybridmem topology 9\nend\n", file);
+    fclose(file);
+    fails(fixture, EBADMSG, "version");
     write_good(fixture);
-    patch(fixture->path, 16, "00000000", 8); /* boot id */
+    patch(fixture, "boot_id", "00000000-0000-0000-0000-000000000000");
     fails(fixture, ESTALE, "another boot");
     write_good(fixture);
-    patch(fixture->path, topology_offset(fixture->path) - 1, "\x80",
-          1); /* nodes with memory: one that no machine has */
+    patch(fixture, "has_memory", "8191"); /* one that no machine has */
     fails(fixture, ESTALE, "nodes that have memory now");
 }
 
 static void fails_on_values_out_of_range(void **state)
 {
     struct fixture *fixture = *state;
-    const struct {
-        size_t offset;
-        int value;
-    } rows[] = {
-        {offsetof(struct hm_topology, n_nodes), -1},
-        {offsetof(struct hm_topology, n_nodes), HM_MAX_NODES + 1},
-        {offsetof(struct hm_topology, n_sockets), -1},
-        {offsetof(struct hm_topology, n_sockets), HM_MAX_SOCKETS + 1},
-        {offsetof(struct hm_topology, node[0].id), -1},
-        {offsetof(struct hm_topology, node[1].id), HM_SET_BITS},
-        {offsetof(struct hm_topology, node[1].id), 0}, /* not ascending */
-        {offsetof(struct hm_topology, node[0].socket), 1},
-        {offsetof(struct hm_topology, node[0].socket), -2},
-        {offsetof(struct hm_topology, node[0].kind), HM_KIND_HBM + 1},
-        {offsetof(struct hm_topology, node[0].kind_origin), -1},
-        {offsetof(struct hm_topology, node[0].sysfs_tier), -2},
-        {offsetof(struct hm_topology, node[1].read_latency_ns.origin), HM_ORIGIN_HWLOC + 1},
-        {offsetof(struct hm_topology, node[1].write_bandwidth_mbs.origin), -1},
+    static const char *const rows[][2] = {
+        {"topology.n_nodes", "-1"},           {"topology.n_nodes", "129"},
+        {"topology.n_sockets", "-1"},         {"topology.n_sockets", "33"},
+        {"topology.node.0.id", "-1"},         {"topology.node.1.id", "8192"},
+        {"topology.node.1.id", "0"}, /* not ascending */
+        {"topology.node.0.socket", "1"},      {"topology.node.0.socket", "-2"},
+        {"topology.node.0.kind", "core"},     {"topology.node.0.kind_origin", "7"},
+        {"topology.node.0.sysfs_tier", "-2"}, {"topology.node.1.read_latency_ns.origin", "somewhere"},
+        {"topology.node.1.has_cpus", "2"},    {"topology.distance.1.to", "10 256"},
     };
-    const size_t flags[] = {
-        offsetof(struct hm_topology, node[0].has_cpus), offsetof(struct hm_topology, node[0].allowed),
-        offsetof(struct hm_topology, node[1].is_device), offsetof(struct hm_topology, node[1].movable_only)};
 
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         write_good(fixture);
-        patch(fixture->path, topology_offset(fixture->path) + (off_t)rows[i].offset, &rows[i].value, sizeof(int));
+        patch(fixture, rows[i][0], rows[i][1]);
         fails(fixture, EBADMSG, "out of range");
     }
-    for (size_t i = 0; i < sizeof(flags) / sizeof(flags[0]); i++) {
-        write_good(fixture);
-        patch(fixture->path, topology_offset(fixture->path) + (off_t)flags[i], "\2", 1);
-        fails(fixture, EBADMSG, "out of range");
-    }
+}
+
+/* A later version's, with a field more. */
+static void reads_what_another_version_wrote(void **state)
+{
+    struct fixture *fixture = *state;
+    struct hm_error error = {""};
+    write_good(fixture);
+    patch(fixture, "topology.n_sockets", "1\ntopology.later x\ntopology.node.0.later y");
+    if (hm_tierscache_read(fixture->path, &fixture->read, &error) < 0)
+        fail_msg("%s", error.text);
+    assert_int_equal(fixture->read.n_nodes, 2);
+    assert_int_equal(fixture->read.distance[1][0], 21);
 }
 
 static void reads_what_was_written(void **state)
@@ -240,10 +247,11 @@ int main(void)
         cmocka_unit_test_setup_teardown(fails_where_it_cannot_write, setup, teardown),
         cmocka_unit_test_setup_teardown(fails_on_other_owners_and_modes, setup, teardown),
         cmocka_unit_test_setup_teardown(fails_on_what_is_no_file, setup, teardown),
-        cmocka_unit_test_setup_teardown(fails_on_other_sizes, setup, teardown),
+        cmocka_unit_test_setup_teardown(fails_on_torn_ones, setup, teardown),
         cmocka_unit_test_setup_teardown(fails_on_other_versions_and_boots, setup, teardown),
         cmocka_unit_test_setup_teardown(fails_on_values_out_of_range, setup, teardown),
         cmocka_unit_test_setup_teardown(reads_what_was_written, setup, teardown),
+        cmocka_unit_test_setup_teardown(reads_what_another_version_wrote, setup, teardown),
     };
     return cmocka_run_group_tests(tests, scratch_make, scratch_drop);
 }
