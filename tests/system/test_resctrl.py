@@ -83,15 +83,53 @@ def parents(pid):
         pid = int(Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[1])
 
 
+OTHERS = ["hybridmem", "hybridmem.7", "hybridmem.07.0", "pqos"]  # no groups of ours
+
+
+def check_nobody_reads(resctrl, job_id):
+    """Nor its own user: the monitor has opened its counters before it is no root any more."""
+    group = resctrl.groups / group_of(job_id)
+    assert stat.S_IMODE(group.stat().st_mode) == 0o700
+    for user in ("alice", "bob"):
+        slurm.run(f"cat {resctrl.mount}/mon_data/*/*", user=user)  # what is below the mount is not shut
+        refused = slurm.run(f"cat {group}/tasks {group}/mon_data/*/*", user=user, check=False)
+        assert refused.returncode == 1 and refused.stdout == "" and "Permission denied" in refused.stderr
+
+
+def check_reap(resctrl, living):
+    """Groups of dead jobs go, and no others."""
+    for name in ("hybridmem.4294967294.3", *OTHERS):
+        (resctrl.groups / name).mkdir()
+    slurm.run("hybridmem reap")
+    assert resctrl.names() == sorted([*living, *OTHERS])
+
+
+def check_without_a_group(job_id):
+    record = slurm.record(job_id)
+    group = record["traffic"]["job"]
+    assert group["total_bytes"] is None and group["local_bytes"] is None
+    assert group["source"].startswith("no resctrl group: all of the processor's monitoring ids (RMIDs")
+    assert not [text for text in record["warnings"] if "traffic" in text or "resctrl" in text]
+
+
 def test_each_of_two_jobs_has_its_own_traffic(resctrl):
+    """A third runs without a group, as all ids are taken."""
     with contextlib.ExitStack() as stack:
         held = [stack.enter_context(slurm.Occupied(user, 8, "--hybrid-mem=slow")) for user in ("alice", "bob")]
-        for number, job in enumerate(held, 1):
-            assert resctrl.tasks(group_of(job.job_id)) & set(parents(job.pid))
+        groups = [group_of(job.job_id) for job in held]
+        resctrl.allow(len(held))
+        third = slurm.sbatch("carol", "true", "--hybrid-mem=slow")
+        for number, (job, group) in enumerate(zip(held, groups), 1):
+            assert resctrl.tasks(group) & set(parents(job.pid))
             slurm.wait_metered(job.job_id)
-            resctrl.count(group_of(job.job_id), 5_000_000 * number, 300_000 * number)
+            resctrl.count(group, 5_000_000 * number, 300_000 * number)
+        assert slurm.wait_job(third) == "COMPLETED"
+        check_without_a_group(third)
+        resctrl.allow(100)
+        check_nobody_reads(resctrl, held[0].job_id)
+        check_reap(resctrl, groups)
+        for job in held:
             slurm.wait_metered(job.job_id)
-        assert resctrl.names() == sorted(group_of(job.job_id) for job in held)
     for number, job in enumerate(held, 1):
         record = slurm.record(job.job_id)
         assert record["traffic"]["job"].pop("seconds") > 0
@@ -103,117 +141,25 @@ def test_each_of_two_jobs_has_its_own_traffic(resctrl):
         assert record["traffic"]["tiers"] == [] and "resctrl" not in record["traffic"]["source"]
         assert not [text for text in record["warnings"] if "traffic" in text or "resctrl" in text]
     slurm.wait_idle()
-    assert resctrl.names() == []
+    assert resctrl.names() == sorted(OTHERS)
+    for name in OTHERS:
+        (resctrl.groups / name).rmdir()
     shown = slurm.run(f"hybridmem show {held[0].job_id}").stdout
     assert "  own traffic  4.8 MiB between caches and memory of all tiers, 293.0 KiB to the own socket's" in shown
 
 
-def test_the_nodes_figure_is_not_known_where_a_group_goes(resctrl):
-    """The default group has the jobs' in it: what one has counted leaves the sum when its epilog removes it."""
-    command = ["hybridmem", "meter", "--step", "--json", "--resctrl", resctrl.mount]
-    with contextlib.ExitStack() as stack:
-        held = stack.enter_context(slurm.Occupied("alice", 8, "--hybrid-mem=slow"))
-        meter = stack.enter_context(subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True))
-
-        def step():
-            meter.stdin.write("\n")
-            meter.stdin.flush()
-            traffic = json.loads(meter.stdout.readline())["traffic"]
-            return next(flow for flow in traffic if flow["name"] == "memory total")
-
-        step()
-        resctrl.count(group_of(held.job_id), 5_000_000, 0)
-        assert step()["bytes"] == 5_000_000
-        assert held.end() == "COMPLETED"
-        slurm.wait_idle()
-        resctrl.count("", 9_000_000, 0)
-        gone = step()
-        assert gone["bytes"] is None and gone["reason"].endswith("was made or removed")
-        assert step()["bytes"] == 0
-        meter.stdin.close()
-        assert meter.wait(slurm.PATIENCE) == 0
-
-
-def test_steps_of_a_job_share_its_group(resctrl):
-    """Those that place nothing, too."""
+def test_steps_of_a_job_share_its_group_and_a_job_without_a_record_has_none(resctrl):
+    """Steps that place nothing, too."""
     script = f"{slurm.OVERLAP}srun --hybrid-mem=off true\nsrun --hybrid-mem=fast true"
-    job_id = slurm.sbatch("alice", script, "--hybrid-mem=slow")
-    assert slurm.wait_job(job_id) == "COMPLETED"
+    job_id, silent = slurm.sbatch("alice", script, "--hybrid-mem=slow"), slurm.sbatch("bob", "true")
+    for one in (job_id, silent):
+        assert slurm.wait_job(one) == "COMPLETED"
     assert slurm.record(job_id)["traffic"]["job"]["source"]
     log = resctrl.log()
     assert [words for words in log if words[0] == "mkdir"] == [["mkdir", group_of(job_id)]]
     assert len(resctrl.tasks(group_of(job_id))) == 3
     slurm.wait_idle()
     assert resctrl.log()[-1] == ["rmdir", group_of(job_id)]
-
-
-def test_nobody_reads_the_group_of_another(resctrl):
-    """Nor his own: the monitor has opened its counters before it is no root any more."""
-    with slurm.Occupied("alice", 8, "--hybrid-mem=slow") as held:
-        group = resctrl.groups / group_of(held.job_id)
-        assert stat.S_IMODE(group.stat().st_mode) == 0o700
-        for user in ("alice", "bob"):
-            slurm.run(f"cat {resctrl.mount}/mon_data/*/*", user=user)  # what is below the mount is not shut
-            refused = slurm.run(f"cat {group}/tasks {group}/mon_data/*/*", user=user, check=False)
-            assert refused.returncode == 1 and refused.stdout == "" and "Permission denied" in refused.stderr
-        slurm.wait_metered(held.job_id)
-        resctrl.count(group_of(held.job_id), 9000, 4000)
-        slurm.wait_metered(held.job_id)
-    assert slurm.record(held.job_id)["traffic"]["job"]["total_bytes"] == 9000
-
-
-def test_a_job_without_a_record_has_no_group(resctrl):
-    job_id = slurm.sbatch("alice", "true")
-    assert slurm.wait_job(job_id) == "COMPLETED"
-    slurm.wait_idle()
-    assert not (resctrl.state / "log").exists()
-
-
-def test_without_a_free_id_the_job_runs_all_the_same(resctrl):
-    resctrl.allow(0)
-    with slurm.Occupied("alice", 8, "--hybrid-mem=slow") as held:
-        assert held.end() == "COMPLETED"
-    record = slurm.record(held.job_id)
-    group = record["traffic"]["job"]
-    assert group["total_bytes"] is None and group["local_bytes"] is None
-    assert group["source"].startswith("no resctrl group: all of the processor's monitoring ids (RMIDs")
-    assert not [text for text in record["warnings"] if "traffic" in text or "resctrl" in text]
-
-
-def test_what_the_kernel_does_not_tell_is_no_figure(resctrl):
-    with slurm.Occupied("alice", 8, "--hybrid-mem=slow") as held:
-        slurm.wait_metered(held.job_id)
-        resctrl.count(group_of(held.job_id), "Unavailable", 1000)
-        slurm.wait_metered(held.job_id)
-        resctrl.count(group_of(held.job_id), 7000, 3000)
-        slurm.wait_metered(held.job_id)
-    group = slurm.record(held.job_id)["traffic"]["job"]
-    assert group["total_bytes"] is None and group["local_bytes"] == 3000
-    assert group["source"].startswith("resctrl; memory total: mon_data/mon_L3_00/mbm_total_bytes: ")
-
-
-def test_a_counter_that_starts_late_begins_at_0(resctrl):
-    """As the kernel has it of a new group that had no traffic; and what comes before the first reading counts, too."""
-    resctrl.count("new", "Unavailable", 1000)
-    with slurm.Occupied("alice", 8, "--hybrid-mem=slow") as held:
-        slurm.wait_metered(held.job_id)
-        resctrl.count(group_of(held.job_id), 7000, 3000)
-        slurm.wait_metered(held.job_id)
-    group = slurm.record(held.job_id)["traffic"]["job"]
-    assert (group["total_bytes"], group["local_bytes"], group["source"]) == (7000, 3000, "resctrl")
-
-
-def test_a_file_system_that_goes_takes_the_figure_alone(resctrl):
-    with slurm.Occupied("alice", 8, "--hybrid-mem=slow") as held:
-        slurm.wait_metered(held.job_id)
-        resctrl.server.kill()
-        resctrl.server.wait()
-        slurm.wait_metered(held.job_id)
-        assert held.end() == "COMPLETED"
-    record = slurm.record(held.job_id)
-    assert record["memory"]["peak_bytes"] >= 8 * slurm.MIB
-    assert record["traffic"]["job"]["total_bytes"] is None
-    assert "mbm_total_bytes: " in record["traffic"]["job"]["source"]
 
 
 def test_killed_processes_leave_no_group(resctrl):
@@ -230,16 +176,3 @@ def test_killed_processes_leave_no_group(resctrl):
     assert group["total_bytes"] is None and "the monitor was killed" in group["source"]
     slurm.wait_idle()
     assert resctrl.names() == []
-
-
-def test_reap_removes_groups_of_dead_jobs_and_no_others(resctrl):
-    others = ["hybridmem", "hybridmem.7", "hybridmem.07.0", "pqos"]
-    with slurm.Occupied("alice", 8, "--hybrid-mem=slow") as held:
-        for name in ("hybridmem.4294967294.3", *others):
-            (resctrl.groups / name).mkdir()
-        slurm.run("hybridmem reap")
-        assert resctrl.names() == sorted([group_of(held.job_id), *others])
-    slurm.wait_idle()
-    assert resctrl.names() == sorted(others)
-    for name in others:
-        (resctrl.groups / name).rmdir()

@@ -32,15 +32,16 @@ STOP_SLURMD = "pkill -x slurmd; while pgrep -x slurmd; do sleep 0.1; done"
 
 
 class Cray:
-    """The node's slurmd with counters; the folder is the test's."""
+    """The node's slurmd with counters; the folder is the tests'."""
 
     def __init__(self, folder):
-        self.folder = folder
-        self.set_counter(0)
+        self.folder, self.joules = folder, START
+        self.count(0)
 
-    def set_counter(self, joules):
-        """In one write of one length: slurmd may read at any moment."""
-        for name, line in (("energy", f"{START + joules} J 1700000000 us"), ("power", "300 W 1700000000 us")):
+    def count(self, joules):
+        """So many more, in one write of one length: slurmd may read at any moment."""
+        self.joules += joules
+        for name, line in (("energy", f"{self.joules} J 1700000000 us"), ("power", "300 W 1700000000 us")):
             descriptor = os.open(self.folder / name, os.O_WRONLY | os.O_CREAT, 0o644)
             os.pwrite(descriptor, f"{line}\n".encode(), 0)
             os.close(descriptor)
@@ -56,7 +57,7 @@ def with_plugin():
         yield
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def cray(with_plugin):
     made = Cray(Path(slurm.run("mktemp -d /run/cray.XXXXXX").stdout.strip()))
     try:
@@ -132,47 +133,6 @@ def test_no_plugin_is_on():
     assert listed()["reason"] == "AcctGatherEnergyType is not set in slurm.conf"
 
 
-def test_output_that_finds_no_room_is_told(cray):
-    done = slurm.run(f"{PROGRAM} --read --ask < /dev/null > /dev/full", check=False)
-    assert (done.returncode, done.stderr) == (1, "hybridmem slurmenergy: standard output: No space left on device\n")
-
-
-def test_a_node_without_its_counters(with_plugin):
-    assert listed()["reason"] == f"slurmd could not read the energy by {TYPE}"
-
-
-@pytest.mark.main
-def test_the_meter_counts_what_slurmd_reads(cray):
-    assert [counter["name"] for counter in listed()["counters"]] == [TYPE]
-    assert listed("alice")["reason"] == "slurmd tells its energy to root and SlurmUser alone"
-    with metering() as meter:
-        for joules in (500, 1100, 1100):
-            before = int((cray.folder / "energy").read_text().split()[0]) - START
-            cray.set_counter(joules)
-            meter.wait_counted(joules - before)
-        status = meter.program()
-        uid = slurm.run("id -u slurm").stdout.strip()
-        assert status["Uid"].split() == [uid] * 4 and status["Groups"].strip() == ""
-        assert (status["Threads"], status["NoNewPrivs"]) == ("1", "1")
-
-
-def test_a_counter_or_a_slurmd_that_is_gone_for_a_while(cray):
-    with metering() as meter:
-        (cray.folder / "energy").rename(cray.folder / "away")
-        assert meter.wait_unknown() == f"{TYPE}: what was read is no value of it"
-        (cray.folder / "away").rename(cray.folder / "energy")
-        meter.wait_known()
-        cray.set_counter(200)
-        meter.wait_counted(200)
-        slurm.run(STOP_SLURMD)
-        cray.set_counter(700)
-        assert meter.wait_unknown() == f"{TYPE}: what was read is no value of it"
-        cray.start_slurmd()
-        meter.wait_known()
-        cray.set_counter(800)
-        meter.wait_counted(100)
-
-
 @pytest.fixture
 def asked_for_jobs():
     with slurm.configured(f"{slurm.CONFIG.read_text()}meter_programs = slurm\n"):
@@ -189,11 +149,36 @@ def platform(job_id):
     return samples(job_id).energy[2]
 
 
+def test_a_node_without_its_counters_says_why_and_so_does_a_jobs_record(with_plugin, asked_for_jobs):
+    reason = f"slurmd could not read the energy by {TYPE}"
+    assert listed()["reason"] == reason
+    with slurm.Occupied("alice", 8, "--hybrid-mem=fast") as held:
+        slurm.wait_for(lambda: f"slurm: {reason}" in samples(held.job_id).energy_source.decode(), "the reason")
+    energy = slurm.record(held.job_id)["energy"]
+    assert energy["platform_j"] is None and f"slurm: {reason}" in energy["source"]
+
+
+@pytest.mark.main
+def test_the_meter_counts_what_slurmd_reads(cray):
+    assert [counter["name"] for counter in listed()["counters"]] == [TYPE]
+    assert listed("alice")["reason"] == "slurmd tells its energy to root and SlurmUser alone"
+    with metering() as meter:
+        for joules in (500, 600, 0):
+            cray.count(joules)
+            meter.wait_counted(joules)
+        status = meter.program()
+        uid = slurm.run("id -u slurm").stdout.strip()
+        assert status["Uid"].split() == [uid] * 4 and status["Groups"].strip() == ""
+        assert (status["Threads"], status["NoNewPrivs"]) == ("1", "1")
+    done = slurm.run(f"{PROGRAM} --read --ask < /dev/null > /dev/full", check=False)
+    assert (done.returncode, done.stderr) == (1, "hybridmem slurmenergy: standard output: No space left on device\n")
+
+
 def test_a_jobs_record_has_what_slurmd_reads(cray, asked_for_jobs):
     """By a program beside the job's monitor, that ends with it."""
     with slurm.Occupied("alice", 8, "--hybrid-mem=fast") as held:
         slurm.wait_for(lambda: platform(held.job_id).is_known, "a figure of slurmd's")
-        cray.set_counter(700)
+        cray.count(700)
         slurm.wait_for(lambda: platform(held.job_id).amount == 700, "700 J")
         (pid,) = slurm.run("pgrep -u slurm -x hybridmem-slurm").stdout.split()  # a name of 15 bytes
         assert slurm.run(f"ps -o comm= -p $(ps -o ppid= -p {pid})").stdout.strip() == "hybridmem-monit"
@@ -204,9 +189,19 @@ def test_a_jobs_record_has_what_slurmd_reads(cray, asked_for_jobs):
     slurm.wait_for(lambda: not Path(f"/proc/{pid}").exists(), "the program's end")
 
 
-def test_a_record_without_slurmd_s_counter_says_why(with_plugin, asked_for_jobs):
-    reason = f"slurm: slurmd could not read the energy by {TYPE}"
-    with slurm.Occupied("alice", 8, "--hybrid-mem=fast") as held:
-        slurm.wait_for(lambda: reason in samples(held.job_id).energy_source.decode(), "the reason")
-    energy = slurm.record(held.job_id)["energy"]
-    assert energy["platform_j"] is None and reason in energy["source"]
+def test_a_counter_or_a_slurmd_that_is_gone_for_a_while(cray):
+    unread = f"{TYPE}: what was read is no value of it"
+    with metering() as meter:
+        (cray.folder / "energy").rename(cray.folder / "away")
+        assert meter.wait_unknown() == unread
+        (cray.folder / "away").rename(cray.folder / "energy")
+        meter.wait_known()
+        cray.count(200)
+        meter.wait_counted(200)
+        slurm.run(STOP_SLURMD)
+        cray.count(500)
+        assert meter.wait_unknown() == unread
+        cray.start_slurmd()
+        meter.wait_known()
+        cray.count(100)
+        meter.wait_counted(100)
