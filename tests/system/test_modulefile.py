@@ -48,17 +48,23 @@ def module(folder, script, env=None):
     return done.stdout
 
 
-def environments(folder, steps, env=None):
-    """The environment after each of the steps, without Lmod's own bookkeeping."""
-    script = "".join(f"{step}; echo ======; env -0 | sort -z | tr '\\n\\0' '\\r\\n'; " for step in steps)
-    found = []
-    for part in module(folder, script, env).split("======\n")[1:]:
-        lines = [line for line in part.splitlines() if "=" in line and not BOOKKEEPING.match(line)]
-        variables = dict(line.split("=", 1) for line in lines)
-        if "MANPATH" in variables:  # Lmod adds a colon at the end, which says "and the system's pages" once more
-            variables["MANPATH"] = variables["MANPATH"].rstrip(":")
-        found.append(variables)
-    assert len(found) == len(steps)
+def environments(folder, *cases):
+    """By case, which has a subshell of its own: the environment after each of its steps, without Lmod's own
+    bookkeeping."""
+    told = "echo ======; env -0 | sort -z | tr '\\n\\0' '\\r\\n'; "
+    script = "".join("echo @@@@@@; (" + "".join(f"{step}; {told}" for step in case) + "); " for case in cases)
+    found = [
+        [variables(text) for text in part.split("======\n")[1:]] for part in module(folder, script).split("@@@@@@\n")
+    ]
+    assert [len(case) for case in found[1:]] == [len(case) for case in cases]
+    return found[1:]
+
+
+def variables(text):
+    lines = [line for line in text.splitlines() if "=" in line and not BOOKKEEPING.match(line)]
+    found = dict(line.split("=", 1) for line in lines)
+    if "MANPATH" in found:  # Lmod adds a colon at the end, which says "and the system's pages" once more
+        found["MANPATH"] = found["MANPATH"].rstrip(":")
     return found
 
 
@@ -76,33 +82,40 @@ def test_avail_whatis_show_help_and_load():
 
 
 def test_a_system_folder_is_not_moved_to_the_front():
-    before, loaded = environments(INSTALLED, ["true", "module load hybridmem"])
+    ((before, loaded),) = environments(INSTALLED, ["true", "module load hybridmem"])
     assert loaded == before
 
 
-@pytest.mark.parametrize("before_load", ["", f"export {OPTION}=fast; ", "export HYBRIDMEM_DEFAULT_MODE=; "])
-@pytest.mark.parametrize("mode", ["", "spill,socket=local"])
-def test_environment_is_the_same_after_load_and_unload(elsewhere, before_load, mode):
-    wanted = f"export HYBRIDMEM_DEFAULT_MODE={mode}; " if mode else ""
-    steps = [f"{before_load}{wanted}true", "module load hybridmem", "module unload hybridmem"]
-    before, loaded, after = environments(elsewhere, steps)
-    assert loaded["PATH"] == "/opt/hm/bin:" + before["PATH"]
-    assert loaded["MANPATH"].startswith("/opt/hm/man:")
-    for name, folder in (
-        ("CPATH", "include"),
-        ("LIBRARY_PATH", "lib"),
-        ("LD_LIBRARY_PATH", "lib"),
-        ("PKG_CONFIG_PATH", "lib/pkgconfig"),
-    ):
-        assert loaded[name] == f"/opt/hm/{folder}"
-    assert loaded.get(OPTION) == (mode or before.get(OPTION))
-    assert after == before
+# What the user has set before, and the mode that is in force while the module is loaded.
+BEFORE = {
+    "true": None,
+    f"export {OPTION}=fast": "fast",
+    "export HYBRIDMEM_DEFAULT_MODE=": None,
+    "export HYBRIDMEM_DEFAULT_MODE=spill,socket=local": "spill,socket=local",
+    f"export {OPTION}=fast HYBRIDMEM_DEFAULT_MODE=spill": "spill",
+}
+
+
+def test_environment_is_the_same_after_load_and_unload(elsewhere):
+    cases = [[set_up, "module load hybridmem", "module unload hybridmem"] for set_up in BEFORE]
+    for mode, (before, loaded, after) in zip(BEFORE.values(), environments(elsewhere, *cases)):
+        assert loaded["PATH"] == "/opt/hm/bin:" + before["PATH"]
+        assert loaded["MANPATH"].startswith("/opt/hm/man:")
+        for name, folder in (
+            ("CPATH", "include"),
+            ("LIBRARY_PATH", "lib"),
+            ("LD_LIBRARY_PATH", "lib"),
+            ("PKG_CONFIG_PATH", "lib/pkgconfig"),
+        ):
+            assert loaded[name] == f"/opt/hm/{folder}"
+        assert loaded.get(OPTION) == mode
+        assert after == before
 
 
 def test_unload_restores_the_option_though_the_users_choice_has_changed(elsewhere):
     setup = f"export {OPTION}=fast HYBRIDMEM_DEFAULT_MODE=spill"
     steps = [setup, "module load hybridmem", "unset HYBRIDMEM_DEFAULT_MODE; module unload hybridmem"]
-    _, loaded, after = environments(elsewhere, steps)
+    ((_, loaded, after),) = environments(elsewhere, steps)
     assert loaded[OPTION] == "spill" and after[OPTION] == "fast"
     assert "HYBRIDMEM_MODULE_MODE" not in after
 
@@ -115,24 +128,21 @@ def test_the_sites_default_mode_and_the_users_own(elsewhere):
         "module unload hybridmem",
         "export HYBRIDMEM_DEFAULT_MODE=slow; module load hybridmem",
     ]
-    site, unloaded, own = environments(elsewhere, steps)
+    ((site, unloaded, own),) = environments(elsewhere, steps)
     assert (site[OPTION], unloaded.get(OPTION), own[OPTION]) == ("interleave", None, "slow")
 
 
-def test_the_system_man_pages_are_still_found(elsewhere):
-    assert "/ls.1" in module(elsewhere, "module load hybridmem; man -w ls")
-
-
 def test_another_module_of_the_family_takes_its_place(elsewhere):
+    """Until then, the system's man pages are still found."""
     other = elsewhere / "othermem" / "1.lua"
     other.parent.mkdir()
     other.write_text('family("hybridmem")\n')
     text = module(
         elsewhere,
-        "module load hybridmem; module load othermem; module -t list",
+        "module load hybridmem; man -w ls; module load othermem; module -t list",
         {"LMOD_DISABLE_SAME_NAME_AUTOSWAP": "no"},
     )
-    assert "othermem/1" in text.splitlines() and not re.search(r"^hybridmem/", text, re.MULTILINE)
+    assert "/ls.1" in text and "othermem/1" in text.splitlines() and not re.search(r"^hybridmem/", text, re.MULTILINE)
 
 
 def test_syntax(elsewhere):
