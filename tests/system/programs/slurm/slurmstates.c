@@ -9,6 +9,7 @@
  *     nodes     NAME=STATE of each node, STATE one of IDLE, COMPLETING (an epilog is at work) and OTHER
  */
 #include <slurm/slurm.h>
+#include <slurm/slurm_version.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,10 +29,21 @@ static const char *state_name(uint32_t state)
     return (state & JOB_STATE_BASE) < JOB_END ? state_names[state & JOB_STATE_BASE] : "";
 }
 
+static int load_job(job_info_msg_t **found, uint32_t job_id)
+{
+#if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(26, 5, 0)
+    slurm_step_id_t job = SLURM_STEP_ID_INITIALIZER;
+    job.job_id = job_id;
+    return slurm_load_job(found, job, SHOW_ALL);
+#else
+    return slurm_load_job(found, job_id, SHOW_ALL);
+#endif
+}
+
 static void tell_job(uint32_t job_id)
 {
     job_info_msg_t *found;
-    if (slurm_load_job(&found, job_id, SHOW_ALL) != 0)
+    if (load_job(&found, job_id) != 0)
         return;
     if (found->record_count > 0)
         printf("%s", state_name(found->job_array->job_state));
