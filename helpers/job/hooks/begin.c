@@ -37,9 +37,9 @@ enum earlier { EARLIER_UNREADABLE = -1, EARLIER_NONE, EARLIER_KEPT, EARLIER_OF_A
 /*
  * Is there an entry of this very job? One of a prolog that ran before is kept; one of a step that was quicker wants
  * what this prolog knows. Another's, of an earlier run under the same number, is finished; there is none then, as where
- * it is torn or of another version: the new one names this run, so that namespaces of it stay (the job is refused new
- * ones), and those of earlier runs are nobody's. One that cannot be read for any other reason is not replaced: it may
- * say what has to be undone on the node. `has_left`: the one that was finished leaves memory.
+ * nobody can read what is in it: the new one names this run, so that namespaces of it stay (the job is refused new
+ * ones), and those of earlier runs are nobody's. One that cannot be opened or loaded is not replaced: it may say what
+ * has to be undone on the node. `has_left`: the one that was finished leaves memory.
  */
 static enum earlier find_earlier(const struct hm_config *config, const struct hm_begin *begin, struct hm_job *job,
                                  bool *has_left, struct hm_error *error)

@@ -62,8 +62,7 @@ static int claim(const struct hm_config *config, uint32_t job_id, bool is_own_ep
     }
     if (hm_ledger_read(config, job_id, job, &error) != 0) {
         result = errno == ENOENT ? 1 : -1;
-        /* Torn, or of another version: with the job's end nobody needs it, and what the job may have had is for the
-         * reap. */
+        /* Nobody can read it, and with the job's end nobody needs it: what the job may have had is for the reap. */
         *is_left = errno == EBADMSG && hm_ledger_remove(config, job_id, NULL) == 0;
     } else if (hm_process_is_running(&job->finisher)) {
         result = 1;

@@ -16,7 +16,7 @@
 /*
  * End the job: stop its monitor and migrators, take back what was changed, write its record with `warning` (NULL: none)
  * and `exit_status` (of wait(2), Slurm's word; NULL: not known here), remove its entry. Nothing happens where another
- * living process is at it, or there is no entry; one that is torn or of another version is removed alone. Returns 0; 1
+ * living process is at it, or there is no entry; one that nobody can read is removed alone. Returns 0; 1
  * where the entry is gone, and memory of the job is left for a later reap, as it is in use or the time for its wipe is
  * over, or may be, as the entry could not be read; or -1 where the entry is still there and could not be read or
  * removed.

@@ -51,7 +51,7 @@ static bool is_in_the_way(const struct hm_job *other, const struct hm_job *job)
 static int fail_unread(uint32_t job_id, struct hm_error *error)
 {
     return hm_fail(error, EBUSY,
-                   "job %u, of which another version of hybridmem has the state, may have what you keep on this node: "
+                   "job %u, whose state cannot be read, may have what you keep on this node: "
                    "wait for its end, or leave keep out",
                    job_id);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What the node's counters counted while a job's monitor ran: energy, and traffic by tier; and what the job's own
- * resctrl group counted. Part of the samples file, so of fixed layout; whether the node's is the job's own is for the
- * record to say.
+ * resctrl group counted. Part of the samples file (base/grown.h), so it never changes: what is new comes at the
+ * end of struct hm_samples. Whether the node's is the job's own is for the record to say.
  */
 #ifndef HM_METER_MONITOR_METERED_H
 #define HM_METER_MONITOR_METERED_H

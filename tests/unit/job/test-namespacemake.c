@@ -194,7 +194,7 @@ static void what_is_kept_has_one_job_at_a_time(void **state)
     scratch_write(scratch_path("run/jobs/12"), "torn");
     want_kept();
     assert_int_equal(hm_namespaces_make(&config, &job, &error), -1);
-    assert_string_equal(error.text, "job 12, of which another version of hybridmem has the state, may have what you "
+    assert_string_equal(error.text, "job 12, whose state cannot be read, may have what you "
                                     "keep on this node: wait for its end, or leave keep out");
     assert_false(is_kept_in_ledger(7) || job.namespaces.is_begun);
     assert_int_equal(hm_ledger_remove(&config, 12, &error), 0);
