@@ -20,6 +20,7 @@ modulefiles/*                       lint cli system
 tests/unit/*                        lint unit
 tests/fuzz/*                        lint fuzz
 tests/cli/*                         lint cli
+tests/contributing/*                lint cli
 tests/bench/*                       lint bench
 tests/fixtures/*                    lint unit cli
 tests/meter/*                       lint meter migration
