@@ -243,10 +243,11 @@ def mounted(device, place="/mnt"):
 
 
 @contextlib.contextmanager
-def stopped(step, *words, **options):
-    """The program, stopped before a step: its number, or the first of that name. Whatever becomes of the test, it does
-    not stay so, with the lock that all others wait for."""
+def stopped(step, *words, ahead=0, **options):
+    """The program, stopped before a step: its number, or the first of that name. Behind it its clock is so many seconds
+    ahead. Whatever becomes of the test, it does not stay so, with the lock that all others wait for."""
     env = {"LD_PRELOAD": STEPS, "STEPS_KILL": str(step), "STEPS_SIGNAL": str(int(signal.SIGSTOP))}
+    env["STEPS_CLOCK"] = str(ahead)
     process = subprocess.Popen([PROGRAM, *words], env={**os.environ, **env}, text=True, **options)
     try:
         os.waitid(os.P_PID, process.pid, os.WSTOPPED)

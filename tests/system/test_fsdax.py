@@ -18,10 +18,7 @@ from namespaces import (
     STORES,
     allocation,
     by_socket,
-    check_job_refused,
     count_markers,
-    create,
-    foreign,
     job_with_file_systems,
     ndctl,
     ours,
@@ -75,7 +72,6 @@ def is_mounted_on_the_host():
 def nothing_is_left(clean_node):
     """After each test nothing of it is there, on the node and in slurmd's eyes."""
     yield
-    slurm.wait_idle()
     assert ours() == []
     assert [path.name for path in FOLDER.glob("*")] in ([], ["lock"])
     assert not is_mounted_on_the_host()
@@ -129,21 +125,10 @@ def test_a_file_system_on_each_socket_that_only_the_job_sees(look):
     assert record["exit_code"] == 0 and record["warnings"] == []
 
 
-@pytest.mark.parametrize(("socket", "core", "wanted"), [("local", 0, "0"), ("local", 1, "1"), ("remote", 0, "1")])
-def test_the_sockets_of_the_jobs_cores(look, socket, core, wanted):
-    """A job takes the first core that is free: where it is to have the second, another job holds the first."""
-    with slurm.alone_partition(), contextlib.ExitStack() as others:
-        if core == 1:
-            others.enter_context(slurm.Occupied("bob", 16, "-n1", "-p", "alone"))
-        seen = looked(look, f"{SIZE},socket={socket}", "-p", "alone", launch="srun -n1")
-    assert list(seen["seen"]) == [wanted]
-    check(wanted, seen["seen"][wanted], 512 * slurm.MIB)
-
-
 @contextlib.contextmanager
-def counted_by_slurm(words, more=""):
+def counted_by_slurm(words):
     """The node's CPUs as slurm.conf might have them."""
-    text = SLURM_CONF.read_text() + more
+    text = SLURM_CONF.read_text()
     counted, n = re.subn(r"CPUs=\d+ Sockets=\d+ CoresPerSocket=\d+ ThreadsPerCore=\d+", words, text)
     assert n == 1, text
     try:
@@ -172,75 +157,70 @@ def test_the_sockets_of_the_jobs_cores_where_slurm_counts_other_sockets(look):
     assert list(seen["seen"]) == ["1"]
 
 
-def test_more_cores_to_slurm_than_the_node_has_are_refused():
-    n = cores_by_slurm()
-    words = f"CPUs={2 * n} Sockets=2 CoresPerSocket={n} ThreadsPerCore=1"
-    said = f"Slurm counts {2 * n} cores of 1 threads on this node, which has {n} CPUs, 1 to a core: "
-    with counted_by_slurm(words, "SlurmdParameters=config_overrides\n"):
-        check_job_refused("fsdax,size=64M,socket=local", said)
+def stored_in(job_id, words):
+    """{(region, the marker's socket): how many bytes of that marker} over a job's devices, by ndctl's list of each
+    region. Nothing was written back."""
+    markers = [f"{words}{socket} ".encode() for socket in range(len(REGIONS))]
+    return {
+        (of_region, of_marker): count_markers(f"/dev/{one['blockdev']}", marker) * len(marker)
+        for of_region, region in enumerate(REGIONS)
+        for one in ndctl("list", "-N", "-r", region)
+        if one.get("name", "").startswith(f"hybridmem:testbed:{job_id}.")
+        for of_marker, marker in enumerate(markers)
+    }
 
 
-@pytest.mark.parametrize(("socket", "sockets"), [("local", [0]), ("remote", [1]), ("all", [0, 1])])
-def test_what_a_job_stores_is_in_the_regions_of_its_sockets(socket, sockets):
-    """The devices by ndctl's list of each region; the job has the core of socket 0, and nothing was written back."""
-    options = (f"--hybrid-mem=fsdax,size=64M,socket={socket}", "-n1", "-p", "alone")
-    markers = [f"stores of {socket} on {number} ".encode() for number in range(len(REGIONS))]
-    with slurm.alone_partition(), job_with_file_systems(f"python3 {STORES} 'stores of {socket} on '", *options):
-        found = {
-            (of_region, of_marker): count_markers(f"/dev/{one['blockdev']}", marker) * len(marker)
-            for of_region, region in enumerate(REGIONS)
-            for one in ndctl("list", "-N", "-r", region)
-            for of_marker, marker in enumerate(markers)
-        }
-    assert sorted(found) == [(of_region, of_marker) for of_region in sockets for of_marker in range(len(markers))]
+def test_what_a_job_stores_is_in_the_regions_of_its_sockets():
+    """Two jobs at a time: the first has the core of socket 0, the second the one of socket 1."""
+    pairs = [(("local", [0]), ("local", [1])), (("remote", [1]), ("all", [0, 1]))]
+    with slurm.alone_partition():
+        for pair in pairs:
+            with contextlib.ExitStack() as jobs:
+                for asked, sockets in pair:
+                    check_stores(jobs, asked, sockets)
+
+
+def check_stores(jobs, asked, sockets):
+    """A job that goes on."""
+    words = f"stores of {asked} on "
+    options = (f"--hybrid-mem=fsdax,size=64M,socket={asked}", "-n1", "-p", "alone")
+    job_id, _ = jobs.enter_context(job_with_file_systems(f"python3 {STORES} '{words}'", *options))
+    found = stored_in(job_id, words)
+    assert sorted(found) == [(of_region, of_marker) for of_region in sockets for of_marker in range(len(REGIONS))]
     for (of_region, of_marker), count in found.items():
-        assert 0.9 * slurm.MIB <= count <= slurm.MIB if of_region == of_marker else count == 0, found
+        assert 0.9 * slurm.MIB <= count <= slurm.MIB if of_region == of_marker else count == 0, (asked, found)
 
 
-@pytest.mark.parametrize(
-    ("settings", "fs", "where", "reason"),
-    [
-        ("fsdax_fs = xfs", "xfs", "mem", "of DRAM"),
-        ("fsdax_map = pmem", "ext4", "dev", "of it"),
-        ("fsdax_fs = xfs\nfsdax_map = pmem", "xfs", "dev", "of it"),
-    ],
-)
-def test_the_sites_file_system_and_place_for_the_map(look, settings, fs, where, reason):
+def test_the_sites_file_system_and_place_for_the_map(look):
     """XFS has a log of 64 MiB, and no file system is made on less than 300."""
-    with slurm.configured(f"{slurm.CONFIG.read_text()}{settings}\n"):
+    with slurm.configured("fsdax_fs = xfs\nfsdax_map = pmem\n"):
         with job_with_file_systems(f"{look} > seen", "--hybrid-mem=fsdax,size=1G") as (job_id, folder):
             looks = json.loads((folder / "seen").read_text())["seen"]
             assert sorted(looks) == ["0", "1"]
             for socket, one in looks.items():
-                check(socket, one, 512 * slurm.MIB, fs, least=0.8)
-            assert [(one["mode"], one["map"]) for one in seen()] == [("fsdax", where)] * 2
+                check(socket, one, 512 * slurm.MIB, "xfs", least=0.8)
+            assert [(one["mode"], one["map"]) for one in seen()] == [("fsdax", "dev")] * 2
         record = slurm.record(job_id)
-    assert [one["fs"] for one in record["namespaces"]] == [fs] * 2 and record["warnings"] == []
-    assert f"takes 16.0 MiB {reason} (64 bytes for 4 KiB)" in record["plan"]["reason"]
+    assert [one["fs"] for one in record["namespaces"]] == ["xfs"] * 2 and record["warnings"] == []
+    assert "takes 16.0 MiB of it (64 bytes for 4 KiB)" in record["plan"]["reason"]
 
 
-def test_all_steps_of_the_job_have_them_whatever_they_ask_for():
-    step = "srun -n1 --hybrid-mem=$mode touch $HYBRIDMEM_FSDAX_DIR/$mode"
-    text = f"for mode in off spill fsdax,size=512M; do {step}; done\nls $HYBRIDMEM_FSDAX_DIR"
-    job_id = slurm.sbatch("alice", slurm.OVERLAP + text, SIZE)
-    assert slurm.wait_job(job_id) == "COMPLETED"
-    assert slurm.output(job_id).split() == ["fsdax,size=512M", "lost+found", "off", "spill"]
-
-
-def test_what_no_region_holds_is_refused():
-    check_job_refused("fsdax,size=100G", "50.0 GiB do not fit on socket 0, whose largest region has")
-
-
-def test_a_full_region_is_refused_and_its_largest_extent_named():
-    with foreign("theirs", "region0", 1024):
-        check_job_refused("fsdax,size=1G", "largest")
-
-
-def test_a_step_cannot_have_file_systems_of_its_own():
-    job_id = slurm.sbatch("alice", "srun -n1 --hybrid-mem=fsdax,size=64M echo began", "-n1")
-    assert slurm.wait_job(job_id) == "FAILED"
-    assert "made before a job starts, not for a step" in slurm.output(job_id)
-    assert "began" not in slurm.output(job_id)
+def test_all_steps_of_the_job_have_them_whatever_they_ask_for_and_no_other_job():
+    """A job that is submitted from within has its variables in the environment, and its steps can make none."""
+    folder = slurm.folder_of("alice")
+    step = "srun -n1 --hybrid-mem=fsdax,size=64M echo began"
+    (folder / "inner.sh").write_text(f"#!/bin/bash\necho dirs=$HYBRIDMEM_FSDAX_DIRS.\n{step} || echo status $?\n")
+    script = (
+        f"cd {folder}\nfor mode in off spill fsdax,size=512M; do\n"
+        "srun -n1 --hybrid-mem=$mode touch $HYBRIDMEM_FSDAX_DIR/$mode\ndone\nls $HYBRIDMEM_FSDAX_DIR\n"
+        "sbatch --wait --hybrid-mem=off -n1 -o inner inner.sh > /dev/null\necho; cat inner"
+    )
+    job_id = slurm.sbatch("alice", slurm.OVERLAP + script, "-n1", SIZE)
+    assert slurm.wait_job(job_id) == "COMPLETED", slurm.output(job_id)
+    its, inner = slurm.output(job_id).split("\n\n")
+    assert its.split() == ["fsdax,size=512M", "lost+found", "off", "spill"]
+    assert inner.startswith("dirs=.\n") and "\nstatus " in inner and "began" not in inner, inner
+    assert "made before a job starts, not for a step" in inner
 
 
 def test_what_a_killed_stepd_leaves_is_removed():
@@ -269,22 +249,6 @@ def test_a_killed_prolog_makes_nothing_any_more():
     assert "the prolog has made no DAX file system for this job" in slurm.output(job_id)
 
 
-def test_namespaces_of_no_job_go_and_those_of_others_stay():
-    with foreign("theirs", "region0", 128):
-        create(999999, 128, "0")
-        assert len(ours()) == 1
-        slurm.run("hybridmem reap")
-        assert ours() == []
-
-
-def test_another_jobs_file_systems_are_not_this_ones():
-    """A job that is submitted from within such a job has its variables in the environment."""
-    inner = "sbatch --wait --hybrid-mem=off -n1 -o inner --wrap 'echo dirs=$HYBRIDMEM_FSDAX_DIRS.'"
-    job_id = slurm.sbatch("alice", f"cd {slurm.folder_of('alice')}; {inner}; cat inner", "-n1", SIZE)
-    assert slurm.wait_job(job_id) == "COMPLETED", slurm.output(job_id)
-    assert slurm.output(job_id).splitlines()[-1] == "dirs=.", slurm.output(job_id)
-
-
 def test_a_device_that_is_on_another_namespace_by_now_is_not_mounted():
     """As where an administrator has disabled and enabled a region: pretended in the ledger's entry."""
     with allocation(SIZE) as job_id:
@@ -304,47 +268,50 @@ def guide(name):
     return found
 
 
+def restart_slurmd():
+    """What reads the settings of containers; slurmctld does not."""
+    slurm.restart("slurmd")
+    slurm.wait_for(lambda: slurm.run("scontrol show slurmd", check=False).returncode == 0, "slurmd")
+
+
 @contextlib.contextmanager
-def job_container(more):
-    """Jobs have a /tmp of their own, by Slurm's plugin, as the guide sets it, and `more`."""
+def job_containers():
+    """Jobs have a /tmp of their own, by Slurm's plugin, as the guide sets it: a function that adds more settings."""
     wanted = guide("slurm.conf.container").splitlines()
     text = SLURM_CONF.read_text()
     text += "".join(f"{line}\n" for line in wanted if line not in text.splitlines())
-    settings = guide("job_container.conf") + more
-    containers = Path(re.search(r"BasePath=(/\S+)", settings)[1])
+    path, settings = SLURM_CONF.with_name("job_container.conf"), guide("job_container.conf")
+
+    def add(more):
+        slurm.put(settings + more, path)
+        restart_slurmd()
+
     try:
-        with (
-            slurm.configured(text, SLURM_CONF),
-            slurm.configured(settings, SLURM_CONF.with_name("job_container.conf")),
-        ):
-            slurm.restart("slurmctld", "slurmd")
-            yield
+        with slurm.configured(text, SLURM_CONF), slurm.configured(settings, path):
+            yield add
     finally:  # also of a test that failed: those behind want their node
-        slurm.restart("slurmctld", "slurmd")
-    shutil.rmtree(containers)
+        restart_slurmd()
+    shutil.rmtree(re.search(r"BasePath=(/\S+)", settings)[1])
 
 
-@pytest.mark.parametrize(
-    ("more", "private"),
-    [("", ["/tmp", "/dev/shm"]), ("Shared=true\nDirs=/tmp,/dev/shm,/var/tmp\n", ["/tmp", "/dev/shm", "/var/tmp"])],
-)
-def test_within_job_container(more, private):
+def test_within_job_container():
     """The job's own folders and its file systems, in one view; its namespace keeps none of them busy."""
-    with job_container(more):
-        script = f"cat {' '.join(f'{folder}/*' for folder in private)} 2>&1 | grep -vc 'No such file'\n"
-        script += f"touch {' '.join(f'{folder}/mine' for folder in private)}\n"
-        script += (
-            f"srun -n1 --overlap ls {' '.join(f'{folder}/mine' for folder in private)} | wc -l\npython3 -c '{LOOK}'"
-        )
-        job_id = slurm.sbatch("alice", script, SIZE)
-        assert slurm.wait_job(job_id) == "COMPLETED", slurm.output(job_id)
-        others, mine, seen = slurm.output(job_id).split("\n", 2)
-        assert (int(others), int(mine)) == (0, len(private))
-        assert not any((Path(folder) / "mine").exists() for folder in private)
-        assert sorted(json.loads(seen)["seen"]) == ["0", "1"]
-        for socket, one in json.loads(seen)["seen"].items():
-            check(socket, one, 256 * slurm.MIB)
-        assert slurm.record(job_id)["warnings"] == []
+    with job_containers() as add:
+        for more in ("", "Shared=true\nDirs=/tmp,/dev/shm,/var/tmp\n"):
+            add(more)
+            private = ["/tmp", "/dev/shm", *(["/var/tmp"] if more else [])]
+            script = f"cat {' '.join(f'{folder}/*' for folder in private)} 2>&1 | grep -vc 'No such file'\n"
+            mine = " ".join(f"{folder}/mine" for folder in private)
+            script += f"touch {mine}\nsrun -n1 --overlap ls {mine} | wc -l\npython3 -c '{LOOK}'"
+            job_id = slurm.sbatch("alice", script, SIZE)
+            assert slurm.wait_job(job_id) == "COMPLETED", slurm.output(job_id)
+            n_others, n_mine, seen = slurm.output(job_id).split("\n", 2)
+            assert (int(n_others), int(n_mine)) == (0, len(private))
+            assert not any((Path(folder) / "mine").exists() for folder in private)
+            assert sorted(json.loads(seen)["seen"]) == ["0", "1"]
+            for socket, one in json.loads(seen)["seen"].items():
+                check(socket, one, 256 * slurm.MIB)
+            assert slurm.record(job_id)["warnings"] == []
 
 
 def test_the_shell_of_salloc(look):

@@ -8,29 +8,11 @@ from pathlib import Path
 
 import pytest
 import slurm
-from namespaces import (
-    MIB,
-    check_job_refused,
-    epilogs_over,
-    foreign,
-    module_missing,
-    ours,
-    region_without_labels,
-    room,
-)
+from namespaces import check_job_refused, epilogs_over, ours, region_without_labels
 
 SIZE = "fsdax,size=64M"
-STEP = 16  # MiB; the regions' alignment
 
 pytestmark = pytest.mark.usefixtures("empty_regions")
-
-
-def check_runs(text):
-    """What was refused is had, on both sockets."""
-    done = slurm.run(f"srun -n1 --hybrid-mem={text} printenv HYBRIDMEM_FSDAX_DIRS", user="alice")
-    assert [word.split("=")[0] for word in done.stdout.strip().split(":")] == ["0", "1"], done.stdout
-    slurm.wait_idle()
-    assert ours() == []
 
 
 @contextlib.contextmanager
@@ -64,44 +46,27 @@ def mkfs_absent():
         slurm.run(f"umount {program}")
 
 
-@pytest.mark.parametrize(
-    ("wrong", "said"),
-    [
-        (region_without_labels, "region1 has no labels, so that nothing can be cut from it (an administrator's step: "),
-        (region_disabled, "region1 is disabled, so that nothing can be made in it (an administrator's step: "),
-        (region_read_only, "region1 is read-only, so that nothing can be made in it: its firmware or"),
-        (mkfs_absent, "mkfs.ext4 is missing: install e2fsprogs"),
-        (module_missing, "the kernel module nd_pmem is not loaded, and cannot be"),
-    ],
-)
-def test_what_is_wrong_is_said_until_it_is_mended(wrong, said):
-    """A socket whose region cannot be used is not left out, and its part not asked of the other."""
-    with wrong(), epilogs_over():
-        check_job_refused(SIZE, said)
-        slurm.wait_idle()
-        assert ours() == []
-    check_runs(SIZE)
-    slurm.run("modprobe dax_pmem")  # which went with nd_pmem, and no job brings back
-
-
-def test_a_socket_that_is_not_asked_for_is_not_in_the_way():
-    """The job has the first core, on socket 0."""
+def test_a_region_that_cannot_be_used_is_not_left_out():
+    """Nor is its part asked of the other; where its socket is not asked for it is not in the way. The job has the first
+    core, on socket 0."""
     with region_disabled(), epilogs_over():
         done = slurm.run(f"srun -n1 --hybrid-mem={SIZE},socket=local printenv HYBRIDMEM_FSDAX_DIRS", user="alice")
         assert done.stdout.startswith("0=") and ":" not in done.stdout.strip()
-        check_job_refused(f"{SIZE},socket=remote", "region1 is disabled")
+        said = "region1 is disabled, so that nothing can be made in it (an administrator's step: "
+        check_job_refused(f"{SIZE},socket=remote", said)
+    for wrong, said in (
+        (region_without_labels, "region1 has no labels, so that nothing can be cut from it (an administrator's step: "),
+        (region_read_only, "region1 is read-only, so that nothing can be made in it: its firmware or"),
+    ):
+        with wrong():
+            assert said in slurm.run(f"hybridmem plan {SIZE}", check=False).stderr
 
 
-def test_a_fragmented_region_is_named_with_its_largest_extent():
-    third = room("region0")[1] // MIB // 3 // STEP * STEP
-    with contextlib.ExitStack() as around, contextlib.ExitStack() as middle:
-        around.enter_context(foreign("first", "region0", third))
-        middle.enter_context(foreign("middle", "region0", third))
-        around.enter_context(foreign("last", "region0", third))
-        middle.close()
-        free, extent = room("region0")
-        assert third * MIB <= extent < free or extent == third * MIB
-        wanted = extent // MIB + STEP
-        said = f"region0 on socket 0 has no extent of {wanted}.0 MiB: the largest is {extent / MIB:.1f} MiB, of "
-        check_job_refused(f"fsdax,size={2 * wanted}M", said)
-        check_runs(f"fsdax,size={2 * (extent // MIB)}M")
+def test_what_is_wrong_is_said_until_it_is_mended():
+    """By what makes them, which the plan knows nothing of."""
+    with mkfs_absent(), epilogs_over():
+        check_job_refused(SIZE, "mkfs.ext4 is missing: install e2fsprogs")
+        slurm.wait_idle()
+        assert ours() == []
+    done = slurm.run(f"srun -n1 --hybrid-mem={SIZE} printenv HYBRIDMEM_FSDAX_DIRS", user="alice")
+    assert [word.split("=")[0] for word in done.stdout.strip().split(":")] == ["0", "1"], done.stdout
