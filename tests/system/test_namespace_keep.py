@@ -2,7 +2,6 @@
 """hybridmem-namespace and what users keep: crashes, damage, age, other clusters, on the guest's two NVDIMMs."""
 
 import time
-import uuid
 from pathlib import Path
 
 import pytest
@@ -10,6 +9,7 @@ import slurm
 from namespaces import (
     MIB,
     REGIONS,
+    STEPS,
     by_socket,
     count_markers,
     create,
@@ -20,7 +20,6 @@ from namespaces import (
     mark_all_over,
     mounted,
     namespace,
-    ndctl,
     ours,
     reap,
     room,
@@ -28,7 +27,6 @@ from namespaces import (
 )
 
 ALICE, BOB = 1001, 1002
-OURS = uuid.UUID("8d2a6b5e-41c3-4f0a-9b17-d06e3c5872f4")  # of owner.c
 
 
 @pytest.fixture(autouse=True)
@@ -123,17 +121,10 @@ def test_what_is_damaged_is_left_to_an_administrator():
 
 
 def test_its_age_by_the_minute_in_its_label():
-    """One of an older day, as ndctl makes it, with the mark of one that was finished."""
-    minute = int(time.time() // 60)
     for age, goes in ((100, False), (121, True)):
-        name = f"hybridmem:testbed:u{ALICE}.{minute - age}.0"
-        made = ndctl(
-            "create-namespace", "-m", "fsdax", "-s", "64M", "-r", "region0", "-n", name, "-u", uuid.uuid5(OURS, name)
-        )
-        with Path("/dev", made["blockdev"]).open("r+b") as device:
-            device.seek(-4096, 2)
-            device.write(f"{name} ext4\n".encode().ljust(4096, b"\0"))
-        assert [one["name"] for one in ours()] == [name]
+        first = int(time.time() // 60) - age
+        (made,) = keep(ALICE, 64, env={"LD_PRELOAD": STEPS, "STEPS_CLOCK": str(-60 * age)})
+        assert made["name"] in {f"hybridmem:testbed:u{ALICE}.{minute}.0" for minute in (first, first + 1)}
         reap(f"u{ALICE}")
         reap(config="/run/none.conf")  # no file says what its age is
         assert len(ours()) == 1
