@@ -74,21 +74,17 @@ static bool has_rule(const struct hm_config *config, enum hm_rule_kind kind)
     return false;
 }
 
-int hm_identity_judge(const struct hm_config *config, const struct hm_request *request, uid_t uid, const char *user,
-                      const char *account, const char *partition, struct hm_error *error)
+int hm_identity_judge(const struct hm_config *config, const struct hm_request *request, const struct hm_asker *asker,
+                      struct hm_error *error)
 {
     static const char *const no_groups[] = {NULL};
-    struct hm_identity identity = {.groups = NULL};
-    struct hm_error unknown = {0}; /* of its own: callers take any text in `error` for a refusal */
-    account = account[0] ? account : NULL;
-    partition = partition[0] ? partition : NULL;
-    if (hm_identity_of_uid(uid, &identity, &unknown) != 0) {
-        if (has_rule(config, HM_RULE_GROUP) || (!user[0] && has_rule(config, HM_RULE_USER)))
-            return hm_fail(error, errno, "%s", unknown.text);
-        return hm_config_allows(config, request, user, no_groups, account, partition, error);
-    }
-    int result = hm_config_allows(config, request, identity.name, (const char *const *)identity.groups, account,
-                                  partition, error);
-    hm_identity_free(&identity);
-    return result;
+    const struct hm_identity *identity = asker->identity;
+    const char *account = asker->account[0] ? asker->account : NULL;
+    const char *partition = asker->partition[0] ? asker->partition : NULL;
+    if (identity)
+        return hm_config_allows(config, request, identity->name, (const char *const *)identity->groups, account,
+                                partition, error);
+    if (has_rule(config, HM_RULE_GROUP) || (!asker->user[0] && has_rule(config, HM_RULE_USER)))
+        return hm_fail(error, ENOENT, "%s", asker->unknown);
+    return hm_config_allows(config, request, asker->user, no_groups, account, partition, error);
 }

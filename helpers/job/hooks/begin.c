@@ -103,6 +103,22 @@ static void refuse(struct hm_job *job, const char *why)
     job->has_plan = false;
 }
 
+static void judge(const struct hm_config *config, const struct hm_request *request, const struct hm_job *job,
+                  struct hm_error *error)
+{
+    struct hm_identity identity;
+    struct hm_error unknown = {0}; /* of its own: any text in `error` is a refusal */
+    bool is_known = hm_identity_of_uid(job->uid, &identity, &unknown) == 0;
+    const struct hm_asker asker = {.identity = is_known ? &identity : NULL,
+                                   .unknown = unknown.text,
+                                   .user = job->user,
+                                   .account = job->account,
+                                   .partition = job->partition};
+    hm_identity_judge(config, request, &asker, error);
+    if (is_known)
+        hm_identity_free(&identity);
+}
+
 /* The verdict: the tasks read it from the entry, for a prolog that fails would drain the node. */
 static void decide(const struct hm_config *config, const char *config_error, const struct hm_begin *begin,
                    struct hm_job *job)
@@ -118,7 +134,7 @@ static void decide(const struct hm_config *config, const char *config_error, con
     if (config_error[0])
         hm_fail(&error, EINVAL, "%s", config_error);
     else if (hm_request_parse(text, &request, &error) == 0)
-        hm_identity_judge(config, &request, job->uid, job->user, job->account, job->partition, &error);
+        judge(config, &request, job, &error);
     if (error.text[0])
         refuse(job, error.text);
     else

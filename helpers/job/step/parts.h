@@ -3,6 +3,7 @@
 #ifndef HM_JOB_STEP_PARTS_H
 #define HM_JOB_STEP_PARTS_H
 
+#include "core/config/identity.h"
 #include "step.h"
 
 /* What hm_step_prepare has found out on its way. */
@@ -12,9 +13,11 @@ struct hm_preparation {
     struct hm_step *step;
     struct hm_job *job;
     bool has_ledger;
+    bool knows_user;
+    struct hm_identity user;
     struct hm_plan_migration migration;
     uint64_t reserve_bytes;
-    struct hm_error config_error, tiers_error; /* "" fine */
+    struct hm_error config_error, tiers_error, user_error; /* "" fine */
 };
 
 /* The first refusal of a step is the one that its user reads. */

@@ -6,10 +6,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/files.h"
 #include "base/process.h"
-#include "core/config/identity.h"
 #include "core/tiers/node.h"
 #include "job/ledger/living.h"
 #include "job/node/company.h"
@@ -28,11 +28,21 @@ static void read_tiers(struct hm_preparation *p)
     hm_nodetiers_read(&p->step->config, &p->step->tiers, &p->tiers_error);
 }
 
+/* Where the step has a request of its own, which rules may be about, or the prolog has left no entry. Without the lock:
+ * a directory service may take its time. */
+static void look_up_user(struct hm_preparation *p)
+{
+    char folder[HM_CONFIG_PATH_MAX + 16], entry[sizeof(folder) + 16];
+    snprintf(entry, sizeof(entry), "%s/%u", hm_ledger_folder_path(&p->step->config, folder, sizeof(folder)),
+             p->facts->job_id);
+    if (p->facts->option || access(entry, F_OK) != 0)
+        p->knows_user = hm_identity_of_uid(p->facts->uid, &p->user, &p->user_error) == 0;
+}
+
 /* The job's entry, or a new one where the prolog left none. One that cannot be read is not replaced: what it has
  * changed on the node has to be undone. The step goes on without. */
 static void read_entry(struct hm_preparation *p, struct hm_error *error)
 {
-    struct hm_identity identity;
     struct hm_error why = {0};
     struct hm_job *job = p->job;
     const struct hm_step_facts *facts = p->facts;
@@ -42,10 +52,8 @@ static void read_entry(struct hm_preparation *p, struct hm_error *error)
     hm_job_init(job, facts->job_id);
     job->uid = facts->uid;
     job->gid = facts->gid;
-    if (hm_identity_of_uid(facts->uid, &identity, NULL) == 0) {
-        hm_text_copy(job->user, identity.name, sizeof(job->user));
-        hm_identity_free(&identity);
-    }
+    if (p->knows_user)
+        hm_text_copy(job->user, p->user.name, sizeof(job->user));
     if (number != ENOENT && p->has_ledger) {
         p->has_ledger = false;
         hm_fail(error, number, "%s", why.text);
@@ -86,8 +94,12 @@ static void judge(struct hm_preparation *p)
         hm_step_refuse(step, job->refusal);
         return;
     }
-    if (hm_identity_judge(&step->config, &step->request, p->facts->uid, job->user, job->account, job->partition,
-                          &error) != 0)
+    const struct hm_asker asker = {.identity = p->knows_user ? &p->user : NULL,
+                                   .unknown = p->user_error.text,
+                                   .user = job->user,
+                                   .account = job->account,
+                                   .partition = job->partition};
+    if (hm_identity_judge(&step->config, &step->request, &asker, &error) != 0)
         hm_step_refuse(step, error.text);
 }
 
@@ -195,6 +207,7 @@ int hm_step_prepare(const struct hm_step_facts *facts, struct hm_step *step, str
         step->is_active = facts->option != NULL;
         return hm_fail(error, ENOMEM, "no memory for the node's ledger");
     }
+    look_up_user(&p);
     int lock = hm_ledger_lock(&step->config, error);
     p.has_ledger = lock >= 0;
     prepare(&p, error);
@@ -204,6 +217,8 @@ int hm_step_prepare(const struct hm_step_facts *facts, struct hm_step *step, str
     if (result == 0 && step->is_active && !step->refusal[0] && p.migration.is_wanted)
         result = hm_step_migrate(&p, error);
     free(p.job);
+    if (p.knows_user)
+        hm_identity_free(&p.user);
     if (result == 0 && p.config_error.text[0])
         result = hm_fail(error, EINVAL, "%s", p.config_error.text);
     return result;

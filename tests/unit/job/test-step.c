@@ -1,17 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a step makes of its job's entry and of its own request. */
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <cmocka.h>
 
 #include "base/files.h"
+#include "core/config/identity.h"
 #include "freshledger.h"
 #include "job/ledger/log.h"
 #include "job/step/step.h"
@@ -21,6 +24,22 @@ static struct hm_error error;
 static char config_path[64];
 static struct hm_config config;
 static struct hm_job job;
+
+static unsigned n_lookups;
+
+int __real_hm_identity_of_uid(uid_t uid, struct hm_identity *identity, struct hm_error *why);
+int __wrap_hm_identity_of_uid(uid_t uid, struct hm_identity *identity, struct hm_error *why);
+
+int __wrap_hm_identity_of_uid(uid_t uid, struct hm_identity *identity, struct hm_error *why)
+{
+    int lock = open(scratch_path("run/jobs/lock"), O_RDWR | O_CLOEXEC);
+    if (lock >= 0) { /* else nobody has taken it yet */
+        assert_int_equal(flock(lock, LOCK_EX | LOCK_NB), 0);
+        close(lock);
+    }
+    n_lookups++;
+    return __real_hm_identity_of_uid(uid, identity, why);
+}
 
 static void configure(const char *text)
 {
@@ -104,6 +123,28 @@ static void test_decisions(void **state)
             (!decisions[i].refusal[0] && step->refusal[0]))
             fail_msg("row %zu: active %d, refusal \"%s\"", i, step->is_active, step->refusal);
         free(step);
+    }
+}
+
+/* A directory service may take its time: others are not held up, and nobody is looked up for nothing. */
+static void test_users_are_looked_up_without_the_lock(void **state)
+{
+    static const struct {
+        bool has_entry;
+        const char *option;
+        unsigned n_lookups;
+    } rows[] = {{true, NULL, 0}, {true, "slow", 1}, {false, NULL, 1}, {false, "slow", 1}};
+    (void)state;
+    configure("");
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        begin("spill", false);
+        if (!rows[i].has_entry)
+            assert_int_equal(hm_ledger_remove(&config, 7, &error), 0);
+        n_lookups = 0;
+        free(prepare(rows[i].option));
+        assert_int_equal(n_lookups, rows[i].n_lookups);
+        if (!rows[i].has_entry)
+            assert_true(job.user[0] != '\0');
     }
 }
 
@@ -291,6 +332,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_decisions),
+        cmocka_unit_test(test_users_are_looked_up_without_the_lock),
         cmocka_unit_test(test_file_systems),
         cmocka_unit_test(test_a_refusal_is_said_once),
         cmocka_unit_test(test_what_the_ledger_gets),
