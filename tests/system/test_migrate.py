@@ -36,34 +36,72 @@ def no_job_is_left(clean_node):
     slurm.run("scancel --user=alice")
 
 
+def check_options(options):
+    """What slurmstepd has started it with."""
+    assert Path(options["--cgroup"]).name == "user" and (Path(options["--cgroup"]) / "cgroup.events").exists()
+    assert options["--cap"] == str(16 << 20) and options["--rate"] == str(100 << 20)
+    assert options["--fast-nodes"] == "0-1" and options["--slow-nodes"] == "2-3"
+    assert int(options["--end"]) > time.time()
+
+
+def check_process(pid):
+    """It runs as the user, has what it needs, and nothing of slurmstepd's."""
+    status = status_of(pid)
+    assert status["Uid"].split() == [str(slurm.home("alice").stat().st_uid)] * 4
+    assert status["Groups"].strip() == "" and status["NoNewPrivs"] == "1"
+    assert Path(f"/proc/{pid}/oom_score_adj").read_text() == "0\n"
+    assert Path(f"/proc/{pid}/cgroup").read_text().strip().endswith("/step_batch/slurm")
+    # What it keeps takes no room in the fast tier, but for what it had before it knew which that is.
+    heap = next(line for line in Path(f"/proc/{pid}/numa_maps").read_text().splitlines() if " heap " in line)
+    assert " prefer (many)=static:2-3 " in heap, heap
+    assert any(f" N{node}=" in heap for node in SLOW), heap
+    opened = descriptors_of(pid)
+    assert not [name for name in opened if "slurm" in name.lower() and "cgroup" not in name], opened
+    # Other users cannot trace it, nor he himself: it was given a handle of root's.
+    assert slurm.run(f"cat /proc/{pid}/environ", user="alice", check=False).returncode != 0
+
+
+def top(words, user=None, launch=""):
+    """What hybridmem top prints. It waits 5 s for an answer, which a migrator gives between two phases: ask again."""
+
+    def shown():
+        done = slurm.run(f"{launch}hybridmem top {words}", user=user, check=False)
+        if "does not answer" in done.stderr:
+            return None
+        assert done.returncode == 0, done.stderr
+        return done
+
+    return slurm.wait_for(shown, f"hybridmem top {words}").stdout
+
+
+def check_top(job_id):
+    """By job, by step and without a name; to the step's user and to root alone."""
+    for words in (f"{job_id}", f"{job_id}.batch", ""):
+        shown = json.loads(top(f"--json {words}", user="alice"))
+        assert (shown["job_id"], shown["step_id"], shown["node"]) == (job_id, "batch", slurm.NODE)
+        assert shown["cap_bytes"] == 16 << 20 and shown["phases"] >= 1
+    # From elsewhere, as the man page has it, by a step without a migrator of its own.
+    srun = f"srun --quiet --jobid={job_id} --overlap -N1 -n1 --hybrid-mem=off "
+    shown = json.loads(top(f"--json {job_id}.batch", user="alice", launch=srun))
+    assert (shown["job_id"], shown["step_id"]) == (job_id, "batch")
+    assert f"job {job_id}.batch on {slurm.NODE}, running: algorithm regions" in top(f"--once {job_id}")
+    refused = slurm.run(f"hybridmem top --once {job_id}", user="bob", check=False)
+    assert refused.returncode == 1 and f"no migrator of job {job_id}" in refused.stderr
+
+
 @pytest.mark.main
-def test_a_migrated_job_and_its_record():
+def test_a_migrated_job_its_record_and_its_top():
     held = slurm.Occupied("alice", 48, OPTION + ",fast=16M,rate=100M", "--time=30")
     job_id = held.job_id
     wait_phases(job_id, BATCH, 2)
     # Phases before the job had its memory count as well, and have no source.
     slurm.wait_for(lambda: progress(job_id, BATCH).source not in (b"", b"none yet"), "its source of samples")
     ((pid, options),) = migrators(job_id).items()
-    status = status_of(pid)
-    assert status["Uid"].split() == [str(slurm.home("alice").stat().st_uid)] * 4
-    assert status["Groups"].strip() == "" and status["NoNewPrivs"] == "1"
-    assert Path(f"/proc/{pid}/oom_score_adj").read_text() == "0\n"
-    assert Path(f"/proc/{pid}/cgroup").read_text().strip().endswith("/step_batch/slurm")
-    assert Path(options["--cgroup"]).name == "user" and (Path(options["--cgroup"]) / "cgroup.events").exists()
-    assert options["--cap"] == str(16 << 20) and options["--rate"] == str(100 << 20)
-    assert options["--fast-nodes"] == "0-1" and options["--slow-nodes"] == "2-3"
-    assert int(options["--end"]) > time.time()
-    # What it keeps takes no room in the fast tier, but for what it had before it knew which that is.
-    heap = next(line for line in Path(f"/proc/{pid}/numa_maps").read_text().splitlines() if " heap " in line)
-    assert " prefer (many)=static:2-3 " in heap, heap
-    assert any(f" N{node}=" in heap for node in SLOW), heap
-    # It has what it needs, and nothing of slurmstepd's.
-    opened = descriptors_of(pid)
-    assert not [name for name in opened if "slurm" in name.lower() and "cgroup" not in name], opened
+    check_options(options)
+    check_process(pid)
     file = slurm.JOBS / f"{job_id}.{BATCH}.migration"
     assert file.stat().st_mode & 0o777 == 0o600 and file.stat().st_uid == 0
-    # Other users cannot trace it, nor he himself: it was given a handle of root's.
-    assert slurm.run(f"cat /proc/{pid}/environ", user="alice", check=False).returncode != 0
+    check_top(job_id)
     assert held.end() == "COMPLETED"
     record = slurm.record(job_id)
     assert record["plan"]["mode"] == "migrate" and "migrator keeps" in record["plan"]["reason"]
@@ -79,7 +117,6 @@ def test_a_migrated_job_and_its_record():
     nothing_is_left(job_id)
 
 
-@pytest.mark.main
 def test_nobody_looks_into_it_before_it_has_begun():
     """The program is not readable. It is stopped in its first instructions here: the loader opens a pipe."""
     folder = slurm.folder_of("alice")
@@ -101,39 +138,6 @@ def test_nobody_looks_into_it_before_it_has_begun():
     finally:
         started.kill()
         started.wait()
-
-
-def top(words, user=None, launch=""):
-    """What hybridmem top prints. It waits 5 s for an answer, which a migrator gives between two phases: ask again."""
-
-    def shown():
-        done = slurm.run(f"{launch}hybridmem top {words}", user=user, check=False)
-        if "does not answer" in done.stderr:
-            return None
-        assert done.returncode == 0, done.stderr
-        return done
-
-    return slurm.wait_for(shown, f"hybridmem top {words}").stdout
-
-
-@pytest.mark.main
-def test_top_shows_it_to_its_user_alone():
-    """By job, by step and without a name; to the step's user and to root."""
-    started = Started(OPTION + ",fast=16M")
-    for words in (f"{started.job_id}", f"{started.job_id}.batch", ""):
-        shown = json.loads(top(f"--json {words}", user="alice"))
-        assert (shown["job_id"], shown["step_id"], shown["node"]) == (started.job_id, "batch", slurm.NODE)
-        assert shown["cap_bytes"] == 16 << 20 and shown["phases"] >= 1
-    # From elsewhere, as the man page has it, by a step without a migrator of its own.
-    srun = f"srun --quiet --jobid={started.job_id} --overlap -N1 -n1 --hybrid-mem=off "
-    shown = json.loads(top(f"--json {started.job_id}.batch", user="alice", launch=srun))
-    assert (shown["job_id"], shown["step_id"]) == (started.job_id, "batch")
-    screen = top(f"--once {started.job_id}")
-    assert f"job {started.job_id}.batch on {slurm.NODE}, running: algorithm regions" in screen
-    refused = slurm.run(f"hybridmem top --once {started.job_id}", user="bob", check=False)
-    assert refused.returncode == 1 and f"no migrator of job {started.job_id}" in refused.stderr
-    assert started.held.end() == "COMPLETED"
-    nothing_is_left(started.job_id)
 
 
 def test_each_step_has_its_own_and_a_cancelled_step_loses_it():
@@ -185,43 +189,46 @@ def test_tasks_that_end_at_different_times_share_one():
 
 
 def test_a_step_with_nothing_to_move_costs_next_to_nothing():
-    """All that it has is in the fast tier."""
+    """All that it has is in the fast tier. The site's keys hold where the job says nothing. The job is cancelled."""
     slurm.drop_caches()
-    started = Started()
-    wait_phases(started.job_id, BATCH, 5)
-    assert progress(started.job_id, BATCH).source == b"none yet"
-    assert started.held.end() == "COMPLETED"
+    with slurm.configured('migrate = "interval=300ms,overhead=2%,fast=10%"\n'):
+        started = Started()
+        ((_, options),) = migrators(started.job_id).items()
+        wait_phases(started.job_id, BATCH, 5)
+        assert progress(started.job_id, BATCH).source == b"none yet"
+        slurm.run(f"scancel {started.job_id}")
+        slurm.wait_job(started.job_id)
+    assert options["--interval"] == "200ms" and options["--overhead"] == "2%" and "--cap" in options
     step = steps_of(slurm.record(started.job_id))["batch"]
     assert step["end"] == "ended" and step["sample_source"] == "none yet" and "slow tier" in step["sample_source_why"]
     assert step["samples"] == 0 and step["kernel_cpu_s"] == 0 and step["fast_share"] is None
     nothing_is_left(started.job_id)
 
 
-@pytest.mark.parametrize("source", ["perf", "faults"])
-def test_a_source_that_does_not_work_here_is_replaced_by_the_next_best(source):
+def has_source(job_id, step, source):
+    now = progress(job_id, step)
+    return now and now.source == source
+
+
+def test_a_source_that_does_not_work_here_is_replaced_by_the_next_best():
+    folder = slurm.folder_of("alice")
+    sources = ("perf", "faults")  # one of each step
+    steps = "\n".join(f"srun -n1 {OPTION},fast=16M,source={one} occupy 48 {one} go 0 &" for one in sources)
     with written({"/proc/sys/kernel/perf_event_paranoid": 3}):
-        held = slurm.Occupied("alice", 48, f"{OPTION},fast=16M,source={source}")
-        slurm.wait_for(lambda: progress(held.job_id, BATCH).source == b"damon", "samples of another source")
-        assert held.end() == "COMPLETED"
-    record = slurm.record(held.job_id)
-    assert steps_of(record)["batch"]["sample_source"] == "damon"
-    assert any(f"source={source}: " in warning for warning in record["warnings"]), record["warnings"]
-    nothing_is_left(held.job_id)
+        job_id = slurm.sbatch("alice", f"{slurm.OVERLAP}cd {folder}\n{steps}\nwait", OPTION)
+        for step in range(len(sources)):
+            slurm.wait_for(lambda: has_source(job_id, step, b"damon"), "samples of another source")  # noqa: B023
+        (folder / "go").touch()
+        assert slurm.wait_job(job_id) == "COMPLETED"
+    record = slurm.record(job_id)
+    assert [steps_of(record)[step]["sample_source"] for step in ("0", "1")] == ["damon", "damon"]
+    for source in sources:
+        assert any(f"source={source}: " in warning for warning in record["warnings"]), record["warnings"]
+    nothing_is_left(job_id)
 
 
 def test_hint_faults_see_through_the_policy():
-    done = slurm.run(f"srun -n1 --hybrid-mem=migrate,source=faults {POLICY}", user="alice")
-    assert done.stdout.split()[0] in ("bind=static|balancing:0-3", "bind=static:0-3")
-    assert slurm.run(f"srun -n1 --hybrid-mem=migrate {POLICY}", user="alice").stdout.split() == [
-        "interleave=static:0-1"
-    ]
-
-
-def test_the_sites_keys_hold_where_the_job_says_nothing():
-    text = slurm.CONFIG.read_text() if slurm.CONFIG.exists() else ""
-    with slurm.configured(text + '\nmigrate = "interval=300ms,overhead=2%,fast=10%"\n'):
-        held = slurm.Occupied("alice", 24, OPTION)
-        ((_, options),) = migrators(held.job_id).items()
-        assert held.end() == "COMPLETED"
-    assert options["--interval"] == "200ms" and options["--overhead"] == "2%" and "--cap" in options
-    nothing_is_left(held.job_id)
+    job_id = slurm.sbatch("alice", f"srun -n1 --hybrid-mem=migrate,source=faults {POLICY}\nsrun -n1 {POLICY}", OPTION)
+    assert slurm.wait_job(job_id) == "COMPLETED"
+    seen, usual = slurm.output(job_id).split()
+    assert seen in ("bind=static|balancing:0-3", "bind=static:0-3") and usual == "interleave=static:0-1"

@@ -38,14 +38,6 @@ def test_a_killed_migrator_costs_the_job_nothing_and_the_record_says_so():
     nothing_is_left(started.job_id)
 
 
-def test_a_cancelled_job():
-    started = Started()
-    slurm.run(f"scancel {started.job_id}")
-    slurm.wait_job(started.job_id)
-    assert steps_of(slurm.record(started.job_id))["batch"]["end"] == "ended"
-    nothing_is_left(started.job_id)
-
-
 def test_a_job_beyond_its_time_limit():
     started = Started()
     slurm.run(f"scontrol update JobId={started.job_id} EndTime=now")
@@ -126,40 +118,36 @@ def test_a_missing_migrator_is_a_warning():
     nothing_is_left(job_id)
 
 
-def test_a_migrator_that_does_not_end_is_killed_and_holds_up_nothing():
-    with instead_of_the_migrator("#!/bin/bash\ntrap '' TERM\nwhile :; do sleep 1; done\n"):
-        job_id = slurm.sbatch("alice", "true", OPTION)
+# By the step: the batch script's writes what are no figures, step 0's does not end, step 1's cannot begin.
+BAD = f"""#!/bin/bash
+case " $* " in
+*" --step {BATCH} "*) head -c 3000 /dev/urandom >&3; exec sleep 100000 ;;
+*" --step 0 "*) trap '' TERM; while :; do sleep 1; done ;;
+*) exec {PROGRAM.with_suffix(".aside")} "$@" --reserve much ;;
+esac
+"""
+
+
+def test_bad_migrators_hold_up_nothing_and_the_record_says_why():
+    """The figures are the user's to write: root takes nothing from them that it has not checked."""
+    folder = slurm.folder_of("alice")
+    with instead_of_the_migrator(BAD):
+        steps = f"srun -n1 true\nsrun -n1 occupy 8 {folder}/ready {folder}/go 0"
+        job_id = slurm.sbatch("alice", slurm.OVERLAP + steps, OPTION)
+        slurm.wait_for((folder / "ready").exists, "the second step")
+        slurm.wait_for(lambda: progress(job_id, BATCH).magic != MAGIC, "bytes that are no figures")
+        path = slurm.JOBS / f"{job_id}.1.migration"
+        slurm.wait_for(lambda: b"--reserve" in path.read_bytes(), "the reason in the figures")
+        (folder / "go").touch()
         assert slurm.wait_job(job_id) == "COMPLETED"
         record = slurm.record(job_id)
-    assert steps_of(record)["batch"]["end"] == "not begun"
-    # The sleep that it had started may outlive it by a second.
-    slurm.wait_for(lambda: not slurm.processes_of("alice"), "the end of what stood in for the migrator")
-    nothing_is_left(job_id)
-
-
-def test_a_migrator_that_cannot_begin_says_why_in_the_record():
-    with instead_of_the_migrator(f'#!/bin/bash\nexec {PROGRAM.with_suffix(".aside")} "$@" --reserve much\n'):
-        held = slurm.Occupied("alice", 8, OPTION)
-        job_id = held.job_id
-        path = slurm.JOBS / f"{job_id}.{BATCH}.migration"
-        slurm.wait_for(lambda: b"--reserve" in path.read_bytes(), "the reason in the figures")
-        assert held.end() == "COMPLETED"
-    record = slurm.record(job_id)
-    assert steps_of(record)["batch"]["end"] == "not begun"
-    assert any(w.startswith("migrator of step batch: --reserve: ") and "much" in w for w in record["warnings"]), record
-    nothing_is_left(job_id)
-
-
-def test_figures_that_are_none_are_refused():
-    """The file is the user's to write: root takes nothing from it that it has not checked."""
-    with instead_of_the_migrator("#!/bin/bash\nhead -c 3000 /dev/urandom >&3\nsleep 100000\n"):
-        held = slurm.Occupied("alice", 8, OPTION)
-        job_id = held.job_id
-        slurm.wait_for(lambda: progress(job_id, BATCH).magic != MAGIC, "bytes that are no figures")
-        assert held.end() == "COMPLETED"
-        record = slurm.record(job_id)
-    assert any("the figures of the migrator of step batch cannot be used" in w for w in record["warnings"])
+    assert {name: step["end"] for name, step in steps_of(record).items()} == {"0": "not begun", "1": "not begun"}
+    said = "\n".join(record["warnings"])
+    assert "the figures of the migrator of step batch cannot be used" in said
+    assert re.search(r"^migrator of step 1: --reserve: .*much", said, re.M), said
     assert record["migration"]["phases"] is None
+    # The sleep that step 0's had started may outlive it by a second.
+    slurm.wait_for(lambda: not slurm.processes_of("alice"), "the end of what stood in for the migrators")
     nothing_is_left(job_id)
 
 
