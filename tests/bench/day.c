@@ -34,9 +34,10 @@ enum held { HEAP, MAPPED, FILES, REGIONS, DECIDER, N_HELD };
 
 static const struct {
     const char *name;
-    double margin; /* by which a later hour's most may exceed the first one's, and the last mean the second one's */
+    double margin; /* by which a later hour's most may exceed the first one's, and the last mean the second one's; of
+                      the heap an eighth of a byte in each phase of 8 hours */
 } held_rows[N_HELD] = {
-    [HEAP] = {"bytes of heap in use", 1024},
+    [HEAP] = {"bytes of heap in use", 384},
     [MAPPED] = {"bytes of address space", 2 << 20},
     [FILES] = {"open descriptors", 0},
     [REGIONS] = {"regions", 150},
