@@ -5,7 +5,7 @@ import json
 
 import slurm
 
-MIB = 48
+MIB = 24
 # The guest's nodes by tier and socket (tests/testbed): DRAM 0 and 1, slow 2 and 3.
 NODES = {"fast": [0, 1], "slow": [2, 3]}
 TIERS = {"fast": ["fast"], "dram": ["fast"], "spill": ["fast"], "slow": ["slow"], "interleave": ["fast", "slow"]}
