@@ -61,12 +61,24 @@ def test_slurmctld_leaves_an_entry_and_the_job_gets_its_summary():
     assert (found["job_id"], found["nodes"], found["reported"], found["missing"]) == (job_id, 1, 1, "")
     assert (found["request"], found["end"]) == (record["request"], record["end"])
     assert found["memory"]["peak_bytes"]["sum"] == record["memory"]["peak_bytes"]
+    check_shown(job_id)
 
 
-def test_tasks_of_an_array_have_their_own():
+def check_shown(job_id):
+    """Its user is shown the summary where there are no records."""
+    with slurm.configured(slurm.CONFIG.read_text() + 'record_dir = "/var/lib/hybridmem/none"\n'):
+        said = slurm.run(f"hybridmem show {job_id}", user="alice").stdout
+        assert "of AdminComment in Slurm's database" in said and "nodes        1\n" in said
+        done = slurm.run(f"hybridmem show {job_id}", user="bob", check=False)  # PrivateData
+        assert done.returncode == 1 and f"no summary of job {job_id} in Slurm's database" in done.stderr
+
+
+def test_tasks_of_an_array_have_their_own_and_a_job_that_asked_for_nothing_has_none():
     array = slurm.sbatch("bob", "true", "--hybrid-mem=fast", "-n1", "--array=1-3")
-    accounting.wait_stored([array], 3)
+    silent = slurm.sbatch("alice", "true", "-n1")
+    accounting.wait_stored([array, silent], 4)
     collect()
+    assert accounting.row(silent)["AdminComment"] == ""
     for line in accounting.rows([array]):
         found = summary(line)
         assert f"{found['array_job_id']}_{found['array_task_id']}" == line["JobID"]
@@ -87,13 +99,6 @@ def test_the_last_run_of_a_requeued_job_has_it():
     assert first["AdminComment"] == "" and summary(last)["restart_count"] == 1
 
 
-def test_a_job_that_asked_for_nothing_has_none():
-    job_id = slurm.sbatch("alice", "true", "-n1")
-    accounting.wait_stored([job_id])
-    collect()
-    assert accounting.row(job_id)["AdminComment"] == ""
-
-
 def job_on_both_nodes():
     job_id = slurm.sbatch("alice", "srun true", "--hybrid-mem=spill", "-N2", "-n2")
     (line,) = accounting.wait_stored([job_id])
@@ -102,7 +107,12 @@ def job_on_both_nodes():
     return job_id, {record["node"]: record for record in slurm.records(job_id)}
 
 
-def test_a_job_on_two_nodes_is_one_summary(node_apart):
+def test_a_job_on_two_nodes_is_one_summary_and_a_node_without_a_record_is_named(node_apart):
+    check_both_nodes()
+    check_a_node_without_a_record()
+
+
+def check_both_nodes():
     job_id, of_node = job_on_both_nodes()
     assert sorted(of_node) == ["n1", "n2"]
     collect()
@@ -117,7 +127,8 @@ def test_a_job_on_two_nodes_is_one_summary(node_apart):
     assert "\nNode n1\n" in shown and "\nNode n2\n" in shown
 
 
-def test_a_node_without_a_record_is_named_once_the_limit_has_passed(node_apart):
+def check_a_node_without_a_record():
+    """It is named once the limit has passed."""
     job_id, of_node = job_on_both_nodes()
     files = list(slurm.RECORDS.glob("*/n2.jsonl"))
     assert files
@@ -128,15 +139,3 @@ def test_a_node_without_a_record_is_named_once_the_limit_has_passed(node_apart):
     found = summary(accounting.row(job_id))
     assert (found["nodes"], found["reported"], found["missing"]) == (2, 1, "n2")
     assert found["memory"]["peak_bytes"]["sum"] == of_node["n1"]["memory"]["peak_bytes"]
-
-
-def test_show_prints_it_where_there_are_no_records():
-    job_id = slurm.sbatch("alice", "true", "--hybrid-mem=spill", "-n1")
-    accounting.wait_stored([job_id])
-    slurm.wait_idle()
-    collect()
-    with slurm.configured(slurm.CONFIG.read_text() + 'record_dir = "/var/lib/hybridmem/none"\n'):
-        said = slurm.run(f"hybridmem show {job_id}", user="alice").stdout
-        assert "of AdminComment in Slurm's database" in said and "nodes        1\n" in said
-        done = slurm.run(f"hybridmem show {job_id}", user="bob", check=False)  # PrivateData
-        assert done.returncode == 1 and f"no summary of job {job_id} in Slurm's database" in done.stderr
