@@ -49,10 +49,15 @@ def test_spill_over_twice_the_fast_tier_without_oom_and_names_its_reserve():
     assert WATERMARK.read_text() == before
 
 
-@pytest.mark.parametrize("mode", ["fast", "slow", "interleave"])
-def test_other_modes_on_movable_memory(mode):
+def test_other_modes_on_movable_memory():
+    """A step of one job each: with `go` there, none of them waits."""
     fast, slow = json.loads(slurm.run("hybridmem tiers --json").stdout)["tiers"]
-    nodes = {"fast": fast["nodes"], "slow": slow["nodes"], "interleave": fast["nodes"] + slow["nodes"]}[mode]
-    with slurm.Occupied("alice", 96, f"--hybrid-mem={mode}") as held:
-        assert set(held.pages) <= set(nodes), "bind takes the nearest of its nodes first"
-        assert set(held.pages) == set(nodes) or mode != "interleave", "interleave takes all"
+    nodes = {"fast": fast["nodes"], "slow": slow["nodes"], "interleave": fast["nodes"] + slow["nodes"]}
+    folder = slurm.folder_of("alice")
+    steps = "\n".join(f"srun -n1 --hybrid-mem={mode} occupy 96 {mode} go" for mode in nodes)
+    job_id = slurm.sbatch("alice", f"{slurm.OVERLAP}cd {folder}\ntouch go\n{steps}", "--hybrid-mem=off")
+    assert slurm.wait_job(job_id) == "COMPLETED", slurm.output(job_id)
+    for mode, allowed in nodes.items():
+        held = set(map(int, json.loads((folder / mode).read_text())["pages"]))
+        assert held and held <= set(allowed), "bind takes the nearest of its nodes first"
+        assert held == set(allowed) or mode != "interleave", "interleave takes all"

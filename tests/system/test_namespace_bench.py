@@ -8,7 +8,7 @@ import pytest
 import slurm
 from namespaces import MIB, create, destroy, ndctl
 
-SIZES = (64, 256, 512)
+SIZES = (64, 512)
 TURNS = (3, 6, 12, 24, 48)
 LIMIT = 1.2
 MKFS = "mkfs.ext4 -q -F -b 4096 -m 0 -O ^has_journal -E nodiscard"
