@@ -49,6 +49,12 @@ class Login:
         path = self.folder / "words"
         return path.read_text().splitlines() if path.exists() else []
 
+    def queue(self, text, status=0):
+        """What squeue says."""
+        squeue = self.folder / "squeue"
+        squeue.write_text(f"#!/bin/sh\necho \"$*\" >>{self.folder}/queue\nprintf '{text}'\nexit {status}\n")
+        squeue.chmod(0o755)
+
 
 @pytest.fixture
 def login(tmp_path, monkeypatch, capsys):
@@ -173,6 +179,34 @@ def test_what_was_not_measured_and_why(login):
     assert lines_of(login.show("7")) == [
         f"{group:<12} not measured on any node" for group in ("memory", "energy", "traffic")
     ]
+
+
+@pytest.mark.parametrize(
+    ("queue", "said"),
+    [
+        ("RUNNING|n[1-2]\\n", "job 7 is running on n[1-2], by squeue: its record is written at the end of its epilog"),
+        ("PENDING|\\nRUNNING|n1\\n", "job 7 is pending, by squeue: its record is written at the end of its epilog"),
+        ("", NO_RECORD),
+    ],
+)
+@pytest.mark.parametrize("there", [True, False], ids=["records", "no records"])
+def test_a_job_that_slurm_knows_to_run(login, monkeypatch, queue, said, there):
+    """On whatever node; of the user's own jobs."""
+    if there:
+        write(login.records, record(1))
+    elif not queue:
+        said = "no records here, and no summary of job 7 in Slurm's database"
+    login.queue(queue)
+    for uid in (0, 1001):
+        monkeypatch.setattr(os, "geteuid", lambda uid=uid: uid)
+        if uid == 0 or not there:
+            assert refused(login, "7") == said
+    asked = (login.folder / "queue").read_text().splitlines()
+    assert asked[0] == "--noheader --jobs=7 --format=%T|%N" and set(asked[1:]) <= {f"{asked[0]} --user=1001"}
+    login.queue("RUNNING|n1\\n", status=1)
+    assert refused(login, "7") == (
+        NO_RECORD if there else "no records here, and no summary of job 7 in Slurm's database"
+    )
 
 
 @pytest.mark.parametrize(

@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which jobs are on this node: by the processes that a user may know of, and for root by the ledger."""
+"""Which jobs run: on this node by the processes that a user may know of, and for root by the ledger; elsewhere by
+Slurm's queue."""
 
 import os
 from pathlib import Path
 
-from . import settings
+from . import commands, settings
 from .failure import Failure
 
 PROC = "/proc"
+PATIENCE_S = 10  # for squeue: where slurmctld does not answer, the job has no record all the same
 
 
 def has_job(number, uid):
@@ -34,3 +36,16 @@ def is_in_ledger(number, config_program):
     except Failure:
         return False  # the records were read without it
     return bool(run_dir) and Path(run_dir, "jobs", str(number)).exists()
+
+
+def in_queue(name):
+    """What Slurm's queue says of a job of the user's (root: of anybody's): (state, nodes), as ("RUNNING", "n[1-2]"),
+    of its first task or component there; None where there is none, or squeue cannot be asked."""
+    uid = os.geteuid()
+    try:
+        words = [commands.find("squeue"), "--noheader", f"--jobs={name}", "--format=%T|%N"]
+        output = commands.run([*words, *([f"--user={uid}"] if uid else [])], patience=PATIENCE_S)
+    except commands.Failed:
+        return None
+    state, _, nodes = output.partition("\n")[0].strip().partition("|")
+    return (state, nodes) if state else None

@@ -110,13 +110,19 @@ def running_here(job):
     return f"job {job.text} runs on this node: what is recorded of it is written at its end"
 
 
-def why_not_yet(job, config_program):
-    """Why a job that is on this node has no record; None of one that is not, as far as the caller may know."""
+def why_not_yet(job, config_program, named):
+    """Why a job that has not ended has no record; None of one that has, as far as the caller may know. `named`: the
+    folder of --records, which is taken at its word: Slurm's queue is not asked."""
     if job.runs_here():
         return running_here(job)
     if job.is_in_ledger(config_program):
         return f"job {job.text} is on this node, with no step that runs: its record is written at the end of its epilog"
-    return None
+    found = None if named else running.in_queue(job.text)
+    if not found:
+        return None
+    state, nodes = found
+    where = f" on {nodes}" if nodes else ""
+    return f"job {job.text} is {state.lower()}{where}, by squeue: its record is written at the end of its epilog"
 
 
 def why_none(job, folder, named):
@@ -135,14 +141,14 @@ def main(config_program):
     try:
         folder = records.chosen_folder(options.records, config_program)
     except (records.NoFolder, records.Shut) as failure:  # the first record makes the folder: it may be of this job
-        not_yet = why_not_yet(options.job, config_program)
+        not_yet = why_not_yet(options.job, config_program, options.records)
         if not_yet:
             raise records.Failure(not_yet) from failure
         raise
     found = find(folder, options.job, skipped)
     program.tell_skipped("hybridmem show", skipped)
     if not found:
-        not_yet = why_not_yet(options.job, config_program)
+        not_yet = why_not_yet(options.job, config_program, options.records)
         raise records.Failure(not_yet) if not_yet else why_none(options.job, folder, options.records)
     if options.job.runs_here():
         program.tell("hybridmem show", f"{running_here(options.job)}; below is what was recorded before")
