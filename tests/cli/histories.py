@@ -51,7 +51,7 @@ def contents(history):
     for path in sorted(history.rglob("*")):
         if path.suffix == ".parquet":
             found[path] = sorted(engine.query("SELECT COLUMNS(*)::VARCHAR FROM read_parquet('{}')", path), key=repr)
-        elif path.is_file():
+        elif path.is_file() and path.parent.name != "sums":  # seals have the times of tables
             found[path] = path.read_text()
     return found
 

@@ -10,7 +10,7 @@ import sys
 import engine
 import pytest
 from engine import ingest
-from histories import DAY, append, killed, same, source, varied
+from histories import DAY, append, killed, plain, same, source, varied
 from installed import DATA
 from makerecords import record, write
 from oddrecords import odd_records
@@ -138,10 +138,34 @@ def test_sums_that_are_damaged_are_not_used_and_made_again(tmp_path, kind, how):
     rows = "SELECT COLUMNS(*)::VARCHAR FROM read_parquet('{}') ORDER BY ALL"
     whole = engine.query(rows, path)
     damaged(path, how)
-    assert same(records, history)["total"]["jobs"] == 2
-    ingest(records, history)
+    found, is_said = engine.report(history), how != "gone"
+    assert found.stdout == plain(records).stdout
+    assert (f"hybridmem report: {path} is damaged, and not used: run hybridmem ingest" in found.stderr) == is_said
+    assert (f"hybridmem ingest: {path} was damaged: it is made anew" in ingest(records, history).stderr) == is_said
     assert engine.query(rows, path) == whole
     assert same(records, history)["total"]["jobs"] == 2
+
+
+def test_a_bit_that_flips_in_a_file_of_sums_is_noticed(both, tmp_path):
+    """Wherever it is: what is reported is right, and which file is damaged is said. A seal's own bits are of use for
+    nothing else: where they flip its sums are not used, or are still right."""
+    folder, dice = tmp_path / "history", random.Random(5)
+    shutil.copytree(both[1], folder)
+    right = {key: row.figures() for key, row in source(folder).add_up().rows.items()}
+    for name in (f"sums/{DAY}.parquet", f"runs/{DAY}.parquet", f"sums/{DAY}.json"):
+        path = folder / name
+        content = path.read_bytes()
+        places = [0, len(content) - 1, *(dice.randrange(len(content)) for _ in range(20))]
+        for place in places:
+            flipped = bytearray(content)
+            flipped[place] ^= 1 << dice.randrange(8)
+            path.write_bytes(flipped)
+            found = source(folder)
+            assert {key: row.figures() for key, row in found.add_up().rows.items()} == right, (path, place)
+            assert path.suffix == ".json" or list(found.notes()) == [
+                f"{path} is damaged, and not used: run hybridmem ingest, which makes it anew of the day's table"
+            ]
+        path.write_bytes(content)
 
 
 def spoil(table, where):

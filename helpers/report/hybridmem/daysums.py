@@ -3,11 +3,12 @@
 made of these, however many records there are.
 
 In a day's sums a run counts once in each row that has a record of it. Runs that are in several rows, or on the day
-before or after too, would so count more than once in all: what counts them is kept apart. Both files say of which
-tables they are, of that day and of its neighbours; where these are others now, or the files cannot be read, they are
-not used."""
+before or after too, would so count more than once in all: what counts them is kept apart. A seal says of which tables
+both files are, of that day and of its neighbours, and what their bytes are; where the tables are others now, or the
+bytes, they are not used."""
 
 import hashlib
+import json
 
 from . import engine, layout, moments
 
@@ -38,7 +39,6 @@ CELLS = (
 MADE = {"count": "({})::BIGINT", "sum": "({})::DECIMAL(38, 0)", "max": "{}"}
 FOLDED = {"count": "sum({})", "sum": "sum({})::HUGEINT", "max": "max({})"}
 ENDS = "min(end_time) AS first_end, max(end_time) AS last_end, count(*) - count(end_time) AS endless"
-STAMP = "sums_of"  # the word under which a file says which tables it is of
 
 
 def select(tables, where="true"):
@@ -72,39 +72,34 @@ def stamp(history, day):
     return " ".join([FORM, *("x".join(map(str, state)) if state else "-" for state in of)])
 
 
-def stamps(connection, paths):
-    """{path: its stamp} of those that have one."""
-    files = ", ".join(map(engine.quoted, paths))
-    said = engine.attempt(
-        connection, f"SELECT file_name, decode(value) FROM parquet_kv_metadata([{files}]) WHERE decode(key) = '{STAMP}'"
-    )
-    return dict(said) if said is not None else by_halves(stamps, connection, paths)
+def files(history, day):
+    return {"sums": history.sums(day), "runs": history.runs(day)}
 
 
-def whole_stamps(connection, paths):
-    """The same of those that can be read to their ends."""
-    return (
-        stamps(connection, paths) if engine.can_read(connection, paths) else by_halves(whole_stamps, connection, paths)
-    )
+def digest(path):
+    """Of all bytes of a file; None where there is none that can be read."""
+    try:
+        return hashlib.blake2b(path.read_bytes(), digest_size=16).hexdigest()
+    except OSError:
+        return None
 
 
-def by_halves(work, connection, paths):
-    """Of files of which one is damaged."""
-    middle = len(paths) // 2
-    return {**work(connection, paths[:middle]), **work(connection, paths[middle:])} if middle else {}
-
-
-def made(connection, history, days, look=stamps):
-    """Those of the days whose sums are of the tables as these are now."""
-    found = {}
-    for name in (history.sums, history.runs):
-        paths = [path for path in map(name, days) if layout.is_parquet(path)]
-        found.update(look(connection, paths) if paths else {})
-
-    def is_made(day):
-        return {found.get(str(name(day).absolute())) for name in (history.sums, history.runs)} == {stamp(history, day)}
-
-    return list(filter(is_made, days))
+def made(history, days):
+    """(those of the days whose sums are of the tables as these are now, and as they were written; files of sums whose
+    bytes are others than were written). A file that is gone is not damaged: copies may leave it out."""
+    found, damaged = [], []
+    for day in days:
+        try:
+            seal = json.loads(history.seal(day).read_bytes())
+        except (OSError, ValueError):
+            continue
+        if not isinstance(seal, dict) or seal.get("of") != stamp(history, day):
+            continue
+        digests = {path: (digest(path), seal.get(name)) for name, path in files(history, day).items()}
+        if all(now == then for now, then in digests.values()):
+            found.append(day)
+        damaged += [path for path, (now, then) in digests.items() if now not in (None, then)]
+    return found, damaged
 
 
 def lost(history):
@@ -114,13 +109,14 @@ def lost(history):
 
 
 def make(connection, history, work):
-    """What is missing or old; files of days without a table go. Returns the days whose tables cannot be read."""
+    """What is missing, old or damaged; files of days without a table go. Returns the days whose tables cannot be read,
+    and the files that were damaged."""
     days = [day for day in filter(moments.Period().has_day, history.days()) if layout.is_parquet(history.parquet(day))]
-    for path in (path for name in ("sums", "runs") for path in (history.folder / name).glob("*.parquet")):
+    for path in (path for name in ("sums", "runs") for path in (history.folder / name).iterdir()):
         if path.stem not in days:
             path.unlink()
-    damaged = set()
-    for day in sorted(set(days) - set(made(connection, history, days, whole_stamps))):
+    damaged, (whole, spoilt) = set(), made(history, days)
+    for day in sorted(set(days) - set(whole)):
         beside = [one for one in moments.neighbours(day) if one in days]
         try:
             make_day(connection, history, work, day, beside)
@@ -129,13 +125,17 @@ def make(connection, history, work):
             if not found:  # there is no room, or no memory
                 raise
             damaged.update(found)
-    return sorted(damaged)
+    return sorted(damaged), spoilt
 
 
 def make_day(connection, history, work, day, beside):
-    tables, draft = [history.parquet(day)], work / "sums.parquet"
-    said = f"KV_METADATA {{{STAMP}: '{stamp(history, day)}'}}"
-    of_neighbours = select_runs(tables, list(map(history.parquet, beside)))
-    for statement, target in ((select(tables), history.sums(day)), (of_neighbours, history.runs(day))):
-        connection.execute(f"COPY ({statement}) TO {engine.literal(draft)} (FORMAT parquet, COMPRESSION zstd, {said})")
+    """The seal goes before its files change, and comes when they are there: it never is of others."""
+    tables, draft, seal = [history.parquet(day)], work / "sums", {"of": stamp(history, day)}
+    statements = {"sums": select(tables), "runs": select_runs(tables, list(map(history.parquet, beside)))}
+    history.seal(day).unlink(missing_ok=True)
+    for name, target in files(history, day).items():
+        connection.execute(f"COPY ({statements[name]}) TO {engine.literal(draft)} (FORMAT parquet, COMPRESSION zstd)")
+        seal[name] = digest(draft)
         history.settle(draft, target)
+    draft.write_text(json.dumps(seal))
+    history.settle(draft, history.seal(day))

@@ -44,6 +44,7 @@ class Source:
         self.days = list(filter(wanted.period.has_day, self.history.days()))
         self.with_table = [day for day in self.days if self.history.has_table(day)]
         self.tables = list(map(self.history.parquet, self.with_table))
+        self.damaged = []  # files of sums that were met, and not used
         for day in self.days:
             if not self.history.is_whole(day):
                 raise records.Failure(self.history.damaged(day))
@@ -68,9 +69,14 @@ class Source:
                 time.sleep(pause)
         raise records.Failure(f"an ingest is at work in {self.history.folder}: try again")
 
+    def notes(self):
+        for path in self.damaged:
+            yield f"{path} is damaged, and not used: run hybridmem ingest, which makes it anew of the day's table"
+
     def look(self, connection):
         """What add_up() gives; None where what it found changed meanwhile. Sums that cannot be read are left aside."""
-        for made in (daysums.made(connection, self.history, self.with_table), []):
+        whole, self.damaged = daysums.made(self.history, self.with_table)
+        for made in (whole, []):
             try:
                 return tallyquery.Table(connection, self.history, self.with_table, made, self.options).add_up()
             except tallyquery.Changed:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from . import day, daysums, engine, layout, moments, program, records, words
 
+NAME = "hybridmem ingest"
 EPILOG = """\
 Takes what is new since the last time: run it by a timer, as often as you like. Lines that are no record are kept aside,
 in left-out of the history. Exit status: 0, 1 when records cannot be read or the history cannot be written, 2 for wrong
@@ -18,7 +19,7 @@ arguments."""
 
 def arguments():
     parser = words.Parser(
-        prog="hybridmem ingest",
+        prog=NAME,
         description="Take records into a history of Parquet files, for hybridmem report --history and other engines.",
         epilog=EPILOG,
     )
@@ -57,8 +58,10 @@ def take(folder, history, duckdb, skipped):
         for name in history.days():
             if name not in damaged and not renew(connection, day.Day(history, name, work, skipped)):
                 damaged.add(name)
-        damaged.update(daysums.make(connection, history, work))
-    return added, days, sorted(damaged)
+        unread, spoilt = daysums.make(connection, history, work)
+        for path in spoilt:
+            program.tell(NAME, f"{path} was damaged: it is made anew of the day's table")
+    return added, days, sorted(damaged.union(unread))
 
 
 def renew(connection, one):
@@ -96,7 +99,7 @@ def main(config_program, engine_folder):
         raise records.Failure(
             f"cannot write {error.filename2 or error.filename or options.history}: {error.strerror}"
         ) from error
-    program.tell_skipped("hybridmem ingest", skipped)
+    program.tell_skipped(NAME, skipped)
     print(f"{counted(added, 'record')} taken, in {counted(days, 'day')}")
     if damaged:
         more = f" (and {len(damaged) - 1} more)" if len(damaged) > 1 else ""

@@ -6,6 +6,7 @@
 <history>/taken/<YYYY-MM-DD>.json                    the files that were taken: name -> [bytes, mtime in ns]
 <history>/sums/<YYYY-MM-DD>.parquet                  sums of the day's table, by user, account and mode (daysums.py)
 <history>/runs/<YYYY-MM-DD>.parquet                  of it the records of runs that more than one row of sums counts
+<history>/sums/<YYYY-MM-DD>.json                     the seal of both: the table that they are of, and their digests
 """
 
 import contextlib
@@ -217,6 +218,9 @@ class History:
 
     def sums(self, day):
         return self.folder / "sums" / f"{day}.parquet"
+
+    def seal(self, day):
+        return self.folder / "sums" / f"{day}.json"
 
     def runs(self, day):
         return self.folder / "runs" / f"{day}.parquet"

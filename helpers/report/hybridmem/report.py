@@ -247,6 +247,8 @@ def read(options, config_program, engine_folder, chosen, wanted, skipped):
         source.feed(sums)
     else:
         sums = source.add_up()
+        for line in source.notes():
+            program.tell(NAME, line)
     if any(wanted.chosen):
         source.meet_names()
     elif sums.has_records():
