@@ -37,8 +37,8 @@ lanes_of() { stage_table | awk -v name="$1" '$1 == name { print $2 }'; }
 configure_in() {
     local folder=$1
     shift
-    flock "$build/bootstrap.lock" sh -c '[ configure -nt configure.ac ] || ./bootstrap'
     mkdir -p "$folder"
+    flock "$build/bootstrap.lock" sh -c '[ configure -nt configure.ac ] || ./bootstrap'
     if [ ! -e "$folder/config.status" ] || [ configure -nt "$folder/config.status" ]; then
         (cd "$folder" && ../../configure --quiet --enable-werror "$@")
     fi
