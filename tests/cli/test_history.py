@@ -155,7 +155,7 @@ def test_only_those_who_may_read_the_history_may_read_its_files(tmp_path):
     ingest(records, other)
     for top, folder_mode, file_mode, group in ((history, 0o750, 0o640, os.getgid()), (other, 0o770, 0o660, 12345)):
         paths = [path for path in top.rglob("*") if path.name != ".lock"]
-        assert len(paths) == 12
+        assert len(paths) == 13
         for path in paths:
             found = path.stat()
             assert (found.st_mode & 0o777, found.st_gid) == (folder_mode if path.is_dir() else file_mode, group), path
