@@ -303,11 +303,11 @@ def test_killed_at_each_step_of_destroy():
     assert {"BLKZEROOUT", "fsync"} <= set(seen_steps[raw:])
 
 
-def test_a_hundred_cycles_in_mixed_sizes():
+def test_forty_cycles_in_mixed_sizes():
     """A create fails only where no gap is large enough."""
     chance = random.Random(4)
     held, refused = [], 0
-    for job in range(1000, 1100):
+    for job in range(1000, 1040):
         mib = chance.choice([16, 48, 128, 256, 400, 640])
         socket = chance.randrange(2)
         extent = room(REGIONS[socket])[1]
@@ -318,9 +318,9 @@ def test_a_hundred_cycles_in_mixed_sizes():
             done = create(job, mib, str(socket), status=1)
             assert f"{REGIONS[socket]} on socket {socket} has no extent of" in done.stderr
             refused += 1
-        if len(held) > 9 or mib * MIB > extent:
+        if len(held) > 7 or mib * MIB > extent:
             destroy(held.pop(chance.randrange(len(held))))
-    assert 10 <= refused <= 50, "both happen"
+    assert 2 <= refused <= 20, "both happen"
     for job in held:
         destroy(job)
     assert json.dumps(ours()) == "[]"
