@@ -130,7 +130,7 @@ def make(connection, history, work):
 
 def make_day(connection, history, work, day, beside):
     """The seal goes before its files change, and comes when they are there: it never is of others."""
-    tables, draft, seal = [history.parquet(day)], work / "sums", {"of": stamp(history, day)}
+    tables, draft, seal = [history.parquet(day)], work / "draft", {"of": stamp(history, day)}
     statements = {"sums": select(tables), "runs": select_runs(tables, list(map(history.parquet, beside)))}
     history.seal(day).unlink(missing_ok=True)
     for name, target in files(history, day).items():
