@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "namespace/mount/mountinfo.h"
 #include "namespace/pmem/mark.h"
 #include "namespace/pmem/owner.h"
 #include "namespace/ram/nodeholders.h"
@@ -55,7 +54,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     check_user(text, size);
     if (hm_living_check(text, NULL) == 0)
         (void)hm_living_has(text, &dash);
-    (void)hm_mountinfo_has(text, 0);
     struct hm_node_use use = {0};
     struct hm_set nodes;
     hm_set_clear(&nodes);

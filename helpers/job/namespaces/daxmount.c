@@ -33,6 +33,7 @@ static int check_dax(int root, const char *path, struct hm_error *error)
     return result;
 }
 
+/* mount(2) itself: this is in the plugin, which links as little as it can, and libmount would look into fstab. */
 static int mount_one(const struct hm_job_namespace *one, const char *path, struct hm_error *error)
 {
     if (hm_dax_check_device(HM_SYSFS, one, error) != 0)

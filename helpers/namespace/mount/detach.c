@@ -7,7 +7,6 @@
 #include <sched.h>
 #include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
@@ -15,7 +14,6 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/files.h"
 #include "base/size.h"
 #include "base/spawn.h"
 #include "holders.h"
@@ -25,8 +23,11 @@
 #define MOST_PLACE 4096
 #define PATIENCE_S 10 /* for all of it: a file system on the way may hang */
 
-/* The way to the place is the user's, who may have put something else there: what is detached is what was looked at.
- * The working folder is this process's own /proc/self/fd. */
+/*
+ * The way to the place is the user's, who may have put something else there: so a descriptor is opened, looked at, and
+ * unmounted by its name in /proc/self/fd, which is the working folder. umount2(2) does that; libmount unmounts what
+ * stands at a place by then.
+ */
 static bool detach_at(const char *place, dev_t device)
 {
     char name[16];
@@ -43,7 +44,6 @@ static bool detach_at(const char *place, dev_t device)
 struct wanted {
     int namespace; /* of mounts; open */
     dev_t device;
-    char *text; /* room for a mountinfo */
 };
 
 /* In a process of its own, as there is no way back out of a mount namespace. Each mount that goes makes the next one
@@ -52,22 +52,19 @@ static int detach_here(void *data)
 {
     const struct wanted *wanted = data;
     char place[MOST_PLACE];
-    int descriptors = open("/proc/self/fd", O_PATH | O_DIRECTORY | O_CLOEXEC);
+    int found, descriptors = open("/proc/self/fd", O_PATH | O_DIRECTORY | O_CLOEXEC);
     if (descriptors < 0 || setns(wanted->namespace, CLONE_NEWNS) != 0 || fchdir(descriptors) != 0)
         return 1;
-    while (hm_file_read("../mountinfo", wanted->text, HM_MOUNTINFO, NULL) == 0) {
-        if (!hm_mountinfo_place(wanted->text, wanted->device, place, sizeof(place)))
-            return 0;
+    while ((found = hm_mountinfo_place("../mountinfo", wanted->device, place, sizeof(place))) == 1)
         if (!detach_at(place, wanted->device))
-            break;
-    }
-    return 1;
+            return 1;
+    return found == 0 ? 0 : 1;
 }
 
-static bool detach_in(int namespace, dev_t device, char *text, time_t end_s)
+static bool detach_in(int namespace, dev_t device, time_t end_s)
 {
     time_t left_s = end_s - (time_t)hm_clock_s(CLOCK_MONOTONIC);
-    struct wanted wanted = {namespace, device, text};
+    struct wanted wanted = {namespace, device};
     const struct hm_spawn_call call = {.run = detach_here, .data = &wanted, .kept = namespace};
     pid_t child = left_s > 0 ? hm_spawn_call(&call, NULL) : -1;
     return child > 0 && hm_spawn_wait_for(child, (int)left_s * 1000) == 0;
@@ -80,14 +77,14 @@ static void leave_out(struct hm_mountspaces *seen)
     (void)hm_mountspaces_add(seen, "self");
 }
 
-static bool detach_from(const char *pid, dev_t device, char *text, time_t end_s)
+static bool detach_from(const char *pid, dev_t device, time_t end_s)
 {
     char path[40];
-    if (!hm_mountinfo_sees(pid, device, text))
+    if (!hm_mountinfo_sees(pid, device))
         return false;
     snprintf(path, sizeof(path), "/proc/%.16s/ns/mnt", pid);
     int namespace = open(path, O_RDONLY | O_CLOEXEC);
-    bool is_done = namespace >= 0 && detach_in(namespace, device, text, end_s);
+    bool is_done = namespace >= 0 && detach_in(namespace, device, end_s);
     if (namespace >= 0)
         close(namespace);
     return is_done;
@@ -102,18 +99,16 @@ int hm_detach(const char *device, char *names, size_t size)
     int n = 0;
     time_t end_s = (time_t)hm_clock_s(CLOCK_MONOTONIC) + PATIENCE_S;
     names[0] = '\0';
-    char *text = malloc(HM_MOUNTINFO);
     DIR *proc = opendir("/proc");
     leave_out(&seen);
-    if (!text || !proc || stat(device, &status) != 0 || !S_ISBLK(status.st_mode))
+    if (!proc || stat(device, &status) != 0 || !S_ISBLK(status.st_mode))
         goto done;
     while ((time_t)hm_clock_s(CLOCK_MONOTONIC) < end_s && (item = readdir(proc)))
         if (hm_size_parse_number(item->d_name, 1, MOST_PID, &pid, NULL) == 0 &&
-            hm_mountspaces_add(&seen, item->d_name) && detach_from(item->d_name, status.st_rdev, text, end_s))
+            hm_mountspaces_add(&seen, item->d_name) && detach_from(item->d_name, status.st_rdev, end_s))
             hm_holders_add(names, size, item->d_name, n++);
 done:
     if (proc)
         closedir(proc);
-    free(text);
     return n;
 }

@@ -36,6 +36,8 @@ static int check_dax(const char *place, const char *device, struct hm_error *err
     return result;
 }
 
+/* mount(2) itself: libmount would add what the host's fstab says of the device, and note the mount in the host's
+ * tables. */
 static int mount_alone(const char *device, const char *filesystem, const char *place, struct hm_error *error)
 {
     if (unshare(CLONE_NEWNS) != 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0)

@@ -4,7 +4,6 @@
 #include <dirent.h>
 #include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -68,21 +67,19 @@ char *hm_holders_name(const char *device, char *out, size_t size)
     struct hm_mountspaces seen = {.n = 0};
     int n = 0;
     out[0] = '\0';
-    char *text = malloc(HM_MOUNTINFO);
     DIR *proc = opendir("/proc");
-    if (!text || !proc || stat(device, &status) != 0)
+    if (!proc || stat(device, &status) != 0)
         goto done;
     while (n <= MOST_NAMED && (item = readdir(proc))) {
         uint64_t pid;
         if (hm_size_parse_number(item->d_name, 1, MOST_PID, &pid, NULL) == 0 &&
             ((S_ISBLK(status.st_mode) && hm_mountspaces_add(&seen, item->d_name) &&
-              hm_mountinfo_sees(item->d_name, status.st_rdev, text)) ||
+              hm_mountinfo_sees(item->d_name, status.st_rdev)) ||
              has_link(item->d_name, "fd", device) || has_link(item->d_name, "map_files", device)))
             hm_holders_add(out, size, item->d_name, n++);
     }
 done:
     if (proc)
         closedir(proc);
-    free(text);
     return out;
 }

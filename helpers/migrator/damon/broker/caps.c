@@ -1,24 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "caps.h"
 
+#include <cap-ng.h>
 #include <errno.h>
 #include <inttypes.h>
-#include <linux/capability.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include "base/files.h"
 
-#define BIT(capability) (UINT64_C(1) << (capability))
+/* For as long as this process lives; CAP_SYS_ADMIN only between raise and lower. */
+static int kept[3], n_kept, at_times = -1;
 
-static uint64_t kept; /* permitted for as long as this process lives */
-
-/* Is a /proc in sight mounted with hidepid= (and not hidepid=0)? */
+/* Is a /proc in sight mounted with hidepid= (and not hidepid=0)? The mounts are read here and not by libmount: the
+ * broker has its privileges for as long as it lives, and links as little as it can. */
 static bool proc_hides(void)
 {
     char line[4096];
@@ -42,40 +40,41 @@ static bool perf_wants_admin(void)
            sscanf(text, "%" SCNd64, &level) == 1 && level > 2;
 }
 
-static int set(uint64_t permitted, uint64_t effective)
+/* Give the process these capabilities and no others; `also` (-1: none) is permitted, but not in effect. */
+static int set(const int *wanted, int n, int also, capng_select_t which)
 {
-    struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
-    struct __user_cap_data_struct data[2];
-    for (int c = 0; c < 2; c++)
-        data[c] = (struct __user_cap_data_struct){.permitted = (uint32_t)(permitted >> (32 * c)),
-                                                  .effective = (uint32_t)(effective >> (32 * c))};
-    return (int)syscall(SYS_capset, &header, data);
+    capng_clear(CAPNG_SELECT_ALL);
+    for (int i = 0; i < n; i++)
+        if (capng_update(CAPNG_ADD, CAPNG_EFFECTIVE | CAPNG_PERMITTED, (unsigned)wanted[i]) != 0)
+            return -1;
+    if (also >= 0 && capng_update(CAPNG_ADD, CAPNG_PERMITTED, (unsigned)also) != 0)
+        return -1;
+    return capng_apply(which) == 0 ? 0 : -1;
 }
 
 int hm_damon_caps_drop(struct hm_error *error)
 {
-    kept = BIT(CAP_PERFMON) | BIT(CAP_IPC_LOCK);
+    kept[n_kept++] = CAP_PERFMON;
+    kept[n_kept++] = CAP_IPC_LOCK;
     if (proc_hides())
-        kept |= BIT(CAP_SYS_PTRACE);
+        kept[n_kept++] = CAP_SYS_PTRACE;
     if (perf_wants_admin())
-        kept |= BIT(CAP_SYS_ADMIN);
-    for (unsigned long capability = 0; capability <= 63; capability++)
-        if (prctl(PR_CAPBSET_DROP, capability, 0, 0, 0) != 0 && errno != EINVAL)
-            return hm_fail_errno(error, "cannot drop capability %lu", capability);
-    if (prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) != 0 || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
-        set(kept, kept & ~BIT(CAP_SYS_ADMIN)) != 0)
+        at_times = CAP_SYS_ADMIN;
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 || set(kept, n_kept, at_times, CAPNG_SELECT_ALL) != 0)
         return hm_fail_errno(error, "cannot drop capabilities");
     return 0;
 }
 
 void hm_damon_caps_raise(void)
 {
-    set(kept, kept);
+    if (at_times >= 0 && capng_update(CAPNG_ADD, CAPNG_EFFECTIVE, (unsigned)at_times) == 0)
+        capng_apply(CAPNG_SELECT_CAPS);
 }
 
 void hm_damon_caps_lower(void)
 {
     int number = errno;
-    set(kept, kept & ~BIT(CAP_SYS_ADMIN));
+    if (at_times >= 0 && capng_update(CAPNG_DROP, CAPNG_EFFECTIVE, (unsigned)at_times) == 0)
+        capng_apply(CAPNG_SELECT_CAPS);
     errno = number;
 }
