@@ -100,8 +100,8 @@ static void note_phase(void)
     count_held(day.held[day.done]);
     if (day.live.decider && hm_decider_bytes(day.live.decider) > day.peak)
         day.peak = hm_decider_bytes(day.live.decider);
-    for (size_t i = 0; i < N_SOURCES && day.live.source; i++)
-        day.by_source[i] += strcmp(day.live.source->state.name, names[i]) == 0;
+    for (size_t i = 0; i < N_SOURCES && day.live.intake.source; i++)
+        day.by_source[i] += strcmp(day.live.intake.source->state.name, names[i]) == 0;
     day.rests += day.live.rest.is_resting;
     day.done++;
 }
@@ -166,7 +166,7 @@ int __wrap_ppoll(struct pollfd *fds, nfds_t n, const struct timespec *timeout, c
         int ready = __real_ppoll(fds, n, &at_once, mask);
         if (ready != 0)
             return ready;
-        if (day.begun < day.live.progress->phases) {
+        if (day.begun < day.live.shown.progress->phases) {
             day.begun++;
             note_phase();
             begin_phase();
@@ -241,8 +241,8 @@ static void check_day(void)
              (unsigned long long)job->ranks, (unsigned long long)job->threads, (unsigned long long)job->mapped,
              (unsigned long long)job->unmapped, (unsigned long long)job->jumps);
     check(job->ranks >= 100 * whole && job->threads >= 40 * whole && job->unmapped >= 100 * whole, text);
-    const struct hm_progress *progress = day.live.progress;
-    unsigned long long windows = hm_softdirty_state(day.live.softdirty)->windows;
+    const struct hm_progress *progress = day.live.shown.progress;
+    unsigned long long windows = hm_softdirty_state(day.live.window.softdirty)->windows;
     uint64_t unmoved = 0;
     for (int i = 0; i < HM_UNMOVED_REASONS; i++)
         unmoved += progress->unmoved_bytes[i] / 4096;

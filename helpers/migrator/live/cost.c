@@ -24,7 +24,7 @@ static double cgroup_s(const struct hm_live *live)
 {
     static const char key[] = "usage_usec ";
     char text[64];
-    int fd = live->has_cgroup ? openat(live->cgroup.dir, "cpu.stat", O_RDONLY | O_CLOEXEC) : -1;
+    int fd = live->account.has_cgroup ? openat(live->account.cgroup.dir, "cpu.stat", O_RDONLY | O_CLOEXEC) : -1;
     ssize_t length = fd >= 0 ? read(fd, text, sizeof(text) - 1) : -1;
     if (fd >= 0)
         close(fd);
@@ -39,13 +39,15 @@ static double processes_s(struct hm_live *live)
 {
     double sum = 0;
     for (uint32_t space = 0; space < HM_OPTIONS_PIDS; space++) {
-        const struct hm_rank *rank = &live->ranks.rank[space];
+        const struct hm_rank *rank = &live->intake.ranks.rank[space];
         clockid_t clock;
-        if (space < live->ranks.n && rank->pid != 0 && !rank->is_gone && clock_getcpuclockid(rank->pid, &clock) == 0) {
+        if (space < live->intake.ranks.n && rank->pid != 0 && !rank->is_gone &&
+            clock_getcpuclockid(rank->pid, &clock) == 0) {
             double now_s = seconds_of(clock);
-            live->process_s[space] = now_s > live->process_s[space] ? now_s : live->process_s[space];
+            live->account.process_s[space] =
+                now_s > live->account.process_s[space] ? now_s : live->account.process_s[space];
         }
-        sum += live->process_s[space];
+        sum += live->account.process_s[space];
     }
     return sum;
 }
@@ -64,12 +66,12 @@ double hm_live_own_s(void)
 
 void hm_live_look_at_cost(struct hm_live *live)
 {
-    hm_purse_look(&live->purse, hm_live_job_s(live), hm_live_own_s() - live->read_s);
+    hm_purse_look(&live->account.purse, hm_live_job_s(live), hm_live_own_s() - live->account.read_s);
 }
 
 /* The first decision says what one costs; a window that is open cannot wait. */
 bool hm_live_is_paid(struct hm_live *live)
 {
     hm_live_look_at_cost(live);
-    return live->n_decided == 0 || live->is_window || hm_purse_affords_decision(&live->purse);
+    return live->n_decided == 0 || live->window.is_open || hm_purse_affords_decision(&live->account.purse);
 }

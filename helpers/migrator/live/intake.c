@@ -19,7 +19,7 @@ struct chunk { /* observations on their way */
 static int new_decider(struct hm_live *live)
 {
     const struct hm_options *options = live->options;
-    const struct hm_source_state *state = &live->source->state;
+    const struct hm_source_state *state = &live->intake.source->state;
     struct hm_error error = {{0}};
     struct hm_decider_options setup = {
         .algorithm = options->algorithm,
@@ -36,19 +36,19 @@ static int new_decider(struct hm_live *live)
     live->decider = hm_decider_new(&setup, &error);
     if (live->decider)
         return 0;
-    hm_progress_warn(live->progress, error.text);
+    hm_progress_warn(live->shown.progress, error.text);
     return -1;
 }
 
 static void drop_decider(struct hm_live *live)
 {
     if (live->decider)
-        live->retired_dropped += hm_decider_dropped(live->decider);
+        live->intake.retired_dropped += hm_decider_dropped(live->decider);
     hm_decider_free(live->decider);
     live->decider = NULL;
     /* What was put off was for it. */
-    live->dropped += live->n_later;
-    live->n_later = 0;
+    live->intake.dropped += live->intake.n_later;
+    live->intake.n_later = 0;
 }
 
 static void hand_over(struct chunk *chunk)
@@ -61,9 +61,9 @@ static void hand_over(struct chunk *chunk)
 static void add(struct chunk *chunk, struct hm_observation observation)
 {
     struct hm_live *live = chunk->live;
-    if (live->uses_softdirty)
-        hm_softdirty_split(live->softdirty, &observation, 1);
-    hm_tally_add(&live->tally, &observation, (double)live->source->state.unit, true);
+    if (live->window.is_used)
+        hm_softdirty_split(live->window.softdirty, &observation, 1);
+    hm_tally_add(&live->account.tally, &observation, (double)live->intake.source->state.unit, true);
     chunk->observation[chunk->n++] = observation;
     if (chunk->n == CHUNK)
         hand_over(chunk);
@@ -76,7 +76,7 @@ static void add_part(struct chunk *chunk, const struct hm_observation *observati
 {
     const struct hm_live *live = chunk->live;
     for (uint64_t end; from < to; from = end) {
-        end = live->uses_softdirty ? hm_softdirty_border(live->softdirty, from) : to;
+        end = live->window.is_used ? hm_softdirty_border(live->window.softdirty, from) : to;
         end = end < to ? end : to;
         struct hm_observation part = *observation;
         float share = (float)((double)(end - from) / (double)pages);
@@ -95,7 +95,7 @@ static bool add_movable(struct chunk *chunk, const struct hm_observation *observ
     uint64_t first = HM_PAGE_NUMBER(observation->page), end = first + observation->n_pages;
     if (space >= HM_RANKS)
         return false;
-    const struct hm_maps *maps = &chunk->live->maps[space];
+    const struct hm_maps *maps = &chunk->live->intake.maps[space];
     uint64_t pages = hm_maps_count(maps, first, observation->n_pages);
     for (size_t i = hm_maps_find(maps, first); i < maps->n && maps->range[i].first < end; i++) {
         uint64_t from = maps->range[i].first > first ? maps->range[i].first : first;
@@ -112,10 +112,10 @@ static void take(void *data, const struct hm_observation *observations, size_t c
     for (size_t i = 0; i < count; i++) {
         if (add_movable(&chunk, &observations[i]))
             continue;
-        if (live->n_later < HM_LIVE_LATER)
-            live->later[live->n_later++] = observations[i];
+        if (live->intake.n_later < HM_LIVE_LATER)
+            live->intake.later[live->intake.n_later++] = observations[i];
         else
-            live->dropped++;
+            live->intake.dropped++;
     }
     hand_over(&chunk);
 }
@@ -123,39 +123,39 @@ static void take(void *data, const struct hm_observation *observations, size_t c
 void hm_live_observe_later(struct hm_live *live)
 {
     struct chunk chunk = {.live = live};
-    for (size_t i = 0; i < live->n_later; i++)
-        if (!add_movable(&chunk, &live->later[i]))
-            hm_tally_add(&live->tally, &live->later[i], (double)live->source->state.unit, false);
+    for (size_t i = 0; i < live->intake.n_later; i++)
+        if (!add_movable(&chunk, &live->intake.later[i]))
+            hm_tally_add(&live->account.tally, &live->intake.later[i], (double)live->intake.source->state.unit, false);
     hand_over(&chunk);
-    live->n_later = 0;
+    live->intake.n_later = 0;
 }
 
 uint64_t hm_live_samples(const struct hm_live *live)
 {
-    return live->retired.samples + (live->source ? live->source->state.samples : 0);
+    return live->intake.retired.samples + (live->intake.source ? live->intake.source->state.samples : 0);
 }
 
 void hm_live_close_source(struct hm_live *live)
 {
-    if (!live->source)
+    if (!live->intake.source)
         return;
-    const struct hm_source_state *state = &live->source->state;
-    live->retired.samples += state->samples;
-    live->retired.lost += state->lost;
-    live->retired.throttled += state->throttled;
+    const struct hm_source_state *state = &live->intake.source->state;
+    live->intake.retired.samples += state->samples;
+    live->intake.retired.lost += state->lost;
+    live->intake.retired.throttled += state->throttled;
     if (state->kernel_cpu_s > 0)
-        live->retired.kernel_cpu_s += state->kernel_cpu_s;
-    live->source->close(live->source);
-    live->source = NULL;
+        live->intake.retired.kernel_cpu_s += state->kernel_cpu_s;
+    live->intake.source->close(live->intake.source);
+    live->intake.source = NULL;
     drop_decider(live);
-    live->uses_softdirty = live->is_window = false;
-    live->deciding_s = 0;
+    live->window.is_used = live->window.is_open = false;
+    live->account.deciding_s = 0;
 }
 
 static bool is_dead(const struct hm_live *live, const struct hm_source_row *row)
 {
-    for (size_t i = 0; i < live->n_dead; i++)
-        if (live->dead[i] == row)
+    for (size_t i = 0; i < live->intake.n_dead; i++)
+        if (live->intake.dead[i] == row)
             return true;
     return false;
 }
@@ -163,9 +163,9 @@ static bool is_dead(const struct hm_live *live, const struct hm_source_row *row)
 /* Any source that works and did not end before. */
 static void open_next(struct hm_live *live, const struct hm_source_setup *setup, struct hm_error *error)
 {
-    for (int i = 0; !live->source && hm_source_at(i); i++)
+    for (int i = 0; !live->intake.source && hm_source_at(i); i++)
         if (!is_dead(live, hm_source_at(i)))
-            live->source = hm_source_at(i)->open(setup, error);
+            live->intake.source = hm_source_at(i)->open(setup, error);
 }
 
 void hm_live_open_source(struct hm_live *live)
@@ -173,53 +173,53 @@ void hm_live_open_source(struct hm_live *live)
     const struct hm_options *options = live->options;
     struct hm_source_setup setup = {.period = options->period,
                                     .overhead = options->overhead,
-                                    .n_cpus = live->n_cpus,
+                                    .n_cpus = live->account.n_cpus,
                                     .interval_ms = (unsigned)options->interval_ms,
                                     .stop = live->signals};
     struct hm_error error = {{0}};
     char why[HM_WARNING] = "", text[HM_ERROR_TEXT + 64];
     snprintf(setup.broker, sizeof(setup.broker), "%s", options->broker);
-    if (live->n_dead == 0)
-        live->source = hm_source_open(options->source, &setup, why, &error);
-    if (!live->source && hm_live_is_told(live)) /* a source that did not come in time is nothing to warn of */
+    if (live->intake.n_dead == 0)
+        live->intake.source = hm_source_open(options->source, &setup, why, &error);
+    if (!live->intake.source && hm_live_is_told(live)) /* a source that did not come in time is nothing to warn of */
         return;
-    if (!live->source && (live->n_dead > 0 || strcmp(options->source, "auto") != 0)) {
-        if (live->n_dead == 0) {
+    if (!live->intake.source && (live->intake.n_dead > 0 || strcmp(options->source, "auto") != 0)) {
+        if (live->intake.n_dead == 0) {
             snprintf(text, sizeof(text), "source=%s: %s", options->source, error.text);
-            hm_progress_warn(live->progress, text);
+            hm_progress_warn(live->shown.progress, text);
             snprintf(why, sizeof(why), "%.*s", HM_WARNING - 1, error.text);
         }
         open_next(live, &setup, &error);
     }
-    if (live->source && new_decider(live) != 0)
+    if (live->intake.source && new_decider(live) != 0)
         hm_live_close_source(live);
-    live->uses_softdirty = live->source && !live->source->state.knows_writes && live->softdirty;
-    if (live->source && !live->source->state.knows_writes && !live->softdirty)
-        hm_progress_warn(live->progress, options->hot_by_writes
-                                             ? "nothing is hot: only writes count, and neither the source nor the "
-                                               "kernel tells them from reads (no soft-dirty marks)"
-                                             : "writes are taken for reads: neither the source nor the kernel tells "
-                                               "them apart (no soft-dirty marks)");
-    if (!live->source) {
+    live->window.is_used = live->intake.source && !live->intake.source->state.knows_writes && live->window.softdirty;
+    if (live->intake.source && !live->intake.source->state.knows_writes && !live->window.softdirty)
+        hm_progress_warn(live->shown.progress,
+                         options->hot_by_writes ? "nothing is hot: only writes count, and neither the source nor the "
+                                                  "kernel tells them from reads (no soft-dirty marks)"
+                                                : "writes are taken for reads: neither the source nor the kernel tells "
+                                                  "them apart (no soft-dirty marks)");
+    if (!live->intake.source) {
         snprintf(text, sizeof(text), "nothing is moved: no source of samples: %s", error.text);
-        hm_progress_warn(live->progress, text);
+        hm_progress_warn(live->shown.progress, text);
     }
-    snprintf(live->progress->source, sizeof(live->progress->source), "%s",
-             live->source ? live->source->state.name : "none");
-    const char *reason = why[0] || live->source ? why : error.text;
-    if (!reason[0] && live->source)
-        reason = live->source->state.how;
-    hm_progress_text(live->progress->source_why, sizeof(live->progress->source_why), reason);
+    snprintf(live->shown.progress->source, sizeof(live->shown.progress->source), "%s",
+             live->intake.source ? live->intake.source->state.name : "none");
+    const char *reason = why[0] || live->intake.source ? why : error.text;
+    if (!reason[0] && live->intake.source)
+        reason = live->intake.source->state.how;
+    hm_progress_text(live->shown.progress->source_why, sizeof(live->shown.progress->source_why), reason);
 }
 
 /* The source has ended: the next best one. */
 static void replace(struct hm_live *live, const char *reason)
 {
     char text[HM_ERROR_TEXT + 64];
-    snprintf(text, sizeof(text), "source %s ended: %s", live->source->state.name, reason);
-    hm_progress_warn(live->progress, text);
-    if (live->n_dead < HM_LIVE_DEAD)
-        live->dead[live->n_dead++] = live->source->row;
+    snprintf(text, sizeof(text), "source %s ended: %s", live->intake.source->state.name, reason);
+    hm_progress_warn(live->shown.progress, text);
+    if (live->intake.n_dead < HM_LIVE_DEAD)
+        live->intake.dead[live->intake.n_dead++] = live->intake.source->row;
     hm_live_close_source(live);
     hm_live_open_source(live);
 }
@@ -227,11 +227,11 @@ static void replace(struct hm_live *live, const char *reason)
 void hm_live_read_source(struct hm_live *live)
 {
     struct hm_error error = {{0}};
-    if (!live->source)
+    if (!live->intake.source)
         return;
     double start_s = hm_live_thread_s();
-    int result = live->source->read(live->source, &live->ranks, take, live, &error);
-    live->read_s += hm_live_thread_s() - start_s;
+    int result = live->intake.source->read(live->intake.source, &live->intake.ranks, take, live, &error);
+    live->account.read_s += hm_live_thread_s() - start_s;
     if (result != 0)
         replace(live, error.text);
 }
@@ -239,10 +239,11 @@ void hm_live_read_source(struct hm_live *live)
 void hm_live_update_source(struct hm_live *live)
 {
     struct hm_error error = {{0}};
-    if (!live->source || live->source->update(live->source, &live->ranks, live->maps, &error) == 0)
+    if (!live->intake.source ||
+        live->intake.source->update(live->intake.source, &live->intake.ranks, live->intake.maps, &error) == 0)
         return;
     replace(live, error.text);
     /* A source that was opened just now does not know the processes yet. */
-    if (live->source)
-        live->source->update(live->source, &live->ranks, live->maps, NULL);
+    if (live->intake.source)
+        live->intake.source->update(live->intake.source, &live->intake.ranks, live->intake.maps, NULL);
 }

@@ -65,22 +65,22 @@ static int open_progress(struct hm_live *live, struct hm_error *error)
 {
     const struct hm_options *options = live->options;
     if (options->progress_fd >= 0) {
-        live->progress = hm_progress_map(options->progress_fd, error);
-        if (live->progress)
+        live->shown.progress = hm_progress_map(options->progress_fd, error);
+        if (live->shown.progress)
             close(options->progress_fd);
     } else {
-        live->progress = malloc(sizeof(*live->progress));
-        if (live->progress)
-            hm_progress_init(live->progress, options->step_id);
+        live->shown.progress = malloc(sizeof(*live->shown.progress));
+        if (live->shown.progress)
+            hm_progress_init(live->shown.progress, options->step_id);
         else
             hm_fail(error, ENOMEM, "no memory for the figures");
     }
-    if (!live->progress)
+    if (!live->shown.progress)
         return -1;
-    snprintf(live->progress->algorithm, sizeof(live->progress->algorithm), "%s", options->algorithm);
-    snprintf(live->progress->hot_by, sizeof(live->progress->hot_by), "%s",
+    snprintf(live->shown.progress->algorithm, sizeof(live->shown.progress->algorithm), "%s", options->algorithm);
+    snprintf(live->shown.progress->hot_by, sizeof(live->shown.progress->hot_by), "%s",
              hm_hot_by_name(options->hot_by_writes ? HM_HOT_BY_WRITES : HM_HOT_BY_ACCESSES));
-    live->progress->interval_ms = options->interval_ms;
+    live->shown.progress->interval_ms = options->interval_ms;
     return 0;
 }
 
@@ -94,14 +94,15 @@ static void open_cap(struct hm_live *live)
         live->cap_pages = options->cap_bytes / 4096;
     /* 0 in the figures is "none was asked for": a cap of nothing is shown as one byte. */
     if (live->cap_pages != UINT64_MAX)
-        live->progress->capacity_bytes = live->cap_pages > 0 ? live->cap_pages * 4096 : 1;
+        live->shown.progress->capacity_bytes = live->cap_pages > 0 ? live->cap_pages * 4096 : 1;
 }
 
 static void open_usage(struct hm_live *live)
 {
     const struct hm_set tiers[2] = {live->options->fast, live->options->slow};
-    hm_node_map_fill(&live->node_map, tiers, 2);
-    live->has_cgroup = live->options->cgroup[0] && hm_cgroup_open(&live->cgroup, live->options->cgroup) == 0;
+    hm_node_map_fill(&live->account.node_map, tiers, 2);
+    live->account.has_cgroup =
+        live->options->cgroup[0] && hm_cgroup_open(&live->account.cgroup, live->options->cgroup) == 0;
 }
 
 /* The kernel's own tiering moves the same pages, by its own view of them. */
@@ -109,13 +110,13 @@ static void warn_of_kernel(struct hm_live *live)
 {
     char text[64];
     if (hm_file_read_start("/proc/sys/kernel/numa_balancing", text, sizeof(text)) == 0 && (atoi(text) & 2))
-        hm_progress_warn(live->progress,
+        hm_progress_warn(live->shown.progress,
                          "the kernel moves pages between the tiers as well: kernel.numa_balancing is 2; "
                          "set it to 0 or 1");
     if (hm_file_read_start("/sys/kernel/mm/numa/demotion_enabled", text, sizeof(text)) == 0 &&
         (text[0] == 't' || text[0] == '1'))
-        hm_progress_warn(live->progress, "the kernel moves pages between the tiers as well: "
-                                         "/sys/kernel/mm/numa/demotion_enabled is on; write 0 to it");
+        hm_progress_warn(live->shown.progress, "the kernel moves pages between the tiers as well: "
+                                               "/sys/kernel/mm/numa/demotion_enabled is on; write 0 to it");
 }
 
 /* What it keeps itself takes no room in the fast tier, where the kernel can do that. */
@@ -131,80 +132,82 @@ int hm_live_open(struct hm_live *live, const struct hm_options *options, struct 
     struct hm_error text = {{0}};
     keep_to_slow(options);
     *live = (struct hm_live){.options = options, .signals = -1};
-    live->viewserver.listener = -1;
+    live->shown.viewserver.listener = -1;
     for (int i = 0; i < HM_VIEWSERVER_CLIENTS; i++)
-        live->viewserver.client[i] = -1;
+        live->shown.viewserver.client[i] = -1;
     live->guard.fd = -1;
-    live->cgroup.dir = -1;
+    live->account.cgroup.dir = -1;
     /* Before anything else is opened: root's file is mapped and its descriptor closed, so that nobody can take it and
      * make it grow. */
     if (open_progress(live, error) != 0)
         return -1;
     /* This looks at pages of its own, which a process that is not dumpable may not. */
     prctl(PR_SET_DUMPABLE, 1);
-    live->softdirty =
+    live->window.softdirty =
         hm_softdirty_new(options->overhead * SOFTDIRTY_SHARE, count_cpus(options), options->hot_by_writes, NULL);
     prctl(PR_SET_DUMPABLE, 0);
     live->signals = take_signals(error);
     if (live->signals < 0)
         return -1;
-    if ((options->cgroup[0] ? hm_ranks_init(&live->ranks, options->cgroup, geteuid(), error)
-                            : hm_ranks_init_list(&live->ranks, options->pid, options->n_pids, geteuid(), error)) != 0 ||
+    if ((options->cgroup[0]
+             ? hm_ranks_init(&live->intake.ranks, options->cgroup, geteuid(), error)
+             : hm_ranks_init_list(&live->intake.ranks, options->pid, options->n_pids, geteuid(), error)) != 0 ||
         hm_nodes_init(&live->nodes, &options->fast, &options->slow, options->reserve_bytes, error) != 0)
         return -1;
-    live->maps = calloc(HM_RANKS, sizeof(*live->maps));
-    live->begun = calloc(HM_RANKS, sizeof(*live->begun));
+    live->intake.maps = calloc(HM_RANKS, sizeof(*live->intake.maps));
+    live->window.begun = calloc(HM_RANKS, sizeof(*live->window.begun));
     live->gaps = calloc(HM_LIVE_GAPS, sizeof(*live->gaps));
-    if (!live->maps || !live->begun || !live->gaps)
+    if (!live->intake.maps || !live->window.begun || !live->gaps)
         return hm_fail(error, ENOMEM, "no memory for mappings");
-    if (hm_mover_init(&live->mover, &live->nodes, &live->ranks, live->maps, hm_live_is_told, live, error) != 0)
+    if (hm_mover_init(&live->mover, &live->nodes, &live->intake.ranks, live->intake.maps, hm_live_is_told, live,
+                      error) != 0)
         return -1;
-    live->residence = (struct hm_residence){&live->ranks, live->maps, &live->nodes, live->mover.batch};
-    live->n_cpus = count_cpus(options);
-    live->pace = (struct hm_pace){.interval_ms = options->interval_ms,
-                                  .phase_samples = options->phase_samples,
-                                  .rate = options->rate,
-                                  .end_s = options->end_s};
-    hm_tally_init(&live->tally, options->seed, options->hot_by_writes);
+    live->residence = (struct hm_residence){&live->intake.ranks, live->intake.maps, &live->nodes, live->mover.batch};
+    live->account.n_cpus = count_cpus(options);
+    live->account.pace = (struct hm_pace){.interval_ms = options->interval_ms,
+                                          .phase_samples = options->phase_samples,
+                                          .rate = options->rate,
+                                          .end_s = options->end_s};
+    hm_tally_init(&live->account.tally, options->seed, options->hot_by_writes);
     open_cap(live);
     open_usage(live);
-    hm_purse_init(&live->purse, options->overhead * OWN_SHARE, hm_live_job_s(live));
+    hm_purse_init(&live->account.purse, options->overhead * OWN_SHARE, hm_live_job_s(live));
     live->rest.is_resting = true; /* until the first look */
     warn_of_kernel(live);
-    if (options->has_job && hm_viewserver_open(&live->viewserver, options->job_id, options->step_id, &text) != 0)
-        hm_progress_warn(live->progress, text.text);
+    if (options->has_job && hm_viewserver_open(&live->shown.viewserver, options->job_id, options->step_id, &text) != 0)
+        hm_progress_warn(live->shown.progress, text.text);
     snprintf(guard, sizeof(guard), "%s%s", options->guard[0] ? options->guard : options->cgroup,
              options->guard[0] ? "" : "/cgroup.events");
     hm_guard_init(&live->guard, guard, hm_clock_ns(CLOCK_MONOTONIC));
-    live->view.job_id = options->job_id;
+    live->shown.view.job_id = options->job_id;
     return 0;
 }
 
 void hm_live_close(struct hm_live *live)
 {
     hm_live_close_source(live);
-    hm_softdirty_free(live->softdirty);
-    hm_viewserver_close(&live->viewserver);
+    hm_softdirty_free(live->window.softdirty);
+    hm_viewserver_close(&live->shown.viewserver);
     hm_mover_free(&live->mover);
-    for (uint32_t i = 0; live->maps && i < HM_RANKS; i++)
-        hm_maps_free(&live->maps[i]);
-    for (uint32_t i = 0; live->begun && i < HM_RANKS; i++)
-        hm_maps_free(&live->begun[i]);
-    hm_maps_free(&live->scratch);
-    free(live->begun);
-    free(live->maps);
+    for (uint32_t i = 0; live->intake.maps && i < HM_RANKS; i++)
+        hm_maps_free(&live->intake.maps[i]);
+    for (uint32_t i = 0; live->window.begun && i < HM_RANKS; i++)
+        hm_maps_free(&live->window.begun[i]);
+    hm_maps_free(&live->intake.scratch);
+    free(live->window.begun);
+    free(live->intake.maps);
     free(live->gaps);
-    hm_ranks_free(&live->ranks);
-    if (live->has_cgroup)
-        hm_cgroup_close(&live->cgroup);
+    hm_ranks_free(&live->intake.ranks);
+    if (live->account.has_cgroup)
+        hm_cgroup_close(&live->account.cgroup);
     if (live->guard.fd >= 0)
         close(live->guard.fd);
     if (live->signals >= 0)
         close(live->signals);
-    if (live->progress && live->options->progress_fd >= 0)
-        hm_progress_unmap(live->progress);
+    if (live->shown.progress && live->options->progress_fd >= 0)
+        hm_progress_unmap(live->shown.progress);
     else
-        free(live->progress);
+        free(live->shown.progress);
 }
 
 /* By the guard, or, for single processes without one, when none is left. */
@@ -220,8 +223,9 @@ static uint64_t look_every(const struct hm_live *live)
     uint64_t every = live->options->interval_ms * 1000000 / LOOKS_PER_PHASE;
     if (live->rest.is_resting)
         return every * LOOKS_PER_PHASE;
-    if (live->source && live->source->poll_ms > 0 && live->source->poll_ms * UINT64_C(1000000) < every)
-        every = live->source->poll_ms * UINT64_C(1000000);
+    if (live->intake.source && live->intake.source->poll_ms > 0 &&
+        live->intake.source->poll_ms * UINT64_C(1000000) < every)
+        every = live->intake.source->poll_ms * UINT64_C(1000000);
     return every < LOOK_LEAST_NS ? LOOK_LEAST_NS : every > LOOK_MOST_NS ? LOOK_MOST_NS : every;
 }
 
@@ -234,8 +238,8 @@ static void serve(struct hm_live *live, const struct pollfd *events)
     if (!is_asked)
         return;
     hm_live_update_figures(live);
-    live->view.progress = *live->progress;
-    hm_viewserver_serve(&live->viewserver, events, &live->view);
+    live->shown.view.progress = *live->shown.progress;
+    hm_viewserver_serve(&live->shown.viewserver, events, &live->shown.view);
 }
 
 enum { SIGNALS, GUARD, SOURCE, VIEW, N_EVENTS = VIEW + HM_VIEWSERVER_FDS };
@@ -247,11 +251,11 @@ static bool wait_until(struct hm_live *live, uint64_t due, bool *watch_guard)
         [SIGNALS] = {.fd = live->signals, .events = POLLIN},
         /* An event of the guard is looked at once per look, so that no state of it can make this spin. */
         [GUARD] = {.fd = *watch_guard ? live->guard.fd : -1, .events = POLLPRI},
-        [SOURCE] = {.fd = live->source ? live->source->fd : -1, .events = POLLIN},
+        [SOURCE] = {.fd = live->intake.source ? live->intake.source->fd : -1, .events = POLLIN},
     };
     uint64_t now = hm_clock_ns(CLOCK_MONOTONIC), left = due > now ? due - now : 0;
     struct timespec timeout = {.tv_sec = (time_t)(left / 1000000000), .tv_nsec = (long)(left % 1000000000)};
-    hm_viewserver_watch(&live->viewserver, events + VIEW);
+    hm_viewserver_watch(&live->shown.viewserver, events + VIEW);
     int ready = ppoll(events, N_EVENTS, &timeout, NULL);
     if (ready < 0)
         return errno == EINTR;
@@ -273,15 +277,16 @@ static bool look(struct hm_live *live, uint64_t now)
 {
     if (live->rest.is_resting)
         hm_live_rest(live);
-    if (!live->rest.is_resting && !live->source && now >= live->try_source_ns) {
-        live->n_dead = 0;
+    if (!live->rest.is_resting && !live->intake.source && now >= live->intake.try_source_ns) {
+        live->intake.n_dead = 0;
         hm_live_open_source(live);
         hm_live_read_maps(live); /* not looked at before */
-        live->try_source_ns = now + RETRY_NS;
+        live->intake.try_source_ns = now + RETRY_NS;
     }
     if (is_over(live, hm_live_look(live)))
         return false;
-    if (live->source && live->source->fd < 0 && (live->source->poll_ms > 0 || live->pace.phase_samples > 0))
+    if (live->intake.source && live->intake.source->fd < 0 &&
+        (live->intake.source->poll_ms > 0 || live->account.pace.phase_samples > 0))
         hm_live_read_source(live);
     hm_live_update_figures(live);
     return true;
@@ -292,7 +297,7 @@ void hm_live_run(struct hm_live *live)
     uint64_t next_look = 0;
     bool watch_guard = true;
     live->phase_start_ns = hm_clock_ns(CLOCK_MONOTONIC);
-    live->progress->state = HM_PROGRESS_RUNNING;
+    live->shown.progress->state = HM_PROGRESS_RUNNING;
     for (;;) {
         uint64_t now = hm_clock_ns(CLOCK_MONOTONIC);
         if (now >= next_look) {
@@ -301,9 +306,10 @@ void hm_live_run(struct hm_live *live)
             watch_guard = true;
             next_look = now + look_every(live);
         }
-        if (hm_pace_is_over(&live->pace, live->phase_start_ns, now, hm_live_samples(live) - live->phase_first_sample))
+        if (hm_pace_is_over(&live->account.pace, live->phase_start_ns, now,
+                            hm_live_samples(live) - live->phase_first_sample))
             hm_live_end_phase(live);
-        uint64_t due = hm_pace_due(&live->pace, live->phase_start_ns), window = hm_live_window_due(live, now);
+        uint64_t due = hm_pace_due(&live->account.pace, live->phase_start_ns), window = hm_live_window_due(live, now);
         if (now >= window) {
             if (hm_live_is_paid(live))
                 hm_live_begin_window(live);
@@ -314,5 +320,5 @@ void hm_live_run(struct hm_live *live)
             break;
     }
     hm_live_update_figures(live);
-    live->progress->state = HM_PROGRESS_ENDED;
+    live->shown.progress->state = HM_PROGRESS_ENDED;
 }

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The live migrator: one value from start to end, worked on by a loop, by what is sampled, and at the end of phases. */
+/*
+ * The live migrator. Its state is four values, each with its part of the work: what comes in, the window for writes,
+ * what it costs, and what is shown; and around them what it decides and moves with. A loop waits for samples, signals
+ * and the end of the phase, which is when decisions are made.
+ */
 #ifndef HM_MIGRATOR_LIVE_LIVE_H
 #define HM_MIGRATOR_LIVE_LIVE_H
 
@@ -27,50 +31,72 @@
 #define HM_LIVE_REGIONS 1000  /* as in the published algorithm; under 8 MiB with every algorithm */
 #define HM_LIVE_DEAD 8        /* sources that ended by themselves */
 
-struct hm_live {
-    const struct hm_options *options;
+/* What comes in: the step's processes, their mappings, and the source that samples them. */
+struct hm_live_intake {
     struct hm_ranks ranks;
-    struct hm_maps *maps; /* by space, HM_RANKS of them */
-    struct hm_maps scratch;
-    struct hm_nodes nodes;
-    struct hm_mover mover;
-    struct hm_residence residence;
-    double look_s;              /* CPU time of looking up one page, as measured; 0: not yet */
-    struct hm_decider *decider; /* NULL: no source */
-    struct hm_source *source;   /* NULL: none works, nothing is moved */
-    const struct hm_source_row *dead[HM_LIVE_DEAD];
+    struct hm_maps *maps;                           /* by space, HM_RANKS of them */
+    struct hm_maps scratch;                         /* room to read mappings into */
+    struct hm_source *source;                       /* NULL: none works, nothing is moved */
+    uint64_t try_source_ns;                         /* without a source: when to look for one again */
+    const struct hm_source_row *dead[HM_LIVE_DEAD]; /* sources that ended by themselves, not to be opened again */
     size_t n_dead;
+    struct hm_observation later[HM_LIVE_LATER]; /* on pages of no known mapping: looked at again when those are read */
+    size_t n_later;
+    uint64_t dropped;               /* observations that found no room in `later` */
+    uint64_t retired_dropped;       /* observations that deciders of earlier sources had no room for */
+    struct hm_source_state retired; /* sums of sources that are closed */
+};
+
+/* The window in which soft-dirty marks tell which pages are written; for sources that cannot tell it themselves. */
+struct hm_live_window {
+    struct hm_softdirty *softdirty; /* NULL: this kernel has no marks */
+    bool is_used;                   /* by the source of now */
+    bool is_open;
+    struct hm_maps
+        *begun;        /* the mappings when it was opened, by space; used where pages are hot by their writes alone */
+    double range_s;    /* CPU time of looking up what was written in a region; 0: not measured yet */
+    uint64_t phase_ns; /* start of the phase that had its window */
+};
+
+/* What the work costs, and what the step has: the overhead is kept to the user's limit by these. */
+struct hm_live_account {
     unsigned n_cpus;
-    struct hm_softdirty *softdirty; /* tells writes where the source cannot; NULL: not to be had */
-    bool uses_softdirty;
-    bool is_window;           /* of soft-dirty marks, open */
-    struct hm_maps *begun;    /* as `maps`, at its begin, apart; only where nothing but writes counts */
-    double range_s;           /* CPU time of looking up what was written in a region; 0: not measured yet */
-    uint64_t window_phase_ns; /* start of the phase that had its window */
-    struct hm_pace pace;
-    struct hm_purse purse;
+    double look_s;                     /* CPU time of looking up one page, as measured; 0: not yet */
     double deciding_s;                 /* CPU time of this decision so far, without moving */
     double read_s;                     /* CPU time of reading the source: out of the source's part of the overhead */
     double process_s[HM_OPTIONS_PIDS]; /* CPU time of single processes, by space: where there is no cgroup */
-    struct hm_rest rest;
-    struct hm_tally tally; /* the shares */
-    struct hm_observation later[HM_LIVE_LATER];
-    size_t n_later;
-    uint64_t dropped, retired_dropped;
-    struct hm_source_state retired; /* sums of sources that are closed */
-    struct hm_progress *progress;   /* owned here where no descriptor was given */
-    struct hm_view view;
-    struct hm_viewserver viewserver;
-    struct hm_cgroup cgroup;
+    struct hm_pace pace;               /* how long a phase is */
+    struct hm_purse purse;             /* CPU time that was saved up for decisions */
+    struct hm_tally tally;             /* the shares of the overhead */
+    struct hm_cgroup cgroup;           /* the step's memory, by node; only where `has_cgroup` */
     struct hm_node_map node_map;
     bool has_cgroup;
-    struct hm_guard guard;
-    int signals;
-    uint64_t cap_pages; /* UINT64_MAX: none asked for */
+};
+
+/* What others see of it: the record's figures, and what `hybridmem top` draws. */
+struct hm_live_shown {
+    struct hm_progress *progress; /* owned here where no descriptor was given */
+    struct hm_view view;
+    struct hm_viewserver viewserver;
+};
+
+struct hm_live {
+    const struct hm_options *options;
+    struct hm_live_intake intake;
+    struct hm_live_window window;
+    struct hm_live_account account;
+    struct hm_live_shown shown;
+    struct hm_decider *decider; /* what is hot, and where it should be; NULL: no source */
+    struct hm_nodes nodes;
+    struct hm_mover mover;
+    struct hm_residence residence;
+    struct hm_rest rest;
+    struct hm_guard guard; /* tells when the step is over */
+    int signals;           /* a descriptor of signalfd(2): the signals that end it */
+    uint64_t cap_pages;    /* of the fast tier; UINT64_MAX: no limit was asked for */
     uint64_t phase_start_ns, phase_first_sample;
     uint64_t n_decided;     /* phases that it did not rest in */
-    uint64_t try_source_ns; /* without a source: not before */
-    struct hm_region *gaps; /* HM_LIVE_GAPS */
+    struct hm_region *gaps; /* room for what no region of a phase covers, HM_LIVE_GAPS of them */
 };
 
 /* Set all up but the source; from then on the process is not dumpable: handles of a source may see more than the user
@@ -98,7 +124,7 @@ uint64_t hm_live_samples(const struct hm_live *live);
 uint64_t hm_live_window_due(const struct hm_live *live, uint64_t now);
 void hm_live_begin_window(struct hm_live *live);
 void hm_live_end_window(struct hm_live *live, const struct hm_region *regions, size_t count);
-/* Those put off, now that the mappings were read again. */
+/* Hand over the observations that were put off, now that the mappings have been read again. */
 void hm_live_observe_later(struct hm_live *live);
 
 /* Look for processes that came or went. Returns the number of living ones. */

@@ -55,12 +55,12 @@ int main(int argc, char **argv)
     }
     raise_limit();
     if (hm_live_open(&live, &options, &error) != 0) {
-        status = fail(&options, live.progress, &error, 1);
+        status = fail(&options, live.shown.progress, &error, 1);
         goto done;
     }
     hm_live_run(&live);
     if (options.json)
-        hm_figures_print(live.progress, stdout);
+        hm_figures_print(live.shown.progress, stdout);
     status = hm_output_end(NAME, 0, 0);
 done:
     hm_live_close(&live);

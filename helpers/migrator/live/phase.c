@@ -31,14 +31,14 @@ static void sum_up(const struct hm_region *regions, size_t count, uint64_t pages
 /* Fill in where regions and gaps are, with as many looks as the overhead allows by what they cost here. */
 static void fill(struct hm_live *live, struct end *end)
 {
-    double budget_s = hm_purse_part(&live->purse, LOOK_SHARE), start_s = hm_live_thread_s();
-    double looks = budget_s / (live->look_s > 0 ? live->look_s : LOOK_S);
+    double budget_s = hm_purse_part(&live->account.purse, LOOK_SHARE), start_s = hm_live_thread_s();
+    double looks = budget_s / (live->account.look_s > 0 ? live->account.look_s : LOOK_S);
     size_t n = looks < LOOKS_MOST ? (size_t)looks : LOOKS_MOST;
     size_t done = hm_residence_fill(&live->residence, end->region, end->n_regions, n - n / 4);
     end->n_gaps = hm_residence_gaps(&live->residence, end->region, end->n_regions, live->gaps, HM_LIVE_GAPS);
     done += hm_residence_fill(&live->residence, live->gaps, end->n_gaps, n / 4);
     if (done > 0)
-        live->look_s = (hm_live_thread_s() - start_s) / (double)done;
+        live->account.look_s = (hm_live_thread_s() - start_s) / (double)done;
 }
 
 /* Where everything is, now that regions are known. */
@@ -51,8 +51,8 @@ static void look_at_memory(struct hm_live *live, struct end *end)
     if (!hm_live_read_usage(live, bytes))
         for (int tier = 0; tier < 2; tier++)
             bytes[tier] = (in_regions[tier] + in_gaps[tier]) * 4096;
-    live->view.fast_bytes = bytes[0];
-    live->view.slow_bytes = bytes[1];
+    live->shown.view.fast_bytes = bytes[0];
+    live->shown.view.slow_bytes = bytes[1];
     end->used_pages = bytes[0] / 4096;
     end->gap_pages = in_gaps[0] < end->used_pages ? in_gaps[0] : end->used_pages;
     hm_nodes_refresh(&live->nodes);
@@ -65,18 +65,19 @@ static void tally(struct hm_live *live, const struct end *end)
 {
     static uint64_t page[HM_TALLY_PAGES];
     static int8_t is_fast[HM_TALLY_PAGES];
-    size_t n = hm_tally_choose(&live->tally);
+    size_t n = hm_tally_choose(&live->account.tally);
     for (size_t i = 0; i < n; i++)
-        page[i] = live->tally.sample[i].page;
+        page[i] = live->account.tally.sample[i].page;
     hm_residence_look(&live->residence, page, is_fast, n);
     uint32_t *order = calloc(end->n_regions + 1, sizeof(*order));
     double best = order ? hm_tally_best_placement(end->region, end->n_regions, end->capacity_pages, order) : -1;
     free(order);
-    hm_tally_end(&live->tally, is_fast, best);
-    double all = live->tally.all_movable + live->tally.all_unmovable;
-    if (all > 0 && live->tally.all_unmovable > MANY_UNMOVABLE * all)
-        hm_progress_warn(live->progress, "more than a tenth of the sampled accesses is to files, shared memory or what "
-                                         "has ended: those are not moved");
+    hm_tally_end(&live->account.tally, is_fast, best);
+    double all = live->account.tally.all_movable + live->account.tally.all_unmovable;
+    if (all > 0 && live->account.tally.all_unmovable > MANY_UNMOVABLE * all)
+        hm_progress_warn(live->shown.progress,
+                         "more than a tenth of the sampled accesses is to files, shared memory or what "
+                         "has ended: those are not moved");
 }
 
 /* Memory that nobody was seen to use makes room first: as many moves as are needed for `pages`, the largest first. */
@@ -134,15 +135,15 @@ static void enforce_cap(struct hm_live *live, const struct end *end, uint64_t ra
 
 static void move(struct hm_live *live, struct end *end, double phase_s)
 {
-    uint64_t pages[2] = {0}, rate = hm_pace_budget(&live->pace, (int64_t)hm_clock_s(CLOCK_REALTIME)),
-             paid = hm_purse_pages(&live->purse);
+    uint64_t pages[2] = {0}, rate = hm_pace_budget(&live->account.pace, (int64_t)hm_clock_s(CLOCK_REALTIME)),
+             paid = hm_purse_pages(&live->account.purse);
     size_t n_planned = 0, n = 0;
     double start_s = hm_live_thread_s();
     struct hm_budget budget = {
         .capacity_pages = end->capacity_pages,
         .used_pages = end->used_pages - end->gap_pages,
         .move_pages = rate < paid ? rate : paid,
-        .phases_left = hm_pace_phases_left(&live->pace, (int64_t)hm_clock_s(CLOCK_REALTIME), phase_s),
+        .phases_left = hm_pace_phases_left(&live->account.pace, (int64_t)hm_clock_s(CLOCK_REALTIME), phase_s),
     };
     const struct hm_move *planned = hm_decider_plan(live->decider, &budget, &n_planned);
     end->region = hm_decider_regions(live->decider, &end->n_regions);
@@ -162,16 +163,16 @@ static void move(struct hm_live *live, struct end *end, double phase_s)
         enforce_cap(live, end, rate);
     uint64_t moved = live->mover.moved.promoted + live->mover.moved.demoted;
     double moving_s = hm_live_thread_s() - start_s;
-    live->deciding_s -= moving_s;
-    hm_pace_learn(&live->pace, moved * 4096, live->mover.busy_s);
-    hm_purse_learn(&live->purse, moved, moving_s);
+    live->account.deciding_s -= moving_s;
+    hm_pace_learn(&live->account.pace, moved * 4096, live->mover.busy_s);
+    hm_purse_learn(&live->account.purse, moved, moving_s);
 }
 
 /* What was above the cap: before anything was moved, and at the end of phases. */
 static void watch_cap(struct hm_live *live, const struct end *end)
 {
     uint64_t bytes[2], used = hm_less(end->used_pages + live->mover.moved.promoted, live->mover.moved.demoted) * 4096;
-    struct hm_progress *progress = live->progress;
+    struct hm_progress *progress = live->shown.progress;
     if (live->cap_pages == UINT64_MAX)
         return;
     if (live->n_decided == 0)
@@ -185,31 +186,32 @@ static void watch_cap(struct hm_live *live, const struct end *end)
 
 void hm_live_update_figures(struct hm_live *live)
 {
-    struct hm_progress *progress = live->progress;
+    struct hm_progress *progress = live->shown.progress;
     const struct hm_source_state none = {.kernel_cpu_s = -1};
-    const struct hm_source_state *state = live->source ? &live->source->state : &none;
-    if (live->source) {
+    const struct hm_source_state *state = live->intake.source ? &live->intake.source->state : &none;
+    if (live->intake.source) {
         progress->period = state->period;
         progress->period_is_time = state->is_time;
-        progress->knows_writes = state->knows_writes || live->uses_softdirty;
+        progress->knows_writes = state->knows_writes || live->window.is_used;
     }
     progress->samples = hm_live_samples(live);
-    progress->lost = live->retired.lost + state->lost;
-    progress->throttled = live->retired.throttled + state->throttled;
-    progress->dropped = live->dropped + live->retired_dropped + (live->decider ? hm_decider_dropped(live->decider) : 0);
-    bool is_known = state->kernel_cpu_s >= 0 || live->retired.kernel_cpu_s > 0;
+    progress->lost = live->intake.retired.lost + state->lost;
+    progress->throttled = live->intake.retired.throttled + state->throttled;
+    progress->dropped =
+        live->intake.dropped + live->intake.retired_dropped + (live->decider ? hm_decider_dropped(live->decider) : 0);
+    bool is_known = state->kernel_cpu_s >= 0 || live->intake.retired.kernel_cpu_s > 0;
     progress->kernel_cpu_s =
-        is_known ? live->retired.kernel_cpu_s + (state->kernel_cpu_s > 0 ? state->kernel_cpu_s : 0) : -1;
+        is_known ? live->intake.retired.kernel_cpu_s + (state->kernel_cpu_s > 0 ? state->kernel_cpu_s : 0) : -1;
     if (live->rest.is_resting && strcmp(progress->source, HM_PROGRESS_NO_SOURCE) == 0)
         progress->kernel_cpu_s = 0;
-    if (live->uses_softdirty && is_known) {
+    if (live->window.is_used && is_known) {
         /* The job's own faults; the clears and looks are this process's. */
-        const struct hm_softdirty_state *dirty = hm_softdirty_state(live->softdirty);
+        const struct hm_softdirty_state *dirty = hm_softdirty_state(live->window.softdirty);
         double faults = (double)dirty->dirty_pages * dirty->fault_us * 1e-6;
         progress->kernel_cpu_s += faults;
     }
     progress->cpu_s = hm_live_own_s();
-    progress->n_ranks = live->ranks.n_living;
+    progress->n_ranks = live->intake.ranks.n_living;
     if (progress->n_ranks > progress->most_ranks)
         progress->most_ranks = progress->n_ranks;
     progress->last_ns = hm_clock_ns(CLOCK_REALTIME);
@@ -219,23 +221,23 @@ void hm_live_update_figures(struct hm_live *live)
 
 static void write_figures(struct hm_live *live, const struct end *end, double phase_s)
 {
-    struct hm_progress *progress = live->progress;
+    struct hm_progress *progress = live->shown.progress;
     const struct hm_moved *moved = &live->mover.moved;
     progress->promoted_bytes += moved->promoted * 4096;
     progress->demoted_bytes += moved->demoted * 4096;
     for (int i = 0; i < HM_UNMOVED_REASONS; i++)
         progress->unmoved_bytes[i] += moved->unmoved[i] * 4096;
-    progress->fast_share = hm_tally_fast(&live->tally);
-    progress->last_fast_share = live->tally.last;
-    progress->best_share = hm_tally_best(&live->tally);
+    progress->fast_share = hm_tally_fast(&live->account.tally);
+    progress->last_fast_share = live->account.tally.last;
+    progress->best_share = hm_tally_best(&live->account.tally);
     live->n_decided++;
     if (live->mover.refused >= 0)
         hm_progress_warn(progress, "the kernel refused a node: it is outside of the job's cpuset, or gone");
     hm_live_update_figures(live);
-    struct hm_view *view = &live->view;
+    struct hm_view *view = &live->shown.view;
     view->promoted_per_s = phase_s > 0 ? (double)moved->promoted * 4096 / phase_s : 0;
     view->demoted_per_s = phase_s > 0 ? (double)moved->demoted * 4096 / phase_s : 0;
-    view->n_rows = hm_viewserver_rows(end->region, end->n_regions, &live->ranks, view->row);
+    view->n_rows = hm_viewserver_rows(end->region, end->n_regions, &live->intake.ranks, view->row);
 }
 
 /* What was sampled becomes moves. `start_s`: this thread's CPU time when the decision began. */
@@ -256,16 +258,16 @@ static void decide(struct hm_live *live, double phase_s, double start_s)
     move(live, &end, phase_s);
     watch_cap(live, &end);
     write_figures(live, &end, phase_s);
-    hm_purse_learn_decision(&live->purse, live->deciding_s + hm_live_thread_s() - start_s);
-    live->deciding_s = 0;
+    hm_purse_learn_decision(&live->account.purse, live->account.deciding_s + hm_live_thread_s() - start_s);
+    live->account.deciding_s = 0;
 }
 
 void hm_live_end_phase(struct hm_live *live)
 {
     uint64_t now = hm_clock_ns(CLOCK_MONOTONIC);
-    if (!live->rest.is_resting && live->source && hm_pace_lengthen(&live->pace, hm_live_is_paid(live)))
+    if (!live->rest.is_resting && live->intake.source && hm_pace_lengthen(&live->account.pace, hm_live_is_paid(live)))
         return;
-    live->pace.longer = 0;
+    live->account.pace.longer = 0;
     if (!live->rest.is_resting) {
         hm_live_read_source(live);
         double start_s = hm_live_thread_s();
@@ -275,7 +277,7 @@ void hm_live_end_phase(struct hm_live *live)
             decide(live, (double)(now - live->phase_start_ns) / 1e9, start_s);
         hm_live_rest(live);
     }
-    live->progress->phases += live->source || live->rest.is_resting;
+    live->shown.progress->phases += live->intake.source || live->rest.is_resting;
     hm_live_update_figures(live);
     live->phase_start_ns = now;
     live->phase_first_sample = hm_live_samples(live);

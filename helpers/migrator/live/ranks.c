@@ -5,26 +5,26 @@
 /* All processes together keep HM_LIVE_RANGES: many processes have few mappings each that matter. */
 static size_t most_ranges(const struct hm_live *live)
 {
-    size_t share = HM_LIVE_RANGES / (live->ranks.n_living > 0 ? live->ranks.n_living : 1);
+    size_t share = HM_LIVE_RANGES / (live->intake.ranks.n_living > 0 ? live->intake.ranks.n_living : 1);
     return share < HM_MAPS_RANGES ? share : HM_MAPS_RANGES;
 }
 
 int hm_live_look(struct hm_live *live)
 {
-    int living = hm_ranks_update(&live->ranks, NULL);
-    for (uint32_t space = 0; space < live->ranks.n; space++) {
-        const struct hm_rank *rank = &live->ranks.rank[space];
+    int living = hm_ranks_update(&live->intake.ranks, NULL);
+    for (uint32_t space = 0; space < live->intake.ranks.n; space++) {
+        const struct hm_rank *rank = &live->intake.ranks.rank[space];
         if (rank->pid != 0 && rank->is_gone) {
             uint64_t all = UINT64_C(1) << HM_PAGE_BITS;
             if (live->decider)
                 hm_decider_forget(live->decider, HM_PAGE(space, 0), all);
-            if (live->softdirty)
-                hm_softdirty_forget(live->softdirty, space);
+            if (live->window.softdirty)
+                hm_softdirty_forget(live->window.softdirty, space);
             hm_mover_forget(&live->mover, HM_PAGE(space, 0), all);
-            hm_maps_free(&live->maps[space]);
+            hm_maps_free(&live->intake.maps[space]);
         } else if (rank->pid != 0 && rank->is_new && !live->rest.is_resting) {
-            live->maps[space].most = most_ranges(live);
-            hm_maps_read(&live->maps[space], rank->pid, NULL);
+            live->intake.maps[space].most = most_ranges(live);
+            hm_maps_read(&live->intake.maps[space], rank->pid, NULL);
         }
     }
     hm_live_update_source(live);
@@ -47,15 +47,15 @@ static void forget(void *data, struct hm_range range)
 
 void hm_live_read_maps(struct hm_live *live)
 {
-    for (uint32_t space = 0; space < live->ranks.n; space++) {
-        const struct hm_rank *rank = &live->ranks.rank[space];
+    for (uint32_t space = 0; space < live->intake.ranks.n; space++) {
+        const struct hm_rank *rank = &live->intake.ranks.rank[space];
         struct vanished vanished = {live, space};
-        live->scratch.most = most_ranges(live);
-        if (rank->pid == 0 || rank->is_gone || hm_maps_read(&live->scratch, rank->pid, NULL) != 0)
+        live->intake.scratch.most = most_ranges(live);
+        if (rank->pid == 0 || rank->is_gone || hm_maps_read(&live->intake.scratch, rank->pid, NULL) != 0)
             continue;
-        hm_maps_compare(&live->maps[space], &live->scratch, forget, &vanished);
-        struct hm_maps before = live->maps[space];
-        live->maps[space] = live->scratch;
-        live->scratch = before;
+        hm_maps_compare(&live->intake.maps[space], &live->intake.scratch, forget, &vanished);
+        struct hm_maps before = live->intake.maps[space];
+        live->intake.maps[space] = live->intake.scratch;
+        live->intake.scratch = before;
     }
 }

@@ -8,7 +8,8 @@
 bool hm_live_read_usage(struct hm_live *live, uint64_t bytes[2])
 {
     struct hm_reading reading;
-    if (!live->has_cgroup || hm_cgroup_read(&live->cgroup, &live->node_map, &reading) != 0 || !reading.has_usage)
+    if (!live->account.has_cgroup || hm_cgroup_read(&live->account.cgroup, &live->account.node_map, &reading) != 0 ||
+        !reading.has_usage)
         return false;
     for (int tier = 0; tier < 2; tier++)
         bytes[tier] = reading.usage[tier].anon + reading.usage[tier].shmem;
@@ -17,11 +18,11 @@ bool hm_live_read_usage(struct hm_live *live, uint64_t bytes[2])
 
 static void begin_rest(struct hm_live *live)
 {
-    struct hm_progress *progress = live->progress;
+    struct hm_progress *progress = live->shown.progress;
     hm_live_close_source(live);
-    live->try_source_ns = 0;
-    live->view.n_rows = 0;
-    live->view.promoted_per_s = live->view.demoted_per_s = 0;
+    live->intake.try_source_ns = 0;
+    live->shown.view.n_rows = 0;
+    live->shown.view.promoted_per_s = live->shown.view.demoted_per_s = 0;
     if (progress->source[0])
         return;
     snprintf(progress->source, sizeof(progress->source), "%s", HM_PROGRESS_NO_SOURCE);
@@ -34,8 +35,8 @@ void hm_live_rest(struct hm_live *live)
     uint64_t bytes[2], cap_bytes = live->cap_pages == UINT64_MAX ? UINT64_MAX : live->cap_pages * 4096;
     bool is_known = hm_live_read_usage(live, bytes);
     if (is_known) {
-        live->view.fast_bytes = bytes[0];
-        live->view.slow_bytes = bytes[1];
+        live->shown.view.fast_bytes = bytes[0];
+        live->shown.view.slow_bytes = bytes[1];
     }
     hm_rest_next(&live->rest, is_known ? bytes : NULL, cap_bytes);
     if (live->rest.is_resting)

@@ -15,26 +15,28 @@
  */
 static bool is_long(const struct hm_live *live)
 {
-    return live->options->hot_by_writes && live->pace.phase_samples == 0;
+    return live->options->hot_by_writes && live->account.pace.phase_samples == 0;
 }
 
 static uint64_t window_ns(const struct hm_live *live)
 {
-    uint64_t milliseconds = is_long(live) ? live->pace.interval_ms / PARTS_OF_A_PHASE : hm_softdirty_window_ms();
+    uint64_t milliseconds =
+        is_long(live) ? live->account.pace.interval_ms / PARTS_OF_A_PHASE : hm_softdirty_window_ms();
     return milliseconds * UINT64_C(1000000);
 }
 
 uint64_t hm_live_window_due(const struct hm_live *live, uint64_t now)
 {
-    uint64_t end = hm_pace_due(&live->pace, live->phase_start_ns);
+    uint64_t end = hm_pace_due(&live->account.pace, live->phase_start_ns);
     uint64_t window = window_ns(live);
     uint64_t samples = hm_live_samples(live) - live->phase_first_sample;
-    if (!live->uses_softdirty || !live->decider || live->is_window || live->window_phase_ns == live->phase_start_ns)
+    if (!live->window.is_used || !live->decider || live->window.is_open ||
+        live->window.phase_ns == live->phase_start_ns)
         return UINT64_MAX;
     /* By samples: when the phase would end if they go on as they came so far. */
-    if (live->pace.phase_samples > 0 && samples > 0)
-        end = live->phase_start_ns +
-              (uint64_t)((double)(now - live->phase_start_ns) * (double)live->pace.phase_samples / (double)samples);
+    if (live->account.pace.phase_samples > 0 && samples > 0)
+        end = live->phase_start_ns + (uint64_t)((double)(now - live->phase_start_ns) *
+                                                (double)live->account.pace.phase_samples / (double)samples);
     /* What a window sees takes the place of what was known: one that is paid for too late sees too little. */
     if (end == UINT64_MAX || end < window || (is_long(live) && now > end - window / 2))
         return UINT64_MAX;
@@ -45,28 +47,28 @@ uint64_t hm_live_window_due(const struct hm_live *live, uint64_t now)
 static void read_apart(const struct hm_live *live, uint32_t space, struct hm_maps *maps)
 {
     maps->is_apart = true;
-    maps->most = live->maps[space].most;
-    hm_maps_read(maps, live->ranks.rank[space].pid, NULL);
+    maps->most = live->intake.maps[space].most;
+    hm_maps_read(maps, live->intake.ranks.rank[space].pid, NULL);
 }
 
 /* Of the processes with a window; of the others there is none. */
 static void read_begun(struct hm_live *live)
 {
-    for (uint32_t space = 0; space < live->ranks.n && space < HM_RANKS; space++) {
-        hm_maps_free(&live->begun[space]);
-        if (hm_softdirty_has_window(live->softdirty, space))
-            read_apart(live, space, &live->begun[space]);
+    for (uint32_t space = 0; space < live->intake.ranks.n && space < HM_RANKS; space++) {
+        hm_maps_free(&live->window.begun[space]);
+        if (hm_softdirty_has_window(live->window.softdirty, space))
+            read_apart(live, space, &live->window.begun[space]);
     }
 }
 
 void hm_live_begin_window(struct hm_live *live)
 {
     double start_s = hm_live_thread_s();
-    live->is_window = hm_softdirty_begin(live->softdirty, &live->ranks) > 0;
-    live->window_phase_ns = live->phase_start_ns;
+    live->window.is_open = hm_softdirty_begin(live->window.softdirty, &live->intake.ranks) > 0;
+    live->window.phase_ns = live->phase_start_ns;
     if (live->options->hot_by_writes)
         read_begun(live);
-    live->deciding_s += hm_live_thread_s() - start_s;
+    live->account.deciding_s += hm_live_thread_s() - start_s;
 }
 
 static int compare_heat(const void *a, const void *b)
@@ -103,7 +105,7 @@ static size_t name_hot(struct hm_live *live, const struct hm_region *regions, si
     const struct hm_region **chosen = calloc(count + 1, sizeof(*chosen));
     size_t n = chosen ? choose_ranges(regions, count, most, chosen) : 0, taken = 0;
     for (size_t i = 0; i < n; i++)
-        taken += hm_softdirty_add(live->softdirty, chosen[i]->first, chosen[i]->n_pages);
+        taken += hm_softdirty_add(live->window.softdirty, chosen[i]->first, chosen[i]->n_pages);
     free(chosen);
     return taken;
 }
@@ -112,16 +114,17 @@ static size_t name_hot(struct hm_live *live, const struct hm_region *regions, si
  * pieces. The table has to hold those of all living ones, window after window. Returns how many are named. */
 static size_t name_all(struct hm_live *live, size_t most)
 {
-    size_t n = 0, windows = 0, living = live->ranks.n_living > 0 ? live->ranks.n_living : 1;
-    for (uint32_t space = 0; space < live->ranks.n && space < HM_RANKS; space++)
-        windows += hm_softdirty_has_window(live->softdirty, space);
+    size_t n = 0, windows = 0, living = live->intake.ranks.n_living > 0 ? live->intake.ranks.n_living : 1;
+    for (uint32_t space = 0; space < live->intake.ranks.n && space < HM_RANKS; space++)
+        windows += hm_softdirty_has_window(live->window.softdirty, space);
     size_t paid = most / (windows > 0 ? windows : 1), room = HM_SOFTDIRTY_RANGES / living;
-    for (uint32_t space = 0; space < live->ranks.n && space < HM_RANKS; space++) {
+    for (uint32_t space = 0; space < live->intake.ranks.n && space < HM_RANKS; space++) {
         struct hm_maps now = {.n = 0};
-        if (!hm_softdirty_has_window(live->softdirty, space))
+        if (!hm_softdirty_has_window(live->window.softdirty, space))
             continue;
         read_apart(live, space, &now);
-        n += hm_softdirty_add_all(live->softdirty, space, &live->begun[space], &now, paid < room ? paid : room);
+        n += hm_softdirty_add_all(live->window.softdirty, space, &live->window.begun[space], &now,
+                                  paid < room ? paid : room);
         hm_maps_free(&now);
     }
     return n;
@@ -129,14 +132,15 @@ static size_t name_all(struct hm_live *live, size_t most)
 
 void hm_live_end_window(struct hm_live *live, const struct hm_region *regions, size_t count)
 {
-    if (!live->is_window)
+    if (!live->window.is_open)
         return;
     double start_s = hm_live_thread_s();
-    double paid = live->range_s > 0 ? hm_purse_part(&live->purse, WINDOW_SHARE) / live->range_s : 0;
+    double paid =
+        live->window.range_s > 0 ? hm_purse_part(&live->account.purse, WINDOW_SHARE) / live->window.range_s : 0;
     size_t most = paid < RANGES_LEAST ? RANGES_LEAST : paid < HM_SOFTDIRTY_RANGES ? (size_t)paid : HM_SOFTDIRTY_RANGES;
     size_t n = live->options->hot_by_writes ? name_all(live, most) : name_hot(live, regions, count, most);
-    hm_softdirty_end(live->softdirty, &live->ranks);
-    live->is_window = false;
+    hm_softdirty_end(live->window.softdirty, &live->intake.ranks);
+    live->window.is_open = false;
     if (n > 0)
-        live->range_s = (hm_live_thread_s() - start_s) / (double)n;
+        live->window.range_s = (hm_live_thread_s() - start_s) / (double)n;
 }

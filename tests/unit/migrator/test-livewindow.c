@@ -30,12 +30,12 @@ static void a_long_window_does_not_begin_late(void **state)
     struct hm_options options = {0};
     static char decider;
     live.options = &options;
-    live.uses_softdirty = true;
+    live.window.is_used = true;
     live.decider = (struct hm_decider *)(void *)&decider; /* there is one; not looked at */
     live.phase_start_ns = BEGIN;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         options.hot_by_writes = rows[i].hot_by_writes;
-        live.pace = (struct hm_pace){.interval_ms = INTERVAL, .longer = rows[i].longer};
+        live.account.pace = (struct hm_pace){.interval_ms = INTERVAL, .longer = rows[i].longer};
         uint64_t due = hm_live_window_due(&live, BEGIN + rows[i].now_ms * MS);
         assert_true(due == (rows[i].due_ms > 0 ? BEGIN + rows[i].due_ms * MS : UINT64_MAX));
     }
