@@ -60,7 +60,7 @@ def test_a_word_that_is_wrong_is_named(words, named):
         (["--pid", "1", "--fast-nodes", "0", "--slow-nodes", "0"], "in common"),
         (["--pid", "1", "--fast-nodes", "0", "--slow-nodes", "1023"], "no node 1023"),
         (["--cgroup", "/tmp", *NODES], "/sys/fs/cgroup"),
-        (["--pid", str(os.getpid()), *NODES, "--progress-fd", "0"], "not a progress file"),
+        (["--pid", str(os.getpid()), *NODES, "--progress-fd", "0"], "is no progress file"),
     ],
 )
 def test_what_this_machine_has_not(words, named):

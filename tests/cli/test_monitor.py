@@ -47,7 +47,7 @@ def test_a_descriptor_that_is_no_samples_file(job):
         assert "magic" in process.communicate(timeout=20)[1] and process.returncode == 1
     job.samples.write_bytes(b"short")
     with job.monitor() as process:
-        assert "is not a samples file" in process.communicate(timeout=20)[1] and process.returncode == 1
+        assert "is no samples file" in process.communicate(timeout=20)[1] and process.returncode == 1
 
 
 def test_root_is_refused():
