@@ -11,7 +11,7 @@ SLURM_CONF = Path("/etc/slurm/slurm.conf")
 
 
 def restart(daemon, *words):
-    slurm.run(f"pkill -x {daemon}; while pgrep -x {daemon}; do sleep 0.1; done; {daemon} {' '.join(words)}")
+    slurm.run(f"{slurm.stop(daemon)}; {daemon} {' '.join(words)}")
 
 
 @contextlib.contextmanager

@@ -208,10 +208,17 @@ def wait_idle():
     wait_for(lambda: not ledger(), "an empty ledger")
 
 
+def stop(daemon):
+    """The shell's words that end a daemon of Slurm's. Debian's are links to NAME-wlm, and have that name once they have
+    been reconfigured."""
+    name = f"'{daemon}(-wlm)?'"
+    return f"pkill -x {name}; while pgrep -x {name}; do sleep 0.1; done"
+
+
 def restart(*daemons):
     """End them all, and start them: what JobSubmitPlugins, GRES and job containers want of slurmctld and slurmd."""
     for daemon in daemons:
-        run(f"pkill -x {daemon}; while pgrep -x {daemon}; do sleep 0.1; done", check=False)
+        run(stop(daemon), check=False)
     for daemon in daemons:
         run(daemon)
     wait_for(lambda: run("scontrol ping", check=False).returncode == 0, "slurmctld")

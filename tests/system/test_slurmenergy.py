@@ -28,7 +28,6 @@ SLURMD_ON_A_CRAY = """unshare --mount sh -ec '
     mkdir -p /sys/cray/pm_counters
     mount --bind %s /sys/cray/pm_counters
     exec slurmd -N n1'"""
-STOP_SLURMD = "pkill -x slurmd; while pgrep -x slurmd; do sleep 0.1; done"
 
 
 class Cray:
@@ -47,7 +46,7 @@ class Cray:
             os.close(descriptor)
 
     def start_slurmd(self):
-        slurm.run(f"{STOP_SLURMD}; {SLURMD_ON_A_CRAY % self.folder}")
+        slurm.run(f"{slurm.stop('slurmd')}; {SLURMD_ON_A_CRAY % self.folder}")
         slurm.wait_for(lambda: listed()["usable"], "slurmd's counter")
 
 
@@ -198,7 +197,7 @@ def test_a_counter_or_a_slurmd_that_is_gone_for_a_while(cray):
         meter.wait_known()
         cray.count(200)
         meter.wait_counted(200)
-        slurm.run(STOP_SLURMD)
+        slurm.run(slurm.stop("slurmd"))
         cray.count(500)
         assert meter.wait_unknown() == unread
         cray.start_slurmd()
