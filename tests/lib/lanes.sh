@@ -6,7 +6,7 @@
 
 PROGRESS_SECONDS=60
 declare -A lane_stage=() lane_start=() # by process
-lanes_used=0
+declare -A n_running=([guest]=0 [host]=0 [alone]=0)
 ticker= # the process that says when to print the progress
 
 # An emulated guest has up to 3 GiB of memory, and the host's page cache has its disk.
@@ -14,6 +14,24 @@ default_lanes() {
     local memory
     memory=$(awk '/^MemTotal:/ { print int($2 / 1048576) }' /proc/meminfo)
     if [ "$(nproc)" -ge 2 ] && [ "$memory" -ge 12 ]; then echo 2; else echo 1; fi
+}
+
+# count_running STAGE 1|-1
+count_running() {
+    local kind
+    kind=$(kind_of "$1")
+    n_running[$kind]=$((n_running[$kind] + $2))
+}
+
+# may_start STAGE LANES: may it run beside what runs? One stage of the host's goes beside several guests.
+may_start() {
+    [ ${#lane_stage[@]} -gt 0 ] || return 0
+    [ "$2" -gt 1 ] && [ "${n_running[alone]}" -eq 0 ] || return 1
+    case $(kind_of "$1") in
+    guest) [ "${n_running[guest]}" -lt "$2" ] ;;
+    host) [ "${n_running[host]}" -lt 1 ] ;;
+    alone) return 1 ;;
+    esac
 }
 
 # Job control gives each stage its process group, so that all that it started can be ended.
@@ -25,7 +43,7 @@ start_stage() {
     set +m
     lane_stage[$!]=$stage
     lane_start[$!]=$SECONDS
-    lanes_used=$((lanes_used + $(lanes_of "$stage")))
+    count_running "$stage" 1
 }
 
 end_stages() {
@@ -67,19 +85,23 @@ reap_stage() {
         print_progress
     done
     stage=${lane_stage[$pid]}
-    lanes_used=$((lanes_used - $(lanes_of "$stage")))
+    count_running "$stage" -1
     tally "$stage" "$status" "$logs/$stage.log" $((SECONDS - lane_start[$pid]))
     unset "lane_stage[$pid]" "lane_start[$pid]"
 }
 
-# run_lanes LANES STAGE...: in this order, as many at a time as there are lanes. A stage that takes more lanes than there
-# are runs alone.
+# run_lanes LANES STAGE...: as many guests at a time as there are lanes; each stage as soon as it may.
 run_lanes() {
-    local lanes=$1 stage
+    local lanes=$1 i
     shift
-    for stage; do
-        while [ "$lanes_used" -gt 0 ] && [ $((lanes_used + $(lanes_of "$stage"))) -gt "$lanes" ]; do reap_stage; done
-        start_stage "$stage"
+    local waiting=("$@")
+    while [ ${#waiting[@]} -gt 0 ]; do
+        for i in "${!waiting[@]}"; do
+            may_start "${waiting[$i]}" "$lanes" || continue
+            start_stage "${waiting[$i]}"
+            unset "waiting[$i]"
+        done
+        reap_stage
     done
     while [ ${#lane_stage[@]} -gt 0 ]; do reap_stage; done
     end_ticker

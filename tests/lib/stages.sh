@@ -4,34 +4,35 @@
 # and fail by exit status; their output holds the counts that tally.sh reads.
 # shellcheck disable=SC2154  # build, venv and slurm are tests/check's
 
-# The stages in the order in which they start: NAME LANES ABOUT. The longest come first, so that the lanes end together.
-# A stage that takes more lanes than there are runs alone: its figures suffer from what runs beside it.
+# The stages in the order in which they start: NAME KIND ABOUT. The longest come first, so that the lanes end together.
+# Kinds: guest, a lane with a guest; host, fills the gaps that guests leave; alone, its figures suffer from what runs
+# beside it.
 stage_table() {
     cat << 'EOF'
-system     1 real Slurm, kernel and memory tiers in the guest
-cli        1 install, then the commands by pytest
-namespaces 1 persistent memory: file systems and memory of jobs, in the guest
-migrator   1 the migrator and its sources, in the guest
-slurm26    1 the main job on Slurm 26.05
-accounting 1 records against sacct, with slurmdbd and MariaDB
-meter      1 placement against the count from outside the guest
-modes      1 one job of each mode, in one guest
-guest      1 the testbed itself
-dist       1 make distcheck
-compile    1 against Slurm 22.05, 24.11 and 26.05, warnings as errors
-fuzz       1 a bounded number of inputs for each parser
-kmem       1 the slow tier as movable system-ram, in the guest
-reset      1 a guest that is reset with a job running
-unit       1 build with sanitizers, cmocka unit tests
-lint       1 formatters and linters over all sources
-migration  9 the migrator against the count from outside the guest
-bench      9 measured ratios with limits
+system     guest real Slurm, kernel and memory tiers in the guest
+cli        host  install, then the commands by pytest
+namespaces guest persistent memory: file systems and memory of jobs, in the guest
+migrator   guest the migrator and its sources, in the guest
+slurm26    guest the main job on Slurm 26.05
+accounting guest records against sacct, with slurmdbd and MariaDB
+modes      guest one job of each mode, in one guest
+guest      guest the testbed itself
+dist       host  make distcheck
+compile    host  against Slurm 22.05, 24.11 and 26.05, warnings as errors
+fuzz       host  a bounded number of inputs for each parser
+kmem       guest the slow tier as movable system-ram, in the guest
+reset      guest a guest that is reset with a job running
+unit       host  build with sanitizers, cmocka unit tests
+lint       host  formatters and linters over all sources
+meter      alone placement against the count from outside the guest
+migration  alone the migrator against the count from outside the guest
+bench      alone measured ratios with limits
 EOF
 }
 
 stage_names() { stage_table | awk '{ print $1 }'; }
 is_stage() { stage_names | grep -qFx -- "$1"; }
-lanes_of() { stage_table | awk -v name="$1" '$1 == name { print $2 }'; }
+kind_of() { stage_table | awk -v name="$1" '$1 == name { print $2 }'; }
 
 # configure_in FOLDER ARG...: an out-of-tree build, configured again only when configure changed.
 configure_in() {
