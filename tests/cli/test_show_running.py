@@ -26,12 +26,15 @@ def processes(tmp_path, monkeypatch):
         8: "/system.slice/n1_slurmstepd.scope/job_13/step_batch/user/task_special",
         9: None,
         10: "/user.slice/job_14",
+        11: "/system.slice/n1_slurmstepd.scope/sF49M86JYTY100/step_0/user/task_0",
     }
+    numbers = {10: 14, 11: 15}  # in the environment
     folder = tmp_path / "proc"
     for pid, place in places.items():
         (folder / str(pid)).mkdir(parents=True)
         if place:
             (folder / str(pid) / "cgroup").write_text(f"0::{place}\n")
+            (folder / str(pid) / "environ").write_text(f"A=1\0SLURM_JOB_ID={numbers.get(pid, 99)}\0B=\0")
         if os.geteuid() == 0:
             os.chown(folder / str(pid), OWNER, OWNER)
     (folder / "sys").mkdir()
@@ -41,6 +44,7 @@ def processes(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("job", "uid", "runs"),
     [(12, OWNER, True), (13, OWNER, True), (12, STRANGER, False), (12, 0, True), (13, 0, True)]
+    + [(15, OWNER, True), (15, STRANGER, False), (15, 0, True)]
     + [(job, uid, False) for job in (1, 2, 14, 112, 120) for uid in (OWNER, 0)],
 )
 def test_only_ones_own_jobs_are_seen_to_run(processes, job, uid, runs):

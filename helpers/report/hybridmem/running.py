@@ -12,14 +12,24 @@ PROC = "/proc"
 PATIENCE_S = 10  # for squeue: where slurmctld does not answer, the job has no record all the same
 
 
+def is_of_job(process, number):
+    """Is a process in a step of the job? Slurm's cgroups have the job's number in their path; from 26.05 on they have a
+    name of Slurm's own there, and the step's environment has the number."""
+    path = Path(process, "cgroup").read_bytes()
+    if f"/job_{number}/step_".encode() in path:
+        return True
+    if b"slurmstepd.scope/" not in path or b"/step_" not in path:
+        return False
+    return f"SLURM_JOB_ID={number}".encode() in Path(process, "environ").read_bytes().split(b"\0")
+
+
 def has_job(number, uid):
     """Has the user (root: anybody) a process in one of the job's steps? So another user's job is none."""
-    place = f"/job_{number}/step_".encode()  # of Slurm's cgroups
     with os.scandir(PROC) as entries:
         processes = [entry for entry in entries if entry.name.isdigit()]
     for process in processes:
         try:
-            if uid in (0, process.stat().st_uid) and place in Path(process.path, "cgroup").read_bytes():
+            if uid in (0, process.stat().st_uid) and is_of_job(process.path, number):
                 return True
         except OSError:
             pass  # it has ended
