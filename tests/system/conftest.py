@@ -77,7 +77,7 @@ def bring_back(missing):
     try:
         slurm.run("pkill -CONT -r T .", check=False)
         for daemon, words in DAEMONS.items():
-            slurm.run(f"pgrep -x '{daemon}(-wlm)?' || {daemon} {words}")
+            slurm.run(f"pgrep -x {slurm.process_name(daemon)} || {daemon} {words}")
         for user in slurm.USERS:
             slurm.run(f"scancel --user={user}")
         slurm.run(f"scontrol update nodename={slurm.NODE} state=resume", check=False)

@@ -208,10 +208,15 @@ def wait_idle():
     wait_for(lambda: not ledger(), "an empty ledger")
 
 
+def process_name(daemon):
+    """What pgrep -x knows a daemon of Slurm's by, quoted for the shell. Debian's are links to NAME-wlm, and have that
+    name once they have been reconfigured."""
+    return f"'{daemon}(-wlm)?'"
+
+
 def stop(daemon):
-    """The shell's words that end a daemon of Slurm's. Debian's are links to NAME-wlm, and have that name once they have
-    been reconfigured."""
-    name = f"'{daemon}(-wlm)?'"
+    """The shell's words that end a daemon of Slurm's."""
+    name = process_name(daemon)
     return f"pkill -x {name}; while pgrep -x {name}; do sleep 0.1; done"
 
 

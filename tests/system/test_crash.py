@@ -8,6 +8,8 @@ from pathlib import Path
 
 import slurm
 
+SLURMD = slurm.process_name("slurmd")
+
 
 def monitors():
     return [int(line.split()[0]) for line in slurm.hybridmem_processes()]
@@ -23,7 +25,7 @@ def is_running(pid):
 @contextlib.contextmanager
 def killed_slurmd():
     """No slurmd within; whatever a test leaves, there is one behind it."""
-    pid = int(slurm.run("pgrep -o -x 'slurmd(-wlm)?'").stdout)  # the oldest: what it forks has its name for a moment
+    pid = int(slurm.run(f"pgrep -o -x {SLURMD}").stdout)  # the oldest: what it forks has its name for a moment
     os.kill(pid, signal.SIGKILL)
     try:
         slurm.wait_for(lambda: not is_running(pid), "slurmd's end")
@@ -72,7 +74,7 @@ def test_slurmd_may_be_reconfigured_and_killed_under_a_job():
         monitors_before = slurm.wait_for(monitors, "a monitor")
         slurm.run("scontrol reconfigure")
         # There are two for a moment: reconfigured, slurmd starts a new one, which takes over.
-        slurm.run("while pkill -KILL -x 'slurmd(-wlm)?'; do sleep 0.1; done; slurmd -N n1", check=False)
+        slurm.run(f"while pkill -KILL -x {SLURMD}; do sleep 0.1; done; slurmd -N n1", check=False)
         slurm.wait_for(lambda: slurm.node_state() in ("ALLOCATED", "MIXED"), "slurmd's return", every=0.5)
         assert monitors() == monitors_before
         slurm.wait_sampled(held.job_id)
