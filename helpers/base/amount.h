@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sums with amounts that are never negative. Pure. */
+/* Arithmetic on amounts that are never negative. Pure. */
 #ifndef HM_BASE_AMOUNT_H
 #define HM_BASE_AMOUNT_H
 
@@ -10,7 +10,7 @@ static inline uint64_t hm_least(uint64_t a, uint64_t b)
     return a < b ? a : b;
 }
 
-/* `from` less the amount; 0 where that is more. */
+/* `from` minus `amount`, or 0 where `amount` is the larger one. */
 static inline uint64_t hm_less(uint64_t from, uint64_t amount)
 {
     return from > amount ? from - amount : 0;

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * What a clock says: CLOCK_MONOTONIC, which nobody sets, CLOCK_REALTIME, or the CPU time of the caller. Linux has all
- * of them: there is no error.
- */
+/* The time of a clock: CLOCK_MONOTONIC (which nobody can set), CLOCK_REALTIME, or the CPU time of the caller. Linux has
+ * all of them, so there are no errors. */
 #ifndef HM_BASE_CLOCK_H
 #define HM_BASE_CLOCK_H
 
@@ -21,7 +19,7 @@ static inline int64_t hm_clock_ms(clockid_t clock)
     return (int64_t)(hm_clock_ns(clock) / 1000000);
 }
 
-/* Seconds; of CLOCK_REALTIME to a microsecond. */
+/* In seconds. A double holds CLOCK_REALTIME to about a microsecond. */
 static inline double hm_clock_s(clockid_t clock)
 {
     return (double)hm_clock_ns(clock) / 1e9;

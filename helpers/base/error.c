@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* How a byte is shown: itself, or an escape. Returns the length. */
+/* Write a byte as itself or as an escape. Returns the length. */
 static size_t show_byte(char out[5], unsigned char byte)
 {
     static const char shorts[] = "\tt\nn\rr";
@@ -16,10 +16,8 @@ static size_t show_byte(char out[5], unsigned char byte)
     return (size_t)snprintf(out, 5, byte >= 0x20 && byte < 0x7f ? "%c" : "\\x%02x", byte);
 }
 
-/*
- * What a user typed ends up in terminals and logs: everything but printable ASCII is escaped, so that no text can move
- * a cursor or forge a line.
- */
+/* Errors quote what users typed, and are shown in terminals and logs. Everything but printable ASCII is escaped, so
+ * that no text can move a cursor or forge a line. */
 static void escape(char *out, size_t size, const char *text)
 {
     size_t used = 0;

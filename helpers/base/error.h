@@ -9,7 +9,7 @@
 #define HM_ERROR_TEXT 768
 
 struct hm_error {
-    char text[HM_ERROR_TEXT]; /* one line, no newline, "" while nothing failed */
+    char text[HM_ERROR_TEXT]; /* one line without a newline; "" while nothing has failed */
 };
 
 /*

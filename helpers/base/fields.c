@@ -13,7 +13,7 @@ bool hm_field_is_line(const struct hm_field *field)
 
 static uint32_t read_count(const struct hm_field *field, const void *value)
 {
-    uint32_t count; /* an int that is negative is larger than any list */
+    uint32_t count; /* an int below 0 becomes a number larger than any list */
     memcpy(&count, (const char *)value + field->count_at, sizeof(count));
     return count;
 }
@@ -51,7 +51,7 @@ static bool is_word(const struct hm_field *field, const void *value)
 static bool is_below(const struct hm_field *field, const void *value)
 {
     uint64_t number = 0;
-    memcpy(&number, value, field->size); /* little-endian, as all that hybridmem runs on */
+    memcpy(&number, value, field->size); /* hybridmem runs on little-endian machines only */
     return field->most == 0 || number <= field->most;
 }
 
@@ -59,7 +59,7 @@ static bool is_right(const struct hm_field *field, const void *value)
 {
     double real;
     switch (field->type) {
-    case HM_FIELD_BOOL: /* it may hold any byte: compared as a bool, it would be undefined */
+    case HM_FIELD_BOOL: /* any byte may be stored here, and to read it as a bool would be undefined */
         if (*(const unsigned char *)value > 1)
             return false;
         break;
@@ -86,7 +86,7 @@ static bool is_right(const struct hm_field *field, const void *value)
     return !field->is_right || field->is_right(value);
 }
 
-/* The first field that is wrong, or NULL. `path` gets what is before its name. */
+/* Find the first field with a bad value. Returns it, or NULL. `path` gets the path before the field's name. */
 static const struct hm_field *find_bad(const struct hm_field *table, const void *value, char *path, size_t size)
 {
     for (const struct hm_field *field = table; field->name; field++) {
@@ -121,8 +121,8 @@ int hm_fields_check(const struct hm_field *table, const void *value, struct hm_e
     return bad ? hm_fail(error, EBADMSG, "%s%s is out of range", path, bad->name) : 0;
 }
 
-/* A place's number at *path, up to `end`; it moves past it. Returns it, or `places` where there is none or it is as
- * large. */
+/* Read the number of a place at *path, which ends at `end`, and move *path past it. Returns the number, or `places`
+ * where there is none or it is too large. */
 static uint32_t read_place(const char **path, const char *end, uint32_t places)
 {
     uint32_t place = 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Self-describing state: a structure of ours as text, one line for each field, "path value". One table of rows says
- * what the fields are; it writes them, reads them and checks them.
+ * Self-describing state: a structure written as text, one line for each field, "path value". A table of rows names the
+ * fields; it serves to write, to read and to check the structure.
  *
  *     hybridmem job 1
  *     user alice
@@ -9,12 +9,14 @@
  *     change.0.path /proc/sys/vm/min_free_kbytes
  *     end
  *
- * Versions of hybridmem read each other's files: a field that is not in the file keeps its default, and lines that a
- * version does not know are kept when it writes the file anew. So a field's name in the file and the words of its
- * values are never given another meaning; the number in the first line changes only where that cannot be held.
+ * Versions of hybridmem read each other's files. A field that is missing in the file keeps its default. A line that a
+ * version does not know is kept when that version writes the file again. So neither the name of a field nor a word
+ * among its values may ever get another meaning. The number in the first line changes only where this rule has to be
+ * broken.
  *
- * Text of our own and not JSON: the plugin reads it, too, and is loaded by srun and slurmstepd, where json_object_get
- * may be json-c's (before their symbols had versions, as in RHEL 8); and root parses lines, without nesting.
+ * The format is not JSON for two reasons. The plugin reads these files inside srun and slurmstepd, where
+ * json_object_get may be the function of json-c (the two JSON libraries had the same symbols before they were
+ * versioned, as in RHEL 8). And root should parse as little as it can: lines without nesting.
  */
 #ifndef HM_BASE_FIELDS_H
 #define HM_BASE_FIELDS_H
@@ -32,25 +34,25 @@ enum hm_field_type {
     HM_FIELD_UNSIGNED, /* 1, 4 or 8 bytes */
     HM_FIELD_SIGNED,   /* 4 or 8 bytes */
     HM_FIELD_REAL,     /* finite */
-    HM_FIELD_TEXT,     /* any bytes; "\n", "\\" and "\x1b" stand for what would not be a line of ASCII */
+    HM_FIELD_TEXT,     /* any bytes; newlines, backslashes and non-ASCII are escaped: "\n", "\\", "\x1b" */
     HM_FIELD_SET,      /* "0-3,8" */
-    HM_FIELD_WORD,     /* an enum of 4 bytes that counts from 0, one of `words` */
-    HM_FIELD_GROUP     /* a structure, by a table of its own */
+    HM_FIELD_WORD,     /* an enum of 4 bytes that counts from 0, as one of `words` */
+    HM_FIELD_GROUP     /* a structure with a table of its own */
 };
 
-/* A row. A list of texts, sets or groups has a line for each place ("warning.0 ..."), any other list one line in all
- * ("step 0 1 2"). */
+/* A row of a table: one field. A list of texts, sets or groups has a line for each place ("warning.0 ..."). A list of
+ * anything else has one line for all places ("step 0 1 2"). */
 struct hm_field {
     const char *name; /* NULL ends the table */
     enum hm_field_type type;
-    size_t offset, size; /* of one value, bytes */
-    uint32_t places;     /* 0: no list */
-    bool is_counted;     /* a uint32_t or int at `count_at` says how many places are used; else those that are not 0 */
-    bool may_exceed;     /* and it may be larger than `places` */
+    size_t offset, size; /* of one value, in bytes */
+    uint32_t places;     /* length of the list; 0: not a list */
+    bool is_counted; /* the uint32_t or int at `count_at` counts the used places; else those that are not 0 are used */
+    bool may_exceed; /* the count may be larger than `places` */
     size_t count_at;
-    uint64_t most;                       /* of HM_FIELD_UNSIGNED; 0: what it holds */
-    const char *const *words;            /* NULL ends them */
-    bool (*is_right)(const void *value); /* what else must be true of the value; NULL: nothing */
+    uint64_t most;                       /* largest HM_FIELD_UNSIGNED; 0: as much as its type holds */
+    const char *const *words;            /* of HM_FIELD_WORD; NULL ends them */
+    bool (*is_right)(const void *value); /* a further check of the value; NULL: none */
     const struct hm_field *fields;       /* of a group */
 };
 
@@ -82,35 +84,33 @@ struct hm_field {
 #define HM_FIELD_LIST(of, member, ...) HM_LIST_ROW(of, member, HM_FIELD_TYPE_OF(HM_MEMBER(of, member)[0]), __VA_ARGS__)
 #define HM_FIELD_GROUPS(of, member, table, ...) HM_LIST_ROW(of, member, HM_FIELD_GROUP, .fields = (table), __VA_ARGS__)
 
-/* What a file is. */
+/* A kind of file. */
 struct hm_fields {
-    const char *title; /* of the first line: "job" */
+    const char *title; /* stands in the first line: "job" */
     const struct hm_field *table;
-    size_t most; /* longest text, with the end mark */
+    size_t most; /* longest text, in bytes with the end mark */
 };
 
-/*
- * Is each field of `value` in its range, each text terminated, each count no larger than its list? Any bytes may be
- * given. Returns 0, or -1 (EBADMSG) with a text that names the field: "plan.policy is out of range".
- */
+/* Check `value`: is each field in its range, each text terminated, and no count larger than its list? The structure may
+ * hold any bytes. Returns 0, or -1 (EBADMSG) with a text that names the field: "plan.policy is out of range". */
 int hm_fields_check(const struct hm_field *table, const void *value, struct hm_error *error);
 
 /*
- * Write the text of `value`, which hm_fields_check has accepted. `before`, NULL for none, is the text that it replaces:
- * lines of that which the table does not know are kept, as far as there is room; one of a list's place goes with the
- * place. Returns the length, `out` (size `fields->most`) is terminated; or -1 (EFBIG).
+ * Write `value`, which hm_fields_check has accepted, as text into `out` (`fields->most` bytes). `before` is the text
+ * that it replaces, or NULL: its lines that the table does not know are kept as far as there is room, except lines of
+ * list places that are not used any more. Returns the length of `out`, which is terminated, or -1 (EFBIG).
  */
 ssize_t hm_fields_format(const struct hm_fields *fields, const void *value, const char *before, char *out,
                          struct hm_error *error);
 
 /*
- * Read a text into `value`, which has the defaults; lines that the table does not know are passed over. Any text may be
- * given; the lines are cut apart in it. The last thing done is hm_fields_check. Returns 0, or -1 (EBADMSG) with a text
- * that names what is wrong; `value` is then partly filled.
+ * Read a text into `value`, which the caller has filled with the defaults. Lines that the table does not know are
+ * skipped. Any text may be given; its newlines are replaced by end marks. At the end hm_fields_check checks the value.
+ * Returns 0, or -1 (EBADMSG) with a text that names what is wrong; `value` is then partly filled.
  */
 int hm_fields_parse(const struct hm_fields *fields, char *text, void *value, struct hm_error *error);
 
-/* The value of a line of the text, ended by the line's end, or NULL. */
+/* Find the value of a path in the text. Returns a pointer to it (the end of the line ends it), or NULL. */
 const char *hm_fields_find(const char *text, const char *path);
 
 #endif

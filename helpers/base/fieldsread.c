@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Reads fields from text. */
 #include "fieldsparts.h"
 
 #include <errno.h>
@@ -17,7 +18,7 @@ static int read_hex(char byte)
     return found ? (int)(found - digits) : -1;
 }
 
-/* One byte of the text behind a backslash at *from, which moves past it. Returns it, or 0 where it stands for none. */
+/* Read the escape after a backslash at *from, and move *from past it. Returns the byte, or 0 where it is no escape. */
 static char read_escape(const char **from)
 {
     const char *at = *from;
@@ -32,7 +33,7 @@ static char read_escape(const char **from)
     return (char)(high * 16 + low);
 }
 
-/* All of the field is filled, zeros behind the text. */
+/* Fill the whole field: the text, and zeros after it. */
 static bool read_text(const char *from, char *to, size_t size)
 {
     size_t used = 0;
@@ -117,7 +118,7 @@ static bool read_value(const struct hm_field *field, const char *value, void *to
     }
 }
 
-/* All places, zeros behind those of the line. */
+/* Fill the whole list: the places in the line, and zeros after them. */
 static bool read_line_list(const struct hm_field *field, char *words, char *to)
 {
     memset(to, 0, field->places * field->size);
@@ -132,7 +133,7 @@ static bool read_line_list(const struct hm_field *field, char *words, char *to)
     return true;
 }
 
-/* "path" or "path value", ended. */
+/* Read one line, "path" or "path value", which is terminated. */
 static int read_line(const struct hm_fields *fields, char *line, char *into, struct hm_error *error)
 {
     struct hm_field_spot spot;

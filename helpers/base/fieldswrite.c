@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Writes fields as text. */
 #include "fieldsparts.h"
 
 #include <errno.h>
@@ -11,7 +12,7 @@
 struct text {
     char *out;
     size_t size, used;
-    bool is_full; /* more was put than there is room for */
+    bool is_full; /* the text did not fit */
 };
 
 __attribute__((format(printf, 2, 3))) static void put(struct text *text, const char *format, ...)
@@ -41,7 +42,7 @@ static void put_escaped(struct text *text, const char *from)
     }
 }
 
-/* A list that is cut ends in "...". */
+/* hm_set_format ends a set that it had to cut with "..." */
 static void put_set(struct text *text, const struct hm_set *set)
 {
     char *from = text->out + text->used;
@@ -80,7 +81,7 @@ static void put_value(struct text *text, const struct hm_field *field, const voi
         put_number(text, field, value);
 }
 
-/* All places up to the last that is used. */
+/* Write all places up to the last one in use. */
 static void put_line_list(struct text *text, const char *path, const struct hm_field *field, const void *group)
 {
     uint32_t used = hm_field_used(field, group);
@@ -107,7 +108,7 @@ static void put_place(struct text *text, const char *path, const struct hm_field
     put(text, "%s ", path);
     size_t used = text->used;
     put_value(text, field, value);
-    text->used -= text->used == used; /* nothing: the path alone */
+    text->used -= text->used == used; /* an empty text: the path alone, without a space */
     put(text, "\n");
 }
 
@@ -131,7 +132,7 @@ static void put_table(struct text *text, const char *path, const struct hm_field
     }
 }
 
-/* Lines of `before` that the table does not know. The first and the last of a text are no fields. */
+/* Copy the lines of `before` that the table does not know. The first and the last line of a text are no fields. */
 static void put_kept(struct text *text, const struct hm_fields *fields, const void *value, const char *before)
 {
     const char *line = strchr(before, '\n');
@@ -143,7 +144,7 @@ static void put_kept(struct text *text, const struct hm_fields *fields, const vo
             return;
         hm_field_follow(fields->table, value, line, path, &spot);
         size_t length = (size_t)(end - line) + 1;
-        /* Room is left for the last line. */
+        /* Leave room for the last line. */
         if (!spot.field && spot.is_used && text->used + length + sizeof(HM_FIELDS_LAST) <= text->size)
             put(text, "%.*s", (int)length, line);
         line = end;
@@ -154,7 +155,7 @@ ssize_t hm_fields_format(const struct hm_fields *fields, const void *value, cons
                          struct hm_error *error)
 {
     struct text text = {.out = out, .size = fields->most};
-    /* A program's own locale may write another decimal point. "C" is static, and no memory is taken for it. */
+    /* The program's locale may have another decimal point. newlocale allocates nothing for "C", which is static. */
     locale_t plain = newlocale(LC_ALL_MASK, "C", NULL), own = uselocale(plain);
     put(&text, HM_FIELDS_FIRST, fields->title);
     put_table(&text, "", fields->table, value);

@@ -17,7 +17,7 @@ static int open_small(const char *path)
     return open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 }
 
-/* Read up to `size` bytes, and close the file. Returns how many there were, or -1 with errno. */
+/* Read up to `size` bytes and close the file. Returns how many bytes were read, or -1 with errno. */
 static ssize_t read_all(int fd, char *out, size_t size)
 {
     size_t have = 0;
@@ -98,7 +98,7 @@ static void close_range_of(unsigned first, unsigned last)
 {
     if (first > last || syscall(SYS_close_range, first, last, 0) == 0)
         return;
-    /* Before Linux 5.9. */
+    /* Linux before 5.9 has no close_range. */
     long end = sysconf(_SC_OPEN_MAX);
     for (long fd = first; fd < end && fd <= (long)last; fd++)
         close((int)fd);

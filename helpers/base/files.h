@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The one reader of small texts in /proc, /sys and cgroup folders (sysfile.h reads the counters of the meter, from
- * files that stay open); folders of ours; descriptors. A link in a path's last place is not followed, and nothing is
- * waited for.
+ * Reads and writes small texts in /proc, /sys and cgroup folders; opens folders of hybridmem's; closes descriptors. A
+ * symbolic link at the end of a path is not followed, and reading never waits. (The meter's counters are read by
+ * sysfile.h, from files that stay open.)
  */
 #ifndef HM_BASE_FILES_H
 #define HM_BASE_FILES_H
@@ -13,35 +13,32 @@
 
 #include "error.h"
 
-/* Read a file of less than `size` bytes into `out`, terminated, without its last newline. Returns 0, or -1 (E2BIG:
- * longer). */
+/* Read a file of less than `size` bytes into `out`, terminated and without its last newline. Returns 0, or -1 with
+ * errno (E2BIG: the file is longer). */
 int hm_file_read(const char *path, char *out, size_t size, struct hm_error *error);
-/*
- * Read the first size - 1 bytes at most into `out`, terminated; "" where that fails. Returns 0, or -1 with errno. Safe
- * where nothing may be allocated.
- */
+/* Read at most the first size - 1 bytes into `out`, terminated; "" where reading fails. Returns 0, or -1 with errno.
+ * Allocates nothing. */
 int hm_file_read_start(const char *path, char *out, size_t size);
 /* The same up to the first newline. */
 int hm_file_read_line(const char *path, char *out, size_t size);
-/* Write `text` in one write to a file that exists. Returns 0 or -1. */
+/* Write `text` to an existing file, in one write. Returns 0 or -1. */
 int hm_file_write(const char *path, const char *text, struct hm_error *error);
 
 /*
- * Open a folder of ours below the folder `at` (AT_FDCWD), made with this mode where it is missing; nobody else may be
- * able to put files into it. Returns a descriptor that the caller closes, or -1: EPERM where it is another's, or
- * writable by others beyond the mode.
+ * Open a folder of hybridmem's below the folder `at` (or AT_FDCWD), and make it with this mode where it is missing.
+ * Nobody else may be able to put files into it. Returns a descriptor that the caller closes, or -1: EPERM where the
+ * folder belongs to somebody else, or others may write to it although `mode` does not say so.
  */
 int hm_folder_open_own(int at, const char *path, mode_t mode, struct hm_error *error);
 
-/* Is this file mapped past the page cache? false also where the kernel, before 5.8, does not tell. */
+/* Is this file on DAX memory, so that mappings of it bypass the page cache? Also false where the kernel cannot tell
+ * (before 5.8). */
 bool hm_file_is_dax(int fd);
 
-/* Close all descriptors from `first` on, but `kept` (-1: none). Safe between fork and exec. */
+/* Close all descriptors from `first` on except `kept` (-1: no exception). Safe between fork and exec. */
 void hm_close_from(int first, int kept);
 
-/*
- * Copy `from` into `to` (`size` bytes), cut where it is too long; `to` is always terminated. Returns `to`.
- */
+/* Copy `from` into `to` (`size` bytes), cut where it is too long. `to` is always terminated. Returns `to`. */
 char *hm_text_copy(char *to, const char *from, size_t size);
 
 #endif

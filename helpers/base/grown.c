@@ -13,7 +13,7 @@ struct head {
     uint32_t magic, version, bytes;
 };
 
-/* The file's size, or -1. */
+/* Find the size of the file. Returns it, or -1 where it is smaller than `least`. */
 static off_t find_size(int fd, size_t least, struct hm_error *error)
 {
     struct stat status;
@@ -40,7 +40,7 @@ void *hm_grown_map(int fd, const void *fresh, size_t size, size_t least, struct 
     off_t has = find_size(fd, least, error);
     if (has < 0)
         return NULL;
-    /* Reserved: a store to a page without a block, in a run folder that is full, would be SIGBUS. */
+    /* Reserve the blocks now: a store to a page without a block would be a SIGBUS when the run folder is full. */
     int number = has < (off_t)size ? posix_fallocate(fd, 0, (off_t)size) : 0;
     if (number != 0) {
         hm_fail(error, number, "no room for %zu bytes", size);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Files that are one structure of ours, which a program of ours maps and writes while others read: figures that have to
- * be there at any moment, whoever dies. The structure begins with {uint32_t magic, version, bytes} and only grows: new
- * members come at its end. So programs of several versions can use one file: of what the other has and it does not know
- * a program sees nothing, and what the other does not have is as in a new structure. The version changes only where
- * that cannot be held.
+ * A file that holds one structure. One program of hybridmem's maps and writes it, others read it, so that its figures
+ * can be read at any moment, even after the writer has died. The structure begins with {uint32_t magic, version,
+ * bytes}. It only grows: new members are added at its end. So programs of several versions can share a file: each
+ * ignores the members that it does not know, and takes defaults for those that the file does not have. The version
+ * changes only where this rule has to be broken.
  */
 #ifndef HM_BASE_GROWN_H
 #define HM_BASE_GROWN_H
@@ -14,14 +14,16 @@
 #include "error.h"
 
 /*
- * Read the first `size` bytes of the file, or all there are, over `value`, which is as a new one; `least` is what the
- * version has had from its beginning. Returns 0, or -1 (EBADMSG: no file of at least so many bytes).
+ * Read the structure: the first `size` bytes of the file, or all where it is shorter, over `value`, which the caller
+ * has filled with defaults. `least` is the size that the structure had at the beginning of its version. Returns 0, or
+ * -1 (EBADMSG: the file has fewer than `least` bytes).
  */
 int hm_grown_read(int fd, void *value, size_t size, size_t least, struct hm_error *error);
 
 /*
- * Map `size` bytes of the file, shared. One that is shorter is made longer, with what `fresh`, a new structure, has
- * there. Returns it, for munmap(2), or NULL with errno and a text; the caller checks what is in it.
+ * Map `size` bytes of the file, shared. A shorter file is made longer; the new part is copied from `fresh`, a new
+ * structure. Returns the mapping, for munmap(2), or NULL with errno and a text. The caller checks what the structure
+ * says.
  */
 void *hm_grown_map(int fd, const void *fresh, size_t size, size_t least, struct hm_error *error);
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where parts of hybridmem are installed that more than one folder names. */
+/* Paths of installed parts of hybridmem that more than one folder needs. */
 #ifndef HM_BASE_INSTALLED_H
 #define HM_BASE_INSTALLED_H
 
-/* The library that sends allocations to the slow tier: <pkglibdir>/libhybridmem-preload.so. */
+/* The library that sends large allocations to the slow tier: <pkglibdir>/libhybridmem-preload.so. */
 const char *hm_preload_library(void);
 
 #endif

@@ -6,7 +6,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* A page of a mapping that was made just now is marked as soon as it is written. */
+/* The kernel marks a new page as soon as it is written, without any marks having been cleared first. */
 bool hm_marks_are_kept(void)
 {
     char path[64];

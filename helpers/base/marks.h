@@ -9,7 +9,7 @@
 #define HM_MARK_PRESENT (UINT64_C(1) << 63) /* in an entry of /proc/PID/pagemap: the page is in memory */
 #define HM_MARK_DIRTY (UINT64_C(1) << 55)   /* it was written since the marks were cleared */
 
-/* Look at a new page of our own. Nothing is cleared for that, and no other page is touched. */
+/* Find out by writing a new page of the calling process. No marks are cleared, and no other page is touched. */
 bool hm_marks_are_kept(void);
 
 #endif

@@ -25,7 +25,8 @@ int hm_moment_parse(const char *text, int64_t *seconds)
     struct tm utc = {0};
     const char *end = strptime(text, "%Y-%m-%dT%H:%M:%SZ", &utc);
     *seconds = end && *end == '\0' ? (int64_t)timegm(&utc) : -1;
-    /* Only what we would write: strptime takes less, and timegm any day of a month. */
+    /* Accept only what hm_moment_format writes: strptime accepts fewer digits, and timegm days that a month does not
+     * have. */
     return strcmp(hm_moment_format(*seconds, again), text) == 0 && text[0]
                ? 0
                : hm_fail(NULL, EINVAL, "\"%.40s\" is no moment", text);

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Moments as people and programs read them. */
+/* Moments as text: RFC 3339 in UTC. */
 #ifndef HM_BASE_MOMENT_H
 #define HM_BASE_MOMENT_H
 
 #include <stdint.h>
 
-#define HM_MOMENT 24 /* "2026-11-29T20:11:00Z"; up to the year 9999 */
+#define HM_MOMENT 24 /* room for "2026-11-29T20:11:00Z", up to the year 9999 */
 
-/* Seconds since 1970 as RFC 3339 in UTC; "" where that is no year of four digits. Returns `out`. */
+/* Write seconds since 1970 as text; "" where the year does not have four digits. Returns `out`. */
 char *hm_moment_format(int64_t seconds, char out[HM_MOMENT]);
 
-/* The same text back. Returns 0, or -1 (EINVAL). */
+/* Read such a text. Returns 0, or -1 (EINVAL). */
 int hm_moment_parse(const char *text, int64_t *seconds);
 
 #endif

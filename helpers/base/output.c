@@ -8,14 +8,14 @@
 
 int hm_output_end(const char *name, int result, int status)
 {
-    int number = result < 0 ? errno : 0; /* a write that failed amid others that went on has left no reason */
+    int number = result < 0 ? errno : 0; /* a write that failed before others that worked has left no errno */
     if (fflush(stdout) != 0)
         number = errno;
     else if (!ferror(stdout) && result < 0)
         number = ENOMEM;
     else if (!ferror(stdout))
         return status;
-    if (number == EPIPE) { /* the signal was ignored; who prints ends by it, as others do whose reader has gone */
+    if (number == EPIPE) { /* SIGPIPE was ignored: end by it, as other programs do whose reader has gone */
         signal(SIGPIPE, SIG_DFL);
         raise(SIGPIPE);
     }

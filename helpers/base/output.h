@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The end of what a program writes to its standard output: what finds no room there is an error, in all programs the
- * same. */
+/* Ends a program's output: output that could not be written is an error, handled alike in all programs. */
 #ifndef HM_BASE_OUTPUT_H
 #define HM_BASE_OUTPUT_H
 
-#define HM_OUTPUT_LOST 1 /* exit status */
+#define HM_OUTPUT_LOST 1 /* the exit status where output was lost */
 
 /*
- * Have all of it written. `name` is the program's, as its errors begin; `result` the printing's own, negative with
- * errno where it failed: where the stream has no error, that was for want of memory. Returns `status`, or
- * HM_OUTPUT_LOST with one line on standard error where a part is lost. Where the reader has gone, the program ends by
- * SIGPIPE, also one that has it ignored.
+ * Flush standard output. `name` is the program's name, with which its errors begin. `result` is what printing returned:
+ * negative with errno where it failed (where the stream itself has no error, memory was short). Returns `status`, or,
+ * where output was lost, prints one line on standard error and returns HM_OUTPUT_LOST. Where the reader has gone, the
+ * program ends by SIGPIPE, even if it ignores that signal.
  */
 int hm_output_end(const char *name, int result, int status);
 

@@ -12,7 +12,7 @@
 
 #define READ_FLAGS (O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK)
 
-/* `shown`: the path up to the part that is checked. */
+/* Check one part of a path. `shown` is the path up to this part, for errors. */
 static int check_part(int fd, const char *shown, uid_t owner, bool is_folder, struct hm_error *error)
 {
     struct stat status;
@@ -27,7 +27,7 @@ static int check_part(int fd, const char *shown, uid_t owner, bool is_folder, st
     if (status.st_uid != 0 && status.st_uid != owner)
         return hm_fail(error, EPERM, "%.200s belongs to user %u: it must belong to %s, or it is not believed", shown,
                        (unsigned)status.st_uid, owner == 0 ? "root" : "its user or root");
-    /* In a folder with the sticky bit (/tmp) nobody can replace what is another's, and the owner of each part is
+    /* In a folder with the sticky bit (/tmp) users cannot replace files of others, and the owner of each part is
      * checked. */
     bool is_sticky_folder = is_folder && (status.st_mode & S_ISVTX);
     if (status.st_mode & (S_IWGRP | S_IWOTH) && !is_sticky_folder)
@@ -40,7 +40,7 @@ static int check_part(int fd, const char *shown, uid_t owner, bool is_folder, st
 static int open_part(int folder, const char *name, const char *shown, uid_t owner, bool is_folder,
                      struct hm_error *error)
 {
-    /* A look through O_PATH first: opening a device or a FIFO can have effects, and a link needs a text of its own. */
+    /* First look with O_PATH: opening a device or a FIFO can have effects, and a link gets an error text of its own. */
     int fd = openat(folder, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
     if (fd < 0)
         return hm_fail_errno(error, "%.200s", shown);

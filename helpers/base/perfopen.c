@@ -33,7 +33,7 @@ char *hm_perf_explain(int number, const char *paranoid, int wanted, char *out, s
         {EINVAL, "the kernel does not know the event in this form"},
     };
     if (number == EACCES || number == EPERM) {
-        /* The levels above 2 are Debian's and Ubuntu's own, and there CAP_PERFMON is no exception. */
+        /* Levels above 2 exist on Debian and Ubuntu only; there CAP_PERFMON is not enough. */
         if (*paranoid)
             snprintf(out, size, "the kernel refuses: kernel.perf_event_paranoid is %s, wanted is %d or less, or %s",
                      paranoid, wanted, atoi(paranoid) > 2 ? "CAP_SYS_ADMIN" : "CAP_PERFMON");

@@ -15,7 +15,7 @@
 #include "size.h"
 
 #define CGROUP_ROOT "/sys/fs/cgroup"
-/* Fields of /proc/PID/stat, as proc(5) counts them. */
+/* Numbers of fields in /proc/PID/stat, as proc(5) counts them. */
 #define STAT_NAME 2
 #define STAT_START_TIME 22
 
@@ -37,7 +37,7 @@ uint64_t hm_process_resident(pid_t pid)
 int hm_process_parse_stat(const char *text, char *state, uint64_t *start_time)
 {
     char number[24];
-    /* The name may hold spaces and brackets: fields are counted from its last ")". */
+    /* The process name may contain spaces and brackets: count fields from the last ")". */
     const char *at = strrchr(text, ')');
     for (int field = STAT_NAME; at && field < STAT_START_TIME; field++) {
         at = strchr(at, ' ');
@@ -88,13 +88,13 @@ static int count_living(const struct pollfd *end, int n)
     return living;
 }
 
-/* Wait until all have ended, at most so long. Descriptors of those that have are closed, and -1 then. Returns how many
- * have not. */
+/* Wait at most `patience_ms` until all processes have ended. Closes the descriptor of each one that has, and sets it to
+ * -1. Returns how many have not ended. */
 static int wait_for_ends(struct pollfd *end, int n, int patience_ms)
 {
     int64_t deadline = hm_clock_ms(CLOCK_MONOTONIC) + patience_ms;
     for (;;) {
-        if (count_living(end, n) == 0) /* poll() would wait for nothing */
+        if (count_living(end, n) == 0) /* with no descriptor left poll() would wait in vain */
             return 0;
         int64_t left = deadline - hm_clock_ms(CLOCK_MONOTONIC);
         int ready = poll(end, (nfds_t)n, left > 0 ? (int)left : 0);
@@ -123,14 +123,14 @@ static void signal_all(const struct pollfd *end, int n, int number)
             syscall(SYS_pidfd_send_signal, end[i].fd, number, NULL, 0);
 }
 
-/* A descriptor of the process, -1 where it has ended. Returns -1 where it cannot be watched. */
+/* Open a pidfd of the process, or -1 where it has ended. Returns -1 where it cannot be watched. */
 static int open_living(const struct hm_process *process, int *pidfd, struct hm_error *error)
 {
     *pidfd = process->pid > 0 ? (int)syscall(SYS_pidfd_open, process->pid, 0) : -1;
     if (*pidfd < 0)
         return process->pid <= 0 || errno == ESRCH ? 0
                                                    : hm_fail_errno(error, "cannot watch process %d", (int)process->pid);
-    /* Looked at after the descriptor was opened: what it names cannot be replaced any more. */
+    /* Check this after the descriptor is open: from now on its pid cannot be reused. */
     if (!hm_process_is_running(process)) {
         close(*pidfd);
         *pidfd = -1;

@@ -93,7 +93,7 @@ int hm_set_next(const struct hm_set *set, unsigned from)
     return -1;
 }
 
-/* Read digits at *at (at least one, below HM_SET_BITS) and move past them. Returns the number, or -1. */
+/* Read a number below HM_SET_BITS at *at and move *at past it. Returns the number, or -1. */
 static int read_member(const char **at)
 {
     unsigned value = 0;
@@ -109,7 +109,7 @@ static int read_member(const char **at)
     return (int)value;
 }
 
-/* "3" or "0-3", ending at a comma or the end of the text. */
+/* Read "3" or "0-3", which must end at a comma or at the end of the text. */
 static int read_range(const char **at, struct hm_set *set)
 {
     int first = read_member(at);
@@ -160,7 +160,7 @@ char *hm_set_format(const struct hm_set *set, char *out, size_t size)
         int length = first == last ? snprintf(part, sizeof(part), "%s%d", used ? "," : "", first)
                                    : snprintf(part, sizeof(part), "%s%d-%d", used ? "," : "", first, last);
         int next = hm_set_next(set, (unsigned)last + 1);
-        /* Room for "..." is kept while there is more to come, so that a cut list never looks complete. */
+        /* Keep room for "..." while more members follow, so that a cut list never looks complete. */
         if (used + (size_t)length + (next >= 0 ? 4 : 1) > size) {
             snprintf(out + used, size - used, "...");
             break;

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Sets of CPU or NUMA node numbers as plain values: they are copied, stored in fixed-layout state, and carried over
- * fork without allocation, which hwloc's and libnuma's bitmaps do not allow.
- */
+/* Sets of CPU or NUMA node numbers. They are plain values: they can be copied, stored in files of fixed layout, and
+ * kept over fork without allocation, unlike the bitmaps of hwloc and libnuma. */
 #ifndef HM_BASE_SET_H
 #define HM_BASE_SET_H
 
@@ -12,14 +10,14 @@
 
 #include "error.h"
 
-#define HM_SET_BITS 8192 /* CONFIG_NR_CPUS of x86-64 distributions; the kernel's limit on nodes is 1024 */
+#define HM_SET_BITS 8192 /* CONFIG_NR_CPUS of x86-64 distributions; nodes are below 1024 */
 
 struct hm_set {
     uint64_t word[HM_SET_BITS / 64];
 };
 
 void hm_set_clear(struct hm_set *set);
-/* Out of range: nothing happens. */
+/* Numbers out of range are ignored. */
 void hm_set_add(struct hm_set *set, unsigned member);
 void hm_set_remove(struct hm_set *set, unsigned member);
 bool hm_set_has(const struct hm_set *set, unsigned member);
@@ -32,13 +30,15 @@ void hm_set_union(struct hm_set *into, const struct hm_set *other);
 void hm_set_intersect(struct hm_set *into, const struct hm_set *other);
 void hm_set_subtract(struct hm_set *from, const struct hm_set *other);
 unsigned hm_set_count(const struct hm_set *set);
-/* The lowest member at or above `from`, or -1. `for (int n = hm_set_next(s, 0); n >= 0; n = hm_set_next(s, n + 1))`. */
+/* The lowest member at or above `from`, or -1. To visit all: for (int n = hm_set_next(s, 0); n >= 0; n = hm_set_next(s,
+ * n + 1)). */
 int hm_set_next(const struct hm_set *set, unsigned from);
 
-/* Parse the kernel's list format ("0-3,8", "" is the empty set). Whole string; errors name the word. Returns 0 or -1
- * (EINVAL). */
+/* Parse the kernel's list format ("0-3,8"; "" is the empty set). The whole string must fit; errors name the bad word.
+ * Returns 0 or -1 (EINVAL). */
 int hm_set_parse(struct hm_set *set, const char *text, struct hm_error *error);
-/* Write the list format into `out` (`size` bytes, always terminated). Returns `out`. Too long: ends in "...". */
+/* Write the list format into `out` (`size` bytes, always terminated). A list that is too long is cut and ends in "...".
+ * Returns `out`. */
 char *hm_set_format(const struct hm_set *set, char *out, size_t size);
 
 #endif

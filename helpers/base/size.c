@@ -16,7 +16,7 @@ static const struct unit sizes[] = {
     {"", 1}, {"K", UINT64_C(1) << 10}, {"M", UINT64_C(1) << 20}, {"G", UINT64_C(1) << 30}, {"T", UINT64_C(1) << 40}};
 static const struct unit durations[] = {{"ms", 1}, {"s", 1000}, {"min", 60 * 1000}, {"h", 3600 * 1000}};
 
-/* Digits and a unit of the table. Returns 0, EINVAL or ERANGE. */
+/* Parse digits and one of these units. Returns 0, EINVAL or ERANGE. */
 static int parse_with_unit(const char *text, const struct unit *units, int n_units, uint64_t *value)
 {
     uint64_t number = 0;
@@ -64,7 +64,7 @@ int hm_size_parse_duration(const char *text, uint64_t *milliseconds, struct hm_e
     return 0;
 }
 
-/* Read digits into *value (kept below 10^9) and return their number, -1 when there are too many. */
+/* Read digits into *value, at most nine of them. Returns how many, or -1 when there are more. */
 static int read_digits(const char **at, uint64_t *value)
 {
     int count = 0;
@@ -76,7 +76,7 @@ static int read_digits(const char **at, uint64_t *value)
     return count;
 }
 
-/* Digits, with decimals or without, and the unit. Returns 0 or -1. */
+/* Parse digits, optional decimals, and the unit. Returns 0 or -1. */
 static int parse_decimal(const char *text, const char *unit, double *value)
 {
     const char *at = text;
@@ -120,7 +120,7 @@ char *hm_size_format(uint64_t bytes, char *out, size_t size)
     static const char *const units[] = {"KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
     double value = (double)bytes;
     int unit = -1;
-    /* 1023.95 would be printed as 1024.0. */
+    /* From 1023.95 on, one decimal would be printed as 1024.0: take the next unit. */
     while (value >= (unit < 0 ? 1024 : 1023.95) && unit + 1 < N_ROWS(units)) {
         value /= 1024;
         unit++;

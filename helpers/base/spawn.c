@@ -18,9 +18,9 @@
 
 #define OOM_SCORE "/proc/self/oom_score_adj"
 #define EXTRA 3
-#define REPORT 4 /* where the child says what failed; closed by a successful exec */
+#define REPORT 4 /* the child writes here what failed; a successful exec closes it */
 #define KILL_PATIENCE_MS 1000
-#define FIRST_FREE 16 /* descriptors are parked at or above this before they take their places */
+#define FIRST_FREE 16 /* descriptors are first copied to numbers from here on, out of the way of their final places */
 
 enum step { STEP_NONE, STEP_DESCRIPTORS, STEP_CGROUP, STEP_PARENT, STEP_OOM, STEP_DROP, STEP_EXEC };
 
@@ -34,7 +34,7 @@ struct report {
     int step, number;
 };
 
-/* Only calls that are safe between fork and exec in a process with threads from here to child(). */
+/* From here to child(): only calls that are safe between fork and exec in a process with threads. */
 
 static int place_descriptors(const struct hm_spawn *spawn, int report)
 {
@@ -78,7 +78,7 @@ static void reset_signals(void)
     sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
-/* Returns 0, or -1 (ESRCH) where the parent ended before. */
+/* Have the kernel kill this child when its parent ends. Returns 0, or -1 (ESRCH) where the parent has already ended. */
 static int die_with_parent(pid_t parent)
 {
     if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0)
@@ -110,7 +110,7 @@ static enum step become(const struct hm_spawn *spawn, const char *cgroup_procs, 
 static void child(const struct hm_spawn *spawn, const char *cgroup_procs, bool is_protected, int report, pid_t parent)
 {
     struct report failure = {.step = become(spawn, cgroup_procs, is_protected, report, parent), .number = errno};
-    /* Descriptors may not be in their places yet. */
+    /* If placing the descriptors failed, the pipe is still at its old number. */
     if (write(failure.step == STEP_DESCRIPTORS ? report : REPORT, &failure, sizeof(failure)) < 0)
         _exit(126);
     _exit(127);
@@ -126,7 +126,7 @@ int hm_spawn_wait(pid_t pid)
     return ended == pid ? status : -1;
 }
 
-/* A child of ours that cannot be watched: killed where it is still there, as nobody would end it. */
+/* Kill a child that cannot be watched, where it still runs: nobody else would end it. */
 static int give_up(pid_t pid)
 {
     int status, number = errno;
@@ -154,8 +154,8 @@ int hm_spawn_wait_for(pid_t pid, int patience_ms)
     return is_over && is_known ? status : -1;
 }
 
-/* The one fork. The child begins with all signals blocked, as no handler of the daemon's may run in it; the parent gets
- * its own mask back. Returns what fork() returns, with errno. */
+/* The only fork. The child begins with all signals blocked, so that no signal handler of the daemon runs in it; the
+ * parent gets its own mask back. Returns what fork() returns, with errno. */
 static pid_t fork_blocked(void)
 {
     sigset_t all, before;
@@ -169,7 +169,7 @@ static pid_t fork_blocked(void)
     return pid;
 }
 
-/* Is this process protected from the OOM killer? Children inherit that. */
+/* Is this process protected from the OOM killer? Children inherit the protection. */
 static bool has_protection(void)
 {
     char text[16];

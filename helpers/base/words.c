@@ -13,13 +13,13 @@
 
 #include "output.h"
 
-#define FIRST 256  /* of the table's options: no letter */
-#define UNSIZED 80 /* columns of a terminal that does not tell */
+#define FIRST 256  /* getopt_long returns numbers from here on for the table's options; letters are below */
+#define UNSIZED 80 /* columns of a terminal whose width is unknown */
 
 static int take(const struct hm_words *words, const struct hm_word *word)
 {
     struct hm_error error = {""};
-    if (word->path && !*optarg) { /* as of a variable that is not set; to open it would say less */
+    if (word->path && !*optarg) { /* typically a shell variable that is not set; open("") would give a worse error */
         fprintf(stderr, "hybridmem %s: --%s: \"\" names nothing: name a file or folder, or leave --%s out\n",
                 words->command, word->name, word->name);
         return -1;
@@ -37,12 +37,13 @@ static int take(const struct hm_words *words, const struct hm_word *word)
     return -1;
 }
 
-/* Say what getopt_long found wrong: `word` is the last one that it took. Returns HM_WORDS_BAD. */
+/* Print what getopt_long found wrong. `word` is the last word that it read. Returns HM_WORDS_BAD. */
 static int refuse_option(const struct hm_words *words, int letter, const char *word)
 {
     const char form[] = {'-', (char)optopt, '\0'};
-    if (letter == '?' && optopt > 0 && optopt < FIRST && !strchr("hV", optopt)) /* those are of --help=x */
-        word = form; /* a letter; `word` may be the one before */
+    if (letter == '?' && optopt > 0 && optopt < FIRST &&
+        !strchr("hV", optopt)) /* h and V come from --help=x and --version=x */
+        word = form;           /* a bad letter; `word` may be the word before it */
     fprintf(stderr, "hybridmem %s: %soption '%s'%s. Try 'hybridmem %s --help'.\n", words->command,
             letter == '?' && optopt < FIRST ? "unrecognized " : "", word,
             letter == ':'     ? " requires an argument"
@@ -52,7 +53,7 @@ static int refuse_option(const struct hm_words *words, int letter, const char *w
     return HM_WORDS_BAD;
 }
 
-/* The help, or the version. Returns the exit status. */
+/* Print the help or the version. Returns the exit status. */
 static int tell(const struct hm_words *words, int letter)
 {
     char name[64];
@@ -74,7 +75,7 @@ int hm_words_parse(int argc, char **argv, const struct hm_words *words)
     table[n] = (struct option){"help", no_argument, NULL, 'h'};
     table[n + 1] = (struct option){"version", no_argument, NULL, 'V'};
 
-    opterr = 0; /* its own words begin with the program's path */
+    opterr = 0; /* getopt's own messages begin with the program's path */
     for (int letter; (letter = getopt_long(argc, argv, ":hV", table, NULL)) != -1;) {
         if (letter == 'h' || letter == 'V')
             return tell(words, letter);
