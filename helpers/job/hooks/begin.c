@@ -35,11 +35,15 @@ int hm_begin_topology(const struct hm_config *config, struct hm_error *error)
 enum earlier { EARLIER_UNREADABLE = -1, EARLIER_NONE, EARLIER_KEPT, EARLIER_OF_A_STEP };
 
 /*
- * Is there an entry of this very job? One of a prolog that ran before is kept; one of a step that was quicker wants
- * what this prolog knows. Another's, of an earlier run under the same number, is finished; there is none then, as where
- * nobody can read what is in it: the new one names this run, so that namespaces of it stay (the job is refused new
- * ones), and those of earlier runs are nobody's. One that cannot be opened or loaded is not replaced: it may say what
- * has to be undone on the node. `has_left`: the one that was finished leaves memory.
+ * Looks in the ledger for an entry under the job's number.
+ *
+ * - EARLIER_KEPT: the prolog of this very run has made it before. It stays.
+ * - EARLIER_OF_A_STEP: a step of this run was quicker than this prolog and made it. The prolog completes it.
+ * - EARLIER_NONE: there is none, or it was of an earlier run, which is finished here (`has_left`: that run leaves
+ *   memory), or nobody can read it (EBADMSG). The caller makes a new one. It names this run. So namespaces of this run
+ *   stay, and the job gets no second set; namespaces of earlier runs belong to nobody.
+ * - EARLIER_UNREADABLE: it cannot be opened or loaded. It is not replaced, as it may say what has to be undone on the
+ *   node.
  */
 static enum earlier find_earlier(const struct hm_config *config, const struct hm_begin *begin, struct hm_job *job,
                                  bool *has_left, struct hm_error *error)
@@ -54,7 +58,7 @@ static enum earlier find_earlier(const struct hm_config *config, const struct hm
     if (number != 0)
         return number == ENOENT || number == EBADMSG ? EARLIER_NONE : EARLIER_UNREADABLE;
     bool is_of_this_user = job->uid == begin->uid && hm_job_is_living(job);
-    /* Steps are not always told how often their job was restarted. */
+    /* A step's entry is not compared by `restart`: steps are not always told how often their job was restarted. */
     if (is_of_this_user && !job->is_entered)
         return EARLIER_OF_A_STEP;
     if (is_of_this_user && job->restart == begin->restart)
@@ -86,12 +90,14 @@ static void fill(const struct hm_config *config, const struct hm_begin *begin, s
     copy_name(job->node, begin->node, sizeof(job->node));
     if (config->cluster[0])
         hm_text_copy(job->cluster, config->cluster, sizeof(job->cluster));
-    /* With PrologFlags=RunInJob this runs in the job, which is no place for the monitor. */
+    /* With PrologFlags=RunInJob the prolog runs in the job's own cgroup: the monitor must not be put there. */
     if (hm_cgroup_of_self(folder, sizeof(folder)) == 0 && !strstr(folder, "/step_"))
         hm_text_copy(job->home_cgroup, folder, sizeof(job->home_cgroup));
 }
 
-/* What nobody asked for is not missed: a default that cannot be had is a warning. */
+/*
+ * Enters why the job cannot have what it asked for. For a mode that is only the partition's default this is a warning.
+ */
 static void refuse(struct hm_job *job, const char *why)
 {
     if (!job->request_is_default) {
@@ -107,7 +113,7 @@ static void judge(const struct hm_config *config, const struct hm_request *reque
                   struct hm_error *error)
 {
     struct hm_identity identity;
-    struct hm_error unknown = {0}; /* of its own: any text in `error` is a refusal */
+    struct hm_error unknown = {0}; /* separate, as any text in `error` refuses the job */
     bool is_known = hm_identity_of_uid(job->uid, &identity, &unknown) == 0;
     const struct hm_asker asker = {.identity = is_known ? &identity : NULL,
                                    .unknown = unknown.text,
@@ -119,7 +125,10 @@ static void judge(const struct hm_config *config, const struct hm_request *reque
         hm_identity_free(&identity);
 }
 
-/* The verdict: the tasks read it from the entry, for a prolog that fails would drain the node. */
+/*
+ * Enters the verdict on the request. The tasks read it from the entry and fail; a prolog that fails would drain the
+ * node.
+ */
 static void decide(const struct hm_config *config, const char *config_error, const struct hm_begin *begin,
                    struct hm_job *job)
 {
@@ -143,8 +152,9 @@ static void decide(const struct hm_config *config, const char *config_error, con
 }
 
 /*
- * The CPUs of the sockets that the job's cores are on. Prologs are told nothing of them; what is not known the plan
- * refuses, and what does not fit is refused here. Returns 0 or -1.
+ * The CPUs of the sockets that the job's cores are on. Slurm does not tell prologs the cores, so scontrol is asked.
+ * Where it does not know them the result is 0 and `sockets_cpus` stays empty: the plan refuses that. Cores that do not
+ * fit this node's topology are an error (-1).
  */
 static int find_sockets_cpus(const struct hm_job *job, const struct hm_topology *topology, struct hm_set *sockets_cpus,
                              struct hm_error *error)
@@ -163,7 +173,10 @@ static int find_sockets_cpus(const struct hm_job *job, const struct hm_topology 
                    why.text);
 }
 
-/* Plan the job's file systems: the one mode whose plan the prolog makes. */
+/*
+ * Plans the job's file systems. `fsdax` is the only mode whose plan the prolog makes; the others are planned by the
+ * step.
+ */
 static int plan_fsdax(const struct hm_config *config, struct hm_job *job, struct hm_error *error)
 {
     const struct hm_request request = job->plan.request;
@@ -218,8 +231,10 @@ int hm_begin_job(const struct hm_config *config, const char *config_error, const
     return result;
 }
 
-/* The entry again, unless the job has ended since: a prolog that has waited too long may be behind its own epilog.
- * Whoever came to the node meanwhile has said so in the entry. */
+/*
+ * Writes the entry again, unless the job has ended since: a prolog that waited long may run after its own epilog. Steps
+ * may have noted other jobs on the node meanwhile (`had_company`); that is kept.
+ */
 static int enter_again(const struct hm_config *config, struct hm_job *job, struct hm_error *error)
 {
     int result = -1;
@@ -235,8 +250,8 @@ static int enter_again(const struct hm_config *config, struct hm_job *job, struc
 }
 
 /*
- * The entry is in the ledger first: from then on a crash at any point leaves nothing that is not found again. What
- * cannot be had is for the tasks to say.
+ * Plans and makes the job's file systems. The entry says so before they are made: after a crash at any point, reap
+ * finds them. Why they cannot be had goes into the entry, and the tasks fail with it.
  */
 static int provide(const struct hm_config *config, struct hm_job *job, struct hm_error *error)
 {
@@ -266,8 +281,10 @@ static bool wants_slow_memory(const struct hm_config *config, const struct hm_re
     return config->ram != HM_SLOW_RAM_NONE && hm_request_wants(request, HM_WANTS_SLOW_RAM);
 }
 
-/* Memory that the job's steps are to find there. Where it does not come they have what there is, and the entry a
- * warning: not our copy of it, which is older than the wait. */
+/*
+ * Brings slow memory online for the job's steps. Where that fails, the steps use the memory that there is, and the
+ * entry gets a warning. The entry is read again for that, as steps may have changed it during the wait.
+ */
 static int provide_slow_memory(const struct hm_config *config, const struct hm_job *job, struct hm_error *error)
 {
     int result = -1;

@@ -38,8 +38,10 @@ void hm_finish_stop_helpers(const struct hm_job *job, int patience_ms)
         hm_log(HM_LOG_ERROR, "job %u: its monitor or a migrator was not stopped: %s", job->job_id, error.text);
 }
 
-/* The job's end is when it was first claimed, or, where that is not its epilog, when it was found dead: who comes after
- * one that was killed writes a record with the same end again, and not one of another day. */
+/*
+ * Notes when the job ended: when it was found dead, or now, if its own epilog is the first to claim it. A process that
+ * comes after one that was killed finds the time noted: it writes the same record again, not one of another day.
+ */
 static void note_end(struct hm_job *job, bool is_own_epilog)
 {
     if (job->end_ns == 0)
@@ -49,8 +51,10 @@ static void note_end(struct hm_job *job, bool is_own_epilog)
     job->has_ended = job->has_ended || is_own_epilog;
 }
 
-/* Take the entry for ourselves and undo the job's changes. Returns 0, 1 where there is nothing to do, or -1; `is_left`
- * where the entry was removed unread. */
+/*
+ * Takes the entry for this process and undoes the job's changes. Returns 0; 1 where there is nothing to do; or -1.
+ * `is_left` is set where the entry was unreadable and was removed.
+ */
 static int claim(const struct hm_config *config, uint32_t job_id, bool is_own_epilog, struct hm_job *job, bool *is_left)
 {
     struct hm_error error = {0};
@@ -62,7 +66,10 @@ static int claim(const struct hm_config *config, uint32_t job_id, bool is_own_ep
     }
     if (hm_ledger_read(config, job_id, job, &error) != 0) {
         result = errno == ENOENT ? 1 : -1;
-        /* Nobody can read it, and with the job's end nobody needs it: what the job may have had is for the reap. */
+        /*
+         * Nobody can read the entry, and nobody needs it after the job's end. Reap looks for memory that the job may
+         * have had.
+         */
         *is_left = errno == EBADMSG && hm_ledger_remove(config, job_id, NULL) == 0;
     } else if (hm_process_is_running(&job->finisher)) {
         result = 1;
@@ -78,15 +85,20 @@ static int claim(const struct hm_config *config, uint32_t job_id, bool is_own_ep
     return result;
 }
 
-/* Read the entry, if it still is the one that was claimed: a new run under the same number may have made its own
- * meanwhile. Wants the lock. */
+/*
+ * Reads the entry, and checks that it still is the one that was claimed: a new run under the same number may have made
+ * its own meanwhile. Wants the lock.
+ */
 static bool read_ours(const struct hm_config *config, const struct hm_job *job, struct hm_job *now)
 {
     return hm_ledger_read(config, job->job_id, now, NULL) == 0 && now->finisher.pid == getpid() &&
            now->restart == job->restart && now->start_ns == job->start_ns;
 }
 
-/* Its monitor has read it for the last time. What is left here is for a reap. */
+/*
+ * Removes the job's resctrl group. Its monitor has stopped, so nobody reads it any more. If this fails, reap tries
+ * again.
+ */
 static void remove_group(const struct hm_config *config, struct hm_job *job)
 {
     struct hm_error error = {0};
@@ -97,8 +109,8 @@ static void remove_group(const struct hm_config *config, struct hm_job *job)
 }
 
 /*
- * What the job's migrators left. Under the lock: the end of a step may be late, and take the figures of its own. What
- * it has put into the entry since that was claimed is ours to report as well.
+ * Takes the figures that the job's migrators left. It holds the lock, as the end of a late step may take the figures of
+ * its own migrator at the same time. What that step put into the entry after the claim is taken over for the record.
  */
 static void take_figures(const struct hm_config *config, struct hm_job *job)
 {
@@ -120,8 +132,11 @@ static void take_figures(const struct hm_config *config, struct hm_job *job)
         hm_log(HM_LOG_ERROR, "job %u: %s", job->job_id, error.text);
 }
 
-/* Memory that cannot be taken back must not be given to anybody: the one case in which a node is drained. Returns true
- * where a later reap is to take it back. */
+/*
+ * Removes the job's namespaces. If that fails, the node is drained: memory that cannot be taken back must not be given
+ * to anybody. This is the only case in which hybridmem drains a node. Returns true where a later reap is to take the
+ * memory back.
+ */
 static bool remove_namespaces(const struct hm_config *config, struct hm_job *job, bool waits)
 {
     struct hm_error error = {0}, why = {0};
@@ -131,8 +146,10 @@ static bool remove_namespaces(const struct hm_config *config, struct hm_job *job
     bool is_for_later = errno == EBUSY || errno == ETIME;
     hm_log(HM_LOG_ERROR, "job %u: its DAX file systems were not removed: %s", job->job_id, error.text);
     hm_job_warn(job, "its DAX file systems were not removed: %s", error.text);
-    /* The label still has the job's name: nobody is given it, and each reap tries again. Whoever keeps it in use could
-     * drain nodes otherwise; what is still to be wiped waits for its time. */
+    /*
+     * Memory that is in use, or that still has to be wiped, does not drain: its label still has the job's name, so
+     * nobody else is given it, and each reap tries again. Otherwise a user could drain nodes by keeping files open.
+     */
     if (is_for_later)
         return true;
     snprintf(reason, sizeof(reason), "hybridmem: job %u: persistent memory was not given back: %.160s", job->job_id,
@@ -142,7 +159,7 @@ static bool remove_namespaces(const struct hm_config *config, struct hm_job *job
     return false;
 }
 
-/* Returns -1 where the record could be kept nowhere. */
+/* Returns -1 where the record could not be written to any place. */
 static int write_record(const struct hm_config *config, const struct hm_job *job)
 {
     char path[HM_CONFIG_PATH_MAX + 32];
@@ -161,7 +178,7 @@ static int write_record(const struct hm_config *config, const struct hm_job *job
     return result;
 }
 
-/* Remove the entry, or, where its record waits, give it back to the next pass. */
+/* Removes the entry. If its record still has to be written (`is_kept`), the entry stays, free for the next reap. */
 static int let_go(const struct hm_config *config, struct hm_job *job, bool is_kept)
 {
     struct hm_error error = {0};
@@ -181,9 +198,9 @@ done:
 }
 
 /*
- * Slurm's own status, but for the 0 of a job that it ended itself (scancel, the time limit): it has not heard of the
- * batch script by then, and tells its epilogs what stood there at the start. Where the script ran here, slurmstepd
- * has: it waits for all tasks before there is an epilog.
+ * Notes the exit status that Slurm gave to its epilog. Exception: for a job that Slurm ended itself (scancel, the time
+ * limit), it gives 0, as it does not yet know how the batch script ended. If the script ran on this node, slurmstepd
+ * has noted the true status: it waits for all tasks before the epilog runs.
  */
 static void note_status(struct hm_job *job, int status)
 {
@@ -199,7 +216,7 @@ int hm_finish_job(const struct hm_config *config, uint32_t job_id, const char *w
     bool is_left = false, is_own_epilog = !warning;
     int result = job ? claim(config, job_id, is_own_epilog, job, &is_left) : -1;
     if (result == 0) {
-        /* The lock is not held from here on, but for moments: the record's folder may be a file system that hangs. */
+        /* From here on the lock is held only for moments: the record's folder may be on a file system that hangs. */
         hm_finish_stop_helpers(job, is_own_epilog ? HM_FINISH_PATIENCE_MS : HM_FINISH_ORPHAN_PATIENCE_MS);
         take_figures(config, job);
         is_left = remove_namespaces(config, job, is_own_epilog);

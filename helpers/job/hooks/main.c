@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * hybridmem-job: what the node's root does before and after a job (started by the plugin's prolog and epilog hooks),
+ * hybridmem-job: what root does on the node before and after a job (started by the plugin's prolog and epilog hooks),
  * and at boot.
  *
- *     hybridmem-job begin --job ID --uid UID --gid GID [--request TEXT] [--user ...] ...
- *     hybridmem-job end --job ID [--exit-status N]
- *     hybridmem-job reap [--boot] [--wait] [--grace SECONDS]
+ *       hybridmem-job begin --job ID --uid UID --gid GID [--request TEXT] [--user ...] ...
+ *       hybridmem-job end --job ID [--exit-status N]
+ *       hybridmem-job reap [--boot] [--wait] [--grace SECONDS]
  *
  * It fails only for wrong arguments: what goes wrong with a job's memory must not fail the job.
  */
@@ -35,7 +35,7 @@ enum argument_id {
     PARTITION,
     CLUSTER,
     NODE,
-    N_WORDS, /* words before, numbers behind */
+    N_WORDS, /* arguments before this are words, those after it numbers */
     JOB = N_WORDS,
     UID,
     GID,
@@ -113,7 +113,10 @@ static int usage(const char *why)
     return 2;
 }
 
-/* Only what says which job it is may stop a prolog or epilog: the rest comes from an environment, and is left out. */
+/*
+ * Only wrong values of the arguments that say which job it is (and --grace) are an error. All others come from Slurm's
+ * environment, and a wrong one is ignored: it must not fail a prolog or epilog.
+ */
 static int take(struct arguments *arguments, int id, const char *name, const char *text)
 {
     struct hm_error error = {0};
@@ -129,13 +132,13 @@ static int take(struct arguments *arguments, int id, const char *name, const cha
     return 0;
 }
 
-/* What is left for systemd is told behind all that may want the memory itself: "" is nothing. */
+/* Runs reap. Returns what it leaves for systemd to wipe, as a text for put_off; "" where nothing is left. */
 static struct hm_error clean_up(const struct hm_config *config, const char *config_error,
                                 const struct arguments *arguments, struct hm_reap reap)
 {
     struct hm_error left = {0};
     const char *cluster = config->cluster[0] ? config->cluster : arguments->word[CLUSTER];
-    /* At boot no job is running, whosever it would be. */
+    /* At boot no job is running, of whatever cluster. */
     reap.namespaces.cluster = arguments->given[BOOT] ? NULL : cluster;
     reap.node = arguments->word[NODE];
     reap.is_config_known = !config_error[0];
@@ -144,7 +147,7 @@ static struct hm_error clean_up(const struct hm_config *config, const char *conf
     return left;
 }
 
-/* Last: it may take long, and no job needs it. */
+/* Starts what may take long and no job needs. It runs last, so that it delays nothing else. */
 static void put_off(const struct hm_config *config, const struct arguments *arguments, const struct hm_error *left)
 {
     struct hm_error error = {0};
@@ -173,7 +176,7 @@ static int begin(const struct hm_config *config, const char *config_error, const
     };
     if (!arguments->given[JOB] || !arguments->given[UID] || !arguments->given[GID])
         return usage("begin needs --job, --uid and --gid");
-    /* The entry first: what follows may meet a file system that hangs. */
+    /* The entry is made first, as the steps after it may meet a file system that hangs. */
     struct hm_reap how = {.grace_s = config->reap_grace_s};
     bool is_entered = hm_begin_job(config, config_error, &facts, &how.namespaces.has_left, &error) == 0;
     if (!is_entered || hm_begin_topology(config, &error) != 0)
@@ -201,7 +204,7 @@ static int end(const struct hm_config *config, const char *config_error, const s
 static int reap(const struct hm_config *config, const char *config_error, const struct arguments *arguments)
 {
     struct hm_error error = {0};
-    /* At boot no job of ours can be running: nothing is waited for. */
+    /* At boot no job can be running, so no job has a grace. */
     struct hm_reap how = {.grace_s = arguments->given[BOOT] ? 0 : config->reap_grace_s,
                           .namespaces = {.waits = arguments->given[WAIT]}};
     if (arguments->given[GRACE])
@@ -248,15 +251,17 @@ int main(int argc, char **argv)
         hm_log(HM_LOG_ERROR, "%s", error.text);
     }
     hm_log_set_level(config.log_level);
-    /* Slurm may have given up on us, and nobody reads what we log: the work is to be ended all the same. */
+    /* When Slurm gave up waiting, nobody reads the log any more: the work must be completed all the same. */
     signal(SIGPIPE, SIG_IGN);
-    /* Slurm waits for begin and end: a file system that hangs must not hold the node. What is cut short, reap takes up.
+    /*
+     * Slurm waits for begin and end: a file system that hangs must not block the node. Reap completes what is cut
+     * short.
      */
     if (commands[command].run != reap)
         alarm(PATIENCE_S);
     else
-        config.fsdax_wipe_limit_s = 0; /* nobody waits for it */
-    /* Switched off, nothing begins; what was begun before is still brought to its end. */
+        config.fsdax_wipe_limit_s = 0; /* nobody waits for reap */
+    /* Where hybridmem is switched off, no job begins; jobs that began before are still brought to their end. */
     if (!config.enabled && commands[command].run == begin)
         return 0;
     return commands[command].run(&config, error.text, &arguments);

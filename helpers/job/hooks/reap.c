@@ -22,7 +22,7 @@
 #include "slurm/scontrol.h"
 
 #define SECOND_NS INT64_C(1000000000)
-#define ORPHANS HM_STOP_MOST /* at a time: what is more waits for the next pass */
+#define ORPHANS HM_STOP_MOST /* how many at a time; the rest waits for the next reap */
 
 static bool is_over(const struct hm_job *job, unsigned grace_s)
 {
@@ -32,9 +32,10 @@ static bool is_over(const struct hm_job *job, unsigned grace_s)
 }
 
 /*
- * Torn, or of a version of hybridmem that this one does not know: as long as it may live, its entry
- * stays, and for that its namespaces do (namespaces/jobs.h). It goes with the job's own epilog (finish.h), or here. To
- * look for the job takes its time, and is not under the lock: there may be another entry by then.
+ * Removes an entry that is torn, or written by a version of hybridmem that this one does not know, once its job is
+ * dead. While the job may live, its entry stays, and so do its namespaces (namespaces/jobs.h). The job's own epilog
+ * removes it, too (finish.h). Finding out whether the job lives takes long and does not hold the lock: so the entry is
+ * read once more before it is removed.
  */
 static void reap_unread(const struct hm_config *config, uint32_t job_id, unsigned grace_s, struct hm_job *job,
                         const char *why)
@@ -52,7 +53,7 @@ static void reap_unread(const struct hm_config *config, uint32_t job_id, unsigne
     hm_ledger_unlock(lock);
 }
 
-/* Look at one job; the living are left alone. Returns true where a dead one is to be finished now. */
+/* Looks at one job. A living job is left alone. Returns true where the job is dead and is to be finished now. */
 static bool reap_entry(const struct hm_config *config, uint32_t job_id, unsigned grace_s, struct hm_job *job)
 {
     struct hm_error error = {0};
@@ -79,7 +80,7 @@ static bool reap_entry(const struct hm_config *config, uint32_t job_id, unsigned
     return is_over(job, grace_s);
 }
 
-/* Returns true where one that is finished leaves memory. */
+/* Finishes the dead jobs of the ledger. Returns true where one of them leaves memory. */
 static bool reap_entries(const struct hm_config *config, unsigned grace_s)
 {
     struct hm_error error = {0};
@@ -100,7 +101,7 @@ static bool reap_entries(const struct hm_config *config, unsigned grace_s)
     return is_left;
 }
 
-/* Does the name end in `suffix`? `stem` gets the number before it. */
+/* Does the name end in `suffix`? `number` is the number before it. */
 static bool is_numbered(const char *name, const char *suffix, uint64_t *number)
 {
     char stem[16];
@@ -112,8 +113,10 @@ static bool is_numbered(const char *name, const char *suffix, uint64_t *number)
     return hm_size_parse_number(stem, 0, UINT32_MAX, number, NULL) == 0;
 }
 
-/* Drafts of entries, and samples and migrators' figures of no entry. Wants the lock: under it there is no draft that is
- * being written. */
+/*
+ * Removes drafts of entries, and files of samples and of migrators' figures whose job has no entry. Wants the lock:
+ * while it is held, nobody writes a draft.
+ */
 static void remove_orphaned_files(const struct hm_config *config, struct hm_job *job)
 {
     char folder[HM_CONFIG_PATH_MAX + 16];
@@ -134,7 +137,7 @@ static void remove_orphaned_files(const struct hm_config *config, struct hm_job 
         closedir(names);
 }
 
-/* " (deleted)" follows the program's path where an upgrade has replaced it. */
+/* Does the process run our monitor's program? " (deleted)" follows the path where an upgrade has replaced the file. */
 static bool is_monitor(const char *pid)
 {
     char path[64], program[512];
@@ -151,11 +154,12 @@ static bool has_monitor(const struct hm_config *config, const uint32_t *ids, int
 {
     for (int i = 0; i < count; i++)
         if (hm_ledger_read(config, ids[i], job, NULL) != 0 || job->monitor.pid == pid)
-            return true; /* an entry that cannot be read may name it */
+            return true; /* an entry that cannot be read may name this monitor */
     return false;
 }
 
-/* Monitors that no entry names. Wants the lock: under it there is no monitor that is being started. Returns the count.
+/*
+ * Finds monitors that no entry names. Wants the lock: while it is held, nobody starts a monitor. Returns their number.
  */
 static int find_orphaned_monitors(const struct hm_config *config, struct hm_job *job, struct hm_process orphan[ORPHANS])
 {
@@ -197,8 +201,11 @@ static void reap_orphans(const struct hm_config *config)
         hm_log(HM_LOG_ERROR, "%s", error.text);
 }
 
-/* As at a job's own end (finish.c), which a crash may have cut short, or whose drain may have failed: what cannot be
- * taken back is given to nobody. What only wants time, and what keeps us from looking, does not drain. */
+/*
+ * Logs that namespaces of no job were not removed. If their memory could not be taken back (`is_left`), the node is
+ * drained, as at a job's own end (finish.c): that end may have crashed, or its drain failed, and the memory must not be
+ * given to anybody. A wipe that only takes longer, or a failure to look, does not drain.
+ */
 static void tell_failure(const struct hm_reap *reap, bool is_left, const struct hm_error *error)
 {
     struct hm_error why = {0};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Bringing the node to what the living jobs own, after whatever crash. */
+/* Reap: takes back what dead jobs left on the node, after any crash. */
 #ifndef HM_JOB_HOOKS_REAP_H
 #define HM_JOB_HOOKS_REAP_H
 
@@ -7,19 +7,22 @@
 
 struct hm_reap {
     unsigned grace_s;
-    const char *node;     /* drained where a namespace of no job cannot be removed; NULL: none is */
-    bool is_config_known; /* else the ledger may be another's: namespaces and resctrl groups are left alone */
+    const char *node; /* the node to drain where a namespace of no job cannot be removed; NULL: drain none */
+    bool
+        is_config_known; /* if not, the ledger may be another cluster's: namespaces and resctrl groups are left alone */
     struct hm_namespaces_reap namespaces;
 };
 
 /*
- * Dead jobs lose their monitors and changes at once, and are finished where they are of another boot or have been dead
- * for `grace_s` (an epilog may still come). Files and monitors of no job are removed. Failures go to the log. Can be
- * run at any time, by several processes at once. Returns true where hm_wipe_hand_over is to follow, with the reason.
+ * Ends the monitors of dead jobs and undoes their changes at once. Finishes those that died in an earlier boot, or have
+ * been dead for `grace_s` seconds; until then, their epilog may still come. Removes files and monitors of no job.
+ * Failures are logged. It can run at any time, in several processes at once. Returns true where the caller is to call
+ * hm_wipe_hand_over, with `left` as the reason.
  */
 bool hm_reap(const struct hm_config *config, const struct hm_reap *reap, struct hm_error *left);
 
-/* Try the records again that could not be written: last, as their folder may be a file system that hangs. */
+/* Tries again to write records that could not be written. Call it last: their folder may be on a file system that
+ * hangs. */
 void hm_reap_records(const struct hm_config *config);
 
 #endif

@@ -43,7 +43,7 @@ const struct hm_field hm_dax_table[] = {
     {.name = NULL},
 };
 
-/* The label of what the device is on: of the namespace of the pfn device that it is a disk of. */
+/* Reads the label of the namespace that a /dev/pmem disk is on, by way of the disk's pfn device. */
 static int read_label(const char *sysfs, const char *device, char *label, size_t size, struct hm_error *error)
 {
     char path[256], namespace[32];
@@ -56,7 +56,7 @@ static int read_label(const char *sysfs, const char *device, char *label, size_t
 
 int hm_dax_check_device(const char *sysfs, const struct hm_job_namespace *one, struct hm_error *error)
 {
-    char label[sizeof(one->name) + 2]; /* as it is read, with its newline */
+    char label[sizeof(one->name) + 2]; /* sysfs ends it with a newline */
     struct hm_error why = {0};
     if (read_label(sysfs, one->device + strlen("/dev/"), label, sizeof(label), &why) != 0)
         return hm_fail(error, errno, "it cannot be told whether %s is still on %s: %.300s", one->device, one->name,
@@ -85,7 +85,7 @@ char *hm_dax_path(const struct hm_config *config, uint32_t job_id, uint32_t sock
     return out;
 }
 
-/* One of ours in another of ours: nobody else can have put anything there. */
+/* Makes one of our folders. Its parent is root's, too, so nobody else can have put anything there. */
 static int make_folder(const char *path, struct hm_error *error)
 {
     int fd = hm_folder_open_own(AT_FDCWD, path, 0755, error);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The text of a ledger entry. Pure but for the clock. */
+/* The text of a ledger entry: parsing and formatting. Pure but for the clock and the boot id of a new entry. */
 #ifndef HM_JOB_LEDGER_ENTRY_H
 #define HM_JOB_LEDGER_ENTRY_H
 
@@ -7,23 +7,25 @@
 #include "table.h"
 
 /*
- * Read an entry of `length` bytes, terminated behind them: text as hm_entry_format writes it, or the raw structure of
- * hybridmem before entries described themselves. Any bytes may be given; they are cut apart. What the entry does not
- * say is as hm_job_init has it. Returns 0, or -1 with EBADMSG and a text that names the field.
+ * Reads an entry of `length` bytes with a '\0' behind them: text as hm_entry_format writes it, or the raw structure
+ * that version 8 wrote (entryv8.c). `content` may hold any bytes; it is changed while it is parsed. Fields that the
+ * entry does not have keep the values of hm_job_init. Returns 0, or -1 with EBADMSG and a text that names the field.
  */
 int hm_entry_parse(char *content, size_t length, struct hm_job *job, struct hm_error *error);
 
 /*
- * Write the job's entry into `out` (HM_ENTRY_MOST bytes). `before` is the text that it replaces, or NULL: where it is
- * of the same run, what it has that this version does not know is kept. Returns the length, or -1: EBADMSG where a
- * field is out of range, so that nobody could read it, EFBIG.
+ * Writes the job's entry into `out` (HM_ENTRY_MOST bytes). `before` is the text that it replaces, or NULL. If that is
+ * of the same run, its fields that this version does not know are kept. Returns the length, or -1: EBADMSG where a
+ * field is out of range, so that nobody could read it again; EFBIG.
  */
 ssize_t hm_entry_format(const struct hm_job *job, const char *before, char *out, struct hm_error *error);
 
-/* Is this an entry of the last version whose entries were raw structures? */
+/* Is this an entry of version 8, the last whose entries were raw structures? */
 bool hm_entryv8_is(const char *content, size_t length);
-/* Write it as text into `out` (HM_ENTRY_MOST). Any bytes may be given, aligned as malloc(3) does; they may be changed.
- * Returns 0, or -1 (EBADMSG). */
+/*
+ * Writes such an entry as text into `out` (HM_ENTRY_MOST bytes). `content` may hold any bytes, aligned as by malloc(3);
+ * it may be changed. Returns 0, or -1 (EBADMSG).
+ */
 int hm_entryv8_format(char *content, char *out, struct hm_error *error);
 
 #endif

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Entries as they were before they described themselves: the structure of version 8, raw. It is frozen here, with its
- * limits and the numbers of its enums, so that a node whose jobs run while it is upgraded from there loses none of
- * them; a table of the same rows as table.c's makes it today's text. To go once nobody upgrades from such a version.
+ * Reads ledger entries of version 8, which were raw structures: a node that is upgraded from there under running jobs
+ * loses none of them. The structure is frozen here, with its limits and the numbers of its enums; the tables below turn
+ * it into today's text, as table.c does for today's structure. This file can be removed when nobody upgrades from
+ * version 8 any more.
  */
 #include <errno.h>
 #include <string.h>
@@ -149,7 +150,9 @@ struct v8_job {
     char warning[16][200];
 };
 
-/* A kind was no mode of its own, but "fast" with a kind: hm_entryv8_format makes it one. */
+/*
+ * In version 8 "dram", "pmem", "cxl" and "hbm" were the mode "fast" with a kind; hm_entryv8_format makes modes of them.
+ */
 enum { FAST = 1, FIRST_KIND = 8, KINDS = 4 };
 static const char *const modes[] = {"off",     "fast",    "slow",  "interleave",          "spill",
                                     "isolate", "migrate", "fsdax", [FIRST_KIND] = "dram", "pmem",

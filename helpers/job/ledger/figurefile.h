@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The file in the ledger's folder that a step's migrator leaves its figures in. */
+/* The name of the file, in the ledger's folder, in which a step's migrator leaves its figures. */
 #ifndef HM_JOB_LEDGER_FIGUREFILE_H
 #define HM_JOB_LEDGER_FIGUREFILE_H
 
@@ -7,9 +7,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Its name: "<job>.<step>.migration". Returns `out`. */
+/* Writes the name, "<job>.<step>.migration", into `out`, and returns it. */
 char *hm_figurefile_name(uint32_t job_id, uint32_t step_id, char *out, size_t size);
-/* Is it such a name? */
+/* Is `name` the name of such a file? If so, sets `job_id` and `step_id`. */
 bool hm_figurefile_is_name(const char *name, uint32_t *job_id, uint32_t *step_id);
 
 #endif

@@ -56,7 +56,10 @@ int hm_ledger_lock(const struct hm_config *config, struct hm_error *error)
     close(folder);
     if (lock < 0)
         return hm_fail_errno(error, "cannot open %s/" JOBS "/" LOCK, config->run_dir);
-    /* Bounded: whoever holds it may be stopped or starved, and a prolog or a step must not wait for that. */
+    /*
+     * The wait has a limit: whoever holds the lock may be stopped or starved, and prologs and steps must not wait for
+     * that.
+     */
     for (int tries = 0; tries < LOCK_TRIES; tries++) {
         result = flock(lock, LOCK_EX | LOCK_NB);
         if (result == 0)
@@ -75,12 +78,12 @@ void hm_ledger_unlock(int lock)
 {
     if (lock < 0)
         return;
-    /* Said, not left to close: a child just started may have a copy of the descriptor until it executes. */
+    /* Closing alone is not enough: a child that was just started has a copy of the descriptor until it calls exec. */
     flock(lock, LOCK_UN);
     close(lock);
 }
 
-/* All of an entry, ended by '\0', which the caller frees. Returns its length, or -1. */
+/* Reads a whole entry and puts '\0' behind it; the caller frees `content`. Returns the length, or -1. */
 static ssize_t load(int folder, const char *name, char **content, struct hm_error *error)
 {
     struct stat status;
@@ -128,7 +131,7 @@ int hm_ledger_read(const struct hm_config *config, uint32_t job_id, struct hm_jo
     return result;
 }
 
-/* As a draft first, so that the entry is whole at any moment. Returns 0 or -1. */
+/* Writes a draft and renames it, so that the entry is whole at any moment. Returns 0 or -1. */
 static int store(int folder, const char *name, const char *text, size_t length)
 {
     char draft[24];
@@ -176,7 +179,7 @@ int hm_ledger_write(const struct hm_config *config, const struct hm_job *job, st
     return result;
 }
 
-/* What the job's migrators left. Returns 0 or -1. */
+/* Removes the files of figures that the job's migrators left. Returns 0 or -1. */
 static int remove_migrations(int folder, uint32_t job_id)
 {
     uint32_t id, step_id;
@@ -204,7 +207,7 @@ int hm_ledger_remove(const struct hm_config *config, uint32_t job_id, struct hm_
     int folder = open_jobs(config, error);
     if (folder < 0)
         return -1;
-    /* The entry last: while it is there, a crash in between is made good by the next reap. */
+    /* The entry goes last: if this is cut short by a crash, the next reap finds the entry and repeats it. */
     snprintf(name, sizeof(name), "%u.samples", job_id);
     if (unlinkat(folder, name, 0) != 0 && errno != ENOENT)
         result = hm_fail_errno(error, "cannot remove %s/" JOBS "/%s", config->run_dir, name);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The node's ledger, <run_dir>/jobs (root, 0700): one file per job, changed under one lock that a dead process does not
- * keep (flock). Prolog, slurmstepd and epilog keep it; reap reads it to bring the node to what the living jobs own. An
- * entry describes itself (base/fields.h): jobs that run while hybridmem is upgraded, or put back, keep theirs.
+ * The node's ledger: one file for each job in <run_dir>/jobs (root's, mode 0700). Prolog, slurmstepd and epilog write
+ * it; reap reads it to take back what dead jobs left. All changes are made under one lock (flock), which the kernel
+ * releases when its holder dies. Each entry names its fields (base/fields.h), so that another version of hybridmem can
+ * read it: jobs survive an upgrade and a downgrade.
  */
 #ifndef HM_JOB_LEDGER_LEDGER_H
 #define HM_JOB_LEDGER_LEDGER_H
@@ -21,7 +22,7 @@
 #define HM_JOB_MIGRATORS 64
 #define HM_JOB_WARNINGS 16
 #define HM_JOB_CGROUP 256
-#define HM_NO_ID UINT32_MAX /* an id that is not there: array, heterogeneous */
+#define HM_NO_ID UINT32_MAX /* no such id: the job is in no array, or not heterogeneous */
 
 /* A system setting that was changed for a job (node/changes.h). */
 struct hm_change {
@@ -29,7 +30,7 @@ struct hm_change {
     char before[16], after[16];
 };
 
-/* A migrator that was started, and whose figures were not taken yet. */
+/* A migrator that was started and whose figures are not in the entry yet. */
 struct hm_step_migrator {
     uint32_t step_id;
     struct hm_process process; /* pid 0: the place is free */
@@ -37,46 +38,53 @@ struct hm_step_migrator {
 
 /* The job's monitoring group of resctrl (node/mongroup.h). */
 struct hm_mongroup {
-    bool is_begun;         /* it may be there, under the job's number and `restart` */
-    uint32_t restart;      /* of the run that it was made for */
-    uint64_t made_mono_ns; /* CLOCK_MONOTONIC: it counts since then */
-    char why[HM_WARNING];  /* why it does not count the whole job, or is not there; "" it does, or none is wanted */
+    bool is_begun;         /* the group may exist, under the job's number and `restart` */
+    uint32_t restart;      /* the restart count of the run that it was made for */
+    uint64_t made_mono_ns; /* CLOCK_MONOTONIC when it was made, from which on it counts */
+    /* why the group is missing or does not count the whole job; "": it does, or none is wanted */
+    char why[HM_WARNING];
 };
 
-/* A new member has a row in table.c; it is 0 in entries of versions before it, unless hm_job_init says other. */
+/*
+ * The entry of one job. A new member needs a row in table.c. Entries of versions before it have 0 there, or what
+ * hm_job_init sets.
+ */
 struct hm_job {
     uint32_t job_id, restart;
     uint32_t array_job_id, array_task_id, het_job_id; /* HM_NO_ID: none */
     uint32_t uid, gid;
     char user[64], account[64], partition[64], cluster[64], node[64];
-    char request[HM_REQUEST_TEXT]; /* the allocation's option, or the partition's default; "" none */
-    bool request_is_default;       /* nobody asked for it: what cannot be had is a warning, no refusal */
-    char refusal[HM_ERROR_TEXT];   /* the prolog's verdict; "" allowed */
-    bool is_entered;               /* by the prolog: who, where, and what is asked for are known */
-    bool recorded;                 /* a record is due */
-    int64_t start_ns;              /* CLOCK_REALTIME; of the prolog */
-    uint64_t end_s;                /* when its time is over, UNIX, as the prolog was told; 0: not known */
+    char request[HM_REQUEST_TEXT]; /* the allocation's option, or the partition's default; "": none */
+    bool request_is_default;       /* `request` is the default: what cannot be had is a warning, not a refusal */
+    char refusal[HM_ERROR_TEXT];   /* why the prolog refuses the request; "": it does not */
+    bool is_entered;               /* the prolog has entered the job: its user, account and request are known */
+    bool recorded;                 /* a record is to be written */
+    int64_t start_ns;              /* CLOCK_REALTIME of the prolog */
+    /* UNIX time at which the job's time limit ends, as the prolog was told; 0: not known */
+    uint64_t end_s;
     char boot_id[40];
-    bool had_company; /* another job lived on the node at some time of this one's */
+    bool had_company; /* another job lived on the node at some time during this one */
     bool has_cores;
-    struct hm_set cores;             /* of the node, all steps */
-    char cgroup[HM_JOB_CGROUP];      /* the job's folder, absolute; "" until a step started */
-    char home_cgroup[HM_JOB_CGROUP]; /* where the prolog runs, outside every job: the monitor's place; "" not known */
+    struct hm_set cores;        /* of this node, for all steps; `has_cores`: they are known */
+    char cgroup[HM_JOB_CGROUP]; /* absolute path of the job's cgroup; "" until a step starts */
+    /* the prolog's cgroup, outside every job: where the monitor is put; "": not known */
+    char home_cgroup[HM_JOB_CGROUP];
     struct hm_process monitor;
     struct hm_process finisher; /* the process that writes the record and removes the entry */
-    bool has_ended;             /* its own epilog ran, as far as it came */
-    int64_t end_ns;  /* CLOCK_REALTIME of the job's end, as its record has it; 0: nobody was at its end yet */
-    int64_t dead_ns; /* when reap first found the job without processes, else `end_ns`; 0: it lives */
+    bool has_ended;             /* the job's own epilog was started */
+    int64_t end_ns;  /* CLOCK_REALTIME of the job's end, for its record; 0: nobody has claimed the entry yet */
+    int64_t dead_ns; /* CLOCK_REALTIME when reap found the job dead, or `end_ns`; 0: it lives */
     bool has_plan;
-    struct hm_plan plan;  /* of the allocation, else of the first step that asked */
-    uint64_t memory_peak; /* memory.peak of the job's cgroup at the end of a step's last task; 0: not known */
-    uint32_t n_steps;     /* may exceed HM_JOB_STEPS: only the first are named */
+    struct hm_plan plan;  /* the allocation's plan, or that of the first step with a request */
+    uint64_t memory_peak; /* memory.peak of the job's cgroup, in bytes, when a step's last task ended; 0: not known */
+    uint32_t n_steps;     /* may exceed HM_JOB_STEPS: only the first ones are in `step` */
     uint32_t step[HM_JOB_STEPS];
-    bool has_exit_status, exit_status_is_final; /* final: of the batch script, or Slurm's own */
+    bool has_exit_status, exit_status_is_final; /* final: from the batch script, or from Slurm itself */
     int32_t exit_status;                        /* wait(2) status of the batch script, else the highest of a task */
-    struct hm_step_migrator migrator[HM_JOB_MIGRATORS]; /* those beyond end by their guard alone */
+    struct hm_step_migrator migrator[HM_JOB_MIGRATORS]; /* a migrator beyond these is stopped by its guard alone */
     struct hm_migration migration;
-    bool has_taken; /* `migration` has the figures of `taken_step`, whose file may still be there: it is to go unread */
+    /* `migration` has the figures of `taken_step`; its file may still exist, and must not be read again */
+    bool has_taken;
     uint32_t taken_step;
     struct hm_job_namespaces namespaces;
     struct hm_mongroup mongroup;
@@ -86,38 +94,46 @@ struct hm_job {
     char warning[HM_JOB_WARNINGS][HM_WARNING];
 };
 
-/* An entry with what is always true of a new one: ids not there, this boot, now. */
+/* Makes a new entry: no ids of arrays or heterogeneous jobs, this boot, the present time. */
 void hm_job_init(struct hm_job *job, uint32_t job_id);
 
-/* Lock the ledger (creating its folders root-owned 0700 as needed). Returns a descriptor to give to hm_ledger_unlock,
- * or -1. Waits for other holders, 20 s at most (ETIMEDOUT). */
+/*
+ * Locks the ledger, and creates its folders (root's, 0700) as needed. Waits up to 20 s for other holders (ETIMEDOUT).
+ * Returns a descriptor for hm_ledger_unlock, or -1.
+ */
 int hm_ledger_lock(const struct hm_config *config, struct hm_error *error);
 void hm_ledger_unlock(int lock);
 
-/* All of these want the lock held. Job files are checked (owner, mode, size, every field) before use. */
-int hm_ledger_read(const struct hm_config *config, uint32_t job_id, struct hm_job *job,
-                   struct hm_error *error); /* ENOENT: none; EBADMSG: torn, or not understood */
-/* Replace the entry, whole or not at all. What another version has put into the entry of this very run stays in it. */
+/*
+ * The next functions want the lock. Entries are checked (owner, mode, size, every field) before they are used. Errors
+ * of hm_ledger_read: ENOENT: there is no entry; EBADMSG: it is torn, or this version does not understand it.
+ */
+int hm_ledger_read(const struct hm_config *config, uint32_t job_id, struct hm_job *job, struct hm_error *error);
+/* Replaces the entry, whole or not at all. Fields that another version put into the entry of this run are kept. */
 int hm_ledger_write(const struct hm_config *config, const struct hm_job *job, struct hm_error *error);
 int hm_ledger_remove(const struct hm_config *config, uint32_t job_id, struct hm_error *error);
-/* Job ids in the ledger: *ids is malloc'd, the caller frees it. Returns the count, or -1. */
+/* Lists the ids of the jobs in the ledger. The caller frees *ids. Returns their number, or -1. */
 int hm_ledger_list(const struct hm_config *config, uint32_t **ids, struct hm_error *error);
 
-/* <run_dir>/jobs/<job_id>.samples. Returns `out`. */
+/* Writes <run_dir>/jobs/<job_id>.samples into `out`, and returns `out`. */
 char *hm_ledger_samples_path(const struct hm_config *config, uint32_t job_id, char *out, size_t size);
-/* The same folder's path without a file. */
+/* Writes <run_dir>/jobs into `out`, and returns `out`. */
 char *hm_ledger_folder_path(const struct hm_config *config, char *out, size_t size);
 
-/* For a prolog, which may have waited: is the entry, read `now`, still the one of this `job`, and its end not begun?
- * Returns 0, or -1 (ESTALE). Pure. */
+/*
+ * For a prolog that may have waited: is `now`, the entry as it is read again, still that of `job`, and has nobody begun
+ * to end it? Returns 0, or -1 (ESTALE). Pure.
+ */
 int hm_job_check_begun(const struct hm_job *now, const struct hm_job *job, struct hm_error *error);
 
-/* Is the job alone: its cores are all of `all_cores`, and the ledger has no other job that lives? Wants the lock. */
+/*
+ * Is the job alone on the node: its cores are all of `all_cores`, and no other job of the ledger lives? Wants the lock.
+ */
 bool hm_ledger_is_alone(const struct hm_config *config, const struct hm_job *job, const struct hm_set *all_cores);
 
-/* Add a step's id: the first HM_JOB_STEPS are named, all are counted; one that was added before is not added again. */
+/* Adds a step's id, unless it was added before. The first HM_JOB_STEPS are kept by id, all are counted. */
 void hm_job_add_step(struct hm_job *job, uint32_t step_id);
-/* Add a warning (printf style); one that is there already, or that finds no room, is dropped. */
+/* Adds a warning (printf style). A warning that is there already, or one too many, is dropped. */
 void hm_job_warn(struct hm_job *job, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 #endif

@@ -40,7 +40,7 @@ bool hm_job_is_living(const struct hm_job *job)
     char boot[40], path[HM_JOB_CGROUP + 16], events[256];
     if (strcmp(job->boot_id, hm_boot_id(boot, sizeof(boot))) != 0)
         return false;
-    /* No step has started: it lives until its epilog, unless that has died over it. */
+    /* No step has started. The job lives until its epilog, unless the epilog died while it ended the job. */
     if (!job->cgroup[0])
         return job->finisher.pid == 0 || hm_process_is_running(&job->finisher);
     snprintf(path, sizeof(path), "%s/cgroup.events", job->cgroup);

@@ -21,7 +21,10 @@ void hm_migration_clear(struct hm_migration *migration)
         hm_progress_init(&migration->step[i], 0);
 }
 
-/* The figures are the user's: sums stop at the largest number. */
+/*
+ * These figures come from a process of the user and may be any number: sums stop at the largest one instead of
+ * wrapping.
+ */
 static double sum_cpu(double a, double b)
 {
     return a + b < HM_PROGRESS_MOST_CPU_S ? a + b : HM_PROGRESS_MOST_CPU_S;
@@ -49,7 +52,7 @@ static void keep_common_word(char common[16], const char word[16])
         memset(common, 0, 16);
 }
 
-/* Shares of accesses are weighed by the samples that they stand on. */
+/* The total share is the mean of the steps' shares, weighted by their samples. */
 static void add_shares(struct hm_migration *migration, const struct hm_progress *step)
 {
     struct hm_progress *total = &migration->total;
@@ -100,7 +103,7 @@ static void take_source(struct hm_progress *total, const struct hm_progress *ste
     total->knows_writes = step->knows_writes;
 }
 
-/* A step that had nothing to move says nothing of sources. */
+/* A step that had nothing to move has no source, and does not change the total's. */
 static void keep_source(struct hm_progress *total, const struct hm_progress *step)
 {
     if (!has_source(step))

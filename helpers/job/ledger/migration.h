@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the migrators of a job say that they did on this node: step by step, and together. Pure. */
+/* The figures of a job's migrators on this node, for each step and in total. Pure. */
 #ifndef HM_JOB_LEDGER_MIGRATION_H
 #define HM_JOB_LEDGER_MIGRATION_H
 
@@ -8,20 +8,20 @@
 #define HM_MIGRATION_STEPS 16
 
 struct hm_migration {
-    uint32_t n_steps;         /* that were added; only the first HM_MIGRATION_STEPS are kept one by one */
-    uint32_t n_begun;         /* of these, whose migrator had begun: the others have no figures */
-    uint64_t judged_samples;  /* of the steps that know their shares */
+    uint32_t n_steps;         /* steps added; only the first HM_MIGRATION_STEPS are in `step` */
+    uint32_t n_begun;         /* those of them whose migrator had begun; the others have no figures */
+    uint64_t judged_samples;  /* samples of the steps that know their shares: the weight of the total's shares */
     struct hm_progress total; /* sums and extremes; a word or setting that differs between steps is "" or 0 */
     struct hm_progress step[HM_MIGRATION_STEPS];
 };
 
-/* No steps. */
+/* Sets "no steps". */
 void hm_migration_clear(struct hm_migration *migration);
 
-/* Add a step's figures, which hm_progress_check has accepted. */
+/* Adds a step's figures. hm_progress_check must have accepted them. */
 void hm_migration_add(struct hm_migration *migration, const struct hm_progress *step);
 
-/* Its fields. */
+/* The fields of struct hm_migration. */
 extern const struct hm_field hm_migration_table[];
 
 #endif

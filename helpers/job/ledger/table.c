@@ -11,7 +11,7 @@ static bool is_absolute(const void *path)
     return *(const char *)path == '/';
 }
 
-/* 0: none. A negative one would be a group of processes, or all of them. */
+/* 0 means "no process". A negative pid would mean a group of processes, or all of them, to kill(2). */
 static bool is_pid(const void *value)
 {
     pid_t pid;

@@ -25,14 +25,14 @@ static bool is_young(const struct hm_config *config, uint32_t job_id, unsigned g
     return stat(path, &status) != 0 || hm_now_ns() / SECOND_NS - status.st_mtime < (int64_t)grace_s;
 }
 
-/* Returns false where it is not "job_NUMBER". */
+/* Reads the number of "job_NUMBER". Returns false where the name has another form. */
 static bool read_job(const char *name, uint64_t *id)
 {
     return strncmp(name, JOB, strlen(JOB)) == 0 &&
            hm_size_parse_number(name + strlen(JOB), 0, UINT32_MAX, id, NULL) == 0;
 }
 
-/* Is it the job's folder, or a step's of we do not know which job? */
+/* Is it the job's folder, or a step's folder in one whose job we cannot tell? */
 static bool may_be_of(const FTSENT *folder, uint32_t job_id)
 {
     uint64_t id;
@@ -41,7 +41,7 @@ static bool may_be_of(const FTSENT *folder, uint32_t job_id)
     return strncmp(folder->fts_name, STEP, strlen(STEP)) == 0 && !read_job(folder->fts_parent->fts_name, &id);
 }
 
-/* slurmstepd now and then leaves a job's folder, empty. One that does not say how it is may have somebody in it. */
+/* slurmstepd sometimes leaves an empty folder of a job. A folder whose state cannot be read counts as not empty. */
 static bool is_empty(const char *folder)
 {
     char path[PATH_MAX], events[256];
@@ -49,7 +49,7 @@ static bool is_empty(const char *folder)
     return hm_file_read(path, events, sizeof(events), NULL) == 0 && strstr(events, "populated 0");
 }
 
-/* Folders that go while they are looked at are no error. */
+/* Folders that vanish during the walk are no error. Other errors count as found. */
 static bool has_folder(const char *cgroups, uint32_t job_id)
 {
     char root[256];
@@ -66,7 +66,7 @@ static bool has_folder(const char *cgroups, uint32_t job_id)
         found = folder->fts_info == FTS_D ? may_be_of(folder, job_id) && !is_empty(folder->fts_path)
                                           : is_unknown && !is_gone;
     }
-    /* It ends with errno 0 where all was seen. */
+    /* After the last folder fts_read sets errno to 0. */
     found = found || errno != 0;
     fts_close(walk);
     return found;

@@ -14,13 +14,14 @@
 #define NAME HM_NAMESPACERUN_NAME
 
 /*
- * It may wait for the wipe of another's memory: Slurm's PrologEpilogTimeout cuts a prolog shorter. Where
- * fsdax_wipe_limit is used up it still has to come by one that is at work for a moment, and, where it fails, to take
- * back what it made: that limit is a minute less than Slurm's.
+ * How long create may take, in seconds. It may have to wait until other jobs' memory is wiped; Slurm's
+ * PrologEpilogTimeout ends it earlier. Once fsdax_wipe_limit is used up, it may still wait 10 s for another process to
+ * finish, and may wipe for 30 s what it made, if it fails: sites set fsdax_wipe_limit a minute shorter than Slurm's
+ * limit.
  */
 static const struct hm_namespacetimes times = {.patience = 3600, .waits_beyond = 10, .wipes_beyond = 30};
 
-/* One of the answer's namespaces. Returns 0 or -1. */
+/* Reads one namespace of the answer. Returns 0 or -1. */
 static int take_namespace(json_t *object, struct hm_job_namespace *one)
 {
     const char *name, *device, *fs;
@@ -39,7 +40,7 @@ static int take_namespace(json_t *object, struct hm_job_namespace *one)
     return 0;
 }
 
-/* What create says that it made, or found. Returns 0 or -1. */
+/* Reads which namespaces create made, or found. Returns 0 or -1. */
 static int take_answer(const char *output, struct hm_job_namespaces *namespaces)
 {
     json_t *answer = json_loads(output, 0, NULL), *list = json_object_get(answer, "namespaces"), *object;
@@ -55,7 +56,10 @@ static int take_answer(const char *output, struct hm_job_namespaces *namespaces)
     return result == 0 && hm_fields_check(hm_dax_table, namespaces, NULL) == 0 ? 0 : -1;
 }
 
-/* A refusal leaves nothing, and who did not get the lock has not begun; what ended in another way may have. */
+/*
+ * Is it certain that create left nothing behind? After a refusal, and where it did not get the lock; not after any
+ * other end.
+ */
 static bool has_left_nothing(const struct hm_answer *answer)
 {
     return hm_answer_is(answer, HM_ANSWER_REFUSED) || hm_answer_is(answer, HM_ANSWER_USAGE) ||

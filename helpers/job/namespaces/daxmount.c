@@ -12,13 +12,16 @@
 #define STATX_ATTR_DAX 0x00200000 /* Linux 5.8 */
 #endif
 
-/* Some kernels mount without DAX what cannot have it, and only a file says so. */
+/*
+ * Checks that the file system really has DAX: some kernels mount without it where the device cannot have it, and only a
+ * file on it shows that.
+ */
 static int check_dax(int root, const char *path, struct hm_error *error)
 {
     struct statx status;
     int result = -1;
     int file = openat(root, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, S_IRUSR | S_IWUSR);
-    /* The user has filled it, in an earlier step, which has seen the check. */
+    /* The file system is full, filled by an earlier step of the job. That step has passed this check. */
     if (file < 0 && (errno == ENOSPC || errno == EDQUOT))
         return 0;
     if (file < 0)
@@ -33,14 +36,17 @@ static int check_dax(int root, const char *path, struct hm_error *error)
     return result;
 }
 
-/* mount(2) itself: this is in the plugin, which links as little as it can, and libmount would look into fstab. */
+/*
+ * Mounts one file system by mount(2) itself: this runs in the plugin, which links few libraries, and libmount would
+ * read fstab.
+ */
 static int mount_one(const struct hm_job_namespace *one, const char *path, struct hm_error *error)
 {
     if (hm_dax_check_device(HM_SYSFS, one, error) != 0)
         return -1;
     if (mount(one->device, path, one->fs, MS_NOSUID | MS_NODEV, "dax") != 0)
         return hm_fail_errno(error, "cannot mount %s (%s, dax) on %s", one->device, one->fs, path);
-    /* Once more: from here on it stays the same. */
+    /* Check again: once mounted, the device cannot change any more. */
     if (hm_dax_check_device(HM_SYSFS, one, error) != 0)
         return -1;
     int root = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
@@ -57,7 +63,10 @@ int hm_daxmount(const struct hm_config *config, uint32_t job_id, const struct hm
     char path[HM_DAX_PATH];
     if (namespaces->n == 0)
         return 0;
-    /* Slaves of the host's mounts, not private ones: what an automounter mounts or takes away counts here too. */
+    /*
+     * The mounts are slaves of the host's, not private: what an automounter mounts or unmounts later is still seen
+     * here.
+     */
     if (unshare(CLONE_NEWNS) != 0 || mount(NULL, "/", NULL, MS_REC | MS_SLAVE, NULL) != 0)
         return hm_fail_errno(error, "cannot make a mount namespace for the DAX file systems");
     for (uint32_t i = 0; i < namespaces->n; i++)

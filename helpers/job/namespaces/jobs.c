@@ -8,7 +8,7 @@
 
 #include "job/ledger/living.h"
 
-#define WORDS 40 /* "4294967295.4294967295,u4294967295," */
+#define WORDS 40 /* room for the longest entry, "4294967295.4294967295,u4294967295," */
 
 char *hm_namespacejobs_list(const struct hm_config *config, struct hm_error *error)
 {
@@ -22,10 +22,13 @@ char *hm_namespacejobs_list(const struct hm_config *config, struct hm_error *err
         list = calloc((size_t)count + 1, WORDS);
     if (count >= 0 && !list)
         hm_fail(error, ENOMEM, "no memory for the list of %d jobs", count);
-    int number = errno; /* of what has failed, where there is no list */
+    int number = errno; /* the errno of what failed, if there is no list */
     for (int i = 0; list && i < count; i++) {
         used += (size_t)snprintf(list + used, WORDS, "%s%u.", used > 0 ? "," : "", ids[i]);
-        /* It may live, and which run of it this is, and what it has of whose, only the entry would say. */
+        /*
+         * Only the entry says which run of the job this is, and whether it has kept namespaces. The job may live, so
+         * all stay.
+         */
         if (hm_ledger_read(config, ids[i], job, NULL) != 0) {
             used += (size_t)snprintf(list + used, WORDS, "*,u*");
             continue;
@@ -41,7 +44,10 @@ char *hm_namespacejobs_list(const struct hm_config *config, struct hm_error *err
     return list;
 }
 
-/* Has this one what the user of the job keeps? Its entry stays for a while where its epilog did not run. */
+/*
+ * Does the other job have the namespaces that the user of `job` keeps? Its entry may outlive it where its epilog did
+ * not run, so it must be living, too.
+ */
 static bool is_in_the_way(const struct hm_job *other, const struct hm_job *job)
 {
     return other->job_id != job->job_id && other->namespaces.is_kept && other->uid == job->uid &&

@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the ledger says of namespaces: whose stay, and who has what a user keeps. */
+/* What the ledger says of namespaces: which must stay, and which job has those that a user keeps. */
 #ifndef HM_JOB_NAMESPACES_JOBS_H
 #define HM_JOB_NAMESPACES_JOBS_H
 
 #include "job/ledger/ledger.h"
 
 /*
- * "7.0,8.1,u1001": whose namespaces stay. All jobs of the ledger, also those that have just died: their own end removes
- * theirs, and measures it; and the users of those that have kept ones. One whose entry cannot be read is in it as
- * "9.*,u*": all that it has had in any run, and what any user keeps. Returns malloc'd text, or NULL with the error
- * where that is not known.
+ * Lists whose namespaces must stay, as "7.0,8.1,u1001": jobs with their run (JOB.RESTART), and users whose kept
+ * namespaces are in use. All jobs of the ledger are in it, also those that have just died: their own end removes their
+ * namespaces and measures that. A job whose entry cannot be read gives "9.*,u*": its namespaces of any run, and those
+ * that any user keeps. Returns malloc'd text, or NULL with the error.
  */
 char *hm_namespacejobs_list(const struct hm_config *config, struct hm_error *error);
 
 /*
- * Give the job what its user keeps on this node, or will keep: only one of his living jobs has it at a time. Wants the
- * lock that namespaces are made under, and an entry of the job; it and `job` say so then. Returns 0, or -1 with a text
- * that names the other job.
+ * Gives the job the namespaces that its user keeps, or will keep, on this node. Only one living job of a user has them
+ * at a time. The job must have an entry; the entry and `job` are marked (`is_kept`). Wants the lock of namespaces.c.
+ * Returns 0, or -1 with a text that names the other job.
  */
 int hm_namespacejobs_claim(const struct hm_config *config, struct hm_job *job, struct hm_error *error);
 

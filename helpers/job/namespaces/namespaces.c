@@ -26,13 +26,14 @@
 #define STILL_WIPED "the memory of earlier jobs is still being wiped"
 #define PAUSE_NS 100000000L
 #define PATIENCE_TO_REMOVE 600 /* seconds */
-#define DETACH 10              /* seconds of it: mounts of a process that got away from its job, and does not end */
+/* how many seconds of it are for unmounting what a process that escaped from its job keeps mounted */
+#define DETACH 10
 
-/* For mounts of processes that still end: an epilog leaves what is still in use to the next reap. */
+/* `to_remove` waits until processes with mounts have ended; `at_once` leaves what is still in use to the next reap. */
 static const struct hm_namespacetimes to_remove = {.patience = PATIENCE_TO_REMOVE, .detach = DETACH};
 static const struct hm_namespacetimes at_once = {.patience = 0};
 
-/* flock, for as long as memory may be wiped, or without waiting. */
+/* Takes the lock. With `waits`, waits for it, at most until fsdax_wipe_limit is used up. */
 static int take_lock(int fd, const struct hm_config *config, bool waits)
 {
     if (waits && hm_wipe_left(config) == HM_WIPE_NO_LIMIT)
@@ -45,7 +46,10 @@ static int take_lock(int fd, const struct hm_config *config, bool waits)
     return 0;
 }
 
-/* Held while namespaces are made, and while those of nobody are looked for. Returns a descriptor, or -1. */
+/*
+ * Takes the lock that is held while namespaces are made, and while reap looks for those that nobody owns. Returns a
+ * descriptor, or -1.
+ */
 static int lock(const struct hm_config *config, bool waits, struct hm_error *error)
 {
     char path[HM_DAX_PATH];
@@ -76,7 +80,7 @@ static int fail_late(struct hm_error *error)
     return hm_fail(error, ETIME, STILL_WIPED);
 }
 
-/* Is the job's entry still its own, or gone? Wants the ledger's lock. */
+/* Is the ledger's entry under the job's number still of this run, or gone? Wants the ledger's lock. */
 static bool has_number(const struct hm_config *config, const struct hm_job *job)
 {
     struct hm_job *now = malloc(sizeof(*now));
@@ -88,8 +92,11 @@ static bool has_number(const struct hm_config *config, const struct hm_job *job)
     return is_its_own;
 }
 
-/* Empty folders are no harm: the memory is given back, or kept. Another run under the same number, where a prolog comes
- * late, may have mounts on them by now: to remove what is mounted on takes the mount out wherever it is. */
+/*
+ * Removes the job's folders. Failing to do so does no harm: they are empty, and the memory is given back, or kept. They
+ * stay if a newer run under the same number has begun: it may have mounts on them by now, and the kernel removes a
+ * mount, in all mount namespaces, with the folder that it is on.
+ */
 static void remove_folders(const struct hm_config *config, struct hm_job *job)
 {
     struct hm_error why = {0};
@@ -132,7 +139,7 @@ int hm_namespaces_remove(const struct hm_config *config, struct hm_job *job, boo
     return result;
 }
 
-/* Folders of jobs that the ledger does not have. */
+/* Removes folders of jobs that are not in the ledger. */
 static void remove_orphaned_folders(const struct hm_config *config, struct hm_job *job)
 {
     char path[HM_DAX_PATH];
@@ -149,7 +156,7 @@ static void remove_orphaned_folders(const struct hm_config *config, struct hm_jo
     hm_ledger_unlock(held);
 }
 
-/* Wants our lock: what is made after the list was is not there yet. */
+/* Runs hybridmem-namespace reap. Wants our lock: so nothing can be made after the list of living jobs was written. */
 static int reap(const struct hm_config *config, const char *cluster, struct hm_error *error)
 {
     struct hm_answer answer;
@@ -161,7 +168,7 @@ static int reap(const struct hm_config *config, const char *cluster, struct hm_e
     hm_namespacewords_begin(&words, config, "reap");
     hm_namespacewords_add(&words, "--cluster", cluster ? cluster : "");
     hm_namespacewords_add_times(&words, config, &at_once);
-    /* Also where nobody lives: an empty list. */
+    /* --living is given even if no job lives: its list is then empty. */
     words.word[words.n++] = "--living";
     words.word[words.n] = list;
     int result = list ? hm_namespacerun(words.word, &answer, error) : -1;
@@ -170,7 +177,9 @@ static int reap(const struct hm_config *config, const char *cluster, struct hm_e
     else if (result == 0 && answer.errors[0])
         hm_log(HM_LOG_WARNING, "%s", answer.errors);
     int number = errno;
-    /* What is still mounted somewhere keeps its folder: removing that would take the mount out of there. */
+    /*
+     * Only after success: a folder with a mount on it must stay, as removing it would remove that mount from its task.
+     */
     if (job && result == 0)
         remove_orphaned_folders(config, job);
     free(job);
@@ -190,8 +199,10 @@ static int reap_locked(const struct hm_config *config, const struct hm_namespace
     return result;
 }
 
-/* Namespaces of ours, or a policy that a killed ram online has set aside? Cheap, for every prolog and epilog on every
- * node. */
+/*
+ * Does this node have namespaces of ours, or a kernel policy that a killed `ram online` has set aside? Cheap, as each
+ * prolog and epilog on each node asks.
+ */
 static bool is_reap_wanted(const struct hm_config *config)
 {
     char kept[HM_CONFIG_PATH_MAX + 32];
@@ -199,8 +210,10 @@ static bool is_reap_wanted(const struct hm_config *config)
     return hm_regions_have_label(HM_REGIONS_FOLDER, LABELS) || access(kept, F_OK) == 0;
 }
 
-/* What the limit has cut is; what is in use, or in others' hands, only where a job has just left its own: each prolog
- * and epilog that comes by would hand over the same otherwise. */
+/*
+ * Should systemd go on with what is left? Yes for what the limit has cut short. For what is in use or locked only if a
+ * job has just left it: otherwise each prolog and epilog would hand over the same work.
+ */
 static bool is_for_systemd(const struct hm_config *config, const struct hm_namespaces_reap *how, int number)
 {
     bool is_others = number == EWOULDBLOCK || number == EBUSY;
@@ -213,7 +226,7 @@ int hm_namespaces_reap(const struct hm_config *config, const struct hm_namespace
     if (!is_reap_wanted(config))
         return 0;
     unsigned pending = alarm(0);
-    /* Not with the lock: a job that has room beside what is in use is not to be held up by it. */
+    /* The lock is not held between the tries: a job that finds room elsewhere must not wait for what is in use. */
     while ((result = reap_locked(config, how, error)) != 0 && errno == EBUSY && how->waits &&
            pauses++ < PATIENCE_TO_REMOVE)
         nanosleep(&(struct timespec){.tv_sec = 1}, NULL);
@@ -227,7 +240,9 @@ int hm_namespaces_reap(const struct hm_config *config, const struct hm_namespace
     return how->waits || (number != EWOULDBLOCK && number != EBUSY) ? -1 : 0;
 }
 
-/* What nobody owns may be what this job needs; what is in use is not waited for. Returns 0, or errno of what is left.
+/*
+ * Removes what nobody owns, as this job may need that memory. Does not wait for what is in use. Returns 0, or the errno
+ * of what is left.
  */
 static int reap_before(const struct hm_config *config, const struct hm_job *job)
 {
@@ -240,7 +255,9 @@ static int reap_before(const struct hm_config *config, const struct hm_job *job)
     return number;
 }
 
-/* There may be room beside what is not wiped yet, `left_by` that: only where there is none is that the reason as well.
+/*
+ * Makes the namespaces. There may be room for them although old memory is not wiped yet (`left_by` says why, as an
+ * errno). If there is none, the error names the wait for that wipe, too.
  */
 static int create_beside(const struct hm_config *config, struct hm_job *job, int left_by, struct hm_error *error)
 {

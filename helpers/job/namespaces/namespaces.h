@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The namespaces of persistent memory that jobs' DAX file systems are on. hybridmem-namespace makes and removes them;
- * this starts it, and keeps the ledger's entry. What is made is labelled with its job, so that what a crash leaves is
- * found without the ledger; one lock keeps what is being made apart from the search for what nobody owns.
- * To make and to remove waits for as long as memory is being wiped: a pending alarm(2) is put off meanwhile.
+ * The namespaces of persistent memory below jobs' DAX file systems. hybridmem-namespace makes and removes them; the
+ * functions here run it, and note the result in the ledger's entry. Each namespace carries its job in its label, so
+ * that reap finds what a crash has left. One lock keeps reap from namespaces that are being made. Making and removing
+ * may wait while memory is wiped: a pending alarm(2) is suspended for that time.
  */
 #ifndef HM_JOB_NAMESPACES_NAMESPACES_H
 #define HM_JOB_NAMESPACES_NAMESPACES_H
@@ -11,30 +11,33 @@
 #include "job/ledger/ledger.h"
 
 /*
- * Make what the job's plan wants, or find what its user has kept. The entry must be in the ledger, with `is_begun` set.
- * Returns 0, or -1 with a text for the user; `is_begun` is false then where nothing was left behind.
+ * Makes the namespaces of the job's plan, or finds those that its user keeps. The entry must be in the ledger, with
+ * `is_begun` set. Returns 0, or -1 with a text for the user; `is_begun` is then false if nothing was left behind.
  */
 int hm_namespaces_make(const struct hm_config *config, struct hm_job *job, struct hm_error *error);
 
 /*
- * Wipe and remove what was made for the job, unless its user keeps it (again, after a crash, as often as need be).
- * `waits`: for what is in use, as the job's own epilog can; others are not to be held up by it. Returns 0, or -1 with a
- * text: something is still there; EBUSY: it is in use, and a later reap removes it.
+ * Wipes and removes the job's namespaces, unless its user keeps them. Can be repeated after a crash. With `waits` it
+ * waits for what is in use: only the job's own epilog may, as others must not be delayed. Returns 0, or -1 with a text
+ * if something is still there; EBUSY: it is in use, and a later reap removes it.
  */
 int hm_namespaces_remove(const struct hm_config *config, struct hm_job *job, bool waits, struct hm_error *error);
 
 struct hm_namespaces_reap {
-    const char *cluster; /* whose: other clusters' jobs are not in this ledger; NULL: anybody's */
-    bool waits;          /* for others at work, and, for some minutes, for what is in use: nobody waits for us */
-    bool has_left;       /* what a job had that has just ended could not be removed */
+    /* the cluster whose namespaces are looked for, as this ledger knows no others' jobs; NULL: any */
+    const char *cluster;
+    /* wait for other processes' work, and some minutes for what is in use: nobody waits for this reap */
+    bool waits;
+    bool has_left; /* namespaces of a job that has just ended could not be removed */
 };
 
 /*
- * Remove what belongs to no job in the ledger. Put back, too, what a killed ram online has set aside. Nothing happens
- * on a node that has nothing of ours. What a job may have whose entry cannot be read stays. Where it does not wait,
- * what is in use, or is being made or removed just now, is for the next one. Wants the ledger not locked. Returns 0; 1
- * where fsdax_wipe_limit left something for systemd, with the reason; or -1 with a text for the log (ENOTRECOVERABLE:
- * it names a namespace that could not be removed).
+ * Removes namespaces of no job in the ledger, and restores what a killed `ram online` has set aside. Does nothing on a
+ * node without either. Namespaces of a job whose entry cannot be read stay. Without `waits`, what is in use or locked
+ * is left to the next reap. Do not hold the ledger's lock.
+ *
+ * Returns 0; 1 where fsdax_wipe_limit left something for systemd, with the reason; or -1 with a text for the log
+ * (ENOTRECOVERABLE: it names a namespace that could not be removed).
  */
 int hm_namespaces_reap(const struct hm_config *config, const struct hm_namespaces_reap *how, struct hm_error *error);
 

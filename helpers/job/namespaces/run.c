@@ -15,14 +15,14 @@
 #define SAYS "hybridmem namespace: "
 #define PROGRAM HM_LIBEXECDIR "/" NAME
 
-/* Read what was written to the file into `text`, terminated. */
+/* Reads what was written to the file into `text`, with a '\0' at its end. */
 static void read_back(int fd, char *text, size_t size)
 {
     ssize_t length = pread(fd, text, size - 1, 0);
     text[length > 0 ? length : 0] = '\0';
 }
 
-/* The last line, without the program's name: what is before it only warns. */
+/* Keeps the last line, without the program's name: earlier lines are only warnings. */
 static void keep_line(char *text)
 {
     size_t length = strlen(text);
@@ -39,7 +39,7 @@ static int run_into(const char *const *words, int output, int errors, struct hm_
 {
     char path[] = "PATH=/usr/sbin:/usr/bin:/sbin:/bin", locale[] = "LC_ALL=C";
     char *environment[] = {path, locale, NULL};
-    /* execve does not write to the words. */
+    /* the cast drops const: execve does not write to the words */
     struct hm_spawn spawn = {.path = PROGRAM,
                              .arguments = (char *const *)(uintptr_t)words,
                              .environment = environment,
@@ -62,7 +62,7 @@ static int run_into(const char *const *words, int output, int errors, struct hm_
 int hm_namespacerun(const char *const *words, struct hm_answer *answer, struct hm_error *error)
 {
     int result = -1;
-    /* Files in memory: it cannot stand still for want of a reader. */
+    /* Files in memory, not pipes: the program never blocks because nobody reads its output. */
     int output = memfd_create("output", MFD_CLOEXEC), errors = memfd_create("errors", MFD_CLOEXEC);
     memset(answer, 0, sizeof(*answer));
     if (output < 0 || errors < 0)

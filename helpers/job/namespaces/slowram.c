@@ -7,7 +7,7 @@
 #include "core/topology/regions.h"
 #include "run.h"
 
-#define PATIENCE "600" /* seconds, for the wipe of another's memory */
+#define PATIENCE "600" /* seconds, to wait for the wipe of other jobs' memory */
 
 int hm_slowram_online(const struct hm_config *config, struct hm_error *error)
 {

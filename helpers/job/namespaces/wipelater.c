@@ -10,8 +10,8 @@
 #include "base/spawn.h"
 #include "job/ledger/log.h"
 
-#define UNIT 64           /* with the largest numbers */
-#define PATIENCE_MS 20000 /* for a systemd that does not answer */
+#define UNIT 64           /* bytes of a unit's name with the largest numbers */
+#define PATIENCE_MS 20000 /* how long to wait for systemctl */
 
 unsigned hm_wipe_left(const struct hm_config *config)
 {
@@ -26,8 +26,9 @@ unsigned hm_wipe_left(const struct hm_config *config)
 }
 
 /*
- * An instance for each: to start one that is at work does nothing, and its list of living jobs may be older than this
- * one's end. One job can have several: of its prolog and its epilog, and of its restarts.
+ * The unit's name has our pid, so that each call starts an instance of its own. Starting an instance that already runs
+ * would do nothing, and its list of living jobs may be too old for this job. One job can start several: in its prolog,
+ * in its epilog, and in each restart.
  */
 static char *name_unit(char unit[UNIT], uint32_t job_id)
 {
@@ -52,8 +53,8 @@ int hm_wipe_hand_over(const struct hm_config *config, uint32_t job_id, const cha
 {
     char unit[UNIT];
     struct hm_error how = {0};
-    unsigned pending = alarm(0); /* systemd may take as long as we let it */
-    /* The unit reads the installed configuration: with another one the ledger may be another, too. */
+    unsigned pending = alarm(0); /* systemd may take up to PATIENCE_MS */
+    /* The unit reads the installed configuration. Another configuration may have another ledger. */
     int result = config->path[0] && strcmp(config->path, hm_config_path()) != 0
                      ? hm_fail(&how, ENOTSUP, "%s is not the installed configuration", config->path)
                      : start(name_unit(unit, job_id), &how);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * fsdax_wipe_limit: for how long prologs and epilogs wait for memory that is being wiped. What is not done by then is
- * systemd's: a unit of ours goes on, with no limit.
+ * fsdax_wipe_limit: how long prologs and epilogs wait while memory is wiped. What is not done by then is completed by a
+ * systemd unit of ours, without a limit.
  */
 #ifndef HM_JOB_NAMESPACES_WIPELATER_H
 #define HM_JOB_NAMESPACES_WIPELATER_H
@@ -13,14 +13,16 @@
 
 #define HM_WIPE_NO_LIMIT UINT_MAX
 
-/* Seconds that are left of the limit: one run of hybridmem-job has it once, from the first call on. HM_WIPE_NO_LIMIT
- * where the configuration has none. */
+/*
+ * Returns how many seconds of the limit are left. The time begins with the first call in this process.
+ * HM_WIPE_NO_LIMIT: the configuration has no limit.
+ */
 unsigned hm_wipe_left(const struct hm_config *config);
 
 /*
- * Have systemd go on with what the prolog or epilog of this job leaves, without waiting for it; `why` it is left goes
- * to the log. The job is out of the ledger where what it had is to go. Returns 0, or -1 with a text that has the
- * reason, too.
+ * Starts a systemd unit that completes what the prolog or epilog of this job leaves, and does not wait for it. `why`
+ * something is left goes to the log. The job must be out of the ledger by then if its own namespaces are to be removed.
+ * Returns 0, or -1 with a text that contains `why`.
  */
 int hm_wipe_hand_over(const struct hm_config *config, uint32_t job_id, const char *why, struct hm_error *error);
 

@@ -31,7 +31,7 @@ const char *hm_namespacewords_number(char text[HM_NUMBER], uint64_t value)
     return text;
 }
 
-/* Of what the program takes. */
+/* Limits seconds to what hybridmem-namespace accepts. */
 static unsigned in_range(unsigned seconds)
 {
     return seconds < 1 ? 1 : seconds < MOST_S ? seconds : MOST_S;
@@ -48,7 +48,9 @@ void hm_namespacewords_add_times(struct hm_namespacewords *words, const struct h
     if (has_limit)
         hm_namespacewords_add(words, "--limit",
                               hm_namespacewords_number(words->limit, in_range(left + times->wipes_beyond)));
-    /* What has lost its mounts wants the rest of the patience to end. */
+    /*
+     * Detaching takes at most half of the patience: afterwards, the processes that lost their mounts need time to end.
+     */
     if (times->detach > 0)
         hm_namespacewords_add(
             words, "--detach",

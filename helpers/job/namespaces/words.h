@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The command lines of hybridmem-namespace. Texts that are put in belong to the caller, and are not copied. */
+/* Builds command lines of hybridmem-namespace. Texts that are added belong to the caller, and are not copied. */
 #ifndef HM_JOB_NAMESPACES_WORDS_H
 #define HM_JOB_NAMESPACES_WORDS_H
 
@@ -8,7 +8,7 @@
 #include "core/config/config.h"
 
 #define HM_NAMESPACEWORDS 32 /* more than any command has */
-#define HM_NUMBER 24         /* of any number, as text */
+#define HM_NUMBER 24         /* bytes of any number as text */
 
 struct hm_namespacewords {
     int n;
@@ -16,24 +16,28 @@ struct hm_namespacewords {
     char patience[HM_NUMBER], limit[HM_NUMBER], detach[HM_NUMBER];
 };
 
-/* In seconds. */
+/* Times for one command, in seconds. */
 struct hm_namespacetimes {
-    unsigned patience;                   /* at most */
-    unsigned waits_beyond, wipes_beyond; /* what is left of fsdax_wipe_limit */
-    unsigned detach;                     /* of the patience, at most half of it; 0: never */
+    unsigned patience;                   /* longest wait */
+    unsigned waits_beyond, wipes_beyond; /* how much longer than fsdax_wipe_limit it may wait, and wipe */
+    /* part of the patience for detaching mounts, at most half of it; 0: none are detached */
+    unsigned detach;
 };
 
-/* The program's name, the command, and the configuration's file where it has one. */
+/* Begins with the program's name, the command, and --config if the configuration was read from a file. */
 void hm_namespacewords_begin(struct hm_namespacewords *words, const struct hm_config *config, const char *command);
 
-/* A name and its value; nothing where that is "". */
+/* Adds an option and its value; nothing if the value is "". */
 void hm_namespacewords_add(struct hm_namespacewords *words, const char *name, const char *value);
 
-/* How long it may wait, and wipe: with a fsdax_wipe_limit at least for a second, as 0 were no limit. */
+/*
+ * Adds how long the program may wait, and wipe. With a fsdax_wipe_limit that is at least 1 s, as 0 would mean "no
+ * limit".
+ */
 void hm_namespacewords_add_times(struct hm_namespacewords *words, const struct hm_config *config,
                                  const struct hm_namespacetimes *times);
 
-/* Returns `text`. */
+/* Writes the number into `text`, and returns `text`. */
 const char *hm_namespacewords_number(char text[HM_NUMBER], uint64_t value);
 
 #endif

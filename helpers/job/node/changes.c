@@ -10,10 +10,10 @@
 #include "base/size.h"
 #include "core/apply/policy.h"
 
-/* Linux 6.16: "true" while the kernel sets the weights; writing one ends that. */
+/* Linux 6.16: "true" while the kernel sets the weights; writing a weight makes it "false". */
 #define WEIGHTS_AUTO "/sys/kernel/mm/mempolicy/weighted_interleave/auto"
 #define WATERMARK "/proc/sys/vm/watermark_scale_factor"
-#define WATERMARK_UNIT 10000 /* the distance of the low from the min watermark, in parts of a zone */
+#define WATERMARK_UNIT 10000 /* watermark_scale_factor counts in 1/10000 of a zone */
 #define WATERMARK_LEAST 10
 #define WATERMARK_MOST 1000
 
@@ -31,7 +31,10 @@ static int want_weights(const struct hm_plan *plan, const struct hm_tiers *tiers
 {
     char path[96], text[16];
     int count = 0;
-    /* Off already: entered all the same, so that it stays off while a job that shares the weights lives. */
+    /*
+     * If it is "false" already, the change is entered all the same: so it stays "false" while any job that shares the
+     * weights lives.
+     */
     if (hm_file_read(WEIGHTS_AUTO, text, sizeof(text), NULL) == 0 &&
         (plan->must_set_weights || strcmp(text, "true") != 0)) {
         count = want(wanted, count, room, WEIGHTS_AUTO, 0);
@@ -47,8 +50,9 @@ static int want_weights(const struct hm_plan *plan, const struct hm_tiers *tiers
 }
 
 /*
- * Pages of users go to the next node once a zone is down at its low watermark, the kernel's own down to the min
- * watermark: what is between is kept for page tables and the like.
+ * The watermark_scale_factor that keeps `reserve` bytes of the fast tier free. Users' pages go to the next node when a
+ * zone's free memory falls to its low watermark; the kernel's own pages may go down to the min watermark. The distance
+ * between both is what stays for page tables and the like.
  */
 static unsigned long watermark_for(uint64_t reserve, uint64_t capacity)
 {
@@ -104,9 +108,7 @@ static bool find_other(const struct hm_config *config, uint32_t job_id, const ch
     return found;
 }
 
-/*
- * Enter one change. Returns 1 where the setting has to be written, 0 where not, -1 for an error.
- */
+/* Enters one change into the job's entry. Returns 1 if the setting has to be written, 0 if not, -1 on an error. */
 static int enter(const struct hm_config *config, struct hm_job *job, const struct hm_wanted *wanted,
                  struct hm_error *error)
 {
@@ -127,7 +129,7 @@ static int enter(const struct hm_config *config, struct hm_job *job, const struc
         hm_text_copy(mine->path, wanted->path, sizeof(mine->path));
         hm_text_copy(mine->before, is_shared ? theirs.before : now, sizeof(mine->before));
     } else if (serves && wanted->only_raise && number_of(mine->after) >= number_of(wanted->value)) {
-        return 0; /* an earlier step of the job has raised it further: that is what will be undone */
+        return 0; /* an earlier step of the job has raised it further, and that change is in the entry */
     }
     hm_text_copy(mine->after, wanted->value, sizeof(mine->after));
     return serves ? 0 : 1;
@@ -160,7 +162,8 @@ static int undo(const struct hm_config *config, uint32_t job_id, const struct hm
     if (hm_file_read(change->path, now, sizeof(now), error) != 0)
         return -1;
     if (strcmp(now, change->after) != 0)
-        return 0; /* never made, taken back already, raised for another job, or changed by the site */
+        /* the change was never made, was taken back, was raised for another job, or the site has changed it */
+        return 0;
     const char *value = find_other(config, job_id, change->path, &theirs) ? theirs.after : change->before;
     return strcmp(now, value) == 0 ? 0 : hm_file_write(change->path, value, error);
 }
@@ -169,10 +172,10 @@ int hm_changes_undo(const struct hm_config *config, struct hm_job *job, struct h
 {
     uint32_t failed = 0;
     bool is_undone[HM_JOB_CHANGES];
-    /* The last first: the kernel's own setting of the weights comes back after each weight did. */
+    /* In reverse order: the kernel's automatic weights come back after all weights were restored. */
     for (uint32_t i = job->n_changes; i-- > 0;)
         is_undone[i] = undo(config, job->job_id, &job->change[i], error) == 0;
-    /* What could not be undone stays in the entry, for the next pass. */
+    /* What could not be undone stays in the entry, for the next reap. */
     for (uint32_t i = 0; i < job->n_changes; i++)
         if (!is_undone[i])
             job->change[failed++] = job->change[i];

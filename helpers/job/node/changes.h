@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * System settings that a job's plan needs changed: interleave weights, and the free memory that the kernel keeps back.
- * Each is a row {path, before, after} in the job's ledger entry, written there before the setting is touched. A setting
- * that several jobs need belongs to all of them: `before` is handed from one to the next, and comes back with the last,
- * unless somebody else changed the setting meanwhile.
+ * System settings that are changed for a job's plan: interleave weights, and the free memory that the kernel keeps
+ * back. Each change is a row {path, before, after} in the job's ledger entry, written there before the setting is
+ * touched. Jobs that need the same setting share it: each new one takes over `before` of the others, and the last one
+ * writes it back, unless the setting has another value than `after` by then.
  */
 #ifndef HM_JOB_NODE_CHANGES_H
 #define HM_JOB_NODE_CHANGES_H
@@ -13,25 +13,26 @@
 struct hm_wanted {
     char path[96];
     char value[16];
-    bool only_raise; /* a larger number serves as well */
+    bool only_raise; /* a larger value is good enough, too */
 };
 
 /*
- * What the plan needs of the system, in the order in which it is written. Reads only whether the kernel sets the
- * weights by itself. Returns the count, at most `room`.
+ * Lists the settings that the plan needs, in the order in which they are to be written. Reads nothing but whether the
+ * kernel sets the weights by itself. Returns their number, at most `room`.
  */
 int hm_changes_wanted(const struct hm_plan *plan, const struct hm_tiers *tiers, struct hm_wanted *wanted, int room);
 
 /*
- * Enter the changes in the job's entry, write the entry, then make them. Wants the ledger's lock. Returns 0, or -1 with
- * a text where one could not be made; those made before it stay, and stay in the entry.
+ * Enters the changes in the job's entry, writes the entry, then makes the changes. Wants the ledger's lock. Returns 0,
+ * or -1 with a text if one fails; the changes before that one stay, and are in the entry.
  */
 int hm_changes_apply(const struct hm_config *config, struct hm_job *job, const struct hm_wanted *wanted, int count,
                      struct hm_error *error);
 
 /*
- * Take back what no other job in the ledger needs, and empty the entry's list (the caller writes the entry). Wants the
- * lock. Can be repeated after a crash at any point. Returns 0, or -1 with the text of the last that failed.
+ * Undoes the job's changes that no other job of the ledger needs, and empties the entry's list (the caller writes the
+ * entry). Wants the lock. Can be repeated after a crash at any point. Returns 0, or -1 with the text of the last
+ * failure.
  */
 int hm_changes_undo(const struct hm_config *config, struct hm_job *job, struct hm_error *error);
 

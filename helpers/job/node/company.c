@@ -6,7 +6,7 @@
 
 #include "job/ledger/living.h"
 
-/* Returns 0, or -1 where the other's entry could not be written. */
+/* Marks both jobs if the other one lives. Returns 0, or -1 if the other's entry could not be written. */
 static int meet(const struct hm_config *config, struct hm_job *job, uint32_t other_id, struct hm_job *other,
                 struct hm_error *error)
 {

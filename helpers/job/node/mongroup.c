@@ -17,7 +17,7 @@
 #include "slurm/stepname.h"
 
 #define GROUPS "mon_groups"
-#define MODE 0700 /* the kernel gives it to all in the folder: who is in it, and what they move, is not everybody's */
+#define MODE 0700 /* the kernel's default would let everybody see who is in a group, and what they move */
 #define FEATURES "info/L3_MON/mon_features"
 
 char *hm_mongroup_path(const struct hm_config *config, uint32_t job_id, const struct hm_mongroup *group, char *out)
@@ -33,7 +33,7 @@ bool hm_mongroup_is_whole(const struct hm_mongroup *group)
     return group->is_begun && !group->why[0];
 }
 
-/* Returns a descriptor, or -1 with errno. */
+/* Opens the folder of groups. Returns a descriptor, or -1 with errno. */
 static int open_groups(const struct hm_config *config)
 {
     char path[HM_MONGROUP_PATH];
@@ -63,7 +63,7 @@ static int make_folder(const struct hm_config *config, const char *name, struct 
     };
     int groups = open_groups(config);
     int result = groups < 0 ? -1 : mkdirat(groups, name, MODE);
-    /* A crash has left it: whoever may be in it is none of this run's. */
+    /* A crash has left a group of this name; nobody in it belongs to this run. */
     if (groups >= 0 && result != 0 && errno == EEXIST && unlinkat(groups, name, AT_REMOVEDIR) == 0)
         result = mkdirat(groups, name, MODE);
     int number = errno;
@@ -78,7 +78,7 @@ static int make_folder(const struct hm_config *config, const char *name, struct 
     return hm_fail(error, number, "no resctrl group: %s", means);
 }
 
-/* Steps before this one; the extern step, which has no tasks, is not among them. */
+/* Number of steps before this one. The extern step is not counted, as it has no tasks. */
 static uint32_t earlier_steps(const struct hm_job *job, uint32_t step_id)
 {
     return job->n_steps - (step_id != HM_STEP_EXTERN && job->n_steps > 0 ? 1 : 0);
@@ -152,7 +152,10 @@ int hm_mongroup_remove(const struct hm_config *config, uint32_t job_id, const st
     return hm_fail_errno(error, "cannot remove %s", path);
 }
 
-/* Wants the lock. An entry that cannot be read may be that of a job that lives. */
+/*
+ * Does no entry have this group? An entry that cannot be read may be of a living job, and counts as having it. Wants
+ * the lock.
+ */
 static bool is_orphan(const struct hm_config *config, uint32_t job_id, uint32_t restart, struct hm_job *job)
 {
     if (hm_ledger_read(config, job_id, job, NULL) != 0)
@@ -169,7 +172,7 @@ void hm_mongroup_reap(const struct hm_config *config)
     if (!groups) {
         if (folder >= 0)
             close(folder);
-        return; /* resctrl is not there, as on most nodes */
+        return; /* no resctrl, as on most nodes */
     }
     struct hm_job *job = malloc(sizeof(*job));
     int lock = job ? hm_ledger_lock(config, NULL) : -1;

@@ -22,7 +22,7 @@ bool hm_mongroup_name_read(const char *name, uint32_t *job_id, uint32_t *restart
     return true;
 }
 
-/* The word behind `key`, from the first line that begins with it. Returns false where there is no such line. */
+/* Finds the first line that begins with `key`, and copies what follows it. Returns false if there is no such line. */
 static bool find_word(const char *text, const char *key, char *word, size_t size)
 {
     const char *line = text;
@@ -37,8 +37,10 @@ static bool find_word(const char *text, const char *key, char *word, size_t size
     return true;
 }
 
-/* The kernel would refuse a task of another control group, but moves one of another monitoring group. Where resctrl is
- * not mounted it tells of none. */
+/*
+ * The kernel refuses to move a task out of another control group, but would move one out of another monitoring group:
+ * so both are checked. Without resctrl the kernel leaves both names empty.
+ */
 int hm_mongroup_own_check(const char *text, const char *name, struct hm_error *error)
 {
     char control[128], monitor[128];

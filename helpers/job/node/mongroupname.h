@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Names of jobs' monitoring groups, and what the kernel says of the groups that a process is in. Pure. */
+/* Names of jobs' monitoring groups, and the kernel's text on the groups of a process. Pure. */
 #ifndef HM_JOB_NODE_MONGROUPNAME_H
 #define HM_JOB_NODE_MONGROUPNAME_H
 
@@ -8,18 +8,18 @@
 
 #include "base/error.h"
 
-#define HM_MONGROUP_NAME 48                             /* bytes, with the end of the text */
+#define HM_MONGROUP_NAME 48                             /* bytes, '\0' included */
 #define HM_MONGROUP_OWN "/proc/self/cpu_resctrl_groups" /* Linux 5.7 */
 
-/* The name of the group of a job's run. Returns `name`. */
+/* Writes the name of the group of this run of the job into `name`, and returns it. */
 char *hm_mongroup_name(uint32_t job_id, uint32_t restart, char name[HM_MONGROUP_NAME]);
 
-/* Is it a name of ours, as we write it? What it is of is set only then. */
+/* Is it a name that hm_mongroup_name writes? Only then `job_id` and `restart` are set. */
 bool hm_mongroup_name_read(const char *name, uint32_t *job_id, uint32_t *restart);
 
 /*
- * May a process of which the kernel says `text` (HM_MONGROUP_OWN: the lines "res:GROUP" and "mon:GROUP") enter the
- * group `name`? A site's groups keep their tasks. Returns 0, or -1 with a text.
+ * May a process enter the group `name`? `text` is the kernel's text on it (HM_MONGROUP_OWN: lines "res:GROUP" and
+ * "mon:GROUP"). A process in a group that the site made must stay there. Returns 0, or -1 with a text.
  */
 int hm_mongroup_own_check(const char *text, const char *name, struct hm_error *error);
 

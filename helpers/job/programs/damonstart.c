@@ -30,7 +30,7 @@ char *hm_damon_socket_path(const struct hm_config *config, char *out, size_t siz
     return out;
 }
 
-/* A socket that nobody listens on refuses at once. */
+/* Does a broker listen? connect() to a socket without a listener is refused at once. */
 static bool is_listening(const struct hm_config *config)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
@@ -40,7 +40,7 @@ static bool is_listening(const struct hm_config *config)
         return false;
     memcpy(address.sun_path, path, strlen(path));
     int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    /* EAGAIN: its queue is full, which only a living one has. */
+    /* EAGAIN: the queue of connections is full, so somebody listens. */
     bool answers = fd >= 0 && (connect(fd, (struct sockaddr *)&address, sizeof(address)) == 0 || errno == EAGAIN);
     if (fd >= 0)
         close(fd);
@@ -64,7 +64,10 @@ static int lock_start(const struct hm_config *config, struct hm_error *error)
     return hm_fail(error, ETIMEDOUT, "cannot lock %s: somebody has held it for %d s", path, PATIENCE_MS / 1000);
 }
 
-/* The broker closes its standard error when it listens; what it says before is why it does not. Returns 0 or -1. */
+/*
+ * Waits until the broker listens: then it closes its standard error. If it writes something before, it has failed, and
+ * this is why. Returns 0 or -1.
+ */
 static int hear(int fd, struct hm_error *error)
 {
     char text[256];

@@ -1,23 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Starting hybridmem-damon, root's broker of kdamonds, on demand, and clearing up after a dead one. */
+/* Starts hybridmem-damon, root's broker of kdamonds, on demand, and cleans up after one that died. */
 #ifndef HM_JOB_PROGRAMS_DAMONSTART_H
 #define HM_JOB_PROGRAMS_DAMONSTART_H
 
 #include "core/config/config.h"
 
-/* <run_dir>/damon.sock, the broker's socket. Returns `out`. */
+/* Writes <run_dir>/damon.sock, the broker's socket, into `out`, and returns `out`. */
 char *hm_damon_socket_path(const struct hm_config *config, char *out, size_t size);
 
 /*
- * Have a broker that listens: start one in the cgroup `home_cgroup` (outside of the job, which it outlives) unless one
- * does. Several may call it at once: a lock file lets one start it. It ends by itself when nobody has needed it for a
- * minute. That DAMON cannot be used is no error here: the broker tells its clients why. Waits for 10 s at most, twice
- * where another is starting it. Returns 0, or -1 with a text.
+ * Makes sure that a broker listens: starts one if none does. It runs in the cgroup `home_cgroup`, outside the job,
+ * which it may outlive, and ends by itself when nobody has used it for a minute. A lock file lets only one of several
+ * callers start it. A kernel without usable DAMON is no error here: the broker tells its clients. Waits up to 10 s, or
+ * 20 s if another process is starting the broker. Returns 0, or -1 with a text.
  */
 int hm_damon_ensure(const struct hm_config *config, const char *home_cgroup, struct hm_error *error);
 
-/* Turn off what a broker that was killed left running, if no other has taken it over. Waits for 6 s at most: what is
- * not done then is left to the next pass. Failures go to the log. */
+/*
+ * Turns off kdamonds that a killed broker left running, unless a new broker has taken them over. Waits up to 6 s; the
+ * next reap goes on then. Failures are logged.
+ */
 void hm_damon_reap(const struct hm_config *config);
 
 #endif

@@ -19,9 +19,12 @@
 #include "slurm/stepname.h"
 
 #define PROGRAM HM_LIBEXECDIR "/hybridmem-migrator"
-#define PATIENCE_MS 10000 /* to end by itself, with its last figures; as long again once it was killed */
+#define PATIENCE_MS 10000 /* time to write its last figures and end; once killed, it has the same time again */
 
-/* What finds no room is seen at the end: `used` is then beyond the text. */
+/*
+ * Adds an option and its value. If there is no room, `used` becomes the size of `text`, which hm_migrator_command
+ * checks at the end.
+ */
 __attribute__((format(printf, 3, 4))) static void add(struct hm_migrator_command *command, const char *name,
                                                       const char *format, ...)
 {
@@ -50,7 +53,7 @@ static void add_nodes(struct hm_migrator_command *command, const char *name, con
     add(command, name, "%s", hm_set_format(nodes, list, sizeof(list)));
 }
 
-/* Numbers that are 0 where they were not said. */
+/* Adds a number, unless it is 0, which means that it was not given. */
 static void add_number(struct hm_migrator_command *command, const char *name, uint64_t number)
 {
     if (number > 0)
@@ -138,7 +141,7 @@ int hm_migrator_start(const struct hm_config *config, const struct hm_migrator_f
                              .gid = facts->gid};
     if (hm_migrator_command(facts, &command, error) != 0)
         return -1;
-    /* Of a run of this step that ended before: Slurm may start one again. */
+    /* An earlier run of this step may have left figures: Slurm can start a step again. */
     if (hm_migrator_collect(config, job, facts->step_id, error) != 0)
         return -1;
     path_of(config, facts->job_id, facts->step_id, path, sizeof(path));
@@ -151,7 +154,7 @@ int hm_migrator_start(const struct hm_config *config, const struct hm_migrator_f
         unlink(path);
         return -1;
     }
-    /* It may have ended already: then there is nothing to stop, and its figures say why. */
+    /* It may have ended already. Then there is nothing to stop, and its figures say why. */
     if (hm_process_identify(pid, process) == 0)
         remember(job, facts->step_id, process);
     return 0;
@@ -171,7 +174,7 @@ int hm_migrator_stop(const struct hm_process *process, struct hm_error *error)
 {
     int status;
     int result = hm_process_stop(process, PATIENCE_MS, error);
-    /* slurmstepd may be quicker, or not be our parent. */
+    /* slurmstepd may have reaped it before, or not be its parent. */
     if (process->pid > 0)
         waitpid(process->pid, &status, WNOHANG);
     return result;
@@ -183,7 +186,7 @@ bool hm_migrator_has_left(const struct hm_config *config, uint32_t job_id, uint3
     return access(path_of(config, job_id, step_id, path, sizeof(path)), F_OK) == 0;
 }
 
-/* What the figures do not say of themselves. */
+/* Adds warnings that explain the figures: the migrator did not begin, was killed, or has warned itself. */
 static void explain(struct hm_job *job, const struct hm_progress *progress, const char *step)
 {
     char day[32] = "an unknown time";
@@ -199,7 +202,10 @@ static void explain(struct hm_job *job, const struct hm_progress *progress, cons
         hm_job_warn(job, "migrator of step %s: %s", step, progress->warning[i]);
 }
 
-/* The file of figures that the entry has, which is written: from here on it is the next run's of that step. */
+/*
+ * Removes the file whose figures are in the entry (`has_taken`), then clears that mark, so that the next run of the
+ * step can use the file's name.
+ */
 static int remove_taken(const struct hm_config *config, struct hm_job *job, struct hm_error *error)
 {
     char path[HM_CONFIG_PATH_MAX + 96];
@@ -212,7 +218,7 @@ static int remove_taken(const struct hm_config *config, struct hm_job *job, stru
     return hm_ledger_write(config, job, error);
 }
 
-/* Returns false where there is no file. */
+/* Takes the figures of one step. Returns false if there is no file. */
 static bool take(const struct hm_config *config, struct hm_job *job, uint32_t step_id)
 {
     char path[HM_CONFIG_PATH_MAX + 96], step[16];
@@ -224,7 +230,7 @@ static bool take(const struct hm_config *config, struct hm_job *job, uint32_t st
     if (result != 0 && errno == ENOENT)
         return false;
     if (result == 0) {
-        progress.step_id = step_id; /* root's word, whatever the user has made of the file */
+        progress.step_id = step_id; /* the step is what root says, whatever the user's process wrote to the file */
         hm_migration_add(&job->migration, &progress);
         explain(job, &progress, step);
     } else {
@@ -238,7 +244,7 @@ static bool take(const struct hm_config *config, struct hm_job *job, uint32_t st
 
 int hm_migrator_collect(const struct hm_config *config, struct hm_job *job, uint32_t step_id, struct hm_error *error)
 {
-    /* Of one who was killed before he could. */
+    /* Removes a file that a call before this one took, but was killed before it could remove. */
     if (remove_taken(config, job, error) != 0)
         return -1;
     if (!take(config, job, step_id))

@@ -38,7 +38,9 @@ int hm_monitor_identity(uid_t *uid, gid_t *gid, struct hm_error *error)
     return 0;
 }
 
-/* Open what an earlier monitor of this job left. Returns the descriptor, or -1 where there is nothing that can be used.
+/*
+ * Opens the samples file that an earlier monitor of this job left, and marks it unfinished. Returns a descriptor, or -1
+ * if there is no usable file.
  */
 static int reopen_samples(const char *path)
 {
@@ -72,7 +74,7 @@ static int open_samples(const struct hm_config *config, const struct hm_tiers *t
     return hm_samples_create(path, tiers, config->interval_ms, error);
 }
 
-/* Add a pair of words, as there is room for. */
+/* Adds an option and its value; MOST_WORDS has room for all of them. */
 static void add(char *arguments[MOST_WORDS], char *name, char *value)
 {
     int n = 0;
@@ -82,7 +84,7 @@ static void add(char *arguments[MOST_WORDS], char *name, char *value)
     arguments[n + 1] = value;
 }
 
-/* The programs that the monitor starts where the node's own counters lack something. */
+/* Adds the programs that the monitor starts where the node's own counters lack something. */
 static void add_programs(const struct hm_config *config, char *arguments[MOST_WORDS])
 {
     static char papi[] = HM_LIBEXECDIR "/hybridmem-papi", slurm[] = HM_LIBEXECDIR "/hybridmem-slurmenergy";
@@ -93,7 +95,7 @@ static void add_programs(const struct hm_config *config, char *arguments[MOST_WO
         add(arguments, slurm_word, slurm);
 }
 
-/* "SLURM_CONF=..." as the daemon has it, for Slurm's library; NULL: it is not set, or not wanted. */
+/* "SLURM_CONF=..." from the daemon's environment, for Slurm's library; NULL: not set, or not needed. */
 static char *slurm_conf(const struct hm_config *config, char *out, size_t size)
 {
     const char *value = config->meter_programs & HM_METER_SLURM ? getenv(SLURM_CONF) : NULL;
@@ -119,7 +121,7 @@ int hm_monitor_start(const struct hm_config *config, const struct hm_tiers *tier
                                    (char[]){"--gid"},
                                    group};
     char *environment[] = {(char[]){"LC_ALL=C"}, slurm_conf(config, variable, sizeof(variable)), NULL};
-    /* As root: it opens the node's counters, and becomes that user itself. */
+    /* The program starts as root: it opens the node's counters, then becomes user `uid` itself. */
     struct hm_spawn spawn = {.path = PROGRAM, .arguments = arguments, .environment = environment, .errors = -1};
 
     if (hm_process_is_running(&job->monitor))
@@ -141,7 +143,7 @@ int hm_monitor_start(const struct hm_config *config, const struct hm_tiers *tier
     close(spawn.extra);
     if (pid < 0)
         return -1;
-    /* It may have ended already: then it is no process to stop later, only one that was started. */
+    /* It may have ended already. Then the pid only says that a monitor was started; nothing is stopped later. */
     if (hm_process_identify(pid, &job->monitor) != 0)
         job->monitor = (struct hm_process){.pid = pid};
     return 0;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What was counted for the node while the job's monitor ran is the job's where it had the node to itself; else it is
- * the node's, and said to be. What the job's resctrl group counted is the job's wherever it ran.
+ * The "energy" and "traffic" of a record. Counters of the whole node are the job's figures only if no other job ran on
+ * the node beside it; otherwise they are given as the node's. What the job's resctrl group counted is the job's in any
+ * case.
  */
 #include <stdio.h>
 
@@ -24,7 +25,7 @@ static json_t *mean_of(const struct hm_metered *metered)
     return seconds > 0 && hm_metered_power(metered->energy, &joules) ? json_real(joules / seconds) : json_null();
 }
 
-/* `metered` NULL: none is known. */
+/* Sets the figures of energy; all null without `metered`. */
 static void set_energy(json_t *object, const struct hm_metered *metered)
 {
     for (int i = 0; i < HM_DOMAINS; i++)
@@ -68,7 +69,7 @@ static bool has_traffic(const struct hm_metered *metered)
     return false;
 }
 
-/* The metered part of the samples, or NULL with the reason. */
+/* Returns what the monitor metered, or NULL. `why` is then the reason. */
 static const struct hm_metered *metered_of(const struct hm_samples *samples, const char *no_samples, const char **why)
 {
     *why = samples ? "the monitor has read no counter" : no_samples;
@@ -79,7 +80,10 @@ static const struct hm_metered *metered_of(const struct hm_samples *samples, con
     return samples && samples->metered.n_readings > 0 ? &samples->metered : NULL;
 }
 
-/* The whole node's energy is that of a job that was there alone, however few cores it had: these are told. */
+/*
+ * The source in words. A job that was alone on the node gets the whole node's energy, however few cores it had: so the
+ * text names the number of cores.
+ */
 static json_t *source_of(const struct hm_job *job, const char *counted_by, bool is_known)
 {
     char text[HM_METERED_SOURCE + 128];
@@ -113,7 +117,7 @@ json_t *hm_record_energy(const struct hm_job *job, const struct hm_samples *samp
     return energy;
 }
 
-/* From the making of the group to the last reading; null where there is no figure. */
+/* Seconds from the making of the group to the last reading; null without a figure. */
 static json_t *group_seconds(const struct hm_mongroup *group, const struct hm_metered *metered)
 {
     bool has_figure = metered->group[HM_GROUP_TOTAL].is_known || metered->group[HM_GROUP_LOCAL].is_known;
@@ -122,7 +126,10 @@ static json_t *group_seconds(const struct hm_mongroup *group, const struct hm_me
                : json_null();
 }
 
-/* Null where the node does not count it; without all of the job's tasks in the group, it has no figure. */
+/*
+ * The group's figures. Null if the node does not count them; figures are null if the group did not have all tasks of
+ * the job.
+ */
 static json_t *group_of(const struct hm_mongroup *group, const struct hm_metered *metered, const char *why)
 {
     static const char *const keys[HM_GROUP_BYTES] = {

@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What was not measured, but can be reckoned: in keys of its own, which no measured figure is made from.
+ * The estimates of a record: figures that were not measured but calculated. They have keys of their own, and no
+ * measured figure is made from them.
  */
 #include <stdio.h>
 #include <string.h>
 
 #include "parts.h"
 
-/* The share of the tier; negative: not known. Of three tiers what the fast one did not serve is of two. */
+/*
+ * The tier's share of accesses; negative: not known. With two tiers the slow one has what the fast one did not serve;
+ * with three, nothing tells how the rest is divided.
+ */
 static double share_of(const struct hm_job *job, const struct hm_record_tiers *tiers, int tier)
 {
     const struct hm_plan_migration *plan = &job->plan.migration;
@@ -33,8 +37,10 @@ static json_t *shares_of(const struct hm_job *job, const struct hm_record_tiers 
     return list;
 }
 
-/* What the shares are of; NULL where steps differ in that: together they are shares of nothing. The word is the user's,
- * as all of the figures. */
+/*
+ * What the shares count; NULL where the steps counted different things, whose common share would mean nothing. The word
+ * comes from the user's process, so it is compared with the known ones.
+ */
 static const char *subject_of(const struct hm_progress *total)
 {
     static const char *const subjects[] = {"accesses", "writes"};
@@ -72,7 +78,7 @@ static json_t *joules(double amount)
     return amount >= 0 ? json_real(amount) : json_null();
 }
 
-/* Negative: not known. A mean above the capacity is of no tier as it is now. */
+/* Negative: not known. A mean above the capacity means that the tier has changed since. */
 static double static_joules(const struct hm_record_tier *tier, const json_t *memory, const json_t *elapsed)
 {
     const json_t *mean = json_object_get(memory, "mean_bytes");
@@ -92,8 +98,10 @@ static double dynamic_joules(const struct hm_record_tier *tier, const json_t *tr
     return picojoules * 1e-12;
 }
 
-/* The lists of tiers in "memory" and "traffic" are in the same order as ours; the latter is empty where the traffic was
- * not measured. */
+/*
+ * The lists of tiers in "memory" and "traffic" are in the order of `tiers`; that of "traffic" is empty if traffic was
+ * not measured.
+ */
 json_t *hm_record_energy_estimate(const struct hm_record_tiers *tiers, const struct hm_samples *samples,
                                   const json_t *record)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Values of a record as JSON has them. */
+/* Makes JSON values of a record. */
 #ifndef HM_JOB_RECORD_JSON_H
 #define HM_JOB_RECORD_JSON_H
 
@@ -9,15 +9,15 @@
 
 #include "base/set.h"
 
-/* A text of at most `size` bytes; null where it is empty. Bytes that are not UTF-8 are written as \xNN. */
+/* A text of at most `size` bytes; null if it is empty. Bytes are written as \xNN where the text is not valid UTF-8. */
 json_t *hm_json_text(const char *text, size_t size);
-/* RFC 3339 in UTC with milliseconds; null where it is not known (0 or less). */
+/* A time, as RFC 3339 in UTC with milliseconds; null if it is not known (0 or less). */
 json_t *hm_json_time(int64_t ns);
-/* Bytes, at most INT64_MAX: JSON readers have no larger integer. */
+/* A number of bytes, limited to INT64_MAX, the largest integer of many JSON readers. */
 json_t *hm_json_bytes(uint64_t bytes);
 /* The members of a set as an array. */
 json_t *hm_json_set(const struct hm_set *set);
-/* Add a text (printf style, HM_ERROR_TEXT bytes at most) to the record's warnings. */
+/* Adds a text (printf style, at most HM_ERROR_TEXT bytes) to the record's warnings. */
 void hm_record_warn(json_t *warnings, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 #endif

@@ -61,7 +61,7 @@ static void set_peak(json_t *memory, const struct hm_samples *samples, uint64_t 
     json_object_set_new(memory, "peak_source", is_known ? json_string(sources[source]) : json_null());
 }
 
-/* What the samples cannot say of themselves by their figures. */
+/* Adds warnings about what the figures of the samples do not show: a monitor that was killed, missing parts. */
 static void warn_of_gaps(const struct hm_samples *samples, json_t *warnings)
 {
     json_t *last = hm_json_time((int64_t)samples->last_ns);

@@ -5,7 +5,7 @@
 #include "parts.h"
 #include "slurm/stepname.h"
 
-/* Of self-reported doubles only that they are finite was checked. */
+/* The migrator's doubles were only checked to be finite: a negative one means "not known". */
 static json_t *real_or_null(double value)
 {
     return value >= 0 ? json_real(value) : json_null();
@@ -55,8 +55,10 @@ static void set_counts(json_t *object, const struct hm_progress *progress)
     json_object_set_new(object, "unmoved", unmoved_of(progress));
 }
 
-/* Without a cap nothing can be above it, and before the first phase nobody has looked; without samples nothing is known
- * of shares. */
+/*
+ * What would be above the cap is null without a cap, and before the first phase, when nobody has looked. Shares are
+ * null without samples.
+ */
 static void set_results(json_t *object, const struct hm_progress *progress)
 {
     bool has_cap = progress->capacity_bytes > 0 && progress->phases > 0;

@@ -6,7 +6,7 @@ static json_t *seconds_or_null(double seconds)
     return seconds >= 0 ? json_real(seconds) : json_null();
 }
 
-/* They are made and removed in one go: each has the time of all. */
+/* A job's namespaces are made, and removed, together: each one gets the time of all. */
 json_t *hm_record_namespaces(const struct hm_job_namespaces *namespaces)
 {
     json_t *list = json_array();

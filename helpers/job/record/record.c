@@ -18,7 +18,7 @@ static json_t *id_or_null(uint32_t id)
     return id == HM_NO_ID ? json_null() : json_integer(id);
 }
 
-/* What the tier with these nodes is now: unknown where there is none any more. */
+/* Sets what the node's present tier with the same nodes has. It stays unknown if there is no such tier any more. */
 static void look_up(const struct hm_tiers *tiers, struct hm_record_tier *tier)
 {
     for (int t = 0; tiers && t < tiers->n_tiers; t++)
@@ -55,7 +55,7 @@ static json_t *step_ids(const struct hm_job *job)
     return list;
 }
 
-/* Node numbers to weights; the plan has them by index of the topology. */
+/* Weights by node number; the plan has them by index in the topology. */
 static json_t *weights_of(const struct hm_plan *plan, const struct hm_tiers *tiers)
 {
     if (!plan->has_weights || !tiers)
@@ -84,7 +84,7 @@ static json_t *plan_of(const struct hm_job *job, const struct hm_tiers *tiers, c
                      hm_json_set(&plan->nodes), "weights", weights_of(plan, tiers));
 }
 
-/* As a shell has it. */
+/* As a shell gives it: 128 + the signal for a task that a signal has ended. */
 static json_t *exit_code(const struct hm_job *job)
 {
     if (job->has_exit_status && WIFEXITED(job->exit_status))
@@ -105,7 +105,10 @@ static json_t *warnings_of(const struct hm_job *job, const struct hm_tiers *tier
         json_array_append_new(warnings, TEXT(job->warning[i]));
     for (int i = 0; job->has_plan && i < job->plan.n_warnings && i < HM_MAX_WARNINGS; i++)
         json_array_append_new(warnings, TEXT(job->plan.warning[i]));
-    /* Without a group the figure's own source says why, on such a node for every job. */
+    /*
+     * Without a group there is no warning: the figure's "source" says why, and it would be the same for every job on
+     * this node.
+     */
     if (job->mongroup.is_begun && job->mongroup.why[0])
         hm_record_warn(warnings, "its own memory traffic is not known: %.*s", (int)sizeof(job->mongroup.why),
                        job->mongroup.why);

@@ -10,7 +10,7 @@
 #define PRELOAD "LD_PRELOAD"
 #define SEPARATORS ": "
 #define NODES_TEXT 1024
-#define VALUE 32768 /* of LD_PRELOAD; Linux takes 128 KiB */
+#define VALUE 32768 /* longest LD_PRELOAD that is handled, in bytes; Linux allows 128 KiB */
 
 char *hm_isolate_strip(char *value, const char *library)
 {
@@ -30,7 +30,10 @@ char *hm_isolate_strip(char *value, const char *library)
     return value;
 }
 
-/* LD_PRELOAD without ours, "" for none. Returns 1 where ours was in it, 0 where not, -1 with a text. */
+/*
+ * Reads LD_PRELOAD without our library; "" if nothing is left. Returns 1 if our library was in it, 0 if not, -1 with a
+ * text.
+ */
 static int read_preload(const struct hm_environment *environment, char *value, size_t size, struct hm_error *error)
 {
     value[0] = '\0';
@@ -60,7 +63,9 @@ int hm_isolate_leave(const struct hm_environment *environment, struct hm_error *
     return set(environment, HM_ISOLATE_JOB, "", error);
 }
 
-/* "fast=0@0,1@1" behind what is there. Returns the length so far, which may be beyond `size`. */
+/*
+ * Appends nodes with their sockets, as "fast=0@0,1@1". Returns the length of the text so far, which may exceed `size`.
+ */
 static size_t add_nodes(const char *word, const struct hm_set *nodes, const struct hm_topology *topology, size_t used,
                         char *out, size_t size)
 {
@@ -96,7 +101,7 @@ int hm_isolate_enter(const struct hm_environment *environment, const struct hm_p
         return -1;
     snprintf(value, sizeof(value), "%s%s%s", hm_preload_library(), own[0] ? ":" : "", own);
     snprintf(job, sizeof(job), "%u", job_id);
-    /* The mark first: what follows can then be taken back. */
+    /* The mark is set first: if a later call fails, hm_isolate_leave can undo all of it. */
     if (set(environment, HM_ISOLATE_JOB, job, error) != 0 || set(environment, HM_ISOLATE_NODES, nodes, error) != 0)
         return -1;
     return set(environment, PRELOAD, value, error);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The environment of an isolate job's tasks: the preload library before the user's own, and what it wants to know. A
- * job's script hands its environment to the steps and jobs that it starts, and these may have another mode: what was
- * set here carries the mark HYBRIDMEM_ISOLATE_JOB and is taken back by it: what users set themselves stays where there
- * is no mark; under it our library and the nodes go, whoever has set them.
+ * The environment of an isolate job's tasks: the preload library in front of the user's own LD_PRELOAD, and the nodes
+ * that the library needs to know. A job's script passes its environment to the steps and jobs that it starts, and these
+ * may have another mode. So what is set here comes with a mark, HYBRIDMEM_ISOLATE_JOB, by which it is removed again.
+ * Without the mark nothing is removed, as the user set it; with it, our library and the nodes go in any case.
  */
 #ifndef HM_JOB_STEP_ISOLATE_H
 #define HM_JOB_STEP_ISOLATE_H
@@ -13,27 +13,34 @@
 #define HM_ISOLATE_JOB "HYBRIDMEM_ISOLATE_JOB"
 #define HM_ISOLATE_NODES "HYBRIDMEM_ISOLATE_NODES"
 
-/* A task's environment, wherever it is kept. Each function returns 0, or -1 with errno. */
+/* A task's environment, wherever it is stored. Each function returns 0, or -1 with errno. */
 struct hm_environment {
-    /* The value into `out`: ENOENT where there is none, ENAMETOOLONG where `size` bytes do not hold it. */
+    /*
+     * Copies the value to `out`. ENOENT: the variable is not set; ENAMETOOLONG: the value needs more than `size` bytes.
+     */
     int (*get)(void *data, const char *name, char *out, size_t size);
     int (*set)(void *data, const char *name, const char *value);
-    int (*unset)(void *data, const char *name); /* also where there is none */
+    int (*unset)(void *data, const char *name); /* also succeeds if it is not set */
     void *data;
 };
 
-/* Take back what was set for a step or job that this environment comes from. Returns 0, or -1 with a text. */
+/* Removes what was set for the step or job whose environment this one was made from. Returns 0, or -1 with a text. */
 int hm_isolate_leave(const struct hm_environment *environment, struct hm_error *error);
 
-/* Set it for a task with this plan. Returns 0, or -1 with a text. */
+/* Sets the environment of a task with this plan. Returns 0, or -1 with a text. */
 int hm_isolate_enter(const struct hm_environment *environment, const struct hm_plan *plan,
                      const struct hm_topology *topology, uint32_t job_id, struct hm_error *error);
 
-/* "fast=0@0,1@1 slow=2@0,3@1": the nodes that the plan moves between, with their sockets as far as they are known.
- * Returns 0, or -1 (ENAMETOOLONG). Pure. */
+/*
+ * Writes "fast=0@0,1@1 slow=2@0,3@1": the nodes that the plan moves memory between, with their sockets if known.
+ * Returns 0, or -1 (ENAMETOOLONG). Pure.
+ */
 int hm_isolate_nodes(const struct hm_plan *plan, const struct hm_topology *topology, char *out, size_t size);
 
-/* A value of LD_PRELOAD without `library`; colons and spaces separate, as for the loader. Returns `value`. Pure. */
+/*
+ * Removes `library` from a value of LD_PRELOAD, where colons and spaces separate, as for the loader. Returns `value`.
+ * Pure.
+ */
 char *hm_isolate_strip(char *value, const char *library);
 
 #endif

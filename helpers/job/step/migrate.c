@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The migrator of a step: its start and its end. */
+/* Starts and ends a step's migrator. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -33,7 +33,7 @@ static void start_migrator(struct hm_preparation *p, const char *broker)
                 error.text);
 }
 
-/* The broker may take its time: not with the lock. */
+/* Starting the broker may take long, so the lock is not held for it. */
 int hm_step_migrate(struct hm_preparation *p, struct hm_error *error)
 {
     const struct hm_config *config = &p->step->config;
@@ -42,12 +42,15 @@ int hm_step_migrate(struct hm_preparation *p, struct hm_error *error)
     int result = -1;
     bool is_meant = hm_sampling_may_have(p->migration.keys.source, HM_SAMPLING_BROKER);
     hm_text_copy(home, p->job->home_cgroup[0] ? p->job->home_cgroup : "/sys/fs/cgroup", sizeof(home));
-    /* Where another source is asked for, too: what comes in its place if it does not work is found out later. */
+    /*
+     * The broker is started even if another source is asked for: it may be the source that is used if that one does not
+     * work.
+     */
     hm_damon_ensure(config, home, &why);
     int lock = hm_ledger_lock(config, error);
     if (lock < 0 || hm_ledger_read(config, p->step->job_id, p->job, error) != 0)
         goto done;
-    if (p->job->finisher.pid != 0) { /* what is started now nobody would end */
+    if (p->job->finisher.pid != 0) { /* nobody would end a migrator that is started now */
         hm_fail(error, ESRCH, "job %u has ended meanwhile: nothing is migrated", p->step->job_id);
         goto done;
     }

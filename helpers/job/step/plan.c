@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a step gets of the node's memory. */
+/* Plans what a step gets of the node's memory. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,7 +11,10 @@
 #include "parts.h"
 #include "slurm/cores.h"
 
-/* File systems are made by the prolog, for all steps of the job: a step cannot have others. */
+/*
+ * Refuses file systems that the prolog has not made: it makes them for all steps of the job, and a step cannot have
+ * others.
+ */
 static void judge_fsdax(struct hm_preparation *p)
 {
     struct hm_step *step = p->step;
@@ -31,7 +34,9 @@ static void judge_fsdax(struct hm_preparation *p)
     hm_step_refuse(step, error.text);
 }
 
-/* The plan for the whole node: what root has to do, and what the record says until a task knows better. */
+/*
+ * Makes the plan for the whole node: it tells root what to change, and is in the record until a task has made its own.
+ */
 static int resolve(struct hm_preparation *p, struct hm_plan *plan)
 {
     struct hm_step *step = p->step;
@@ -40,7 +45,7 @@ static int resolve(struct hm_preparation *p, struct hm_plan *plan)
     struct hm_where *where = calloc(1, sizeof(*where));
     if (!where)
         return hm_fail(NULL, ENOMEM, "no memory");
-    request.socket = HM_SOCKET_ALL; /* which sockets are local differs by task */
+    request.socket = HM_SOCKET_ALL; /* which sockets are local differs from task to task */
     where->cpus = step->tiers.topology.allowed_cpus;
     int result = hm_plan_resolve(&request, &step->tiers, &step->config, &step->abilities, where, plan, &error);
     free(where);
@@ -50,7 +55,7 @@ static int resolve(struct hm_preparation *p, struct hm_plan *plan)
     return result;
 }
 
-/* The CPUs that the job has, as far as its cgroup says so yet; else all that it may have. */
+/* The CPUs of the job as its cgroup has them; as long as it does not, all that the node allows. */
 static void find_job_cpus(const struct hm_preparation *p, struct hm_set *cpus)
 {
     char path[HM_JOB_CGROUP + 32], text[4096];
@@ -61,8 +66,8 @@ static void find_job_cpus(const struct hm_preparation *p, struct hm_set *cpus)
 }
 
 /*
- * What the migrator moves between: all tasks' nodes. With socket= these are the nodes that are local, or remote, to the
- * job as a whole; where there are none (remote, on all sockets), all of them.
+ * Plans what the migrator moves between: the nodes of all tasks. With socket= these are the nodes that are local, or
+ * remote, to the job as a whole. If there are none (remote, for a job on all sockets), it is all nodes.
  */
 static void plan_migration(struct hm_preparation *p, const struct hm_plan *node_plan)
 {
@@ -113,7 +118,10 @@ static void plan_memory(struct hm_preparation *p)
     int count = hm_changes_wanted(plan, &step->tiers, wanted, HM_JOB_CHANGES);
     if (p->has_ledger && hm_changes_apply(&step->config, job, wanted, count, &error) != 0)
         hm_job_warn(job, "%s", error.text);
-    /* The weights are what root leaves now: a task cannot set them, so its plan takes them or does without. */
+    /*
+     * From here on the weights stay as root has set them. A task cannot set them: its plan uses them, or makes do
+     * without.
+     */
     if (count > 0 && hm_abilities_read(&step->tiers, &step->abilities, &error) != 0)
         hm_job_warn(job, "%s", error.text);
     step->abilities.alone = false;

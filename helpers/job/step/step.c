@@ -28,8 +28,10 @@ static void read_tiers(struct hm_preparation *p)
     hm_nodetiers_read(&p->step->config, &p->step->tiers, &p->tiers_error);
 }
 
-/* Where the step has a request of its own, which rules may be about, or the prolog has left no entry. Without the lock:
- * a directory service may take its time. */
+/*
+ * Looks up the user's name and groups if they are needed: the step has a request of its own, which rules may be about,
+ * or the prolog has left no entry. Do not hold the lock, as a directory service may be slow.
+ */
 static void look_up_user(struct hm_preparation *p)
 {
     char folder[HM_CONFIG_PATH_MAX + 16], entry[sizeof(folder) + 16];
@@ -39,8 +41,10 @@ static void look_up_user(struct hm_preparation *p)
         p->knows_user = hm_identity_of_uid(p->facts->uid, &p->user, &p->user_error) == 0;
 }
 
-/* The job's entry, or a new one where the prolog left none. One that cannot be read is not replaced: what it has
- * changed on the node has to be undone. The step goes on without. */
+/*
+ * Reads the job's entry, or begins a new one if the prolog left none. An entry that cannot be read is not replaced, as
+ * it says what has to be undone on the node: the step goes on without one.
+ */
 static void read_entry(struct hm_preparation *p, struct hm_error *error)
 {
     struct hm_error why = {0};
@@ -73,7 +77,7 @@ static void note_facts(struct hm_preparation *p)
     job->array_job_id = facts->array_job_id;
     job->array_task_id = facts->array_task_id;
     job->dead_ns = 0;
-    if (!hm_process_is_running(&job->finisher)) /* else the end that is on its way is not ours to take back */
+    if (!hm_process_is_running(&job->finisher)) /* if a finisher is running, the job's end stays noted */
         job->end_ns = 0;
     if (facts->cores && hm_set_parse(&job->cores, facts->cores, NULL) == 0)
         job->has_cores = true;
@@ -83,7 +87,7 @@ static void note_facts(struct hm_preparation *p)
         hm_job_add_step(job, facts->step_id);
 }
 
-/* The prolog judged the allocation's request; a step's own is judged here. */
+/* Judges a step's own request. The prolog has judged the allocation's. */
 static void judge(struct hm_preparation *p)
 {
     struct hm_step *step = p->step;
@@ -104,8 +108,9 @@ static void judge(struct hm_preparation *p)
 }
 
 /*
- * The script of a heterogeneous job has the leader's option in its environment, and an srun in it hands that to the
- * steps of all components: there a component's own request comes first, and file systems are only the leader's.
+ * Is the option that of the leader of a heterogeneous job? The script has it in its environment, and an srun there
+ * passes it to the steps of all components. For such a step the component's own request comes first, and file systems
+ * are only the leader's.
  */
 static bool is_leaders(const struct hm_preparation *p)
 {
@@ -118,7 +123,7 @@ static bool is_leaders(const struct hm_preparation *p)
             hm_request_wants(&inherited, HM_WANTS_NAMESPACES));
 }
 
-/* Which request holds for this step, and may it? */
+/* Finds the request that applies to this step, and whether it is allowed. */
 static void decide(struct hm_preparation *p)
 {
     struct hm_step *step = p->step;
@@ -139,8 +144,10 @@ static void decide(struct hm_preparation *p)
         judge(p);
 }
 
-/* A default mode that cannot be had is nobody's error: the step runs without. What the whole job is refused its record
- * says by itself, once for all steps. */
+/*
+ * Turns the refusal into a warning if the user did not ask for the mode: the step runs without the partition's default.
+ * A refusal of the whole job is already in its record and is not repeated for each step.
+ */
 static void settle(struct hm_preparation *p)
 {
     struct hm_step *step = p->step;
@@ -167,13 +174,16 @@ static void watch(struct hm_preparation *p)
         hm_job_warn(job, "memory is not measured: %s", p->tiers_error.text);
         return;
     }
-    /* Before the monitor, which reads what it counts. */
+    /* The group comes first, as the monitor reads what it counts. */
     hm_mongroup_make(&p->step->config, job, p->facts->step_id);
     if (hm_monitor_start(&p->step->config, &p->step->tiers, job, &error) != 0)
         hm_job_warn(job, "memory is not measured: %s", error.text);
 }
 
-/* With the ledger locked; without (`has_ledger` false) nothing is changed that the ledger would have to remember. */
+/*
+ * Runs with the ledger locked. If it could not be locked or read (`has_ledger` is false), nothing is changed on the
+ * node that the ledger would have to remember.
+ */
 static void prepare(struct hm_preparation *p, struct hm_error *error)
 {
     read_tiers(p);

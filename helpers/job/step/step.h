@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A job step on this node. hm_step_prepare runs as root in slurmstepd before the tasks are made: it brings the ledger
- * up to date, decides what the step gets, and does what only root can. What it leaves in struct hm_step is plain data
- * that the tasks inherit over fork (task.h).
+ * A job step on this node. hm_step_prepare runs as root in slurmstepd before the tasks exist: it updates the ledger,
+ * decides what the step gets, and does what only root can. The result, struct hm_step, is plain data; the tasks inherit
+ * it over fork (task.h).
  */
 #ifndef HM_JOB_STEP_STEP_H
 #define HM_JOB_STEP_STEP_H
@@ -13,16 +13,17 @@
 struct hm_step_facts {
     const char *config_path;
     uint32_t job_id, step_id;
-    uint32_t n_tasks;                     /* of this step on this node */
-    uint32_t restart;                     /* 0 also where Slurm does not tell (24.11: never) */
+    uint32_t n_tasks;                     /* tasks of this step on this node */
+    uint32_t restart;                     /* 0 also if Slurm does not tell it (24.11 never does) */
     uint32_t array_job_id, array_task_id; /* HM_NO_ID: none */
     uid_t uid;
     gid_t gid;
-    const char *option;       /* this step's option text, NULL: not given */
-    bool option_is_inherited; /* it came, or may have come, from the environment: the job's script was submitted with it
-                               */
-    uint64_t end_s;           /* when the job's time is over, UNIX, as the job's environment has it; 0: not known */
-    const char *cores;        /* Slurm's list of the job's cores on this node, NULL: not known */
+    const char *option; /* this step's option; NULL: not given */
+    /* it came, or may have come, from the environment of the job's script, which was submitted with it */
+    bool option_is_inherited;
+    /* UNIX time at which the job's time limit ends, from the job's environment; 0: not known */
+    uint64_t end_s;
+    const char *cores; /* Slurm's list of the job's cores on this node; NULL: not known */
 };
 
 struct hm_memory_policy {
@@ -33,22 +34,22 @@ struct hm_memory_policy {
 struct hm_step {
     struct hm_config config;
     struct hm_tiers tiers;
-    struct hm_abilities abilities; /* as the tasks have them: the weights as they are now, and not to be changed */
+    struct hm_abilities abilities; /* what the tasks can do: use the weights as they are now, but not change them */
     struct hm_request request;
     bool is_active;              /* there is a request, and it is not "off" */
-    bool is_asked;               /* the user made it: what he cannot have ends the step */
-    char refusal[HM_ERROR_TEXT]; /* "" none; the tasks end with it */
+    bool is_asked;               /* the user made the request: if it cannot be met, the step ends */
+    char refusal[HM_ERROR_TEXT]; /* why the tasks end; "": they do not */
     uint32_t job_id, step_id, n_tasks;
-    struct hm_job_namespaces namespaces; /* of the job: all its steps see them, whatever their own mode */
-    struct hm_mongroup mongroup;         /* of the job: its tasks go there, whatever their mode */
-    struct hm_process migrator;          /* of the step on this node; pid 0: none was started */
-    char mount_error[HM_ERROR_TEXT];     /* of a task, in its own process; "" none */
-    struct hm_memory_policy inherited;   /* slurmstepd's own: a task that has another was given it by the user */
+    struct hm_job_namespaces namespaces; /* the job's; all its steps see them, whatever their mode */
+    struct hm_mongroup mongroup;         /* the job's; all its tasks are in it, whatever their mode */
+    struct hm_process migrator;          /* the step's on this node; pid 0: none was started */
+    char mount_error[HM_ERROR_TEXT];     /* why a mount failed; set in the task's own process; "": none failed */
+    struct hm_memory_policy inherited;   /* slurmstepd's own: a task with another one got it from the user */
 };
 
 /*
- * Prepare. `step` is zeroed. Returns 0, or -1 with a text for the log: something outside what the user asked for
- * went wrong, and the step goes on as far as it can.
+ * Prepares the step. `step` must be zeroed. Returns 0, or -1 with a text for the log: something failed that the user
+ * did not ask for, and the step goes on as far as it can.
  */
 int hm_step_prepare(const struct hm_step_facts *facts, struct hm_step *step, struct hm_error *error);
 
@@ -56,8 +57,9 @@ int hm_step_prepare(const struct hm_step_facts *facts, struct hm_step *step, str
 void hm_memory_policy_get(struct hm_memory_policy *policy);
 
 /*
- * The step is over: end its migrator and take its figures where no task's end has done that (the launch failed, or
- * slurmstepd had no shared memory to count ends in). Returns 0, or -1 with a text for the log.
+ * To be called when the step is over: ends its migrator and takes the figures, unless the end of its last task has done
+ * so (it has not if the launch failed, or if slurmstepd had no shared memory to count ended tasks). Returns 0, or -1
+ * with a text for the log.
  */
 int hm_step_end(const struct hm_step *step, struct hm_error *error);
 

@@ -34,7 +34,7 @@ void hm_outcome_unmap(struct hm_outcome *outcome)
         munmap(outcome, sizeof(*outcome));
 }
 
-/* The first task to ask gets true. */
+/* Returns true for the first task that asks. */
 static bool is_first(uint32_t *said)
 {
     return !said || __atomic_exchange_n(said, 1, __ATOMIC_ACQ_REL) == 0;
@@ -54,13 +54,13 @@ __attribute__((format(printf, 2, 3))) static void warn(struct hm_outcome *outcom
         memcpy(outcome->warning[slot], text, sizeof(text));
 }
 
-/* To the task's standard error: one line, one write. */
+/* Writes to the task's standard error: one line, one write. */
 static void say(const char *text)
 {
     char line[HM_ERROR_TEXT + 32];
     int length = snprintf(line, sizeof(line), "hybridmem: %s\n", text);
     if (write(STDERR_FILENO, line, (size_t)length) < 0)
-        return; /* the user has closed it: nobody is there to tell */
+        return; /* the user has closed it */
 }
 
 static int refuse(struct hm_outcome *outcome, const char *text, bool is_known)
@@ -99,7 +99,10 @@ static void keep_plan(struct hm_outcome *outcome, const struct hm_plan *plan)
     __atomic_store_n(&outcome->has_plan, 1, __ATOMIC_RELEASE);
 }
 
-/* What the plan wants of this process and of the program that it becomes. Returns 0, or -1 with a text. */
+/*
+ * Applies the plan to this process, and to the environment of the program that it becomes. Returns 0, or -1 with a
+ * text.
+ */
 static int apply(const struct hm_step *step, const struct hm_plan *plan, const struct hm_environment *environment,
                  struct hm_error *error)
 {
@@ -162,14 +165,14 @@ int hm_task_place(const struct hm_step *step, struct hm_outcome *outcome, const 
     return 0;
 }
 
-/* Move what the tasks have left into the entry. */
+/* Moves what the tasks have left into the entry. */
 static void collect(struct hm_outcome *outcome, struct hm_job *job, const struct hm_step *step)
 {
     uint32_t count = __atomic_load_n(&outcome->n_warnings, __ATOMIC_ACQUIRE);
     for (uint32_t i = 0; i < count && i < HM_OUTCOME_WARNINGS; i++)
         if (memchr(outcome->warning[i], '\0', HM_WARNING) && outcome->warning[i][0])
             hm_job_warn(job, "%s", outcome->warning[i]);
-    /* The entry has the plan of this request for the node as a whole; a task's own has the sockets right. */
+    /* The entry has the plan for the node as a whole. A task's own plan replaces it, as it knows the task's sockets. */
     if (__atomic_load_n(&outcome->has_plan, __ATOMIC_ACQUIRE) != 1)
         return;
     struct hm_plan *plan = malloc(sizeof(*plan));
@@ -185,7 +188,7 @@ static void collect(struct hm_outcome *outcome, struct hm_job *job, const struct
     free(plan);
 }
 
-/* The step's cgroups go with the job: what the kernel knows of its memory is read while they are there. */
+/* Reads what the kernel knows of the job's memory, while its cgroup still exists. */
 static void note_peak(struct hm_job *job)
 {
     char path[HM_JOB_CGROUP + 16], text[32];
@@ -216,7 +219,7 @@ int hm_task_ended(const struct hm_step *step, struct hm_outcome *outcome, int st
     uint32_t count = __atomic_load_n(&outcome->n_warnings, __ATOMIC_ACQUIRE);
     if (!is_last && outcome->n_stored == count + 1 && outcome->has_status && status <= outcome->status)
         return 0;
-    /* Before the lock is taken, as it may last. One that does not end is left to its guard. */
+    /* Without the lock, as it may take long. A migrator that does not end is left to its guard. */
     if (is_last && hm_migrator_stop(&step->migrator, &late) != 0)
         warn(outcome, "%s", late.text);
     struct hm_job *job = malloc(sizeof(*job));

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A task of a step: placing it, in the task's own process, as the user, just before it executes; and what comes back
- * from there. The way back is one small piece of memory that slurmstepd shares with its task children: bounded, and
- * checked before it is believed.
+ * A task of a step: it is placed in its own process, as the user, just before it executes the user's program. Results
+ * come back in a small piece of memory that slurmstepd shares with its tasks. It has a fixed size, and is checked
+ * before it is used.
  */
 #ifndef HM_JOB_STEP_TASK_H
 #define HM_JOB_STEP_TASK_H
@@ -13,42 +13,44 @@
 #define HM_OUTCOME_WARNINGS 4
 
 struct hm_outcome {
-    uint32_t said_refusal, said_binding, said_outside; /* 1: a task has said it; the others need not */
-    uint32_t has_plan;                                 /* set after `plan` was written, by the node's first task */
+    /* 1: a task has written this line; the others do not repeat it */
+    uint32_t said_refusal, said_binding, said_outside;
+    /* 2: being written, 1: `plan` is set, by the first task on the node */
+    uint32_t has_plan;
     struct hm_plan plan;
-    uint32_t n_warnings; /* tickets drawn: a slot counts once it has a text */
+    uint32_t n_warnings; /* slots handed out; a slot counts once it has a text */
     char warning[HM_OUTCOME_WARNINGS][HM_WARNING];
-    /* of slurmstepd: may run in a child of its own for each task, so it is kept here too */
-    uint32_t n_stored; /* 0: nothing of the above is in the ledger; else one more than the warnings that are */
+    /* The next four belong to slurmstepd. They are here because it may use a child process for each task's end. */
+    uint32_t n_stored; /* 0: nothing of the above is in the ledger; else the number of warnings there, plus 1 */
     uint32_t n_ended, has_status;
-    int32_t status; /* the highest so far */
+    int32_t status; /* the highest wait(2) status so far */
 };
 
-/* Memory for it, zeroed and shared with children, or NULL. */
+/* Maps a struct hm_outcome, zeroed and shared with children. Returns NULL if that fails. */
 struct hm_outcome *hm_outcome_map(void);
 void hm_outcome_unmap(struct hm_outcome *outcome);
 
 /*
- * Mount the job's file systems for the calling task, which still is root (in task_init_privileged). What goes wrong is
- * left in its own copy of the step, for hm_task_place to say.
+ * Mounts the job's file systems for the calling task, which is still root (in task_init_privileged). If that fails, the
+ * text is left in this process's copy of `step`, for hm_task_place.
  */
 void hm_task_mount(struct hm_step *step);
 
 /*
- * Put the calling task, which still is root (in task_init_privileged), into the job's monitoring group, if there is
- * one. Where that fails the ledger's entry gets the reason, once for all tasks; the task runs all the same.
+ * Puts the calling task, which is still root (in task_init_privileged), into the job's monitoring group, if there is
+ * one. If that fails, the ledger's entry says why, once for all tasks, and the task runs all the same.
  */
 void hm_task_join(const struct hm_step *step, struct hm_outcome *outcome);
 
 /*
- * Place the calling task; `environment` is that of the program which it becomes. Returns 0 (also where there is nothing
- * to do), or -1: the task may not run, and its one line is on descriptor 2. `outcome` may be NULL.
+ * Places the calling task. `environment` is that of the program that it becomes. `outcome` may be NULL. Returns 0, also
+ * if there is nothing to do, or -1: the task must not run, and one line on descriptor 2 says why.
  */
 int hm_task_place(const struct hm_step *step, struct hm_outcome *outcome, const struct hm_environment *environment);
 
 /*
- * A task ended with this wait(2) status: what the ledger does not have yet is written there. Returns 0, or -1 with a
- * text for the log.
+ * To be called when a task has ended with this wait(2) status: writes to the ledger what is not there yet. Returns 0,
+ * or -1 with a text for the log.
  */
 int hm_task_ended(const struct hm_step *step, struct hm_outcome *outcome, int status, struct hm_error *error);
 

@@ -14,8 +14,10 @@
 #define LOCK_TRIES 500
 #define LOCK_PAUSE_NS 10000000 /* 10 ms */
 
-/* A folder that this process made, or one it made before it was stopped half-way: its owner and mode are still to be
- * set. */
+/*
+ * Sets owner and mode of a folder that this process has just made, or that an earlier process made and was stopped
+ * before it could set them.
+ */
 static int finish_folder(int fd, const char *name, const struct hm_rights *rights, struct stat *status,
                          struct hm_error *error)
 {
@@ -64,7 +66,7 @@ static int lock_file(int fd)
     return 0;
 }
 
-/* With the lock held: is it (still) the one regular file of that name, with our owner? Gives it the rights. */
+/* Checks, with the lock held, that it is a regular file with one name and our owner. Sets its group and mode. */
 static int check_file(int fd, const char *name, const struct hm_rights *rights, struct stat *status,
                       struct hm_error *error)
 {
@@ -80,7 +82,10 @@ static int check_file(int fd, const char *name, const struct hm_rights *rights, 
     return 0;
 }
 
-/* The file is `size` long. A line before ours that a crash cut short is ended first, so that it spoils no other. */
+/*
+ * Appends the line to a file of `size` bytes. If a crash cut the last line short, that line is ended first, so that it
+ * does not spoil ours.
+ */
 static int write_line(int fd, const char *name, off_t size, const char *line, struct hm_error *error)
 {
     char last = '\n';
@@ -97,7 +102,7 @@ static int write_line(int fd, const char *name, off_t size, const char *line, st
     text[used++] = '\n';
     ssize_t written = write(fd, text, used);
     free(text);
-    /* Some file systems tell only at fsync that there is no room. */
+    /* Some file systems report only at fsync that there is no space. */
     if (written == (ssize_t)used && fsync(fd) == 0)
         return 0;
     int number = written >= 0 && written < (ssize_t)used ? ENOSPC : errno;

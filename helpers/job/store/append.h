@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Folders and files that programs with privilege write: opened without following links, checked after opening, made
- * with explicit modes and owners.
+ * Folders and files that root writes. They are opened without following links, checked after opening, and made with
+ * explicit modes and owners.
  */
 #ifndef HM_JOB_STORE_APPEND_H
 #define HM_JOB_STORE_APPEND_H
@@ -18,16 +18,16 @@ struct hm_rights {
 };
 
 /*
- * Open the folder `name` in `parent` (AT_FDCWD for a path), making it with `rights` where it is not there and `rights`
- * is not NULL. It must be a real folder that belongs to rights->uid (to this process's user without `rights`) and that
- * nobody else may write. Returns a descriptor or -1.
+ * Opens the folder `name` in `parent` (AT_FDCWD: `name` is a path). If it does not exist and `rights` is not NULL, it
+ * is made. It must be a real folder that belongs to rights->uid (without `rights`: to this process's user) and that
+ * nobody else may write to. Returns a descriptor or -1.
  */
 int hm_folder_open(int parent, const char *name, const struct hm_rights *rights, struct hm_error *error);
 
 /*
- * Append `line` and a newline to the file `name` in the folder, made with `rights` where it is not there: one write
- * under a lock, on the disk when this returns. A write that failed or was cut short is taken back. Waits at most 5 s
- * for the lock. Returns 0 or -1.
+ * Appends `line` and a newline to the file `name` in the folder, which is made with `rights` if it does not exist. It
+ * is one write under a lock, and on the disk when this returns. A write that fails or is cut short is undone. Waits up
+ * to 5 s for the lock. Returns 0 or -1.
  */
 int hm_line_append(int folder, const char *name, const struct hm_rights *rights, const char *line,
                    struct hm_error *error);

@@ -21,7 +21,7 @@ void hm_store_day(int64_t end_ns, char day[11])
     struct tm utc = {0};
     gmtime_r(&seconds, &utc);
     if (strftime(day, 11, "%Y-%m-%d", &utc) != 10)
-        memcpy(day, "9999-12-31", 11); /* a clock beyond four digits */
+        memcpy(day, "9999-12-31", 11); /* the clock shows a year of more than four digits */
 }
 
 void hm_store_node(const char *node, char *out, size_t size)
@@ -37,7 +37,7 @@ void hm_store_node(const char *node, char *out, size_t size)
         snprintf(out, size, "node");
 }
 
-/* The group that may read all records; a group that does not exist leaves them to root. */
+/* The group that may read all records. If it does not exist, only root's group may. */
 static gid_t reader_group(const struct hm_config *config)
 {
     if (geteuid() != 0)
@@ -47,9 +47,9 @@ static gid_t reader_group(const struct hm_config *config)
 }
 
 /*
- * The record folder lets others pass (0751): a user reaches his own folder below it, and nothing else, as the folders
- * of the days are 0750. It is made where it is inside the state folder; anywhere else it is the site's, and may be a
- * file system that is not mounted now.
+ * Opens the record folder. Its mode 0751 lets users pass to their own folder below it, and to nothing else, as the
+ * folders of the days are 0750. It is made if it is inside the state folder. Elsewhere it belongs to the site, and may
+ * be on a file system that is not mounted at the moment.
  */
 static int open_records(const struct hm_config *config, gid_t readers, struct hm_error *error)
 {
@@ -85,7 +85,7 @@ int hm_store_append(const struct hm_config *config, const struct hm_store_key *k
     in_day = hm_folder_open(records, day, &folder, error);
     if (in_day < 0 || hm_line_append(in_day, file, &rights, line, error) != 0)
         goto done;
-    /* Its failure is told by the text alone: the record is kept. */
+    /* If the copy fails, only the error's text says so: the record itself is stored. */
     hm_usercopy_append(records, key, day, file, line, error);
     result = 0;
 done:

@@ -20,10 +20,10 @@
 #define NAME_LENGTH 160
 #define RECORD_MAX (1024 * 1024)
 #define STALE_SECONDS 3600 /* an unfinished file this old was left by a crash */
-#define PASS_MS 5000
+#define PASS_MS 5000       /* one call begins no record after this time */
 #define SUFFIX ".json"
 
-/* <end in ns, 19 digits>_<job>_<uid>_<gid>_<node>.json: sorted by name is sorted by time. */
+/* The name is <end in ns, 19 digits>_<job>_<uid>_<gid>_<node>.json: sorted by name, records are sorted by time. */
 static void format_name(const struct hm_store_key *key, char *name, size_t size)
 {
     char node[NODE_MAX];
@@ -32,7 +32,7 @@ static void format_name(const struct hm_store_key *key, char *name, size_t size)
              key->gid, node);
 }
 
-/* Digits up to the next "_", at most `most`. */
+/* Reads digits up to the next "_". The number must be at most `most`. */
 static int take_field(const char **text, uint64_t most, uint64_t *number)
 {
     const char *at = *text;
@@ -98,7 +98,7 @@ int hm_pending_keep(const struct hm_config *config, const struct hm_store_key *k
     return result;
 }
 
-/* The one line of a pending file, without its newline; the caller frees it. NULL with a text. */
+/* Reads the one line of a pending file, without its newline. The caller frees it. Returns NULL with a text. */
 static char *read_line(int folder, const char *name, struct hm_error *error)
 {
     struct stat status;
@@ -124,7 +124,7 @@ done:
     return line;
 }
 
-/* Returns 0, or -1; *stop where the records themselves cannot be written, so that the next would fail like this one. */
+/* Returns 0 or -1. Sets *stop if the records cannot be written, as the next ones would fail, too. */
 static int retry_one(const struct hm_config *config, int folder, const char *name, bool *stop, struct hm_error *error)
 {
     struct hm_store_key key;
@@ -150,7 +150,7 @@ static void drop_if_stale(int folder, const char *name)
         unlinkat(folder, name, 0);
 }
 
-/* Append what the list names, of which it frees all. Returns how many were appended, or -1. */
+/* Appends the records of the list, and frees the list's entries. Returns how many were appended, or -1. */
 static int retry_list(const struct hm_config *config, int folder, struct dirent **list, int n, struct hm_error *error)
 {
     const int64_t end_ms = hm_clock_ms(CLOCK_MONOTONIC) + PASS_MS;
@@ -176,7 +176,7 @@ int hm_store_retry(const struct hm_config *config, struct hm_error *error)
     int folder = open_pending(config, false, &why);
     if (folder < 0)
         return errno == ENOENT ? 0 : hm_fail(error, errno, "%s", why.text);
-    /* Whoever has the lock does the work. */
+    /* If another process holds the lock, it does this work. */
     if (flock(folder, LOCK_EX | LOCK_NB) != 0) {
         close(folder);
         return 0;

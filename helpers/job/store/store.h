@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Where records are kept. All folders and files are made with the modes below, whatever the umask:
+ * The store of records. All folders and files are made with these modes, whatever the umask:
  *
  *   <record_dir>                              root:record_group 0751  others may pass to by-user/, not list
  *   <record_dir>/YYYY-MM-DD/<node>.jsonl      root:record_group 0750, file 0640
  *   <record_dir>/by-user/                     root:root         0711
- *   <record_dir>/by-user/<uid>/               the user's        0700, all in it is written as the user
- *   <state_dir>/pending/                      root:root         0700  one file per record that could not be appended
+ *   <record_dir>/by-user/<uid>/               the user's        0700, everything in it is written as the user
+ *   <state_dir>/pending/                      root:root         0700  one file for each record that could not be
+ *   appended
  */
 #ifndef HM_JOB_STORE_STORE_H
 #define HM_JOB_STORE_STORE_H
@@ -18,27 +19,27 @@
 #include "core/config/config.h"
 
 struct hm_store_key {
-    const char *node; /* made safe as a file name: all but letters, digits, "_", "-" and inner dots become "_" */
+    const char *node; /* made a safe file name: all but letters, digits, "_", "-" and inner dots become "_" */
     uint32_t job_id;
-    uid_t uid; /* of the job */
+    uid_t uid; /* the job's user */
     gid_t gid;
-    int64_t end_ns; /* CLOCK_REALTIME; its day in UTC names the folder */
+    int64_t end_ns; /* CLOCK_REALTIME; its day, in UTC, names the folder */
 };
 
 /*
- * Append one line (without its newline) to the node's file of the day, then to the user's own copy (none for root). The
- * record's folder is made only where it is inside the state folder: elsewhere it may be a file system that is not
- * mounted now. Returns 0, 1 where the line was kept in pending/ instead, -1 where it could not be kept at all.
- * error->text says what failed, also with 0 (the copy) and 1.
+ * Appends one line (without its newline) to the node's file of the day, then to the user's own copy (not for root). The
+ * record folder is made only if it is inside the state folder: elsewhere it may be on a file system that is not mounted
+ * at the moment. Returns 0; 1 if the line was put into pending/ instead; -1 if it could not be stored at all.
+ * error->text says what failed, with 1 and also with 0 (the copy).
  */
 int hm_store_put(const struct hm_config *config, const struct hm_store_key *key, const char *line,
                  struct hm_error *error);
 
 /*
- * Append what is in pending/, oldest first, until the records cannot be written; at most HM_STORE_PASS of them, and
- * none is begun after 5 s, as some other job waits meanwhile: the rest is for the next call. Returns how many were
- * appended, or -1 with a text where one failed or a file in pending/ is not one of ours (the others are appended all
- * the same). Several processes may call it at once.
+ * Appends the records in pending/, oldest first, until one cannot be written. A job waits meanwhile: so one call
+ * appends at most HM_STORE_PASS records and begins none after 5 s; the next call goes on. Returns how many were
+ * appended, or -1 with a text if one failed or a file in pending/ is not a record (the others are appended all the
+ * same). Several processes may call it at once.
  */
 #define HM_STORE_PASS 16
 int hm_store_retry(const struct hm_config *config, struct hm_error *error);

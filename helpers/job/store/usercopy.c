@@ -11,7 +11,7 @@
 #include "base/files.h"
 #include "base/spawn.h"
 
-#define COPY_MS 3000 /* shorter than the wait for a lock: users may hold the lock of their own file */
+#define COPY_MS 3000 /* shorter than the wait for a lock, as users can hold the lock of their own file */
 
 /* What the child needs to know. */
 struct copy {
@@ -20,7 +20,7 @@ struct copy {
     const char *day, *file, *line;
 };
 
-/* In the child, which is the user's. Returns 0 or an errno: the exit status. */
+/* Runs in the child, as the user. Returns 0 or an errno, as the exit status. */
 static int write_copy(void *data)
 {
     const struct copy *copy = data;
@@ -30,7 +30,7 @@ static int write_copy(void *data)
     return in_day < 0 || hm_line_append(in_day, copy->file, &records, copy->line, NULL) != 0 ? errno : 0;
 }
 
-/* The child is the user's, who may stop it, and the timers in it too: so the time is kept here. */
+/* The time limit is kept here, not in the child: the child runs as the user, who can stop it and its timers. */
 static int wait_for_child(pid_t pid, uid_t uid, struct hm_error *error)
 {
     int status = hm_spawn_wait_for(pid, COPY_MS);
@@ -55,7 +55,7 @@ int hm_usercopy_append(int records, const struct hm_store_key *key, const char *
     own = hm_folder_open(by_user, name, &user, error);
     if (own < 0)
         goto done;
-    /* The child has nothing that root has open: neither the ledger's lock nor the records of others. */
+    /* The child keeps no descriptor of root's but `own`: not the ledger's lock, not the records of others. */
     struct copy copy = {own, key, day, file, line};
     const struct hm_spawn_call call = {
         .run = write_copy, .data = &copy, .kept = own, .drop = key->uid != geteuid(), .uid = key->uid, .gid = key->gid};

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The user's own copy of a record, <record_dir>/by-user/<uid>/<day>/<node>.jsonl. Root makes the user's folder; in it,
- * only a child that has become the user writes, so that no link or file of his can make root write elsewhere or wait.
+ * The user's own copy of a record, <record_dir>/by-user/<uid>/<day>/<node>.jsonl. Root makes the user's folder. In it
+ * only a child process writes that has become the user: so no link or file of the user can make root write elsewhere,
+ * or wait.
  */
 #ifndef HM_JOB_STORE_USERCOPY_H
 #define HM_JOB_STORE_USERCOPY_H
@@ -10,8 +11,8 @@
 #include "store.h"
 
 /*
- * Append the line to `file` of the day. `records` is the open record folder. Root has no copy: 0. Takes at most
- * 4 s, whatever the user does to the child. Returns 0 or -1.
+ * Appends the line to `file` of the day. `records` is the open record folder. Does nothing for root. Takes up to 4 s,
+ * whatever the user does to the child. Returns 0 or -1.
  */
 int hm_usercopy_append(int records, const struct hm_store_key *key, const char *day, const char *file, const char *line,
                        struct hm_error *error);
