@@ -40,7 +40,7 @@ PUBLIC void *hm_alloc(size_t size, enum hm_alloc_policy policy, const struct hm_
     void *memory = hm_allocate(size, policy, hint ? hint : &none, last_reason);
     if (memory)
         return memory;
-    hm_reason_add(last_reason, "no mapping of its own can be had: malloc was asked");
+    hm_reason_add(last_reason, "it cannot get a mapping of its own: malloc was asked instead");
     return calloc(1, size);
 }
 

@@ -20,7 +20,8 @@
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static struct hm_layout layout;
 static const char *folder_list; /* HYBRIDMEM_FSDAX_DIRS, NULL where it is not set */
-static unsigned next_lane;      /* goes on from one allocation to the next: small ones spread over the sockets too */
+static unsigned next_lane;      /* lane of the next allocation's first block; each allocation goes on where the last one
+                                   ended, so that small ones spread over the sockets too */
 
 static void look_around(void)
 {
@@ -40,7 +41,8 @@ static void say_what_moved(struct hm_known *known, const struct hm_placed *place
                       hm_size_format(placed->overflow_bytes, size[0], sizeof(size[0])));
 }
 
-/* More than one run takes more mappings. Where these are not left to us, all of it becomes one block. */
+/* Each run after the first needs one more mapping. Where the library may not use that many, put all of the allocation
+ * into one block. */
 static bool has_mappings(struct hm_known *known)
 {
     size_t more = known->n_runs - 1;
@@ -50,7 +52,7 @@ static bool has_mappings(struct hm_known *known)
         known->n_mappings += more;
         return true;
     }
-    hm_reason_add(known->reason, "it is one block, for the process's allocations have as many mappings as they may");
+    hm_reason_add(known->reason, "it is one block, as more blocks would need more mappings than hybridmem may use");
     known->block_bytes = known->data_bytes;
     return false;
 }
@@ -61,7 +63,7 @@ static void give_mappings(struct hm_known *known, size_t n)
     known->n_mappings = n;
 }
 
-/* Where each block is to be. Returns 0, or -1: nothing can be chosen, and the reason says so. */
+/* Choose a place for each block. Returns 0, or -1 where nothing can be chosen; the reason says why. */
 static int choose(struct hm_known *known, const struct hm_alloc_hint *hint, struct hm_folders *folders)
 {
     struct hm_place place;
@@ -75,7 +77,8 @@ static int choose(struct hm_known *known, const struct hm_alloc_hint *hint, stru
     }
     const struct hm_layout_wish wish = {known->policy, *hint, folders->n, folders->room_bytes, &allowed, room};
     char *reason = known->reason;
-    do { /* once, once more in one block, and once more for each folder that has less than it said */
+    do { /* repeated with one block where mappings are short, and after each folder that had less space than it reported
+          */
         give_mappings(known, HM_MAPPINGS_LEAST);
         hm_room_read(&layout, room);
         if (hm_layout_place(&layout, &wish, &place, reason) < 0)
@@ -100,7 +103,8 @@ static bool is_in_folders(const struct hm_known *known)
     return false;
 }
 
-/* Tell the kernel. Where it refuses (a filter on system calls, no mapping left) memory stays as Linux places it. */
+/* Map the files and set the memory policies. Where the kernel refuses (a system call filter, no mapping left), the
+ * memory stays where Linux places it. */
 static int apply(struct hm_known *known, struct hm_folders *folders)
 {
     hm_folders_map(folders, known->data, known->run, known->n_runs, known->reason);
@@ -108,7 +112,8 @@ static int apply(struct hm_known *known, struct hm_folders *folders)
         const struct hm_alloc_run *run = &known->run[i];
         if (run->node >= 0 && hm_kernel_prefer(known->data + run->offset, run->bytes, run->node) < 0) {
             hm_reason_add(known->reason, "the kernel does not bind memory to node %d: %s", run->node, strerror(errno));
-            /* One mapping again. Where it stays cut, or files are mapped in it, that is given back with the memory. */
+            /* With the default policy again it is one mapping, so give the others back. Where that fails, or files are
+             * mapped in it, they are given back when the memory is freed. */
             if (hm_kernel_default(known->data, known->data_bytes) == 0 && !is_in_folders(known))
                 give_mappings(known, HM_MAPPINGS_LEAST);
             return -1;
@@ -117,7 +122,7 @@ static int apply(struct hm_known *known, struct hm_folders *folders)
     return 0;
 }
 
-/* A new mapping for the data, NULL (ENOMEM) where there is none to be had. */
+/* Make a new mapping for the data. Returns NULL (ENOMEM) where that is not possible. */
 static struct hm_known *map(size_t size, size_t hint_block_bytes)
 {
     size_t page = (size_t)sysconf(_SC_PAGESIZE);
@@ -161,8 +166,8 @@ static void *allocate(size_t size, enum hm_alloc_policy policy, const struct hm_
 void *hm_allocate(size_t size, enum hm_alloc_policy policy, const struct hm_alloc_hint *hint, char *reason)
 {
     int state;
-    /* Looking for room opens and reads files: a thread that is cancelled there would keep the lock. malloc is no point
-     * of cancellation. */
+    /* Reading the free memory of nodes opens files, where a thread can be cancelled; it would then keep the lock for
+     * ever. malloc must not be a cancellation point either. */
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
     void *memory = allocate(size, policy, hint, reason);
     pthread_setcancelstate(state, NULL);

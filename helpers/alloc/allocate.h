@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* An allocation from end to end, for hm_alloc and for the preload library. Nothing here calls malloc but
+/* Makes, finds and frees placed allocations, for hm_alloc and for the preload library. Calls no malloc, except in
  * hm_layout_read. */
 #ifndef HM_ALLOC_ALLOCATE_H
 #define HM_ALLOC_ALLOCATE_H
@@ -8,19 +8,19 @@
 
 #include "known.h"
 
-/* The most that an object can have. */
+/* The largest size that a C object can have, in bytes. */
 #define HM_ALLOCATE_MOST ((size_t)PTRDIFF_MAX)
 
 /*
- * Map and place `size` bytes (above 0). `reason` (HM_ALLOC_REASON bytes) becomes why it is not placed as the policy
- * says, "" where it is. Returns NULL where there is no mapping to be had (errno), which malloc may have yet.
+ * Map `size` bytes (above 0) and place them as the policy says. `reason` (HM_ALLOC_REASON bytes) gets the reason why
+ * they are placed otherwise, or "". Returns NULL with errno where no mapping can be made; malloc may still have memory.
  */
 void *hm_allocate(size_t size, enum hm_alloc_policy policy, const struct hm_alloc_hint *hint, char *reason);
 
-/* Give back. Returns false where it is not ours: nothing was done. */
+/* Free placed memory. Returns false, and does nothing, where `memory` did not come from hm_allocate. */
 bool hm_deallocate(void *memory);
 
-/* Bytes that may be used at `memory`, 0 where it is none of ours. */
+/* Size of the allocation at `memory`, in bytes; 0 where it did not come from hm_allocate. */
 size_t hm_allocated_bytes(const void *memory);
 
 #endif

@@ -16,8 +16,8 @@
 #ifndef STATX_ATTR_DAX
 #define STATX_ATTR_DAX 0x00200000 /* Linux 5.8 */
 #endif
-#define RESERVE 50 /* one part of so many */
-#define SHOWN 80   /* characters of a folder's name in a reason */
+#define RESERVE 50 /* a 50th of a folder's room is left free */
+#define SHOWN 80   /* characters of a folder's path that a reason shows */
 
 static bool is_dax(int fd)
 {
@@ -25,7 +25,7 @@ static bool is_dax(int fd)
     return statx(fd, "", AT_EMPTY_PATH, STATX_BASIC_STATS, &status) == 0 && (status.stx_attributes & STATX_ATTR_DAX);
 }
 
-/* Returns whether it can be used. */
+/* Open a file in the next folder. Returns whether the folder can be used. */
 static bool open_one(struct hm_folders *folders, const char *path, char *reason)
 {
     struct statvfs room;
@@ -38,7 +38,8 @@ static bool open_one(struct hm_folders *folders, const char *path, char *reason)
     }
     if (is_dax(folders->fd[i]) && fstatvfs(folders->fd[i], &room) == 0) {
         folders->room_bytes[i] = (uint64_t)room.f_bavail * room.f_frsize;
-        folders->room_bytes[i] -= folders->room_bytes[i] / RESERVE; /* the file system's own needs grow with the file */
+        folders->room_bytes[i] -=
+            folders->room_bytes[i] / RESERVE; /* for the file system's metadata, which grows with the file */
         return true;
     }
     hm_reason_add(reason, "%.*s is not on a DAX file system", SHOWN, path);
@@ -47,7 +48,7 @@ static bool open_one(struct hm_folders *folders, const char *path, char *reason)
     return false;
 }
 
-/* Of the socket's number before a path, as in "0=/path"; 0: there is none. */
+/* Length of the socket's number before a path, as in "0=/path", with the "="; 0 where there is none. */
 static size_t length_of_number(const char *at)
 {
     size_t digits = strspn(at, "0123456789");

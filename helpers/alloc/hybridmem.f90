@@ -1,5 +1,6 @@
 ! SPDX-License-Identifier: Apache-2.0
-! libhybridmem for Fortran. A module's compiled form is of one compiler only: compile this file with the program's own. Manual: hybridmem(3).
+! libhybridmem for Fortran. Compilers cannot read each other's compiled modules: compile this file with the compiler of
+! your program. Manual: hybridmem(3).
 module hybridmem
     use, intrinsic :: iso_c_binding
     implicit none
@@ -50,7 +51,7 @@ module hybridmem
     end type hm_alloc_run
 
     interface
-        ! An address for c_f_pointer; c_null_ptr where there is no memory.
+        ! Returns an address for c_f_pointer, or c_null_ptr where there is no memory.
         function hm_alloc(size, policy, hint) bind(c, name="hm_alloc") result(memory)
             import :: c_ptr, c_size_t, c_int, hm_alloc_hint
             integer(c_size_t), value :: size
@@ -93,7 +94,7 @@ module hybridmem
 
 contains
 
-    ! Why the last hm_alloc failed, or placed memory otherwise than the policy says; empty where it did not.
+    ! Why the last hm_alloc failed, or placed memory otherwise than the policy says; empty where it did neither.
     function hm_reason() result(text)
         character(len=:), allocatable :: text
         character(kind=c_char), pointer :: letter(:)

@@ -13,7 +13,7 @@
 #include "base/meminfo.h"
 #include "base/size.h"
 
-/* linux/mempolicy.h */
+/* from linux/mempolicy.h */
 #define MPOL_DEFAULT 0
 #define MPOL_PREFERRED 1
 #define MPOL_F_STATIC_NODES (1 << 15)
@@ -31,8 +31,8 @@ int hm_kernel_prefer(void *memory, size_t bytes, int node)
         return -1;
     }
     mask[(size_t)node / LONG_BITS] = 1UL << (size_t)node % LONG_BITS;
-    /* Static: a cpuset that changes must not turn a slow node into a fast one. The kernel takes one bit less than said.
-     */
+    /* MPOL_F_STATIC_NODES: when the cpuset changes, a slow node must not become a fast one. NODES + 1, as the kernel
+     * reads one bit less than it is told. */
     return (int)syscall(SYS_mbind, memory, bytes, MPOL_PREFERRED | MPOL_F_STATIC_NODES, mask, NODES + 1UL, 0UL);
 }
 

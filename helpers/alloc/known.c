@@ -13,8 +13,8 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static struct hm_known *bucket[BUCKETS];
 
-/* This thread is in fork(), and has the lock: what other handlers of fork allocate meanwhile, here and in the child, is
- * between our own and finds all whole. */
+/* True while this thread is in fork(). It then holds the lock already. Other fork handlers may allocate meanwhile, here
+ * and in the child; they run between begin_fork and end_fork, so that they find the list whole. */
 static _Thread_local bool is_forking;
 
 static void begin_fork(void)
@@ -29,7 +29,7 @@ static void end_fork(void)
     pthread_mutex_unlock(&lock);
 }
 
-/* Its owner was a thread of the parent's. */
+/* In the child the lock is made anew, as its owner is a thread of the parent. */
 static void end_fork_in_child(void)
 {
     is_forking = false;

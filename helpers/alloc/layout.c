@@ -20,7 +20,7 @@ void hm_reason_add(char *reason, const char *format, ...)
 
 /* The rank of each kind of spot under a policy. */
 struct ranks {
-    int fast, slow, file; /* -1: has no part */
+    int fast, slow, file; /* 0 is wanted first; -1: not used */
 };
 
 static struct ranks ranks_of(const struct hm_layout_wish *wish)
@@ -61,12 +61,15 @@ static uint64_t room_of(const struct hm_layout *layout, const struct hm_layout_w
     return room > reserve ? room - reserve : 0;
 }
 
-/* Sockets in the order of their first node that has part; lanes[i] is the lane of node i, or HM_PLACE_ANY_LANE. Nodes
- * of no known socket are in every lane, and make one where there is no other. */
+/*
+ * Make lanes: one for each socket that has a node of rank 0, in the order of the nodes; for HM_ALLOC_INTERLEAVE one for
+ * each node. lanes[i] becomes the lane of node i, or HM_PLACE_ANY_LANE. Nodes whose socket is unknown are in every
+ * lane; where all are, they make one lane.
+ */
 static void make_lanes(const struct hm_layout *layout, const struct hm_layout_wish *wish, struct ranks ranks,
                        struct hm_place *place, int lanes[HM_ALLOC_NODES])
 {
-    bool is_given = place->n_lanes > 0; /* by files: lane n is socket n */
+    bool is_given = place->n_lanes > 0; /* files have made the lanes: lane n is socket n */
     int socket_of_lane[HM_PLACE_LANES];
     for (int i = 0; i < place->n_lanes; i++)
         socket_of_lane[i] = i;
@@ -87,7 +90,7 @@ static void make_lanes(const struct hm_layout *layout, const struct hm_layout_wi
     }
 }
 
-/* What has rank 0 is hidden or not there: what there is takes its place. */
+/* Say which tier has no usable node; the other tier is then used in its place. */
 static void say_what_is_missing(const struct hm_layout *layout, const struct hm_layout_wish *wish, char *reason)
 {
     bool has[2] = {false, false};
@@ -98,7 +101,7 @@ static void say_what_is_missing(const struct hm_layout *layout, const struct hm_
             hm_reason_add(reason, "no node of the %s tier can be used here", is_fast ? "fast" : "slow");
 }
 
-/* A lane without a rank that others have takes its share from theirs. */
+/* Where some lanes have no spot of a rank, all lanes share the spots of that rank. */
 static void share_between_lanes(struct hm_place *place)
 {
     for (int rank = 0; rank < HM_PLACE_RANKS; rank++) {
@@ -132,7 +135,7 @@ int hm_layout_place(const struct hm_layout *layout, const struct hm_layout_wish 
     if (ranks.file >= 0)
         add_files(wish, place, ranks.file);
     make_lanes(layout, wish, ranks, place, lanes);
-    if (place->n_lanes == 0) { /* nothing has rank 0: one lane of all there is */
+    if (place->n_lanes == 0) { /* no spot has rank 0: put all spots into one lane */
         place->n_lanes = 1;
         place->first_share = 1;
     }

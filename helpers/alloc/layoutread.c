@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The layout of this node, from the node's own configuration and topology. */
+/* Reads the layout of this node from the node's configuration and topology. (The preload library has another
+ * hm_layout_read, in preloadlayout.c.) */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -44,7 +45,8 @@ void hm_layout_of_tiers(const struct hm_tiers *tiers, const struct hm_config *co
     }
 }
 
-/* A cpuset may hide a whole tier; which nodes are fast does not depend on who asks. */
+/* The cpuset of this process may hide a whole tier. Count hidden nodes too, so that the same nodes are fast for every
+ * process. */
 static void show_all(struct hm_topology *topology)
 {
     for (int i = 0; i < topology->n_nodes; i++)
@@ -63,7 +65,8 @@ void hm_layout_read(struct hm_layout *layout)
         snprintf(layout->note, sizeof(layout->note), "out of memory when the node's tiers were looked up");
         goto done;
     }
-    /* A configuration that is wrong is the administrator's matter (`hybridmem config check`): the defaults stand. */
+    /* Errors in the configuration are the administrator's matter (`hybridmem config check`): here the defaults are used
+     * instead. */
     hm_config_read(hm_config_path(), false, config, NULL);
     snprintf(path, sizeof(path), "%s/topology", config->run_dir);
     if (hm_tierscache_read(path, &tiers->topology, NULL) < 0 && hm_discover_plainly(&tiers->topology, &error) < 0)

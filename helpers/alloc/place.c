@@ -3,11 +3,12 @@
 
 #include <string.h>
 
-#define BLOCKS 256    /* of an allocation, where nothing else is asked for */
-#define ROUNDING 1e-9 /* of a share added up over all blocks */
+#define BLOCKS 256    /* blocks of an allocation, where the caller does not ask for a block size */
+#define ROUNDING 1e-9 /* error that adding up a share over all blocks may have */
 #define NOWHERE (-1)
 
-/* How far we are: in each lane, the share owed to rank 0; in each lane and rank, the spot after the last one used. */
+/* State while blocks are dealt out: for each lane the share that rank 0 has not had yet, and for each lane and rank the
+ * spot after the last one used. */
 struct turn {
     double owed[HM_PLACE_LANES];
     int next[HM_PLACE_LANES][HM_PLACE_RANKS];
@@ -18,7 +19,7 @@ static bool is_in(const struct hm_place_spot *spot, int lane, int rank)
     return spot->rank == rank && (spot->lane == lane || spot->lane == HM_PLACE_ANY_LANE);
 }
 
-/* The next spot in turn that has room, or NOWHERE. */
+/* Find the next spot of this lane and rank that has room. Returns its index, or NOWHERE. */
 static int find_room(const struct hm_place *place, struct turn *turn, int lane, int rank, uint64_t bytes)
 {
     for (int i = 0; i < place->n_spots; i++) {
@@ -52,7 +53,8 @@ static int find_in_other_lanes(const struct hm_place *place, struct turn *turn, 
     return NOWHERE;
 }
 
-/* There is no room: memory of the lane, of the wanted rank or else the best, else any. A file cannot be overdrawn. */
+/* No spot has room: choose memory that will be overdrawn. A node of the lane with the wanted rank comes first, then the
+ * lane's best rank, then any node. Files cannot be overdrawn. */
 static int find_memory(const struct hm_place *place, int lane, int wanted)
 {
     int best = NOWHERE, best_score = -1;
@@ -77,7 +79,7 @@ static bool has_spot(const struct hm_place *place, int lane, int rank)
     return false;
 }
 
-/* Rank 0 or 1: shares are dealt out evenly over the lane's blocks. */
+/* Choose rank 0 or 1 for the next block, so that rank 0 gets its share evenly over the lane's blocks. */
 static int want_rank(struct turn *turn, int lane, double share)
 {
     turn->owed[lane] += share;
@@ -131,7 +133,7 @@ uint64_t hm_place_block_bytes(uint64_t bytes, uint64_t wanted, uint64_t page, ui
 {
     uint64_t least = bytes / HM_ALLOC_MOST_BLOCKS + (bytes % HM_ALLOC_MOST_BLOCKS != 0);
     uint64_t block = wanted;
-    if (block > bytes) /* also keeps the rounding below from overflow */
+    if (block > bytes) /* also keeps round_up below from overflowing */
         block = bytes;
     if (wanted == 0) {
         block = bytes / BLOCKS;

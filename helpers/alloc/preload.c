@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * libhybridmem-preload.so: malloc and its kin, before the program's own. What the rules send to the slow tier comes
- * from hm_allocate; all else, and all that others allocated, is the next malloc's: libc's, or that of a library like
- * jemalloc. It is called by anything at any time: before constructors, in the loader, after fork. So nothing here
- * allocates.
+ * libhybridmem-preload.so: replaces malloc and its family in a program. Allocations that the rules send to the slow
+ * tier come from hm_allocate. All others go to the next malloc: that of libc, or of a library like jemalloc. These
+ * functions can be called at any time: before constructors, in the loader, after fork. So nothing here allocates.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -21,10 +20,11 @@
 #define HUGE_PAGE ((size_t)2 << 20)
 #define ARENA 65536
 #define ALIGN 16
-/* Few, as each is a mapping (mappings.h); up to twice as many where blocks are rounded down to huge pages. */
+/* Blocks of an allocation. Few, as each one is a mapping (mappings.h); up to twice as many where block_of rounds down
+ * to huge pages. */
 #define BLOCKS 8
 
-/* The next library's. */
+/* The functions of the next library. */
 static struct {
     void *(*malloc)(size_t);
     void *(*calloc)(size_t, size_t);
@@ -40,13 +40,14 @@ static atomic_bool has_next;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static struct hm_preload_rules rules;
 
-/* What the loader allocates while it looks for the next library's functions: some versions of dlsym do. Never freed. */
+/* Memory for the loader while it looks up the next library's functions: some versions of dlsym allocate. It is never
+ * freed. */
 static _Alignas(ALIGN) char arena[ARENA];
 static atomic_size_t arena_used;
 
 static void *take_from_arena(size_t bytes)
 {
-    size_t whole = (bytes + 2 * ALIGN - 1) / ALIGN * ALIGN; /* with room for the size */
+    size_t whole = (bytes + 2 * ALIGN - 1) / ALIGN * ALIGN; /* with room for the size before it */
     size_t start = bytes <= ARENA ? atomic_fetch_add(&arena_used, whole) : ARENA;
     if (start + whole > ARENA) {
         errno = ENOMEM;
@@ -68,10 +69,10 @@ static size_t arena_bytes(const void *memory)
     return bytes;
 }
 
-/* POSIX has dlsym return functions as void *. */
+/* dlsym returns functions as void *, as POSIX allows. */
 #define FIND(name) (*(void **)(&next.name) = dlsym(RTLD_NEXT, #name))
 
-/* False while the next functions are being looked for, by this very call. */
+/* Look up the next library's functions. Returns false only inside that look-up, where dlsym itself calls malloc. */
 static bool is_ready(void)
 {
     static _Thread_local bool is_looking;
@@ -100,14 +101,16 @@ static void read_rules(void)
     hm_preload_read(&rules);
 }
 
-/* Whole huge pages where it can be, so that the nodes have the same share. */
+/* Blocks of whole huge pages where possible, so that each node gets the same share. */
 static size_t block_of(size_t bytes)
 {
     size_t block = bytes / BLOCKS;
     return block < HUGE_PAGE ? block : block / HUGE_PAGE * HUGE_PAGE;
 }
 
-/* Placed memory, or NULL: it is the next library's. `caller`: the address that our caller returns to. */
+/*
+ * Place an allocation. Returns NULL where the next library should serve it. `caller` is the return address of malloc.
+ */
 static void *place(size_t bytes, const void *caller)
 {
     const struct hm_alloc_hint hint = {.block_bytes = block_of(bytes)};
@@ -130,7 +133,8 @@ static void *place(size_t bytes, const void *caller)
     return memory;
 }
 
-/* Ours are at the start of a page, which others seldom are: the lock is taken for few. */
+/* Size of a placed allocation; 0 where it is not one. Placed memory begins at a page, as other memory seldom does;
+ * checking that first saves most calls from taking the lock. */
 static size_t placed_bytes(const void *memory)
 {
     return (uintptr_t)memory % 4096 == 0 ? hm_allocated_bytes(memory) : 0;
@@ -157,7 +161,7 @@ PUBLIC void *calloc(size_t count, size_t bytes)
         return NULL;
     }
     if (!is_ready())
-        return take_from_arena(all); /* static memory, used once: zeroed */
+        return take_from_arena(all); /* the arena is static memory and used only once, so it is zeroed */
     void *memory = place(all, __builtin_return_address(0));
     return memory ? memory : next.calloc(count, bytes);
 }
@@ -177,7 +181,7 @@ PUBLIC void free(void *memory)
     release(memory);
 }
 
-/* Into memory of another kind. The old one stays where there is none. */
+/* Move an allocation into memory of another kind. Where there is none, it stays as it is, and NULL is returned. */
 static void *move(void *memory, size_t old_bytes, size_t bytes, const void *caller)
 {
     void *moved = allocate(bytes, caller);
@@ -213,8 +217,8 @@ PUBLIC void *realloc(void *memory, size_t bytes)
     return moved;
 }
 
-/* What is asked for is a power of two in all that is right; ours are aligned to pages, and the large ones to huge
- * pages. */
+/* Does placed memory have this alignment? Placed memory is aligned to pages, and from the size of a huge page on to
+ * huge pages. A valid alignment is a power of two. */
 static bool is_aligned_by_us(size_t alignment, size_t bytes)
 {
     return alignment <= 4096 || (alignment <= HUGE_PAGE && bytes >= HUGE_PAGE);

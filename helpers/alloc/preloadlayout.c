@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How the preload library learns of the node: from its environment, as the plugin that set it knows the tiers. */
+/* Reads the layout of the node from the environment, for the preload library: the plugin that set the variable knows
+ * the tiers. (libhybridmem has another hm_layout_read, in layoutread.c.) */
 #include <stdlib.h>
 #include <string.h>
 

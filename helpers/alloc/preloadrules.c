@@ -13,7 +13,9 @@
 #define SHOWN 60
 #define LARGEST_NODE 1023
 
-/* The next part of a text up to one of `ends`, cut at `size`. Returns what is behind it, NULL at the end. */
+/*
+ * Copy the text up to one of the characters `ends`, cut at `size` bytes. Returns the text after it, or NULL at the end.
+ */
 static const char *next_part(const char *text, const char *ends, char *part, size_t size)
 {
     size_t length = strcspn(text, ends);
@@ -149,5 +151,5 @@ void hm_preload_read(struct hm_preload_rules *rules)
         return;
     int length = snprintf(line, sizeof(line), "hybridmem: %s\n", error.text);
     if (length > 0 && write(STDERR_FILENO, line, (size_t)length) < 0)
-        return; /* nobody listens: all is as it is without us */
+        return; /* nobody reads standard error; the rules are off anyway */
 }

@@ -3,7 +3,7 @@
 
 #include "kernel.h"
 
-static uint64_t promised[HM_ALLOC_NODES], most_free[HM_ALLOC_NODES]; /* by index of the layout */
+static uint64_t promised[HM_ALLOC_NODES], most_free[HM_ALLOC_NODES]; /* by index of the layout's nodes */
 
 uint64_t hm_room_of(uint64_t free_bytes, uint64_t most_bytes, uint64_t promised_bytes)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where an allocation was put, and where its pages are. */
+/* The public functions that tell where an allocation was placed, and where its pages are now. */
 #include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -10,10 +10,11 @@
 #include "known.h"
 
 #define PUBLIC __attribute__((visibility("default")))
-#define BATCH 1024 /* pages of one question */
+#define BATCH 1024 /* pages of one system call */
 #define ELSEWHERE (-1)
 
-/* The row of a node, a new one where it has none yet. Nodes are fewer than rows. */
+/* Find or add the row of a node. Returns NULL where all rows are used, which cannot happen: there are more rows than
+ * nodes. */
 static struct hm_alloc_node *row_of(struct hm_alloc_where *where, int node)
 {
     for (int i = 0; i < where->n_nodes; i++)
@@ -25,7 +26,7 @@ static struct hm_alloc_node *row_of(struct hm_alloc_where *where, int node)
     return &where->node[where->n_nodes++];
 }
 
-/* Count the pages of one stretch of plain memory. */
+/* Count the pages of one stretch of plain memory, by node. */
 static int count_pages(struct hm_alloc_where *where, char *from, size_t bytes, size_t page_bytes)
 {
     void *page[BATCH];
