@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which kdamond is lent to which client. A client has one at most; several processes of a client share it. The last
- * free one is kept for a user who has none, so that one user's jobs cannot take them all; and while others have some,
- * nobody gets more than half of all. Pure.
+ * Decides which kdamond is lent to which client. A client has at most one, for all its processes. The last free kdamond
+ * is kept for a user who has none, so that one user's jobs cannot take all. While several users have kdamonds, nobody
+ * gets more than half of all. Pure.
  */
 #ifndef HM_MIGRATOR_DAMON_POOL_H
 #define HM_MIGRATOR_DAMON_POOL_H
@@ -22,12 +22,14 @@ struct hm_damon_pool {
     } loan[HM_DAMON_KDAMONDS];
 };
 
-/* The client's kdamond, lent now where it has none. Returns its index, or -1: EBUSY, with a text that says how many
- * there are and why none is given. */
+/*
+ * Returns the index of the client's kdamond, and lends it one if it has none. -1 (EBUSY): none is lent; the text says
+ * how many there are, and why.
+ */
 int hm_damon_pool_lend(struct hm_damon_pool *pool, uint32_t client, uid_t uid, struct hm_error *error);
-/* Take it back; a client that has none is fine. */
+/* Takes the client's kdamond back, if it has one. */
 void hm_damon_pool_take_back(struct hm_damon_pool *pool, uint32_t client);
-/* How many are lent. */
+/* How many kdamonds are lent. */
 unsigned hm_damon_pool_lent(const struct hm_damon_pool *pool);
 
 #endif

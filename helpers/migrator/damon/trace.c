@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MOST_RECORD 512 /* bytes: the tracepoint's are 64 */
+#define MOST_RECORD 512 /* bytes; those of the tracepoint have 64 */
 
 static const char *const names[] = {
     [HM_DAMON_FIELD_TARGET] = " target_id;",     [HM_DAMON_FIELD_COUNT] = " nr_regions;",
@@ -42,7 +42,7 @@ static void copy_out(const uint8_t *ring, size_t size, uint64_t at, void *out, s
     memcpy((uint8_t *)out + first, ring, length - first);
 }
 
-/* Returns false where the record is too short for the field. */
+/* Returns false if the record is too short for the field. */
 static bool take_field(const struct hm_damon_layout *layout, enum hm_damon_field field, const uint8_t *raw,
                        uint32_t length, uint64_t *value)
 {
@@ -95,7 +95,7 @@ uint64_t hm_damon_trace_read(const struct hm_damon_layout *layout, const uint8_t
 {
     struct perf_event_header header;
     uint8_t record[MOST_RECORD];
-    if (head - tail > size) /* torn: nothing in it can be believed */
+    if (head - tail > size) /* the positions make no sense: drop everything */
         tail = head;
     while (head - tail >= sizeof(header)) {
         copy_out(ring, size, tail, &header, sizeof(header));

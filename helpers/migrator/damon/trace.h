@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The kernel's tracepoint damon:damon_aggregated out of a perf ring buffer: one record per region and aggregation, put
- * together to whole lists of regions. (The sysfs way to the same, update_schemes_tried_regions, holds its writer for an
- * aggregation and more, one on the whole system at a time, and does not say to which process a region belongs.) Pure.
+ * Reads the kernel's tracepoint damon:damon_aggregated from a perf ring buffer. The kernel writes one record for each
+ * region in each aggregation; here they are put together to complete lists of regions. sysfs has the same data
+ * (update_schemes_tried_regions), but there the reader waits for more than an aggregation, only one reader on the
+ * system can wait, and regions do not name their process. Pure.
  */
 #ifndef HM_MIGRATOR_DAMON_TRACE_H
 #define HM_MIGRATOR_DAMON_TRACE_H
@@ -25,7 +26,7 @@ enum hm_damon_field {
     HM_DAMON_FIELDS
 };
 
-/* Where the fields are in a record. */
+/* Where a record has its fields. */
 struct hm_damon_layout {
     uint32_t id; /* of the tracepoint */
     struct {
@@ -33,7 +34,7 @@ struct hm_damon_layout {
     } field[HM_DAMON_FIELDS];
 };
 
-/* One process's regions in one aggregation, while they come in. */
+/* One process's regions of one aggregation, while their records come in. */
 struct hm_damon_gathering {
     bool is_open;
     uint32_t target; /* index of the process in its context */
@@ -41,16 +42,16 @@ struct hm_damon_gathering {
     struct hm_damon_region region[HM_DAMON_MOST_REGIONS];
 };
 
-/* Takes a whole list. */
+/* Called with each complete list. */
 typedef void hm_damon_trace_sink(void *data, const struct hm_damon_gathering *list);
 
-/* Read the tracepoint's `format` file. Returns 0, or -1 (EBADMSG) with a text that names the field that is missing. */
+/* Parses the tracepoint's `format` file. Returns 0, or -1 (EBADMSG) with a text that names the missing field. */
 int hm_damon_layout_parse(const char *text, struct hm_damon_layout *layout, struct hm_error *error);
 
 /*
- * Read the records from `tail` to `head` (as perf counts: never wrapped) of a ring of `size` bytes, a power of two.
- * Lists that are not whole are dropped. *lost grows by the records that the kernel dropped and by lists that are not
- * whole. Returns the new tail, at most `head`.
+ * Reads the records from `tail` to `head` of a ring of `size` bytes, a power of two. Both positions count all bytes
+ * ever written, as perf does. Incomplete lists are dropped. *lost is increased by the records that the kernel dropped
+ * and by the incomplete lists. Returns the new tail, at most `head`.
  */
 uint64_t hm_damon_trace_read(const struct hm_damon_layout *layout, const uint8_t *ring, size_t size, uint64_t tail,
                              uint64_t head, struct hm_damon_gathering *gathering, uint64_t *lost,

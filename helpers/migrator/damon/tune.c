@@ -3,38 +3,41 @@
 
 #define FIRST_LOOK_US 20000.0
 #define SHORTEST_LOOK_US 5000.0
-#define LONGEST_LOOK_US 250000.0 /* the broker and all its clients wait for an aggregation at a change of settings */
+/* a change of settings makes the broker and all its clients wait for one aggregation */
+#define LONGEST_LOOK_US 250000.0
 #define FIRST_COST_S 3e-6
-#define WANTED_REGIONS 40 /* of a process: fewer only where the longest look is too dear with these */
-#define FEWEST_REGIONS 6  /* of a process, in any case: three lie around heap, mappings and stack */
+#define WANTED_REGIONS 40 /* for each process; fewer only if the longest look is too dear with these */
+#define FEWEST_REGIONS 6  /* for each process, in any case: three lie around heap, mappings and stack */
 #define LEAST_REGIONS 10
 /*
- * DAMON splits all regions at random places as long as there are no more than half of the most. It joins neighbours
- * whose accesses differ by less than a tenth of what the busiest region has, which is most of them where one page is
- * always in use, up to the size that the fewest would have. With few fewest, warm arrays are lost between cold ones;
- * with as many as 0.8 of half of the most, hardly two are ever joined, no further one is split, and all borders stay
- * where they were when something else was hot. In between regions stay small and their borders wander: the decision
- * code puts the lists together.
+ * How the limits for DAMON's number of regions follow from the number that we want. DAMON splits all regions at random
+ * places while it has no more than half of max_regions: SPLIT_ROOM. It joins neighbours whose accesses differ by less
+ * than a tenth of the busiest region's, up to the size that min_regions allows: JOIN_ROOM. If one page is always in
+ * use, that joins most regions. So with a small min_regions, warm arrays are lost between cold ones. With a min_regions
+ * of 0.8 of half of max_regions, hardly two regions are ever joined, none can be split any more, and all borders stay
+ * where they were when other memory was hot. In between, regions stay small and their borders wander; the decision code
+ * combines the lists.
  */
 #define SPLIT_ROOM 2
 #define JOIN_ROOM 2
-#define SATURATED 0.4 /* share of accessed looks from which on warm and hot are not told apart */
-#define SPARSE 0.05   /* below this most looks say nothing */
+#define SATURATED 0.4 /* share of looks that found an access, above which warm and hot memory look the same */
+#define SPARSE 0.05   /* share below which most looks find nothing */
 
 static double clamp(double value, double low, double high)
 {
     return value < low ? low : value > high ? high : value;
 }
 
-/* Two aggregations in a phase, of 5 s at most. */
+/* A phase gets at least two aggregations; one takes at most 5 s. */
 static double longest_look_us(const struct hm_damon_needs *needs)
 {
     return clamp(needs->interval_ms * 1000.0 / (2 * HM_DAMON_LOOKS), SHORTEST_LOOK_US, LONGEST_LOOK_US);
 }
 
 /*
- * The settings nearest to this time between looks within the budget: cost [CPUs] = regions * cost_s / look_s. Regions
- * give way first, down to what is wanted, then the time, then the regions again.
+ * Returns settings within the budget, with a time between looks near `look_us`: cost [CPUs] = regions * cost_s /
+ * look_s. If the budget is too small, the number of regions falls first, down to WANTED_REGIONS; then the time grows,
+ * up to the longest; then the number of regions falls further.
  */
 static struct hm_damon_settings fit(const struct hm_damon_needs *needs, double look_us, double cost_s)
 {
@@ -69,7 +72,7 @@ bool hm_damon_tune(const struct hm_damon_needs *needs, const struct hm_damon_mea
     double look_us = settings->look_us;
     if (measured->cpu_s <= 0 || measured->wall_s <= 0)
         return false;
-    /* By half of the most, so that the number that DAMON settles at is in the cost. */
+    /* DAMON settles at half of max_regions, so the cost of one region is that of this number. */
     double cost_s = measured->cpu_s / measured->wall_s * look_us * 1e-6 * SPLIT_ROOM / settings->max_regions;
     if (measured->accessed > SATURATED)
         look_us /= 2;

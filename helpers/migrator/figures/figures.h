@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The figures as one line of JSON, for a migrator that was started by hand. */
+/* Prints the figures as one line of JSON, for a migrator that was started by hand. */
 #ifndef HM_MIGRATOR_FIGURES_FIGURES_H
 #define HM_MIGRATOR_FIGURES_FIGURES_H
 

@@ -13,7 +13,7 @@
 #include "base/grown.h"
 
 #define MOST_PROCESSES (1u << 22) /* the kernel's largest pid_max */
-#define LEAST 1288                /* bytes of the structure as version 2 had it first */
+#define LEAST 1288                /* bytes of the structure in the first version 2 */
 
 _Static_assert(offsetof(struct hm_progress, warning) + sizeof(HM_MEMBER(hm_progress, warning)) ==
                    LEAST - 4, /* padding */
@@ -136,7 +136,7 @@ void hm_progress_warn(struct hm_progress *progress, const char *text)
             return;
     if (progress->n_warnings == HM_PROGRESS_WARNINGS)
         return;
-    /* The text is whole before it counts: the file may be read after a death at any moment. */
+    /* The count comes last: the process may die at any moment, and the file be read then. */
     memcpy(progress->warning[progress->n_warnings], line, sizeof(line));
     progress->n_warnings++;
 }
@@ -148,7 +148,7 @@ int hm_progress_create(const char *path, uint32_t step_id, struct hm_error *erro
     int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (fd < 0)
         return hm_fail_errno(error, "cannot create %s", path);
-    /* Reserved here: a store to a page without a block, in a run folder that is full, would be SIGBUS. */
+    /* The space is reserved now: in a full file system, a later store to a page without a block would raise SIGBUS. */
     int full = posix_fallocate(fd, 0, sizeof(progress));
     if (full == 0 && pwrite(fd, &progress, sizeof(progress), 0) == (ssize_t)sizeof(progress))
         return fd;

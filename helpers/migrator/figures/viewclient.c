@@ -16,7 +16,7 @@
 #define NAMES "/proc/net/unix"
 #define PATIENCE_S 5
 
-/* "JOB.STEP" and nothing behind it. */
+/* Parses "JOB.STEP", without anything behind it. */
 static int parse_name(const char *text, size_t length, struct hm_view_name *name)
 {
     char word[32];
@@ -48,7 +48,7 @@ size_t hm_view_parse_names(const char *text, struct hm_view_name *names, size_t 
 {
     static const char mark[] = " @" HM_VIEW_SOCKET;
     size_t count = 0;
-    /* A socket that listens and each of its connections have a line. */
+    /* There is one line for the listening socket and one for each connection to it. */
     for (const char *found = text; (found = strstr(found, mark)) != NULL;) {
         struct hm_view_name name;
         found += sizeof(mark) - 1;
@@ -68,7 +68,7 @@ int hm_view_list(struct hm_view_name *names, size_t room, struct hm_error *error
     FILE *file = fopen(NAMES, "re");
     if (!file)
         return hm_fail_errno(error, "cannot read " NAMES);
-    /* No byte is NUL in it, so this is the whole file. */
+    /* The text has no NUL byte, so this reads the whole file. */
     ssize_t length = getdelim(&text, &size, '\0', file);
     int count = length < 0 ? 0 : (int)hm_view_parse_names(text, names, room);
     free(text);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Asking a running migrator for its view: the other end of the socket in view.h. */
+/* Asks a running migrator for its view: the client's end of the socket in view.h. */
 #ifndef HM_MIGRATOR_FIGURES_VIEWCLIENT_H
 #define HM_MIGRATOR_FIGURES_VIEWCLIENT_H
 
@@ -7,30 +7,33 @@
 
 #include "view.h"
 
-/* A migrator on this node, as its socket's name says. */
+/* A migrator on this node, from its socket's name. */
 struct hm_view_name {
     uint32_t job_id, step_id;
 };
 
 /*
- * The migrators in the text of /proc/net/unix, in its order, each once. At most `room` are stored. Returns the count,
- * which may be larger. Lines that are no migrator's are skipped. Pure.
+ * Lists the migrators in the text of /proc/net/unix, in its order, each once. Stores at most `room`. Returns their
+ * number, which may be larger than `room`. Pure.
  */
 size_t hm_view_parse_names(const char *text, struct hm_view_name *names, size_t room);
 
-/* The same for this machine. Returns the count, or -1. */
+/* Lists the migrators of this node. Returns their number as above, or -1. */
 int hm_view_list(struct hm_view_name *names, size_t room, struct hm_error *error);
 
 /*
- * Connect to the migrator. Its user must be this process's own, or this process's user root. Returns a descriptor, or
- * -1: ECONNREFUSED where there is none, EPERM where the socket is somebody else's.
+ * Connects to the migrator. It must run as this process's user, unless this process is root. Returns a descriptor, or
+ * -1: ECONNREFUSED: there is no such migrator; EPERM: the socket is another user's.
  */
 int hm_view_connect(const struct hm_view_name *name, struct hm_error *error);
 
-/* Ask for the view over the descriptor, waiting at most 5 s. Returns 0, or -1: EPIPE where the migrator has ended. */
+/* Asks for the view. Waits up to 5 s. Returns 0, or -1: EPIPE: the migrator has ended. */
 int hm_view_ask(int fd, struct hm_view *view, struct hm_error *error);
 
-/* Counts, figures and texts in range? Any bytes may be given. Returns 0, or -1 (EBADMSG, field's name). Pure. */
+/*
+ * Are all values in range and all texts terminated? `view` may hold any bytes. Returns 0, or -1 (EBADMSG, with the
+ * field's name). Pure.
+ */
 int hm_view_check(const struct hm_view *view, struct hm_error *error);
 
 #endif

@@ -15,7 +15,7 @@ static bool make_coarser(struct hm_perf_budget *budget, double spent_s, double a
         budget->period *= 2;
         spent_s /= 2;
     } while (spent_s > allowed_s);
-    /* It was made finer in vain: wait longer until the next try. */
+    /* Finer sampling cost too much: wait longer before the next try. */
     budget->patience = budget->patience * 2 < HM_PERF_PATIENCE_MOST ? budget->patience * 2 : HM_PERF_PATIENCE_MOST;
     budget->calm = 0;
     return budget->period != before;

@@ -7,7 +7,7 @@
 #define WORD sizeof(uint64_t)
 #define N_ROWS(table) (sizeof(table) / sizeof((table)[0]))
 
-/* The word at a position that is a multiple of 8: it never wraps, since the ring's size is one too. */
+/* The word at `position`, a multiple of 8. It never wraps, as the ring's size is a multiple of 8, too. */
 static uint64_t word_at(const struct hm_ring *ring, uint64_t position)
 {
     uint64_t word;
@@ -43,10 +43,10 @@ static void take_data_src(struct hm_ring_sample *sample, uint64_t word)
     sample->data_src = word;
 }
 
-/* In the order in which they are in a sample. */
+/* The fields in the order in which a sample has them. */
 static const struct {
     uint64_t bit;
-    void (*take)(struct hm_ring_sample *sample, uint64_t word); /* NULL: not wanted */
+    void (*take)(struct hm_ring_sample *sample, uint64_t word); /* NULL: the field is skipped */
 } fields[] = {
     {PERF_SAMPLE_IDENTIFIER, take_id},     {PERF_SAMPLE_IP, NULL},
     {PERF_SAMPLE_TID, take_tid},           {PERF_SAMPLE_TIME, NULL},
@@ -57,7 +57,7 @@ static const struct {
     {PERF_SAMPLE_PHYS_ADDR, NULL},
 };
 
-/* The fields between `position` and `end`. Returns false where they are not exactly those of sample_type. */
+/* Parses the fields between `position` and `end`. Returns false if they are not exactly those of sample_type. */
 static bool parse_sample(const struct hm_ring *ring, uint64_t position, uint64_t end, struct hm_ring_sample *sample)
 {
     if (ring->sample_type & ~(uint64_t)HM_RING_SAMPLE_TYPES)
@@ -74,13 +74,15 @@ static bool parse_sample(const struct hm_ring *ring, uint64_t position, uint64_t
     return position == end;
 }
 
-/* Where in a record the kernel says how many it dropped, in words; 0: it does not. */
+/*
+ * The word of the record at which the kernel says how many records it dropped; 0: this type of record does not say it.
+ */
 static unsigned lost_word(uint32_t type)
 {
     return type == PERF_RECORD_LOST ? 2 : type == PERF_RECORD_LOST_SAMPLES ? 1 : 0;
 }
 
-/* Everything but a sample. Returns false where it is too short for what it should say. */
+/* Counts a record that is not a sample. Returns false if it is too short. */
 static bool count_record(const struct hm_ring *ring, uint64_t position, uint64_t size, uint32_t type,
                          struct hm_ring_counts *counts)
 {
@@ -106,7 +108,7 @@ size_t hm_ring_read(const struct hm_ring *ring, uint64_t head, uint64_t *tail, s
     while (is_sound && *tail != head && taken < room) {
         struct perf_event_header header;
         uint64_t word = word_at(ring, *tail);
-        memcpy(&header, &word, WORD); /* once: what is in the ring is not looked at twice */
+        memcpy(&header, &word, WORD); /* copied once: the ring is shared memory, and its bytes are never read twice */
         is_sound = header.size >= WORD && header.size % WORD == 0 && header.size <= head - *tail;
         if (is_sound && header.type == PERF_RECORD_SAMPLE) {
             out[taken] = (struct hm_ring_sample){.is_user = (header.misc & PERF_RECORD_MISC_CPUMODE_MASK) ==

@@ -8,7 +8,7 @@
 
 #include "base/perfopen.h"
 
-/* Returns 0, or -1 with errno. */
+/* Maps the ring, with fewer pages if the limit of locked memory does not allow `pages`. Returns 0, or -1 with errno. */
 static int map_ring(struct hm_perf_slot *slot, unsigned pages)
 {
     size_t page = (size_t)sysconf(_SC_PAGESIZE);
@@ -78,7 +78,7 @@ size_t hm_perf_slot_read(const struct hm_perf_slot *slot, uint64_t sample_type, 
     size_t control = (size_t)sysconf(_SC_PAGESIZE);
     struct hm_ring ring = {
         .data = (const char *)slot->page + control, .size = slot->bytes - control, .sample_type = sample_type};
-    uint64_t tail = slot->page->data_tail; /* ours alone */
+    uint64_t tail = slot->page->data_tail; /* only this process writes it */
     size_t count = hm_ring_read(&ring, head, &tail, out, room, counts);
     __atomic_store_n(&slot->page->data_tail, tail, __ATOMIC_RELEASE);
     return count;

@@ -8,10 +8,10 @@
 #define N_ROWS(table) (int)(sizeof(table) / sizeof((table)[0]))
 
 /*
- * All retired loads and all retired stores, not cache misses: one sample of each stands for as many accesses as its
- * period says, the kind is known from the event, and no privilege is needed. 0x81d0 and 0x82d0 are the same from
- * Skylake to Granite Rapids (MEM_INST_RETIRED.ALL_LOADS and ALL_STORES in Intel's event lists, with PEBS and data
- * address). Load latency events (0x01cd) would need a group leader from Sapphire Rapids on and see no stores.
+ * Intel: all retired loads and all retired stores, not cache misses. A sample stands for as many accesses as its
+ * period, the event tells loads from stores, and no privilege is needed. 0x81d0 and 0x82d0 are the same from Skylake to
+ * Granite Rapids (MEM_INST_RETIRED.ALL_LOADS and ALL_STORES in Intel's event lists, with PEBS and data address). Load
+ * latency events (0x01cd) would need a group leader from Sapphire Rapids on, and see no stores.
  */
 #define INTEL_LOADS_AND_STORES                                                                                         \
     .period_multiple = 1, .n_events = 2,                                                                               \
@@ -20,7 +20,9 @@
         {"stores", 0x82d0, 0, 2, HM_PERF_STORES},                                                                      \
     }
 
-/* Of MSRC001_1033 IbsOpCntCtl: counts dispatched operations, not cycles, so that each of them is as likely as others.
+/*
+ * IbsOpCntCtl in AMD's MSRC001_1033: count dispatched operations instead of cycles, so that each operation is equally
+ * likely to be sampled.
  */
 #define IBS_COUNT_OPERATIONS (UINT64_C(1) << 19)
 
@@ -70,7 +72,7 @@ const struct hm_perf_processor *hm_perf_processor_at(int n)
     return n >= 0 && n < N_ROWS(processors) ? &processors[n] : NULL;
 }
 
-/* What is behind "KEY   : " in its first line, or NULL. */
+/* Finds the first line "KEY   : VALUE". Returns where VALUE begins, or NULL. */
 static const char *find_value(const char *text, const char *key)
 {
     size_t length = strlen(key);

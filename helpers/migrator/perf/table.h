@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which hardware events sample the addresses of loads and stores, by processor. Raw numbers, since they are few and
- * stable: a library of event names would be one more dependency for two numbers per processor. Pure.
+ * The table of hardware events that sample addresses of loads and stores, by processor. It has raw event numbers, as
+ * they are few and stable: a library of event names would be one more dependency for two numbers per processor. Pure.
  */
 #ifndef HM_MIGRATOR_PERF_TABLE_H
 #define HM_MIGRATOR_PERF_TABLE_H
@@ -9,13 +9,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define HM_PERF_EVENTS 2 /* at most, per thread or CPU */
+#define HM_PERF_EVENTS 2 /* largest number of events per thread or CPU */
 
-enum hm_perf_kind { /* of the accesses that an event samples */
+enum hm_perf_kind { /* which accesses an event samples */
                     HM_PERF_LOADS,
                     HM_PERF_STORES,
                     HM_PERF_BOTH,    /* PERF_SAMPLE_DATA_SRC tells which */
-                    HM_PERF_UNKNOWN, /* not told */
+                    HM_PERF_UNKNOWN, /* cannot be told */
 };
 
 struct hm_perf_event {
@@ -27,13 +27,13 @@ struct hm_perf_event {
 
 struct hm_perf_processor {
     const char *name;
-    const char *vendor; /* as /proc/cpuinfo names it */
+    const char *vendor; /* as in /proc/cpuinfo */
     unsigned family_low, family_high;
-    uint8_t model[8];           /* ends at a 0; all 0: every model */
+    uint8_t model[8];           /* ends with a 0; all 0: every model */
     const char *pmu;            /* folder in /sys/bus/event_source/devices; NULL: PERF_TYPE_RAW */
-    uint64_t user_only_config2; /* bits without which the kernel refuses exclude_kernel for this PMU; 0: none needed */
+    uint64_t user_only_config2; /* bits in config2 that this PMU needs for exclude_kernel; 0: none */
     unsigned period_multiple;
-    const char *refused; /* NULL, or why this version does not sample on it */
+    const char *refused; /* why this version does not sample on it; NULL: it does */
     int n_events;
     struct hm_perf_event event[HM_PERF_EVENTS];
 };
@@ -44,10 +44,10 @@ struct hm_perf_cpu {
     bool is_virtual;
 };
 
-/* Of the first processor in the text of /proc/cpuinfo. Returns 0, or -1 where it names none. */
+/* Reads the first processor of /proc/cpuinfo's text. Returns 0, or -1 if the text names none. */
 int hm_perf_parse_cpu(const char *cpuinfo, struct hm_perf_cpu *cpu);
 
-/* The rows; NULL past the last. */
+/* Row n of the table; NULL past the last. */
 const struct hm_perf_processor *hm_perf_processor_at(int n);
 /* The row of a processor, or NULL. */
 const struct hm_perf_processor *hm_perf_find_processor(const struct hm_perf_cpu *cpu);

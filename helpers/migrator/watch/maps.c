@@ -7,9 +7,9 @@
 #include <string.h>
 
 #define PAGE_SHIFT 12
-#define MOST_ADDRESS (UINT64_C(1) << 58) /* 57-bit addresses are the largest; the page number must fit 46 bits */
+#define MOST_ADDRESS (UINT64_C(1) << 58) /* 57-bit addresses are the largest; page numbers must fit into 46 bits */
 
-/* Digits of a base up to a stop character. Returns what follows it, or NULL. */
+/* Reads digits of a base up to the character `stop`. Returns what follows it, or NULL. */
 static const char *take_number(const char *at, int base, char stop, uint64_t *value)
 {
     uint64_t number = 0;
@@ -26,7 +26,10 @@ static const char *take_number(const char *at, int base, char stop, uint64_t *va
     return at > start && *at == stop ? at + 1 : NULL;
 }
 
-/* No name: mmap'ed anonymously, or the zeroed data of a program. Named by the program itself: "[anon:...]". */
+/*
+ * Is it a name of private memory? "" is anonymous memory or a program's zeroed data; "[anon:...]" was named by the
+ * program.
+ */
 static bool is_own_name(const char *name)
 {
     static const char *const names[] = {"", "[heap]", "[stack]"};
@@ -129,7 +132,7 @@ size_t hm_maps_find(const struct hm_maps *maps, uint64_t page)
     return low;
 }
 
-/* The part of `range` within first .. end - 1; n_pages 0 where there is none. */
+/* The part of `range` from page `first` to `end` - 1; its n_pages is 0 if there is none. */
 static struct hm_range cut(struct hm_range range, uint64_t first, uint64_t end)
 {
     uint64_t from = range.first > first ? range.first : first;

@@ -14,7 +14,7 @@
 #include "base/process.h"
 
 #define CGROUP_ROOT "/sys/fs/cgroup"
-#define DEPTH 8 /* of folders below the step's: Slurm has user/task_N */
+#define DEPTH 8 /* levels of folders below the step's that are searched; Slurm has user/task_N */
 #define TEXT 8192
 
 /* ------------------------------------------------------------------ pure */
@@ -51,14 +51,16 @@ static bool is_alive(int pidfd)
     return poll(&end, 1, 0) == 0;
 }
 
-/* The cgroup's path in the hierarchy. */
+/* The cgroup's path in the hierarchy: without /sys/fs/cgroup. */
 static const char *inner(const struct hm_ranks *ranks)
 {
     return ranks->cgroup + sizeof(CGROUP_ROOT) - 1;
 }
 
-/* The user's and in the cgroup, by what /proc says of the number now: true of the process only while its descriptor
- * says that it lives. */
+/*
+ * Does the process with this number belong to the user and the cgroup? /proc is read by number: the answer holds for
+ * the process of a pidfd only if that still lives afterwards.
+ */
 static bool is_believed(const struct hm_ranks *ranks, pid_t pid)
 {
     char text[TEXT];
@@ -82,7 +84,7 @@ static struct hm_rank *find_slot(struct hm_ranks *ranks)
     return ranks->n < HM_RANKS ? &ranks->rank[ranks->n] : NULL;
 }
 
-/* Returns whether the process was taken. */
+/* Returns true if the process was taken into the list. */
 static bool take(struct hm_ranks *ranks, pid_t pid)
 {
     struct hm_rank *slot = find_slot(ranks);
@@ -102,7 +104,7 @@ static bool take(struct hm_ranks *ranks, pid_t pid)
 
 /* ------------------------------------------------------------------ all of them */
 
-struct found { /* processes that are there now, by pid */
+struct found { /* the processes that exist now; sorted by pid in the end */
     pid_t *pid;
     size_t n, room;
 };
@@ -121,8 +123,10 @@ static int add_found(struct found *found, pid_t pid)
     return 0;
 }
 
-/* The processes of one folder, and of those below it. Folders vanish while this looks: only the first one must be
- * there. */
+/*
+ * Collects the processes of a folder and of the folders below it. Folders may vanish during this; only the first one
+ * must exist.
+ */
 static int collect(int at, const char *name, int depth, struct found *found)
 {
     int folder = openat(at, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
@@ -176,7 +180,7 @@ static void index_living(struct hm_ranks *ranks)
         qsort(ranks->by_pid, ranks->n_living, sizeof(*ranks->by_pid), compare_index);
 }
 
-/* Free what was gone, mark what is gone now. */
+/* Frees the slots that were marked gone at the last update, and marks the processes that are gone now. */
 static void drop_gone(struct hm_ranks *ranks, const struct found *found)
 {
     for (uint32_t i = 0; i < ranks->n; i++) {
@@ -235,7 +239,7 @@ int hm_ranks_update(struct hm_ranks *ranks, struct hm_error *error)
 static int allocate(struct hm_ranks *ranks, uid_t uid, struct hm_error *error)
 {
     *ranks = (struct hm_ranks){.uid = uid};
-    /* Pages of what is not used are never touched. */
+    /* calloc's memory costs nothing before it is used. */
     ranks->rank = calloc(HM_RANKS, sizeof(*ranks->rank));
     ranks->by_pid = calloc(HM_RANKS, sizeof(*ranks->by_pid));
     if (ranks->rank && ranks->by_pid)

@@ -12,11 +12,16 @@
 
 #include "base/files.h"
 
-/* For as long as this process lives; CAP_SYS_ADMIN only between raise and lower. */
+/*
+ * Capabilities that this process keeps as long as it lives. `at_times` (CAP_SYS_ADMIN, or -1) is in effect only between
+ * raise and lower.
+ */
 static int kept[3], n_kept, at_times = -1;
 
-/* Is a /proc in sight mounted with hidepid= (and not hidepid=0)? The mounts are read here and not by libmount: the
- * broker has its privileges for as long as it lives, and links as little as it can. */
+/*
+ * Is a /proc mounted with hidepid= (other than 0 or off)? The mounts are read without libmount: a process that keeps
+ * privileges for its whole life links few libraries.
+ */
 static bool proc_hides(void)
 {
     char line[4096];
@@ -40,7 +45,7 @@ static bool perf_wants_admin(void)
            sscanf(text, "%" SCNd64, &level) == 1 && level > 2;
 }
 
-/* Give the process these capabilities and no others; `also` (-1: none) is permitted, but not in effect. */
+/* Gives the process these capabilities and no others. `also` (-1: none) is permitted, but not in effect. */
 static int set(const int *wanted, int n, int also, capng_select_t which)
 {
     capng_clear(CAPNG_SELECT_ALL);

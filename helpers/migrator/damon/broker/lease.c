@@ -12,9 +12,9 @@
 #include "target.h"
 
 #define SECOND_NS UINT64_C(1000000000)
-#define FIRST_TUNE_LISTS 2      /* of each process */
-#define TUNE_NS (5 * SECOND_NS) /* between two looks at the cost */
-#define MOST_OF_CPUS 10         /* percent of the client's CPUs that its kdamond may be budgeted */
+#define FIRST_TUNE_LISTS 2      /* lists of each process before the settings are tuned for the first time */
+#define TUNE_NS (5 * SECOND_NS) /* time between two measurements of the cost */
+#define MOST_OF_CPUS 10         /* percent of the client's CPUs that it may give its kdamond as budget */
 
 void hm_damon_lease_open(struct hm_damon_lease *lease, uint32_t client, int fd, uid_t uid, pid_t pid)
 {
@@ -27,20 +27,20 @@ void hm_damon_lease_open(struct hm_damon_lease *lease, uint32_t client, int fd, 
                                      .ring = {.fd = -1}};
 }
 
-/* A thread that has ended by itself keeps what was seen last. */
+/* Reads the thread's CPU time. If the thread has ended, the value that was read last stays. */
 static void look_at_thread(struct hm_damon_lease *lease)
 {
     uint64_t seen = lease->thread > 0 ? hm_damon_cpu_ns(lease->thread) : 0;
     lease->thread_cpu_ns = seen > lease->thread_cpu_ns ? seen : lease->thread_cpu_ns;
 }
 
-/* CPU time of kdamonds for this client, as seen last. */
+/* CPU time in ns that kdamonds have used for this client, as last read. */
 static uint64_t cpu_ns(const struct hm_damon_lease *lease)
 {
     return lease->past_cpu_ns + lease->thread_cpu_ns;
 }
 
-/* The thread is off, its processes are let go. The kdamond stays lent. */
+/* Turns the thread off and closes the descriptors of its processes. The kdamond stays lent to the client. */
 static void stop(struct hm_damon_lease *lease)
 {
     if (lease->thread > 0) {
@@ -64,14 +64,14 @@ static void begin_measuring(struct hm_damon_lease *lease)
     lease->accessed_bytes = lease->touched_bytes = 0;
 }
 
-/* Hold what the client names. Returns 0, or -1 where it may not watch one of them. */
+/* Opens the processes that the client names. Returns 0, or -1 if it may not watch one of them. */
 static int take_targets(struct hm_damon_lease *lease, const struct hm_damon_watch *watch, struct hm_error *error)
 {
     for (uint32_t i = 0; i < watch->head.n; i++) {
         int pidfd = hm_damon_target_open(&watch->process[i], lease->uid, error);
         if (pidfd < 0 && errno == ESRCH)
             continue;
-        if (pidfd >= 0 && !hm_damon_targets_live(&pidfd, 1)) { /* ended, and not waited for: it has no memory */
+        if (pidfd >= 0 && !hm_damon_targets_live(&pidfd, 1)) { /* a zombie: it has no memory any more */
             close(pidfd);
             continue;
         }
@@ -100,20 +100,22 @@ static int start(struct hm_damon_broker *broker, struct hm_damon_lease *lease, s
     return 0;
 }
 
-/* A client cannot ask for more than a tenth of the CPUs that it may use itself. */
+/* Limits the budget to a tenth of the CPUs that the client itself may use. */
 static uint32_t bounded_budget(const struct hm_damon_lease *lease, uint32_t budget)
 {
     cpu_set_t cpus;
     if (lease->uid == 0)
         return budget;
-    if (sched_getaffinity(lease->pid, sizeof(cpus), &cpus) != 0) /* it has handed its connection on, and ended */
+    if (sched_getaffinity(lease->pid, sizeof(cpus), &cpus) != 0) /* the client has passed its connection on and ended */
         return HM_DAMON_MIN_BUDGET;
     uint32_t most = (uint32_t)CPU_COUNT(&cpus) * (HM_DAMON_MAX_BUDGET / 100) * MOST_OF_CPUS;
     return budget < most ? budget : most;
 }
 
-/* Kdamonds to lend. What an earlier broker left is ours, too, where the kernel was too busy to say so when this one
- * began. */
+/*
+ * Makes sure that there are kdamonds to lend. Those of an earlier broker are taken over first: at the start the kernel
+ * may have been too busy to tell whether they are ours.
+ */
 static int own_some(struct hm_damon_broker *broker, struct hm_error *error)
 {
     if (broker->owned.n > 0)
@@ -190,7 +192,7 @@ static void count(struct hm_damon_lease *lease, const struct hm_damon_gathering 
     }
 }
 
-/* One process's list, in messages. The sink of hm_damon_ring_read. */
+/* Sends one process's list of regions, as one or more messages. It is the sink of hm_damon_ring_read. */
 static void send_list(void *data, const struct hm_damon_gathering *list)
 {
     struct hm_damon_lease *lease = data;
@@ -225,15 +227,17 @@ bool hm_damon_lease_serve(struct hm_damon_broker *broker, struct hm_damon_lease 
     return is_there;
 }
 
-/* Is it time to look at the cost? Soon at first: the first settings are a guess. */
+/* Is it time to compare the cost with the budget? At first this is soon, as the first settings are a guess. */
 static bool is_due(const struct hm_damon_lease *lease, uint64_t passed_ns)
 {
     return lease->n_lists >= (uint64_t)FIRST_TUNE_LISTS * lease->n &&
            passed_ns >= (lease->is_tuned ? TUNE_NS : SECOND_NS);
 }
 
-/* The kernel answers at the end of an aggregation, and all clients wait with it: then they are served for as long
- * before the next change, whose ever. */
+/*
+ * Changes the settings of a running kdamond. The kernel answers at the end of an aggregation, and all clients wait
+ * until then. So the next change, for any client, comes after a pause of the same length, in which clients are served.
+ */
 static int change(struct hm_damon_broker *broker, const struct hm_damon_lease *lease,
                   const struct hm_damon_settings *better)
 {
@@ -256,9 +260,10 @@ static void tune(struct hm_damon_broker *broker, struct hm_damon_lease *lease)
         .accessed = lease->touched_bytes > 0 ? lease->accessed_bytes / lease->touched_bytes : -1};
     bool is_better = hm_damon_tune(&lease->needs, &measured, &better);
     lease->is_tuned = true;
-    /* The kernel looks the processes up again by number: only while the numbers cannot be others'. */
+    /* On a change the kernel looks up the processes by their numbers again. That is safe only while they live. */
     if (is_better && hm_damon_targets_live(lease->pidfd, lease->n) && change(broker, lease, &better) == 0) {
-        hm_damon_ring_read(&lease->ring, &broker->layout, send_list, lease); /* made under the old settings */
+        /* these were made under the old settings */
+        hm_damon_ring_read(&lease->ring, &broker->layout, send_list, lease);
         lease->settings = better;
         if (!hm_damon_targets_live(lease->pidfd, lease->n))
             stop(lease);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * hybridmem-damon: lends kdamonds to migrators, which run as the jobs' users and may not use DAMON themselves. It runs
- * as root with the capabilities for perf alone, parses nothing but process ids and addresses (damon/wire.h), and ends
- * by itself when nobody has needed it for a while. Whatever kills it: the next one, or `hybridmem reap`, turns its
- * kdamonds off.
+ * hybridmem-damon: the broker that lends kdamonds to migrators. Migrators run as the jobs' users and may not use DAMON
+ * themselves. The broker runs as root with the few capabilities that perf needs, parses nothing but process ids and
+ * addresses (damon/wire.h), and ends by itself when nobody has used it for a while. If it is killed, the next broker or
+ * `hybridmem reap` turns its kdamonds off.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -30,8 +30,8 @@
 #define CLIENTS 64
 #define CLIENTS_OF_USER 16
 #define SECOND_NS UINT64_C(1000000000)
-#define SILENCE_NS (10 * SECOND_NS) /* for which a new client may say nothing */
-#define PAUSE_NS (SECOND_NS / 2)    /* between two messages of a client: each restarts a kdamond */
+#define SILENCE_NS (10 * SECOND_NS) /* how long a new client may wait with its first message */
+#define PAUSE_NS (SECOND_NS / 2)    /* shortest time between two messages of a client, as each restarts a kdamond */
 #define DEFAULT_IDLE_S 60
 #define LOCK "damon.lock"
 #define LOCK_PATIENCE_MS 5000
@@ -42,8 +42,8 @@ struct daemon {
     struct hm_damon_broker broker;
     struct hm_damon_lease lease[CLIENTS];
     int listener, signals;
-    uint32_t n_clients;        /* ever */
-    uint64_t idle_ns, used_ns; /* may be idle for so long; last had a client */
+    uint32_t n_clients;        /* clients so far */
+    uint64_t idle_ns, used_ns; /* how long it may be without clients, and when it last had one */
 };
 
 static int say(const char *text)
@@ -76,7 +76,7 @@ static bool is_listening(const char *run_dir)
     return answers;
 }
 
-/* A broker that has the lock and does not listen is ending, or beginning: it is waited for. */
+/* Takes the lock. If its holder does not listen, it is starting or ending, and is waited for. */
 static bool take_lock(int fd, const char *run_dir)
 {
     for (int waited_ms = 0; flock(fd, LOCK_EX | LOCK_NB) != 0; waited_ms += LOCK_PAUSE_MS) {
@@ -87,7 +87,7 @@ static bool take_lock(int fd, const char *run_dir)
     return true;
 }
 
-/* One broker per run_dir, for as long as it lives. Returns the descriptor, or -1. */
+/* Makes this the only broker in run_dir, for as long as it lives. Returns the descriptor of the lock, or -1. */
 static int lock(const char *run_dir, bool may_wait, struct hm_error *error)
 {
     char path[300];
@@ -158,14 +158,17 @@ static void accept_client(struct daemon *daemon)
         hm_damon_lease_open(free_one, ++daemon->n_clients, fd, peer.uid, peer.pid);
 }
 
-/* Hundreds of processes are thousands of files in sysfs: those who have a kdamond share the time for that evenly. */
+/*
+ * A client's shortest time between two messages. A message that names hundreds of processes costs thousands of writes
+ * to sysfs: with these pauses one client takes at most 1/HM_DAMON_KDAMONDS of the broker's time.
+ */
 static uint64_t pause_ns(const struct hm_damon_lease *lease)
 {
     uint64_t pause = HM_DAMON_KDAMONDS * lease->served_ns;
     return pause > PAUSE_NS ? pause : PAUSE_NS;
 }
 
-/* Messages of a client are taken one at a time, with pauses. */
+/* Messages of a client are handled one at a time, with pauses between them. */
 static bool may_speak(const struct hm_damon_lease *lease, uint64_t now)
 {
     return lease->asked_ns == 0 || now - lease->asked_ns >= pause_ns(lease);
@@ -192,7 +195,7 @@ static void work(struct daemon *daemon, const struct pollfd *events)
     }
 }
 
-/* Fill what to wait for. Returns for how long, in ms. */
+/* Sets which descriptors poll waits for. Returns the longest wait in ms. */
 static int prepare(const struct daemon *daemon, struct pollfd *events)
 {
     uint64_t now = hm_clock_ns(CLOCK_MONOTONIC);
@@ -210,7 +213,7 @@ static int prepare(const struct daemon *daemon, struct pollfd *events)
     return wait_ms;
 }
 
-/* Until told to end, or idle. */
+/* Serves clients until a signal ends the broker, or it has been idle for long enough. */
 static void serve(struct daemon *daemon)
 {
     struct pollfd events[CLIENTS + 2];
@@ -242,7 +245,10 @@ static int take_signals(void)
     return signalfd(-1, &ending, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
-/* Whoever started us reads our standard error until its end: nothing in it means that we listen. */
+/*
+ * Tells the process that started the broker that it is ready. That process reads our standard error to its end; an end
+ * without any text means "it listens".
+ */
 static void tell_ready(void)
 {
     int null = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -262,7 +268,8 @@ static int run(struct daemon *daemon, const char *run_dir, bool only_clean)
     bool is_known = hm_damon_take_over(broker->state_path, &broker->owned, &error) == 0;
     if (only_clean)
         return is_known && hm_damon_remove(broker->state_path, &broker->owned, &error) == 0 ? 0 : say(error.text);
-    error = (struct hm_error){{0}}; /* what is not known to be ours is left alone: each request looks again */
+    /* not an error: if it cannot be told which kdamonds are ours, none is touched, and each request looks again */
+    error = (struct hm_error){{0}};
     setrlimit(RLIMIT_NOFILE, &files);
     hm_damon_tracepoint_find(&broker->layout, &broker->problem);
     if (hm_damon_caps_drop(&error) != 0)

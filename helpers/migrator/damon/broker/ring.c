@@ -14,7 +14,7 @@
 #include "caps.h"
 
 #define PAGE 4096
-#define RING_BYTES ((size_t)(128 * PAGE)) /* 8,000 records: two aggregations at the most regions */
+#define RING_BYTES ((size_t)(128 * PAGE)) /* 8,000 records: two aggregations with the most regions */
 #define FORMAT "events/damon/damon_aggregated/format"
 
 static int open_tracefs(void)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The records of one kdamond, from the kernel: a perf event on its tracepoint, with its ring buffer. */
+/* Reads the records of one kdamond: a perf event on its tracepoint, with a ring buffer. */
 #ifndef HM_MIGRATOR_DAMON_BROKER_RING_H
 #define HM_MIGRATOR_DAMON_BROKER_RING_H
 
@@ -14,12 +14,18 @@ struct hm_damon_ring {
     struct hm_damon_gathering *gathering;
 };
 
-/* Look the tracepoint up, in a tracefs that is mounted nowhere. Wants CAP_SYS_ADMIN. Returns 0, or -1 with a text. */
+/*
+ * Looks up the tracepoint in a tracefs instance that is not mounted anywhere. Needs CAP_SYS_ADMIN. Returns 0, or -1
+ * with a text.
+ */
 int hm_damon_tracepoint_find(struct hm_damon_layout *layout, struct hm_error *error);
-/* Follow the kernel thread. Wants CAP_PERFMON (and CAP_IPC_LOCK for more than a few). Returns 0, or -1 with a text. */
+/*
+ * Opens the perf event on the kernel thread `kdamond`. Needs CAP_PERFMON (and CAP_IPC_LOCK for more than a few).
+ * Returns 0, or -1 with a text.
+ */
 int hm_damon_ring_open(struct hm_damon_ring *ring, const struct hm_damon_layout *layout, pid_t kdamond,
                        struct hm_error *error);
-/* Hand over the lists that are there. Never waits. */
+/* Passes complete lists to `sink`. Never waits. */
 void hm_damon_ring_read(struct hm_damon_ring *ring, const struct hm_damon_layout *layout, hm_damon_trace_sink *sink,
                         void *data);
 void hm_damon_ring_close(struct hm_damon_ring *ring);

@@ -18,7 +18,8 @@
 #define ROOT "/sys/kernel/mm/damon/admin/kdamonds"
 #define ATTRIBUTES "contexts/0/monitoring_attrs"
 #define MARK ATTRIBUTES "/intervals/update_us"
-#define MARK_BASE_US 1000000u /* how often DAMON looks at the mappings, and in its lower digits the mark */
+/* update_us, the time between DAMON's looks at the mappings, holds our mark in its lower digits */
+#define MARK_BASE_US 1000000u
 #define MARKS 90000u
 #define MAGIC 0x484d4453u
 #define BUSY_PAUSE_NS 5000000L
@@ -31,7 +32,10 @@ struct state {
     char boot_id[40];
 };
 
-/* The kernel does not wait for its lock: while anybody reads or writes one of these files, others get EBUSY. */
+/*
+ * Did the call fail with EBUSY, and is there a try left? The kernel does not wait for its lock: while one process reads
+ * or writes one of these files, others get EBUSY.
+ */
 static bool is_busy(int tries)
 {
     const struct timespec pause = {.tv_nsec = BUSY_PAUSE_NS};
@@ -48,7 +52,7 @@ static int write_text(const char *file, const char *text, struct hm_error *error
     return result;
 }
 
-/* Write a number to a file of kdamond k, whose name may have a number in it. */
+/* Writes a number to a file of kdamond k. The file's name may contain numbers (printf style). */
 static int write_number(unsigned k, uint64_t value, struct hm_error *error, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 
@@ -77,7 +81,10 @@ static int read_number(const char *file, uint64_t *value)
     return hm_size_parse_number(text, 0, UINT64_MAX, value, NULL);
 }
 
-/* What a file of kdamond k says: 1 the number, 0 another one or there is no such file, -1 the kernel is too busy. */
+/*
+ * Compares a file of kdamond k with `wanted`. Returns 1: equal; 0: different, or there is no such file; -1: the kernel
+ * is too busy.
+ */
 static int compare(unsigned k, const char *file, uint64_t wanted)
 {
     char path[128];
@@ -88,7 +95,9 @@ static int compare(unsigned k, const char *file, uint64_t wanted)
     return errno == EBUSY ? -1 : 0;
 }
 
-/* Marked, or not set up yet: the mark comes before the first process. 1, 0, or -1 where the kernel is too busy to tell.
+/*
+ * Is kdamond k ours? It is, if it carries the mark or is not set up: the mark is written before the first process.
+ * Returns 1, 0, or -1 if the kernel is too busy to tell.
  */
 static int is_ours(unsigned k, uint32_t mark)
 {
@@ -104,7 +113,7 @@ static int is_ours(unsigned k, uint32_t mark)
     return 0;
 }
 
-/* The same for all. */
+/* Are all kdamonds ours? Returns as is_ours. */
 static int are_ours(const struct hm_damon_owned *owned)
 {
     uint64_t n;
@@ -151,7 +160,10 @@ static int read_state(const char *path, struct hm_damon_owned *owned)
     return 0;
 }
 
-/* At first use: it costs the kernel some twenty files each. The mark is last: it says that all is there. */
+/*
+ * Sets kdamond k up when it is first used, as that makes some twenty files in the kernel. The mark is written last: it
+ * says that the set-up is complete.
+ */
 static int set_up(unsigned k, uint32_t mark, struct hm_error *error)
 {
     char file[64];
@@ -160,7 +172,10 @@ static int set_up(unsigned k, uint32_t mark, struct hm_error *error)
     snprintf(file, sizeof(file), "%u/contexts/0/operations", k);
     if (write_number(k, 1, error, "contexts/nr_contexts") != 0)
         return -1;
-    /* Fixed ranges; "vaddr" begins with them, and goes on with its own three. */
+    /*
+     * "fvaddr" watches the given ranges only. Older kernels have "vaddr", which begins with them and later chooses
+     * three ranges itself.
+     */
     if (write_text(file, "fvaddr", error) != 0 && (errno != EINVAL || write_text(file, "vaddr", error) != 0))
         return -1;
     return write_number(k, mark, error, MARK);
@@ -296,7 +311,7 @@ void hm_damon_stop(unsigned k)
     char file[64];
     snprintf(file, sizeof(file), "%u/state", k);
     write_text(file, "off", NULL);
-    /* No numbers of processes stay behind: they will belong to others. */
+    /* Process numbers must not stay in the targets: they may belong to other processes later. */
     write_number(k, 0, NULL, "contexts/0/targets/nr_targets");
 }
 
@@ -308,7 +323,7 @@ uint64_t hm_damon_cpu_ns(pid_t kdamond)
     snprintf(path, sizeof(path), "/proc/%d/schedstat", (int)kdamond);
     if (hm_file_read(path, text, sizeof(text), NULL) != 0 || sscanf(text, "%llu ", &ns) != 1)
         return 0;
-    /* Once it has ended its number may be another's. */
+    /* After the thread's end, its number may belong to another process. */
     snprintf(path, sizeof(path), "/proc/%d/comm", (int)kdamond);
     if (hm_file_read(path, comm, sizeof(comm), NULL) != 0 || strncmp(comm, name, strlen(name)) != 0)
         return 0;

@@ -11,8 +11,10 @@
 #include "base/files.h"
 #include "base/process.h"
 
-/* A process that ends lets go of its memory first, which takes long where it has much. Until its entry goes as well its
- * files are root's, as those of a process that nobody may look into. */
+/*
+ * Does the process still have memory? A process that ends first frees its memory, which can take long. From then until
+ * it is gone, its files belong to root, so its owner cannot be told.
+ */
 static bool has_memory(pid_t pid)
 {
     char path[64], text[128];
@@ -29,14 +31,17 @@ int hm_damon_target_open(const struct hm_damon_process *process, uid_t uid, stru
     int pidfd = (int)syscall(SYS_pidfd_open, process->pid, 0);
     if (pidfd < 0)
         return hm_fail(error, ESRCH, "process %d has ended", process->pid);
-    /* Not the folder, which is the user's always: this file is root's where the process is not dumpable. */
+    /*
+     * The owner of the file `maps`, not of the folder: the folder always belongs to the user, the file to root if the
+     * process is not dumpable.
+     */
     snprintf(path, sizeof(path), "/proc/%d/maps", process->pid);
     if (stat(path, &status) != 0 || !hm_process_is_running(&named) || !has_memory(process->pid)) {
         hm_fail(error, ESRCH, "process %d has ended, or is another one by now", process->pid);
     } else if (uid != 0 && status.st_uid != uid) {
         hm_fail(error, EPERM, "process %d does not belong to user %u", process->pid, uid);
     } else if (hm_damon_targets_live(&pidfd, 1)) {
-        return pidfd; /* it lives after the look: what was looked at is what the descriptor holds */
+        return pidfd; /* it still lives, so the number meant this process when it was checked */
     } else {
         hm_fail(error, ESRCH, "process %d has ended", process->pid);
     }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Who a process is: the broker's only question to what a client names. */
+/* Checks whose a process is that a client names. The broker checks nothing else about it. */
 #ifndef HM_MIGRATOR_DAMON_BROKER_TARGET_H
 #define HM_MIGRATOR_DAMON_BROKER_TARGET_H
 
@@ -9,12 +9,12 @@
 #include "migrator/damon/wire.h"
 
 /*
- * Hold the process by a pidfd if it is the one that was named and `uid` may watch it: its /proc folder belongs to
- * `uid` (the kernel gives that of a setuid program to root), or `uid` is 0. Returns the descriptor, or -1: ESRCH where
- * it has ended or is another by now, EPERM with a text that names it.
+ * Opens the process as a pidfd, if it is the one that was named and `uid` may watch it: its /proc/PID/maps belongs to
+ * `uid` (that of a setuid program belongs to root), or `uid` is 0. Returns the descriptor, or -1: ESRCH: it has ended,
+ * or its number belongs to another process now; EPERM: with a text that names it.
  */
 int hm_damon_target_open(const struct hm_damon_process *process, uid_t uid, struct hm_error *error);
-/* Do all live? While they do, their numbers mean them and nobody else. */
+/* Do all these processes live? While they do, their numbers cannot belong to others. */
 bool hm_damon_targets_live(const int *pidfd, unsigned n);
 
 #endif
