@@ -191,6 +191,22 @@ def count(path):
     return path.get("d").count("z")
 
 
+def test_the_figures_of_a_small_picture(trace, tmp_path):
+    """The pages are in two segments: 10 and 11, then 20 and 21 behind a hole that is shown."""
+    far = TINY.replace(",20,", ",2000,").replace(",21,", ",2001,")
+    result = replay(trace(far), "--fast", "50%", "--plot", tmp_path / "plot.svg")
+    assert result["grid"]["rows"] == [
+        {"start": start, "pages": 1, "segment": segment}
+        for start, segment in (("0x10000", 0), ("0x11000", 0), ("0x2000000", 1), ("0x2001000", 1))
+    ]
+    keys = ("phase", "phases", "accesses", "fast_accesses", "row_accesses", "row_fast_pages")
+    assert result["grid"]["columns"] == [
+        dict(zip(keys, (0, 1, 20, 20, [10, 10, 0, 0], [1, 1, 0, 0]), strict=True)),
+        dict(zip(keys, (1, 1, 180, 0, [0, 0, 150, 30], [1, 1, 0, 0]), strict=True)),
+        dict(zip(keys, (2, 1, 164, 4, [0, 4, 160, 0], [1, 1, 0, 0]), strict=True)),
+    ]
+
+
 def test_a_small_picture(trace, tmp_path):
     """Without samples first touch holds: pages 10 and 11 are fast in all phases, and the hole has no rows."""
     root = draw(tmp_path, trace(TINY), "--fast", "50%")
@@ -291,14 +307,40 @@ def test_a_picture_goes_into_a_pipe(trace, tmp_path):
     path.unlink()
     path.mkdir()
     done = helper("hybridmem-replay", trace(TINY), "--plot", path, status=1)
-    assert done.stderr == f"hybridmem replay: --plot {path}: it cannot be written there: Is a directory\n"
+    assert done.stderr == f"hybridmem replay: --plot {path}: it cannot be written: Is a directory\n"
 
 
 def test_a_picture_that_cannot_be_written(trace, tmp_path):
+    """Then the figures are there all the same."""
     path = tmp_path / "none" / "plot.svg"
     done = helper("hybridmem-replay", trace(TINY), "--plot", path, status=1)
-    said = f"hybridmem replay: --plot {path}: it cannot be written there: No such file or directory\n"
-    assert (done.stdout, done.stderr) == ("", said)
+    assert done.stderr == f"hybridmem replay: --plot {path}: it cannot be written: No such file or directory\n"
+    assert done.stdout.startswith("tiny & <small>: 4 pages")
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="hides a program in a mount namespace")
+@pytest.mark.parametrize("command", ["replay", "bench"])
+def test_figures_stay_where_nothing_can_draw(trace, tmp_path, command):
+    """As on a node without Python."""
+    picture, path = LIBEXEC / "hybridmem-picture", tmp_path / "plot.svg"
+    words = {"replay": [trace(TINY)], "bench": ["--sizes", "1M", "--repetitions", "1", "--threads", "1"]}[command]
+    hidden = 'mount --bind /dev/null "$1"; shift; exec "$@"'
+    program = ["unshare", "--mount", "sh", "-c", hidden, "sh", picture, LIBEXEC / f"hybridmem-{command}"]
+    done = subprocess.run(
+        [*program, *words, "--plot", path, "--json"], capture_output=True, text=True, check=False, cwd="/"
+    )
+    said = f"it is drawn by Python 3, but {picture} cannot be run: Permission denied"
+    assert (done.returncode, done.stderr) == (1, f"hybridmem {command}: --plot {path}: {said}\n")
+    figures = json.loads(done.stdout)
+    assert len(figures["results"]) == 3 if command == "bench" else len(figures["grid"]["columns"]) == 3
+    assert not path.exists()
+
+
+def test_a_picture_of_what_are_no_figures(tmp_path):
+    path = tmp_path / "plot.svg"
+    done = helper("hybridmem-picture", "bench", path, status=1, input="no JSON")
+    assert done.stderr.startswith("hybridmem bench: the figures of the picture cannot be read: ")
+    assert not path.exists()
 
 
 # How far it is

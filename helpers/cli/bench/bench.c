@@ -16,6 +16,7 @@
 #include "base/output.h"
 #include "base/size.h"
 #include "bench.h"
+#include "cli/draw/picture.h"
 #include "core/topology/discover.h"
 
 #define BAR 24
@@ -99,7 +100,6 @@ static int prepare(struct hm_bench *bench, struct hm_error *error)
     if (hm_discover(NULL, &bench->tiers.topology, error) < 0 ||
         hm_tiers_group(&bench->tiers.topology, &bench->config, &bench->tiers, error) < 0)
         return HM_BENCH_FAILED;
-    bench->has_slow = bench->tiers.n_tiers > 1;
     bench->threads = bench->words.threads ? bench->words.threads : count_cpus();
     if (choose_sizes(bench, error) < 0)
         return HM_BENCH_FAILED;
@@ -123,17 +123,23 @@ static int measure(struct hm_bench *bench, struct hm_error *error)
     return status;
 }
 
-/* Returns 0, or the exit status with a text, or with all said. */
+/* The picture comes last, as this process then becomes the program that draws. Returns 0, or the exit status with a
+ * text, or with all said. */
 static int show(const struct hm_bench *bench, struct hm_error *error)
 {
-    if (bench->words.plot && hm_benchplot_write(bench, error) < 0)
-        return HM_BENCH_FAILED;
+    json_t *figures = bench->words.json || bench->words.plot ? hm_benchprint_json(bench) : NULL;
     int result = 0;
     if (!bench->words.json)
         hm_benchprint_text(bench);
-    else
-        result = hm_benchprint_json(bench);
-    return hm_output_end("hybridmem bench", result, 0);
+    else if (!figures || json_dumpf(figures, stdout, JSON_INDENT(2)) != 0 || putchar('\n') == EOF)
+        result = -1;
+    int status = hm_output_end("hybridmem bench", result, 0);
+    if (status == 0 && bench->words.plot) {
+        hm_picture_draw("bench", bench->words.plot, figures, error);
+        status = HM_BENCH_FAILED;
+    }
+    json_decref(figures);
+    return status;
 }
 
 int main(int argc, char **argv)

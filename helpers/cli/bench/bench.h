@@ -3,6 +3,7 @@
 #ifndef HM_CLI_BENCH_BENCH_H
 #define HM_CLI_BENCH_BENCH_H
 
+#include <jansson.h>
 #include <stdbool.h>
 
 #include "alloc/hybridmem.h"
@@ -54,7 +55,6 @@ struct hm_bench {
     int threads;
     struct hm_tiers tiers;
     struct hm_config config;
-    bool has_slow; /* there is a second tier */
     int n_results;
     struct hm_bench_result result[HM_BENCH_KERNELS * HM_BENCH_SIZES];
 };
@@ -95,9 +95,7 @@ double hm_bench_predict(const struct hm_bench_speed *speed, const double read_by
 double hm_bench_predict_result(const struct hm_bench *bench, const struct hm_bench_result *result);
 
 void hm_benchprint_text(const struct hm_bench *bench);
-/* One object. Returns 0, or -1. */
-int hm_benchprint_json(const struct hm_bench *bench);
-/* Draw bandwidth over size. Returns 0, or -1. */
-int hm_benchplot_write(const struct hm_bench *bench, struct hm_error *error);
+/* One object that the caller owns (hybridmem-bench(1) has its keys), NULL where there is no memory. */
+json_t *hm_benchprint_json(const struct hm_bench *bench);
 
 #endif

@@ -10,7 +10,7 @@
 #include "base/size.h"
 #include "base/words.h"
 #include "bench.h"
-#include "cli/draw/svg.h"
+#include "cli/draw/picture.h"
 
 #define N_ROWS(table) (sizeof(table) / sizeof((table)[0]))
 #define REPETITIONS 5
@@ -136,7 +136,7 @@ static int take_block(void *data, const char *text, struct hm_error *error)
 static int take_plot(void *data, const char *text, struct hm_error *error)
 {
     struct hm_bench_words *words = data;
-    if (hm_svg_check_path(text, error) < 0)
+    if (hm_picture_check_path(text, error) < 0)
         return -1;
     words->plot = text;
     return 0;

@@ -159,18 +159,18 @@ static json_t *json_result(const struct hm_bench *bench, const struct hm_bench_r
                      json_bandwidth(result->predicted_mbs));
 }
 
-int hm_benchprint_json(const struct hm_bench *bench)
+json_t *hm_benchprint_json(const struct hm_bench *bench)
 {
     json_t *results = json_array();
-    int status = -1;
     for (int i = 0; i < bench->n_results; i++)
         json_array_append_new(results, json_result(bench, &bench->result[i]));
-    json_t *all = json_pack("{s:i, s:i, s:b, s:I, s:o}", "threads", bench->threads, "repetitions",
-                            bench->words.repetitions, "non_temporal", hm_bench_is_non_temporal(), "fast_bytes",
-                            (json_int_t)bench->tiers.tier[0].capacity_bytes, "results", results);
-    if (all && json_array_size(results) == (size_t)bench->n_results && json_dumpf(all, stdout, JSON_INDENT(2)) == 0 &&
-        putchar('\n') != EOF)
-        status = 0;
+    bool is_whole = json_array_size(results) == (size_t)bench->n_results;
+    json_t *all =
+        json_pack("{s:i, s:i, s:b, s:i, s:I, s:o}", "threads", bench->threads, "repetitions", bench->words.repetitions,
+                  "non_temporal", hm_bench_is_non_temporal(), "tiers", bench->tiers.n_tiers, "fast_bytes",
+                  (json_int_t)bench->tiers.tier[0].capacity_bytes, "results", results);
+    if (all && is_whole)
+        return all;
     json_decref(all);
-    return status;
+    return NULL;
 }

@@ -11,7 +11,7 @@
 
 #include "base/size.h"
 #include "base/words.h"
-#include "cli/draw/svg.h"
+#include "cli/draw/picture.h"
 
 #define LEAST_BINS 16
 #define MOST_BINS 1048576
@@ -118,7 +118,7 @@ static int take_explain(void *data, const char *text, struct hm_error *error)
 static int take_plot(void *data, const char *text, struct hm_error *error)
 {
     struct hm_replay_words *options = data;
-    if (hm_svg_check_path(text, error) < 0)
+    if (hm_picture_check_path(text, error) < 0)
         return -1;
     options->plot = text;
     return 0;

@@ -2,7 +2,6 @@
 #include "print.h"
 
 #include <inttypes.h>
-#include <jansson.h>
 #include <math.h>
 #include <string.h>
 
@@ -21,7 +20,8 @@ static const char *plural(uint64_t count)
     return count == 1 ? "" : "s";
 }
 
-char *hm_replayprint_name(const struct hm_replay_report *report, char *out, size_t size)
+/* The program's name, from the trace's header or else its file name: printable ASCII. Returns `out`. */
+static char *format_name(const struct hm_replay_report *report, char *out, size_t size)
 {
     const char *slash = strrchr(report->path, '/');
     const char *name = report->trace->app;
@@ -87,7 +87,7 @@ void hm_replayprint_text(FILE *out, const struct hm_replay_report *report)
     char name[80], ours[48], all[24], fast[24], peak[24];
     snprintf(ours, sizeof(ours), "ours (%s)", options->algorithm);
     fprintf(out, "%s: %zu page%s (%s) in %zu phase%s; fast tier %.6g %%: %" PRIu64 " page%s (%s)\n\n",
-            hm_replayprint_name(report, name, sizeof(name)), trace->n_pages, plural(trace->n_pages),
+            format_name(report, name, sizeof(name)), trace->n_pages, plural(trace->n_pages),
             hm_size_format((uint64_t)trace->n_pages * PAGE, all, sizeof(all)), trace->n_phases, plural(trace->n_phases),
             100 * options->fast, fast_pages, plural(fast_pages), hm_size_format(fast_pages * PAGE, fast, sizeof(fast)));
     fprintf(out, "%-24s  %6s  %15s  %12s  %11s  %11s\n", "PLACEMENT", "AMAT", "MEMORY ACCESSES", "RAW ACCESSES",
@@ -164,18 +164,18 @@ static json_t *json_results(const struct hm_replay_report *report)
     return object;
 }
 
-int hm_replayprint_json(FILE *out, const struct hm_replay_report *report, const struct hm_explained *explained)
+json_t *hm_replayprint_json(const struct hm_replay_report *report, const struct hm_explained *explained,
+                            const struct hm_grid *grid)
 {
     json_t *object = json_inputs(report), *results = json_results(report);
-    int status = -1;
-    if (!object || !results || json_object_update(object, results) < 0)
-        goto done;
-    if (explained && json_object_set_new(object, "regions", hm_replayexplain_json(explained)) < 0)
-        goto done;
-    if (json_dumpf(object, out, JSON_INDENT(2) | JSON_REAL_PRECISION(12)) == 0 && fputc('\n', out) != EOF)
-        status = 0;
-done:
-    json_decref(object);
+    bool is_whole = object && results && json_object_update(object, results) == 0;
+    if (is_whole && explained)
+        is_whole = json_object_set_new(object, "regions", hm_replayexplain_json(explained)) == 0;
+    if (is_whole && grid)
+        is_whole = json_object_set_new(object, "grid", hm_grid_json(grid)) == 0;
     json_decref(results);
-    return status;
+    if (is_whole)
+        return object;
+    json_decref(object);
+    return NULL;
 }

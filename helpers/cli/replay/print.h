@@ -3,9 +3,11 @@
 #ifndef HM_CLI_REPLAY_PRINT_H
 #define HM_CLI_REPLAY_PRINT_H
 
+#include <jansson.h>
 #include <stdio.h>
 
 #include "explain.h"
+#include "grid.h"
 #include "migrator/replay/replay.h"
 
 struct hm_replay_report {
@@ -16,12 +18,11 @@ struct hm_replay_report {
     struct hm_score first_touch, static_oracle, phase_oracle;
 };
 
-/* The program's name, from the trace's header or else its file name: printable ASCII. Returns `out`. */
-char *hm_replayprint_name(const struct hm_replay_report *report, char *out, size_t size);
-
 void hm_replayprint_text(FILE *out, const struct hm_replay_report *report);
 
-/* One object, with the explained regions as an array where `explained` is not NULL. Returns 0, or -1. */
-int hm_replayprint_json(FILE *out, const struct hm_replay_report *report, const struct hm_explained *explained);
+/* One object that the caller owns (hybridmem-replay(1) has its keys), NULL where there is no memory. `explained` and
+ * `grid` are NULL where they are not asked for. */
+json_t *hm_replayprint_json(const struct hm_replay_report *report, const struct hm_explained *explained,
+                            const struct hm_grid *grid);
 
 #endif

@@ -12,9 +12,10 @@
 #include <unistd.h>
 
 #include "base/output.h"
+#include "cli/draw/picture.h"
 #include "explain.h"
+#include "grid.h"
 #include "options.h"
-#include "plot.h"
 #include "print.h"
 
 #define NAME "hybridmem replay"
@@ -26,7 +27,7 @@ struct work {
     struct hm_trace trace;
     struct hm_replay_report report;
     struct hm_explained explained;
-    struct hm_plot plot;
+    struct hm_grid *grid; /* NULL: no picture is asked for */
     bool shows_progress, has_no_memory;
 };
 
@@ -56,8 +57,8 @@ static void watch_phase(void *data, size_t phase, const struct hm_region *region
     if (work->options.has_explain && phase == work->options.explain &&
         hm_replayexplain_keep(&work->explained, regions, n_regions) < 0)
         work->has_no_memory = true;
-    if (work->options.plot)
-        hm_plot_add_phase(&work->plot, phase, is_fast);
+    if (work->grid)
+        hm_grid_add_phase(work->grid, phase, is_fast);
 }
 
 /* Returns 0, or the exit status with a text. */
@@ -65,7 +66,7 @@ static int replay(struct work *work, struct hm_error *error)
 {
     const struct hm_replay_options *options = &work->options.replay;
     struct hm_replay_report *report = &work->report;
-    if (work->options.plot && hm_plot_begin(&work->plot, &work->trace) < 0)
+    if (work->options.plot && !(work->grid = hm_grid_new(&work->trace)))
         goto no_memory;
     if (hm_replay_run(&work->trace, options, watch_phase, work, &report->result, error) < 0)
         return errno == EINVAL ? HM_REPLAY_BAD : HM_REPLAY_FAILED;
@@ -103,20 +104,36 @@ static int read_trace(struct work *work, struct hm_error *error)
     return 0;
 }
 
-/* Returns 0, or the exit status with a text, or with all said. */
-static int show(struct work *work, struct hm_error *error)
+static void print_text(const struct work *work)
 {
-    const struct hm_explained *explained = work->options.has_explain ? &work->explained : NULL;
-    if (work->options.plot && hm_plot_write(work->options.plot, &work->plot, &work->report, error) < 0)
-        return HM_REPLAY_FAILED;
-    if (work->options.json)
-        return hm_output_end(NAME, hm_replayprint_json(stdout, &work->report, explained), 0);
     hm_replayprint_text(stdout, &work->report);
-    if (explained) {
+    if (work->options.has_explain) {
         fputc('\n', stdout);
-        hm_replayexplain_text(stdout, explained);
+        hm_replayexplain_text(stdout, &work->explained);
     }
-    return hm_output_end(NAME, 0, 0);
+}
+
+/* The picture comes last, as this process then becomes the program that draws. Returns 0, or the exit status with a
+ * text, or with all said. */
+static int show(const struct work *work, struct hm_error *error)
+{
+    const struct hm_replay_words *options = &work->options;
+    json_t *figures = NULL;
+    int result = 0;
+    if (options->json || options->plot)
+        figures = hm_replayprint_json(&work->report, options->has_explain ? &work->explained : NULL, work->grid);
+    if (!options->json)
+        print_text(work);
+    else if (!figures || json_dumpf(figures, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(12)) != 0 ||
+             putchar('\n') == EOF)
+        result = -1;
+    int status = hm_output_end(NAME, result, 0);
+    if (status == 0 && options->plot) {
+        hm_picture_draw("replay", options->plot, figures, error);
+        status = HM_REPLAY_FAILED;
+    }
+    json_decref(figures);
+    return status;
 }
 
 int main(int argc, char **argv)
@@ -135,7 +152,7 @@ int main(int argc, char **argv)
     if (status && error.text[0])
         hm_replayoptions_fail(status, error.text);
     free(work.explained.region);
-    hm_plot_free(&work.plot);
+    hm_grid_free(work.grid);
     hm_trace_free(&work.trace);
     return status;
 }

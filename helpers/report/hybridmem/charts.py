@@ -1,10 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Charts as HTML and SVG. Words are HTML, so that they are readable at any width; only shapes are scaled. Pure."""
+"""What is drawn. Charts of a page are HTML and SVG: words are HTML, so that they are readable at any width, and only
+shapes are scaled. A picture is a file of SVG with its words in it. Pure."""
 
-from .page import name, tag
+from .page import Markup, name, tag
 
 SHORT = 10  # letters of a bar's word that is never cut: as long is the longest mode
 COLOURS = 8  # of the style: .c0 to .c7
+
+# The styles of all pictures: on a light page, and what is different on a dark one.
+ON_LIGHT = """\
+text{font:11px system-ui,'DejaVu Sans',sans-serif;fill:#30343b}
+.title{font-size:17px;font-weight:600}.sub{font-size:13px}
+.mono{font-family:ui-monospace,'DejaVu Sans Mono',monospace;font-size:10.5px}
+.page{fill:#ffffff}.empty{fill:#eceef2}.fast{fill:#008c9e}.grid{stroke:#c5cad2}
+"""
+ON_DARK = "text{fill:#d6dae1}.page{fill:#14161a}.empty{fill:#23262c}.fast{fill:#3fd9ea}.grid{stroke:#4a505b}\n"
 
 
 def colour(place):
@@ -73,3 +83,27 @@ def stacked(caption, names, columns, shown, ends, gap=0.0):
         tag("ul", *legend, class_="legend"),
         tag("div", scale, plot, axis, class_="plot"),
     )
+
+
+def picture(size, styles, *content):
+    """A file of SVG, (width, height) large, with both the light and the dark theme; `styles` are what it wants of each
+    besides those of all pictures."""
+    width, height = size
+    on_light, on_dark = styles
+    style = f"\n{ON_LIGHT}{on_light}\n@media(prefers-color-scheme:dark){{{ON_DARK}{on_dark}}}\n"
+    return tag(
+        "svg",
+        tag("style", Markup(style)),
+        tag("rect", class_="page", width=width, height=height),
+        *content,
+        xmlns="http://www.w3.org/2000/svg",
+        width=width,
+        height=height,
+        viewBox=f"0 0 {width} {height}",
+        role="img",
+    )
+
+
+def text(x, y, words, anchor=None, class_=None):
+    """Words of a picture: they begin at x, or what `anchor` says of them is there."""
+    return tag("text", words, class_=class_, x=x, y=y, text_anchor=anchor)

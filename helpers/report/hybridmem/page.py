@@ -15,7 +15,7 @@ HERE = Path(__file__).parent
 SHORT = 24  # letters of a name that is never cut
 TAIL = 8  # letters that a name which is cut keeps at its end: there it differs from its like
 NUMBER, NAME, PROSE = "number", "name", "prose"  # kinds of a table's columns
-EMPTY = frozenset(("meta", "rect", "line"))  # elements without content
+EMPTY = frozenset(("meta", "rect", "line", "path", "circle"))  # elements without content
 
 
 class Markup(str):
@@ -88,15 +88,15 @@ def is_stdout(path):
         return False  # what hinders is said where it is written
 
 
-def write(path, text):
-    """Write the page, with the modes of a file that the user makes."""
+def write(path, text, option="--html"):
+    """Write the page or picture that the option names, with the modes of a file that the user makes."""
     content = text.encode("utf-8", "backslashreplace")
     if is_stdout(path):
         sys.stdout.buffer.write(content)
         return
     mask = os.umask(0)
     os.umask(mask)
-    whole.write(path, content, 0o666 & ~mask, what=f"--html {path}: it cannot be written")
+    whole.write(path, content, 0o666 & ~mask, what=f"{option} {path}: it cannot be written")
 
 
 def name(word, short=SHORT):

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "picture.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#define PROGRAM HM_PKGLIBEXECDIR "/hybridmem-picture"
+#define DIGITS 12 /* of a number with a fraction */
+
+int hm_picture_check_path(const char *path, struct hm_error *error)
+{
+    size_t length = strlen(path);
+    if (length == 0 || path[length - 1] == '/')
+        return hm_fail(error, EINVAL, "\"%.200s\" is not a file: name the picture to write, as in plot.svg", path);
+    return 0;
+}
+
+/* Make standard input a file in memory with the figures. Returns 0, or -1 with errno. */
+static int put_on_input(const json_t *figures)
+{
+    int fd = memfd_create("figures", 0); /* not closed on exec: it may be standard input already */
+    errno = fd < 0 ? errno : ENOMEM;     /* json_dumpfd need not leave a reason */
+    if (fd < 0 || json_dumpfd(figures, fd, JSON_COMPACT | JSON_REAL_PRECISION(DIGITS)) != 0 ||
+        lseek(fd, 0, SEEK_SET) != 0)
+        return -1;
+    return dup2(fd, STDIN_FILENO) == STDIN_FILENO ? 0 : -1;
+}
+
+int hm_picture_draw(const char *command, const char *path, const json_t *figures, struct hm_error *error)
+{
+    if (put_on_input(figures) < 0)
+        return hm_fail_errno(error, "--plot %.300s: the figures cannot be handed to " PROGRAM, path);
+    execl(PROGRAM, PROGRAM, command, path, (char *)NULL);
+    return hm_fail_errno(error, "--plot %.300s: it is drawn by Python 3, but " PROGRAM " cannot be run", path);
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The figures of a replay's picture: a grid of addresses (rows) and phases (columns). Each cell has the accesses to its
+ * pages, and how many of the pages the fast tier held. The grid is filled while the replay runs.
+ */
+#ifndef HM_CLI_REPLAY_GRID_H
+#define HM_CLI_REPLAY_GRID_H
+
+#include <jansson.h>
+#include <stdbool.h>
+
+#include "migrator/replay/trace.h"
+
+struct hm_grid;
+
+/* Lay out the rows and columns of a trace, which has to outlive the grid. Returns it (free with hm_grid_free), or NULL
+ * (ENOMEM). */
+struct hm_grid *hm_grid_new(const struct hm_trace *trace);
+void hm_grid_free(struct hm_grid *grid);
+
+/* Add a phase and the placement that served it (by page index). */
+void hm_grid_add_phase(struct hm_grid *grid, size_t phase, const bool *is_fast);
+
+/* An object that the caller owns (hybridmem-replay(1) has its keys), NULL where there is no memory. */
+json_t *hm_grid_json(const struct hm_grid *grid);
+
+#endif

@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: Apache-2.0
+"""hybridmem-picture: the pictures of commands in C (--plot). Such a command starts it as its last act, and hands it the
+object that its --json prints."""
+
+import json
+import sys
+
+from . import bandwidth, heatmap, page, records, words
+
+MAKERS = {"replay": heatmap.make, "bench": bandwidth.make}
+EPILOG = """\
+`hybridmem replay --plot FILE` and `hybridmem bench --plot FILE` start it. Exit status: 0, 1 when the picture cannot be
+written or there are no figures to draw, 2 for wrong arguments."""
+
+
+def command(arguments):
+    """The command that is to be named in messages."""
+    return f"hybridmem {arguments[0]}" if arguments and arguments[0] in MAKERS else "hybridmem-picture"
+
+
+def options():
+    parser = words.Parser(
+        prog="hybridmem-picture",
+        description="Draw the JSON output of a command, read from standard input, as SVG.",
+        epilog=EPILOG,
+    )
+    parser.add_argument("command", metavar="COMMAND", type=words.choice("command with a picture", list(MAKERS)))
+    parser.add_argument("file", metavar="FILE", type=page.file_name)
+    return parser.parse_args()
+
+
+def main():
+    chosen = options()
+    try:
+        figures = json.load(sys.stdin)
+    except ValueError as error:
+        raise records.Failure(f"the figures of the picture cannot be read: {error}") from error
+    page.write(chosen.file, f"{MAKERS[chosen.command](figures)}\n", option="--plot")
+    return 0
