@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * hybridmem-spool: slurmctld's EpilogSlurmctld. Leaves a file for each job that ended, and ends: the job stays
- * COMPLETING for as long as this runs, and its nodes may not even have begun their epilogs. Whatever goes wrong is one
- * line in the system's log and no business of Slurm's.
+ * hybridmem-spool: the epilog of slurmctld (EpilogSlurmctld). It writes one small file for each job that ended. It has
+ * to be quick: the job stays COMPLETING while it runs, and its nodes may not even have begun their epilogs. Errors are
+ * one line in the system's log and never fail Slurm.
  */
 #include <config.h>
 
@@ -39,7 +39,7 @@ static const char *look_up(const char *name, void *data)
     return getenv(name);
 }
 
-/* Returns 0, or -1 with the reason. */
+/* Write the file of the job that ended. Returns 0, or -1 with a text. */
 static int leave_entry(const char *path, struct hm_config *config, struct hm_error *error)
 {
     struct hm_spool_entry entry;

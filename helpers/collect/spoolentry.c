@@ -16,10 +16,10 @@
 #define NAME_BYTES LETTERS "._-@+"
 #define NODE_BYTES LETTERS "._-[],"
 
-/* What the plugin's option becomes in slurmctld's environment for its scripts. */
+/* The environment variable in which slurmctld gives the plugin's option to its scripts. */
 #define OPTION_VARIABLE "SPANK__SLURM_SPANK_OPTION_hybridmem_hybrid_mem"
 
-/* A number that slurmctld tells. */
+/* The numbers that slurmctld gives in the environment, and their ranges. */
 static const struct {
     const char *variable;
     size_t offset;
@@ -70,7 +70,7 @@ static int read_cluster(struct hm_spool_entry *entry, hm_spool_lookup *lookup, v
     return 0;
 }
 
-/* Pairs that only make sense together; what is told of one half is dropped. */
+/* Some numbers make sense only in pairs: drop those whose partner is missing. Fill in defaults for others. */
 static void complete(struct hm_spool_entry *entry, uint64_t now_s)
 {
     if (entry->array_job_id == HM_SPOOL_ABSENT || entry->array_task_id == HM_SPOOL_ABSENT)
@@ -91,7 +91,7 @@ int hm_spool_entry_read(struct hm_spool_entry *entry, const struct hm_config *co
     if (read_numbers(entry, lookup, data, error) != 0 || read_cluster(entry, lookup, data, error) != 0)
         return -1;
     complete(entry, now_s);
-    /* setenvf writes "(null)" for a job that was cancelled before it got a node. */
+    /* slurmctld writes "(null)" for a job that was cancelled before it got a node. */
     if (!nodes || !nodes[0] || strcmp(nodes, "(null)") == 0)
         return 1;
     if (strlen(nodes) >= HM_SPOOL_NODES || nodes[strspn(nodes, NODE_BYTES)] != '\0')

@@ -29,7 +29,7 @@ static int open_folder(const char *path, struct hm_error *error)
     return -1;
 }
 
-/* All of the text, on the disk. */
+/* Write all of the text, and wait until it is on the disk. */
 static int write_text(int fd, const char *text)
 {
     size_t length = strlen(text);
@@ -39,13 +39,14 @@ static int write_text(int fd, const char *text)
     return written == (ssize_t)length && fsync(fd) == 0 ? 0 : -1;
 }
 
-/* Under the name that nobody reads, then under its own. */
+/* Write a draft under a name that nobody reads, then rename it. */
 static int write_renamed(int folder, const char *name, const char *text, struct hm_error *error)
 {
     char draft[64];
     snprintf(draft, sizeof(draft), ".%d.draft", (int)getpid());
     int fd = openat(folder, draft, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-    if (fd < 0 && errno == EEXIST && unlinkat(folder, draft, 0) == 0) /* of a process that was killed */
+    if (fd < 0 && errno == EEXIST &&
+        unlinkat(folder, draft, 0) == 0) /* left by a process with this number that was killed */
         fd = openat(folder, draft, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (fd < 0)
         return hm_fail_errno(error, "%s cannot be made in spool_dir", draft);
@@ -53,7 +54,7 @@ static int write_renamed(int folder, const char *name, const char *text, struct 
     int number = errno;
     close(fd);
     errno = number;
-    /* The name is the folder's to keep: without its fsync a crash may take the whole file with it. */
+    /* The name is stored in the folder: without the folder's fsync a crash may lose the whole file. */
     if (result == 0 && renameat(folder, draft, folder, name) == 0 && fsync(folder) == 0)
         return 0;
     hm_fail_errno(error, "%s cannot be written to spool_dir", name);
@@ -69,7 +70,7 @@ int hm_spool_file_write(const char *folder, const struct hm_spool_entry *entry, 
     int fd = open_folder(folder, error);
     if (fd < 0)
         return -1;
-    /* Not by the restart count, which two runs of a job can have here. */
+    /* The name has no restart count, as two runs of a job can have the same one here. */
     snprintf(name, sizeof(name), "%" PRIu64 ".%" PRIu64 ".json", entry->job_id, entry->end_s);
     char *text = hm_spool_entry_format(entry);
     int result = text ? write_renamed(fd, name, text, error) : hm_fail(error, ENOMEM, "no memory for %s", name);

@@ -5,13 +5,11 @@
 
 #include "base/set.h"
 
-/*
- * One CPU for each socket (or die) that a PMU of the kernel counts for, as its cpumask says. `pmu` is a pattern of
- * fnmatch(3): all PMUs of such a name have the same. Returns 0, or -1 with a text.
- */
+/* Find one CPU for each socket (or die) that a PMU of the kernel counts, as its cpumask in sysfs says. `pmu` is a
+ * pattern of fnmatch(3); all PMUs with such a name have the same cpumask. Returns 0, or -1 with a text. */
 int hm_papi_cpus(const char *pmu, struct hm_set *cpus, struct hm_error *error);
 
-/* The socket that a CPU is in, or -1. */
+/* The socket of a CPU, or -1. */
 int hm_papi_socket_of(int cpu);
 
 #endif

@@ -18,7 +18,7 @@ bool hm_papi_is_wanted(const char *component)
     return false;
 }
 
-/* The place for one more component; NULL where there is no room. */
+/* Add a component. Returns it, or NULL where there is no room. */
 static struct hm_papi_component *add_component(struct hm_papi_library *library, const char *name, int index)
 {
     if (library->n_components == HM_PAPI_MOST_COMPONENTS)
@@ -29,7 +29,7 @@ static struct hm_papi_component *add_component(struct hm_papi_library *library, 
     return component;
 }
 
-/* PAPI's texts come from drivers and system calls, too: one printable line is kept. */
+/* Keep a text of PAPI's as one printable line: some of its texts come from drivers and system calls. */
 static void keep_reason(struct hm_papi_component *component, const char *text)
 {
     size_t n = 0;
@@ -46,7 +46,7 @@ static bool has_component(const struct hm_papi_library *library, const char *nam
     return false;
 }
 
-/* Index -1: this PAPI does not know it. */
+/* Look at one component of PAPI's and add it. `index` is -1 where this PAPI was built without it. */
 static void look_at_component(struct hm_papi_library *library, const char *name, int index)
 {
     const PAPI_component_info_t *info = index >= 0 ? PAPI_get_component_info(index) : NULL;
@@ -54,7 +54,7 @@ static void look_at_component(struct hm_papi_library *library, const char *name,
     int code = PAPI_NATIVE_MASK;
     if (!component)
         return;
-    /* Some are started when their events are first asked for, and only then is it known whether they work. */
+    /* PAPI starts some components only when their events are first asked for. Ask now, to know whether they work. */
     if (info && hm_papi_is_wanted(name))
         (void)PAPI_enum_cmp_event(&code, PAPI_ENUM_FIRST, index);
     component->is_in = info && info->disabled == 0;
@@ -85,7 +85,7 @@ int hm_papi_library_open(struct hm_papi_library *library, struct hm_error *error
     return 0;
 }
 
-/* The place for one more event; NULL where there is no room, or its name has none. */
+/* Add an event. Returns it, or NULL where there is no room, or the name is too long. */
 static struct hm_papi_found *add_found(struct hm_papi_library *library, unsigned component, const char *name)
 {
     if (library->n_found == HM_PAPI_MOST_EVENTS || strlen(name) >= HM_PAPI_NAME)
@@ -112,7 +112,7 @@ static struct hm_papi_found *add_row(struct hm_papi_library *library, unsigned c
     return found;
 }
 
-/* A counter of each socket, one event for each. Returns 0, or -1 with a text. */
+/* Add a counter that each socket has: one event for each of them. Returns 0, or -1 with a text. */
 static int add_per_cpu(struct hm_papi_library *library, unsigned component, const struct hm_papi_row *row,
                        const char *name, struct hm_error *error)
 {
@@ -130,7 +130,7 @@ static int add_per_cpu(struct hm_papi_library *library, unsigned component, cons
     return 0;
 }
 
-/* An event that names its socket. Returns 0, or -1 with a text. */
+/* Add an event whose name contains its socket. Returns 0, or -1 with a text. */
 static int add_named(struct hm_papi_library *library, unsigned component, const struct hm_papi_row *row,
                      const char *name, struct hm_error *error)
 {
@@ -182,7 +182,7 @@ int hm_papi_library_add(struct hm_papi_library *library, const char *name, struc
     for (unsigned i = 0; i < library->n_components; i++) {
         if (library->component[i].index != index)
             continue;
-        /* An event of the table is read as the table says, where its name is a whole one. */
+        /* An event that the table knows by its whole name is read as the table says. */
         const struct hm_papi_row *known = hm_papi_row_find(&row, library->component[i].name, name);
         unsigned before = library->n_found;
         if (known && !known->pmu && add_named(library, i, known, name, error) != 0)

@@ -9,7 +9,7 @@
 #define EVENT_COLUMN 4
 #define REMARK_COLUMN 25
 
-/* A component that the table does not name has nothing for hybridmem, whether it works or not. */
+/* Say why a component is not used. One that the table does not name has nothing for hybridmem, even if it works. */
 static const char *remark(const struct hm_papi_component *component)
 {
     if (!component->is_in)

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* hybridmem-papi --list. */
+/* Prints the components and events of PAPI, for hybridmem-papi --list. */
 #ifndef HM_PAPI_LIST_H
 #define HM_PAPI_LIST_H
 
 #include "library.h"
 
 void hm_papi_list_text(const struct hm_papi_library *library);
-/* One JSON object. Returns 0, or -1 where it could not be written. */
+/* Print one JSON object. Returns 0, or -1 where it could not be written. */
 int hm_papi_list_json(const struct hm_papi_library *library);
 
 #endif

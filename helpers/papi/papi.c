@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * hybridmem-papi: reads PAPI's counters for the meter. PAPI may end the process that calls it (exit 127 where a
- * register cannot be read); so it has this one to itself, and nothing else of hybridmem is linked with PAPI.
- */
+/* hybridmem-papi: reads PAPI's counters for the meter. PAPI may end the process that calls it (exit status 127 where a
+ * register cannot be read). So it gets a process of its own, and no other program of hybridmem is linked with PAPI. */
 #include <config.h>
 
 #include <getopt.h>
@@ -85,7 +83,7 @@ static int take_event(void *data, const char *argument, struct hm_error *error)
     return 0;
 }
 
-/* Returns NULL, or what is wrong. */
+/* Check that the options go together. Returns NULL, or what is wrong. */
 static const char *check(const struct options *options)
 {
     bool has_more = options->has_interval || options->has_count || options->serving.is_asked || options->n_named > 0;

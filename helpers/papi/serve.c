@@ -19,8 +19,8 @@ enum next { NEXT_READING, NEXT_END, NEXT_WAIT };
 struct server {
     const struct hm_papi_serving *serving;
     int signals;
-    bool watches_input; /* it ends with its standard input */
-    uint64_t due_ns;    /* of the next reading, by the clock */
+    bool watches_input; /* the program ends when its standard input ends */
+    uint64_t due_ns;    /* time of the next reading, unless readings are asked for */
 };
 
 static char line[HM_PAPI_LINE_SIZE];
@@ -34,18 +34,18 @@ int hm_papi_take_signals(void)
         signal(numbers[i], SIG_DFL);
         sigaddset(&ending, numbers[i]);
     }
-    signal(SIGPIPE, SIG_IGN); /* a write tells */
+    signal(SIGPIPE, SIG_IGN); /* a write fails with EPIPE instead */
     return sigprocmask(SIG_SETMASK, &ending, NULL) == 0 ? signalfd(-1, &ending, SFD_CLOEXEC) : -1;
 }
 
-/* Only what somebody holds the other end of: a terminal's or a null device's end of input says nothing. */
+/* Does another process hold the other end? The end of a terminal or of a null device means nothing. */
 static bool is_pipe(int fd)
 {
     struct stat status;
     return fstat(fd, &status) == 0 && (S_ISFIFO(status.st_mode) || S_ISSOCK(status.st_mode));
 }
 
-/* Standard input has something, or ended. A byte of a line that goes on asks for nothing yet. */
+/* Read one byte when standard input has one or has ended. Only the end of a line asks for a reading. */
 static enum next take_input(const struct server *server)
 {
     char byte;
@@ -75,7 +75,7 @@ static enum next wait_for_next(const struct server *server)
     }
 }
 
-/* The lines before the first reading. */
+/* Print the lines that come before the first reading. */
 static void describe(const struct hm_papi_library *library)
 {
     printf("papi " HM_PAPI_LINES " %s\n", library->version);
@@ -94,7 +94,7 @@ static void describe(const struct hm_papi_library *library)
     printf("ready %u\n", library->n_found);
 }
 
-/* Returns false where it cannot be written, with errno. */
+/* Read all events and print their line. Returns false with errno where it cannot be written. */
 static bool write_reading(struct hm_papi_sets *sets, struct hm_papi_library *library)
 {
     static uint64_t value[HM_PAPI_MOST_EVENTS];
@@ -107,7 +107,7 @@ static bool write_reading(struct hm_papi_sets *sets, struct hm_papi_library *lib
     return fputs(line, stdout) >= 0 && fflush(stdout) == 0;
 }
 
-/* That nobody reads any more is an end like others. Returns 0, or -1 with a text. */
+/* Output could not be written. That nobody reads it any more (EPIPE) is a normal end. Returns 0, or -1 with a text. */
 static int end_unwritten(struct hm_error *error)
 {
     return errno == EPIPE ? 0 : hm_fail_errno(error, "standard output");

@@ -10,13 +10,13 @@
 #include "base/clock.h"
 #include "zones.h"
 
-#define MOST_COLUMNS (2 * HM_PAPI_MOST_EVENTS) /* a zone's range before its energy */
-#define MOST_STARTS 20                         /* of powercap, for one reading */
+#define MOST_COLUMNS (2 * HM_PAPI_MOST_EVENTS) /* a zone has two columns: its range, then its energy */
+#define MOST_STARTS 20                         /* most starts of powercap's event set for one reading */
 #define BETWEEN_STARTS_NS 1000000
 
 static long long columns[MOST_COLUMNS];
 
-/* Uncore events count whatever runs on a socket, in the kernel, too. */
+/* Have uncore events count everything that runs on a socket, the kernel included. */
 static int count_all(int handle)
 {
     PAPI_option_t granularity = {.granularity = {.eventset = handle, .granularity = PAPI_GRN_SYS}};
@@ -42,7 +42,7 @@ static int add_event(struct hm_papi_found *found, int handle, unsigned *n_column
     return result == PAPI_OK ? PAPI_add_named_event(handle, found->event.name) : result;
 }
 
-/* Learn the ranges of a component's zones. */
+/* Read the ranges of a component's zones. */
 static int read_ranges(struct hm_papi_library *library, unsigned component, int handle)
 {
     uint64_t used[2];
@@ -77,7 +77,7 @@ static bool has_zones(const struct hm_papi_library *library, unsigned component)
     return false;
 }
 
-/* Returns 0, or -1 with a text that names the event. */
+/* Open the event set of one component. Returns 0, or -1 with a text that names the event. */
 static int open_set(struct hm_papi_sets *sets, struct hm_papi_library *library, unsigned component,
                     struct hm_error *error)
 {
@@ -109,7 +109,7 @@ static bool has_events(const struct hm_papi_library *library, unsigned component
     return false;
 }
 
-/* Forget the events of a component that measure what one before it does. */
+/* Drop those events of a component that measure the same as an event of an earlier component. */
 static void forget_known(struct hm_papi_library *library, unsigned component)
 {
     unsigned kept = 0, before = library->n_found;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* PAPI's event sets: one for each component, as PAPI wants it, and the raw values that are read of them. */
+/* PAPI's event sets, and the raw values read from them. PAPI wants one set for each component. */
 #ifndef HM_PAPI_SETS_H
 #define HM_PAPI_SETS_H
 
@@ -15,14 +15,15 @@ struct hm_papi_sets {
 };
 
 /*
- * Open the events that were found, counting from now on. A component of which one cannot be opened is out, with the
- * reason: a part of it would measure too little; where `all` are wanted that is an error. What a component has that
- * one before it has, too, is left out but for that: it would be counted twice. Fills in the moduli.
- * Returns 0, or -1 with a text. PAPI keeps what it has opened until the process ends.
+ * Open the events that were found; they count from now on. Events that an earlier component has too are left out, as
+ * they would be counted twice. A component with an event that cannot be opened is dropped with the reason, as a part of
+ * it would measure too little. With `all` (the user named the events), no event is left out, and one that cannot be
+ * opened is an error. Fills in the moduli. Returns 0, or -1 with a text. PAPI keeps what it has opened until the
+ * process ends.
  */
 int hm_papi_sets_open(struct hm_papi_sets *sets, struct hm_papi_library *library, bool all, struct hm_error *error);
 
-/* Read them all. `value` and `is_known` are parallel to library->found. */
+/* Read all events. `value` and `is_known` have an entry for each entry of library->found. */
 void hm_papi_sets_read(struct hm_papi_sets *sets, struct hm_papi_library *library, uint64_t *value, bool *is_known);
 
 #endif

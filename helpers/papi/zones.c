@@ -9,7 +9,8 @@
 #define RANGE "powercap:::MAX_ENERGY_RANGE_UJ:"
 #define SUBZONE "_SUBZONE"
 
-/* What measure and socket a zone's name tells. Its file "name" is the description of an event. */
+/* Find the measure and the socket of a zone by its name. PAPI has the text of the zone's file "name" as the description
+ * of an event. */
 static int describe(const char *zone, bool is_in_package, enum hm_papi_measure *measure, int *socket)
 {
     static PAPI_event_info_t info; /* tens of KiB */
@@ -38,7 +39,7 @@ bool hm_papi_zone_describe(struct hm_papi_found *found)
     return describe(zone, false, &of_package, &found->event.socket) == 0;
 }
 
-/* The last event of a level's ranges, in PAPI's order; "" for none. */
+/* Find the last range event of each level (packages, zones within), in PAPI's order; "" for none. */
 static void find_last(int component, char last[2][HM_PAPI_NAME])
 {
     static PAPI_event_info_t info;
@@ -74,7 +75,7 @@ static enum hm_papiraw_state take(struct hm_papi_found *found, const long long *
                                   const struct hm_papi_moment *moment, uint64_t *value)
 {
     uint64_t reading = (uint64_t)columns[found->column];
-    /* Its range is before it; where that does not read as it did, PAPI cannot read this zone any more. */
+    /* The zone's range is in the column before. Where it reads differently now, PAPI cannot read this zone any more. */
     if (columns[found->column - 1] != (long long)found->raw.range)
         return HM_PAPIRAW_UNREADABLE;
     return moment->is_start

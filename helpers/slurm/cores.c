@@ -7,14 +7,14 @@
 #include "base/files.h"
 
 #define CPUS "/sys/devices/system/cpu"
-#define RELEASE_BY_CORE 2311 /* 23.11: from then on Slurm's threads may be fewer than the machine's */
+#define RELEASE_BY_CORE 2311 /* 23.11: since then Slurm may count fewer threads for a core than the machine has */
 
 unsigned hm_cores_count(unsigned cpus, unsigned siblings)
 {
     return siblings > 0 ? cpus / siblings : 0;
 }
 
-/* The first of the machine's CPUs, counted by sockets, that Slurm's number stands for. */
+/* The position, among the machine's CPUs sorted by socket, of the first CPU that Slurm's CPU number stands for. */
 static unsigned place_of(unsigned cpu, const struct hm_numbering *numbering, unsigned siblings, bool is_by_core)
 {
     return is_by_core ? cpu / numbering->threads * siblings : cpu;
@@ -25,7 +25,7 @@ static int refuse_numbering(const struct hm_numbering *numbering, unsigned cpus,
 {
     return hm_fail(error, EINVAL,
                    "Slurm counts %u cores of %u threads on this node, which has %u CPUs, %u to a core: Sockets, "
-                   "CoresPerSocket and ThreadsPerCore in slurm.conf want to be as slurmd -C says",
+                   "CoresPerSocket and ThreadsPerCore in slurm.conf should be as slurmd -C says",
                    numbering->cores, numbering->threads, cpus, siblings);
 }
 
@@ -56,13 +56,13 @@ static int read_list(const char *path, struct hm_set *set)
     return hm_file_read(path, text, sizeof(text), NULL) == 0 ? hm_set_parse(set, text, NULL) : -1;
 }
 
-/* The CPUs that are online, and those that share a core with the first. Returns 0 or -1. */
+/* Read the CPUs that are online, and those that share a core with the first one. Returns 0 or -1. */
 static int read_cpus(struct hm_set *cpus, struct hm_set *siblings)
 {
     char path[128];
     if (read_list(CPUS "/online", cpus) != 0)
         return -1;
-    /* The nodes of a cluster for computing have cores of one kind: the first stands for all. */
+    /* The first core stands for all: nodes of compute clusters have cores of one kind. */
     snprintf(path, sizeof(path), CPUS "/cpu%d/topology/thread_siblings_list", hm_set_next(cpus, 0));
     return read_list(path, siblings);
 }

@@ -1,34 +1,35 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Slurm's numbering of a node's cores: 0 to the number of cores - 1, whatever the machine's numbers are. */
+/* Slurm's numbering of a node's cores: from 0 to the number of cores - 1, independent of the kernel's CPU numbers. */
 #ifndef HM_SLURM_CORES_H
 #define HM_SLURM_CORES_H
 
 #include "core/topology/topology.h"
 
-/* All cores of this machine that are online, in Slurm's numbering. Returns 0, or -1 where sysfs does not tell. */
+/* Get all online cores of this machine in Slurm's numbering. Returns 0, or -1 where sysfs does not tell. */
 int hm_cores_of_node(struct hm_set *cores);
 
-/* How slurm.conf has the node's CPUs counted. */
+/* How slurm.conf counts the node's CPUs. */
 struct hm_numbering {
-    unsigned cores;   /* of all sockets */
-    unsigned threads; /* of each core */
-    unsigned release; /* of the node's slurmd: 2411 is 24.11 */
+    unsigned cores;   /* cores of all sockets together */
+    unsigned threads; /* threads of each core */
+    unsigned release; /* release of the node's slurmd: 2411 is 24.11 */
 };
 
-/* How many CPUs of this machine share its first core, or 0 where sysfs does not tell. */
+/* How many CPUs of this machine share its first core; 0 where sysfs does not tell. */
 unsigned hm_cores_siblings(void);
 
 /*
- * The CPUs of all sockets on which `cpus`, in Slurm's numbering, has one. Slurm numbers `threads` CPUs for each core,
- * whatever the machine has, and its n-th core is the machine's, counted by sockets, however many sockets slurm.conf
- * says. Before 23.11, and where slurm.conf has nothing but CPUs=, its n-th CPU is the machine's (task/affinity's
- * _get_avail_map, slurmd's xcpuinfo_abs_to_mac). `siblings` as from hm_cores_siblings. Pure. Returns 0, or -1 (EINVAL)
- * where Slurm counts more than there is, with a text that has both figures.
+ * Find the CPUs of all sockets that have one of `cpus`, which are in Slurm's numbering. Slurm numbers `threads` CPUs
+ * for each core, even where the machine has more. Its n-th core is the machine's n-th core counted by sockets, however
+ * many sockets slurm.conf gives. Before 23.11, and where slurm.conf has nothing but CPUs=, its n-th CPU is the
+ * machine's n-th CPU (_get_avail_map in task/affinity, xcpuinfo_abs_to_mac in slurmd). `siblings` is from
+ * hm_cores_siblings. Pure. Returns 0, or -1 (EINVAL) with both figures in the text where Slurm counts more CPUs than
+ * there are.
  */
 int hm_cores_spread(const struct hm_set *cpus, const struct hm_numbering *numbering, unsigned siblings,
                     const struct hm_topology *topology, struct hm_set *sockets_cpus, struct hm_error *error);
 
-/* The number of cores for a count of CPUs online and the list of the CPUs that share the first core. Pure. */
+/* The number of cores, by the number of online CPUs and the number of CPUs that share a core. Pure. */
 unsigned hm_cores_count(unsigned cpus, unsigned siblings);
 
 #endif

@@ -14,7 +14,7 @@
 
 #include "base/spawn.h"
 
-#define PATIENCE_MS 20000 /* for a controller that does not answer */
+#define PATIENCE_MS 20000 /* time that a controller may take to answer */
 
 int hm_scontrol_find(char *path, size_t size)
 {
@@ -28,15 +28,15 @@ int hm_scontrol_find(char *path, size_t size)
     return -1;
 }
 
-/* What it has written, terminated: one file for output and errors. */
+/* Read what scontrol has written, terminated. Its output and its errors go to one file. */
 static void take_text(int output, char *text, size_t size)
 {
     ssize_t length = pread(output, text, size - 1, 0);
     text[length > 0 ? length : 0] = '\0';
 }
 
-/* Run it with these words (NULL-terminated, its name first), and read what it says into `text`, terminated. Returns 0
- * or -1. */
+/* Run the scontrol at `path` with these arguments (NULL-terminated, its name first), and read its output into `text`,
+ * terminated. Returns 0 or -1. */
 static int run(const char *path, char *const *words, char *text, size_t size, struct hm_error *error)
 {
     char locale[] = "LC_ALL=C", conf[PATH_MAX + 16];
@@ -61,7 +61,7 @@ static int run(const char *path, char *const *words, char *text, size_t size, st
     return hm_fail(error, EIO, "%s %s %s failed%s%.120s", path, words[1], words[2], text[0] ? ": " : "", text);
 }
 
-/* The same with the scontrol of the usual folders. */
+/* Run the scontrol of the usual folders. */
 static int ask(char *const *words, char *text, size_t size, struct hm_error *error)
 {
     char path[PATH_MAX];
@@ -106,7 +106,7 @@ int hm_scontrol_drain(const char *node, const char *reason, struct hm_error *err
     return ask(words, text, sizeof(text), error);
 }
 
-/* The job's own line: tasks of an array, and components of a heterogeneous job, have others. */
+/* Find the job's own line: tasks of an array and components of a heterogeneous job have lines of their own. */
 static const char *find_job(const char *text, uint32_t job_id, size_t *length)
 {
     char begin[32];
@@ -132,7 +132,7 @@ int hm_scontrol_parse_cpus(const char *text, uint32_t job_id, const char *node, 
     return hm_fail(error, EINVAL, "scontrol names no CPUs of node %s", node);
 }
 
-/* Slurm knows best how it writes lists. */
+/* Is the node in the list? Slurm itself expands lists of nodes. */
 static bool has_node(const char *nodes, const char *node)
 {
     static char text[65536];
@@ -160,7 +160,7 @@ int hm_scontrol_cpus(uint32_t job_id, const char *node, struct hm_set *cpus, str
                : -1;
 }
 
-/* The number behind a word, that a node can have. */
+/* Read the number after a word, if a node can have so many. */
 static bool find_number(const char *text, const char *word, unsigned *number)
 {
     const char *at = strstr(text, word);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Slurm's scontrol: the one place that runs it and reads what it says. It tells what Slurm does not tell a plugin, and
- * it drains a node, which no return code of a plugin does. It gets SLURM_CONF of the environment and nothing else, and
- * 20 seconds.
+ * Runs Slurm's scontrol and parses its output; nothing else in hybridmem does. scontrol tells what Slurm does not tell
+ * plugins, and can drain a node without failing the job. It gets the variable SLURM_CONF and no other from the
+ * environment, and 20 seconds for an answer.
  */
 #ifndef HM_SLURM_SCONTROL_H
 #define HM_SLURM_SCONTROL_H
@@ -13,40 +13,35 @@
 #include "base/set.h"
 #include "cores.h"
 
-/* Find it in the usual folders; PATH is not asked, it may be somebody else's. Returns 0, or -1 (ENOENT). */
+/* Find scontrol in the usual folders. PATH is not used, as it may have been set by somebody else. Returns 0, or -1
+ * (ENOENT). */
 int hm_scontrol_find(char *path, size_t size);
 
-/*
- * Ask the scontrol at `path` (absolute) for Slurm's configuration: `scontrol show config`. Its lines are in `text`
- * (`size` bytes), terminated, for hm_scontrol_value. Returns 0, or -1 with a text that ends in its first line.
- */
+/* Run `scontrol show config` with the scontrol at `path` (absolute). Its output is in `text` (`size` bytes),
+ * terminated, for hm_scontrol_value. Returns 0, or -1 with a text that ends in the first line of that output. */
 int hm_scontrol_config(const char *path, char *text, size_t size, struct hm_error *error);
 
-/*
- * Copy the value of the first line "NAME = value" or "NAME[N] = value" from `at` on; "" where there is none, cut where
- * it is too long. Returns where to go on for the next one, or NULL where there is none. Pure.
- */
+/* Copy the value of the first line "NAME = value" or "NAME[N] = value" from `at` on. A value that is too long is cut;
+ * "" where there is no such line. Returns where to look for the next line, or NULL where there was none. Pure. */
 const char *hm_scontrol_value(const char *at, const char *name, char *value, size_t size);
 
 /* Drain the node, so that no job starts there until a person has looked at it. Returns 0 or -1. */
 int hm_scontrol_drain(const char *node, const char *reason, struct hm_error *error);
 
-/* Ask for the CPUs that the job has on the node, in Slurm's numbering. Returns 0 or -1. */
+/* Ask Slurm for the CPUs that the job has on the node, in Slurm's numbering. Returns 0 or -1. */
 int hm_scontrol_cpus(uint32_t job_id, const char *node, struct hm_set *cpus, struct hm_error *error);
 
-/* Ask how Slurm counts the node's cores. Returns 0 or -1. */
+/* Ask Slurm how it counts the node's cores. Returns 0 or -1. */
 int hm_scontrol_numbering(const char *node, struct hm_numbering *numbering, struct hm_error *error);
 
-/* The same from what `scontrol show node -o` says. Returns 0, or -1 (EINVAL). */
+/* Read that numbering from the output of `scontrol show node -o`. Returns 0, or -1 (EINVAL). */
 int hm_scontrol_parse_numbering(const char *text, struct hm_numbering *numbering, struct hm_error *error);
 
-/* Is `node` one of `nodes`, as Slurm writes lists of nodes? */
+/* Is `node` one of `nodes`, a list in Slurm's format? */
 typedef bool hm_has_node(const char *nodes, const char *node);
 
-/*
- * The same from what `scontrol show job -d -o` says of this job: "Nodes=n[1-2] CPU_IDs=0-3", for each group of nodes
- * that have the same. Returns 0, or -1 (EINVAL).
- */
+/* Read the job's CPUs from the output of `scontrol show job -d -o`: "Nodes=n[1-2] CPU_IDs=0-3", once for each group of
+ * nodes with the same CPUs. Returns 0, or -1 (EINVAL). */
 int hm_scontrol_parse_cpus(const char *text, uint32_t job_id, const char *node, hm_has_node *has_node,
                            struct hm_set *cpus, struct hm_error *error);
 

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Slurm's step ids that are no numbers, and what people call them. */
+/* Slurm's special step ids and their names. */
 #ifndef HM_SLURM_STEPNAME_H
 #define HM_SLURM_STEPNAME_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-/* The plugin checks that they are still Slurm's. */
+/* The plugin checks at compile time that these are still Slurm's numbers. */
 #define HM_STEP_EXTERN 0xfffffffcu
 #define HM_STEP_BATCH 0xfffffffbu
 #define HM_STEP_INTERACTIVE 0xfffffffau
 
-/* "batch", "extern", "interactive" or the number. Returns `out`; 16 bytes are enough. */
+/* Write "batch", "extern", "interactive" or the step's number. Returns `out`; 16 bytes are enough. */
 char *hm_step_name(uint32_t step_id, char *out, size_t size);
 
-/* The other way. Returns 0, or -1 (EINVAL, ERANGE) for anything else. */
+/* Read such a name. Returns 0, or -1 (EINVAL, ERANGE) for anything else. */
 int hm_step_parse(const char *text, uint32_t *step_id);
 
 #endif
