@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the job and this process use of the CPUs. */
+/* Measures the CPU time of the job and of this process. */
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +19,10 @@ double hm_live_thread_s(void)
     return seconds_of(CLOCK_THREAD_CPUTIME_ID);
 }
 
-/* "usage_usec N" begins the file with every kernel that has it. Returns a negative number where it cannot be read. */
+/*
+ * CPU seconds of the step's cgroup, from "usage_usec N", which is the first line on every kernel that has it. Negative
+ * if it cannot be read.
+ */
 static double cgroup_s(const struct hm_live *live)
 {
     static const char key[] = "usage_usec ";
@@ -34,7 +37,7 @@ static double cgroup_s(const struct hm_live *live)
     return strncmp(text, key, sizeof(key) - 1) == 0 ? strtod(text + sizeof(key) - 1, NULL) / 1e6 : -1;
 }
 
-/* Those that have ended count with what they had used when they were last seen. */
+/* CPU seconds of the single processes. One that has ended counts with its last known value. */
 static double processes_s(struct hm_live *live)
 {
     double sum = 0;
@@ -69,7 +72,7 @@ void hm_live_look_at_cost(struct hm_live *live)
     hm_purse_look(&live->account.purse, hm_live_job_s(live), hm_live_own_s() - live->account.read_s);
 }
 
-/* The first decision says what one costs; a window that is open cannot wait. */
+/* The first decision is always made, as it shows what a decision costs. An open window cannot wait either. */
 bool hm_live_is_paid(struct hm_live *live)
 {
     hm_live_look_at_cost(live);

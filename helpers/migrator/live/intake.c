@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is sampled, on its way to the decision code. */
+/* Passes samples from the source to the decision code. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,13 +9,13 @@
 
 #define CHUNK 256
 
-struct chunk { /* observations on their way */
+struct chunk { /* observations collected for one call of hm_decider_observe */
     struct hm_live *live;
     size_t n;
     struct hm_observation observation[CHUNK];
 };
 
-/* For the source that was opened. */
+/* Makes a decider for the open source. Returns 0 or -1. */
 static int new_decider(struct hm_live *live)
 {
     const struct hm_options *options = live->options;
@@ -46,7 +46,7 @@ static void drop_decider(struct hm_live *live)
         live->intake.retired_dropped += hm_decider_dropped(live->decider);
     hm_decider_free(live->decider);
     live->decider = NULL;
-    /* What was put off was for it. */
+    /* The observations in `later` were waiting for this decider. */
     live->intake.dropped += live->intake.n_later;
     live->intake.n_later = 0;
 }
@@ -69,8 +69,10 @@ static void add(struct chunk *chunk, struct hm_observation observation)
         hand_over(chunk);
 }
 
-/* Evenly spread over the part of the observation's pages from `from` to `to`, of `pages` that share its weight; cut
- * where what is known of writes changes. */
+/*
+ * Adds the part of the observation from page `from` to page `to`. The observation's weight is spread evenly over
+ * `pages` pages. The part is cut where the known share of writes changes.
+ */
 static void add_part(struct chunk *chunk, const struct hm_observation *observation, uint64_t from, uint64_t to,
                      uint64_t pages)
 {
@@ -88,7 +90,7 @@ static void add_part(struct chunk *chunk, const struct hm_observation *observati
     }
 }
 
-/* The pages of the observation that may be moved share its weight. Returns false where there are none. */
+/* Adds the pages of the observation that may be moved; they share its weight. Returns false if there are none. */
 static bool add_movable(struct chunk *chunk, const struct hm_observation *observation)
 {
     uint32_t space = HM_PAGE_SPACE(observation->page);
@@ -160,7 +162,7 @@ static bool is_dead(const struct hm_live *live, const struct hm_source_row *row)
     return false;
 }
 
-/* Any source that works and did not end before. */
+/* Opens the best source that works and has not ended before. */
 static void open_next(struct hm_live *live, const struct hm_source_setup *setup, struct hm_error *error)
 {
     for (int i = 0; !live->intake.source && hm_source_at(i); i++)
@@ -181,7 +183,8 @@ void hm_live_open_source(struct hm_live *live)
     snprintf(setup.broker, sizeof(setup.broker), "%s", options->broker);
     if (live->intake.n_dead == 0)
         live->intake.source = hm_source_open(options->source, &setup, why, &error);
-    if (!live->intake.source && hm_live_is_told(live)) /* a source that did not come in time is nothing to warn of */
+    /* it is no fault of a source that it did not open before the migrator was told to end */
+    if (!live->intake.source && hm_live_is_told(live))
         return;
     if (!live->intake.source && (live->intake.n_dead > 0 || strcmp(options->source, "auto") != 0)) {
         if (live->intake.n_dead == 0) {
@@ -212,7 +215,7 @@ void hm_live_open_source(struct hm_live *live)
     hm_progress_text(live->shown.progress->source_why, sizeof(live->shown.progress->source_why), reason);
 }
 
-/* The source has ended: the next best one. */
+/* The source has ended: closes it and opens the next best one. */
 static void replace(struct hm_live *live, const char *reason)
 {
     char text[HM_ERROR_TEXT + 64];
@@ -243,7 +246,7 @@ void hm_live_update_source(struct hm_live *live)
         live->intake.source->update(live->intake.source, &live->intake.ranks, live->intake.maps, &error) == 0)
         return;
     replace(live, error.text);
-    /* A source that was opened just now does not know the processes yet. */
+    /* A new source does not know the processes yet. */
     if (live->intake.source)
         live->intake.source->update(live->intake.source, &live->intake.ranks, live->intake.maps, NULL);
 }

@@ -17,12 +17,15 @@
 #include "core/apply/policy.h"
 #include "core/request/request.h"
 
-#define LOOKS_PER_PHASE 2 /* for processes that came or went, and for samples where no descriptor announces them */
+/* a look finds processes that came or went, and reads sources whose descriptor cannot be polled */
+#define LOOKS_PER_PHASE 2
 #define LOOK_LEAST_NS UINT64_C(10000000)
 #define LOOK_MOST_NS UINT64_C(10000000000)
-#define OWN_SHARE 0.5                  /* of the overhead: the source has the other half */
-#define SOFTDIRTY_SHARE 0.25           /* of the overhead, out of the own half */
-#define RETRY_NS UINT64_C(60000000000) /* without a source: one may have become free */
+#define OWN_SHARE 0.5        /* part of the overhead for the migrator itself; the source has the other half */
+#define SOFTDIRTY_SHARE 0.25 /* part of the overhead for soft-dirty marks, out of the migrator's own half */
+#define RETRY_NS                                                                                                       \
+    UINT64_C(60000000000) /* without a source, one is looked for this often, as it may have become free                \
+                           */
 
 bool hm_live_is_told(void *data)
 {
@@ -31,7 +34,7 @@ bool hm_live_is_told(void *data)
     return poll(&event, 1, 0) > 0;
 }
 
-/* slurmstepd blocks signals and its children inherit that: nothing but what is set here counts. */
+/* Sets all signals anew, as slurmstepd blocks some and its children inherit that. Returns a signalfd(2), or -1. */
 static int take_signals(struct hm_error *error)
 {
     sigset_t ending;
@@ -46,7 +49,7 @@ static int take_signals(struct hm_error *error)
     return fd >= 0 ? fd : hm_fail_errno(error, "cannot take signals");
 }
 
-/* CPUs that the step may use. */
+/* The number of CPUs that the step may use. */
 static unsigned count_cpus(const struct hm_options *options)
 {
     char path[512], text[8192];
@@ -92,7 +95,7 @@ static void open_cap(struct hm_live *live)
         live->cap_pages = (uint64_t)((double)hm_nodes_fast_total(&live->nodes) * options->cap_percent / 100 / 4096);
     else if (options->cap_bytes != UINT64_MAX)
         live->cap_pages = options->cap_bytes / 4096;
-    /* 0 in the figures is "none was asked for": a cap of nothing is shown as one byte. */
+    /* In the figures 0 means "no cap", so a cap of 0 is shown as one byte. */
     if (live->cap_pages != UINT64_MAX)
         live->shown.progress->capacity_bytes = live->cap_pages > 0 ? live->cap_pages * 4096 : 1;
 }
@@ -105,7 +108,7 @@ static void open_usage(struct hm_live *live)
         live->options->cgroup[0] && hm_cgroup_open(&live->account.cgroup, live->options->cgroup) == 0;
 }
 
-/* The kernel's own tiering moves the same pages, by its own view of them. */
+/* Warns if the kernel's own tiering is on: it moves the same pages by other rules. */
 static void warn_of_kernel(struct hm_live *live)
 {
     char text[64];
@@ -119,7 +122,7 @@ static void warn_of_kernel(struct hm_live *live)
                                                "/sys/kernel/mm/numa/demotion_enabled is on; write 0 to it");
 }
 
-/* What it keeps itself takes no room in the fast tier, where the kernel can do that. */
+/* Asks for slow memory for this process itself, if the kernel can do that: it should take no room in the fast tier. */
 static void keep_to_slow(const struct hm_options *options)
 {
     const struct hm_plan plan = {.policy = HM_POLICY_PREFERRED_MANY, .nodes = options->slow};
@@ -137,11 +140,13 @@ int hm_live_open(struct hm_live *live, const struct hm_options *options, struct 
         live->shown.viewserver.client[i] = -1;
     live->guard.fd = -1;
     live->account.cgroup.dir = -1;
-    /* Before anything else is opened: root's file is mapped and its descriptor closed, so that nobody can take it and
-     * make it grow. */
+    /*
+     * This comes first: root's file is mapped and its descriptor closed, so that no other process can take the
+     * descriptor and make the file grow.
+     */
     if (open_progress(live, error) != 0)
         return -1;
-    /* This looks at pages of its own, which a process that is not dumpable may not. */
+    /* The test of soft-dirty marks reads this process's own page map, which a process that is not dumpable may not. */
     prctl(PR_SET_DUMPABLE, 1);
     live->window.softdirty =
         hm_softdirty_new(options->overhead * SOFTDIRTY_SHARE, count_cpus(options), options->hot_by_writes, NULL);
@@ -172,7 +177,7 @@ int hm_live_open(struct hm_live *live, const struct hm_options *options, struct 
     open_cap(live);
     open_usage(live);
     hm_purse_init(&live->account.purse, options->overhead * OWN_SHARE, hm_live_job_s(live));
-    live->rest.is_resting = true; /* until the first look */
+    live->rest.is_resting = true; /* until hm_live_rest decides at the first look */
     warn_of_kernel(live);
     if (options->has_job && hm_viewserver_open(&live->shown.viewserver, options->job_id, options->step_id, &text) != 0)
         hm_progress_warn(live->shown.progress, text.text);
@@ -210,7 +215,7 @@ void hm_live_close(struct hm_live *live)
         free(live->shown.progress);
 }
 
-/* By the guard, or, for single processes without one, when none is left. */
+/* Has the step ended? The guard tells. Without a guard (single processes), it has when no process is left. */
 static bool is_over(struct hm_live *live, int n_living)
 {
     if (live->options->cgroup[0] || live->options->guard[0])
@@ -229,7 +234,7 @@ static uint64_t look_every(const struct hm_live *live)
     return every < LOOK_LEAST_NS ? LOOK_LEAST_NS : every > LOOK_MOST_NS ? LOOK_MOST_NS : every;
 }
 
-/* Answer who asks, with the figures of now. */
+/* Answers clients of the view that ask, with up-to-date figures. */
 static void serve(struct hm_live *live, const struct pollfd *events)
 {
     bool is_asked = false;
@@ -244,12 +249,12 @@ static void serve(struct hm_live *live, const struct pollfd *events)
 
 enum { SIGNALS, GUARD, SOURCE, VIEW, N_EVENTS = VIEW + HM_VIEWSERVER_FDS };
 
-/* Sleep until `due` or an event. Returns false when told to end. */
+/* Sleeps until `due` or an event. Returns false when told to end. */
 static bool wait_until(struct hm_live *live, uint64_t due, bool *watch_guard)
 {
     struct pollfd events[N_EVENTS] = {
         [SIGNALS] = {.fd = live->signals, .events = POLLIN},
-        /* An event of the guard is looked at once per look, so that no state of it can make this spin. */
+        /* The guard is polled once per look only: so no state of its file can make this loop spin. */
         [GUARD] = {.fd = *watch_guard ? live->guard.fd : -1, .events = POLLPRI},
         [SOURCE] = {.fd = live->intake.source ? live->intake.source->fd : -1, .events = POLLIN},
     };
@@ -272,7 +277,7 @@ static bool wait_until(struct hm_live *live, uint64_t due, bool *watch_guard)
     return true;
 }
 
-/* Returns false when the step is over. */
+/* Looks at processes and sources. Returns false when the step is over. */
 static bool look(struct hm_live *live, uint64_t now)
 {
     if (live->rest.is_resting)
@@ -280,7 +285,7 @@ static bool look(struct hm_live *live, uint64_t now)
     if (!live->rest.is_resting && !live->intake.source && now >= live->intake.try_source_ns) {
         live->intake.n_dead = 0;
         hm_live_open_source(live);
-        hm_live_read_maps(live); /* not looked at before */
+        hm_live_read_maps(live); /* they were not read while it rested */
         live->intake.try_source_ns = now + RETRY_NS;
     }
     if (is_over(live, hm_live_look(live)))

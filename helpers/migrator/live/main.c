@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * hybridmem-migrator: samples the memory accesses of a step's processes and keeps what is hot in the fast tier, until
- * the step has ended or SIGTERM comes. It runs as the job's user, beside the job: whatever goes wrong here, the job
- * goes on without it.
+ * hybridmem-migrator: samples the memory accesses of a step's processes and keeps hot memory in the fast tier, until
+ * the step has ended or SIGTERM comes. It runs as the job's user, beside the job. If it fails, the job goes on without
+ * it.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -16,7 +16,7 @@
 
 #define NAME "hybridmem-migrator"
 
-/* A descriptor for each process, and more for each source. */
+/* Each process needs a descriptor, and each source several. */
 static void raise_limit(void)
 {
     struct rlimit limit;
@@ -26,7 +26,7 @@ static void raise_limit(void)
     }
 }
 
-/* Nobody reads the standard error of what a step has started: the record gets the reason from the figures. */
+/* Puts the error into the figures, too, from which the record takes it: in a step, nobody reads our standard error. */
 static int fail(const struct hm_options *options, struct hm_progress *progress, const struct hm_error *error,
                 int status)
 {
@@ -46,7 +46,7 @@ int main(int argc, char **argv)
     static struct hm_live live;
     struct hm_error error = {{0}};
     int status = 0;
-    prctl(PR_SET_DUMPABLE, 0); /* there is a handle of root's */
+    prctl(PR_SET_DUMPABLE, 0); /* one of the descriptors is root's */
     if (hm_options_parse(&options, argc, argv, &error) != 0)
         return fail(&options, NULL, &error, 2);
     if (options.help) {

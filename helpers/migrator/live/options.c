@@ -271,7 +271,7 @@ static bool take_flag(struct hm_options *options, const char *word)
     return false;
 }
 
-/* --NAME VALUE or --NAME=VALUE; *used becomes the number of words. */
+/* Takes --NAME VALUE or --NAME=VALUE. *used becomes the number of words. */
 static int take_word(struct hm_options *options, char **words, int *used, struct hm_error *error)
 {
     struct hm_error inner = {{0}};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The command line of hybridmem-migrator. */
+/* Parses the command line of hybridmem-migrator. */
 #ifndef HM_MIGRATOR_LIVE_OPTIONS_H
 #define HM_MIGRATOR_LIVE_OPTIONS_H
 
@@ -13,24 +13,24 @@
 #define HM_OPTIONS_PIDS 256
 
 struct hm_options {
-    const char *cgroup, *guard; /* "" none */
+    const char *cgroup, *guard; /* "": not given */
     pid_t pid[HM_OPTIONS_PIDS];
     uint32_t n_pids;
-    int progress_fd; /* -1: none */
+    int progress_fd; /* -1: not given */
     uint32_t job_id, step_id;
-    bool has_job; /* both were given: the view is served */
+    bool has_job; /* --job and --step were given: the view is served */
     struct hm_set fast, slow;
     uint64_t cap_bytes;     /* UINT64_MAX: not given in bytes */
     double cap_percent;     /* negative: not given in percent */
-    uint64_t reserve_bytes; /* UINT64_MAX: own choice */
+    uint64_t reserve_bytes; /* UINT64_MAX: not given */
     const char *algorithm;
     unsigned max_regions; /* 0: the algorithm's default */
-    bool hot_by_writes;   /* reads make nothing hot */
+    bool hot_by_writes;   /* only writes make pages hot */
     const char *source;
-    uint64_t period; /* 0: the source's choice */
+    uint64_t period; /* 0: the source chooses */
     uint64_t interval_ms, phase_samples;
-    double overhead; /* share, 0..1 */
-    uint64_t rate;   /* bytes per second, 0: no limit */
+    double overhead; /* share of the job's CPU time, 0..1 */
+    uint64_t rate;   /* bytes per second; 0: no limit */
     int64_t end_s;   /* 0: not known */
     const char *broker;
     double lat_read, lat_write;
@@ -38,7 +38,7 @@ struct hm_options {
     bool json, help;
 };
 
-/* Texts stay owned by argv. Returns 0, or -1 (EINVAL, ERANGE) with the option's name in the text. */
+/* Parses argv; texts still belong to it. Returns 0, or -1 (EINVAL, ERANGE) with a text that names the option. */
 int hm_options_parse(struct hm_options *options, int argc, char **argv, struct hm_error *error);
 void hm_options_help(void);
 

@@ -4,9 +4,9 @@
 #include "base/amount.h"
 
 #define PAGE 4096
-#define SHARE_OF_REST 0.1 /* of the time left that moving may take: more could not be earned back */
-#define LEARN 0.5         /* weight of what was measured last */
-#define ENOUGH (1 << 20)  /* bytes: less than this says nothing about the speed */
+#define SHARE_OF_REST 0.1 /* largest share of the remaining time for moving: a longer move could not pay off */
+#define LEARN 0.5         /* weight of the latest measurement */
+#define ENOUGH (1 << 20)  /* bytes: a smaller move says nothing about the speed */
 
 uint64_t hm_pace_due(const struct hm_pace *pace, uint64_t start_ns)
 {
@@ -31,7 +31,7 @@ bool hm_pace_lengthen(struct hm_pace *pace, bool is_paid)
     return goes_on;
 }
 
-/* A number of pages as large as the amount; more than there can be: no limit. */
+/* Bytes as pages; UINT64_MAX, no limit, for more pages than there can be. */
 static uint64_t pages_of(double bytes)
 {
     double pages = bytes / PAGE;

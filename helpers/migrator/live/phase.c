@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The end of a phase: from heat to moves, and what they came to. */
+/* The end of a phase: makes moves from heat, carries them out, and sums up the result. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,16 +7,16 @@
 #include "base/clock.h"
 #include "live.h"
 
-#define LOOK_SHARE 0.2 /* of the CPU time that is saved up, for looking up where pages are */
-#define LOOK_S 0.5e-6  /* CPU time of one look until it was measured */
+#define LOOK_SHARE 0.2 /* share of the saved CPU time that may be spent on looking up where pages are */
+#define LOOK_S 0.5e-6  /* assumed CPU time of one look, until it is measured */
 #define LOOKS_MOST 262144
-#define MANY_UNMOVABLE 0.1 /* of the samples: worth a warning */
+#define MANY_UNMOVABLE 0.1 /* share of samples from which on there is a warning */
 
-struct end { /* of one phase */
+struct end { /* what is known at the end of one phase */
     struct hm_region *region;
     size_t n_regions, n_gaps;
-    uint64_t used_pages; /* of the step in the fast tier */
-    uint64_t gap_pages;  /* of those, in no region */
+    uint64_t used_pages; /* the step's pages in the fast tier */
+    uint64_t gap_pages;  /* those of them that are in no region */
     uint64_t capacity_pages;
 };
 
@@ -28,7 +28,7 @@ static void sum_up(const struct hm_region *regions, size_t count, uint64_t pages
     }
 }
 
-/* Fill in where regions and gaps are, with as many looks as the overhead allows by what they cost here. */
+/* Looks up in which tier regions and gaps are, with as many looks as the overhead allows at their measured cost. */
 static void fill(struct hm_live *live, struct end *end)
 {
     double budget_s = hm_purse_part(&live->account.purse, LOOK_SHARE), start_s = hm_live_thread_s();
@@ -41,7 +41,7 @@ static void fill(struct hm_live *live, struct end *end)
         live->account.look_s = (hm_live_thread_s() - start_s) / (double)done;
 }
 
-/* Where everything is, now that regions are known. */
+/* Finds out how much memory is where, and how much the fast tier may hold. */
 static void look_at_memory(struct hm_live *live, struct end *end)
 {
     uint64_t in_regions[2] = {0}, in_gaps[2] = {0}, bytes[2];
@@ -60,7 +60,7 @@ static void look_at_memory(struct hm_live *live, struct end *end)
     end->capacity_pages = room < live->cap_pages ? room : live->cap_pages;
 }
 
-/* Samples are weighed against where their pages are before anything moves. */
+/* Estimates the shares of accesses by tier, before anything moves. */
 static void tally(struct hm_live *live, const struct end *end)
 {
     static uint64_t page[HM_TALLY_PAGES];
@@ -80,7 +80,7 @@ static void tally(struct hm_live *live, const struct end *end)
                          "has ended: those are not moved");
 }
 
-/* Memory that nobody was seen to use makes room first: as many moves as are needed for `pages`, the largest first. */
+/* Plans to demote memory that nobody was seen to use: enough moves for `pages`, the largest gaps first. */
 static size_t demote_unused(struct hm_live *live, const struct end *end, uint64_t pages, struct hm_move *moves)
 {
     size_t n = 0;
@@ -102,8 +102,10 @@ static int compare_priority(const void *a, const void *b)
     return (x->first > y->first) - (x->first < y->first);
 }
 
-/* What is above the cap after all goes down, coldest first: a plan may fall short, where pages could not be moved,
- * where a sample of a region misled, or where the CPU time did not allow for more. The cap comes before that. */
+/*
+ * Demotes what is still above the cap, coldest first. The plan may have fallen short: pages could not be moved, the
+ * sample of a region misled, or the CPU time was used up. Keeping the cap is more important than the overhead.
+ */
 static void enforce_cap(struct hm_live *live, const struct end *end, uint64_t rate_pages)
 {
     uint64_t promoted = live->mover.moved.promoted, demoted = live->mover.moved.demoted;
@@ -168,7 +170,7 @@ static void move(struct hm_live *live, struct end *end, double phase_s)
     hm_purse_learn(&live->account.purse, moved, moving_s);
 }
 
-/* What was above the cap: before anything was moved, and at the end of phases. */
+/* Notes how much was above the cap: before the first move, and at the end of phases. */
 static void watch_cap(struct hm_live *live, const struct end *end)
 {
     uint64_t bytes[2], used = hm_less(end->used_pages + live->mover.moved.promoted, live->mover.moved.demoted) * 4096;
@@ -205,7 +207,10 @@ void hm_live_update_figures(struct hm_live *live)
     if (live->rest.is_resting && strcmp(progress->source, HM_PROGRESS_NO_SOURCE) == 0)
         progress->kernel_cpu_s = 0;
     if (live->window.is_used && is_known) {
-        /* The job's own faults; the clears and looks are this process's. */
+        /*
+         * Each first write to a marked page is a page fault of the job. Clearing and reading the marks is in this
+         * process's own CPU time.
+         */
         const struct hm_softdirty_state *dirty = hm_softdirty_state(live->window.softdirty);
         double faults = (double)dirty->dirty_pages * dirty->fault_us * 1e-6;
         progress->kernel_cpu_s += faults;
@@ -240,13 +245,13 @@ static void write_figures(struct hm_live *live, const struct end *end, double ph
     view->n_rows = hm_viewserver_rows(end->region, end->n_regions, &live->intake.ranks, view->row);
 }
 
-/* What was sampled becomes moves. `start_s`: this thread's CPU time when the decision began. */
+/* Decides and moves. `start_s` is this thread's CPU time when the decision began. */
 static void decide(struct hm_live *live, double phase_s, double start_s)
 {
     struct end end = {0};
     hm_live_observe_later(live);
     hm_live_look_at_cost(live);
-    /* The source has ended meanwhile; or there is an end to make, which cannot wait. */
+    /* Either the source has ended, or the migrator was told to end, which must not wait. */
     if (!live->decider || hm_live_is_told(live))
         return;
     hm_decider_end_phase(live->decider);

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "purse.h"
 
-#define LEARN 0.5   /* weight of what was measured last */
-#define DECISIONS 4 /* worth of them are saved up first: most of it is for what is then moved */
-#define ENOUGH 64   /* pages: fewer say nothing about the cost of one */
+#define LEARN 0.5 /* weight of the latest measurement */
+#define DECISIONS                                                                                                      \
+    4             /* so many times the cost of a decision is saved before one is made: most of it is for the moves     \
+                   */
+#define ENOUGH 64 /* pages: fewer say nothing about the cost of one */
 
 void hm_purse_init(struct hm_purse *purse, double share, double job_s)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The migrator's CPU time: a share of what the step's processes use is earned, what it uses itself is spent, the rest
- * is saved up. What a phase may cost follows from that. Pure.
+ * The purse: the migrator's budget of CPU time. It earns a share of what the step's processes use, spends what it uses
+ * itself, and saves the rest. What a phase may cost follows from the savings. Pure.
  */
 #ifndef HM_MIGRATOR_LIVE_PURSE_H
 #define HM_MIGRATOR_LIVE_PURSE_H
@@ -9,29 +9,32 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define HM_PURSE_LEAST 512 /* pages that are moved in any phase, so that there is progress: a huge page fits */
+#define HM_PURSE_LEAST 512 /* pages that may be moved in any phase, so that there is progress; one huge page */
 
 struct hm_purse {
-    double share;          /* of the job's CPU time */
-    double saved_s;        /* earned and not spent; negative: in debt */
-    double job_s, spent_s; /* CPU time up to the last look */
-    double page_s;         /* of moving one page, as measured; 0: not yet */
-    double decision_s;     /* of one decision without moving, as measured; 0: not yet */
+    double share;          /* share of the job's CPU time that is earned */
+    double saved_s;        /* earned and not spent, in seconds; negative: in debt */
+    double job_s, spent_s; /* CPU time of the job and of the migrator at the last look */
+    double page_s;         /* measured CPU time for moving one page; 0: not measured yet */
+    double decision_s;     /* measured CPU time of one decision without moving; 0: not measured yet */
 };
 
-/* `share` of what the job uses beyond `job_s`, CPU seconds so far, is earned from now on. */
+/* Begins to earn `share` of the CPU time that the job uses beyond `job_s`. */
 void hm_purse_init(struct hm_purse *purse, double share, double job_s);
-/* CPU seconds so far, of the job and of the migrator. A sum that shrinks (processes have ended) earns nothing. */
+/*
+ * Enters the CPU seconds of the job and of the migrator so far. If the job's sum shrinks, as processes have ended,
+ * nothing is earned.
+ */
 void hm_purse_look(struct hm_purse *purse, double job_s, double spent_s);
-/* Seconds that a part may take that has this share of what is saved; 0 in debt. */
+/* Seconds that an activity may take to which `share` of the savings is given; 0 in debt. */
 double hm_purse_part(const struct hm_purse *purse, double share);
-/* Is there enough for a decision, and three times as much for what it moves? */
+/* Is there enough for one decision, and three times as much for its moves? */
 bool hm_purse_affords_decision(const struct hm_purse *purse);
-/* A decision took so much CPU time, without moving. */
+/* Learns the CPU time of a decision, without moving. */
 void hm_purse_learn_decision(struct hm_purse *purse, double seconds);
-/* Pages that may be moved now: HM_PURSE_LEAST until the cost of one was measured, and at least. */
+/* How many pages may be moved now: at least HM_PURSE_LEAST, and just that until the cost of a page was measured. */
 uint64_t hm_purse_pages(const struct hm_purse *purse);
-/* Moving so many pages took so much CPU time; too few to say anything are left out. */
+/* Learns that moving `pages` took `seconds` of CPU time. Too small numbers of pages are ignored. */
 void hm_purse_learn(struct hm_purse *purse, uint64_t pages, double seconds);
 
 #endif

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Processes and mappings that come and go. */
+/* Follows processes and mappings that come and go. */
 #include "live.h"
 
-/* All processes together keep HM_LIVE_RANGES: many processes have few mappings each that matter. */
+/*
+ * The number of ranges that one process may keep: an equal share of HM_LIVE_RANGES. With many processes, each has few
+ * mappings that matter.
+ */
 static size_t most_ranges(const struct hm_live *live)
 {
     size_t share = HM_LIVE_RANGES / (live->intake.ranks.n_living > 0 ? live->intake.ranks.n_living : 1);

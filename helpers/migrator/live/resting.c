@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Steps with nothing to move cost next to nothing: no source, no look at a page. */
+/* Resting: a step with nothing to move costs next to nothing, as there is no source and no look at a page. */
 #include <stdio.h>
 #include <string.h>
 

@@ -24,7 +24,7 @@ void hm_tally_add(struct hm_tally *tally, const struct hm_observation *observati
     if (!(weight > 0))
         return;
     *(is_movable ? &tally->movable : &tally->unmovable) += weight;
-    /* Reservoir: the k-th sample takes a place with probability places / k. */
+    /* Reservoir sampling: the k-th sample gets a place with probability places / k. */
     uint64_t place = tally->n_seen++;
     if (place >= HM_TALLY_PAGES)
         place = draw(tally) % tally->n_seen;
@@ -34,8 +34,10 @@ void hm_tally_add(struct hm_tally *tally, const struct hm_observation *observati
     tally->sample[place] = (struct hm_tally_sample){page, (float)weight, is_movable};
 }
 
-/* Sums of the same numbers in another order differ in their last bit: a share of all is 1, not a little more, which
- * whoever reads the figures would have to refuse. */
+/*
+ * A share. Sums of the same numbers in different order differ in their last bits, so a share of everything could exceed
+ * 1 by a little, which readers of the figures refuse: it is limited to 1.
+ */
 static double share_of(double part, double all)
 {
     return part < all ? part / all : 1;
@@ -71,7 +73,7 @@ void hm_tally_end(struct hm_tally *tally, const int8_t *is_fast, double best_mov
     double weight = tally->movable + tally->unmovable;
     tally->last = known > 0 ? fast / known : -1;
     if (known > 0) {
-        /* What cannot be moved stays where it is. The best that the regions know is no worse than what there is. */
+        /* What cannot be moved stays where it is. The best placement is at least as good as the present one. */
         double best = best_movable < 0 ? tally->last : share_of(fixed_fast + movable * best_movable, known);
         tally->sum += weight;
         tally->fast += weight * tally->last;

@@ -51,7 +51,7 @@ void hm_viewserver_watch(const struct hm_viewserver *server, struct pollfd *fds)
     fds[0] = (struct pollfd){.fd = has_room ? server->listener : -1, .events = POLLIN};
 }
 
-/* Anybody can connect to an abstract socket. */
+/* May the peer see the view? Anybody can connect to an abstract socket. */
 static bool may_see(int fd)
 {
     struct ucred peer;
@@ -73,7 +73,7 @@ static void take(struct hm_viewserver *server)
     close(fd);
 }
 
-/* One message in, one view out. Who does not read loses the connection. */
+/* Receives one message and sends one view. A client that does not read it at once loses the connection. */
 static void reply(int *client, const struct hm_view *view)
 {
     char ask[16];
@@ -107,7 +107,7 @@ static void extend_row(struct hm_view_row *row, const struct hm_region *region)
     row->writes += (float)region->writes;
 }
 
-/* Rows of at most `join` regions each. Returns how many there would be. */
+/* Fills rows of at most `join` regions each. Returns how many rows are needed. */
 static size_t fill_rows(const struct hm_region *regions, size_t count, const struct hm_ranks *ranks, size_t join,
                         struct hm_view_row *rows)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Showing the migrator's view to those who may see it: its own user and root. Never waits for anybody. */
+/* Serves the migrator's view to its own user and root. Never waits for a client. */
 #ifndef HM_MIGRATOR_LIVE_VIEWSERVER_H
 #define HM_MIGRATOR_LIVE_VIEWSERVER_H
 
@@ -17,16 +17,18 @@ struct hm_viewserver {
     int client[HM_VIEWSERVER_CLIENTS];
 };
 
-/* Listen under the name of the step. Returns 0, or -1 (EADDRINUSE: the name is taken). */
+/* Listens under the step's name. Returns 0, or -1 (EADDRINUSE: the name is taken). */
 int hm_viewserver_open(struct hm_viewserver *server, uint32_t job_id, uint32_t step_id, struct hm_error *error);
 void hm_viewserver_close(struct hm_viewserver *server);
-/* Fill HM_VIEWSERVER_FDS entries to poll. */
+/* Fills in the HM_VIEWSERVER_FDS entries for poll(2). */
 void hm_viewserver_watch(const struct hm_viewserver *server, struct pollfd *fds);
-/* After poll: take who comes, answer who asks. */
+/* After poll(2): accepts new clients, and answers those that ask. */
 void hm_viewserver_serve(struct hm_viewserver *server, const struct pollfd *fds, const struct hm_view *view);
 
-/* Rows of regions that are sorted by `first`: neighbours are joined until they fit, those of processes past the last
- * row are left out. Returns the number of rows. Pure. */
+/*
+ * Makes rows of regions that are sorted by `first`. Neighbours are joined until all rows fit; processes beyond the last
+ * row are left out. Returns the number of rows. Pure.
+ */
 uint32_t hm_viewserver_rows(const struct hm_region *regions, size_t count, const struct hm_ranks *ranks,
                             struct hm_view_row rows[HM_VIEW_ROWS]);
 

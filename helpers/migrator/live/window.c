@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Windows of soft-dirty marks: when they are open, and what is looked up at their end. */
+/* Windows of soft-dirty marks: decides when one is open, and what is looked up at its end. */
 #include <stdlib.h>
 
 #include "live.h"
 
-#define WINDOW_SHARE 0.25 /* of the CPU time that is saved up, for looking up what was written */
+#define WINDOW_SHARE 0.25 /* share of the saved CPU time for looking up what was written */
 #define RANGES_LEAST 32
-#define PARTS_OF_A_PHASE 2 /* one of them is the window where only writes count */
+#define PARTS_OF_A_PHASE 2 /* if only writes count, the window is one of these parts of a phase */
 
 /*
- * A short window sees writes as DAMON's looks see accesses: what a page is worth by its accesses is split in
- * proportion. In it a large array that is written from end to end is written in one place only. Where nothing but
- * writes counts, that is the rest of the array missed; a long one has it all.
+ * Is the window long? A short window sees writes as a look of DAMON sees accesses: a region's accesses are divided into
+ * reads and writes by it. But of a large array that is written from end to end, it sees only the part that is written
+ * at that time. If only writes count, the rest of the array would be missed, so the window must be long.
  */
 static bool is_long(const struct hm_live *live)
 {
@@ -33,17 +33,20 @@ uint64_t hm_live_window_due(const struct hm_live *live, uint64_t now)
     if (!live->window.is_used || !live->decider || live->window.is_open ||
         live->window.phase_ns == live->phase_start_ns)
         return UINT64_MAX;
-    /* By samples: when the phase would end if they go on as they came so far. */
+    /* If phases count samples: when this one would end at the present rate. */
     if (live->account.pace.phase_samples > 0 && samples > 0)
         end = live->phase_start_ns + (uint64_t)((double)(now - live->phase_start_ns) *
                                                 (double)live->account.pace.phase_samples / (double)samples);
-    /* What a window sees takes the place of what was known: one that is paid for too late sees too little. */
+    /*
+     * What a window sees replaces what was known before. If it can only be paid for too late, it would see too little,
+     * so there is none.
+     */
     if (end == UINT64_MAX || end < window || (is_long(live) && now > end - window / 2))
         return UINT64_MAX;
     return end - window;
 }
 
-/* The kernel marks mapping by mapping. */
+/* Reads mappings without joining neighbours, as the kernel marks each mapping by itself. */
 static void read_apart(const struct hm_live *live, uint32_t space, struct hm_maps *maps)
 {
     maps->is_apart = true;
@@ -51,7 +54,7 @@ static void read_apart(const struct hm_live *live, uint32_t space, struct hm_map
     hm_maps_read(maps, live->intake.ranks.rank[space].pid, NULL);
 }
 
-/* Of the processes with a window; of the others there is none. */
+/* Reads the mappings of the processes that have a window; the others keep none. */
 static void read_begun(struct hm_live *live)
 {
     for (uint32_t space = 0; space < live->intake.ranks.n && space < HM_RANKS; space++) {
@@ -84,7 +87,7 @@ static int compare_first(const void *a, const void *b)
     return (x->first > y->first) - (x->first < y->first);
 }
 
-/* Only what is hot may be worth a move: as many of the hottest as the CPU time allows. */
+/* Chooses the hottest regions, at most `most`: only hot memory may be worth a move. */
 static size_t choose_ranges(const struct hm_region *regions, size_t count, size_t most, const struct hm_region **chosen)
 {
     size_t n = 0;
@@ -99,7 +102,7 @@ static size_t choose_ranges(const struct hm_region *regions, size_t count, size_
     return n;
 }
 
-/* Returns how many are named. */
+/* Names the hottest regions for the look-up. Returns their number. */
 static size_t name_hot(struct hm_live *live, const struct hm_region *regions, size_t count, size_t most)
 {
     const struct hm_region **chosen = calloc(count + 1, sizeof(*chosen));
@@ -110,8 +113,11 @@ static size_t name_hot(struct hm_live *live, const struct hm_region *regions, si
     return taken;
 }
 
-/* Where only writes count, heat does not say where to look: all memory of the processes with a window is cut into
- * pieces. The table has to hold those of all living ones, window after window. Returns how many are named. */
+/*
+ * Names all memory of the processes with a window, cut into pieces: if only writes count, heat does not say where to
+ * look. The table must have room for the pieces of all living processes, over several windows. Returns the number of
+ * pieces.
+ */
 static size_t name_all(struct hm_live *live, size_t most)
 {
     size_t n = 0, windows = 0, living = live->intake.ranks.n_living > 0 ? live->intake.ranks.n_living : 1;

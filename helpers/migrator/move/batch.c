@@ -7,15 +7,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define UNWRITTEN INT_MIN /* no node and no errno: the kernel left this entry alone */
-#define ROUNDS 8          /* calls for one list: each answer "so many were not moved" cuts it short */
+#define UNWRITTEN INT_MIN /* neither a node nor an errno: the kernel did not write this entry */
+#define ROUNDS 8          /* calls for one list: each call may end early because some pages were not moved */
 
 static void *address_of(uint64_t page)
 {
     return (void *)(uintptr_t)(page << 12);
 }
 
-/* status[] of address[0 .. count - 1]. */
+/* Asks where address[0 .. count - 1] are. The answers are in status[]. */
 static int ask(struct hm_batch *batch, pid_t pid, size_t count)
 {
     for (size_t i = 0; i < count; i++)
@@ -64,7 +64,7 @@ static void settle(struct hm_candidate *candidate, enum hm_outcome outcome)
     candidate->n_moved = outcome == HM_OUTCOME_MOVED;
 }
 
-/* The call ended at once with `number`: what holds for all that it did not get to. */
+/* The call failed with `number`: sets the outcome of all candidates that it did not reach. */
 static void settle_rest(struct hm_batch *batch, int number, const uint32_t *chosen, size_t count)
 {
     int node = -1;
@@ -89,8 +89,9 @@ static void settle_rest(struct hm_batch *batch, int number, const uint32_t *chos
 }
 
 /*
- * What the kernel wrote is an answer, but for EBUSY: a page that went along with its huge page is busy, too. Those, and
- * what it did not write, are looked up. Returns the number of entries up to the last one that it certainly got to.
+ * Reads the outcomes that the kernel wrote. EBUSY is not clear: a page that was moved with its huge page is reported as
+ * busy, too. Such pages, and those that the kernel did not write, are looked up again. Returns the number of entries up
+ * to the last one that the kernel certainly reached.
  */
 static size_t read_back(struct hm_batch *batch, pid_t pid, const uint32_t *chosen, size_t count)
 {
@@ -111,7 +112,7 @@ static size_t read_back(struct hm_batch *batch, pid_t pid, const uint32_t *chose
     }
     if (unclear == 0)
         return reached;
-    int *was = batch->node; /* the call is over: its list of nodes is free for use */
+    int *was = batch->node; /* the call is over, so this array is free */
     for (size_t i = 0; i < unclear; i++) {
         was[i] = batch->status[at[i]];
         batch->address[i] = address_of(batch->candidate[chosen[at[i]]].page);
@@ -134,7 +135,7 @@ static size_t read_back(struct hm_batch *batch, pid_t pid, const uint32_t *chose
     return reached;
 }
 
-/* Move the chosen candidates, which are sorted by destination. */
+/* Moves the chosen candidates, which are sorted by destination. */
 static void submit(struct hm_batch *batch, pid_t pid, uint32_t *chosen, size_t count)
 {
     for (int round = 0; round < ROUNDS && count > 0 && !batch->is_over; round++) {
@@ -154,8 +155,10 @@ static void submit(struct hm_batch *batch, pid_t pid, uint32_t *chosen, size_t c
         size_t reached = read_back(batch, pid, chosen, count);
         if (number)
             settle_rest(batch, number, chosen, count);
-        /* So many were not moved, without saying which: those before the last one reached, and maybe more; what comes
-         * after that was perhaps not tried. */
+        /*
+         * Those before `reached` were tried and not moved. Those behind it were perhaps not tried: they go into the
+         * next call.
+         */
         size_t rest = 0;
         for (size_t i = 0; i < count; i++) {
             struct hm_candidate *candidate = &batch->candidate[chosen[i]];
@@ -181,7 +184,7 @@ static int compare(const void *a, const void *b)
     return (x->page > y->page) - (x->page < y->page);
 }
 
-/* Where the candidates end that would be one huge page if the first one is in one. */
+/* The end of the candidates that are in the same huge page as candidate `first`, if that is in one. */
 static size_t end_of_block(const struct hm_batch *batch, size_t first)
 {
     const struct hm_candidate *head = &batch->candidate[first];
@@ -192,13 +195,13 @@ static size_t end_of_block(const struct hm_batch *batch, size_t first)
     return i;
 }
 
-/* A page that would be in the same huge page: the next candidate, or one that nobody asked for. */
+/* Another page of the same huge page: that of the next candidate, or else a neighbouring page. */
 static uint64_t partner_of(const struct hm_batch *batch, size_t first)
 {
     return end_of_block(batch, first) - first > 1 ? batch->candidate[first + 1].page : batch->candidate[first].page ^ 1;
 }
 
-/* Of each block that may be a huge page, the first candidate, where its partner is on the same node. */
+/* Lists the first candidate of each block that may be a huge page, if its partner is on the same node. */
 static size_t find_heads(struct hm_batch *batch, pid_t pid, uint32_t *heads)
 {
     size_t count = 0, kept = 0;
@@ -216,7 +219,7 @@ static size_t find_heads(struct hm_batch *batch, pid_t pid, uint32_t *heads)
     return kept;
 }
 
-/* Of what may be a huge page one page is moved; where its partner went along, it was huge, and all have. */
+/* Moves huge pages by one page each. If the partner moved along, it was a huge page, and all its pages have moved. */
 static void move_huge(struct hm_batch *batch, pid_t pid)
 {
     uint32_t heads[HM_BATCH_PAGES];

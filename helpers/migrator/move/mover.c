@@ -10,10 +10,10 @@
 #include "base/files.h"
 
 #define HUGE_SWITCH "/sys/kernel/mm/transparent_hugepage/enabled"
-#define LEAST_BATCH 128 /* also the first one; blocks that may be huge pages go in whole all the same */
-#define BATCH_S 0.03    /* one batch: an end that is asked for waits no longer than this, a few times over */
-#define WINDOW 4096     /* moves that are sorted by process at a time */
-#define LOOK 1024       /* pages looked up at a time */
+#define LEAST_BATCH 128 /* shortest batch, and the first one; blocks that may be huge pages are not split for it */
+#define BATCH_S 0.03    /* length of a batch: a request to end waits only for a few of these */
+#define WINDOW 4096     /* moves that are sorted by process together */
+#define LOOK 1024       /* pages looked up together */
 
 int hm_mover_init(struct hm_mover *mover, struct hm_nodes *nodes, const struct hm_ranks *ranks,
                   const struct hm_maps *maps, bool (*stop)(void *data), void *data, struct hm_error *error)
@@ -78,7 +78,7 @@ static void count_one(struct hm_mover *mover, const struct hm_candidate *candida
         hm_unmovable_add(&mover->unmovable, page, reason == HM_UNMOVED_SHARED);
 }
 
-/* Room that was set aside and not used is given back. */
+/* Returns room that was reserved and not used. */
 static void give_back(struct hm_mover *mover)
 {
     const struct hm_batch *batch = mover->batch;
@@ -99,7 +99,7 @@ static void flush(struct hm_mover *mover)
     size_t n = batch->n;
     double start = hm_clock_s(CLOCK_MONOTONIC);
     batch->refused = batch->full = -1;
-    /* Looked at right before: the kernel's own check is by user only. */
+    /* Checked right before the move, as the kernel checks only the user. */
     if (hm_ranks_is_ours(mover->ranks, mover->space))
         hm_batch_move(batch, mover->ranks->rank[mover->space].pid);
     double took = hm_clock_s(CLOCK_MONOTONIC) - start;
@@ -111,7 +111,7 @@ static void flush(struct hm_mover *mover)
     if (batch->full >= 0)
         hm_nodes_fill(mover->nodes, batch->full);
     mover->busy_s += took;
-    /* Half the way to the length that would have taken the wanted time. */
+    /* The next batch is half way between this length and the one that would have taken BATCH_S. */
     if (n >= mover->batch_pages / 2 && took > 0) {
         double wanted = ((double)n * BATCH_S / took + (double)mover->batch_pages) / 2;
         mover->batch_pages = wanted < LEAST_BATCH      ? LEAST_BATCH
@@ -123,7 +123,7 @@ static void flush(struct hm_mover *mover)
 
 /* ------------------------------------------------------------------ what goes in */
 
-/* Returns false where there is no room for the page. */
+/* Adds the page to the batch. Returns false if no node has room for it. */
 static bool add(struct hm_mover *mover, uint64_t page, int from, bool may_be_huge)
 {
     struct hm_batch *batch = mover->batch;
@@ -149,7 +149,7 @@ static bool add(struct hm_mover *mover, uint64_t page, int from, bool may_be_hug
     return true;
 }
 
-/* Add the page, once more with the room that the batch so far leaves unused. */
+/* Adds the page. If there is no room, the batch is carried out, which may free some, and it is tried again. */
 static bool add_or_flush(struct hm_mover *mover, uint64_t page, int from, bool may_be_huge)
 {
     struct hm_batch *batch = mover->batch;
@@ -162,7 +162,10 @@ static bool add_or_flush(struct hm_mover *mover, uint64_t page, int from, bool m
     return add(mover, page, from, may_be_huge);
 }
 
-/* May the page be in a transparent huge page? All of that would be there, in the same mapping and on the same node. */
+/*
+ * May the page be in a transparent huge page? All pages of that would be present, in the same mapping, and on the same
+ * node.
+ */
 static bool may_be_huge(const struct hm_range *range, const uint64_t *page, const int *status, size_t i, size_t n)
 {
     uint64_t block = page[i] / HM_BATCH_HUGE * HM_BATCH_HUGE, end = block + HM_BATCH_HUGE;
@@ -178,7 +181,7 @@ static bool is_spent(const struct hm_mover *mover, uint64_t limit)
     return limit == 0 || mover->batch->n >= mover->budget_pages;
 }
 
-/* Pages of one range within a move. Returns false where nothing more of the move is to be done. */
+/* Adds the pages of one range to batches. Returns false if nothing more of this move is to be done. */
 static bool gather(struct hm_mover *mover, const struct hm_range *range, uint64_t first, uint64_t end, uint64_t *limit)
 {
     pid_t pid = mover->ranks->rank[mover->space].pid;
@@ -237,7 +240,10 @@ void hm_mover_run(struct hm_mover *mover, struct hm_move *moves, size_t count)
 {
     mover->batch->n = 0;
     for (size_t done = 0; done < count;) {
-        /* Neighbours in the same process share a call; who comes first where room is short stays nearly as it was. */
+        /*
+         * Moves in the same process share a call, so they are sorted within a window. If room is short, the order of
+         * the plan still decides, except within a window.
+         */
         size_t n = 0;
         uint64_t pages = 0;
         while (done + n < count && n < WINDOW && pages < HM_BATCH_PAGES &&

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Carrying out moves: of each span, the pages that are present, may be moved, and are not in the wanted tier yet, go to
- * the nearest node of that tier with room. Batches of the kernel's calls are short: after each one `stop` is asked.
+ * Carries out moves. Of each span it takes the pages that are present, may be moved, and are not in the wanted tier,
+ * and moves them to the nearest node of that tier with room. Batches are short, and `stop` is asked after each.
  */
 #ifndef HM_MIGRATOR_MOVE_MOVER_H
 #define HM_MIGRATOR_MOVE_MOVER_H
@@ -19,42 +19,46 @@
 #include "present.h"
 #include "unmovable.h"
 
-struct hm_moved { /* pages */
+struct hm_moved { /* in pages */
     uint64_t promoted, demoted;
-    uint64_t unmoved[HM_UNMOVED_REASONS]; /* each page when the kernel refuses it, not when it is left alone later */
+    /* counted when the kernel refuses a page, not when the page is skipped later */
+    uint64_t unmoved[HM_UNMOVED_REASONS];
 };
 
 struct hm_mover {
     struct hm_nodes *nodes;
     const struct hm_ranks *ranks;
     const struct hm_maps *maps; /* by space */
-    bool (*stop)(void *data);   /* true: make an end */
+    bool (*stop)(void *data);   /* returns true when the mover is to end */
     void *data;
-    bool has_huge;         /* transparent huge pages are on */
-    uint64_t room_pages;   /* that may still be added to the fast tier: demoting gives, promoting takes */
-    uint64_t budget_pages; /* that may still be moved */
-    struct hm_moved moved; /* since hm_mover_begin() */
-    double busy_s;         /* time spent in moving, since then */
-    int refused;           /* the last node that the kernel refused, -1: none */
-    size_t batch_pages;    /* as many as take some 30 ms */
+    bool has_huge;         /* transparent huge pages are enabled */
+    uint64_t room_pages;   /* pages that may still be added to the fast tier; demotion makes it grow */
+    uint64_t budget_pages; /* pages that may still be moved */
+    struct hm_moved moved; /* counted since hm_mover_begin() */
+    double busy_s;         /* time spent in moving since hm_mover_begin() */
+    int refused;           /* the last node that the kernel refused; -1: none */
+    size_t batch_pages;    /* length of a batch, so that it takes some 30 ms */
     struct hm_unmovable unmovable;
     struct hm_batch *batch;
     struct hm_present present;
-    uint64_t turn;  /* phases */
-    uint32_t space; /* of the batch */
+    uint64_t turn;  /* number of the phase */
+    uint32_t space; /* the process of the batch */
     bool to_fast;
 };
 
-/* Returns 0, or -1 (ENOMEM). Nothing that is handed over is owned. */
+/* Returns 0, or -1 (ENOMEM). The caller keeps what it passes in. */
 int hm_mover_init(struct hm_mover *mover, struct hm_nodes *nodes, const struct hm_ranks *ranks,
                   const struct hm_maps *maps, bool (*stop)(void *data), void *data, struct hm_error *error);
 void hm_mover_free(struct hm_mover *mover);
 
-/* A new phase: what is free on the nodes is read again. */
+/* Begins a new phase: reads again what is free on the nodes. */
 void hm_mover_begin(struct hm_mover *mover, uint64_t room_pages, uint64_t budget_pages);
-/* Carry the moves out, in their order as far as that decides who gets room; `moves` is sorted within windows. */
+/*
+ * Carries the moves out. Their order decides which get room; it is kept except within windows, which are sorted by
+ * page.
+ */
 void hm_mover_run(struct hm_mover *mover, struct hm_move *moves, size_t count);
-/* What is remembered of these pages (decide/decide.h) is forgotten. */
+/* Forgets which of these pages could not be moved (page numbers as in decide/decide.h). */
 void hm_mover_forget(struct hm_mover *mover, uint64_t first, uint64_t n_pages);
 
 #endif

@@ -13,9 +13,9 @@
 #define NODES "/sys/devices/system/node"
 #define TEXT 8192
 #define FAR 255
-#define SHARE_RESERVED 50 /* a fiftieth of a node: above the kernel's own watermarks on every usual setting */
-#define WITHOUT_FILES                                                                                                  \
-    16 /* refreshes, two in a phase: what the kernel does not give away would be asked for each time */
+#define SHARE_RESERVED 50 /* a fiftieth of a node: more than the kernel's own watermarks with all usual settings */
+/* Refreshes, two in a phase, for which file cache that the kernel did not free does not count as free. */
+#define WITHOUT_FILES 16
 
 int hm_nodes_parse_free(const char *text, uint64_t *free_bytes, uint64_t *file_bytes)
 {
@@ -44,7 +44,7 @@ static int read_node(struct hm_node_state *node)
     return 0;
 }
 
-/* A node's line of distances has a number per node that is online, by ascending node number. */
+/* Reads a node's distances: one number for each node that is online, in ascending order of nodes. */
 static void read_distances(struct hm_nodes *nodes, struct hm_node_state *node, const struct hm_set *online)
 {
     char path[64], text[TEXT], *at = text;
@@ -160,7 +160,7 @@ int hm_nodes_take(struct hm_nodes *nodes, int from, bool to_fast, uint64_t bytes
         const struct hm_node_state *node = &nodes->node[i];
         if (node->is_fast != to_fast || room(node) < bytes)
             continue;
-        /* From a node in no tier no distance is known: the one with most room. */
+        /* Distances from a node in no tier are not known: then the node with most room is taken. */
         bool is_better = best < 0 || (here >= 0 ? nodes->node[here].distance[i] < nodes->node[here].distance[best]
                                                 : room(node) > room(&nodes->node[best]));
         best = is_better ? i : best;

@@ -9,10 +9,10 @@
 #include "base/process.h"
 
 #define PAGE_SHIFT 12
-#define PRESENT (UINT64_C(1) << 63) /* in an entry of the page map */
-/* In one call, which holds the process' mmap lock: */
-#define SCAN_SPAN (UINT64_C(1) << 24) /* pages: 64 GiB */
-#define SCAN_PAGES 8192               /* that are there */
+#define PRESENT (UINT64_C(1) << 63) /* bit of an entry in the page map */
+/* Limits of one call, as it holds the process's mmap lock: */
+#define SCAN_SPAN (UINT64_C(1) << 24) /* pages of addresses: 64 GiB */
+#define SCAN_PAGES 8192               /* present pages */
 #define SCAN_REGIONS 256
 #define PAGE_IS_PRESENT (UINT64_C(1) << 3)
 #define PAGE_IS_PFNZERO (UINT64_C(1) << 5)
@@ -26,7 +26,7 @@ void hm_present_init(struct hm_present *present)
 void hm_present_open(struct hm_present *present, pid_t pid, uint64_t mapped)
 {
     char path[64];
-    double resident = (double)hm_process_resident(pid); /* rather too many: files are among them */
+    double resident = (double)hm_process_resident(pid); /* slightly too large, as it includes files */
     present->density = resident < (double)mapped ? resident / (double)mapped : 1;
     snprintf(path, sizeof(path), "/proc/%d/pagemap", (int)pid);
     present->pagemap = open(path, O_RDONLY | O_CLOEXEC);
@@ -49,7 +49,10 @@ void hm_present_begin(struct hm_present *present, uint64_t first, uint64_t end, 
     present->missing += (uint64_t)((double)(end - first) * present->density * HM_PRESENT_MISSING_EACH);
     if (present->has_scan || turn % 2 == 0 || end - first <= present->missing)
         return;
-    /* Places that no stride falls in with, one after the other. */
+    /*
+     * Each turn begins at another place; by the golden ratio these are spread evenly and follow no stride of the
+     * program.
+     */
     double place = (double)(turn / 2 + 1) * GOLDEN;
     place -= (double)(uint64_t)place;
     present->at = (first + (uint64_t)(place * (double)(end - first))) / HM_PRESENT_BLOCK * HM_PRESENT_BLOCK;
@@ -66,7 +69,10 @@ static void add_run(struct hm_present *present, uint64_t first, uint64_t n_pages
         present->run[present->n_runs++] = (struct hm_range){first, n_pages};
 }
 
-/* Not the zero page, which is nowhere. Returns false where the kernel cannot do it, or a container does not let it. */
+/*
+ * Finds present pages by PAGEMAP_SCAN, without the zero page, which is on no node. Returns false if the kernel does not
+ * have it, or a container forbids it.
+ */
 static bool scan(struct hm_present *present)
 {
     struct hm_present_region region[SCAN_REGIONS];
@@ -115,7 +121,7 @@ static void read_map(struct hm_present *present)
     }
 }
 
-/* Returns false where there is nothing more. */
+/* Returns false if there are no more present pages. */
 static bool find_runs(struct hm_present *present)
 {
     present->n_runs = present->next = 0;

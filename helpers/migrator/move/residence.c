@@ -3,9 +3,9 @@
 
 #include <string.h>
 
-#define LOOKS_LEAST 4 /* of a region */
+#define LOOKS_LEAST 4 /* least number of looks for a region */
 
-struct look { /* pages of one process that wait for their answer */
+struct look { /* pages of one process that are to be looked up */
     const struct hm_residence *residence;
     uint32_t space;
     size_t n;
@@ -19,7 +19,7 @@ static bool is_there(const struct hm_residence *residence, uint32_t space)
            !residence->ranks->rank[space].is_gone;
 }
 
-/* Counts answers in fast_pages and slow_pages of the regions. */
+/* Looks the pages up, and counts them in fast_pages and slow_pages of their regions. */
 static void answer(struct look *look)
 {
     int status[HM_BATCH_HUGE];
@@ -46,14 +46,14 @@ static void add(struct look *look, struct hm_region *region, uint64_t page)
         answer(look);
 }
 
-/* An even sample of the region's `present` pages: the middle of each of `n` equal parts. */
+/* Adds an even sample of the region's mapped pages: the middle of each of `n` equal parts. */
 static void sample(struct look *look, struct hm_region *region, uint64_t mapped, uint64_t n)
 {
     const struct hm_maps *maps = &look->residence->maps[look->space];
     uint64_t first = HM_PAGE_NUMBER(region->first), before = 0;
     size_t i = hm_maps_find(maps, first);
     for (uint64_t k = 0; k < n; k++) {
-        /* (2k + 1) * mapped / 2n without a product that overflows: mapped is below 2^46, n below 2^17. */
+        /* The product cannot overflow: mapped is below 2^46, n below 2^17. */
         uint64_t skip = (2 * k + 1) * mapped / (2 * n);
         for (;; i++) {
             uint64_t from = maps->range[i].first > first ? maps->range[i].first : first;
@@ -67,7 +67,7 @@ static void sample(struct look *look, struct hm_region *region, uint64_t mapped,
     }
 }
 
-/* Counts of a sample become counts of the region. */
+/* Scales the counts of the sample up to the whole region. */
 static void scale(struct hm_region *region, uint64_t mapped, uint64_t n)
 {
     double factor = (double)mapped / (double)n;

@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#define NEIGHBOURS 8 /* places in which a block may be */
+#define NEIGHBOURS 8 /* places of the table in which a block may be */
 
 int hm_unmovable_init(struct hm_unmovable *unmovable)
 {
@@ -19,7 +19,7 @@ void hm_unmovable_free(struct hm_unmovable *unmovable)
     unmovable->block = NULL;
 }
 
-/* The block with this key, or else where it would go: free, or to be replaced. */
+/* Finds the block with this key, or the place for it: a free one, or one that it replaces. */
 static struct hm_unmovable_block *find(const struct hm_unmovable *unmovable, uint64_t key)
 {
     uint64_t hash = key * UINT64_C(0x9e3779b97f4a7c15); /* 2^64 / golden ratio (Knuth, vol. 3, 6.4) */
@@ -55,7 +55,7 @@ void hm_unmovable_add(struct hm_unmovable *unmovable, uint64_t page, bool is_sur
     block->once |= bit;
 }
 
-/* The bits of a block's pages that lie within first .. end - 1. */
+/* Bits of the block's pages from `first` to `end` - 1. */
 static uint64_t bits_within(uint64_t key, uint64_t first, uint64_t end)
 {
     uint64_t bits = 0;
