@@ -2,14 +2,17 @@
 #include "field.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/size.h"
 
+#define QUOTED "\"%s\""
 #define NAME_BYTES "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-"
 
-int hm_field_choice(const struct hm_field *row, void *field, const char *value, bool is_first, struct hm_error *error)
+static int read_choice(const struct hm_field *row, void *field, const char *value, bool is_first,
+                       struct hm_error *error)
 {
     char list[128] = "";
     (void)is_first;
@@ -29,7 +32,21 @@ int hm_field_choice(const struct hm_field *row, void *field, const char *value, 
     return hm_fail(error, EINVAL, "\"%.40s\" is not one of its values: use %s", value, list);
 }
 
-int hm_field_yes_no(const struct hm_field *row, void *field, const char *value, bool is_first, struct hm_error *error)
+static bool write_choice(const struct hm_field *row, const void *field, char *out, size_t size)
+{
+    int chosen, n = 0;
+    memcpy(&chosen, field, sizeof(chosen));
+    chosen -= (int)row->least;
+    while (row->choices[n])
+        n++;
+    if (chosen < 0 || chosen >= n)
+        return false;
+    snprintf(out, size, "%s", row->choices[chosen]);
+    return true;
+}
+
+static int read_yes_no(const struct hm_field *row, void *field, const char *value, bool is_first,
+                       struct hm_error *error)
 {
     (void)row, (void)is_first;
     if (strcmp(value, "yes") != 0 && strcmp(value, "no") != 0)
@@ -38,7 +55,14 @@ int hm_field_yes_no(const struct hm_field *row, void *field, const char *value, 
     return 0;
 }
 
-int hm_field_name(const struct hm_field *row, void *field, const char *value, bool is_first, struct hm_error *error)
+static bool write_yes_no(const struct hm_field *row, const void *field, char *out, size_t size)
+{
+    (void)row;
+    snprintf(out, size, "%s", *(const bool *)field ? "yes" : "no");
+    return true;
+}
+
+static int read_name(const struct hm_field *row, void *field, const char *value, bool is_first, struct hm_error *error)
 {
     (void)is_first;
     size_t length = strlen(value);
@@ -49,7 +73,16 @@ int hm_field_name(const struct hm_field *row, void *field, const char *value, bo
     return 0;
 }
 
-int hm_field_folder(const struct hm_field *row, void *field, const char *value, bool is_first, struct hm_error *error)
+/* A text that is empty was not said. */
+static bool write_text(const struct hm_field *row, const void *field, char *out, size_t size)
+{
+    (void)row;
+    snprintf(out, size, QUOTED, (const char *)field);
+    return *(const char *)field != '\0';
+}
+
+static int read_folder(const struct hm_field *row, void *field, const char *value, bool is_first,
+                       struct hm_error *error)
 {
     (void)is_first;
     size_t length = strlen(value);
@@ -80,20 +113,36 @@ static int set_duration(const struct hm_field *row, void *field, const char *val
     return 0;
 }
 
-int hm_field_milliseconds(const struct hm_field *row, void *field, const char *value, bool is_first,
-                          struct hm_error *error)
+static int read_milliseconds(const struct hm_field *row, void *field, const char *value, bool is_first,
+                             struct hm_error *error)
 {
     (void)is_first;
     return set_duration(row, field, value, error, 1);
 }
 
-int hm_field_seconds(const struct hm_field *row, void *field, const char *value, bool is_first, struct hm_error *error)
+static bool write_milliseconds(const struct hm_field *row, const void *field, char *out, size_t size)
+{
+    (void)row;
+    snprintf(out, size, "%ums", *(const unsigned *)field);
+    return true;
+}
+
+static int read_seconds(const struct hm_field *row, void *field, const char *value, bool is_first,
+                        struct hm_error *error)
 {
     (void)is_first;
     return set_duration(row, field, value, error, 1000);
 }
 
-int hm_field_percent(const struct hm_field *row, void *field, const char *value, bool is_first, struct hm_error *error)
+static bool write_seconds(const struct hm_field *row, const void *field, char *out, size_t size)
+{
+    (void)row;
+    snprintf(out, size, "%us", *(const unsigned *)field);
+    return true;
+}
+
+static int read_percent(const struct hm_field *row, void *field, const char *value, bool is_first,
+                        struct hm_error *error)
 {
     double percent;
     (void)is_first;
@@ -105,8 +154,16 @@ int hm_field_percent(const struct hm_field *row, void *field, const char *value,
     return 0;
 }
 
+static bool write_percent(const struct hm_field *row, const void *field, char *out, size_t size)
+{
+    (void)row;
+    snprintf(out, size, "%.9g%%", *(const double *)field);
+    return true;
+}
+
 /* 0.001 to row->most: 0 stands for a figure that is not said, and with less `config show` would need an exponent. */
-int hm_field_amount(const struct hm_field *row, void *field, const char *value, bool is_first, struct hm_error *error)
+static int read_amount(const struct hm_field *row, void *field, const char *value, bool is_first,
+                       struct hm_error *error)
 {
     double amount;
     const char *unit = row->choices[0];
@@ -120,13 +177,30 @@ int hm_field_amount(const struct hm_field *row, void *field, const char *value, 
     return 0;
 }
 
-int hm_field_number(const struct hm_field *row, void *field, const char *value, bool is_first, struct hm_error *error)
+static bool write_amount(const struct hm_field *row, const void *field, char *out, size_t size)
+{
+    double amount = *(const double *)field;
+    snprintf(out, size, "\"%.9g%s\"", amount, row->choices[0]);
+    return amount > 0;
+}
+
+static int read_number(const struct hm_field *row, void *field, const char *value, bool is_first,
+                       struct hm_error *error)
 {
     (void)is_first;
     return hm_size_parse_number(value, row->least, row->most, field, error);
 }
 
-int hm_field_size(const struct hm_field *row, void *field, const char *value, bool is_first, struct hm_error *error)
+/* 0 was not said. */
+static bool write_number(const struct hm_field *row, const void *field, char *out, size_t size)
+{
+    uint64_t number = *(const uint64_t *)field;
+    (void)row;
+    snprintf(out, size, "%" PRIu64, number);
+    return number > 0;
+}
+
+static int read_size(const struct hm_field *row, void *field, const char *value, bool is_first, struct hm_error *error)
 {
     uint64_t bytes;
     char least[24], most[24];
@@ -140,7 +214,7 @@ int hm_field_size(const struct hm_field *row, void *field, const char *value, bo
     return 0;
 }
 
-int hm_field_modes(const struct hm_field *row, void *field, const char *value, bool is_first, struct hm_error *error)
+static int read_modes(const struct hm_field *row, void *field, const char *value, bool is_first, struct hm_error *error)
 {
     struct hm_request request;
     (void)row;
@@ -155,7 +229,17 @@ int hm_field_modes(const struct hm_field *row, void *field, const char *value, b
     return -1;
 }
 
-int hm_field_request(const struct hm_field *row, void *field, const char *value, bool is_first, struct hm_error *error)
+static bool write_modes(const struct hm_field *row, const void *field, char *out, size_t size)
+{
+    unsigned modes = *(const unsigned *)field;
+    char list[HM_MODES_LIST];
+    (void)row;
+    snprintf(out, size, "{ %s }", hm_modes_list(modes, ", ", list, sizeof(list)));
+    return modes != 0;
+}
+
+static int read_request(const struct hm_field *row, void *field, const char *value, bool is_first,
+                        struct hm_error *error)
 {
     struct hm_request request;
     (void)row, (void)is_first;
@@ -168,7 +252,8 @@ int hm_field_request(const struct hm_field *row, void *field, const char *value,
     return 0;
 }
 
-int hm_field_migrate(const struct hm_field *row, void *field, const char *value, bool is_first, struct hm_error *error)
+static int read_migrate(const struct hm_field *row, void *field, const char *value, bool is_first,
+                        struct hm_error *error)
 {
     struct hm_config_migrate *migrate = field;
     (void)row, (void)is_first;
@@ -178,7 +263,15 @@ int hm_field_migrate(const struct hm_field *row, void *field, const char *value,
     return 0;
 }
 
-int hm_field_nodes(const struct hm_field *row, void *field, const char *value, bool is_first, struct hm_error *error)
+static bool write_migrate(const struct hm_field *row, const void *field, char *out, size_t size)
+{
+    const struct hm_config_migrate *migrate = field;
+    (void)row;
+    snprintf(out, size, QUOTED, migrate->text);
+    return true;
+}
+
+static int read_nodes(const struct hm_field *row, void *field, const char *value, bool is_first, struct hm_error *error)
 {
     struct hm_set *nodes = field;
     (void)row, (void)is_first;
@@ -188,3 +281,27 @@ int hm_field_nodes(const struct hm_field *row, void *field, const char *value, b
         return hm_fail(error, EINVAL, "the list of nodes is empty: write NUMA node numbers, as in \"0-1\"");
     return 0;
 }
+
+static bool write_nodes(const struct hm_field *row, const void *field, char *out, size_t size)
+{
+    const struct hm_set *nodes = field;
+    char list[512];
+    (void)row;
+    snprintf(out, size, QUOTED, hm_set_format(nodes, list, sizeof(list)));
+    return !hm_set_is_empty(nodes);
+}
+
+const struct hm_field_kind hm_field_choice = {read_choice, write_choice};
+const struct hm_field_kind hm_field_yes_no = {read_yes_no, write_yes_no};
+const struct hm_field_kind hm_field_name = {read_name, write_text};
+const struct hm_field_kind hm_field_folder = {read_folder, write_text};
+const struct hm_field_kind hm_field_milliseconds = {read_milliseconds, write_milliseconds};
+const struct hm_field_kind hm_field_seconds = {read_seconds, write_seconds};
+const struct hm_field_kind hm_field_percent = {read_percent, write_percent};
+const struct hm_field_kind hm_field_amount = {read_amount, write_amount};
+const struct hm_field_kind hm_field_number = {read_number, write_number};
+const struct hm_field_kind hm_field_size = {read_size, write_number};
+const struct hm_field_kind hm_field_modes = {read_modes, write_modes};
+const struct hm_field_kind hm_field_request = {read_request, write_text};
+const struct hm_field_kind hm_field_migrate = {read_migrate, write_migrate};
+const struct hm_field_kind hm_field_nodes = {read_nodes, write_nodes};

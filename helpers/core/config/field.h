@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How the values of hybridmem.conf are read, by kind: what a word's row says of it is held. */
+/* How the values of hybridmem.conf are read and written, by kind: what a word's row says of it is held. */
 #ifndef HM_CORE_CONFIG_FIELD_H
 #define HM_CORE_CONFIG_FIELD_H
 
@@ -7,25 +7,28 @@
 
 struct hm_field;
 
-/* Read `value` into the field at `field`. */
-typedef int hm_field_set(const struct hm_field *row, void *field, const char *value, bool is_first,
-                         struct hm_error *error);
+struct hm_field_kind {
+    /*
+     * Read `value` into the field at `field`. A list's values come one by one, `is_first` with the first. Returns 0, or
+     * -1 (EINVAL, ERANGE) with a text that says what would be right.
+     */
+    int (*read)(const struct hm_field *row, void *field, const char *value, bool is_first, struct hm_error *error);
+    /* Write the field's value as it may stand in the file. Returns false where the field has none. */
+    bool (*write)(const struct hm_field *row, const void *field, char *out, size_t size);
+};
 
 struct hm_field {
     enum hm_section section;
     const char *word;
-    hm_field_set *set;
+    const struct hm_field_kind *kind;
     size_t offset;              /* of the field in hm_config, or in the section's entry */
     uint64_t least, most;       /* numbers and times: the range; texts: `most` is the field's size */
     const char *const *choices; /* in the order of the enum, from `least` on; amounts: the unit */
 };
 
-/*
- * Those that there are. A list's values come one by one, `is_first` with the first. Each returns 0, or -1 (EINVAL) with
- * a text that says what would be right.
- */
-hm_field_set hm_field_choice, hm_field_yes_no, hm_field_name, hm_field_folder, hm_field_milliseconds, hm_field_seconds,
-    hm_field_percent, hm_field_amount, hm_field_number, hm_field_size, hm_field_modes, hm_field_request,
-    hm_field_migrate, hm_field_nodes;
+/* Those that there are; hm_field_modes is a list. */
+extern const struct hm_field_kind hm_field_choice, hm_field_yes_no, hm_field_name, hm_field_folder,
+    hm_field_milliseconds, hm_field_seconds, hm_field_percent, hm_field_amount, hm_field_number, hm_field_size,
+    hm_field_modes, hm_field_request, hm_field_migrate, hm_field_nodes;
 
 #endif

@@ -22,17 +22,17 @@ static const char *const watts[] = {"W", NULL};
 static const char *const picojoules[] = {"pJ/bit", NULL};
 static const char *const channels[] = {"shared", "separate", NULL};
 
-#define TOP(word, set, field, least, most, choices)                                                                    \
+#define TOP(word, kind, field, least, most, choices)                                                                   \
     {                                                                                                                  \
-        HM_SECTION_TOP, word, set, offsetof(struct hm_config, field), least, most, choices                             \
+        HM_SECTION_TOP, word, &kind, offsetof(struct hm_config, field), least, most, choices                           \
     }
-#define TIER(word, set, field, least, most, choices)                                                                   \
+#define TIER(word, kind, field, least, most, choices)                                                                  \
     {                                                                                                                  \
-        HM_SECTION_TIER, word, set, offsetof(struct hm_config_tier, field), least, most, choices                       \
+        HM_SECTION_TIER, word, &kind, offsetof(struct hm_config_tier, field), least, most, choices                     \
     }
 #define RULE(section)                                                                                                  \
     {                                                                                                                  \
-        section, "modes", hm_field_modes, offsetof(struct hm_config_rule, modes), 0, 0, NULL                           \
+        section, "modes", &hm_field_modes, offsetof(struct hm_config_rule, modes), 0, 0, NULL                          \
     }
 #define FIELD(field) sizeof(((struct hm_config *)0)->field)
 
@@ -72,12 +72,13 @@ static const struct hm_field rows[] = {
     TIER("static_power", hm_field_amount, energy.static_w, 0, 1000000, watts),
     TIER("read_energy", hm_field_amount, energy.read_pj_bit, 0, 1000000, picojoules),
     TIER("write_energy", hm_field_amount, energy.write_pj_bit, 0, 1000000, picojoules),
-    {HM_SECTION_CHANNELS, "kind", hm_field_choice, offsetof(struct hm_config_channels, channels), 0, 0, channels},
+    {HM_SECTION_CHANNELS, "kind", &hm_field_choice, offsetof(struct hm_config_channels, channels), 0, 0, channels},
     RULE(HM_SECTION_USER),
     RULE(HM_SECTION_GROUP),
     RULE(HM_SECTION_ACCOUNT),
     RULE(HM_SECTION_PARTITION),
-    {HM_SECTION_PARTITION, "default_mode", hm_field_request, offsetof(struct hm_config_rule, default_mode), 0, 0, NULL},
+    {HM_SECTION_PARTITION, "default_mode", &hm_field_request, offsetof(struct hm_config_rule, default_mode), 0, 0,
+     NULL},
 };
 _Static_assert(sizeof(enum hm_record_who) == sizeof(int), "hm_field_choice writes enums as int");
 
@@ -112,7 +113,7 @@ const char *hm_configvalue_word(enum hm_section section, int n, bool *is_list)
         if (rows[i].section != section || n-- > 0)
             continue;
         if (is_list)
-            *is_list = rows[i].set == hm_field_modes;
+            *is_list = rows[i].kind == &hm_field_modes;
         return rows[i].word;
     }
     return NULL;
@@ -147,28 +148,49 @@ static int check_overlap(const struct hm_config *config, int entry, struct hm_er
     return 0;
 }
 
+static const struct hm_field *find_row(enum hm_section section, const char *word)
+{
+    for (int i = 0; i < N_ROWS(rows); i++)
+        if (rows[i].section == section && strcmp(rows[i].word, word) == 0)
+            return &rows[i];
+    return NULL;
+}
+
+/* Of the row's field in hm_config, in bytes. */
+static size_t place_of(const struct hm_field *row, int entry)
+{
+    size_t start = 0;
+    if (row->section == HM_SECTION_TIER)
+        start = offsetof(struct hm_config, tier) + (size_t)entry * sizeof(struct hm_config_tier);
+    else if (row->section == HM_SECTION_CHANNELS)
+        start = offsetof(struct hm_config, channels) + (size_t)entry * sizeof(struct hm_config_channels);
+    else if (hm_configvalue_is_rule(row->section))
+        start = offsetof(struct hm_config, rule) + (size_t)entry * sizeof(struct hm_config_rule);
+    return start + row->offset;
+}
+
 int hm_configvalue_set(struct hm_config *config, enum hm_section section, int entry, const char *word,
                        const char *value, bool is_first, struct hm_error *error)
 {
-    void *base = section == HM_SECTION_TOP        ? (void *)config
-                 : section == HM_SECTION_TIER     ? (void *)&config->tier[entry]
-                 : section == HM_SECTION_CHANNELS ? (void *)&config->channels[entry]
-                                                  : (void *)&config->rule[entry];
-    const struct hm_field *row = NULL;
-    for (int i = 0; i < N_ROWS(rows) && !row; i++)
-        if (rows[i].section == section && strcmp(rows[i].word, word) == 0)
-            row = &rows[i];
+    const struct hm_field *row = find_row(section, word);
     if (!row)
         return hm_fail(error, EINVAL, "\"%.40s\" is not known here", word);
-    if (row->set(row, (char *)base + row->offset, value, is_first, error) < 0)
+    if (row->kind->read(row, (char *)config + place_of(row, entry), value, is_first, error) < 0)
         return -1;
-    if (row->set == hm_field_modes && hm_configvalue_is_rule(section))
+    if (row->kind == &hm_field_modes && hm_configvalue_is_rule(section))
         config->rule[entry].has_modes = true;
-    if (row->set == hm_field_nodes) {
+    if (row->kind == &hm_field_nodes) {
         config->tier[entry].has_nodes = true;
         return check_overlap(config, entry, error);
     }
     return 0;
+}
+
+bool hm_configvalue_write(const struct hm_config *config, enum hm_section section, int entry, const char *word,
+                          char *out, size_t size)
+{
+    const struct hm_field *row = find_row(section, word);
+    return row && row->kind->write(row, (const char *)config + place_of(row, entry), out, size);
 }
 
 int hm_configvalue_finish(const struct hm_config *config, enum hm_section section, int entry, struct hm_error *error)

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The words of hybridmem.conf, as a table: where each may stand, how its value is read, and the field it fills. */
+/* The words of hybridmem.conf, as a table: where each may stand, how its value is read and written, and its field. */
 #ifndef HM_CORE_CONFIG_VALUE_H
 #define HM_CORE_CONFIG_VALUE_H
 
 #include "config.h"
+
+#define HM_CONFIGVALUE_TEXT 640 /* bytes for each value as text */
 
 enum hm_section {
     HM_SECTION_TOP,
@@ -41,6 +43,13 @@ int hm_configvalue_entry(struct hm_config *config, enum hm_section section, cons
  */
 int hm_configvalue_set(struct hm_config *config, enum hm_section section, int entry, const char *word,
                        const char *value, bool is_first, struct hm_error *error);
+
+/*
+ * Write the value of `word` in the entry (ignored for HM_SECTION_TOP) as it may stand in the file: HM_CONFIGVALUE_TEXT
+ * bytes are enough. Returns false where nothing was said, and nothing is built in.
+ */
+bool hm_configvalue_write(const struct hm_config *config, enum hm_section section, int entry, const char *word,
+                          char *out, size_t size);
 
 /* The entry's section has ended: does what it says go together? Returns 0, or -1 with a text. */
 int hm_configvalue_finish(const struct hm_config *config, enum hm_section section, int entry, struct hm_error *error);
