@@ -16,7 +16,7 @@
 #include "base/perfopen.h"
 #include "base/size.h"
 
-/* Newer than the numaif.h that we may be built with, or left out of it. */
+/* The build machine's numaif.h may be older than these, or leave them out. */
 #ifndef MPOL_F_STATIC_NODES
 #define MPOL_F_STATIC_NODES (1 << 15)
 #endif
@@ -30,7 +30,7 @@
 #define MPOL_WEIGHTED_INTERLEAVE 6
 #endif
 
-#define PARANOID_MOST 2 /* of kernel.perf_event_paranoid, with which users may sample */
+#define PARANOID_MOST 2 /* highest kernel.perf_event_paranoid with which users may sample */
 #define LONG_BITS (sizeof(unsigned long) * CHAR_BIT)
 #define KERNEL_NODES                                                                                                   \
     1024 /* MAX_NUMNODES of x86-64 and arm64 distributions; the kernel refuses longer masks with set bits only */
@@ -45,13 +45,11 @@ static const int kernel_modes[] = {
     [HM_POLICY_BIND_BALANCING] = MPOL_BIND | MPOL_F_NUMA_BALANCING,
 };
 
-/*
- * MPOL_F_STATIC_NODES: when a job's cpuset changes (slurmctld can, and so can a second step), the kernel would
- * otherwise fold the mask onto the new set by position, and a fast node could become a slow one.
- */
+/* MPOL_F_STATIC_NODES: slurmctld, or another step, can change a job's cpuset. Without the flag the kernel would then
+ * map the node mask onto the new set by position, and a fast node could become a slow one. */
 static int set_policy(int mode, const unsigned long mask[MASK_LONGS])
 {
-    /* The kernel takes one bit less than maxnode says. */
+    /* KERNEL_NODES + 1, as the kernel reads one bit less than it is told. */
     return (int)set_mempolicy(mode | MPOL_F_STATIC_NODES, mask, KERNEL_NODES + 1);
 }
 
@@ -79,7 +77,7 @@ char *hm_policy_weight_path(int node_id, char *out, size_t size)
     return out;
 }
 
-/* Returns 1 to 255, or 0 where there is none. */
+/* Read the interleave weight of a node. Returns 1 to 255, or 0 where it cannot be read. */
 static uint8_t read_weight(int node_id)
 {
     char path[96], text[16];
@@ -90,9 +88,9 @@ static uint8_t read_weight(int node_id)
 }
 
 /*
- * Does the kernel know the mode? It looks at the mode first, and a range without pages ends well: nothing is changed.
- * Distributions bring modes to older versions, so this is better than the version; `by_version` stands where a filter
- * on system calls answers instead.
+ * Does the kernel know the mode? mbind checks the mode first, and with an empty range it succeeds without changing
+ * anything. This is better than the kernel's version, as distributions backport modes. `by_version` is returned where a
+ * system call filter answers instead of the kernel.
  */
 static bool knows_mode(int mode, bool by_version)
 {
@@ -101,7 +99,7 @@ static bool knows_mode(int mode, bool by_version)
     return errno == EINVAL ? false : by_version;
 }
 
-/* The migrator is the user's: what users may not sample it cannot. */
+/* Can users sample stores? The migrator runs as the user, so it can do no more. */
 static bool can_sample_stores(void)
 {
     static const char *const units[] = {"/sys/bus/event_source/devices/cpu/events/mem-stores",

@@ -1,23 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The thin edge between a plan and the kernel: set_mempolicy(2) of the calling process, and what this kernel can do. */
+/* Applies a plan to the kernel: set_mempolicy(2) for the calling process. Also finds out what this kernel can do. */
 #ifndef HM_CORE_APPLY_POLICY_H
 #define HM_CORE_APPLY_POLICY_H
 
 #include "core/plan/plan.h"
 
 /*
- * Give the calling process the plan's memory policy; children and exec keep it. HM_POLICY_DEFAULT changes nothing.
- * Weights are not set here: they are the system's. Returns 0, or -1 with set_mempolicy's errno.
+ * Set the plan's memory policy for the calling process; children keep it, also over exec. HM_POLICY_DEFAULT changes
+ * nothing. Interleave weights are not set here, as they belong to the whole system. Returns 0, or -1 with the errno of
+ * set_mempolicy.
  */
 int hm_policy_apply(const struct hm_plan *plan, struct hm_error *error);
 
-/*
- * What this kernel can do, tried where that is possible without an effect, and the interleave weights as they are now.
- * `alone` is left false. Where sysfs shows no weights has_weights is false. Returns 0 or -1.
- */
+/* Find out what this kernel can do, by trying it where that has no effect, and read the current interleave weights.
+ * `alone` is left false. `has_weights` is false where sysfs shows no weights. Returns 0 or -1. */
 int hm_abilities_read(const struct hm_tiers *tiers, struct hm_abilities *abilities, struct hm_error *error);
 
-/* Where the weight of a node stands in sysfs. Returns `out`. */
+/* The path of a node's interleave weight in sysfs. Returns `out`. */
 char *hm_policy_weight_path(int node_id, char *out, size_t size);
 
 #endif

@@ -5,7 +5,8 @@
 #include <stdbool.h>
 #include <string.h>
 
-/* Between strings: words, paths and the signs of the grammar. Everything else belongs in quotes or nowhere. */
+/* May this character stand outside of strings? Words, paths and the signs of the grammar may; anything else must be in
+ * quotes. */
 static bool is_plain(char byte)
 {
     return (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') || (byte >= '0' && byte <= '9') ||
@@ -17,7 +18,7 @@ static bool is_quotable(char byte)
     return byte >= 0x20 && byte < 0x7f && byte != '\\' && byte != '$';
 }
 
-/* The index of the closing quote, or -1 with the reason. */
+/* Find the closing quote. Returns its index, or -1 with the reason. */
 static long find_end_of_string(const char *text, size_t length, size_t start, struct hm_error *error)
 {
     for (size_t at = start + 1; at < length; at++) {
@@ -36,15 +37,15 @@ static long find_end_of_string(const char *text, size_t length, size_t start, st
     return hm_fail(error, EINVAL, "the string that starts with %.20s is not closed on its line", text + start);
 }
 
-/* Where the text is. */
+/* The current position in the text. */
 struct place {
     int line;
-    char last[2];  /* the two signs before that are not blank */
+    char last[2];  /* the last two characters that are not blank */
     int depth;     /* open braces */
-    int line_open; /* of the outermost one */
+    int line_open; /* line of the outermost open brace */
 };
 
-/* One character outside strings and comments. */
+/* Check one character outside strings and comments. */
 static int check_plain(const char *text, size_t at, struct place *place, struct hm_error *error)
 {
     if (text[at] == '/' && text[at + 1] == '/')

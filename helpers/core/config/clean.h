@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What libConfuse may see of hybridmem.conf. Its scanner expands ${VAR} of the environment in strings and between them,
- * keeps a state of its own over calls where a string is not closed or an escape is wrong, counts comment lines more
- * than once, and drops characters that it does not know. None of that happens to a text that went through here.
+ * Checks the text of hybridmem.conf before libConfuse parses it, because libConfuse's scanner is too lenient: it
+ * expands ${VAR} from the environment, inside strings and outside; it keeps state between calls after an unclosed
+ * string or a wrong escape; it counts comment lines more than once; and it drops characters that it does not know. None
+ * of this can happen with a text that passed this check.
  */
 #ifndef HM_CORE_CONFIG_CLEAN_H
 #define HM_CORE_CONFIG_CLEAN_H
@@ -12,8 +13,8 @@
 #include "base/error.h"
 
 /*
- * Check `text` (`length` bytes, with room for an end mark) and blank its comments in place; lines stay where they are.
- * Returns 0, or the number of the line (from 1) that is wrong, with the reason in `error`, without file or line.
+ * Check `text` (`length` bytes, with room for an end mark), and replace its comments by blanks, so that line numbers
+ * stay right. Returns 0, or the number of the wrong line (from 1), with the reason in `error`, without file and line.
  */
 int hm_configclean(char *text, size_t length, struct hm_error *error);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the configuration says: its built-in values, and the questions that others ask it. Pure. */
+/* The configuration's built-in values, and the questions that other code asks it. Pure. */
 #include "config.h"
 
 #include <errno.h>
@@ -50,7 +50,8 @@ static const struct hm_config_rule *find_rule(const struct hm_config *config, en
     return NULL;
 }
 
-/* `rule` NULL: the general `modes`. Off is always allowed: it asks for nothing. */
+/* Is the request's mode among `modes`? `rule` is NULL for the general `modes`. `off` is always allowed, as it asks for
+ * nothing. */
 static int check_modes(const struct hm_request *request, unsigned modes, const struct hm_config_rule *rule,
                        struct hm_error *error)
 {

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * hybridmem.conf, read with libConfuse (sections, lists, and errors with file and line; packaged in Debian and EPEL)
- * into a plain value. Unknown words are errors.
- */
+/* The configuration, hybridmem.conf, as a plain value. It is read with libConfuse, which has sections, lists, and
+ * errors with file and line, and is packaged in Debian and EPEL. Unknown words are errors. */
 #ifndef HM_CORE_CONFIG_CONFIG_H
 #define HM_CORE_CONFIG_CONFIG_H
 
@@ -12,7 +10,7 @@
 #include "core/request/request.h"
 #include "core/topology/topology.h"
 
-#define HM_CONFIG_NAME "hybridmem.conf" /* of the file in texts that do not say its path */
+#define HM_CONFIG_NAME "hybridmem.conf" /* name of the file in texts that do not give its path */
 #define HM_CONFIG_PATH_MAX 256
 #define HM_CONFIG_RULES 64
 #define HM_MODES_ANY (~0u)
@@ -21,10 +19,18 @@ enum hm_channels { HM_CHANNELS_SHARED, HM_CHANNELS_SEPARATE };
 enum hm_record_who { HM_RECORD_REQUESTED, HM_RECORD_ALL };
 enum hm_rule_kind { HM_RULE_USER, HM_RULE_GROUP, HM_RULE_ACCOUNT, HM_RULE_PARTITION };
 enum hm_dax_fs { HM_DAX_FS_EXT4, HM_DAX_FS_XFS };
-enum hm_dax_map { HM_DAX_MAP_DRAM, HM_DAX_MAP_PMEM };                     /* where a namespace's metadata map is */
-enum hm_summary { HM_SUMMARY_NONE, HM_SUMMARY_ADMIN, HM_SUMMARY_SYSTEM }; /* the field in Slurm's database */
-enum hm_slow_ram { HM_SLOW_RAM_NONE, HM_SLOW_RAM_MOVABLE, HM_SLOW_RAM_NORMAL }; /* its zone */
-/* Bits: the programs that jobs' monitors may start. */
+enum hm_dax_map { HM_DAX_MAP_DRAM, HM_DAX_MAP_PMEM }; /* where the kernel keeps a namespace's page metadata */
+enum hm_summary {
+    HM_SUMMARY_NONE,
+    HM_SUMMARY_ADMIN,
+    HM_SUMMARY_SYSTEM
+}; /* the field of Slurm's database that gets the job's summary */
+enum hm_slow_ram {
+    HM_SLOW_RAM_NONE,
+    HM_SLOW_RAM_MOVABLE,
+    HM_SLOW_RAM_NORMAL
+}; /* the zone that slow memory is brought online in */
+/* The helper programs that jobs' monitors may start, as bits. */
 enum hm_meter_programs {
     HM_METER_NONE = 0,
     HM_METER_PAPI = 1,
@@ -33,76 +39,78 @@ enum hm_meter_programs {
 };
 enum hm_log_level { HM_LOG_ERROR, HM_LOG_WARNING, HM_LOG_INFO, HM_LOG_DEBUG };
 
-/* What a tier's energy is reckoned with, as hybridmem.conf says; 0: not said. */
+/* The energy model of a tier, from hybridmem.conf; 0: not given. */
 struct hm_energy_model {
-    double static_w; /* of the whole tier, whoever uses it and however much */
+    double static_w; /* power of the whole tier, independent of its use */
     double read_pj_bit, write_pj_bit;
 };
 
 struct hm_config_tier {
     char name[HM_NAME];
-    int line; /* of the file, where its nodes stand, else its first word; 0: of no file */
+    int line; /* line in the file of its nodes, else of its first word; 0: not from a file */
     bool has_nodes;
-    struct hm_set nodes;         /* empty: the tier found under this name or kind, with figures overridden */
-    enum hm_kind kind;           /* HM_KIND_UNKNOWN: not said */
-    uint64_t read_latency_ns;    /* 0: not said; likewise the next */
-    uint64_t read_bandwidth_mbs; /* of the whole tier */
+    struct hm_set nodes;         /* empty: overrides figures of the tier that was found under this name or kind */
+    enum hm_kind kind;           /* HM_KIND_UNKNOWN: not given */
+    uint64_t read_latency_ns;    /* 0: not given, as for the next two */
+    uint64_t read_bandwidth_mbs; /* of all nodes of the tier together */
     uint64_t write_bandwidth_mbs;
-    struct hm_energy_model energy; /* of reads and writes both are said, or neither */
+    struct hm_energy_model energy; /* reads and writes: both are given, or neither */
 };
 
-/* The channels kind of a pair of tiers, by name or kind ("dram+cxl"). */
+/* Whether two tiers, given by name or kind ("dram+cxl"), share memory channels. */
 struct hm_config_channels {
     char fast[HM_NAME], slow[HM_NAME];
-    int line; /* of the file; 0: of no file */
+    int line; /* line in the file; 0: not from a file */
     enum hm_channels channels;
 };
 
-/* One of: user "alice" { modes = {...} }, group, account, partition (which also takes default_mode). */
+/* A rule: user "alice" { modes = {...} }, or the same for a group, account or partition (which may also have
+ * default_mode). */
 struct hm_config_rule {
     enum hm_rule_kind kind;
     char name[64];
     bool has_modes;
-    unsigned modes;                     /* bit n: the mode n is allowed */
-    char default_mode[HM_REQUEST_TEXT]; /* "" none; partitions only */
-    int default_line;                   /* of the file, where default_mode stands */
+    unsigned modes;                     /* bit n: mode n is allowed */
+    char default_mode[HM_REQUEST_TEXT]; /* "": none; for partitions only */
+    int default_line;                   /* line of default_mode in the file */
 };
 
 /* The site's defaults for the keys of migrate. */
 struct hm_config_migrate {
-    char text[HM_REQUEST_TEXT]; /* as written */
+    char text[HM_REQUEST_TEXT]; /* as written in the file */
     struct hm_migrate_keys keys;
 };
 
 struct hm_config {
-    char path[HM_CONFIG_PATH_MAX];       /* of the file that it was read from, for programs that are started; "" none */
+    char path[HM_CONFIG_PATH_MAX];       /* file that was read, to pass on to other programs; "": none */
     bool enabled;                        /* yes */
     enum hm_record_who record;           /* requested */
     char record_dir[HM_CONFIG_PATH_MAX]; /* /var/lib/hybridmem/records */
     char record_group[32];               /* hybridmem */
     char state_dir[HM_CONFIG_PATH_MAX];  /* /var/lib/hybridmem: pending records */
     char run_dir[HM_CONFIG_PATH_MAX];    /* /run/hybridmem: ledger, topology cache */
-    char cluster[64];                    /* "": Slurm's */
-    unsigned interval_ms;                /* 1000; of the monitor */
-    double reserve_percent; /* 2.0: of the fast tier, kept free for the kernel where the slow tier is ZONE_MOVABLE */
-    unsigned reap_grace_s;  /* 600: how long a dead job's ledger entry waits for its epilog */
-    enum hm_log_level log_level;          /* info */
-    unsigned default_modes;               /* `modes`: allowed to all, HM_MODES_ANY */
-    struct hm_config_migrate migrate;     /* interval=10s,overhead=1% */
-    enum hm_dax_fs fsdax_fs;              /* ext4 */
-    enum hm_dax_map fsdax_map;            /* dram */
-    unsigned fsdax_wipe_limit_s;          /* 0, none: how long prologs and epilogs wipe, in seconds */
-    double keep_percent;                  /* 0: of each region, for file systems that users keep; 0: none can be kept */
-    uint64_t keep_quota_bytes;            /* of each user on a node; 0: no other limit than that share */
-    unsigned keep_age_s;                  /* one week */
-    enum hm_slow_ram ram;                 /* none */
-    bool resctrl;                         /* no: a monitoring group for each job takes one of the processor's ids */
-    char resctrl_dir[HM_CONFIG_PATH_MAX]; /* /sys/fs/resctrl */
-    enum hm_meter_programs meter_programs; /* none: PAPI and Slurm are not asked for each job */
-    char spool_dir[HM_CONFIG_PATH_MAX];    /* /var/lib/hybridmem/spool: jobs that ended, for the collector */
-    enum hm_summary summary_field;         /* none */
-    uint64_t summary_rate;                 /* 120: jobs a minute that the collector asks Slurm's database about */
-    unsigned collect_wait_s;               /* 300: how long it waits for records after a job's end */
+    char cluster[64];                    /* "": Slurm's name of the cluster */
+    unsigned interval_ms;                /* 1000; between two readings of the monitor */
+    double reserve_percent;      /* 2.0: share of the fast tier that stays free for the kernel, where the slow tier is
+                                    ZONE_MOVABLE */
+    unsigned reap_grace_s;       /* 600: how long a dead job's ledger entry waits for its epilog */
+    enum hm_log_level log_level; /* info */
+    unsigned default_modes;      /* the word `modes`: modes that everybody may use; HM_MODES_ANY */
+    struct hm_config_migrate migrate; /* interval=10s,overhead=1% */
+    enum hm_dax_fs fsdax_fs;          /* ext4 */
+    enum hm_dax_map fsdax_map;        /* dram */
+    unsigned fsdax_wipe_limit_s;      /* 0 (no limit): longest that a prolog or epilog may wipe */
+    double keep_percent;       /* 0: share of each region for file systems that users keep; 0: users cannot keep any */
+    uint64_t keep_quota_bytes; /* limit for each user on a node; 0: keep_percent is the only limit */
+    unsigned keep_age_s;       /* one week */
+    enum hm_slow_ram ram;      /* none */
+    bool resctrl;              /* no; a monitoring group for each job uses up one of the processor's ids */
+    char resctrl_dir[HM_CONFIG_PATH_MAX];  /* /sys/fs/resctrl */
+    enum hm_meter_programs meter_programs; /* none: jobs' monitors do not start the programs for PAPI and Slurm */
+    char spool_dir[HM_CONFIG_PATH_MAX]; /* /var/lib/hybridmem/spool: one file for each ended job, for the collector */
+    enum hm_summary summary_field;      /* none */
+    uint64_t summary_rate;              /* 120: most jobs per minute that the collector looks up in Slurm's database */
+    unsigned collect_wait_s;            /* 300: how long the collector waits for records after a job's end */
     int n_tiers;
     struct hm_config_tier tier[HM_MAX_TIERS];
     int n_channels;
@@ -114,39 +122,37 @@ struct hm_config {
 /* The built-in values, as if the file were empty. */
 void hm_config_defaults(struct hm_config *config);
 
-/* Where the file is unless something else is said: <sysconfdir>/hybridmem/hybridmem.conf. */
+/* The default path of the file: <sysconfdir>/hybridmem/hybridmem.conf. */
 const char *hm_config_path(void);
 
 /*
- * Read `path`. A missing file gives the defaults (0) unless `required`. As root (euid 0) the file and every folder
- * above it must be root-owned and not writable by others, else EPERM. Returns 0, or -1 and a text "FILE:LINE: ...":
- * `config` then has the defaults. Never calls exit; leaves nothing allocated.
+ * Read the file `path`. A missing file gives the defaults (and 0) unless `required`. For root (euid 0) the file and
+ * every folder above it must belong to root and not be writable by others, else EPERM. Returns 0, or -1 with a text
+ * "FILE:LINE: ..."; `config` then has the defaults. Never calls exit; leaves nothing allocated.
  */
 int hm_config_read(const char *path, bool required, struct hm_config *config, struct hm_error *error);
 
-/*
- * The same from memory: `text` (`length` bytes, room for one more; it is changed), `path` only for error texts. One
- * parse at a time in a process: libConfuse's scanner is global.
- */
+/* Parse a configuration in memory: `text` has `length` bytes and room for one more; it is changed. `path` is only for
+ * error texts. Only one parse at a time in a process, as libConfuse's scanner is global. */
 int hm_config_parse(const char *path, char *text, size_t length, struct hm_config *config, struct hm_error *error);
 
 /*
- * May this user (name and group names, `groups` NULL-terminated) use the request's mode? The user's rule decides, else
- * all rules of his groups, else the general `modes`; the rules of account and partition must allow it too. `off` is
- * always allowed. `account` and `partition` may be NULL: not checked. Returns 0, or -1 with EACCES and a text that
- * names the mode, the rule and the modes that are allowed. Pure.
+ * May this user use the request's mode? `groups` are the user's group names, NULL-terminated. A rule for the user
+ * decides; without one, all rules for the user's groups must allow the mode; without these, the general `modes` must.
+ * Rules for the account and the partition must allow it, too (NULL: not checked). `off` is always allowed. Returns 0,
+ * or -1 (EACCES) with a text that names the mode, the rule and the allowed modes. Pure.
  */
 int hm_config_allows(const struct hm_config *config, const struct hm_request *request, const char *user,
                      const char *const *groups, const char *account, const char *partition, struct hm_error *error);
 
-/* The words of fsdax_fs, fsdax_map, ram, meter_programs and summary_field. */
+/* The words for values of fsdax_fs, fsdax_map, ram, meter_programs and summary_field. */
 const char *hm_dax_fs_name(enum hm_dax_fs filesystem);
 const char *hm_dax_map_name(enum hm_dax_map map);
 const char *hm_slow_ram_name(enum hm_slow_ram ram);
 const char *hm_meter_programs_name(enum hm_meter_programs programs);
 const char *hm_summary_name(enum hm_summary summary);
 
-/* What file systems that users keep may take together of a region of so many bytes. Pure. */
+/* How many bytes of a region (with `region_bytes`) all kept file systems together may take. Pure. */
 uint64_t hm_config_keep_share(const struct hm_config *config, uint64_t region_bytes);
 
 /* The partition's default_mode, or NULL. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The sections of hybridmem.conf and their titles. */
+/* Finds or makes the entry in the configuration for a section of hybridmem.conf and its title. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -19,7 +19,7 @@ bool hm_configvalue_is_rule(enum hm_section section)
     return section >= HM_SECTION_USER;
 }
 
-/* Copy a tier's name or kind. Returns 0 or -1. */
+/* Check and copy a tier's name or kind. Returns 0 or -1. */
 static int copy_tier_name(char name[HM_NAME], const char *text, size_t length)
 {
     if (length == 0 || length >= HM_NAME || strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789_-") < length)

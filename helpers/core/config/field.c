@@ -97,7 +97,7 @@ static int read_folder(const struct hm_field *row, void *field, const char *valu
     return 0;
 }
 
-/* Milliseconds, or seconds where the row's range is in seconds: see the table. */
+/* Read a time. The row's range, and the number stored, are in units of `unit_ms`. */
 static int set_duration(const struct hm_field *row, void *field, const char *value, struct hm_error *error,
                         unsigned unit_ms)
 {
@@ -161,7 +161,7 @@ static bool write_percent(const struct hm_field *row, const void *field, char *o
     return true;
 }
 
-/* 0.001 to row->most: 0 stands for a figure that is not said, and with less `config show` would need an exponent. */
+/* The least amount is 0.001: 0 means "not given", and `config show` would need an exponent for less. */
 static int read_amount(const struct hm_field *row, void *field, const char *value, bool is_first,
                        struct hm_error *error)
 {
@@ -223,7 +223,8 @@ static int read_modes(const struct hm_field *row, void *field, const char *value
         *(unsigned *)field = (is_first ? 0 : *(unsigned *)field) | 1u << mode;
         return 0;
     }
-    /* Not an available mode: the parser knows why. A text with a comma is a request, but no mode. */
+    /* It is not a mode that can be used; the parser of requests knows why. A text that it accepts has keys, and is no
+     * mode alone. */
     if (hm_request_parse(value, &request, error) == 0)
         hm_fail(error, EINVAL, "\"%.40s\" is not a mode: write modes without keys, as in { spill, fast }", value);
     return -1;

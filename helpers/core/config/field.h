@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How the values of hybridmem.conf are read and written, by kind: what a word's row says of it is held. */
+/* Reads the values of hybridmem.conf, one function for each kind of value. A word's row in the table gives its range
+ * and its field. */
 #ifndef HM_CORE_CONFIG_FIELD_H
 #define HM_CORE_CONFIG_FIELD_H
 
@@ -21,12 +22,13 @@ struct hm_field {
     enum hm_section section;
     const char *word;
     const struct hm_field_kind *kind;
-    size_t offset;              /* of the field in hm_config, or in the section's entry */
-    uint64_t least, most;       /* numbers and times: the range; texts: `most` is the field's size */
-    const char *const *choices; /* in the order of the enum, from `least` on; amounts: the unit */
+    size_t offset;        /* offset of the field in hm_config, or in the section's entry */
+    uint64_t least, most; /* numbers and times: their range; texts: `most` is the size of the field */
+    const char *const
+        *choices; /* words in the order of the enum, whose first value is `least`; for amounts: the unit */
 };
 
-/* Those that there are; hm_field_modes is a list. */
+/* The kinds of values; hm_field_modes takes a list. */
 extern const struct hm_field_kind hm_field_choice, hm_field_yes_no, hm_field_name, hm_field_folder,
     hm_field_milliseconds, hm_field_seconds, hm_field_percent, hm_field_amount, hm_field_number, hm_field_size,
     hm_field_modes, hm_field_request, hm_field_migrate, hm_field_nodes;

@@ -24,7 +24,7 @@ static int add_groups(struct hm_identity *identity, char *buffer, struct hm_erro
     identity->groups = calloc((size_t)count + 1, sizeof(*identity->groups));
     for (int i = 0; identity->groups && i < count; i++) {
         struct group group, *found = NULL;
-        /* A group without a name matches no rule. */
+        /* A group without a name cannot match a rule. */
         if (getgrgid_r(ids[i], &group, buffer, ENTRY_BYTES, &found) != 0 || !found)
             continue;
         identity->groups[named] = strdup(found->gr_name);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* hybridmem.conf through libConfuse: every value is checked and stored where it is met, so that each error has its
- * line. */
+/* Reads hybridmem.conf with libConfuse. Each value is checked and stored in libConfuse's callback, so that each error
+ * has its line. */
 #include <confuse.h>
 #include <errno.h>
 #include <stdarg.h>
@@ -14,20 +14,19 @@
 #include "value.h"
 
 #define FILE_MAX 65536 /* bytes */
-#define WORDS_MAX 32   /* words of a section, with libConfuse's end mark; each has a bit in `seen` */
+#define WORDS_MAX 32   /* most words of a section, with libConfuse's end mark; each has a bit in `seen` */
 
-/* libConfuse's callbacks get no pointer of ours, so one parse at a time has this (its scanner is global as well). */
+/* State of the parse. It is global, as libConfuse passes no pointer to callbacks (its scanner is global, too). */
 static struct {
     const char *path;
     struct hm_config *config;
     struct hm_error *error;
     bool has_error;
-    /* Words that were set in the section that is being read (bit by number of the word), to find one that is there
-     * twice. */
+    /* Words seen in the section that is being read (one bit for each), to find words that are there twice. */
     unsigned seen[HM_SECTIONS];
 } reading;
 
-/* The first error is the one that counts: what libConfuse adds to it is dropped. */
+/* Keep the first error only; what libConfuse adds to it is dropped. */
 static void fail_at(int line, const char *what, const char *text)
 {
     if (!reading.has_error)
@@ -43,7 +42,7 @@ static enum hm_section section_of(cfg_t *cfg)
     return HM_SECTION_TOP;
 }
 
-/* libConfuse found something wrong itself: its text, and what would be right. */
+/* libConfuse found an error itself: keep its text, and add what would be right. */
 __attribute__((format(printf, 2, 0))) static void explain_error(cfg_t *cfg, const char *format, va_list arguments)
 {
     char text[160], line[600], words[480];
@@ -72,7 +71,7 @@ static int word_number(enum hm_section section, const char *name)
     return n;
 }
 
-/* What only a node can judge, or other words, is said to be at this line. */
+/* Keep the line of words that are judged later, on a node or together with other words, for error texts. */
 static void note_line(enum hm_section section, int entry, const char *word, int line)
 {
     struct hm_config *config = reading.config;
@@ -84,7 +83,7 @@ static void note_line(enum hm_section section, int entry, const char *word, int 
         config->rule[entry].default_line = line;
 }
 
-/* libConfuse met a value: `*result` is the string that it keeps. */
+/* Callback for each value. libConfuse keeps the string that *result points to. */
 static int take_value(cfg_t *cfg, cfg_opt_t *option, const char *value, void *result)
 {
     struct hm_error why;
@@ -114,7 +113,7 @@ static int take_value(cfg_t *cfg, cfg_opt_t *option, const char *value, void *re
     return 0;
 }
 
-/* A section was closed. */
+/* Callback at the end of each section. */
 static int finish_section(cfg_t *cfg, cfg_opt_t *option)
 {
     struct hm_error why;
@@ -141,7 +140,7 @@ static int finish_section(cfg_t *cfg, cfg_opt_t *option)
     return 0;
 }
 
-/* libConfuse's form of our table. `options` has WORDS_MAX rows. Returns how many are used. */
+/* Translate the table of words into libConfuse's form. `options` has WORDS_MAX rows. Returns how many are used. */
 static int list_words(enum hm_section section, cfg_opt_t *options)
 {
     bool is_list;
@@ -182,7 +181,7 @@ static int parse_text(const char *text)
     return -1;
 }
 
-/* Read at most FILE_MAX bytes. Returns their number, or -1. */
+/* Read at most FILE_MAX bytes. Returns how many there were, or -1. */
 static ssize_t read_file(int fd, const char *path, char *text, struct hm_error *error)
 {
     size_t length = 0;
@@ -215,7 +214,7 @@ int hm_config_parse(const char *path, char *text, size_t length, struct hm_confi
     reading.error = error;
     if (parse_text(text) == 0)
         return 0;
-    /* Half a configuration is none. */
+    /* Do not leave half a configuration. */
     int number = errno;
     hm_config_defaults(config);
     errno = number;

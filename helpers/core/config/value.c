@@ -16,7 +16,7 @@ static const char *const filesystems[] = {"ext4", "xfs", NULL};
 static const char *const maps[] = {"dram", "pmem", NULL};
 static const char *const rams[] = {"none", "movable", "normal", NULL};
 static const char *const programs[] = {"none", "papi", "slurm", "all", NULL};
-/* Fields that a job's owner cannot write: what he could write, a reader could not believe. */
+/* Only fields that a job's owner cannot write: readers could not trust what the owner could change. */
 static const char *const summaries[] = {"none", "AdminComment", "SystemComment", NULL};
 static const char *const watts[] = {"W", NULL};
 static const char *const picojoules[] = {"pJ/bit", NULL};
@@ -134,7 +134,7 @@ char *hm_configvalue_words(enum hm_section section, char *out, size_t size)
     return out;
 }
 
-/* A node may be in one tier only, which the setter of one field cannot see. */
+/* Check that a node is in one tier only, which the reader of a single value cannot see. */
 static int check_overlap(const struct hm_config *config, int entry, struct hm_error *error)
 {
     char list[60];

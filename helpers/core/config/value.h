@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The words of hybridmem.conf, as a table: where each may stand, how its value is read and written, and its field. */
+/* The table of the words of hybridmem.conf: the section that each may stand in, how its value is read, and the field
+ * that it sets. */
 #ifndef HM_CORE_CONFIG_VALUE_H
 #define HM_CORE_CONFIG_VALUE_H
 
@@ -18,29 +19,25 @@ enum hm_section {
     HM_SECTIONS
 };
 
-/* "tier", ... ; NULL for HM_SECTION_TOP. */
+/* The name of a section: "tier" and so on; NULL for HM_SECTION_TOP. */
 const char *hm_configvalue_section_name(enum hm_section section);
 
-/* The n-th word that may stand in the section, NULL past the last. `*is_list` (NULL is allowed): it takes a list. */
+/* The n-th word of the section; NULL past the last. `*is_list` (may be NULL) becomes whether it takes a list. */
 const char *hm_configvalue_word(enum hm_section section, int n, bool *is_list);
 
-/* All words and sections that may stand there, for error texts: "nodes, kind, ... or write_bandwidth". Returns `out`.
- */
+/* List all words and sections that may stand in a section, for error texts: "nodes, kind, ... or write_bandwidth".
+ * Returns `out`. */
 char *hm_configvalue_words(enum hm_section section, char *out, size_t size);
 
-/* Is the section one of the rules (user, group, account, partition)? */
+/* Is the section a rule (user, group, account, partition)? */
 bool hm_configvalue_is_rule(enum hm_section section);
 
-/*
- * The index of the section's entry with this title in `config` (a tier, channels, or rule), made where it is new.
- * Returns it, or -1 with a text: the title is no good, or there are too many.
- */
+/* Find or make the entry of `config` (a tier, channels, or rule) for a section with this title. Returns its index, or
+ * -1 with a text where the title is wrong, or there are too many. */
 int hm_configvalue_entry(struct hm_config *config, enum hm_section section, const char *title, struct hm_error *error);
 
-/*
- * Set the field of `word` in the entry (ignored for HM_SECTION_TOP). A list's values come one by one, `is_first` with
- * the first. Returns 0, or -1 with a text that says what would be right.
- */
+/* Read `value` into the field of `word` in the entry (ignored for HM_SECTION_TOP). The values of a list come one by
+ * one; `is_first` is true for the first. Returns 0, or -1 with a text that says what would be right. */
 int hm_configvalue_set(struct hm_config *config, enum hm_section section, int entry, const char *word,
                        const char *value, bool is_first, struct hm_error *error);
 
@@ -51,7 +48,7 @@ int hm_configvalue_set(struct hm_config *config, enum hm_section section, int en
 bool hm_configvalue_write(const struct hm_config *config, enum hm_section section, int entry, const char *word,
                           char *out, size_t size);
 
-/* The entry's section has ended: does what it says go together? Returns 0, or -1 with a text. */
+/* The section has ended: do its words go together? Returns 0, or -1 with a text. */
 int hm_configvalue_finish(const struct hm_config *config, enum hm_section section, int entry, struct hm_error *error);
 
 #endif

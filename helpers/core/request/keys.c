@@ -69,7 +69,7 @@ static int set_percent(const struct hm_key *key, const char *value, struct hm_re
     return 0;
 }
 
-/* The cap: bytes, or a share in a field of its own. */
+/* The cap on the fast tier: bytes, or a percentage, which has a field of its own. */
 static int set_cap(const struct hm_key *key, const char *value, struct hm_request *request)
 {
     static const struct hm_key share = {
@@ -77,7 +77,7 @@ static int set_cap(const struct hm_key *key, const char *value, struct hm_reques
     return strchr(value, '%') ? set_percent(&share, value, request) : set_size(key, value, request);
 }
 
-/* The name of a source of samples, as text: of the sources the request knows nothing else. */
+/* The name of a sample source is kept as text; the request knows nothing else of sources. */
 static int set_source(const struct hm_key *key, const char *value, struct hm_request *request)
 {
     if (!hm_sampling_is_word(value))
@@ -95,7 +95,7 @@ static int set_flag(const struct hm_key *key, const char *value, struct hm_reque
 
 #define FIELD(field) offsetof(struct hm_request, field)
 
-/* Where samples may come from, in words. */
+/* The sources that samples can come from, for help texts. */
 #define HM_SOURCE(word, ...) ", " #word
 static const char source_wants[] = "one of " HM_SOURCE_AUTO
 #include "core/request/sources.def"

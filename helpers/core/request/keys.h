@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The option's keys, as a table: its group, which a mode takes or not, how its value is read, and its range. */
+/* The table of the option's keys: the group of each key (modes accept groups), how its value is read, and its range. */
 #ifndef HM_CORE_REQUEST_KEYS_H
 #define HM_CORE_REQUEST_KEYS_H
 
 #include "request.h"
 
-#define HM_KEY_SOCKET 0 /* its row: the one key of nearly all modes */
+#define HM_KEY_SOCKET 0 /* row of the key `socket`, which nearly all modes take */
 
 struct hm_key {
     const char *name;
-    unsigned group; /* HM_KEYS_..., one: the modes that take it say so in their rows */
+    unsigned group; /* one of HM_KEYS_...; a mode's row says which groups the mode takes */
     /* Read the value into the request. Returns 0 or -1. */
     int (*set)(const struct hm_key *key, const char *value, struct hm_request *request);
-    size_t offset;              /* of its field in the request */
-    uint64_t least, most;       /* of numbers, sizes and times in ms; percentages: in hundredths */
-    const char *const *choices; /* words, in the order of the enum from `least` on */
-    const char *wants;          /* what would be right; NULL: it takes no value, and `set` gets "" */
+    size_t offset;              /* offset of its field in the request */
+    uint64_t least, most;       /* range of numbers, sizes and times in ms; of percentages in hundredths */
+    const char *const *choices; /* words in the order of the enum, whose first value is `least` */
+    const char *wants;          /* what a right value is, for errors; NULL: the key takes no value, and `set` gets "" */
     const char *example;
-    bool is_needed;    /* a mode that takes the key is nothing without it */
+    bool is_needed;    /* every mode that takes the key needs it */
     const char *about; /* for help texts: one clause */
 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The table of modes. What has to be known of a mode anywhere is asked of its row: nothing else lists the modes. */
+/* The table of modes. Code that needs to know something of a mode asks its row; modes are listed nowhere else. */
 #ifndef HM_CORE_REQUEST_MODES_H
 #define HM_CORE_REQUEST_MODES_H
 
@@ -13,43 +13,45 @@ enum hm_mode {
     HM_MODES /* how many */
 };
 
-/* Groups of keys: each key is in one (keys.c). */
+/* Groups of keys. keys.c has the group of each key. */
 enum {
     HM_KEYS_SOCKET = 1 << 0,   /* which sockets' memory */
     HM_KEYS_MIGRATOR = 1 << 1, /* how the migrator works */
     HM_KEYS_FSDAX = 1 << 2,    /* the file systems that are made */
 };
 
-/* What a mode wants of the node and of the plugin; a mode without any leaves the job as it is. */
+/* What a mode needs from the node and the plugin. A mode that needs nothing leaves the job as it is. */
 enum {
-    HM_WANTS_PLACEMENT = 1 << 0,  /* a plan for the memory of each task, when the task starts */
+    HM_WANTS_PLACEMENT = 1 << 0,  /* a memory plan for each task, applied when the task starts */
     HM_WANTS_BOTH_TIERS = 1 << 1, /* memory of both tiers, for all data */
-    HM_WANTS_SLOW_RAM = 1 << 2,   /* slow memory that the prolog brings online, where the site has it so */
+    HM_WANTS_SLOW_RAM = 1 << 2,   /* slow memory that the prolog brings online, on sites that configure this */
     HM_WANTS_MIGRATOR = 1 << 3,   /* a process beside each step that moves its pages */
     HM_WANTS_PRELOAD = 1 << 4,    /* libhybridmem-preload in the step's programs */
     HM_WANTS_NAMESPACES = 1 << 5, /* DAX file systems, which the prolog makes */
 };
 
 struct hm_mode_row {
-    const char *name;       /* the word of --hybrid-mem=, and in records */
-    enum hm_kind kind;      /* of the tier that the mode names; HM_KIND_UNKNOWN: it names none */
-    unsigned keys;          /* HM_KEYS_...: what it takes */
+    const char *name;       /* the word of --hybrid-mem= and of records */
+    enum hm_kind kind;      /* kind of the tier that the mode names; HM_KIND_UNKNOWN: it names none */
+    unsigned keys;          /* HM_KEYS_...: groups of keys that it takes */
     unsigned wants;         /* HM_WANTS_... */
     const char *no_default; /* why it cannot be a partition's default_mode; NULL: it can */
     const char *about;      /* for help texts: one clause */
 };
 
-/* The row of a mode, and NULL for what is none: a loop over the table ends there. */
+/* The row of a mode. NULL past the last mode, so that a loop over the table can end there. */
 const struct hm_mode_row *hm_mode_at(int mode);
 
-/* The mode of this name, of so many bytes; -1: there is none. */
+/* Find the mode with this name (`length` bytes). Returns -1 where there is none. */
 int hm_mode_find(const char *name, size_t length);
 
-/* The word for one HM_WANTS_... bit, "slow-ram" say; NULL for what is none. */
+/* The word for one HM_WANTS_... bit, for example "slow-ram"; NULL for any other number. */
 const char *hm_mode_want_name(unsigned want);
 
-/* "off, spill or fast": the modes whose bit (1 << mode) is set. `last` goes before the last one. Returns `out`. */
+/*
+ * List the modes whose bit (1 << mode) is set: "off, spill or fast". `last` is put before the last one. Returns `out`.
+ */
 char *hm_modes_list(unsigned modes, const char *last, char *out, size_t size);
-#define HM_MODES_LIST 256 /* bytes for the list of all */
+#define HM_MODES_LIST 256 /* bytes that hold a list of all modes */
 
 #endif

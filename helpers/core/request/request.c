@@ -10,9 +10,9 @@
 
 #define N_ROWS(table) (int)(sizeof(table) / sizeof((table)[0]))
 
-/* How much of what was typed an error shows, so that there is room left for what would be right. */
+/* How many characters of the user's text an error shows, so that there is room for what would be right. */
 #define SHOWN 48
-#define VALUE 64 /* longer than every value that is right */
+#define VALUE 64 /* room for a value; every right one is shorter */
 
 #define OPTION "--hybrid-mem="
 
@@ -22,13 +22,13 @@ static const struct {
     {"memory", "this version of hybridmem does not switch nodes to Memory Mode"},
 };
 
-/* A piece of the option's text, not terminated. */
+/* A part of the option's text; not terminated. */
 struct word {
     const char *text;
     int length;
 };
 
-/* For printing with %.*s: a long word is cut. */
+/* The two arguments of "%.*s"; a long word is cut. */
 #define SHOW(word) (word).length < SHOWN ? (word).length : SHOWN, (word).text
 
 static bool is_word(struct word word, const char *name)
@@ -36,7 +36,7 @@ static bool is_word(struct word word, const char *name)
     return (size_t)word.length == strlen(name) && memcmp(word.text, name, (size_t)word.length) == 0;
 }
 
-/* Returns -1 where it is not one of them. */
+/* Find a mode that hybridmem knows but does not offer. Returns its index, or -1. */
 static int find_unserved(struct word word)
 {
     for (int i = 0; i < N_ROWS(unserved_modes); i++)
@@ -63,7 +63,7 @@ static int parse_mode(const char *text, struct word word, struct hm_request *req
     return hm_fail(error, EINVAL, OPTION "%.*s: unknown mode \"%.*s\": use %s", SHOWN, text, SHOW(word), modes);
 }
 
-/* "socket, fast, ... or rate": the keys of the groups. Returns `out`. */
+/* List the keys of these groups: "socket, fast, ... or rate". Returns `out`. */
 static char *list_keys(unsigned groups, char *out, size_t size)
 {
     const char *name[32];
@@ -85,7 +85,7 @@ static char *list_keys(unsigned groups, char *out, size_t size)
     return out;
 }
 
-/* "isolate, migrate": the modes that take the key. Returns `out`. */
+/* List the modes that take the key: "isolate, migrate". Returns `out`. */
 static char *list_modes_of(const struct hm_key *key, char *out, size_t size)
 {
     unsigned modes = 0;
@@ -94,12 +94,12 @@ static char *list_modes_of(const struct hm_key *key, char *out, size_t size)
     return hm_modes_list(modes, ", ", out, size);
 }
 
-/* Keys and values being read. */
+/* State while keys and values are parsed. */
 struct parsing {
-    const char *start; /* of error texts, before `text` */
-    const char *text;  /* the whole */
-    const char *form;  /* what it should look like */
-    unsigned seen;     /* bit n: hm_key_at(n) was there */
+    const char *start; /* error texts begin with this, then the text */
+    const char *text;  /* the whole text */
+    const char *form;  /* the right form, for errors */
+    unsigned seen;     /* bit n: the key hm_key_at(n) was given */
     struct hm_request *request;
     struct hm_error *error;
 };
@@ -136,7 +136,7 @@ static int set_value(const struct parsing *p, const struct hm_key *key, struct w
                    key->wants, SHOW(value));
 }
 
-/* One KEY=VALUE, or a word that takes no value. */
+/* Parse one KEY=VALUE, or a key that takes no value. */
 static int parse_key(struct parsing *p, struct word part)
 {
     int n;
@@ -167,7 +167,7 @@ static int parse_key(struct parsing *p, struct word part)
     return sign ? set_value(p, key, value) : key->set(key, "", p->request);
 }
 
-/* A mode may be nothing without one of its keys. */
+/* Check that the keys which the mode needs are there. */
 static int check_needed(const struct parsing *p)
 {
     const struct hm_mode_row *mode = hm_request_mode(p->request);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Do two tiers share their channels to the processor? */
+/* Tells whether two tiers share their memory channels. */
 #include "tiers.h"
 
 #include <string.h>

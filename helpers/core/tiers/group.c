@@ -1,20 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Which nodes belong together.
- */
+/* Groups nodes into tiers, and infers kinds that hwloc does not tell. */
 #include <string.h>
 
 #include "parts.h"
 
-/*
- * Figures of two nodes of one tier may differ by these factors. Wide where kind or having CPUs already tells that the
- * nodes are of one sort (sockets with unequal numbers of modules); narrow where figures are all there is.
- */
+/* How far figures of two nodes of one tier may differ, as a factor. It is wide where both nodes have a known kind, or
+ * both have CPUs (sockets can have unequal numbers of modules); narrow where only the figures can tell. */
 #define SAME_SORT 2.0
 #define ANY_SORT 1.25
 
-/* Memory without CPUs and with more than this times the bandwidth of the nodes with CPUs is HBM: no DIMM or expander
- * has that. */
+/* A node without CPUs that has more than this times the bandwidth of nodes with CPUs is HBM: no DIMM or CXL expander is
+ * so fast. */
 #define HBM_FACTOR 2
 
 bool hm_node_is_usable(const struct hm_node *node)
@@ -23,9 +19,9 @@ bool hm_node_is_usable(const struct hm_node *node)
 }
 
 /*
- * Kinds that hwloc leaves open: memory-only nodes with far more bandwidth are HBM; beside memory of another known kind,
- * nodes with CPUs are DRAM. A node behind a memory-side cache stays unknown: it may be either (Optane in Memory Mode,
- * DRAM behind HBM).
+ * Infer kinds that hwloc does not know. A node without CPUs but with far more bandwidth is HBM. Beside memory of
+ * another known kind, nodes with CPUs are DRAM. A node behind a memory-side cache stays unknown, as it may be either
+ * Optane in Memory Mode or DRAM behind HBM.
  */
 void hm_tiers_infer_kinds(struct hm_topology *topology)
 {
@@ -57,7 +53,7 @@ void hm_tiers_infer_kinds(struct hm_topology *topology)
     }
 }
 
-/* Within the factor, or not comparable because one (0) is unknown. */
+/* Are the figures within the factor of each other? Also true where one is unknown (0). */
 static bool is_near(uint64_t a, uint64_t b, double factor)
 {
     return a == 0 || b == 0 || ((double)a <= (double)b * factor && (double)b <= (double)a * factor);
@@ -78,7 +74,7 @@ static bool is_alike(const struct hm_topology *topology, int first, int second)
         return false;
     if (kinds_known)
         return true;
-    if (a->kind != b->kind) /* one is known: only equal figures say that the other is the same */
+    if (a->kind != b->kind) /* one kind is unknown: it may be the same only where figures agree */
         return has_figures && a->has_cpus == b->has_cpus;
     if (a->sysfs_tier >= 0 && b->sysfs_tier >= 0 && a->sysfs_tier != b->sysfs_tier)
         return false;
@@ -90,8 +86,8 @@ static bool is_alike(const struct hm_topology *topology, int first, int second)
                                   (uint64_t)hm_tiers_distance(topology, second), ANY_SORT);
 }
 
-/* Usable nodes in no group, fastest first: each group is then led by its fastest node, and likeness is always to the
- * leader. */
+/* List usable nodes that are in no group yet, fastest first. So the first node of each new group is its fastest, and
+ * later nodes are compared with that one. */
 static int list_left_nodes(const struct hm_topology *topology, const struct hm_tier_groups *groups,
                            int list[HM_MAX_NODES])
 {
@@ -133,7 +129,7 @@ void hm_tiers_group_found(struct hm_tiers *tiers, struct hm_tier_groups *groups)
     }
 }
 
-/* Add a node's figure to a sum; one unknown makes the sum unknown. */
+/* Add a node's figure to a sum. Where one figure is unknown the sum is, too. */
 static void add_figure(struct hm_figure *sum, const struct hm_figure *figure, bool is_first)
 {
     if (figure->origin == HM_ORIGIN_NONE || (!is_first && sum->origin == HM_ORIGIN_NONE)) {

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The node's tiers, as the ledger's own: the topology that was found at boot, and what the configuration makes of it.
- */
+/* The tiers of this node, from its kept topology and its configuration. */
 #ifndef HM_CORE_TIERS_NODE_H
 #define HM_CORE_TIERS_NODE_H
 
 #include "tiers.h"
 
-/* Returns 0, or -1 with a text: `tiers` then has no tier. */
+/* Read them. Returns 0, or -1 with a text: `tiers` then has no tier. */
 int hm_nodetiers_read(const struct hm_config *config, struct hm_tiers *tiers, struct hm_error *error);
 
 #endif

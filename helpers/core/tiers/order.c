@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Which node or group is the faster one.
- */
+/* Orders nodes and groups by speed. */
 #include "parts.h"
 
 enum hm_origin hm_origin_weaker(enum hm_origin a, enum hm_origin b)
@@ -21,10 +19,10 @@ int hm_tiers_distance(const struct hm_topology *topology, int index)
     return least;
 }
 
-/* What two nodes or tiers are ordered by: each pair of rows is compared where both are known, the first that differs
- * decides. */
+/* The criteria by which nodes or tiers are ordered, most important first. The first one that is known for both and
+ * differs decides. */
 struct rank {
-    double bandwidth; /* per node; 0 unknown, as in all the others */
+    double bandwidth; /* per node; 0: unknown, as in the other fields */
     double latency, kind, sysfs_tier, cpus, distance;
     enum hm_origin bandwidth_origin, latency_origin, kind_origin;
 };
@@ -35,7 +33,7 @@ static double rank_of_kind(enum hm_kind kind)
     return kind == HM_KIND_UNKNOWN ? 0 : ranks[kind];
 }
 
-/* Below 0 where `a` is faster, above 0 where `b` is, 0 where nothing tells them apart. */
+/* Returns a number below 0 where `a` is faster, above 0 where `b` is, 0 where nothing tells. */
 static int compare_ranks(const struct rank *a, const struct rank *b, enum hm_origin *reason)
 {
     const struct {
@@ -98,7 +96,8 @@ static int compare_groups(const struct hm_tier_group *a, const struct hm_tier_gr
     return compare_ranks(&first, &second, reason);
 }
 
-/* Do the groups whose nodes the configuration lists keep its order? Not where it gives each a bandwidth. */
+/* Does the order of the file decide between groups whose nodes the configuration lists? It does unless the file gives
+ * each of them a bandwidth. */
 static bool file_decides(const struct hm_tier_groups *groups)
 {
     for (int i = 0; i < groups->n; i++) {
@@ -108,8 +107,8 @@ static bool file_decides(const struct hm_tier_groups *groups)
     return false;
 }
 
-/* Among the places that listed groups have after sorting, put them in the order of the file; the others stay where they
- * are. */
+/* Put the listed groups into the order of the file, among the places that they got by sorting. The other groups stay
+ * where they are. */
 static void restore_file_order(struct hm_tier_groups *groups)
 {
     for (int i = 0; i < groups->n; i++) {

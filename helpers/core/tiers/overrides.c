@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * What hybridmem.conf says of tiers, over what was found.
- */
+/* Applies what hybridmem.conf says of tiers to what was found. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -10,7 +8,7 @@
 
 #define PLACE 32
 
-/* "hybridmem.conf:12", where texts are about what is written there. Returns `out`. */
+/* Write "hybridmem.conf:12", the place that a text is about. Returns `out`. */
 static const char *place_of(int line, char out[PLACE])
 {
     if (line > 0)
@@ -20,7 +18,7 @@ static const char *place_of(int line, char out[PLACE])
     return out;
 }
 
-/* The kind a tier of the configuration is of: said, or told by a name that is a kind's. */
+/* The kind of a tier in the configuration: as given, or its name where that is the name of a kind. */
 static enum hm_kind kind_of(const struct hm_config_tier *config)
 {
     enum hm_kind kind = config->kind;
@@ -43,7 +41,7 @@ static int check_names(const struct hm_config *config, struct hm_error *error)
     return 0;
 }
 
-/* Take the node into the tier; nodes that cannot be used are checked, and left out with a warning. */
+/* Put a node into the tier. A node without memory is left out with a warning, one outside the cpuset without. */
 static int take_node(struct hm_tiers *tiers, const struct hm_config_tier *config, int id, struct hm_set *taken,
                      struct hm_tier *tier, struct hm_error *error)
 {
@@ -134,7 +132,7 @@ void hm_tiers_config_kinds(const struct hm_config *config, struct hm_tier_groups
     }
 }
 
-/* The group that the tier's name belongs to, or NULL. */
+/* Find the group with this tier name, or NULL. */
 static struct hm_tier_group *find_by_name(struct hm_tier_groups *groups, const char *name)
 {
     for (int i = 0; i < groups->n; i++) {
@@ -144,7 +142,7 @@ static struct hm_tier_group *find_by_name(struct hm_tier_groups *groups, const c
     return NULL;
 }
 
-/* "dram, pmem": what this machine calls its tiers. Returns `out`. */
+/* List the names of this machine's tiers: "dram, pmem". Returns `out`. */
 static const char *list_names(const struct hm_tier_groups *groups, char *out, size_t size)
 {
     size_t used = 0;

@@ -38,7 +38,7 @@ static bool name_is_taken(const struct hm_tier_groups *groups, const char *name)
     return false;
 }
 
-/* "cxl", then "cxl2", "cxl3": fewer than HM_MAX_TIERS names are taken, so one digit is enough. */
+/* Names are "cxl", then "cxl2", "cxl3". One digit is enough, as fewer than HM_MAX_TIERS names can be taken. */
 _Static_assert(HM_MAX_TIERS < 9, "names are numbered with one digit");
 
 static void set_free_name(struct hm_tier_groups *groups, struct hm_tier *tier, const char *wish)
@@ -75,9 +75,9 @@ static void name_tiers(struct hm_tier_groups *groups)
 }
 
 /*
- * Orders that may be wrong are said, not changed. A slow kind can lead by bandwidth per node alone (sub-NUMA clusters
- * share a socket's DRAM, an expander is one node); and without figures HBM, which has no CPUs, looks slow, but is the
- * smaller memory.
+ * Warn of an order that may be wrong, without changing it. A slow kind can come first because each of its nodes has
+ * more bandwidth (with sub-NUMA clusters several nodes share a socket's DRAM, while an expander is one node). And
+ * without figures HBM, which has no CPUs, looks slow; it can be told by its smaller size.
  */
 static void warn_of_doubtful_order(struct hm_tiers *tiers)
 {

@@ -13,13 +13,14 @@
 #include "base/path.h"
 #include "table.h"
 
-#define MOST (1u << 20) /* bytes of the file: nothing larger is read */
+#define MOST (1u << 20) /* largest size of the file, in bytes */
 #define BOOT_ID "/proc/sys/kernel/random/boot_id"
 #define HAS_MEMORY "/sys/devices/system/node/has_memory"
 
 struct cache {
     char boot_id[40];
-    struct hm_set has_memory; /* nodes with memory when it was written: one onlined or offlined since makes it stale */
+    struct hm_set
+        has_memory; /* nodes with memory at the time of writing; the cache is stale when this set has changed */
     struct hm_topology topology;
 };
 
@@ -32,7 +33,8 @@ static const struct hm_field cache_table[] = {
 
 static const struct hm_fields cache_fields = {.title = "topology", .table = cache_table, .most = MOST};
 
-/* What the machine is now: boot and nodes. A kernel without NUMA has no list: the empty set, then as now. */
+/* Fill in the state of the machine now: the boot and the nodes with memory. A kernel without NUMA has no such list; the
+ * set is then always empty. */
 static int fill_state(struct cache *cache, struct hm_error *error)
 {
     char line[4096];
@@ -57,7 +59,7 @@ static int write_all(int fd, const void *data, size_t size)
     return 0;
 }
 
-/* As a draft first, so that it is whole at any moment. Returns 0 or -1. */
+/* Write a draft and rename it, so that the file is whole at any moment. Returns 0 or -1. */
 static int store(const char *path, const char *text, size_t length)
 {
     char draft[4096];
@@ -107,7 +109,7 @@ done:;
     return result;
 }
 
-/* What no field says alone: nodes by ascending number, on sockets that there are. */
+/* Check what the checks of single fields cannot: nodes have ascending numbers and are on sockets that exist. */
 static bool is_sound(const struct hm_topology *topology)
 {
     for (int i = 0; i < topology->n_nodes; i++) {
@@ -118,7 +120,7 @@ static bool is_sound(const struct hm_topology *topology)
     return true;
 }
 
-/* Root trusts the whole path; anybody else takes the file itself, and no link in its place. */
+/* Root checks the whole path. Other users open the file, but follow no link in its place. */
 static int open_cache(const char *path, struct hm_error *error)
 {
     if (geteuid() == 0)
@@ -127,7 +129,7 @@ static int open_cache(const char *path, struct hm_error *error)
     return fd < 0 ? hm_fail_errno(error, "topology cache %s", path) : fd;
 }
 
-/* Owner, mode and size before anything of it is read. */
+/* Check owner, mode and size before the content is read. */
 static int check_file(int fd, const char *path, struct hm_error *error)
 {
     struct stat status;
@@ -149,7 +151,8 @@ static int check_file(int fd, const char *path, struct hm_error *error)
     return 0;
 }
 
-/* All of the file, ended, which the caller frees; NULL with errno. What has a '\0' in it is cut there, and torn. */
+/* Read the whole file, terminated. The caller frees it; NULL with errno. A text with a '\0' in it ends there, and is
+ * then found torn. */
 static char *read_all(int fd)
 {
     size_t used = 0;
@@ -222,7 +225,7 @@ int hm_tierscache_read(const char *path, struct hm_topology *topology, struct hm
     if (take(text, cache, path, error) != 0)
         goto done;
     *topology = cache->topology;
-    /* What was free then says nothing of now. */
+    /* How much was free then says nothing about now. */
     topology->has_free = false;
     for (int i = 0; i < topology->n_nodes; i++)
         topology->node[i].free_bytes = 0;

@@ -1,20 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The topology as found once per boot: <run folder>/topology, root-owned 0644, text that other versions of hybridmem
- * read, too (base/fields.h). Reading it needs no hwloc, so the plugin can.
+ * The cache of the topology, found once for each boot: the file <run folder>/topology, owned by root with mode 0644, in
+ * a format that other versions of hybridmem can read (base/fields.h). Reading it needs no hwloc, so the plugin can do
+ * it.
  */
 #ifndef HM_CORE_TOPOLOGY_CACHE_H
 #define HM_CORE_TOPOLOGY_CACHE_H
 
 #include "topology.h"
 
-/* Write `topology` with this boot's id: temporary file, then rename. Returns 0 or -1. */
+/* Write `topology` with the id of this boot, as a temporary file that is then renamed. Returns 0 or -1. */
 int hm_tierscache_write(const char *path, const struct hm_topology *topology, struct hm_error *error);
 
-/*
- * Read it back. Fails with ENOENT (none), ESTALE (another boot, or the set of online nodes with memory changed since),
- * EPERM (not root-owned, or others may write it), EBADMSG (torn; values out of range).
- */
+/* Read the cache. Returns 0, or -1: ENOENT (there is none), ESTALE (from another boot, or other nodes have memory now),
+ * EPERM (not owned by root or the caller, or others may write it), EBADMSG (torn, or values out of range). */
 int hm_tierscache_read(const char *path, struct hm_topology *topology, struct hm_error *error);
 
 #endif

@@ -12,8 +12,8 @@
 extern char **environ;
 
 /*
- * In a root process hwloc runs its Linux back end and nothing else: no plugin is opened, no device library is called,
- * and the environment, which may be a user's, decides nothing. hwloc takes such limits only from the environment
+ * Restrict hwloc in a process of root's to its Linux back end: it opens no plugin, calls no device library, and the
+ * environment, which may be a user's, decides nothing. hwloc takes such limits only from the environment
  * (HWLOC_COMPONENTS and HWLOC_PLUGINS_PATH, "Environment variables" in its manual).
  */
 static void restrict_hwloc(void)
@@ -53,8 +53,9 @@ static int check_file(const char *xml, struct hm_error *error)
     return 0;
 }
 
-/* Without /sys hwloc falls back to the processor's own identification, which root processes do without and which knows
- * no nodes. */
+/*
+ * Check for sysfs first: without it hwloc falls back to CPUID, which knows no nodes and is off in processes of root's.
+ */
 static int check_sysfs(struct hm_error *error)
 {
     static const char folder[] = "/sys/devices/system/cpu";
@@ -75,7 +76,8 @@ static hwloc_topology_t load(const char *xml, struct hm_error *error)
         hm_fail(error, ENOMEM, "hwloc cannot start");
         return NULL;
     }
-    /* Disallowed nodes are wanted too, to be named as hidden; memory-side caches are not there unless asked for. */
+    /* Include nodes outside the cpuset, so that they can be reported as hidden. Memory-side caches are left out unless
+     * asked for. */
     hwloc_topology_set_flags(hwloc, HWLOC_TOPOLOGY_FLAG_INCLUDE_DISALLOWED);
     hwloc_topology_set_io_types_filter(hwloc, HWLOC_TYPE_FILTER_KEEP_NONE);
     hwloc_topology_set_type_filter(hwloc, HWLOC_OBJ_MEMCACHE, HWLOC_TYPE_FILTER_KEEP_ALL);
@@ -120,10 +122,10 @@ static int read_nodes(hwloc_topology_t hwloc, struct hm_topology *topology, stru
 }
 
 /*
- * Whose own the CPUs are. hwloc gives memory-only nodes the CPUs of their best initiators, and its XML does not tell
- * them apart: of the nodes that are local to a CPU, the one local to the fewest CPUs has it, then the first in hwloc's
- * order, which lists nodes with CPUs of their own before others ("topology-linux.c" of hwloc); memory that came from a
- * device (DAX) or is of a kind that no CPU boots from never has any.
+ * Find the nodes that have CPUs of their own. hwloc gives memory-only nodes the CPUs of their best initiators, and its
+ * XML does not tell the difference. So for each CPU, of the nodes that are local to it, the one local to the fewest
+ * CPUs owns it; among equals the first in hwloc's order, which lists nodes with CPUs of their own first
+ * (topology-linux.c of hwloc). Memory from a DAX device, or of a kind that no CPU boots from, never has CPUs.
  */
 static void find_owners(hwloc_topology_t hwloc, struct hm_topology *topology)
 {
@@ -163,7 +165,7 @@ static int read_sockets(hwloc_topology_t hwloc, struct hm_topology *topology, st
         hm_discover_set(hwloc_get_obj_by_type(hwloc, HWLOC_OBJ_PACKAGE, (unsigned)i)->cpuset,
                         &topology->socket_cpus[i]);
     topology->n_sockets = n;
-    if (n <= 0) { /* some virtual machines do not tell: all CPUs are then one socket's */
+    if (n <= 0) { /* some virtual machines do not tell: put all CPUs into one socket */
         hm_discover_set(hwloc_topology_get_topology_cpuset(hwloc), &topology->socket_cpus[0]);
         topology->n_sockets = 1;
     }
@@ -192,7 +194,7 @@ static void read_distances(hwloc_topology_t hwloc, struct hm_topology *topology)
     hwloc_distances_release(hwloc, matrix);
 }
 
-/* The one socket whose CPUs the node is local to, or -1. */
+/* The socket whose CPUs the node is local to; -1 where there are none or several. */
 static int socket_by_locality(const struct hm_topology *topology, const struct hm_node *node)
 {
     int found = -1;
@@ -207,7 +209,7 @@ static int socket_by_locality(const struct hm_topology *topology, const struct h
     return found;
 }
 
-/* The socket of the node with CPUs that is nearest, -1 where two sockets are equally near. */
+/* The socket of the nearest node with CPUs; -1 where two sockets are equally near. */
 static int socket_by_distance(const struct hm_topology *topology, int index)
 {
     int least = 0, found = -1;

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Finding the topology with hwloc (a library of its own, libdiscover.la: the plugin and the monitor do not link it),
- * and the node's cache of it.
- */
+/* Finds the topology with hwloc. This is a library of its own, libdiscover.la, as the plugin and the monitor must not
+ * be linked with hwloc. */
 #ifndef HM_CORE_TOPOLOGY_DISCOVER_H
 #define HM_CORE_TOPOLOGY_DISCOVER_H
 
@@ -16,8 +14,8 @@
  */
 int hm_discover(const char *xml, struct hm_topology *topology, struct hm_error *error);
 
-/* The same for this machine, inside of a program that is not ours: the environment stays as it is, and hwloc does as
- * that program's user has told it. */
+/* Read the topology of this machine inside a program that is not hybridmem's: the environment stays as it is, and hwloc
+ * does what that program's user has set in it. */
 int hm_discover_plainly(struct hm_topology *topology, struct hm_error *error);
 
 #endif

@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Kind and figures of a node, from what hwloc knows of it.
- */
+/* Finds the kind and the figures of a node by what hwloc knows. */
 #include <string.h>
 
 #include "parts.h"
 
-/* hwloc's words (subtype of the node, or its DAXType) for what they say for sure; "SPM" (specific-purpose) may be HBM
- * or CXL. */
+/* hwloc's words (subtype of the node, or its DAXType) that tell a kind for sure. "SPM" (specific-purpose memory) does
+ * not: it may be HBM or CXL. */
 static const struct {
     const char *word;
     enum hm_kind kind;
@@ -27,9 +25,9 @@ static enum hm_kind kind_of_word(const char *word)
 }
 
 /*
- * How the memory came to the system says more than any figure: the DAX device that it was onlined from sits below the
- * CXL root (ACPI0017) or the NVDIMM bus. hwloc before 2.10 has only the path (DAXParent), later ones name the CXL
- * device too.
+ * Is the memory behind CXL? The way it came to the system tells more than any figure: the DAX device that it was
+ * onlined from is below the CXL root (ACPI0017) or the NVDIMM bus. hwloc before 2.10 only has the path (DAXParent);
+ * later ones also name the CXL device.
  */
 static bool is_behind_cxl(hwloc_obj_t object)
 {
@@ -65,8 +63,8 @@ void hm_discover_check_guess(struct hm_topology *topology)
         for (int j = 0; j < topology->n_nodes; j++)
             has_wrong = has_wrong || (topology->node[j].kind == HM_KIND_HBM && topology->node[j].has_cpus);
     }
-    /* From 2.10 on, hwloc calls the faster of two unknown kinds HBM from twice the bandwidth on: DRAM then becomes
-     * "HBM" beside slow memory. */
+    /* From 2.10 on hwloc guesses: of two unknown kinds it calls the faster one HBM where it has at least twice the
+     * bandwidth. Beside slow memory this makes DRAM "HBM". */
     for (int i = 0; i < topology->n_nodes && has_wrong; i++) {
         struct hm_node *node = &topology->node[i];
         if (node->kind == HM_KIND_DRAM || node->kind == HM_KIND_HBM) {
@@ -76,7 +74,7 @@ void hm_discover_check_guess(struct hm_topology *topology)
     }
 }
 
-/* Value of an attribute from the best initiator, by the first of two names that has one. */
+/* Read an attribute's value from the best initiator, under the first of two names that has a value. */
 static struct hm_figure read_figure(hwloc_topology_t hwloc, hwloc_obj_t object, const char *name, const char *or_name)
 {
     const char *const names[] = {name, or_name};

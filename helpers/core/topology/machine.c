@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * What this machine's /sys and /proc tell of its nodes and hwloc does not.
- */
+/* Reads from /sys and /proc what hwloc does not tell of this machine's nodes. */
 #include <dirent.h>
 #include <stdio.h>
 #include <string.h>
@@ -13,14 +11,14 @@
 #define NODES "/sys/devices/system/node"
 #define TIERS "/sys/devices/virtual/memory_tiering"
 
-/* A file with one line in the kernel's list format. */
+/* Read a file with one line in the kernel's list format. */
 static bool read_list(const char *path, struct hm_set *set)
 {
     char line[4096];
     return hm_file_read_line(path, line, sizeof(line)) == 0 && hm_set_parse(set, line, NULL) == 0;
 }
 
-/* Free bytes by a meminfo file. */
+/* Read the free bytes from a meminfo file. */
 static bool read_free(const char *path, uint64_t *bytes)
 {
     char text[4096];
@@ -47,7 +45,8 @@ static void read_nodes(struct hm_topology *topology)
     topology->has_free = has_free;
 }
 
-/* cpuset.mems as the kernel applies it to this process: valid in every cgroup layout and container. */
+/* Read which nodes the kernel lets this process use (cpuset.mems), from /proc/self/status: that works in every cgroup
+ * layout and container. */
 static void read_allowed(struct hm_topology *topology)
 {
     static const char key[] = "Mems_allowed_list:";
@@ -93,8 +92,9 @@ static void read_memory_tiers(struct hm_topology *topology)
 }
 
 /*
- * "Node 2, zone  Movable" opens a zone and "present N" within it counts its pages: a node whose pages are all in
- * ZONE_MOVABLE has nothing for page tables and slab. The Device zone is not memory of the node's.
+ * Find nodes with all their pages in ZONE_MOVABLE: they have no room for page tables and slab. In /proc/zoneinfo a line
+ * "Node 2, zone Movable" begins a zone, and "present N" in it counts its pages. The zone Device is not counted, as it
+ * is not ordinary memory of the node.
  */
 static void read_zones(struct hm_topology *topology)
 {

@@ -15,7 +15,7 @@
 #define LINE 80
 #define NAMESPACES_WITH_LABELS 5 /* nstype: ND_DEVICE_NAMESPACE_PMEM of <linux/ndctl.h> */
 
-/* A file of a device with one line. Returns false where it is not there. */
+/* Read a file of a device with one line. Returns false where there is no such file. */
 static bool read_line(const char *folder, const char *device, const char *name, char line[LINE])
 {
     char path[320];
@@ -23,14 +23,14 @@ static bool read_line(const char *folder, const char *device, const char *name, 
     return hm_file_read_line(path, line, LINE) == 0;
 }
 
-/* Returns false also where there is no number (numa_node may be -1). */
+/* Read a number. Returns false also where there is none (numa_node may be -1). */
 static bool read_number(const char *folder, const char *device, const char *name, uint64_t *number)
 {
     char line[LINE] = "";
     return read_line(folder, device, name, line) && hm_size_parse_number(line, 0, UINT64_MAX, number, NULL) == 0;
 }
 
-/* A driver is what makes namespaces of a region. */
+/* Only a region with a driver can have namespaces. */
 static bool has_driver(const char *folder, const char *device)
 {
     char path[320];
@@ -38,14 +38,14 @@ static bool has_driver(const char *folder, const char *device)
     return access(path, F_OK) == 0;
 }
 
-/* Numbered by the kernel: "region0"; `id` gets the number. */
+/* Is it a region, "region0"? `id` gets its number. */
 static bool is_region(const char *name, uint64_t *id)
 {
     return strncmp(name, REGION, strlen(REGION)) == 0 &&
            hm_size_parse_number(name + strlen(REGION), 0, INT32_MAX, id, NULL) == 0;
 }
 
-/* Is one of the devices so? */
+/* Is there a device for which `is_so` returns true? */
 static bool have_any(const char *folder, bool (*is_so)(const char *folder, const char *device, const char *wanted),
                      const char *wanted)
 {
@@ -83,7 +83,7 @@ bool hm_regions_have_label(const char *folder, const char *prefix)
     return have_any(folder, has_label, prefix);
 }
 
-/* "dax0.0" is what makes a devdax namespace of a namespace; those that are still to be set up have none. */
+/* Does the device belong to a devdax namespace, as "dax0.0" does? Devices that are not set up yet belong to none. */
 static bool has_namespace(const char *folder, const char *device, const char *wanted)
 {
     char namespace[LINE];
@@ -112,7 +112,8 @@ void hm_regions_read(const char *folder, const struct hm_topology *topology, str
         region->has_labels = read_number(folder, item->d_name, "nstype", &type) && type == NAMESPACES_WITH_LABELS;
         region->is_disabled = !has_driver(folder, item->d_name);
         region->is_read_only = read_number(folder, item->d_name, "read_only", &read_only) && read_only > 0;
-        bool has_node = read_number(folder, item->d_name, "numa_node", &node_id) && node_id <= INT32_MAX; /* or "-1" */
+        bool has_node =
+            read_number(folder, item->d_name, "numa_node", &node_id) && node_id <= INT32_MAX; /* it may be "-1" */
         region->socket = hm_topology_socket_of(topology, has_node ? (int)node_id : -1);
         regions->n++;
     }

@@ -27,7 +27,7 @@ static bool is_node(const void *value)
     return read_int(value) >= 0 && read_int(value) < HM_SET_BITS;
 }
 
-/* -1 where it cannot be told. */
+/* A socket's index; -1 where it is unknown. */
 static bool is_socket(const void *value)
 {
     return read_int(value) >= -1 && read_int(value) < HM_MAX_SOCKETS;
@@ -65,7 +65,7 @@ static const struct hm_field node_table[] = {
     {.name = NULL},
 };
 
-/* A row of the distances. */
+/* One row of the matrix of distances. */
 static const struct hm_field distance_table[] = {
     {.name = "to", .type = HM_FIELD_UNSIGNED, .size = 1, .places = HM_MAX_NODES},
     {.name = NULL},

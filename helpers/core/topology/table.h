@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The fields of a topology (base/fields.h). */
+/* The table of a topology's fields, for writing and reading it (base/fields.h). */
 #ifndef HM_CORE_TOPOLOGY_TABLE_H
 #define HM_CORE_TOPOLOGY_TABLE_H
 

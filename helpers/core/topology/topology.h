@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * What this node has, as it was found: nodes, sockets, figures with their origin. A plain value without pointers: it
- * may be stored, copied and carried over fork. Discovery lives in discover.h; tiers/tiers.h makes tiers of it.
- */
+/* The topology of a node, as it was found: NUMA nodes, sockets, and figures with their origins. A plain value without
+ * pointers, which can be stored, copied and kept over fork. discover.h finds it; tiers/tiers.h makes tiers of it. */
 #ifndef HM_CORE_TOPOLOGY_TOPOLOGY_H
 #define HM_CORE_TOPOLOGY_TOPOLOGY_H
 
@@ -18,8 +16,7 @@
 
 enum hm_kind { HM_KIND_UNKNOWN, HM_KIND_DRAM, HM_KIND_PMEM, HM_KIND_CXL, HM_KIND_HBM };
 
-/* Where a figure comes from, best first (design: order of origins). The figure is unknown where origin is
- * HM_ORIGIN_NONE. */
+/* Where a figure comes from, best first. With HM_ORIGIN_NONE the figure is unknown. */
 enum hm_origin {
     HM_ORIGIN_NONE,
     HM_ORIGIN_CONFIG,     /* hybridmem.conf */
@@ -36,28 +33,28 @@ struct hm_figure {
 
 struct hm_node {
     int id;     /* the kernel's node number */
-    int socket; /* index into hm_topology.socket_cpus of the nearest socket, -1 where it cannot be told */
+    int socket; /* nearest socket, an index into hm_topology.socket_cpus; -1: unknown */
     enum hm_kind kind;
     enum hm_origin kind_origin;
-    int sysfs_tier;          /* memory_tierN's N, -1 where sysfs does not say */
+    int sysfs_tier;          /* the N of memory_tierN; -1: sysfs does not tell */
     bool has_cpus;           /* CPUs of its own */
-    bool allowed;            /* the process (cpuset) may allocate from it */
+    bool allowed;            /* the cpuset of the process allows it */
     bool is_device;          /* memory of a GPU or another device: in no tier unless the configuration names it */
     bool movable_only;       /* all its memory is ZONE_MOVABLE: kernel allocations cannot use it */
     uint64_t capacity_bytes; /* 0: memoryless */
     uint64_t free_bytes;
-    uint64_t side_cache_bytes;                          /* memory-side cache in front of it (Memory Mode), 0 for none */
-    struct hm_set cpus;                                 /* CPUs for which it is local */
-    struct hm_figure read_latency_ns, write_latency_ns; /* from its best initiator */
+    uint64_t side_cache_bytes; /* size of the memory-side cache in front of it (Memory Mode); 0: none */
+    struct hm_set cpus;        /* CPUs for which it is local */
+    struct hm_figure read_latency_ns, write_latency_ns; /* from the CPUs nearest to it */
     struct hm_figure read_bandwidth_mbs,
-        write_bandwidth_mbs; /* MB/s = 10^6 bytes/s, of this node, from its best initiator */
+        write_bandwidth_mbs; /* in MB/s = 10^6 bytes/s, of this node, from its best initiator */
 };
 
 struct hm_topology {
     int n_nodes;
     struct hm_node node[HM_MAX_NODES];            /* by ascending id */
-    uint8_t distance[HM_MAX_NODES][HM_MAX_NODES]; /* by index, not id; SLIT values, 0 where unknown */
-    bool has_free; /* free_bytes is known: this machine, now (not from XML or the cache) */
+    uint8_t distance[HM_MAX_NODES][HM_MAX_NODES]; /* by index, not id; as in ACPI's SLIT; 0: unknown */
+    bool has_free; /* free_bytes is known, as for this machine, now; not from XML or the cache */
     int n_sockets;
     struct hm_set socket_cpus[HM_MAX_SOCKETS];
     struct hm_set allowed_cpus;
@@ -65,9 +62,10 @@ struct hm_topology {
 
 /* Index of the node in the topology, or -1. */
 int hm_topology_index(const struct hm_topology *topology, int node_id);
-/* The socket of a NUMA node that the kernel names as a device's (-1: none), or -1. Of one socket everything is. */
+/* The socket of a device, by the NUMA node that the kernel names for it (-1: none). Returns -1 where it is unknown; on
+ * a machine with one socket it is always known. */
 int hm_topology_socket_of(const struct hm_topology *topology, int node_id);
-/* The sockets that have one of the CPUs. */
+/* Find the sockets that have at least one of the CPUs. */
 void hm_topology_sockets_of_cpus(const struct hm_topology *topology, const struct hm_set *cpus, struct hm_set *sockets);
 
 const char *hm_kind_name(enum hm_kind kind);             /* "dram" ... "unknown" */

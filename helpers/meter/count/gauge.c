@@ -12,7 +12,7 @@
 #include "base/size.h"
 #include "base/sysfile.h"
 
-#define NOTHING_YET "Unavailable" /* resctrl's word */
+#define NOTHING_YET "Unavailable" /* what resctrl's files say while a group has had no traffic */
 
 static const struct {
     const char *name, *unit;
@@ -39,7 +39,7 @@ const char *hm_quantity_unit(enum hm_quantity quantity)
     return quantities[quantity].unit;
 }
 
-/* Takes over the descriptor, also where it fails. */
+/* Add a gauge. Takes over the descriptor, even where it fails. */
 static int add(struct hm_gauges *gauges, const struct hm_gauge *like, int folder, int fd, struct hm_error *error)
 {
     if (gauges->n == gauges->room) {
@@ -78,7 +78,8 @@ int hm_gauges_add_event(struct hm_gauges *gauges, const struct hm_gauge *like, u
                                    .config = config->word[0],
                                    .config1 = config->word[1],
                                    .config2 = config->word[2],
-                                   /* Counting all of the time, or not at all: an extrapolation is no measurement. */
+                                   /* A pinned event counts all the time or not at all: a count that is scaled up is not
+                                    * a measurement. */
                                    .pinned = 1};
     if (config->word[3] != 0)
         return hm_fail(error, EINVAL, "%s: its event has bits in config3, which are not supported", like->name);
@@ -99,7 +100,7 @@ int hm_gauges_add_asked(struct hm_gauges *gauges, const struct hm_gauge *like, e
     return add(gauges, &event, -1, -1, error);
 }
 
-/* Returns 0, or the errno. */
+/* Returns 0, or an errno. */
 static int read_file(struct hm_gauge *gauge, uint64_t *raw)
 {
     char text[64];
@@ -113,8 +114,8 @@ static int read_file(struct hm_gauge *gauge, uint64_t *raw)
     return EBADMSG;
 }
 
-/* Returns 0, or the errno. A pinned event that found no counter of the hardware reads as nothing, and waits to be
- * turned on again. */
+/* Returns 0, or an errno. A pinned event that got no hardware counter reads as end of file, and has to be enabled
+ * again. */
 static int read_event(const struct hm_gauge *gauge, uint64_t *raw)
 {
     ssize_t length = gauge->fd < 0 ? -1 : read(gauge->fd, raw, sizeof(*raw));

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Gauges: the counters of a node that are open, each a file with a number in it or a perf event, with what it counted
- * since the totals were last cleared.
- */
+/* Gauges: the open counters of a node. Each is a file that holds a number, a perf event, or an event of a helper
+ * program, together with what it has counted since its total was last cleared. */
 #ifndef HM_METER_COUNT_GAUGE_H
 #define HM_METER_COUNT_GAUGE_H
 
@@ -16,78 +14,78 @@
 #include "pmu.h"
 #include "total.h"
 
-/* What is counted. */
+/* The quantities that are counted. */
 enum hm_quantity {
     HM_PACKAGE_ENERGY,  /* a socket's processor */
     HM_MEMORY_ENERGY,   /* the DRAM of a socket */
     HM_PLATFORM_ENERGY, /* the whole node */
     HM_READ_BYTES,
     HM_WRITE_BYTES,
-    HM_TOTAL_BYTES, /* reads and writes of all tiers, not told apart */
-    HM_LOCAL_BYTES, /* those of HM_TOTAL_BYTES that go to the processor's own socket */
+    HM_TOTAL_BYTES, /* reads and writes of all tiers together */
+    HM_LOCAL_BYTES, /* the part of HM_TOTAL_BYTES that goes to memory of the processor's own socket */
     HM_N_QUANTITIES
 };
 
 struct hm_gauge {
     enum hm_quantity quantity;
-    enum hm_kind kind;                 /* of memory, of bytes; else HM_KIND_UNKNOWN */
-    int socket;                        /* -1: the node's, or not known */
-    int source;                        /* index of the source's row */
-    double factor;                     /* joules or bytes for each count */
-    char name[160];                    /* a file's path below `folder`, or PMU, event and CPU */
-    int folder;                        /* of a file: it is looked for there again once it is gone; -1: no file */
-    int fd;                            /* of the file or perf event; -1 while it is gone */
-    const struct hm_papi_reader *papi; /* another program's instead: event so much of it */
-    unsigned papi_event;
-    bool is_from_0;    /* it counts from 0 on, and all of that for who reads it: its first value is a difference, too */
-    bool is_of_groups; /* the sum of a control group's own tasks and its monitoring groups' */
+    enum hm_kind kind; /* for bytes: the kind of memory; else HM_KIND_UNKNOWN */
+    int socket;        /* -1: the whole node, or unknown */
+    int source;        /* index of the source's row */
+    double factor;     /* joules or bytes per count */
+    char name[160];    /* path of the file below `folder`, or PMU, event and CPU */
+    int folder;        /* for a file: the folder where it is opened again after it was gone; -1: not a file */
+    int fd;            /* the open file or perf event; -1 while it is gone */
+    const struct hm_papi_reader *papi; /* a helper program that reads this counter; NULL: none */
+    unsigned papi_event;               /* index of the event in that program */
+    bool is_from_0;    /* it started at 0 for its reader, so that its first value already counts as a difference */
+    bool is_of_groups; /* it is the sum of a control group's own tasks and its monitoring groups' */
     struct hm_counter counter;
     struct hm_total total;
-    char said[24]; /* what stood where the number should be; "" otherwise */
+    char said[24]; /* the text that was read instead of a number; "" otherwise */
 };
 
 struct hm_gauges {
     struct hm_gauge *gauge;
     size_t n, room;
-    struct hm_papi_reader *reader[HM_N_PROGRAMS]; /* theirs, NULL: none */
-    int reader_source[HM_N_PROGRAMS];             /* index of its source's row */
-    struct hm_groupwatch groups;                  /* of those that are of groups */
+    struct hm_papi_reader *reader[HM_N_PROGRAMS]; /* the helper programs; NULL: not running */
+    int reader_source[HM_N_PROGRAMS];             /* index of each program's row in the table of sources */
+    struct hm_groupwatch groups;                  /* watches the groups of gauges with is_of_groups */
 };
 
-/* "package energy" ... "local bytes" */
+/* The name of a quantity, for people: "package energy" and so on. */
 const char *hm_quantity_name(enum hm_quantity quantity);
-/* No counter of it counts more in a second, in joules: what would be more is a reset. 0: not known. */
+/* The most that a counter of this quantity counts in a second, in joules; more than that is a reset. 0: unknown. */
 double hm_quantity_most_per_s(enum hm_quantity quantity);
-/* "J" or "B" */
+/* The unit of a quantity: "J" or "B". */
 const char *hm_quantity_unit(enum hm_quantity quantity);
 
-/*
- * Add a gauge of the file `name` below `folder`, which has to stay open as long as the gauges are. `like` has all that
- * is the caller's to say. Returns 0, or -1 with a text that names the file.
- */
+/* Add a gauge for the file `name` below `folder`, which must stay open as long as the gauges. The caller fills in
+ * `like`, except what is found here. Returns 0, or -1 with a text that names the file. */
 int hm_gauges_add_file(struct hm_gauges *gauges, const struct hm_gauge *like, int folder, struct hm_error *error);
 
-/* Add a perf event of the PMU `type` on a CPU, counting from now on. Returns 0, or -1 with a text for people. */
+/* Add a gauge for a perf event of the PMU `type` on a CPU; it counts from now on. Returns 0, or -1 with a text for
+ * people. */
 int hm_gauges_add_event(struct hm_gauges *gauges, const struct hm_gauge *like, uint32_t type,
                         const struct hm_pmu_config *config, int cpu, struct hm_error *error);
 
-/* Add event `i` of one of the gauges' programs. Returns 0, or -1 with a text. */
+/* Add a gauge for event `i` of one of the helper programs. Returns 0, or -1 with a text. */
 int hm_gauges_add_asked(struct hm_gauges *gauges, const struct hm_gauge *like, enum hm_papi_program program, unsigned i,
                         struct hm_error *error);
 
-/* Has one that counts from 0 on told of nothing yet? The kernel says "Unavailable" where a new group had no traffic. */
+/* Does a gauge that started at 0 still have no value? The kernel says "Unavailable" while a new group has had no
+ * traffic. */
 bool hm_gauge_is_silent(const struct hm_gauge *gauge);
 
-/* Read them all: each one's total gets what it counted since it was read before. `now_ns` is CLOCK_MONOTONIC. */
+/* Read all gauges, and add what each counted since its last reading to its total. `now_ns` is CLOCK_MONOTONIC. */
 void hm_gauges_read(struct hm_gauges *gauges, uint64_t now_ns);
 
-/* The same where the programs were asked, and none is awaited any more. */
+/* The same, for a caller that has already asked the helper programs and has their answers. */
 void hm_gauges_take(struct hm_gauges *gauges, uint64_t now_ns);
 
-/* Let the totals begin anew, but for those that count from 0 on. */
+/* Clear all totals except those of gauges that started at 0. */
 void hm_gauges_clear(struct hm_gauges *gauges);
 
-/* Close those from `first` on, and forget them; from 0 on, free all, and end their programs. */
+/* Close and remove the gauges from index `first` on. With 0, also free everything and end the helper programs. */
 void hm_gauges_close(struct hm_gauges *gauges, size_t first);
 
 #endif

@@ -15,7 +15,7 @@ int hm_groupwatch_open(struct hm_groupwatch *watch, int folder, struct hm_error 
     char path[64];
     *watch = (struct hm_groupwatch){0};
     if (faccessat(folder, "mon_groups", F_OK, 0) != 0 && errno == ENOENT)
-        return 0; /* it does not depend on what nobody needs */
+        return 0; /* a monitoring group has no groups below it */
     int fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
     if (fd < 0)
         return hm_fail_errno(error, "mon_groups cannot be watched");
@@ -33,7 +33,7 @@ bool hm_groupwatch_has_news(const struct hm_groupwatch *watch)
 {
     char events[4096] __attribute__((aligned(__alignof__(struct inotify_event))));
     bool has_news = false;
-    /* What they say does not matter; too many of them are told by one. */
+    /* The events' contents do not matter: any event means that something changed. */
     while (watch->is_on && read(watch->fd, events, sizeof(events)) > 0)
         has_news = true;
     return has_news;
@@ -41,7 +41,7 @@ bool hm_groupwatch_has_news(const struct hm_groupwatch *watch)
 
 bool hm_groupwatch_end_reading(struct hm_groupwatch *watch, bool had_news_before)
 {
-    /* What comes during a reading may be before it or behind it: it is of both intervals. */
+    /* A change during a reading may be before or after the counters' values, so it counts for both intervals. */
     bool is_in_reading = hm_groupwatch_has_news(watch);
     bool has_changed = had_news_before || is_in_reading || watch->was_in_reading;
     watch->was_in_reading = is_in_reading;

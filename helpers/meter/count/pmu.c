@@ -11,7 +11,7 @@
 #define DIGITS "0123456789"
 #define NAME "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_" DIGITS
 
-/* Cut the word before `stop` off *rest, into `out`. Returns 0, or -1 where it does not fit. */
+/* Copy the word before `stop` into `out`, and move *rest past it. Returns 0, or -1 where it does not fit. */
 static int next_word(const char **rest, char stop, char *out, size_t size)
 {
     const char *end = strchr(*rest, stop);
@@ -24,7 +24,7 @@ static int next_word(const char **rest, char stop, char *out, size_t size)
     return 0;
 }
 
-/* "0-7" or "3", below 64. Returns 0, or -1. */
+/* Parse "0-7" or "3", numbers below 64. Returns 0, or -1. */
 static int parse_range(const char *text, uint64_t *first, uint64_t *last)
 {
     char word[16];
@@ -75,7 +75,7 @@ int hm_pmu_put(struct hm_pmu_config *config, const struct hm_pmu_format *format,
     return hm_fail(error, ERANGE, "0x%llx has more bits than the format", (unsigned long long)value);
 }
 
-/* Decimal or 0x... . Returns 0, or -1. */
+/* Parse a decimal number or 0x... . Returns 0, or -1. */
 static int parse_value(const char *text, uint64_t *value)
 {
     char *end;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How sysfs describes the events of a PMU (/sys/bus/event_source/devices/PMU): events/NAME has terms, "event=0x04,
- * umask=0x03", format/TERM says which bits of perf_event_attr a term's value goes to, "config:0-7,32". All parsers take
- * the whole string, without the file's newline. Pure.
+ * Parses how sysfs describes the events of a PMU (/sys/bus/event_source/devices/PMU). events/NAME has terms,
+ * "event=0x04,umask=0x03". format/TERM says to which bits of perf_event_attr a term's value goes, "config:0-7,32". All
+ * parsers read the whole string, without the file's newline. Pure.
  */
 #ifndef HM_METER_COUNT_PMU_H
 #define HM_METER_COUNT_PMU_H
@@ -13,14 +13,14 @@
 #include "base/error.h"
 
 #define HM_PMU_WORDS 4   /* config, config1, config2, config3 */
-#define HM_PMU_RANGES 16 /* of bits, in one format */
-#define HM_PMU_TEXT 256  /* longer than a format or event of any kernel */
+#define HM_PMU_RANGES 16 /* most ranges of bits in one format */
+#define HM_PMU_TEXT 256  /* longer than any kernel's format or event */
 
 struct hm_pmu_config {
     uint64_t word[HM_PMU_WORDS];
 };
 
-/* Where the bits of a value go, its lowest first. */
+/* The bits that a value goes to, its lowest bits first. */
 struct hm_pmu_format {
     unsigned word;
     unsigned n_ranges;
@@ -32,17 +32,15 @@ struct hm_pmu_format {
 /* Parse "config:0-7,32" or "config1:4". Returns 0, or -1 (EINVAL). */
 int hm_pmu_parse_format(const char *text, struct hm_pmu_format *format, struct hm_error *error);
 
-/* Put a value into its bits. Returns 0, or -1 (ERANGE) where it has more bits than the format. */
+/* Put a value into the format's bits. Returns 0, or -1 (ERANGE) where it has more bits than the format. */
 int hm_pmu_put(struct hm_pmu_config *config, const struct hm_pmu_format *format, uint64_t value,
                struct hm_error *error);
 
-/* The text of format/TERM, at most HM_PMU_TEXT bytes with its end. Returns 0, or -1 where there is none. */
+/* Gets the text of format/TERM, at most HM_PMU_TEXT bytes with the end mark. Returns 0, or -1 where there is none. */
 typedef int hm_pmu_look_up(void *data, const char *term, char *text);
 
-/*
- * Parse the terms of an event, "event=0x04,umask=0x03"; a term without a value is 1. Returns 0, or -1 (EINVAL, ERANGE)
- * with a text that names the term.
- */
+/* Parse the terms of an event, "event=0x04,umask=0x03". A term without a value has the value 1. Returns 0, or -1
+ * (EINVAL, ERANGE) with a text that names the term. */
 int hm_pmu_parse_event(const char *text, hm_pmu_look_up *look_up, void *data, struct hm_pmu_config *config,
                        struct hm_error *error);
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Reasons joined in a text of bounded size: each is in it as a whole or not at all, and the text says how many are not.
- */
+/* Joins reasons into one text of limited size. Each reason is in it whole or not at all, and the text says how many
+ * were left out. */
 #ifndef HM_METER_COUNT_REASONS_H
 #define HM_METER_COUNT_REASONS_H
 
@@ -10,17 +9,17 @@
 struct hm_reasons {
     char *text;
     size_t size; /* bytes of `text`, 64 or more */
-    int n_more;  /* how many had no room */
+    int n_more;  /* reasons that had no room */
 };
 
-/* Begin with "" in the caller's `text`. */
+/* Begin; the caller's `text` becomes "". */
 struct hm_reasons hm_reasons_begin(char *text, size_t size);
 
-/* Add one, after `separator` where it is not the first. Pure, but for the text. */
+/* Add a reason (printf style), with `separator` before it unless it is the first. */
 void hm_reasons_add(struct hm_reasons *reasons, const char *separator, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* Say how many had no room, if any: "; and 3 more". */
+/* Add how many reasons had no room, if any: "; and 3 more". */
 void hm_reasons_end(struct hm_reasons *reasons);
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What counters counted over a time, in joules or bytes; not known as soon as one difference of it is not. Pure. */
+/* What one or more counters counted over a time, in joules or bytes. A total with a missing difference is unknown.
+ * Pure. */
 #ifndef HM_METER_COUNT_TOTAL_H
 #define HM_METER_COUNT_TOTAL_H
 
@@ -10,21 +11,21 @@
 
 struct hm_total {
     double amount;                 /* joules or bytes */
-    uint64_t n;                    /* differences in it */
-    enum hm_counter_state problem; /* the first; HM_COUNTER_VALID: none */
+    uint64_t n;                    /* differences that were added */
+    enum hm_counter_state problem; /* the first problem; HM_COUNTER_VALID: none */
 };
 
-/* Add a difference with its state, `factor` joules or bytes for each count. */
+/* Add a difference with its state; `factor` is the joules or bytes per count. */
 void hm_total_add(struct hm_total *total, enum hm_counter_state state, uint64_t difference, double factor);
 
-/* The counter is a sum of which something came or went meanwhile (HM_COUNTER_REGROUPED): that is also why it went back,
- * if it did. */
+/* Note that parts of the counter, a sum, came or went meanwhile (HM_COUNTER_REGROUPED). If it went back, that is the
+ * reason, and not a reset. */
 void hm_total_regroup(struct hm_total *total);
 
-/* Add another counter's total over the same time. One without any difference makes the sum unknown. */
+/* Add the total of another counter over the same time. One without any difference makes the sum unknown. */
 void hm_total_join(struct hm_total *total, const struct hm_total *other);
 
-/* Is the amount known: is there a difference, and none that is missing? */
+/* Is the amount known, with at least one difference and none missing? */
 bool hm_total_is_known(const struct hm_total *total);
 
 #endif

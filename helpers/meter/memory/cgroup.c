@@ -9,10 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/*
- * A kernel file is made whole at each read, so one read must take it all: 40 keys of 128 nodes are under 128 KiB. Only
- * what is used of it becomes resident.
- */
+/* The kernel writes such a file anew at each read, so one read must get all of it: 40 keys of 128 nodes have less than
+ * 128 KiB. Only the part of the buffer that is used becomes resident. */
 #define TEXT_SIZE (256 * 1024)
 
 static void close_one(int *fd)
@@ -49,7 +47,7 @@ int hm_cgroup_open(struct hm_cgroup *cgroup, const char *path)
     return -1;
 }
 
-/* Opens the file where that was not done yet, and reads it to cgroup->text. Returns the length, or -1 with errno. */
+/* Read a file into cgroup->text, and open it first where needed. Returns the length, or -1 with errno. */
 static ssize_t read_file(const struct hm_cgroup *cgroup, int *fd, const char *name)
 {
     if (*fd < 0)
@@ -64,7 +62,7 @@ static ssize_t read_file(const struct hm_cgroup *cgroup, int *fd, const char *na
     return length;
 }
 
-/* The first thing that is missing names the cause; what follows from it would only hide it. */
+/* Keep the first thing that is missing: it names the cause, which what follows from it would hide. */
 static void note(struct hm_reading *reading, const char *what, int number)
 {
     if (reading->missing[0])
@@ -107,7 +105,8 @@ static int read_peak(struct hm_cgroup *cgroup, struct hm_reading *reading)
     return 0;
 }
 
-/* hugetlb.2MB.numa_stat, hugetlb.1GB.numa_stat ...: there where the controller is on for jobs, which few sites do. */
+/* Open hugetlb.2MB.numa_stat, hugetlb.1GB.numa_stat and so on. They exist only where the hugetlb controller is on for
+ * jobs, which is rare. */
 static void find_hugetlb(struct hm_cgroup *cgroup)
 {
     int copy = openat(cgroup->dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);

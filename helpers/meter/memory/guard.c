@@ -34,7 +34,7 @@ bool hm_guard_is_over(struct hm_guard *guard, uint64_t now_ns)
         guard->fd = open(guard->path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     if (guard->fd < 0)
         return !in_grace;
-    /* The read also rearms the kernel's event for poll. */
+    /* Reading also rearms the kernel's event for poll. */
     ssize_t length = pread(guard->fd, text, sizeof(text) - 1, 0);
     if (length < 0 || fstat(guard->fd, &status) != 0 || status.st_nlink == 0)
         return true;

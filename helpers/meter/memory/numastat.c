@@ -6,8 +6,8 @@
 
 struct key {
     const char *name;
-    size_t offset; /* of the member of struct hm_usage that it adds to */
-    unsigned need; /* bit of a key without which the text is no numa_stat */
+    size_t offset; /* offset of the member of struct hm_usage that the key is added to */
+    unsigned need; /* bit of a key that must be there */
 };
 
 #define NEED_ANON 1u
@@ -15,7 +15,7 @@ struct key {
 
 static const struct key keys[] = {
     {"anon", offsetof(struct hm_usage, anon), NEED_ANON},
-    {"file", offsetof(struct hm_usage, file), NEED_FILE}, /* the kernel counts shmem in it */
+    {"file", offsetof(struct hm_usage, file), NEED_FILE}, /* includes shmem */
     {"shmem", offsetof(struct hm_usage, shmem), 0},
     {"kernel_stack", offsetof(struct hm_usage, kernel), 0},
     {"pagetables", offsetof(struct hm_usage, kernel), 0},
@@ -33,7 +33,7 @@ void hm_node_map_fill(struct hm_node_map *map, const struct hm_set *tier_nodes, 
             map->tier[node] = (int8_t)t;
 }
 
-/* Digits at *text, before `end`. */
+/* Read the digits at *text, before `end`, and move *text past them. */
 static int take_number(const char **text, const char *end, uint64_t *number)
 {
     const char *from = *text;
@@ -44,7 +44,7 @@ static int take_number(const char **text, const char *end, uint64_t *number)
     return *text > from ? 0 : -1;
 }
 
-/* " N0=123 N4=456", up to `end`: each node's bytes are added to the member at `offset` of its tier. */
+/* Parse " N0=123 N4=456" up to `end`: add each node's bytes to the member at `offset` of its tier's usage. */
 static int add_nodes(const char *text, const char *end, const struct hm_node_map *map, size_t offset,
                      struct hm_usage usage[HM_MAX_TIERS], bool *outside)
 {
@@ -96,7 +96,7 @@ int hm_numastat_parse(const char *text, size_t length, const struct hm_node_map 
         goto malformed;
     for (int t = 0; t < HM_MAX_TIERS; t++) {
         usage[t] = found[t];
-        /* The two counters are read one after the other: shmem may be ahead for a moment. */
+        /* The kernel reads the two counters one after the other, so shmem may be larger for a moment. */
         usage[t].file -= found[t].shmem < found[t].file ? found[t].shmem : found[t].file;
     }
     return 0;

@@ -10,12 +10,13 @@
 #include "meter/papi/process.h"
 #include "sources.h"
 
-/* What begins so much later than the figures' time, or by a hundredth of that, is counted for the whole of it. */
+/* A program that starts later than the others by at most this, or by at most a hundredth of the whole time, counts as
+ * if it had started with them. */
 #define LATE_NS UINT64_C(1000000000)
 
-#define LAST_MS 1500 /* what all programs get for the last reading: the job's end waits for it */
+#define LAST_MS 1500 /* time for the programs' last answers; the end of the job waits for it */
 
-/* As the samples file has them: names and kinds are all that a flow wants. */
+/* Take the tiers from the samples file: flows need only their names and kinds. */
 static void take_tiers(struct hm_monitor_meter *meter, const struct hm_samples *samples)
 {
     meter->tiers.n_tiers = (int)samples->n_tiers;
@@ -47,7 +48,7 @@ void hm_monitor_meter_open(struct hm_monitor_meter *meter, int sysfs, const char
     }
     if (group) {
         meter->has_group = setup.is_new_group = true;
-        /* Stays open: a counter that was gone may come back. */
+        /* Stays open, as a counter that is gone may come back. */
         meter->group = setup.resctrl = open(group, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
         setup.resctrl_why = errno;
     }
@@ -65,7 +66,7 @@ void hm_monitor_meter_close(struct hm_monitor_meter *meter)
     meter->is_open = false;
 }
 
-/* One that is not known makes the sum unknown. */
+/* Add a flow to a figure. An unknown flow makes the figure unknown. */
 static void add(struct hm_metered_figure *figure, const struct hm_flow *flow, bool is_first)
 {
     figure->is_known = (is_first || figure->is_known) && hm_flow_is_known(flow);
@@ -87,7 +88,8 @@ static void take_energy(struct hm_metered *metered, const struct hm_flow *flow, 
     }
 }
 
-/* The one tier of the kind; -1: there is none, or several, which counters do not tell apart. */
+/* The only tier of this kind. Returns -1 where there is none, or where there are several, which counters cannot tell
+ * apart. */
 static int tier_of_kind(const struct hm_samples *samples, enum hm_kind kind)
 {
     int found = -1;
@@ -118,7 +120,7 @@ static void take_traffic(struct hm_samples *samples, struct hm_flow *flow, int n
     }
 }
 
-/* The group's reads and writes of all tiers are no tier's. */
+/* The group's reads and writes are of all tiers together, so they belong to no single tier. */
 static void take_group(struct hm_metered *metered, const struct hm_flow *flow, int n)
 {
     for (int i = 0; i < n; i++)
@@ -126,13 +128,13 @@ static void take_group(struct hm_metered *metered, const struct hm_flow *flow, i
             add(&metered->group[flow[i].quantity == HM_TOTAL_BYTES ? HM_GROUP_TOTAL : HM_GROUP_LOCAL], &flow[i], true);
 }
 
-/* Does the program of this reader count? Else it has not described its counters yet. */
+/* Have the counters of this program been added? If not, it has not described them yet. */
 static bool is_joined(const struct hm_monitor_meter *meter, int program)
 {
     return meter->gauges.reader[program] && meter->tried[meter->gauges.reader_source[program]].n > 0;
 }
 
-/* The program that counts it, or -1: a counter of the node's own. */
+/* The program that counts this flow; -1: a counter of the node itself. */
 static int program_of(const struct hm_monitor_meter *meter, const struct hm_flow *flow)
 {
     for (int i = 0; i < HM_N_PROGRAMS; i++)
@@ -141,7 +143,7 @@ static int program_of(const struct hm_monitor_meter *meter, const struct hm_flow
     return -1;
 }
 
-/* What a program counts begins with the first reading after it has joined in. */
+/* The totals of a program's counters begin with the first reading after the program joined. */
 static void begin_joined(struct hm_monitor_meter *meter, uint64_t mono_ns)
 {
     for (int i = 0; i < HM_N_PROGRAMS; i++) {
@@ -154,7 +156,7 @@ static void begin_joined(struct hm_monitor_meter *meter, uint64_t mono_ns)
     }
 }
 
-/* The figures are of one time: what began much later than the others is not known for it. */
+/* All figures are for the same time. A flow that began much later than the others is unknown for it. */
 static void drop_late(const struct hm_monitor_meter *meter, const struct hm_metered *metered, uint64_t mono_ns,
                       struct hm_flow *flow)
 {
@@ -168,8 +170,8 @@ static void drop_late(const struct hm_monitor_meter *meter, const struct hm_mete
     hm_fail(&flow->reason, 0, "%s was asked only %.1f s after the first reading", flow->source, (double)late_ns / 1e9);
 }
 
-/* A program reads at a moment of its own: over two readings that were awaited for different times, what it counted
- * would be no power. */
+/* Is peak power known? Programs read at a moment of their own. If one took longer to answer than the other time, energy
+ * divided by the time between two readings would not be a power. */
 static bool has_peak(const struct hm_monitor_meter *meter, int n)
 {
     for (int i = 0; i < n; i++)
@@ -209,7 +211,7 @@ static bool is_awaited(const struct hm_monitor_meter *meter, int program)
     return meter->gauges.reader[program] && hm_papi_reader_is_awaited(meter->gauges.reader[program]);
 }
 
-/* Returns whether the answer of a program that counts is awaited. */
+/* Is the answer of a program that has joined still awaited? */
 static bool is_answer_awaited(const struct hm_monitor_meter *meter)
 {
     for (int i = 0; i < HM_N_PROGRAMS; i++)
@@ -244,7 +246,8 @@ int hm_monitor_meter_poll(const struct hm_monitor_meter *meter, struct pollfd ev
     return least;
 }
 
-/* Let programs that have described their counters join in, the better one first. Returns whether one did. */
+/* Add the counters of programs that have described them, the better program first. Returns whether there are new
+ * counters. */
 static bool join(struct hm_monitor_meter *meter)
 {
     bool is_more = false;

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The monitor's part that reads the node's counters of energy and traffic, and those of the job's resctrl group. */
+/*
+ * The part of the monitor that reads the node's counters of energy and traffic, and those of the job's resctrl group.
+ */
 #ifndef HM_METER_MONITOR_METER_H
 #define HM_METER_MONITOR_METER_H
 
@@ -11,49 +13,51 @@
 
 struct hm_monitor_meter {
     bool is_open, has_group;
-    int group;     /* its folder, -1: it could not be opened */
-    bool is_asked; /* its programs were, for a reading */
+    int group;     /* the group's folder; -1: it could not be opened */
+    bool is_asked; /* its programs were asked for a reading */
     bool is_over, is_slurm_asked;
-    uint64_t begun_ns[HM_N_PROGRAMS]; /* CLOCK_MONOTONIC of a program's first reading; 0: it has not joined in */
+    uint64_t begun_ns[HM_N_PROGRAMS]; /* CLOCK_MONOTONIC of each program's first reading; 0: it has not joined */
     struct hm_gauges gauges;
     struct hm_counters_tried tried[HM_METERS];
     int n_tried;
-    struct hm_tiers tiers; /* names and kinds alone */
+    struct hm_tiers tiers; /* only names and kinds are set */
     struct hm_powers powers;
     struct hm_flow flow[HM_MOST_FLOWS];
 };
 
-/* The programs that may be asked beside the node's own counters, absolute; NULL: not this one. */
+/* The helper programs that may be asked besides the node's own counters, as absolute paths; NULL: do not ask. */
 struct hm_monitor_programs {
     const char *papi, *slurm;
 };
 
 /*
- * Find the counters below `sysfs` (an open folder, /sys; it has to stay open) and open them: with root's rights, which
- * reading them does not need any more. `group` is the folder of the job's resctrl group, likewise; it was
- * made for the job, and what it counted before the first reading is the job's as well. NULL: it has none.
- * One that cannot be opened leaves figures that are not known. Where an earlier monitor of the same job has counted
- * there is a gap that nobody has seen: its figures are forgotten, and none are added. The programs are started where
- * these counters lack something, and join in once they have told what they count: hm_monitor_meter_hear.
+ * Find and open the counters below `sysfs` (an open folder, /sys, which must stay open). Opening needs root's rights;
+ * reading does not. `group` is the folder of the job's resctrl group, or NULL where there is none. It was made for the
+ * job, so what it counted before the first reading is the job's as well. Figures of a counter that cannot be opened are
+ * unknown. Where an earlier monitor of the same job has counted, nobody has seen the time in between: then its figures
+ * are dropped, and no new ones are added. The programs are started where the node's counters lack something. They join
+ * later, once they have told what they count (hm_monitor_meter_hear).
  */
 void hm_monitor_meter_open(struct hm_monitor_meter *meter, int sysfs, const char *group,
                            const struct hm_monitor_programs *programs, struct hm_samples *samples);
 
-/* Read them, at `mono_ns` (CLOCK_MONOTONIC); the first reading is the beginning. Where programs are to be asked all are
- * read once these have answered: hm_monitor_meter_hear. */
+/* Read the counters at `mono_ns` (CLOCK_MONOTONIC). The first reading is the beginning. Where programs have to be
+ * asked, all counters are read once these have answered (hm_monitor_meter_hear). */
 void hm_monitor_meter_read(struct hm_monitor_meter *meter, struct hm_samples *samples, uint64_t mono_ns);
 
-/* What to wait for of the programs: the descriptors in `events`, -1 for none. Returns how many ms they have left, or -1
- * where nothing is awaited. */
+/* Get the descriptors of programs to wait for, -1 for none. Returns how many ms they have left to answer, or -1 where
+ * no answer is awaited. */
 int hm_monitor_meter_poll(const struct hm_monitor_meter *meter, struct pollfd events[HM_N_PROGRAMS]);
 
-/* Take what programs have said by `mono_ns`, and give up those whose time is over. The first that has counters that
- * were missed begins the figures anew where the node has none of its own. Else these go on, and what it counts is known
- * where it begins a moment after them (a second, or a hundredth of their time). */
+/*
+ * Take what the programs have said by `mono_ns`, and give up programs whose time is over. When the first program with
+ * missing counters joins, and the node has no counter of its own, all figures begin anew. Otherwise the figures go on,
+ * and what the program counts is known only if it began at most a second, or a hundredth of the whole time, after them.
+ */
 void hm_monitor_meter_hear(struct hm_monitor_meter *meter, struct hm_samples *samples, uint64_t mono_ns);
 
-/* After the last call of hm_monitor_meter_read: wait for the programs' answers, which get little time, so that
- * hm_monitor_meter_hear has them. None joins in any more. */
+/* Call this after the last hm_monitor_meter_read. It waits a short time for the programs' answers, which
+ * hm_monitor_meter_hear then takes. No program joins any more. */
 void hm_monitor_meter_finish(struct hm_monitor_meter *meter);
 
 void hm_monitor_meter_close(struct hm_monitor_meter *meter);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the node's counters counted while a job's monitor ran: energy, and traffic by tier; and what the job's own
- * resctrl group counted. Part of the samples file (base/grown.h), so it never changes: what is new comes at the
- * end of struct hm_samples. Whether the node's is the job's own is for the record to say.
+ * What was counted while a job's monitor ran: by the node's counters, energy, and traffic by tier; by the job's own
+ * resctrl group, its traffic. It is part of the samples file (base/grown.h), so it never changes; new members come at
+ * the end of struct hm_samples. The record decides whether the node's figures are the job's own.
  */
 #ifndef HM_METER_MONITOR_METERED_H
 #define HM_METER_MONITOR_METERED_H
@@ -13,7 +13,7 @@
 #include "base/error.h"
 #include "core/topology/topology.h"
 
-#define HM_METERED_SOURCE 1000 /* bytes of a source: every reason of a usual node whole */
+#define HM_METERED_SOURCE 1000 /* bytes of a source's text; holds every reason that a usual node gives */
 
 enum hm_domain {
     HM_DOMAIN_PACKAGE,  /* all sockets' processors */
@@ -26,12 +26,12 @@ enum hm_direction { HM_DIRECTION_READ, HM_DIRECTION_WRITE, HM_DIRECTIONS };
 
 enum hm_group_bytes {
     HM_GROUP_TOTAL, /* between the last-level caches and memory, both ways, all tiers */
-    HM_GROUP_LOCAL, /* those of them that go to the own socket's memory */
+    HM_GROUP_LOCAL, /* the part of these that goes to memory of the own socket */
     HM_GROUP_BYTES
 };
 
 struct hm_metered_figure {
-    double amount;     /* 0 where it is not known */
+    double amount;     /* 0 where it is unknown */
     uint64_t is_known; /* 0 or 1 */
 };
 
@@ -39,21 +39,23 @@ struct hm_metered {
     uint64_t n_readings;                                           /* 0: nothing was counted */
     uint64_t first_mono_ns, last_mono_ns;                          /* CLOCK_MONOTONIC of the first and last reading */
     struct hm_metered_figure energy[HM_DOMAINS];                   /* J, from the first reading to the last */
-    struct hm_metered_figure peak_w;                               /* W, see hm_metered_power */
+    struct hm_metered_figure peak_w;                               /* W; of what, says hm_metered_power */
     struct hm_metered_figure traffic[HM_MAX_TIERS][HM_DIRECTIONS]; /* B */
-    char energy_source[HM_METERED_SOURCE]; /* what counted it, and why a figure is not known; "" before a reading */
+    char energy_source[HM_METERED_SOURCE]; /* what counted it, and why a figure is unknown; "" before the first reading
+                                            */
     char traffic_source[HM_METERED_SOURCE];
     struct hm_metered_figure group[HM_GROUP_BYTES]; /* B, of the tasks in the job's resctrl group */
-    char group_source[HM_METERED_SOURCE];           /* the same for these; "": there is no group */
+    char group_source[HM_METERED_SOURCE];           /* the same for the group; "": there is no group */
 };
 
 /* Seconds from the first reading to the last. */
 double hm_metered_seconds(const struct hm_metered *metered);
 
-/* Joules of packages and of DRAM, where that is known; of packages alone else. Returns false where neither is. */
+/* The joules from which power is computed: of packages and DRAM where both are known, else of packages alone. Returns
+ * false where packages are unknown. */
 bool hm_metered_power(const struct hm_metered_figure energy[HM_DOMAINS], double *joules);
 
-/* The first field that is out of range, or NULL. Any bytes may be given. Pure. */
+/* Find the first field that is out of range, or NULL. The structure may hold any bytes. Pure. */
 const char *hm_metered_bad(const struct hm_metered *metered);
 
 #endif

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * hybridmem-monitor: samples one job's memory on this node into a file that root handed over, until the job ends or
- * SIGTERM comes; beside it, what the node's counters of energy and traffic count, and those of the job's resctrl group
- * (--resctrl). It is started as root where these are to be opened (--uid, --gid), becomes the system user hybridmem
- * then, and does nothing but read kernel files, and ask the programs that it started before (--papi, --slurm) and that
- * end with their standard input.
+ * hybridmem-monitor: samples the memory of one job on this node into a file that root has opened for it, until the job
+ * ends or it gets SIGTERM. It also records what the node's counters of energy and traffic count, and those of the job's
+ * resctrl group (--resctrl). To open these it is started as root, with --uid and --gid; then it becomes the system user
+ * hybridmem. From then on it only reads kernel files, and asks helper programs that it has started before (--papi,
+ * --slurm). These end when their standard input is closed.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -29,15 +29,18 @@
 #include "samples.h"
 
 #define FIRST_WAIT_NS                                                                                                  \
-    UINT64_C(10000000) /* the second sample's distance, doubled until the interval: short jobs have peaks too */
+    UINT64_C(10000000) /* time to the second sample; it doubles until it reaches the interval, as short jobs have      \
+                          peaks, too */
 
-/* The counters' own clock: they cost more to read than the job's cgroup, and none wraps twice in the longest wait (at
- * the most that hm_quantity_most_per_s allows, RAPL's platform counter of 262 kJ after 13 s), with that for an answer.
+/*
+ * The shortest and the longest time between two readings of the counters. They cost more to read than the job's cgroup.
+ * The longest wait, with the time for an answer, is short enough that no counter wraps twice in it: at the most that
+ * hm_quantity_most_per_s allows, RAPL's platform counter of 262 kJ wraps after 13 s.
  */
-#define METER_LEAST_NS UINT64_C(900000000) /* a tick of a second may come a little early */
+#define METER_LEAST_NS UINT64_C(900000000) /* just under a second, as a tick may come a little early */
 #define METER_MOST_NS (UINT64_C(10000000000) - HM_PAPI_ANSWER_MS * UINT64_C(1000000))
 
-#define NOT_YET "the job's cgroup " /* starts the only text that a later sample takes back */
+#define NOT_YET "the job's cgroup " /* begins the only text that a later sample may replace */
 
 struct monitor {
     struct hm_samples *samples;
@@ -50,8 +53,8 @@ struct monitor {
     struct hm_monitor_meter meter;
 };
 
-/* The next multiple of the interval, the same for every monitor of the node; or one of the early moments after the
- * start. */
+/* When to take the next sample: at the next multiple of the interval, which is the same for every monitor of the node,
+ * or at one of the early moments after the start. */
 static uint64_t next_sample(const struct monitor *monitor, uint64_t now)
 {
     uint64_t interval = (uint64_t)monitor->samples->interval_ms * 1000000;
@@ -62,7 +65,8 @@ static uint64_t next_sample(const struct monitor *monitor, uint64_t now)
     return wait < interval && monitor->started_ns + wait < tick ? monitor->started_ns + wait : tick;
 }
 
-/* The first gap in the figures stays, whatever is read later. That the job's cgroup was not there yet is none. */
+/* Keep the first thing that was missing in the figures, whatever is read later. That the job's cgroup was not there yet
+ * does not count. */
 static void keep_missing(struct hm_samples *samples, const char *text)
 {
     bool is_open = !samples->missing[0] || strncmp(samples->missing, NOT_YET, strlen(NOT_YET)) == 0;
@@ -70,7 +74,7 @@ static void keep_missing(struct hm_samples *samples, const char *text)
         snprintf(samples->missing, sizeof(samples->missing), "%s", text);
 }
 
-/* The node's counters, where they were not read for so long. */
+/* Read the node's counters, unless they were read less than `at_least_ns` ago. */
 static void read_meter(struct monitor *monitor, uint64_t at_least_ns)
 {
     const struct hm_metered *metered = &monitor->samples->metered;
@@ -79,8 +83,8 @@ static void read_meter(struct monitor *monitor, uint64_t at_least_ns)
         hm_monitor_meter_read(&monitor->meter, monitor->samples, now);
 }
 
-/* Returns false where the job's cgroup was removed. What cannot be read is said in the samples, and tried again at the
- * next tick. */
+/* Take a sample of the job's memory. What cannot be read is noted in the samples, and tried again at the next tick.
+ * Returns false where the job's cgroup was removed. */
 static bool sample_memory(struct monitor *monitor)
 {
     struct hm_samples *samples = monitor->samples;
@@ -106,8 +110,8 @@ static bool sample_memory(struct monitor *monitor)
 }
 
 /*
- * Sleep until the next sample is due; true: the monitor was told to end. An event of the guard is looked at once per
- * sleep, so that no state of it can make this spin; what comes after it is seen at the next tick.
+ * Sleep until the next sample is due. Returns true when the monitor was told to end. In each sleep at most one event of
+ * the guard is looked at, so that this cannot spin in any state of the guard; a later event is seen at the next tick.
  */
 static bool wait_for_next(struct monitor *monitor)
 {
@@ -144,7 +148,8 @@ static bool wait_for_next(struct monitor *monitor)
     }
 }
 
-/* After the first sample of memory; `is_there`: what that returned. The counters' figures begin here. */
+/* Sample until the end. The first sample of memory was taken before; `is_there` is its result. The counters' figures
+ * begin here. */
 static void run(struct monitor *monitor, bool is_there)
 {
     bool told_to_end = false;
@@ -162,8 +167,8 @@ static void run(struct monitor *monitor, bool is_there)
     monitor->samples->finished = 1;
 }
 
-/* slurmstepd blocks signals and its children inherit that: nothing but what is set here counts. Returns the descriptor
- * to poll, or -1. */
+/* Set all signals, as children inherit the signals that slurmstepd blocks. Returns a descriptor to poll for the signals
+ * that end the monitor, or -1. */
 static int take_signals(void)
 {
     sigset_t ending;
@@ -193,7 +198,7 @@ static int use(const char *why)
     return 2;
 }
 
-/* Returns 0, or what to exit with. */
+/* Returns 0, or the exit status. */
 static int take_arguments(int argc, char **argv, struct arguments *given)
 {
     static const struct option options[] = {
@@ -235,8 +240,9 @@ static int take_arguments(int argc, char **argv, struct arguments *given)
 }
 
 /*
- * Looking for the counters may last, and a short job end before: the first look at the guard and the first sample of
- * memory come before, with the rights that the later ones have. Returns 0 with what the latter returned, or -1.
+ * Look at the guard and sample memory once before the counters are looked for: that may take time, and a short job may
+ * end before. This is done with the rights of all later samples. Returns 0 and the result of the sample in *is_there,
+ * or -1.
  */
 static int sample_first(struct monitor *monitor, const struct arguments *given, bool *is_there)
 {
@@ -245,7 +251,7 @@ static int sample_first(struct monitor *monitor, const struct arguments *given, 
         fprintf(stderr, "hybridmem-monitor: cannot act as user %u: %s\n", (unsigned)given->uid, strerror(errno));
         return -1;
     }
-    /* What goes meanwhile is known to have been there: nobody waits for it. */
+    /* Remember that the guard was there: if it goes away meanwhile, nobody waits for it. */
     hm_guard_is_over(&monitor->guard, monitor->started_ns);
     *is_there = sample_memory(monitor);
     if (is_root && hm_privilege_raise() != 0) {
@@ -255,7 +261,9 @@ static int sample_first(struct monitor *monitor, const struct arguments *given, 
     return prctl(PR_SET_DUMPABLE, 0); /* see open_meter */
 }
 
-/* Counters are opened by who may, and read by anybody who has them open. Returns 0 or -1. */
+/*
+ * Open the counters with root's rights, and give these up. Open counters can be read without rights. Returns 0 or -1.
+ */
 static int open_meter(struct monitor *monitor, const struct arguments *given)
 {
     /* Stays open: a counter that was gone may come back. */
@@ -269,7 +277,7 @@ static int open_meter(struct monitor *monitor, const struct arguments *given)
         fprintf(stderr, "hybridmem-monitor: cannot become user %u: %s\n", (unsigned)given->uid, strerror(errno));
         return -1;
     }
-    /* A change of the user makes a process dumpable again, and these descriptors are root's. */
+    /* A change of the user makes a process dumpable again, but these descriptors are root's. */
     return prctl(PR_SET_DUMPABLE, 0);
 }
 
@@ -289,7 +297,8 @@ int main(int argc, char **argv)
         fprintf(stderr, "hybridmem-monitor: %s\n", error.text);
     else
         close((int)given.samples_fd);
-    monitor.signals = take_signals(); /* before the counters are looked for, which may last: told to end, it samples */
+    monitor.signals = take_signals(); /* before the counters are looked for, which may take time, so that SIGTERM does
+                                         not end it without a sample */
     if (!monitor.samples || monitor.signals < 0)
         return 1;
     monitor.started_ns = hm_clock_ns(CLOCK_MONOTONIC);

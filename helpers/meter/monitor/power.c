@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "power.h"
 
-/* RAPL's counters are renewed each millisecond: over less than this, power is mostly their jitter. */
+/* RAPL's counters are updated each millisecond. Over less than this time, power would be mostly jitter. */
 #define POWER_NS UINT64_C(100000000)
 
-/* What comes after the last interval counts with all before it: the peak is not below the mean. `watts_s` is the time
- * since the joules before, 0: too short for a figure. */
+/* Take the power of an interval. The peak is never less than the mean: energy after the last interval counts for the
+ * mean, too. `watts_s` is the time since the last joules, in seconds; 0: too short for a figure. */
 static void take_peak(struct hm_power *power, double joules, double mean, double watts_s)
 {
     if (power->peak.is_known && mean > power->peak.amount)

@@ -1,29 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The largest power of an interval between two readings of the energy counters. */
+/* Finds the largest power between two readings of the energy counters. */
 #ifndef HM_METER_MONITOR_POWER_H
 #define HM_METER_MONITOR_POWER_H
 
 #include "metered.h"
 
-/* What power is of: of both where that of memory is known to the end (hm_metered_power), else of packages alone. */
+/* What the power is of: packages and memory where memory's energy is known to the end (hm_metered_power), else packages
+ * alone. */
 enum hm_power_of { HM_POWER_PACKAGE, HM_POWER_BOTH, HM_POWERS };
 
 struct hm_power {
     double joules;
     struct hm_metered_figure peak; /* W */
-    bool is_lost;                  /* it was not known once: nor is its peak */
+    bool is_lost;                  /* its energy was unknown once, so its peak is, too */
 };
 
-/* Begins as zeros, with the time of the first reading. */
+/* At the beginning all is zero except the time of the first reading. */
 struct hm_powers {
     struct hm_power power[HM_POWERS];
-    uint64_t mono_ns; /* of their joules */
+    uint64_t mono_ns; /* time at which `joules` were read */
 };
 
-/*
- * After a reading at `mono_ns` (CLOCK_MONOTONIC) has given `metered` its energy: set its peak_w, W. With the memory and
- * without: a counter that is lost later leaves the peak of what the mean is of then.
- */
+/* Set peak_w of `metered`, in W, after a reading of its energy at `mono_ns` (CLOCK_MONOTONIC). Peaks with and without
+ * memory are kept, so that peak and mean are of the same when memory's counter is lost later. */
 void hm_powers_take(struct hm_powers *powers, struct hm_metered *metered, uint64_t mono_ns);
 
 #endif

@@ -13,7 +13,7 @@
 #include "base/grown.h"
 
 #define INTERVAL_MAX_MS (24u * 3600 * 1000)
-#define LEAST 28984 /* bytes of the structure as version 3 had it first */
+#define LEAST 28984 /* size of the structure at the beginning of version 3, in bytes */
 
 _Static_assert(offsetof(struct hm_samples, point) + sizeof(((struct hm_samples *)0)->point) == LEAST,
                "new members come at the end");
@@ -26,7 +26,7 @@ static uint64_t point_total(const uint64_t *point, uint32_t n_tiers)
     return total;
 }
 
-/* Is `point` empty, or less in sum than `other`? */
+/* Should `other` replace `point`: is `point` empty, or its sum smaller? */
 static bool gives_way(const uint64_t *point, const uint64_t *other, uint32_t n_tiers)
 {
     if (other[0] == HM_SAMPLES_NONE)
@@ -34,7 +34,7 @@ static bool gives_way(const uint64_t *point, const uint64_t *other, uint32_t n_t
     return point[0] == HM_SAMPLES_NONE || point_total(other, n_tiers) > point_total(point, n_tiers);
 }
 
-/* Join the points two by two, so that half of them are free again. */
+/* Join each two points into one, so that half of them are free again. */
 static void double_stride(struct hm_samples *samples)
 {
     uint32_t kept = (samples->n_points + 1) / 2;
@@ -201,8 +201,8 @@ int hm_samples_create(const char *path, const struct hm_tiers *tiers, uint32_t i
     int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (fd < 0)
         return hm_fail_errno(error, "%s", path);
-    /* Reserved here, so that a run folder that is full kills no monitor later: a store to a page without a block is
-     * SIGBUS. */
+    /* Reserve the blocks now: a store to a page without a block would later kill the monitor with SIGBUS when the run
+     * folder is full. */
     int full = posix_fallocate(fd, 0, sizeof(samples));
     if (full == 0 && pwrite(fd, &samples, sizeof(samples), 0) == (ssize_t)sizeof(samples))
         return fd;

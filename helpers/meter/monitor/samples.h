@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the monitor measures, in a file of one structure (base/grown.h) that root made in a root-owned folder and handed
- * over as a descriptor: it survives the monitor's death at any moment, and root reads it as plain bounded data. The
- * monitor maps it shared and writes; only the epilog reads.
+ * The samples file: what the monitor measures, as one structure (base/grown.h). Root makes the file in a folder of
+ * root's, and gives the monitor its descriptor. So the file survives the death of the monitor at any moment, and root
+ * reads it as plain data of fixed size. The monitor maps it, shared, and writes it; only the epilog reads it.
  *
- * Time is counted in ticks: multiples of the interval on CLOCK_MONOTONIC, the same instants for every monitor of a
- * node. A point stands for `stride` ticks, so a sample's point follows from its time alone: samples may come early,
- * late or twice, and a gap stays one.
+ * Time is counted in ticks, the multiples of the interval on CLOCK_MONOTONIC, which are the same for every monitor of a
+ * node. A point stands for `stride` ticks, so the time of a sample alone tells its point: samples may come early, late
+ * or twice, and a gap stays a gap.
  */
 #ifndef HM_METER_MONITOR_SAMPLES_H
 #define HM_METER_MONITOR_SAMPLES_H
@@ -21,9 +21,9 @@
 #define HM_SAMPLES_MAGIC 0x484d5331u
 #define HM_SAMPLES_VERSION 3
 #define HM_SAMPLES_POINTS 256
-#define HM_SAMPLES_NONE UINT64_MAX /* point[i][0] of a point in which nothing was sampled */
+#define HM_SAMPLES_NONE UINT64_MAX /* value of point[i][0] where the point has no sample */
 
-/* It only grows: new members come at its end, 0 is what a version before has of them. */
+/* The structure only grows: new members come at its end, and are 0 in files of earlier versions. */
 struct hm_samples {
     uint32_t magic, version, bytes;
     /* set by root before the monitor starts */
@@ -33,23 +33,23 @@ struct hm_samples {
     struct hm_set tier_nodes[HM_MAX_TIERS];
     uint32_t interval_ms;
     /* set by the monitor */
-    uint32_t finished; /* 1: the monitor ended by itself or was asked to; 0: it runs or was killed */
+    uint32_t finished; /* 1: the monitor ended as it should; 0: it runs, or was killed */
     uint64_t n_samples;
     uint64_t first_ns, last_ns;           /* CLOCK_REALTIME of the first and last sample */
-    uint64_t first_mono_ns, last_mono_ns; /* CLOCK_MONOTONIC of the same */
+    uint64_t first_mono_ns, last_mono_ns; /* CLOCK_MONOTONIC of these */
     uint32_t peak_source;                 /* enum hm_peak_source */
     uint32_t has_hugetlb;                 /* 0 or 1 */
-    uint64_t memory_peak;                 /* of the job's cgroup, as the kernel charges it */
+    uint64_t memory_peak;                 /* peak of the job's cgroup, as the kernel charges it */
     char missing[HM_WARNING];             /* what could not be read, and why; "" otherwise */
-    struct hm_usage peak[HM_MAX_TIERS];   /* all tiers at the moment of the largest total */
-    uint64_t tier_peak[HM_MAX_TIERS];     /* largest total of each tier by itself */
+    struct hm_usage peak[HM_MAX_TIERS];   /* usage of all tiers at the moment of the largest total */
+    uint64_t tier_peak[HM_MAX_TIERS];     /* largest total of each tier */
     uint64_t tier_last[HM_MAX_TIERS];     /* totals of the last sample */
     double tier_sum[HM_MAX_TIERS];        /* byte-seconds from the first sample to the last */
     struct hm_metered metered;
-    uint64_t stride;   /* ticks per point: 1, 2, 4 ... */
-    uint32_t n_points; /* 0..HM_SAMPLES_POINTS */
-    uint64_t point[HM_SAMPLES_POINTS]
-                  [HM_MAX_TIERS]; /* totals of that sample of the point's ticks that has the largest sum */
+    uint64_t stride;                                 /* ticks per point: 1, 2, 4 ... */
+    uint32_t n_points;                               /* 0..HM_SAMPLES_POINTS */
+    uint64_t point[HM_SAMPLES_POINTS][HM_MAX_TIERS]; /* for each point the totals of that sample, of all in its ticks,
+                                                        with the largest sum */
 };
 
 /*
@@ -58,23 +58,22 @@ struct hm_samples {
  */
 int hm_samples_create(const char *path, const struct hm_tiers *tiers, uint32_t interval_ms, struct hm_error *error);
 
-/* Map the file behind the descriptor, after a check. Returns it, for munmap(2), or NULL. */
+/* Map the file and check it. Returns the mapping, for munmap(2), or NULL. */
 struct hm_samples *hm_samples_map(int fd, struct hm_error *error);
 
-/* Read and check. Returns 0, or -1: ENOENT and the like, EBADMSG for anything that hm_samples_check refuses. */
+/* Read the file and check it. Returns 0, or -1: ENOENT and the like, EBADMSG for anything that hm_samples_check
+ * refuses. */
 int hm_samples_read(const char *path, struct hm_samples *samples, struct hm_error *error);
 
-/* Is every count, text and figure in range? Returns 0, or -1 with EBADMSG and the field's name. Pure. */
+/* Is every count, text and figure in range? Returns 0, or -1 (EBADMSG) with the field's name. Pure. */
 int hm_samples_check(const struct hm_samples *samples, struct hm_error *error);
 
-/*
- * Add one sample taken at `real_ns` (CLOCK_REALTIME) and `mono_ns` (CLOCK_MONOTONIC): peaks, sums, points. Doubles the
- * stride when the points are full. `usage` is in the file's tier order. Pure.
- */
+/* Add a sample taken at `real_ns` (CLOCK_REALTIME) and `mono_ns` (CLOCK_MONOTONIC) to peaks, sums and points. When the
+ * points are full, the stride is doubled. `usage` is in the order of the file's tiers. Pure. */
 void hm_samples_add(struct hm_samples *samples, const struct hm_usage usage[HM_MAX_TIERS], uint64_t real_ns,
                     uint64_t mono_ns);
 
-/* Mean of a tier over the time from the first sample to the last; the sample itself where there is only one. */
+/* The mean of a tier from the first sample to the last, in bytes; the sample itself where there is only one. */
 double hm_samples_mean(const struct hm_samples *samples, uint32_t tier);
 
 #endif

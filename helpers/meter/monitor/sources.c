@@ -5,8 +5,8 @@
 
 #include "meter/count/reasons.h"
 
-/* Nothing is known: of which quantity is the reason to be given? One that had a counter, else the platform's energy,
- * which the most sources could have. */
+/* No figure is known: choose the quantity whose reason is given. It is the first one that has a counter, else the
+ * platform's energy, which most sources could have. */
 static enum hm_quantity telling(const struct hm_flow *flow, int n, enum hm_quantity first, enum hm_quantity last)
 {
     for (int i = 0; i < n; i++)
@@ -15,8 +15,10 @@ static enum hm_quantity telling(const struct hm_flow *flow, int n, enum hm_quant
     return last == HM_PLATFORM_ENERGY ? last : first;
 }
 
-/* Who counted the quantities from `first` to `last`, and why others of them are not known. Where none is, one reason is
- * that of all; and that the platform is not counted is no news where the packages are, unless Slurm was asked for it.
+/*
+ * Add the sources that counted the quantities from `first` to `last`, and why others are unknown. Where all are
+ * unknown, one reason stands for all. Where the packages are known, a missing figure for the platform is not mentioned,
+ * unless Slurm was asked for it.
  */
 static void add_flows(struct hm_reasons *reasons, const struct hm_flow *flow, int n, enum hm_quantity first,
                       enum hm_quantity last, bool is_slurm_asked)
@@ -52,7 +54,7 @@ static bool has_flow(const struct hm_flow *flow, int n, enum hm_quantity quantit
     return false;
 }
 
-/* Caches that no task of the job has used are no gap, and named: that they had no traffic is the kernel's word. */
+/* Name the caches without traffic. They are no gap: the kernel itself says that no task of the job has used them. */
 static void add_silent(struct hm_reasons *reasons, const struct hm_flow *flow, int n)
 {
     for (int i = 0; i < n; i++)
@@ -61,7 +63,8 @@ static void add_silent(struct hm_reasons *reasons, const struct hm_flow *flow, i
                            flow[i].n_silent);
 }
 
-/* Without any of its counters, the source's own reason; a processor may have one of the two alone. */
+/* Describe the group. Where it has no counter, give the source's reason. Some processors have only one of the two
+ * counters. */
 static void describe_group(const struct hm_monitor_meter *meter, char text[HM_METERED_SOURCE],
                            const struct hm_flow *flow, int n)
 {

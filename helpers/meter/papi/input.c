@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* A question has come, or the end. */
+/* Handler of SIGIO: end where standard input was closed. */
 static void look(int number)
 {
     int saved = errno;
@@ -29,5 +29,5 @@ void hm_papi_input_watch(void)
     sigaction(SIGIO, &action, NULL);
     fcntl(STDIN_FILENO, F_SETOWN, getpid());
     fcntl(STDIN_FILENO, F_SETFL, fcntl(STDIN_FILENO, F_GETFL) | O_ASYNC);
-    look(SIGIO); /* it may have ended before */
+    look(SIGIO); /* it may have been closed before */
 }

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The end of a program that counts, by that of who asks it. */
+/* Ends a helper program when the program that asks it has ended. */
 #ifndef HM_METER_PAPI_INPUT_H
 #define HM_METER_PAPI_INPUT_H
 
 /*
- * From now on the process ends at once when the other end of its standard input is closed, whatever it is at: who asks
- * may have no right to kill it, and the kernel sends PR_SET_PDEATHSIG's signal with the rights of who died. Only a
- * socket is watched, as hm_papi_process_start makes it: what closes a pipe may have written all its questions before.
+ * From now on the process ends at once when the other end of its standard input is closed, whatever it is doing. This
+ * is needed as the asking process may have no right to kill it, and as the kernel sends the signal of PR_SET_PDEATHSIG
+ * with the rights of the process that died. Only a socket is watched, as hm_papi_process_start makes one: whoever
+ * closes a pipe may have written questions into it before.
  */
 void hm_papi_input_watch(void);
 

@@ -8,7 +8,7 @@
 
 #include "base/size.h"
 
-/* The next word, ended where it ends; NULL where there is none, or an empty one. */
+/* Take the next word, terminated. Returns NULL where there is none, or an empty one. */
 static char *take_word(char **rest)
 {
     char *word = *rest;
@@ -27,7 +27,8 @@ static int take_number(char **rest, uint64_t most, uint64_t *number)
     return word ? hm_size_parse_number(word, 0, most, number, NULL) : -1;
 }
 
-/* All that is left, at least one byte, printable; cut where `cut`, else refused where it is too long. */
+/* Take the rest of the line, at least one byte, printable. A rest that is too long is cut where `cut` is true, else
+ * refused. */
 static int take_rest(char **rest, char *out, size_t size, bool cut)
 {
     if (!*rest || !**rest)

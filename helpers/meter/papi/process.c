@@ -18,7 +18,7 @@
 
 #define END_PATIENCE_MS 1000
 
-/* "NAME=VALUE", or "" where the program needs no variable, or it is not set. Returns 0, or an errno. */
+/* Copy a variable as "NAME=VALUE"; "" where the program needs none, or it is not set. Returns 0, or an errno. */
 static int copy_variable(const char *name, char *out, size_t size)
 {
     const char *value = name ? getenv(name) : NULL;
@@ -26,7 +26,7 @@ static int copy_variable(const char *name, char *out, size_t size)
     return value && (size_t)snprintf(out, size, "%s=%s", name, value) >= size ? ENAMETOOLONG : 0;
 }
 
-/* Returns 0, or an errno. */
+/* Start the program. Returns 0, or an errno. */
 static int spawn(pid_t *pid, const char *path, const char *name, const char *wanted, int input, int output)
 {
     char title[32], variable[PATH_MAX + 32], read_word[] = "--read", ask_word[] = "--ask", locale[] = "LC_ALL=C";
@@ -48,7 +48,8 @@ static int spawn(pid_t *pid, const char *path, const char *name, const char *wan
     posix_spawnattr_init(&attributes);
     posix_spawnattr_setsigmask(&attributes, &none);
     posix_spawnattr_setsigdefault(&attributes, &all);
-    /* A group of its own: what a terminal sends to end the reader does not end it midway. */
+    /* A process group of its own, so that a signal that a terminal sends to the asking process does not end the program
+     * midway. */
     posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
     number = posix_spawn(pid, path, &actions, &attributes, arguments, environment);
     posix_spawn_file_actions_destroy(&actions);
@@ -78,7 +79,7 @@ int hm_papi_process_start(struct hm_papi_process *process, const char *path, con
     return number;
 }
 
-/* Those that were left, one of each program at most: they end by themselves, as their input is closed. */
+/* Programs that could not be ended, at most one of each kind. They end by themselves, as their input is closed. */
 static pid_t left[2];
 
 void hm_papi_process_reap(void)
@@ -97,7 +98,7 @@ static void leave(pid_t pid)
     left[i] = pid;
 }
 
-/* Wait for the end. Returns the status of wait(2), or -1: it was made to come, or is left to come. */
+/* Wait for the program's end. Returns its status as wait(2) does, or -1 where it was killed, or could not be ended. */
 static int wait_for_end(pid_t pid)
 {
     const struct timespec moment = {.tv_nsec = 2000000};

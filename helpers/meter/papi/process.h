@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The process of a program that reads counters for others, hybridmem-papi or hybridmem-slurmenergy. */
+/* Starts and ends the process of a helper program that reads counters: hybridmem-papi or hybridmem-slurmenergy. */
 #ifndef HM_METER_PAPI_PROCESS_H
 #define HM_METER_PAPI_PROCESS_H
 
@@ -8,26 +8,26 @@
 
 struct hm_papi_process {
     pid_t pid; /* 0: it has ended */
-    int ask;   /* its standard input; a socket, so that a write to it does not raise a signal */
+    int ask;   /* its standard input; it is a socket, so that writing to it raises no signal */
     int answer;
 };
 
 /*
- * Start the program at `path`, as `name`, with no descriptor but its three standard ones and no environment but the
- * locale and `variable`, where that is set here; NULL: none. Returns 0, or an errno, ENOENT where there is none; what
- * was opened is closed by hm_papi_process_end in both cases.
+ * Start the program at `path`, as `name`. It gets no descriptors but the three standard ones, and no environment but
+ * the locale and `variable` (NULL: none) where that is set here. Returns 0, or an errno: ENOENT where there is no such
+ * program. In both cases hm_papi_process_end closes what was opened.
  */
 int hm_papi_process_start(struct hm_papi_process *process, const char *path, const char *name, const char *variable);
 
-/* It has closed its output: close its input, by which it ends, and wait a moment for that. Returns the status of
- * wait(2), or -1: it was made to end, or is left. */
+/* Call this when the program has closed its output: closes its input, which ends the program, and waits a moment for
+ * that. Returns its status as wait(2) does, or -1 where it was killed, or could not be ended. */
 int hm_papi_process_end(struct hm_papi_process *process);
 
-/* The same, whatever it is at, after the signal: SIGKILL, or 0, with which it gets that moment. Nobody waits for one
- * that may not be killed from here, as by who has given up root's rights: it is left. */
+/* End the program whatever it is doing, with the signal `number` first: SIGKILL, or 0 to give it a moment to end. A
+ * program that this process has no right to kill (after giving up root's rights) is not waited for. */
 void hm_papi_process_stop(struct hm_papi_process *process, int number);
 
-/* No zombie stays of those that were left and have ended. */
+/* Reap programs that could not be ended then, and have ended since. */
 void hm_papi_process_reap(void);
 
 #endif

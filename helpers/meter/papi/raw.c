@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "raw.h"
 
-/* Can that much be counted in the time? */
+/* Can so much be counted in this time? */
 static bool is_possible(uint64_t counted, uint64_t time_ns)
 {
     return (double)counted <= HM_PAPIRAW_MOST * (double)time_ns + 1;
@@ -20,7 +20,7 @@ enum hm_papiraw_state hm_papiraw_begin(struct hm_papiraw *raw, uint64_t reading,
     raw->is_known = false;
     if (raw->range == 0 || reading >= raw->range)
         return HM_PAPIRAW_UNREADABLE;
-    /* 0 is what is given of a counter that stood at 0, and still does. */
+    /* A reading of 0 comes from a counter that stood at 0 at the start and still does. */
     if (reading != 0 && is_possible(reading, since_start_ns))
         return HM_PAPIRAW_AMBIGUOUS;
     raw->is_known = true;
@@ -28,7 +28,7 @@ enum hm_papiraw_state hm_papiraw_begin(struct hm_papiraw *raw, uint64_t reading,
     return keep(raw, now_ns, reading, value);
 }
 
-/* The reading is s: the counter is where it was started, or has counted s since. */
+/* The reading equals s: either the counter still stands at s, or it has counted s since the start. */
 static enum hm_papiraw_state take_start(struct hm_papiraw *raw, uint64_t now_ns, uint64_t *value)
 {
     const uint64_t places[] = {raw->start, 2 * raw->start, 2 * raw->start - raw->used_range};
@@ -54,10 +54,11 @@ enum hm_papiraw_state hm_papiraw_take(struct hm_papiraw *raw, uint64_t reading, 
         return reading < raw->range ? keep(raw, now_ns, reading, value) : HM_PAPIRAW_UNREADABLE;
     if (reading == start)
         return take_start(raw, now_ns, value);
-    above = reading + start; /* v, were it above s; at the range where the range was read in its place */
+    above =
+        reading + start; /* v, if it is above s; it equals the range where PAPI gave the range in place of the energy */
     if (above < start || above == raw->range)
         return HM_PAPIRAW_UNREADABLE;
-    below = above - raw->used_range; /* v, were it below s */
+    below = above - raw->used_range; /* v, if it is below s */
     bool may_be_above = reading > 0 && above < raw->range, may_be_below = above >= raw->used_range && below < start;
     if (may_be_above && may_be_below)
         return HM_PAPIRAW_AMBIGUOUS;

@@ -14,17 +14,17 @@
 #include "base/clock.h"
 #include "process.h"
 
-#define START_PATIENCE_MS 20000 /* components look at all devices of a node */
+#define START_PATIENCE_MS 20000 /* starting takes time, as components look at all devices of a node */
 
-#define MOST_LINES (HM_PAPI_MOST_EVENTS + 100) /* of a description: events, and PAPI's components */
+#define MOST_LINES (HM_PAPI_MOST_EVENTS + 100) /* most lines of a description: events, and PAPI's components */
 
 static const struct {
     const char *name;
-    enum hm_papi_line_type first; /* its first line */
-    const char *missing;          /* why there is no such program */
-    const char *empty;            /* it says of nothing why it is out */
-    const char *of_127;           /* what that exit status means */
-    const char *variable;         /* of the environment, which it needs; NULL: none */
+    enum hm_papi_line_type first; /* type of its first line */
+    const char *missing;          /* why the program is not installed */
+    const char *empty;            /* the reason where the program gives none */
+    const char *of_127;           /* what exit status 127 means */
+    const char *variable;         /* variable of the environment that it needs; NULL: none */
 } programs[HM_N_PROGRAMS] = {
     [HM_PROGRAM_PAPI] = {"hybridmem-papi", HM_PAPI_LINE_PAPI,
                          "hybridmem was built without PAPI (configure --with-papi)", "PAPI has no event here",
@@ -41,12 +41,12 @@ struct hm_papi_reader {
     unsigned n;
     struct hm_papi_event event[HM_PAPI_MOST_EVENTS];
     struct hm_error problem, outs;
-    unsigned n_lines;  /* of the description, so far */
+    unsigned n_lines;  /* lines of the description so far */
     bool is_described; /* all lines before the readings have come */
-    bool is_awaited;   /* a description or an answer, at the latest at `until_ms` */
+    bool is_awaited;   /* a description or an answer is awaited, until `until_ms` */
     int64_t until_ms;
-    bool is_answered;         /* `line` is a reading */
-    struct hm_papi_line line; /* the last */
+    bool is_answered;         /* `line` holds a reading */
+    struct hm_papi_line line; /* the last line */
     size_t have;              /* bytes in `text` */
     char text[HM_PAPI_LINE_SIZE];
 };
@@ -56,7 +56,7 @@ static const char *name_of(const struct hm_papi_reader *reader)
     return programs[reader->program].name;
 }
 
-/* It has closed its output: tell what became of it, unless it said so itself. Returns -1. */
+/* The program has closed its output: keep what became of it as the problem, unless it gave one itself. Returns -1. */
 static int tell_end(struct hm_papi_reader *reader)
 {
     int status = hm_papi_process_end(&reader->process);
@@ -70,22 +70,22 @@ static int tell_end(struct hm_papi_reader *reader)
                    WEXITSTATUS(status) == 127 ? programs[reader->program].of_127 : "");
 }
 
-/* It goes on, but not as it should: it is ended. Returns -1. */
+/* The program does not behave as it should: end it. Returns -1. */
 static int give_up(struct hm_papi_reader *reader)
 {
     hm_papi_process_stop(&reader->process, SIGKILL);
     return -1;
 }
 
-/* The length of the first line of the text with its newline, or 0. */
+/* The length of the first line in the text, with its newline; 0 where it is not complete. */
 static size_t first_line(const struct hm_papi_reader *reader)
 {
     const char *newline = memchr(reader->text, '\n', reader->have);
     return newline ? (size_t)(newline - reader->text) + 1 : 0;
 }
 
-/* Take the next line, waiting for it until `wait_ms`. Returns 0; 1 where it has not come and may come yet; or -1 with a
- * problem and without the process. */
+/* Take the next line, waiting for it until `wait_ms`. Returns 0; 1 where it may still come; or -1 with a problem, after
+ * the program was ended. */
 static int take_line(struct hm_papi_reader *reader, int64_t wait_ms)
 {
     size_t length;
@@ -129,7 +129,7 @@ static int fail_order(struct hm_papi_reader *reader)
     return give_up(reader);
 }
 
-/* Each component that is out, for who finds no event. */
+/* Collect the reasons of components that are out, in case there is no event at all. */
 static void note_component(struct hm_papi_reader *reader)
 {
     size_t used = strlen(reader->outs.text), size = sizeof(reader->outs.text);
@@ -138,7 +138,7 @@ static void note_component(struct hm_papi_reader *reader)
                  reader->line.text);
 }
 
-/* Take the lines before the readings. Returns as take_line. */
+/* Take the lines before the readings. Returns what take_line returns. */
 static int take_description(struct hm_papi_reader *reader, int64_t wait_ms)
 {
     int result;
@@ -259,7 +259,7 @@ void hm_papi_reader_ask(struct hm_papi_reader *reader)
     reader->is_answered = false;
     if (reader->process.pid == 0)
         return;
-    /* What it says at its end is in the pipe still. */
+    /* If the program has ended, its last lines are still in the pipe: sending fails, and they are read. */
     (void)send(reader->process.ask, "\n", 1, MSG_NOSIGNAL);
     await(reader, HM_PAPI_ANSWER_MS);
 }

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * What hybridmem takes from PAPI: one table of events, and the words in which hybridmem-papi says what it reads. Pure,
- * without PAPI: for hybridmem-papi, and for who reads from it.
- */
+/* What hybridmem takes from PAPI: the table of events, and the words with which hybridmem-papi describes them. Pure,
+ * and without PAPI, as both hybridmem-papi and the programs that ask it use this. */
 #ifndef HM_METER_PAPI_TABLE_H
 #define HM_METER_PAPI_TABLE_H
 
@@ -16,51 +14,53 @@ enum hm_papi_measure {
     HM_PAPI_PLATFORM_ENERGY,
     HM_PAPI_READ_BYTES,
     HM_PAPI_WRITE_BYTES,
-    HM_PAPI_COUNT, /* whatever an event counts that was asked for by its name */
+    HM_PAPI_COUNT, /* anything that a user-named event counts */
     HM_PAPI_N_MEASURES
 };
 
 enum hm_papi_unit {
-    HM_PAPI_RAPL_UNIT, /* 2^-32 J: what perf's RAPL events are scaled to */
+    HM_PAPI_RAPL_UNIT, /* 2^-32 J, as in perf's RAPL events */
     HM_PAPI_MICROJOULE,
     HM_PAPI_NANOJOULE,
-    HM_PAPI_JOULE, /* of Slurm's */
+    HM_PAPI_JOULE, /* used by Slurm */
     HM_PAPI_LINE,  /* 64 bytes */
-    HM_PAPI_ONE,   /* of HM_PAPI_COUNT */
+    HM_PAPI_ONE,   /* for HM_PAPI_COUNT */
     HM_PAPI_N_UNITS
 };
 
 struct hm_papi_row {
-    const char *component; /* by PAPI's name */
-    const char *pattern;   /* fnmatch(3), of the event's name as PAPI lists it */
-    const char *mask;      /* behind that name; "" for none */
-    const char *pmu;       /* fnmatch(3), of the kernel's PMU, whose cpumask names a CPU per socket; NULL: the event
-                            * names the socket itself */
-    bool is_zone;          /* what it measures is told by the name of a powercap zone */
+    const char *component; /* PAPI's name of the component */
+    const char *pattern;   /* pattern (fnmatch(3)) of the event's name as PAPI lists it */
+    const char *mask;      /* appended to that name; "": nothing */
+    const char *pmu; /* pattern (fnmatch(3)) of the kernel's PMU, whose cpumask has a CPU for each socket; NULL: the
+                        event's name contains the socket */
+    bool is_zone;    /* the name of a powercap zone tells what it measures */
     enum hm_papi_measure measure;
-    enum hm_kind kind; /* of memory, of bytes; else HM_KIND_UNKNOWN */
+    enum hm_kind kind; /* for bytes: the kind of memory; else HM_KIND_UNKNOWN */
     enum hm_papi_unit unit;
 };
 
-/* Row of the table, or NULL behind its end. */
+/* A row of the table, or NULL past its end. */
 const struct hm_papi_row *hm_papi_row_at(int i);
-/* The row with this number or the next behind it for an event of a component; NULL: none. */
+/*
+ * Find the first row from number *i on for an event of a component. Returns it and sets *i to its number; NULL: none.
+ */
 const struct hm_papi_row *hm_papi_row_find(int *i, const char *component, const char *event);
 
-/* What a powercap zone measures, by the kernel's name for it ("package-0", "psys", in a package "dram"). *socket is
- * -1 where the name has none. Returns 0, or -1: nothing that is wanted here. */
+/* Find what a powercap zone measures by its kernel name ("package-0", "psys", in a package "dram"). *socket is -1 where
+ * the name has none. Returns 0, or -1 for a zone that hybridmem does not use. */
 int hm_papi_zone(const char *name, bool is_in_package, enum hm_papi_measure *measure, int *socket);
 
-/* The number behind `key` in an event's name ("ZONE" in "powercap:::ENERGY_UJ:ZONE1_SUBZONE0" is 1), or -1. */
+/* The number after `key` in an event's name (for "ZONE" in "powercap:::ENERGY_UJ:ZONE1_SUBZONE0" it is 1), or -1. */
 int hm_papi_number_in(const char *event, const char *key);
 
-/* "package-energy" ... "count", and back. Parsing returns 0, or -1. */
+/* The word of a measure, "package-energy" to "count", and back. Parsing returns 0, or -1. */
 const char *hm_papi_measure_name(enum hm_papi_measure measure);
 int hm_papi_measure_parse(const char *word, enum hm_papi_measure *measure);
-/* "2^-32J", "uJ", "nJ", "J", "64B", "1", and back. */
+/* The word of a unit, "2^-32J", "uJ", "nJ", "J", "64B" or "1", and back. Parsing returns 0, or -1. */
 const char *hm_papi_unit_name(enum hm_papi_unit unit);
 int hm_papi_unit_parse(const char *word, enum hm_papi_unit *unit);
-/* Joules or bytes for each count. */
+/* Joules or bytes per count. */
 double hm_papi_unit_factor(enum hm_papi_unit unit);
 
 #endif

@@ -6,11 +6,11 @@
 #include "core/tiers/tiers.h"
 #include "meter/count/reasons.h"
 
-/* What each node is asked for, in this order; without a source, the sum of the row is named as not known. */
+/* The quantities that are shown, in this order. */
 static const struct {
     enum hm_quantity quantity;
-    const char *name; /* before the socket, or behind the kind */
-    bool is_asked;    /* named also where no source has it */
+    const char *name; /* stands before the socket, or after the kind of memory */
+    bool is_asked;    /* shown as unknown where no source has it */
 } rows[] = {
     {HM_PACKAGE_ENERGY, "package", true}, {HM_MEMORY_ENERGY, "memory", true}, {HM_PLATFORM_ENERGY, "platform", true},
     {HM_READ_BYTES, "read", true},        {HM_WRITE_BYTES, "write", true},    {HM_TOTAL_BYTES, "total", false},
@@ -35,7 +35,7 @@ static void name_flow(struct hm_flow *flow, const char *row)
         snprintf(flow->name, sizeof(flow->name), "%s %s", memory, row);
 }
 
-/* The best source that has the quantity. Returns its index, or -1. */
+/* The index of the best source that has this quantity, or -1. */
 static int best_source(const struct hm_gauges *gauges, enum hm_quantity quantity, enum hm_kind kind)
 {
     int best = -1;
@@ -46,7 +46,7 @@ static int best_source(const struct hm_gauges *gauges, enum hm_quantity quantity
     return best;
 }
 
-/* The flow that a gauge belongs to, made where it is the first of it; NULL where there is no room. */
+/* Find or make the flow that a gauge belongs to. Returns NULL where there is no room. */
 static struct hm_flow *find_flow(struct hm_flow *flows, int first, int *n, const struct hm_gauge *gauge)
 {
     int socket = is_energy(gauge->quantity) ? gauge->socket : -1;
@@ -76,7 +76,7 @@ static void join(struct hm_flow *flow, const struct hm_gauge *gauge)
             gauge->said[0] ? " (\"" : "", gauge->said, gauge->said[0] ? "\")" : "");
 }
 
-/* No source has it: each one's reason, as far as there is room. */
+/* No source has the quantity: give the reason of each source, as far as there is room. */
 static void explain(struct hm_flow *flow, const struct hm_counters_tried *tried, int n_tried)
 {
     struct hm_reasons reasons = hm_reasons_begin(flow->reason.text, sizeof(flow->reason.text));
@@ -95,7 +95,7 @@ static bool is_only_one(const struct hm_tiers *tiers, int t)
     return true;
 }
 
-/* Give the traffic from `first` on the tiers' names, and each tier that has none a flow that says why. */
+/* Give the flows from `first` on their tiers' names, and give each tier without a flow one that says why. */
 static void name_tiers(struct hm_flow *flows, int first, int *n, enum hm_quantity quantity,
                        const struct hm_tiers *tiers, const struct hm_counters_tried *tried, int n_tried)
 {
@@ -123,7 +123,7 @@ static void name_tiers(struct hm_flow *flows, int first, int *n, enum hm_quantit
     }
 }
 
-/* Sum the gauges of a quantity. Returns how many flows there are then. */
+/* Sum the gauges of one quantity into flows. Returns how many flows there are then. */
 static int sum_quantity(const struct hm_gauges *gauges, enum hm_quantity quantity, struct hm_flow *flows, int n)
 {
     int first = n;

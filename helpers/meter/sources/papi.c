@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The sources that have a program of their own: PAPI, by hybridmem-papi, and Slurm, by hybridmem-slurmenergy. */
+/* The two sources that are helper programs: PAPI, read by hybridmem-papi, and Slurm, read by hybridmem-slurmenergy. */
 #include <errno.h>
 #include <stdio.h>
 
 #include "core/tiers/tiers.h"
 #include "sources.h"
 
-#define LATER_MS 10000 /* what a program that was started for later may take to describe its counters */
+#define LATER_MS 10000 /* time that a program with setup->later may take to describe its counters */
 
 static const enum hm_quantity quantities[HM_PAPI_N_MEASURES] = {
     [HM_PAPI_PACKAGE_ENERGY] = HM_PACKAGE_ENERGY,   [HM_PAPI_MEMORY_ENERGY] = HM_MEMORY_ENERGY,
@@ -14,10 +14,10 @@ static const enum hm_quantity quantities[HM_PAPI_N_MEASURES] = {
     [HM_PAPI_WRITE_BYTES] = HM_WRITE_BYTES,         [HM_PAPI_COUNT] = HM_N_QUANTITIES,
 };
 
-/* Who is asked, for people. */
+/* The names of the sources in texts. */
 static const char *const asked[HM_N_PROGRAMS] = {[HM_PROGRAM_PAPI] = "PAPI", [HM_PROGRAM_SLURMENERGY] = "Slurm"};
 
-/* Has a better source the same? */
+/* Does a better source have this quantity? */
 static bool is_there(const struct hm_gauges *gauges, int source, enum hm_quantity quantity, enum hm_kind kind)
 {
     for (size_t i = 0; i < gauges->n; i++)
@@ -43,7 +43,7 @@ static int add_event(struct hm_gauges *gauges, int source, enum hm_papi_program 
     return hm_gauges_add_asked(gauges, &like, program, i, reason);
 }
 
-/* Is there something that it might have, and no better source has? */
+/* Might this source have something that no better source has? */
 static bool is_needed(const struct hm_tiers *tiers, const struct hm_gauges *gauges, int source)
 {
     unsigned gives = hm_counter_source_at(source)->gives;
@@ -63,7 +63,8 @@ static void stop(struct hm_gauges *gauges, enum hm_papi_program program)
     gauges->reader[program] = NULL;
 }
 
-/* Add what the program has described, of a list all. Returns 0, or -1 without the program. */
+/* Add the counters that the program has described: for a list all of them, else only those that no better source has.
+ * Returns 0, or -1 after ending the program. */
 static int join(struct hm_gauges *gauges, enum hm_papi_program program, bool is_list, struct hm_error *reason)
 {
     const struct hm_papi_reader *reader = gauges->reader[program];
@@ -79,7 +80,7 @@ static int join(struct hm_gauges *gauges, enum hm_papi_program program, bool is_
         result = hm_fail(reason, EEXIST, "better sources have all that %s has", asked[program]);
     if (result == 0)
         return 0;
-    gauges->n = before; /* these have nothing open */
+    gauges->n = before; /* these gauges have no open descriptor */
     stop(gauges, program);
     return -1;
 }
@@ -110,7 +111,7 @@ static int find(enum hm_papi_program program, const char *path, const struct hm_
         return -1;
     if (!setup->later)
         return join(gauges, program, setup->is_list, reason);
-    hm_papi_reader_described(gauges->reader[program], reason); /* the reason for now */
+    hm_papi_reader_described(gauges->reader[program], reason); /* gives the reason for the time until it answers */
     return 0;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The sources that are perf events of PMUs, as sysfs describes these: bus/event_source/devices. */
+/* The sources that are perf events of PMUs. sysfs describes the PMUs below bus/event_source/devices. */
 
 #include <errno.h>
 #include <fnmatch.h>
@@ -13,13 +13,14 @@
 #include "sources.h"
 
 #define DEVICES "bus/event_source/devices"
-/* perf events of the uncore and of energy count whatever runs: the kernel shows them to who may see all of it. */
+/* Perf events of the uncore and of energy count whatever runs, so the kernel shows them only to those who may see
+ * everything. */
 #define PERF_NEEDS "root, CAP_PERFMON, or kernel.perf_event_paranoid of 0 or less"
 
 struct finding {
     const struct hm_counters_setup *setup;
     struct hm_gauges *gauges;
-    size_t before; /* gauges of earlier sources */
+    size_t before; /* number of gauges of earlier sources */
     int source;
     char **pmu;
     int n_pmus;
@@ -46,7 +47,7 @@ static bool is_processor(const struct finding *finding, const char *pattern)
            fnmatch(pattern, text, FNM_EXTMATCH) == 0;
 }
 
-/* The event's terms. Returns 1, 0 where the PMU has no such event here, or -1. */
+/* Find the terms of the event. Returns 1, 0 where the PMU has no such event here, or -1. */
 static int find_terms(const struct finding *finding, const struct hm_pmu_row *row, const char *pmu, char *terms)
 {
     char path[192];
@@ -60,7 +61,7 @@ static int find_terms(const struct finding *finding, const struct hm_pmu_row *ro
     return errno == ENOENT ? 0 : hm_fail_errno(finding->reason, "%s", path);
 }
 
-/* Joules for each count, by EVENT.scale and EVENT.unit. Returns 0, or -1. */
+/* Find the joules per count, from EVENT.scale and EVENT.unit, or bytes per count from the row. Returns 0, or -1. */
 static int find_factor(const struct finding *finding, const struct hm_pmu_row *row, const char *pmu, double *factor)
 {
     char path[192], text[HM_PMU_TEXT];
@@ -89,7 +90,7 @@ static int find_type(const struct finding *finding, const char *pmu, uint32_t *t
     return number <= UINT32_MAX ? 0 : hm_fail(finding->reason, EINVAL, "%s is above 2^32", path);
 }
 
-/* The CPUs on which to open its events: one of each socket. */
+/* Find the CPUs on which to open the PMU's events: one of each socket. */
 static int find_cpus(const struct finding *finding, const char *pmu, struct hm_set *cpus)
 {
     char path[128], text[1024];
@@ -110,7 +111,7 @@ static int socket_of(const struct finding *finding, int cpu)
     return hm_sysfile_read_number(finding->setup->sysfs, path, &socket) == 0 && socket <= INT16_MAX ? (int)socket : -1;
 }
 
-/* Open the row's event of one PMU on all of its CPUs. Returns 0, also where it has none, or -1. */
+/* Open the row's event of one PMU on all of its CPUs. Returns 0, also where the PMU does not have it, or -1. */
 static int add_event(struct finding *finding, const struct hm_pmu_row *row, const char *pmu)
 {
     char terms[HM_PMU_TEXT];
@@ -149,8 +150,8 @@ static int add_row(struct finding *finding, const struct hm_pmu_rows *rows, size
 {
     const struct hm_pmu_row *row = &rows->row[r];
     const struct hm_tiers *tiers = finding->setup->later;
-    /* Processors that could have PMem mostly have none; its events would take the other half of a controller's
-     * counters, for nothing, from whoever comes next. */
+    /* Most processors that can have PMem have none. Opening its events anyway would use up the other half of a
+     * controller's counters, which others may need. */
     if (row->kind == HM_KIND_PMEM && tiers && !has_tier(tiers, HM_KIND_PMEM))
         return 0;
     for (size_t i = finding->before; i < finding->gauges->n && !hm_pmu_rows_adds(rows, r); i++)
@@ -210,9 +211,9 @@ static bool has_pmu(const struct hm_counters_setup *setup, const char *pattern)
 }
 
 /*
- * The data fabric is no source: its events dram_channel_data_controller_0 to _7 (data-fabric.json of amdzen1 to
- * amdzen3) are of a channel's requests both ways, and it has NUM_COUNTERS_NB counters, four
- * (arch/x86/events/amd/uncore.c). All eight at once would be an extrapolation.
+ * AMD's data fabric (amd_df) is not used as a source. Its events dram_channel_data_controller_0 to _7 (data-fabric.json
+ * of amdzen1 to amdzen3) count a channel's requests in both directions, and it has only four counters (NUM_COUNTERS_NB
+ * in arch/x86/events/amd/uncore.c), so that eight channels at once could only be extrapolated.
  */
 static int find_amd(const struct hm_counters_setup *setup, struct hm_gauges *gauges, int source,
                     struct hm_error *reason)

@@ -3,16 +3,18 @@
 
 #include <string.h>
 
-#define LINE 64  /* bytes: what one count of a memory controller moves */
-#define BURST 32 /* bytes: of a pseudo-channel of HBM2e, 64 bits wide, in four beats; a beat of Grace's fabric */
+#define LINE 64 /* bytes that one count of a memory controller stands for */
+/* Bytes of a burst: four beats of a pseudo-channel of HBM2e, which is 64 bits wide. Also a beat of Grace's fabric. */
+#define BURST 32
 
-/* Cascade Lake and Cooper Lake: model 0x55 with AVX512_VNNI (feature 0x20B), which Skylake lacks; Ice Lake; Sapphire
- * Rapids. Later ones take no Optane. */
+/* Processors that can have Optane: Cascade Lake and Cooper Lake (model 0x55 with AVX512_VNNI, feature 0x20B, which
+ * Skylake lacks), Ice Lake, Sapphire Rapids. */
 #define OPTANE "cpu:type:x86,ven0000fam0006mod00@(55:feature:*,020B,*|6A:*|8F:*)"
 #define SAPPHIRE_RAPIDS "cpu:type:x86,ven0000fam0006mod008F:*"
-/* Granite Rapids and its D, Sierra Forest, Grand Ridge, Clearwater Forest. */
+/* Processors whose memory channels have subchannels: Granite Rapids and its D, Sierra Forest, Grand Ridge, Clearwater
+ * Forest. */
 #define SUBCHANNELS "cpu:type:x86,ven0000fam0006mod00@(AD|AE|AF|B6|DD):*"
-/* Models that are servers with DDR5 (drivers/edac/amd64_edac.c); of others some have LPDDR5, and MI300A has HBM. */
+/* Server models with DDR5 (drivers/edac/amd64_edac.c). Other models may have LPDDR5, and MI300A has HBM. */
 #define ZEN_4_5 "cpu:type:x86,ven0002fam00@(19mod00[1A]?|1Amod00[01]?):*"
 
 static const struct hm_pmu_row energy_rows[] = {
@@ -22,12 +24,15 @@ static const struct hm_pmu_row energy_rows[] = {
 };
 
 /*
- * Codes are those of Linux's tools/perf/pmu-events/arch/x86, uncore-memory.json by processor: UNC_M_PMM_RPQ_INSERTS and
- * _WPQ_INSERTS, of 64 bytes by Intel's metrics pmem_memory_bandwidth_read and _write; UNC_MCHBM_CAS_COUNT.RD and .WR,
- * on the PMU that arch/x86/events/intel/uncore_snbep.c names hbm, of 32 bytes by Intel's PCM (getHBMCASTransferSize):
- * in the controllers' interleaved mode, the one that it takes Xeon Max to be in; UNC_M_CAS_COUNT_SCH0 and _SCH1, which
- * that file has since 2026: before, its cas_count_read and cas_count_write were of the first subchannel only, so that
- * these rows come first.
+ * Where the codes come from: tools/perf/pmu-events/arch/x86 in Linux, uncore-memory.json of each processor.
+ *
+ * UNC_M_PMM_RPQ_INSERTS and _WPQ_INSERTS count 64 bytes, by Intel's metrics pmem_memory_bandwidth_read and _write.
+ *
+ * UNC_MCHBM_CAS_COUNT.RD and .WR are on the PMU that arch/x86/events/intel/uncore_snbep.c calls hbm. They count 32
+ * bytes by Intel's PCM (getHBMCASTransferSize), in the controllers' interleaved mode, which PCM assumes for Xeon Max.
+ *
+ * UNC_M_CAS_COUNT_SCH0 and _SCH1: uncore_snbep.c has them since 2026. Before that its cas_count_read and
+ * cas_count_write counted the first subchannel only, so these rows come first.
  */
 static const struct hm_pmu_row imc_rows[] = {
     {"uncore_imc_[0-9]*", "cas_count_read_sch0", "event=0x05,umask=0xcf", SUBCHANNELS, LINE, HM_READ_BYTES,
@@ -52,27 +57,28 @@ static const struct hm_pmu_row imc_rows[] = {
      HM_KIND_HBM},
 };
 
-/* memory-controller.json of amdzen4 and amdzen5 there, each of 64 bytes by their metrics umc_mem_read_bandwidth and
- * umc_mem_write_bandwidth. */
+/* The codes are from memory-controller.json of amdzen4 and amdzen5 in the same folder. Each counts 64 bytes, by their
+ * metrics umc_mem_read_bandwidth and umc_mem_write_bandwidth. */
 static const struct hm_pmu_row amd_rows[] = {
     {"amd_umc_[0-9]*", "umc_cas_cmd.rd", "event=0x0a,rdwrmask=0x1", ZEN_4_5, LINE, HM_READ_BYTES, HM_KIND_DRAM},
     {"amd_umc_[0-9]*", "umc_cas_cmd.wr", "event=0x0a,rdwrmask=0x2", ZEN_4_5, LINE, HM_WRITE_BYTES, HM_KIND_DRAM},
 };
 
 /*
- * drivers/perf/arm_cspmu/nvidia_cspmu.c names them; cmem is the CPU memory of the PMU's own socket, and rd_data are
- * beats of 32 bytes (LIKWID's groups for Grace, and others). By Linux's Documentation/admin-guide/perf/nvidia-pmu.rst
- * this PMU sees the CPUs of all sockets on the way to that memory, and PCIe's ordered writes: no traffic is in two
- * sockets' counts as long as the events remote_socket_* are left out, which are the same at the other end. What GPUs
- * do, PCIe's reads and relaxed writes are other PMUs', whose events do not tell CPU memory from the GPU's.
+ * The events' names are from drivers/perf/arm_cspmu/nvidia_cspmu.c. cmem is the CPU memory of the PMU's own socket;
+ * rd_data counts beats of 32 bytes (as in LIKWID's groups for Grace). By Documentation/admin-guide/perf/nvidia-pmu.rst
+ * in Linux, this PMU sees the traffic of all sockets' CPUs to that memory, and PCIe's ordered writes. No traffic is
+ * counted by two sockets as long as the events remote_socket_* are left out, which count the same at the other end.
+ * Traffic of GPUs, and PCIe's reads and relaxed writes, are counted by other PMUs, whose events do not tell CPU memory
+ * from the GPU's.
  */
 static const struct hm_pmu_row grace_rows[] = {
     {"nvidia_scf_pmu_[0-9]*", "cmem_rd_data", NULL, NULL, BURST, HM_READ_BYTES, HM_KIND_DRAM},
     {"nvidia_scf_pmu_[0-9]*", "cmem_wr_total_bytes", NULL, NULL, 1, HM_WRITE_BYTES, HM_KIND_DRAM},
 };
 
-/* What host and device say to each other (CXL 3.0, tables 3-29 and 3-35). Partial writes are not counted: how many
- * bytes one has is not told. */
+/* Requests between host and device (CXL 3.0, tables 3-29 and 3-35). Partial writes are not counted, as nothing tells
+ * how many bytes one has. */
 static const struct hm_pmu_row cxl_rows[] = {
     {"cxl_pmu_mem*", "m2s_req_memrd", NULL, NULL, LINE, HM_READ_BYTES, HM_KIND_CXL},
     {"cxl_pmu_mem*", "m2s_rwd_memwr", NULL, NULL, LINE, HM_WRITE_BYTES, HM_KIND_CXL},

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which events of the kernel's PMUs count energy and traffic, as how much, on which processors. Pure. */
+/* The table of PMU events that count energy and traffic: how much a count stands for, and on which processors. Pure. */
 #ifndef HM_METER_SOURCES_PMUTABLE_H
 #define HM_METER_SOURCES_PMUTABLE_H
 
@@ -9,17 +9,18 @@
 #include "meter/count/gauge.h"
 
 /*
- * An event that counts what we want. The rows of a source are tried in their order: where one has given counters of a
- * quantity and kind, later ones of the same are another view of the same traffic, but for one that follows at once with
- * another code of that processor: it counts the other half. Kernels give bytes a scale, too, but some a wrong one
- * (free-running counters before 6.4): the row's own figure holds.
+ * A row of the table: one event. The rows of a source are tried in order. Once a row has given counters of a quantity
+ * and kind, later rows of the same are skipped, as they count the same traffic again. The exception is a row right
+ * after it with another code for the same processor: it counts the other half. The kernel gives a scale for bytes too,
+ * but some kernels a wrong one (free-running counters before 6.4), so the row's own factor is used.
  */
 struct hm_pmu_row {
-    const char *pmu;   /* its name, a pattern */
-    const char *event; /* in events/ of the PMU */
-    const char *terms; /* where the kernel describes none: the vendor's code, for processors that match `processor` */
+    const char *pmu;       /* pattern of the PMU's name */
+    const char *event;     /* name in the PMU's folder events */
+    const char *terms;     /* the vendor's code, where the kernel does not describe the event; for processors that match
+                              `processor` */
     const char *processor; /* pattern for devices/system/cpu/modalias, also with @(A|B) */
-    double factor;         /* joules or bytes; 0: by the event's scale and unit */
+    double factor;         /* joules or bytes per count; 0: by the event's scale and unit */
     enum hm_quantity quantity;
     enum hm_kind kind;
 };
@@ -29,8 +30,8 @@ enum hm_pmu_table { HM_PMU_ENERGY, HM_PMU_IMC, HM_PMU_AMD, HM_PMU_GRACE, HM_PMU_
 struct hm_pmu_rows {
     const struct hm_pmu_row *row;
     size_t n;
-    const char *pmus; /* pattern of those that a machine with this source has */
-    const char *what; /* names them to people */
+    const char *pmus; /* pattern of the PMUs that a machine with this source has */
+    const char *what; /* the name of these PMUs in texts */
 };
 
 const struct hm_pmu_rows *hm_pmu_rows(enum hm_pmu_table table);

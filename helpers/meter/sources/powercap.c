@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * RAPL by the kernel's powercap: class/powercap/intel-rapl:N are packages and the platform, intel-rapl:N:M in them
- * parts of a package. AMD's packages appear under the same names.
- */
+/* The source powercap: RAPL's energy counters through the kernel's powercap files. class/powercap/intel-rapl:N are
+ * packages and the platform; intel-rapl:N:M in them are parts of a package. AMD's packages have the same names. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -12,9 +10,9 @@
 
 #define ZONES "class/powercap"
 
-/* What a zone of this name measures. */
+/* What a zone measures, by its name. */
 static const struct {
-    const char *start; /* of the name */
+    const char *start; /* beginning of the name */
     bool in_package;
     enum hm_quantity quantity;
 } kinds[] = {
@@ -30,7 +28,7 @@ struct finding {
     struct hm_error *reason;
 };
 
-/* "intel-rapl:0" or "intel-rapl:0:1": nothing behind the numbers. */
+/* Is the name that of a zone, "intel-rapl:0" or "intel-rapl:0:1", with nothing after the numbers? */
 static bool is_zone(const char *name, int numbers)
 {
     const char *rest = strchr(name, ':');
@@ -43,7 +41,7 @@ static bool is_zone(const char *name, int numbers)
     return rest && !*rest;
 }
 
-/* Add the zone at `path`, if its name is one that counts. Returns 0, or -1. */
+/* Add the zone at `path`, if its name is in the table. Returns 0, or -1. */
 static int add_zone(struct finding *finding, const char *path, const char *name, bool in_package)
 {
     struct hm_gauge *like = &finding->like;

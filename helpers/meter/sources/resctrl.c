@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Memory bandwidth monitoring by resctrl: mon_data/mon_L3_NN/mbm_*_bytes of a group's folder, one for each last-level
- * cache. The folder is a mount's own (the default group) or that of any group below it.
- */
+/* The source resctrl: memory bandwidth monitoring (MBM). A group's folder has the files mon_data/mon_L3_NN/mbm_*_bytes,
+ * one pair for each last-level cache. The folder is that of the mount (the default group) or of any group in it. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -26,7 +24,7 @@ static int add_cache(const struct hm_counters_setup *setup, struct hm_gauges *ga
                                 .is_from_0 = setup->is_new_group,
                                 .is_of_groups = gauges->groups.is_on};
         snprintf(like.name, sizeof(like.name), "mon_data/%.64s/%s", cache, kinds[i].file);
-        /* A processor may have one of the two only. */
+        /* Some processors have only one of the two. */
         if (hm_gauges_add_file(gauges, &like, setup->resctrl, reason) != 0 && errno != ENOENT)
             return -1;
     }
