@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the parts of the decision code share: an algorithm is a row of functions, and its state begins with the base. */
+/*
+ * What the parts of the decision code share. An algorithm is a row of functions; its state begins with struct
+ * hm_decider.
+ */
 #ifndef HM_MIGRATOR_DECIDE_ALGORITHM_H
 #define HM_MIGRATOR_DECIDE_ALGORITHM_H
 
 #include "decide.h"
 
-/* The end of a span, without overflow. */
+/* The page behind a span, without overflow. */
 #define HM_PAGE_END(first, n_pages) ((n_pages) > UINT64_MAX - (first) ? UINT64_MAX : (first) + (n_pages))
 
-/* Is there something in it, finite, and of one process? (No source takes 10^15 samples.) */
+/* Is the observation valid: not empty, finite, and of one process? (No source takes 10^15 samples.) */
 static inline bool hm_observation_is_valid(const struct hm_observation *seen)
 {
     uint64_t last = seen->page + (seen->n_pages > 0 ? seen->n_pages - 1 : 0);
@@ -19,8 +22,7 @@ static inline bool hm_observation_is_valid(const struct hm_observation *seen)
 
 struct hm_algorithm {
     const char *name, *about;
-    /* Returns NULL where there is no memory. The base's options are checked; the base itself is filled in by the caller
-     * (hm_decider_init). */
+    /* Makes the state. The options were checked. Returns NULL without memory. */
     struct hm_decider *(*create)(const struct hm_decider_options *options);
     void (*destroy)(struct hm_decider *decider);
     void (*observe)(struct hm_decider *decider, const struct hm_observation *observations, size_t count);
@@ -36,15 +38,15 @@ struct hm_decider {
     struct hm_decider_options options;
     struct hm_region *region; /* by ascending page, room for options.max_regions */
     size_t n_regions;
-    struct hm_move *move; /* room for two per region */
+    struct hm_move *move; /* room for two moves per region */
     size_t n_moves;
     uint64_t dropped;
     size_t bytes;
 };
 
-/* Allocate zeroed, counted in the decider's bytes. Returns NULL without memory. */
+/* Allocates zeroed memory, and adds it to the decider's bytes. Returns NULL without memory. */
 void *hm_decider_allocate(struct hm_decider *decider, size_t count, size_t size);
-/* Add a move; of no pages: none. */
+/* Adds a move, unless `limit` is 0. */
 void hm_decider_add_move(struct hm_decider *decider, const struct hm_region *region, uint64_t limit, bool to_fast);
 
 #endif

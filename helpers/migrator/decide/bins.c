@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The published algorithm: Salkhordeh and Brinkmann, "Online Management of Hybrid DRAM-NVMM Memory for HPC". The pages
- * sampled in the first phase, by address, are cut into bins of equally many; what comes later and lies outside falls
- * into the first or the last bin. Whole bins move. Here bins end, besides, where a process's pages end.
+ * The algorithm "bins", as published: Salkhordeh and Brinkmann, "Online Management of Hybrid DRAM-NVMM Memory for HPC".
+ * The pages sampled in the first phase are sorted by address and cut into bins of equally many pages. Later samples
+ * outside of them fall into the first or the last bin. Bins move as a whole. One thing is added here: a bin ends where
+ * the pages of its process end.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +11,7 @@
 #include "algorithm.h"
 
 #define OLD_WEIGHT 0.1     /* w_h of the paper */
-#define SAMPLED_PER_BIN 64 /* room for distinct pages of the first phase; more are dropped */
+#define SAMPLED_PER_BIN 64 /* room for distinct pages in the first phase; more are dropped */
 
 struct sampled {
     uint64_t page;
@@ -20,10 +21,10 @@ struct sampled {
 struct bins {
     struct hm_decider base;
     bool is_cut;             /* the first phase is over */
-    bool is_full;            /* merging again would hardly make room */
-    struct sampled *sampled; /* of the first phase */
+    bool is_full;            /* merging would hardly make room any more */
+    struct sampled *sampled; /* pages of the first phase */
     size_t n_sampled, room;
-    double *reads, *writes, *priority; /* by bin: of this phase; of all phases */
+    double *reads, *writes, *priority; /* by bin: reads and writes of this phase, priority over all phases */
     uint32_t *order;
 };
 
@@ -75,7 +76,7 @@ static int compare_sampled(const void *a, const void *b)
     return (x->page > y->page) - (x->page < y->page);
 }
 
-/* Each page once, by address. */
+/* Merges samples of the same page, and sorts them by address. */
 static void merge_sampled(struct bins *bins)
 {
     size_t kept = 0;
@@ -91,7 +92,7 @@ static void merge_sampled(struct bins *bins)
     bins->n_sampled = kept;
 }
 
-/* The bin of a page: the last one of its process that does not start behind it, else the process's first. */
+/* The bin of a page: the last one that does not begin behind it. */
 static size_t find_bin(const struct hm_decider *base, uint64_t page)
 {
     size_t low = 0, high = base->n_regions;
@@ -105,7 +106,7 @@ static size_t find_bin(const struct hm_decider *base, uint64_t page)
     return low > 0 ? low - 1 : 0;
 }
 
-/* Ranges are added where they start: bins were made for samples. */
+/* A range of pages counts at its first page, as the published bins are made for single addresses. */
 static void observe(struct hm_decider *decider, const struct hm_observation *observations, size_t count)
 {
     struct bins *bins = bins_of(decider);
@@ -134,7 +135,7 @@ static void observe(struct hm_decider *decider, const struct hm_observation *obs
     }
 }
 
-/* Cut into bins of `size` sampled pages. Returns how many there would be, and makes them where `is_final`. */
+/* Cuts into bins of `size` sampled pages. Returns the number of bins; they are made only if `is_final`. */
 static size_t cut_by(struct bins *bins, size_t size, bool is_final)
 {
     struct hm_decider *base = &bins->base;
@@ -163,7 +164,10 @@ static void cut(struct bins *bins)
     if (bins->n_sampled == 0)
         return;
     size_t most = base->options.max_regions, size = (bins->n_sampled + most - 1) / most;
-    /* Beginnings of processes make more bins; of more processes than bins the last ones are left out. */
+    /*
+     * A new process begins a new bin, so there may be more bins. If there are more processes than bins, the last ones
+     * are left out.
+     */
     while (size < bins->n_sampled && cut_by(bins, size, false) > most)
         size *= 2;
     while (cut_by(bins, size, false) > most)
@@ -219,8 +223,10 @@ static int compare_priority(const void *a, const void *b, void *data)
     return (x > y) - (x < y);
 }
 
-/* Pages to go to slow memory so that `need` more fit, from the bins order[*low] on, all below order[high]. Moves *low
- * behind them. */
+/*
+ * Adds up fast pages of the bins order[*low], ... below order[high], until at least `need` pages would be freed.
+ * Returns how many are found. Moves *low behind the bins used.
+ */
 static uint64_t find_room(const struct bins *bins, uint64_t need, size_t high, size_t *low)
 {
     uint64_t found = 0;
@@ -230,9 +236,9 @@ static uint64_t find_room(const struct bins *bins, uint64_t need, size_t high, s
 }
 
 /*
- * The bins of the slow tier, hottest first, take the place of the coldest of the fast tier while their priority per
- * page is larger by more than the cost. As in the paper that is one read from the slow tier and one write to the fast
- * one, and the same back, not one for each line: it is next to nothing.
+ * Exchanges bins: the hottest of the slow tier for the coldest of the fast tier, while the difference in priority per
+ * page exceeds the cost. As in the paper, the cost is one read from the slow tier and one write to the fast one, and
+ * the same back, not one for each line: it is next to nothing.
  */
 static void exchange(struct bins *bins, const struct hm_budget *budget, uint64_t used, uint64_t left, size_t low)
 {

@@ -4,7 +4,9 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define LEAST_EVIDENCE 0.05 /* a cell below it says nothing any more: a counted sample after some six phases */
+#define LEAST_EVIDENCE                                                                                                 \
+    0.05 /* a cell with less evidence is removed: that of one counted sample after some six phases                     \
+          */
 
 static double samples_of(const struct hm_cell *cell)
 {
@@ -40,7 +42,7 @@ static int compare_pending(const void *a, const void *b)
                               : (x->n_pages > y->n_pages) - (x->n_pages < y->n_pages);
 }
 
-/* The part of a cell between two pages that lie in it. */
+/* The part of a cell from page `first` to `end` - 1. */
 static struct hm_cell part_of(const struct hm_cell *cell, uint64_t first, uint64_t end)
 {
     float share = (float)((double)(end - first) / (double)cell->n_pages);
@@ -54,7 +56,7 @@ static struct hm_cell part_of(const struct hm_cell *cell, uint64_t first, uint64
                             cell->new_excess * share};
 }
 
-/* Up to the end of `cell`, which is behind `last`. */
+/* Extends `last` to the end of `cell`, which lies behind it. */
 static void join(struct hm_cell *last, const struct hm_cell *cell)
 {
     last->n_pages = hm_cell_end(cell) - last->first;
@@ -73,7 +75,10 @@ static void observe(struct hm_cell *cell, const struct hm_observation *observati
     cell->new_excess += (float)((double)(observation->reads + observation->writes) * share * observation->excess);
 }
 
-/* Make room in `cells` (the array `cell` of n): neighbours with little evidence become one, the least first. */
+/*
+ * Reduces the n cells of the array to at most `most`, by joining neighbours with little evidence, the least first.
+ * Returns the new number.
+ */
 static size_t coarsen(struct hm_cell *cell, size_t n, size_t most)
 {
     for (double limit = 1; n > most; limit *= 2) {
@@ -88,13 +93,13 @@ static size_t coarsen(struct hm_cell *cell, size_t n, size_t most)
                 cell[kept++] = cell[i];
             }
         }
-        /* Too far apart to be joined at any weight: the last ones are lost. */
+        /* The rest is too far apart to be joined: the last cells are lost. */
         n = limit > 1e30 && kept > most ? most : kept;
     }
     return n;
 }
 
-/* Where things begin and end, on the way through cells and observations in one order. */
+/* a pass through cells and observations, both sorted by page */
 struct sweep {
     struct hm_cells *cells;
     size_t n_out;
@@ -109,8 +114,10 @@ static void put(struct sweep *sweep, struct hm_cell cell)
     sweep->cells->spare[sweep->n_out++] = cell;
 }
 
-/* One observation over the cells from `from` on, which none before it reaches. Cells that end before it are put; the
- * rest of the last that it cuts stays in place. Returns the first cell that is not done. */
+/*
+ * Adds one observation to the cells from `from` on, which no earlier observation reaches. Cells that end before it are
+ * output. The rest of the last cell that it cuts stays in place. Returns the first cell that was not output.
+ */
 static size_t lay(struct sweep *sweep, const struct hm_observation *observation, size_t from)
 {
     struct hm_cells *cells = sweep->cells;
@@ -123,7 +130,7 @@ static size_t lay(struct sweep *sweep, const struct hm_observation *observation,
         struct hm_cell *cell = i < cells->n ? &cells->cell[i] : NULL;
         uint64_t stop = cell && cell->first < end ? cell->first : end;
         struct hm_cell out = {.first = at};
-        if (cell && cell->first < at) { /* begins before: cut */
+        if (cell && cell->first < at) { /* the cell begins before: cut it */
             put(sweep, part_of(cell, cell->first, at));
             *cell = part_of(cell, at, hm_cell_end(cell));
         }
@@ -159,7 +166,7 @@ void hm_cells_sort_in(struct hm_cells *cells)
     struct hm_observation *pending = cells->pending;
     size_t count = cells->n_pending;
     qsort(pending, count, sizeof(*pending), compare_pending);
-    /* Those that overlap an earlier one wait for the next sweep. */
+    /* Observations that overlap an earlier one wait for the next pass. */
     while (count > 0) {
         struct sweep sweep = {.cells = cells};
         size_t from = 0, later = 0;
@@ -182,19 +189,21 @@ void hm_cells_sort_in(struct hm_cells *cells)
     cells->n_pending = 0;
 }
 
-/* What is spread over pages can be cut anywhere, and is by regions whose borders wander: where there is not even one
- * sample's worth of evidence on either side, a border says nothing. */
+/*
+ * Is the border between two cells worth keeping? Samples that are spread over pages can be cut anywhere, and are, as
+ * DAMON's regions have wandering borders: if neither side has the evidence of even one sample, the border says nothing.
+ */
 static bool is_worth_a_border(const struct hm_cell *last, const struct hm_cell *cell)
 {
     if (last->excess <= 0 || cell->excess <= 0 || hm_cell_end(last) != cell->first ||
         HM_PAGE_SPACE(last->first) != HM_PAGE_SPACE(cell->first))
         return true;
     if (fmin(evidence_of(last), evidence_of(cell)) < LEAST_EVIDENCE)
-        return false; /* it would be dropped */
+        return false; /* the cell would be removed */
     return evidence_of(last) > 1 || evidence_of(cell) > 1 || evidence_together(last, cell) > 1;
 }
 
-/* The cell of which no more comes: does it stay? */
+/* Removes the last cell, which is complete now, if it has too little evidence. Returns the number of cells kept. */
 static size_t settle(const struct hm_cells *cells, size_t kept)
 {
     return kept > 0 && evidence_of(&cells->cell[kept - 1]) < LEAST_EVIDENCE ? kept - 1 : kept;

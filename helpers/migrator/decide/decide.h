@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What to move: the decision code, pure. Observations of a phase go in; at its end regions with read and write heat,
- * and a list of moves under a budget, come out. Two drivers use it: the live migrator and the replay of traces. One
- * phase:
+ * The decision code: decides what to move. Pure. It takes the observations of a phase; at the phase's end it returns
+ * regions with their read and write heat, and a list of moves within a budget. Two drivers use it: the live migrator
+ * and the replay of traces. One phase:
  *
- *     hm_decider_observe() ...      what was sampled
- *     hm_decider_end_phase()        heat of regions
- *     hm_decider_regions()          the driver fills in how much of each region is where
- *     hm_decider_plan()             moves: demotions first
- *     (the driver moves what it can)
+ *       hm_decider_observe() ...      takes what was sampled
+ *       hm_decider_end_phase()        calculates the heat of regions
+ *       hm_decider_regions()          the driver fills in how much of each region is in which tier
+ *       hm_decider_plan()             returns moves: demotions first
+ *       (the driver moves what it can)
  *
- * Memory is bounded by `max_regions`, whatever the size of the job. Nothing depends on time, addresses of our own, or
- * anything but the options and the calls: the same calls give the same moves.
+ * Memory is limited by `max_regions`, whatever the size of the job. The result depends only on the options and the
+ * calls, not on time or on addresses in this process: the same calls give the same moves.
  */
 #ifndef HM_MIGRATOR_DECIDE_DECIDE_H
 #define HM_MIGRATOR_DECIDE_DECIDE_H
@@ -23,105 +23,109 @@
 #include "base/error.h"
 
 /*
- * Pages of all processes of a step in one order: the process's index in the upper 18 bits (`space`), the page number
- * (address / 4096) in the lower 46, which is enough for 57-bit addresses. Regions never reach over two spaces.
+ * Numbers for the pages of all processes of a step: the process's index (`space`) in the upper 18 bits, the page number
+ * (address / 4096) in the lower 46, enough for 57-bit addresses. A region never reaches over two spaces.
  */
 #define HM_PAGE_BITS 46
 #define HM_PAGE(space, number) (((uint64_t)(space) << HM_PAGE_BITS) | (number))
 #define HM_PAGE_SPACE(page) ((uint32_t)((page) >> HM_PAGE_BITS))
 #define HM_PAGE_NUMBER(page) ((page) & ((UINT64_C(1) << HM_PAGE_BITS) - 1))
 
-/* What one sample, or one region of DAMON's, says. */
+/* One sample, or one region of DAMON. */
 struct hm_observation {
-    uint64_t page;       /* first */
-    uint64_t n_pages;    /* over which the accesses are spread evenly: 1 for a sampled address */
-    float reads, writes; /* samples (not accesses) of each kind; fractions where a source knows only sums */
-    bool knows_writes;   /* false: the kind is not known, all are in `reads` */
-    float excess;        /* variance of reads + writes beyond that of counts, by its mean: 0 for what was counted */
+    uint64_t page;       /* the first page */
+    uint64_t n_pages;    /* pages over which the accesses are spread evenly; 1 for a sampled address */
+    float reads, writes; /* samples (not accesses) of each kind; a source that only knows sums gives fractions */
+    bool knows_writes;   /* false: the kind is not known, and all are in `reads` */
+    /* variance of reads + writes beyond that of counts, divided by their mean; 0 if they were counted */
+    float excess;
 };
 
 struct hm_decider_options {
-    const char *algorithm; /* a row of hm_algorithm_at() */
+    const char *algorithm; /* a name from hm_algorithm_at() */
     double period;         /* accesses that one sample stands for */
-    double read_gain;      /* what one access to memory costs more in the slow tier, in units of a fast access: */
+    double read_gain;      /* what an access to memory costs more in the slow tier, in units of a fast access: */
     double write_gain;     /* latency slow / latency fast - 1 */
-    double promote_cost;   /* of one page, in the same unit: 64 lines read slowly and written fast */
-    double demote_cost;    /* of one page: 64 lines read fast and written slowly */
-    unsigned max_regions;  /* 16 .. 1048576; also the bins of "bins" */
-    bool hot_by_writes;    /* only writes count: what is only read is as cold as what nobody uses */
-    double error;          /* 0..1: so much of the hotter pages' heat is taken off what an exchange gains ("regions") */
-    bool counts_memory;    /* samples are of accesses to memory; false: of loads and stores, which caches may serve */
+    double promote_cost;   /* cost of one page, in the same unit: 64 lines are read slowly and written fast */
+    double demote_cost;    /* cost of one page: 64 lines are read fast and written slowly */
+    unsigned max_regions;  /* 16 .. 1048576; for "bins" the number of bins */
+    bool hot_by_writes;    /* only writes count: memory that is only read is as cold as unused memory */
+    /* 0..1: this share of the hotter pages' heat is subtracted from the gain of an exchange ("regions" only) */
+    double error;
+    bool counts_memory; /* samples are of accesses to memory; false: of loads and stores, which caches may serve */
 };
 
-enum hm_verdict {                     /* why a region stays or moves; hm_verdict_text() has the words */
+enum hm_verdict {                     /* why a region stays or moves; hm_verdict_text() gives the words */
                   HM_VERDICT_NEW,     /* seen for the first time: not enough evidence */
                   HM_VERDICT_PLACED,  /* where it should be */
-                  HM_VERDICT_PROMOTE, /* moved up: the gain is larger than the cost with confidence */
-                  HM_VERDICT_DEMOTE,  /* moved down: it makes room for a hotter one */
-                  HM_VERDICT_CAP,     /* moved down: the fast share is over its cap */
+                  HM_VERDICT_PROMOTE, /* promoted: the gain exceeds the cost with confidence */
+                  HM_VERDICT_DEMOTE,  /* demoted: makes room for a hotter region */
+                  HM_VERDICT_CAP,     /* demoted: the fast share is over its cap */
                   HM_VERDICT_DOUBT,   /* hot enough by the mean, but not with confidence */
                   HM_VERDICT_COST,    /* the gain would not pay for the move */
                   HM_VERDICT_ROOM,    /* no colder region gives way */
-                  HM_VERDICT_BUDGET,  /* no budget was left in this phase */
+                  HM_VERDICT_BUDGET,  /* this phase's budget was used up */
                   HM_VERDICTS
 };
 
 struct hm_region {
-    uint64_t first;       /* page */
-    uint64_t n_pages;     /* span, holes included */
+    uint64_t first;       /* first page */
+    uint64_t n_pages;     /* pages of the span, holes included */
     double reads, writes; /* heat: expected samples per phase in the whole region */
     double noise;         /* standard error of reads + writes */
-    double priority;      /* by which it is ordered: expected gain per page and phase */
-    unsigned phases;      /* for how long it has been known */
-    uint64_t fast_pages;  /* present in the fast tier, in other tiers: filled in by the driver */
+    double priority;      /* order of regions: expected gain per page and phase */
+    unsigned phases;      /* number of phases since it was found */
+    uint64_t fast_pages;  /* pages present in the fast tier, and in others; set by the driver */
     uint64_t slow_pages;
-    enum hm_verdict verdict; /* of the last plan */
+    enum hm_verdict verdict; /* from the last plan */
 };
 
 struct hm_move {
-    uint64_t first, n_pages; /* span: the driver takes the pages in it that are present and not there yet */
-    uint64_t limit;          /* at most so many pages are moved, from the first on */
+    uint64_t first, n_pages; /* span: the driver moves its pages that are present and in the other tier */
+    uint64_t limit;          /* most pages to move, from the first on */
     bool to_fast;
 };
 
 struct hm_budget {
-    uint64_t capacity_pages; /* of the fast tier for this job: the cap */
-    uint64_t used_pages;     /* in the fast tier now, also outside of all regions */
-    uint64_t move_pages;     /* most pages to move in this phase; UINT64_MAX: no limit */
-    double phases_left;      /* known end of the job, in phases; negative: not known */
+    uint64_t capacity_pages; /* most pages of this job in the fast tier: the cap, or less if there is less room */
+    uint64_t used_pages;     /* this job's pages in the fast tier now, also outside of all regions */
+    uint64_t move_pages;     /* most pages to move at the end of this phase; UINT64_MAX: no limit */
+    double phases_left;      /* phases until the job's known end; negative: not known */
 };
 
 struct hm_decider;
 
-/* The algorithms, best first: name and one line for a help text. Returns false past the last. */
+/* The algorithms, best first: name, and one line for a help text. Returns false past the last. */
 bool hm_algorithm_at(int n, const char **name, const char **about);
 
 /* Returns a decider (free with hm_decider_free), or NULL with EINVAL (option, value, what would be right) or ENOMEM. */
 struct hm_decider *hm_decider_new(const struct hm_decider_options *options, struct hm_error *error);
 void hm_decider_free(struct hm_decider *decider);
 
-/* Add what was observed. What finds no room in the decider's bounded memory is counted in hm_decider_dropped(). */
+/* Adds observations. Those for which the decider's limited memory has no room are counted in hm_decider_dropped(). */
 void hm_decider_observe(struct hm_decider *decider, const struct hm_observation *observations, size_t count);
 uint64_t hm_decider_dropped(const struct hm_decider *decider);
 
-/* A mapping is gone, or a process: what is known of the pages is forgotten. */
+/* Forgets what is known of these pages: their mapping or process is gone. */
 void hm_decider_forget(struct hm_decider *decider, uint64_t first, uint64_t n_pages);
 
-/* End the phase: regions and their heat are brought up to date. */
+/* Ends the phase: updates the regions and their heat. */
 void hm_decider_end_phase(struct hm_decider *decider);
 
-/* The regions by ascending page, the decider's own until the next call that changes it. The driver fills in fast_pages
- * and slow_pages before hm_decider_plan(). */
+/*
+ * The regions by ascending page. They belong to the decider, and are valid until the next call that changes it. The
+ * driver must set fast_pages and slow_pages before hm_decider_plan().
+ */
 struct hm_region *hm_decider_regions(struct hm_decider *decider, size_t *count);
 
 /*
- * The moves of this phase, demotions first; the decider's own until the next call that changes it. Each region's
- * verdict is set. Demotions and promotions together keep used_pages + promoted - demoted within capacity_pages where
- * the regions hold enough to demote.
+ * Plans the moves of this phase, demotions first. They belong to the decider, and are valid until the next call that
+ * changes it. Sets the verdict of each region. used_pages + promoted - demoted stays within capacity_pages, if the
+ * regions have enough pages to demote.
  */
 const struct hm_move *hm_decider_plan(struct hm_decider *decider, const struct hm_budget *budget, size_t *count);
 
-/* Bytes that the decider holds: from the start to the end, so that memory is neither short later nor grows. */
+/* Bytes that the decider uses. They do not change during its life. */
 size_t hm_decider_bytes(const struct hm_decider *decider);
 
 const char *hm_verdict_text(enum hm_verdict verdict);

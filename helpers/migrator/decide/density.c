@@ -3,29 +3,31 @@
 
 #include "densityline.h"
 
-#define LEAST_TO_SPLIT 4.0  /* samples: fewer hardly tell halves apart, wherever they lie */
-#define MOST_EXPONENT 600.0 /* of e, in a double */
-#define LEAST_WORTH 1e-12   /* of a sample: spread over no more pages than there are */
-#define SHARE_PRIOR 2.0     /* samples that the share of writes in the whole counts for in a part */
+#define LEAST_TO_SPLIT 4.0  /* samples: fewer hardly tell halves apart, wherever they are */
+#define MOST_EXPONENT 600.0 /* largest exponent of e that fits a double */
+#define LEAST_WORTH 1e-12   /* smallest worth of a sample, which may be spread over very many pages */
+#define SHARE_PRIOR 2.0     /* weight, in samples, of the whole's share of writes when a part's share is estimated */
 
-/* One way down the halves. */
+/* one pass down the tree of halves */
 struct descent {
     struct hm_density *density;
-    double dispersion; /* variance of the weighted samples' sum, by its mean */
+    double dispersion; /* variance of the sum of weighted samples, divided by its mean */
     hm_density_take *take;
     void *data;
-    double least;              /* samples to split a node: more than LEAST_TO_SPLIT where there are too many nodes */
-    size_t n_weighed, n_taken; /* nodes that are split: weighed, descended into */
+    /* fewest samples to split a node; more than LEAST_TO_SPLIT if there are too many nodes */
+    double least;
+    size_t n_weighed, n_taken; /* nodes that were split by weigh(), and by descend() */
 };
 
-/* Pages `at` to `end` on the line. */
+/* a node of the tree: pages `at` to `end` - 1 of the line */
 struct node {
-    uint64_t at, end, size; /* size: a power of two, more than the pages at the line's end */
+    uint64_t at, end, size; /* `size` is a power of two; larger than the number of pages at the line's end */
     struct hm_line_place from, to;
-    double worth;                 /* what a sample tells, by what a counted one does */
-    double samples;               /* as many counted samples as tell as much of its sum */
-    double expected, write_share; /* samples, where all nodes above it are split */
-    double reached, even;         /* how sure that is, and heat per page where it is not */
+    double worth;                 /* how much a sample tells, compared with a counted one: 0..1 */
+    double samples;               /* number of counted samples that tell as much */
+    double expected, write_share; /* expected samples, if all nodes above are split, and their share of writes */
+    /* probability that all nodes above are split; heat per page from the cases where they are not */
+    double reached, even;
 };
 
 static double pages_of(const struct node *node)
@@ -38,7 +40,10 @@ static double mass_of(const struct node *node)
     return fmax(node->to.before.mass - node->from.before.mass, 0);
 }
 
-/* Of a node without samples: that of `other`. Neither a weight above 1 nor being spread over many pages is evidence. */
+/*
+ * What a sample in the node tells. A node without samples takes the value of `other`. A weight above 1 adds no
+ * evidence, and neither does being spread over many pages.
+ */
 static double worth_of(const struct node *node, const struct node *other)
 {
     double variance = node->to.before.variance - node->from.before.variance, mass = mass_of(node);
@@ -47,14 +52,14 @@ static double worth_of(const struct node *node, const struct node *other)
     return fmax(fmin(mass / variance, 1), LEAST_WORTH);
 }
 
-/* Fill in what a sample tells. */
+/* Sets the node's worth and samples. */
 static void value(const struct descent *descent, struct node *node, const struct node *other)
 {
     node->worth = worth_of(node, other);
     node->samples = mass_of(node) / descent->dispersion * node->worth;
 }
 
-/* Both halves; the right one has no pages where the line ends before the node's middle. */
+/* Makes both halves. The right one has no pages if the line ends before the node's middle. */
 static void halve(const struct descent *descent, const struct node *node, struct node half[2])
 {
     uint64_t size = node->size / 2, middle = node->at + size;
@@ -66,8 +71,10 @@ static void halve(const struct descent *descent, const struct node *node, struct
     value(descent, &half[1], &half[0]);
 }
 
-/* What was looked at in a node: pages by what a sample is worth. One that was looked at more coarsely was looked at
- * less. */
+/*
+ * How thoroughly a node was looked at: its pages times what a sample is worth. Coarse samples count as a less thorough
+ * look.
+ */
 static double seen_of(const struct node *node)
 {
     return pages_of(node) * node->worth;
@@ -78,8 +85,10 @@ static double times_log(double count, double expected)
     return count > 0 ? count * log(count / expected) : 0;
 }
 
-/* How much likelier the samples of the halves are with two rates than with one: the logarithm of the ratio, less the
- * price of a free rate (Krichevsky and Trofimov: half a logarithm of the samples). */
+/*
+ * How much likelier the samples are if the halves have two rates than if they have one: the logarithm of the ratio,
+ * minus the price of a free rate (Krichevsky and Trofimov: half a logarithm of the samples).
+ */
 static double log_ratio(const struct node half[2])
 {
     double samples = half[0].samples + half[1].samples, seen = seen_of(&half[0]) + seen_of(&half[1]);
@@ -87,8 +96,10 @@ static double log_ratio(const struct node half[2])
            times_log(half[1].samples, samples * (seen_of(&half[1]) / seen)) - 0.5 * log(1 + M_PI / 2 * samples);
 }
 
-/* The part of the samples of halves that differ that is expected in the left one: half a sample at even odds on each
- * side. */
+/*
+ * The expected share of the left half in the samples, if the halves differ. Half a sample is added to each side, for
+ * even odds.
+ */
 static double left_part(const struct node half[2])
 {
     double seen = seen_of(&half[0]) + seen_of(&half[1]);
@@ -97,7 +108,7 @@ static double left_part(const struct node half[2])
     return left / (left + right);
 }
 
-/* Heat per page of halves that do not differ: what tells little of one of them does not count for more in both. */
+/* Heat per page if the halves do not differ. A half whose samples tell little has little weight in it. */
 static double even_heat(const struct descent *descent, const struct node *node, const struct node half[2])
 {
     double heat = node->expected / pages_of(node), mass = mass_of(node) / descent->dispersion;
@@ -107,7 +118,7 @@ static double even_heat(const struct descent *descent, const struct node *node, 
     return heat * together / (mass / pages_of(node));
 }
 
-/* Within one cell everything is spread evenly. */
+/* Is the node not split any more? Within one cell everything is even. */
 static bool is_leaf(const struct descent *descent, const struct node *node)
 {
     double samples = fmax(node->to.before.evidence - node->from.before.evidence, 0) / descent->dispersion;
@@ -115,12 +126,13 @@ static bool is_leaf(const struct descent *descent, const struct node *node)
 }
 
 /*
- * From the bottom up, how sure it is that each node's halves differ, in the order in which descend() comes by. At even
- * odds before anything was seen, the likelihood of all samples in a node, by that of one rate for all of its pages, is
+ * Calculates from the bottom up the probability that the halves of each node differ, in the order in which descend()
+ * visits the nodes. With even odds before any samples, the likelihood of the samples in a node, divided by that for one
+ * rate for all its pages, is
  *
- *     (1 + two rates / one * what it is in the left half * what it is in the right half) / 2
+ *     (1 + (two rates / one rate) * the same for the left half * the same for the right half) / 2
  *
- * which is exact for counted samples, and cautious for those that are spread. Returns its logarithm.
+ * This is exact for counted samples, and cautious for spread ones. Returns its logarithm.
  */
 static double weigh(struct descent *descent, const struct node *node)
 {
@@ -140,7 +152,7 @@ static double weigh(struct descent *descent, const struct node *node)
     return (odds > MOST_EXPONENT ? odds : log1p(exp(odds))) - M_LN2;
 }
 
-/* The share of a half follows that of its samples, as far as it has some. */
+/* The share of writes in a half: that of its samples, as far as it has enough, else that of the node above. */
 static double write_share_of(const struct descent *descent, const struct node *node, double above)
 {
     double writes = (node->to.before.writes - node->from.before.writes) / descent->dispersion * node->worth;
@@ -184,7 +196,7 @@ static void descend(struct descent *descent, const struct node *node)
     }
 }
 
-/* Of a sum of counts with weights: sum(count * weight^2) / sum(count * weight). */
+/* Dispersion of a sum of weighted counts: sum(count * weight^2) / sum(count * weight). */
 static double find_dispersion(const struct hm_cells *cells)
 {
     double mean = 0, variance = 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "densityline.h"
 
-#define HOLE 512 /* pages, 2 MiB: more of them without any sample are a hole */
+#define HOLE 512 /* pages (2 MiB): a longer run of pages without samples is a hole */
 
 static void add_cell(struct hm_density_sum *sum, const struct hm_cells *cells, const struct hm_cell *cell)
 {
@@ -51,7 +51,7 @@ const struct hm_stretch *hm_line_stretch(const struct hm_density *density, uint6
     return &density->stretch[low];
 }
 
-/* What lies before a place between two others. */
+/* Interpolates between the sums at two places. */
 static struct hm_density_sum between(const struct hm_density_sum *a, const struct hm_density_sum *b, double share)
 {
     return (struct hm_density_sum){.mass = a->mass + share * (b->mass - a->mass),

@@ -3,9 +3,9 @@
 
 #include <math.h>
 
-#define FADE 0.6   /* of the sums, by phase: the last three phases weigh three quarters */
-#define FIRST 0.1  /* belief before anything came true: the first trial costs a phase, moves for nothing cost more */
-#define SPREAD 0.5 /* standard error of that: any belief is possible */
+#define FADE 0.6   /* weight of the old sums at each phase: the last three phases have three quarters */
+#define FIRST 0.1  /* belief before any experience: a first trial costs one phase, useless moves cost more */
+#define SPREAD 0.5 /* standard error of that belief: everything is possible */
 
 void hm_trust_begin(struct hm_trust *trust)
 {
@@ -38,8 +38,10 @@ void hm_trust_see(struct hm_trust *trust, const struct hm_cells *cells)
     trust->noise = trust->noise * FADE + noise;
 }
 
-/* The posterior mean of a normal prior, given that factor * promised was seen with that noise; at least that of one
- * sample, for where none was seen at all. */
+/*
+ * The posterior mean of the factor, with a normal prior: `kept` is factor * `promised`, seen with variance `noise`. The
+ * noise is at least that of one sample, for phases without samples.
+ */
 double hm_trust_factor(const struct hm_trust *trust)
 {
     double prior = 1 / (SPREAD * SPREAD), noise = trust->noise + fmax(trust->scatter, 1);

@@ -1,38 +1,39 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Do moves keep what they promise? After each phase, moves are chosen as if every gain were certain, and the samples of
- * the next phase show what they would have gained: a trial, of moves that are carried out or not. Where heat moves on,
- * or noise was taken for it, promises come true in part only, and gains are believed as much less; as soon as promises
- * would come true, they are believed again, and no page had to be moved to find that out. For the decision code.
+ * Finds out how far predicted gains come true. After each phase, moves are chosen as if every gain were certain, and
+ * the samples of the next phase show what these moves would have gained: a trial, whether they are carried out or not.
+ * If heat moves on, or was only noise, gains come true in part, and predictions are believed only so far. When
+ * predictions come true again, they are believed again, without a page having been moved to find out. For the decision
+ * code.
  */
 #ifndef HM_MIGRATOR_DECIDE_TRUST_H
 #define HM_MIGRATOR_DECIDE_TRUST_H
 
 #include "cells.h"
 
-/* A span that would be moved. `part`: of its pages, those that go up; negative: down. */
+/* A span that would be moved. `part`: share of its pages that would be promoted; negative: demoted. */
 struct hm_promise {
     uint64_t first, n_pages;
     double part;
 };
 
 struct hm_trust {
-    struct hm_promise *promise; /* of the last trial; room for one per region */
+    struct hm_promise *promise; /* those of the last trial; room for one per region */
     size_t n;
-    double gain;           /* that it promises, in weighted samples per phase */
-    double samples;        /* weighted, of the last phase */
-    double scatter;        /* their variance by their number: 1 where all were counted */
-    double promised, kept; /* sums, older ones count less */
-    double noise;          /* variance of what was kept, summed alike */
+    double gain;           /* what they promise, in weighted samples per phase */
+    double samples;        /* weighted samples of the last phase */
+    double scatter;        /* variance of the samples divided by their number: 1 if all were counted one by one */
+    double promised, kept; /* sums over phases, older ones with less weight */
+    double noise;          /* variance of `kept`, summed in the same way */
 };
 
-/* Begin a trial; the one before it is dropped. */
+/* Begins a new trial, and drops the one before. */
 void hm_trust_begin(struct hm_trust *trust);
-/* A span of the trial, and the weighted samples per phase that are expected of those of its pages that would move. */
+/* Adds a span to the trial, with the weighted samples per phase that are expected of the pages that would move. */
 void hm_trust_promise(struct hm_trust *trust, const struct hm_promise *promise, double heat);
-/* Compare with the samples of a phase that ends, before they age. */
+/* Compares the trial with the samples of a phase that ends. Call it before they age. */
 void hm_trust_see(struct hm_trust *trust, const struct hm_cells *cells);
-/* 0..1: by how much a predicted gain is to be believed. */
+/* The share of a predicted gain that is to be believed, 0..1. */
 double hm_trust_factor(const struct hm_trust *trust);
 
 #endif

@@ -23,9 +23,8 @@
 #define LOOK_MOST_NS UINT64_C(10000000000)
 #define OWN_SHARE 0.5        /* part of the overhead for the migrator itself; the source has the other half */
 #define SOFTDIRTY_SHARE 0.25 /* part of the overhead for soft-dirty marks, out of the migrator's own half */
-#define RETRY_NS                                                                                                       \
-    UINT64_C(60000000000) /* without a source, one is looked for this often, as it may have become free                \
-                           */
+/* without a source, one is looked for this often, as it may have become free */
+#define RETRY_NS UINT64_C(60000000000)
 
 bool hm_live_is_told(void *data)
 {

@@ -2,9 +2,8 @@
 #include "purse.h"
 
 #define LEARN 0.5 /* weight of the latest measurement */
-#define DECISIONS                                                                                                      \
-    4             /* so many times the cost of a decision is saved before one is made: most of it is for the moves     \
-                   */
+/* so many times the cost of a decision is saved before one is made: most of it is for the moves */
+#define DECISIONS 4
 #define ENOUGH 64 /* pages: fewer say nothing about the cost of one */
 
 void hm_purse_init(struct hm_purse *purse, double share, double job_s)

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What could be had without sampling: from nothing (first touch) to all (the oracles). */
+/*
+ * Placements without sampling, for comparison: first touch, which knows nothing of the accesses, and two oracles, which
+ * know them all.
+ */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,7 +33,7 @@ static void add_heat(const struct hm_trace *trace, size_t phase, struct ranked *
         ranked[row[i].page].heat += (uint64_t)row[i].mem_reads + row[i].mem_writes;
 }
 
-/* What an oracle works with. */
+/* buffers of an oracle */
 struct oracle {
     struct hm_placement placement;
     struct ranked *ranked; /* by page */
@@ -88,7 +91,10 @@ int hm_replay_static_oracle(const struct hm_trace *trace, const struct hm_replay
     return 0;
 }
 
-/* Put the hottest pages of a phase into the fast tier. A page that is new begins where it should be: no move. */
+/*
+ * Puts the hottest pages of a phase into the fast tier. A page that is touched for the first time is placed there
+ * without a move.
+ */
 static void place_hottest(struct hm_placement *placement, size_t phase, struct ranked *ranked)
 {
     const struct hm_trace *trace = placement->trace;

@@ -7,7 +7,7 @@
 
 uint64_t hm_replay_capacity(const struct hm_trace *trace, double fast)
 {
-    /* 0.29 * 100 is just below 29 in binary. */
+    /* The factor allows for rounding: in binary, 0.29 * 100 is just below 29. */
     uint64_t pages = (uint64_t)((double)trace->n_pages * fast * (1 + 1e-12));
     return pages < trace->n_pages ? pages : trace->n_pages;
 }

@@ -10,21 +10,24 @@
 #include "placement.h"
 #include "sampler.h"
 
-/* One replay. */
+/* the state of one replay */
 struct run {
     const struct hm_trace *trace;
     const struct hm_replay_options *options;
     struct hm_placement placement;
     struct hm_decider *decider;
     struct hm_random random;
-    struct hm_observation *observation; /* room for the rows of the longest phase */
+    struct hm_observation *observation; /* room for the longest phase */
     size_t n_observations;
-    double accesses; /* that could be sampled so far */
+    double accesses; /* accesses of the sampled kind so far */
     uint64_t samples;
     double decide_s;
 };
 
-/* How many of `count` samples stay where, of `*total` that are left, `*excess` are to go: each with the same chance. */
+/*
+ * Decides for `count` samples which are removed, and returns how many stay. Of the *total samples that are left,
+ * *excess are to be removed, each with the same chance.
+ */
 static uint64_t thin(struct hm_random *random, uint64_t count, uint64_t *total, uint64_t *excess)
 {
     uint64_t kept = 0;
@@ -37,8 +40,7 @@ static uint64_t thin(struct hm_random *random, uint64_t count, uint64_t *total, 
     return kept + count;
 }
 
-/* A counter that overflows every `period` accesses never takes more than accesses / period samples: chance may have
- * drawn more. */
+/* Removes samples at random where more were drawn than a counter that overflows every `period` accesses could take. */
 static void keep_to_period(struct run *run, uint64_t drawn)
 {
     uint64_t most = (uint64_t)(run->accesses / run->options->period);
@@ -75,7 +77,7 @@ static void sample_phase(struct run *run, const struct hm_trace_phase *phase)
     keep_to_period(run, drawn);
 }
 
-/* Index of the first page of the trace that is not below `page`. */
+/* Index of the first page of the trace at or behind `page`. */
 static size_t find_page(const struct hm_trace *trace, uint64_t page)
 {
     size_t low = 0, high = trace->n_pages;
@@ -101,7 +103,7 @@ static void fill_in(const struct run *run, struct hm_region *region, size_t n_re
     }
 }
 
-/* A full tier takes no more, whatever was planned. */
+/* Carries out a move, as far as the fast tier has room. */
 static void carry_out(struct run *run, const struct hm_move *move)
 {
     struct hm_placement *placement = &run->placement;
@@ -141,7 +143,7 @@ static void run_phase(struct run *run, size_t phase, hm_replay_watch *watch, voi
     region = hm_decider_regions(run->decider, &n_regions);
     if (watch)
         watch(data, phase, region, n_regions, run->placement.is_fast, move, n_moves);
-    /* Moves after the last phase would serve nobody: the program has ended. */
+    /* The program ends with the last phase: moves after it would be useless. */
     for (size_t i = 0; i < n_moves && phase + 1 < run->trace->n_phases; i++)
         carry_out(run, &move[i]);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "sampler.h"
 
-/* Draws with a mean above this are made in parts, so that (1 - p)^n stays far from the smallest number there is. */
+/* Draws with a mean above this are made in parts, so that (1 - p)^n does not underflow. */
 #define LARGE_MEAN 16
 
 uint64_t hm_random_next(struct hm_random *random)
@@ -22,7 +22,7 @@ uint64_t hm_random_below(struct hm_random *random, uint64_t below)
     return (uint64_t)(((unsigned __int128)hm_random_next(random) * below) >> 64);
 }
 
-/* base^exponent by squaring: the same bits everywhere, which pow() does not promise. */
+/* base^exponent by squaring: the same bits on every machine, which pow() does not guarantee. */
 static double power(double base, uint64_t exponent)
 {
     double result = 1;
@@ -32,8 +32,10 @@ static double power(double base, uint64_t exponent)
     return result;
 }
 
-/* Inversion (Kachitvichyanukul and Schmeiser, Binomial Random Variate Generation, CACM 1988, algorithm BINV): walk the
- * distribution from 0 up until the random share is used up. */
+/*
+ * Binomial draw by inversion (Kachitvichyanukul and Schmeiser, Binomial Random Variate Generation, CACM 1988, algorithm
+ * BINV): adds up the probabilities of 0, 1, 2, ... until the random number is reached.
+ */
 static uint64_t draw_small(struct hm_random *random, uint64_t count, double p)
 {
     double odds = p / (1 - p), chance = power(1 - p, count), left = hm_random_share(random);

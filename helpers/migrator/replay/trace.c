@@ -12,7 +12,7 @@
 #define N_COUNTS 4
 #define FEWEST_ROWS 4096
 
-/* What is read, and where it is read. */
+/* the state while a trace is parsed */
 struct reader {
     const char *path;
     const char *at, *end;
@@ -34,7 +34,7 @@ static int fail_memory(const struct reader *reader)
     return hm_fail(reader->error, ENOMEM, "%s: no memory for the trace", reader->path);
 }
 
-/* Digits of the base up to `end`, which is a comma or the line's end; moves behind it. */
+/* Reads digits of the base up to `end` or a comma. Moves *at behind them. Returns 0, or -1. */
 static int parse_number(const char **at, const char *end, unsigned base, uint64_t most, uint64_t *number)
 {
     const char *start = *at;
@@ -116,7 +116,7 @@ static int parse_row(struct reader *reader, const char *at, const char *end)
     return add_row(reader, page, count);
 }
 
-/* The value of "# KEY: value", or NULL. */
+/* The value behind `key` ("# KEY: ") at the beginning of a header line, or NULL. */
 static const char *header_value(const char *at, const char *end, const char *key)
 {
     size_t length = strlen(key);
@@ -161,7 +161,7 @@ static int compare_pages(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* All pages, each once, and each row's index of its page. */
+/* Lists all pages, each once, and sets each row's index of its page. */
 static int index_pages(struct reader *reader)
 {
     struct hm_trace *trace = reader->trace;

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Page traces: access counts by page and phase, in text, plain or compressed with zstd (libzstd: packaged everywhere).
- */
+/* Page traces: access counts by page and phase, as text, plain or compressed with zstd. */
 #ifndef HM_MIGRATOR_REPLAY_TRACE_H
 #define HM_MIGRATOR_REPLAY_TRACE_H
 
@@ -19,8 +18,8 @@ struct hm_trace_phase {
 };
 
 struct hm_trace {
-    char app[64];            /* "" where the header does not say */
-    uint64_t phase_accesses; /* raw accesses per phase, 0 where the header does not say */
+    char app[64];            /* "" if the header does not tell */
+    uint64_t phase_accesses; /* raw accesses in a phase; 0 if the header does not tell */
     size_t n_pages;
     uint64_t *page; /* page numbers, ascending */
     size_t n_rows;
@@ -30,12 +29,12 @@ struct hm_trace {
 };
 
 /*
- * Read a trace. Returns 0 (free with hm_trace_free), or -1: the errno of open, EBADMSG with "FILE:LINE: ..." for
- * anything malformed (a page twice in a phase, pages or phases out of order, a number too large, a cut archive),
- * ENOMEM.
+ * Reads a trace. Returns 0 (free with hm_trace_free), or -1: errno of open(2); ENOMEM; EBADMSG with "FILE:LINE: ..."
+ * for a malformed file (a page twice in a phase, pages or phases out of order, a number too large, a truncated
+ * archive).
  */
 int hm_trace_read(const char *path, struct hm_trace *trace, struct hm_error *error);
-/* The same from text in memory, `path` only for error texts. */
+/* Parses text in memory in the same way. `path` is only used in error texts. */
 int hm_trace_parse(const char *path, const char *text, size_t length, struct hm_trace *trace, struct hm_error *error);
 void hm_trace_free(struct hm_trace *trace);
 

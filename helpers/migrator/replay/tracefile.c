@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Traces in files, plain or compressed. */
+/* Reads traces from files, plain or compressed. */
 #include "trace.h"
 
 #include <errno.h>
@@ -16,7 +16,7 @@ struct text {
     size_t length, room;
 };
 
-/* Make room for one more chunk. */
+/* Makes room for another chunk. */
 static int reserve(struct text *text, const char *path, struct hm_error *error)
 {
     if (text->room - text->length >= CHUNK)
@@ -53,7 +53,7 @@ done:;
     return got == 0 ? 0 : -1;
 }
 
-/* All frames of `packed`. */
+/* Decompresses all frames of `packed`. */
 static int decompress(const char *path, const struct text *packed, struct text *text, struct hm_error *error)
 {
     ZSTD_inBuffer in = {packed->data, packed->length, 0};

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What was learnt of ranges, and its use: no I/O. */
+/* What the windows found out about ranges, and how it is used. No I/O. */
 #include "parts.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-#define LEAST_TIME 4 /* a process that ran for less than this part of the usual time was hardly seen */
+#define LEAST_TIME 4 /* a process that ran for less than this fraction of the usual time was hardly seen */
 
 static int compare_ranges(const void *a, const void *b)
 {
@@ -13,8 +13,10 @@ static int compare_ranges(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-/* The share of written pages in these ranges, negative where none was seen: a range counts by its pages, or by those
- * that were looked at. */
+/*
+ * The share of written pages in these ranges; negative if no page was looked at. A range has the weight of its pages,
+ * or, with `by_seen`, of those that were looked at.
+ */
 static double find_share(const struct hm_softdirty_range *range, uint32_t n, bool by_seen)
 {
     double pages = 0, dirty = 0;
@@ -26,13 +28,16 @@ static double find_share(const struct hm_softdirty_range *range, uint32_t n, boo
     return pages > 0 ? dirty / pages : -1;
 }
 
-/* Variance of a share by chance: of so many pages, each written with that probability. */
+/* Variance of a range's share by chance alone, if each page is written with probability `mean`. */
 static double chance(double mean, const struct hm_softdirty_range *range)
 {
     return mean * (1 - mean) / range->seen;
 }
 
-/* The ranges of one process: how much of the others a window saw says nothing of what is chance in them. */
+/*
+ * Reduces chance in the shares of the ranges of one process. Each process by itself: what a window saw of others says
+ * nothing about chance in this one.
+ */
 static void shrink(struct hm_softdirty_range *range, uint32_t n)
 {
     double mean = find_share(range, n, true), seen = 0, squares = 0;
@@ -42,13 +47,14 @@ static void shrink(struct hm_softdirty_range *range, uint32_t n)
         seen += range[i].seen;
         squares += range[i].seen * ((range[i].share - mean) * (range[i].share - mean) - chance(mean, &range[i]));
     }
-    double real = seen > 0 && squares > 0 ? squares / seen : 0; /* variance between ranges */
+    /* variance between ranges that chance does not explain */
+    double real = seen > 0 && squares > 0 ? squares / seen : 0;
     for (uint32_t i = 0; i < n; i++)
         if (range[i].seen > 0 && mean > 0 && mean < 1)
             range[i].share = (float)(mean + (range[i].share - mean) * real / (real + chance(mean, &range[i])));
 }
 
-/* The wanted ranges from `first` on that are of the same process. */
+/* How many ranges from `first` on belong to the same process. */
 static uint32_t count_alike(const struct hm_softdirty_ranges *ranges, uint32_t first)
 {
     uint32_t end = first + 1;
@@ -57,8 +63,10 @@ static uint32_t count_alike(const struct hm_softdirty_ranges *ranges, uint32_t f
     return end - first;
 }
 
-/* CPU seconds that a process had in this window: the mean of those that were looked at, each by how long it ran, so
- * that many that wait do not count. 0 where none ran, or nothing is known. */
+/*
+ * The usual CPU seconds of a process in this window: the mean over the processes that were looked at, weighted by their
+ * time, so that many waiting processes do not count. 0 if none ran, or nothing is known.
+ */
 static double find_usual(const struct hm_softdirty *softdirty)
 {
     const struct hm_softdirty_ranges *wanted = &softdirty->wanted;
@@ -72,8 +80,8 @@ static double find_usual(const struct hm_softdirty *softdirty)
 }
 
 /*
- * The share of a process's pages that would have been written in `times` the time that it ran, by pages that are
- * written at random moments of that: of each range by itself, as one that is always written does not become more.
+ * The share of a process's pages that it would have written in `times` its running time, if pages are written at random
+ * moments. Calculated for each range by itself: a range that is always written does not become more.
  */
 static double share_in(const struct hm_softdirty_range *range, uint32_t n, double times)
 {
@@ -87,8 +95,9 @@ static double share_in(const struct hm_softdirty_range *range, uint32_t n, doubl
 }
 
 /*
- * What this window says of how much each process writes in all. It sees a process as long as that ran in it: shares are
- * those of the usual time. Among the processes of one window, that is; in the long run all are taken to have as much.
+ * Learns from this window how much each process writes. A window sees only the time that a process ran in it: so its
+ * share is converted to the usual time. This compares the processes of one window; in the long run, all are assumed to
+ * run equally long.
  */
 static void see_levels(struct hm_softdirty *softdirty)
 {
@@ -104,7 +113,7 @@ static void see_levels(struct hm_softdirty *softdirty)
     softdirty->belief = hm_softdirty_level_believe(softdirty->level, HM_RANKS);
 }
 
-/* By what was seen: chance is by the number of pages. */
+/* Reduces chance in the shares, process by process. */
 static void shrink_all(struct hm_softdirty_ranges *wanted)
 {
     for (uint32_t i = 0, n; i < wanted->n; i += n) {
@@ -113,7 +122,10 @@ static void shrink_all(struct hm_softdirty_ranges *wanted)
     }
 }
 
-/* In all a process writes what its windows say; which ranges do is this one's. */
+/*
+ * Scales the shares of each process, so that their sum agrees with all its windows. Which ranges are written is taken
+ * from this window.
+ */
 static void set_levels(struct hm_softdirty *softdirty)
 {
     struct hm_softdirty_ranges *wanted = &softdirty->wanted;
@@ -128,8 +140,10 @@ static void set_levels(struct hm_softdirty *softdirty)
     }
 }
 
-/* Neighbours of equal share are one, and what no page was seen of is as if it was not named: observations are cut at
- * what is left, and each cut costs. */
+/*
+ * Joins neighbours of equal share, and removes ranges of which no page was seen: observations are cut at the ranges
+ * that remain, and each cut costs time.
+ */
 static void join(struct hm_softdirty_ranges *known)
 {
     uint32_t n = 0;
@@ -155,7 +169,7 @@ void hm_softdirty_replace(struct hm_softdirty *softdirty)
     if (!softdirty->by_place) {
         see_levels(softdirty);
         shrink_all(&softdirty->wanted);
-        if (softdirty->belief.n > 0) /* else nobody ran for long enough: as they were seen */
+        if (softdirty->belief.n > 0) /* otherwise nobody ran for long enough, and the shares stay as they were seen */
             set_levels(softdirty);
     }
     for (uint32_t i = 0; i < known->n; i++)
@@ -170,7 +184,7 @@ void hm_softdirty_replace(struct hm_softdirty *softdirty)
     softdirty->wanted.n = 0;
 }
 
-/* How many of the known ranges begin at the page or before it. */
+/* Number of known ranges that begin at or before the page. */
 static uint32_t find_known(const struct hm_softdirty_ranges *known, uint64_t page)
 {
     uint32_t low = 0, high = known->n;

@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "level.h"
 
-#define MEMORY 16      /* windows: older ones fade */
-#define IMPROBABLE 4.0 /* times what windows explain: the variance of few means is that large by chance */
+#define MEMORY 16 /* windows that are remembered: older ones fade */
+/*
+ * so many times the variance that windows explain is needed to believe in a difference: with few processes, the
+ * variance of their means is large by chance
+ */
+#define IMPROBABLE 4.0
 
 void hm_softdirty_level_see(struct hm_softdirty_level *level, double share)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the files of softdirty share. */
+/* What the files of this folder share. */
 #ifndef HM_MIGRATOR_SOFTDIRTY_PARTS_H
 #define HM_MIGRATOR_SOFTDIRTY_PARTS_H
 
@@ -8,8 +8,8 @@
 
 struct hm_softdirty_range {
     uint64_t page, n_pages;
-    float share;   /* of written pages among the present ones; negative: none was seen */
-    uint32_t seen; /* present pages that were looked at */
+    float share;   /* share of written pages among the present ones; negative: no present page was seen */
+    uint32_t seen; /* number of present pages that were looked at */
 };
 
 struct hm_softdirty_ranges { /* by ascending page */
@@ -18,11 +18,11 @@ struct hm_softdirty_ranges { /* by ascending page */
 };
 
 struct hm_softdirty_process {
-    uint64_t begun_ns; /* CLOCK_MONOTONIC of its last window, 0: none yet */
-    double cost_s;     /* of that window, as far as it is known: at its end, and more with the faults that follow */
-    double clear_s;    /* of that, clearing */
-    double begun_s;    /* CPU time that the process had had at the begin of its window; negative: not known */
-    double used_s;     /* and has had in it; negative: not known */
+    uint64_t begun_ns; /* CLOCK_MONOTONIC when its last window began; 0: no window yet */
+    double cost_s;     /* CPU time of that window, as far as known: its faults go on after its end */
+    double clear_s;    /* part of that for clearing the marks */
+    double begun_s;    /* the process's CPU time when its window began; negative: not known */
+    double used_s;     /* its CPU time in the window; negative: not known */
     bool has_window;
 };
 
@@ -31,18 +31,18 @@ struct hm_softdirty {
     double budget; /* CPUs */
     bool by_place;
     struct hm_softdirty_ranges known, wanted;
-    uint32_t turn; /* space from which on the next choice looks */
+    uint32_t turn; /* space at which the next choice of processes begins */
     struct hm_softdirty_process process[HM_RANKS];
     struct hm_softdirty_level level[HM_RANKS];
     struct hm_softdirty_belief belief;
 };
 
 /*
- * The wanted ranges, looked at, take the place of what was known of the processes that had a window. What a process
- * writes in all is of all its windows (level.h); this one says where. Shares of a few pages differ by chance:
- * each is drawn towards its process's mean by as much as the differences between them are explained by that (empirical
- * Bayes: Efron and Morris 1975). A wrong share would stay until the next window, and phase after phase would confirm
- * it. By place, shares stand as they were seen. Pure.
+ * Replaces what was known of the processes with a window by the wanted ranges, which have been looked at. How much a
+ * process writes in all is taken from all its windows (level.h); where it writes, from this one. The share of a few
+ * pages differs by chance: so each share is moved towards the mean of its process, the more, the less the differences
+ * exceed chance (empirical Bayes: Efron and Morris 1975). A wrong share would otherwise stay until the next window, and
+ * each phase would confirm it. With `by_place`, shares stay as they were seen. Pure.
  */
 void hm_softdirty_replace(struct hm_softdirty *softdirty);
 

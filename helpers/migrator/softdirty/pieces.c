@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* All memory of the processes with a window, cut into pieces: no I/O. */
+/* Cuts all memory of a process with a window into pieces. No I/O. */
 #include "parts.h"
 
-struct pieces {                     /* of one process */
-    struct hm_softdirty *softdirty; /* NULL: they are only counted */
+struct pieces {                     /* the pieces of one process */
+    struct hm_softdirty *softdirty; /* NULL: pieces are only counted */
     uint32_t space;
-    uint64_t most_pages; /* of a piece */
+    uint64_t most_pages; /* largest piece */
     struct hm_range open;
     size_t n, taken, most;
 };
@@ -21,7 +21,7 @@ static void end_piece(struct pieces *pieces)
     pieces->open.n_pages = 0;
 }
 
-/* The range joins the open piece as far as that one reaches, holes between them included. */
+/* Adds the range to the open piece as far as that reaches; holes between ranges are included. */
 static void cut(struct pieces *pieces, const struct hm_range *range)
 {
     uint64_t at = range->first, end = range->first + range->n_pages;
@@ -38,8 +38,10 @@ static void cut(struct pieces *pieces, const struct hm_range *range)
     }
 }
 
-/* Memory that has come or grown in the window shows the marks of the whole mapping that it was made or merged into:
- * what is in none that was there before is left out. */
+/*
+ * Was the range there, in one mapping, when the window began? The kernel marks the whole of a mapping that is new, has
+ * grown or was merged, so its marks say nothing.
+ */
 static bool is_steady(const struct hm_range *range, const struct hm_maps *begun)
 {
     size_t i = hm_maps_find(begun, range->first);
@@ -53,7 +55,7 @@ static struct pieces cut_all(struct pieces pieces, const struct hm_maps *begun, 
         if (is_steady(&now->range[i], begun))
             cut(&pieces, &now->range[i]);
         else
-            end_piece(&pieces); /* what is left out is in no hole */
+            end_piece(&pieces); /* a skipped range is no hole: no piece may reach over it */
     }
     end_piece(&pieces);
     return pieces;

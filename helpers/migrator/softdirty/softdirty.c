@@ -17,16 +17,18 @@
 #define WINDOW_MS 50
 #define PAGE 4096
 #define CLEAR "4"
-#define TRIAL_PAGES 64                               /* of our own, for the cost of a fault */
-#define CHUNK 8                                      /* neighbouring pages that one reading shows */
-#define MOST_CHUNKS (4 * HM_SOFTDIRTY_PAGES / CHUNK) /* in a range with holes */
-#define SHIFT 7549                                   /* of PLACES, from window to window: far from the golden ratio */
-#define PLACES 10000                                 /* in a range */
-#define RECOUNTED 8                                  /* ranges of a process that say what its last window has cost */
-#define AT_ONCE 64                                   /* processes with a window at the same time */
+#define TRIAL_PAGES 64                               /* pages of our own on which the cost of a fault is measured */
+#define CHUNK 8                                      /* neighbouring pages read together */
+#define MOST_CHUNKS (4 * HM_SOFTDIRTY_PAGES / CHUNK) /* most chunks read in a range with holes */
+/* shift of the first place from window to window, of PLACES: far from the golden ratio */
+#define SHIFT 7549
+#define PLACES 10000 /* places in a range */
+/* ranges of a process from which the cost of its last window is estimated */
+#define RECOUNTED 8
+#define AT_ONCE 64 /* most processes with a window at the same time */
 #define SECOND_NS UINT64_C(1000000000)
 
-/* CPU seconds of a process so far, negative where that is not known. */
+/* CPU seconds of a process so far; negative: not known. */
 static double cpu_s(pid_t pid)
 {
     clockid_t clock;
@@ -57,8 +59,10 @@ struct seen {
     uint32_t entries, present, dirty;
 };
 
-/* Pages in chunks at places spread by the golden ratio: no stride of a program's falls in with it. The first one is
- * another in each window (`nth`): what is between the places of one is not missed by all. */
+/*
+ * Looks at pages in chunks, at places spread by the golden ratio, which follows no stride of a program. The first place
+ * differs from window to window (`nth`), so that later windows see what lies between the places of this one.
+ */
 static struct seen look(int pagemap, uint64_t first, uint64_t n_pages, uint64_t nth)
 {
     struct seen seen = {0};
@@ -80,8 +84,10 @@ static struct seen look(int pagemap, uint64_t first, uint64_t n_pages, uint64_t 
     return seen;
 }
 
-/* Measure what a fault on a marked page costs, on pages of our own. Returns 0, or -1 where marks cannot be cleared or
- * the kernel keeps none. */
+/*
+ * Measures the cost of a fault on a marked page, with pages of our own. Returns 0, or -1 if the marks cannot be cleared
+ * or the kernel keeps none.
+ */
 static int measure_fault(struct hm_softdirty *softdirty, struct hm_error *error)
 {
     if (!hm_marks_are_kept())
@@ -133,8 +139,10 @@ const struct hm_softdirty_state *hm_softdirty_state(const struct hm_softdirty *s
     return &softdirty->state;
 }
 
-/* Pages written since the clear, each of which took a fault: by the share in some of the known ranges, by their size.
- * Where those are the hot ones: rather too many. */
+/*
+ * Estimates how many pages were written since the marks were cleared; each took a fault. It uses the share in some of
+ * the known ranges. If these are the hot ones, the estimate is somewhat too large.
+ */
 static double count_dirty(const struct hm_softdirty *softdirty, int pagemap, pid_t pid, uint32_t space)
 {
     uint32_t n = 0, nth = 0;
@@ -146,14 +154,15 @@ static double count_dirty(const struct hm_softdirty *softdirty, int pagemap, pid
         if (HM_PAGE_SPACE(range->page) != space || nth++ % (n / RECOUNTED + 1) != 0)
             continue;
         struct seen seen = look(pagemap, HM_PAGE_NUMBER(range->page), range->n_pages, softdirty->state.windows);
-        double pages = seen.entries > 0 ? (double)range->n_pages / seen.entries : 0; /* that one looked at stands for */
+        /* pages that each looked-at page stands for */
+        double pages = seen.entries > 0 ? (double)range->n_pages / seen.entries : 0;
         present += pages * seen.present;
         dirty += pages * seen.dirty;
     }
     return present > 0 ? (double)hm_process_resident(pid) * dirty / present : 0;
 }
 
-/* Is the last window paid for, with all the faults that it has caused up to now? */
+/* Is the last window paid for, with all the faults that it has caused until now? */
 static bool is_due(struct hm_softdirty *softdirty, const struct hm_ranks *ranks, uint32_t space)
 {
     struct hm_softdirty_process *process = &softdirty->process[space];
@@ -206,7 +215,7 @@ int hm_softdirty_begin(struct hm_softdirty *softdirty, const struct hm_ranks *ra
     uint32_t first = n > 0 ? softdirty->turn % n : 0;
     int begun = 0;
     softdirty->wanted.n = 0;
-    close_windows(softdirty); /* a window that nobody has ended */
+    close_windows(softdirty); /* in case the last window was not ended */
     for (uint32_t i = 0; i < n && begun < AT_ONCE; i++) {
         uint32_t space = (first + i) % n;
         begun += begin_one(softdirty, ranks, space);
@@ -231,7 +240,7 @@ bool hm_softdirty_add(struct hm_softdirty *softdirty, uint64_t page, uint64_t n_
     return true;
 }
 
-/* What the process has used in its window. */
+/* Sets the CPU time of the process in its window. */
 static void see_use(struct hm_softdirty *softdirty, const struct hm_ranks *ranks, uint32_t space)
 {
     struct hm_softdirty_process *process = &softdirty->process[space];

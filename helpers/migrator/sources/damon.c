@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The source "damon": a client of the broker. */
+/* The source "damon": a client of the broker (damon/broker). */
 #include <errno.h>
 #include <poll.h>
 #include <stdio.h>
@@ -15,24 +15,24 @@
 #include "migrator/damon/heat.h"
 #include "rows.h"
 
-#define PATIENCE_S 10 /* for the first answer: the broker may wait for kdamonds of others */
-#define BUDGET_SHARE                                                                                                   \
-    0.3 /* of the overhead, for the kdamond; half is the migrator's; the rest is left to the broker and to reading */
-#define SMALL 0.01          /* share of the memory that all processes have in RAM */
-#define MOST_MESSAGES 16384 /* at one reading */
+#define PATIENCE_S 10 /* time for the first answer: the broker may be waiting for another client's kdamond */
+/* of the overhead, for the kdamond; half is the migrator's; the rest is left to the broker and to reading */
+#define BUDGET_SHARE 0.3
+#define SMALL 0.01          /* the smallest processes together may have this share of the memory, and are not watched */
+#define MOST_MESSAGES 16384 /* most messages handled in one call */
 
 struct damon_source {
     struct hm_source base;
     int fd;
-    bool is_stale;               /* the list of processes has to be sent (again) */
-    struct hm_damon_watch watch; /* as sent last */
+    bool is_stale;               /* the list of processes must be sent again */
+    struct hm_damon_watch watch; /* as last sent */
     uint32_t space[HM_DAMON_TARGETS];
 };
 
 struct wanted {
     struct hm_damon_watch watch;
     uint32_t space[HM_DAMON_TARGETS], n;
-    uint64_t resident[HM_DAMON_TARGETS]; /* pages */
+    uint64_t resident[HM_DAMON_TARGETS]; /* in pages */
 };
 
 static int connect_to(const char *path, struct hm_error *error)
@@ -52,7 +52,7 @@ static int connect_to(const char *path, struct hm_error *error)
     return -1;
 }
 
-/* The broker's verdict. Returns 0, or -1 with its number and text. */
+/* Turns the broker's answer into an error. Returns 0, or -1 with the answer's number and text. */
 static int judge(const struct hm_damon_answer *answer, struct hm_error *error)
 {
     return answer->number == 0 ? 0 : hm_fail(error, (int)answer->number, "%s", answer->text);
@@ -69,7 +69,7 @@ static int wait_for_answer(int fd, int stop, struct hm_error *error)
     return events[1].revents ? hm_fail(error, ECANCELED, "told to end before the DAMON broker had answered") : 0;
 }
 
-/* Ask for a kdamond, before any process is known, and wait for the answer. */
+/* Asks for a kdamond before any process is known, and waits for the answer. */
 static int reserve(struct damon_source *source, int stop, struct hm_error *error)
 {
     union hm_damon_message reply;
@@ -92,11 +92,11 @@ static bool is_watchable(const struct hm_rank *rank)
 {
     char path[64];
     struct stat status;
-    snprintf(path, sizeof(path), "/proc/%d/maps", (int)rank->pid); /* as the broker looks */
+    snprintf(path, sizeof(path), "/proc/%d/maps", (int)rank->pid); /* the file that the broker looks at, too */
     return rank->pid > 0 && !rank->is_gone && stat(path, &status) == 0 && status.st_uid == geteuid();
 }
 
-/* As it was sent last; NULL: it was not. */
+/* Finds the process in the list that was sent last; NULL: it is not there. */
 static const struct hm_damon_process *find_sent(const struct hm_damon_watch *watch,
                                                 const struct hm_damon_process *process)
 {
@@ -106,7 +106,10 @@ static const struct hm_damon_process *find_sent(const struct hm_damon_watch *wat
     return NULL;
 }
 
-/* A new list restarts the kdamond, and what it has learnt of its regions is lost: not for a few that have ended. */
+/*
+ * Is a new list worth sending? It restarts the kdamond, which then has to find its regions again: so not for a few
+ * processes that have ended.
+ */
 static bool is_worth_sending(const struct damon_source *source, const struct wanted *wanted, const struct hm_maps *maps)
 {
     uint32_t n = wanted->n;
@@ -120,7 +123,7 @@ static bool is_worth_sending(const struct damon_source *source, const struct wan
     return false;
 }
 
-/* A process that may be watched, and its pages in memory. */
+/* a process that may be watched, and its pages in memory */
 struct candidate {
     uint32_t space;
     uint64_t resident;
@@ -133,7 +136,7 @@ static int compare_resident(const void *a, const void *b)
                                       : (x->space > y->space) - (x->space < y->space);
 }
 
-/* All that live and have memory that may be moved, largest first. Returns their number. */
+/* Lists all living processes that have movable memory, the largest first. Returns their number. */
 static uint32_t find_candidates(const struct hm_ranks *ranks, const struct hm_maps *maps, struct candidate *candidate,
                                 uint64_t *resident)
 {
@@ -150,8 +153,10 @@ static uint32_t find_candidates(const struct hm_ranks *ranks, const struct hm_ma
     return n;
 }
 
-/* What is to be watched: all but the smallest, such as shells beside the ranks, that have less than SMALL of the memory
- * together; each would take as many looks as a rank. Of more than can be watched the smallest are left out. */
+/*
+ * Chooses the processes to watch: all except the smallest, such as shells beside the ranks, which together have less
+ * than SMALL of the memory; each would need as many looks as a rank. If there are too many, the smallest are left out.
+ */
 static void gather(const struct hm_ranks *ranks, const struct hm_maps *maps, struct wanted *wanted)
 {
     static struct candidate candidate[HM_RANKS];
@@ -203,7 +208,7 @@ static void take_list(struct damon_source *source, const struct hm_ranks *ranks,
         return;
     uint32_t space = source->space[at];
     if (space >= ranks->n || ranks->rank[space].pid != source->watch.process[at].pid)
-        return; /* it has ended, and the slot may be another's */
+        return; /* the process has ended, and another may have its slot */
     size_t n = 0;
     for (uint32_t i = 0; i < list->head.n; i++) {
         if (list->region[i].accesses > 0)
@@ -230,7 +235,7 @@ static int read_lists(struct hm_source *base, const struct hm_ranks *ranks, hm_s
         if (message.head.kind == HM_DAMON_LIST)
             take_list(source, ranks, &message.list, sink, data);
         else if (message.answer.number == ESRCH)
-            source->is_stale = true; /* a process ended meanwhile: the next update sends what lives then */
+            source->is_stale = true; /* a process ended meanwhile: the next update sends those that live then */
         else if (judge(&message.answer, error) != 0)
             return -1;
     }

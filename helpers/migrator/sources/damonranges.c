@@ -4,18 +4,18 @@
 #include <stddef.h>
 
 #define PAGE_SHIFT 12
-#define LOST 0.02 /* of the pages: small pieces far from each other */
-#define GAP_GROWTH 4
-#define STILL_LOST 0.05
-#define MOST_HOLES 2 /* the ranges' length, as a multiple of the pages in them */
+#define LOST 0.02       /* share of the pages that may be left out: small pieces far from each other */
+#define GAP_GROWTH 4    /* gaps of up to g pages are closed, then up to 4 g + 1 */
+#define STILL_LOST 0.05 /* share of the pages that may be outside before new ranges are chosen */
+#define MOST_HOLES 2    /* the ranges may be this many times as long as the pages in them */
 
 struct piece {
-    uint64_t first, end; /* pages, with the gaps in it */
-    uint64_t n_pages;    /* without */
+    uint64_t first, end; /* page numbers; with the gaps in it */
+    uint64_t n_pages;    /* without the gaps */
 };
 
 struct pieces {
-    struct piece piece[HM_DAMON_RANGES]; /* the largest so far, ascending by address */
+    struct piece piece[HM_DAMON_RANGES]; /* the largest pieces so far, by ascending address */
     size_t n;
 };
 
@@ -28,7 +28,7 @@ static size_t find_smallest(const struct pieces *kept)
     return smallest;
 }
 
-/* Behind all that are kept. The smallest gives way where there are too many. */
+/* Adds a piece behind the others. If there are too many, the smallest piece is dropped. */
 static void keep(struct pieces *kept, struct piece piece)
 {
     if (kept->n == HM_DAMON_RANGES) {
@@ -42,7 +42,7 @@ static void keep(struct pieces *kept, struct piece piece)
     kept->piece[kept->n++] = piece;
 }
 
-/* The largest pieces where gaps up to `gap` pages are closed. Returns the pages in them. */
+/* Makes pieces by closing gaps of up to `gap` pages, and keeps the largest. Returns the number of pages in them. */
 static uint64_t join(const struct hm_maps *maps, uint64_t gap, struct pieces *kept)
 {
     struct piece piece = {0};
@@ -65,7 +65,7 @@ static uint64_t join(const struct hm_maps *maps, uint64_t gap, struct pieces *ke
     return held;
 }
 
-/* So much of the process's memory, which may be less than is mapped. */
+/* A share of the process's memory: of its resident pages, or of the mapped ones if they are fewer. */
 static double part(const struct hm_maps *maps, uint64_t resident, double share)
 {
     return share * (double)(resident < maps->n_pages ? resident : maps->n_pages);
@@ -76,13 +76,13 @@ void hm_damon_ranges_choose(const struct hm_maps *maps, uint64_t resident, struc
     struct pieces kept;
     for (uint64_t gap = 0;; gap = gap * GAP_GROWTH + 1)
         if ((double)(maps->n_pages - join(maps, gap, &kept)) <= part(maps, resident, LOST))
-            break; /* at the latest where all is one piece */
+            break; /* ends at the latest when everything is one piece */
     process->n_ranges = (uint32_t)kept.n;
     for (size_t i = 0; i < kept.n; i++)
         process->range[i] = (struct hm_damon_range){kept.piece[i].first << PAGE_SHIFT, kept.piece[i].end << PAGE_SHIFT};
 }
 
-/* Pages, with the holes in them. */
+/* Length of the ranges in pages, holes included. */
 static uint64_t measure_length(const struct hm_damon_process *process)
 {
     uint64_t length = 0;
@@ -102,7 +102,7 @@ bool hm_damon_ranges_fit(const struct hm_damon_process *process, const struct hm
         return false;
     if (length <= MOST_HOLES * held)
         return true;
-    /* More holes than pages: would others have fewer? */
+    /* More holes than pages: keep these ranges only if new ones would not be much shorter. */
     struct hm_damon_process better;
     hm_damon_ranges_choose(maps, resident, &better);
     return length <= MOST_HOLES * measure_length(&better);

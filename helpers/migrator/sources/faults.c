@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The faults source: page faults with their addresses, which need no hardware. What it sees:
- *  - always: the first touch of each page, so what was allocated, where and when; nothing of what is used afterwards;
- *  - NUMA hint faults, only where the kernel's balancing runs (kernel.numa_balancing) and only in memory under the
- *    default policy or MPOL_BIND with MPOL_F_NUMA_BALANCING. The balancing moves pages itself, so that never runs
- * beside our own migration: a migrator with this source sees first touches;
- *  - the first write to each page after a soft-dirty pass (/proc/PID/clear_refs), where one runs beside it.
- * A record does not say of which kind a fault was, nor whether a load or a store made it.
+ * The source "faults": page faults with their addresses. It needs no hardware. It sees
+ *
+ * - always the first touch of each page: what was allocated, where and when, but not what is used afterwards;
+ * - NUMA hint faults, only if the kernel's balancing is on (kernel.numa_balancing), and only in memory under the
+ *   default policy or MPOL_BIND with MPOL_F_NUMA_BALANCING. The balancing moves pages itself and is not on where we
+ *   migrate: a migrator with this source sees first touches;
+ * - the first write to each page after its soft-dirty mark was cleared (/proc/PID/clear_refs).
+ *
+ * A record tells neither the kind of its fault nor whether a load or a store caused it.
  */
 #include "rows.h"
 #include "watch.h"

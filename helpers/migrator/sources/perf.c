@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The perf source: loads and stores sampled by the processor's own hardware. */
+/* The source "perf": loads and stores sampled by the processor. */
 #include <errno.h>
 #include <stdio.h>
 #include <unistd.h>
@@ -10,18 +10,19 @@
 #include "watch.h"
 
 #define CPUINFO "/proc/cpuinfo"
-#define PERIOD 65536 /* as published: one sample per 64k accesses; coarser loses the borders of hot regions */
+/* as published: one sample for 64k accesses; with fewer samples the borders of hot regions are lost */
+#define PERIOD 65536
 
-/* The processor this runs on. Returns 0, or -1. */
+/* Reads which processor this is. Returns 0, or -1. */
 static int read_cpu(struct hm_perf_cpu *cpu)
 {
-    char text[16384]; /* the first processor is within it */
+    char text[16384]; /* long enough for the first processor */
     if (hm_file_read_start(CPUINFO, text, sizeof(text)) != 0)
         return -1;
     return hm_perf_parse_cpu(text, cpu);
 }
 
-/* Returns 0, or -1 with the reason. */
+/* Makes the events for this processor. Returns 0, or -1 with the reason. */
 static int make_plan(const struct hm_perf_processor *processor, uint64_t period, struct hm_perf_plan *plan,
                      struct hm_error *error)
 {
@@ -40,8 +41,10 @@ static int make_plan(const struct hm_perf_processor *processor, uint64_t period,
     return 0;
 }
 
-/* For kernels that cannot leave out the kernel's samples of this PMU: the reader drops them, but may then need the
- * right to see them. */
+/*
+ * Includes the kernel's samples, for kernels that cannot leave them out for this PMU. The reader drops them, but
+ * opening may need the right to see them.
+ */
 static void include_kernel(struct hm_perf_plan *plan)
 {
     for (int e = 0; e < plan->n_events; e++) {

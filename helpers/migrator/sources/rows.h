@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The rows of the sources, each in its own file, and how many there are. */
+/* Declares the rows of all sources, each of which is in a file of its own, and their number HM_SOURCES. */
 #ifndef HM_MIGRATOR_SOURCES_ROWS_H
 #define HM_MIGRATOR_SOURCES_ROWS_H
 

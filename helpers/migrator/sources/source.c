@@ -25,7 +25,7 @@ char *hm_source_names(char *out, size_t size)
     return out;
 }
 
-/* The first that works; `why` gets what was wrong with those before it. */
+/* Opens the first source that works. `why` becomes the reasons of those before it. */
 static struct hm_source *open_best(const struct hm_source_setup *setup, char *why, struct hm_error *error)
 {
     size_t used = 0;
@@ -38,7 +38,7 @@ static struct hm_source *open_best(const struct hm_source_setup *setup, char *wh
         if (used < HM_WARNING)
             used += (size_t)snprintf(why + used, HM_WARNING - used, "%s%s: %s", used ? "; " : "", rows[i]->name,
                                      reason.text);
-        if (number == ECANCELED) /* then no other one is wanted, either */
+        if (number == ECANCELED) /* told to end: no other source is wanted either */
             break;
     }
     hm_fail(error, ENODEV, "no source of samples works here: %s", why);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Where samples come from: each source is a row of one table with what it needs, what it knows and what it costs. A
- * source is opened once per migrator, told of processes that come and go, and read in batches.
+ * The sources of samples. Each is a row of one table that says what it needs, what it knows and what it costs. A
+ * migrator opens a source once, tells it which processes come and go, and reads observations in batches.
  */
 #ifndef HM_MIGRATOR_SOURCES_SOURCE_H
 #define HM_MIGRATOR_SOURCES_SOURCE_H
@@ -17,26 +17,28 @@
 #include "migrator/watch/ranks.h"
 
 struct hm_source_setup {
-    uint64_t period;      /* accesses per sample that are wanted; 0: the source's own choice */
-    double overhead;      /* CPU budget of sampling, as a share (0..1) of the CPUs of the step */
+    uint64_t period;      /* wanted accesses per sample; 0: the source chooses */
+    double overhead;      /* CPU time that sampling may use, as a share (0..1) of the step's CPUs */
     unsigned n_cpus;      /* of the step */
     unsigned interval_ms; /* length of a phase */
-    char broker[256];     /* path of the DAMON broker's socket, "" none */
-    int stop;             /* opening waits for nobody (ECANCELED) once this descriptor can be read; -1: there is none */
+    char broker[256];     /* path of the DAMON broker's socket; "": there is none */
+    int stop;             /* opening stops waiting (ECANCELED) when this descriptor is readable; -1: there is none */
 };
 
-/* What the record says of a source. */
+/* The state of a source, for the record. */
 struct hm_source_state {
     char name[HM_SOURCE_NAME];
-    uint64_t period; /* in use: accesses per sample, or microseconds between looks (is_time); may change */
-    uint64_t unit;   /* accesses that 1.0 of an observation stands for: fixed from the opening on */
+    uint64_t period; /* in use: accesses per sample, or with is_time microseconds between looks; may change */
+    uint64_t unit;   /* accesses that 1.0 of an observation stands for; does not change */
     bool is_time;
     bool knows_writes;
-    double error;                      /* of two pages' heat, that no number of looks shows: hm_decider_options */
-    bool counts_memory;                /* observations are of accesses to memory; false: caches may have served them */
-    uint64_t samples, lost, throttled; /* lost: records the kernel dropped; throttled: times it cut the rate */
-    double kernel_cpu_s; /* CPU time spent for it outside of this process (kdamond, the broker); negative: not known */
-    char how[128];       /* how it watches and why so, for the record: "" where there is nothing to say */
+    /* error of the heat of two pages that more looks do not reduce: hm_decider_options */
+    double error;
+    bool counts_memory; /* observations count accesses to memory; false: caches may have served them */
+    /* lost: records that the kernel dropped; throttled: times that it reduced the rate */
+    uint64_t samples, lost, throttled;
+    double kernel_cpu_s; /* CPU time for it outside this process (kdamond, broker); negative: not known */
+    char how[128];       /* how it watches, and why so, for the record; "": nothing to say */
 };
 
 /* Takes observations as they are read. */
@@ -44,42 +46,47 @@ typedef void hm_source_sink(void *data, const struct hm_observation *observation
 
 struct hm_source;
 
-/* What a source does; `hm_source` embeds its own data (container: each source allocates its own struct). */
+/* A row of the table. Each source's `open` allocates a struct of its own that begins with struct hm_source. */
 struct hm_source_row {
-    const char *name;  /* the word of source= */
-    const char *needs; /* in words for a user */
+    const char *name;  /* the value of the key source= */
+    const char *needs; /* for a user */
     const char *knows; /* "address, load or store, level" */
-    const char *cost;  /* in words, with the figure's source */
-    /* Returns a source, or NULL with a text that says what is missing: the reason in the record. Leaves nothing behind.
+    const char *cost;  /* for a user; with the origin of its figures */
+    /*
+     * Opens the source. Returns NULL with a text that says what is missing, which goes into the record, and leaves
+     * nothing behind.
      */
     struct hm_source *(*open)(const struct hm_source_setup *setup, struct hm_error *error);
 };
 
-/* Each source's struct begins with this. */
+/* The beginning of each source's struct. */
 struct hm_source {
     const struct hm_source_row *row;
     struct hm_source_state state;
-    /* Attach what is new, drop what is gone; `maps`: what may be moved, by rank. A process that cannot be watched is
-     * skipped. Returns 0, or -1 where the source as a whole has ended (the caller opens the next best). */
+    /*
+     * Begins to watch new processes, and stops for those that are gone. `maps` are the movable ranges, by space. A
+     * process that cannot be watched is skipped. Returns 0, or -1 if the source has ended (the caller opens the next
+     * best).
+     */
     int (*update)(struct hm_source *source, const struct hm_ranks *ranks, const struct hm_maps *maps,
                   struct hm_error *error);
-    /* Hand over all there is. Never waits. Returns 0, or -1 as above. */
+    /* Passes on all samples that there are. Never waits. Returns 0, or -1 as above. */
     int (*read)(struct hm_source *source, const struct hm_ranks *ranks, hm_source_sink *sink, void *data,
                 struct hm_error *error);
-    /* Descriptor that becomes readable when reading is due, or -1: read at the end of phases and every poll_ms. */
+    /* Becomes readable when there is something to read. -1: read at the end of each phase and every poll_ms. */
     int fd;
-    unsigned poll_ms; /* 0: only at the end of phases */
+    unsigned poll_ms; /* 0: only at the end of each phase */
     void (*close)(struct hm_source *source);
 };
 
 /* The rows, best first; NULL past the last. */
 const struct hm_source_row *hm_source_at(int n);
-/* "auto, perf, damon or faults": for error texts and help. Returns `out`. */
+/* Writes "auto, perf, damon or faults", for error texts and help. Returns `out`. */
 char *hm_source_names(char *out, size_t size);
 
 /*
- * Open the source of this name, or, for "auto", the best that works; `why` (HM_WARNING bytes) then gets why better ones
- * do not work, "" where the best one does. Returns NULL with a text where none does.
+ * Opens the source of this name, or for "auto" the best that works; `why` (HM_WARNING bytes) then becomes the reason
+ * why better ones do not work, "" if the best one does. Returns NULL with a text if none works.
  */
 struct hm_source *hm_source_open(const char *name, const struct hm_source_setup *setup, char *why,
                                  struct hm_error *error);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Threads are watched one by one (cpu -1), and found anew at each update: an event that new threads inherit must be
- * one per CPU, so that n threads on m CPUs would need n x m events; hence no inheritance. Where a whole cgroup may be
- * watched, one event per CPU does it all.
+ * Chooses the targets of perf events. If a whole cgroup may be watched, one event per CPU is enough. Otherwise each
+ * thread has an event (cpu -1), and new threads are looked for at each update. Events are not inherited: an inherited
+ * event must be bound to a CPU, so that n threads on m CPUs would need n x m events.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -20,7 +20,7 @@
 
 #define ONLINE "/sys/devices/system/cpu/online"
 
-/* Data pages of a ring by the number of rings: less than 64 MiB of locked memory in all. */
+/* Data pages of a ring, by the number of rings: less than 64 MiB of locked memory in all. */
 static const struct {
     size_t slots;
     unsigned pages;
@@ -33,7 +33,7 @@ void hm_perf_drop(struct hm_perf_watched *watch, size_t at)
     watch->slot[at] = watch->slot[--watch->n];
 }
 
-/* Returns 0, or -1 with errno. */
+/* Opens a slot. Returns 0, or -1 with errno. */
 static int add(struct hm_perf_watched *watch, pid_t pid, int target, pid_t open_pid, int cpu, unsigned long flags)
 {
     struct hm_perf_slot *slot = calloc(1, sizeof(*slot));
@@ -69,7 +69,7 @@ static int compare(const void *a, const void *b)
     return (*left > *right) - (*left < *right);
 }
 
-/* The targets of all slots, sorted; the caller frees it. Returns NULL where memory is short. */
+/* The targets of all slots, sorted; the caller frees the list. Returns NULL without memory. */
 static int *list_targets(const struct hm_perf_watched *watch)
 {
     int *targets = malloc((watch->n + 1) * sizeof(*targets));
@@ -82,17 +82,17 @@ static int *list_targets(const struct hm_perf_watched *watch)
 
 struct tally {
     uint64_t tried, refused;
-    int number; /* errno of the last that was refused */
+    int number; /* errno of the last refusal */
 };
 
-/* Watch the threads of a process that are not in `known` yet. */
+/* Watches the threads of a process that are not in `known`. */
 static void add_threads(struct hm_perf_watched *watch, pid_t pid, const int *known, size_t n_known, struct tally *tally)
 {
     char path[64];
     snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
     DIR *folder = opendir(path);
     if (!folder)
-        return; /* it has ended */
+        return; /* the process has ended */
     for (struct dirent *entry; (entry = readdir(folder)) != NULL;) {
         int thread = atoi(entry->d_name);
         if (thread <= 0 || bsearch(&thread, known, n_known, sizeof(*known), compare))
@@ -101,7 +101,7 @@ static void add_threads(struct hm_perf_watched *watch, pid_t pid, const int *kno
         errno = EMFILE;
         if (watch->n < HM_PERF_SLOTS && add(watch, pid, thread, thread, -1, 0) == 0)
             continue;
-        if (errno == ESRCH) { /* it has ended */
+        if (errno == ESRCH) { /* the thread has ended */
             tally->tried--;
             continue;
         }
@@ -134,7 +134,7 @@ static int update_threads(struct hm_perf_watched *watch, const struct hm_ranks *
     return 0;
 }
 
-/* CPUs that a cgroup may run on: its own, else all that are online. */
+/* The CPUs that a cgroup may use; all that are online if it does not say. */
 static void read_cpus(const char *cgroup, struct hm_set *cpus)
 {
     char path[sizeof(((struct hm_ranks *)NULL)->cgroup) + 32], text[4096];
@@ -147,7 +147,7 @@ static void read_cpus(const char *cgroup, struct hm_set *cpus)
     }
 }
 
-/* Watch the whole cgroup. Returns 0, or -1 with errno where a CPU cannot be watched; none is then. */
+/* Watches the whole cgroup. Returns 0, or -1 with errno if a CPU cannot be watched; then none is. */
 static int add_cgroup(struct hm_perf_watched *watch, const char *cgroup)
 {
     struct hm_set cpus;

@@ -15,13 +15,14 @@
 #include "watchparts.h"
 
 #define BATCH 256
-#define ENDED 256           /* threads whose end is seen in one look */
-#define ADAPT_NS 1000000000 /* between two looks at what sampling costs */
-#define KERNEL_S 1e-6       /* what a record is taken to cost the kernel: for the budget only, never reported */
-#define SHARE 0.5           /* of the overhead: the other half is the migrator's own */
-#define POLL_MS 1000        /* a ring that is not yet half full is read after that time */
-#define ADDRESS_BITS 57     /* of user space at most; the kernel's are above */
-#define BLIND 4096          /* samples in a row without an address after which the hardware is taken to know none */
+#define ENDED 256           /* ends of threads that one look can take */
+#define ADAPT_NS 1000000000 /* time between two comparisons of cost and budget */
+#define KERNEL_S 1e-6       /* assumed CPU time of the kernel for a record; used for the budget, never reported */
+#define SHARE 0.5           /* of the overhead; the migrator itself has the other half */
+#define POLL_MS 1000        /* a ring that is not half full is read after this time */
+#define ADDRESS_BITS 57     /* user space has at most as many; higher addresses are the kernel's */
+/* after so many samples in a row without an address, the hardware is assumed not to know addresses */
+#define BLIND 4096
 
 /* ------------------------------------------------------------------ read */
 
@@ -34,7 +35,7 @@ struct hm_observation hm_perf_weigh(const struct hm_ring_sample *sample, enum hm
     bool is_store = kind == HM_PERF_STORES || (kind == HM_PERF_BOTH && source.mem_op & PERF_MEM_OP_STORE);
     bool is_load =
         kind == HM_PERF_LOADS || (kind == HM_PERF_BOTH && source.mem_op & (PERF_MEM_OP_LOAD | PERF_MEM_OP_PFETCH));
-    /* An operation that does both (an atomic one) is a write: that is what costs. */
+    /* An atomic operation, which reads and writes, counts as a write, as that is what costs. */
     seen.knows_writes = is_store || is_load;
     if (is_store)
         seen.writes = weight;
@@ -60,7 +61,7 @@ static int find_space(struct hm_perf_watched *watch, const struct hm_ranks *rank
     return watch->last_space;
 }
 
-/* Observations of the samples that are ours and have an address. Returns how many. */
+/* Makes observations of the samples that have an address and belong to our processes. Returns their number. */
 static size_t translate(struct hm_perf_watched *watch, const struct hm_perf_slot *slot, const struct hm_ranks *ranks,
                         const struct hm_ring_sample *sample, size_t count, struct hm_observation *out)
 {
@@ -77,7 +78,7 @@ static size_t translate(struct hm_perf_watched *watch, const struct hm_perf_slot
     return n;
 }
 
-/* An ended thread's event hangs up, which would wake the poll for ever. */
+/* Marks slots of ended threads: their events hang up, which would wake poll(2) again and again. */
 static void mark_ended(struct hm_perf_watched *watch)
 {
     struct epoll_event event[ENDED];
@@ -129,7 +130,7 @@ static int read_all(struct hm_source *source, const struct hm_ranks *ranks, hm_s
 {
     struct hm_perf_watched *watch = (struct hm_perf_watched *)source;
     uint64_t began = hm_clock_ns(CLOCK_THREAD_CPUTIME_ID);
-    watch->last_pid = 0; /* its space may have changed since the last time */
+    watch->last_pid = 0; /* its space may have changed since the last call */
     mark_ended(watch);
     for (size_t i = watch->n; i-- > 0;) {
         drain(watch, watch->slot[i], ranks, sink, data);
@@ -164,19 +165,22 @@ void hm_perf_attr(struct perf_event_attr *attr, uint32_t type, uint64_t config)
         .size = sizeof(*attr),
         .type = type,
         .config = config,
-        /* What the kernel can take from the hardware in batches ("large PEBS"); so no time, no call chain. */
+        /* only what the kernel can take from the hardware in batches ("large PEBS"): no time, no call chain */
         .sample_type =
             PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_TID | PERF_SAMPLE_ADDR | PERF_SAMPLE_PERIOD | PERF_SAMPLE_DATA_SRC,
         .exclude_kernel = 1,
         .exclude_hv = 1,
-        .watermark = 1, /* of 0 bytes: half of the ring, whatever its size became */
+        .watermark = 1, /* a watermark of 0 bytes means half of the ring, whatever its size */
     };
-    /* Software events with PERF_SAMPLE_PERIOD sample every event, whatever their period. */
+    /* A software event with PERF_SAMPLE_PERIOD samples every event, whatever its period. */
     if (type == PERF_TYPE_SOFTWARE)
         attr->sample_type &= ~(uint64_t)PERF_SAMPLE_PERIOD;
 }
 
-/* Each event once on this process, or with pid -1 on a CPU. Returns 0, or -1 with errno. */
+/*
+ * Opens each event once, on process `pid` (0: this one; -1: all on the CPU), and closes it. Returns 0, or -1 with
+ * errno.
+ */
 static int try(const struct hm_perf_plan *plan, pid_t pid, int cpu)
 {
     for (int e = 0; e < plan->n_events; e++) {
@@ -188,7 +192,7 @@ static int try(const struct hm_perf_plan *plan, pid_t pid, int cpu)
     return 0;
 }
 
-/* A thread takes two descriptors; the soft limit is often 1024. */
+/* Raises the soft limit of descriptors, which is often 1024: a thread takes two. */
 static void raise_file_limit(void)
 {
     struct rlimit limit;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Shared by the parts of a perf source: targets.c (what is watched) and watch.c (what is read of it). */
+/* What targets.c (which chooses what is watched) and watch.c (which reads it) share. */
 #ifndef HM_MIGRATOR_SOURCES_WATCHPARTS_H
 #define HM_MIGRATOR_SOURCES_WATCHPARTS_H
 
@@ -14,21 +14,21 @@ struct hm_perf_watched {
     struct hm_perf_plan plan;
     struct hm_perf_budget budget;
     struct hm_ring_counts counts;
-    double allowed; /* CPUs */
+    double allowed; /* CPU time per second that sampling may use */
     bool is_wide;
     struct hm_perf_slot **slot;
     size_t n;
     uint64_t blind;
-    uint64_t since_ns, records, throttled; /* at the last look at the budget */
-    double spent_s;                        /* by this process, since then */
-    pid_t last_pid;                        /* the pid of the sample before, and its space */
+    uint64_t since_ns, records, throttled; /* values at the last comparison with the budget */
+    double spent_s;                        /* CPU time of this process since then */
+    pid_t last_pid;                        /* pid of the sample before, and its space */
     int last_space;
 };
 
-/* hm_source's update: watch what is new, drop what is gone. */
+/* The update function of the source: watches new threads, drops those that have ended. */
 int hm_perf_update(struct hm_source *source, const struct hm_ranks *ranks, const struct hm_maps *maps,
                    struct hm_error *error);
-/* Close a slot and take it out; the last takes its place. */
+/* Closes a slot and removes it; the last slot takes its place. */
 void hm_perf_drop(struct hm_perf_watched *watch, size_t at);
 
 #endif
