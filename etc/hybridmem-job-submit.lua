@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Refuses --hybrid-mem modes by account and partition when a job is submitted or changed, and has Slurm count the persistent
--- memory of fsdax jobs. For Slurm's job_submit/lua. In
--- job_submit.lua, with the folder that this file was installed in:
+-- For Slurm's job_submit/lua: refuses modes of --hybrid-mem by account and partition when a job is submitted or
+-- changed, and has Slurm count the persistent memory of fsdax jobs. Use it in job_submit.lua like this, with the folder
+-- that this file is installed in:
 --
 --     local hybridmem = dofile("/usr/share/hybridmem/hybridmem-job-submit.lua")
 --     hybridmem.allowed.account.physics = { "fast", "spill" }
@@ -14,20 +14,21 @@
 --         return hybridmem.modify(job_desc, job_rec)
 --     end
 --
--- This tells users early. What binds are the account and partition sections of hybridmem.conf, which every node checks:
--- keep both the same.
+-- This only tells users early. The account and partition sections of hybridmem.conf are what counts, as every node
+-- checks them: keep both the same.
 local M = {}
 
--- The modes that each may use; what is not named may use all. "off" is always allowed.
+-- The modes that each account or partition may use. Those not named here may use all. "off" is always allowed.
 M.allowed = { account = {}, partition = {} }
 
--- The GRES that has a node's persistent memory, in bytes, and its types: one for each socket, in their order. Without types
--- nothing is asked for, and jobs that find no room on their node end there. Slurm before 23.02 wants "gres:" as the prefix.
+-- The GRES that counts a node's persistent memory in bytes, and its types: one for each socket, in order. Without types
+-- no GRES is requested, and jobs that find no room on their node fail there. Slurm before 23.02 needs "gres:" as the
+-- prefix.
 M.pmem = { prefix = "gres/", gres = "pmem", types = {}, granule = 2 ^ 24 }
 
 local OPTION = "_SLURM_SPANK_OPTION_hybridmem_hybrid_mem="
 
--- The option's text among "NAME=VALUE" strings (Slurm numbers them from 0), or nil.
+-- Find the option's text among strings "NAME=VALUE" (Slurm numbers them from 0), or nil.
 local function option_of(spank_job_env)
     local text
     for _, setting in pairs(spank_job_env or {}) do
@@ -38,7 +39,7 @@ local function option_of(spank_job_env)
     return text
 end
 
--- Is `mode` allowed by this rule? Tells the user where not.
+-- Is `mode` allowed by this rule? If not, tell the user.
 local function check(kind, name, mode)
     local modes = name and M.allowed[kind][name]
     if not modes or mode == "off" then
@@ -55,7 +56,7 @@ local function check(kind, name, mode)
     return false
 end
 
--- `partitions` is a comma separated list: the job may start in any of them.
+-- Check the account and the partitions. `partitions` is a list with commas; the job may start in any of them.
 local function check_all(spank_job_env, account, partitions)
     local text = option_of(spank_job_env)
     if not text then
@@ -71,7 +72,7 @@ end
 
 local UNITS = { [""] = 1, K = 2 ^ 10, M = 2 ^ 20, G = 2 ^ 30, T = 2 ^ 40 }
 
--- The bytes of size=, or nil: what is wrong in form was refused before.
+-- The bytes of size=, or nil. A wrong form was refused before this.
 local function size_of(text)
     local digits, unit = (text .. ","):match(",size=(%d+)([KMGT]?),")
     return digits and tonumber(digits) * UNITS[unit]
@@ -81,8 +82,8 @@ local function request(gres, bytes)
     return string.format("%s%s:%.0f", M.pmem.prefix, gres, math.ceil(bytes / M.pmem.granule) * M.pmem.granule)
 end
 
--- The GRES that the text's file systems take; which socket is local, or remote, is not known yet. What is kept is in a
--- share of the memory that the GRES does not count.
+-- The GRES for the file systems of the option's text, or nil. Which socket is local or remote is not known yet. Memory
+-- that users keep is in a share that the GRES does not count.
 local function gres_of(text)
     local bytes = text:match("^fsdax,") and size_of(text)
     local types = M.pmem.types
@@ -99,7 +100,7 @@ local function gres_of(text)
     return table.concat(parts, ",")
 end
 
--- Does "gres/gpu:1,gres/pmem:socket0:1G" name our GRES?
+-- Does a list like "gres/gpu:1,gres/pmem:socket0:1G" contain our GRES?
 local function asks_for_memory(tres)
     for item in tres:gmatch("[^,]+") do
         if item:gsub("^gres[/:]", ""):match("^[^:=]+") == M.pmem.gres then
@@ -109,7 +110,7 @@ local function asks_for_memory(tres)
     return false
 end
 
--- Both; scontrol update sends "gres/" for an empty gres=, which is none.
+-- Add our GRES to those that the job asks for. For an empty gres=, scontrol update sends "gres/".
 local function beside(asked, gres)
     local items = {}
     for item in asked:gmatch("[^,]+") do
@@ -121,8 +122,8 @@ local function beside(asked, gres)
     return table.concat(items, ",")
 end
 
--- Capacity is scheduled, not raced for: size= of the option's text says what is taken, and nobody has it counted as less.
--- Tells the user where he asks for the GRES himself.
+-- Add the GRES for size= to the job, so that Slurm schedules the capacity. Users may not ask for this GRES themselves,
+-- and are told so: they could ask for less than size=.
 local function count_memory(text, job_desc)
     local gres, asked = gres_of(text or ""), job_desc.tres_per_node or ""
     if gres and asks_for_memory(asked) then
@@ -152,8 +153,8 @@ function M.submit(job_desc, part_list)
         job_desc.partition or default_partition(part_list))
 end
 
--- A pending job that is moved to another account or partition keeps its option; where its GRES are changed, also to none,
--- those of its option come back to them.
+-- A pending job keeps its option when it is moved to another account or partition. When its GRES are changed, even to
+-- none, those for its option are added again.
 function M.modify(job_desc, job_rec)
     if job_desc.tres_per_node then
         local counted = count_memory(option_of(job_rec.spank_job_env), job_desc)

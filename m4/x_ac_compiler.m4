@@ -9,7 +9,7 @@ AC_DEFUN([X_AC_COMPILER], [
   AC_ARG_ENABLE([werror], [AS_HELP_STRING([--enable-werror], [treat warnings as errors])], [], [enable_werror=no])
   warnings_are=printed
   AS_IF([test "$enable_werror" = yes], [HM_CFLAGS="$HM_CFLAGS -Werror"; warnings_are=errors])
-  # For a library that is loaded into programs that were built by others: sanitizers cannot be.
+  # For the preload library: it is loaded into programs of others, which cannot be built with sanitizers.
   HM_PLAIN_CFLAGS="$HM_CFLAGS -fstack-protector-strong"
   HM_PLAIN_LDFLAGS=$HM_LDFLAGS
   AC_ARG_ENABLE([sanitizers], [AS_HELP_STRING([--enable-sanitizers], [build with the address and undefined behaviour sanitizers])],

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 # X_AC_NDCTL
 #
-#   Finds libndctl, libdaxctl, libkmod and libuuid, for hybridmem-namespace (fsdax, ram). --with-ndctl: stop where they are missing; --without-ndctl: do not
-#   look; neither: used where they are. Sets have_ndctl and ndctl_version for the summary, NDCTL_* and UUID_* for the Makefiles, the
-#   conditional HAVE_NDCTL, also in config.h.
+# Finds libndctl, libdaxctl, libkmod and libuuid, for hybridmem-namespace (fsdax, ram). With --with-ndctl configure
+# stops where they are missing; with --without-ndctl they are not used; with neither they are used where they are found.
+# Sets have_ndctl and ndctl_version for the summary, NDCTL_* and UUID_* for the Makefiles, and the conditional
+# HAVE_NDCTL, which is in config.h, too.
 AC_DEFUN([X_AC_NDCTL], [
   AC_ARG_WITH([ndctl], [AS_HELP_STRING([--with-ndctl], [build hybridmem-namespace, for fsdax @<:@where libndctl is@:>@])],
     [], [with_ndctl=auto])

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # X_AC_PAPI
 #
-#   Finds libpapi, for hybridmem-papi. --with-papi: stop where it is missing; --without-papi: do not look; neither: used where it is. Sets
-#   have_papi and papi_version for the summary, PAPI_* for the Makefile, and the conditional HAVE_PAPI.
+# Finds libpapi, for hybridmem-papi. With --with-papi configure stops where it is missing; with --without-papi it is not
+# used; with neither it is used where it is found. Sets have_papi and papi_version for the summary, PAPI_* for the
+# Makefile, and the conditional HAVE_PAPI.
 AC_DEFUN([X_AC_PAPI], [
   AC_ARG_WITH([papi], [AS_HELP_STRING([--with-papi], [build hybridmem-papi, for PAPI's counters @<:@where libpapi is@:>@])],
     [], [with_papi=auto])

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 # X_AC_SLURM
 #
-#   Finds Slurm's SPANK header, its version, its plugin folder, and libslurm, for hybridmem-slurmenergy, where it is. --with-slurm=DIR
-#   names the prefix (default /usr), --with-slurm-plugindir=DIR the folder that plugstack.conf searches, for layouts that the usual places
-#   do not cover. Sets slurm_includedir slurm_version slurm_bindir slurm_plugindir SLURM_CPPFLAGS and SLURM_LIBS (the last four
-#   substituted), have_libslurm for the summary, and the conditional HAVE_LIBSLURM.
+# Finds Slurm's SPANK header, version and plugin folder, and, where it is installed, libslurm (for
+# hybridmem-slurmenergy). --with-slurm=DIR names Slurm's prefix (default /usr). --with-slurm-plugindir=DIR names the
+# folder that plugstack.conf searches, where that is in none of the usual places. Sets slurm_includedir, slurm_version,
+# slurm_bindir, slurm_plugindir, SLURM_CPPFLAGS and SLURM_LIBS (the last four are substituted), have_libslurm for the
+# summary, and the conditional HAVE_LIBSLURM.
 AC_DEFUN([X_AC_SLURM], [
   AC_ARG_WITH([slurm], [AS_HELP_STRING([--with-slurm=DIR], [prefix of the Slurm installation @<:@/usr@:>@])],
     [], [with_slurm=/usr])

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # X_AC_SYMBOLS
 #
-#   Checks that the linker takes a version script: the plugin must export SPANK's symbols only (facts: Slurm's loader calls
-#   whatever is named init or fini).
+# Checks that the linker takes a version script. The plugin needs one to export only SPANK's symbols, as Slurm's loader
+# calls any function named init or fini.
 AC_DEFUN([X_AC_SYMBOLS], [
   AC_MSG_CHECKING([for linker version scripts])
   hm_save_LDFLAGS=$LDFLAGS

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The words of plugstack.conf: whose configuration is read. */
+/* Reads the plugin's arguments in plugstack.conf: they can name the configuration. */
 #include "plugin.h"
 
 #include <errno.h>
@@ -12,7 +12,7 @@
 
 static char config_path[HM_CONFIG_PATH_MAX];
 
-/* One word; what is wrong with it is told, and fails no job. */
+/* Read one argument. A wrong one is logged, and does not fail jobs. */
 static void read_argument(const char *word)
 {
     const char *path = word + strlen(CONFIG_WORD);

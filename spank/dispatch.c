@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The symbols that Slurm looks for, and nothing else: each hook goes to the file of its context. */
+/* The functions that Slurm calls. Each one passes the call on to the file of its context. */
 #include <stdint.h>
 
 #include <slurm/spank.h>
 
 #include "plugin.h"
 
-/* Everything else is compiled hidden. */
+/* Only these are exported; everything else is compiled hidden. */
 #pragma GCC visibility push(default)
 
 SPANK_PLUGIN(hybridmem, 1)

@@ -7,12 +7,12 @@
 #include <string.h>
 
 #define PREFIX "acct_gather_energy/"
-#define NO_NUMBER (UINT64_C(1) << 63) /* and above: Slurm's numbers for none, and what fell below zero */
+#define NO_NUMBER (UINT64_C(1) << 63) /* from here on: Slurm's numbers for "none", and values that fell below zero */
 
-/* By their sources, of Slurm 22.05 to 26.05 (src/plugins/acct_gather_energy). */
+/* What each plugin does, by its source in Slurm 22.05 to 26.05 (src/plugins/acct_gather_energy). */
 static const struct hm_energy_plugin plugins[] = {
-    /* slurmd reads /sys/cray/pm_counters/energy whenever it is asked, counts from 0 in each answer, and hands the
-     * counter on as the value before. */
+    /* pm_counters: slurmd reads /sys/cray/pm_counters/energy each time it is asked. Its answer counts from 0; the
+     * counter itself is given as the previous value. */
     {"pm_counters", NULL, true},
     {"ipmi", NULL, false},
     {"xcc", NULL, false},
@@ -65,11 +65,11 @@ int hm_energy_plugin_value(const struct hm_energy_plugin *plugin, const struct h
     *joules = 0;
     if (answer->n_sensors == 0)
         return hm_fail(reason, EBADMSG, "slurmd has no sensor of " PREFIX "%s", plugin->name);
-    /* Slurm does not say which of them is the node's. */
+    /* Slurm does not say which sensor is that of the node. */
     if (answer->n_sensors > 1)
         return hm_fail(reason, EBADMSG, PREFIX "%s has %u sensors, and which are the node's is not told", plugin->name,
                        answer->n_sensors);
-    /* A counter that stands at 0 is one that could not be read, and no power one that was not read yet. */
+    /* A counter of 0 could not be read; a power of 0 was not read yet. */
     if (counter >= NO_NUMBER || (counter == 0 && (plugin->is_raw || answer->current_w == 0)))
         return hm_fail(reason, EBADMSG, "slurmd could not read the energy by " PREFIX "%s", plugin->name);
     if (answer->read_s > answered_s)

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Slurm's acct_gather_energy plugins: which of them measure a node, and what of their answer counts its energy. Pure,
- * without Slurm's headers.
- */
+/* Knows Slurm's acct_gather_energy plugins: which of them measure a node, and which value of their answer is its
+ * energy. Pure, without Slurm's headers. */
 #ifndef HM_ENERGYPLUGIN_H
 #define HM_ENERGYPLUGIN_H
 
@@ -12,29 +10,29 @@
 #include "base/error.h"
 
 struct hm_energy_plugin {
-    const char *name;    /* behind "acct_gather_energy/" */
-    const char *why_not; /* it does not measure the node; NULL: it does */
-    bool is_raw;         /* previous_j is the node's own counter; else consumed_j counts since slurmd was started */
+    const char *name;    /* the name after "acct_gather_energy/" */
+    const char *why_not; /* why it does not measure the node; NULL: it does */
+    /* previous_j is the node's counter; else consumed_j is, which counts since slurmd was started */
+    bool is_raw;
 };
 
-/* What slurmd says of a sensor. */
+/* slurmd's answer. */
 struct hm_energy_answer {
     unsigned n_sensors;
     uint64_t consumed_j, previous_j;
     uint32_t current_w;
-    int64_t read_s; /* when slurmd read it: seconds of CLOCK_REALTIME */
+    int64_t read_s; /* when slurmd read the sensor, in seconds of CLOCK_REALTIME */
 };
 
 /*
- * The first plugin of `type`, slurm.conf's AcctGatherEnergyType (NULL: not set), where it measures the node. NULL with
- * a text else, also where another one would: a slurmd that was started with a shorter list looks behind its end for it.
+ * Find the first plugin of `type`, the AcctGatherEnergyType of slurm.conf (NULL: not set). Returns NULL with a text
+ * where that does not measure the node, even if a later one does: a slurmd that was started with a shorter list would
+ * look past the list's end for a later one.
  */
 const struct hm_energy_plugin *hm_energy_plugin_find(const char *type, struct hm_error *reason);
 
-/*
- * The node's counter in joules, by an answer that slurmd gave from `asked_s` to `answered_s`. Returns 0, or -1 with a
- * text: EAGAIN where slurmd has not read it since it was asked, and may do so soon; else EBADMSG.
- */
+/* Get the node's counter in joules from an answer that slurmd gave between `asked_s` and `answered_s`. Returns 0, or -1
+ * with a text: EAGAIN where slurmd has not read the sensor since it was asked, but may do so soon; else EBADMSG. */
 int hm_energy_plugin_value(const struct hm_energy_plugin *plugin, const struct hm_energy_answer *answer,
                            int64_t asked_s, int64_t answered_s, uint64_t *joules, struct hm_error *reason);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Prolog and epilog, as root, in a process of Slurm's for each: they start hybridmem-job and hand its log to Slurm's.
- */
+/* The prolog and the epilog, which Slurm runs as root in a process each: they start hybridmem-job and pass its log on
+ * to Slurm's. */
 #include "plugin.h"
 
 #include <fcntl.h>
@@ -23,17 +23,17 @@ struct command {
     char *argument[ARGUMENTS + 1];
 };
 
-/* Texts belong to the caller. A name without a value is left out. */
+/* Add an option and its value; an option without a value is left out. The texts stay the caller's. */
 static void add(struct command *command, const char *name, const char *value)
 {
     if (!value || command->count + 2 > ARGUMENTS)
         return;
-    /* execve does not write to them. */
+    /* the casts are safe, as execve does not write to its arguments */
     command->argument[command->count++] = (char *)(uintptr_t)name;
     command->argument[command->count++] = (char *)(uintptr_t)value;
 }
 
-/* This environment is slurmd's, from the job's credential; what the user controls starts with SPANK_. */
+/* Add a variable that slurmd has set from the job's credential. Variables that the user controls begin with SPANK_. */
 static void add_environment(struct command *command, const char *name, const char *variable)
 {
     const char *value = getenv(variable);
@@ -67,7 +67,7 @@ static void run(struct command *command)
     char *environment[] = {path, locale, NULL, NULL};
     struct hm_error error = {0};
     int errors[2];
-    /* For scontrol: which cluster's controller it is. */
+    /* for scontrol, to find the right cluster's controller */
     const char *slurm_conf = getenv("SLURM_CONF");
     if (slurm_conf && snprintf(conf, sizeof(conf), "SLURM_CONF=%s", slurm_conf) < (int)sizeof(conf))
         environment[2] = conf;
@@ -86,7 +86,7 @@ static void run(struct command *command)
         slurm_error("hybridmem: %s failed", PROGRAM);
 }
 
-/* Returns false where the node's configuration switches everything off; a broken one is the program's to report. */
+/* Is hybridmem enabled? Errors in the configuration are reported by hybridmem-job. */
 static bool is_enabled(void)
 {
     static struct hm_config config;
@@ -140,7 +140,7 @@ void hm_job_script_epilog(spank_t spank)
 {
     struct command command = {0};
     char job[NUMBER];
-    /* Also where all is switched off: the job may have begun before. */
+    /* Run it even where hybridmem is switched off: the job may have begun before that. */
     if (start_command(spank, &command, "end", job) != 0)
         return;
     add_environment(&command, "--cluster", "SLURM_CLUSTER_NAME");

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The option --hybrid-mem, as Slurm's programs see it. */
 #include "plugin.h"
 
 #include <stdio.h>
 
 #include "core/request/modes.h"
 
-/* Slurm copies the texts; they are arrays because its struct takes no constants. */
+/* Slurm copies these texts. They are arrays, as its struct takes no constants. */
 static char option_name[] = "hybrid-mem";
 static char option_argument[] = "MODE[,KEY=VALUE]";
 static char option_usage[HM_MODES_LIST + 256];

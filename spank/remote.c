@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* slurmstepd, as root, and its task children, as the user. */
+/* The hooks in slurmstepd, which run as root, and in its task processes, which run as the user. */
 #include "plugin.h"
 
 #include <errno.h>
@@ -18,11 +18,11 @@ _Static_assert(HM_STEP_BATCH == SLURM_BATCH_SCRIPT, "Slurm has renumbered its ba
 _Static_assert(HM_STEP_EXTERN == SLURM_EXTERN_CONT, "Slurm has renumbered its extern step");
 _Static_assert(HM_STEP_INTERACTIVE == SLURM_INTERACTIVE_STEP, "Slurm has renumbered its interactive step");
 
-/* Lives from hm_remote_prepare to hm_remote_forget; task children have a copy. */
+/* These live from hm_remote_prepare to hm_remote_forget; each task process has a copy. */
 static struct hm_step *step;
 static struct hm_outcome *outcome;
 
-/* One more than the longest text: what is too long stays too long. */
+/* One byte more than the longest text, so that a text that is too long is not cut to a valid one. */
 static char option_text[HM_REQUEST_TEXT + 1];
 static bool has_option;
 
@@ -32,7 +32,9 @@ void hm_remote_take_option(const char *text)
     has_option = true;
 }
 
-/* Is the option's text the one that the job's environment has? Slurm keeps it there for the sruns of a script. */
+/*
+ * Is the option's text inherited from the job? Slurm keeps the job's text in its environment for the sruns of a script.
+ */
 static bool is_inherited(spank_t spank)
 {
     char text[HM_REQUEST_TEXT + 1];
@@ -49,9 +51,9 @@ static uint32_t get_number(spank_t spank, spank_item_t item, uint32_t otherwise)
 }
 
 /*
- * When the job's time is over, or 0, for where the prolog was not told. No SPANK item says so, but the environment of
- * srun's steps does (Slurm 23.02 and later). It is the user's to edit, and decides nothing but how his own migrator
- * reckons.
+ * When the job's time limit ends, or 0; used where the prolog was not told. No SPANK item says this, but the
+ * environment of srun's steps does (Slurm 23.02 and later). The user can edit that, but it only affects calculations of
+ * the user's own migrator.
  */
 static uint64_t end_of_job(spank_t spank)
 {
@@ -63,7 +65,7 @@ static uint64_t end_of_job(spank_t spank)
     return seconds;
 }
 
-/* Returns 0, or -1 where Slurm does not even tell which job this is. */
+/* Collect what Slurm tells of the step. Returns 0, or -1 where not even the job's id is known. */
 static int gather(spank_t spank, struct hm_step_facts *facts)
 {
     char *cores = NULL;
@@ -79,7 +81,7 @@ static int gather(spank_t spank, struct hm_step_facts *facts)
     facts->n_tasks = get_number(spank, S_JOB_LOCAL_TASK_COUNT, 1);
     facts->array_job_id = get_number(spank, S_JOB_ARRAY_ID, 0);
     facts->array_task_id = get_number(spank, S_JOB_ARRAY_TASK_ID, HM_NO_ID);
-    /* 22.05 gives 0 for a job that is no array's, 24.11 its own id and no task id. */
+    /* For a job that is not an array, Slurm 22.05 gives 0, and 24.11 the job's own id without a task id. */
     if (facts->array_job_id == 0 || facts->array_task_id == NO_VAL)
         facts->array_job_id = facts->array_task_id = HM_NO_ID;
     facts->end_s = end_of_job(spank);
@@ -88,8 +90,8 @@ static int gather(spank_t spank, struct hm_step_facts *facts)
     return 0;
 }
 
-/* Another job's file systems, from the environment that this job was submitted in, are not this one's. The first of the
- * variables tells whether they are there. */
+/* Does the environment name file systems of another job, the one in which this job was submitted? The first of the
+ * variables tells. */
 static bool has_anothers(spank_t spank)
 {
     static char value[HM_DAX_VALUE];
@@ -99,7 +101,7 @@ static bool has_anothers(spank_t spank)
            strstr(value, folder);
 }
 
-/* Of the step's tasks. */
+/* Set the variables of the step's tasks. */
 static void set_environment(spank_t spank)
 {
     static char value[HM_DAX_VALUE];
@@ -170,8 +172,7 @@ static int unset_variable(void *spank, const char *name)
 void hm_remote_place_task(spank_t spank)
 {
     const struct hm_environment environment = {get_variable, set_variable, unset_variable, spank};
-    /* As Slurm itself does in this child where a task cannot start: it holds for optional and required plugins alike.
-     */
+    /* Slurm does the same in this process when a task cannot start. It works for optional and required plugins. */
     if (step && hm_task_place(step, outcome, &environment) != 0)
         _exit(1);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * hybridmem-slurmenergy: the energy of this node for the meter, as slurmd has it by Slurm's acct_gather_energy. Its
- * lines are those of helpers/meter/papi/line.h. Slurm's library ends the process where it has no configuration; so it
- * has this one to itself. slurmctld is asked for no figures: which plugin is on, the library knows of slurm.conf.
+ * hybridmem-slurmenergy: reads this node's energy for the meter from slurmd (Slurm's acct_gather_energy). Its output is
+ * described in helpers/meter/papi/line.h. Slurm's library ends the process when it finds no configuration, so it gets a
+ * process of its own. slurmctld is not asked for anything: the library reads from slurm.conf which plugin is in use.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -25,12 +25,15 @@
 #include "meter/papi/input.h"
 #include "meter/papi/line.h"
 
-#define PATIENCE_NS UINT64_C(1500000000) /* for a reading that slurmd was told to make; the meter waits for 3 s */
+#define PATIENCE_NS UINT64_C(1500000000) /* time that slurmd may take for a reading; the meter waits for 3 s */
 #define AGAIN_NS 100000000
-#define NO_SOURCE "Could not establish a configuration source" /* the library's last words, after some about DNS */
-#define FIRST_PLUGIN 0                                         /* of AcctGatherEnergyType */
+/* the last of the library's messages, after some about DNS */
+#define NO_SOURCE "Could not establish a configuration source"
+#define FIRST_PLUGIN 0 /* index in AcctGatherEnergyType */
 
-/* The library's own, which slurm.h does not declare: its copy of slurm.conf, and what frees an answer. */
+/*
+ * Symbols of the library that slurm.h does not declare: its copy of slurm.conf, and the function that frees an answer.
+ */
 extern slurm_conf_t slurm_conf;
 extern void slurm_xfree(void **item);
 
@@ -72,7 +75,7 @@ static int parse_options(int argc, char **argv)
     return HM_WORDS_BAD;
 }
 
-/* Why there are no figures (any more), for who reads the lines and for who looks. */
+/* Say why there are no figures, on standard error and as a line of the protocol. */
 static int refuse(const char *reason)
 {
     fprintf(stderr, "hybridmem slurmenergy: %s\n", reason);
@@ -81,9 +84,10 @@ static int refuse(const char *reason)
     return EXIT_FAILURE;
 }
 
-static int saved_error = -1, said = -1; /* standard error while the library starts, and the pipe in its place */
+/* standard error, saved while the library starts; and the pipe that replaces it then */
+static int saved_error = -1, said = -1;
 
-/* Join what the library said, a line "NAME: error: TEXT" or "NAME: fatal: TEXT" each, to one line. */
+/* Join the library's messages, lines "NAME: error: TEXT" or "NAME: fatal: TEXT", into one line. */
 static void join_words(char *said_text, struct hm_error *reason)
 {
     char *rest = said_text;
@@ -98,7 +102,7 @@ static void join_words(char *said_text, struct hm_error *reason)
     }
 }
 
-/* The library ended the process, after it said why. */
+/* Called at exit: if the library has ended the process, give its messages as the reason. */
 static void tell_end(void)
 {
     char text[2 * HM_ERROR_TEXT];
@@ -115,12 +119,13 @@ static void tell_end(void)
     refuse(reason.text[0] ? reason.text : "Slurm's library ends at its start, without a word");
 }
 
-/* Start Slurm's library. Where that ends the process, its last words are the reason. Returns 0, or -1 with a text. */
+/* Start Slurm's library. If that ends the process, its messages are the reason (tell_end). Returns 0, or -1 with a
+ * text. */
 static int start_library(struct hm_error *error)
 {
     const char *config = getenv("SLURM_CONF");
     int ends[2];
-    /* The library would look for it again and again, for a minute. */
+    /* Check the file first: the library would look for it again and again for a minute. */
     if (config && access(config, R_OK) != 0)
         return hm_fail_errno(error, "SLURM_CONF, %.128s", config);
     if (pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0 || (saved_error = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3)) < 0)
@@ -137,7 +142,9 @@ static int start_library(struct hm_error *error)
     return 0;
 }
 
-/* slurmd answers root and SlurmUser alone: no more than the latter is wanted. Returns 0, or -1 with a text. */
+/*
+ * Become SlurmUser: slurmd answers only root and SlurmUser, and fewer rights are better. Returns 0, or -1 with a text.
+ */
 static int become_slurm_user(struct hm_error *error)
 {
     uid_t slurm_user = slurm_conf.slurm_user_id;
@@ -155,9 +162,9 @@ static int become_slurm_user(struct hm_error *error)
 }
 
 /*
- * Ask slurmd once. It reads the sensor anew where its last reading is more than `delta_s` older than the question
- * (_rpc_acct_gather_energy in Slurm's src/slurmd/slurmd/req.c). AcctGatherNodeFreq has no part in this: by it slurmctld
- * asks, for its own `scontrol show node`. Returns 0, or -1 with a text.
+ * Ask slurmd once. slurmd reads the sensor anew if its last reading is more than `delta_s` seconds old
+ * (_rpc_acct_gather_energy in Slurm's src/slurmd/slurmd/req.c). AcctGatherNodeFreq does not matter here: it says how
+ * often slurmctld asks for its own `scontrol show node`. Returns 0, or -1 with a text.
  */
 static int ask(uint16_t delta_s, struct hm_energy_answer *answer, struct hm_error *error)
 {
@@ -177,10 +184,8 @@ static int ask(uint16_t delta_s, struct hm_energy_answer *answer, struct hm_erro
     return 0;
 }
 
-/*
- * The counter as of now. slurmd has a thread read IPMI's sensors, and may answer before that is done: then it is asked
- * again for that reading. Returns 0, or -1 with a text.
- */
+/* Read the counter now. A thread of slurmd reads IPMI's sensors, and slurmd may answer before that has finished: then
+ * ask again for the new reading. Returns 0, or -1 with a text. */
 static int read_counter(const struct hm_energy_plugin *plugin, uint64_t *joules, struct hm_error *error)
 {
     static const struct timespec pause = {.tv_nsec = AGAIN_NS};

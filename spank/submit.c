@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* srun, sbatch and salloc, as the user: a text that is wrong in form, or not allowed to the user, is refused before
+/* In srun, sbatch and salloc, as the user: refuses an option that is wrong in form, or not allowed for the user, before
  * there is a job. */
 #include <unistd.h>
 
 #include "core/config/identity.h"
 #include "plugin.h"
 
-/* Account and partition are not known yet: the node's prolog judges them. */
+/* Check the rules for the user. Account and partition are not known yet; the node's prolog checks these. */
 static int judge_user(const struct hm_config *config, const struct hm_request *request, struct hm_error *error)
 {
     struct hm_identity identity;
-    /* A user whom this host does not know may be known to the node. */
+    /* The node may know a user whom this host does not. */
     if (hm_identity_of_uid(getuid(), &identity, NULL) != 0)
         return 0;
     int result =

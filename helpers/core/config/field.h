@@ -22,10 +22,9 @@ struct hm_field {
     enum hm_section section;
     const char *word;
     const struct hm_field_kind *kind;
-    size_t offset;        /* offset of the field in hm_config, or in the section's entry */
-    uint64_t least, most; /* numbers and times: their range; texts: `most` is the size of the field */
-    const char *const
-        *choices; /* words in the order of the enum, whose first value is `least`; for amounts: the unit */
+    size_t offset;              /* offset of the field in hm_config, or in the section's entry */
+    uint64_t least, most;       /* numbers and times: their range; texts: `most` is the size of the field */
+    const char *const *choices; /* words in the order of the enum from `least` on; amounts: the unit */
 };
 
 /* The kinds of values; hm_field_modes takes a list. */

@@ -28,9 +28,8 @@
 #include "meter/memory/guard.h"
 #include "samples.h"
 
-#define FIRST_WAIT_NS                                                                                                  \
-    UINT64_C(10000000) /* time to the second sample; it doubles until it reaches the interval, as short jobs have      \
-                          peaks, too */
+/* Time to the second sample; it doubles until it reaches the interval, as short jobs have peaks, too. */
+#define FIRST_WAIT_NS UINT64_C(10000000)
 
 /*
  * The shortest and the longest time between two readings of the counters. They cost more to read than the job's cgroup.

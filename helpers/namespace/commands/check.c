@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* check: what this node can do, a line for each part. */
+/* The command check: prints what this node can do, one line for each part. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 #include "namespace/pmem/driver.h"
 #include "parts.h"
 
-/* Returns what it was told, so that callers can add up. */
+/* Print one line. Returns `is_right`, for the caller's sum. */
 static bool tell(bool is_right, const char *part, const char *text)
 {
     printf("%-5s %s: %s\n", is_right ? "ok" : "error", part, text);

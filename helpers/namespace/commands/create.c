@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* create: a namespace and a file system on each socket, or nothing; or those that the user has kept. */
+/* The command create: makes a namespace with a file system on each socket, all or none; or finds those that the user
+ * has kept. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +15,8 @@
 #include "namespace/pmem/wipe.h"
 #include "parts.h"
 
-/* Does the job have namespaces already? They may have another job's data under the same number: a reap decides. */
+/* Refuse if the job already has namespaces. They may hold data of another job with the same number; a reap decides
+ * that. */
 static int refuse_twice(const struct hm_owned *owned, const struct hm_owner *owner, struct hm_error *error)
 {
     for (int i = 0; i < owned->n; i++)
@@ -25,7 +27,8 @@ static int refuse_twice(const struct hm_owned *owned, const struct hm_owner *own
     return 0;
 }
 
-/* A job's own takes what is free, what a user keeps only of the share for that. Returns the number of shares, or -1. */
+/* Choose space: for a job's own from all free space, for what a user keeps only from the share for that. Returns the
+ * number of shares, or -1. */
 static int divide(const struct hm_config *config, const struct hm_namespace_request *request,
                   const struct hm_owner *owner, struct hm_pmem *pmem, struct hm_region *region, int n_regions,
                   struct hm_share share[HM_MAX_SOCKETS], struct hm_error *error)
@@ -42,7 +45,7 @@ static int divide(const struct hm_config *config, const struct hm_namespace_requ
     return result;
 }
 
-/* What is to be made, with the regions it is made of. Returns the number of shares, or -1. */
+/* Plan what to make, and in which regions. Returns the number of shares, or -1. */
 static int plan(const struct hm_config *config, const struct hm_namespace_request *request,
                 const struct hm_owner *owner, struct hm_region region[HM_PMEM_REGIONS],
                 struct hm_share share[HM_MAX_SOCKETS], struct hm_error *error)
@@ -88,7 +91,7 @@ static int make_all(const struct hm_config *config, const struct hm_namespace_re
     return request->keep ? hm_kept_finish(made, n, hm_mkfs_name(request->filesystem), error) : 0;
 }
 
-/* Returns an exit status. */
+/* Print the namespaces. Returns an exit status. */
 static int show(const struct hm_config *config, const struct hm_namespace *made, int n,
                 const char *const filesystem[HM_MAX_SOCKETS], struct hm_error *error)
 {
@@ -102,8 +105,8 @@ static int show(const struct hm_config *config, const struct hm_namespace *made,
     return hm_json_print("namespaces", shown, error);
 }
 
-/* All or nothing. What is left nevertheless is said behind why it came to this, and is another status: the job's end
- * tries again. Returns an exit status. */
+/* Remove what was made before a failure. Where something cannot be removed, the text says so after the first error, and
+ * the exit status is another one: the end of the job tries again. Returns an exit status. */
 static int undo(const struct hm_namespace_request *request, const char *cluster, struct hm_error *error)
 {
     struct hm_error why = *error, left = {{0}};
@@ -130,7 +133,7 @@ static int make(const struct hm_config *config, const struct hm_namespace_reques
     return status == HM_NAMESPACE_DONE ? status : undo(request, owner->cluster, error);
 }
 
-/* What is kept stays as it is, also where nobody can be told of it. */
+/* Print what the user has kept. It stays as it is, even if printing fails. */
 static int give_kept(const struct hm_config *config, const struct hm_kept *kept, struct hm_error *error)
 {
     const char *filesystem[HM_MAX_SOCKETS];
@@ -139,7 +142,7 @@ static int give_kept(const struct hm_config *config, const struct hm_kept *kept,
     return show(config, kept->namespace, kept->n, filesystem, error);
 }
 
-/* The sockets that this process's CPUs are on. Returns 0 or -1. */
+/* Find the sockets of this process's CPUs. Returns 0 or -1. */
 static int find_local(const struct hm_topology *topology, struct hm_set *local, struct hm_error *error)
 {
     struct hm_set cpus;
@@ -150,7 +153,7 @@ static int find_local(const struct hm_topology *topology, struct hm_set *local, 
     return 0;
 }
 
-/* Where the sockets are given by a word, what it means here. Returns 0 or -1. */
+/* Where a word names the sockets, find out which sockets it means here. Returns 0 or -1. */
 static int name_sockets(const struct hm_config *config, struct hm_namespace_request *request, struct hm_error *error)
 {
     struct hm_region region[HM_PMEM_REGIONS];

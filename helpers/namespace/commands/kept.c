@@ -16,7 +16,8 @@ static int by_socket(const void *a, const void *b)
     return (first > second) - (first < second);
 }
 
-/* List the user's; the kernel is to look anew at those without a device where `revives`. Returns 0 or -1. */
+/* List what the user keeps. With `revives`, also have the kernel look again at namespaces without a device. Returns 0
+ * or -1. */
 static int list(const struct hm_namespace_request *request, const char *cluster, bool revives, struct hm_kept *kept,
                 struct hm_error *error)
 {
@@ -41,7 +42,7 @@ static int list(const struct hm_namespace_request *request, const char *cluster,
     return n < 0 ? -1 : result;
 }
 
-/* Have they been finished? Returns 1, 0 where one of them has not, or -1 where that cannot be told of one. */
+/* Were all of them finished? Returns 1, 0 where one was not, or -1 where one cannot be read. */
 static int are_finished(struct hm_kept *kept, struct hm_error *error)
 {
     int result = 1;
@@ -57,7 +58,7 @@ static int are_finished(struct hm_kept *kept, struct hm_error *error)
     return result;
 }
 
-/* Why what the user keeps is not as it was; it is left alone, for he may want to have it saved. */
+/* Say why what the user keeps cannot be used. It is left alone, as the user may want to have it saved. */
 static int refuse_damaged(const struct hm_config *config, const struct hm_kept *kept, struct hm_error *error)
 {
     const struct hm_error why = *error;
@@ -78,7 +79,7 @@ static int look_at_all(const struct hm_config *config, const struct hm_kept *kep
     return 0;
 }
 
-/* Remove all of it, and say why. Returns 0 or -1. */
+/* Remove everything that the user keeps, and print why. Returns 0 or -1. */
 static int discard(const struct hm_namespace_request *request, const char *cluster, const char *why,
                    struct hm_kept *kept, struct hm_error *error)
 {

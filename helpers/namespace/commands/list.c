@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* list, and how namespaces are shown. */
+/* The command list, and printing of namespaces. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,7 +25,7 @@ json_t *hm_namespace_json(const struct hm_config *config, const struct hm_namesp
     const struct hm_owner *owner = &namespace->owner;
     char until[HM_MOMENT] = "";
     bool is_job = owner->kind == HM_OWNER_JOB;
-    /* What a file system can have of it. */
+    /* bytes that a file system can use */
     uint64_t usable = namespace->device[0] ? hm_device_bytes(namespace->device) : 0;
     if (!is_job)
         hm_keep_until(config, owner, until);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The list of who lives, which a reap is given. */
+/* Reads the list of living jobs that a reap is given. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,7 +25,7 @@ static char *read_file(const char *living, struct hm_error *error)
         hm_fail_errno(error, "cannot read %s", living);
         goto failed;
     }
-    /* A byte of value 0 would hide the jobs behind it. */
+    /* A byte of value 0 would hide the jobs after it. */
     if (strlen(list) != have) {
         hm_fail(error, EINVAL, "%s is not a text: it has a byte of value 0", living);
         goto failed;

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * hybridmem-namespace: the fsdax namespaces of jobs on this node, and devdax namespaces as memory. Started by
- * hybridmem-job before and after a job, and by administrators.
- */
+/* hybridmem-namespace: makes and removes the fsdax namespaces of jobs on this node, and turns devdax namespaces into
+ * memory and back. hybridmem-job starts it before and after a job; administrators start it, too. */
 #include <config.h>
 
 #include <errno.h>
@@ -19,8 +17,8 @@
 
 static const struct {
     int (*run)(const struct hm_config *, const struct hm_namespace_request *, struct hm_error *);
-    bool changes; /* under the lock */
-    bool removes; /* what is given back does not depend on the configuration: one that is wrong must not keep it */
+    bool changes; /* changes something, so it needs the lock */
+    bool removes; /* removes something, which does not depend on the configuration: it also runs with a wrong one */
 } commands[] = {
     [HM_NAMESPACE_CREATE] = {hm_namespace_create, true, false},
     [HM_NAMESPACE_DESTROY] = {hm_namespace_destroy, true, true},
@@ -44,7 +42,7 @@ static int run(struct hm_namespace_request *request, struct hm_error *error)
     }
     if (!commands[request->command].changes)
         return commands[request->command].run(&config, request, error);
-    /* A reader that has gone is an error of the print, which undoes what was made. */
+    /* Ignore SIGPIPE: a reader that has gone makes printing fail, and then what was made is undone. */
     signal(SIGPIPE, SIG_IGN);
     hm_wipe_limit(request->limit_s);
     hm_wiped_begin(&config);
@@ -68,7 +66,7 @@ int main(int argc, char **argv)
         return HM_NAMESPACE_USAGE;
     }
     status = run(&request, &error);
-    if (status == HM_NAMESPACE_DONE || !error.text[0]) /* check says what it finds as its output */
+    if (status == HM_NAMESPACE_DONE || !error.text[0]) /* check prints its errors as its output */
         return hm_output_end("hybridmem namespace", 0, status);
     fprintf(stderr, "hybridmem namespace: %s\n", error.text);
     return status;

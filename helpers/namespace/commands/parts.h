@@ -10,7 +10,9 @@
 #include "namespace/ram/device.h"
 #include "request.h"
 
-/* REFUSED: what was asked for was not done, and nothing of it is left. LEFT: something is, and could not be removed. */
+/*
+ * Exit statuses. REFUSED: nothing was done, and nothing is left. LEFT: it failed, and something could not be removed.
+ */
 enum {
     HM_NAMESPACE_DONE,
     HM_NAMESPACE_REFUSED,
@@ -20,7 +22,8 @@ enum {
     HM_NAMESPACE_LEFT
 };
 
-/* Each returns the exit status; where that is not 0, `error` says why, in one line. check has said it itself. */
+/* The commands. Each returns the exit status. Where that is not 0, `error` says why in one line, except for check,
+ * which prints it. */
 int hm_namespace_create(const struct hm_config *config, const struct hm_namespace_request *request,
                         struct hm_error *error);
 int hm_namespace_destroy(const struct hm_config *config, const struct hm_namespace_request *request,
@@ -38,31 +41,33 @@ int hm_namespace_ram_offline(const struct hm_config *config, const struct hm_nam
 int hm_namespace_ram_list(const struct hm_config *config, const struct hm_namespace_request *request,
                           struct hm_error *error);
 
-/* A namespace as create and list print it; `filesystem` is NULL where it is not known. NULL: no memory. */
+/* A namespace as create and list print it. `filesystem` is NULL where it is unknown. Returns NULL where memory is
+ * short. */
 json_t *hm_namespace_json(const struct hm_config *config, const struct hm_namespace *namespace, const char *filesystem);
-/* Print {"<key>": [...]} on one line; takes the array. Returns an exit status. */
+/* Print {"<key>": [...]} on one line. Takes over the array. Returns an exit status. */
 int hm_json_print(const char *key, json_t *array, struct hm_error *error);
 
 /*
- * Remove what create makes for the request: all that the job has, or, with `keep`, all that the user keeps. The job
- * waits to be told: not long for what is in use. Returns an exit status; the text names each that is left, and why.
+ * Remove what create makes for this request: everything that the job has, or, with `keep`, everything that the user
+ * keeps. Waits only a short time for what is in use, as the job waits for this. Returns an exit status; the text names
+ * what is left, and why.
  */
 int hm_namespace_undo(const char *cluster, const struct hm_namespace_request *request, struct hm_error *error);
 
 /*
- * The list of --living: `living` itself, or what is in the file of that name; checked. The lock is held: a namespace
- * that is there now was made before the file is read, and its job was in the file before that. Returns a text to free,
- * or NULL.
+ * Read and check the list of --living: `living` itself, or the content of the file with that name. Call this with the
+ * lock held: then a namespace that exists was made before the file is read, and its job was in the file even before
+ * that. Returns a text to free, or NULL.
  */
 char *hm_living_read(const char *living, struct hm_error *error);
 
-/* The DAX devices on these sockets (none is named: on all), by their addresses. Returns how many (free the array), or
- * -1. */
+/* Find the DAX devices on these sockets (with no socket named: on all), sorted by address. Returns how many (free the
+ * array), or -1. */
 int hm_ram_choose(const struct hm_config *config, const struct hm_set *sockets, struct hm_ram_device **devices,
                   struct hm_error *error);
 
-/* The device as it was before a change failed, which `error` tells of; where that cannot be, that is said behind it.
- * Returns -1, errno is kept. */
+/* Put a device back into the state `before` after a change failed with `error`. Where that fails, too, this is added to
+ * the text. Returns -1 and keeps errno. */
 int hm_ram_put_back(const struct hm_ram_device *before, unsigned patience_s, struct hm_error *error);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ram online and ram offline: devdax namespaces as memory of the kernel, and back. Each device wholly, or not at all.
- */
+/* The commands ram online and ram offline: make devdax namespaces into memory of the kernel, and back. Each device is
+ * changed as a whole or not at all. */
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -15,9 +15,9 @@
 #include "namespace/ram/nodeholders.h"
 #include "parts.h"
 
-#define TRIES 3 /* against programs that online blocks, too, such as a rule of udev's */
+#define TRIES 3 /* tries, as other programs bring blocks online, too (a udev rule, for example) */
 
-/* What is done to one device. */
+/* A change of one device. */
 typedef int (*change_device)(const struct hm_config *config, const struct hm_namespace_request *request,
                              struct hm_ram_device *device, struct hm_error *error);
 
@@ -38,7 +38,8 @@ static void say_online(const struct hm_ram_device *device, const char *how, enum
     putchar('\n');
 }
 
-/* Nobody may live on the nodes: the kernel would move his pages, or kill him at the next one. Returns 0 or -1. */
+/* Refuse if a process has memory on the nodes: the kernel would move its pages, or kill it at its next page. Returns 0
+ * or -1. */
 static int refuse_living(const struct hm_set *nodes, struct hm_error *error)
 {
     struct hm_node_holder holder;
@@ -56,7 +57,7 @@ static int refuse_living(const struct hm_set *nodes, struct hm_error *error)
                    hm_size_format(holder.use.bytes, size, sizeof(size)), list, others);
 }
 
-/* Take blocks of the device offline; the text names the first that is left. Returns 0 or -1. */
+/* Take blocks of the device offline. The text names the first block that is left. Returns 0 or -1. */
 static int take_blocks(struct hm_ram_device *device, bool with_last, unsigned patience_s, struct hm_error *error)
 {
     struct hm_error why = {{0}};
@@ -73,9 +74,9 @@ static int take_blocks(struct hm_ram_device *device, bool with_last, unsigned pa
 }
 
 /*
- * Take all blocks offline, which takes a while: who has come meanwhile is looked for before the last one, as the kernel
- * turns policies for a node that goes into ones for other nodes; and once more behind it, for those that it leaves
- * (preferred and static ones). Returns 0 or -1.
+ * Take all blocks offline. This takes time, so processes that came meanwhile are looked for before the last block: as
+ * it goes, the kernel changes their policies to other nodes. Then they are looked for once more, to find policies that
+ * it does not change (preferred and static ones). Returns 0 or -1.
  */
 static int empty(struct hm_ram_device *device, const struct hm_set *node, unsigned patience_s, struct hm_error *error)
 {
@@ -85,7 +86,7 @@ static int empty(struct hm_ram_device *device, const struct hm_set *node, unsign
     return refuse_living(node, error);
 }
 
-/* All blocks online in the zone, those that are in another one redone. Returns 0 or -1. */
+/* Bring all blocks online in the zone; blocks in another zone are taken offline first. Returns 0 or -1. */
 static int settle(struct hm_ram_device *device, enum hm_zone zone, unsigned patience_s, struct hm_error *error)
 {
     struct hm_set node;
@@ -106,7 +107,8 @@ static int settle(struct hm_ram_device *device, enum hm_zone zone, unsigned pati
     return hm_fail(error, EAGAIN, "another program brings its blocks online in another zone (a rule of udev's?)");
 }
 
-/* A device that nobody uses becomes memory, all of it offline still. Returns 0, or -1: it is as it was. */
+/* Make memory of a device that nobody uses; its blocks are all offline at first. Returns 0, or -1 with the device as it
+ * was. */
 static int become_memory(const struct hm_config *config, struct hm_ram_device *device, struct hm_error *error)
 {
     char path[32], holders[256], size[24], block_size[24];
@@ -158,12 +160,12 @@ static int take_offline(const struct hm_config *config, const struct hm_namespac
     const struct hm_ram_device before = *device;
     struct hm_set node;
     (void)config;
-    /* One without a driver is what a killed run has left. */
+    /* (A device without a driver was left by a run that was killed.) */
     if (device->driver == HM_RAM_DEVDAX) {
         printf("%s: already offline\n", device->name);
         return 0;
     }
-    /* Again: the devices before this one may have taken minutes. */
+    /* Check again, as the devices before this one may have taken minutes. */
     hm_set_clear(&node);
     if (device->blocks.online > 0)
         hm_set_add(&node, (unsigned)device->node);
@@ -176,7 +178,7 @@ static int take_offline(const struct hm_config *config, const struct hm_namespac
     return 0;
 }
 
-/* Has memory come or gone since, or is it in another zone? */
+/* Has memory of the device come or gone, or changed its zone? */
 static bool is_changed(const struct hm_ram_device *before)
 {
     struct hm_ram_device now = *before;
@@ -190,7 +192,7 @@ static void add(struct hm_error *all, const char *of, const char *text)
     hm_fail(all, EIO, "%s%s%s: %s", before.text, before.text[0] ? "; " : "", of, text);
 }
 
-/* All are tried, also behind one that fails. Returns an exit status. */
+/* Change each device, even after one has failed. Returns an exit status. */
 static int change_each(const struct hm_config *config, const struct hm_namespace_request *request,
                        struct hm_ram_device *device, int n, change_device change, struct hm_error *error)
 {
@@ -216,7 +218,7 @@ static int change_each(const struct hm_config *config, const struct hm_namespace
     return status;
 }
 
-/* Is there a device on each socket that was named, or any at all? Returns 0 or -1. */
+/* Check that there is a device on each named socket, or at all. Returns 0 or -1. */
 static int check_sockets(const struct hm_set *sockets, const struct hm_ram_device *device, int n,
                          struct hm_error *error)
 {
@@ -233,7 +235,8 @@ static int check_sockets(const struct hm_set *sockets, const struct hm_ram_devic
     return 0;
 }
 
-/* An interrupt would leave a device between two states. What was set aside by one that was killed is put back first. */
+/* Block signals, as an interrupt would leave a device between two states. Also put back a policy that a killed run has
+ * set aside. */
 static int begin(const struct hm_config *config, struct hm_error *error)
 {
     sigset_t ends;
@@ -268,7 +271,7 @@ int hm_namespace_ram_offline(const struct hm_config *config, const struct hm_nam
     for (int i = 0; i < n; i++)
         if (devices[i].blocks.online > 0)
             hm_set_add(&nodes, (unsigned)devices[i].node);
-    /* Before any is touched: a process that lives on two of them would move from one to the other. */
+    /* Check before any device is touched: a process with memory on two of them would move from one to the other. */
     if (n >= 0 && !hm_set_is_empty(&nodes) && refuse_living(&nodes, error) != 0)
         status = errno == EBUSY ? HM_NAMESPACE_BUSY : HM_NAMESPACE_REFUSED;
     else if (n >= 0)

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which devices the commands of ram are for. */
+/* Chooses the devices for the commands of ram. */
 #include <errno.h>
 #include <stdlib.h>
 
 #include "core/tiers/boot.h"
 #include "parts.h"
 
-/* libndctl has the regions in no order. */
+/* Sort by address, as libndctl lists regions in no order. */
 static int compare(const void *a, const void *b)
 {
     const struct hm_ram_device *one = a, *other = b;

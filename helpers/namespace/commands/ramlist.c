@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ram list. */
+/* The command ram list. */
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A DAX device that could not be changed becomes again what it was. */
+/* Puts a DAX device back into its former state after a change failed. */
 #include <errno.h>
 
 #include "parts.h"
 
-/* Undo what was done to a device that was no memory, or to blocks that were online. Returns 0 or -1. */
+/* Undo a change of a device that was no memory, or of blocks that were online. Returns 0 or -1. */
 static int undo(const struct hm_ram_device *before, unsigned patience_s, struct hm_error *error)
 {
     struct hm_ram_device now = *before;

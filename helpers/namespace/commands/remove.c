@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* destroy and reap: what is no longer wanted is wiped and given back. */
+/* The commands destroy and reap: wipe and remove namespaces that are no longer wanted. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,29 +16,30 @@
 #include "namespace/ram/autoonline.h"
 #include "parts.h"
 
-#define UNDO_PATIENCE_S 10 /* a reap goes on */
+#define UNDO_PATIENCE_S 10 /* a later reap removes the rest */
 #define HOLDERS 256
 
-/* Which namespaces go. */
+/* Which namespaces to remove. */
 struct choice {
     const char *cluster; /* NULL: any */
     enum { OF_JOB, OF_USER, OF_NOBODY } whose;
     uint32_t job_id, restart, uid;
-    const char *living;             /* OF_NOBODY: all but theirs, and but what users keep, whole and within its age */
-    const struct hm_config *config; /* has that */
+    /* OF_NOBODY: remove all but those of these jobs, and but what users keep that is whole and within its age */
+    const char *living;
+    const struct hm_config *config; /* gives that age */
     int64_t now_s;
 };
 
-/* Is it a user's that was never finished, or is half removed? One without a device cannot be told from one that an
- * administrator has disabled: it stays until its age, or until its user asks for it. */
+/* Is it a kept namespace that was never finished, or is half removed? A namespace without a device may have been
+ * disabled by an administrator, so it stays until its age is over, or until its user asks for it. */
 static bool is_unfinished(const struct hm_namespace *namespace)
 {
     char filesystem[HM_MARK_FS];
     return namespace->device[0] && hm_mark_read(namespace->device, &namespace->owner, filesystem, NULL) == 0;
 }
 
-/* Is it the rest that a crash has left of what a user keeps? All that was made together is finished, or none of it; a
- * label without size is nothing, and says nothing of others. */
+/* Is it the rest of a kept set after a crash? A set made together is finished as a whole or not at all. A label without
+ * size is no namespace, and tells nothing of others. */
 static bool is_rest(const struct hm_namespace *owned, int n, const struct hm_namespace *one)
 {
     const struct hm_owner *owner = &one->owner;
@@ -81,7 +82,7 @@ static void add(struct hm_error *all, const char *text)
     hm_fail(all, EIO, "%s%s%s", before.text, before.text[0] ? "; " : "", text);
 }
 
-/* What is chosen. Returns how many there are (free the array), or -1. */
+/* Find the namespaces to remove. Returns how many (free the array), or -1. */
 static int find_chosen(const struct choice *choice, struct hm_namespace **chosen, struct hm_error *error)
 {
     struct hm_pmem *pmem = NULL;
@@ -101,26 +102,27 @@ static int find_chosen(const struct choice *choice, struct hm_namespace **chosen
     return n < 0 ? -1 : count;
 }
 
-/* Whatever stops us half-way: what is left of it is no longer taken for whole. What is in use keeps its mark. */
+/* Clear the mark, so that a removal which stops half-way leaves nothing that looks whole. This fails for a namespace in
+ * use, which keeps its mark. */
 static void clear_mark(const struct hm_namespace *chosen)
 {
     if (chosen->owner.kind == HM_OWNER_USER && chosen->device[0])
         (void)hm_mark_clear(chosen->device, NULL);
 }
 
-/* What stays, and why. */
+/* What could not be removed, and why. */
 struct left {
     struct hm_error text;
     bool has_failed, is_late;
-    char detached[HOLDERS]; /* who saw the last mount that was */
+    char detached[HOLDERS]; /* processes that saw the last mount that was detached */
 };
 
-/* One try for each. Those that are in use are moved to the front; what cannot be removed, or not in time, is added to
- * `left`. Returns how many are in use. */
+/* Try to remove each one. Those in use are moved to the front. Others that cannot be removed, or not in time, are added
+ * to `left`. Returns how many are in use. */
 static int try_each(struct hm_namespace *chosen, int n, struct left *left)
 {
     int busy = 0;
-    /* Of all of them before the first goes: they were made together. */
+    /* Clear the marks of all before the first is removed, as they were made together. */
     for (int i = 0; i < n; i++)
         clear_mark(&chosen[i]);
     for (int i = 0; i < n; i++) {
@@ -151,8 +153,8 @@ static void add_busy(const struct hm_namespace *namespace, unsigned patience_s, 
     add(&left->text, one.text);
 }
 
-/* What is mounted where only the job's processes see it: its folders go, the files that are open there stay. Under the
- * lock of the try that found them in use: the devices are still theirs. */
+/* Detach mounts that only the job's processes see. The folders go; open files keep the device in use. The lock is held
+ * since the namespaces were found in use, so the devices are still theirs. */
 static void detach_all(const struct hm_namespace *chosen, int n, struct left *left)
 {
     char names[HOLDERS];
@@ -161,7 +163,8 @@ static void detach_all(const struct hm_namespace *chosen, int n, struct left *le
             memcpy(left->detached, names, sizeof(names));
 }
 
-/* Try until all are removed or the patience is over; nobody else has to wait for that. Returns how many are in use. */
+/* Try until all are removed or the patience is over. Others can take the lock between tries. Returns how many are in
+ * use. */
 static int try_all(struct hm_namespace *chosen, int n, const struct hm_namespace_request *request, struct left *left)
 {
     unsigned pauses = request->pauses;
@@ -176,8 +179,8 @@ static int try_all(struct hm_namespace *chosen, int n, const struct hm_namespace
     return n;
 }
 
-/* A failure is worth more than a wipe that wants time, and that more than one in use, which may only want another
- * try. */
+/* Choose the exit status: a failure counts most, then a wipe that needs more time, then a namespace in use, which may
+ * only need another try. */
 static int status_of(const struct left *left, int n_busy)
 {
     if (left->has_failed)
@@ -187,8 +190,7 @@ static int status_of(const struct left *left, int n_busy)
     return n_busy > 0 ? HM_NAMESPACE_BUSY : HM_NAMESPACE_DONE;
 }
 
-/* Removes all that is chosen, also behind one that cannot be; all of them are waited for together. Returns an exit
- * status. */
+/* Remove all chosen namespaces, even after one has failed, and wait for all together. Returns an exit status. */
 static int remove_chosen(const struct choice *choice, const struct hm_namespace_request *request,
                          struct hm_error *error)
 {
@@ -237,7 +239,8 @@ int hm_namespace_reap(const struct hm_config *config, const struct hm_namespace_
                       struct hm_error *error)
 {
     struct hm_error why = {{0}};
-    /* What a killed ram online has set aside: there may be no other one to put it back. No namespace depends on it. */
+    /* Put back the policy that a killed `ram online` has set aside, as there may be no other `ram` to do it. No
+     * namespace depends on this. */
     if (hm_autoonline_release(config, &why) != 0)
         fprintf(stderr, "hybridmem namespace: %s\n", why.text);
     char *living = hm_living_read(request->living, error);

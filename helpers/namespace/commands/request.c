@@ -15,7 +15,7 @@
 #define PATIENCE_S 10
 #define N_ROWS (sizeof(rows) / sizeof(rows[0]))
 
-/* Bits of the commands. */
+/* A bit for each command. */
 enum {
     CREATE = 1 << HM_NAMESPACE_CREATE,
     DESTROY = 1 << HM_NAMESPACE_DESTROY,
@@ -29,7 +29,7 @@ enum {
     OF_JOBS = CREATE | DESTROY | LIST | REAP
 };
 
-/* One word, or two with a blank between them. */
+/* The commands: one word, or two with a blank between them. */
 static const char *const commands[] = {
     [HM_NAMESPACE_CREATE] = "create",
     [HM_NAMESPACE_DESTROY] = "destroy",
@@ -194,8 +194,8 @@ static void print_help(void)
           stdout);
     for (size_t i = 0; i < N_ROWS; i++)
         hm_words_put_row(stdout, HM_WORDS_COLUMNS, 26, rows[i].about, "  --%s %s", rows[i].name, rows[i].value);
-    fputs("  --keep                  create: for the user's next jobs, too; or what he has\n"
-          "                          kept\n"
+    fputs("  --keep                  create: keep them for the user's next jobs, or use\n"
+          "                          what the user has kept\n"
           "  --json                  list, ram list: as JSON\n"
           "  -h, --help              this text\n"
           "  -V, --version           the version\n"
@@ -220,7 +220,7 @@ static bool has(const char *const *given, const char *name)
     return false;
 }
 
-/* What a job has, or what a user keeps: one of the two is to go. */
+/* Check that destroy names either a job or a user. */
 static int check_whose(const char *const *given, struct hm_error *error)
 {
     bool is_job = has(given, "job") || has(given, "restart");
@@ -257,7 +257,7 @@ static int convert(struct hm_namespace_request *request, const char *const *give
     return bit & DESTROY ? check_whose(given, error) : 0;
 }
 
-/* How many of the words the command takes: all of it is there, or 0. */
+/* How many of the words belong to the command; 0 where it is another command. */
 static int match(const char *command, char *const *word, int n)
 {
     int taken = 0;

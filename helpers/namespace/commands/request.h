@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What hybridmem-namespace was asked for, checked for form. */
+/* The command line of hybridmem-namespace, parsed and checked for its form. */
 #ifndef HM_NAMESPACE_COMMANDS_REQUEST_H
 #define HM_NAMESPACE_COMMANDS_REQUEST_H
 
@@ -26,27 +26,27 @@ enum hm_namespace_command {
 
 struct hm_namespace_request {
     enum hm_namespace_command command;
-    const char *config;       /* path */
-    const char *cluster;      /* NULL: the configuration's */
+    const char *config;       /* path of hybridmem.conf */
+    const char *cluster;      /* NULL: from the configuration */
     const char *living;       /* list of jobs, or the path of a file with one */
     uint32_t job_id, restart; /* 0: none */
-    uid_t uid;                /* whose file systems, or, for destroy without a job, who keeps what goes */
-    bool keep;                /* what is made outlives the job, and what the user keeps is the job's */
+    uid_t uid;                /* owner of the file systems; for destroy without a job: the user whose kept ones go */
+    bool keep;                /* the file systems outlive the job, and it gets those that the user has kept */
     uint64_t bytes;
-    struct hm_set sockets; /* none: by the word, for create, or all */
+    struct hm_set sockets; /* empty: by `which` for create, else all */
     enum hm_socket which;
     enum hm_zone zone; /* for ram online */
     const struct hm_filesystem *filesystem;
     bool map_in_pmem, json;
     unsigned patience_s;
-    unsigned pauses; /* main's to fill in: what the lock has taken of the patience, as patience.h counts */
+    unsigned pauses; /* set by main: how much of the patience the lock has used, as base/patience.h counts */
     bool detaches;
-    unsigned detach_s; /* in use for so long, then mounts are detached, where `detaches` */
-    unsigned limit_s;  /* of all wipes together; 0: none */
-    int lock;          /* of pmem/lock.h, held while something is changed; main's to fill in */
+    unsigned detach_s; /* detach mounts after they were in use for so long, where `detaches` */
+    unsigned limit_s;  /* time limit of all wipes together; 0: none */
+    int lock;          /* set by main: the lock (pmem/lock.h), held while something is changed */
 };
 
-/* The words of the command line. Returns -1 to go on, or the exit status: all is said then. */
+/* Parse the command line. Returns -1 to go on, or the exit status where the command is done. */
 int hm_namespace_request_parse(int argc, char **argv, struct hm_namespace_request *request);
 
 #endif

@@ -21,12 +21,12 @@
 
 #define MOST_PID (1 << 22)
 #define MOST_PLACE 4096
-#define PATIENCE_S 10 /* for all of it: a file system on the way may hang */
+#define PATIENCE_S 10 /* for everything, as a file system on the way may hang */
 
 /*
- * The way to the place is the user's, who may have put something else there: so a descriptor is opened, looked at, and
- * unmounted by its name in /proc/self/fd, which is the working folder. umount2(2) does that; libmount unmounts what
- * stands at a place by then.
+ * Unmount what is at `place`, if it is this device. The path is under the user's control, who may have put something
+ * else there. So the place is opened, checked through the descriptor, and unmounted by the descriptor's name in
+ * /proc/self/fd, the current folder. umount2(2) can do that; libmount would unmount whatever is at the path by then.
  */
 static bool detach_at(const char *place, dev_t device)
 {
@@ -42,12 +42,12 @@ static bool detach_at(const char *place, dev_t device)
 }
 
 struct wanted {
-    int namespace; /* of mounts; open */
+    int namespace; /* the mount namespace, open */
     dev_t device;
 };
 
-/* In a process of its own, as there is no way back out of a mount namespace. Each mount that goes makes the next one
- * the first. Returns the exit status, 0 where the device is mounted nowhere any more. */
+/* Runs in a child process, as a mount namespace cannot be left again. Detaches the first mount of the device until
+ * there is none. Returns the exit status: 0 where the device is mounted nowhere any more. */
 static int detach_here(void *data)
 {
     const struct wanted *wanted = data;
@@ -70,7 +70,7 @@ static bool detach_in(int namespace, dev_t device, time_t end_s)
     return child > 0 && hm_spawn_wait_for(child, (int)left_s * 1000) == 0;
 }
 
-/* The host's, and this program's. */
+/* Leave out the mount namespaces of the host and of this program. */
 static void leave_out(struct hm_mountspaces *seen)
 {
     (void)hm_mountspaces_add(seen, "1");

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Mounts that outlive their job, in a mount namespace that a process which got away from it keeps. */
+/* Detaches mounts that outlive their job, in the mount namespace of a process that escaped from the job. */
 #ifndef HM_NAMESPACE_MOUNT_DETACH_H
 #define HM_NAMESPACE_MOUNT_DETACH_H
 
 #include <stddef.h>
 
 /*
- * Detach (MNT_DETACH) the mounts of a block device in all mount namespaces but this program's and the host's: what is
- * mounted there is an administrator's. Files that are open keep the device in use, and so does a user namespace: the
- * kernel has locked the mounts that were brought into it. Takes ten seconds at most. Only for the device of a job that
- * has ended, while nobody can give it to another. Returns the number of namespaces that it was detached in; `names`
- * (`size` bytes) gets a process of each, as hm_holders_name has them.
+ * Detach (MNT_DETACH) the mounts of a block device in all mount namespaces except this program's and the host's, where
+ * administrators mount. The device stays in use while files are open, and while a user namespace has the mount, as the
+ * kernel locks mounts that were brought into one. Takes at most ten seconds. Only for the device of a job that has
+ * ended, while nobody can give it to another job. Returns the number of mount namespaces in which it was detached.
+ * `names` (`size` bytes) names a process of each, as hm_holders_name does.
  */
 int hm_detach(const char *device, char *names, size_t size);
 

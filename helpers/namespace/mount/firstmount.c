@@ -16,7 +16,7 @@ static int give(const char *place, uid_t uid, struct hm_error *error)
     int root = open(place, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
     if (root < 0)
         return hm_fail_errno(error, "cannot open the new file system");
-    /* The group stays root's: nobody but the owner gets in. */
+    /* The group stays root, so only the owner can enter. */
     if (fchown(root, uid, (gid_t)-1) != 0 || fchmod(root, 0700) != 0)
         hm_fail_errno(error, "cannot give the new file system to uid %u", uid);
     else
@@ -25,7 +25,8 @@ static int give(const char *place, uid_t uid, struct hm_error *error)
     return result;
 }
 
-/* Some kernels mount without DAX what they cannot mount with it, and only a file tells. */
+/* Check for DAX with a file: some kernels mount without DAX where they cannot mount with it, and only a file shows
+ * that. */
 static int check_dax(const char *place, const char *device, struct hm_error *error)
 {
     int file = open(place, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
@@ -36,8 +37,8 @@ static int check_dax(const char *place, const char *device, struct hm_error *err
     return result;
 }
 
-/* mount(2) itself: libmount would add what the host's fstab says of the device, and note the mount in the host's
- * tables. */
+/* Mount in a mount namespace of this process's own. mount(2) is used directly, as libmount would add options of the
+ * host's fstab, and write to the host's mount tables. */
 static int mount_alone(const char *device, const char *filesystem, const char *place, struct hm_error *error)
 {
     if (unshare(CLONE_NEWNS) != 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0)

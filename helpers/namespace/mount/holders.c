@@ -15,8 +15,8 @@
 #define MOST_NAMED 4
 #define MOST_PID (1 << 22)
 
-/* By the names of what it has open ("fd") or mapped ("map_files"): to ask the files themselves could wait for ever for
- * a server of the user's. */
+/* Does the process have the device open ("fd") or mapped ("map_files")? Only the names of the links are read: asking
+ * the files themselves could wait for ever for a server of the user's. */
 static bool has_link(const char *pid, const char *kind, const char *device)
 {
     char path[40], name[64];

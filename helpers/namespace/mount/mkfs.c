@@ -17,14 +17,14 @@
 struct hm_filesystem {
     const char *name, *package;
     const char *paths[2];
-    const char *words[12];   /* before the device */
-    const char *briefly[2];  /* likewise, where it goes with its job */
-    const char *size_option; /* NULL: the size has its place behind the device */
+    const char *words[12];   /* arguments before the device */
+    const char *briefly[2];  /* more of them for a file system that is removed with its job */
+    const char *size_option; /* NULL: the size comes after the device */
     const char *size_prefix;
 };
 
-/* DAX wants blocks as large as pages, and XFS without shared extents before Linux 6.2. What is there is zero already;
- * a journal only serves a file system that outlives a crash, and none but a kept one does. */
+/* DAX needs blocks as large as pages, and before Linux 6.2 XFS without shared extents (reflink). The device is all
+ * zeros already. A journal only helps a file system that outlives a crash, which only kept ones do. */
 static const struct hm_filesystem rows[] = {
     {"ext4",
      "e2fsprogs",
@@ -69,7 +69,7 @@ const char *hm_mkfs_program(const struct hm_filesystem *filesystem, struct hm_er
     return NULL;
 }
 
-/* The first line of what the program said. */
+/* Read the first line of the program's output. */
 static void read_complaint(int fd, char *out, size_t size)
 {
     ssize_t length = pread(fd, out, size - 1, 0);
@@ -77,7 +77,7 @@ static void read_complaint(int fd, char *out, size_t size)
     out[strcspn(out, "\n")] = '\0';
 }
 
-/* The words for the program. Returns how many there are. */
+/* Write the program's arguments. Returns how many. */
 static int list_words(const struct hm_filesystem *filesystem, const char *device, uint64_t kept_bytes,
                       char words[MOST_WORDS][WORD])
 {

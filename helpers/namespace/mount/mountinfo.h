@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where a device is mounted, as a /proc/PID/mountinfo tells it; libmount reads that file. */
+/* Finds where a device is mounted in a /proc/PID/mountinfo, which libmount parses. */
 #ifndef HM_NAMESPACE_MOUNT_MOUNTINFO_H
 #define HM_NAMESPACE_MOUNT_MOUNTINFO_H
 
@@ -8,9 +8,9 @@
 #include <sys/types.h>
 
 /*
- * Find the place of the device's first mount in the mountinfo at `path`; `place` (`size` bytes) gets it, without
- * escapes. Returns 1, 0 where the device is mounted nowhere, or -1 where the file cannot be read or the place is
- * longer.
+ * Find where the device is mounted first, in the mountinfo file at `path`. `place` (`size` bytes) gets the path,
+ * without escapes. Returns 1, 0 where the device is mounted nowhere, or -1 where the file cannot be read or the path is
+ * too long.
  */
 int hm_mountinfo_place(const char *path, dev_t device, char *place, size_t size);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The kernel's drivers of persistent memory, which are modules, by libkmod (which libndctl has too). */
+/* The kernel's drivers for persistent memory. They are modules, which libkmod loads (libndctl uses it, too). */
 #ifndef HM_NAMESPACE_PMEM_DRIVER_H
 #define HM_NAMESPACE_PMEM_DRIVER_H
 
@@ -8,8 +8,8 @@
 #include "base/error.h"
 
 struct hm_driver {
-    const char *name;   /* of the module */
-    const char *folder; /* there while the driver is, also where it is no module */
+    const char *name;   /* name of the module */
+    const char *folder; /* exists while the driver is loaded or built in */
 };
 
 extern const struct hm_driver hm_driver_pmem; /* nd_pmem: block devices */
@@ -17,10 +17,10 @@ extern const struct hm_driver hm_driver_kmem; /* kmem: DAX devices as system mem
 
 bool hm_driver_is_loaded(const struct hm_driver *driver);
 
-/* Has the running kernel such a module, by its index and in its file? */
+/* Does the running kernel have this module, in its index and as a file? */
 bool hm_driver_is_there(const struct hm_driver *driver);
 
-/* Load it where it is not. Returns 0, or -1: ENODEV where it cannot be, or is blacklisted. */
+/* Load the driver where it is not loaded. Returns 0, or -1 (ENODEV) where that fails, or it is blacklisted. */
 int hm_driver_load(const struct hm_driver *driver, struct hm_error *error);
 
 #endif

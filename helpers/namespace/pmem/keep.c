@@ -8,7 +8,7 @@
 #include "base/amount.h"
 #include "base/size.h"
 
-#define SHOWN 24 /* of a size for people */
+#define SHOWN 24 /* bytes of a size as text */
 
 int hm_keep_check_offer(const struct hm_config *config, struct hm_error *error)
 {
@@ -17,7 +17,7 @@ int hm_keep_check_offer(const struct hm_config *config, struct hm_error *error)
                : hm_fail(error, ENOTSUP, "nothing is kept on this node: hybridmem.conf sets no fsdax_keep_share");
 }
 
-/* What all users keep in the region. */
+/* Bytes of the region that all users keep. */
 static uint64_t kept_in(const struct hm_region *region, const struct hm_owned *owned)
 {
     uint64_t bytes = 0;
@@ -36,15 +36,15 @@ static uint64_t kept_by(uint32_t uid, const struct hm_owned *owned)
     return bytes;
 }
 
-/* What is left of the region's share. */
+/* Bytes that are left of the region's share. */
 static uint64_t room_in(const struct hm_config *config, const struct hm_region *region, const struct hm_owned *owned)
 {
     uint64_t share = hm_config_keep_share(config, region->size), kept = kept_in(region, owned);
     return share > kept ? share - kept : 0;
 }
 
-/* `share` is what would be taken where keeping had no limits: the first of its regions that the share has no room in is
- * named. */
+/* Name the first region whose share has too little room. `share` is the plan that would be used without limits on
+ * keeping. */
 static int refuse_share(const struct hm_config *config, const struct hm_owned *owned, const struct hm_share *share,
                         int n, struct hm_error *error)
 {

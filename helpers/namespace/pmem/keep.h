@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What users keep on a node: where it has room, for how long, and whether it is what a job asks for. Pure. */
+/* Rules for what users keep on a node: how much room it has, how long it stays, and whether it fits a job's request.
+ * Pure. */
 #ifndef HM_NAMESPACE_PMEM_KEEP_H
 #define HM_NAMESPACE_PMEM_KEEP_H
 
@@ -7,38 +8,34 @@
 #include "core/config/config.h"
 #include "pmem.h"
 
-/* What there is of ours, of all owners. */
+/* The namespaces that hybridmem has made, of all owners. */
 struct hm_owned {
     const struct hm_namespace *namespace;
     int n;
 };
 
-/* Is anything kept on this node? Returns 0, or -1 (ENOTSUP). */
+/* Can users keep anything on this node? Returns 0, or -1 (ENOTSUP). */
 int hm_keep_check_offer(const struct hm_config *config, struct hm_error *error);
 
 /*
- * As hm_share_plan, for what `uid` is to keep: of each region only the configuration's share is for all users'
- * together, and of each user no more than the quota. Gaps of the regions are narrowed to that. Returns how many there
- * are, or -1: also ENOSPC where share or quota leave no room, with their figures.
+ * Plan as hm_share_plan does, for what `uid` wants to keep. All users together may keep only the configured share of
+ * each region, and a user no more than the quota; `region` is changed to leave no more room than that. Returns the
+ * number of shares, or -1: also ENOSPC where share or quota leave too little room, with their figures.
  */
 int hm_keep_plan(const struct hm_config *config, struct hm_region *region, int n_regions, const struct hm_owned *owned,
                  uint32_t uid, const struct hm_set *sockets, uint64_t bytes, struct hm_share share[HM_MAX_SOCKETS],
                  struct hm_error *error);
 
-/*
- * Does what a user keeps, `kept` alone, serve a job that wants so many bytes on these sockets? Returns 0, or -1
- * (EEXIST) with a text for him: what there is, and what he can ask for.
- */
+/* Does `kept`, what a user keeps, serve a job that wants `bytes` on these sockets? Returns 0, or -1 (EEXIST) with a
+ * text that tells the user what there is, and what to ask for. */
 int hm_keep_fits(const struct hm_config *config, const struct hm_owned *kept, const struct hm_set *sockets,
                  uint64_t bytes, struct hm_error *error);
 
-/*
- * Is the age over? Not where no file said how long it is (the configuration was not found, or could not be read): the
- * site may have another one than is built in.
- */
+/* Is its age over? Always false where the configuration was not found or could not be read, as the site may allow
+ * another age than the built-in one. */
 bool hm_keep_is_over(const struct hm_config *config, const struct hm_owner *owner, int64_t now_s);
 
-/* When it is over, as text; "" where that is not known. Returns `out`. */
+/* The time at which its age is over, as text; "" where that is unknown. Returns `out`. */
 char *hm_keep_until(const struct hm_config *config, const struct hm_owner *owner, char out[HM_MOMENT]);
 
 #endif

@@ -20,14 +20,14 @@ static int fail_held(int lock, const char *run_dir, unsigned patience_s, struct 
                    length > 0 ? ", process " : "", pid, run_dir, patience_s);
 }
 
-/* For those who wait. One that cannot be written is not worth a failure: they are told less. */
+/* Write the pid into the lock, for processes that wait. That this may fail does not matter: they are told less. */
 static void sign(int lock)
 {
     if (ftruncate(lock, 0) == 0 && lseek(lock, 0, SEEK_SET) == 0)
         (void)dprintf(lock, "%d", (int)getpid());
 }
 
-/* Returns 0, or -1: EWOULDBLOCK where another has it for all of the patience. */
+/* Wait for the lock. Returns 0, or -1: EWOULDBLOCK where another process has kept it for all of the patience. */
 static int wait_for(int lock, unsigned *pauses, unsigned patience_s)
 {
     int result;

@@ -40,7 +40,7 @@ bool hm_mark_parse(const char page[HM_MARK_PAGE], const struct hm_owner *owner, 
     return hm_mkfs_find(filesystem) && memcmp(again, page, HM_MARK_PAGE) == 0;
 }
 
-/* Write the page, or read it, past the page cache. Returns 0 or -1. */
+/* Write or read the page, bypassing the page cache. Returns 0 or -1. */
 static int transfer(const char *device, int flags, void *page, struct hm_error *error)
 {
     int result = -1;
@@ -62,7 +62,7 @@ static int transfer(const char *device, int flags, void *page, struct hm_error *
     return result;
 }
 
-/* A page for O_DIRECT. Returns NULL with a text; free it. */
+/* A page for O_DIRECT, to free. Returns NULL with a text where memory is short. */
 static char *new_page(struct hm_error *error)
 {
     char *page = aligned_alloc(HM_MARK_PAGE, HM_MARK_PAGE);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The mark at the end of a device whose file system is kept: it says whose that is, and that all of the user's file
- * systems were finished. It is written last and taken away first, so that what a crash has left half made, or half
- * removed, is never taken for whole; and that what has lost its file system alone is not taken for that.
+ * The mark at the end of a device whose file system is kept. It says whose the file system is, and that all file
+ * systems of that set were finished. It is written last and removed first, so that what a crash has left half made or
+ * half removed is never taken for whole. It also tells a damaged file system from one that was never finished.
  */
 #ifndef HM_NAMESPACE_PMEM_MARK_H
 #define HM_NAMESPACE_PMEM_MARK_H
@@ -14,19 +14,20 @@
 #define HM_MARK_PAGE 4096
 #define HM_MARK_FS 8 /* longest name of a file system, with the end mark */
 
-/* How much of a device of so many bytes is for the file system: the rest is the mark's. Pure. */
+/* How much of a device of `device_bytes` is for the file system; the rest is for the mark. Pure. */
 uint64_t hm_mark_room(uint64_t device_bytes);
 
-/* The mark's text, zeros behind it. Pure. */
+/* Write the mark: a text, and zeros after it. Pure. */
 void hm_mark_format(const struct hm_owner *owner, const char *filesystem, char page[HM_MARK_PAGE]);
-/* Is it the owner's mark, with a file system of ours? `filesystem` is then filled. Takes any bytes. Pure. */
+/* Is this the owner's mark, with a file system that hybridmem makes? Then `filesystem` gets its name. Accepts any
+ * bytes. Pure. */
 bool hm_mark_parse(const char page[HM_MARK_PAGE], const struct hm_owner *owner, char filesystem[HM_MARK_FS]);
 
-/* Write the mark past the page cache, and flush. Returns 0, or -1 (EBUSY: the device is in use). */
+/* Write the mark, bypassing the page cache, and flush. Returns 0, or -1 (EBUSY: the device is in use). */
 int hm_mark_write(const char *device, const struct hm_owner *owner, const char *filesystem, struct hm_error *error);
-/* Take away whatever is in its place. Returns 0, or -1 (EBUSY). */
+/* Clear the place of the mark. Returns 0, or -1 (EBUSY). */
 int hm_mark_clear(const char *device, struct hm_error *error);
-/* Returns 1 where the owner's mark is there, 0 where it is not, -1 where the device cannot be read. */
+/* Read the mark. Returns 1 where it is there and the owner's, 0 where it is not, -1 where the device cannot be read. */
 int hm_mark_read(const char *device, const struct hm_owner *owner, char filesystem[HM_MARK_FS], struct hm_error *error);
 
 #endif

@@ -6,7 +6,7 @@
 
 #include "parts.h"
 
-/* The library's own messages are dropped: the caller says in one line what failed. */
+/* Drop the library's own messages, as the caller says in one line what failed. */
 __attribute__((format(printf, 6, 0))) static void drop_message(struct ndctl_ctx *context, int priority,
                                                                const char *file, int line, const char *function,
                                                                const char *format, va_list arguments)

@@ -15,7 +15,8 @@
 #define BETWEEN ", \t\r\n"
 #define MOST_WORD 24 /* "4294967295.4294967295" and its end */
 
-/* The namespace of our version 5 uuids. Never to be changed: what older versions made would no longer be ours. */
+/* The namespace of hybridmem's version 5 uuids. It must never change, or namespaces made by older versions would no
+ * longer be recognized. */
 static const uuid_t our_uuids = {0x8d, 0x2a, 0x6b, 0x5e, 0x41, 0xc3, 0x4f, 0x0a,
                                  0x9b, 0x17, 0xd0, 0x6e, 0x3c, 0x58, 0x72, 0xf4};
 
@@ -56,7 +57,7 @@ int hm_owner_read(const char *name, const uuid_t uuid, struct hm_owner *owner)
         owner->restart = number[1];
     }
     if (end >= 0 && name[at + end] == '\0' && owner->socket < HM_MAX_SOCKETS && owner->minute <= HM_OWNER_MINUTES) {
-        /* Only the one way to write it is ours: sscanf takes signs, zeros and what overflows. */
+        /* Accept only the form that hm_owner_write writes: sscanf also accepts signs, leading zeros and overflow. */
         hm_owner_write(owner, again, expected);
         if (strcmp(again, name) == 0 && uuid_compare(expected, uuid) == 0)
             return 0;
@@ -97,11 +98,11 @@ int64_t hm_owner_until(const struct hm_owner *owner, unsigned age_s)
     return (int64_t)owner->minute * 60 + age_s;
 }
 
-/* What a word of a list says. */
+/* The meaning of one word of a list. */
 struct living {
     enum hm_owner_kind kind;
-    uint64_t id, restart; /* of a job; a user has no restart */
-    bool is_any;          /* restart of the job, or user at all */
+    uint64_t id, restart; /* of a job; users have no restart */
+    bool is_any;          /* any restart of the job, or any user */
 };
 
 static bool is_any(const char *text)
@@ -129,7 +130,9 @@ static int read_word(const char *word, struct living *living)
     return living->is_any ? 0 : hm_size_parse_number(dot + 1, 0, UINT32_MAX, &living->restart, NULL);
 }
 
-/* Take the next word off the list. Returns 1, 0 at the end, or -1 where it is not of the form; `word` then has it. */
+/*
+ * Take the next word from the list. Returns 1, 0 at the end, or -1 where it has the wrong form. `word` gets the word.
+ */
 static int next_word(const char **list, struct living *living, char word[MOST_WORD])
 {
     const char *start = *list + strspn(*list, BETWEEN);

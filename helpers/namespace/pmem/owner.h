@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Whose a namespace is: said in its label, on the memory itself, so that it outlives a crash of the node. A namespace
- * is ours where its name has our form and its uuid is the one that follows from that name: what anybody else made or
- * renamed fails one of the two. It is a job's, or a user's who keeps it over his jobs: one of that kind is so from its
- * first byte on, for the kernel lets nobody change the uuid of a label. Pure.
+ * The owner of a namespace. It is stored in the namespace's label, on the memory itself, so that it survives a crash of
+ * the node. A namespace belongs to hybridmem where its name has hybridmem's form and its uuid is the one computed from
+ * that name; a namespace that anybody else has made or renamed fails one of the two. The owner is a job, or a user who
+ * keeps the namespace from job to job. That is decided when the namespace is made, as the kernel does not let anybody
+ * change the uuid of a label. Pure.
  */
 #ifndef HM_NAMESPACE_PMEM_OWNER_H
 #define HM_NAMESPACE_PMEM_OWNER_H
@@ -14,52 +15,54 @@
 
 #include "base/error.h"
 
-/* Longest name of a cluster in a label: with the longest numbers beside it the whole is below the kernel's 64. */
+/* Longest name of a cluster in a label. With it and the longest numbers, the whole name is shorter than the kernel's 64
+ * bytes. */
 #define HM_OWNER_CLUSTER 28
 #define HM_OWNER_NAME 64
 
-#define HM_OWNER_MINUTES UINT32_C(999999999) /* most, for the same reason */
+#define HM_OWNER_MINUTES UINT32_C(999999999) /* largest minute, for the same reason */
 
 enum hm_owner_kind { HM_OWNER_JOB, HM_OWNER_USER };
 
 struct hm_owner {
     char cluster[HM_OWNER_CLUSTER + 1];
     enum hm_owner_kind kind;
-    uint32_t job_id, restart; /* a job's; else 0 */
-    uint32_t uid;             /* a user's; else 0 */
-    uint32_t minute;          /* likewise: when it was made, minutes since 1970; its age counts from there */
+    uint32_t job_id, restart; /* for a job; else 0 */
+    uint32_t uid;             /* for a user; else 0 */
+    uint32_t minute;          /* for a user: when it was made, in minutes since 1970; its age counts from then */
     unsigned socket;
 };
 
-/* Name the cluster: cut where it is too long, and what is not a letter, digit, "-", "_" or "." becomes "_"; NULL or ""
- * becomes "-". */
+/* Set the cluster's name. It is cut where it is too long; any character but letters, digits, "-", "_" and "." becomes
+ * "_"; NULL or "" becomes "-". */
 void hm_owner_set_cluster(struct hm_owner *owner, const char *cluster);
 
-/* The label's name, "hybridmem:CLUSTER:JOB.RESTART.SOCKET" or "hybridmem:CLUSTER:uUID.MINUTE.SOCKET", and its uuid:
- * version 5 of that name. */
+/* Write the label's name, "hybridmem:CLUSTER:JOB.RESTART.SOCKET" or "hybridmem:CLUSTER:uUID.MINUTE.SOCKET", and its
+ * uuid, which is version 5 of that name. */
 void hm_owner_write(const struct hm_owner *owner, char name[HM_OWNER_NAME], uuid_t uuid);
 
-/* Read a label back. Returns 0, or -1 (EINVAL) where the namespace is not ours; `owner` is then undefined. */
+/* Read a label. Returns 0, or -1 (EINVAL) where it is not hybridmem's; `owner` is then undefined. */
 int hm_owner_read(const char *name, const uuid_t uuid, struct hm_owner *owner);
 
-/* Is the owner of this cluster, is it this job of it? NULL: any cluster. */
+/* Does the owner belong to this cluster, or to this job of the cluster? NULL: any cluster. */
 bool hm_owner_is_of_cluster(const struct hm_owner *owner, const char *cluster);
 bool hm_owner_is_of_job(const struct hm_owner *owner, const char *cluster, uint32_t job_id, uint32_t restart);
-/* Is it what this user of it keeps? */
+/* Does this user of the cluster keep it? */
 bool hm_owner_is_of_user(const struct hm_owner *owner, const char *cluster, uint32_t uid);
-/* Is it the same label? */
+/* Are these the same owner, made at the same time, on the same socket? */
 bool hm_owner_is_equal(const struct hm_owner *owner, const struct hm_owner *other);
 
-/* When the age of what a user keeps is over, in seconds since 1970. */
+/* When the age of a kept namespace is over, in seconds since 1970. */
 int64_t hm_owner_until(const struct hm_owner *owner, unsigned age_s);
 
 /*
- * Lists of living jobs: words "JOB.RESTART", and "uUID" for users of whom a job has what they keep, with commas, blanks
- * or newlines between them; none at all is fine. "*" for the restart, or for the uid, is any: where little is known of
- * a job. Check the whole list before anything is done by it. Returns 0, or -1 (EINVAL) with a text that names the word.
+ * Lists of living jobs. A list has words "JOB.RESTART", and "uUID" for a user whose kept namespaces a job uses,
+ * separated by commas, blanks or newlines; it may be empty. "*" as the restart or the uid stands for any, for jobs of
+ * which little is known. Check a list as a whole before acting on it. Returns 0, or -1 (EINVAL) with a text that names
+ * the word.
  */
 int hm_living_check(const char *list, struct hm_error *error);
-/* Is the owner's job, or the owner, in the list, which was checked? */
+/* Is the owner's job, or the user, in the list, which hm_living_check has accepted? */
 bool hm_living_has(const char *list, const struct hm_owner *owner);
 
 #endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What those share that look at persistent memory through libndctl: namespaces (pmem.c) and DAX devices (ram/device.c).
- */
+/* What the files that use libndctl share: those for namespaces (pmem.c) and for DAX devices (ram/device.c). */
 #ifndef HM_NAMESPACE_PMEM_PARTS_H
 #define HM_NAMESPACE_PMEM_PARTS_H
 
@@ -10,15 +9,15 @@
 
 struct hm_pmem {
     struct ndctl_ctx *context;
-    struct ndctl_region *region[HM_PMEM_REGIONS]; /* of persistent memory */
+    struct ndctl_region *region[HM_PMEM_REGIONS]; /* regions of persistent memory */
     int n_regions;
 };
 
-/* Did hybridmem make this namespace? `owner` says for whom then. */
+/* Did hybridmem make this namespace? Then `owner` gets its owner. */
 bool hm_pmem_is_ours(struct ndctl_namespace *namespace, struct hm_owner *owner);
 
-/* The result of a step of libndctl or libdaxctl, a negated errno where it failed, as 0 or -1 with a text: "cannot
- * <what> <of>: <errno>". */
+/* Turn the result of a call of libndctl or libdaxctl (a negated errno where it failed) into 0, or -1 with the text
+ * "cannot <what> <of>: <errno>". */
 int hm_pmem_step(int result, const char *what, const char *of, struct hm_error *error);
 
 #endif

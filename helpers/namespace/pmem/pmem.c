@@ -30,8 +30,8 @@ int hm_pmem_regions(struct hm_pmem *pmem, const struct hm_topology *topology, st
             .is_read_only = ndctl_region_get_ro(from) > 0,
         };
         hm_text_copy(region[i].name, ndctl_region_get_devname(from), sizeof(region[i].name));
-        /* Kernels before 4.20 do not tell the largest gap: what is free is then the best guess, and the kernel's no
-         * says the rest. */
+        /* Kernels before 4.20 do not tell the largest gap. Use the free space as a guess; if it is wrong, the kernel
+         * refuses later. */
         if (region[i].extent > region[i].size)
             region[i].extent = region[i].free;
     }
@@ -44,7 +44,7 @@ static const char *block_device(struct ndctl_namespace *namespace)
     return pfn ? ndctl_pfn_get_block_device(pfn) : ndctl_namespace_get_block_device(namespace);
 }
 
-/* Returns false, and "", where there is no device. */
+/* Write the path of a device. Returns false, and "", where there is no device. */
 static bool device_path(const char *name, char *out, size_t size)
 {
     out[0] = '\0';
@@ -86,7 +86,8 @@ int hm_pmem_owned(struct hm_pmem *pmem, struct hm_namespace **owned, struct hm_e
     return n;
 }
 
-/* What an administrator's program does to the same seed meanwhile no lock of ours holds off: the label is read back. */
+/* Read the label back: programs of administrators do not take our lock, and may set up the same namespace at the same
+ * time. */
 static int check_label(const struct hm_share *share, const struct hm_owner *owner, struct hm_error *error)
 {
     struct hm_pmem *pmem;
@@ -105,8 +106,9 @@ static int check_label(const struct hm_share *share, const struct hm_owner *owne
 }
 
 /*
- * The label first, its size last: a namespace without size is nothing, and one with size has its owner. The name before
- * the uuid: the kernel takes no other uuid until the first is deleted, so whose it is must be known by then.
+ * Write the label, its size last: a namespace without size does not exist, so one with a size always has its owner. The
+ * name is written before the uuid: the kernel does not allow another uuid until the namespace is deleted, so its owner
+ * must be known by then.
  */
 static int allocate(struct ndctl_namespace *seed, const struct hm_share *share, const struct hm_owner *owner,
                     struct hm_error *error)
@@ -120,12 +122,13 @@ static int allocate(struct ndctl_namespace *seed, const struct hm_share *share, 
         hm_pmem_step(ndctl_namespace_set_size(seed, share->bytes), "take the space for", of, error) != 0 ||
         check_label(share, owner, error) != 0)
         return -1;
-    /* A hint to other tools and kernels, which those before 4.13 do not know. */
+    /* This is a hint for other tools and kernels; kernels before 4.13 do not know it. */
     (void)ndctl_namespace_set_enforce_mode(seed, NDCTL_NS_MODE_FSDAX);
     return 0;
 }
 
-/* How far the wipe of an earlier one of this name came, which went without us (by ndctl): this one's is to be whole. */
+/* Forget the progress of a wipe of an earlier namespace with this name, which somebody has removed without hybridmem
+ * (with ndctl): the wipe of the new one has to be complete. */
 static int forget_wipe(const struct hm_owner *owner, struct hm_error *error)
 {
     char name[HM_OWNER_NAME];
@@ -134,7 +137,7 @@ static int forget_wipe(const struct hm_owner *owner, struct hm_error *error)
     return hm_wiped_drop(name, error);
 }
 
-/* Lay fsdax over the namespace. */
+/* Put fsdax on the namespace. */
 static int attach(struct ndctl_region *region, struct ndctl_namespace *namespace, bool map_in_pmem,
                   struct hm_error *error)
 {
@@ -155,7 +158,9 @@ static int attach(struct ndctl_region *region, struct ndctl_namespace *namespace
     return hm_pmem_step(ndctl_pfn_enable(pfn), "enable", of, error);
 }
 
-/* The region's namespace that is to be set up next, or NULL; what one of ours that was killed has left on it goes. */
+/*
+ * Get the region's empty namespace, the one to set up next, or NULL. What a killed process has left in it is removed.
+ */
 static struct ndctl_namespace *clean_seed(struct ndctl_region *region)
 {
     struct hm_owner owner;
@@ -173,7 +178,7 @@ int hm_pmem_create(struct hm_pmem *pmem, const struct hm_share *share, const str
     for (int i = 0; i < pmem->n_regions && !region; i++)
         if (strcmp(ndctl_region_get_devname(pmem->region[i]), share->region->name) == 0)
             region = pmem->region[i];
-    /* Before anything is made: without it nothing could be wiped either. */
+    /* Load the driver before anything is made: without it nothing could be wiped either. */
     if (hm_driver_load(&hm_driver_pmem, error) != 0)
         return -1;
     struct ndctl_namespace *seed = region ? clean_seed(region) : NULL;
@@ -190,8 +195,9 @@ int hm_pmem_create(struct hm_pmem *pmem, const struct hm_share *share, const str
 }
 
 /*
- * Zero what was the user's while it is still fsdax: on a raw device it would be seen as a new disk, and what looks like
- * an array or a volume to the node's other programs is theirs at once. `bytes`: how much that was.
+ * Zero the user's data while the namespace is still fsdax. As a raw device it would look like a new disk, and other
+ * programs of the node would at once take over anything that looks like an array or a volume. `bytes` gets the size of
+ * that data.
  */
 static int wipe_content(struct ndctl_namespace *namespace, const char *name, uint64_t *bytes, struct hm_error *error)
 {
@@ -203,8 +209,8 @@ static int wipe_content(struct ndctl_namespace *namespace, const char *name, uin
     return hm_wiped_wipe(name, device, *bytes, error);
 }
 
-/* Zero what is around the content, the map of its pages and the info block: `edge` bytes, before it or behind it; all
- * where no content could be wiped as such. */
+/* Zero what surrounds the user's data, the map of its pages and the info block: `edge` bytes at the beginning or the
+ * end. Where no data could be wiped as fsdax, zero everything. */
 static int wipe_around(struct ndctl_namespace *namespace, const char *name, uint64_t edge, struct hm_error *error)
 {
     char device[32];
@@ -240,7 +246,7 @@ static int remove_one(struct ndctl_namespace *namespace, const char *name, struc
         return -1;
     if (hm_pmem_step(ndctl_namespace_delete(namespace), "delete", of, error) != 0)
         return -1;
-    (void)hm_wiped_drop(name, NULL); /* one without size was not wiped now */
+    (void)hm_wiped_drop(name, NULL); /* one without size was not wiped just now */
     return 0;
 }
 
@@ -269,7 +275,8 @@ void hm_pmem_revive(struct hm_pmem *pmem, const struct hm_owner *owner)
     struct ndctl_namespace *namespace = find(pmem, owner);
     if (!namespace || hm_driver_load(&hm_driver_pmem, NULL) != 0)
         return;
-    /* Also what was laid over it and never began, or is a raw device for its wipe: the kernel then looks anew. */
+    /* Also disable fsdax that never started, or a raw device made for a wipe; then the kernel looks at the namespace
+     * anew. */
     if (ndctl_namespace_disable_safe(namespace) < 0)
         return;
     (void)ndctl_namespace_set_raw_mode(namespace, 0);

@@ -6,7 +6,7 @@
 
 #include "base/size.h"
 
-#define SHOWN 24 /* of a size for people */
+#define SHOWN 24 /* bytes of a size as text */
 
 int hm_region_check(const struct hm_region *region, struct hm_error *error)
 {
@@ -48,7 +48,7 @@ int hm_share_sockets(enum hm_socket which, const struct hm_region *region, int n
                : 0;
 }
 
-/* Returns UINT64_MAX where it would overflow: no region has that. */
+/* Round up. Returns UINT64_MAX where that overflows; no region is so large. */
 static uint64_t round_up(uint64_t bytes, uint64_t align)
 {
     uint64_t more;
@@ -64,7 +64,7 @@ static int refuse_full(const struct hm_region *fullest, int socket, uint64_t byt
                    hm_size_format(fullest->free, free, sizeof(free)));
 }
 
-/* One socket's part. Returns 0 or -1. */
+/* Plan the part of one socket. Returns 0 or -1. */
 static int plan_socket(const struct hm_region *region, int n_regions, int socket, uint64_t bytes,
                        struct hm_share *share, struct hm_error *error)
 {
@@ -84,7 +84,7 @@ static int plan_socket(const struct hm_region *region, int n_regions, int socket
     if (!is_any)
         return hm_fail(error, ENODEV, "socket %d has no persistent memory region", socket);
     if (!fullest)
-        return -1; /* said by the last check */
+        return -1; /* hm_region_check has written the text */
     if (!best)
         return refuse_full(fullest, socket, round_up(bytes, fullest->align), error);
     *share = (struct hm_share){.region = best, .bytes = round_up(bytes, best->align)};

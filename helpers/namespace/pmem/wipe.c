@@ -20,7 +20,7 @@
 #define PAGE 4096
 #define SAY_EVERY_S 10
 
-/* Of all wipes of this process. */
+/* Time limit and log of all wipes of this process. */
 static struct {
     unsigned limit_s;
     time_t begin_s, said_s;
@@ -32,7 +32,7 @@ void hm_wipe_limit(unsigned limit_s)
     pace.begin_s = (time_t)hm_clock_s(CLOCK_MONOTONIC);
 }
 
-/* Is there time for more? Says how far it is, of the whole, where it takes long. Returns 0 or -1. */
+/* Check that there is time to go on. Logs the progress where a wipe takes long. Returns 0 or -1. */
 static int keep_pace(const char *device, uint64_t done, uint64_t bytes, bool is_begin, struct hm_error *error)
 {
     time_t now = (time_t)hm_clock_s(CLOCK_MONOTONIC);
@@ -49,7 +49,7 @@ static int keep_pace(const char *device, uint64_t done, uint64_t bytes, bool is_
     return 0;
 }
 
-/* `done`: from there on, and how far it came. */
+/* Zero from *done on. *done becomes how far that came. */
 static int zero(int fd, const char *device, uint64_t *done, uint64_t end, struct hm_error *error)
 {
     for (uint64_t from = *done; *done < end;) {
@@ -68,7 +68,8 @@ static int flush(int fd, const char *device, struct hm_error *error)
     return fsync(fd) == 0 ? 0 : hm_fail_errno(error, "cannot flush %s", device);
 }
 
-/* All from `done` on; also what the limit has cut is flushed, or is not done. */
+/* Zero everything from *done on, and flush. Where the limit stops it, what was zeroed is flushed; if that fails, it
+ * does not count. */
 static int zero_rest(int fd, const char *device, uint64_t bytes, uint64_t *done, struct hm_error *error)
 {
     *done = *done < bytes ? *done / ZERO_AT_ONCE * ZERO_AT_ONCE : 0;
@@ -91,7 +92,7 @@ static int zero_edges(int fd, const char *device, uint64_t bytes, uint64_t edge,
     return flush(fd, device, error);
 }
 
-/* Read `length` bytes from `at` on and hold them to be zero. */
+/* Read `length` bytes from `at` on and check that all are zero. */
 static int expect_zero(int fd, const char *device, unsigned char *buffer, uint64_t at, uint64_t length,
                        struct hm_error *error)
 {
@@ -103,7 +104,7 @@ static int expect_zero(int fd, const char *device, unsigned char *buffer, uint64
         errno = got < 0 ? errno : EIO;
         return hm_fail_errno(error, "cannot read %s at byte %llu to verify its wipe", device, (unsigned long long)at);
     }
-    /* All are zero where the first is and each equals the one before it. */
+    /* All are zero if the first is, and each equals the one before it. */
     if (buffer[0] == 0 && memcmp(buffer, buffer + 1, length - 1) == 0)
         return 0;
     return hm_fail(error, EIO, "%s is not zero within %llu bytes from byte %llu on after its wipe", device,
@@ -111,8 +112,9 @@ static int expect_zero(int fd, const char *device, unsigned char *buffer, uint64
 }
 
 /*
- * The first and the last stride whole, of each other one page, always another: to read all would take as long as to
- * write it, while the node waits, and what a device leaves out it does not leave out by pages.
+ * Check the first and the last stride in full, and one page of each other stride, at changing places. To read
+ * everything would take as long as to write it, while the node waits; and a device that fails to zero would not do so
+ * for single pages.
  */
 static int verify(int fd, const char *device, uint64_t bytes, struct hm_error *error)
 {
@@ -142,7 +144,8 @@ uint64_t hm_device_bytes(const char *device)
     return bytes;
 }
 
-/* Past the page cache: what is read back is what the device has. Returns a descriptor to close, or -1. */
+/* Open the device, bypassing the page cache, so that what is read back is what the device has. Returns a descriptor to
+ * close, or -1. */
 static int open_device(const char *device, uint64_t bytes, struct hm_error *error)
 {
     uint64_t size = 0;
@@ -162,7 +165,7 @@ static int open_device(const char *device, uint64_t bytes, struct hm_error *erro
     return -1;
 }
 
-/* The result of the zeroing, or of the look where that was done. */
+/* Verify, unless zeroing failed, and close. Returns 0 or -1. */
 static int end_wipe(int fd, const char *device, uint64_t bytes, int result, struct hm_error *error)
 {
     if (result == 0)

@@ -16,9 +16,9 @@
 #include "wipe.h"
 
 #define FOLDER "wiped"
-#define TEXT (HM_OWNER_NAME + 48) /* the name and two numbers */
+#define TEXT (HM_OWNER_NAME + 48) /* room for the name and two numbers */
 
-static const struct hm_config *place; /* of all wipes of this process; NULL: nothing is kept */
+static const struct hm_config *place; /* for all wipes of this process; NULL: no progress is kept */
 
 void hm_wiped_begin(const struct hm_config *config)
 {
@@ -35,13 +35,13 @@ static int open_folder(struct hm_error *error)
     return folder;
 }
 
-/* The whole text of the file; the label's uuid follows from its name. One that ends early has no newline. */
+/* Write the text of the file. A file that was cut off lacks the newline. The label's uuid follows from its name. */
 static void format(char text[TEXT], const char *name, uint64_t bytes, uint64_t done)
 {
     snprintf(text, TEXT, "%s %" PRIu64 " %" PRIu64 "\n", name, bytes, done);
 }
 
-/* What the file says of this namespace; 0 for anything but a file of ours that was written to its end. */
+/* Read the progress for this namespace. Returns 0 for anything but a complete file of hybridmem's. */
 static uint64_t read_done(int folder, const char *name, uint64_t bytes)
 {
     char text[TEXT] = "", expected[TEXT];
@@ -65,7 +65,7 @@ static uint64_t read_done(int folder, const char *name, uint64_t bytes)
     return strcmp(text, expected) == 0 ? done : 0;
 }
 
-/* Read and forget. What cannot be forgotten is not believed. */
+/* Read the progress and remove its file. Progress that cannot be removed is not used. */
 static uint64_t take(const char *name, uint64_t bytes)
 {
     int folder = place ? open_folder(NULL) : -1;
@@ -99,9 +99,9 @@ static int keep(const char *name, uint64_t bytes, uint64_t done, struct hm_error
 }
 
 /*
- * Between the cut and the next try no user can have written to it: the first bytes, which make a file system and a
- * volume, are zeroed first, so that nothing is mounted any more (nor was: a device in use is not wiped at all), and the
- * device is root's. What root wrote there is looked for in the end, as everything is.
+ * Resuming is safe because no user can have written to the device since the last try: its first bytes, which make it a
+ * file system or a volume, are zeroed first, so nothing can be mounted (a device in use is not wiped at all), and only
+ * root can open it. Anything that root has written is found by the check at the end.
  */
 int hm_wiped_wipe(const char *name, const char *device, uint64_t bytes, struct hm_error *error)
 {

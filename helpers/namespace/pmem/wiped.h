@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How far the wipe of a namespace had come when its limit cut it, kept in <run_dir>/wiped/<name of the label>, so that
- * a memory whose wipe takes longer than the limit is wiped by several prologs and epilogs. What is kept is worth one
- * try: it is read and removed before the wipe goes on, and removed with the namespace. It never outlives what it is
- * true of, for bytes that a next namespace of that name has written would be left there. The caller holds the lock.
+ * Keeps the progress of a wipe that its time limit has stopped, in the file <run_dir>/wiped/<name of the label>. So a
+ * memory whose wipe takes longer than the limit is wiped by several prologs and epilogs. The progress is used once: it
+ * is read and removed before the wipe goes on. It is also removed with the namespace, so that it cannot be applied to a
+ * later namespace with the same name, whose data would then stay. The caller holds the lock.
  *
- * A limit that falls behind the content (pmem.c's wipe_around: the map of its pages and the info block) keeps nothing:
- * the content as a device of its own is gone by then, and how much of the raw device is zero is not one number. The
- * next try wipes all of the raw device, with its progress kept as here, so that tries come to an end.
+ * Where the limit stops the wipe after the user's data (in wipe_around of pmem.c), no progress is kept: the data has no
+ * device of its own any more, and how much of the raw device is zero is not a single number. The next try wipes the
+ * whole raw device, and keeps its progress as described here, so tries do come to an end.
  */
 #ifndef HM_NAMESPACE_PMEM_WIPED_H
 #define HM_NAMESPACE_PMEM_WIPED_H
@@ -17,20 +17,17 @@
 #include "core/config/config.h"
 #include "pmem.h"
 
-/* The folder is in this one's run_dir. Without it, as before this, nothing is kept. */
+/* Keep progress in the run_dir of this configuration. Before this call none is kept. */
 void hm_wiped_begin(const struct hm_config *config);
 
-/*
- * Zero all of the device of the namespace `name`, which has so many bytes, as hm_wipe does, but for what the last try
- * has zeroed; all of it is looked at in the end. Returns 0 or -1, as hm_wipe; ETIME: the next try goes on where this
- * one was cut.
- */
+/* Zero and verify the device of the namespace `name` (`bytes` bytes), without zeroing again what the last try has
+ * zeroed. Returns 0 or -1, as hm_wipe_on; after ETIME the next try goes on where this one was stopped. */
 int hm_wiped_wipe(const char *name, const char *device, uint64_t bytes, struct hm_error *error);
 
-/* Forget it: its namespace goes, or comes. Returns 0 (also where nothing is kept), or -1. */
+/* Remove the progress of a namespace that goes or comes. Returns 0 (also where there is none), or -1. */
 int hm_wiped_drop(const char *name, struct hm_error *error);
 
-/* Forget all but those of the `n` that are there. */
+/* Remove all progress except that of the `n` namespaces that exist. */
 void hm_wiped_tidy(const struct hm_namespace *there, int n);
 
 #endif

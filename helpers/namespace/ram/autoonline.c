@@ -22,7 +22,7 @@ static bool is_policy(const char *word)
     return false;
 }
 
-/* Returns 0 or -1. */
+/* Keep the policy in run_dir. Returns 0 or -1. */
 static int keep(int folder, const struct hm_config *config, const char *policy, struct hm_error *error)
 {
     int fd = openat(folder, KEPT, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
@@ -70,7 +70,7 @@ int hm_autoonline_release(const struct hm_config *config, struct hm_error *error
         ssize_t length = read(fd, policy, sizeof(policy) - 1);
         close(fd);
         policy[length > 0 ? length : 0] = '\0';
-        /* One who was killed before he had written it has not changed anything. */
+        /* A process that was killed before it had written the file has not changed the policy. */
         if (is_policy(policy))
             result = hm_file_write(HM_AUTOONLINE, policy, error);
         if (result == 0)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The kernel's policy for memory that comes, auto_online_blocks: unless it is "offline", new blocks go into a zone of
- * the kernel's choice at once, where its own pages may settle that nobody can move away again. It is set aside while a
- * device becomes memory, and put back; what a killed process left is put back by the next one, and by a reap.
+ * Sets aside the kernel's policy for new memory, auto_online_blocks, while a device becomes memory. Unless the policy
+ * is "offline", the kernel puts new blocks online at once, in a zone of its choice, where its own pages may settle and
+ * then cannot be moved away. The policy is put back afterwards. If a process was killed meanwhile, the next one, or a
+ * reap, puts it back.
  */
 #ifndef HM_NAMESPACE_RAM_AUTOONLINE_H
 #define HM_NAMESPACE_RAM_AUTOONLINE_H
@@ -10,13 +11,12 @@
 #include "core/config/config.h"
 
 #define HM_AUTOONLINE "/sys/devices/system/memory/auto_online_blocks"
-#define HM_AUTOONLINE_KEPT "auto_online_blocks" /* in run_dir: the policy, while it is set aside */
+#define HM_AUTOONLINE_KEPT "auto_online_blocks" /* file in run_dir that holds the policy while it is set aside */
 
-/* Let new memory stay offline. The caller has the lock. Returns 0 (release it) or -1. */
+/* Set the policy to "offline". The caller has the lock. Returns 0 (then release it) or -1. */
 int hm_autoonline_hold(const struct hm_config *config, struct hm_error *error);
 
-/* The policy as it was before hold, also where that was another process. Nothing is held: nothing is done. Returns 0
- * or -1. */
+/* Put back the policy that was set aside, also by another process. Does nothing where none was. Returns 0 or -1. */
 int hm_autoonline_release(const struct hm_config *config, struct hm_error *error);
 
 #endif

@@ -11,7 +11,7 @@
 #include "base/files.h"
 #include "base/size.h"
 
-#define MOST_BLOCK (UINT64_C(1) << 32) /* number of a block */
+#define MOST_BLOCK (UINT64_C(1) << 32) /* largest number of a block */
 
 uint64_t hm_blocks_size(const char *system, struct hm_error *error)
 {
@@ -36,7 +36,7 @@ uint64_t hm_blocks_within(uint64_t start, uint64_t bytes, uint64_t block)
     return end / block > first ? end / block - first : 0;
 }
 
-/* One that goes away meanwhile is no block any more. */
+/* Count one block; a block that goes away meanwhile is not counted. */
 static void count(const char *folder, const char *name, unsigned number, struct hm_blocks *blocks)
 {
     char path[240], state[32], zone[64];
@@ -56,7 +56,7 @@ static void count(const char *folder, const char *name, unsigned number, struct 
     *(is_movable ? &blocks->movable : &blocks->normal) += 1;
 }
 
-/* What is done with one block. Returns true to go on. */
+/* A function for one block. Returns true to go on. */
 typedef bool (*use_block)(const char *folder, const char *name, unsigned number, void *data);
 
 static bool count_block(const char *folder, const char *name, unsigned number, void *data)
@@ -65,7 +65,7 @@ static bool count_block(const char *folder, const char *name, unsigned number, v
     return true;
 }
 
-/* All blocks of the range. Returns 0, also where the node is not there, or -1. */
+/* Call `use` for all blocks of the range. Returns 0, also where the node does not exist, or -1. */
 static int use_each(const char *system, int node, uint64_t start, uint64_t bytes, uint64_t block_bytes, use_block use,
                     void *data, struct hm_error *error)
 {
@@ -77,7 +77,7 @@ static int use_each(const char *system, int node, uint64_t start, uint64_t bytes
     DIR *names = opendir(folder);
     if (!names)
         return errno == ENOENT ? 0 : hm_fail_errno(error, "cannot read %s", folder);
-    /* "memory<N>" is the block that begins at N times its size. */
+    /* "memory<N>" is the block that begins at address N times the size of a block. */
     while (goes_on && (item = readdir(names)))
         if (strncmp(item->d_name, "memory", 6) == 0 &&
             hm_size_parse_number(item->d_name + 6, 0, MOST_BLOCK, &number, NULL) == 0 &&

@@ -19,10 +19,10 @@ __attribute__((format(printf, 6, 0))) static void drop_message(struct daxctl_ctx
     (void)context, (void)priority, (void)file, (void)line, (void)function, (void)format, (void)arguments;
 }
 
-/* The device with its place. Returns 0 to go on with the next one. */
+/* A function for one device and its region. Returns 0 to go on with the next device. */
 typedef int (*use_device)(struct ndctl_region *region, struct daxctl_dev *device, void *data, struct hm_error *error);
 
-/* Of one namespace: other people's are devdax, or nothing to us. */
+/* Call `use` for the devices of one namespace, unless hybridmem has made it or it is not devdax. */
 static int use_namespace(struct ndctl_namespace *namespace, use_device use, void *data, struct hm_error *error)
 {
     struct hm_owner owner;
@@ -43,7 +43,7 @@ static int use_namespace(struct ndctl_namespace *namespace, use_device use, void
     return result;
 }
 
-/* Returns 0, or what is not 0 of `use`, or -1. */
+/* Call `use` for all devices. Returns 0, the first value of `use` that is not 0, or -1. */
 static int use_each(use_device use, void *data, struct hm_error *error)
 {
     struct hm_pmem *pmem;
@@ -121,7 +121,7 @@ struct change {
     unsigned patience_s;
 };
 
-/* Returns 1 where the device is another one: `use_each` goes on with 0 only. */
+/* Change the device if it has the right name. Returns 1 when it was changed, so that use_each ends. */
 static int change_one(struct ndctl_region *region, struct daxctl_dev *device, void *data, struct hm_error *error)
 {
     const struct change *change = data;
@@ -170,7 +170,7 @@ int hm_ram_bind(const struct hm_ram_device *device, enum hm_ram_driver driver, s
     return make_change(&change, error);
 }
 
-/* The library's own look at the zones is left out: it knows none where a block is offline. */
+/* The library's check of zones is not used, as it knows no zone while a block is offline. */
 static int online(struct daxctl_dev *device, const struct change *change, struct hm_error *error)
 {
     struct daxctl_memory *memory = daxctl_dev_get_memory(device);
@@ -192,7 +192,8 @@ static void wake(int number)
     (void)number;
 }
 
-/* For a pinned page of a movable block the kernel waits until a signal comes. Returns 0 or -errno. */
+/* Take blocks offline, with a signal each second: for a pinned page in a movable block the kernel would wait until a
+ * signal comes. Returns 0 or -errno. */
 static int offline_for(struct daxctl_dev *device, bool with_last, unsigned seconds)
 {
     const struct itimerval none = {.it_value.tv_sec = 0};
@@ -209,7 +210,7 @@ static int offline_for(struct daxctl_dev *device, bool with_last, unsigned secon
     return result;
 }
 
-/* Patience is for a block: all of a large device take as long as they take. */
+/* The patience is for each block: a large device may take as long as it needs in all. */
 static int offline(struct daxctl_dev *device, const struct change *change, struct hm_error *error)
 {
     struct daxctl_memory *memory = daxctl_dev_get_memory(device);

@@ -14,9 +14,9 @@
 
 #define MOST_PID (1 << 22)
 #define KIB 1024
-#define PAGE_KIB 4 /* where the line does not say */
+#define PAGE_KIB 4 /* size of a page where the line does not tell it */
 
-/* A word of the line: up to a blank. */
+/* A word of the line; it ends at a blank. */
 struct word {
     const char *text;
     size_t length;
@@ -35,7 +35,8 @@ static bool begins(const struct word *word, const char *with)
     return strncmp(word->text, with, strlen(with)) == 0;
 }
 
-/* "bind:4-5", "bind=static:4", "(many):4"; the words before and behind a policy have no colon, or are a file's. */
+/* Is this a policy that names one of the nodes: "bind:4-5", "bind=static:4", "(many):4"? Other words have no colon,
+ * except those of a file. */
 static bool names_one(const struct word *word, const struct hm_set *nodes)
 {
     char list[64];
@@ -45,11 +46,11 @@ static bool names_one(const struct word *word, const struct hm_set *nodes)
         return false;
     size_t length = (size_t)(word->text + word->length - colon - 1);
     snprintf(list, sizeof(list), "%.*s", (int)length, colon + 1);
-    /* A list that is longer than this names many nodes: take it that ours are among them. */
+    /* A list that is too long for this names many nodes: assume that ours are among them. */
     return length >= sizeof(list) || (hm_set_parse(&named, list, NULL) == 0 && hm_set_intersects(&named, nodes));
 }
 
-/* "N4=12" of one of the nodes: 12, else 0. */
+/* The number of pages in a word "N4=12", if that is one of the nodes; else 0. */
 static uint64_t pages_there(const struct word *word, const struct hm_set *nodes)
 {
     unsigned node;
@@ -66,7 +67,7 @@ void hm_node_use_add(struct hm_node_use *use, const char *line, const struct hm_
     bool is_file = false, is_written = false;
     unsigned long long page_kib = PAGE_KIB;
     uint64_t pages = 0;
-    if (!next_word(&word)) /* the address */
+    if (!next_word(&word)) /* skip the address */
         return;
     while (next_word(&word)) {
         if (begins(&word, "file="))
@@ -84,7 +85,8 @@ void hm_node_use_add(struct hm_node_use *use, const char *line, const struct hm_
         use->bytes += pages * page_kib * KIB;
 }
 
-/* What a process has; nothing where it is gone, which may also be said while it is read. Returns 0 or -1. */
+/* Read what a process has on the nodes. It is nothing where the process has gone, also while its file is read. Returns
+ * 0 or -1. */
 static int read_use(const char *pid, const struct hm_set *nodes, struct hm_node_use *use, struct hm_error *error)
 {
     char path[40], *line = NULL;

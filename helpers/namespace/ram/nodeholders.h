@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which processes live on NUMA nodes, by their numa_maps. */
+/* Finds processes with memory on NUMA nodes, by their numa_maps. */
 #ifndef HM_NAMESPACE_RAM_NODEHOLDERS_H
 #define HM_NAMESPACE_RAM_NODEHOLDERS_H
 
@@ -10,7 +10,7 @@
 #include "base/set.h"
 
 struct hm_node_use {
-    uint64_t bytes;  /* on the nodes */
+    uint64_t bytes;  /* bytes on the nodes */
     bool is_by_name; /* a memory policy names one of them */
 };
 
@@ -18,19 +18,20 @@ struct hm_node_holder {
     pid_t pid;
     char name[32];
     struct hm_node_use use;
-    unsigned others; /* so many more processes live there */
+    unsigned others; /* number of further processes */
 };
 
 /*
- * Add what a line of /proc/PID/numa_maps has of the nodes. Not counted: pages of a file's mapping that nobody has
- * written to. They are the page cache's, which the kernel moves or drops, and any daemon may map some of them: with
- * these counted no node could be emptied after a program was read into it. Pure.
+ * Add what a line of /proc/PID/numa_maps tells of the nodes. Pages of a file's mapping that nobody has written to are
+ * not counted: they belong to the page cache, which the kernel can move or drop. Any daemon may map some of them; if
+ * they counted, no node could be emptied once a program was read into it. Pure.
  */
 void hm_node_use_add(struct hm_node_use *use, const char *line, const struct hm_set *nodes);
 
 /*
- * The process with the most memory on the nodes, or with a policy for them: who is bound to memory that goes away is
- * killed at its next page. Ourselves are left out. Returns 1, 0 where there is none, or -1 where that cannot be told.
+ * Find the process with the most memory on the nodes, or with a policy for them: a process that is bound to memory
+ * which goes away is killed at its next page. The calling process does not count. Returns 1, 0 where there is none, or
+ * -1 where this cannot be told.
  */
 int hm_node_holder_find(const struct hm_set *nodes, struct hm_node_holder *holder, struct hm_error *error);
 
