@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The planner asks nobody: it plans each mode in a process whose system calls the kernel answers with a kill. */
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+#include <linux/seccomp.h>
+
+#include "unit/lib/machines.h"
+#include "unit/lib/planrow.h"
+
+/* Of a child that does `call` after its last permitted system call but exit(2). */
+static int status_of_confined(void (*call)(struct work *work), struct work *work)
+{
+    int status = 0;
+    pid_t child = fork();
+    if (child == 0) {
+        if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT) != 0)
+            _exit(2);
+        call(work);
+        syscall(SYS_exit, 0);
+    }
+    assert_true(child > 0);
+    assert_int_equal(waitpid(child, &status, 0), child);
+    return status;
+}
+
+static void plan(struct work *work)
+{
+    (void)hm_plan_resolve(&work->request, &work->tiers, &work->config, &work->abilities, &work->where, &work->plan,
+                          &work->error);
+}
+
+static void ask_the_system(struct work *work)
+{
+    (void)work;
+    (void)getpid();
+    (void)access("/", F_OK);
+}
+
+static void check(struct work *work, const char *shape, const struct hm_mode_row *mode)
+{
+    char request[40];
+    snprintf(request, sizeof(request), "%s%s", mode->name, mode->keys & HM_KEYS_FSDAX ? ",size=1G" : "");
+    const struct row row = {.shape = shape, .request = request, .cpus = "0", .kernel = "6.12"};
+    (void)planrow_resolve(work, &row); /* whether it is refused is tested elsewhere */
+    int status = status_of_confined(plan, work);
+    if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
+        fail_msg("%s on %s: the planner made a system call", request, shape);
+}
+
+static void test_no_mode_makes_a_system_call(void **state)
+{
+    static const char *const shapes[] = {"optane", "hbm", "cxl", "three", "one", "unknown"};
+    struct work *work = *state;
+    for (int mode = 0; mode < HM_MODES; mode++)
+        for (size_t i = 0; i < N_ROWS(shapes); i++)
+            check(work, shapes[i], hm_mode_at(mode));
+}
+
+/* Else the test above says nothing. */
+static void test_a_system_call_is_noticed(void **state)
+{
+    int status = status_of_confined(ask_the_system, *state);
+    assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+}
+
+static int make_work(void **state)
+{
+    *state = calloc(1, sizeof(struct work));
+    return *state ? 0 : -1;
+}
+
+static int free_work(void **state)
+{
+    free(*state);
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_no_mode_makes_a_system_call),
+        cmocka_unit_test(test_a_system_call_is_noticed),
+    };
+    return cmocka_run_group_tests(tests, make_work, free_work);
+}
