@@ -1,2 +1,3 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reading hybridmem's records: what the commands that show and collect them are made of. Standard library only."""
+"""Reads hybridmem's records. The commands that show and collect records are made of these modules. Standard library
+only."""

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The picture of `hybridmem bench`: bandwidth over size. Each kernel has a line, told apart by its marks and without
-colours; what is predicted is dashed; an upright line is where the fast tier ends. Pure."""
+"""Draws the picture of `hybridmem bench`: bandwidth by size. Each kernel has a line with marks of its own shape, so
+that lines can be told apart without colours. Predictions are dashed. A vertical line shows where the fast tier ends.
+Pure."""
 
 import math
 
@@ -11,7 +12,7 @@ LEFT, TOP, RIGHT, BOTTOM = 76, 92, 40, 60
 WIDTH, HEIGHT = 640, 320
 MARK = 4
 MOST_STEPS = 8
-LABEL_STEP = 64  # between sizes on the axis
+LABEL_STEP = 64  # pixels between the sizes on the axis
 LEGEND_STEP = 110
 ROLES = ("read", "written")
 ON_LIGHT = (
@@ -42,7 +43,7 @@ def colour(kernel):
 
 
 class Plane:
-    """Where a size and a bandwidth are."""
+    """The coordinates of sizes and bandwidths in the picture."""
 
     def __init__(self, results):
         bandwidths = (row[key] for row in results for key in ("best_mbs", "predicted_mbs"))
@@ -57,7 +58,7 @@ class Plane:
 
 
 def step_of(value):
-    """1, 2 or 5 times a power of ten: at most MOST_STEPS of them make the value."""
+    """The step of an axis: 1, 2 or 5 times a power of ten, so that at most MOST_STEPS of them reach the value."""
     power = 10 ** math.floor(math.log10(value / MOST_STEPS))
     return next(power * factor for factor in (1, 2, 5, 10) if value / (power * factor) <= MOST_STEPS)
 
@@ -94,7 +95,7 @@ def axes(plane, figures):
 
 
 def edge(plane, figures):
-    """Where the fast tier ends, if there is another tier and the plane is as wide as that."""
+    """The vertical line where the fast tier ends, if there is another tier and the picture reaches that size."""
     if figures["tiers"] < 2 or figures["fast_bytes"] > plane.last_bytes:
         return
     x = f"{plane.x(figures['fast_bytes']):.1f}"

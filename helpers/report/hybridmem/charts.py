@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is drawn. Charts of a page are HTML and SVG: words are HTML, so that they are readable at any width, and only
-shapes are scaled. A picture is a file of SVG with its words in it. Pure."""
+"""Draws charts and pictures. A chart is part of a page: its words are HTML, so that they are readable at any width, and
+only its shapes are SVG, which is scaled. A picture is an SVG file with its words in it. Pure."""
 
 from .page import Markup, name, tag
 
-SHORT = 10  # letters of a bar's word that is never cut: as long is the longest mode
-COLOURS = 8  # of the style: .c0 to .c7
+SHORT = 10  # letters of a bar's name that are never cut: as many as the longest mode has
+COLOURS = 8  # number of colours in the style: .c0 to .c7
 
-# The styles of all pictures: on a light page, and what is different on a dark one.
+# The styles of all pictures: for a light page, and the changes for a dark one.
 ON_LIGHT = """\
 text{font:11px system-ui,'DejaVu Sans',sans-serif;fill:#30343b}
 .title{font-size:17px;font-weight:600}.sub{font-size:13px}
@@ -22,7 +22,7 @@ def colour(place):
 
 
 def bars(caption, rows):
-    """One bar a row: (the words of its name, value, shown); a value of None has none."""
+    """Draws horizontal bars. A row is (name, value, shown value); a value of None has no bar."""
     top = max((value for _, value, _ in rows if value is not None), default=0) or 1
     lines = []
     for words, value, shown in rows:
@@ -42,8 +42,9 @@ def bars(caption, rows):
 
 
 def stacked(caption, names, columns, shown, ends, gap=0.0):
-    """Columns side by side, each a (title, values in the order of the names); a value of None is a gap. `shown` makes a
-    value a word, `ends` are the words at both ends of the time axis, `gap` is the part of a column that stays empty."""
+    """Draws stacked columns. Each column is (title, values in the order of `names`); a value of None is a gap. `shown`
+    formats a value. `ends` are the words at both ends of the time axis. `gap` is the share of a column's width that
+    stays empty."""
     top = max((sum(v or 0 for v in values) for _, values in columns), default=0) or 1
     shapes = []
     for place, (title, values) in enumerate(columns):
@@ -86,8 +87,8 @@ def stacked(caption, names, columns, shown, ends, gap=0.0):
 
 
 def picture(size, styles, *content):
-    """A file of SVG, (width, height) large, with both the light and the dark theme; `styles` are what it wants of each
-    besides those of all pictures."""
+    """Makes an SVG file of `size` (width, height) with a light and a dark theme. `styles` are the picture's own styles
+    for both themes."""
     width, height = size
     on_light, on_dark = styles
     style = f"\n{ON_LIGHT}{on_light}\n@media(prefers-color-scheme:dark){{{ON_DARK}{on_dark}}}\n"
@@ -105,5 +106,5 @@ def picture(size, styles, *content):
 
 
 def text(x, y, words, anchor=None, class_=None):
-    """Words of a picture: they begin at x, or what `anchor` says of them is there."""
+    """Words of a picture at x, y. `anchor` says which part of them is at x (text-anchor; None: their beginning)."""
     return tag("text", words, class_=class_, x=x, y=y, text_anchor=anchor)

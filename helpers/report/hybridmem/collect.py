@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""hybridmem-collect: the records of jobs that ended, as one summary each in Slurm's database.
+"""hybridmem-collect: merges the records of each ended job into one summary in Slurm's database.
 
-An entry of the spool folder is removed when its job's summary is in the database, and not before: whoever is killed at
-whatever point, the next one does the same again and finds it done.
-"""
+An entry of the spool folder is removed only when its job's summary is in the database. If the collector is killed at
+any point, the next one repeats the work, and finds what is already done."""
 
 import os
 import time
@@ -12,20 +11,20 @@ from . import commands, database, jobrecords, merge, program, settings, spool, s
 from .failure import Failure
 
 NAME = "hybridmem-collect"
-PERIOD_S = 5  # between two passes over the folder
-TIDY_S = 3600  # between two removals of what is old in it
+PERIOD_S = 5  # between two passes over the spool folder
+TIDY_S = 3600  # between two removals of old files in it
 LOOK_S = 15  # between two looks at the files of a job's nodes
 FIRST_RETRY_S, LAST_RETRY_S = 30, 3600
-AHEAD_S = 24 * 3600  # by which slurmctld's clock may be before ours
-GIVE_UP_S = 24 * 3600  # of failures that are an entry's own
-MOST_TOLD = 1000  # kinds of news that are told apart
+AHEAD_S = 24 * 3600  # slurmctld's clock may be ahead of ours by this much
+GIVE_UP_S = 24 * 3600  # seconds of an entry's own failures after which it is given up
+MOST_TOLD = 1000  # largest number of different messages that are remembered
 EPILOG = """\
 Without --once it goes on until it is ended, as hybridmem-collect.service does. Only one works on a folder at a time.
 Exit status: 0, 1 when it cannot work at all, 2 for wrong arguments."""
 
 
 class Later(Exception):
-    """Nothing is wrong: the entry is due again at that time."""
+    """Not an error: the entry is due again at the time `due`."""
 
     def __init__(self, due):
         super().__init__(due)
@@ -33,7 +32,7 @@ class Later(Exception):
 
 
 class Hopeless(Exception):
-    """It will never work: the reason, and what kind of reason that is."""
+    """The entry can never be done. Has the reason, and its kind."""
 
     def __init__(self, kind, text):
         super().__init__(text)
@@ -46,11 +45,11 @@ class Visit:
     def __init__(self, answers=0):
         self.due = self.tries = 0
         self.records = self.failure = None
-        self.answers = answers  # those of the collector when this one failed last
+        self.answers = answers  # the collector's number of answers when this entry failed last
 
 
 class Collector:
-    """`clock` and `pause` are time's; `log` takes a line."""
+    """Handles the entries of a spool folder. `clock` and `pause` are time.time and time.sleep; `log` takes a line."""
 
     def __init__(self, config, folder, base, clock=time.time, pause=time.sleep, log=None):
         self.spool, self.database, self.clock, self.pause = folder, base, clock, pause
@@ -59,10 +58,10 @@ class Collector:
         self.wait_s, self.gap_s = config.seconds("collect_wait"), 60 / config.number("summary_rate")
         self.visits, self.folder, self.told, self.failing = {}, Visit(), set(), set()
         self.next_turn = self.next_tidy = 0
-        self.answers = 0  # how often the database has answered, for whichever entry
+        self.answers = 0  # how often the database has answered, for any entry
 
     def visit_all(self):
-        """One pass over the folder."""
+        """Makes one pass over the folder."""
         if self.clock() >= self.next_tidy:
             self.next_tidy = self.clock() + TIDY_S
             self.tidy()
@@ -86,7 +85,7 @@ class Collector:
             self.tell(str(error), f"it stays, and is in nobody's way: {error}")
 
     def visit(self, name, visit):
-        """Do what can be done for an entry: then it is gone, or has a time at which it is due again."""
+        """Does what can be done for an entry. Afterwards it is gone, or `visit.due` says when it is due again."""
         try:
             self.attempt(name, visit)
         except OSError as error:
@@ -106,7 +105,7 @@ class Collector:
         except Hopeless as error:
             self.set_aside(name, error.kind, str(error))
             self.end_failing(visit)
-        except database.NotYet as error:  # slurmdbd may be behind, which is no news
+        except database.NotYet as error:  # slurmdbd may be behind slurmctld: not worth a message
             self.answers += 1
             self.put_off(name, visit, error, is_own=True)
         except commands.Failed as error:
@@ -122,7 +121,7 @@ class Collector:
             visit.records = jobrecords.JobRecords(self.record_dir, self.cluster or entry["cluster"], entry, nodes)
         last = entry["end_s"] + self.wait_s
         if now < last and not entry["asked"]:
-            raise Later(last)  # most of these have no record: one look is enough
+            raise Later(last)  # most jobs without a request have no record: one look at the end is enough
         if now < last and not visit.records.look(now):
             raise Later(now + LOOK_S)
         found = visit.records.read(now)
@@ -132,7 +131,8 @@ class Collector:
         self.spool.remove(name)
 
     def write(self, entry, text):
-        """Have the text in the database, unless it is there, or a later run has taken the place of this one."""
+        """Writes the text to the database, unless it is there already, or a later run of the job has taken this one's
+        place."""
         self.take_turn()
         row = database.choose(entry, self.database.rows(entry))
         if row is None:
@@ -149,15 +149,16 @@ class Collector:
             self.database.write(entry, text)
 
     def take_turn(self):
-        """Wait until the database may be asked again."""
+        """Waits until the database may be asked again."""
         now = self.clock()
         if now < self.next_turn:
             self.pause(self.next_turn - now)
         self.next_turn = max(now, self.next_turn) + self.gap_s
 
     def put_off(self, name, visit, error, is_own):
-        """Again later, each time twice as late. What fails while others are answered is the entry's own, and fails for
-        good after a day of that: while the database is down, or no collector runs, entries only wait."""
+        """Sets when the entry is tried again: each time after twice the time. If other entries succeed meanwhile, the
+        failure is the entry's own (`is_own`), and after a day of such failures it is given up. While the database is
+        down or no collector runs, entries only wait."""
         if is_own and self.spool.failed(name, self.clock()) >= GIVE_UP_S:
             self.set_aside(name, "given up", f"given up after a day: {error}")
             return
@@ -170,20 +171,20 @@ class Collector:
         self.tell(kind, f"{name} is set aside in {self.spool.aside}: {reason}")
 
     def tell(self, kind, line):
-        """Once for each kind: a field that is taken is the same for all jobs."""
+        """Logs a line once for each kind: a field with another tool's text, for instance, is the same for all jobs."""
         if kind not in self.told and len(self.told) < MOST_TOLD:
             self.told.add(kind)
             self.log(line)
 
     def begin_failing(self, visit, error, line):
-        """Once, until it has ended: a database that is down is the same for all jobs."""
+        """Logs a failure once until it is over: a database that is down is the same for all jobs."""
         visit.failure = str(error)
         if visit.failure not in self.failing and len(self.failing) < MOST_TOLD:
             self.failing.add(visit.failure)
             self.log(line)
 
     def end_failing(self, visit):
-        """The entry is done: what it had waited for is over, and news when it begins again."""
+        """The entry is done. If it had failed before, that failure is over, and would be logged again."""
         if visit.failure in self.failing:
             self.log(f"goes on again, after: {visit.failure}")
             self.failing.clear()
@@ -203,7 +204,7 @@ def arguments():
 
 
 def check_records(folder, group):
-    """Can all records be read? Raises Failure with what would help."""
+    """Checks that all records can be read. Raises Failure with advice."""
     try:
         with os.scandir(folder):
             return

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Slurm's commands: found, run for a bounded time, read up to a bounded length."""
+"""Runs Slurm's commands: finds them, and limits their time and the length of their output."""
 
 import os
 import subprocess
@@ -9,17 +9,17 @@ from pathlib import Path
 
 from .failure import Failure
 
-FOLDERS = ["/usr/bin", "/usr/local/bin", "/opt/slurm/bin"]  # the one that configure found comes before them
+FOLDERS = ["/usr/bin", "/usr/local/bin", "/opt/slurm/bin"]  # the folder that configure found is put before these
 PATIENCE_S = 120
 MOST_BYTES = 16 << 20
 
 
 class Failed(Failure):
-    """A command could not be run or did not succeed: maybe it will, later."""
+    """A command could not be run or did not succeed. It may succeed later."""
 
 
 def find(name, folder=None):
-    """The command's path: in `folder`, else in the usual ones, else in PATH, where root does not look."""
+    """The command's path: in `folder`, or else in the usual folders and (not for root) in PATH."""
     paths = [] if os.geteuid() == 0 else [part for part in os.environ.get("PATH", "").split(":") if part]
     for place in [folder] if folder else [*FOLDERS, *paths]:
         path = Path(place, name)
@@ -29,13 +29,14 @@ def find(name, folder=None):
 
 
 def environment(**more):
-    """What a command of Slurm's needs of ours."""
+    """The environment of a Slurm command: the few variables that it needs."""
     kept = {name: os.environ[name] for name in ("SLURM_CONF",) if name in os.environ}
     return {"PATH": "/usr/bin:/bin", "LC_ALL": "C", **kept, **more}
 
 
 def run(words, patience=PATIENCE_S, most=MOST_BYTES, **variables):
-    """What the command prints. Raises Failed with its own first line where it fails, or takes or says too much."""
+    """Returns the command's output. Raises Failed, with the first line of its errors, if it fails, takes too long, or
+    writes too much."""
     with tempfile.TemporaryFile() as errors:
         try:
             process = subprocess.Popen(

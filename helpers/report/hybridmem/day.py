@@ -1,18 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A day's files of records on their way into a history."""
+"""Takes the files of records of one day into a history."""
 
 import json
 from pathlib import Path
 
 from . import engine, fields, layout, moments, records
 
-# A row has its whole record, some KiB: a group of rows is in memory while it is written.
+# A row contains its whole record, some KiB, and a group of rows is kept in memory while it is written.
 ROWS_A_GROUP, BYTES_A_GROUP = 20_000, "64MB"
-LONGEST_ROW = 8 << 20  # a line is at most 1 MiB; as text inside of JSON it grows
+LONGEST_ROW = 8 << 20  # a line has at most 1 MiB, but grows when it is a text within JSON
 
 
 def text_of(line, record):
-    """The record as it was written."""
+    """The text of the record, as it was written."""
     try:
         return line.decode("utf-8").strip()
     except UnicodeDecodeError:  # JSON may be UTF-16
@@ -23,7 +23,7 @@ RUN = ("cluster", "job_id", "restart_count")
 
 
 class Aside(records.Skipped):
-    """Writes what is left out of one file to a stream, beside counting it; `total` counts over all files."""
+    """Counts the lines of one file that are left out, and writes them to a stream. `total` counts over all files."""
 
     def __init__(self, total, stream):
         super().__init__()
@@ -38,17 +38,18 @@ class Aside(records.Skipped):
 
 
 class Day:
-    """`work` is a folder of the history's file system; `total` counts what is left out."""
+    """One day of a history. `work` is a folder on the history's file system; `total` counts the lines that are left
+    out."""
 
     def __init__(self, history, day, work, total):
         self.history, self.day, self.work, self.total = history, day, work, total
         self.table = history.parquet(day)
-        self.owners = {}  # key of a row -> the file that it is of
-        self.old = frozenset()  # keys of the rows that the history had
+        self.owners = {}  # key of a row -> name of the file that it is from
+        self.old = frozenset()  # keys of the rows that the history already had
         self.added = 0
 
     def taken(self):
-        """The files that were taken and the states they had then. Without it, or where it is damaged: none."""
+        """The files that were taken, and their states at that time. Empty if that file is missing or damaged."""
         try:
             found = json.loads(self.history.taken(self.day).read_bytes())
         except (FileNotFoundError, ValueError):
@@ -56,7 +57,7 @@ class Day:
         return found if isinstance(found, dict) else {}
 
     def changed(self, paths):
-        """Those of the files that are not as they were taken."""
+        """Those of the files that have changed since they were taken."""
         taken = self.taken()
         return [path for path in map(Path, paths) if layout.state_of(path) != taken.get(path.name)]
 
@@ -70,7 +71,7 @@ class Day:
                 taken[path.name] = self.read(path, aside, stream)
         if self.added:
             self.write_table(connection, fresh)
-        # In this order: what is said to be taken is in the table, and its bad lines are aside.
+        # This order matters: a file is noted as taken only when the table has its rows and its bad lines are stored.
         for aside, target in asides:
             if aside.stat().st_size:
                 self.history.settle(aside, target)
@@ -91,8 +92,8 @@ class Day:
         self.old = frozenset(self.owners)
 
     def read(self, path, aside, stream):
-        """Write the rows that the history lacks; returns the file's state, or None where it cannot be read: then it is
-        tried again. What is written to it from here on makes another state."""
+        """Writes the rows that the history does not have. Returns the file's state, or None if it cannot be read, so
+        that it is tried again. The state is read first: whatever is appended later makes it another state."""
         state, met = layout.state_of(path), set()
         with aside.open("w", encoding="ascii") as left_out:
             skipped = Aside(self.total, left_out)
@@ -101,11 +102,11 @@ class Day:
                 record = records.parse(line, path, number, skipped)
                 if record and not self.add(record, path.name, number, line, met, stream):
                     skipped.add("duplicate", path, number)
-                skipped.line = None  # of a line that is too long only the place is known
+                skipped.line = None  # of a line that is too long only the position is known
         return None if skipped.counts["unreadable_file"] else state
 
     def add(self, record, file, number, line, met, stream):
-        """False for a record that was met in this file, or that is of another."""
+        """Adds a record. Returns False if it was met before in this file, or belongs to another file."""
         file = fields.clean(file)
         key = layout.mark(*fields.key(record))
         if key in met or self.owners.setdefault(key, file) != file:
@@ -118,12 +119,12 @@ class Day:
         return True
 
     def write_table(self, connection, fresh):
-        """What the history has of the day and the fresh rows as its new table. A run with records on both sides of
-        midnight is one: it keeps the number that it has."""
+        """Writes the day's new table: the rows of the old one and the fresh rows. A run with records on both days
+        around midnight is one run, and keeps its number."""
         rows = read_fresh(fresh)
         names = ", ".join((*RUN, "run"))
         beside = [self.history.parquet(day) for day in moments.neighbours(self.day)]
-        for tables in (beside, [self.table]):  # its own word is the last
+        for tables in (beside, [self.table]):  # the day's own table has the last word
             known = [path for path in tables if layout.is_parquet(path) and engine.can_read(connection, [path], names)]
             rows = number_runs(rows, known) if known else rows
         if self.table.exists():
@@ -139,11 +140,12 @@ class Day:
         self.history.settle(draft, self.table)
 
     def is_older(self, connection):
-        """Is the table from before there were all columns?"""
+        """Is the day's table from a version with fewer columns?"""
         return self.table.exists() and not engine.have_columns(connection, [self.table], layout.NAMES)
 
     def kept(self, connection):
-        """The rows that the table has, with all columns: those of an older table are made anew of the records in it."""
+        """SQL for the rows of the present table, with all columns. Rows of an older table are made again from the
+        records in it."""
         if not self.is_older(connection):
             return f"SELECT * FROM {engine.parquet([self.table])}"
         again = self.work / "again.jsonl"
@@ -170,7 +172,7 @@ def read_fresh(path):
 
 
 def number_runs(rows, tables):
-    """The rows with the numbers that their runs have in other tables."""
+    """SQL for the rows, with the numbers that their runs have in other tables."""
     same = " AND ".join(f"fresh.{name} IS NOT DISTINCT FROM beside.{name}" for name in RUN)
     beside = f"SELECT {', '.join(RUN)}, min(run) AS run FROM {engine.parquet(tables)} GROUP BY ALL"
     return (

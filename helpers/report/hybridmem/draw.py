@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Figures as text: sizes, durations, bars and plots, in block elements or, where the terminal has none, in ASCII."""
+"""Formats figures as text: sizes, durations, tables, bars and plots. They are drawn with block elements, or in ASCII if
+the terminal has none."""
 
 import itertools
 import locale
@@ -8,20 +9,20 @@ import textwrap
 
 UNMEASURED = "-"
 GAP = 2  # between the columns of a table
-INDENT = 4  # of a row that goes on
-LEAST = 20  # columns of words, however narrow a terminal is
-LEAST_PROSE = 30  # columns of sentences beside others; with less they have lines of their own
+INDENT = 4  # indent of a row's further lines
+LEAST = 20  # least columns for words, however narrow the terminal is
+LEAST_PROSE = 30  # least columns for sentences beside other columns; with fewer they get lines of their own
 _BLOCKS = " ▁▂▃▄▅▆▇█"
 _ASCII = " .:-=+*#@"
 
 
 def has_unicode():
-    """Is the locale UTF-8 by the user's choice? In the C locale Python turns to UTF-8 by itself: that is no choice."""
+    """Did the user choose a UTF-8 locale? In the C locale Python uses UTF-8 by itself, which is no choice."""
     return not sys.flags.utf8_mode and locale.nl_langinfo(locale.CODESET).lower().replace("-", "") == "utf8"
 
 
 def plain(word):
-    """Text of a record on a terminal: control characters are shown, never obeyed."""
+    """Makes text of a record safe for a terminal: control characters are shown as escapes."""
     return "".join(c if c.isprintable() else f"\\x{ord(c):02x}" for c in word)
 
 
@@ -83,7 +84,8 @@ def bar(share, width, blocks):
 
 
 def plot(points, top, width, blocks):
-    """Values over time in one line of at most `width` cells; a cell shows the largest of its points, None is a gap."""
+    """Draws values over time in one line of at most `width` cells. A cell shows the largest of its points; None is a
+    gap."""
     levels = _BLOCKS if blocks else _ASCII
     cells = min(width, len(points))
     drawn = ""
@@ -96,10 +98,10 @@ def plot(points, top, width, blocks):
 
 
 def table(rows, left, texts=(), prose=(), columns=None):
-    """Lines of columns; the first row is the head. The first `left` columns, and those at the places `texts`, are flush
-    left, the others flush right. Where the terminal lacks characters, columns are as wide as what stands for these.
-    What has more than so many `columns` (None: any number has room) is broken: the cells of `prose`, and rows, whose
-    further lines are indented."""
+    """Makes a table as lines of text. The first row is the head. The first `left` columns and those in `texts` are
+    aligned left, the others right. If the terminal lacks characters, columns are as wide as the escapes that replace
+    them. If a row is longer than `columns` (None: no limit), cells of `prose` are broken, and the row continues in
+    indented lines."""
     if not has_unicode():
         rows = [[cell.encode("ascii", "backslashreplace").decode() for cell in row] for row in rows]
     widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
@@ -119,12 +121,12 @@ def table(rows, left, texts=(), prose=(), columns=None):
 
 
 def broken(cell, width):
-    """The lines of a cell of words."""
+    """Breaks the words of a cell into lines."""
     return textwrap.wrap(cell, width, break_on_hyphens=False) if len(cell) > width else [cell]
 
 
 def folded(widths, columns):
-    """The places of the columns that each line of a row has."""
+    """Divides the columns among the lines of a row: yields the columns of each line."""
     part, used = [], 0
     for place, width in enumerate(widths):
         if part and columns is not None and used + GAP + width > columns:
@@ -136,7 +138,7 @@ def folded(widths, columns):
 
 
 def sentence(words, columns):
-    """Lines of a sentence that hang below its first."""
+    """Breaks a sentence into lines; all but the first are indented."""
     if columns is None:
         return [plain(words)]
     room, hanging = max(columns, LEAST), " " * GAP

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""hybridmem export: the records of a node for other systems."""
+"""hybridmem export: gives the records of a node to other monitoring systems."""
 
 import argparse
 import os
@@ -13,7 +13,7 @@ from . import fields, metrics, moments, program, records, report, tally, whole, 
 
 NAME = "hybridmem export"
 WINDOW = "24h"
-MOST_JOBS = 200_000  # that end on one node on one day; of more, duplicates are not told apart
+MOST_JOBS = 200_000  # on one node and day; beyond that, duplicate records are not recognized
 NODE = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]*")
 EPILOG = """\
 The figures are sums, peaks and means over the records of jobs that ended on the node since then: gauges, not counters.
@@ -54,7 +54,8 @@ def arguments():
 
 
 def add_up(folder, node, period, skipped):
-    """The node's metrics. A line may be there twice, where an epilog was repeated; another node's is not its own."""
+    """Sums up the node's metrics. Duplicate lines, from repeated epilogs, count once; records of other nodes do not
+    count."""
     window = metrics.Window()
     for day in filter(period.has_day, records.days(folder) if folder else []):
         path = f"{folder}/{day}/{node}.jsonl"
@@ -77,7 +78,7 @@ def add_up(folder, node, period, skipped):
 
 
 def is_absent(path):
-    """False also where that is not known: whoever reads it then says that it cannot be read."""
+    """Returns False also if that cannot be told: whoever reads the file then says why it cannot be read."""
     try:
         os.lstat(path)
     except FileNotFoundError:
@@ -88,8 +89,9 @@ def is_absent(path):
 
 
 def folder_of(options, config_program):
-    """The records' folder, or None where no job was recorded yet: no reason for a timer to fail on a new node. A folder
-    that was named is one. Raises Failure, also where it is the caller's own of several: its sums are not the node's."""
+    """The records' folder. None if no job was recorded yet and the user did not name the folder: a timer on a new node
+    must not fail for that. Raises Failure also if the caller may only read their own records, as these are not all of
+    the node's."""
     try:
         folder = records.chosen_folder(options.records, config_program)
     except records.NoFolder as nothing:
@@ -103,7 +105,7 @@ def folder_of(options, config_program):
 
 
 def has_records(folder, node):
-    """Of any day: a node that had no job within the window is none to speak of."""
+    """Has the node a record of any day? A node without jobs in the window only is normal."""
     return not all(is_absent(f"{folder}/{day}/{node}.jsonl") for day in records.days(folder))
 
 

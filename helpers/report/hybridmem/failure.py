@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What ends a program with one line and status 1."""
+"""The exception that ends a program with one line and status 1."""
 
 
 class Failure(Exception):
-    """The text is for the user."""
+    """Its text is for the user."""

@@ -1,25 +1,27 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Figures and words of a record, by type: what is not there, null or of another type is None (or empty), never 0."""
+"""Reads figures and words of a record, by type. A value that is missing, null or of another type becomes None (or
+empty), never 0."""
 
 import re
 
-# As `hybridmem plan --modes` has them (tests/cli/test_modes.py compares), and "none": a job without the option.
+# The modes as `hybridmem plan --modes` lists them (tests/cli/test_modes.py compares both), and "none" for a job without
+# the option.
 MODES = (
     *("off", "fast", "slow", "dram", "pmem", "cxl", "hbm", "interleave", "spill", "isolate", "migrate", "fsdax"),
     "none",
 )
-MIGRATED = frozenset(("isolate", "migrate"))  # with a migrator
-MAXIMUM = 1 << 64  # also keeps out the infinities that 1e999 makes
-# No node has as much memory and no job runs as long: 64 PiB, 557 years. Products of both add up in 127 bits, which is
-# what an engine has for sums, whatever the order.
+MIGRATED = frozenset(("isolate", "migrate"))  # modes with a migrator
+MAXIMUM = 1 << 64  # also refuses the infinities that JSON makes of 1e999
+# Limits that no node's memory and no job's time reach: 64 PiB, 557 years. With them, sums of products of both fit into
+# 127 bits, the sums of an SQL engine, in any order.
 MOST_BYTES = 1 << 56
 MOST_MILLISECONDS = 1 << 44
-BIGINT = 1 << 63  # what tables of an engine have for whole numbers is below
-MOST_MILLIONTHS = 1 << 62  # no job takes as many microjoules: 10 kW for 14 years
+BIGINT = 1 << 63  # whole numbers in an engine's tables are smaller
+MOST_MILLIONTHS = 1 << 62  # no job uses as many microjoules: 10 kW for 14 years
 
 
 def number(value, key):
-    """A figure of an object of a record, or None where it was not measured or is not a number."""
+    """A number in an object of a record; None if it was not measured or is not a number."""
     found = value.get(key) if isinstance(value, dict) else None
     if isinstance(found, bool) or not isinstance(found, (int, float)):
         return None
@@ -38,26 +40,26 @@ def memory(value, key):
 
 
 def milliseconds(value, key):
-    """Seconds as a whole number of milliseconds, which is what records are written with: sums of them are exact. Less
-    than none, as of a clock that was set back, were not measured."""
+    """Seconds as a whole number of milliseconds, the precision of records: so sums are exact. Negative seconds, from a
+    clock that was set back, count as not measured."""
     found = number(value, key)
     thousandths = None if found is None else round(found * 1000)
     return thousandths if thousandths is not None and 0 <= thousandths < MOST_MILLISECONDS else None
 
 
 def amount(value, key):
-    """A figure that cannot be below 0: one that is was not measured, but made by a clock that was set back."""
+    """A figure that cannot be negative: a negative one, from a clock that was set back, counts as not measured."""
     found = number(value, key)
     return None if found is None or found < 0 else found
 
 
 def seconds(value, key):
-    """Milliseconds as seconds."""
+    """Seconds, rounded to milliseconds."""
     found = milliseconds(value, key)
     return None if found is None else found / 1000
 
 
-# What a key's figure has to be, for all who read one; of those that are not here an amount.
+# Readers for keys with a special form. All other keys are read by amount().
 READERS = {
     **dict.fromkeys((f"{part}_bytes" for part in ("peak", "mean", "capacity")), memory),
     **dict.fromkeys((f"{part}_bytes" for part in ("anon", "file", "shmem", "kernel", "hugetlb")), memory),
@@ -66,19 +68,19 @@ READERS = {
 
 
 def figure(value, key):
-    """A figure of an object of a record, None where it was not measured, or cannot have been."""
+    """A figure of an object of a record; None if it was not measured or has an impossible value."""
     return READERS.get(key, amount)(value, key)
 
 
 def millionths(value, key):
-    """An amount of joules, watts or seconds in whole millionths: sums of them are exact, whatever the order."""
+    """An amount of joules, watts or seconds as a whole number of millionths: sums are exact, in any order."""
     found = figure(value, key)
     made = None if found is None else round(found * 1_000_000)
     return made if made is not None and made < MOST_MILLIONTHS else None
 
 
 def total(amounts, below=BIGINT):
-    """The sum of amounts where all are known, there are any, and it is one that there can be."""
+    """The sum of amounts. None if there are none, one is not known, or the sum is too large."""
     found = sum(amounts) if amounts and None not in amounts else None
     return found if found is not None and found < below else None
 
@@ -89,19 +91,19 @@ def text(value, key):
 
 
 def part(value, key):
-    """An object of an object; None where there is none."""
+    """An object within an object; None if there is none."""
     found = value.get(key) if isinstance(value, dict) else None
     return found if isinstance(found, dict) else None
 
 
 def members(value, key):
-    """A list of an object of a record; empty where there is none."""
+    """A list in an object of a record; empty if there is none."""
     found = value.get(key) if isinstance(value, dict) else None
     return found if isinstance(found, list) else []
 
 
 def numbers(value, key):
-    """A list of figures; what is no figure is None in it."""
+    """A list of numbers; other values become None."""
     return [number({"": each}, "") for each in members(value, key)]
 
 
@@ -109,13 +111,13 @@ REFUSED = re.compile(r"(?:(a task|step \S+) was )?refused: ")
 
 
 def refusal(warning):
-    """(who, what) of a warning that is a refusal; who is None where it is of the whole job. None for others."""
+    """(who, what) of a warning about a refusal; `who` is None for the whole job. None for other warnings."""
     found = REFUSED.match(warning)
     return (found[1], warning[found.end() :]) if found else None
 
 
 def warnings(record):
-    """The record's warnings as text. What the job was refused is not said again of its steps and tasks."""
+    """The record's warnings as texts. A refusal of the whole job is not repeated for its steps and tasks."""
     texts = [str(warning) for warning in members(record, "warnings")]
     refused = [refusal(text) for text in texts]
     of_job = {found[1] for found in refused if found and found[0] is None}
@@ -123,12 +125,12 @@ def warnings(record):
 
 
 def tiers(record):
-    """The record's memory by tier, fastest first; empty where it was not measured."""
+    """The record's memory by tier, fastest first; empty if it was not measured."""
     return [tier for tier in members(record.get("memory"), "tiers") if isinstance(tier, dict)]
 
 
 def mode(record):
-    """The mode that was planned, else the one that was asked for, else none."""
+    """The mode of the plan, or else of the request, or else "none"."""
     planned = text(record.get("plan"), "mode")
     if planned:
         return planned
@@ -137,7 +139,7 @@ def mode(record):
 
 
 def clean(word):
-    """Text without halves of surrogate pairs, which JSON may have and no file of text."""
+    """Text without half surrogate pairs, which JSON allows and text files do not."""
     return word if word is None else word.encode("utf-8", "replace").decode()
 
 
@@ -147,29 +149,29 @@ def name(record, key):
 
 
 def integer(value, key):
-    """A whole number that a table can have."""
+    """A whole number that fits into a table."""
     found = whole(value, key)
     return found if found is None or -BIGINT <= found < BIGINT else None
 
 
 def count(value, key):
-    """A figure that is a whole number, and one that a table can have."""
+    """A figure that is a whole number and fits into a table."""
     found = figure(value, key)
     return found if isinstance(found, int) and found < BIGINT else None
 
 
 def run(record):
-    """What tells a job's run apart: a job that is requeued keeps its number."""
+    """Identifies a run of a job: a job that is requeued keeps its number."""
     return clean(text(record, "cluster")), integer(record, "job_id"), integer(record, "restart_count")
 
 
 def key(record):
-    """What a record is told by: on a day it counts once, in whatever files it is."""
+    """Identifies a record: within a day it counts once, even if it is in several files."""
     return *run(record), clean(record["node"])
 
 
 def job_name(record):
-    """As users name the job: 12, 12_3 (array task) or 12+1 (component of a heterogeneous job)."""
+    """The job as users name it: 12, 12_3 (array task) or 12+1 (component of a heterogeneous job)."""
     job, array, leader = (whole(record, key) for key in ("job_id", "array_job_id", "het_job_id"))
     if array is not None:
         return f"{array}_{whole(record, 'array_task_id')}"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A view's sums as a table for people, as CSV and as JSON."""
+"""Formats a view's sums: as a table for people, as CSV and as JSON."""
 
 import csv
 
@@ -11,7 +11,7 @@ def hours(figure):
 
 
 def in_unit(unit):
-    """A figure with the prefix that leaves at most three digits before the point."""
+    """Formats a figure with the unit's prefix that leaves at most three digits before the point."""
 
     def shown(figure):
         if figure is None:
@@ -53,20 +53,20 @@ UNITS = {
     "prose": text,
     "time": time,
 }
-UNKNOWN = "?"  # a word that a record has not, as in the names of rows
+UNKNOWN = "?"  # shown in the names of rows for a word that a record does not have
 ESTIMATED = "estimated "  # how the titles of estimates begin
-TEXTS = frozenset(("text", "prose", "time"))  # flush left
+TEXTS = frozenset(("text", "prose", "time"))  # units that are aligned left
 
 
 def cell(column, value, others, names_node):
-    """A figure for people; with the node that had it, where a row is of several."""
+    """Formats a figure for people. In a row of several nodes, the name of the figure's node is added."""
     shown = UNITS[column.unit](value)
     node = others.get("node")
     return f"{shown} {node}" if names_node and node and column.unit == "bytes" else shown
 
 
 def shown_columns(view, rows):
-    """(those that people see, those that no row has a figure of). Columns that are never empty are never left out."""
+    """(columns to show, columns without any figure). A column that can never be empty is always shown."""
     known = {column.name for _, row in rows for column, value, _ in view.read(row) if value is not None}
     titled = [column for column in view.columns if column.title]
     if not rows:
@@ -75,12 +75,12 @@ def shown_columns(view, rows):
 
 
 def count_of(view, row):
-    """How many records a row is of."""
+    """The number of records that a row is made of."""
     return next((value for column, value, _ in view.read(row) if column.name in ("records", "nodes")), 0)
 
 
 def people_rows(view, rows, columns):
-    """(key cells, [(value, shown)]) of each row."""
+    """(key cells, [(value, shown)]) for each row."""
     names = {column.name for column in columns}
     for key, row in rows:
         names_node = view.is_of_jobs and count_of(view, row) > 1
@@ -95,8 +95,9 @@ def people_rows(view, rows, columns):
 
 
 def unmeasured(missing, records, counted="records"):
-    """`missing`: how many of the records lack a figure, by its title. What is an estimate nobody measures. `counted`:
-    what they are where one is in several rows."""
+    """Notes on figures that were not measured. `missing` maps a title to the number of records without that figure.
+    Estimates are left out, as nobody measures them. `counted` names what is counted, where a record can be in several
+    rows."""
     for number in sorted(set(missing.values()) - {0}):
         titles = [title for title in missing if missing[title] == number]
         measured = [title for title in titles if not title.startswith(ESTIMATED)]
@@ -107,7 +108,7 @@ def unmeasured(missing, records, counted="records"):
 
 
 def notes(sums, rows):
-    """What a reader of a table has to know besides: each a sentence."""
+    """Sentences that a reader of the table should know."""
     view = sums.view
     columns, empty = shown_columns(view, rows)
     if empty:
@@ -127,7 +128,7 @@ def notes(sums, rows):
 
 
 def table(sums, most=None):
-    """Lines of text; broken where they have more than `most` columns."""
+    """Lines of text, broken if they are longer than `most`."""
     view, rows = sums.view, sums.sorted_rows()
     if not rows and not sums.total:
         yield from draw.sentence(sums.why_no_rows(), most)
@@ -148,7 +149,7 @@ def table(sums, most=None):
 
 
 def as_object(view, key, row):
-    """A row with all its figures, as it is in JSON and CSV."""
+    """A row with all its figures, for JSON and CSV."""
     made = {one.name: part for one, part in zip(view.keys, key)}
     for column, value, others in view.read(row):
         made[column.name] = value if None in (value, column.digits) else round(value, column.digits)

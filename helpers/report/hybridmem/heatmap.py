@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The picture of `hybridmem replay`: heat over addresses and phases, with what the fast tier held beside it, and below
-it the share of the accesses that the fast tier served. Heat is a scale of colours whose lightness changes all the way,
-and the fast tier is a shape: both are told apart without seeing colours. Pure."""
+"""Draws the picture of `hybridmem replay`: heat by addresses and phases, beside it what the fast tier held, and below
+it the share of accesses that the fast tier served. Heat is a colour scale with steadily changing lightness, and the
+fast tier is a shape: both can be told apart without colours. Pure."""
 
 import math
 import re
@@ -10,18 +10,18 @@ from . import charts, draw
 from .page import tag
 
 PAGE = 4096
-LEVELS = 16  # of heat, the hottest cell in the last
-PER_DECADE = 4  # levels for each power of ten
+LEVELS = 16  # levels of heat; the hottest cell is in the last
+PER_DECADE = 4  # levels for a factor of ten
 LEFT, TOP, RIGHT, BOTTOM = 132, 126, 96, 36
 MOST_WIDTH, MOST_HEIGHT = 840, 672
-LEAST_WIDTH = 480  # room for the title and the legend
+LEAST_WIDTH = 480  # so that the title and the legend fit
 GAP = 7  # between segments
-SHARE_TOP, SHARE_HEIGHT = 34, 72  # of the plot of shares, which is below the map
+SHARE_TOP, SHARE_HEIGHT = 34, 72  # of the plot of shares, below the map
 LINE = 12  # between labels
 LABEL_STEP = 84  # between addresses inside a segment
 LONGEST_NAME = 79
 
-# From pale yellow over red to nearly black, and on a dark page from dark violet over red to pale yellow.
+# From pale yellow over red to nearly black; on a dark page from dark violet over red to pale yellow.
 ON_LIGHT = (
     *("#fbf996", "#f7e05c", "#f8c42f", "#fca50a", "#f68913", "#ee6f21", "#e05735", "#ce4546"),
     *("#b93656", "#9f2b61", "#862169", "#6d186e", "#54106b", "#3b0a60", "#200b43", "#0d0724"),
@@ -37,7 +37,7 @@ def style(colours):
 
 
 class Map:
-    """The grid's cells as numbers, and where they are drawn."""
+    """The grid's cells as numbers, and their coordinates in the picture."""
 
     def __init__(self, grid):
         self.rows, self.columns = grid["rows"], grid["columns"]
@@ -62,7 +62,7 @@ class Map:
         return column["row_accesses"][row] / self.rows[row]["pages"] / column["phases"]
 
     def level(self, column, row):
-        """Of the cell's heat, None without any access."""
+        """The level of the cell's heat; None without any access."""
         heat = self.heat(column, row)
         if heat <= 0:
             return None
@@ -70,12 +70,12 @@ class Map:
         return max(LEVELS - 1 - below, 0)
 
     def fast(self, column, row):
-        """Percent of the pages that the fast tier held, None without any."""
+        """Percent of the cell's pages that the fast tier held; None if it held none."""
         share = column["row_fast_pages"][row] / self.rows[row]["pages"] / column["phases"]
         return math.ceil(100 * share - 1e-9) or None
 
     def runs(self, read):
-        """(column's place, first row, number of rows, value) of the cells that follow each other and have one value."""
+        """Yields (column, first row, number of rows, value) for each run of cells with the same value."""
         for place, column in enumerate(self.columns):
             first, value = 0, read(column, 0)
             for row in range(1, len(self.rows) + 1):
@@ -86,12 +86,12 @@ class Map:
                     first, value = row, following
 
     def rectangle(self, x, row, n_rows, width):
-        """As a part of a path."""
+        """A rectangle as part of a path."""
         return f"M{x} {self.y(row)}h{width:.4g}v{self.row_height * n_rows}H{x}z"
 
 
 def name_of(figures):
-    """The program's: from the trace's header, or else the trace's file name."""
+    """The program's name: from the trace's header, or else from the trace's file name."""
     named = figures["app"] or figures["trace"].rpartition("/")[2].partition(".")[0]
     return re.sub(r"[^ -~]", "?", named)[:LONGEST_NAME]
 
@@ -107,7 +107,7 @@ def title(figures):
 
 
 def power(exponent):
-    """1, 10, 100, 1k and so on."""
+    """A power of ten in short: 1, 10, 100, 1k, ..."""
     return ("1", "10", "100")[exponent % 3] + ("", "k", "M", "G", "T")[exponent // 3 % 5]
 
 
@@ -126,7 +126,7 @@ def legend(top_level):
 
 
 def heat(shown):
-    """One path for each level."""
+    """Draws the heat: one path for each level."""
     paths = {level: [] for level in (None, *range(LEVELS))}
     for place, row, n_rows, level in shown.runs(shown.level):
         paths[level].append(shown.rectangle(shown.x(place), row, n_rows, shown.cell_width))
@@ -144,7 +144,7 @@ def placement(shown):
 
 
 def segments(shown):
-    """The rows of each segment, as ranges."""
+    """Yields the rows of each segment, as ranges."""
     first = 0
     for row in range(1, len(shown.rows) + 1):
         if row == len(shown.rows) or shown.rows[row]["segment"] != shown.rows[first]["segment"]:
@@ -174,7 +174,7 @@ def sizes(shown):
 
 
 def shares(shown):
-    """The share of the accesses to memory that the fast tier served in each phase."""
+    """Draws the share of memory accesses that the fast tier served in each phase."""
     top = TOP + shown.height + SHARE_TOP
     for percent in (0, 50, 100):
         y = top + SHARE_HEIGHT - SHARE_HEIGHT * percent // 100

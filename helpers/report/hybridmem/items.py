@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""To which rows of a view a record belongs, by its figures: (key, item) of each, where the item is what the row's
-figures are of, if it is not the record. Pure."""
+"""Says which rows of a view a record belongs to: (key, item) for each row. The item is what the row's figures are
+calculated from; None: the record. Pure."""
 
 import re
 
@@ -40,7 +40,7 @@ def by_job(figures):
 
 
 def by_opinion(figures):
-    """Of all records: those that say nothing are of weight for what the others say."""
+    """Includes records without advice, as they count when a run's advice is chosen."""
     return [(job_key(figures.record), rules.opinion(figures))]
 
 
@@ -54,8 +54,8 @@ TEXT_MAX = 200
 
 
 def by_failure(figures):
-    """Of one record each text counts once. Texts that differ by a size, a time or a process are in one row: its key has
-    N for each number."""
+    """Within a record each text counts once. Texts that differ only in a size, a time or a process id share a row: in
+    its key each number is N."""
     code = fields.whole(figures.record, "exit_code")
     found = {}
 

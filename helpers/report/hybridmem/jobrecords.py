@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The records of one run of a job, from the files of its nodes around its end.
+"""Finds the records of one run of a job in the files of its nodes, around the job's end.
 
-A node appends to its file when a job has ended: the record is near the file's end, or it is not there yet. Files are
-read backwards, for a job may have ten thousand nodes and each node's file megabytes.
+A node appends to its file when a job ends: so the record is near the end of the file, or not there yet. Files are read
+backwards, as a job may have ten thousand nodes, and each node's file may have megabytes.
 
-slurmctld may tell a restart count that is one too high, as a requeue counts up before the epilog's environment is made:
-records with its count come first, then those with the one below, where their times fit.
-"""
+slurmctld may give a restart count that is one too high, as a requeue increases it before the epilog's environment is
+made. So records with its count are preferred, but those with one less are taken if their times fit."""
 
 import os
 from datetime import datetime, timedelta, timezone
@@ -14,14 +13,14 @@ from pathlib import Path
 
 from . import fields, moments, records
 
-SKEW_S = 60  # between the clocks of slurmctld's host and of a node
+SKEW_S = 60  # possible difference between the clocks of slurmctld's host and a node
 MOST_DAYS = 3
-FIRST_STEP = 64 << 10  # bytes at a file's end that are looked at first: a dozen records
-LAST_STEP = 4 << 20  # a step is twice the one before it, up to this
+FIRST_STEP = 64 << 10  # bytes at a file's end that are read first: a dozen records
+LAST_STEP = 4 << 20  # each step is twice the one before, up to this
 
 
 def days(entry, now):
-    """The day folders that can have the records: from the end on, until now."""
+    """The days whose folders can have the records: from the job's end until now."""
     first = datetime.fromtimestamp(entry["end_s"] - SKEW_S, timezone.utc).date()
     last = datetime.fromtimestamp(max(now, entry["end_s"]) + SKEW_S, timezone.utc).date()
     count = min((last - first).days + 1, MOST_DAYS)
@@ -38,7 +37,7 @@ def _parse(line):
 
 
 def fits(record, entry, cluster):
-    """Is it of this run, or of the one before that slurmctld may have meant?"""
+    """Is the record of this run, or of the one before, which slurmctld may have meant?"""
     start, end = _seconds(record, "start"), _seconds(record, "end")
     return (
         record["job_id"] == entry["job_id"]
@@ -52,7 +51,7 @@ def fits(record, entry, cluster):
 
 
 def slim(record):
-    """Without what is nine tenths of it and in no summary: use over time, and steps."""
+    """Removes use over time and steps, nine tenths of a record, which no summary contains."""
     for tier in fields.tiers(record):
         tier.pop("series", None)
     if isinstance(record.get("migration"), dict):
@@ -61,34 +60,35 @@ def slim(record):
 
 
 def steps_back(descriptor, first, end):
-    """Of an open file from byte `first`, where a line begins, to `end`: lists of lines, the last ones first, each list
-    in the file's order, and with it the byte after the last line feed that was seen. At `end` there may be half a line.
-    A line that is longer than a record can be is left out."""
+    """Reads an open file backwards, from byte `end` to byte `first`, at which a line begins. Yields (lines, resume):
+    lists of lines, the last lines first, each list in the file's order; `resume` is the byte behind the last line feed.
+    There may be half a line at `end`. Lines that are longer than a record can be are left out."""
     step, rest, resume = FIRST_STEP, b"", None
     while end > first:
         start = max(first, end - step)
         block = os.pread(descriptor, end - start, start)
-        if len(block) < end - start:  # it has become shorter: nobody knows what it is
+        if len(block) < end - start:  # the file has become shorter: it is not safe to go on
             return
         if resume is None and b"\n" in block:
             resume = start + block.rindex(b"\n") + 1
         block += rest
         cut = 0 if start == first else block.find(b"\n") + 1 or len(block)
-        # What began further back; of a line that is too long as much as shows it.
+        # The beginning of a line that begins further back. Of a line that is too long only enough is kept to recognize
+        # that.
         rest = block[:cut][-records.LINE_MAX - 1 :]
         yield [line for line in block[cut:].split(b"\n") if line and len(line) < records.LINE_MAX], resume or first
         end, step = start, min(2 * step, LAST_STEP)
 
 
 class JobRecords:
-    """`cluster`: the name in the records, "" for any. Of files that were read before only what is new is read; what
-    they had is not kept, for a job may have ten thousand nodes."""
+    """The records of one run. `cluster` is the name in the records, "" for any. A file that was read before is only
+    read from there on. Records are not kept between two looks, as a job may have ten thousand nodes."""
 
     def __init__(self, record_dir, cluster, entry, nodes):
         self.record_dir, self.cluster, self.entry, self.nodes = record_dir, cluster, entry, nodes
         self.needle = str(entry["job_id"]).encode()
-        self.before_s = (entry["start_s"] or entry["end_s"]) - SKEW_S  # who ended before has nothing to do with it
-        self.seen, self.reported = {}, {}  # seen: path -> its size, and the byte from which on it is to be read
+        self.before_s = (entry["start_s"] or entry["end_s"]) - SKEW_S  # jobs that ended before this do not matter
+        self.seen, self.reported = {}, {}  # seen: path -> the file's size, and the byte to read from the next time
 
     def look(self, now):
         """Have all nodes reported?"""
@@ -99,7 +99,7 @@ class JobRecords:
         return any(len(group) == len(self.nodes) for group in self.reported.values())
 
     def read(self, now):
-        """The run's records, one of each node that has reported."""
+        """The records of the run, one for each node that has reported."""
         found = {}
         for node in self.nodes:
             for record in self._of_node(node, now, {}):
@@ -127,7 +127,7 @@ class JobRecords:
             yield from found
 
     def _in_file(self, descriptor, node, first, size):
-        """The records in the last of a file's steps that has any, and where the next look begins."""
+        """Returns the matching records of the last step that has any, and the byte at which the next look begins."""
         end = first
         for lines, end in steps_back(descriptor, first, size):
             near = (_parse(line) for line in lines if self.needle in line)
@@ -137,8 +137,8 @@ class JobRecords:
         return [], end
 
     def _is_before(self, lines):
-        """Did all jobs of these lines end before this one began? Then so did those further back. One line does not say
-        it: an epilog that comes late writes behind the others."""
+        """Did all jobs of these lines end before this one began? Then earlier lines are older, too. A single newer line
+        at the end proves nothing: a late epilog writes behind the others."""
         known = False
         for line in reversed(lines):
             record = _parse(line)

@@ -1,13 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A history: the folder that hybridmem ingest makes of records.
+"""The layout of a history, the folder that hybridmem ingest makes of records.
 
-<history>/records/day=<YYYY-MM-DD>/records.parquet   Hive's layout: the records of a day, a row each
-<history>/left-out/<YYYY-MM-DD>/<node>.jsonl         what was no record in a node's file: where, why, and the line
+<history>/records/day=<YYYY-MM-DD>/records.parquet   the records of a day, one in a row; folders in Hive's layout
+<history>/left-out/<YYYY-MM-DD>/<node>.jsonl         lines of a node's file that are no records: where, why, the line
 <history>/taken/<YYYY-MM-DD>.json                    the files that were taken: name -> [bytes, mtime in ns]
 <history>/sums/<YYYY-MM-DD>.parquet                  sums of the day's table, by user, account and mode (daysums.py)
-<history>/runs/<YYYY-MM-DD>.parquet                  of it the records of runs that more than one row of sums counts
-<history>/sums/<YYYY-MM-DD>.json                     the seal of both: the table that they are of, and their digests
-"""
+<history>/runs/<YYYY-MM-DD>.parquet                  records of runs that are counted in more than one row of sums
+<history>/sums/<YYYY-MM-DD>.json                     the seal of both: which table they are of, and their digests"""
 
 import contextlib
 import errno
@@ -22,7 +21,8 @@ from pathlib import Path
 
 from . import fields, figures, moments, records, tally, whole
 
-# What a row has, beside its day: name, type of DuckDB. Added to at the end only; old files have null there.
+# The columns of a row, besides its day: name and DuckDB type. New columns may only be added at the end; old files have
+# null there.
 COLUMNS = (
     ("cluster", "VARCHAR"),
     ("job_id", "BIGINT"),
@@ -71,17 +71,17 @@ COLUMNS = (
     ("slow_write_bytes", "BIGINT"),
 )
 NAMES = tuple(name for name, _ in COLUMNS)
-# Of the last columns, as figures of a record.
+# Those of the last columns that are figures of a record.
 FIGURES = (
     *("fast_capacity", "had_company", "unused", "slow_beside_room", "package_uj", "memory_uj", "metered_uj"),
     *("peak_uw", "counted_us", "moved_bytes", "static_uj", "dynamic_uj", "slow_read", "slow_written"),
 )
-FAST_BYTE_MS = "fast_mean_bytes::HUGEINT * elapsed_ms"  # what means and shares of the fast tier are sums of
-MAGIC = b"PAR1"  # the first and the last bytes of a file of Parquet
+FAST_BYTE_MS = "fast_mean_bytes::HUGEINT * elapsed_ms"  # summed up for means and shares of the fast tier
+MAGIC = b"PAR1"  # the first and the last bytes of a Parquet file
 
 
 def mark(*key):
-    """64 bits that stand for a key, the same on every machine and in every version."""
+    """64 bits that identify a key, the same on every machine and in every version."""
     digest = hashlib.blake2b(json.dumps(key).encode(), digest_size=8).digest()
     return int.from_bytes(digest, "big", signed=True)
 
@@ -90,12 +90,12 @@ def moment(record, key):
     found = moments.parse_time(fields.text(record, key) or "")
     try:
         return found.astimezone(timezone.utc).isoformat(sep=" ") if found else None
-    except OverflowError:  # on the first or the last day that there is
+    except OverflowError:  # on the first or the last day of the calendar
         return None
 
 
 def row(record, day, file, line, text):
-    """A record as a row; `text` is its line. Figures that are null or of another type are null."""
+    """Makes a row of a record; `text` is its line. Figures that are null or of another type are null."""
     energy, migration = record.get("energy"), record.get("migration")
     group, made = fields.part(record.get("traffic"), "job"), figures.Figures(record)
     values = (
@@ -121,7 +121,7 @@ def row(record, day, file, line, text):
 
 
 def state_of(path):
-    """What changes when a file is written to; None where there is none."""
+    """The state of a file, which changes when it is written to; None if there is no file."""
     try:
         found = path.lstat()
     except OSError:
@@ -130,7 +130,7 @@ def state_of(path):
 
 
 def has_both_ends(path):
-    """Is it a file of Parquet from its first bytes to its last? Raises OSError; EINVAL where it is shorter."""
+    """Is it a Parquet file with both its ends? Raises OSError; EINVAL if the file is too short."""
     with path.open("rb") as stream:
         head = stream.read(len(MAGIC))
         between = stream.seek(-len(MAGIC), os.SEEK_END) - len(MAGIC)
@@ -138,7 +138,7 @@ def has_both_ends(path):
 
 
 def is_parquet(path):
-    """Is it there, to be read, and whole?"""
+    """Is there a complete and readable Parquet file?"""
     try:
         return has_both_ends(path)
     except OSError:
@@ -151,7 +151,8 @@ class History:
 
     @contextlib.contextmanager
     def locked(self):
-        """For one writer at a time; gives it a folder for its drafts. What one that was killed has left there goes."""
+        """Locks the history for one writer, and yields a folder for drafts. Removes what a killed writer has left
+        there."""
         try:
             self.folder.mkdir(mode=0o750, exist_ok=True)
             lock = os.fdopen(os.open(self.folder / ".lock", os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600), "w")
@@ -170,15 +171,15 @@ class History:
                 yield Path(work)
 
     def make_folder(self, folder):
-        """With the group and the permissions of the history's own; also one that was made by an ingest that was killed
-        before it had them."""
+        """Makes a folder with the group and permissions of the history's folder. They are also set on an existing
+        folder, which a killed ingest may have made without them."""
         above = self.folder.stat()
         folder.mkdir(mode=0o700, exist_ok=True)
         os.chown(folder, -1, above.st_gid)
         folder.chmod(above.st_mode & 0o777)
 
     def settle(self, draft, target):
-        """Put a file in its place, for those who may read the history's folder."""
+        """Moves a draft to its place, readable for those who may read the history's folder."""
         above = self.folder.stat()
         for part in reversed(target.relative_to(self.folder).parents[:-1]):
             self.make_folder(self.folder / part)
@@ -197,14 +198,14 @@ class History:
         return True
 
     def is_whole(self, day):
-        """Is the day's table, where there is one, whole? What cannot be read is for those to tell who read it."""
+        """Is the day's table complete? True also if it does not exist or cannot be read, which others report."""
         try:
             return has_both_ends(self.parquet(day))
         except OSError as error:
             return error.errno != errno.EINVAL
 
     def damaged(self, day):
-        """What to do about a table that is not whole."""
+        """Says what to do about a damaged table."""
         return f"{self.parquet(day)} is damaged: {self.remedy(day, 'it')}"
 
     def remedy(self, day, what):
@@ -229,7 +230,7 @@ class History:
         return [state_of(self.parquet(day)) for day in days]
 
     def days(self):
-        """The days that it has something of, oldest first."""
+        """The days of which there is something, oldest first."""
         found = set()
         for name, prefix in (("records", "day="), ("left-out", "")):
             try:
@@ -238,14 +239,14 @@ class History:
                 if name == "records":
                     why = f"there is no history in {self.folder} that you may read ({error.strerror})"
                     raise records.Failure(f"{why}: hybridmem ingest makes one") from error
-                names = []  # copies may leave an empty folder out
+                names = []  # a copy may lack an empty folder
             except OSError as error:
                 raise records.Failure(f"cannot read {self.folder / name}: {error.strerror}") from error
             found.update(name[len(prefix) :] for name in names if name.startswith(prefix))
         return sorted(filter(records.DAY.fullmatch, found))
 
     def left_out_lines(self, day):
-        """What was left out of a day: objects with path, line, cause and text, in the order of reading."""
+        """The lines left out of a day, in the order of reading: objects with path, line, cause and text."""
         folder = self.folder / "left-out" / day
         for path in sorted(folder.glob("*.jsonl")):
             with path.open(encoding="ascii", errors="replace") as stream:

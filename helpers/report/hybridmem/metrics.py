@@ -1,20 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Records of a node as Prometheus' metrics: gauges over a window of time.
+"""Makes Prometheus metrics of a node's records: gauges over a window of time.
 
-No counters: those have to grow for ever, while records are removed when they are old, and one that falls is taken for
-one that began again: its whole sum would count a second time. A sum over a window may fall.
-"""
+They are not counters. A counter must never decrease, but old records are removed; Prometheus would take a smaller value
+for a restart and add its whole sum again. A gauge over a window may decrease."""
 
 from typing import Callable, NamedTuple
 
 from . import fields, moments
 
-MOST_TIERS = 16  # names that become labels; a node has a few, and a site may rename them within the window
+MOST_TIERS = 16  # most tier names that become labels; a node has a few, but a site may rename them within the window
 OTHER = "other"
 
 
 class Sum:
-    """Of what was measured."""
+    """The sum of what was measured."""
 
     def __init__(self):
         self.value = 0
@@ -32,7 +31,7 @@ class Largest:
 
 
 class Mean:
-    """Weighted by time: takes (amount, seconds)."""
+    """A mean weighted by time: takes (amount, seconds)."""
 
     def __init__(self):
         self.amount = self.seconds = 0
@@ -52,7 +51,7 @@ class Metric(NamedTuple):
     help: str
     labels: tuple
     fold: type
-    samples: Callable  # of a record: (label values, value) pairs; a value of None was not measured
+    samples: Callable  # of a record: yields (label values, value); a value of None was not measured
 
 
 def of_mode(figure):
@@ -91,7 +90,7 @@ def traffic(record):
 
 
 def own(key):
-    """What the jobs' own tasks moved, by their resctrl groups."""
+    """Memory traffic of the jobs' own tasks, by their resctrl groups."""
     return lambda record: [((), fields.figure(fields.part(record.get("traffic"), "job"), key))]
 
 
@@ -111,7 +110,7 @@ def migrator(record):
 
 
 def unmeasured(record):
-    """Each kind of figure that a record can have, and 1 where this one has it not."""
+    """Yields each kind of figure that a record can have, with 1 if this record does not have it, else 0."""
     for kind, samples in (("memory", peaks), ("energy", energy), ("traffic", traffic)):
         yield (kind,), int(all(value is None for _, value in samples(record)))
 
@@ -226,14 +225,14 @@ LEFT_OUT = ("hybridmem_window_left_out_lines", "Lines and files of the window's 
 
 
 class Window:
-    """Metrics of the records of one node."""
+    """Sums up the metrics of one node's records."""
 
     def __init__(self):
         self.folds = {metric.name: {} for metric in METRICS}
         self.tiers = set()
 
     def bounded(self, name, value):
-        """A label's value; of tiers only so many."""
+        """The value of a label. The number of tier names is limited; further ones are replaced."""
         if name != "tier" or value in self.tiers:
             return value
         if len(self.tiers) >= MOST_TIERS:
@@ -250,7 +249,8 @@ class Window:
                     folds.setdefault(key, metric.fold()).add(value)
 
     def families(self, seconds, left_out):
-        """(name, help, samples); a sample is ((label, value) pairs, figure). Those without any sample are left out."""
+        """Yields (name, help, samples). A sample is ((label, value) pairs, figure). Metrics without samples are left
+        out."""
         yield (*LENGTH, [((), seconds)])
         for metric in METRICS:
             found = sorted(self.folds[metric.name].items())
@@ -265,12 +265,12 @@ def escaped(value):
 
 
 def shown(figure):
-    """The shortest text of a sum: its last digit is of the adding, not of what was measured."""
+    """The shortest text of a sum, without the last digits, which only come from adding."""
     return repr(float(f"{figure:.15g}")) if isinstance(figure, float) else repr(figure)
 
 
 def text(node, families):
-    """The text exposition format, version 0.0.4, as bytes. Half of a surrogate pair, which JSON may have, is "?"."""
+    """The text exposition format, version 0.0.4, as bytes. Half a surrogate pair, which JSON allows, becomes "?"."""
     lines = []
     for name, explanation, samples in families:
         lines += [f"# HELP {name} {explanation}", f"# TYPE {name} gauge"]

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a record says of migration, in sentences. Pure."""
+"""Describes a record's migration in sentences. Pure."""
 
 from . import draw, fields
 
 
 def lines(migration):
-    """Method, moves, result, cap and cost; what was not measured is left out. At most five."""
+    """Sentences on method, moves, result, cap and cost, at most five. What was not measured is left out."""
     sizes = {key: fields.figure(migration, key) for key in ("promoted_bytes", "demoted_bytes", "cap_bytes")}
     moved = f"{draw.size(sizes['promoted_bytes'])} promoted, {draw.size(sizes['demoted_bytes'])} demoted"
     yield f"{moved}; self-reported by the migrators of {plural(fields.whole(migration, 'step_count') or 0, 'step')}"
@@ -18,7 +18,8 @@ def lines(migration):
     if fast is not None:
         what = "writes" if fields.text(migration, "hot_by") == "writes" else "accesses"
         if best is not None:
-            regret = (round(best * 100) - round(fast * 100)) / 100  # the difference of what is read here
+            # the difference of the rounded shares that are printed here
+            regret = (round(best * 100) - round(fast * 100)) / 100
         yield (
             f"estimate: {draw.percent(fast)} of {what} served by the fast tier; best known placement "
             f"{draw.percent(best)}, regret {draw.percent(regret)}"
@@ -33,7 +34,7 @@ def lines(migration):
     yield cost
 
 
-NO_SOURCE = "none yet"  # of a step that had nothing to move
+NO_SOURCE = "none yet"  # the source of a step that had nothing to move
 
 
 def method(migration):

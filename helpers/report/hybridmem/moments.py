@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Moments as users give them (2025-11-21, RFC 3339, 7d) and as records have them (RFC 3339, UTC)."""
+"""Parses and formats moments, from users (2025-11-21, RFC 3339, 7d) and from records (RFC 3339, UTC)."""
 
 import contextlib
 import re
@@ -12,7 +12,7 @@ _UNITS = {"min": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 
 
 def parse_time(text):
-    """An RFC 3339 time as an aware datetime, or None."""
+    """Parses an RFC 3339 time. Returns an aware datetime, or None."""
     found = _TIME.fullmatch(text)
     if not found:
         return None
@@ -20,14 +20,15 @@ def parse_time(text):
     microseconds = (fraction or ".0")[1:7].ljust(6, "0")
     try:
         moment = datetime.fromisoformat(f"{day}T{clock}.{microseconds}{'+00:00' if zone in 'Zz' else zone}")
-        moment.astimezone(timezone.utc)  # some of the years 1 and 9999 are in neither there
+        moment.astimezone(timezone.utc)  # raises for times in the years 1 and 9999 that do not exist in UTC
     except (ValueError, OverflowError):
         return None
     return moment
 
 
 def parse_bound(text, end_of_day, now=None):
-    """A bound of a period. A date is its first moment, or, as the period's end, the first moment of the next day."""
+    """Parses a bound of a period. A date means its first moment; as the end of a period, the first moment of the next
+    day."""
     age = _AGE.fullmatch(text)
     try:
         if age:
@@ -46,13 +47,13 @@ def parse_bound(text, end_of_day, now=None):
 
 
 def plain(text):
-    """A record's time for people, in UTC and whole seconds; "?" where there is none."""
+    """A record's time for people: UTC, in whole seconds; "?" if there is none."""
     moment = parse_time(text) if text else None
     return moment.astimezone(timezone.utc).strftime("%Y-%m-%d %H:%M:%S") if moment else "?"
 
 
 def neighbours(day):
-    """The days before and after."""
+    """Yields the days before and after."""
     middle = date.fromisoformat(day)
     for step in (-1, 1):
         with contextlib.suppress(OverflowError):
@@ -60,22 +61,22 @@ def neighbours(day):
 
 
 class Period:
-    """From `since` (included) to `until` (not included); None is no bound."""
+    """A period from `since` (included) to `until` (excluded); None means no bound."""
 
     def __init__(self, since=None, until=None):
         self.since, self.until = since, until
 
     def has_day(self, day):
-        """May records that ended on this day (UTC) be in the period?"""
+        """Can a record that ended on this day (UTC) be in the period?"""
         try:
             start = datetime.fromisoformat(f"{day}T00:00:00+00:00")
             end = start + timedelta(days=1)
-        except (ValueError, OverflowError):  # no day, or the last one that there is
+        except (ValueError, OverflowError):  # not a day, or the last day of the calendar
             return False
         return not (self.until and start >= self.until) and not (self.since and end <= self.since)
 
     def has(self, text):
-        """Is the end of a record in the period? One without a readable end is only in the period without bounds."""
+        """Is the end of a record in the period? A record without a readable end is only in a period without bounds."""
         if not self.since and not self.until:
             return True
         moment = parse_time(text) if text else None

@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Names of nodes: what is one, and many of them in short, as Slurm writes them."""
+"""Names of nodes: recognizes them, and writes many of them in short, as Slurm does."""
 
 import re
 
-MOST = 64  # characters; a host's name has no more
+MOST = 64  # most characters of a host's name
 NAME = re.compile(rf"[A-Za-z0-9][A-Za-z0-9._-]{{0,{MOST - 1}}}")
 _NUMBERED = re.compile(r"(.*?)(\d{1,9})")
 
 
 def in_order(names):
-    """Sorted as people count: n2 before n10."""
+    """Sorts names as people count: n2 before n10."""
     return sorted(names, key=lambda name: [int(p) if p.isdigit() else p for p in re.split(r"([0-9]+)", name)])
 
 
@@ -24,7 +24,8 @@ def _ranges(numbers, width):
 
 
 def fold(names):
-    """n1, n2, n3, n7 and login as n[1-3,7],login; of each group the digits have one width, so that 007 stays 007."""
+    """Writes n1, n2, n3, n7 and login as n[1-3,7],login. Numbers in brackets have the same number of digits, so that
+    007 stays 007."""
     groups = {}
     for name in names:
         found = _NUMBERED.fullmatch(name)

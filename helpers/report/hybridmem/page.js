@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Without this script the page is complete: it adds sorting, filtering and the figures under the pointer.
+// Adds sorting, filtering and the figures under the pointer. The page is complete without this script.
 "use strict";
 
 const DOWN = "descending", UP = "ascending";
-const FEW = 5; // rows that are seen at once need no filter
+const FEW = 5; // a table with fewer rows needs no filter
 
 function keyOf(cell, isNumber) {
   if (!isNumber) return cell.textContent;
   return cell.dataset.v === undefined ? null : Number(cell.dataset.v);
 }
 
-// What is not known comes last, in either direction.
+// Sorts unknown values last, in both directions.
 function compare(a, b, direction) {
   if (a === null || b === null) return (a === null) - (b === null);
   const order = typeof a === "number" ? a - b : a.localeCompare(b, "en", { numeric: true });
@@ -39,7 +39,7 @@ function makeSortable(table) {
   });
 }
 
-// A row stays where it has each of the words.
+// Shows the rows that contain all of the words.
 function makeFilterable(table) {
   const rows = Array.from(table.tBodies[0].rows);
   if (rows.length < FEW) return;

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One page of HTML that needs nothing else: no network, no other file. Text is escaped in one place, in tag()."""
+"""Makes a page of HTML that needs nothing else: no network, no other file. Text is escaped in one place, tag()."""
 
 import argparse
 import base64
@@ -12,14 +12,14 @@ from pathlib import Path
 from . import draw, whole
 
 HERE = Path(__file__).parent
-SHORT = 24  # letters of a name that is never cut
-TAIL = 8  # letters that a name which is cut keeps at its end: there it differs from its like
-NUMBER, NAME, PROSE = "number", "name", "prose"  # kinds of a table's columns
+SHORT = 24  # letters of a name that are never cut
+TAIL = 8  # last letters that a cut name keeps, as similar names often differ there
+NUMBER, NAME, PROSE = "number", "name", "prose"  # kinds of columns of a table
 EMPTY = frozenset(("meta", "rect", "line", "path", "circle"))  # elements without content
 
 
 class Markup(str):
-    """Text that is HTML already: what tag() made."""
+    """Text that is HTML already, made by tag()."""
 
 
 def escape(content):
@@ -27,8 +27,9 @@ def escape(content):
 
 
 def tag(element, /, *content, **attributes):
-    """<element>content</element>. What is not Markup is escaped, as are the attributes' values. class_ is class and
-    aria_label aria-label; None and False leave an attribute out, True makes it one without a value."""
+    """Returns <element>content</element>. Content that is not Markup is escaped, and so are attributes' values. class_
+    stands for class, aria_label for aria-label. An attribute of None or False is left out; True gives an attribute
+    without a value."""
     words = [element]
     for key, value in attributes.items():
         key = key.rstrip("_").replace("_", "-")
@@ -42,14 +43,14 @@ def tag(element, /, *content, **attributes):
 
 
 def part(kind):
-    """The page's style or script, and what a policy names it by."""
+    """The page's style or script, and its hash for the page's policy."""
     text = (HERE / f"page.{kind}").read_text(encoding="utf-8")
     mark = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
     return Markup(text), f"'sha256-{mark}'"
 
 
 def document(title, about, *content):
-    """The whole page. Its policy lets nothing in but its own style and script."""
+    """The whole page. Its content security policy allows only its own style and script."""
     style, style_mark = part("css")
     script, script_mark = part("js")
     policy = (
@@ -74,22 +75,23 @@ def document(title, about, *content):
 
 
 def file_name(text):
-    """The argument of --html; "-" is standard output."""
+    """Type of the argument of --html; "-" is standard output."""
     if not text or text.endswith("/"):
         raise argparse.ArgumentTypeError(f'"{text}" is no file: name the page to write, as in report.html')
     return text
 
 
 def is_stdout(path):
-    """Also by another name, as /dev/stdout: where it is a file that somebody adds to, no rename may take its place."""
+    """Is it standard output, also by another name such as /dev/stdout? That may be a file that is being appended to,
+    and must not be replaced."""
     try:
         return path == "-" or os.path.samestat(Path(path).stat(), os.fstat(sys.stdout.fileno()))
     except OSError:
-        return False  # what hinders is said where it is written
+        return False  # a problem is reported when the page is written
 
 
 def write(path, text, option="--html"):
-    """Write the page or picture that the option names, with the modes of a file that the user makes."""
+    """Writes the page or picture that the option names, with the permissions of any file that the user makes."""
     content = text.encode("utf-8", "backslashreplace")
     if is_stdout(path):
         sys.stdout.buffer.write(content)
@@ -100,16 +102,16 @@ def write(path, text, option="--html"):
 
 
 def name(word, short=SHORT):
-    """A name in one line: where one with more letters than `short` has no room its middle gives way, and its title has
-    all of it."""
+    """A name in one line. If it has more than `short` letters and does not fit, its middle is cut; its title shows all
+    of it."""
     if len(word) <= short:
         return word
     return tag("span", tag("span", word[:-TAIL]), tag("span", word[-TAIL:]), class_="long", title=word)
 
 
 def table(caption, heads, rows, foot=None):
-    """A table that the script makes sortable and filterable. `heads`: (title, kind); a cell is (value, shown): rows are
-    sorted by the value, None comes last. Where a column is prose, a phone has each row's cells below each other."""
+    """A table that the script makes sortable and filterable. `heads` are (title, kind). A cell is (value, shown): rows
+    are sorted by value, with None last. If a column is prose, phones show each row's cells below each other."""
     has_prose = any(kind == PROSE for _, kind in heads)
 
     def cells(row):
@@ -132,7 +134,7 @@ def table(caption, heads, rows, foot=None):
 
 
 def tiles(pairs):
-    """Large figures in a row: (name, shown)."""
+    """Large figures in a row. Each is (name, shown)."""
     return tag("dl", *(tag("div", tag("dt", name), tag("dd", shown)) for name, shown in pairs), class_="tiles")
 
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""hybridmem-picture: the pictures of commands in C (--plot). Such a command starts it as its last act, and hands it the
-object that its --json prints."""
+"""hybridmem-picture: draws the pictures of the commands in C (--plot). Such a command starts it at its end, and passes
+it the JSON object that its --json prints."""
 
 import json
 import sys
@@ -14,7 +14,7 @@ written or there are no figures to draw, 2 for wrong arguments."""
 
 
 def command(arguments):
-    """The command that is to be named in messages."""
+    """The command that messages name."""
     return f"hybridmem {arguments[0]}" if arguments and arguments[0] in MAKERS else "hybridmem-picture"
 
 

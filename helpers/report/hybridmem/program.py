@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What all programs do at their edges: signals, errors, the terminal. What goes to standard error has the command's
-name in front, once."""
+"""What all programs have in common: signals, errors, the terminal. Lines on standard error begin with the command's
+name."""
 
 import io
 import os
@@ -12,19 +12,21 @@ from . import draw, interrupt, records
 
 
 class Output(io.FileIO):
-    """Standard output. What finds no room in it is a Failure, whenever that is met: at the end at the latest."""
+    """Standard output. If something cannot be written, a Failure is raised, at the end at the latest."""
 
     def write(self, data):
         try:
             return super().write(data)
         except OSError as error:
-            os.dup2(os.open(os.devnull, os.O_WRONLY | os.O_CLOEXEC), self.fileno())  # the rest need not fail again
+            # so that later writes do not fail again
+            os.dup2(os.open(os.devnull, os.O_WRONLY | os.O_CLOEXEC), self.fileno())
             raise records.Failure(f"standard output: {error.strerror}") from error
 
 
 def run(name, main, *arguments):
-    """Call main() as the program `name` and return its status; a Failure is one line on standard error and status 1."""
-    signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # end quietly, as other filters do, when the reader has gone
+    """Calls main() as the program `name` and returns its status. A Failure becomes one line on standard error and
+    status 1."""
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # end silently, as other filters do, when the reader has gone
     try:
         interrupt.as_exception()
         try:
@@ -40,7 +42,7 @@ def call(name, main, arguments):
         open_output()
         try:
             status = main(*arguments)
-        except (Exception, SystemExit):  # not on ^C: it does not wait for a reader
+        except (Exception, SystemExit):  # not on ^C, which must not wait for a reader
             sys.stdout.flush()
             raise
         sys.stdout.flush()
@@ -51,7 +53,7 @@ def call(name, main, arguments):
 
 
 def open_output():
-    """JSON may have halves of characters, which no encoding has."""
+    """Opens standard output so that it accepts half surrogate pairs, which JSON allows and no encoding has."""
     old = sys.stdout
     if old is None:
         raise records.Failure("standard output: it is not open")
@@ -62,19 +64,19 @@ def open_output():
 
 
 def prepare_terminal():
-    """Make standard output fit for any text; returns whether it may have block elements."""
+    """Prepares standard output for any text. Returns whether block elements may be used."""
     blocks = draw.has_unicode()
     sys.stdout.reconfigure(encoding="utf-8" if blocks else "ascii", errors="backslashreplace")
     return blocks
 
 
 def columns():
-    """Of the terminal that standard output is, None where it is none: what others read has a line for each thing."""
+    """Columns of the terminal; None if standard output is none: programs that read it get one line for each thing."""
     return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
 
 
 def tell(name, line):
-    """A line on standard error: why there is no result, or what is to be said beside it."""
+    """Writes a line to standard error: why there is no result, or what should be known besides it."""
     print(f"{name}: {draw.plain(line)}", file=sys.stderr, flush=True)
 
 

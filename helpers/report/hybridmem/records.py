@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The records folder, read as a stream: one line at a time, nothing trusted, nothing fatal.
+"""Reads the records folder as a stream, one line at a time. No line is trusted, and a bad line is not fatal.
 
-<record_dir>/<YYYY-MM-DD>/<node>.jsonl                  root and the record group
-<record_dir>/by-user/<uid>/<YYYY-MM-DD>/<node>.jsonl    one user's own
-"""
+<record_dir>/<YYYY-MM-DD>/<node>.jsonl                  all records, for root and the record group
+<record_dir>/by-user/<uid>/<YYYY-MM-DD>/<node>.jsonl    one user's own records"""
 
 import errno
 import json
@@ -16,24 +15,24 @@ from . import fields, settings
 from .failure import Failure
 
 SCHEMA = 1
-LINE_MAX = 1 << 20  # a record is at most some 40 KiB: 256 points for each of 8 tiers
+LINE_MAX = 1 << 20  # a record has at most some 40 KiB: 256 points for each of 8 tiers
 DAY = re.compile(r"\d{4}-\d\d-\d\d")
 
 
 class NoFolder(Failure):
-    """There is no record yet, as far as can be seen."""
+    """As far as the caller can see, there is no record yet."""
 
 
 class Shut(Failure):
-    """There may be records: the caller may not see."""
+    """There may be records, but the caller may not see them."""
 
 
 class NoSuchJob(Failure):
-    """None of the records that the caller may read is of the job."""
+    """No record that the caller may read is of this job."""
 
 
 class Skipped:
-    """Counts the lines that were left out, and remembers the first places of each cause."""
+    """Counts the lines that were left out, and keeps the first positions of each cause."""
 
     CAUSES = ("torn", "foreign", "unknown_schema", "too_long", "unreadable_file", "duplicate")
     PLACES = 3
@@ -48,7 +47,7 @@ class Skipped:
             self.places[cause].append(str(path) if number is None else f"{path}:{number}")
 
     def lines(self):
-        """One line of text for each cause that there was."""
+        """One line of text for each cause that has occurred."""
         for cause, count in self.counts.items():
             if count:
                 named = ", ".join(self.places[cause])
@@ -57,12 +56,12 @@ class Skipped:
 
 
 def configured_folder(config_program):
-    """record_dir as hybridmem.conf has it, by asking the program that reads that file."""
+    """record_dir of hybridmem.conf, from the program that reads that file."""
     return settings.read(config_program, instead="; name the folder with --records").text("record_dir")
 
 
 def chosen_folder(named, config_program):
-    """What the caller may read of the folder that he named, else of the configured one."""
+    """The part that the caller may read, of the folder that they named or else of the configured one."""
     if named:
         return readable_folder(named)
     try:
@@ -72,8 +71,8 @@ def chosen_folder(named, config_program):
 
 
 def readable_folder(record_dir):
-    """What the caller may read, as the kernel's permissions decide: all records, else the caller's own. Raises Shut
-    where it is neither."""
+    """The part that the caller may read: all records, or else their own. The kernel's permissions decide. Raises Shut
+    if it is neither."""
     try:
         with os.scandir(record_dir):
             folder = record_dir
@@ -83,19 +82,19 @@ def readable_folder(record_dir):
         raise NoFolder(f"there is no folder {record_dir}") from error
     except OSError as error:
         raise Failure(f"cannot read {record_dir}: {error.strerror}") from error
-    for path in (record_dir, folder):  # also one that may be listed: its days could not be entered
+    for path in (record_dir, folder):  # checked even if the folder can be listed, as its days may still be closed
         if not os.access(path, os.X_OK) and (path == record_dir or os.path.lexists(path)):
             raise Shut(f"cannot enter {path}: {os.strerror(errno.EACCES)}")
     return folder
 
 
 def is_own(folder):
-    """Is this the caller's own part of a folder whose other records are not his to read?"""
+    """Is the folder the caller's own part of records that they may not read as a whole?"""
     return str(folder).endswith(f"/by-user/{os.geteuid()}")
 
 
 def days(folder):
-    """The names of the day folders, oldest first; none where there is no folder, as of a user without any record."""
+    """The names of the day folders, oldest first. Empty if the folder does not exist, as for a user without records."""
     try:
         with os.scandir(folder) as entries:
             return sorted(e.name for e in entries if DAY.fullmatch(e.name) and e.is_dir(follow_symlinks=False))
@@ -106,7 +105,7 @@ def days(folder):
 
 
 def why_no_days(folder):
-    """Why a folder without any folder of a day has no record."""
+    """Says why a folder without day folders has no record."""
     if DAY.fullmatch(Path(folder).resolve().name):
         return f"there are no folders of days in {folder}: it is one of a day itself, name the one that it is in"
     return f"there are no folders of days (YYYY-MM-DD) in {folder}: no job was recorded there"
@@ -126,7 +125,7 @@ def files(folder, day, skipped):
 
 
 def open_file(path):
-    """A descriptor of a regular file, to be closed by the caller; None where it cannot be read or is none."""
+    """Opens a regular file; the caller closes the descriptor. None if it cannot be read or is no regular file."""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
     except OSError:
@@ -138,7 +137,8 @@ def open_file(path):
 
 
 def lines(path, skipped):
-    """(number, bytes) of each line of a regular file; of a longer line than a record can be only the count is kept."""
+    """Yields (number, bytes) of each line of a regular file. A line that is longer than a record can be is only
+    counted."""
     descriptor = open_file(path)
     if descriptor is None:
         skipped.add("unreadable_file", path)
@@ -148,7 +148,7 @@ def lines(path, skipped):
         while line := stream.readline(LINE_MAX):
             number += 1
             if line.endswith(b"\n") or len(line) < LINE_MAX:
-                if not line.isspace():  # an empty one lacks nothing
+                if not line.isspace():  # an empty line is not counted as left out
                     yield number, line
                 continue
             skipped.add("too_long", path, number)
@@ -161,7 +161,7 @@ def _no_constant(word):
 
 
 def parse(line, path, number, skipped):
-    """The record on a line, or None, counted: torn where it is not JSON, foreign where it is no record."""
+    """The record on a line. None if it is left out and counted: torn if it is not JSON, foreign if it is no record."""
     try:
         record = json.loads(line, parse_constant=_no_constant)
     except (ValueError, RecursionError):

@@ -38,7 +38,7 @@ def modes(text):
 
 
 class Bound(datetime):
-    """A moment, and the words that it was given by."""
+    """A moment, with the words that the user gave for it."""
 
     words = ""
 
@@ -116,8 +116,8 @@ def arguments():
 
 
 def feed(folder, wanted, skipped, sums):
-    """Give each record that is wanted to `sums`, once. Of those that are one the first counts, as in a history: also
-    where it is the second that is wanted."""
+    """Adds each wanted record to `sums`, once. Of duplicates the first counts, as in a history, even if only the second
+    is wanted."""
     written = tally.Written()
     for day in filter(wanted.period.has_day, records.days(folder)):
         sums.next_day()
@@ -134,7 +134,7 @@ def feed(folder, wanted, skipped, sums):
 
 
 def of_day(folder, day, skipped):
-    """(path, number of the line, record) of each record of a day."""
+    """Yields (path, line number, record) for each record of a day."""
     for path in records.files(folder, day, skipped):
         for number, line in records.lines(path, skipped):
             record = records.parse(line, path, number, skipped)
@@ -202,7 +202,7 @@ def print_view(report, options, skipped):
 
 
 def about(options, last):
-    """What the records of a page have in common, and how far they go."""
+    """Says what the records of a page have in common, and which period they cover."""
     bounds = (("that ended from", options.since), ("that ended before", options.until))
     said = [f"{word} {moments.plain(moment.isoformat())} UTC" for word, moment in bounds if moment]
     chosen = (("of user", options.user), ("under account", options.account), ("with mode", options.mode))
@@ -212,7 +212,7 @@ def about(options, last):
 
 
 def check(parser, options):
-    """The views that are wanted, and what goes together with them only."""
+    """The views that are wanted. Checks that the options go together."""
     if options.since and options.until and options.since >= options.until:
         parser.error(f"--since {options.since.words} is not before --until {options.until.words}")
     chosen = [options.view] if options.view else views.NAMES if options.html else []
@@ -232,8 +232,8 @@ def check(parser, options):
 
 
 def read(options, config_program, engine_folder, chosen, wanted, skipped):
-    """The sums of the views that are chosen, of records or of a history: there the table without a view is the
-    engine's work."""
+    """The sums of the chosen views, from records or from a history. For a history, the table without a view is
+    calculated by the engine."""
     sums = groups.Report(chosen, options.top, options.by) if chosen else tally.Tally()
     if not options.history:
         folder = records.chosen_folder(options.records, config_program)
@@ -252,7 +252,7 @@ def read(options, config_program, engine_folder, chosen, wanted, skipped):
     if any(wanted.chosen):
         source.meet_names()
     elif sums.has_records():
-        wanted.met.add(("",) * len(wanted.chosen))  # whosever they are
+        wanted.met.add(("",) * len(wanted.chosen))  # names do not matter if none were asked for
     return sums
 
 

@@ -1,18 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A report as one page of HTML: each view's chart and table. Pure."""
+"""Makes one page of HTML of a report: a chart and a table for each view. Pure."""
 
 from datetime import date, timedelta
 
 from . import charts, forms, page
 from .page import tag
 
-BARS = 12  # of a chart; the table has all
-KINDS = {"text": page.NAME, "time": page.NAME, "prose": page.PROSE}  # of columns, by their unit
-DAYS = 400  # of a chart, the last
+BARS = 12  # bars in a chart; the table has all rows
+KINDS = {"text": page.NAME, "time": page.NAME, "prose": page.PROSE}  # kinds of columns, by their unit
+DAYS = 400  # days in a chart: the latest
 
 
 def tiles_of(report):
-    """What all jobs used together, from a total that has it."""
+    """What all jobs used together, from a view with a total."""
     wanted = {"jobs": "Jobs", "failed_jobs": "Failed", "node_hours": "Node-hours", "fast_share": "In the fast tier"}
     wanted.update({"package_j": "Energy of packages", "slow_write_bytes": "Written to the slow tier"})
     found = {}
@@ -28,7 +28,7 @@ def figure_of(view, row, name):
 
 
 def bars_of(sums, rows):
-    """The largest rows by the figure that ranks them."""
+    """Bars of the largest rows, by the figure that rows are ranked by."""
     lines = []
     for key, row in rows[:BARS]:
         column, value, others = figure_of(sums.view, row, sums.by)
@@ -42,7 +42,7 @@ def days_of(sums, rows):
     """What each tier held by day; days without jobs are empty."""
     uses = {key: figure_of(sums.view, row, "byte_hours") for key, row in rows}
     days = sorted({day for day, _ in uses if day != "?"})
-    names = list(dict.fromkeys(tier for _, tier in sums.rows))  # as records have them: the fastest first
+    names = list(dict.fromkeys(tier for _, tier in sums.rows))  # records list the fastest tier first
     try:
         first, last = (date.fromisoformat(day) for day in (days[0], days[-1]))
     except (ValueError, IndexError):
@@ -105,12 +105,12 @@ def section_of(sums):
     )
 
 
-# On a page of all views; each is of use to those who read the one before it.
+# The order on a page of all views: each helps to understand the next.
 ORDER = ("tiers", "modes", "users", "accounts", "jobs", "advice", "waste", "failures", "energy", "writes", "nodes")
 
 
 def make(report, about, left_out):
-    """`about`: the period and the filters; `left_out`: lines on what was not read."""
+    """`about` describes the period and the filters; `left_out` are lines about what was not read."""
     ordered = sorted(report.sums, key=lambda sums: ORDER.index(sums.view.name))
     names = [(sums.view.name, title_of(sums.view)) for sums in ordered]
     notes = [*left_out]

@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Advice: which mode a job wanted, and why, by a table of rules over one record. Pure.
+"""Advice: which mode would have suited a job, and why, by a table of rules over one record. Pure.
 
-A rule speaks only where the record has each figure that it needs, and its sentence has them: no figure, no advice.
-A job is advised one mode at most, of the rule that weighs most; on how many of its nodes a rule has to hold is in the
-table. Who asked for the slow tier leaves the fast one to others, and is not told to take it.
-"""
+A rule speaks only if the record has every figure that it needs, and its sentence names these figures. A job gets at
+most one advice, of the rule with the highest weight; the table says on how many of its nodes a rule must hold. Users
+who asked for the slow tier leave the fast one to others, and are not told to take it."""
 
 from collections import Counter
 from typing import Callable, NamedTuple, Optional
@@ -12,13 +11,12 @@ from typing import Callable, NamedTuple, Optional
 from . import draw, fields
 from .figures import Figures
 
-NEGLIGIBLE = 16 << 20  # Slurm's own process of each step is counted, too: a few MiB
-KILLED = (137, 143)  # by signal 9 or 15: what it would have used is not known
-NEARLY_FULL = (
-    0.75  # the kernel and others have had some of it since the boot: a part of the capacity is never the job's
-)
-ROOMY = 0.9  # of a tier's capacity: the kernel keeps some, and not all of a node's memory is a job's
-SAMPLES = 1000  # below that the migrator's shares are guesses
+NEGLIGIBLE = 16 << 20  # bytes: Slurm's own process in each step counts as well, with a few MiB
+KILLED = (137, 143)  # ended by signal 9 or 15: nobody knows what the job would have used
+# Share of a tier's capacity: the kernel and others have used some of it since the boot, which the job never gets.
+NEARLY_FULL = 0.75
+ROOMY = 0.9  # share of a tier's capacity: the kernel keeps some, and a job never has all memory of a node
+SAMPLES = 1000  # with fewer samples the migrator's shares are guesses
 DECISIONS = 5
 TO_BOTH = frozenset(("interleave", "spill", "isolate", "migrate", "none"))
 TO_SLOW = frozenset(("slow", "pmem", "cxl"))
@@ -26,12 +24,12 @@ TO_SLOW = frozenset(("slow", "pmem", "cxl"))
 
 class Advice(NamedTuple):
     rule: str
-    wanted: str  # what to ask for instead
+    wanted: str  # the mode to ask for instead
     why: str  # a sentence with the figures
 
 
 class Seen:
-    """What the rules look at; a figure that was not measured is None."""
+    """What the rules look at. A figure that was not measured is None."""
 
     def __init__(self, figures):
         self.figures, self.record, self.mode = figures, figures.record, fields.mode(figures.record)
@@ -45,26 +43,26 @@ class Seen:
         return self.slow_peak is not None and self.slow_peak >= NEGLIGIBLE
 
     def is_all_fast(self):
-        """Nothing of the job was in the slow tier."""
+        """Was nothing of the job in the slow tier?"""
         return self.slow_peak is not None and self.slow_peak < NEGLIGIBLE <= (self.fast_peak or 0)
 
     def was_killed(self):
         return fields.whole(self.record, "exit_code") in KILLED
 
     def fits(self):
-        """All that the job had at most would have had room in the fast tier."""
+        """Would the most memory that the job had have fitted into the fast tier?"""
         return None not in (self.most, self.capacity) and self.most <= ROOMY * self.capacity
 
     def can_be_fast(self):
-        """What the job had here was in the fast tier, or would fit there; false where that is not known."""
+        """Was the job's memory on this node in the fast tier, or would it fit there? False if that is not known."""
         was_fast = None not in (self.fast_peak, self.slow_peak) and self.slow_peak < NEGLIGIBLE
         return not self.was_killed() and (was_fast or self.fits())
 
 
 def most_at_once(record, tiers):
-    """The most that the job had at one moment, in all tiers together: the cgroup's charge, or the samples' largest
-    total where that is more (huge pages need not be charged). The tiers' own peaks are of different moments: their sum
-    counts a page twice that was moved between them."""
+    """The most memory that the job had at one moment, in all tiers: what the cgroup was charged, or the samples'
+    largest total if that is more (huge pages need not be charged). The peaks of single tiers must not be added: they
+    are of different moments, and a page that moved would count twice."""
     charged = fields.memory(record.get("memory"), "peak_bytes")
     sampled = [fields.memory(tier, f"{part}_bytes") for tier in tiers for part in ("anon", "file", "shmem")]
     more = [fields.memory(tier, f"{part}_bytes") or 0 for tier in tiers for part in ("kernel", "hugetlb")]
@@ -73,8 +71,8 @@ def most_at_once(record, tiers):
 
 
 def own_capacity(record, figures):
-    """Bytes of the fast tier that are of the job's sockets. A record has a tier's capacity as a whole alone: None where
-    the plan has some of its nodes, or where it has none of them (as the slow tier's modes) under a socket=."""
+    """Bytes of the fast tier on the job's sockets. A record only has the capacity of a whole tier: so None if the plan
+    has only some of its nodes, or, with a socket=, none of them (modes of the slow tier)."""
     tier, plan = set(fields.numbers(figures.fast, "nodes")), set(fields.numbers(fields.part(record, "plan"), "nodes"))
     asked = (fields.text(record, "request") or "").split(",")
     limited = any(word.startswith("socket=") and word != "socket=all" for word in asked)
@@ -92,7 +90,8 @@ def fits_the_fast_tier(seen):
 
 
 def ended_with_the_fast_tier_full(seen):
-    """137: ended by signal 9, as by the kernel that is out of memory. Who sent it is not in the record."""
+    """Exit code 137: ended by signal 9, which the kernel sends when memory runs out. The record does not say who sent
+    it."""
     if seen.mode not in ("fast", "dram", "hbm") or fields.whole(seen.record, "exit_code") != 137:
         return None
     if None in (seen.fast_peak, seen.capacity) or seen.fast_peak < NEARLY_FULL * seen.capacity:
@@ -137,7 +136,7 @@ def fast_memory_was_left(seen):
 
 
 def half_of_it_was_page_cache(seen):
-    """At the moment at which the job had most memory."""
+    """At the moment when the job had most memory."""
     if seen.mode not in ("spill", "interleave"):
         return None
     parts = [fields.memory(seen.figures.fast, f"{part}_bytes") for part in ("file", "anon", "shmem")]
@@ -176,8 +175,9 @@ def migrator_was_far_from_the_best(seen):
 
 
 def half_of_the_gap(fast, best, fast_bytes):
-    """Bytes that would close half of the gap between two shares of the accesses, at the accesses per byte that the best
-    placement has in the fast tier: what it serves there, over what the job had there at most."""
+    """Bytes that would close half of the gap between two shares of accesses. It assumes as many accesses per byte as
+    the best placement has in the fast tier: the share that it serves there, divided by the most that the job had there.
+    """
     return (best - fast) / 2 * fast_bytes / best
 
 
@@ -191,7 +191,7 @@ WHY_STUCK = {
 
 
 def largest(unmoved):
-    """(bytes, reason) of what the kernel moved least, 0 where it moved all."""
+    """(bytes, reason) of the largest amount that the kernel did not move; 0 if it moved everything."""
     reasons = unmoved if isinstance(unmoved, dict) else {}
     return max(((fields.amount(reasons, reason) or 0, reason) for reason in reasons), default=(0, None))
 
@@ -208,42 +208,42 @@ def slow_tier_was_mostly_written(seen):
     )
 
 
-# On how many of a run's nodes, of those with a record, a rule has to hold.
+# On how many of a run's nodes with a record a rule must hold.
 ANY, MOST, ALL = "any", "most", "all"
 
 
 class Rule(NamedTuple):
     name: str
-    says: Callable  # what was seen -> (mode, sentence), or None
+    says: Callable  # function of what was seen -> (mode, sentence), or None
     needs: str
 
 
-# By weight. The others' silence is no consent to `fast`: where a node cannot hold what it had, it ends the job.
+# In the order of weight. For `fast`, silence on other nodes is not enough: a node whose memory does not fit would end
+# the job.
 RULES = (
     Rule("fits", fits_the_fast_tier, ALL),
-    Rule(
-        "killed", ended_with_the_fast_tier_full, ANY
-    ),  # one node that has no room ends the job; spill is fast elsewhere
+    # one node without room ends the job; on the other nodes spill is as fast
+    Rule("killed", ended_with_the_fast_tier_full, ANY),
     Rule("unspilled", spill_never_spilled, ALL),
     Rule("unmoved", migrator_had_nothing_to_move, ALL),
-    Rule("room", fast_memory_was_left, ANY),  # the others' pages go to the fast tier first as well
-    Rule(
-        "cache", half_of_it_was_page_cache, ANY
-    ),  # migrate begins as spill does: where it has no work it moves nothing
-    Rule("regret", migrator_was_far_from_the_best, MOST),  # it may have done well where the rule is silent
-    Rule("writes", slow_tier_was_mostly_written, MOST),  # isolate takes from the fast tier what is read
+    Rule("room", fast_memory_was_left, ANY),  # the other nodes' pages go to the fast tier first, too
+    # migrate begins as spill does, and moves nothing on nodes where there is no need
+    Rule("cache", half_of_it_was_page_cache, ANY),
+    # on nodes where the rule is silent the migrator may have done well
+    Rule("regret", migrator_was_far_from_the_best, MOST),
+    Rule("writes", slow_tier_was_mostly_written, MOST),  # isolate may cost fast memory that is now used for reading
 )
 ORDER = {rule.name: number for number, rule in enumerate(RULES)}
 
 
 def place(name):
-    """Among those of a job's nodes, the least of which holds. `fast` comes last: that there was room for it is no
-    reason where a node wanted something else."""
+    """The rank of a rule among those that speak on a job's nodes; the lowest wins. Rules that advise `fast` come last:
+    room on one node does not matter if another node needed something else."""
     return RULES[ORDER[name]].needs == ALL, ORDER[name]
 
 
 class Opinion(NamedTuple):
-    """Of one record on its run."""
+    """The opinion of one record on its run."""
 
     advice: Optional[Advice]
     can_be_fast: bool
@@ -256,13 +256,13 @@ def opinion(figures):
 
 
 def advise(figures):
-    """The advice of a record, by its figures: of the rule that weighs most; None where no rule speaks."""
+    """The advice of one record, of the rule with the highest weight; None if no rule speaks."""
     return opinion(figures).advice
 
 
 def elect(nodes, records, can_be_fast):
-    """The name of the rule that a run is advised by, or None. `nodes`: on how many each rule speaks; of all of the
-    run's records, and of those that can be fast, the number."""
+    """The name of the rule that decides for a run, or None. `nodes` counts on how many nodes each rule speaks;
+    `records` and `can_be_fast` are the numbers of all records, and of those that can be fast."""
     enough = {
         ANY: lambda name: True,
         MOST: lambda name: 2 * nodes[name] > records,
@@ -272,7 +272,7 @@ def elect(nodes, records, can_be_fast):
 
 
 def advise_run(records):
-    """(advice, nodes) of the records of one run of a job, with the figures of the first of those nodes; or None."""
+    """(advice, nodes) for the records of one run, with the figures of the first of those nodes; or None."""
     opinions = [(record["node"], opinion(Figures(record))) for record in records]
     spoken = [(node, said.advice) for node, said in opinions if said.advice]
     nodes = Counter(advice.rule for _, advice in spoken)
@@ -282,7 +282,7 @@ def advise_run(records):
 
 
 def sentence(advice, nodes, is_alone):
-    """The advice with the nodes that it is of; `is_alone`: the job had one node."""
+    """The advice, with the nodes that it is about. `is_alone`: the job had one node."""
     if is_alone:
         return advice.why
     more = f", and {len(nodes) - 1} more of its nodes" if len(nodes) > 1 else ""

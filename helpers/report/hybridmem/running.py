@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which jobs run: on this node by the processes that a user may know of, and for root by the ledger; elsewhere by
-Slurm's queue."""
+"""Finds out which jobs run: on this node from the processes that the user may see, for root also from the ledger; on
+other nodes from Slurm's queue."""
 
 import os
 from pathlib import Path
@@ -9,12 +9,12 @@ from . import commands, settings
 from .failure import Failure
 
 PROC = "/proc"
-PATIENCE_S = 10  # for squeue: where slurmctld does not answer, the job has no record all the same
+PATIENCE_S = 10  # time for squeue: if slurmctld does not answer, the message is that there is no record
 
 
 def is_of_job(process, number):
-    """Is a process in a step of the job? Slurm's cgroups have the job's number in their path; from 26.05 on they have a
-    name of Slurm's own there, and the step's environment has the number."""
+    """Is the process in a step of the job? Slurm's cgroups have the job's number in their path. From 26.05 on they have
+    another name of Slurm's; then the number is in the step's environment."""
     path = Path(process, "cgroup").read_bytes()
     if f"/job_{number}/step_".encode() in path:
         return True
@@ -24,7 +24,7 @@ def is_of_job(process, number):
 
 
 def has_job(number, uid):
-    """Has the user (root: anybody) a process in one of the job's steps? So another user's job is none."""
+    """Has the user a process in one of the job's steps (root: has anybody)? So another user's job does not count."""
     with os.scandir(PROC) as entries:
         processes = [entry for entry in entries if entry.name.isdigit()]
     for process in processes:
@@ -32,25 +32,25 @@ def has_job(number, uid):
             if uid in (0, process.stat().st_uid) and is_of_job(process.path, number):
                 return True
         except OSError:
-            pass  # it has ended
+            pass  # the process has ended
     return False
 
 
 def is_in_ledger(number, config_program):
-    """Has the ledger the job? It is there from its prolog to the end of its epilog, some minutes after the last
-    process where file systems are wiped. The ledger is root's: others are told nothing."""
+    """Is the job in the ledger? It is from its prolog to the end of its epilog, which is minutes after the last process
+    if file systems are wiped. Only root can see the ledger; for others this is False."""
     if os.geteuid() != 0:
         return False
     try:
         run_dir = settings.read(config_program).option("run_dir")
     except Failure:
-        return False  # the records were read without it
+        return False  # the records could be read without the configuration, too
     return bool(run_dir) and Path(run_dir, "jobs", str(number)).exists()
 
 
 def in_queue(name):
-    """What Slurm's queue says of a job of the user's (root: of anybody's): (state, nodes), as ("RUNNING", "n[1-2]"),
-    of its first task or component there; None where there is none, or squeue cannot be asked."""
+    """What Slurm's queue has on the user's job (root: on anybody's): (state, nodes), such as ("RUNNING", "n[1-2]"), of
+    its first task or component. None if there is no such job, or squeue cannot be asked."""
     uid = os.geteuid()
     try:
         words = [commands.find("squeue"), "--noheader", f"--jobs={name}", "--format=%T|%N"]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What hybridmem.conf says, by asking the program that reads that file: its checks and defaults hold here, too."""
+"""Reads the settings of hybridmem.conf from the program that parses that file, with its checks and defaults."""
 
 import re
 import subprocess
@@ -10,19 +10,19 @@ _LINE = re.compile(r'^(\w+) = "?([^"\n]*?)"?$', re.MULTILINE)
 
 
 class Settings:
-    """The words outside of sections, as texts. `instead` says what a user can do without them."""
+    """The words outside sections, as texts. `instead` tells a user what to do without them."""
 
     def __init__(self, words, program, instead=""):
         self.words, self.program, self.instead = words, program, instead
 
     def text(self, word):
-        """The word's value. Raises Failure where there is none: the program is of another version."""
+        """The value of a word. Raises Failure if there is none: the program is of another version."""
         if word not in self.words:
             raise Failure(f"{self.program} show names no {word}{self.instead}")
         return self.words[word]
 
     def option(self, word):
-        """The value of a word that need not have one."""
+        """The value of a word that may be missing."""
         return self.words.get(word, "")
 
     def seconds(self, word):
@@ -39,13 +39,13 @@ class Settings:
 
 
 def read(program, config=None, instead=""):
-    """The settings, of the file `config` or of the usual one. Raises Failure."""
+    """Reads the settings of the file `config`, or of the usual one. Raises Failure."""
     try:
         words = [program, "show", *(["--config", config] if config else [])]
         done = subprocess.run(words, capture_output=True, text=True, check=False)
     except OSError as error:
         raise Failure(f"cannot run {program}: {error.strerror}{instead}") from error
     if done.returncode != 0:
-        said = done.stderr.strip().removeprefix("hybridmem config: ")  # who asked has a name of its own
+        said = done.stderr.strip().removeprefix("hybridmem config: ")  # the caller puts its own name in front
         raise Failure(said or f"{program} show failed with status {done.returncode}")
     return Settings(dict(_LINE.findall(done.stdout)), program, instead)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""hybridmem show: the records of one job, for people or as JSON."""
+"""hybridmem show: shows the records of one job, for people or as JSON."""
 
 import argparse
 import itertools
@@ -19,7 +19,7 @@ read, 2 for wrong arguments."""
 
 
 class JobId:
-    """What the user named, and whether a record belongs to it."""
+    """The job that the user named, and whether a record belongs to it."""
 
     def __init__(self, text):
         found = re.fullmatch(r"(\d{1,10})(?:([_+])(\d{1,10}))?", text)
@@ -33,12 +33,12 @@ class JobId:
         job, array, leader = (fields.whole(record, key) for key in ("job_id", "array_job_id", "het_job_id"))
         if self.kind == "_":
             return array == self.number and fields.whole(record, "array_task_id") == self.part
-        if self.kind == "+":  # Slurm numbers the components one after the other, from the leader
+        if self.kind == "+":  # Slurm numbers the components one after the other, beginning with the leader
             return leader == self.number and job == self.number + self.part
         return self.number in (job, array, leader)
 
     def runs_here(self):
-        """As far as can be seen: a task's or a component's own number is not known before there is a record."""
+        """As far as can be seen: the own number of a task or component is only known from its record."""
         return self.kind is None and running.has_job(self.number, os.geteuid())
 
     def is_in_ledger(self, config_program):
@@ -46,19 +46,19 @@ class JobId:
 
 
 def find(folder, job_id, skipped):
-    """The job's records by job, run and node. Lines without the job's number are not even parsed."""
+    """The job's records by job, run and node. Lines without the job's number are not parsed."""
     found = {}
     for day in records.days(folder):
         for path in records.files(folder, day, skipped):
             for number, line in records.lines(path, skipped):
                 record = records.parse(line, path, number, skipped) if job_id.needle in line else None
                 if record and job_id.names(record):
-                    found.setdefault((day, fields.key(record)), record)  # written twice, it is shown once
+                    found.setdefault((day, fields.key(record)), record)  # a duplicate record is shown once
     return sorted(found.values(), key=order)
 
 
 def place(record):
-    """By the first three, the records of a run belong together."""
+    """The place of a record. Records with the same first three values are of the same run."""
     return (
         fields.text(record, "cluster") or "",
         record["job_id"],
@@ -69,7 +69,7 @@ def place(record):
 
 
 def order(record):
-    """Sorts records as they are shown: an array's by task, for the one that comes last keeps the array's own number."""
+    """The order in which records are shown: array tasks by their index, as the last task has the array's own number."""
     array, leader = (fields.whole(record, key) for key in ("array_job_id", "het_job_id"))
     family = next((number for number in (array, leader) if number is not None), record["job_id"])
     task = -1 if array is None else fields.whole(record, "array_task_id")
@@ -78,7 +78,7 @@ def order(record):
 
 
 def runs_of(found):
-    """The records of each run of a job together."""
+    """Lists of the records of each run of a job."""
     return [list(run) for _, run in itertools.groupby(found, lambda record: place(record)[:3])]
 
 
@@ -111,8 +111,8 @@ def running_here(job):
 
 
 def why_not_yet(job, config_program, named):
-    """Why a job that has not ended has no record; None of one that has, as far as the caller may know. `named`: the
-    folder of --records, which is taken at its word: Slurm's queue is not asked."""
+    """Why a job that has not ended has no record; None for a job that has ended, as far as the caller can see. `named`
+    is the folder of --records; if it is given, Slurm's queue is not asked."""
     if job.runs_here():
         return running_here(job)
     if job.is_in_ledger(config_program):
@@ -126,8 +126,8 @@ def why_not_yet(job, config_program, named):
 
 
 def why_none(job, folder, named):
-    """What is raised of a job without a record in the folder, which may have been named by --records. Whether it is
-    another's, runs on another node or was never there is not known."""
+    """The exception for a job without a record in the folder. `named` is the folder of --records, if given. Nobody
+    knows whether the job belongs to another user, runs on another node, or does not exist."""
     if folder == named and not records.days(folder):
         return records.Failure(records.why_no_days(folder))
     return records.NoSuchJob(
@@ -140,7 +140,8 @@ def main(config_program):
     skipped = records.Skipped()
     try:
         folder = records.chosen_folder(options.records, config_program)
-    except (records.NoFolder, records.Shut) as failure:  # the first record makes the folder: it may be of this job
+    # the folder is made with the first record, which may be this job's
+    except (records.NoFolder, records.Shut) as failure:
         not_yet = why_not_yet(options.job, config_program, options.records)
         if not_yet:
             raise records.Failure(not_yet) from failure

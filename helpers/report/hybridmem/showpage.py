@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One job as a page of HTML: its memory by tier over time, node by node, and advice. Pure."""
+"""Makes one page of HTML of a job: memory by tier over time for each node, and advice. Pure."""
 
 from . import charts, draw, fields, moments, page, rules, tiertable
 from .page import tag
 
-NODES = 64  # with a section of their own; the table has all
+NODES = 64  # nodes with a section of their own; the table has all
 COLUMNS = (*tiertable.SIZES, tiertable.CAPACITY, *tiertable.PARTS)
 
 
@@ -13,7 +13,7 @@ def facts(pairs):
 
 
 def over_time(record):
-    """The tiers' series, stacked; None where there are none."""
+    """The tiers' use over time, stacked; None if there is none."""
     memory, tiers = record.get("memory"), fields.tiers(record)
     series = [fields.numbers(tier, "series") for tier in tiers]
     interval = fields.figure(memory, "interval_s")
@@ -77,7 +77,7 @@ def advice_section(run, first):
 
 
 def run_parts(run, first, text_of):
-    """The sections of one run; `first`: the number of its first node, for names that are the page's only ones."""
+    """The sections of one run. `first` is the number of its first node, for names that must be unique on the page."""
     head = run[0]
     who = [(key.capitalize(), fields.text(head, key)) for key in ("user", "account", "partition", "cluster")]
     asked = ("Asked for", fields.text(head, "request") or "nothing (no --hybrid-mem)")
@@ -95,7 +95,7 @@ def run_parts(run, first, text_of):
 
 
 def make(name, runs, text_of):
-    """`runs`: the records of each run together; text_of(record): (label, words) of what is said besides its memory."""
+    """`runs` are the records of each run; text_of(record) yields (label, words) for everything but memory."""
     parts, first = [], 1
     for run in runs:
         parts += run_parts(run, first, text_of)

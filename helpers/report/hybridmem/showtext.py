@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The records of a job as text: what was asked for and planned, and the figures of each node."""
+"""Shows the records of a job as text: the request, the plan, and the figures of each node."""
 
 import re
 
@@ -7,15 +7,16 @@ from . import draw, fields, figures, forms, migrated, moments, rules, tiertable
 
 
 class Printer:
-    """Records as text. `write` takes a line; `blocks`: may use block elements; `columns`: the terminal's width; `most`:
-    where lines of words are broken, None: nowhere; `verbose`: with each source's reason why it measured nothing."""
+    """Prints records. `write` takes a line. `blocks`: block elements may be used. `columns` is the terminal's width.
+    `most` is the width at which lines of words are broken; None: they are not. `verbose`: also says why each source
+    measured nothing."""
 
     def __init__(self, write, blocks, columns, most, verbose=False):
         self.write, self.blocks, self.most, self.verbose = write, blocks, most, verbose
         self.plot_width = max(20, min(columns, 160) - 48)
 
     def print_all(self, runs):
-        """`runs`: the records of each run of a job, those of its nodes together."""
+        """Prints all runs; `runs` has for each run the records of its nodes."""
         for place, run in enumerate(runs):
             if place:
                 self.write("")
@@ -26,7 +27,7 @@ class Printer:
             self.advice(run)
 
     def advice(self, run):
-        """What the job may do better next time."""
+        """Prints how the job could do better next time."""
         said = rules.advise_run(run)
         if said:
             self.write("")
@@ -94,12 +95,13 @@ class Printer:
         self.plots(tiers, fields.figure(memory, "interval_s"))
 
     def memory_peak(self, memory):
-        """What the job had at most in all tiers together."""
+        """Prints the most memory that the job had, in all tiers together."""
         peak = draw.size(fields.figure(memory, "peak_bytes"))
         self.line("memory", sourced(f"peak {peak}", fields.text(memory, "peak_source") or "source unknown"))
 
     def plots(self, tiers, interval):
-        """Each tier's share of the mean use as a bar, and its use over time; all plots have the same scale."""
+        """Prints for each tier its share of the mean use as a bar, and its use over time. All plots have the same
+        scale."""
         means = [fields.figure(tier, "mean_bytes") for tier in tiers]
         series = [fields.numbers(tier, "series") for tier in tiers]
         total = sum(mean or 0 for mean in means)
@@ -123,7 +125,7 @@ class Printer:
         self.namespaces(record)
 
     def energy(self, energy, joules_per_gb):
-        """The job's own; the node's where the job shared it."""
+        """Prints the job's energy, or the node's if the job shared the node."""
         of_job, of_node = energy_parts(energy), energy_parts(fields.part(energy, "node"))
         if joules_per_gb is not None:
             of_job.append(f"{forms.UNITS['joules'](joules_per_gb)} for each GB of traffic")
@@ -145,7 +147,7 @@ class Printer:
         self.estimate("traffic", fields.part(traffic, "estimate"), served_words)
 
     def own_traffic(self, group):
-        """What the job's own tasks moved, all tiers together; most nodes do not count it."""
+        """Prints what the job's own tasks moved, in all tiers together. Most nodes do not count it."""
         total, local = (fields.figure(group, key) for key in ("total_bytes", "local_bytes"))
         if total is None and local is None:
             if group:
@@ -156,14 +158,14 @@ class Printer:
         self.line("own traffic", sourced(", ".join(words), fields.text(group, "source")))
 
     def estimate(self, label, estimate, words):
-        """What was not measured, with what it comes from; nothing where there is none."""
+        """Prints an estimate with its source; nothing if there is none."""
         said = words(estimate)
         if said:
             source = fields.text(estimate, "source") or "source unknown"
             self.line(label, sourced(f"estimate: {said}", source.removeprefix("estimate ")))
 
     def namespaces(self, record):
-        """The job's DAX file systems."""
+        """Prints the job's DAX file systems."""
         for one in fields.members(record, "namespaces"):
             size = draw.size(fields.figure(one, "bytes"))
             until = fields.text(one, "kept_until")
@@ -179,7 +181,7 @@ class Printer:
             self.line("file system", ", ".join(words))
 
     def migration(self, record):
-        """What the migrators say that they did; a job that asked for none has no such lines."""
+        """Prints what the migrators report. A job that asked for none has no such lines."""
         migration = record.get("migration")
         if fields.figure(migration, "promoted_bytes") is None:
             if fields.mode(record) in fields.MIGRATED:
@@ -190,7 +192,7 @@ class Printer:
 
 
 class Collector(Printer):
-    """Labels and words of a record, for a page."""
+    """Collects labels and words of a record, for a page."""
 
     def __init__(self):
         self.lines, self.verbose = [], True
@@ -200,7 +202,7 @@ class Collector(Printer):
 
 
 def of_node(record):
-    """What is said of a node besides its memory by tier."""
+    """What a page says of a node besides its memory by tier."""
     collector = Collector()
     collector.node_facts(record)
     if fields.figure(record.get("memory"), "peak_bytes") is not None:
@@ -228,7 +230,7 @@ def traffic_lines(traffic):
 
 
 def modelled_words(estimate):
-    """By tier what the configuration's model makes of the job; empty where it makes nothing of it."""
+    """The joules of the configuration's energy model, by tier; empty if it has none."""
     said = []
     for tier in fields.members(estimate, "tiers"):
         parts = [fields.figure(tier, key) for key in ("static_j", "dynamic_j")]
@@ -239,26 +241,26 @@ def modelled_words(estimate):
 
 
 def served_words(estimate):
-    """By tier the share of the sampled accesses; empty where none is known."""
+    """The share of sampled accesses by tier; empty if none is known."""
     tiers = [tier for tier in fields.members(estimate, "tiers") if fields.figure(tier, "share") is not None]
     said = [f"{fields.text(tier, 'name') or '?'} {draw.percent(tier['share'])}" for tier in tiers]
     return f"{', '.join(said)} of {fields.text(estimate, 'of') or 'accesses'}" if said else ""
 
 
 def sourced(said, source):
-    """What was said, with its source: in brackets, or, where it has some itself, behind a semicolon."""
+    """The words with their source: in brackets, or behind a semicolon if the source has brackets itself."""
     return f"{said}; {source}" if "(" in (source or "") else f"{said} ({source})"
 
 
-SEVERAL = re.compile(r"[\w-]+: .+; ")  # how the reasons of several sources of counters begin
+SEVERAL = re.compile(r"[\w-]+: .+; ")  # how reasons of several sources of counters begin
 NO_COUNTERS = "no counters here; hybridmem meter --list says why"
 
 
 def reason(source, verbose):
-    """Why nothing was measured: what `source` says, or in a few words that no source of counters works."""
+    """Why nothing was measured: what `source` says; or, if no source of counters works, a short sentence."""
     return source if verbose or not SEVERAL.match(source) else NO_COUNTERS
 
 
 def unmeasured(value, verbose=True):
-    """A figure that is null says why in its source."""
+    """The source of a figure that is null says why it is."""
     return f"not measured: {reason(fields.text(value, 'source') or 'the record does not say why', verbose)}"

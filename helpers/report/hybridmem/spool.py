@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The folder in which hybridmem-spool leaves a file for each job that ended, and what cannot be done is set aside."""
+"""The spool folder: hybridmem-spool leaves a file in it for each job that ended. Entries that cannot be handled are set
+aside in a folder below it."""
 
 import errno
 import fcntl
@@ -15,12 +16,13 @@ from .failure import Failure
 
 SCHEMA = 1
 MOST_BYTES = 1 << 17
-MOST_ASIDE = 10_000  # entries that are kept with their reason
-KEEP_ASIDE_S = 90 * 24 * 3600  # for so long
-MOST_TIME = 253_000_000_000  # in the year 9987: later times are none to Python
-FOR_GOOD = frozenset((errno.ELOOP, errno.EACCES, errno.EPERM))  # what opening an entry again does not mend
-DRAFT_S = 3600  # a draft as old as this is of a process that was killed
-GAP_S = 6 * 3600  # between two failures of an entry: in a longer one nobody has tried it, or nobody was answered
+MOST_ASIDE = 10_000  # most entries that are set aside
+KEEP_ASIDE_S = 90 * 24 * 3600  # how long they are kept
+MOST_TIME = 253_000_000_000  # in the year 9987: Python's datetime cannot hold much later times
+FOR_GOOD = frozenset((errno.ELOOP, errno.EACCES, errno.EPERM))  # errors of open() that do not go away by trying again
+DRAFT_S = 3600  # an older draft belongs to a process that was killed
+# between two failures of an entry; a longer time does not count, as nobody tried, or nobody was answered
+GAP_S = 6 * 3600
 _FAILED = re.compile(r"(\d{1,12}) (\d{1,12})\n")
 _ENTRY = re.compile(r"(\d{1,10})\.(\d{1,12})\.json")
 _NODES = re.compile(r"[A-Za-z0-9][A-Za-z0-9._\[\],-]*")
@@ -35,11 +37,11 @@ def user_name(uid):
 
 
 class Gone(Exception):
-    """An entry that an administrator has removed."""
+    """An administrator has removed the entry."""
 
 
 class Unreadable(Exception):
-    """An entry that nobody can do anything with; why."""
+    """The entry cannot be used, for this reason."""
 
 
 def _is_id(value):
@@ -70,7 +72,7 @@ _FORM = {
 
 
 def parse(text, name):
-    """The entry of that name. Raises Unreadable."""
+    """Parses the entry of this name. Raises Unreadable."""
     try:
         entry = json.loads(text)
     except (ValueError, RecursionError) as error:
@@ -89,7 +91,7 @@ def parse(text, name):
 
 
 class Sweep:
-    """Old files that are removed, one by one: those that cannot be are in `failed`, and the others go on."""
+    """Removes old files one by one. Those that cannot be removed are in `failed`."""
 
     def __init__(self, now):
         self.now, self.failed = now, []
@@ -104,7 +106,7 @@ class Sweep:
             return False
 
     def remove(self, path):
-        """Is it gone? It may have been before."""
+        """Is the file gone now, or was it before?"""
         try:
             path.unlink(missing_ok=True)
         except OSError as error:
@@ -114,13 +116,13 @@ class Sweep:
 
 
 class Spool:
-    """One process at a time has it, from open() on until it ends."""
+    """The folder. One process has it at a time, from open() until its end."""
 
     def __init__(self, folder):
         self.folder, self.aside, self.holder = Path(folder), Path(folder, "aside"), None
 
     def open(self):
-        """Take the lock; whoever died with it has lost it. Raises Failure."""
+        """Takes the lock, which a dead process has lost. Raises Failure."""
         try:
             self.check(self.folder.lstat())
             self.holder = os.open(self.folder / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
@@ -132,8 +134,8 @@ class Spool:
             raise Failure(f"spool_dir {self.folder}: {error.strerror}") from error
 
     def check(self, status):
-        """May its entries be believed, and written by us? hybridmem-spool writes them as the folder's owner. Raises
-        Failure."""
+        """Checks that the entries can be trusted and that we may write there. hybridmem-spool writes them as the
+        folder's owner. Raises Failure."""
         if not stat.S_ISDIR(status.st_mode):
             raise Failure(f"spool_dir {self.folder} is no folder")
         if status.st_uid != os.geteuid():
@@ -143,12 +145,12 @@ class Spool:
             raise Failure(f"others than its owner may write in spool_dir {self.folder}: chmod go-w {self.folder}")
 
     def names(self):
-        """The entries, in the order of their ends."""
+        """The names of the entries, in the order of the jobs' ends."""
         found = [match for path in self.folder.iterdir() if (match := _ENTRY.fullmatch(path.name))]
         return [match[0] for match in sorted(found, key=lambda match: (int(match[2]), int(match[1])))]
 
     def read(self, name):
-        """Raises Unreadable, or Gone."""
+        """Reads an entry. Raises Unreadable, or Gone."""
         try:
             descriptor = os.open(self.folder / name, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
         except FileNotFoundError as error:
@@ -174,8 +176,8 @@ class Spool:
         return self.folder / f"{name}.failed"
 
     def failed(self, name, now):
-        """An entry has failed by itself: for how many seconds it now has. They are in a file beside it, SECONDS LAST:
-        whoever comes after us goes on counting."""
+        """Notes a failure of the entry itself. Returns for how many seconds it has been failing. They are kept in a
+        file beside the entry ("SECONDS LAST"), so that later processes go on counting."""
         seconds, now = 0, int(now)
         try:
             found = _FAILED.fullmatch(self._note(name).read_text(encoding="ascii", errors="replace"))
@@ -190,7 +192,8 @@ class Spool:
         return seconds
 
     def set_aside(self, name, reason):
-        """Out of the way, with its reason beside it. The reason first: an entry never lies there without one."""
+        """Moves the entry aside, with its reason beside it. The reason is written first, so that no entry is there
+        without one."""
         draft = self.aside / f".{name}.draft"
         draft.write_text(f"{reason}\n", encoding="utf-8")
         draft.replace(self.aside / f"{name}.why")
@@ -198,8 +201,8 @@ class Spool:
         self._note(name).unlink(missing_ok=True)
 
     def tidy(self, now):
-        """Remove drafts of processes that were killed, notes of entries that are gone, and the oldest of what was set
-        aside. Returns how many entries those were, and the OSErrors of files that stay."""
+        """Removes drafts of killed processes, notes of entries that are gone, and the oldest entries that were set
+        aside. Returns how many of these were removed, and the OSErrors of files that stay."""
         sweep = Sweep(now)
         for folder in (self.folder, self.aside):
             for draft in folder.glob(".*.draft"):
@@ -216,7 +219,7 @@ class Spool:
         kept = [match for path in self.aside.glob("*.json") if (match := _ENTRY.fullmatch(path.name))]
         young = sorted((match for match in kept if match[0] not in old), key=lambda match: int(match[2]))
         many = {match[0] for match in young[: max(0, len(young) - MOST_ASIDE)]}
-        # An entry never lies there without its reason; a reason alone is of one that was moved back.
+        # Each entry has a reason beside it; a reason without an entry belongs to one that was moved back.
         gone = {name for name in old | many if sweep.remove(self.aside / name)}
         for name in gone:
             sweep.remove(self.aside / f"{name}.why")

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A job's summary as the text in Slurm's database: HM1: and base64 of gzip of JSON, at most 4096 characters.
+"""Encodes a job's summary for Slurm's database: "HM1:" and base64 of gzip of JSON, at most 4096 characters.
 
-What does not fit is left out in the order of _CUTS, the sources before each of them, and `left_out` of the summary
-names it.
-"""
+If it is too long, parts are left out in the order of _CUTS; before each of them, the sources. `left_out` of the summary
+names these parts."""
 
 import base64
 import binascii
@@ -14,12 +13,12 @@ import zlib
 from . import fields, nodenames
 
 MARK = "HM1:"
-MOST_BYTES = 4096  # of the text
-MOST_JSON = 1 << 16  # of what may come out of a text that somebody else wrote
+MOST_BYTES = 4096  # largest text
+MOST_JSON = 1 << 16  # largest JSON that is accepted from a text of unknown origin
 
 
 class Wrong(ValueError):
-    """The text is no summary; why not, for a log."""
+    """The text is no summary. The reason is for a log."""
 
 
 def _plain(summary):
@@ -27,18 +26,18 @@ def _plain(summary):
 
 
 def pack(summary):
-    """The text, however long. The same summary always gives the same text: no time of day is in it."""
+    """The text, of any length. The same summary always gives the same text, as gzip's time stamp is 0."""
     return MARK + base64.b64encode(gzip.compress(_plain(summary), 9, mtime=0)).decode("ascii")
 
 
 def _fits(summary):
-    """Will decode() take it? What is much alike packs well: the text may be short, and what is in it long."""
+    """Will decode() accept it? Repetitive JSON packs well: the text may be short, but the JSON too long."""
     folded = _folded(summary)
     return len(_plain(folded)) <= MOST_JSON and len(pack(folded)) <= MOST_BYTES
 
 
 def _without(summary, name, /, **changes):
-    """The summary with these keys changed, and the name of what it lost; itself where it had nothing to lose."""
+    """The summary with these keys changed and `name` added to left_out. The summary itself if nothing would change."""
     changed = {**summary, **changes}
     return summary if changed == summary else {**changed, "left_out": [*summary["left_out"], name]}
 
@@ -57,7 +56,7 @@ def _no_texts(summary):
 
 
 def _few_missing(summary):
-    """As many names of missing nodes as there is room for: sources go first."""
+    """Keeps as many names of missing nodes as there is room for."""
     names, fit, too_many = summary["missing"], 0, len(summary["missing"])
     while too_many - fit > 1:
         middle = (fit + too_many) // 2
@@ -69,7 +68,7 @@ def _few_missing(summary):
 
 
 def _no_extremes(value):
-    """Figures without their least and most, wherever they are."""
+    """Removes least and most from all figures."""
     if isinstance(value, dict):
         return {key: _no_extremes(part) for key, part in value.items() if key not in ("least", "most")}
     return [_no_extremes(part) for part in value] if isinstance(value, list) else value
@@ -91,7 +90,7 @@ def _folded(summary):
 
 
 def encode(summary):
-    """The text of a summary of merge.summary(), with as much in it as there is room for."""
+    """Encodes a summary of merge.summary(), with as much of it as there is room for."""
     for cut in (lambda whole: whole, *_CUTS):
         summary = cut(summary)
         for made in (summary, _no_sources(summary)):
@@ -117,9 +116,9 @@ def _refuse_constant(word):
 
 
 def decode(text):
-    """The summary that a text holds; its `missing` is one text. Whoever wrote it: memory is bounded, and what is
-    returned has the form of _SUMMARY, and maybe keys of _MAYBE; keys of a later version are passed over. Raises
-    Wrong."""
+    """Decodes a text to a summary; its `missing` is one text. The text may come from anybody: memory is limited, and
+    the result has the form of _SUMMARY, with optional keys of _MAYBE; keys of later versions are skipped. Raises Wrong.
+    """
     if not text.startswith(MARK) or len(text) > MOST_BYTES:
         raise Wrong(f"it does not begin with {MARK}, or is longer than {MOST_BYTES} characters")
     try:
@@ -137,7 +136,7 @@ def decode(text):
 
 
 def _check(value, form, place):
-    """A form is a predicate, a dict of forms, or a list of one form."""
+    """Checks a value. A form is a predicate, a dict of forms, or a list with one form."""
     if isinstance(form, dict):
         if not isinstance(value, dict) or set(value) != set(form):
             raise Wrong(f"{place or 'it'} has not its keys")
@@ -173,7 +172,7 @@ def _is_extreme(value):
 
 
 def _is_figure(value):
-    """With its extremes or, where they found no room, without."""
+    """A figure, with or without its extremes, which may have been left out."""
     if value is None:
         return True
     return (

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""hybridmem show where the records are out of reach: the summary that is in Slurm's database, as sacct lets it be seen.
+"""hybridmem show without access to the records: shows the summary in Slurm's database, from sacct.
 
-Whose jobs a user sees there is Slurm's business (PrivateData): what sacct does not tell is not there for us.
-"""
+Slurm decides whose jobs a user may see there (PrivateData): jobs that sacct does not list do not exist for us."""
 
 import json
 import sys
@@ -14,7 +13,7 @@ COLUMNS = ("JobID", "JobIDRaw", "User", "Account", "Partition", "Cluster")
 
 
 def main(config_program):
-    """Show the records, else the summary; a folder that was named is taken at its word."""
+    """Shows the records, or else the summary. If the user named a folder, only the records in it are shown."""
     try:
         return show.main(config_program)
     except (records.NoFolder, records.NoSuchJob, records.Shut) as failure:
@@ -44,8 +43,8 @@ def main(config_program):
 
 
 def find(name, field, failure):
-    """(job, summary) of each job, task or component that sacct has under the name, with a summary. `failure`: why
-    there are no records, for what is raised where sacct cannot be asked."""
+    """(job, summary) for each job, task or component with a summary that sacct lists under the name. `failure`, which
+    says why there are no records, is raised if sacct cannot be asked."""
     try:
         words = [commands.find("sacct"), "--allocations", "--noheader", "--parsable2", f"--jobs={name}"]
         output = commands.run([*words, f"--format={','.join(COLUMNS)},{field}"], patience=PATIENCE_S)
@@ -55,7 +54,8 @@ def find(name, field, failure):
 
 
 def rows(output):
-    """(job, text of the field): the columns by name. A field of another tool's may have any text, in several lines."""
+    """Yields (job, text of the summary's field). The field may hold another tool's text, with any characters and line
+    feeds."""
     for line in output.splitlines():
         words = line.split("|", len(COLUMNS))
         if len(words) > len(COLUMNS) and words[1].isdigit():
@@ -73,8 +73,8 @@ def decode(job, text, field):
 
 
 def extremes(value, unit):
-    """The largest with its node, the least with its node, and the sum, as far as they are there. A sum of watts has no
-    meaning: each node had its peak at a time of its own."""
+    """The largest value and the least, each with its node, and the sum, as far as known. Watts are not summed, as each
+    node had its peak at another time."""
     form = forms.UNITS[unit]
     parts = [
         f"{word} {form(value[key][0])} on {value[key][1]}"
@@ -105,14 +105,14 @@ MIGRATION = (
 
 
 def no_request(summary):
-    """Of records there is no request where the job had none, or where nodes differ."""
+    """What to say if the summary has no request: the job had none, nodes differ, or no node has a record."""
     if not summary["reported"]:
         return "not known: no node has a record"
     return "nothing (no --hybrid-mem)" + (", or its nodes differ" if summary["reported"] > 1 else "")
 
 
 class Printer:
-    """A summary as text. `write` takes a line; `most` and `verbose` as of showtext's."""
+    """Prints a summary. `write` takes a line; `most` and `verbose` as in showtext.py."""
 
     def __init__(self, write, most, verbose):
         self.write, self.most, self.verbose = write, most, verbose
@@ -146,7 +146,8 @@ class Printer:
             self.line("time", f"{moments.plain(summary['start'])} to {moments.plain(summary['end'])} UTC")
 
     def group(self, summary, label, figures):
-        """Lines of (title, figure, unit): what was measured, on how many of the nodes, and by what; or why not."""
+        """Prints lines of (title, figure, unit): what was measured, on how many of the nodes, and by which source; or
+        why nothing was."""
         source, lines = summary.get("sources", {}).get(label), []
         for title, value, unit in figures:
             if value:

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A node's memory by tier as a table: its columns, for all who show one. Pure."""
+"""The columns of a table of a node's memory by tier, for all who show one. Pure."""
 
 from . import draw, fields
 
 NAMES = ("Tier", "Kind", "Nodes")
 SIZES = (("Peak", "peak_bytes"), ("Mean", "mean_bytes"))
 CAPACITY = ("Capacity", "capacity_bytes")
-# Of the moment of the job's largest total.
+# Values at the moment of the job's largest total.
 PARTS = (
     ("Anonymous", "anon_bytes"),
     ("Page cache", "file_bytes"),
@@ -17,17 +17,17 @@ PARTS = (
 
 
 def measured(columns, tiers):
-    """Those of the columns that any of the tiers has a figure for."""
+    """Those of the columns for which at least one tier has a figure."""
     return [column for column in columns if any(fields.memory(tier, column[1]) is not None for tier in tiers)]
 
 
 def names(tier):
-    """What is below NAMES."""
+    """The cells below NAMES."""
     nodes = draw.ranges(fields.numbers(tier, "nodes"))
     return fields.text(tier, "name") or "?", fields.text(tier, "kind") or "unknown", nodes
 
 
 def figures(tier, columns):
-    """(bytes or None, shown) below each of the columns."""
+    """(bytes or None, shown) for each of the columns."""
     found = (fields.memory(tier, key) for _, key in columns)
     return [(amount, draw.size(amount)) for amount in found]

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which records a report is over, and what is said of the names that it was asked for and did not find. Pure."""
+"""Says which records a report covers, and which of the wanted names no record has. Pure."""
 
 from . import fields, moments, words
 
-NAMES = ("user", "account", "mode")  # options, and what they choose records by
+NAMES = ("user", "account", "mode")  # options by which records are chosen
 MOST_NAMED = 12
 
 
@@ -15,7 +15,7 @@ class Wanted:
     def __init__(self, options):
         self.chosen = [getattr(options, name) for name in NAMES]
         self.period = moments.Period(options.since, options.until)
-        self.met = set()  # the names that records of the period have, be they chosen or not
+        self.met = set()  # the names in all records of the period, chosen or not
 
     def has_names(self, names):
         return all(not chosen or name in chosen for name, chosen in zip(names, self.chosen))
@@ -24,7 +24,7 @@ class Wanted:
         return self.has_names(names_of(record)) and self.period.has(fields.text(record, "end"))
 
     def meet(self, record):
-        """The same; remembers the record's names."""
+        """Is the record wanted? Also remembers its names."""
         if not self.period.has(fields.text(record, "end")):
             return False
         names = names_of(record)
@@ -32,7 +32,7 @@ class Wanted:
         return self.has_names(names)
 
     def notes(self):
-        """Lines about names without a record; without any record that is wanted, one that says so at least."""
+        """Lines about wanted names without a record. If no record is wanted at all, at least one line says so."""
         matching = [names for names in self.met if self.has_names(names)]
         lines = [line for place in range(len(NAMES)) for line in self.absent(place, matching)] if self.met else []
         return lines if lines or matching else ["no record matches, of those that you may read"]
@@ -50,6 +50,6 @@ class Wanted:
 
 
 def shown(names):
-    """The names in order; of many the first."""
+    """The names in order; of many names the first ones."""
     more = len(names) - MOST_NAMED
     return [*sorted(names)[:MOST_NAMED], *([f"one of {more} more"] if more > 0 else [])]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The words after a command's name: those that are wrong are named in one line, as the commands in C do it."""
+"""Parses command lines. Errors are one line that names the wrong word, as in the commands in C."""
 
 import argparse
 import re
@@ -7,7 +7,7 @@ import textwrap
 
 from . import draw
 
-# What argparse says (its words differ between versions of Python), and how it is said here. The last row fits all.
+# argparse's messages, which differ between versions of Python, and how they are said here. The last row fits all.
 _SAID = (
     (r"unrecognized arguments: (-\S+).*", r"unrecognized option '\1'."),
     (r"unrecognized arguments: (\S+).*", r"unexpected word '\1'."),
@@ -22,11 +22,11 @@ _SAID = (
 )
 
 
-COLUMNS = 80  # of help texts
+COLUMNS = 80  # width of help texts
 
 
 def filled(text):
-    """The text in lines of at most so many columns."""
+    """Breaks the text into lines of at most COLUMNS."""
     made = []
     for paragraph in text.split("\n\n"):
         lines = []
@@ -43,7 +43,8 @@ def filled(text):
 
 
 class Parser(argparse.ArgumentParser):
-    """`epilog`: paragraphs of any length; lines that are indented stay, and what comes after their first gap hangs."""
+    """`epilog` has paragraphs of any length. Indented lines are kept; if they are broken, what follows is aligned with
+    the text behind their first gap."""
 
     def __init__(self, prog, description, epilog):
         super().__init__(
@@ -52,7 +53,7 @@ class Parser(argparse.ArgumentParser):
             epilog=filled(epilog),
             formatter_class=argparse.RawDescriptionHelpFormatter,
         )
-        # What argparse takes for a value though it begins with a dash: also "-7d", of which then is said what is right.
+        # Words with a dash that argparse takes for values: also "-7d", so that the error says what is right.
         self._negative_number_matcher = re.compile(r"-\d")
 
     def error(self, message):
@@ -64,20 +65,20 @@ class Parser(argparse.ArgumentParser):
 
 
 def folder(text):
-    """A type of argument: a folder's name. An empty one, of a variable that is not set, is not "not given"."""
+    """Type of an argument: a folder's name. An empty name, perhaps from a variable that is not set, is an error."""
     if not text:
         raise argparse.ArgumentTypeError('"" is no folder')
     return text
 
 
 def either(names):
-    """What may be chosen: "use a, b or c"."""
+    """ "use a, b or c"."""
     *most, last = names
     return f"use {', '.join(most)} or {last}" if most else f"use {last}"
 
 
 def choice(what, names):
-    """A type of argument: one of the names."""
+    """Type of an argument: one of the names."""
 
     def convert(text):
         if text not in names:
