@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * hybridmem-migrator through a day of simulated time: its own code from the command line to the end of the step, over
- * a simulated kernel (daysim.h). What it holds is counted after each phase. Each hour is like the one before it, so
- * what grows with time, or with processes, mappings, threads and sources that come and go, is larger in a later hour.
- * Not run through: main(), the broker of DAMON, and what the kernel itself holds for real events and moves.
+ * Runs hybridmem-migrator through a day of simulated time: its own code, from the command line to the end of the step,
+ * over a simulated kernel (daysim.h). What it holds is counted after each phase. All hours are alike, so a later hour
+ * has more only if something grows with time, or with processes, mappings, threads and sources that come and go. Not
+ * included: main(), the broker of DAMON, and what the kernel itself holds for real events and moves.
  *
  *     day RANK FOLDER PHASES     one line of figures for each check, "ok" or "FAIL" before it
  */
@@ -23,19 +23,20 @@
 #include "migrator/figures/viewclient.h"
 #include "migrator/live/live.h"
 
-#define PHASES 8640 /* at most: 24 h */
+#define PHASES 8640 /* most phases: 24 h */
 #define MOST_DECIDER_BYTES (8 << 20)
-#define ACCESSES 50 /* of a rank in a second that are sampled at the usual period */
-#define FLOOD 80    /* times as many, for a second every ten minutes: more than a ring holds */
+#define ACCESSES 50 /* sampled accesses of a rank in a second, at the usual period */
+#define FLOOD 80    /* this many times more, for a second every ten minutes: more than a ring holds */
 #define N_SOURCES 3
-#define END_MARGIN 1024 /* bytes of heap: what the C library keeps */
+#define END_MARGIN 1024 /* bytes of heap that the C library keeps */
 
 enum held { HEAP, MAPPED, FILES, REGIONS, DECIDER, N_HELD };
 
 static const struct {
     const char *name;
-    double margin; /* by which a later hour's most may exceed the first one's, and the last mean the second one's; of
-                      the heap an eighth of a byte in each phase of 8 hours */
+    /* how much more a later hour's largest value may be than the first hour's, and the last hour's mean than the
+     * second's; for the heap this is an eighth of a byte for each phase in 8 hours */
+    double margin;
 } held_rows[N_HELD] = {
     [HEAP] = {"bytes of heap in use", 384},
     [MAPPED] = {"bytes of address space", 2 << 20},
@@ -47,16 +48,16 @@ static const struct {
 static struct {
     struct hm_options options;
     struct hm_live live;
-    unsigned n_phases, done; /* phases: wanted, over */
-    unsigned begun;          /* those that the job knows of */
-    uint64_t next_second;    /* when the next one is over */
+    unsigned n_phases, done; /* phases to run, and phases that are over */
+    unsigned begun;          /* phases that the job has begun */
+    uint64_t next_second;    /* when the next second is over */
     uint64_t start_ns, seconds;
     double held[PHASES][N_HELD];
     size_t peak; /* of the decision code, bytes */
-    int viewer;  /* descriptor of one who looks, -1: none */
+    int viewer;  /* descriptor of a viewer (`hybridmem top`); -1: none */
     unsigned views;
     uint64_t by_source[N_SOURCES], rests; /* phases */
-    bool has_malloc; /* the C library's own, which can be asked what is in use: not a sanitizer's */
+    bool has_malloc; /* the allocator is the C library's, which tells what is in use, and not a sanitizer's */
     unsigned passed, failed;
 } day = {.viewer = -1};
 
@@ -108,7 +109,7 @@ static void note_phase(void)
 
 /* ------------------------------------------------------------------ time */
 
-/* Somebody looks with `hybridmem top`: asks in one phase, has the answer in the next, and goes. */
+/* A viewer (`hybridmem top`) asks in one phase, has its answer in the next, and goes. */
 static void look(void)
 {
     static struct hm_view view;
@@ -144,7 +145,7 @@ static void begin_phase(void)
         look();
 }
 
-/* What comes of itself, each second. */
+/* What happens by itself in each second. */
 static void end_second(void)
 {
     unsigned phase = day.begun % DAY_HOUR;
@@ -155,7 +156,8 @@ static void end_second(void)
         day_broker_aggregate();
 }
 
-/* The migrator sleeps: time passes, and the job goes on, until it has something to do. */
+/* Replaces ppoll, in which the migrator sleeps: time passes and the job goes on, until the migrator has something to
+ * do. */
 int __wrap_ppoll(struct pollfd *fds, nfds_t n, const struct timespec *timeout, const sigset_t *mask)
 {
     static const struct timespec at_once = {0};
@@ -316,7 +318,7 @@ int main(int argc, char **argv)
     day_broker_drop();
     check_end(before);
     day_broker_end();
-    prctl(PR_SET_DUMPABLE, 1); /* for the sanitizers' look at what was leaked */
+    prctl(PR_SET_DUMPABLE, 1); /* so that the sanitizer can look for leaks */
     printf("%u passed, %u failed\n", day.passed, day.failed);
     return day.failed > 0;
 }

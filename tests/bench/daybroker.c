@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The broker of DAMON, as far as its one client sees it: answers, and lists of regions with what looks at them found.
- */
+/* Simulates the broker of DAMON as its only client sees it: answers, and lists of regions with their access counts. */
 #include <errno.h>
 #include <poll.h>
 #include <stdio.h>
@@ -14,13 +13,13 @@
 
 #define LOOKS 20
 #define LOOK_US 250000
-#define PARTS 16 /* regions of a slot */
+#define PARTS 16 /* regions in a slot */
 #define PAGE 4096
 
 static struct {
     int listener, client; /* -1: none */
     struct hm_damon_watch watch;
-    bool has_told; /* that a process has ended */
+    bool has_told; /* the client was told that a process has ended */
     uint64_t cpu_ns;
     uint32_t lost;
 } broker = {.listener = -1, .client = -1};
@@ -83,7 +82,7 @@ void day_broker_serve(void)
     }
 }
 
-/* The migrator waits for an answer, perhaps. */
+/* Replaces poll: the migrator may be waiting for an answer. */
 int __wrap_poll(struct pollfd *fds, nfds_t n, int timeout_ms)
 {
     if (timeout_ms != 0)

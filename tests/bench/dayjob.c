@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The job: processes of its own kind, and what they do in each hour. */
+/* Simulates the job: starts its processes (dayrank.c), and decides what they do in each hour. */
 #include <errno.h>
 #include <signal.h>
 #include <spawn.h>
@@ -12,14 +12,14 @@
 #include "migrator/replay/sampler.h"
 
 #define PAGE UINT64_C(4096)
-#define STEADY 4 /* ranks that are there all the time; more come for moments */
+#define STEADY 4 /* ranks that run all the time; others come for moments */
 #define BURST 12
-#define HOT_IN_TEN 8 /* of ten accesses, those to the hot part */
+#define HOT_IN_TEN 8 /* of ten accesses, so many go to the hot part */
 
 struct day_rank day_rank[DAY_RANKS];
 static struct day_counts counts;
 static struct hm_random random_state;
-static char *program; /* of a rank */
+static char *program; /* the program of a rank */
 extern char **environ;
 
 uint64_t day_random(uint64_t below)
@@ -150,7 +150,7 @@ static void replace(struct day_rank *rank)
     add_thread(rank);
 }
 
-/* All programs have little memory and keep it in the fast tier, or a lot of it. */
+/* Each program has little memory and keeps it in the fast tier, or has a lot of it. */
 static void refill(bool only_fast)
 {
     for (int i = 0; i < STEADY; i++)
@@ -160,7 +160,7 @@ static void refill(bool only_fast)
         fill(&day_rank[i], only_fast);
 }
 
-/* Many short-lived processes. */
+/* Starts or ends many short-lived processes. */
 static void burst(bool begins)
 {
     for (int i = STEADY; i < STEADY + BURST; i++) {
@@ -177,7 +177,7 @@ static void change_source(unsigned phase)
 {
     if (phase == 0 || phase == DAY_REST_FROM)
         day_perf_refuse(false);
-    if (phase == DAY_DAMON_FROM) { /* of the threads that are new now none can be watched */
+    if (phase == DAY_DAMON_FROM) { /* threads that are new now cannot be watched */
         day_perf_refuse(true);
         for (int i = 0; i < STEADY; i++)
             replace(&day_rank[i]);

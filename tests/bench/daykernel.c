@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Time, and the files of the kernel: replaced at link time. */
+/* Simulates time and the kernel's files. These functions replace real ones at link time. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
@@ -20,9 +20,9 @@
 static struct {
     char root[128];
     uint64_t now_ns, cpu_ns;
-    uint64_t written_ns; /* when files were brought up to date */
+    uint64_t written_ns; /* when the files were last updated */
     bool is_stale;
-    pid_t pagemap[FILES]; /* of which process the descriptor is, 0: it is something else */
+    pid_t pagemap[FILES]; /* the process whose page map the descriptor is; 0: it is something else */
 } kernel;
 
 int __wrap_clock_gettime(clockid_t clock, struct timespec *out);
@@ -77,7 +77,7 @@ void day_write(const char *path, const char *text)
 {
     char whole[512];
     snprintf(whole, sizeof(whole), "%s%s", kernel.root, path);
-    /* In place: some are kept open. */
+    /* Write in place, as some files are kept open. */
     int fd = __real_open(whole, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
     ssize_t length = (ssize_t)strlen(text);
     if (fd < 0 || pwrite(fd, text, (size_t)length, 0) != length || ftruncate(fd, length) != 0)
@@ -100,7 +100,7 @@ static void make_folder(const char *path)
     }
 }
 
-/* What changes with time and pages. All CPUs of the step are busy. */
+/* Update the files that change with time and pages. All CPUs of the step are busy. */
 void day_kernel_refresh(void)
 {
     char text[512], path[64];
@@ -127,7 +127,7 @@ void day_kernel_refresh(void)
     day_write(DAY_CGROUP "/memory.numa_stat", text);
 }
 
-/* Where a file really is, and whose page map it is. */
+/* Find the real path of a file, and the process if it is a page map. */
 static const char *resolve(const char *path, char *out, size_t size, pid_t *pagemap)
 {
     int pid = 0;

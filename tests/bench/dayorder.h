@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a process of the simulated job is told: answered by a number, of the thread where one was started or ended, 0
- * for mappings, -1 where it failed. It ends when nobody is left who could tell it something. */
+/* The orders that a process of the simulated job gets. It answers each with a number: the thread's number where one was
+ * started or ended, 0 for mappings, -1 where it failed. It ends when nobody can send it orders any more. */
 #ifndef DAYORDER_H
 #define DAYORDER_H
 
 #include <stdint.h>
 
-#define DAY_THREADS 6 /* beside the first */
+#define DAY_THREADS 6 /* besides the first */
 
 enum order_kind { ORDER_MAP, ORDER_UNMAP, ORDER_THREAD, ORDER_JOIN };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Pages in two tiers, and which were written: replaced at link time. */
+/* Simulates pages in two tiers, and the marks of written pages. These functions replace real ones at link time. */
 #include <errno.h>
 #include <numaif.h>
 #include <unistd.h>
@@ -8,13 +8,13 @@
 #include "migrator/move/present.h"
 
 #define HUGE 512 /* pages */
-/* CPU time: rather more than it takes, so that a day has fewer looks, and is over in a minute. */
+/* CPU times, in ns: more than the real ones, so that a day has fewer looks and is over in a minute. */
 #define LOOK_NS 16000 /* to see where a page is */
 #define MOVE_NS 16000
-#define READ_NS 10000 /* of a part of a page map */
+#define READ_NS 10000 /* to read a part of a page map */
 #define PRESENT (UINT64_C(1) << 63)
 #define DIRTY (UINT64_C(1) << 55)
-#define UNTOUCHED 1 /* what pages of the migrator's own hold before it clears their marks */
+#define UNTOUCHED 1 /* content of the migrator's own pages before it clears their marks */
 
 const uint64_t day_node_pages[DAY_NODES] = {49152, 49152, 262144, 262144};
 static uint64_t used[DAY_NODES];
@@ -34,7 +34,7 @@ uint64_t day_pages_used(int node)
     return used[node];
 }
 
-/* Nodes of the fast tier in turn, while they have room; then the slow ones. */
+/* Choose nodes of the fast tier in turn while they have room; then slow ones. */
 static uint8_t choose_node(uint64_t turn, bool only_fast)
 {
     for (int i = 0; i < DAY_NODES; i++) {
@@ -78,7 +78,7 @@ static struct day_slot *find_slot(pid_t pid, uint64_t page, uint64_t *within)
     return NULL;
 }
 
-/* One page to a node, with the huge page that it is in. Returns its status. */
+/* Move a page to a node, with the huge page that it is in. Returns its status. */
 static int move_one(struct day_slot *slot, uint64_t page, int to)
 {
     uint64_t first = slot->kind == DAY_HUGE ? page / HUGE * HUGE : page, n = slot->kind == DAY_HUGE ? HUGE : 1;
@@ -91,8 +91,8 @@ static int move_one(struct day_slot *slot, uint64_t page, int to)
     return to;
 }
 
-/* Where pages are, or, with `to`, their moves. As with the kernel, one that stays ends the call: it returns how many
- * were not moved, and writes no status for them. */
+/* Tell where pages are, or, with `to`, move them. As in the kernel, a page that cannot be moved ends the call: it
+ * returns how many were not moved, and writes no status for them. */
 long __wrap_move_pages(int pid, unsigned long count, void **pages, const int *to, int *status, int flags)
 {
     (void)flags;
@@ -119,7 +119,8 @@ long __wrap_move_pages(int pid, unsigned long count, void **pages, const int *to
     return 0;
 }
 
-/* Of a process of the job: what is hot in every other slot is written. Of this one: what was touched since. */
+/* An entry of a page map. For a process of the job, the hot pages of every other slot are written. For this process,
+ * those that were touched since the marks were cleared. */
 static uint64_t pagemap_entry(pid_t pid, uint64_t page)
 {
     uint64_t within;

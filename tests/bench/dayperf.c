@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Perf events of a kernel whose processor samples addresses: a pipe to poll, and a ring. */
+/* Simulates perf events of a processor that samples addresses: each is a pipe to poll, and a ring. */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/perf_event.h>
@@ -16,18 +16,18 @@
 
 #define EVENTS 512
 #define PAGE 4096
-#define WORDS 6 /* of the longest record */
+#define WORDS 6 /* words of the longest record */
 #define ALL (-1)
 #define ENDED (-2)
 
 struct event {
     int fd, peer; /* both ends of a pipe; fd -1: none */
-    pid_t thread; /* ALL: of all processes; ENDED: it has no more to say */
+    pid_t thread; /* ALL: all processes; ENDED: it has no more to say */
     struct perf_event_attr attr;
     uint64_t period;
-    struct event *output; /* whose ring takes its records */
+    struct event *output; /* the event whose ring takes its records */
     struct perf_event_mmap_page *ring;
-    size_t bytes; /* of the ring's data */
+    size_t bytes; /* size of the ring's data */
     uint64_t lost;
     bool is_readable;
     double due; /* accesses since its last sample */
@@ -74,7 +74,7 @@ void day_perf_refuse(bool refuses)
     is_refused = refuses;
 }
 
-/* Hardware events are for single threads only; software events also for all of a cgroup. */
+/* Hardware events count single threads only, software events also all threads of a cgroup. */
 int __wrap_hm_perf_open(const struct perf_event_attr *attr, pid_t pid, int cpu, unsigned long flags)
 {
     bool is_software = attr->type == PERF_TYPE_SOFTWARE, is_wide = pid == -1 || flags & PERF_FLAG_PID_CGROUP;
@@ -144,7 +144,7 @@ void *__wrap_mmap(void *address, size_t size, int protection, int flags, int fd,
     return map;
 }
 
-/* Returns false where there is no room. */
+/* Put a record into the ring. Returns false where there is no room. */
 static bool put(struct event *event, const uint64_t *word, size_t n)
 {
     uint64_t head = event->ring->data_head;
@@ -180,12 +180,12 @@ static void put_sample(struct event *event, const struct day_rank *rank, uint64_
     word[n++] = address;
     if (event->attr.sample_type & PERF_SAMPLE_PERIOD)
         word[n++] = event->period;
-    word[n++] = 0; /* data source: not told */
+    word[n++] = 0; /* data source: unknown */
     word[0] = header(PERF_RECORD_SAMPLE, n);
     to->lost += to->lost > 0 || !put(to, word, n);
 }
 
-/* Of a rank's samples: those of one of its threads, loads or stores, as the event wants them. */
+/* Add a rank's samples for one of its threads: loads or stores, as the event wants. */
 static void sample_event(struct event *event, const struct day_rank *rank, double accesses)
 {
     bool is_software = event->attr.type == PERF_TYPE_SOFTWARE, is_stores = event->output != event;
@@ -230,7 +230,7 @@ void day_perf_end_thread(pid_t thread)
     for (int i = 0; i < EVENTS; i++) {
         if (events[i].peer <= 0 || events[i].thread != thread)
             continue;
-        /* The other end of the pipe goes: its reader sees a hang-up, as of an event whose thread has ended. */
+        /* Replace the other end of the pipe: the reader sees a hang-up, as for an event whose thread has ended. */
         int null = open("/dev/null", O_RDWR | O_CLOEXEC);
         if (null < 0 || dup3(null, events[i].peer, O_CLOEXEC) < 0)
             day_die("cannot end an event");

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A process of the job: maps and unmaps memory, starts and ends threads, as it is told on its standard input. */
+/* A process of the simulated job: maps and unmaps memory, starts and ends threads, as its standard input orders
+ * (dayorder.h). */
 #include <errno.h>
 #include <pthread.h>
 #include <semaphore.h>
@@ -25,7 +26,7 @@ static void *idle(void *data)
     return NULL;
 }
 
-/* Returns the thread's number, or -1. */
+/* Start a thread. Returns its number, or -1. */
 static int start_thread(struct thread *thread)
 {
     if (sem_init(&thread->end, 0, 0) != 0 || sem_init(&thread->started, 0, 0) != 0 ||

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A node around the migrator's real code, for tests/bench/day: system calls are replaced at link time, so that time is
- * simulated, memory has two tiers, and samples come without hardware. The processes of the job are real, and so are
- * their mappings, threads and ends.
+ * A simulated node around the migrator's real code, for tests/bench/day. System calls are replaced at link time, so
+ * that time is simulated, memory has two tiers, and samples come without hardware. The processes of the job are real,
+ * and so are their mappings, threads and ends.
  */
 #ifndef DAYSIM_H
 #define DAYSIM_H
@@ -15,58 +15,58 @@
 #include "dayorder.h"
 
 #define DAY_SECOND UINT64_C(1000000000)
-#define DAY_CGROUP "/sys/fs/cgroup/day" /* of the step, below day_root() */
+#define DAY_CGROUP "/sys/fs/cgroup/day" /* cgroup of the step, below day_root() */
 #define DAY_NODES 4                     /* 0 and 1 are fast */
 #define DAY_CPUS 8
 #define DAY_RANKS 24
 #define DAY_SLOTS 6
 #define DAY_SLOT_PAGES 16384
 #define DAY_SLOT_SPAN (UINT64_C(1) << 20)     /* pages from one slot to the next */
-#define DAY_FIRST_PAGE (UINT64_C(2) << 32)    /* of slot 0, in every process */
-#define DAY_FRAGMENT 64                       /* pages of a piece, and of the hole behind it */
+#define DAY_FIRST_PAGE (UINT64_C(2) << 32)    /* first page of slot 0 in every process */
+#define DAY_FRAGMENT 64                       /* pages of a piece, and of the gap after it */
 #define DAY_HOT_SHARE 8                       /* an eighth of a slot is hot */
 #define DAY_PINNED(page) ((page) % 4001 == 3) /* pages that do not move */
 
 enum day_kind { DAY_PLAIN, DAY_HUGE, DAY_SHARED, DAY_PIECES };
 
-/* A mapping of a process: it comes and goes, and so does its hot part. */
+/* A mapping of a process. It comes and goes, and its hot part moves. */
 struct day_slot {
     uint64_t n_pages; /* 0: not mapped */
     enum day_kind kind;
-    uint64_t hot;                 /* first hot page, counted in the slot */
-    uint8_t node[DAY_SLOT_PAGES]; /* of each page */
+    uint64_t hot;                 /* first hot page, relative to the slot */
+    uint8_t node[DAY_SLOT_PAGES]; /* node of each page */
 };
 
 struct day_rank {
-    pid_t pid; /* 0: none */
+    pid_t pid; /* 0: no process */
     int socket;
-    unsigned n_threads; /* without the first */
+    unsigned n_threads; /* besides the first */
     pid_t thread[DAY_THREADS];
     struct day_slot slot[DAY_SLOTS];
 };
 
 extern struct day_rank day_rank[DAY_RANKS];
 
-/* Say what is wrong, and end. */
+/* Print what is wrong, and end. */
 void day_die(const char *what) __attribute__((noreturn));
 
 /* ---- daykernel.c: time and files */
 
-/* Simulated files are below this folder; "/sys/..." and "/proc/sys/..." are looked for there. */
+/* Simulated files are in this folder; "/sys/..." and "/proc/sys/..." are looked for there. */
 void day_kernel_start(const char *root);
 const char *day_root(void);
 uint64_t day_now_ns(void);
-/* Time passes; with work for the one who called the kernel, or without. */
+/* Let time pass, as CPU time of the caller or not. */
 void day_pass(uint64_t ns);
 void day_work(uint64_t ns);
 /* Write a file below the root. */
 void day_write(const char *path, const char *text);
-/* Memory has changed; the files that show it are brought up to date. */
+/* Memory has changed: update the files that show it. */
 void day_kernel_change(void);
 void day_kernel_refresh(void);
-/* The process whose page map the descriptor is, 0: it is something else. */
+/* The process whose page map the descriptor is; 0: it is something else. */
 pid_t day_kernel_pagemap(int fd);
-/* A process is in the step's cgroup, or the step has ended. */
+/* Add a process to the step's cgroup; or the step has ended. */
 void day_cgroup_add(pid_t pid);
 void day_cgroup_remove(pid_t pid);
 void day_cgroup_end(void);
@@ -75,58 +75,58 @@ void day_cgroup_end(void);
 
 extern const uint64_t day_node_pages[DAY_NODES];
 uint64_t day_pages_used(int node);
-/* Pages of a slot are there, on nodes with room, or gone. */
+/* Map the pages of a slot on nodes with room, or unmap them. */
 void day_pages_map(struct day_slot *slot, uint64_t n_pages, enum day_kind kind, bool only_fast);
 void day_pages_unmap(struct day_slot *slot);
 /* Is this page of the slot there? */
 bool day_pages_has(const struct day_slot *slot, uint64_t page);
-/* PAGEMAP_SCAN for what is there. Returns the number of regions. */
+/* Simulates PAGEMAP_SCAN for present pages. Returns the number of regions. */
 struct hm_present_scan;
 int day_pages_scan(pid_t pid, struct hm_present_scan *scan);
 
 /* ---- dayperf.c: perf events */
 
-/* Hardware events: no more of them can be opened. */
+/* Refuse to open hardware events from now on, or not. */
 void day_perf_refuse(bool refuses);
-/* A second has passed: samples of `count` accesses by each rank, at the usual period. `is_throttled`: the kernel says
- * that it cut their rate. */
+/* A second has passed: add samples of `count` accesses by each rank, at the usual period. With `is_throttled` the
+ * kernel says that it has cut their rate. */
 void day_perf_sample(unsigned count, bool is_throttled);
-/* What was readable has been read. */
+/* Everything readable has been read. */
 void day_perf_settle(void);
 void day_perf_end_thread(pid_t thread);
-/* The fake descriptor goes. */
+/* Close a fake descriptor. */
 void day_perf_close(int fd);
 
 /* ---- daybroker.c: the broker of DAMON */
 
 void day_broker_start(void);
-/* It dies under its client, and another one is started. */
+/* Let the broker die under its client, and start another one. */
 void day_broker_drop(void);
 void day_broker_end(void);
-/* Take what has arrived. */
+/* Handle the messages that have arrived. */
 void day_broker_serve(void);
-/* An aggregation is over. */
+/* End an aggregation of DAMON. */
 void day_broker_aggregate(void);
 
 /* ---- dayjob.c: the job */
 
-/* Start it; `rank_program` is that of its processes (dayrank.c). */
+/* Start the job; `rank_program` is the program of its processes (dayrank.c). */
 void day_job_start(char *rank_program);
 void day_job_end(void);
-/* What the job does in this phase of its hour. */
+/* Do what the job does in this phase of its hour. */
 void day_job_phase(unsigned phase);
-/* What has happened so far. */
+/* Counts of what has happened so far. */
 struct day_counts {
     uint64_t ranks, threads, mapped, unmapped, jumps;
 };
 const struct day_counts *day_job_counts(void);
-/* Sources by the hour: phases in which another one begins. */
+/* The phases of an hour in which another source begins. */
 #define DAY_HOUR 360 /* phases of 10 s */
 #define DAY_DAMON_FROM 140
 #define DAY_FAULTS_FROM 230
 #define DAY_REST_FROM 300
 #define DAY_WORK_FROM 330
-/* 0 <= x < below. */
+/* A random number x with 0 <= x < below. */
 uint64_t day_random(uint64_t below);
 void day_random_start(uint64_t seed);
 /* An address that the rank accesses now. */

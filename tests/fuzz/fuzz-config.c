@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* hybridmem.conf: any bytes end in a configuration or in one line with a file and a number, and leave nothing behind in
- * libConfuse. */
+/* Fuzzes the parser of hybridmem.conf: any bytes give a configuration, or one error line with file and line number, and
+ * leave no state behind in libConfuse. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The DAMON broker's messages and the kernel's records; the first byte chooses. What is believed must be in bounds. */
+/* Fuzzes the DAMON broker's messages and the kernel's records; the first byte chooses which. What is accepted must be
+ * in range. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

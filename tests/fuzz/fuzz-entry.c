@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A ledger entry: whatever the bytes are, what is read can be written, and is the same when it is read again; what was
- * not understood is kept once and for all. */
+/* Fuzzes ledger entries: whatever the bytes are, what was read can be written, and reads the same again. Unknown lines
+ * are kept, and only once. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the migrator reads of a process: mappings, and what tells who and where it is; the first byte chooses. */
+/*
+ * Fuzzes what the migrator reads of a process: its mappings, its identity and its CPUs; the first byte chooses which.
+ */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Names in resctrl's folder of groups, and what the kernel says of a process' groups: a name that counts as ours is
- * written the same way, and nobody leaves a group of a site's. */
+/* Fuzzes names of resctrl groups, and the kernel's list of a process's groups. A name that counts as hybridmem's is
+ * written the same way again, and no process is taken out of a site's own group. */
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +11,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static const char ours[] = "hybridmem.7.2";
 
-/* Is the first line that begins with `key` nothing but the key, or the key and `word`? */
+/* Is the first line that begins with `key` just the key, or the key and `word`? */
 static bool is_line(const char *text, const char *key, const char *word)
 {
     for (const char *line = text; line; line = strchr(line, '\n') ? strchr(line, '\n') + 1 : NULL)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the monitor reads of a cgroup; the first byte chooses the parser. */
+/* Fuzzes the parsers for what the monitor reads of a cgroup; the first byte chooses which. */
 #include <stdlib.h>
 #include <string.h>
 

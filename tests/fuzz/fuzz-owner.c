@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Labels and marks of namespaces, lists of living jobs, mountinfo and numa_maps: a label that counts as ours is written
- * the same way. */
+/* Fuzzes labels and marks of namespaces, lists of living jobs, mountinfo and numa_maps. A label that counts as
+ * hybridmem's is written the same way again. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +11,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* What a user keeps, and the mark that says that it is whole: nothing but itself is taken for one. */
+/* Check the label of a kept namespace, and its mark: only the exact mark is accepted. */
 static void check_user(const char *text, size_t size)
 {
     static char page[HM_MARK_PAGE], ours[HM_MARK_PAGE];
@@ -43,7 +43,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0;
     memcpy(text, data, size);
     text[size] = '\0';
-    /* The uuid that the name would have, where it is a cluster and numbers at all; else any. */
+    /* Use the uuid that belongs to the name, where it has a cluster and numbers; else any uuid. */
     hm_owner_write(&dash, again, uuid);
     if (hm_owner_read(text, uuid, &owner) == 0 && strcmp(text, "hybridmem:-:1.0.0") != 0)
         abort();

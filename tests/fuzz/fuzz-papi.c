@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A line of hybridmem-papi. */
+/* Fuzzes the parser of hybridmem-papi's lines. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a user types: any bytes end in a request, or in one clean line. */
+/* Fuzzes the text of --hybrid-mem: any bytes give a request, or one clean error line. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,7 +24,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     } else if (strncmp(error.text, "--hybrid-mem=", 13) != 0) {
         abort();
     }
-    /* The configuration's keys are the option's. */
+    /* The configuration accepts the same keys as the option. */
     if (strncmp(text, "migrate,", 8) == 0 && request.socket == HM_SOCKET_ALL && !strstr(text, "socket=") &&
         (hm_request_parse_keys(text + 8, &keys, &error) == 0) != (hm_request_parse(text, &again, NULL) == 0) &&
         strlen(text) < HM_REQUEST_TEXT)

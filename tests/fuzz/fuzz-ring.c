@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Rings of perf events with any content. The first bytes choose the ring's size, the form of its samples, where head
- * and tail are and the size of a batch; the rest is what is in the ring.
- */
+/* Fuzzes the reader of perf events' rings. The first bytes choose the ring's size, the form of its samples, the places
+ * of head and tail, and the size of a batch; the rest is the ring's content. */
 #include <linux/perf_event.h>
 #include <stdlib.h>
 #include <string.h>
@@ -43,7 +41,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         before = tail;
         taken = hm_ring_read(&ring, head, &tail, sample, room, &counts);
         all += taken;
-        /* It never goes back, nor beyond head, and stops early only where the batch is full. */
+        /* tail never goes back or past head, and reading stops early only when the batch is full. */
         if (taken > room || tail - before > head - before || (taken < room && tail != head))
             abort();
     } while (taken == room);

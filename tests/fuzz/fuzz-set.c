@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The kernel's list format: what is parsed is written so that it parses to the same, at any size of the buffer. */
+/* Fuzzes the parser of the kernel's list format: a parsed list is written so that it parses to the same set, with any
+ * size of the buffer. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Quantities: only digits and a unit pass, and what passes is in its range. */
+/*
+ * Fuzzes the parsers of sizes, times and numbers: only digits and a unit are accepted, and the result is in its range.
+ */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* slurmctld's environment: whatever the values are, what is taken is a line of JSON without control characters. */
+/*
+ * Fuzzes the reader of slurmctld's environment: what is accepted becomes one line of JSON without control characters.
+ */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,7 +10,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* The input's lines, one for each variable that is asked for, in their order; an empty one: not set. */
+/* The lines of the input, one for each variable in the order in which they are asked for; an empty line: not set. */
 struct lines {
     char *at;
 };

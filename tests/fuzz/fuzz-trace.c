@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A page trace. What is accepted must be whole: rows in order, indices in range. */
+/* Fuzzes the reader of page traces: in an accepted trace the rows are in order, and all indices in range. */
 #include <stdlib.h>
 
 #include "migrator/replay/trace.h"

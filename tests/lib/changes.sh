@@ -1,8 +1,9 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: Apache-2.0
-# Which stages a change needs, by the files that it touches.
+# Finds the stages that a change needs, by the files that it touches.
 
-# PATTERN STAGES: the first pattern (of bash) that a file's path matches counts; a file without one needs all stages.
+# Lines PATTERN STAGES: for each file the first pattern (of bash) that matches its path counts. A file that matches none
+# needs all stages.
 stages_by_file() {
     cat << 'EOF'
 *.am|*.ac|m4/*|bootstrap            lint unit cli dist compile
@@ -37,7 +38,8 @@ tests/system/*                      lint system namespaces migrator
 EOF
 }
 
-# The commit that a change is counted from: where this branch left the remote's, without a remote the last commit.
+# The commit with which a change is compared: where this branch left the remote's, or, without a remote, the last
+# commit.
 change_base() {
     git merge-base HEAD '@{upstream}' 2> /dev/null || git merge-base HEAD origin/HEAD 2> /dev/null || git rev-parse HEAD
 }
@@ -55,7 +57,7 @@ stages_of_file() {
     stage_names
 }
 
-# stages_of_changes [=REV]: one a line; nothing where no file differs.
+# stages_of_changes [=REV]: print the stages, one a line; nothing where no file differs.
 stages_of_changes() {
     local base files file
     base=${1#=}

@@ -1,15 +1,15 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: Apache-2.0
-# Runs several stages at a time. Each is a process group of its own and writes to a log of its own, $logs/STAGE.log;
-# tally.sh reads what it came to.
+# Runs several stages at a time. Each is a process group of its own and writes its own log, $logs/STAGE.log, from which
+# tally.sh counts its results.
 # shellcheck disable=SC2154  # logs is tests/check's
 
 PROGRESS_SECONDS=60
-declare -A lane_stage=() lane_start=() # by process
+declare -A lane_stage=() lane_start=() # by process id
 declare -A n_running=([guest]=0 [host]=0 [alone]=0)
-ticker= # the process that says when to print the progress
+ticker= # a sleep; when it ends, the progress is printed
 
-# An emulated guest has up to 3 GiB of memory, and the host's page cache has its disk.
+# An emulated guest has up to 3 GiB of memory, and its disk is in the host's page cache.
 default_lanes() {
     local memory
     memory=$(awk '/^MemTotal:/ { print int($2 / 1048576) }' /proc/meminfo)
@@ -23,7 +23,7 @@ count_running() {
     n_running[$kind]=$((n_running[$kind] + $2))
 }
 
-# may_start STAGE LANES: may it run beside what runs? One stage of the host's goes beside several guests.
+# may_start STAGE LANES: may the stage run beside those that run now? Beside guests, only one stage of the host may run.
 may_start() {
     [ ${#lane_stage[@]} -gt 0 ] || return 0
     [ "$2" -gt 1 ] && [ "${n_running[alone]}" -eq 0 ] || return 1
@@ -34,7 +34,7 @@ may_start() {
     esac
 }
 
-# Job control gives each stage its process group, so that all that it started can be ended.
+# Job control (set -m) gives each stage its own process group, so that everything it has started can be ended.
 start_stage() {
     local stage=$1
     echo "== $stage"
@@ -60,7 +60,7 @@ end_ticker() {
     ticker=
 }
 
-# How far each running stage has come, as its runner says.
+# Print how far each running stage has come, as its runner says in the log.
 print_progress() {
     local pid stage text=
     for pid in "${!lane_stage[@]}"; do
@@ -70,7 +70,7 @@ print_progress() {
     echo "   $((SECONDS / 60)) min:$text"
 }
 
-# Wait for the end of one stage, and count it.
+# Wait until one stage ends, and count its results.
 reap_stage() {
     local pid='' status=0 stage
     while :; do
@@ -90,7 +90,7 @@ reap_stage() {
     unset "lane_stage[$pid]" "lane_start[$pid]"
 }
 
-# run_lanes LANES STAGE...: as many guests at a time as there are lanes; each stage as soon as it may.
+# run_lanes LANES STAGE...: run the stages, at most LANES guests at a time, each stage as soon as it may start.
 run_lanes() {
     local lanes=$1 i
     shift

@@ -1,12 +1,12 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: Apache-2.0
-# The stages of tests/check, one function each. They run in the project's top folder with $build, $venv and $slurm set,
-# and fail by exit status; their output holds the counts that tally.sh reads.
+# The stages of tests/check, one function each. They run in the project's top folder, with $build, $venv and $slurm set.
+# Their exit status tells whether they failed; their output has the counts that tally.sh reads.
 # shellcheck disable=SC2154  # build, venv and slurm are tests/check's
 
-# The stages in the order in which they start: NAME KIND ABOUT. The longest come first, so that the lanes end together.
-# Kinds: guest, a lane with a guest; host, fills the gaps that guests leave; alone, its figures suffer from what runs
-# beside it.
+# The stages in the order in which they start: NAME KIND ABOUT. The longest come first, so that all lanes end at about
+# the same time. Kinds: guest needs a lane with a guest; host runs beside guests; alone runs alone, as other stages
+# would change its figures.
 stage_table() {
     cat << 'EOF'
 system     guest real Slurm, kernel and memory tiers in the guest
@@ -34,7 +34,7 @@ stage_names() { stage_table | awk '{ print $1 }'; }
 is_stage() { stage_names | grep -qFx -- "$1"; }
 kind_of() { stage_table | awk -v name="$1" '$1 == name { print $2 }'; }
 
-# configure_in FOLDER ARG...: an out-of-tree build, configured again only when configure changed.
+# configure_in FOLDER ARG...: configure a build outside of the source tree, again only when configure has changed.
 configure_in() {
     local folder=$1
     shift
@@ -45,7 +45,7 @@ configure_in() {
     fi
 }
 
-# counted NAME COMMAND...: run one thing that has no runner of its own; count and time it as pytest does.
+# counted NAME COMMAND...: run a test that has no runner of its own; count and time it in pytest's form.
 counted() {
     local name=$1 started=$SECONDS status=0
     shift
@@ -63,7 +63,7 @@ stage_lint() {
     tests/lint
 }
 
-# Stages that run side by side share this build: one makes it, the other waits.
+# The build that several stages share. When they run side by side, one makes it and the others wait.
 native() {
     local lock
     exec {lock}> "$build/native.lock"
@@ -100,7 +100,7 @@ stage_fuzz() {
     local target corpus failed=0
     for target in "$build"/fuzz/tests/fuzz/fuzz-*; do
         case $target in *.*) continue ;; esac # objects
-        corpus=$build/fuzz/corpus/${target##*/} # a copy: what is found is added to it
+        corpus=$build/fuzz/corpus/${target##*/} # a copy, as new inputs are added to it
         mkdir -p "$corpus"
         [ ! -d "tests/fuzz/seeds/${target##*/}" ] || cp "tests/fuzz/seeds/${target##*/}"/* "$corpus"
         counted "${target##*/}" "$target" "$corpus" -runs=200000 -max_len=512 -seed=1 -verbosity=0 || failed=1
@@ -125,9 +125,9 @@ stage_guest() {
     python3 -m pytest -p no:cacheprovider -v -rp --durations=0 tests/testbed
 }
 
-# in_guest TIMEOUT GUEST-ARGS... -- PYTEST-ARGS...: the tests of tests/system, by pytest inside the guest; without
-# $slurm on the guest's default. The time-out only ends what hangs: it is far above what a stage takes on a busy
-# machine.
+# in_guest TIMEOUT GUEST-ARGS... -- PYTEST-ARGS...: run tests of tests/system with pytest in the guest, on Slurm $slurm,
+# or, where that is empty, on the guest's default. TIMEOUT (seconds) only ends what hangs: it is far more than a stage
+# takes on a busy machine.
 in_guest() {
     local timeout=$1 options=() status=0 run
     shift
@@ -138,13 +138,13 @@ in_guest() {
         tests/system/run-in-guest "$@")
     "${run[@]}" || status=$?
     [ "$status" -eq 125 ] || return "$status"
-    # No test's result. Seen once in some thirty runs: the guest dies, as its kernel patches its own code (static keys),
-    # and QEMU without KVM meets that half-way.
+    # The guest died, which is not the result of a test, so try once more. Seen once in some thirty runs: the guest's
+    # kernel patches its own code (static keys), and QEMU without KVM runs it half patched.
     echo "the testbed failed: once more"
     "${run[@]}"
 }
 
-# The tests of the usual guest take too long for one stage: two of their subjects are stages of their own.
+# All tests of the usual guest would take too long for one stage, so two subjects have stages of their own.
 usual='not meter and not migration and not kmem and not reset and not accounting and not bench'
 namespaces_tests='test_(fsdax|namespace|ram)'
 migrator_tests='test_(damon|migrat|isolate)'

@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: Apache-2.0
-# Adds up what each stage's runner said: pytest, automake's test driver, or a line "N passed, N failed".
+# Adds up the results of each stage's runner: pytest, automake's test driver, or a line "N passed, N failed".
 # shellcheck disable=SC2154  # logs is tests/check's
 
 passed_all=0
@@ -8,8 +8,8 @@ failed_all=0
 failed_stages=
 stage_seconds=() # "STAGE SECONDS"
 
-# tally STAGE STATUS LOG SECONDS: a stage that failed without a counted failure, or that ran nothing, counts as one
-# failure. What a stage that failed has said is shown.
+# tally STAGE STATUS LOG SECONDS: count a stage's results. A stage that failed without a counted failure, or ran
+# nothing, counts as one failure. The log of a failed stage is printed.
 tally() {
     local counts passed failed
     counts=$(awk '
@@ -38,11 +38,12 @@ tally() {
     echo "-- $1: $passed passed, $failed failed ($4 s)"
 }
 
-# tally_promises STAGE...: of tests/PROMISES.md what these stages should have shown, counted as a stage's tests are.
+# tally_promises STAGE...: check the rows of tests/PROMISES.md that these stages should have shown; the results count
+# like a stage's.
 tally_promises() {
     local log=$logs/promises.log started=$SECONDS status=0
     tests/lib/promises ran "$logs" "$@" > "$log" 2>&1 || status=$?
-    ! grep -qx '0 passed, 0 failed' "$log" || return 0 # nothing is promised of these stages
+    ! grep -qx '0 passed, 0 failed' "$log" || return 0 # no row is of these stages
     tally promises "$status" "$log" $((SECONDS - started))
 }
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The marks that the tier meter writes: what each CPU has accessed on each node since the guest's boot."""
+"""Reads the tier meter's marks: what each CPU has accessed on each node since the guest's boot."""
 
 import json
 
@@ -7,12 +7,12 @@ FAST_NODES = (0, 1)
 
 
 def read(path):
-    """{name: mark} of the meter's file."""
+    """Return {name: mark} of the meter's file."""
     return {mark["name"]: mark for mark in json.loads(path.read_text())["marks"]}
 
 
 def counts(mark, *kinds):
-    """{node: accesses of these kinds since boot, over all CPUs}."""
+    """Return {node: accesses of these kinds since boot, over all CPUs}."""
     totals = {}
     for cpu in mark["cpus"]:
         for node in cpu["nodes"]:
@@ -21,12 +21,12 @@ def counts(mark, *kinds):
 
 
 def grown(marks, name, *kinds):
-    """The same between NAME.start and NAME.end."""
+    """Return {node: accesses between the marks NAME.start and NAME.end}."""
     before, after = (counts(marks[f"{name}.{edge}"], *kinds) for edge in ("start", "end"))
     return {node: count - before.get(node, 0) for node, count in after.items()}
 
 
 def fast_share(marks, name, *kinds):
-    """The share of those that the fast nodes served."""
+    """Return the share of these accesses that fast nodes served."""
     totals = grown(marks, name, *kinds)
     return sum(totals.get(node, 0) for node in FAST_NODES) / sum(totals.values())

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the migrator has to reach, against the accesses that the meter counted by node from outside the guest."""
+"""Checks the migrator's effect by the accesses that the meter counted by node, from outside of the guest."""
 
 import json
 import os
@@ -10,7 +10,7 @@ import pytest
 
 CLAIMS = json.loads(Path(os.environ["EXPECTED"]).read_text())
 MARKS = marks.read(Path(os.environ["METER"]))
-LEAST_ACCESSES = 10_000_000  # of the ranks in a stretch
+LEAST_ACCESSES = 10_000_000  # accesses of the ranks in a stretch of time
 
 
 def fast_share(name, *kinds):
@@ -20,8 +20,8 @@ def fast_share(name, *kinds):
 @pytest.mark.parametrize("name", CLAIMS)
 def test_share_of_the_fast_tier(name):
     claim = CLAIMS[name]
-    # Lines behind the meter's model of a cache: what a cache serves, no tier does, and a daemon that wakes up for a
-    # moment makes millions of such accesses.
+    # Count lines that the meter's model of a cache fetched: accesses that a cache serves reach no tier, and a daemon
+    # that wakes up for a moment makes millions of them.
     both, writes = fast_share(name, "line_reads", "line_writes"), fast_share(name, "line_writes")
     print(f"{name}: {both:.3f} of what reached the memory, {writes:.3f} of the writes;", end=" ")
     print(f"{fast_share(name, 'reads', 'writes'):.3f} of all accesses of all processes")

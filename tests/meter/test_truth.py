@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the node claimed of its pages, against the accesses that the meter counted by node from outside the guest."""
+"""Checks the node's claims of its pages by the accesses that the meter counted by node, from outside of the guest."""
 
 import json
 import os
@@ -14,7 +14,7 @@ LOADS, STORES = "reads", "writes"
 SWEEPS = [name for name, claim in CLAIMS.items() if "pages" in claim]
 COPIES = [name for name, claim in CLAIMS.items() if "copy" in claim]
 SLOW_NODES = (2, 3)
-REGION_NODES = (4, 5)  # of the files' memory
+REGION_NODES = (4, 5)  # memory of the files
 
 
 def seen(job, kind, node):
@@ -22,7 +22,7 @@ def seen(job, kind, node):
 
 
 def check(job, kind, amounts):
-    """Accesses of one kind are spread over the nodes as the amounts are."""
+    """Check that accesses of one kind are spread over the nodes like the amounts."""
     total = CLAIMS[job]["accesses"]
     for node, amount in amounts.items():
         expected = total * amount / sum(amounts.values())
@@ -44,8 +44,8 @@ def test_a_copy_loads_from_one_array_and_stores_to_the_other(job):
 
 @pytest.mark.parametrize("name", ["split", "fsdax"])
 def test_write_isolation_keeps_stores_from_the_slow_tier(name):
-    """At most 1 % of the slow tier's stores are left, of the same copy without it; also where its files have what is
-    read."""
+    """Compared with the same copy without write isolation, at most 1 % of the slow tier's stores remain; also where the
+    data that is read is in its files."""
     slow = [*SLOW_NODES, *(REGION_NODES if name == "fsdax" else ())]
     without, isolated = (sum(seen(f"copy-{of}", STORES, node) for node in slow) for of in ("slow", name))
     assert without >= 0.95 * CLAIMS["copy-slow"]["accesses"]
