@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Fuzzes what the migrator reads of a process: its mappings, its identity and its CPUs; the first byte chooses which.
+ * Fuzzes what the migrator reads of a process: its mappings, start time, user and cgroup; the first byte chooses which.
  */
 #include <stdlib.h>
 #include <string.h>

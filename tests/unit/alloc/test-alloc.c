@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* libhybridmem end to end on a machine of two sockets that is not there: what is placed where. */
+/* Tests libhybridmem as a whole on a simulated machine with two sockets: what is placed where. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -34,7 +34,7 @@ static void test_alignment_zeros_and_ends(void **state)
     }
 }
 
-/* Each page of the allocation belongs to one run, and the kernel was told of each run as it is. */
+/* Check that each page of the allocation belongs to one run, and that the kernel was told each run. */
 static void check_runs(char *memory, size_t bytes, uint64_t on_node[4])
 {
     struct hm_alloc_run run;
@@ -99,14 +99,14 @@ static void test_blocks_are_where_they_were_put(void **state)
         }
         assert_int_equal(wanted, rows[i].mib * MIB);
         assert_int_equal(resident, rows[i].mib * MIB / 2);
-        if (i + 1 < N_ROWS(rows)) /* who has only one socket's turn starts where the last one ended */
+        if (i + 1 < N_ROWS(rows)) /* an allocation of one block takes the socket after the last one's */
             for (size_t node = 0; node < 4; node++)
                 assert_int_equal(on_node[node], rows[i].on_mib[node] * MIB);
         hm_free(memory);
     }
 }
 
-/* What was promised and is not touched yet counts; what was given back does not. */
+/* Memory that was promised and is not touched yet counts as used; memory that was freed does not. */
 static void test_two_allocations_do_not_want_the_same_room(void **state)
 {
     const struct hm_alloc_hint hint = {.block_bytes = MIB};
@@ -123,7 +123,7 @@ static void test_two_allocations_do_not_want_the_same_room(void **state)
     first = hm_alloc(64 * MIB, HM_ALLOC_SPILL, &hint);
     check_runs(first, 64 * MIB, on_node);
     assert_int_equal(on_node[0] + on_node[1], 64 * MIB);
-    /* All of both is touched by now: no promise is taken off twice. */
+    /* All pages of both are touched now: their promises must not be subtracted again. */
     machine.free_bytes[0] = machine.free_bytes[1] = 0;
     hm_free(second);
     hm_free(first);
@@ -145,7 +145,7 @@ static void test_room_of_a_node(void **state)
         assert_int_equal(hm_room_of(rows[i].free, rows[i].most, rows[i].promised), rows[i].room);
 }
 
-/* One block each: the sockets are used in turn over allocations. */
+/* Allocations of one block use the sockets in turn. */
 static void test_small_allocations_spread(void **state)
 {
     void *memory[8];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* libhybridmem where something is wrong, and between threads and processes. */
+/* Tests libhybridmem when something is wrong, and with threads and processes. */
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -54,7 +54,7 @@ static void test_bad_input(void **state)
     assert_int_equal(errno, EINVAL);
     assert_int_equal(hm_where_run(&byte, 0, &run), -1);
     hm_free(NULL);
-    /* Nobody has so much; malloc has not either. */
+    /* No machine has so much memory, so malloc fails, too. */
     errno = 0;
     assert_null(hm_alloc(SIZE_MAX, HM_ALLOC_SPILL, NULL));
     assert_int_equal(errno, ENOMEM);
@@ -79,7 +79,7 @@ static void test_small_sizes_are_mallocs(void **state)
     }
 }
 
-/* Each byte before and behind ends the process instead of changing something else. */
+/* Touching a byte before or after an allocation ends the process instead of changing other data. */
 static void test_the_ends_are_guarded(void **state)
 {
     static const long rows[] = {-1, 0};
@@ -92,7 +92,7 @@ static void test_the_ends_are_guarded(void **state)
         if (child == 0) {
             struct rlimit none = {0, 0};
             setrlimit(RLIMIT_CORE, &none);
-            signal(SIGSEGV, SIG_DFL); /* cmocka has its own */
+            signal(SIGSEGV, SIG_DFL); /* replaces cmocka's handler */
             dup2(open("/dev/null", O_WRONLY), 2);
             memory[rows[i] < 0 ? -1 : (long)(4 * MIB)] = 1;
             _exit(0);
@@ -103,7 +103,7 @@ static void test_the_ends_are_guarded(void **state)
     }
 }
 
-/* No call that fails takes the memory away. */
+/* A failing system call does not make the allocation fail. */
 static void test_fall_backs(void **state)
 {
     static struct hm_alloc_where where;
@@ -133,7 +133,7 @@ static void test_fall_backs(void **state)
     hm_free(memory);
 }
 
-/* Mappings run out long before memory does: malloc may still have some. */
+/* A process can run out of mappings long before memory; malloc may then still have some. */
 static void test_malloc_is_asked_last(void **state)
 {
     struct hm_alloc_where where;
@@ -147,7 +147,9 @@ static void test_malloc_is_asked_last(void **state)
     hm_free(memory);
 }
 
-/* The first folder is on no DAX file system here, the second is not there: slow nodes, and both reasons. */
+/*
+ * The first folder is not on a DAX file system, the second does not exist: slow nodes are used, and both reasons given.
+ */
 static void test_folders_that_cannot_be_used(void **state)
 {
     struct hm_folders folders;
@@ -191,7 +193,7 @@ static void test_threads(void **state)
     (void)state;
     for (size_t i = 0; i < N_ROWS(thread); i++)
         assert_int_equal(pthread_create(&thread[i], NULL, allocate_and_free, NULL), 0);
-    /* A child of a process whose other threads are in the library at this time can use it. */
+    /* A child can use the library even if other threads of its parent were in it during fork. */
     for (int i = 0; i < 20; i++) {
         int status;
         pid_t child = fork();
@@ -217,13 +219,13 @@ static void allocate_in_a_handler(void)
     handled++;
 }
 
-/* They were registered before the library's own, which has its lock while they run. */
+/* These fork handlers were registered before the library's own, which holds the lock while they run. */
 static void test_handlers_of_fork_may_allocate(void **state)
 {
     int status;
     (void)state;
     handled = 0;
-    alarm(120); /* a lock that is not given would be waited for without end */
+    alarm(120); /* ends the test if a lock is never released */
     pid_t child = fork();
     assert_true(child >= 0);
     if (child == 0) {
@@ -231,7 +233,7 @@ static void test_handlers_of_fork_may_allocate(void **state)
         hm_free(hm_alloc(MIB, HM_ALLOC_SPILL, NULL));
         _exit(handled == 2 ? 0 : 1);
     }
-    assert_int_equal(handled, 2); /* before, and in the parent after it */
+    assert_int_equal(handled, 2); /* before the fork, and in the parent after it */
     assert_int_equal(waitpid(child, &status, 0), child);
     alarm(0);
     assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* libhybridmem in a process that may have 800 mappings: 200 of them for blocks, 300 for all that is the library's. */
+/* Tests libhybridmem in a process that may have 800 mappings: it may use 200 of them for blocks, and 300 in all. */
 #include <errno.h>
 #include <pthread.h>
 #include <setjmp.h>
@@ -21,7 +21,7 @@
 #define MOST_MAPPINGS 800
 #define MOST_HELD 64
 
-/* As many runs as there are blocks, each for another node than the one before. */
+/* Each block is a run, as each goes to another node than the one before. */
 static const struct hm_alloc_hint sixty_four = {.block_bytes = MIB};
 
 static size_t blocks_of(const void *memory, int *first_node)
@@ -39,7 +39,7 @@ static bool is_ours(const void *memory)
     return hm_allocated_bytes(memory) > 0;
 }
 
-/* Allocate until malloc has to be asked: `held` is what there is then. */
+/* Allocate until malloc has to be asked; `held` gets these allocations. */
 static size_t fill(char **held, size_t *in_blocks, int on_node[4])
 {
     static struct hm_alloc_where where;
@@ -65,7 +65,8 @@ static size_t fill(char **held, size_t *in_blocks, int on_node[4])
     return n + 1;
 }
 
-/* 4 for each, and 63 more where it has 64 blocks: 2 x 67 + 41 x 4 = 298. Twice: all of it is given back. */
+/* Each allocation takes 4 mappings, and 63 more with 64 blocks: 2 x 67 + 41 x 4 = 298. This is done twice, as all are
+ * given back. */
 static void test_mappings_run_out(void **state)
 {
     char *held[MOST_HELD];
@@ -85,7 +86,7 @@ static void test_mappings_run_out(void **state)
     }
 }
 
-/* A small block count may still fit where a large one does not. */
+/* Few blocks may still fit where many do not. */
 static void test_what_is_left_is_used(void **state)
 {
     const struct hm_alloc_hint eight = {.block_bytes = 8 * MIB};
@@ -115,7 +116,7 @@ static void expect_taken(size_t n)
     hm_mappings_give(300 - n);
 }
 
-/* Where the kernel stops half-way, the whole range gets one policy again, and only that mapping stays taken. */
+/* When the kernel fails half-way, the whole range gets one policy again, and takes only the mappings of one block. */
 static void test_a_binding_that_fails_half_way(void **state)
 {
     static struct hm_alloc_where where;
@@ -135,13 +136,13 @@ static void test_a_binding_that_fails_half_way(void **state)
         assert_int_equal(where.block_bytes, 0);
     }
     machine.prefer_errno = 0;
-    /* 20 x 4, and not 20 x 67. */
+    /* 20 x 4 mappings, not 20 x 67. */
     expect_taken(80);
     for (size_t i = 0; i < N_ROWS(held); i++)
         hm_free(held[i]);
 }
 
-/* Files with room for so many of our blocks each, where the folders would be. */
+/* The folders' files are replaced by memory files, with room for so many blocks each. */
 static int files;
 static uint64_t file_bytes;
 
@@ -156,7 +157,7 @@ void __wrap_hm_folders_open(struct hm_folders *folders, const char *list, char *
     }
 }
 
-/* The range stays cut: what was taken for it is free again when it is freed, and not before. */
+/* Where the range stays cut, its mappings are given back when it is freed, and not before. */
 static void test_a_binding_that_fails_and_leaves_mappings(void **state)
 {
     static const struct {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which block of an allocation goes where, on small machines. */
+/* Tests which block of an allocation goes where, on small machines. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -36,7 +36,7 @@ static void test_block_bytes(void **state)
         {64 * MIB, 1, 16 * KIB},
         {64 * MIB, 20 * KIB, 20 * KIB},
         {64 * MIB, 20 * KIB + 1, 24 * KIB},
-        {64 * MIB, 3 * MIB, 4 * MIB}, /* from a huge page on, of huge pages */
+        {64 * MIB, 3 * MIB, 4 * MIB}, /* blocks as large as a huge page are whole huge pages */
         {5 * MIB, TIB, 6 * MIB},
         {5 * MIB, UINT64_MAX, 6 * MIB},
         {INT64_MAX, 0, (INT64_MAX / 256 / (2 * MIB) + 1) * 2 * MIB},
@@ -50,7 +50,7 @@ static void test_block_bytes(void **state)
     }
 }
 
-/* "0 1 f0": the places of all blocks. */
+/* List the places of all blocks: "0 1 f0". */
 static void list(const struct hm_place *place, const struct hm_alloc_run *run, size_t n_runs, char *out, size_t size)
 {
     uint64_t offset = 0;
@@ -81,7 +81,7 @@ struct row {
     int blocks, first_lane;
     const char *wanted;
     int moved, overflow; /* blocks */
-    const char *reason;  /* a part of it, "" for none */
+    const char *reason;  /* a part of the reason; "": none */
 };
 
 #define READ                                                                                                           \
@@ -110,7 +110,7 @@ static const struct row rows[] = {
     {"optane", HM_ALLOC_FAST, READ, MUCH, {0}, 0, "2-3", 4, 0, "2 3 2 3", 0, 0, "no node of the fast tier"},
     {"optane", HM_ALLOC_SLOW, READ, MUCH, {0}, 0, "0-1", 4, 0, "0 1 0 1", 0, 0, "no node of the slow tier"},
     {"optane", HM_ALLOC_SPILL, READ, {2, 9, 2, 9}, {0}, 0, "0,2", 5, 0, "0 0 2 2 0", 2, 1, ""},
-    /* spill: the sockets in turn, each into the slow node of its socket */
+    /* spill: the sockets in turn; when a socket's fast node is full, its slow node */
     {"optane", HM_ALLOC_SPILL, READ, MUCH, {0}, 0, "0-3", 4, 0, "0 1 0 1", 0, 0, ""},
     {"optane", HM_ALLOC_SPILL, READ, MUCH, {0}, 0, "0-3", 4, 1, "1 0 1 0", 0, 0, ""},
     {"optane", HM_ALLOC_SPILL, READ, {2, 1, 9, 9}, {0}, 0, "0-3", 8, 0, "0 1 0 3 2 3 2 3", 5, 0, ""},
@@ -196,7 +196,7 @@ static void test_placement(void **state)
     }
 }
 
-/* The last block may be shorter, and takes only what it needs. */
+/* The last block may be shorter, and then takes less room. */
 static void test_short_last_block(void **state)
 {
     struct hm_place place = {.bytes = 15, .block_bytes = 10, .n_lanes = 1, .first_share = 1, .n_spots = 2};
@@ -212,7 +212,7 @@ static void test_short_last_block(void **state)
     assert_int_equal(placed.moved_bytes, 0);
 }
 
-/* Any share is kept to a block, from any lane on. */
+/* Any share is met to within a block, from any lane on. */
 static void test_shares_are_kept(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The rules of the preload library: how they are read, and which allocations they send to the slow tier. */
+/* Tests the rules of the preload library: how they are parsed, and which allocations they send to the slow tier. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -63,7 +63,7 @@ static void test_too_many(void **state)
         strncat(text, ",0@0", sizeof(text) - strlen(text) - 1);
     assert_int_equal(hm_preload_parse_nodes(text, &layout, NULL), 0);
     assert_int_equal(layout.n_nodes, HM_ALLOC_NODES);
-    /* The longest list fits into what is kept of it. */
+    /* The longest list fits. */
     strncat(text, ",0@0", sizeof(text) - strlen(text) - 1);
     assert_int_equal(hm_preload_parse_nodes(text, &layout, NULL), -1);
     strncpy(text, "fast=f", sizeof(text));
@@ -113,13 +113,13 @@ static void test_which_go_to_the_slow_tier(void **state)
         {"1M", "fast=allocate_field_", 2 * MIB, &other, true},
         {"1M", "fast=allocate_field_", 2 * MIB, &unknown, true},
         {"1M", "slow=allocate_field_", 131072, &field, true},
-        {"1M", "slow=allocate_field_", 131071, &field, false}, /* less is never placed */
+        {"1M", "slow=allocate_field_", 131071, &field, false}, /* less than 128 KiB is never placed */
         {"1M", "slow=allocate_field", 131072, &field, false},
         {"1M", "slow=libphysics.so.1+0x1234", 131072, &field, true},
         {"1M", "slow=libphysics.so.1+0x1235", 131072, &field, false},
         {"1M", "slow=physics.so.1+0x1234", 131072, &field, false},
         {"1M", "slow=program+0x1234", 131072, &other, true},
-        {"1M", "fast=main,slow=program+0x1234", 131072, &other, false}, /* the first decides */
+        {"1M", "fast=main,slow=program+0x1234", 131072, &other, false}, /* the first rule decides */
         {"1M", "slow=program+0x1234,fast=main", 131072, &other, true},
     };
     (void)state;

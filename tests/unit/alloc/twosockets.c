@@ -10,7 +10,7 @@
 
 struct twosockets machine = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-/* calloc is to say no to what nobody has, as it does without the sanitizer. */
+/* Have the sanitizer's calloc return NULL for impossible sizes, as the real one does. */
 __attribute__((visibility("default"))) const char *__asan_default_options(void);
 const char *__asan_default_options(void)
 {
@@ -85,7 +85,7 @@ int __wrap_hm_kernel_most_mappings(uint64_t *n)
     return 0;
 }
 
-/* A page is where it was put, but that its first byte says whether it was touched. */
+/* Tells where a page was placed; its first byte says whether it was touched. */
 int __wrap_hm_kernel_where(size_t count, void *const *page, int *node);
 int __wrap_hm_kernel_where(size_t count, void *const *page, int *node)
 {

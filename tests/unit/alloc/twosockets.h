@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * A machine of two sockets that is not there, under libhybridmem: nodes 0 and 1 are fast, 2 and 3 slow. The kernel's
- * answers about nodes are ours (linked by --wrap), the mappings are real.
- */
+/* A simulated machine with two sockets for libhybridmem: nodes 0 and 1 are fast, 2 and 3 slow. The kernel's answers
+ * about nodes are simulated (linked by --wrap); the mappings are real. */
 #ifndef TWOSOCKETS_H
 #define TWOSOCKETS_H
 
@@ -18,7 +16,7 @@ struct twosockets {
     uint64_t free_bytes[4];
     const char *allowed;
     int prefer_errno, default_errno, where_errno, map_errno;
-    size_t prefer_left;   /* so many calls do well before prefer_errno; 0 in all tests but one */
+    size_t prefer_left;   /* number of calls that succeed before prefer_errno; 0 in all tests but one */
     size_t most_mappings; /* read once by the library; 0: 65530 */
     size_t n_calls;
     struct {
@@ -26,14 +24,14 @@ struct twosockets {
         size_t bytes;
         int node;
     } call[MOST_CALLS];
-    char *default_memory; /* of the last call that put memory back to the process's own policy */
+    char *default_memory; /* range of the last call that restored the process's own policy */
     size_t default_bytes;
     pthread_mutex_t lock;
 };
 
 extern struct twosockets machine;
 
-/* Of cmocka: much is free, all is allowed, nothing fails. */
+/* Set-up for cmocka: much memory is free, all nodes are allowed, no call fails. */
 int twosockets_set_up(void **state);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A file of one structure, between a program that has more of it and one that has less. */
+/* Tests a file of one structure shared by programs with a longer and a shorter version of it. */
 #include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
@@ -30,7 +30,7 @@ struct later {
 static struct hm_error error;
 static struct later later;
 
-/* A file with this many of the bytes. */
+/* Make a file with the first `size` bytes of a structure. */
 static int make(const void *from, size_t size)
 {
     int fd = open(scratch_path("file"), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
@@ -66,7 +66,7 @@ static void test_what_an_earlier_one_wrote(void **state)
     assert_int_equal(munmap(mapped, sizeof(later)), 0);
     mapped = hm_grown_map(fd, &later, sizeof(later), LEAST, &error);
     assert_non_null(mapped);
-    assert_int_equal(mapped->second[1999], 9); /* what is there is not begun anew */
+    assert_int_equal(mapped->second[1999], 9); /* existing members keep their values */
     assert_int_equal(munmap(mapped, sizeof(later)), 0);
     close(fd);
 }
@@ -89,7 +89,7 @@ static void test_what_a_later_one_wrote(void **state)
     close(fd);
 }
 
-/* Marks that say less than there can be are the caller's to refuse: nothing is filled in by them. */
+/* A file whose `bytes` is impossibly small gets no new members; its reader refuses it. */
 static void test_marks_that_are_wrong(void **state)
 {
     (void)state;

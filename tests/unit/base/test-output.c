@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is said where standard output found no room, and what becomes of a program's exit status. */
+/* Tests hm_output_end: its message where standard output could not be written, and the exit status. */
 #include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
@@ -19,9 +19,9 @@
 #define LOST "hybridmem x: standard output: "
 
 static const struct {
-    bool is_lost_before; /* a write that failed, behind which others went on */
-    bool is_full;        /* at the end */
-    int result, number;  /* the printing's, with its errno */
+    bool is_lost_before; /* an earlier write failed, and later ones worked */
+    bool is_full;        /* writing fails at the end */
+    int result, number;  /* result of printing, with its errno */
     int status;
     const char *said;
 } rows[] = {
@@ -38,7 +38,7 @@ static const struct {
 
 static int full, null, said;
 
-/* Runs with standard output and standard error in place of cmocka's: asserts nothing. */
+/* Runs with standard output and standard error replaced, so it must not assert anything. */
 static int end_output(size_t i)
 {
     int status, before[] = {dup(STDOUT_FILENO), dup(STDERR_FILENO)};

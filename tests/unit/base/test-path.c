@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Each check of a path that root believes: what it refuses, and what passes it. */
+/* Tests each check of a path that root trusts: what it refuses, and what it accepts. */
 #include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
@@ -112,7 +112,7 @@ static void test_what_passes(void **state)
     }
 }
 
-/* A file of somebody who is neither root nor the owner that is asked for. Root's own pass for everybody. */
+/* A file of a user who is neither root nor the given owner. Root's own files are accepted for any owner. */
 static void test_owner(void **state)
 {
     struct hm_error error = {""};
@@ -146,7 +146,7 @@ static void test_open(void **state)
     assert_int_equal(hm_path_open(scratch_path("good/fifo"), &error), -1);
     assert_non_null(strstr(error.text, "is not a regular file"));
     fd = hm_path_open(scratch_path("good/others"), &error);
-    /* Only root is asked to be careful: others read what they like. */
+    /* Only root checks paths; other users read what they like. */
     if (geteuid() == 0) {
         assert_int_equal(fd, -1);
         assert_non_null(strstr(error.text, "others may write it"));

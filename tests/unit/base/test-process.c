@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Processes, told apart by their numbers and when they began; and how they are ended. */
+/* Tests how processes are identified by pid and start time, and how they are ended. */
 #include <errno.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -14,7 +14,8 @@
 
 static struct hm_error error;
 
-/* Runs until SIGTERM: then it closes `holds`. With SIGTERM blocked: until `waits` is closed by all others. */
+/* Start a process. If it `obeys`, it runs until SIGTERM and then closes `holds`. Otherwise SIGTERM is blocked, and it
+ * runs until all other processes have closed `waits`. */
 static struct hm_process start_one(bool obeys, int waits, int holds)
 {
     struct hm_process process = {0};
@@ -42,7 +43,7 @@ static struct hm_process start_one(bool obeys, int waits, int holds)
     return process;
 }
 
-#define FOREVER_MS 3600000 /* the test would not end */
+#define FOREVER_MS 3600000 /* longer than the test may take */
 
 static void test_processes_are_told_apart(void **state)
 {
@@ -50,16 +51,17 @@ static void test_processes_are_told_apart(void **state)
     struct hm_process process = {0};
     int held[2], status;
     assert_false(hm_process_is_running(&process));
-    assert_int_equal(hm_process_stop(&process, FOREVER_MS, &error), 0); /* nobody is waited for */
+    assert_int_equal(hm_process_stop(&process, FOREVER_MS, &error), 0); /* returns without waiting */
     assert_int_equal(hm_process_identify(-1, &process), -1);
     assert_int_equal(hm_process_identify(getpid(), &process), 0);
     assert_true(hm_process_is_running(&process));
     process.start_time++;
     assert_false(hm_process_is_running(&process));
-    assert_int_equal(hm_process_stop(&process, FOREVER_MS, &error), 0); /* not ours: we live on */
+    /* another start time: this process is not killed */
+    assert_int_equal(hm_process_stop(&process, FOREVER_MS, &error), 0);
 
     assert_int_equal(pipe(held), 0);
-    process = start_one(false, held[0], held[1]); /* only SIGKILL ends it: the other end stays open */
+    process = start_one(false, held[0], held[1]); /* only SIGKILL ends it, as the other end stays open */
     assert_int_equal(hm_process_stop(&process, 100, &error), 0);
     assert_false(hm_process_is_running(&process)); /* a zombie does not run */
     assert_int_equal(waitpid(process.pid, &status, 0), process.pid);
@@ -68,7 +70,8 @@ static void test_processes_are_told_apart(void **state)
     close(held[1]);
 }
 
-/* The first ends only when the second has: it would be killed if the second were told after the first had ended. */
+/* The first process ends only after the second one. If the second got its signal only after the first had ended, the
+ * first would have to be killed. */
 static void test_all_are_told_before_one_is_waited_for(void **state)
 {
     (void)state;

@@ -13,7 +13,7 @@
 
 #define N_ROWS(table) (sizeof(table) / sizeof((table)[0]))
 
-/* The value that is wrong stands in the text, and what would be right. */
+/* Check that the text has the wrong value and says what would be right. */
 static void assert_says(const struct hm_error *error, const char *value, const char *right)
 {
     char quoted[80];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Programs that root starts: what they get, what they do not, and how they are waited for. */
+/* Tests the start of child processes: what they inherit and what not, and how they are waited for. */
 #include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
@@ -24,7 +24,7 @@ static struct hm_error error;
 
 static char *const no_environment[] = {NULL};
 
-/* Run a shell command as hm_spawn_start would run ours; returns its standard error. */
+/* Run a shell command with hm_spawn_start; returns its standard error. */
 static const char *spawn_shell(const char *command, int extra)
 {
     static char text[2048];
@@ -59,7 +59,7 @@ static void test_nothing_is_handed_down(void **state)
     sigprocmask(SIG_SETMASK, &all, &before);
     signal(SIGPIPE, SIG_IGN);
     assert_null(strstr(spawn_shell("/usr/bin/env >&2; true", -1), "HM_SECRET"));
-    /* SIGPIPE and the like; the two signals that libc keeps for itself nobody may set. */
+    /* No signal is ignored. (Only signals up to 31 are checked, as libc keeps the next two for itself.) */
     const char *ignored = strstr(spawn_shell("exec /bin/cat /proc/self/status >&2", -1), "SigIgn:\t");
     assert_non_null(ignored);
     assert_int_equal(strtoull(ignored + strlen("SigIgn:\t"), NULL, 16) & 0x7fffffff, 0);
@@ -94,7 +94,8 @@ static void test_a_child_is_waited_for_so_long(void **state)
     assert_int_equal(errno, ECHILD);
 }
 
-/* The one between us and the program ends at once; as the next reaper we see how the program ends. */
+/* The process between this one and the program ends at once. This process is the next reaper, so it sees how the
+ * program ends. */
 static void test_a_child_dies_with_its_parent(void **state)
 {
     (void)state;
@@ -124,13 +125,13 @@ static void test_a_child_dies_with_its_parent(void **state)
     close(ends[1]);
 }
 
-/* All but one, wherever that one is. */
+/* All descriptors but one are closed, wherever that one is. */
 static void test_descriptors_are_closed(void **state)
 {
     (void)state;
     static const struct {
         int first, kept;
-        const char *then; /* of the descriptors 20 to 25, one letter each */
+        const char *then; /* expected state of the descriptors 20 to 25, a letter each */
     } rows[] = {{20, -1, "------"}, {20, 22, "--x---"}, {22, 20, "xx----"}, {22, 22, "xxx---"}, {23, 25, "xxx--x"}};
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         int result;
@@ -154,7 +155,7 @@ struct seen {
     uid_t uid;
 };
 
-/* In the child. Returns 0 where it has what it should have, and nothing else. */
+/* Runs in the child. Returns 0 where it has exactly what it should have. */
 static int look_around(void *data)
 {
     const struct seen *seen = data;
@@ -208,7 +209,7 @@ static void test_a_function_runs_in_a_child(void **state)
     close(lost);
 }
 
-/* With no descriptor free the child cannot be watched. */
+/* Without a free descriptor the child cannot be watched. */
 static void test_a_child_that_cannot_be_watched_is_killed(void **state)
 {
     (void)state;
@@ -238,7 +239,7 @@ static void test_a_start_that_fails_names_the_step(void **state)
     assert_int_equal(hm_spawn_start(&spawn, &error), -1);
     assert_int_equal(errno, ENOENT);
     assert_string_equal(error.text, "cannot execute /nonexistent/none: No such file or directory");
-    spawn.cgroup = scratch; /* no cgroup.procs in it */
+    spawn.cgroup = scratch; /* it has no cgroup.procs */
     assert_int_equal(hm_spawn_start(&spawn, &error), -1);
     assert_non_null(strstr(error.text, "cannot choose the cgroup of"));
 }

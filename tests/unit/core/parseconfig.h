@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A configuration's text, named "f". */
+/* Parses a configuration's text as the file "f". */
 #ifndef PARSECONFIG_H
 #define PARSECONFIG_H
 
@@ -8,7 +8,7 @@
 
 #include "core/config/config.h"
 
-/* A copy on the heap without room to spare, so that the sanitizer sees a step too far. */
+/* Parse a copy on the heap without room to spare, so that the sanitizer sees any access past its end. */
 static inline int parse_bytes(const char *text, size_t length, struct hm_config *config, struct hm_error *error)
 {
     char *copy = malloc(length + 1);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* hybridmem.conf as it may be, and what it allows. */
+/* Tests valid texts of hybridmem.conf, and what they allow. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -160,7 +160,7 @@ static const struct {
     const char *mode, *user;
     const char *groups[3];
     const char *account, *partition;
-    const char *rule, *use; /* whose rule allows it not, and what that allows; NULL: allowed */
+    const char *rule, *use; /* the rule that does not allow it, and what that allows; NULL: allowed */
 } permissions[] = {
     {"slow", "bob", {NULL}, NULL, NULL, "everybody", "off, interleave or spill"},
     {"spill", "bob", {NULL}, NULL, NULL, NULL, NULL},

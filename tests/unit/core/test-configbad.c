@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* hybridmem.conf as it must not be: each line of the refusals, word by word. */
+/* Tests wrong texts of hybridmem.conf: the exact error line of each. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -21,7 +21,7 @@
 #define LONG_60 "aaaaaaaaaabbbbbbbbbbccccccccccddddddddddeeeeeeeeeeffffffffff"
 
 struct refusal {
-    const char *text, *said; /* after "f:" */
+    const char *text, *said; /* the error after "f:" */
 };
 
 static const struct refusal refusals[] = {
@@ -51,7 +51,7 @@ static const struct refusal refusals[] = {
     {"modes = {\n # nothing\n }", "3: the list { } is empty: name at least one"},
     {"user \"a\" { }", "1: user \"a\": the section says nothing: give modes"},
     {"channels \"a+b\" {\n}", "2: channels \"a+b\": the section says nothing: give kind"},
-    /* bytes that libConfuse would take in its own way */
+    /* bytes that libConfuse would treat in its own way */
     {"record_dir = \"${HOME}\"",
      "1: '$' has no place in a value: the environment is not read, and there are no escapes"},
     {"record_dir = '${HOME}'", "1: '$' has no place in a value: the environment is not read, and there are no escapes"},
@@ -197,7 +197,7 @@ static void test_refusals(void **state)
         assert_int_equal(errno, EINVAL);
         assert_int_equal(parse(refusals[i].text, config, NULL), -1);
         assert_memory_equal(config, defaults, sizeof(*config));
-        /* libConfuse's scanner is global: whatever went wrong must not show in the next file. */
+        /* libConfuse's scanner is global: an error must not affect the next file. */
         assert_int_equal(parse("record = all\n", config, &error), 0);
         assert_int_equal(config->record, HM_RECORD_ALL);
     }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Discovery and grouping together: each fixture gives the tiers it should. */
+/* Tests discovery and grouping together: the tiers of each fixture. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -20,9 +20,10 @@
 
 static const struct {
     const char *name;
-    const char *tiers; /* "NAME=KIND NODES @SOCKETS CAPACITY LATENCY BANDWIDTH;" each, capacity in GiB, "?" unknown */
+    /* for each tier "NAME=KIND NODES @SOCKETS CAPACITY LATENCY BANDWIDTH;", capacity in GiB, "?" for unknown */
+    const char *tiers;
     enum hm_origin order;
-    const char *warning; /* words of the only one, NULL for none */
+    const char *warning; /* part of the only warning; NULL: none */
 } fixtures[] = {
     {"optane-2-sockets", "dram=dram 0-1 @0-1 384 81 204000; pmem=pmem 2-3 @0-1 1536 304 78000;", HM_ORIGIN_ATTRIBUTES,
      NULL},
@@ -61,7 +62,7 @@ static const struct {
      NULL},
     {"unequal-sockets", "fast=unknown 0-1 @0-1 320 81 170000;", HM_ORIGIN_HWLOC, NULL},
     {"gpu-memory", "fast=unknown 0-1 @0-1 960 120 1000000;", HM_ORIGIN_HWLOC, NULL},
-    /* Gathered from guests, with hwloc 2.12: it calls the DRAM "HBM" and the slow nodes "DRAM". */
+    /* Recorded in guests, with hwloc 2.12, which calls the DRAM "HBM" and the slow nodes "DRAM". */
     {"guest-optane", "fast=unknown 0-1 @0-1 0.9 80 212992; slow=unknown 2-3 @0-1 1.9 300 79872;", HM_ORIGIN_ATTRIBUTES,
      NULL},
     {"guest-optane-kmem",
@@ -90,7 +91,7 @@ static void add_figure(char *text, size_t size, const struct hm_figure *figure)
         add(text, size, " %llu", (unsigned long long)figure->value);
 }
 
-/* The tiers in the words of the table. */
+/* Write the tiers in the form of the table. */
 static void describe(const struct hm_tiers *tiers, char *text, size_t size)
 {
     text[0] = '\0';
@@ -218,7 +219,7 @@ static void reads_what_is_not_in_tiers(void **state)
     assert_false(topology->node[1].allowed);
 }
 
-/* On whatever machine the tests run, also one whose memory grows and shrinks, or a root tree without /sys. */
+/* This has to work on any machine, also one whose memory grows and shrinks, or a root tree without /sys. */
 static void reads_this_machine(void **state)
 {
     struct hm_tiers *tiers = *state;
@@ -244,7 +245,7 @@ static void reads_this_machine(void **state)
     assert_true(has_cpus);
 }
 
-/* A user's environment must not choose what a root process reads; his own processes may read what he likes. */
+/* A user's environment must not choose what a process of root's reads; users' own processes may read what they like. */
 static void ignores_the_environment_as_root(void **state)
 {
     struct hm_tiers *tiers = *state;
@@ -255,7 +256,7 @@ static void ignores_the_environment_as_root(void **state)
     assert_int_equal(getenv("HWLOC_SYNTHETIC") == NULL, is_root);
     if (is_root)
         assert_string_equal(getenv("HWLOC_COMPONENTS"), "linux,stop");
-    if (result == 0) /* else there is no /sys: the test above */
+    if (result == 0) /* else there is no /sys, as in the test above */
         assert_int_equal(tiers->topology.has_free, is_root);
     if (result == 0 && !is_root)
         assert_int_equal(tiers->topology.n_sockets, 4);

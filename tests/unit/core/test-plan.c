@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Requests on machines of several shapes, made here: policy, nodes, weights, prediction and what is said. */
+/* Tests plans for requests on machines of several shapes: policy, nodes, weights, prediction and reason. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -126,7 +126,7 @@ static const struct row rows[] = {
      .predicted_gbs = -1, .reason = "not alone"},
     {"cxl", "spill", SPACE, .weights_now = "0:3 1:3", .policy = HM_POLICY_INTERLEAVE, .nodes = "0-1",
      .predicted_gbs = -1, .reason = "not alone"},
-    /* and where there are none: what the model says is better */
+    /* without weights in the kernel: what the model says is better */
     {"cxl", "spill", SPACE, .policy = HM_POLICY_INTERLEAVE, .nodes = "0-1", .predicted_gbs = -1,
      .reason = "As the interleave weights are the whole node's and this job is not alone on it, dram (nodes 0-1) is "
                "filled first"},
@@ -266,7 +266,7 @@ static void test_kernels(void **state)
     }
 }
 
-/* Many tiers with long names and lists: sentences are cut by no buffer before their end. */
+/* Many tiers with long names and lists: no buffer cuts a sentence before its end. */
 static void test_long_names(void **state)
 {
     struct work *work = malloc(sizeof(*work));

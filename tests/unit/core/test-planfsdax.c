@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The mode fsdax: which sockets get file systems, and which nodes cannot serve it. And the reading of regions. */
+/* Tests the mode fsdax: which sockets get file systems, and which nodes cannot serve it; and the reading of regions. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -23,7 +23,7 @@
     {                                                                                                                  \
         .id = (number), .socket = (on), .has_labels = true, .bytes = (gib)*GIB                                         \
     }
-/* One that cannot be used, whatever it has. */
+/* A region that cannot be used, whatever its size. */
 #define BAD(number, on, ...)                                                                                           \
     {                                                                                                                  \
         .id = (number), .socket = (on), .bytes = 500 * GIB, __VA_ARGS__                                                \
@@ -66,7 +66,7 @@ static const struct {
     const char *request, *cpus;
     struct hm_dax_regions regions;
     const char *sockets;
-    const char *reason; /* a part of it */
+    const char *reason; /* a part of the reason */
     const char *warning;
 } plans[] = {
     {"fsdax,size=64G",
@@ -83,7 +83,7 @@ static const struct {
     /* only one socket has a region; the larger of two on a socket counts */
     {"fsdax,size=150G", "", {.are_known = true, .n = 1, .region = {ON(3, 1, 200)}}, "1", "150.0 GiB on socket 1", NULL},
     {"fsdax,size=30G", "", {.are_known = true, .n = 2, .region = {ON(0, 0, 10), ON(1, 0, 30)}}, "0", "30.0 GiB", NULL},
-    /* a region that cannot be used is not in the way of one that can, on its socket or where nobody asks */
+    /* an unusable region does not matter where another one on its socket is usable, or nobody asks for its socket */
     {"fsdax,size=60G",
      "",
      {.are_known = true, .n = 3, .region = {ON(0, 0, 30), ON(1, 1, 40), BAD(2, 1, .is_disabled = true)}},
@@ -137,14 +137,14 @@ static void test_plans(void **state)
 static const struct {
     const char *request, *cpus;
     struct hm_dax_regions regions;
-    const char *said; /* after "--hybrid-mem=REQUEST: " */
+    const char *said; /* the error after "--hybrid-mem=REQUEST: " */
 } refusals[] = {
     {"fsdax,size=1G", "", {.are_known = true}, "there is no region of persistent memory (in App Direct mode)" HAS},
     {"fsdax,size=1G",
      "",
      {.are_known = true, .n = 1, .region = {{.id = 4, .socket = 0, .bytes = 100 * GIB}}},
      "region4 has no labels, so that nothing can be cut from it (an administrator's step: ndctl init-labels)" HAS},
-    /* a socket whose region cannot be used does not leave its part to the others */
+    /* where a socket's region is unusable, the other sockets do not take its part */
     {"fsdax,size=1G",
      "",
      {.are_known = true, .n = 2, .region = {ON(0, 0, 100), BAD(1, 1, .has_labels = false)}},
@@ -210,7 +210,7 @@ static void test_keeping(void **state)
         const char *request;
         double percent;
         uint64_t quota;
-        const char *said; /* NULL: planned; else after "--hybrid-mem=REQUEST: " */
+        const char *said; /* NULL: planned; else the error after "--hybrid-mem=REQUEST: " */
     } rows[] = {
         {"fsdax,size=20G,keep", 10, 0, NULL},
         {"fsdax,size=20G,keep", 10, 20 * GIB, NULL},
@@ -283,7 +283,7 @@ static void test_reading_regions(void **state)
         assert_int_equal(region->bytes, is_first ? GIB : 2 * GIB);
     }
     assert_true(seen[0] && seen[1]);
-    /* Where there is but one socket, nobody has to say so. */
+    /* With one socket only, the socket of a region is known even if the kernel does not tell it. */
     work.tiers.topology.n_sockets = 1;
     hm_regions_read(scratch_path("nd"), &work.tiers.topology, &regions);
     for (int i = 0; i < regions.n; i++)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the modes with a migrator make of a request: where memory starts, and what the migrator is told. */
+/* Tests the modes with a migrator: where memory starts, and what the migrator is told. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -60,7 +60,7 @@ static void test_plans(void **state)
     planrow_check(rows, N_ROWS(rows));
 }
 
-/* What the migrator is told: the job's keys, then the site's, then ours. */
+/* What the migrator is told: the job's keys, then the site's, then the built-in ones. */
 static void test_migration(void **state)
 {
     struct work *work = malloc(sizeof(*work));
@@ -101,7 +101,7 @@ static void test_migration(void **state)
     free(work);
 }
 
-/* What makes data hot: the job's word, then the mode's, and the site's for migrate alone. */
+/* What makes data hot: the job's key, then the mode, and for migrate the site's key. */
 static void test_what_is_hot(void **state)
 {
     static const char by_writes[] = "migrate = \"hot-by=writes\"", by_accesses[] = "migrate = \"hot-by=accesses\"";
@@ -127,7 +127,7 @@ static void test_what_is_hot(void **state)
     free(work);
 }
 
-/* Without the library isolate is refused, and nothing else is. */
+/* Without the preload library isolate is refused, and no other mode. */
 static void test_without_the_preload_library(void **state)
 {
     const struct row isolate = {"optane", "isolate", SPACE}, migrate = {"optane", "migrate", SPACE};
@@ -151,7 +151,7 @@ static void test_without_the_preload_library(void **state)
     free(work);
 }
 
-/* Large data that starts in the slow tier comes back only where writes are seen. */
+/* Large data that starts in the slow tier can move back only where writes are seen. */
 static void test_where_nothing_tells_writes(void **state)
 {
     static const struct {
@@ -188,12 +188,13 @@ static void test_where_nothing_tells_writes(void **state)
     free(work);
 }
 
-/* Latencies are told as ratios, and only where they are known and the slow tier is the slower one; writes by the
- * bandwidth that they leave, where that says more. */
+/* Latencies are given to the migrator as ratios, and only where they are known and the slow tier has the higher one.
+ * The ratio of writes comes from their bandwidth where that is the higher ratio. */
 static void test_latencies(void **state)
 {
     static const struct {
-        uint64_t fast, slow, fast_write, slow_write, slow_write_mbs; /* its reads: 39000 */
+        /* write bandwidth of the slow tier; its read bandwidth is 39000 */
+        uint64_t fast, slow, fast_write, slow_write, slow_write_mbs;
         double read, write;
     } rows_of_latency[] = {
         {80, 240, 100, 500, 0, 3, 5},      {80, 240, 0, 500, 13000, 3, 0},    {0, 240, 100, 0, 13000, 0, 0},

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The call that gives a plan to the kernel, on the node of this machine that every machine has. */
+/* Tests how a plan is given to the kernel, on node 0, which every machine has. */
 #include <errno.h>
 #include <fcntl.h>
 #include <numaif.h>
@@ -19,10 +19,10 @@
 #include "core/apply/policy.h"
 
 #define N_ROWS(table) (sizeof(table) / sizeof((table)[0]))
-#define BIND_BALANCING_STATIC (2 | 1 << 13 | 1 << 15) /* of set_mempolicy(2) */
-#define FIELD_POLICY 2                                /* of a line of numa_maps */
+#define BIND_BALANCING_STATIC (2 | 1 << 13 | 1 << 15) /* a mode of set_mempolicy(2) */
+#define FIELD_POLICY 2                                /* field of a line of numa_maps */
 
-/* The policy of the first mapping, as the kernel names it: "bind=static:0". */
+/* Read the policy of the first mapping, in the kernel's words: "bind=static:0". */
 static void read_policy(char *policy, size_t size)
 {
     char line[512], *rest = line, *field = NULL;
@@ -42,7 +42,7 @@ static struct hm_plan plan_of(enum hm_policy policy, const char *nodes)
     return plan;
 }
 
-/* In a child, as the policy stays with the process. Returns the child's exit status. */
+/* Run in a child, as the policy stays with the process. Returns the child's exit status. */
 static int in_child(int (*run)(const struct hm_plan *), const struct hm_plan *plan)
 {
     int status;
@@ -71,7 +71,7 @@ static int apply_and_look(const struct hm_plan *plan)
     if (get_mempolicy(&mode, NULL, 0, NULL, 0) < 0)
         return 2;
     is_default = mode == MPOL_DEFAULT;
-    /* Older kernels do not name it in numa_maps. */
+    /* Older kernels do not show it in numa_maps. */
     if (plan->policy == HM_POLICY_BIND_BALANCING)
         return mode == BIND_BALANCING_STATIC ? 0 : 3;
     if (is_default != (plan->policy == HM_POLICY_DEFAULT))
@@ -95,7 +95,7 @@ static void test_apply(void **state)
         bool is_known = (policies[i] != HM_POLICY_WEIGHTED_INTERLEAVE || abilities.weighted_interleave) &&
                         (policies[i] != HM_POLICY_PREFERRED_MANY || abilities.preferred_many) &&
                         (policies[i] != HM_POLICY_BIND_BALANCING || abilities.bind_balancing);
-        /* What the kernel was found to know it takes; what not, it refuses. */
+        /* The kernel accepts what it was found to know, and refuses anything else. */
         assert_int_equal(in_child(apply_and_look, &plan), is_known ? 0 : 77);
     }
 }
@@ -122,7 +122,7 @@ static void test_refused(void **state)
     }
 }
 
-/* Is a page of ours marked as written, and not any more once marks were cleared? */
+/* Is a page of this process marked after a write, and no longer after the marks were cleared? */
 static bool marks_are_cleared(void)
 {
     char *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -141,7 +141,7 @@ static bool marks_are_cleared(void)
     return cleared == 1 && (before >> 55 & 1) == 1 && (after >> 55 & 1) == 0;
 }
 
-/* Asking what the kernel knows leaves this process's own policy alone. */
+/* Finding out what the kernel knows does not change this process's own policy. */
 static int ask_under_bind(const struct hm_plan *plan)
 {
     static struct hm_tiers tiers;
@@ -163,7 +163,7 @@ static void test_abilities_change_nothing(void **state)
     assert_int_equal(in_child(ask_under_bind, &plan), 0);
 }
 
-/* Marks that are found must be cleared by the kernel: else it is another bit that stands there. */
+/* If marks are found, the kernel must be able to clear them: else this bit means something else. */
 static void test_marks(void **state)
 {
     static struct hm_tiers tiers;
@@ -186,7 +186,7 @@ static void test_weights(void **state)
     assert_int_equal(hm_abilities_read(&tiers, &abilities, NULL), 0);
     assert_int_equal(abilities.has_weights, access(hm_policy_weight_path(0, path, sizeof(path)), R_OK) == 0);
     assert_int_equal(abilities.weights[0] > 0, abilities.has_weights);
-    /* A node that has no weight spoils them all. */
+    /* One node without a weight makes all unusable. */
     tiers.topology.node[0].id = 1022;
     assert_int_equal(hm_abilities_read(&tiers, &abilities, NULL), 0);
     assert_false(abilities.has_weights);

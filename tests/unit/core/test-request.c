@@ -26,7 +26,7 @@
 #define RATE "rate wants bytes per second, at least 1M, digits and K, M, G or T, as in 200M, not "
 
 struct refusal {
-    const char *text, *said; /* after "--hybrid-mem=TEXT: " */
+    const char *text, *said; /* the error after "--hybrid-mem=TEXT: " */
 };
 
 static const struct refusal refusals[] = {
@@ -174,7 +174,7 @@ static void test_nothing_moves_the_cursor(void **state)
     }
 }
 
-/* However long the text, what would be right is not cut off. */
+/* In an error for a long text, what would be right is not cut off. */
 static void test_long_texts(void **state)
 {
     char text[2000], key[200];
@@ -254,7 +254,7 @@ static void test_modes_are_listed_and_explained(void **state)
         assert_int_equal(hm_mode_find(row->name, strlen(row->name)), i);
         assert_string_equal(hm_request_mode_name(&request), row->name);
         assert_int_equal(hm_request_wants(&request, HM_WANTS_ANYTHING), row->wants != 0);
-        /* A mode that leaves the job as it is has no use for keys; every other one says whose memory. */
+        /* A mode that leaves the job as it is takes no keys; every other one takes `socket`. */
         assert_int_equal(row->keys & HM_KEYS_SOCKET, row->wants ? HM_KEYS_SOCKET : 0);
     }
     assert_null(hm_mode_at(HM_MODES));
@@ -272,7 +272,7 @@ static void test_modes_are_listed_and_explained(void **state)
     assert_string_equal(hm_modes_list(~0u, " or ", tiny, sizeof(tiny)), "off,");
 }
 
-/* What is no mode, as of a file, asks for nothing. */
+/* A number that is no mode, as it may come from a file, asks for nothing. */
 static void test_no_mode(void **state)
 {
     struct hm_request request = {.mode = HM_MODES};
@@ -310,7 +310,7 @@ static const struct {
      {.rate_bytes = UINT64_C(2) << 30, .bins = 99, .fast_percent = 25, .source = "perf"}},
 };
 
-/* The option and the configuration read the same keys alike. */
+/* The option and the configuration parse keys in the same way. */
 static void test_keys(void **state)
 {
     (void)state;

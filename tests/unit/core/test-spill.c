@@ -52,7 +52,7 @@ static void test_bandwidth(void **state)
                            0.01);
 }
 
-/* Peng et al.: 204 and 78 GB/s, 168 GB of DRAM; jobs of 1 TB and more get 76 to 97 GB/s. */
+/* The figures of Peng et al.: 204 and 78 GB/s, 168 GB of DRAM; jobs of 1 TB and more get 76 to 97 GB/s. */
 static void test_published_figures(void **state)
 {
     double last = 97;
@@ -65,7 +65,7 @@ static void test_published_figures(void **state)
     assert_float_equal(hm_spill_bandwidth(HM_CHANNELS_SHARED, 204000, 78000, 168. / 1024), 86791, 20);
 }
 
-/* Nothing is better than what is called the best share. */
+/* No other share is better than the one called the best. */
 static void test_best_share(void **state)
 {
     static const enum hm_channels kinds[] = {HM_CHANNELS_SHARED, HM_CHANNELS_SEPARATE};

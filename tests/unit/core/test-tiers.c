@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Grouping and ordering, and what the configuration may override, on topologies made here. */
+/* Tests grouping and ordering, and the configuration's overrides, on topologies made here. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -22,15 +22,15 @@ struct row_node {
     bool has_cpus;
     uint64_t gib, bandwidth, latency;
     enum hm_kind kind;
-    int sysfs_tier; /* 0: not said */
-    int distance;   /* from CPUs, 0: not said */
+    int sysfs_tier; /* 0: unknown */
+    int distance;   /* from CPUs; 0: unknown */
     bool is_hidden, is_device;
     uint64_t cache_gib;
 };
 
 struct row_tier {
-    const char *name;  /* NULL: no more */
-    const char *nodes; /* NULL: lists none */
+    const char *name;  /* NULL: end of the list */
+    const char *nodes; /* NULL: the tier lists no nodes */
     enum hm_kind kind;
     uint64_t latency, bandwidth;
 };
@@ -94,7 +94,7 @@ static struct hm_config *make_config(const struct row_tier tiers[MAX_ROW_TIERS])
     return config;
 }
 
-/* "NAME=KIND:NODES/LATENCY/BANDWIDTH" each, 0 unknown. */
+/* Write "NAME=KIND:NODES/LATENCY/BANDWIDTH" for each tier; 0: unknown. */
 static void describe(const struct hm_tiers *tiers, char *text, size_t size)
 {
     size_t length = 0;
@@ -115,7 +115,7 @@ static const struct {
     const char *what;
     struct row_node nodes[MAX_ROW_NODES];
     struct row_tier tiers[MAX_ROW_TIERS];
-    int number; /* errno of the failure */
+    int number; /* errno of the error */
     const char *words;
 } bad_rows[] = {
     {"no node", {{0}}, {{0}}, ENODEV, "no NUMA node with memory"},
@@ -157,7 +157,7 @@ static const struct {
     struct row_tier tiers[MAX_ROW_TIERS];
     const char *found;
     enum hm_origin order;
-    const char *warning; /* words of the only one, NULL for none */
+    const char *warning; /* part of the only warning; NULL: none */
 } rows[] = {
     /* grouping */
     {"figures of one tier differ a little",
@@ -185,7 +185,7 @@ static const struct {
     {"behind a side cache the kind stays open",
      {CPU(.gib = 8, .cache_gib = 1), MEM(.gib = 8, .kind = HM_KIND_CXL)},
      {{0}}, "fast=unknown:0/0/0 cxl=cxl:1/0/0", HM_ORIGIN_DISTANCE, NULL},
-    /* kinds that follow */
+    /* inferred kinds */
     {"twice the bandwidth without CPUs is HBM",
      {CPU(.gib = 4, .bandwidth = 1000, .latency = 90), MEM(.gib = 1, .bandwidth = 2500, .latency = 120)},
      {{0}}, "hbm=hbm:1/120/2500 dram=dram:0/90/1000", HM_ORIGIN_ATTRIBUTES, NULL},
@@ -290,12 +290,12 @@ static void groups_and_orders(void **state)
     }
 }
 
-/* By the nodes that a tier lists, by its kind, and by the name that it was given. */
+/* A tier's model is found by its nodes, its kind, or its name. */
 static void takes_the_model_of_energy(void **state)
 {
     struct hm_tiers *tiers = *state;
     static const struct {
-        enum hm_kind kind; /* of the second node */
+        enum hm_kind kind; /* kind of the second node */
         struct row_tier tiers[MAX_ROW_TIERS];
     } cases[] = {
         {HM_KIND_CXL, {TIER("far", "1")}}, {HM_KIND_CXL, {TIER("cxl", NULL)}}, {HM_KIND_UNKNOWN, {TIER("slow", NULL)}}};
@@ -313,7 +313,7 @@ static void takes_the_model_of_energy(void **state)
     }
 }
 
-/* Nine kinds of nodes, eight tiers. */
+/* There are nine kinds of nodes, but at most eight tiers. */
 static void leaves_out_what_is_too_much(void **state)
 {
     struct hm_tiers *tiers = *state;

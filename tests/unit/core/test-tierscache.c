@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The topology cache: what is written is read back, and nothing else is believed. */
+/* Tests the topology cache: what was written is read back, and nothing else is accepted. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -36,7 +36,7 @@ static void read_all(const char *path, char *text, size_t size)
     fclose(file);
 }
 
-/* Have the line that begins with `path` say `value`. */
+/* Replace the value of the line that begins with `path`. */
 static void patch(const struct fixture *fixture, const char *path, const char *value)
 {
     static char text[65536];
@@ -91,7 +91,7 @@ static int teardown(void **state)
 {
     struct fixture *fixture = *state;
     unlink(fixture->path);
-    int result = rmdir(fixture->folder); /* fails where a temporary file was left */
+    int result = rmdir(fixture->folder); /* fails if a temporary file was left */
     free(fixture);
     return result;
 }
@@ -125,7 +125,7 @@ static void fails_on_other_owners_and_modes(void **state)
     assert_int_equal(chmod(fixture->path, 0646), 0);
     fails(fixture, EPERM, "topology");
     assert_int_equal(chmod(fixture->path, 0644), 0);
-    if (geteuid() == 0) { /* only root can give a file away */
+    if (geteuid() == 0) { /* only root can change a file's owner */
         assert_int_equal(chown(fixture->path, 12345, 0), 0);
         fails(fixture, EPERM, "topology");
     }
@@ -179,7 +179,7 @@ static void fails_on_other_versions_and_boots(void **state)
     patch(fixture, "boot_id", "00000000-0000-0000-0000-000000000000");
     fails(fixture, ESTALE, "another boot");
     write_good(fixture);
-    patch(fixture, "has_memory", "8191"); /* one that no machine has */
+    patch(fixture, "has_memory", "8191"); /* a node that no machine has */
     fails(fixture, ESTALE, "nodes that have memory now");
 }
 
@@ -204,7 +204,7 @@ static void fails_on_values_out_of_range(void **state)
     }
 }
 
-/* A later version's, with a field more. */
+/* The file of a later version, with one more field. */
 static void reads_what_another_version_wrote(void **state)
 {
     struct fixture *fixture = *state;
@@ -223,7 +223,7 @@ static void reads_what_was_written(void **state)
     struct hm_error error = {""};
     struct stat status;
 
-    for (int i = 0; i < 2; i++) { /* the second time over the first */
+    for (int i = 0; i < 2; i++) { /* the second time it replaces the first file */
         mode_t before = umask(i ? 0 : 077);
         write_good(fixture);
         umask(before);

@@ -14,22 +14,23 @@
 #define GIB (UINT64_C(1) << 30)
 #define MOST 8
 
-/* A node of a machine: which tier (0 is fast, -1 hidden or memoryless), on which socket; `home`: has that socket's
- * CPUs. */
+/* A node of a machine. Its tier: 0 is the fast one, -1 means hidden or without memory. `home`: it has the CPUs of its
+ * socket. */
 struct shape_node {
     int tier, socket;
     bool home;
-    uint64_t gib, bandwidth_mbs; /* 0: not known */
+    uint64_t gib, bandwidth_mbs; /* 0: unknown */
 };
 
 struct shape {
     const char *name;
-    enum hm_kind kind[3]; /* of the tiers */
-    const char *tier[3];  /* NULL: no more */
+    enum hm_kind kind[3]; /* kinds of the tiers */
+    const char *tier[3];  /* NULL: end of the list */
     struct shape_node node[MOST];
     int n_nodes;
-    int near_slow; /* distance from a socket's home to its memory-only nodes; 11 more to the other socket's */
-    bool movable;  /* the slow tier */
+    /* distance from a socket's home node to its memory-only nodes; 11 more to those of the other socket */
+    int near_slow;
+    bool movable; /* the slow tier is movable */
 };
 
 /* Two sockets with CPUs 0-3 and 4-7. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A request on one of the machines, and the plan that is wanted for it. */
+/* Rows of tests of plans: a request on one of the machines, and the plan expected for it. */
 #ifndef PLANROW_H
 #define PLANROW_H
 
@@ -14,15 +14,15 @@
 struct row {
     const char *shape, *request, *cpus, *kernel;
     bool alone;
-    uint64_t size_gib; /* 0: not known */
+    uint64_t size_gib; /* 0: unknown */
     const char *config, *weights_now;
     enum hm_policy policy;
     const char *nodes;
     const char *weights; /* as "0:5 2:1"; NULL: none */
     bool must_set;
-    double predicted_gbs; /* -1: not known */
-    const char *reason;   /* a part of it */
-    const char *warning;  /* a part of one; NULL: there is none */
+    double predicted_gbs; /* -1: unknown */
+    const char *reason;   /* a part of the reason */
+    const char *warning;  /* a part of a warning; NULL: there is none */
 };
 
 #define SPACE .cpus = "0", .kernel = "6.12"
@@ -38,9 +38,9 @@ struct work {
     struct hm_error error;
 };
 
-/* Resolve it, into `work`. Returns what hm_plan_resolve() does. */
+/* Plan the row's request, into `work`. Returns what hm_plan_resolve() returns. */
 int planrow_resolve(struct work *work, const struct row *row);
-/* Resolve each, and hold its plan to what is wanted. */
+/* Plan each row's request, and compare the plan with what is expected. */
 void planrow_check(const struct row *rows, size_t count);
 
 #endif

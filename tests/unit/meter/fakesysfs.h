@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * A made-up /sys in the scratch folder, with perf events that count by a list (--wrap of hm_perf_open, and of ioctl,
- * which turns them on), and files that may not be opened any more (--wrap of hm_sysfile_open).
- */
+/* A fake /sys in the scratch folder, with perf events that count by a list (--wrap of hm_perf_open, and of ioctl, which
+ * enables them), and files that can no longer be opened (--wrap of hm_sysfile_open). */
 #ifndef FAKESYSFS_H
 #define FAKESYSFS_H
 
@@ -14,12 +12,13 @@
 struct fake_sysfs {
     int open_fails; /* errno of opening a counter's file; 0: it works */
     int perf_fails; /* errno of perf_event_open */
-    int n_opened;   /* perf events */
+    int n_opened;   /* perf events opened */
     struct perf_event_attr attr[16];
     int cpu[16];
-    uint64_t counts[4]; /* what each event reads as, one after the other; then another has its counter */
+    /* values of each event, one after the other; after the last one, somebody else has its hardware counter */
+    uint64_t counts[4];
     int n_counts;
-    bool is_given_back; /* turned on again it counts: it reads as 7 once more */
+    bool is_given_back; /* the event counts again after it is enabled: its next value is 7 */
 
     struct hm_counters_setup setup;
     struct hm_gauges gauges;
@@ -33,29 +32,29 @@ struct fake_sysfs {
 
 extern struct fake_sysfs fake;
 
-/* Of a test: an empty /sys and no resctrl; and the end of it. */
+/* Set-up and teardown of a test: an empty /sys without resctrl. */
 int fake_sysfs_make(void **state);
 int fake_sysfs_drop(void **state);
 
-/* Write a line to a file of it, folders included. */
+/* Write a line into a file of the fake /sys; folders are made. */
 void fake_sysfs_write(const char *path, const char *line);
 void fake_sysfs_remove(const char *path);
-/* A PMU of the type with the CPUs 0 and 1, of sockets 0 and 1, and an event. */
+/* Add an event to a PMU of this type, with the CPUs 0 and 1, which are on the sockets 0 and 1. */
 void fake_sysfs_add_event(const char *pmu, const char *type, const char *event, const char *terms);
-/* Two of Intel's, each of whose events counts 1000 once. */
+/* Add two of Intel's memory controllers; each of their events counts 1000 once. */
 void fake_sysfs_add_memory_controllers(void);
-/* Two packages with DRAM, the first also with cores, and the platform; all counters at `start`. */
+/* Add two packages with DRAM, the first also with cores, and the platform. All counters are at `start`. */
 void fake_sysfs_add_powercap(const char *start);
 
-/* Find all sources, and read for the first time. */
+/* Find all sources, and read all counters for the first time. */
 void fake_sysfs_find(void);
-/* A second later: read again, and sum the flows of that second. */
+/* Let a second pass, read all counters again, and sum up the flows of that second. */
 void fake_sysfs_step(void);
 
-/* The source of this name, as it was tried. */
+/* The result for the source with this name. */
 const struct hm_counters_tried *fake_sysfs_source(const char *name);
-/* The flow of this name has that amount, of that source; with `source` NULL: it is not known, for a reason with
- * `reason` in it. */
+/* Check the flow with this name: it has this amount, from this source. With `source` NULL it is unknown, and `reason`
+ * is a part of why. */
 void fake_sysfs_expect(const char *name, const char *source, double amount);
 void fake_sysfs_expect_unknown(const char *name, const char *reason);
 

@@ -22,7 +22,7 @@ static int set_up(void **state)
     hm_set_add(&nodes[0], 0);
     hm_set_add(&nodes[0], 1);
     hm_set_add(&nodes[1], 2);
-    hm_set_add(&nodes[1], HM_CGROUP_NODES); /* more than any kernel has: left out */
+    hm_set_add(&nodes[1], HM_CGROUP_NODES); /* more nodes than any kernel has: ignored */
     hm_node_map_fill(&map, nodes, 2);
     return scratch_make(state);
 }
@@ -47,7 +47,7 @@ static void test_numastat_refuses(void **state)
         "anon N0=1\nfile N0=1\tN1=1\n",
         "anon N0=18446744073709551616\nfile N0=1\n", /* 2^64 */
         "anon N18446744073709551616=1\nfile N0=1\n",
-        "anon N0=18446744073709551615 N1=1\nfile N0=1\n", /* the tier's sum */
+        "anon N0=18446744073709551615 N1=1\nfile N0=1\n", /* the sum of the tier overflows */
         "anon N0=1\nfile N0=1\nslab_reclaimable N0=18446744073709551615\nslab_unreclaimable N0=1\n",
         "anonN0=1\nfile N0=1\n",
         " anon N0=1\nfile N0=1\n",
@@ -59,7 +59,7 @@ static void test_numastat_refuses(void **state)
         if (hm_numastat_parse(rows[i], strlen(rows[i]), &map, usage, &outside) != -1)
             fail_msg("row %zu was taken", i);
         assert_int_equal(errno, EBADMSG);
-        assert_int_equal(usage[0].anon, 77); /* untouched */
+        assert_int_equal(usage[0].anon, 77); /* unchanged */
     }
 }
 
@@ -80,7 +80,10 @@ static void test_numastat(void **state)
          false},
         {"anon\nfile\n", {0}, {0}, false},
         {"file N2=5\nanon N0=9\n", {.anon = 9}, {.file = 5}, false},
-        {"anon N0=1\nfile N0=5\nshmem N0=6\n", {.anon = 1, .shmem = 6}, {0}, false}, /* shmem ahead for a moment */
+        {"anon N0=1\nfile N0=5\nshmem N0=6\n",
+         {.anon = 1, .shmem = 6},
+         {0},
+         false}, /* shmem may be larger for a moment */
         {"anon N0=1 N3=0\nfile N0=0\n", {.anon = 1}, {0}, false},
         {"anon N0=1 N3=4096\nfile N0=0\n", {.anon = 1}, {0}, true},
         {"anon N0=1 N4294967296=4096\nfile N0=0\n", {.anon = 1}, {0}, true},
@@ -118,7 +121,7 @@ static void test_hugetlb(void **state)
         {"total=1 N0=18446744073709551615\n", -1, 5, 0},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        struct hm_usage usage[HM_MAX_TIERS] = {{.hugetlb = 5}}; /* of another page size: added to */
+        struct hm_usage usage[HM_MAX_TIERS] = {{.hugetlb = 5}}; /* of another page size; the result is added to it */
         bool outside = false;
         if (hm_hugetlb_parse(rows[i].text, strlen(rows[i].text), &map, usage, &outside) != rows[i].result)
             fail_msg("row %zu", i);
@@ -166,15 +169,15 @@ static void test_guard_file(void **state)
     const uint64_t start = 1000, late = start + HM_GUARD_GRACE_NS;
     snprintf(path, sizeof(path), "%s/events", scratch);
     hm_guard_init(&guard, path, start);
-    assert_false(hm_guard_is_over(&guard, late - 1)); /* not there yet */
+    assert_false(hm_guard_is_over(&guard, late - 1)); /* the file does not exist yet */
     assert_true(hm_guard_is_over(&guard, late));
     put("events", "populated 0\n");
-    assert_false(hm_guard_is_over(&guard, late - 1)); /* no process yet */
+    assert_false(hm_guard_is_over(&guard, late - 1)); /* it has no process yet */
     assert_true(hm_guard_is_over(&guard, late));
     put("events", "populated 1\n");
     assert_false(hm_guard_is_over(&guard, late));
     put("events", "populated 0\n");
-    assert_true(hm_guard_is_over(&guard, start)); /* had processes */
+    assert_true(hm_guard_is_over(&guard, start)); /* it has had processes */
     put("events", "populated 1\n");
     assert_false(hm_guard_is_over(&guard, start));
     drop("events");
@@ -182,7 +185,9 @@ static void test_guard_file(void **state)
     close(guard.fd);
 }
 
-/* Files appear, are wrong, and vanish while the monitor reads; each time it says so and keeps the rest. */
+/*
+ * Files appear, are wrong, and vanish while the monitor reads. Each time it reports that, and keeps the other figures.
+ */
 static void test_cgroup_files(void **state)
 {
     (void)state;

@@ -13,8 +13,8 @@
 
 #define N_ROWS(table) (sizeof(table) / sizeof((table)[0]))
 #define SECOND UINT64_C(1000000000)
-#define RAPL (UINT64_C(262143328850) + 1) /* of a Xeon, in microjoules */
-#define WATTS 2e9                         /* 2000 of them */
+#define RAPL (UINT64_C(262143328850) + 1) /* the range of a Xeon's counter, in microjoules */
+#define WATTS 2e9                         /* 2000 W in microjoules per second */
 
 static void test_difference_or_a_named_state(void **state)
 {
@@ -34,7 +34,7 @@ static void test_difference_or_a_named_state(void **state)
         {0, 0, 5, 4, 1, HM_COUNTER_RESET, 0},
         {0, 0, UINT64_MAX, 0, 1, HM_COUNTER_RESET, 0},
         {0, 100, 0, 111, 1, HM_COUNTER_RESET, 0},
-        /* no value of it */
+        /* not a valid value */
         {RAPL, WATTS, 1000, RAPL, 1, HM_COUNTER_UNREADABLE, 0},
         {RAPL, WATTS, 1000, UINT64_MAX, 1, HM_COUNTER_UNREADABLE, 0},
         {16, 0, 15, 16, 1, HM_COUNTER_UNREADABLE, 0},

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The sources on machines that are made up of files: found, counted, summed, or out with a reason. */
+/* Tests the sources on fake machines, which are made of files: found, counted, summed, or not found with a reason. */
 #include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
@@ -46,7 +46,7 @@ static void test_powercap_moves_and_wraps(void **state)
     fake_sysfs_add_powercap("262143328000");
     fake_sysfs_find();
     assert_int_equal(fake_sysfs_source("powercap")->n, 5);
-    fake_sysfs_write(PACKAGE, "1149"); /* 851 to the end, and 1149 */
+    fake_sysfs_write(PACKAGE, "1149"); /* 851 counts to the wrap, and 1149 after it */
     fake_sysfs_write(DRAM, "262143328500");
     fake_sysfs_step();
     assert_int_equal(fake.n_flows, 7);
@@ -108,7 +108,7 @@ static void test_powercap_with_values_that_are_none(void **state)
         fake_sysfs_expect_unknown("package-0", rows[i].reason);
         fake_sysfs_expect("package-1", "powercap", 0);
         fake_sysfs_write(PACKAGE, "1000000");
-        fake_sysfs_step(); /* again the first, or a reset */
+        fake_sysfs_step(); /* the first value again, or after a reset */
         fake_sysfs_step();
         fake_sysfs_expect("package-0", "powercap", 0);
     }
@@ -175,9 +175,9 @@ static void test_a_counter_that_another_takes_for_a_while(void **state)
     fake_sysfs_step();
     fake_sysfs_expect_unknown("package-0", "power/energy-pkg on CPU 0: another perf has its counter");
     fake.is_given_back = true;
-    fake_sysfs_step(); /* turned on again */
+    fake_sysfs_step(); /* the event is enabled again */
     fake_sysfs_expect_unknown("package-0", "another perf has its counter");
-    fake_sysfs_step(); /* its first value: what it counted meanwhile is not known */
+    fake_sysfs_step(); /* its first value: what it counted before is not known */
     fake_sysfs_expect_unknown("package-0", "this is its first value");
 }
 
@@ -219,7 +219,7 @@ static void test_perf_that_the_kernel_refuses(void **state)
 static void test_a_pmu_that_is_described_badly(void **state)
 {
     static const struct {
-        const char *file, *line, *reason; /* below the PMU's folder */
+        const char *file, *line, *reason; /* a file in the PMU's folder */
     } rows[] = {
         {"type", "x", "power/type: Bad message"},
         {"type", "4294967296", "above 2^32"},
@@ -279,7 +279,7 @@ static void test_resctrl(void **state)
     fake_sysfs_expect_unknown("memory total", "mon_L3_00/mbm_total_bytes: it was reset");
 }
 
-/* A control group's counters have its monitoring groups' in them, until these go. */
+/* A control group's counters include those of its monitoring groups, until these are removed. */
 static void test_resctrl_groups_that_come_and_go(void **state)
 {
     static const char *const why = "was made or removed";
@@ -288,18 +288,18 @@ static void test_resctrl_groups_that_come_and_go(void **state)
     mount_resctrl();
     fake_sysfs_find();
     fake_sysfs_write("fs/resctrl/mon_data/mon_L3_01/mbm_total_bytes", "5900");
-    fake_sysfs_write("fs/resctrl/mon_groups/hybridmem.7.0/tasks", "17"); /* no matter */
+    fake_sysfs_write("fs/resctrl/mon_groups/hybridmem.7.0/tasks", "17"); /* does not matter */
     fake_sysfs_step();
     fake_sysfs_expect("memory total", "resctrl", 900);
     fake_sysfs_remove("fs/resctrl/mon_groups/hybridmem.7.0");
-    fake_sysfs_write("fs/resctrl/mon_data/mon_L3_01/mbm_total_bytes", "5500"); /* less what it counted */
-    fake_sysfs_write("fs/resctrl/mon_data/mon_L3_01/mbm_local_bytes", "1800"); /* also where that is not seen */
+    fake_sysfs_write("fs/resctrl/mon_data/mon_L3_01/mbm_total_bytes", "5500"); /* without what the group had counted */
+    fake_sysfs_write("fs/resctrl/mon_data/mon_L3_01/mbm_local_bytes", "1800"); /* wrong even where it did not go back */
     fake_sysfs_step();
     fake_sysfs_expect_unknown("memory total", why);
     fake_sysfs_expect_unknown("memory local", why);
     fake_sysfs_step();
     fake_sysfs_expect("memory total", "resctrl", 0);
-    fake_sysfs_write("fs/resctrl/mon_groups/hybridmem.8.0/tasks", ""); /* between two looks */
+    fake_sysfs_write("fs/resctrl/mon_groups/hybridmem.8.0/tasks", ""); /* made and removed between two readings */
     fake_sysfs_remove("fs/resctrl/mon_groups/hybridmem.8.0");
     fake_sysfs_step();
     fake_sysfs_expect_unknown("memory total", why);
@@ -308,7 +308,7 @@ static void test_resctrl_groups_that_come_and_go(void **state)
     fake_sysfs_expect_unknown("memory total", "it was reset");
 }
 
-/* What comes while the counters are read is of that interval, and of the next one. */
+/* A group that comes during a reading belongs to that interval and to the next one. */
 static void test_a_group_that_comes_during_a_reading(void **state)
 {
     struct hm_groupwatch watch;
@@ -329,7 +329,7 @@ static void test_a_group_that_comes_during_a_reading(void **state)
     assert_false(hm_groupwatch_end_reading(&watch, hm_groupwatch_has_news(&watch)));
     hm_groupwatch_close(&watch);
     assert_false(watch.is_on);
-    /* What cannot be watched is no sum that can be told of. */
+    /* If the groups cannot be watched, the sum is not used. */
     fake_sysfs_remove("fs/resctrl/mon_groups");
     fake_sysfs_write("fs/resctrl/mon_groups", "no folder");
     assert_int_equal(hm_groupwatch_open(&watch, fake.setup.resctrl, &error), -1);
@@ -368,7 +368,7 @@ static void test_traffic_by_tier(void **state)
     fake_sysfs_expect_unknown("optane read", "perf-imc: has none here; perf-amd: the kernel has no PMU");
     fake_sysfs_expect_unknown("far write", "cxl: the kernel has no PMU cxl_pmu_mem");
     fake_sysfs_expect_unknown("odd read", "the kind of its memory is not (give it in hybridmem.conf)");
-    tiers.tier[1].kind = HM_KIND_DRAM; /* two of a kind: the counters are of both */
+    tiers.tier[1].kind = HM_KIND_DRAM; /* two tiers of one kind: the counters are of both */
     hm_gauges_close(&fake.gauges, 0);
     fake_sysfs_find();
     fake_sysfs_step();

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a job's monitor makes of the node's counters: sums from its first reading on, the largest power, and reasons. */
+/*
+ * Tests what a job's monitor makes of the node's counters: sums from its first reading on, the peak power, and reasons.
+ */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -64,8 +66,8 @@ static void test_sums_over_sockets_and_readings(void **state)
     fake_sysfs_add_powercap("262143328000");
     open_meter();
     read_after(0);
-    fake_sysfs_write(PACKAGE(0), "149");          /* 851 to the end, and 149: 1 mJ */
-    fake_sysfs_write(PACKAGE(1), "262143328500"); /* half a mJ */
+    fake_sysfs_write(PACKAGE(0), "149");          /* 851 counts to the wrap, and 149 after it: 1 mJ */
+    fake_sysfs_write(PACKAGE(1), "262143328500"); /* 0.5 mJ */
     fake_sysfs_write(DRAM(1) "0/energy_uj", "262143328250");
     read_after(2 * SECOND);
     assert_joules(HM_DOMAIN_PACKAGE, 0.0015);
@@ -74,7 +76,7 @@ static void test_sums_over_sockets_and_readings(void **state)
     fake_sysfs_write(PACKAGE(0), "300000149"); /* 300 J in 3 s */
     read_after(3 * SECOND);
     assert_joules(HM_DOMAIN_PACKAGE, 300.0015);
-    read_after(SECOND); /* nothing more: the largest power stays */
+    read_after(SECOND); /* nothing was counted: the peak stays */
     assert_joules(HM_DOMAIN_PACKAGE, 300.0015);
     assert_int_equal(metered->peak_w.is_known, 1);
     assert_true(fabs(metered->peak_w.amount - 100) < 1e-6);
@@ -83,7 +85,7 @@ static void test_sums_over_sockets_and_readings(void **state)
     assert_string_equal(metered->energy_source, "powercap");
 }
 
-/* RAPL's own jitter is no power. */
+/* RAPL's own jitter does not count as power. */
 static void test_power_wants_time(void **state)
 {
     (void)state;
@@ -98,7 +100,7 @@ static void test_power_wants_time(void **state)
     assert_true(metered->peak_w.is_known && fabs(metered->peak_w.amount - 5) < 1e-6);
 }
 
-/* The end comes soon after the last interval, and had most. */
+/* The end comes soon after the last interval, and most energy was counted in between. */
 static void test_the_largest_power_is_not_below_the_mean(void **state)
 {
     (void)state;
@@ -125,7 +127,7 @@ static void test_a_machine_without_counters(void **state)
     assert_non_null(strstr(metered->energy_source, "powercap: the kernel shows no RAPL zone"));
     assert_non_null(strstr(metered->traffic_source, "perf-imc: the kernel has no PMU"));
     assert_in_range(meter.n_tried, 4, HM_METERS);
-    for (int i = 0; i < meter.n_tried; i++) { /* each source's reason to its last word */
+    for (int i = 0; i < meter.n_tried; i++) { /* each source's reason is there to its last word */
         if (meter.tried[i].source->gives & HM_GIVES(HM_PACKAGE_ENERGY))
             assert_non_null(strstr(metered->energy_source, meter.tried[i].reason));
         if (meter.tried[i].source->gives & HM_GIVES(HM_READ_BYTES))
@@ -143,7 +145,7 @@ static void test_read_once(void **state)
     assert_true(metered->energy_source[0] != '\0');
 }
 
-/* From then on that domain has a gap; the others go on. */
+/* From then on the energy of this domain is unknown; the others go on. */
 static void test_a_counter_that_vanishes(void **state)
 {
     (void)state;
@@ -160,11 +162,12 @@ static void test_a_counter_that_vanishes(void **state)
     assert_int_equal(metered->energy[HM_DOMAIN_MEMORY].is_known, 0);
     assert_true(metered->energy[HM_DOMAIN_MEMORY].amount == 0);
     assert_non_null(strstr(metered->energy_source, "powercap; memory-0: class/powercap/intel-rapl:0/intel-rapl:0:1"));
-    assert_int_equal(metered->peak_w.is_known, 1); /* of packages alone */
+    assert_int_equal(metered->peak_w.is_known, 1); /* the peak of packages alone */
     assert_true(fabs(metered->peak_w.amount - 1) < 1e-6);
 }
 
-/* The largest power was before that: it is of what the mean is of then, and not of what is left to come. */
+/* The peak was before the domain was lost. Then the peak is that of the remaining domain, like the mean, and not only
+ * of what follows. */
 static void test_a_lost_domain_leaves_the_others_peak(void **state)
 {
     (void)state;
@@ -185,7 +188,7 @@ static void test_a_lost_domain_leaves_the_others_peak(void **state)
         assert_int_equal(metered->peak_w.is_known, 1);
         assert_true(fabs(metered->peak_w.amount - 100) < 1e-6);
     }
-    /* Without that of packages there is no power, whatever comes back. */
+    /* Without the packages' energy there is no power, even if their counter comes back. */
     fake_sysfs_write(PACKAGE(0), "Error");
     read_after(SECOND);
     fake_sysfs_write(PACKAGE(0), "900000000");
@@ -230,13 +233,13 @@ static void test_traffic_by_tier(void **state)
     read_after(SECOND);
     for (int d = 0; d < HM_DIRECTIONS; d++) {
         assert_int_equal(metered->traffic[0][d].is_known, 1);
-        assert_true(metered->traffic[0][d].amount == 2 * 1000 * 64); /* a CPU of each socket */
+        assert_true(metered->traffic[0][d].amount == 2 * 1000 * 64); /* one CPU of each socket */
         assert_int_equal(metered->traffic[1][d].is_known, 0);
     }
     assert_non_null(strstr(metered->traffic_source, "perf-imc; pmem read: perf-imc: has none here"));
 }
 
-/* Counters tell kinds of memory: which of two tiers of a kind it was is not known. */
+/* Counters only tell kinds of memory: with two tiers of a kind, the tier is not known. */
 static void test_two_tiers_of_a_kind(void **state)
 {
     (void)state;
@@ -252,7 +255,7 @@ static void test_two_tiers_of_a_kind(void **state)
 
 #define MBM(cache, file) "fs/resctrl/mon_groups/hybridmem.7.0/mon_data/mon_L3_0" #cache "/mbm_" #file "_bytes"
 
-/* A group of two caches, with what else is done there. */
+/* Add a resctrl group with two caches. */
 static void add_group(void)
 {
     fake_sysfs_write(MBM(0, total), "4096");
@@ -269,7 +272,8 @@ static void assert_group(enum hm_group_bytes kind, double bytes)
     assert_true(metered->group[kind].amount == bytes);
 }
 
-/* What it had counted before the first reading is the job's, too: it was made for it. And it goes into no tier. */
+/* What the group counted before the first reading is the job's, too, as the group was made for it. It is not added to
+ * any tier. */
 static void test_the_jobs_own_group(void **state)
 {
     (void)state;
@@ -306,7 +310,7 @@ static void test_a_group_that_loses_its_counters(void **state)
     assert_group(HM_GROUP_TOTAL, 4104);
     assert_int_equal(metered->group[HM_GROUP_LOCAL].is_known, 0);
     assert_non_null(strstr(metered->group_source, "resctrl; memory local: mon_data/mon_L3_01/mbm_local_bytes: "));
-    fake_sysfs_remove("fs/resctrl/mon_groups/hybridmem.7.0"); /* before the last reading */
+    fake_sysfs_remove("fs/resctrl/mon_groups/hybridmem.7.0"); /* the group is removed before the last reading */
     read_after(SECOND);
     assert_int_equal(metered->group[HM_GROUP_TOTAL].is_known, 0);
     assert_non_null(strstr(metered->group_source, "mbm_total_bytes: it is not there"));
@@ -318,7 +322,7 @@ static void assert_no_group(enum hm_group_bytes kind)
     assert_true(metered->group[kind].amount == 0);
 }
 
-/* The kernel's word for a counter of a new group that had no traffic yet. */
+/* The kernel says "Unavailable" for a counter of a new group without traffic. */
 static void test_counters_that_start_late(void **state)
 {
     (void)state;
@@ -343,12 +347,12 @@ static void test_counters_that_start_late(void **state)
     assert_group(HM_GROUP_TOTAL, 350);
     assert_group(HM_GROUP_LOCAL, 4103);
     assert_string_equal(metered->group_source, "resctrl");
-    fake_sysfs_write(MBM(0, total), "Unavailable"); /* once it has told, that is a gap */
+    fake_sysfs_write(MBM(0, total), "Unavailable"); /* after a value, this is a gap */
     read_after(SECOND);
     assert_no_group(HM_GROUP_TOTAL);
 }
 
-/* What else stands there is no beginning, and nor is a counter that goes back. */
+/* Any other text is an error, and so is a counter that goes back. */
 static void test_other_words_are_no_late_start(void **state)
 {
     static const char *const words[] = {"Error", "Unassigned", "Unavailable now", "", "-1"};
@@ -383,7 +387,7 @@ static void test_a_group_of_one_counter(void **state)
     assert_string_equal(metered->group_source, "resctrl; the processor does not count local bytes");
 }
 
-/* Removed by somebody before it was opened; and there, but with nothing that counts. */
+/* A group that somebody has removed before it was opened; and one without counters. */
 static void test_a_group_without_counters(void **state)
 {
     static const char *const reasons[] = {"the folder of the resctrl group: No such file", "no mon_data/mon_L3_*"};

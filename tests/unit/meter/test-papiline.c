@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The lines of hybridmem-papi. */
+/* Tests the parser of hybridmem-papi's lines. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -82,7 +82,7 @@ static void test_bad_lines(void **state)
     }
 }
 
-/* A name that is cut would be another. */
+/* A name that is too long is refused, as a cut name would be another one. */
 static void test_longest_names(void **state)
 {
     char text[2 * HM_PAPI_NAME + 64];

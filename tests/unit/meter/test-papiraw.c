@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The raw values of PAPI's powercap, against a model of what that component does. */
+/* Tests the reconstruction of PAPI's powercap counters with a model of what that component does. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -13,7 +13,7 @@
 #define RANGE UINT64_C(262143328850)
 #define SHORT UINT64_C(65712999613)
 
-/* What the component gives of a counter at `now` that was at `start`. */
+/* What the component returns for a counter at `now` that was at `start`. */
 static uint64_t give(uint64_t start, uint64_t now, uint64_t used_range)
 {
     if (start == 0 || start == now)
@@ -30,7 +30,7 @@ static void test_beginnings(void **state)
     } rows[] = {
         {0, 50000, HM_PAPIRAW_VALUE},
         {1, 50000, HM_PAPIRAW_AMBIGUOUS},
-        {1000001, 50000, HM_PAPIRAW_AMBIGUOUS}, /* 20 kW for 50 microseconds, and one more */
+        {1000001, 50000, HM_PAPIRAW_AMBIGUOUS}, /* one more than 20 kW for 50 microseconds */
         {1000002, 50000, HM_PAPIRAW_VALUE},
         {1000002, 60000, HM_PAPIRAW_AMBIGUOUS},
         {RANGE - 1, 50000, HM_PAPIRAW_VALUE},
@@ -52,7 +52,7 @@ static void test_beginnings(void **state)
     assert_int_equal(hm_papiraw_take(&none, 5000000, 2, &value), HM_PAPIRAW_AMBIGUOUS);
 }
 
-/* Every place that a counter can go to from a start, with PAPI's range being the zone's own or another's. */
+/* Every value that a counter can reach from a start, where PAPI uses the zone's own range or another one. */
 static void test_values(void **state)
 {
     (void)state;
@@ -66,7 +66,8 @@ static void test_values(void **state)
                 struct hm_papiraw raw = {.range = SHORT, .used_range = used[u], .is_known = true, .start = starts[s]};
                 uint64_t value, reading = give(starts[s], places[p], used[u]);
                 enum hm_papiraw_state got = hm_papiraw_take(&raw, reading, 1, &value);
-                /* Never a wrong value; with the zone's own range always one, but where it is told to begin again. */
+                /* The value is never wrong. With the zone's own range there always is one, unless it has to begin
+                 * again. */
                 if (got == HM_PAPIRAW_VALUE && value != places[p])
                     fail_msg("%zu %zu %zu: %llu", u, s, p, (unsigned long long)value);
                 if (u == 0 && got != HM_PAPIRAW_VALUE && reading != starts[s])
@@ -78,7 +79,7 @@ static void test_values(void **state)
     assert_true(n_values > 40);
 }
 
-/* PAPI gives the range, which it read before, of a counter that cannot be read any more. */
+/* For a counter that cannot be read any more, PAPI returns the range, which it read before. */
 static void test_unreadable(void **state)
 {
     (void)state;
@@ -91,7 +92,8 @@ static void test_unreadable(void **state)
     }
 }
 
-/* What stands still reads as what has counted as much as it stood at: the time tells them apart, or nothing does. */
+/* A counter that stands still reads like one that has counted as much as its start value. The time may tell the
+ * difference; else the state is ambiguous. */
 static void test_standstill(void **state)
 {
     (void)state;
@@ -104,8 +106,8 @@ static void test_standstill(void **state)
         {50000000000, 50000000000, second, HM_PAPIRAW_VALUE, 50000000000},
         {50000000000, 50000000000, 3 * second, HM_PAPIRAW_AMBIGUOUS, 0}, /* 20 kW for 3 s are more than 50 kJ */
         {50000000000, 99000000000, second, HM_PAPIRAW_VALUE, 100000000000},
-        {50000000000, 49999999999, second, HM_PAPIRAW_VALUE, 50000000000}, /* once around */
-        {50000000000, 75000000000, second, HM_PAPIRAW_AMBIGUOUS, 0},       /* neither */
+        {50000000000, 49999999999, second, HM_PAPIRAW_VALUE, 50000000000}, /* once around: it wrapped */
+        {50000000000, 75000000000, second, HM_PAPIRAW_AMBIGUOUS, 0},       /* no value fits */
         {200000000000, 200000000000, second, HM_PAPIRAW_VALUE, 200000000000},
         {200000000000, 137000000000, second, HM_PAPIRAW_VALUE, 137856671150}, /* 2 s - m */
     };
@@ -123,7 +125,7 @@ static void test_standstill(void **state)
     }
 }
 
-/* Readings over many wraps, with standstill, and places that are the start's: the differences add up to what was
+/* Readings over many wraps, with standstill, and with values equal to the start's: the differences add up to what was
  * counted. */
 static void test_sum(void **state)
 {

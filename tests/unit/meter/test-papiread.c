@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reading from hybridmem-papi and hybridmem-slurmenergy, with shell scripts in their place: whatever these do, it ends
- * as a reason. */
+/* Tests reading from hybridmem-papi and hybridmem-slurmenergy, with shell scripts in their place: whatever these do,
+ * the result is a reason. */
 #include <errno.h>
 #include <limits.h>
 #include <setjmp.h>
@@ -43,7 +43,7 @@ static struct hm_papi_reader *start(const char *script)
     return start_as(HM_PROGRAM_PAPI, script);
 }
 
-/* Nothing of a reader that is gone is left. */
+/* Check that an ended reader has left no child. */
 static void expect_no_child(void)
 {
     errno = 0;
@@ -101,7 +101,7 @@ static void test_readings(void **state)
     const struct hm_papi_event *event = hm_papi_reader_event(reader, 0);
     assert_true(event->measure == HM_PAPI_PACKAGE_ENERGY && event->socket == 1 && event->modulus == 1000);
     assert_string_equal(hm_papi_reader_event(reader, 1)->name, "lines");
-    assert_int_equal(hm_papi_reader_value(reader, 0, &value), ENODEV); /* not asked yet */
+    assert_int_equal(hm_papi_reader_value(reader, 0, &value), ENODEV); /* it was not asked yet */
     hm_papi_reader_read(reader);
     assert_int_equal(hm_papi_reader_value(reader, 0, &value), 0);
     assert_int_equal(value, 5);
@@ -151,7 +151,7 @@ static void test_deaths_midway(void **state)
     }
 }
 
-/* What is ours is not the program's: environment, blocked signals, open files. */
+/* The program inherits no environment, no blocked signals and no open files. */
 static void test_nothing_is_handed_down(void **state)
 {
     (void)state;
@@ -173,7 +173,7 @@ static void test_nothing_is_handed_down(void **state)
     expect_no_child();
 }
 
-/* Slurm's speaks with another first word, of the cluster that SLURM_CONF names, and has reasons of its own. */
+/* Slurm's program begins with another word, gets SLURM_CONF, and has reasons of its own. */
 static void test_the_program_of_slurm(void **state)
 {
     (void)state;
@@ -219,7 +219,7 @@ static void test_the_program_of_slurm(void **state)
     expect_no_child();
 }
 
-/* Its values in gauges: differenced, and unknown with its end. */
+/* Gauges make differences of its values, which are unknown after its end. */
 static void test_gauges(void **state)
 {
     (void)state;
@@ -237,7 +237,7 @@ static void test_gauges(void **state)
                 gauges.gauge[0].total.amount * 1e6 < 25.01);
     hm_gauges_read(&gauges, 3);
     assert_int_equal(gauges.gauge[0].total.problem, HM_COUNTER_UNREADABLE);
-    hm_gauges_read(&gauges, 4); /* the first value again */
+    hm_gauges_read(&gauges, 4); /* the same value again */
     hm_gauges_clear(&gauges);
     hm_gauges_read(&gauges, 5);
     assert_true(gauges.gauge[0].total.amount * 1e6 > 19.99 && gauges.gauge[0].total.amount * 1e6 < 20.01);

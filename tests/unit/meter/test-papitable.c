@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The table of PAPI's events, and the words of it. */
+/* Tests the table of PAPI's events, and its words. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -15,7 +15,7 @@ static void test_events(void **state)
     (void)state;
     static const struct {
         const char *component, *event;
-        int n; /* rows */
+        int n; /* number of rows */
         enum hm_papi_measure measure;
         enum hm_kind kind;
     } rows[] = {
@@ -50,7 +50,7 @@ static void test_events(void **state)
     }
 }
 
-/* What only the kernel knows the CPUs of is no zone, and bytes have a kind of memory. */
+/* Rows with a PMU of the kernel are no zones, and rows that count bytes have a kind of memory. */
 static void test_rows(void **state)
 {
     (void)state;
@@ -106,7 +106,7 @@ static void test_numbers(void **state)
         const char *event, *key;
         int number;
     } rows[] = {
-        {"rapl:::PACKAGE_ENERGY:PACKAGE1", "PACKAGE", -1}, /* "_ENERGY" is behind the first */
+        {"rapl:::PACKAGE_ENERGY:PACKAGE1", "PACKAGE", -1}, /* "_ENERGY" follows the first one */
         {"rapl:::PACKAGE_ENERGY:PACKAGE1", ":PACKAGE", -1},
         {"rapl:::PACKAGE_ENERGY:PACKAGE1", "ENERGY:PACKAGE", 1},
         {"rapl:::DRAM_ENERGY:PACKAGE0", "ENERGY:PACKAGE", 0},

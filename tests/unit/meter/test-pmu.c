@@ -85,7 +85,7 @@ static void test_bits_of_a_value(void **state)
     }
 }
 
-/* As the memory controllers of Intel and CXL have them. */
+/* The formats of Intel's memory controllers and of CXL. */
 static int look_up(void *data, const char *term, char *text)
 {
     static const struct {

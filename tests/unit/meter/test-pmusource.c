@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The table of the uncore's PMUs, on made-up ones: which events are counted on which processor, as how many bytes. */
+/* Tests the table of the uncore's PMUs on fake ones: which events are counted on which processor, and how many bytes a
+ * count is. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -15,7 +16,7 @@
 
 #define N_ROWS(table) (sizeof(table) / sizeof((table)[0]))
 
-/* The counters of the same machine with another processor. */
+/* Find the counters of the same machine with another processor. */
 static void find_anew(const char *modalias)
 {
     fake_sysfs_write("devices/system/cpu/modalias", modalias);
@@ -34,12 +35,13 @@ static void test_traffic_of_memory_controllers(void **state)
     assert_int_equal(fake_sysfs_source("perf-imc")->n, 10);
     assert_int_equal(fake.attr[0].config, 0x0304);
     fake_sysfs_step();
-    fake_sysfs_expect("dram read", "perf-imc", 4 * 1000 * 64); /* not also the free-running counter's */
+    /* without the free-running counter, which counts the same */
+    fake_sysfs_expect("dram read", "perf-imc", 4 * 1000 * 64);
     fake_sysfs_expect("dram write", "perf-imc", 4 * 1000 * 64);
     fake_sysfs_expect("pmem write", "perf-imc", 2 * 1000 * 64);
 }
 
-/* Older kernels have a cas_count_read there, too, which is of one subchannel. */
+/* Older kernels also have a cas_count_read, which counts one subchannel only. */
 static void test_both_subchannels_are_counted(void **state)
 {
     static const struct {
@@ -101,7 +103,7 @@ static void test_persistent_memory_by_processor(void **state)
     }
 }
 
-/* Its events take counters from others: they are left to nodes that have some. */
+/* Events of persistent memory need hardware counters, so they are only opened on nodes that have some. */
 static void test_persistent_memory_that_no_tier_has(void **state)
 {
     struct hm_tiers tiers = {.n_tiers = 2, .tier = {{.kind = HM_KIND_DRAM}, {.kind = HM_KIND_CXL}}};
@@ -117,7 +119,7 @@ static void test_persistent_memory_that_no_tier_has(void **state)
     assert_int_equal(fake_sysfs_source("perf-imc")->n, 16);
 }
 
-/* Its free-running counters count the same. */
+/* The free-running counters of persistent memory count the same as its events. */
 static void test_persistent_memory_is_not_counted_twice(void **state)
 {
     (void)state;
@@ -132,7 +134,7 @@ static void test_persistent_memory_is_not_counted_twice(void **state)
     fake_sysfs_expect("pmem write", "perf-imc", 2 * 1000 * 64);
 }
 
-/* The kernel describes no event of these PMUs. */
+/* The kernel describes no events of HBM's PMUs. */
 static void add_hbm(const char *modalias)
 {
     fake_sysfs_add_event("uncore_hbm_0", "50", "clockticks", "event=0x01");
@@ -147,7 +149,7 @@ static void test_hbm_of_sapphire_rapids(void **state)
     (void)state;
     add_hbm("cpu:type:x86,ven0000fam0006mod008F:feature:,0000,020B");
     fake_sysfs_find();
-    assert_int_equal(fake_sysfs_source("perf-imc")->n, 8); /* two controllers, two sockets, both ways */
+    assert_int_equal(fake_sysfs_source("perf-imc")->n, 8); /* two controllers, two sockets, reads and writes */
     for (int i = 0; i < 8; i++) {
         assert_int_equal(fake.attr[i].config, i < 4 ? 0xcf05 : 0xf005);
         assert_int_equal(fake.attr[i].type, i % 4 < 2 ? 50 : 51);
@@ -157,7 +159,7 @@ static void test_hbm_of_sapphire_rapids(void **state)
     fake_sysfs_expect("hbm read", "perf-imc", 4 * 1000 * 32);
     fake_sysfs_expect("hbm write", "perf-imc", 4 * 1000 * 32);
     hm_gauges_close(&fake.gauges, 0);
-    fake_sysfs_add_memory_controllers(); /* DRAM's counters are not HBM's */
+    fake_sysfs_add_memory_controllers(); /* the counters of DRAM are not those of HBM */
     fake_sysfs_find();
     fake_sysfs_step();
     fake_sysfs_expect("hbm read", "perf-imc", 4 * 1000 * 32);
@@ -236,7 +238,7 @@ static void test_the_data_fabric_of_amd_is_no_source(void **state)
     fake_sysfs_expect_unknown("memory read", "perf-amd: the kernel has no PMU amd_umc, as Zen 4 and later have");
 }
 
-/* Two sockets, each with a PMU of its own. */
+/* Two sockets, each with its own PMU. */
 static void test_cpu_memory_of_grace(void **state)
 {
     static const struct {
@@ -269,7 +271,7 @@ static void test_cpu_memory_of_grace(void **state)
     fake_sysfs_expect("dram write", "grace-cpus", 2 * 1000);
 }
 
-/* As on its successor, whose kernel describes none. */
+/* As on Grace's successor, where the kernel describes no events. */
 static void test_a_fabric_without_events(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reasons in a bounded text: each as a whole or not at all. */
+/* Tests reasons in a text of limited size: each is in it whole or not at all. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -10,7 +10,7 @@
 
 #include "meter/count/reasons.h"
 
-#define SIZE 64 /* 31 characters of reasons, and room to say how many more */
+#define SIZE 64 /* room for 31 characters of reasons, and for how many more there are */
 
 static void test_what_has_room(void **state)
 {

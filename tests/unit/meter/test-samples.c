@@ -17,7 +17,7 @@
 #include "unit/lib/scratch.h"
 
 #define SECOND UINT64_C(1000000000)
-#define START (1000 * SECOND) /* of CLOCK_MONOTONIC, on a tick */
+#define START (1000 * SECOND) /* CLOCK_MONOTONIC, at a tick */
 
 static struct hm_samples *fresh(void)
 {
@@ -54,9 +54,9 @@ static void test_peaks(void **state)
     add(samples, 30, 90, START + SECOND);
     add(samples, 10, 1, START + 2 * SECOND);
     assert_int_equal(samples->n_samples, 3);
-    assert_int_equal(samples->tier_peak[0], 100); /* each by itself */
+    assert_int_equal(samples->tier_peak[0], 100); /* each tier's own peak */
     assert_int_equal(samples->tier_peak[1], 90);
-    assert_int_equal(samples->peak[0].anon, 30); /* all at the moment of the largest sum */
+    assert_int_equal(samples->peak[0].anon, 30); /* all tiers at the moment of the largest sum */
     assert_int_equal(samples->peak[1].file, 90);
     assert_true(samples->first_ns == 1700000000 * SECOND + START);
     assert_true(samples->last_ns == samples->first_ns + 2 * SECOND);
@@ -68,8 +68,8 @@ static void test_mean_is_weighted_by_time(void **state)
     (void)state;
     struct hm_samples *samples = fresh();
     add(samples, 100, 7, START);
-    assert_true(fabs(hm_samples_mean(samples, 0) - 100) < 1e-9); /* one sample is its own mean */
-    add(samples, 100, 7, START + SECOND / 100);                  /* early ones weigh little */
+    assert_true(fabs(hm_samples_mean(samples, 0) - 100) < 1e-9); /* the mean of one sample is the sample */
+    add(samples, 100, 7, START + SECOND / 100);                  /* early samples have little weight */
     add(samples, 100, 7, START + SECOND);
     add(samples, 300, 7, START + 3 * SECOND);
     assert_true(fabs(hm_samples_mean(samples, 0) - (100 + 200 * 2) / 3.0) < 1e-6);
@@ -83,10 +83,10 @@ static void test_points_follow_from_time(void **state)
     struct hm_samples *samples = fresh();
     add(samples, 1, 0, START + SECOND / 2);
     add(samples, 9, 1, START + SECOND * 3 / 4);
-    add(samples, 2, 2, START + SECOND - 1); /* the same tick: the largest sum stays */
-    add(samples, 3, 0, START + SECOND);     /* the next */
+    add(samples, 2, 2, START + SECOND - 1); /* in the same tick: the largest sum is kept */
+    add(samples, 3, 0, START + SECOND);     /* in the next tick */
     add(samples, 4, 0, START + 4 * SECOND); /* two ticks without a sample */
-    add(samples, 5, 0, START + 3 * SECOND); /* a clock that went back: as if at the last moment */
+    add(samples, 5, 0, START + 3 * SECOND); /* the clock went back: taken as the last moment */
     assert_int_equal(samples->n_points, 5);
     assert_int_equal(samples->point[0][0], 9);
     assert_int_equal(samples->point[0][1], 1);
@@ -98,7 +98,7 @@ static void test_points_follow_from_time(void **state)
     free(samples);
 }
 
-/* Whatever the number of samples, the points are those that follow from the stride, and the largest is kept. */
+/* For any number of samples, the points follow from the stride, and the largest sample is kept. */
 static void test_stride_doubles(void **state)
 {
     (void)state;
@@ -236,14 +236,14 @@ static void test_file(void **state)
     assert_true(fd >= 0);
     assert_int_equal(fstat(fd, &status), 0);
     assert_int_equal(status.st_mode & 07777, 0600);
-    assert_int_equal(hm_samples_create(path, tiers, 500, &error), -1); /* never over another */
+    assert_int_equal(hm_samples_create(path, tiers, 500, &error), -1); /* an existing file is not replaced */
     assert_int_equal(errno, EEXIST);
     assert_int_equal(hm_samples_read(path, samples, &error), 0);
     assert_int_equal(samples->interval_ms, 500);
     assert_string_equal(samples->tier_name[1], "pmem");
     assert_int_equal(samples->tier_kind[1], HM_KIND_PMEM);
     assert_true(hm_set_has(&samples->tier_nodes[1], 2) && !hm_set_has(&samples->tier_nodes[1], 0));
-    /* The next version's, with more behind ours. */
+    /* A file of the next version, with more members. */
     const uint32_t bytes = sizeof(*samples) + 100;
     assert_int_equal(pwrite(fd, &bytes, sizeof(bytes), offsetof(struct hm_samples, bytes)), sizeof(bytes));
     assert_int_equal(ftruncate(fd, bytes), 0);

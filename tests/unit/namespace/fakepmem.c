@@ -100,7 +100,7 @@ static struct there *find(const struct hm_owner *owner)
     return NULL;
 }
 
-/* By its device. */
+/* Find a namespace by its device. */
 static struct there *find_on(const char *device)
 {
     for (int i = 0; i < fake.n_there; i++)
@@ -115,7 +115,7 @@ int __wrap_nanosleep(const struct timespec *time, struct timespec *rest)
     assert_int_equal(time->tv_nsec, 100000000);
     assert_null(rest);
     fake.pauses++;
-    /* Nobody has to wait for what we wait for. */
+    /* Other processes do not have to wait: the lock must be free while this one waits. */
     char path[32];
     snprintf(path, sizeof(path), "/proc/self/fd/%d", fake.lock);
     int other = open(path, O_RDWR | O_CLOEXEC);
@@ -192,7 +192,7 @@ int __wrap_hm_mark_read(const char *device, const struct hm_owner *owner, char f
     return one->mark == MARK_UNREADABLE ? hm_fail(why, EIO, "cannot read %s", device) : one->mark == MARK_THERE;
 }
 
-/* Under the lock alone: with another's work between, the device could be another job's. */
+/* Detaching needs the lock: otherwise the device could belong to another job by now. */
 int __wrap_hm_detach(const char *device, char *names, size_t size)
 {
     char path[32];

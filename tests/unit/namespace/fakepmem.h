@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Pretended memory under the commands of hybridmem-namespace: two regions of 1 GiB, and what is cut from them. */
+/* Simulated persistent memory for the commands of hybridmem-namespace: two regions of 1 GiB, and their namespaces. */
 #ifndef FAKEPMEM_H
 #define FAKEPMEM_H
 
@@ -13,38 +13,39 @@
 
 enum mark { MARK_NONE, MARK_THERE, MARK_UNREADABLE };
 
-/* The namespaces that there are, and what becomes of an attempt to remove each. */
+/* The existing namespaces, and what happens when they are removed. */
 struct there {
     struct hm_namespace namespace;
-    int busy;            /* for so many tries */
-    bool fails, is_late; /* then */
+    int busy;            /* number of tries for which it is in use */
+    bool fails, is_late; /* after that, removing it fails, or the time is over */
     int tries;
-    bool has_open_files; /* else it is no longer busy once it was detached */
-    int detached_after;  /* pauses */
+    bool has_open_files; /* else it is not in use any more after it was detached */
+    int detached_after;  /* number of pauses before it was detached */
     enum mark mark;
     bool cannot_mount;
-    bool can_revive; /* has no device until then */
+    bool can_revive; /* it gets a device when it is revived */
 };
 
 struct fake {
     struct there there[MOST];
     int n_there, pauses, lock;
-    int fails_on;        /* mkfs on the namespace of this socket, -1: none */
-    int dies_before;     /* the mark of this socket is not written, -1: none */
-    bool stays;          /* what is made now cannot be removed */
-    bool is_policy_left; /* the kernel's, for new memory, cannot be put back */
-    int released;        /* so often it was */
-    uint64_t kept_bytes; /* as mkfs was told last */
+    int fails_on;        /* socket whose mkfs fails; -1: none */
+    int dies_before;     /* socket whose mark is not written any more; -1: none */
+    bool stays;          /* new namespaces cannot be removed */
+    bool is_policy_left; /* the kernel's policy for new memory cannot be put back */
+    int released;        /* how often the policy was put back */
+    uint64_t kept_bytes; /* what mkfs was last told */
     int looks, first_mounts, revived;
 };
 
 extern struct fake fake;
 
-/* Nothing is there; the lock is held. For cmocka. */
+/* Set-up for cmocka: no namespaces exist, and the lock is held. */
 int fake_begin(void **state);
 int fake_end(void **state);
 
-/* Add a job's, and what a user keeps, finished: the device is /dev/nopmemSOCKET, or /dev/nokeptUID.MINUTE.SOCKET. */
+/* Add a namespace of a job, or a finished one that a user keeps. The device is /dev/nopmemSOCKET, or
+ * /dev/nokeptUID.MINUTE.SOCKET. */
 void fake_add(uint32_t job_id, unsigned socket, int busy, bool fails);
 struct there *fake_keep(uint32_t uid, uint32_t minute, unsigned socket, uint64_t bytes);
 

@@ -94,7 +94,7 @@ static int index_of(const struct hm_ram_device *device)
 int hm_ram_look(struct hm_ram_device *device, struct hm_error *why)
 {
     (void)why;
-    errno = 0; /* as reading sysfs may leave it */
+    errno = 0; /* reading sysfs may change errno */
     int i = index_of(device);
     device->driver = fake_ram.device[i].driver;
     device->blocks = (struct hm_blocks){.bytes = BLOCK};

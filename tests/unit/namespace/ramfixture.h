@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Two devdax devices that are not there, of eight memory blocks each, on the nodes 4 and 5, and who lives on them: what
- * ram online and ram offline ask and change (libdaxctl's calls are ours, others linked by --wrap).
- */
+/* Two simulated devdax devices of eight memory blocks each, on the nodes 4 and 5, and processes that use their memory:
+ * for tests of ram online and ram offline (libdaxctl's calls are defined here, others linked by --wrap). */
 #ifndef RAMFIXTURE_H
 #define RAMFIXTURE_H
 
@@ -19,17 +17,17 @@ struct fake_ram {
     struct {
         enum hm_ram_driver driver;
         enum hm_zone block[BLOCKS];
-        int stuck;       /* this block cannot be taken offline, -1: all can */
-        unsigned others; /* so often another program brings new blocks online first */
-        bool is_refused; /* by kmem */
-        bool stays;      /* no device again, without a driver */
+        int stuck;       /* block that cannot be taken offline; -1: none */
+        unsigned others; /* how often another program is faster to bring new blocks online */
+        bool is_refused; /* kmem refuses the device */
+        bool stays;      /* it does not become a device again, and has no driver */
         int node;
         uint64_t bytes;
     } device[DEVICES];
-    int living;       /* on these nodes, one more than the node: 0 for none */
-    int lives_after;  /* a first device has been taken: the same for `living` */
-    int lives_behind; /* blocks have been taken offline: the same */
-    bool comes_last;  /* of `lives_behind`: the last block too */
+    int living;       /* node on which a process lives, plus one; 0: none */
+    int lives_after;  /* the same as `living`, once the first device was taken offline */
+    int lives_behind; /* the same, once blocks were taken offline */
+    bool comes_last;  /* the process of `lives_behind` comes only after the last block */
     bool had_last_taken;
     bool can_renew, is_open, no_module, is_held, held_at_bind, stays_held;
     int renewed;
@@ -40,16 +38,16 @@ struct fake_ram {
 
 extern struct fake_ram fake_ram;
 
-/* Of cmocka: two devices that are no memory, nobody lives there, and nothing fails. */
+/* Set-up for cmocka: two devices that are no memory, no process on their nodes, and no failures. */
 int fake_ram_set_up(void **state);
 
-/* The first `n` blocks of the device are memory, in the zone. */
+/* Make the first `n` blocks of the device memory in this zone. */
 void fake_ram_fill(int device, enum hm_zone zone, int n);
 
-/* The device has this driver, and all of its blocks are in the zone. */
+/* Check that the device has this driver, and all of its blocks are in this zone. */
 void fake_ram_check(int device, enum hm_ram_driver driver, enum hm_zone zone);
 
-/* The commands, for the sockets ("" for all): an exit status; what they say is in fake_ram.error. */
+/* Run a command for these sockets ("": all). Returns its exit status; its error is in fake_ram.error. */
 int fake_ram_online(enum hm_zone zone, const char *sockets);
 int fake_ram_offline(const char *sockets);
 

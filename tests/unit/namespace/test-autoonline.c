@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The kernel's policy for new memory is set aside and put back, also by another process. */
+/* Tests that the kernel's policy for new memory is set aside and put back, also by another process. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -75,7 +75,7 @@ static void test_what_is_not_known_is_left_alone(void **state)
     assert_int_equal(hm_autoonline_hold(&config, &error), -1);
     assert_string_equal(policy, "online_some");
     assert_false(is_kept());
-    /* A process that was killed while it wrote, and one that wrote something else. */
+    /* One process was killed while it wrote the file, and one wrote something else. */
     scratch_write(scratch_path("auto_online_blocks"), "");
     assert_int_equal(hm_autoonline_release(&config, &error), 0);
     scratch_write(scratch_path("auto_online_blocks"), "online_movable_or_what_comes_to_mind");

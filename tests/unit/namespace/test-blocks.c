@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Blocks of memory by a sysfs of our own. */
+/* Tests memory blocks with a fake sysfs. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -18,7 +18,7 @@
 #define N_ROWS(table) (sizeof(table) / sizeof((table)[0]))
 
 static struct hm_error error;
-static int write_errno; /* of each write; 0: it is real */
+static int write_errno; /* errno of each write; 0: the write works */
 static unsigned n_writes;
 
 int __real_hm_file_write(const char *path, const char *text, struct hm_error *why);
@@ -47,12 +47,12 @@ static int setup(void **state)
     for (size_t i = 0; i < 3; i++)
         assert_int_equal(mkdir(scratch_path("%s", ((const char *[]){"memory", "node", "node/node4"})[i]), 0700), 0);
     scratch_write(scratch_path("memory/block_size_bytes"), "8000000\n");
-    add(35, "online\n", "Movable\n"); /* somebody else's */
+    add(35, "online\n", "Movable\n"); /* a block of another device */
     add(41, "online\n", "Normal\n");
     add(40, "online\n", "Movable\n");
     add(42, "offline\n", "Normal Movable\n");
     add(43, "going-offline\n", "none\n");
-    add(44, "online\n", "Movable\n"); /* only half of it is in the range */
+    add(44, "online\n", "Movable\n"); /* only half of this block is in the range */
     scratch_write(scratch_path("node/node4/memory_failure"), "");
     scratch_write(scratch_path("node/node4/memory42x"), "");
     return 0;
@@ -106,7 +106,7 @@ static void test_taking_them_offline(void **state)
     assert_int_equal(errno, ENOENT);
 }
 
-/* The others are tried all the same, unless a signal says that it takes too long. */
+/* The other blocks are tried anyway, unless a signal stops it. */
 static void test_one_that_stays(void **state)
 {
     struct hm_blocks blocks;

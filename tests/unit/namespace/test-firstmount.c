@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the first mount asks of a new file system; the kernel's part is pretended. */
+/* Tests the first mount of a new file system; the kernel's part is simulated. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -17,7 +17,7 @@
 #include "unit/lib/scratch.h"
 
 static bool has_dax, cannot_mount;
-static int mounts; /* on `scratch` now */
+static int mounts; /* mounts on `scratch` now */
 
 int __wrap_unshare(int flags);
 int __wrap_mount(const char *source, const char *target, const char *type, unsigned long flags, const void *data);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Share and quota of what users keep, by tables. */
+/* Tests share and quota of what users keep, by tables. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -23,18 +23,18 @@
     {                                                                                                                  \
         .owner = {.cluster = "c", .kind = HM_OWNER_USER, .uid = (id)}, .region = "region" #number, .bytes = (mib)*MIB  \
     }
-/* A job's own counts for nobody. */
+/* A job's own namespace counts against no user. */
 #define OF_JOB                                                                                                         \
     {                                                                                                                  \
         .owner = {.cluster = "c", .job_id = 1001}, .region = "region0", .bytes = 640 * MIB                             \
     }
 
-/* User 1001 asks, of a share of 10 %: 128 MiB of each region. Region 2 is on socket 0, too. */
+/* User 1001 asks; the share is 10 %, which is 128 MiB of each region. Region 2 is on socket 0, too. */
 static const struct {
     const char *sockets;
     uint64_t mib, quota_mib;
     struct hm_namespace owned[3];
-    int n; /* wanted */
+    int n; /* expected number */
     const char *on;
     const char *said;
 } rows[] = {
@@ -74,7 +74,7 @@ static const struct {
      NULL,
      "user 1001 may keep 64.0 MiB on this node (fsdax_keep_quota) and keeps 0 B: with 128.0 MiB more, as the regions "
      "are divided, it would be too much"},
-    /* rounded up to what the regions are divided by; and what he keeps elsewhere counts */
+    /* sizes are rounded up to the regions' alignment; what the user keeps elsewhere counts, too */
     {"0-1",
      33,
      33,
@@ -99,7 +99,7 @@ static const struct {
      NULL,
      "user 1001 may keep 64.0 MiB on this node (fsdax_keep_quota) and keeps 96.0 MiB: with 32.0 MiB more, as the "
      "regions are divided, it would be too much"},
-    /* what nobody could have */
+    /* impossible requests */
     {"0",
      1024,
      0,
@@ -151,7 +151,7 @@ static void test_until_when(void **state)
     char text[HM_MOMENT];
     const struct hm_owner owner = {.kind = HM_OWNER_USER, .minute = 29400000};
     hm_config_defaults(&config);
-    assert_string_equal(hm_keep_until(&config, &owner, text), ""); /* no file said so */
+    assert_string_equal(hm_keep_until(&config, &owner, text), ""); /* no file gives the age */
     assert_false(hm_keep_is_over(&config, &owner, INT64_MAX));
     snprintf(config.path, sizeof(config.path), "/etc/hybridmem.conf");
     assert_string_equal(hm_keep_until(&config, &owner, text), "2025-12-01T16:00:00Z");

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What users keep: when it is given as it is, made anew, refused, and removed; the memory is pretended. */
+/*
+ * Tests when kept namespaces are given to a job as they are, made anew, refused, or removed. The memory is simulated.
+ */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -129,7 +131,7 @@ static void test_what_does_not_serve_is_refused_and_stays(void **state)
     for (size_t i = 0; i < N_ROWS(rows); i++) {
         char wanted[HM_ERROR_TEXT];
         fake.n_there = 0;
-        fake_keep(1001, MINUTE, 1, 144 * MIB); /* the smallest part counts; they come in any order */
+        fake_keep(1001, MINUTE, 1, 144 * MIB); /* the smallest part counts; they are listed in any order */
         fake_keep(1001, MINUTE, 0, 128 * MIB);
         assert_int_equal(create(1001, rows[i].sockets, rows[i].bytes), HM_NAMESPACE_REFUSED);
         snprintf(wanted, sizeof(wanted),
@@ -156,7 +158,7 @@ static void test_two_on_a_socket_are_not_given(void **state)
 static void test_what_was_never_finished_is_made_anew(void **state)
 {
     (void)state;
-    /* Whichever part lacks the mark: it comes when all are there. */
+    /* Whichever part lacks the mark, the set is not finished: marks are written when all parts exist. */
     for (int i = 0; i < 2; i++) {
         fake.n_there = 0;
         fake_keep(1001, MINUTE - 5, 0, 64 * MIB)->mark = i == 0 ? MARK_NONE : MARK_THERE;
@@ -229,7 +231,7 @@ static void test_the_age(void **state)
             fail_msg("row %zu", i);
         assert_int_equal(fake.n_there, (int)is_left + (strcmp(rows[i].living, "12.0") == 0));
     }
-    /* What is past it is not given any more, even before a reap. */
+    /* A set past its age is not given out any more, even before a reap. */
     config.path[0] = '/';
     fake.n_there = 0;
     fake_keep(1001, MINUTE, 0, 64 * MIB);
@@ -250,7 +252,7 @@ static void test_a_rest_is_reaped_wholly(void **state)
     assert_int_equal(reap(""), HM_NAMESPACE_DONE);
     assert_int_equal(fake.n_there, 1);
     assert_int_equal(fake.there[0].namespace.owner.uid, 1002);
-    /* A label without size has nothing in it, and one of another time says nothing of this. */
+    /* A label without size is no namespace, and a set made at another time does not matter. */
     fake_keep(1002, MINUTE, 0, 0);
     fake_keep(1002, MINUTE - 1, 0, 16 * MIB)->mark = MARK_NONE;
     fake_keep(1003, MINUTE, 0, 0);
@@ -282,12 +284,12 @@ static void test_what_is_in_use_keeps_its_mark(void **state)
     assert_int_equal(destroy(1001), HM_NAMESPACE_BUSY);
     assert_int_equal(fake.pauses, 10);
     assert_int_equal(fake.there[0].mark, MARK_THERE);
-    /* What cannot be wiped has lost it before. */
+    /* Its mark is cleared before the wipe fails. */
     one->busy = 0;
     one->fails = true;
     assert_int_equal(destroy(1001), HM_NAMESPACE_LEFT);
     assert_int_equal(fake.there[0].mark, MARK_NONE);
-    /* A job does not wait long for its user's rest. */
+    /* A job waits only briefly for what is left of its user's set. */
     one->busy = ALWAYS;
     fake.pauses = 0;
     assert_int_equal(create(1001, "0", 64 * MIB), HM_NAMESPACE_REFUSED);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The mark at the end of a device (a file here) whose file system is kept. */
+/* Tests the mark at the end of a device (here a file) whose file system is kept. */
 #include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
@@ -27,8 +27,8 @@ static char filesystem[HM_MARK_FS];
 int __real_open(const char *path, int flags, ...);
 int __wrap_open(const char *path, int flags, ...);
 
-/* Past the page cache, and never while somebody else has it where it is written; not every file system of a test
- * machine knows O_DIRECT. */
+/* Check that the page cache is bypassed, and that writing needs exclusive access. The flag O_DIRECT is dropped, as not
+ * every file system of a test machine knows it. */
 int __wrap_open(const char *path, int flags, ...)
 {
     if (!strstr(path, "device"))
@@ -92,7 +92,7 @@ static void test_only_the_owners_own(void **state)
 {
     (void)state;
     static const struct {
-        const char *text, *filesystem; /* NULL: it is none */
+        const char *text, *filesystem; /* NULL: it is no mark */
     } rows[] = {
         {OURS "ext4\n", "ext4"},
         {OURS "xfs\n", "xfs"},

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which program makes a file system, with which words, and what becomes of its complaints. */
+/* Tests which program makes a file system, with which arguments, and what is done with its errors. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -15,8 +15,8 @@
 #include "namespace/mount/mkfs.h"
 
 static struct hm_error error;
-static const char *installed; /* the only program there is */
-static const char *script;    /* what a shell does in its place */
+static const char *installed; /* the only installed program */
+static const char *script;    /* shell script that runs in its place */
 static char words[256];
 
 int __wrap_access(const char *path, int mode);

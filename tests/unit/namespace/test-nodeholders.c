@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a line of numa_maps says of a node. */
+/* Tests what a line of numa_maps tells about a node. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -25,12 +25,12 @@ static void test_what_counts(void **state)
         {"7f00 default heap anon=3 dirty=3 N0=3 kernelpagesize_kB=4\n", 0, false},
         {"7f00 default stack anon=3 N40=3 N1=2 kernelpagesize_kB=4\n", 0, false},
         {"7f00 default huge anon=1 dirty=1 N4=1 kernelpagesize_kB=2048\n", 512 * PAGE, false},
-        /* The page cache is nobody's, unless it was written to. */
+        /* Page cache does not count, unless it was written to. */
         {"7f00 default file=/usr/lib/libc.so.6 mapped=9 N4=9 kernelpagesize_kB=4\n", 0, false},
         {"7f00 default file=/usr/lib/libc.so.6 anon=1 dirty=1 mapped=2 N4=2 kernelpagesize_kB=4\n", 2 * PAGE, false},
         {"7f00 default file=/dev/shm/x dirty=5 N4=5 kernelpagesize_kB=4\n", 5 * PAGE, false},
         {"7f00 default file=/SYSV00000000\\040(deleted) huge dirty=1 N4=1 kernelpagesize_kB=2048\n", 512 * PAGE, false},
-        /* Policies, with pages and without. */
+        /* Policies, with pages and without them. */
         {"7f00 bind:4 anon=1 dirty=1 N4=1 kernelpagesize_kB=4\n", PAGE, true},
         {"7f00 bind:4\n", 0, true},
         {"7f00 bind:0-7\n", 0, true},

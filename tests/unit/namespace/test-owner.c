@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The label of a namespace, and lists of living jobs. */
+/* Tests the label of a namespace, and lists of living jobs. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -54,7 +54,7 @@ static void test_a_label_is_read_back(void **state)
     }
 }
 
-/* It must never change: namespaces of an older version are on the nodes' memory. */
+/* The uuid must never change, as nodes have namespaces of older versions. */
 static void test_the_uuid_is_for_good(void **state)
 {
     (void)state;
@@ -119,7 +119,7 @@ static void test_what_is_not_ours(void **state)
         static const uuid_t ours = {0x8d, 0x2a, 0x6b, 0x5e, 0x41, 0xc3, 0x4f, 0x0a,
                                     0x9b, 0x17, 0xd0, 0x6e, 0x3c, 0x58, 0x72, 0xf4};
         uuid_t uuid;
-        /* Even under the uuid that follows from the name. */
+        /* Refused even with the uuid that belongs to the name. */
         uuid_generate_sha1(uuid, ours, foreign[i], strlen(foreign[i]));
         if (hm_owner_read(foreign[i], uuid, &owner) == 0)
             fail_msg("\"%s\" counts as ours", foreign[i]);
@@ -157,7 +157,7 @@ static void test_clusters_and_jobs_are_told_apart(void **state)
     assert_true(hm_owner_is_of_user(&user, "one", 12));
     assert_false(hm_owner_is_of_user(&user, "two", 12));
     assert_false(hm_owner_is_of_user(&user, "one", 13));
-    /* One with the same numbers is not the other. */
+    /* A user and a job with the same numbers are different. */
     assert_false(hm_owner_is_of_job(&user, "one", 12, 3));
     assert_false(hm_owner_is_of_job(&user, "one", 0, 0));
     assert_false(hm_owner_is_of_user(&owner, "one", 12));
@@ -167,9 +167,9 @@ static void test_clusters_and_jobs_are_told_apart(void **state)
 
 static const struct {
     const char *list;
-    int result; /* of the check */
-    bool has;   /* job 12.3 */
-    bool keeps; /* user 12 */
+    int result; /* result of hm_living_check */
+    bool has;   /* whether it has job 12.3 */
+    bool keeps; /* whether it has user 12 */
 } lists[] = {
     {"", 0, false, false},
     {" \n,\t", 0, false, false},

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What becomes of a device whose memory cannot go where it should; the devices are pretended. */
+/*
+ * Tests what happens to a device whose memory cannot be brought online or offline as asked; the devices are simulated.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

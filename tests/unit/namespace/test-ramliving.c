@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Nothing is taken from processes that live on the memory; the devices are pretended. */
+/* Tests that no memory is taken from processes that use it; the devices are simulated. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -30,7 +30,7 @@ static void test_nothing_is_taken_from_the_living(void **state)
     assert_int_equal(fake_ram_offline("1"), HM_NAMESPACE_DONE);
 }
 
-/* The first device may have taken minutes. */
+/* Changing the first device may have taken minutes. */
 static void test_who_came_to_live_there_meanwhile_keeps_his_memory(void **state)
 {
     (void)state;
@@ -44,7 +44,8 @@ static void test_who_came_to_live_there_meanwhile_keeps_his_memory(void **state)
                         "dax1.0: process 7 (a.out) has 128.0 MiB on node 5, and 2 more live there");
 }
 
-/* Emptying takes a while, too. He is seen before the last block goes, or at least behind it. */
+/* Emptying a device takes time, too. A process that comes meanwhile is noticed before the last block goes, or at least
+ * after it. */
 static void test_who_came_while_it_was_emptied_keeps_the_node(void **state)
 {
     (void)state;
@@ -62,7 +63,7 @@ static void test_who_came_while_it_was_emptied_keeps_the_node(void **state)
     }
 }
 
-/* Another zone is the same to who lives there. */
+/* A change of the zone also takes the memory away for a while. */
 static void test_who_came_while_the_zone_was_changed_keeps_the_node(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is undone, waited for and said where namespaces cannot be made or removed; the memory is pretended. */
+/* Tests what is undone, waited for and reported when namespaces cannot be made or removed; the memory is simulated. */
 #include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -114,7 +114,7 @@ static void test_mounts_are_detached_after_a_while(void **state)
     assert_int_equal(destroy(2, true, 1), HM_NAMESPACE_DONE);
     assert_int_equal(fake.pauses, 11);
     assert_int_equal(fake.n_there, 1);
-    assert_int_equal(fake.there[0].detached_after, -1); /* another job's */
+    assert_int_equal(fake.there[0].detached_after, -1); /* it is another job's */
 }
 
 static void test_what_is_open_behind_a_detached_mount_is_said(void **state)
@@ -128,7 +128,8 @@ static void test_what_is_open_behind_a_detached_mount_is_said(void **state)
     assert_string_equal(error.text, "job7.0 is still in use after 1 s: /dev/nopmem0 is mounted or open in 12 (sleep)");
 }
 
-/* One patience for the lock and for what is in use; the wait before a detach is for what is in use. */
+/* The patience is for the lock and for namespaces in use together. The time before a detach is for namespaces in use
+ * only. */
 static void test_what_the_lock_took_is_no_more_to_be_had(void **state)
 {
     (void)state;
@@ -153,7 +154,7 @@ static void test_a_mark_goes_once_its_namespace_is_free(void **state)
     assert_int_equal(kept->mark, MARK_NONE);
 }
 
-/* A reap, and what it prints on the standard error. */
+/* Run a reap, and read what it prints on standard error. */
 static int reap_heard(const char *living, char *heard, size_t size)
 {
     int before = dup(STDERR_FILENO), file = memfd_create("errors", MFD_CLOEXEC);
@@ -169,7 +170,7 @@ static int reap_heard(const char *living, char *heard, size_t size)
     return status;
 }
 
-/* A policy that stays set aside is said, and no more: no namespace is left for it. */
+/* A policy that cannot be put back is reported, but no namespace is kept because of it. */
 static void test_a_reap_puts_back_the_policy_for_new_memory(void **state)
 {
     static const struct {

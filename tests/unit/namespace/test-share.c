@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How a size is taken from the regions. */
+/* Tests how a size is split over the regions. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -152,7 +152,7 @@ static void test_what_cannot_be_is_named(void **state)
     assert_string_equal(error.text, "this node has no persistent memory region (is the kernel module nfit loaded?)");
 }
 
-/* A region that cannot be used is not in the way of one that can. */
+/* An unusable region does not matter where another one is usable. */
 static void test_another_region_of_the_socket_serves(void **state)
 {
     (void)state;

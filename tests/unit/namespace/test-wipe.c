@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The wipe of a device (a file here), and that it is not believed unseen. */
+/* Tests the wipe of a device (here a file), and that it is verified. */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/fs.h>
@@ -24,8 +24,8 @@
 #include "unit/lib/scratch.h"
 
 #define MIB (UINT64_C(1) << 20)
-#define SIZE (9 * MIB)    /* some strides of the look */
-#define LARGE (600 * MIB) /* three pieces, written one by one */
+#define SIZE (9 * MIB)    /* some strides of the verification */
+#define LARGE (600 * MIB) /* three pieces, zeroed one after the other */
 
 static struct hm_error error;
 static enum { ZEROES, DOES_NOTHING, MISSES_THE_LAST, MISSES_A_STRIDE, FAILS } device_does;
@@ -36,7 +36,7 @@ int __wrap_ioctl(int fd, unsigned long request, ...);
 int __wrap_clock_gettime(clockid_t clock, struct timespec *now);
 void __wrap_syslog(int priority, const char *format, ...);
 
-static time_t now_s, seconds_each; /* what a look at the clock takes */
+static time_t now_s, seconds_each; /* time that passes at each look at the clock */
 static char logged[512];
 
 int __wrap_clock_gettime(clockid_t clock, struct timespec *now)
@@ -57,7 +57,7 @@ void __wrap_syslog(int priority, const char *format, ...)
     va_end(arguments);
 }
 
-/* Not every file system of a test machine knows O_DIRECT. */
+/* O_DIRECT is dropped, as not every file system of a test machine knows it. */
 int __wrap_open(const char *path, int flags, ...)
 {
     assert_int_equal(flags & (O_EXCL | O_CLOEXEC), (flags & O_RDWR ? O_EXCL : 0) | O_CLOEXEC);
@@ -161,7 +161,7 @@ static void test_the_edges_alone_are_zeroed_where_the_rest_is_zero(void **state)
     device_does = ZEROES;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         const char *path = full_device();
-        /* What is between them is looked at all the same. */
+        /* What is between the edges is verified, too. */
         assert_int_equal(hm_wipe(path, SIZE, rows[i].edge, &error), rows[i].zeros == SIZE ? 0 : -1);
         assert_int_equal(count_zeros(path), rows[i].zeros);
     }
@@ -186,7 +186,7 @@ static void test_no_longer_than_the_limit(void **state)
     assert_int_equal(hm_wipe(path, LARGE, LARGE, &error), 0);
     snprintf(expected, sizeof(expected), "wiping %s: 256 of 600 MiBwiping %s: 512 of 600 MiB", path, path);
     assert_string_equal(logged, expected);
-    /* Another one has what the first left: nothing. */
+    /* The limit is for all wipes together: the first one has used it up. */
     assert_int_equal(hm_wipe(path, LARGE, LARGE, &error), -1);
     assert_int_equal(errno, ETIME);
     hm_wipe_limit(20);

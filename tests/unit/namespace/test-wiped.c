@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A wipe that its limit cuts goes on where it was (a file here), and no longer than that is true. */
+/* Tests that a wipe which its limit has stopped goes on where it was (on a file here), and only as long as that is
+ * safe. */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/fs.h>
@@ -28,7 +29,7 @@
 static struct hm_error error;
 static struct hm_config config;
 static char device[256], target[256];
-static char zeroed[256]; /* "0+256 256+256 ", MiB */
+static char zeroed[256]; /* what was zeroed, in MiB: "0+256 256+256 " */
 static bool is_kept_at_first, flush_fails;
 static time_t now_s, seconds_each;
 
@@ -63,7 +64,7 @@ static const char *kept(const char *name)
     return scratch_path("run/wiped/%s", name);
 }
 
-/* The device is sparse: what is not written reads as zeros. */
+/* Records the zeroing. The device is a sparse file, which reads as zeros anyway. */
 int __wrap_ioctl(int fd, unsigned long request, ...)
 {
     static const char zeros[4096];
@@ -102,7 +103,7 @@ static int fresh(void **state)
     return 0;
 }
 
-/* One try with time for so many pieces; what was zeroed is in `zeroed`. */
+/* Try a wipe with time for so many pieces; what was zeroed is in `zeroed`. */
 static int try(const char *name, unsigned pieces)
 {
     zeroed[0] = '\0';
@@ -138,7 +139,7 @@ static void test_cut_twice_each_piece_is_zeroed_once(void **state)
     close(fd);
     assert_string_equal(text, NAME " 629145600 268435456\n");
     expect_cut(try(NAME, 1), "256+256 ", 512);
-    /* No time at all takes nothing back. */
+    /* A try without any time does not lose progress. */
     expect_cut(try(NAME, 0), "", 512);
     assert_int_equal(try(NAME, 3), 0);
     assert_string_equal(zeroed, "512+88 ");
@@ -157,7 +158,7 @@ static void test_what_was_written_meanwhile_is_seen_in_the_end(void **state)
     assert_int_equal(errno, EIO);
     assert_string_equal(zeroed, "256+256 512+88 ");
     assert_non_null(strstr(error.text, "is not zero within 1048576 bytes from byte 0 on"));
-    /* The next one begins anew. */
+    /* The next wipe begins anew. */
     (void)try(NAME, 3);
     assert_string_equal(zeroed, "0+256 256+256 512+88 ");
 }
@@ -207,7 +208,8 @@ static void test_no_file_of_anothers_is_followed(void **state)
     assert_int_equal(symlink(target, kept(NAME)), 0);
     expect_cut(try(NAME, 1), "0+256 ", 256);
     assert_int_equal(access(target, F_OK), 0);
-    /* A folder cannot be forgotten like a file: it is not believed, and what was done is said to be lost. */
+    /* A folder in the file's place cannot be removed, so its progress is not used, and the next one is reported as
+     * lost. */
     assert_int_equal(unlink(kept(NAME)), 0);
     assert_int_equal(mkdir(kept(NAME), 0700), 0);
     expect_cut(try(NAME, 1), "0+256 ", 256);
@@ -259,7 +261,7 @@ static void test_it_goes_with_its_namespace(void **state)
     assert_int_equal(hm_wiped_drop(OTHER, &error), 0);
     assert_int_equal(hm_wiped_drop(OTHER, &error), 0);
     assert_int_equal(access(kept(OTHER), F_OK), -1);
-    /* One that stays would be taken for the next one's of that name. */
+    /* If its progress could not be removed, a later namespace of that name would use it. */
     assert_int_equal(mkdir(kept(OTHER), 0700), 0);
     assert_int_equal(hm_wiped_drop(OTHER, &error), -1);
     assert_non_null(strstr(error.text, "/wiped/" OTHER));

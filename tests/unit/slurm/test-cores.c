@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Slurm's numbers of a node's CPUs, and the sockets that they are on. */
+/* Tests Slurm's numbering of a node's CPUs, and the sockets that they are on. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -15,9 +15,11 @@
 
 #define N_ROWS(table) (sizeof(table) / sizeof((table)[0]))
 
-/* The sockets' CPUs by the kernel's numbers, which are no order: the second threads of all cores come last. */
+/*
+ * The sockets' CPUs in the kernel's numbers, which do not follow the cores: the second threads of all cores come last.
+ */
 static const struct machine {
-    const char *socket[4]; /* NULL: no more */
+    const char *socket[4]; /* NULL: end of the list */
     unsigned siblings;
 } plain = {{"0-23", "24-47"}, 1}, smt = {{"0-23,48-71", "24-47,72-95"}, 2}, four = {{"0-1", "2-3", "4-5", "6-7"}, 1},
   smt_off = {{"0-23", "24-47"}, 1}, core_off = {{"0-22,48-70", "24-47,72-95"}, 2},
@@ -25,7 +27,7 @@ static const struct machine {
 
 static struct hm_error error;
 
-/* The sockets, as "0-1"; or the error's text. */
+/* The sockets, as "0-1", or the text of the error. */
 static const char *spread(const struct machine *machine, struct hm_numbering numbering, const char *cpus)
 {
     static struct hm_topology topology;
@@ -65,25 +67,25 @@ static void test_sockets_of_cpus(void **state)
         {&plain, {48, 1, 2411}, "47", "1"},
         {&plain, {48, 1, 2411}, "23-24", "0-1"},
         {&four, {8, 1, 2411}, "2-3,7", "1,3"},
-        /* Both threads are counted. */
+        /* Slurm counts both threads of each core. */
         {&smt, {48, 2, 2411}, "0-47", "0"},
         {&smt, {48, 2, 2411}, "48-49", "1"},
         {&smt, {48, 2, 2205}, "46-49", "0-1"},
         {&smt, {48, 2, 2205}, "94-95", "1"},
-        /* One of two is: the n-th core is the machine's; before 23.11 the n-th CPU was. */
+        /* Slurm counts one of two threads: its n-th core is the machine's; before 23.11 its n-th CPU was. */
         {&smt, {48, 1, 2411}, "0-23", "0"},
         {&smt, {48, 1, 2311}, "24-47", "1"},
         {&smt, {48, 1, 2302}, "24-47", "0"},
         {&smt, {48, 1, 2205}, "0-47", "0"},
-        /* CPUs=96 alone: each is a core to Slurm. */
+        /* CPUs=96 alone: Slurm takes each CPU as a core. */
         {&smt, {96, 1, 2411}, "24-47", "0"},
         {&smt, {96, 1, 2411}, "48", "1"},
         {&smt, {96, 1, 2205}, "47-48", "0-1"},
-        /* Some cores are kept from Slurm: always the last ones. */
+        /* Some cores are not configured in Slurm: always the last ones. */
         {&smt, {40, 2, 2411}, "40-47", "0"},
         {&smt, {40, 2, 2411}, "48-79", "1"},
         {&smt, {1, 1, 2411}, "0", "0"},
-        /* The second threads are offline, or all of a core is, and Slurm knows. */
+        /* The second threads are offline, or all threads of a core, and Slurm knows that. */
         {&smt_off, {48, 2, 2411}, "0-47", "0"},
         {&smt_off, {48, 2, 2411}, "48-95", "1"},
         {&core_off, {47, 2, 2411}, "0-45", "0"},
@@ -129,7 +131,7 @@ static void test_numbering(void **state)
     "ThreadsPerCore=" threads " TmpDisk=0 Comment=Sockets=7\n"
     static const struct {
         const char *text;
-        struct hm_numbering numbering; /* no cores: refused */
+        struct hm_numbering numbering; /* no cores: an error is expected */
     } rows[] = {
         {NODE("24.11.5", "24", "2", "2"), {48, 2, 2411}},
         {NODE("22.05.8", "24", "2", "1"), {48, 1, 2205}},
@@ -166,7 +168,7 @@ static void test_counts(void **state)
     assert_int_equal(hm_cores_count(8, 0), 0);
     assert_int_equal(hm_cores_count(8, 2), 4);
     assert_int_equal(hm_cores_count(8, 1), 8);
-    /* Of this machine. */
+    /* The cores of this machine. */
     assert_int_equal(hm_cores_of_node(&cores), 0);
     assert_true(hm_set_count(&cores) > 0 && hm_cores_siblings() > 0);
 }

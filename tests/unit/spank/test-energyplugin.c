@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which of Slurm's energy plugins measure a node, and what of slurmd's answers is its counter. */
+/* Tests which of Slurm's energy plugins measure a node, and which value of slurmd's answers is its counter. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -70,7 +70,7 @@ static void test_types_that_do(void **state)
     }
 }
 
-/* Each row is an answer from second 100 to 102. */
+/* Each row is an answer between the seconds 100 and 102. */
 static void test_answers_that_are_no_values(void **state)
 {
     (void)state;
@@ -85,7 +85,7 @@ static void test_answers_that_are_no_values(void **state)
         {"ipmi", {1, 0, 0, 0, 101}, EBADMSG, "slurmd could not read the energy by " TYPE "ipmi"},
         {"ipmi", {1, NO_NUMBER_64, 0, 0, 101}, EBADMSG, "slurmd could not read the energy by " TYPE "ipmi"},
         {"pm_counters", {1, NO_NUMBER_64, 0, 0, 0}, EBADMSG, "slurmd could not read the energy by " TYPE "pm_counters"},
-        /* its file is gone: what it counted since is below zero */
+        /* the counter's file is gone, so the consumed energy is below zero */
         {"pm_counters",
          {1, UINT64_MAX - 5, 0, 300, 101},
          EBADMSG,
@@ -118,11 +118,11 @@ static void test_values(void **state)
         struct hm_energy_answer answer;
         uint64_t joules;
     } rows[] = {
-        /* what a slurmd answers that reads the counter for this answer alone */
+        /* the answer of a slurmd that reads the counter for this answer only */
         {"pm_counters", {1, 0, 123456789, 300, 100}, 123456789},
         {"pm_counters", {1, 40, 123456789, 0, 102}, 123456789},
         {"ipmi", {1, 50, 40, 300, 101}, 50},
-        {"ipmi", {1, 0, 0, 300, 101}, 0}, /* its first reading */
+        {"ipmi", {1, 0, 0, 300, 101}, 0}, /* the first reading */
         {"xcc", {1, INT64_MAX, 40, 0, 102}, INT64_MAX},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The plugin as Slurm loads it: what it says of the words in its plugstack line, and that none is a reason to fail. */
+/*
+ * Tests the plugin as Slurm loads it: its messages about arguments in the plugstack line, none of which makes it fail.
+ */
 #include <dlfcn.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -18,7 +20,7 @@ static spank_context_t context;
 static char said[1024];
 static int (*init)(spank_t spank, int count, char **words);
 
-/* Slurm's side of it, which the plugin finds in the program that loads it. */
+/* Slurm's functions, which the plugin finds in the program that loads it. */
 #pragma GCC visibility push(default)
 
 spank_context_t spank_context(void)
@@ -32,7 +34,7 @@ spank_err_t spank_option_register(spank_t spank, struct spank_option *option)
     return ESPANK_SUCCESS;
 }
 
-/* Called by no test, but the plugin is linked as a whole. */
+/* No test calls these, but the plugin is linked as a whole. */
 spank_err_t spank_option_getopt(spank_t spank, struct spank_option *option, char **text)
 {
     (void)spank, (void)option, (void)text;
@@ -88,7 +90,7 @@ static int load(void **state)
     return scratch_make(state);
 }
 
-/* What the plugin says of a word, in any of Slurm's contexts; it never fails. */
+/* Returns what the plugin says of an argument, in any of Slurm's contexts; it must never fail. */
 static const char *load_with(char *word)
 {
     said[0] = '\0';
@@ -128,7 +130,7 @@ static void a_configuration_that_is_named_must_be_there(void **state)
     }
 }
 
-/* A site without a configuration has said nothing. */
+/* Without a configuration file the built-in values are used, and nothing is reported. */
 static void the_built_in_path_need_not_be_there(void **state)
 {
     (void)state;
