@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * hybridmem: runs <libexecdir>/hybridmem/hybridmem-COMMAND, as git does. The path is fixed at build time: neither PATH
- * nor any other variable can put another program in its place.
+ * hybridmem: runs <libexecdir>/hybridmem/hybridmem-COMMAND, as git does with its commands. The path is fixed at build
+ * time, so neither PATH nor another variable can put another program in its place.
  */
 #include <config.h>
 
@@ -19,11 +19,11 @@
 
 enum { EXIT_USAGE = 2 };
 
-/* Programs that Slurm's hooks start are in the same folder; of them, only what a person may want is here. */
+/* The commands for people. The same folder has programs that Slurm's hooks start; they are not in this table. */
 static const struct {
     const char *name;
     const char *summary;
-    const char *program; /* hybridmem-PROGRAM NAME instead of hybridmem-NAME; NULL otherwise */
+    const char *program; /* runs hybridmem-PROGRAM NAME; NULL: runs hybridmem-NAME */
 } commands[] = {
     {"tiers", "the memory tiers of this node", NULL},
     {"plan", "what a request would do on this node", NULL},
@@ -54,7 +54,10 @@ static void print_help(FILE *out)
     fputs("\n'hybridmem COMMAND --help' tells more; 'hybridmem --version' the version.\n", out);
 }
 
-/* Edits (insert, remove, replace) that make one word the other. Words longer than MOST_WORD are far from everything. */
+/*
+ * The number of edits (insert, remove, replace) that turn one word into the other. Words longer than MOST_WORD count as
+ * very different.
+ */
 static int count_edits(const char *a, const char *b)
 {
     int row[MOST_WORD + 1];
@@ -101,7 +104,7 @@ static int fail_unknown(const char *word)
     return EXIT_USAGE;
 }
 
-/* Run hybridmem-WORD (argv[0] is the word and becomes its path). Returns only when that failed. */
+/* Runs hybridmem-WORD. argv[0] is the word, and becomes the program's path. Returns only on failure. */
 static int run(const char *word, char **argv)
 {
     char path[sizeof(HM_PKGLIBEXECDIR "/hybridmem-") + MOST_WORD];
@@ -114,7 +117,7 @@ static int run(const char *word, char **argv)
         is_known = strcmp(commands[i].name, word) == 0;
         if (is_known && commands[i].program) {
             program = commands[i].program;
-            argv--; /* the word stays, as the program's first */
+            argv--; /* keep the word as the program's first argument */
         }
     }
     snprintf(path, sizeof(path), HM_PKGLIBEXECDIR "/hybridmem-%s", program);

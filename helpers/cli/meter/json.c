@@ -9,7 +9,7 @@ static json_t *text_or_null(const char *text)
     return text && *text ? json_string(text) : json_null();
 }
 
-/* An amount and what it is in a second. */
+/* Sets an amount, and its rate per second. */
 static void set_amount(json_t *object, const char *amount, const char *rate, const struct hm_meter_reading *reading,
                        const struct hm_flow *flow)
 {
@@ -37,7 +37,7 @@ static json_t *build_traffic(const struct hm_meter_reading *reading, const struc
     return object;
 }
 
-/* Write and free. */
+/* Writes the object and frees it. */
 static int dump(FILE *out, json_t *object, size_t flags)
 {
     int result = object && json_dumpf(object, out, flags) == 0 && fputc('\n', out) != EOF ? 0 : -1;

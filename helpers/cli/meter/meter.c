@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* hybridmem-meter: the energy and the memory traffic of this node, as its counters have them. */
+/* hybridmem-meter: shows the energy and the memory traffic of this node, from its counters. */
 #include <errno.h>
 #include <fcntl.h>
 #include <locale.h>
@@ -22,7 +22,7 @@
 #include "print.h"
 
 #define SECOND_NS UINT64_C(1000000000)
-#define MOST_WAIT_NS SECOND_NS /* between two looks at the counters: none wraps twice in that time */
+#define MOST_WAIT_NS SECOND_NS /* time between two looks at the counters, in which none wraps twice */
 
 #define NAME "hybridmem meter"
 
@@ -39,7 +39,7 @@ struct meter {
     char host[256];
     int signals;
     bool has_begun;
-    uint64_t since_ns; /* CLOCK_MONOTONIC of the reading before */
+    uint64_t since_ns; /* CLOCK_MONOTONIC of the last reading */
 };
 
 static int fail(int status, const char *text)
@@ -48,7 +48,7 @@ static int fail(int status, const char *text)
     return status;
 }
 
-/* Returns 0, or the exit status with all said. */
+/* Returns 0, or the exit status after an error message. */
 static int open_folders(const struct hm_meter_options *options, struct hm_counters_setup *setup)
 {
     const int flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC;
@@ -72,7 +72,7 @@ static int open_folders(const struct hm_meter_options *options, struct hm_counte
     return fail(HM_WORDS_BAD, error.text);
 }
 
-/* A node whose tiers cannot be told is metered all the same. Returns 0, or the exit status with all said. */
+/* Finds the node's tiers. Metering also works without them. Returns 0, or the exit status after an error message. */
 static int find_tiers(const struct hm_meter_options *options, struct meter *meter)
 {
     struct hm_error error = {""};
@@ -106,7 +106,10 @@ static int list(const struct meter *meter)
     return hm_output_end(NAME, result, meter->gauges.n > 0 ? EXIT_SUCCESS : EXIT_NONE);
 }
 
-/* Read, show what flowed since the reading before, and begin anew. Returns 0, or the exit status with all said. */
+/*
+ * Reads the counters, shows what flowed since the last reading, and begins anew. Returns 0, or the exit status after an
+ * error message.
+ */
 static int show_reading(struct meter *meter)
 {
     uint64_t now = hm_clock_ns(CLOCK_MONOTONIC);
@@ -138,7 +141,7 @@ static int show_reading(struct meter *meter)
 
 enum waited { WAITED_DUE, WAITED_MORE, WAITED_END };
 
-/* Wait for a signal, and for a byte of standard input where a line of it is awaited, at most until `until_ns`. */
+/* Waits for a signal and, if a line is expected, for a byte of standard input; at most until `until_ns`. */
 static enum waited wait_once(const struct meter *meter, uint64_t until_ns)
 {
     struct pollfd events[] = {{.fd = meter->signals, .events = POLLIN},
@@ -154,7 +157,7 @@ static enum waited wait_once(const struct meter *meter, uint64_t until_ns)
     return byte == '\n' ? WAITED_DUE : WAITED_MORE;
 }
 
-/* Wait until `due_ns`, or for a line; what wraps meanwhile is looked at. */
+/* Waits until `due_ns`, or for a line. Meanwhile reads counters that could wrap. */
 static enum waited wait_for_next(struct meter *meter, uint64_t due_ns)
 {
     uint64_t look_ns = hm_clock_ns(CLOCK_MONOTONIC) + MOST_WAIT_NS;
@@ -183,13 +186,14 @@ static int run(struct meter *meter)
         if (wait_for_next(meter, options->step ? UINT64_MAX : due_ns) == WAITED_END)
             break;
         status = show_reading(meter);
-        while (due_ns <= hm_clock_ns(CLOCK_MONOTONIC)) /* a machine that slept shows no lines for that time */
+        /* after the machine has slept, no lines are shown for that time */
+        while (due_ns <= hm_clock_ns(CLOCK_MONOTONIC))
             due_ns += interval_ns;
     }
     return status;
 }
 
-/* What ends it: taken by poll, so that no line is cut. Returns a descriptor, or -1. */
+/* Blocks the signals that end the program: poll(2) sees them, so that no line is cut. Returns a descriptor, or -1. */
 static int take_signals(void)
 {
     sigset_t ending;

@@ -44,7 +44,7 @@ static void print_help(void)
            HM_METER_CONFIG);
 }
 
-/* Digits alone are seconds. */
+/* A number without a unit is seconds. */
 static int take_interval(void *data, const char *argument, struct hm_error *error)
 {
     struct hm_meter_options *options = data;
@@ -64,7 +64,10 @@ static int take_count(void *data, const char *argument, struct hm_error *error)
     return hm_size_parse_number(argument, 1, UINT32_MAX, &options->count, error);
 }
 
-/* The list is of the sources alone: it shows nothing over time, and of no tier. Returns -1 to go on, or the status. */
+/*
+ * Checks the options of --list, which shows the sources alone: nothing over time, and no tiers. Returns -1 to go on, or
+ * the exit status.
+ */
 static int check_list(const struct hm_meter_options *options)
 {
     const struct {

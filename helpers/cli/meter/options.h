@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The command line of hybridmem meter. */
+/* Parses the command line of hybridmem meter. */
 #ifndef HM_CLI_METER_OPTIONS_H
 #define HM_CLI_METER_OPTIONS_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-#define HM_METER_CONFIG HM_SYSCONFDIR "/hybridmem.conf" /* where no other is given */
+#define HM_METER_CONFIG HM_SYSCONFDIR "/hybridmem.conf" /* used if no other is given */
 
 struct hm_meter_options {
     bool list, json, step;
@@ -14,7 +14,10 @@ struct hm_meter_options {
     const char *sysfs, *resctrl, *topology, *config;
 };
 
-/* Reads the words into options that are all 0. Returns -1 to go on, or the exit status with all said. */
+/*
+ * Parses the words into `options`, which must be all 0. Returns -1 to go on, or the exit status; all messages are
+ * written then.
+ */
 int hm_meter_parse(int argc, char **argv, struct hm_meter_options *options);
 
 #endif

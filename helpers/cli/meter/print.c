@@ -8,8 +8,8 @@
 
 #define NAME_WIDTH 16
 #define AMOUNT 32
-#define LIST_COLUMN 12    /* where what is said of a source begins */
-#define LEGEND_REASON 100 /* columns of it in a line of the legend */
+#define LIST_COLUMN 12    /* column at which the text about a source begins */
+#define LEGEND_REASON 100 /* columns for a reason in a line of the legend */
 #define DOTS " ..."
 #define MORE "hybridmem meter --list says more"
 
@@ -35,7 +35,7 @@ static char *format_rate(const struct hm_meter_reading *reading, const struct hm
     return out;
 }
 
-/* As many words of the reason as have room in `columns`, and dots in place of the others. Returns whether all had. */
+/* Shortens a reason to the words that fit into `columns`, with dots for the rest. Returns true if it is complete. */
 static bool shorten(const char *reason, size_t columns, char out[HM_ERROR_TEXT])
 {
     size_t length = strlen(reason), most = columns > sizeof(DOTS) ? columns - strlen(DOTS) : 1, end = most;
@@ -51,7 +51,10 @@ static bool shorten(const char *reason, size_t columns, char out[HM_ERROR_TEXT])
     return false;
 }
 
-/* The first flow without a source whose reason looks like this one's in so many columns; `i` where it is that. */
+/*
+ * The first flow without a source whose shortened reason is the same as that of flow `i`; `i` itself if there is none
+ * before it.
+ */
 static int first_alike(const struct hm_meter_reading *reading, int i, size_t columns)
 {
     char text[HM_ERROR_TEXT], other[HM_ERROR_TEXT];
@@ -66,7 +69,7 @@ static int first_alike(const struct hm_meter_reading *reading, int i, size_t col
     return i;
 }
 
-/* All flows that have no source for the same reason, in one line. */
+/* Prints one line for all flows that have no source for the same reason. */
 static void put_reason(FILE *out, const struct hm_meter_reading *reading, int first)
 {
     char text[HM_ERROR_TEXT];
@@ -102,8 +105,10 @@ void hm_meterprint_line(FILE *out, const struct hm_meter_reading *reading)
     fputc('\n', out);
 }
 
-/* Why the flow is not known, in the columns that are left; "" where it is. Returns false where there is more of a
- * reason that the list has. */
+/*
+ * Writes why the flow is not known, within `columns`; "" if it is known. Returns false if the reason is cut and the
+ * list has more of it.
+ */
 static bool explain(const struct hm_meter_reading *reading, int i, size_t columns, char out[HM_ERROR_TEXT])
 {
     const struct hm_flow *flow = &reading->flow[i];

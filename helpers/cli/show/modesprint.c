@@ -13,7 +13,7 @@
 #define TEXT_COLUMN 12
 #define LIST 256 /* bytes for a list of words */
 
-/* "all modes but off", or "isolate and migrate": the modes that take a group of keys. Returns `out`. */
+/* Names the modes that take a group of keys, as "all modes but off" or "isolate and migrate". Returns `out`. */
 static char *describe_modes(unsigned group, char *out, size_t size)
 {
     unsigned with = 0, without = 0;
@@ -46,10 +46,13 @@ void hm_modesprint_help(void)
         group = key->group;
         hm_words_put_row(stdout, HM_WORDS_COLUMNS, HELP_COLUMN, key->about, "  %s", key->name);
     }
-    puts("For what is not given the site's choice holds, else hybridmem's.");
+    puts("A key that is not given has the site's default, or else hybridmem's.");
 }
 
-/* What is in a list of a mode: its keys, or what it wants. NULL past the last, "" for what the mode does not have. */
+/*
+ * The n-th word of a list of a mode: a key that it takes, or (below) what it wants. NULL past the last; "" for a word
+ * that does not apply to the mode.
+ */
 static const char *key_of(const struct hm_mode_row *mode, int n)
 {
     const struct hm_key *key = hm_key_at(n);

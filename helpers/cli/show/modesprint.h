@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The modes and keys of --hybrid-mem=, from their tables, on standard output. */
+/* Prints the modes and keys of --hybrid-mem=, from their tables, on standard output. */
 #ifndef HM_CLI_SHOW_MODESPRINT_H
 #define HM_CLI_SHOW_MODESPRINT_H
 
-/* The grammar, as a part of a help text: each mode and each key with what it means. */
+/* Prints the grammar for a help text: each mode and each key with its meaning. */
 void hm_modesprint_help(void);
 
-/* Each mode with its keys and what it wants of the node, for people. */
+/* Prints each mode with its keys and what it wants of the node, for people. */
 void hm_modesprint_text(void);
 
-/* The same as one JSON object. Returns 0, or -1 where it could not be made or written. */
+/* Prints the same as one JSON object. Returns 0, or -1 if it could not be made or written. */
 int hm_modesprint_json(void);
 
 #endif

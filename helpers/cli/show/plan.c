@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * hybridmem-plan: what a request would do on this node, or on one described by hwloc's XML, without doing it.
+ * hybridmem-plan: shows what a request would do on this node, or on a node described by hwloc's XML, without doing it.
  */
 #include <config.h>
 
@@ -117,7 +117,10 @@ static int read_own_cpus(struct hm_set *cpus, struct hm_error *error)
     return status;
 }
 
-/* The task's CPUs. Another machine's topology may have none of this process's: then all of it. */
+/*
+ * Chooses the task's CPUs. If the topology of another machine has none of this process's CPUs, all of its CPUs are
+ * used.
+ */
 static int choose_cpus(const struct options *options, const struct hm_topology *topology, struct hm_set *cpus,
                        struct hm_error *error)
 {
@@ -150,8 +153,10 @@ static int choose_abilities(const struct options *options, const struct hm_tiers
         return hm_fail(error, EINVAL, "--kernel: %s", why.text);
     if (!options->kernel && hm_abilities_read(tiers, abilities, error) < 0)
         return -1;
-    /* The weights and regions of this machine, what is installed here and what tells writes here, say nothing about
-     * another one. */
+    /*
+     * What is known of this machine does not apply to another one: its weights and regions, what is installed, and what
+     * tells writes from reads.
+     */
     if (options->topology) {
         abilities->has_weights = abilities->lacks_preload = false;
         abilities->lacks_marks = abilities->lacks_store_samples = false;
@@ -175,7 +180,7 @@ static int choose_size(const struct options *options, uint64_t *bytes, struct hm
     return 0;
 }
 
-/* Returns 0, or the exit status with a text. */
+/* Returns 0, or the exit status with a text in `error`. */
 static int make_plan(const struct options *options, struct work *work, struct hm_error *error)
 {
     struct hm_request request;

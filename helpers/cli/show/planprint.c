@@ -11,7 +11,7 @@
 #define TEXT_COLUMN 11
 #define MOST_TEXT 4096
 
-/* Print "LABEL  TEXT" (printf style), broken where the terminal ends. */
+/* Prints "LABEL  TEXT" (printf style), broken at the terminal's width. */
 __attribute__((format(printf, 2, 3))) static void put(const char *label, const char *format, ...)
 {
     char text[MOST_TEXT];
@@ -22,7 +22,7 @@ __attribute__((format(printf, 2, 3))) static void put(const char *label, const c
     hm_words_put_row(stdout, hm_words_columns(), TEXT_COLUMN, text, "%s", label);
 }
 
-/* What the keys leave to the migrator, or without a limit, is not printed. */
+/* Prints the keys of migration, except those that are the migrator's choice or mean "no limit". */
 static void print_migration(const struct hm_plan_migration *migration)
 {
     const struct hm_migrate_keys *keys = &migration->keys;
@@ -48,7 +48,7 @@ static void print_fsdax(const struct hm_plan_fsdax *fsdax)
         hm_set_format(&fsdax->sockets, text, sizeof(text)), fsdax->is_kept ? ", kept" : "");
 }
 
-/* "0:3 2:1", by node. */
+/* Prints weights by node, as "0:3 2:1". */
 static void print_weights(const struct hm_plan *plan, const struct hm_topology *topology)
 {
     char text[MOST_TEXT] = "";

@@ -4,10 +4,10 @@
 
 #include "core/plan/plan.h"
 
-/* The plan for people, on standard output. */
+/* Prints the plan for people, on standard output. */
 void hm_planprint_text(const struct hm_plan *plan, const struct hm_topology *topology);
 
-/* One JSON object. Returns 0, or -1 where it could not be made or written. */
+/* Prints one JSON object. Returns 0, or -1 if it could not be made or written. */
 int hm_planprint_json(const struct hm_plan *plan, const struct hm_topology *topology);
 
 #endif

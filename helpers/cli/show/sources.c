@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * hybridmem-sources: which sources of samples work on this node, for whoever asks, and why the others do not. Each is
- * opened as the migrator would, and closed again.
+ * hybridmem-sources: shows which sources of samples work on this node for the caller, and why the others do not. Each
+ * source is opened as the migrator opens it, and closed again.
  */
 #include <config.h>
 
@@ -33,12 +33,12 @@ struct options {
     const char *config;
 };
 
-/* What came of opening a source. */
+/* The result of opening a source. */
 struct tried {
     const struct hm_source_row *row;
     bool is_usable;
-    char reason[HM_ERROR_TEXT]; /* why not */
-    bool lacks_broker;          /* as each node without jobs that may need one */
+    char reason[HM_ERROR_TEXT]; /* why it does not work */
+    bool lacks_broker;          /* only the broker is missing, which is normal on a node without jobs that need it */
     struct hm_source_state state;
 };
 
@@ -86,7 +86,7 @@ static void try_source(const struct hm_source_row *row, const struct hm_source_s
     }
 }
 
-/* The first that works, or NULL. */
+/* The name of the first source that works, or NULL. */
 static const char *choose(const struct tried *tried, int n)
 {
     for (int i = 0; i < n; i++)
@@ -100,7 +100,7 @@ static void put_fact(size_t columns, const char *label, const char *text)
     hm_words_put_row(stdout, columns, FACT_COLUMN, text, "  %s", label);
 }
 
-/* Lines are broken at so many columns, 0: nowhere. */
+/* Breaks lines at `columns`; 0: does not break them. */
 static void print_text(const struct tried *tried, int n, size_t columns)
 {
     const char *chosen = choose(tried, n), *none = "none: nothing would be moved";
@@ -150,7 +150,7 @@ static int show(const struct options *options, struct hm_config *config)
     struct hm_error error = {""};
     struct tried tried[HM_SOURCES];
     long cpus = sysconf(_SC_NPROCESSORS_ONLN);
-    /* As the migrator opens them by default. */
+    /* The defaults of the migrator. */
     struct hm_source_setup setup = {
         .overhead = 0.01, .n_cpus = cpus > 0 ? (unsigned)cpus : 1, .interval_ms = 10000, .stop = -1};
     int n = 0, result = 0;

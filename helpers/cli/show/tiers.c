@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * hybridmem-tiers: what this node has, or a node described by hwloc's XML.
- */
+/* hybridmem-tiers: shows the memory tiers of this node, or of a node described by hwloc's XML. */
 #include <config.h>
 
 #include <errno.h>

@@ -10,7 +10,7 @@
 #include "base/words.h"
 
 #define CELL 64
-#define INDENT 2 /* of a line that goes on */
+#define INDENT 2 /* indent of a line's continuation */
 #define MOST_TEXT 2048
 
 /* The sockets that a tier's nodes are nearest to. */
@@ -110,7 +110,7 @@ static const struct {
 };
 #define N_COLUMNS (sizeof(columns) / sizeof(columns[0]))
 
-/* The end of the columns that find room beside the first one, the tier's name, from `from` on: at least one does. */
+/* The end of the columns from `from` on that fit beside the tier's name; at least one column is taken. */
 static size_t count_fitting(const int width[N_COLUMNS], size_t from, size_t screen)
 {
     size_t used = (size_t)width[0], end = from;
@@ -119,7 +119,7 @@ static size_t count_fitting(const int width[N_COLUMNS], size_t from, size_t scre
     return end;
 }
 
-/* The tier's name, and the columns from `from` to before `end`. */
+/* Prints the tier's name, and the columns from `from` to `end` - 1. */
 static void print_row(char cells[N_COLUMNS][CELL], const int width[N_COLUMNS], size_t from, size_t end)
 {
     printf("%-*s", width[0], cells[0]);
@@ -128,7 +128,7 @@ static void print_row(char cells[N_COLUMNS][CELL], const int width[N_COLUMNS], s
     putchar('\n');
 }
 
-/* Columns that the terminal has no room for follow in a table of their own. */
+/* Prints the tiers as a table. Columns that do not fit on the terminal follow in a table of their own. */
 static void print_tiers(const struct hm_tiers *tiers, size_t screen)
 {
     char cells[HM_MAX_TIERS + 1][N_COLUMNS][CELL];
@@ -154,7 +154,10 @@ static void print_tiers(const struct hm_tiers *tiers, size_t screen)
     }
 }
 
-/* "0 of fast (1.9 GiB), 2 of slow (8.0 GiB)": what each tier has near the socket (-1: near no one); "" for nothing. */
+/*
+ * Describes what each tier has near the socket (-1: near no single socket), as "0 of fast (1.9 GiB), 2 of slow (8.0
+ * GiB)"; "" for nothing.
+ */
 static void describe_socket(const struct hm_tiers *tiers, int socket, char *text, size_t size)
 {
     size_t used = 0;
@@ -178,7 +181,10 @@ static void describe_socket(const struct hm_tiers *tiers, int socket, char *text
     }
 }
 
-/* "Socket 0 has nodes 0 of fast (1.9 GiB), 2 of slow (8.0 GiB)"; nodes that are near no one socket come last. */
+/*
+ * Prints lines such as "Socket 0 has nodes 0 of fast (1.9 GiB), 2 of slow (8.0 GiB)". Nodes that are near no single
+ * socket come last.
+ */
 static void print_sockets(const struct hm_tiers *tiers, size_t screen)
 {
     char text[MOST_TEXT];

@@ -8,7 +8,7 @@
 #include "print.h"
 #include "slurm/stepname.h"
 
-/* What was not measured is null. */
+/* A negative value was not measured, and becomes null. */
 static json_t *amount_or_null(double value)
 {
     return value < 0 ? json_null() : json_real(value);

@@ -10,13 +10,13 @@
 
 #define PAGE 4096
 #define MARGIN 16      /* columns before a map */
-#define LEVELS 8       /* of heat that the glyphs tell apart, without "none" */
-#define MOST_CELLS 400 /* of a map: a wider terminal has a map that ends earlier */
+#define LEVELS 8       /* number of levels of heat, without "none" */
+#define MOST_CELLS 400 /* widest map, in cells, on any terminal */
 
-/* No heat, then LEVELS of it, each about three times the one before. */
+/* Glyphs: no heat, then LEVELS of it. Each level is about three times as hot as the one before. */
 static const char *const heat_utf8[LEVELS + 1] = {" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
 static const char *const heat_ascii[LEVELS + 1] = {" ", ".", ":", "-", "=", "+", "*", "%", "@"};
-/* Of the 256-colour palette, dark blue to yellow; the glyphs alone say the same. */
+/* Colours of the 256-colour palette, from dark blue to yellow. The glyphs show the same without colours. */
 static const unsigned char heat_colour[LEVELS + 1] = {0, 18, 19, 55, 91, 127, 166, 208, 226};
 
 /* One column of a map. */
@@ -84,7 +84,10 @@ static const struct hm_view_row *end_of_process(const struct hm_view *view, cons
     return row;
 }
 
-/* Spread a process's rows over the cells by their present pages: holes take no room. Returns pages per cell. */
+/*
+ * Spreads the rows of a process over the cells by their present pages, so that holes take no space. Returns the pages
+ * per cell.
+ */
 static double fill_cells(const struct hm_view_row *first, const struct hm_view_row *end, struct cell *cells,
                          unsigned count)
 {
@@ -99,7 +102,7 @@ static double fill_cells(const struct hm_view_row *first, const struct hm_view_r
             unsigned i = (unsigned)(at / per_cell);
             i = i < count ? i : count - 1;
             double here = i == count - 1 ? left : fmin(left, per_cell * (i + 1) - at);
-            here = here > 0 ? here : fmin(left, per_cell); /* rounding at a cell's edge */
+            here = here > 0 ? here : fmin(left, per_cell); /* a row may end within rounding of a cell's border */
             cells[i].heat += (double)(row->reads + row->writes) * here / present / per_cell;
             cells[i].fast += (double)row->fast_pages * here / present;
             cells[i].slow += (double)row->slow_pages * here / present;
@@ -110,7 +113,7 @@ static double fill_cells(const struct hm_view_row *first, const struct hm_view_r
     return per_cell;
 }
 
-/* Levels are logarithmic below the hottest cell of the screen. */
+/* The level of a heat: logarithmic, below the hottest cell of the screen. */
 static int level_of(double heat, double hottest)
 {
     if (heat <= 0 || hottest <= 0)
@@ -143,7 +146,7 @@ static void put_tiers(FILE *out, const struct cell *cells, unsigned count)
     fputc('\n', out);
 }
 
-/* Two lines for each process while there is room. */
+/* Prints two lines for each process, as long as there is room. */
 static void put_maps(FILE *out, const struct hm_view *view, const struct hm_screen *screen, unsigned lines)
 {
     struct cell cells[MOST_CELLS];

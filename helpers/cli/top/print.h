@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A migrator's view as a screen of text, or as JSON. Pure but for the stream. */
+/* Shows a migrator's view as a screen of text, or as JSON. Pure except for the stream. */
 #ifndef HM_CLI_TOP_PRINT_H
 #define HM_CLI_TOP_PRINT_H
 
@@ -8,10 +8,10 @@
 #include "cli/draw/screen.h"
 #include "migrator/figures/view.h"
 
-/* Write the screen: at most screen->lines lines of at most screen->columns characters. */
+/* Writes a screen of at most screen->lines lines with at most screen->columns characters. */
 void hm_topprint_screen(FILE *out, const struct hm_view *view, const char *host, const struct hm_screen *screen);
 
-/* One JSON object and a newline. Returns 0, or -1 (ENOMEM, or the stream's error). */
+/* Writes one JSON object and a newline. Returns 0, or -1 (ENOMEM, or the stream's error). */
 int hm_topprint_json(FILE *out, const struct hm_view *view, const char *host);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* hybridmem-top: what a running migrator does, on a screen that is written anew. */
+/* hybridmem-top: shows what a running migrator does, on a screen that is refreshed. */
 #include <config.h>
 
 #include <errno.h>
@@ -85,7 +85,7 @@ static int parse_options(int argc, char **argv, struct options *options)
     return optind + 1 < argc ? hm_words_refuse(&words, argv[optind + 1]) : -1;
 }
 
-/* "JOB" or "JOB.STEP". Returns 0, or -1. */
+/* Parses "JOB" or "JOB.STEP". Returns 0, or -1. */
 static int parse_which(const char *text, struct hm_view_name *name, bool *has_step)
 {
     char job[16];
@@ -102,7 +102,10 @@ static int parse_which(const char *text, struct hm_view_name *name, bool *has_st
     return *has_step ? hm_step_parse(text + length + 1, &name->step_id) : 0;
 }
 
-/* The migrators that are meant, those this user may ask: connected to the only one. Returns a descriptor, or -1. */
+/*
+ * Connects to the migrator that the options name, among those that this user may ask; there must be just one. Returns a
+ * descriptor, or -1.
+ */
 static int connect_to_one(const struct options *options, struct hm_error *error)
 {
     struct hm_view_name names[MOST_NAMES], wanted = {0};
