@@ -30,7 +30,7 @@
 #define N_SOURCES 3
 #define END_MARGIN 1024 /* bytes of heap that the C library keeps */
 
-enum held { HEAP, MAPPED, FILES, REGIONS, DECIDER, N_HELD };
+enum held { HEAP, MAPPED, FILES, EXTENTS, DECIDER, N_HELD };
 
 static const struct {
     const char *name;
@@ -41,7 +41,7 @@ static const struct {
     [HEAP] = {"bytes of heap in use", 384},
     [MAPPED] = {"bytes of address space", 2 << 20},
     [FILES] = {"open descriptors", 0},
-    [REGIONS] = {"regions", 150},
+    [EXTENTS] = {"regions", 150},
     [DECIDER] = {"bytes of the decision code", 0},
 };
 
@@ -90,8 +90,8 @@ static void count_held(double held[N_HELD])
     held[MAPPED] = strtod(text, NULL) * 4096;
     held[FILES] = count_files();
     if (day.live.decider)
-        hm_decider_regions(day.live.decider, &n);
-    held[REGIONS] = (double)n;
+        hm_decider_extents(day.live.decider, &n);
+    held[EXTENTS] = (double)n;
     held[DECIDER] = day.live.decider ? (double)hm_decider_bytes(day.live.decider) : 0;
 }
 

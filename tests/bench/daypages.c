@@ -135,19 +135,19 @@ static uint64_t pagemap_entry(pid_t pid, uint64_t page)
 
 int day_pages_scan(pid_t pid, struct hm_present_scan *scan)
 {
-    struct hm_present_region *region = (struct hm_present_region *)(uintptr_t)scan->vec - 1;
+    struct hm_present_range *range = (struct hm_present_range *)(uintptr_t)scan->vec - 1;
     uint64_t n = 0, n_pages = 0, page = scan->start >> 12, within;
     for (; page < scan->end >> 12; page++) {
         if (!find_slot(pid, page, &within))
             continue;
-        bool is_next = n > 0 && region->end == page << 12;
+        bool is_next = n > 0 && range->end == page << 12;
         if (n_pages == scan->max_pages || (!is_next && n == scan->vec_len))
             break;
         if (!is_next) {
-            *++region = (struct hm_present_region){.start = page << 12, .categories = scan->return_mask};
+            *++range = (struct hm_present_range){.start = page << 12, .categories = scan->return_mask};
             n++;
         }
-        region->end = (page + 1) << 12;
+        range->end = (page + 1) << 12;
         n_pages++;
     }
     scan->walk_end = page << 12;

@@ -44,9 +44,9 @@ static void decide(struct hm_decider *decider, const struct hm_observation *seen
     size_t n;
     hm_decider_observe(decider, seen, SAMPLES);
     hm_decider_end_phase(decider);
-    struct hm_region *region = hm_decider_regions(decider, &n);
+    struct hm_extent *extent = hm_decider_extents(decider, &n);
     for (size_t i = 0; i < n; i++)
-        region[i].slow_pages = region[i].n_pages < 1 << 20 ? region[i].n_pages : 0;
+        extent[i].slow_pages = extent[i].n_pages < 1 << 20 ? extent[i].n_pages : 0;
     struct hm_budget budget = {
         .capacity_pages = 1 << 19, .used_pages = 1 << 19, .move_pages = UINT64_MAX, .phases_left = -1};
     hm_decider_plan(decider, &budget, &n);
@@ -60,7 +60,7 @@ int main(int argc, char **argv)
                                                .write_gain = 4,
                                                .promote_cost = 192,
                                                .demote_cost = 384,
-                                               .max_regions = 1000};
+                                               .max_extents = 1000};
     struct hm_error error = {""};
     struct hm_random random = {1};
     struct hm_decider *decider = hm_decider_new(&options, &error);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The regions of one phase, and why each moved or stayed. */
+/* The extents of one phase, and why each moved or stayed. */
 #ifndef HM_CLI_REPLAY_EXPLAIN_H
 #define HM_CLI_REPLAY_EXPLAIN_H
 
@@ -12,12 +12,12 @@ struct hm_explained {
     size_t phase;
     double period;            /* accesses that one sample stands for */
     const char *unit;         /* what was sampled: "raw accesses" */
-    struct hm_region *region; /* by address */
-    size_t n_regions;
+    struct hm_extent *extent; /* by address */
+    size_t n_extents;
 };
 
-/* Keep a copy of the regions (free(explained->region)). Returns 0, or -1 (ENOMEM). */
-int hm_replayexplain_keep(struct hm_explained *explained, const struct hm_region *regions, size_t count);
+/* Keep a copy of the extents (free(explained->extent)). Returns 0, or -1 (ENOMEM). */
+int hm_replayexplain_keep(struct hm_explained *explained, const struct hm_extent *extents, size_t count);
 
 void hm_replayexplain_text(FILE *out, const struct hm_explained *explained);
 

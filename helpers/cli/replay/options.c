@@ -71,7 +71,7 @@ static int take_bins(void *data, const char *text, struct hm_error *error)
     uint64_t bins;
     if (hm_size_parse_number(text, LEAST_BINS, MOST_BINS, &bins, error) < 0)
         return -1;
-    options->replay.max_regions = (unsigned)bins;
+    options->replay.max_extents = (unsigned)bins;
     return 0;
 }
 
@@ -183,7 +183,7 @@ int hm_replayoptions_parse(int argc, char **argv, struct hm_replay_words *option
     *options = (struct hm_replay_words){.replay = {.fast = 0.1,
                                                    .period = 65536,
                                                    .sampled = HM_SAMPLED_RAW,
-                                                   .max_regions = HM_REPLAY_BINS,
+                                                   .max_extents = HM_REPLAY_BINS,
                                                    .latency_read = 2,
                                                    .latency_write = 5,
                                                    .seed = 1}};

@@ -142,7 +142,7 @@ static json_t *json_inputs(const struct hm_replay_report *report)
                      (json_int_t)trace->n_pages, "phases", (json_int_t)trace->n_phases, "fast", options->fast,
                      "fast_pages", (json_int_t)hm_replay_capacity(trace, options->fast), "algorithm",
                      options->algorithm, "period", (json_int_t)options->period, "sample",
-                     options->sampled == HM_SAMPLED_RAW ? "raw" : "mem", "bins", (json_int_t)options->max_regions,
+                     options->sampled == HM_SAMPLED_RAW ? "raw" : "mem", "bins", (json_int_t)options->max_extents,
                      "lat_read", options->latency_read, "lat_write", options->latency_write, "seed",
                      (json_int_t)options->seed);
 }

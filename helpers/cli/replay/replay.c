@@ -45,7 +45,7 @@ static void end_progress(struct work *work)
 }
 
 /* At the end of each phase. */
-static void watch_phase(void *data, size_t phase, const struct hm_region *regions, size_t n_regions,
+static void watch_phase(void *data, size_t phase, const struct hm_extent *extents, size_t n_extents,
                         const bool *is_fast, const struct hm_move *moves, size_t n_moves)
 {
     struct work *work = data;
@@ -55,7 +55,7 @@ static void watch_phase(void *data, size_t phase, const struct hm_region *region
     snprintf(text, sizeof(text), "phase %zu of %zu", phase + 1, work->trace.n_phases);
     show_progress(work, text);
     if (work->options.has_explain && phase == work->options.explain &&
-        hm_replayexplain_keep(&work->explained, regions, n_regions) < 0)
+        hm_replayexplain_keep(&work->explained, extents, n_extents) < 0)
         work->has_no_memory = true;
     if (work->grid)
         hm_grid_add_phase(work->grid, phase, is_fast);
@@ -151,7 +151,7 @@ int main(int argc, char **argv)
         status = show(&work, &error);
     if (status && error.text[0])
         hm_replayoptions_fail(status, error.text);
-    free(work.explained.region);
+    free(work.explained.extent);
     hm_grid_free(work.grid);
     hm_trace_free(&work.trace);
     return status;

@@ -36,9 +36,9 @@ extern const struct hm_algorithm hm_algorithm_regions, hm_algorithm_bins;
 struct hm_decider {
     const struct hm_algorithm *algorithm;
     struct hm_decider_options options;
-    struct hm_region *region; /* by ascending page, room for options.max_regions */
-    size_t n_regions;
-    struct hm_move *move; /* room for two moves per region */
+    struct hm_extent *extent; /* by ascending page, room for options.max_extents */
+    size_t n_extents;
+    struct hm_move *move; /* room for two moves per extent */
     size_t n_moves;
     uint64_t dropped;
     size_t bytes;
@@ -47,6 +47,6 @@ struct hm_decider {
 /* Allocates zeroed memory, and adds it to the decider's bytes. Returns NULL without memory. */
 void *hm_decider_allocate(struct hm_decider *decider, size_t count, size_t size);
 /* Adds a move, unless `limit` is 0. */
-void hm_decider_add_move(struct hm_decider *decider, const struct hm_region *region, uint64_t limit, bool to_fast);
+void hm_decider_add_move(struct hm_decider *decider, const struct hm_extent *extent, uint64_t limit, bool to_fast);
 
 #endif

@@ -41,7 +41,7 @@ static void destroy(struct hm_decider *decider)
     free(bins->writes);
     free(bins->priority);
     free(bins->order);
-    free(decider->region);
+    free(decider->extent);
     free(decider->move);
     free(bins);
 }
@@ -52,19 +52,19 @@ static struct hm_decider *create(const struct hm_decider_options *options)
     if (!bins)
         return NULL;
     struct hm_decider *base = &bins->base;
-    size_t n = options->max_regions;
+    size_t n = options->max_extents;
     base->algorithm = &hm_algorithm_bins;
     base->options = *options;
     base->bytes = sizeof(*bins);
     bins->room = n * SAMPLED_PER_BIN;
-    base->region = hm_decider_allocate(base, n, sizeof(*base->region));
+    base->extent = hm_decider_allocate(base, n, sizeof(*base->extent));
     base->move = hm_decider_allocate(base, 2 * n, sizeof(*base->move));
     bins->sampled = hm_decider_allocate(base, bins->room, sizeof(*bins->sampled));
     bins->reads = hm_decider_allocate(base, n, sizeof(*bins->reads));
     bins->writes = hm_decider_allocate(base, n, sizeof(*bins->writes));
     bins->priority = hm_decider_allocate(base, n, sizeof(*bins->priority));
     bins->order = hm_decider_allocate(base, n, sizeof(*bins->order));
-    if (base->region && base->move && bins->sampled && bins->reads && bins->writes && bins->priority && bins->order)
+    if (base->extent && base->move && bins->sampled && bins->reads && bins->writes && bins->priority && bins->order)
         return base;
     destroy(base);
     return NULL;
@@ -95,10 +95,10 @@ static void merge_sampled(struct bins *bins)
 /* The bin of a page: the last one that does not begin behind it. */
 static size_t find_bin(const struct hm_decider *base, uint64_t page)
 {
-    size_t low = 0, high = base->n_regions;
+    size_t low = 0, high = base->n_extents;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        if (base->region[middle].first <= page)
+        if (base->extent[middle].first <= page)
             low = middle + 1;
         else
             high = middle;
@@ -116,7 +116,7 @@ static void observe(struct hm_decider *decider, const struct hm_observation *obs
             continue;
         if (bins->is_cut) {
             size_t bin = find_bin(decider, seen->page);
-            if (HM_PAGE_SPACE(decider->region[bin].first) == HM_PAGE_SPACE(seen->page)) {
+            if (HM_PAGE_SPACE(decider->extent[bin].first) == HM_PAGE_SPACE(seen->page)) {
                 bins->reads[bin] += seen->reads;
                 bins->writes[bin] += seen->writes;
             } else {
@@ -145,7 +145,7 @@ static size_t cut_by(struct bins *bins, size_t size, bool is_final)
         bool is_new_space = i == 0 || HM_PAGE_SPACE(page) != HM_PAGE_SPACE(bins->sampled[i - 1].page);
         if (is_new_space || inside == size) {
             if (is_final) /* a process's first bin starts with its pages */
-                base->region[n].first = is_new_space ? HM_PAGE(HM_PAGE_SPACE(page), UINT64_C(0)) : page;
+                base->extent[n].first = is_new_space ? HM_PAGE(HM_PAGE_SPACE(page), UINT64_C(0)) : page;
             inside = 0;
             n++;
         }
@@ -163,7 +163,7 @@ static void cut(struct bins *bins)
     merge_sampled(bins);
     if (bins->n_sampled == 0)
         return;
-    size_t most = base->options.max_regions, size = (bins->n_sampled + most - 1) / most;
+    size_t most = base->options.max_extents, size = (bins->n_sampled + most - 1) / most;
     /*
      * A new process begins a new bin, so there may be more bins. If there are more processes than bins, the last ones
      * are left out.
@@ -172,12 +172,12 @@ static void cut(struct bins *bins)
         size *= 2;
     while (cut_by(bins, size, false) > most)
         bins->n_sampled--;
-    base->n_regions = cut_by(bins, size, true);
-    for (size_t i = 0; i < base->n_regions; i++) {
-        uint64_t first = base->region[i].first;
+    base->n_extents = cut_by(bins, size, true);
+    for (size_t i = 0; i < base->n_extents; i++) {
+        uint64_t first = base->extent[i].first;
         uint64_t space_end = (first | (HM_PAGE(1, UINT64_C(0)) - 1)) + 1;
-        bool is_last = i + 1 == base->n_regions || base->region[i + 1].first >= space_end;
-        base->region[i].n_pages = (is_last ? space_end : base->region[i + 1].first) - first;
+        bool is_last = i + 1 == base->n_extents || base->extent[i + 1].first >= space_end;
+        base->extent[i].n_pages = (is_last ? space_end : base->extent[i + 1].first) - first;
     }
     bins->is_cut = true;
 }
@@ -189,9 +189,9 @@ static void forget(struct hm_decider *decider, uint64_t first, uint64_t n_pages)
     for (size_t i = 0; i < bins->n_sampled; i++)
         if (bins->sampled[i].page >= first && bins->sampled[i].page < end)
             bins->sampled[i].reads = bins->sampled[i].writes = 0;
-    for (size_t i = 0; i < decider->n_regions; i++)
-        if (decider->region[i].first >= first &&
-            HM_PAGE_END(decider->region[i].first, decider->region[i].n_pages) <= end)
+    for (size_t i = 0; i < decider->n_extents; i++)
+        if (decider->extent[i].first >= first &&
+            HM_PAGE_END(decider->extent[i].first, decider->extent[i].n_pages) <= end)
             bins->priority[i] = bins->reads[i] = bins->writes[i] = 0;
 }
 
@@ -201,25 +201,25 @@ static void end_phase(struct hm_decider *decider)
     const struct hm_decider_options *options = &decider->options;
     if (!bins->is_cut)
         cut(bins);
-    for (size_t i = 0; i < decider->n_regions; i++) {
-        struct hm_region *region = &decider->region[i];
+    for (size_t i = 0; i < decider->n_extents; i++) {
+        struct hm_extent *extent = &decider->extent[i];
         double heat = bins->reads[i] * (options->read_gain + 1) + bins->writes[i] * (options->write_gain + 1);
-        bins->priority[i] = region->phases == 0 ? heat : OLD_WEIGHT * bins->priority[i] + (1 - OLD_WEIGHT) * heat;
-        region->reads =
-            region->phases == 0 ? bins->reads[i] : OLD_WEIGHT * region->reads + (1 - OLD_WEIGHT) * bins->reads[i];
-        region->writes =
-            region->phases == 0 ? bins->writes[i] : OLD_WEIGHT * region->writes + (1 - OLD_WEIGHT) * bins->writes[i];
-        region->phases++;
+        bins->priority[i] = extent->phases == 0 ? heat : OLD_WEIGHT * bins->priority[i] + (1 - OLD_WEIGHT) * heat;
+        extent->reads =
+            extent->phases == 0 ? bins->reads[i] : OLD_WEIGHT * extent->reads + (1 - OLD_WEIGHT) * bins->reads[i];
+        extent->writes =
+            extent->phases == 0 ? bins->writes[i] : OLD_WEIGHT * extent->writes + (1 - OLD_WEIGHT) * bins->writes[i];
+        extent->phases++;
         bins->reads[i] = bins->writes[i] = 0;
     }
 }
 
 static int compare_priority(const void *a, const void *b, void *data)
 {
-    const struct hm_region *region = data;
+    const struct hm_extent *extent = data;
     uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-    if (region[x].priority != region[y].priority)
-        return region[x].priority < region[y].priority ? -1 : 1;
+    if (extent[x].priority != extent[y].priority)
+        return extent[x].priority < extent[y].priority ? -1 : 1;
     return (x > y) - (x < y);
 }
 
@@ -231,7 +231,7 @@ static uint64_t find_room(const struct bins *bins, uint64_t need, size_t high, s
 {
     uint64_t found = 0;
     for (; found < need && *low < high; (*low)++)
-        found += bins->base.region[bins->order[*low]].fast_pages;
+        found += bins->base.extent[bins->order[*low]].fast_pages;
     return found;
 }
 
@@ -245,14 +245,14 @@ static void exchange(struct bins *bins, const struct hm_budget *budget, uint64_t
     const struct hm_decider_options *options = &bins->base.options;
     uint64_t capacity = budget->capacity_pages;
     double promote = (options->read_gain + 2) / options->period, demote = (options->write_gain + 2) / options->period;
-    for (size_t high = bins->base.n_regions; high > low; high--) {
-        struct hm_region *hot = &bins->base.region[bins->order[high - 1]];
+    for (size_t high = bins->base.n_extents; high > low; high--) {
+        struct hm_extent *hot = &bins->base.extent[bins->order[high - 1]];
         uint64_t need = hot->slow_pages, room = used < capacity ? capacity - used : 0;
         size_t next = low;
         uint64_t found = need > room ? find_room(bins, need - room, high - 1, &next) : 0;
         if (need == 0)
             continue;
-        double pivot = next > low ? bins->base.region[bins->order[next - 1]].priority : 0;
+        double pivot = next > low ? bins->base.extent[bins->order[next - 1]].priority : 0;
         if (room + found < need)
             hot->verdict = HM_VERDICT_ROOM;
         else if (hot->priority <= pivot + (next > low ? promote + demote : promote))
@@ -262,8 +262,8 @@ static void exchange(struct bins *bins, const struct hm_budget *budget, uint64_t
         else {
             hot->verdict = HM_VERDICT_PROMOTE;
             for (; low < next; low++)
-                if (bins->base.region[bins->order[low]].fast_pages > 0)
-                    bins->base.region[bins->order[low]].verdict = HM_VERDICT_DEMOTE;
+                if (bins->base.extent[bins->order[low]].fast_pages > 0)
+                    bins->base.extent[bins->order[low]].verdict = HM_VERDICT_DEMOTE;
             used = used + need - found;
             left -= need + found;
         }
@@ -274,16 +274,16 @@ static void plan(struct hm_decider *decider, const struct hm_budget *budget)
 {
     struct bins *bins = bins_of(decider);
     uint64_t used = budget->used_pages, left = budget->move_pages;
-    size_t low = 0, n = decider->n_regions;
+    size_t low = 0, n = decider->n_extents;
     for (size_t i = 0; i < n; i++) {
         bins->order[i] = (uint32_t)i;
-        decider->region[i].verdict = HM_VERDICT_PLACED;
-        double pages = (double)(decider->region[i].fast_pages + decider->region[i].slow_pages);
-        decider->region[i].priority = pages > 0 ? bins->priority[i] / pages : 0;
+        decider->extent[i].verdict = HM_VERDICT_PLACED;
+        double pages = (double)(decider->extent[i].fast_pages + decider->extent[i].slow_pages);
+        decider->extent[i].priority = pages > 0 ? bins->priority[i] / pages : 0;
     }
-    qsort_r(bins->order, n, sizeof(*bins->order), compare_priority, decider->region);
+    qsort_r(bins->order, n, sizeof(*bins->order), compare_priority, decider->extent);
     for (; low < n && used > budget->capacity_pages; low++) {
-        struct hm_region *cold = &decider->region[bins->order[low]];
+        struct hm_extent *cold = &decider->extent[bins->order[low]];
         if (cold->fast_pages == 0)
             continue;
         cold->verdict = HM_VERDICT_CAP;
@@ -292,11 +292,11 @@ static void plan(struct hm_decider *decider, const struct hm_budget *budget)
     }
     exchange(bins, budget, used, left, low);
     for (size_t i = 0; i < n; i++)
-        if (decider->region[i].verdict == HM_VERDICT_CAP || decider->region[i].verdict == HM_VERDICT_DEMOTE)
-            hm_decider_add_move(decider, &decider->region[i], decider->region[i].fast_pages, false);
+        if (decider->extent[i].verdict == HM_VERDICT_CAP || decider->extent[i].verdict == HM_VERDICT_DEMOTE)
+            hm_decider_add_move(decider, &decider->extent[i], decider->extent[i].fast_pages, false);
     for (size_t i = 0; i < n; i++)
-        if (decider->region[i].verdict == HM_VERDICT_PROMOTE)
-            hm_decider_add_move(decider, &decider->region[i], decider->region[i].slow_pages, true);
+        if (decider->extent[i].verdict == HM_VERDICT_PROMOTE)
+            hm_decider_add_move(decider, &decider->extent[i], decider->extent[i].slow_pages, true);
 }
 
 const struct hm_algorithm hm_algorithm_bins = {

@@ -8,8 +8,8 @@
 #include <string.h>
 
 #define N_ROWS(table) (sizeof(table) / sizeof((table)[0]))
-#define LEAST_REGIONS 16
-#define MOST_REGIONS 1048576
+#define LEAST_EXTENTS 16
+#define MOST_EXTENTS 1048576
 
 static const struct hm_algorithm *const algorithms[] = {&hm_algorithm_regions, &hm_algorithm_bins};
 
@@ -44,9 +44,9 @@ static int check_number(const char *name, double value, double least, struct hm_
 
 static int check_options(const struct hm_decider_options *options, struct hm_error *error)
 {
-    if (options->max_regions < LEAST_REGIONS || options->max_regions > MOST_REGIONS)
-        return hm_fail(error, EINVAL, "max_regions: %u is out of range: use %d to %d", options->max_regions,
-                       LEAST_REGIONS, MOST_REGIONS);
+    if (options->max_extents < LEAST_EXTENTS || options->max_extents > MOST_EXTENTS)
+        return hm_fail(error, EINVAL, "max_extents: %u is out of range: use %d to %d", options->max_extents,
+                       LEAST_EXTENTS, MOST_EXTENTS);
     if (check_number("period", options->period, 1, error) < 0 ||
         check_number("read_gain", options->read_gain, 0, error) < 0 ||
         check_number("write_gain", options->write_gain, 0, error) < 0 ||
@@ -66,7 +66,7 @@ struct hm_decider *hm_decider_new(const struct hm_decider_options *options, stru
         return NULL;
     struct hm_decider *decider = algorithm->create(options);
     if (!decider) {
-        hm_fail(error, ENOMEM, "max_regions: no memory for %u regions", options->max_regions);
+        hm_fail(error, ENOMEM, "max_extents: no memory for %u extents", options->max_extents);
         return NULL;
     }
     return decider;
@@ -107,10 +107,10 @@ void hm_decider_end_phase(struct hm_decider *decider)
     decider->algorithm->end_phase(decider);
 }
 
-struct hm_region *hm_decider_regions(struct hm_decider *decider, size_t *count)
+struct hm_extent *hm_decider_extents(struct hm_decider *decider, size_t *count)
 {
-    *count = decider->n_regions;
-    return decider->region;
+    *count = decider->n_extents;
+    return decider->extent;
 }
 
 const struct hm_move *hm_decider_plan(struct hm_decider *decider, const struct hm_budget *budget, size_t *count)
@@ -150,9 +150,9 @@ void *hm_decider_allocate(struct hm_decider *decider, size_t count, size_t size)
     return memory;
 }
 
-void hm_decider_add_move(struct hm_decider *decider, const struct hm_region *region, uint64_t limit, bool to_fast)
+void hm_decider_add_move(struct hm_decider *decider, const struct hm_extent *extent, uint64_t limit, bool to_fast)
 {
     if (limit > 0)
         decider->move[decider->n_moves++] =
-            (struct hm_move){.first = region->first, .n_pages = region->n_pages, .limit = limit, .to_fast = to_fast};
+            (struct hm_move){.first = extent->first, .n_pages = extent->n_pages, .limit = limit, .to_fast = to_fast};
 }

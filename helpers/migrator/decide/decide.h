@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The decision code: decides what to move. Pure. It takes the observations of a phase; at the phase's end it returns
- * regions with their read and write heat, and a list of moves within a budget. Two drivers use it: the live migrator
+ * extents with their read and write heat, and a list of moves within a budget. Two drivers use it: the live migrator
  * and the replay of traces. One phase:
  *
  *       hm_decider_observe() ...      takes what was sampled
- *       hm_decider_end_phase()        calculates the heat of regions
- *       hm_decider_regions()          the driver fills in how much of each region is in which tier
+ *       hm_decider_end_phase()        calculates the heat of extents
+ *       hm_decider_extents()          the driver fills in how much of each extent is in which tier
  *       hm_decider_plan()             returns moves: demotions first
  *       (the driver moves what it can)
  *
- * Memory is limited by `max_regions`, whatever the size of the job. The result depends only on the options and the
+ * Memory is limited by `max_extents`, whatever the size of the job. The result depends only on the options and the
  * calls, not on time or on addresses in this process: the same calls give the same moves.
  */
 #ifndef HM_MIGRATOR_DECIDE_DECIDE_H
@@ -24,7 +24,7 @@
 
 /*
  * Numbers for the pages of all processes of a step: the process's index (`space`) in the upper 18 bits, the page number
- * (address / 4096) in the lower 46, enough for 57-bit addresses. A region never reaches over two spaces.
+ * (address / 4096) in the lower 46, enough for 57-bit addresses. An extent never reaches over two spaces.
  */
 #define HM_PAGE_BITS 46
 #define HM_PAGE(space, number) (((uint64_t)(space) << HM_PAGE_BITS) | (number))
@@ -48,32 +48,36 @@ struct hm_decider_options {
     double write_gain;     /* latency slow / latency fast - 1 */
     double promote_cost;   /* cost of one page, in the same unit: 64 lines are read slowly and written fast */
     double demote_cost;    /* cost of one page: 64 lines are read fast and written slowly */
-    unsigned max_regions;  /* 16 .. 1048576; for "bins" the number of bins */
+    unsigned max_extents;  /* 16 .. 1048576; for "bins" the number of bins */
     bool hot_by_writes;    /* only writes count: memory that is only read is as cold as unused memory */
     /* 0..1: this share of the hotter pages' heat is subtracted from the gain of an exchange ("regions" only) */
     double error;
     bool counts_memory; /* samples are of accesses to memory; false: of loads and stores, which caches may serve */
 };
 
-enum hm_verdict {                     /* why a region stays or moves; hm_verdict_text() gives the words */
+enum hm_verdict {                     /* why an extent stays or moves; hm_verdict_text() gives the words */
                   HM_VERDICT_NEW,     /* seen for the first time: not enough evidence */
                   HM_VERDICT_PLACED,  /* where it should be */
                   HM_VERDICT_PROMOTE, /* promoted: the gain exceeds the cost with confidence */
-                  HM_VERDICT_DEMOTE,  /* demoted: makes room for a hotter region */
+                  HM_VERDICT_DEMOTE,  /* demoted: makes room for a hotter extent */
                   HM_VERDICT_CAP,     /* demoted: the fast share is over its cap */
                   HM_VERDICT_DOUBT,   /* hot enough by the mean, but not with confidence */
                   HM_VERDICT_COST,    /* the gain would not pay for the move */
-                  HM_VERDICT_ROOM,    /* no colder region gives way */
+                  HM_VERDICT_ROOM,    /* no colder extent gives way */
                   HM_VERDICT_BUDGET,  /* this phase's budget was used up */
                   HM_VERDICTS
 };
 
-struct hm_region {
+/*
+ * A run of pages that stays or moves as one: storage with tiers calls it an extent. Users read "region", as in
+ * algorithm=regions; in the code a region is persistent memory (core/topology/regions.h), or DAMON's.
+ */
+struct hm_extent {
     uint64_t first;       /* first page */
     uint64_t n_pages;     /* pages of the span, holes included */
-    double reads, writes; /* heat: expected samples per phase in the whole region */
+    double reads, writes; /* heat: expected samples per phase in the whole extent */
     double noise;         /* standard error of reads + writes */
-    double priority;      /* order of regions: expected gain per page and phase */
+    double priority;      /* order of extents: expected gain per page and phase */
     unsigned phases;      /* number of phases since it was found */
     uint64_t fast_pages;  /* pages present in the fast tier, and in others; set by the driver */
     uint64_t slow_pages;
@@ -88,7 +92,7 @@ struct hm_move {
 
 struct hm_budget {
     uint64_t capacity_pages; /* most pages of this job in the fast tier: the cap, or less if there is less room */
-    uint64_t used_pages;     /* this job's pages in the fast tier now, also outside of all regions */
+    uint64_t used_pages;     /* this job's pages in the fast tier now, also outside of all extents */
     uint64_t move_pages;     /* most pages to move at the end of this phase; UINT64_MAX: no limit */
     double phases_left;      /* phases until the job's known end; negative: not known */
 };
@@ -109,19 +113,19 @@ uint64_t hm_decider_dropped(const struct hm_decider *decider);
 /* Forgets what is known of these pages: their mapping or process is gone. */
 void hm_decider_forget(struct hm_decider *decider, uint64_t first, uint64_t n_pages);
 
-/* Ends the phase: updates the regions and their heat. */
+/* Ends the phase: updates the extents and their heat. */
 void hm_decider_end_phase(struct hm_decider *decider);
 
 /*
- * The regions by ascending page. They belong to the decider, and are valid until the next call that changes it. The
+ * The extents by ascending page. They belong to the decider, and are valid until the next call that changes it. The
  * driver must set fast_pages and slow_pages before hm_decider_plan().
  */
-struct hm_region *hm_decider_regions(struct hm_decider *decider, size_t *count);
+struct hm_extent *hm_decider_extents(struct hm_decider *decider, size_t *count);
 
 /*
  * Plans the moves of this phase, demotions first. They belong to the decider, and are valid until the next call that
- * changes it. Sets the verdict of each region. used_pages + promoted - demoted stays within capacity_pages, if the
- * regions have enough pages to demote.
+ * changes it. Sets the verdict of each extent. used_pages + promoted - demoted stays within capacity_pages, if the
+ * extents have enough pages to demote.
  */
 const struct hm_move *hm_decider_plan(struct hm_decider *decider, const struct hm_budget *budget, size_t *count);
 

@@ -18,7 +18,7 @@ struct hm_promise {
 };
 
 struct hm_trust {
-    struct hm_promise *promise; /* those of the last trial; room for one per region */
+    struct hm_promise *promise; /* those of the last trial; room for one per extent */
     size_t n;
     double gain;           /* what they promise, in weighted samples per phase */
     double samples;        /* weighted samples of the last phase */

@@ -28,7 +28,7 @@ static int new_decider(struct hm_live *live)
         .write_gain = options->lat_write - 1,
         .promote_cost = 64 * (options->lat_read + 1),
         .demote_cost = 64 * (1 + options->lat_write),
-        .max_regions = options->max_regions > 0 ? options->max_regions : HM_LIVE_REGIONS,
+        .max_extents = options->max_extents > 0 ? options->max_extents : HM_LIVE_EXTENTS,
         .hot_by_writes = options->hot_by_writes,
         .error = state->error,
         .counts_memory = state->counts_memory,

@@ -28,7 +28,7 @@
 #define HM_LIVE_LATER 4096 /* most observations that are kept because their mapping is not known yet */
 #define HM_LIVE_GAPS 4096
 #define HM_LIVE_RANGES 131072 /* ranges of all processes' mappings: 2 MiB, twice that while the array grows */
-#define HM_LIVE_REGIONS 1000  /* as in the published algorithm; less than 8 MiB with every algorithm */
+#define HM_LIVE_EXTENTS 1000  /* as in the published algorithm; less than 8 MiB with every algorithm */
 #define HM_LIVE_DEAD 8        /* most sources that can end by themselves */
 
 /* Intake: the step's processes, their mappings, and the source that samples them. */
@@ -99,7 +99,7 @@ struct hm_live {
     uint64_t cap_pages;    /* cap on the fast tier; UINT64_MAX: no cap */
     uint64_t phase_start_ns, phase_first_sample;
     uint64_t n_decided;     /* number of phases that ended with a decision */
-    struct hm_region *gaps; /* buffer of HM_LIVE_GAPS, for memory that is in no region */
+    struct hm_extent *gaps; /* buffer of HM_LIVE_GAPS, for memory that is in no extent */
 };
 
 /*
@@ -128,11 +128,11 @@ void hm_live_update_source(struct hm_live *live);
 uint64_t hm_live_samples(const struct hm_live *live);
 /*
  * Windows of soft-dirty marks: when to begin one (CLOCK_MONOTONIC in ns; UINT64_MAX: none in this phase); begin one;
- * end it, and look up the regions of this phase.
+ * end it, and look up the extents of this phase.
  */
 uint64_t hm_live_window_due(const struct hm_live *live, uint64_t now);
 void hm_live_begin_window(struct hm_live *live);
-void hm_live_end_window(struct hm_live *live, const struct hm_region *regions, size_t count);
+void hm_live_end_window(struct hm_live *live, const struct hm_extent *extents, size_t count);
 /*
  * Passes on the observations that waited for their mapping (`later`). To be called when the mappings were read again.
  */

@@ -120,7 +120,7 @@ static int take_bins(struct hm_options *options, const char *value, struct hm_er
 {
     uint64_t number = 0;
     int result = hm_size_parse_number(value, 16, 1048576, &number, error);
-    options->max_regions = (unsigned)number;
+    options->max_extents = (unsigned)number;
     return result;
 }
 

@@ -13,29 +13,29 @@
 #define MANY_UNMOVABLE 0.1 /* share of samples from which on there is a warning */
 
 struct end { /* what is known at the end of one phase */
-    struct hm_region *region;
-    size_t n_regions, n_gaps;
+    struct hm_extent *extent;
+    size_t n_extents, n_gaps;
     uint64_t used_pages; /* the step's pages in the fast tier */
-    uint64_t gap_pages;  /* those of them that are in no region */
+    uint64_t gap_pages;  /* those of them that are in no extent */
     uint64_t capacity_pages;
 };
 
-static void sum_up(const struct hm_region *regions, size_t count, uint64_t pages[2])
+static void sum_up(const struct hm_extent *extents, size_t count, uint64_t pages[2])
 {
     for (size_t i = 0; i < count; i++) {
-        pages[0] += regions[i].fast_pages;
-        pages[1] += regions[i].slow_pages;
+        pages[0] += extents[i].fast_pages;
+        pages[1] += extents[i].slow_pages;
     }
 }
 
-/* Looks up in which tier regions and gaps are, with as many looks as the overhead allows at their measured cost. */
+/* Looks up in which tier extents and gaps are, with as many looks as the overhead allows at their measured cost. */
 static void fill(struct hm_live *live, struct end *end)
 {
     double budget_s = hm_purse_part(&live->account.purse, LOOK_SHARE), start_s = hm_live_thread_s();
     double looks = budget_s / (live->account.look_s > 0 ? live->account.look_s : LOOK_S);
     size_t n = looks < LOOKS_MOST ? (size_t)looks : LOOKS_MOST;
-    size_t done = hm_residence_fill(&live->residence, end->region, end->n_regions, n - n / 4);
-    end->n_gaps = hm_residence_gaps(&live->residence, end->region, end->n_regions, live->gaps, HM_LIVE_GAPS);
+    size_t done = hm_residence_fill(&live->residence, end->extent, end->n_extents, n - n / 4);
+    end->n_gaps = hm_residence_gaps(&live->residence, end->extent, end->n_extents, live->gaps, HM_LIVE_GAPS);
     done += hm_residence_fill(&live->residence, live->gaps, end->n_gaps, n / 4);
     if (done > 0)
         live->account.look_s = (hm_live_thread_s() - start_s) / (double)done;
@@ -44,13 +44,13 @@ static void fill(struct hm_live *live, struct end *end)
 /* Finds out how much memory is where, and how much the fast tier may hold. */
 static void look_at_memory(struct hm_live *live, struct end *end)
 {
-    uint64_t in_regions[2] = {0}, in_gaps[2] = {0}, bytes[2];
+    uint64_t in_extents[2] = {0}, in_gaps[2] = {0}, bytes[2];
     fill(live, end);
-    sum_up(end->region, end->n_regions, in_regions);
+    sum_up(end->extent, end->n_extents, in_extents);
     sum_up(live->gaps, end->n_gaps, in_gaps);
     if (!hm_live_read_usage(live, bytes))
         for (int tier = 0; tier < 2; tier++)
-            bytes[tier] = (in_regions[tier] + in_gaps[tier]) * 4096;
+            bytes[tier] = (in_extents[tier] + in_gaps[tier]) * 4096;
     live->shown.view.fast_bytes = bytes[0];
     live->shown.view.slow_bytes = bytes[1];
     end->used_pages = bytes[0] / 4096;
@@ -69,8 +69,8 @@ static void tally(struct hm_live *live, const struct end *end)
     for (size_t i = 0; i < n; i++)
         page[i] = live->account.tally.sample[i].page;
     hm_residence_look(&live->residence, page, is_fast, n);
-    uint32_t *order = calloc(end->n_regions + 1, sizeof(*order));
-    double best = order ? hm_tally_best_placement(end->region, end->n_regions, end->capacity_pages, order) : -1;
+    uint32_t *order = calloc(end->n_extents + 1, sizeof(*order));
+    double best = order ? hm_tally_best_placement(end->extent, end->n_extents, end->capacity_pages, order) : -1;
     free(order);
     hm_tally_end(&live->account.tally, is_fast, best);
     double all = live->account.tally.all_movable + live->account.tally.all_unmovable;
@@ -85,7 +85,7 @@ static size_t demote_unused(struct hm_live *live, const struct end *end, uint64_
 {
     size_t n = 0;
     for (size_t i = 0; i < end->n_gaps && pages > 0; i++) {
-        const struct hm_region *gap = &live->gaps[i];
+        const struct hm_extent *gap = &live->gaps[i];
         if (gap->fast_pages == 0)
             continue;
         moves[n++] = (struct hm_move){.first = gap->first, .n_pages = gap->n_pages, .limit = pages};
@@ -96,7 +96,7 @@ static size_t demote_unused(struct hm_live *live, const struct end *end, uint64_
 
 static int compare_priority(const void *a, const void *b)
 {
-    const struct hm_region *x = *(const struct hm_region *const *)a, *y = *(const struct hm_region *const *)b;
+    const struct hm_extent *x = *(const struct hm_extent *const *)a, *y = *(const struct hm_extent *const *)b;
     if (x->priority != y->priority)
         return x->priority < y->priority ? -1 : 1;
     return (x->first > y->first) - (x->first < y->first);
@@ -104,7 +104,7 @@ static int compare_priority(const void *a, const void *b)
 
 /*
  * Demotes what is still above the cap, coldest first. The plan may have fallen short: pages could not be moved, the
- * sample of a region misled, or the CPU time was used up. Keeping the cap is more important than the overhead.
+ * sample of an extent misled, or the CPU time was used up. Keeping the cap is more important than the overhead.
  */
 static void enforce_cap(struct hm_live *live, const struct end *end, uint64_t rate_pages)
 {
@@ -113,15 +113,15 @@ static void enforce_cap(struct hm_live *live, const struct end *end, uint64_t ra
     if (over == 0)
         return;
     live->mover.budget_pages = rate_pages == UINT64_MAX ? UINT64_MAX : hm_less(rate_pages, promoted + demoted);
-    struct hm_move *moves = calloc(end->n_gaps + end->n_regions + 1, sizeof(*moves));
-    const struct hm_region **by_priority = calloc(end->n_regions + 1, sizeof(*by_priority));
+    struct hm_move *moves = calloc(end->n_gaps + end->n_extents + 1, sizeof(*moves));
+    const struct hm_extent **by_priority = calloc(end->n_extents + 1, sizeof(*by_priority));
     if (moves && by_priority) {
         size_t n = demote_unused(live, end, UINT64_MAX, moves);
-        for (size_t i = 0; i < end->n_regions; i++)
-            by_priority[i] = &end->region[i];
-        if (end->n_regions > 1)
-            qsort(by_priority, end->n_regions, sizeof(const struct hm_region *), compare_priority);
-        for (size_t i = 0; i < end->n_regions; i++)
+        for (size_t i = 0; i < end->n_extents; i++)
+            by_priority[i] = &end->extent[i];
+        if (end->n_extents > 1)
+            qsort(by_priority, end->n_extents, sizeof(const struct hm_extent *), compare_priority);
+        for (size_t i = 0; i < end->n_extents; i++)
             moves[n++] = (struct hm_move){
                 .first = by_priority[i]->first, .n_pages = by_priority[i]->n_pages, .limit = by_priority[i]->n_pages};
         for (size_t i = 0; i < n && over > 0 && !hm_live_is_told(live); i++) {
@@ -148,7 +148,7 @@ static void move(struct hm_live *live, struct end *end, double phase_s)
         .phases_left = hm_pace_phases_left(&live->account.pace, (int64_t)hm_clock_s(CLOCK_REALTIME), phase_s),
     };
     const struct hm_move *planned = hm_decider_plan(live->decider, &budget, &n_planned);
-    end->region = hm_decider_regions(live->decider, &end->n_regions);
+    end->extent = hm_decider_extents(live->decider, &end->n_extents);
     struct hm_move *moves = calloc(n_planned + end->n_gaps + 1, sizeof(*moves));
     hm_mover_begin(&live->mover, hm_less(end->capacity_pages, end->used_pages), budget.move_pages);
     if (!moves)
@@ -242,7 +242,7 @@ static void write_figures(struct hm_live *live, const struct end *end, double ph
     struct hm_view *view = &live->shown.view;
     view->promoted_per_s = phase_s > 0 ? (double)moved->promoted * 4096 / phase_s : 0;
     view->demoted_per_s = phase_s > 0 ? (double)moved->demoted * 4096 / phase_s : 0;
-    view->n_rows = hm_viewserver_rows(end->region, end->n_regions, &live->intake.ranks, view->row);
+    view->n_rows = hm_viewserver_rows(end->extent, end->n_extents, &live->intake.ranks, view->row);
 }
 
 /* Decides and moves. `start_s` is this thread's CPU time when the decision began. */
@@ -255,8 +255,8 @@ static void decide(struct hm_live *live, double phase_s, double start_s)
     if (!live->decider || hm_live_is_told(live))
         return;
     hm_decider_end_phase(live->decider);
-    end.region = hm_decider_regions(live->decider, &end.n_regions);
-    hm_live_end_window(live, end.region, end.n_regions);
+    end.extent = hm_decider_extents(live->decider, &end.n_extents);
+    hm_live_end_window(live, end.extent, end.n_extents);
     look_at_memory(live, &end);
     tally(live, &end);
     hm_live_look_at_cost(live);

@@ -95,34 +95,34 @@ double hm_tally_best(const struct hm_tally *tally)
     return tally->sum > 0 ? tally->best / tally->sum : -1;
 }
 
-static double density(const struct hm_region *region)
+static double density(const struct hm_extent *extent)
 {
-    return (region->reads + region->writes) / (double)(region->fast_pages + region->slow_pages);
+    return (extent->reads + extent->writes) / (double)(extent->fast_pages + extent->slow_pages);
 }
 
 static int compare_density(const void *a, const void *b, void *data)
 {
-    const struct hm_region *regions = data;
+    const struct hm_extent *extents = data;
     uint32_t i = *(const uint32_t *)a, j = *(const uint32_t *)b;
-    double x = density(&regions[i]), y = density(&regions[j]);
+    double x = density(&extents[i]), y = density(&extents[j]);
     return x != y ? (x < y) - (x > y) : (i > j) - (i < j);
 }
 
-double hm_tally_best_placement(const struct hm_region *regions, size_t count, uint64_t capacity_pages, uint32_t *order)
+double hm_tally_best_placement(const struct hm_extent *extents, size_t count, uint64_t capacity_pages, uint32_t *order)
 {
     double all = 0, best = 0, left = (double)capacity_pages;
     size_t n = 0;
     for (size_t i = 0; i < count; i++) {
-        if (regions[i].fast_pages + regions[i].slow_pages == 0)
+        if (extents[i].fast_pages + extents[i].slow_pages == 0)
             continue;
-        all += regions[i].reads + regions[i].writes;
+        all += extents[i].reads + extents[i].writes;
         order[n++] = (uint32_t)i;
     }
     if (n > 1)
-        qsort_r(order, n, sizeof(*order), compare_density, (void *)(uintptr_t)regions);
+        qsort_r(order, n, sizeof(*order), compare_density, (void *)(uintptr_t)extents);
     for (size_t k = 0; k < n && left > 0; k++) {
-        const struct hm_region *region = &regions[order[k]];
-        double pages = (double)(region->fast_pages + region->slow_pages), heat = region->reads + region->writes;
+        const struct hm_extent *extent = &extents[order[k]];
+        double pages = (double)(extent->fast_pages + extent->slow_pages), heat = extent->reads + extent->writes;
         best += pages <= left ? heat : heat * left / pages;
         left -= pages;
     }

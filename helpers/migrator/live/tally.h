@@ -47,10 +47,10 @@ double hm_tally_fast(const struct hm_tally *tally);
 double hm_tally_best(const struct hm_tally *tally);
 
 /*
- * The share of the regions' heat that `capacity_pages` of fast memory could serve. It takes regions in the order of
- * heat per present page, which is the best choice if parts of regions can be taken. `order` is a buffer for `count`
+ * The share of the extents' heat that `capacity_pages` of fast memory could serve. It takes extents in the order of
+ * heat per present page, which is the best choice if parts of extents can be taken. `order` is a buffer for `count`
  * numbers. Negative: there is no heat.
  */
-double hm_tally_best_placement(const struct hm_region *regions, size_t count, uint64_t capacity_pages, uint32_t *order);
+double hm_tally_best_placement(const struct hm_extent *extents, size_t count, uint64_t capacity_pages, uint32_t *order);
 
 #endif

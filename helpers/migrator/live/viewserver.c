@@ -93,48 +93,48 @@ void hm_viewserver_serve(struct hm_viewserver *server, const struct pollfd *fds,
         take(server);
 }
 
-static void begin_row(struct hm_view_row *row, const struct hm_region *region, pid_t pid)
+static void begin_row(struct hm_view_row *row, const struct hm_extent *extent, pid_t pid)
 {
-    *row = (struct hm_view_row){.pid = (uint32_t)pid, .first = HM_PAGE_NUMBER(region->first)};
+    *row = (struct hm_view_row){.pid = (uint32_t)pid, .first = HM_PAGE_NUMBER(extent->first)};
 }
 
-static void extend_row(struct hm_view_row *row, const struct hm_region *region)
+static void extend_row(struct hm_view_row *row, const struct hm_extent *extent)
 {
-    row->n_pages = HM_PAGE_NUMBER(region->first) + region->n_pages - row->first;
-    row->fast_pages += region->fast_pages;
-    row->slow_pages += region->slow_pages;
-    row->reads += (float)region->reads;
-    row->writes += (float)region->writes;
+    row->n_pages = HM_PAGE_NUMBER(extent->first) + extent->n_pages - row->first;
+    row->fast_pages += extent->fast_pages;
+    row->slow_pages += extent->slow_pages;
+    row->reads += (float)extent->reads;
+    row->writes += (float)extent->writes;
 }
 
-/* Fills rows of at most `join` regions each. Returns how many rows are needed. */
-static size_t fill_rows(const struct hm_region *regions, size_t count, const struct hm_ranks *ranks, size_t join,
+/* Fills rows of at most `join` extents each. Returns how many rows are needed. */
+static size_t fill_rows(const struct hm_extent *extents, size_t count, const struct hm_ranks *ranks, size_t join,
                         struct hm_view_row *rows)
 {
     size_t n = 0, joined = 0;
     for (size_t i = 0; i < count; i++) {
-        uint32_t space = HM_PAGE_SPACE(regions[i].first);
-        bool is_same = i > 0 && HM_PAGE_SPACE(regions[i - 1].first) == space;
+        uint32_t space = HM_PAGE_SPACE(extents[i].first);
+        bool is_same = i > 0 && HM_PAGE_SPACE(extents[i - 1].first) == space;
         if (space >= ranks->n)
             break;
         if (!is_same || joined == join) {
             n++;
             joined = 0;
             if (n <= HM_VIEW_ROWS)
-                begin_row(&rows[n - 1], &regions[i], ranks->rank[space].pid);
+                begin_row(&rows[n - 1], &extents[i], ranks->rank[space].pid);
         }
         joined++;
         if (n <= HM_VIEW_ROWS)
-            extend_row(&rows[n - 1], &regions[i]);
+            extend_row(&rows[n - 1], &extents[i]);
     }
     return n;
 }
 
-uint32_t hm_viewserver_rows(const struct hm_region *regions, size_t count, const struct hm_ranks *ranks,
+uint32_t hm_viewserver_rows(const struct hm_extent *extents, size_t count, const struct hm_ranks *ranks,
                             struct hm_view_row rows[HM_VIEW_ROWS])
 {
-    size_t join = 1, n = fill_rows(regions, count, ranks, join, rows);
-    for (; n > HM_VIEW_ROWS && join < count; n = fill_rows(regions, count, ranks, join, rows))
+    size_t join = 1, n = fill_rows(extents, count, ranks, join, rows);
+    for (; n > HM_VIEW_ROWS && join < count; n = fill_rows(extents, count, ranks, join, rows))
         join *= 2;
     return (uint32_t)(n < HM_VIEW_ROWS ? n : HM_VIEW_ROWS);
 }

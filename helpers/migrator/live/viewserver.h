@@ -26,10 +26,10 @@ void hm_viewserver_watch(const struct hm_viewserver *server, struct pollfd *fds)
 void hm_viewserver_serve(struct hm_viewserver *server, const struct pollfd *fds, const struct hm_view *view);
 
 /*
- * Makes rows of regions that are sorted by `first`. Neighbours are joined until all rows fit; processes beyond the last
+ * Makes rows of extents that are sorted by `first`. Neighbours are joined until all rows fit; processes beyond the last
  * row are left out. Returns the number of rows. Pure.
  */
-uint32_t hm_viewserver_rows(const struct hm_region *regions, size_t count, const struct hm_ranks *ranks,
+uint32_t hm_viewserver_rows(const struct hm_extent *extents, size_t count, const struct hm_ranks *ranks,
                             struct hm_view_row rows[HM_VIEW_ROWS]);
 
 #endif

@@ -9,9 +9,9 @@
 #define PARTS_OF_A_PHASE 2 /* if only writes count, the window is one of these parts of a phase */
 
 /*
- * Is the window long? A short window sees writes as a look of DAMON sees accesses: a region's accesses are divided into
- * reads and writes by it. But of a large array that is written from end to end, it sees only the part that is written
- * at that time. If only writes count, the rest of the array would be missed, so the window must be long.
+ * Is the window long? A short window sees writes as a look of DAMON sees accesses: an extent's accesses are divided
+ * into reads and writes by it. But of a large array that is written from end to end, it sees only the part that is
+ * written at that time. If only writes count, the rest of the array would be missed, so the window must be long.
  */
 static bool is_long(const struct hm_live *live)
 {
@@ -76,24 +76,24 @@ void hm_live_begin_window(struct hm_live *live)
 
 static int compare_heat(const void *a, const void *b)
 {
-    const struct hm_region *x = *(const struct hm_region *const *)a, *y = *(const struct hm_region *const *)b;
+    const struct hm_extent *x = *(const struct hm_extent *const *)a, *y = *(const struct hm_extent *const *)b;
     double heat_x = (x->reads + x->writes) / (double)x->n_pages, heat_y = (y->reads + y->writes) / (double)y->n_pages;
     return heat_x != heat_y ? (heat_x < heat_y) - (heat_x > heat_y) : (x->first > y->first) - (x->first < y->first);
 }
 
 static int compare_first(const void *a, const void *b)
 {
-    const struct hm_region *x = *(const struct hm_region *const *)a, *y = *(const struct hm_region *const *)b;
+    const struct hm_extent *x = *(const struct hm_extent *const *)a, *y = *(const struct hm_extent *const *)b;
     return (x->first > y->first) - (x->first < y->first);
 }
 
-/* Chooses the hottest regions, at most `most`: only hot memory may be worth a move. */
-static size_t choose_ranges(const struct hm_region *regions, size_t count, size_t most, const struct hm_region **chosen)
+/* Chooses the hottest extents, at most `most`: only hot memory may be worth a move. */
+static size_t choose_ranges(const struct hm_extent *extents, size_t count, size_t most, const struct hm_extent **chosen)
 {
     size_t n = 0;
     for (size_t i = 0; i < count; i++)
-        if (regions[i].reads + regions[i].writes > 0)
-            chosen[n++] = &regions[i];
+        if (extents[i].reads + extents[i].writes > 0)
+            chosen[n++] = &extents[i];
     if (n > 1)
         qsort(chosen, n, sizeof(*chosen), compare_heat);
     n = n < most ? n : most;
@@ -102,11 +102,11 @@ static size_t choose_ranges(const struct hm_region *regions, size_t count, size_
     return n;
 }
 
-/* Names the hottest regions for the look-up. Returns their number. */
-static size_t name_hot(struct hm_live *live, const struct hm_region *regions, size_t count, size_t most)
+/* Names the hottest extents for the look-up. Returns their number. */
+static size_t name_hot(struct hm_live *live, const struct hm_extent *extents, size_t count, size_t most)
 {
-    const struct hm_region **chosen = calloc(count + 1, sizeof(*chosen));
-    size_t n = chosen ? choose_ranges(regions, count, most, chosen) : 0, taken = 0;
+    const struct hm_extent **chosen = calloc(count + 1, sizeof(*chosen));
+    size_t n = chosen ? choose_ranges(extents, count, most, chosen) : 0, taken = 0;
     for (size_t i = 0; i < n; i++)
         taken += hm_softdirty_add(live->window.softdirty, chosen[i]->first, chosen[i]->n_pages);
     free(chosen);
@@ -136,7 +136,7 @@ static size_t name_all(struct hm_live *live, size_t most)
     return n;
 }
 
-void hm_live_end_window(struct hm_live *live, const struct hm_region *regions, size_t count)
+void hm_live_end_window(struct hm_live *live, const struct hm_extent *extents, size_t count)
 {
     if (!live->window.is_open)
         return;
@@ -144,7 +144,7 @@ void hm_live_end_window(struct hm_live *live, const struct hm_region *regions, s
     double paid =
         live->window.range_s > 0 ? hm_purse_part(&live->account.purse, WINDOW_SHARE) / live->window.range_s : 0;
     size_t most = paid < RANGES_LEAST ? RANGES_LEAST : paid < HM_SOFTDIRTY_RANGES ? (size_t)paid : HM_SOFTDIRTY_RANGES;
-    size_t n = live->options->hot_by_writes ? name_all(live, most) : name_hot(live, regions, count, most);
+    size_t n = live->options->hot_by_writes ? name_all(live, most) : name_hot(live, extents, count, most);
     hm_softdirty_end(live->window.softdirty, &live->intake.ranks);
     live->window.is_open = false;
     if (n > 0)

@@ -13,7 +13,7 @@
 /* Limits of one call, as it holds the process's mmap lock: */
 #define SCAN_SPAN (UINT64_C(1) << 24) /* pages of addresses: 64 GiB */
 #define SCAN_PAGES 8192               /* present pages */
-#define SCAN_REGIONS 256
+#define SCAN_RANGES 256
 #define PAGE_IS_PRESENT (UINT64_C(1) << 3)
 #define PAGE_IS_PFNZERO (UINT64_C(1) << 5)
 #define GOLDEN 0.6180339887498949
@@ -75,14 +75,14 @@ static void add_run(struct hm_present *present, uint64_t first, uint64_t n_pages
  */
 static bool scan(struct hm_present *present)
 {
-    struct hm_present_region region[SCAN_REGIONS];
+    struct hm_present_range range[SCAN_RANGES];
     uint64_t end = present->end - present->at > SCAN_SPAN ? present->at + SCAN_SPAN : present->end;
     struct hm_present_scan request = {
         .size = sizeof(request),
         .start = present->at << PAGE_SHIFT,
         .end = end << PAGE_SHIFT,
-        .vec = (uintptr_t)region,
-        .vec_len = SCAN_REGIONS,
+        .vec = (uintptr_t)range,
+        .vec_len = SCAN_RANGES,
         .max_pages = SCAN_PAGES,
         .category_inverted = PAGE_IS_PFNZERO,
         .category_mask = PAGE_IS_PRESENT | PAGE_IS_PFNZERO,
@@ -92,7 +92,7 @@ static bool scan(struct hm_present *present)
     if (n < 0 && errno != ESRCH)
         return false;
     for (int i = 0; i < n; i++)
-        add_run(present, region[i].start >> PAGE_SHIFT, (region[i].end - region[i].start) >> PAGE_SHIFT);
+        add_run(present, range[i].start >> PAGE_SHIFT, (range[i].end - range[i].start) >> PAGE_SHIFT);
     uint64_t reached = request.walk_end >> PAGE_SHIFT;
     present->at = n >= 0 && reached > present->at ? reached : present->end;
     return true;

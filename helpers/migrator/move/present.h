@@ -57,8 +57,8 @@ void hm_present_begin(struct hm_present *present, uint64_t first, uint64_t end, 
  */
 size_t hm_present_next(struct hm_present *present, uint64_t *page, size_t room);
 
-/* PAGEMAP_SCAN as in linux/fs.h since 6.7, for older headers. */
-struct hm_present_region {
+/* PAGEMAP_SCAN and its struct page_region as in linux/fs.h since 6.7, for older headers. */
+struct hm_present_range {
     uint64_t start, end, categories; /* addresses */
 };
 

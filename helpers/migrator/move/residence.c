@@ -3,14 +3,14 @@
 
 #include <string.h>
 
-#define LOOKS_LEAST 4 /* least number of looks for a region */
+#define LOOKS_LEAST 4 /* least number of looks for an extent */
 
 struct look { /* pages of one process that are to be looked up */
     const struct hm_residence *residence;
     uint32_t space;
     size_t n;
     uint64_t page[HM_BATCH_HUGE];
-    struct hm_region *region[HM_BATCH_HUGE];
+    struct hm_extent *extent[HM_BATCH_HUGE];
 };
 
 static bool is_there(const struct hm_residence *residence, uint32_t space)
@@ -19,7 +19,7 @@ static bool is_there(const struct hm_residence *residence, uint32_t space)
            !residence->ranks->rank[space].is_gone;
 }
 
-/* Looks the pages up, and counts them in fast_pages and slow_pages of their regions. */
+/* Looks the pages up, and counts them in fast_pages and slow_pages of their extents. */
 static void answer(struct look *look)
 {
     int status[HM_BATCH_HUGE];
@@ -32,25 +32,25 @@ static void answer(struct look *look)
         if (status[i] < 0)
             continue;
         if (hm_nodes_is_fast(residence->nodes, status[i]))
-            look->region[i]->fast_pages++;
+            look->extent[i]->fast_pages++;
         else
-            look->region[i]->slow_pages++;
+            look->extent[i]->slow_pages++;
     }
 }
 
-static void add(struct look *look, struct hm_region *region, uint64_t page)
+static void add(struct look *look, struct hm_extent *extent, uint64_t page)
 {
     look->page[look->n] = page;
-    look->region[look->n++] = region;
+    look->extent[look->n++] = extent;
     if (look->n == HM_BATCH_HUGE)
         answer(look);
 }
 
-/* Adds an even sample of the region's mapped pages: the middle of each of `n` equal parts. */
-static void sample(struct look *look, struct hm_region *region, uint64_t mapped, uint64_t n)
+/* Adds an even sample of the extent's mapped pages: the middle of each of `n` equal parts. */
+static void sample(struct look *look, struct hm_extent *extent, uint64_t mapped, uint64_t n)
 {
     const struct hm_maps *maps = &look->residence->maps[look->space];
-    uint64_t first = HM_PAGE_NUMBER(region->first), before = 0;
+    uint64_t first = HM_PAGE_NUMBER(extent->first), before = 0;
     size_t i = hm_maps_find(maps, first);
     for (uint64_t k = 0; k < n; k++) {
         /* The product cannot overflow: mapped is below 2^46, n below 2^17. */
@@ -59,7 +59,7 @@ static void sample(struct look *look, struct hm_region *region, uint64_t mapped,
             uint64_t from = maps->range[i].first > first ? maps->range[i].first : first;
             uint64_t length = maps->range[i].first + maps->range[i].n_pages - from;
             if (skip - before < length) {
-                add(look, region, from + (skip - before));
+                add(look, extent, from + (skip - before));
                 break;
             }
             before += length;
@@ -67,48 +67,48 @@ static void sample(struct look *look, struct hm_region *region, uint64_t mapped,
     }
 }
 
-/* Scales the counts of the sample up to the whole region. */
-static void scale(struct hm_region *region, uint64_t mapped, uint64_t n)
+/* Scales the counts of the sample up to the whole extent. */
+static void scale(struct hm_extent *extent, uint64_t mapped, uint64_t n)
 {
     double factor = (double)mapped / (double)n;
-    region->fast_pages = (uint64_t)((double)region->fast_pages * factor + 0.5);
-    region->slow_pages = (uint64_t)((double)region->slow_pages * factor + 0.5);
-    if (region->fast_pages > mapped)
-        region->fast_pages = mapped;
-    if (region->slow_pages > mapped - region->fast_pages)
-        region->slow_pages = mapped - region->fast_pages;
+    extent->fast_pages = (uint64_t)((double)extent->fast_pages * factor + 0.5);
+    extent->slow_pages = (uint64_t)((double)extent->slow_pages * factor + 0.5);
+    if (extent->fast_pages > mapped)
+        extent->fast_pages = mapped;
+    if (extent->slow_pages > mapped - extent->fast_pages)
+        extent->slow_pages = mapped - extent->fast_pages;
 }
 
-static uint64_t mapped_pages(const struct hm_residence *residence, const struct hm_region *region)
+static uint64_t mapped_pages(const struct hm_residence *residence, const struct hm_extent *extent)
 {
-    uint32_t space = HM_PAGE_SPACE(region->first);
+    uint32_t space = HM_PAGE_SPACE(extent->first);
     return is_there(residence, space)
-               ? hm_maps_count(&residence->maps[space], HM_PAGE_NUMBER(region->first), region->n_pages)
+               ? hm_maps_count(&residence->maps[space], HM_PAGE_NUMBER(extent->first), extent->n_pages)
                : 0;
 }
 
-size_t hm_residence_fill(const struct hm_residence *residence, struct hm_region *regions, size_t count, size_t n_looks)
+size_t hm_residence_fill(const struct hm_residence *residence, struct hm_extent *extents, size_t count, size_t n_looks)
 {
     struct look look = {.residence = residence};
     size_t n_done = 0;
     uint64_t share = count > 0 && n_looks / count > LOOKS_LEAST ? n_looks / count : LOOKS_LEAST;
     for (size_t r = 0; r < count; r++) {
-        struct hm_region *region = &regions[r];
-        uint32_t space = HM_PAGE_SPACE(region->first);
-        uint64_t mapped = mapped_pages(residence, region);
-        region->fast_pages = region->slow_pages = 0;
+        struct hm_extent *extent = &extents[r];
+        uint32_t space = HM_PAGE_SPACE(extent->first);
+        uint64_t mapped = mapped_pages(residence, extent);
+        extent->fast_pages = extent->slow_pages = 0;
         if (space != look.space)
             answer(&look);
         look.space = space;
         if (mapped > 0)
-            sample(&look, region, mapped, mapped < share ? mapped : share);
+            sample(&look, extent, mapped, mapped < share ? mapped : share);
         n_done += mapped < share ? mapped : share;
     }
     answer(&look);
     for (size_t r = 0; r < count; r++) {
-        uint64_t mapped = mapped_pages(residence, &regions[r]);
+        uint64_t mapped = mapped_pages(residence, &extents[r]);
         if (mapped > share)
-            scale(&regions[r], mapped, share);
+            scale(&extents[r], mapped, share);
     }
     return n_done;
 }
@@ -133,7 +133,7 @@ void hm_residence_look(const struct hm_residence *residence, const uint64_t *pag
 }
 
 struct gaps {
-    struct hm_region *gap;
+    struct hm_extent *gap;
     size_t n, room;
     uint64_t least; /* pages */
 };
@@ -143,23 +143,23 @@ static void add_gap(struct gaps *gaps, uint32_t space, uint64_t first, uint64_t 
     if (end <= first || end - first < gaps->least)
         return;
     if (gaps->n < gaps->room)
-        gaps->gap[gaps->n] = (struct hm_region){.first = HM_PAGE(space, first), .n_pages = end - first};
+        gaps->gap[gaps->n] = (struct hm_extent){.first = HM_PAGE(space, first), .n_pages = end - first};
     gaps->n++;
 }
 
-static void find_gaps(const struct hm_residence *residence, const struct hm_region *regions, size_t count,
+static void find_gaps(const struct hm_residence *residence, const struct hm_extent *extents, size_t count,
                       struct gaps *gaps)
 {
     size_t r = 0;
     gaps->n = 0;
     for (uint32_t space = 0; space < residence->ranks->n; space++) {
         const struct hm_maps *maps = &residence->maps[space];
-        while (r < count && HM_PAGE_SPACE(regions[r].first) < space)
+        while (r < count && HM_PAGE_SPACE(extents[r].first) < space)
             r++;
         for (size_t i = 0; i < maps->n && is_there(residence, space); i++) {
             uint64_t at = maps->range[i].first, end = at + maps->range[i].n_pages;
-            while (r < count && HM_PAGE_SPACE(regions[r].first) == space && at < end) {
-                uint64_t first = HM_PAGE_NUMBER(regions[r].first), last = first + regions[r].n_pages;
+            while (r < count && HM_PAGE_SPACE(extents[r].first) == space && at < end) {
+                uint64_t first = HM_PAGE_NUMBER(extents[r].first), last = first + extents[r].n_pages;
                 if (first >= end)
                     break;
                 if (last > at) {
@@ -176,12 +176,12 @@ static void find_gaps(const struct hm_residence *residence, const struct hm_regi
     }
 }
 
-size_t hm_residence_gaps(const struct hm_residence *residence, const struct hm_region *regions, size_t count,
-                         struct hm_region *gaps, size_t room)
+size_t hm_residence_gaps(const struct hm_residence *residence, const struct hm_extent *extents, size_t count,
+                         struct hm_extent *gaps, size_t room)
 {
     struct gaps found = {.gap = gaps, .room = room, .least = 1};
     do {
-        find_gaps(residence, regions, count, &found);
+        find_gaps(residence, extents, count, &found);
         found.least *= 4;
     } while (found.n > room);
     return found.n;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Counts how many pages of a region are present in each tier. Of small regions all pages are looked up, of large ones
+ * Counts how many pages of an extent are present in each tier. Of small extents all pages are looked up, of large ones
  * an even sample.
  */
 #ifndef HM_MIGRATOR_MOVE_RESIDENCE_H
@@ -20,11 +20,11 @@ struct hm_residence {
 };
 
 /*
- * Sets fast_pages and slow_pages of regions that are sorted by `first`. Looks up about `n_looks` pages in all, and at
- * least a few for each region. Pages outside the movable ranges do not count. A region of a process that is gone gets
+ * Sets fast_pages and slow_pages of extents that are sorted by `first`. Looks up about `n_looks` pages in all, and at
+ * least a few for each extent. Pages outside the movable ranges do not count. An extent of a process that is gone gets
  * 0. Returns how many pages were looked up.
  */
-size_t hm_residence_fill(const struct hm_residence *residence, struct hm_region *regions, size_t count, size_t n_looks);
+size_t hm_residence_fill(const struct hm_residence *residence, struct hm_extent *extents, size_t count, size_t n_looks);
 
 /*
  * Looks up pages (numbered as in decide/decide.h), which must be sorted: is_fast[i] becomes 1 on a fast node, 0 on
@@ -33,10 +33,10 @@ size_t hm_residence_fill(const struct hm_residence *residence, struct hm_region 
 void hm_residence_look(const struct hm_residence *residence, const uint64_t *page, int8_t *is_fast, size_t count);
 
 /*
- * Lists movable memory that is in no region, by ascending page. If there are more than `room` spans, the smallest are
- * left out. `regions` must be sorted by `first`. Returns the number of spans. Pure.
+ * Lists movable memory that is in no extent, by ascending page. If there are more than `room` spans, the smallest are
+ * left out. `extents` must be sorted by `first`. Returns the number of spans. Pure.
  */
-size_t hm_residence_gaps(const struct hm_residence *residence, const struct hm_region *regions, size_t count,
-                         struct hm_region *gaps, size_t room);
+size_t hm_residence_gaps(const struct hm_residence *residence, const struct hm_extent *extents, size_t count,
+                         struct hm_extent *gaps, size_t room);
 
 #endif

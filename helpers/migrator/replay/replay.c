@@ -91,14 +91,14 @@ static size_t find_page(const struct hm_trace *trace, uint64_t page)
     return low;
 }
 
-static void fill_in(const struct run *run, struct hm_region *region, size_t n_regions)
+static void fill_in(const struct run *run, struct hm_extent *extent, size_t n_extents)
 {
-    for (size_t i = 0; i < n_regions; i++) {
-        region[i].fast_pages = region[i].slow_pages = 0;
-        size_t page = find_page(run->trace, region[i].first);
-        for (; page < run->trace->n_pages && run->trace->page[page] - region[i].first < region[i].n_pages; page++) {
-            region[i].fast_pages += run->placement.is_present[page] && run->placement.is_fast[page];
-            region[i].slow_pages += run->placement.is_present[page] && !run->placement.is_fast[page];
+    for (size_t i = 0; i < n_extents; i++) {
+        extent[i].fast_pages = extent[i].slow_pages = 0;
+        size_t page = find_page(run->trace, extent[i].first);
+        for (; page < run->trace->n_pages && run->trace->page[page] - extent[i].first < extent[i].n_pages; page++) {
+            extent[i].fast_pages += run->placement.is_present[page] && run->placement.is_fast[page];
+            extent[i].slow_pages += run->placement.is_present[page] && !run->placement.is_fast[page];
         }
     }
 }
@@ -121,7 +121,7 @@ static void carry_out(struct run *run, const struct hm_move *move)
 
 static void run_phase(struct run *run, size_t phase, hm_replay_watch *watch, void *data)
 {
-    size_t n_regions, n_moves;
+    size_t n_extents, n_moves;
     hm_placement_touch(&run->placement, phase);
     hm_placement_serve(&run->placement, phase);
     sample_phase(run, &run->trace->phase[phase]);
@@ -129,9 +129,9 @@ static void run_phase(struct run *run, size_t phase, hm_replay_watch *watch, voi
     double before = hm_clock_s(CLOCK_PROCESS_CPUTIME_ID);
     hm_decider_observe(run->decider, run->observation, run->n_observations);
     hm_decider_end_phase(run->decider);
-    struct hm_region *region = hm_decider_regions(run->decider, &n_regions);
+    struct hm_extent *extent = hm_decider_extents(run->decider, &n_extents);
     run->decide_s += hm_clock_s(CLOCK_PROCESS_CPUTIME_ID) - before;
-    fill_in(run, region, n_regions);
+    fill_in(run, extent, n_extents);
 
     before = hm_clock_s(CLOCK_PROCESS_CPUTIME_ID);
     struct hm_budget budget = {.capacity_pages = run->placement.capacity,
@@ -140,9 +140,9 @@ static void run_phase(struct run *run, size_t phase, hm_replay_watch *watch, voi
                                .phases_left = -1};
     const struct hm_move *move = hm_decider_plan(run->decider, &budget, &n_moves);
     run->decide_s += hm_clock_s(CLOCK_PROCESS_CPUTIME_ID) - before;
-    region = hm_decider_regions(run->decider, &n_regions);
+    extent = hm_decider_extents(run->decider, &n_extents);
     if (watch)
-        watch(data, phase, region, n_regions, run->placement.is_fast, move, n_moves);
+        watch(data, phase, extent, n_extents, run->placement.is_fast, move, n_moves);
     /* The program ends with the last phase: moves after it would be useless. */
     for (size_t i = 0; i < n_moves && phase + 1 < run->trace->n_phases; i++)
         carry_out(run, &move[i]);
@@ -170,7 +170,7 @@ static int start(struct run *run, struct hm_error *error)
                                          .write_gain = options->latency_write - 1,
                                          .promote_cost = HM_LINES_PER_PAGE * (options->latency_read + 1),
                                          .demote_cost = HM_LINES_PER_PAGE * (1 + options->latency_write),
-                                         .max_regions = options->max_regions,
+                                         .max_extents = options->max_extents,
                                          .counts_memory = options->sampled == HM_SAMPLED_MEM};
     size_t most = 0;
     for (size_t phase = 0; phase < run->trace->n_phases; phase++)

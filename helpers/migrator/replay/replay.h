@@ -9,7 +9,7 @@
 #include "migrator/decide/decide.h"
 #include "trace.h"
 
-#define HM_REPLAY_BINS 1000 /* default of max_regions */
+#define HM_REPLAY_BINS 1000 /* default of max_extents */
 
 enum hm_sampled { HM_SAMPLED_RAW, HM_SAMPLED_MEM };
 
@@ -18,7 +18,7 @@ struct hm_replay_options {
     const char *algorithm;
     double period; /* accesses that one sample stands for, at least 1 */
     enum hm_sampled sampled;
-    unsigned max_regions;               /* the key `bins` */
+    unsigned max_extents;               /* the key `bins` */
     double latency_read, latency_write; /* of the slow tier; the fast tier's is 1 */
     uint64_t seed;
 };
@@ -41,10 +41,10 @@ struct hm_replay_result {
 };
 
 /*
- * Called at the end of each phase, when the moves are planned but not carried out: with the regions and their verdicts,
+ * Called at the end of each phase, when the moves are planned but not carried out: with the extents and their verdicts,
  * the placement in this phase (`is_fast` by page index), and the moves. May be NULL.
  */
-typedef void hm_replay_watch(void *data, size_t phase, const struct hm_region *regions, size_t n_regions,
+typedef void hm_replay_watch(void *data, size_t phase, const struct hm_extent *extents, size_t n_extents,
                              const bool *is_fast, const struct hm_move *moves, size_t n_moves);
 
 /* The fast tier's capacity in pages: this share of the pages ever touched, rounded down; exact for whole percents. */

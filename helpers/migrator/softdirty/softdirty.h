@@ -6,7 +6,7 @@
  * each page that is then written costs it a fault. So windows are only as frequent as the budget allows. How to use it:
  *
  *       at the start of a window, near the end of the phase       hm_softdirty_begin(softdirty, ranks)
- *       at the end of the phase, for the decider's regions        hm_softdirty_add(softdirty, page, n_pages) ...
+ *       at the end of the phase, for the decider's extents        hm_softdirty_add(softdirty, page, n_pages) ...
  *                                                                 hm_softdirty_end(softdirty, ranks)
  *       from then on, in the source's sink, before observing      hm_softdirty_split(softdirty, observations, count)
  *       when a space is given to another process                  hm_softdirty_forget(softdirty, space)

@@ -10,7 +10,7 @@
 #include "watch.h"
 
 #define CPUINFO "/proc/cpuinfo"
-/* as published: one sample for 64k accesses; with fewer samples the borders of hot regions are lost */
+/* as published: one sample for 64k accesses; with fewer samples the borders of hot extents are lost */
 #define PERIOD 65536
 
 /* Reads which processor this is. Returns 0, or -1. */

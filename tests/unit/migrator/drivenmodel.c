@@ -22,7 +22,7 @@ static void begin(struct model *model, const struct hm_decider_options *options,
 }
 
 static const struct hm_decider_options usual = {
-    .period = 65536, .read_gain = 1, .write_gain = 4, .promote_cost = 192, .demote_cost = 384, .max_regions = 1000};
+    .period = 65536, .read_gain = 1, .write_gain = 4, .promote_cost = 192, .demote_cost = 384, .max_extents = 1000};
 
 void model_begin(struct model *model, const char *algorithm, unsigned n_spaces, uint64_t capacity)
 {
@@ -108,11 +108,11 @@ void model_decide(struct model *model, uint64_t moves)
 {
     size_t n;
     hm_decider_end_phase(model->decider);
-    struct hm_region *region = hm_decider_regions(model->decider, &n);
+    struct hm_extent *extent = hm_decider_extents(model->decider, &n);
     for (size_t i = 0; i < n; i++) {
-        uint64_t end, page = clip(region[i].first, region[i].n_pages, &end);
-        for (region[i].fast_pages = region[i].slow_pages = 0; page < end; page++)
-            model->is_fast[HM_PAGE_SPACE(region[i].first)][page] ? region[i].fast_pages++ : region[i].slow_pages++;
+        uint64_t end, page = clip(extent[i].first, extent[i].n_pages, &end);
+        for (extent[i].fast_pages = extent[i].slow_pages = 0; page < end; page++)
+            model->is_fast[HM_PAGE_SPACE(extent[i].first)][page] ? extent[i].fast_pages++ : extent[i].slow_pages++;
     }
     struct hm_budget budget = {
         .capacity_pages = model->capacity, .used_pages = model->used, .move_pages = moves, .phases_left = -1};

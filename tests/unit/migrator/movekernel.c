@@ -184,8 +184,8 @@ int __wrap_ioctl(int fd, unsigned long request, void *argument)
         if (page < FIRST || page >= FIRST + PAGES || kernel.node[page - FIRST] == ABSENT)
             continue;
         scan->walk_end = (page + 1) << 12;
-        *(struct hm_present_region *)(uintptr_t)scan->vec =
-            (struct hm_present_region){page << 12, scan->walk_end, scan->return_mask};
+        *(struct hm_present_range *)(uintptr_t)scan->vec =
+            (struct hm_present_range){page << 12, scan->walk_end, scan->return_mask};
         return 1;
     }
     scan->walk_end = scan->end;

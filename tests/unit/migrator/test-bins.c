@@ -16,7 +16,7 @@ static struct hm_decider *new_bins(void)
                                                .write_gain = 4,
                                                .promote_cost = 192,
                                                .demote_cost = 384,
-                                               .max_regions = 16};
+                                               .max_extents = 16};
     struct hm_error error = {""};
     struct hm_decider *decider = hm_decider_new(&options, &error);
     assert_non_null(decider);
@@ -39,20 +39,20 @@ static void test_borders(void **state)
     for (uint64_t i = 0; i < 32; i++)
         see(decider, HM_PAGE(0, 1000 + 10 * i), 1, 0);
     hm_decider_end_phase(decider);
-    struct hm_region *region = hm_decider_regions(decider, &n);
+    struct hm_extent *extent = hm_decider_extents(decider, &n);
     assert_int_equal(n, 16);
-    assert_int_equal(region[0].first, 0);
+    assert_int_equal(extent[0].first, 0);
     for (size_t i = 1; i < n; i++)
-        assert_int_equal(region[i].first, 1000 + 20 * i);
-    assert_int_equal(region[15].first + region[15].n_pages, HM_PAGE(1, UINT64_C(0)));
+        assert_int_equal(extent[i].first, 1000 + 20 * i);
+    assert_int_equal(extent[15].first + extent[15].n_pages, HM_PAGE(1, UINT64_C(0)));
     see(decider, 5, 7, 0);
     see(decider, HM_PAGE(0, UINT64_C(1) << 40), 0, 9);
     see(decider, HM_PAGE(1, UINT64_C(5)), 1, 0); /* no bin of its process */
     hm_decider_end_phase(decider);
-    region = hm_decider_regions(decider, &n);
+    extent = hm_decider_extents(decider, &n);
     assert_int_equal(n, 16);
-    assert_true(region[0].reads > 6.4 && region[0].reads < 6.6); /* 0.1 * 2 + 0.9 * 7 */
-    assert_true(region[15].writes > 8.0 && region[15].writes < 8.2);
+    assert_true(extent[0].reads > 6.4 && extent[0].reads < 6.6); /* 0.1 * 2 + 0.9 * 7 */
+    assert_true(extent[15].writes > 8.0 && extent[15].writes < 8.2);
     assert_int_equal(hm_decider_dropped(decider), 1);
     hm_decider_free(decider);
 }
@@ -66,26 +66,26 @@ static void test_exchange(void **state)
     for (uint64_t i = 0; i < 16; i++)
         see(decider, HM_PAGE(0, 1000 + 10 * i), i == 9 ? 100000 : 1000 * (float)(16 - i), 0);
     hm_decider_end_phase(decider);
-    struct hm_region *region = hm_decider_regions(decider, &n);
+    struct hm_extent *extent = hm_decider_extents(decider, &n);
     assert_int_equal(n, 16);
     for (size_t i = 0; i < n; i++)
-        *(i < 4 ? &region[i].fast_pages : &region[i].slow_pages) = 10;
+        *(i < 4 ? &extent[i].fast_pages : &extent[i].slow_pages) = 10;
     struct hm_budget budget = {.capacity_pages = 40, .used_pages = 40, .move_pages = 19, .phases_left = -1};
     hm_decider_plan(decider, &budget, &n_moves);
     assert_int_equal(n_moves, 0);
-    assert_int_equal(region[9].verdict, HM_VERDICT_BUDGET);
+    assert_int_equal(extent[9].verdict, HM_VERDICT_BUDGET);
     budget.move_pages = 20;
     const struct hm_move *move = hm_decider_plan(decider, &budget, &n_moves);
     assert_int_equal(n_moves, 2);
     assert_false(move[0].to_fast);
-    assert_int_equal(move[0].first, region[3].first);
+    assert_int_equal(move[0].first, extent[3].first);
     assert_true(move[1].to_fast);
-    assert_int_equal(move[1].first, region[9].first);
+    assert_int_equal(move[1].first, extent[9].first);
     assert_int_equal(move[1].limit, 10);
     budget = (struct hm_budget){.capacity_pages = 15, .used_pages = 40, .move_pages = UINT64_MAX, .phases_left = -1};
     move = hm_decider_plan(decider, &budget, &n_moves);
     assert_true(n_moves >= 3 && !move[2].to_fast);
-    assert_int_equal(region[3].verdict, HM_VERDICT_CAP);
+    assert_int_equal(extent[3].verdict, HM_VERDICT_CAP);
     hm_decider_free(decider);
 }
 

@@ -20,18 +20,18 @@ static const struct hm_decider_options good = {.algorithm = "regions",
                                                .write_gain = 4,
                                                .promote_cost = 192,
                                                .demote_cost = 384,
-                                               .max_regions = 1000};
+                                               .max_extents = 1000};
 
 static void test_bad_options(void **state)
 {
-    static const char *const words[] = {"algorithm", "algorithm",  "max_regions",  "max_regions", "period", "period",
+    static const char *const words[] = {"algorithm", "algorithm",  "max_extents",  "max_extents", "period", "period",
                                         "read_gain", "write_gain", "promote_cost", "demote_cost", "error",  "error"};
     (void)state;
     for (size_t i = 0; i < N_ROWS(words); i++) {
         struct hm_decider_options options = good;
         struct hm_error error = {""};
         options.algorithm = i == 0 ? "best" : i == 1 ? NULL : "regions";
-        options.max_regions = i == 2 ? 15 : i == 3 ? 1048577 : 16;
+        options.max_extents = i == 2 ? 15 : i == 3 ? 1048577 : 16;
         options.period = i == 4 ? 0.5 : i == 5 ? NAN : 1;
         options.read_gain = i == 6 ? -1 : 0;
         options.write_gain = i == 7 ? INFINITY : 0;
@@ -61,10 +61,10 @@ static bool is_exchanged(double error, float hotter)
             hm_decider_observe(decider, &seen, 1);
         }
         hm_decider_end_phase(decider);
-        struct hm_region *region = hm_decider_regions(decider, &n);
+        struct hm_extent *extent = hm_decider_extents(decider, &n);
         for (size_t i = 0; i < n; i++) {
-            region[i].fast_pages = region[i].first < 64 && region[i].n_pages <= 64 ? region[i].n_pages : 0;
-            region[i].slow_pages = region[i].first == 64 && region[i].n_pages <= 64 ? region[i].n_pages : 0;
+            extent[i].fast_pages = extent[i].first < 64 && extent[i].n_pages <= 64 ? extent[i].n_pages : 0;
+            extent[i].slow_pages = extent[i].first == 64 && extent[i].n_pages <= 64 ? extent[i].n_pages : 0;
         }
         hm_decider_plan(decider, &budget, &n_moves);
         all += n_moves;
@@ -102,7 +102,7 @@ static void test_only_writes_are_hot(void **state)
     (void)state;
     for (size_t a = 0; a < N_ROWS(names); a++) {
         struct hm_decider_options options = good;
-        size_t n_regions;
+        size_t n_extents;
         double writes = 0;
         options.algorithm = names[a];
         options.hot_by_writes = true;
@@ -117,13 +117,13 @@ static void test_only_writes_are_hot(void **state)
             }
             hm_decider_end_phase(decider);
         }
-        const struct hm_region *region = hm_decider_regions(decider, &n_regions);
-        for (size_t i = 0; i < n_regions; i++) {
-            uint64_t end = region[i].first + region[i].n_pages;
-            assert_true(region[i].reads == 0);
-            writes += region[i].writes;
-            if ((region[i].first >= 1000 && end <= 2000) || region[i].first >= 3000)
-                assert_true(region[i].writes == 0);
+        const struct hm_extent *extent = hm_decider_extents(decider, &n_extents);
+        for (size_t i = 0; i < n_extents; i++) {
+            uint64_t end = extent[i].first + extent[i].n_pages;
+            assert_true(extent[i].reads == 0);
+            writes += extent[i].writes;
+            if ((extent[i].first >= 1000 && end <= 2000) || extent[i].first >= 3000)
+                assert_true(extent[i].writes == 0);
         }
         assert_float_equal(writes, 12000, 200);
         assert_int_equal(hm_decider_dropped(decider), 0);
@@ -156,21 +156,21 @@ static void run_a_day(const char *algorithm, int phases, unsigned samples)
     struct hm_error error = {""};
     struct hm_random random = {1};
     options.algorithm = algorithm;
-    options.max_regions = 64;
+    options.max_extents = 64;
     struct hm_decider *decider = hm_decider_new(&options, &error);
     assert_non_null(decider);
-    size_t bytes = hm_decider_bytes(decider), n_regions, n_moves;
+    size_t bytes = hm_decider_bytes(decider), n_extents, n_moves;
     for (int phase = 0; phase < phases; phase++) {
         drift(decider, &random, phase, samples);
         hm_decider_end_phase(decider);
-        struct hm_region *region = hm_decider_regions(decider, &n_regions);
-        assert_true(n_regions <= options.max_regions);
-        for (size_t i = 0; i < n_regions; i++) {
-            assert_true(i == 0 || region[i].first >= region[i - 1].first + region[i - 1].n_pages);
-            assert_int_equal(HM_PAGE_SPACE(region[i].first), HM_PAGE_SPACE(region[i].first + region[i].n_pages - 1));
-            assert_true(isfinite(region[i].priority) && region[i].reads >= 0 && region[i].writes >= 0);
-            region[i].fast_pages = i % 3 == 0 ? 1000 : 0;
-            region[i].slow_pages = 5000;
+        struct hm_extent *extent = hm_decider_extents(decider, &n_extents);
+        assert_true(n_extents <= options.max_extents);
+        for (size_t i = 0; i < n_extents; i++) {
+            assert_true(i == 0 || extent[i].first >= extent[i - 1].first + extent[i - 1].n_pages);
+            assert_int_equal(HM_PAGE_SPACE(extent[i].first), HM_PAGE_SPACE(extent[i].first + extent[i].n_pages - 1));
+            assert_true(isfinite(extent[i].priority) && extent[i].reads >= 0 && extent[i].writes >= 0);
+            extent[i].fast_pages = i % 3 == 0 ? 1000 : 0;
+            extent[i].slow_pages = 5000;
         }
         struct hm_budget budget = {
             .capacity_pages = 20000, .used_pages = 20000, .move_pages = UINT64_MAX, .phases_left = -1};
@@ -206,7 +206,7 @@ static void test_a_terabyte_is_bounded(void **state)
         hm_decider_observe(decider, &seen, 1);
     }
     hm_decider_end_phase(decider);
-    hm_decider_regions(decider, &n);
+    hm_decider_extents(decider, &n);
     assert_true(n > 0);
     assert_true(hm_decider_bytes(decider) < 8 << 20);
     hm_decider_free(decider);

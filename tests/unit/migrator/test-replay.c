@@ -72,7 +72,7 @@ static struct hm_replay_options options_of(const char *algorithm, double fast)
                                       .algorithm = algorithm,
                                       .period = 65536,
                                       .sampled = HM_SAMPLED_RAW,
-                                      .max_regions = HM_REPLAY_BINS,
+                                      .max_extents = HM_REPLAY_BINS,
                                       .latency_read = 2,
                                       .latency_write = 5,
                                       .seed = 1};
@@ -177,7 +177,7 @@ static void test_bad_options(void **state)
         options.fast = i == 0 ? -0.1 : i == 1 ? 1.1 : 0.1;
         options.period = i == 2 ? 0.5 : 65536;
         options.latency_read = i == 3 ? 0 : 2;
-        options.max_regions = i == 4 ? 15 : 1000;
+        options.max_extents = i == 4 ? 15 : 1000;
         options.algorithm = i == 5 ? "none" : "regions";
         errno = 0;
         assert_int_equal(hm_replay_run(&traces[0], &options, NULL, NULL, &result, &error), -1);

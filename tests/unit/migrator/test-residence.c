@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where the pages of regions are, what is in no region, and the shares that follow; move_pages(2) is a formula. */
+/* Where the pages of extents are, what is in no extent, and the shares that follow; move_pages(2) is a formula. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -61,10 +61,10 @@ static int set_up(void **state)
     return 0;
 }
 
-static void test_regions(void **state)
+static void test_extents(void **state)
 {
     (void)state;
-    struct hm_region regions[] = {
+    struct hm_extent extents[] = {
         {.first = HM_PAGE(0, 900), .n_pages = 200},      /* half of it before the mapping */
         {.first = HM_PAGE(0, 1100), .n_pages = 7900},    /* sampled: 3900 fast, 4000 slow */
         {.first = HM_PAGE(0, 15000), .n_pages = 1000},   /* nothing is mapped */
@@ -73,17 +73,17 @@ static void test_regions(void **state)
         {.first = HM_PAGE(2, 1000), .n_pages = 10},      /* just ended */
         {.first = HM_PAGE(9, 1000), .n_pages = 10},      /* no such space */
     };
-    const size_t count = sizeof(regions) / sizeof(regions[0]);
-    hm_residence_fill(&residence, regions, count, 1000 * count);
-    assert_int_equal(regions[0].fast_pages, 100);
-    assert_int_equal(regions[0].slow_pages, 0);
-    assert_in_range(regions[1].fast_pages, 3890, 3910);
-    assert_int_equal(regions[1].fast_pages + regions[1].slow_pages, 7900);
-    assert_int_equal(regions[2].fast_pages + regions[2].slow_pages, 0);
-    assert_int_equal(regions[3].fast_pages, 0);
-    assert_int_equal(regions[3].slow_pages, 350); /* 100, and half of 500 */
+    const size_t count = sizeof(extents) / sizeof(extents[0]);
+    hm_residence_fill(&residence, extents, count, 1000 * count);
+    assert_int_equal(extents[0].fast_pages, 100);
+    assert_int_equal(extents[0].slow_pages, 0);
+    assert_in_range(extents[1].fast_pages, 3890, 3910);
+    assert_int_equal(extents[1].fast_pages + extents[1].slow_pages, 7900);
+    assert_int_equal(extents[2].fast_pages + extents[2].slow_pages, 0);
+    assert_int_equal(extents[3].fast_pages, 0);
+    assert_int_equal(extents[3].slow_pages, 350); /* 100, and half of 500 */
     for (size_t i = 4; i < count; i++)
-        assert_int_equal(regions[i].fast_pages + regions[i].slow_pages, 0);
+        assert_int_equal(extents[i].fast_pages + extents[i].slow_pages, 0);
     assert_in_range(n_looks, 1700, 1720);
     assert_in_range(n_calls, 1, 6); /* few large calls */
 }
@@ -91,24 +91,24 @@ static void test_regions(void **state)
 static void test_few_looks(void **state)
 {
     (void)state;
-    struct hm_region regions[500];
+    struct hm_extent extents[500];
     for (size_t i = 0; i < 500; i++)
-        regions[i] = (struct hm_region){.first = HM_PAGE(0, 1000 + 16 * i), .n_pages = 16};
-    assert_int_equal(hm_residence_fill(&residence, regions, 500, 100), 500 * 4);
+        extents[i] = (struct hm_extent){.first = HM_PAGE(0, 1000 + 16 * i), .n_pages = 16};
+    assert_int_equal(hm_residence_fill(&residence, extents, 500, 100), 500 * 4);
     assert_int_equal(n_looks, 500 * 4);
-    assert_int_equal(regions[0].fast_pages, 16);
-    assert_int_equal(regions[499].slow_pages, 16);
+    assert_int_equal(extents[0].fast_pages, 16);
+    assert_int_equal(extents[499].slow_pages, 16);
 }
 
 static void test_gaps(void **state)
 {
     (void)state;
     static const struct {
-        struct hm_region region[4];
+        struct hm_extent extent[4];
         struct {
             uint64_t first, n_pages;
         } gap[6];
-        size_t n_regions, n_gaps;
+        size_t n_extents, n_gaps;
     } rows[] = {
         {{{0}}, {{1000, 8000}, {20000, 100}, {200000, 1000}, {HM_PAGE(2, 1000), 10}}, 0, 4},
         {{{.first = 0, .n_pages = 300000}, {.first = HM_PAGE(2, 0), .n_pages = 5000}}, {{0, 0}}, 2, 0},
@@ -123,8 +123,8 @@ static void test_gaps(void **state)
          4},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        struct hm_region gaps[8];
-        size_t n = hm_residence_gaps(&residence, rows[i].region, rows[i].n_regions, gaps, 8);
+        struct hm_extent gaps[8];
+        size_t n = hm_residence_gaps(&residence, rows[i].extent, rows[i].n_extents, gaps, 8);
         if (n != rows[i].n_gaps)
             fail_msg("row %zu: %zu gaps", i, n);
         for (size_t k = 0; k < n; k++) {
@@ -137,7 +137,7 @@ static void test_gaps(void **state)
 static void test_small_gaps_give_way(void **state)
 {
     (void)state;
-    struct hm_region gaps[2];
+    struct hm_extent gaps[2];
     assert_int_equal(hm_residence_gaps(&residence, NULL, 0, gaps, 2), 2);
     assert_int_equal(gaps[0].first, 1000);
     assert_int_equal(gaps[1].first, 200000);
@@ -181,7 +181,7 @@ static void test_shares(void **state)
     assert_float_equal(hm_tally_best(&tally), (1 + 7 * 0.75) / 8, 1e-9);
     observe(&tally, 10, 108, true);
     assert_int_equal(hm_tally_choose(&tally), 1);
-    hm_tally_end(&tally, is_fast, 0.1); /* what there is, is better than what the regions know of */
+    hm_tally_end(&tally, is_fast, 0.1); /* what there is, is better than what the extents know of */
     assert_float_equal(tally.last, 1, 1e-9);
     assert_float_equal(hm_tally_fast(&tally), 0.75, 1e-9);
     assert_float_equal(hm_tally_best(&tally), ((1 + 7 * 0.75) / 8 + 1) / 2, 1e-9);
@@ -244,7 +244,7 @@ static void test_phases_count_by_their_accesses(void **state)
 static void test_best_placement(void **state)
 {
     (void)state;
-    const struct hm_region regions[] = {
+    const struct hm_extent extents[] = {
         {.reads = 10, .fast_pages = 100},
         {.reads = 50, .writes = 20, .slow_pages = 100},
         {.reads = 20, .slow_pages = 1000},
@@ -256,9 +256,9 @@ static void test_best_placement(void **state)
     } rows[] = {{0, 0}, {50, 0.35}, {100, 0.7}, {150, 0.75}, {200, 0.8}, {700, 0.9}, {5000, 1}};
     uint32_t order[4];
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
-        assert_float_equal(hm_tally_best_placement(regions, 4, rows[i].capacity, order), rows[i].share, 1e-9);
-    assert_true(hm_tally_best_placement(regions, 0, 100, order) < 0);
-    assert_true(hm_tally_best_placement(regions + 3, 1, 100, order) < 0);
+        assert_float_equal(hm_tally_best_placement(extents, 4, rows[i].capacity, order), rows[i].share, 1e-9);
+    assert_true(hm_tally_best_placement(extents, 0, 100, order) < 0);
+    assert_true(hm_tally_best_placement(extents + 3, 1, 100, order) < 0);
 }
 
 /* Sums that are rounded in another order: 13.8 + 58.3 + 86.8 is less than 86.8 + 58.3 + 13.8. */
@@ -266,14 +266,14 @@ static void test_all_is_no_more_than_all(void **state)
 {
     (void)state;
     static struct hm_tally tally;
-    const struct hm_region regions[] = {
+    const struct hm_extent extents[] = {
         {.reads = 13.8, .slow_pages = 1}, {.reads = 58.3, .slow_pages = 1}, {.reads = 86.8, .slow_pages = 1}};
     const struct hm_observation seen = {.page = 10, .n_pages = 1, .reads = 1};
     const int8_t is_fast[] = {1, 1, 1};
     uint32_t order[3];
-    assert_true(regions[0].reads + regions[1].reads + regions[2].reads <
-                regions[2].reads + regions[1].reads + regions[0].reads);
-    assert_true(hm_tally_best_placement(regions, 3, 3, order) == 1);
+    assert_true(extents[0].reads + extents[1].reads + extents[2].reads <
+                extents[2].reads + extents[1].reads + extents[0].reads);
+    assert_true(hm_tally_best_placement(extents, 3, 3, order) == 1);
     hm_tally_init(&tally, 1, false);
     for (int i = 0; i < 3; i++)
         hm_tally_add(&tally, &seen, i == 0 ? 1 : 1e-16, i != 0);
@@ -284,12 +284,12 @@ static void test_all_is_no_more_than_all(void **state)
 static void test_rows(void **state)
 {
     (void)state;
-    static struct hm_region regions[1000];
+    static struct hm_extent extents[1000];
     static struct hm_view_row rows[HM_VIEW_ROWS];
     for (uint64_t i = 0; i < 1000; i++)
-        regions[i] = (struct hm_region){
+        extents[i] = (struct hm_extent){
             .first = HM_PAGE(i / 500 * 2, 10 * (i % 500)), .n_pages = 8, .reads = 1, .fast_pages = 3, .slow_pages = 4};
-    uint32_t n = hm_viewserver_rows(regions, 1000, &ranks, rows);
+    uint32_t n = hm_viewserver_rows(extents, 1000, &ranks, rows);
     assert_in_range(n, HM_VIEW_ROWS / 2, HM_VIEW_ROWS);
     uint64_t fast = 0;
     double reads = 0;
@@ -303,14 +303,14 @@ static void test_rows(void **state)
     }
     assert_int_equal(fast, 3000);
     assert_float_equal(reads, 1000, 1e-3);
-    assert_int_equal(hm_viewserver_rows(regions, 3, &ranks, rows), 3);
-    assert_int_equal(hm_viewserver_rows(regions, 0, &ranks, rows), 0);
+    assert_int_equal(hm_viewserver_rows(extents, 3, &ranks, rows), 3);
+    assert_int_equal(hm_viewserver_rows(extents, 0, &ranks, rows), 0);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(test_regions, set_up),
+        cmocka_unit_test_setup(test_extents, set_up),
         cmocka_unit_test_setup(test_few_looks, set_up),
         cmocka_unit_test_setup(test_gaps, set_up),
         cmocka_unit_test_setup(test_small_gaps_give_way, set_up),

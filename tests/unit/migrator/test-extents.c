@@ -166,21 +166,21 @@ static void test_ranges(void **state)
         hm_decider_observe(model.decider, seen, 2);
         hm_decider_end_phase(model.decider);
     }
-    struct hm_region *region = hm_decider_regions(model.decider, &n), *hottest = region;
+    struct hm_extent *extent = hm_decider_extents(model.decider, &n), *hottest = extent;
     uint64_t hot_pages = 0;
     double sum = 0;
     uint64_t end = HM_PAGE(3, UINT64_C(0));
     for (size_t i = 0; i < n; i++) {
-        assert_int_equal(region[i].first, end); /* no hole */
-        end = region[i].first + region[i].n_pages;
-        sum += region[i].reads + region[i].writes;
-        hottest = region[i].priority > hottest->priority ? &region[i] : hottest;
+        assert_int_equal(extent[i].first, end); /* no hole */
+        end = extent[i].first + extent[i].n_pages;
+        sum += extent[i].reads + extent[i].writes;
+        hottest = extent[i].priority > hottest->priority ? &extent[i] : hottest;
     }
     assert_int_equal(end, HM_PAGE(4, UINT64_C(0)));
     assert_true(sum > 13500 && sum < 14500);
     assert_true(hottest->first >= HM_PAGE(3, UINT64_C(2990000)) && hottest->first < HM_PAGE(3, UINT64_C(3001000)));
     for (size_t i = 0; i < n; i++)
-        hot_pages += region[i].priority > hottest->priority / 2 ? region[i].n_pages : 0;
+        hot_pages += extent[i].priority > hottest->priority / 2 ? extent[i].n_pages : 0;
     assert_true(hot_pages > 8000 && hot_pages < 20000);
     model_end(&model);
 }
@@ -194,12 +194,12 @@ static void test_what_is_forgotten_is_gone(void **state)
     model_phase(&model, SAMPLES, hot_tenth, &first, UINT64_MAX);
     hm_decider_forget(model.decider, HM_PAGE(0, UINT64_C(0)), UINT64_C(1) << HM_PAGE_BITS);
     hm_decider_end_phase(model.decider);
-    const struct hm_region *region = hm_decider_regions(model.decider, &n);
+    const struct hm_extent *extent = hm_decider_extents(model.decider, &n);
     assert_true(n > 0);
-    assert_int_equal(HM_PAGE_SPACE(region[0].first), 1);
+    assert_int_equal(HM_PAGE_SPACE(extent[0].first), 1);
     hm_decider_forget(model.decider, 0, UINT64_MAX);
     hm_decider_end_phase(model.decider);
-    hm_decider_regions(model.decider, &n);
+    hm_decider_extents(model.decider, &n);
     assert_int_equal(n, 0);
     model_end(&model);
 }
@@ -286,7 +286,8 @@ static void test_ranges_keep_their_borders(void **state)
     assert_true(heat_of[90] < 40 && heat_of[200] < 2);
 }
 
-/* The same sums in regions whose borders wander: of a few looks at many pages each it is noise, of many looks heat. */
+/* The same sums in regions of DAMON's whose borders wander: of a few looks at many pages each it is noise, of many
+ * looks heat. */
 static void test_spread_samples_are_weighed_by_their_looks(void **state)
 {
     (void)state;

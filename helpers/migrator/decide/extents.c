@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The default algorithm. Samples are kept by page and forgotten slowly (cells.h); a multiscale estimate turns them into
+ * spans of even heat (density.h), which are the extents. The coldest fast extent makes room for the hottest slow one as
+ * long as the gain exceeds the cost of both moves (extentsplan.c). Of the heat, only what is thought to reach memory
+ * counts (misses.h). How much a gain is believed depends on what became of earlier ones (trust.h).
+ */
+#include <math.h>
+#include <stdlib.h>
+
+#include "extentsparts.h"
+#include "misses.h"
+
+#define CELLS 32768
+#define NODES (4 * CELLS) /* of the estimate: some for each cell, and those above */
+#define PENDING 16384
+#define DECAY 0.6 /* of samples, by phase: the last three phases weigh three quarters */
+#define FINEST_CLASSES 4.0
+#define COARSEST_CLASSES 0.01
+
+static struct hm_extents *extents_of(struct hm_decider *decider)
+{
+    return (struct hm_extents *)decider;
+}
+
+static void destroy(struct hm_decider *decider)
+{
+    struct hm_extents *extents = extents_of(decider);
+    free(extents->cells.cell);
+    free(extents->cells.spare);
+    free(extents->cells.pending);
+    free(extents->density.before);
+    free(extents->density.differs);
+    free(extents->density.stretch);
+    free(extents->trust.promise);
+    free(extents->order);
+    free(extents->amount);
+    free(decider->extent);
+    free(decider->move);
+    free(extents);
+}
+
+/* Returns false without memory. */
+static bool allocate(struct hm_extents *extents)
+{
+    struct hm_decider *base = &extents->base;
+    size_t n = base->options.max_extents;
+    extents->cells.cell = hm_decider_allocate(base, CELLS, sizeof(struct hm_cell));
+    extents->cells.spare = hm_decider_allocate(base, CELLS, sizeof(struct hm_cell));
+    extents->cells.pending = hm_decider_allocate(base, PENDING, sizeof(struct hm_observation));
+    extents->density.before = hm_decider_allocate(base, CELLS + 1, sizeof(struct hm_density_sum));
+    extents->density.differs = hm_decider_allocate(base, NODES, sizeof(float));
+    extents->density.stretch = hm_decider_allocate(base, CELLS, sizeof(struct hm_stretch));
+    extents->trust.promise = hm_decider_allocate(base, n, sizeof(struct hm_promise));
+    extents->order = hm_decider_allocate(base, n, sizeof(*extents->order));
+    extents->amount = hm_decider_allocate(base, n, sizeof(*extents->amount));
+    base->extent = hm_decider_allocate(base, n, sizeof(*base->extent));
+    base->move = hm_decider_allocate(base, n, sizeof(*base->move));
+    return extents->cells.cell && extents->cells.spare && extents->cells.pending && extents->density.before &&
+           extents->density.differs && extents->density.stretch && extents->trust.promise && extents->order &&
+           extents->amount && base->extent && base->move;
+}
+
+static struct hm_decider *create(const struct hm_decider_options *options)
+{
+    struct hm_extents *extents = calloc(1, sizeof(*extents));
+    if (!extents)
+        return NULL;
+    extents->base.algorithm = &hm_algorithm_regions;
+    extents->base.options = *options;
+    extents->base.bytes = sizeof(*extents);
+    extents->cells.room = CELLS;
+    extents->cells.pending_room = PENDING;
+    extents->cells.read_weight = options->read_gain;
+    /* Loads and stores may both be of lines that are in a cache: a store counts in between what a read and what a write
+     * to memory costs. */
+    extents->cells.write_weight =
+        options->counts_memory ? options->write_gain : sqrt(options->read_gain * options->write_gain);
+    extents->density.cells = &extents->cells;
+    extents->density.n_nodes = NODES;
+    extents->classes = FINEST_CLASSES;
+    if (allocate(extents))
+        return &extents->base;
+    destroy(&extents->base);
+    return NULL;
+}
+
+static void observe(struct hm_decider *decider, const struct hm_observation *observations, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (hm_observation_is_valid(&observations[i]))
+            hm_cells_add(&extents_of(decider)->cells, &observations[i]);
+        else
+            decider->dropped++;
+    }
+}
+
+static void forget(struct hm_decider *decider, uint64_t first, uint64_t n_pages)
+{
+    hm_cells_sort_in(&extents_of(decider)->cells);
+    hm_cells_forget(&extents_of(decider)->cells, first, HM_PAGE_END(first, n_pages));
+}
+
+static double class_of(const struct hm_extents *extents, double heat)
+{
+    return heat > 0 ? floor(log2(heat) * extents->classes) : -INFINITY;
+}
+
+/* Room for one more extent, or NULL. */
+static struct hm_extent *new_extent(struct hm_extents *extents, uint64_t first, uint64_t n_pages)
+{
+    struct hm_decider *base = &extents->base;
+    if (base->n_extents == base->options.max_extents) {
+        extents->is_full = true;
+        return NULL;
+    }
+    struct hm_extent *extent = &base->extent[base->n_extents++];
+    *extent = (struct hm_extent){.first = first, .n_pages = n_pages, .phases = extents->n_phases};
+    return extent;
+}
+
+/* Where nothing was sampled there may be memory all the same: an extent without heat, from where the last one ended to
+ * `end`, cut where a process's pages end. */
+static void fill_hole(struct hm_extents *extents, uint64_t end)
+{
+    const uint64_t space = UINT64_C(1) << HM_PAGE_BITS;
+    /* Whole spaces without any sample are no process's. */
+    if (extents->reached / space != end / space && extents->reached % space != 0) {
+        uint64_t border = (extents->reached / space + 1) * space;
+        new_extent(extents, extents->reached, border - extents->reached);
+        extents->reached = border;
+    }
+    if (extents->reached / space != end / space)
+        extents->reached = end / space * space;
+    if (end > extents->reached)
+        new_extent(extents, extents->reached, end - extents->reached);
+    extents->reached = end;
+}
+
+/* A span becomes an extent, or part of the one before it. Until all are there, `priority` is heat per page and `noise`
+ * the variance of what was counted. */
+static void add_span(void *data, const struct hm_span *span)
+{
+    struct hm_extents *extents = data;
+    struct hm_decider *base = &extents->base;
+    fill_hole(extents, span->first);
+    struct hm_extent *last = base->n_extents > 0 ? &base->extent[base->n_extents - 1] : NULL;
+    if (!last || HM_PAGE_SPACE(last->first) != HM_PAGE_SPACE(span->first) ||
+        class_of(extents, last->priority) != class_of(extents, span->heat))
+        last = new_extent(extents, span->first, 0);
+    if (!last)
+        return;
+    double pages = (double)span->n_pages, expected = span->heat * pages / extents->weight;
+    last->priority = (last->priority * (double)last->n_pages + span->heat * pages) / ((double)last->n_pages + pages);
+    last->n_pages += span->n_pages;
+    if (extents->cells.read_weight > 0)
+        last->reads += expected * (1 - span->write_share) / extents->cells.read_weight;
+    if (extents->cells.write_weight > 0)
+        last->writes += expected * span->write_share / extents->cells.write_weight;
+    last->noise += span->variance;
+    extents->reached = span->first + span->n_pages;
+}
+
+static void estimate(struct hm_extents *extents)
+{
+    do {
+        if (extents->is_full)
+            extents->classes /= 2;
+        extents->base.n_extents = 0;
+        extents->is_full = false;
+        extents->reached = 0;
+        hm_density_estimate(&extents->density, add_span, extents);
+        if (extents->reached > 0)
+            fill_hole(extents, HM_PAGE(HM_PAGE_SPACE(extents->reached - 1) + 1, 0));
+    } while (extents->is_full && extents->classes > COARSEST_CLASSES);
+}
+
+double hm_extents_heat(const struct hm_extents *extents, const struct hm_extent *extent)
+{
+    return (extent->reads * extents->cells.read_weight + extent->writes * extents->cells.write_weight) /
+           (double)extent->n_pages;
+}
+
+/* Of all pages with any. */
+static double mean_heat(const struct hm_extents *extents)
+{
+    double sum = 0, pages = 0;
+    for (size_t i = 0; i < extents->base.n_extents; i++) {
+        const struct hm_extent *extent = &extents->base.extent[i];
+        double heat = hm_extents_heat(extents, extent);
+        sum += heat * (double)extent->n_pages;
+        pages += heat > 0 ? (double)extent->n_pages : 0;
+    }
+    return pages > 0 ? sum / pages : 0;
+}
+
+static void end_phase(struct hm_decider *decider)
+{
+    struct hm_extents *extents = extents_of(decider);
+    const struct hm_decider_options *options = &decider->options;
+    hm_cells_sort_in(&extents->cells);
+    hm_trust_see(&extents->trust, &extents->cells);
+    hm_cells_age(&extents->cells, DECAY);
+    extents->weight = extents->weight * DECAY + 1;
+    extents->n_phases++;
+    estimate(extents);
+    double mean = mean_heat(extents);
+    for (size_t i = 0; i < decider->n_extents; i++) {
+        struct hm_extent *extent = &decider->extent[i];
+        double heat = hm_extents_heat(extents, extent);
+        extent->priority = heat * options->period * (options->counts_memory ? 1 : hm_misses_per_access(heat, mean));
+        extent->noise = sqrt(extent->noise) / extents->weight;
+    }
+}
+
+const struct hm_algorithm hm_algorithm_regions = {
+    .name = "regions",
+    .about = "regions that split where heat differs, moved where that surely pays",
+    .create = create,
+    .destroy = destroy,
+    .observe = observe,
+    .forget = forget,
+    .end_phase = end_phase,
+    .plan = hm_extents_plan,
+};

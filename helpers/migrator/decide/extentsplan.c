@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdlib.h>
+
+#include "base/amount.h"
+#include "extentsparts.h"
+
+/* Phases that a placement is expected to last: what does not pay by then is not worth the risk. */
+#define LASTS 8.0
+/* Of a phase's samples: a plan that promises less is made of noise, however many samples there are. */
+#define LEAST_GAIN 0.002
+
+/* On the way through the extents: the hottest from the top, the coldest from the bottom. */
+struct plan {
+    struct hm_extents *extents;
+    size_t cold;         /* place in the order of the coldest that has fast pages left */
+    uint64_t cold_left;  /* of them */
+    uint64_t room;       /* free pages in the fast tier */
+    uint64_t moves_left; /* of the budget */
+    double belief;       /* phases for which a gain is believed */
+};
+
+static const struct hm_extent *ordered; /* qsort gives its function nothing else */
+
+static int compare_priority(const void *a, const void *b)
+{
+    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    double p = ordered[x].priority, q = ordered[y].priority;
+    return p != q ? (p > q) - (p < q) : (x > y) - (x < y);
+}
+
+static struct hm_extent *extent_at(const struct plan *plan, size_t place)
+{
+    return &plan->extents->base.extent[plan->extents->order[place]];
+}
+
+static void order_extents(struct hm_extents *extents)
+{
+    for (size_t i = 0; i < extents->base.n_extents; i++)
+        extents->order[i] = (uint32_t)i;
+    ordered = extents->base.extent;
+    qsort(extents->order, extents->base.n_extents, sizeof(*extents->order), compare_priority);
+}
+
+/* A plan of ordered extents without any moves yet. */
+static struct plan begin_plan(struct hm_extents *extents, const struct hm_budget *budget)
+{
+    struct plan plan = {.extents = extents, .moves_left = UINT64_MAX, .belief = LASTS};
+    for (size_t i = 0; i < extents->base.n_extents; i++) {
+        extents->amount[i] = 0;
+        extents->base.extent[i].verdict = extents->n_phases > 1 ? HM_VERDICT_PLACED : HM_VERDICT_NEW;
+    }
+    plan.cold_left = extents->base.n_extents > 0 ? extent_at(&plan, 0)->fast_pages : 0;
+    if (budget->used_pages < budget->capacity_pages)
+        plan.room = budget->capacity_pages - budget->used_pages;
+    return plan;
+}
+
+/* Go on to an extent below place `end` that has fast pages left. Returns false where there is none. */
+static bool find_cold(struct plan *plan, size_t end)
+{
+    while (plan->cold < end && plan->cold_left == 0)
+        if (++plan->cold < end)
+            plan->cold_left = extent_at(plan, plan->cold)->fast_pages;
+    return plan->cold < end;
+}
+
+static void move(struct plan *plan, size_t place, uint64_t pages, enum hm_verdict verdict)
+{
+    plan->extents->amount[plan->extents->order[place]] += pages;
+    extent_at(plan, place)->verdict = verdict;
+    plan->moves_left -= pages;
+}
+
+static void demote(struct plan *plan, uint64_t pages, enum hm_verdict verdict)
+{
+    move(plan, plan->cold, pages, verdict);
+    plan->cold_left -= pages;
+}
+
+/* The cap comes before all else. */
+static void obey_cap(struct plan *plan, uint64_t over)
+{
+    while (over > 0 && plan->moves_left > 0 && find_cold(plan, plan->extents->base.n_extents)) {
+        uint64_t pages = hm_least(hm_least(over, plan->cold_left), plan->moves_left);
+        demote(plan, pages, HM_VERDICT_CAP);
+        over -= pages;
+    }
+}
+
+/* Promote what the extent has in the slow tier, while it pays. Returns what stopped that, HM_VERDICT_PROMOTE for
+ * nothing. */
+static enum hm_verdict promote(struct plan *plan, size_t hot)
+{
+    const struct hm_decider_options *options = &plan->extents->base.options;
+    struct hm_extent *extent = extent_at(plan, hot);
+    uint64_t left = extent->slow_pages;
+    if (plan->room > 0) {
+        if (extent->priority * plan->belief <= options->promote_cost)
+            return HM_VERDICT_COST;
+        uint64_t pages = hm_least(hm_least(left, plan->room), plan->moves_left);
+        move(plan, hot, pages, HM_VERDICT_PROMOTE);
+        plan->room -= pages;
+        left -= pages;
+    }
+    while (left > 0) {
+        if (plan->moves_left < 2)
+            return HM_VERDICT_BUDGET;
+        if (!find_cold(plan, hot))
+            return HM_VERDICT_ROOM;
+        double gain = extent->priority * (1 - options->error) - extent_at(plan, plan->cold)->priority;
+        if (gain * plan->belief <= options->promote_cost + options->demote_cost)
+            return extent->priority * plan->belief <= options->promote_cost ? HM_VERDICT_COST : HM_VERDICT_ROOM;
+        uint64_t pages = hm_least(hm_least(left, plan->cold_left), plan->moves_left / 2);
+        demote(plan, pages, HM_VERDICT_DEMOTE);
+        move(plan, hot, pages, HM_VERDICT_PROMOTE);
+        left -= pages;
+    }
+    return HM_VERDICT_PROMOTE;
+}
+
+/* Hottest first; once one does not pay, those below it do not either. */
+static void promote_all(struct plan *plan)
+{
+    enum hm_verdict stopped = HM_VERDICT_PROMOTE;
+    for (size_t hot = plan->extents->base.n_extents; hot-- > plan->cold;) {
+        struct hm_extent *extent = extent_at(plan, hot);
+        if (extent->slow_pages == 0 || plan->extents->amount[plan->extents->order[hot]] > 0)
+            continue;
+        if (stopped == HM_VERDICT_PROMOTE)
+            stopped = promote(plan, hot);
+        if (stopped != HM_VERDICT_PROMOTE && extent->verdict != HM_VERDICT_PROMOTE)
+            extent->verdict = stopped;
+    }
+}
+
+/* Are promotions and the demotions for them to gain next to nothing? */
+static bool is_noise(const struct hm_extents *extents)
+{
+    double gain = 0;
+    for (size_t i = 0; i < extents->base.n_extents; i++) {
+        const struct hm_extent *extent = &extents->base.extent[i];
+        double heat = hm_extents_heat(extents, extent) * (double)extents->amount[i];
+        if (extent->verdict == HM_VERDICT_PROMOTE)
+            gain += heat;
+        else if (extent->verdict == HM_VERDICT_DEMOTE)
+            gain -= heat;
+    }
+    return gain < LEAST_GAIN * extents->trust.samples;
+}
+
+/* All stays where it is, but for what the cap takes. */
+static void drop_moves(struct hm_extents *extents)
+{
+    for (size_t i = 0; i < extents->base.n_extents; i++) {
+        struct hm_extent *extent = &extents->base.extent[i];
+        if (extents->amount[i] == 0 || extent->verdict == HM_VERDICT_CAP)
+            continue;
+        extent->verdict = HM_VERDICT_DOUBT;
+        extents->amount[i] = 0;
+    }
+}
+
+static void give_out(struct hm_extents *extents, bool up)
+{
+    for (size_t i = 0; i < extents->base.n_extents; i++) {
+        const struct hm_extent *extent = &extents->base.extent[i];
+        if ((extent->verdict == HM_VERDICT_PROMOTE) == up)
+            hm_decider_add_move(&extents->base, extent, extents->amount[i], up);
+    }
+}
+
+/* What would be moved if every gain were certain: the next phase shows which are. */
+static void try_out(struct hm_extents *extents, const struct hm_budget *budget)
+{
+    struct plan plan = begin_plan(extents, budget);
+    promote_all(&plan);
+    hm_trust_begin(&extents->trust);
+    if (is_noise(extents))
+        return;
+    for (size_t i = 0; i < extents->base.n_extents; i++) {
+        const struct hm_extent *extent = &extents->base.extent[i];
+        if (extents->amount[i] == 0)
+            continue;
+        double pages = (double)extents->amount[i];
+        double part = pages / (double)(extent->fast_pages + extent->slow_pages);
+        struct hm_promise promise = {extent->first, extent->n_pages,
+                                     extent->verdict == HM_VERDICT_PROMOTE ? part : -part};
+        hm_trust_promise(&extents->trust, &promise, hm_extents_heat(extents, extent) * pages);
+    }
+}
+
+void hm_extents_plan(struct hm_decider *decider, const struct hm_budget *budget)
+{
+    struct hm_extents *extents = (struct hm_extents *)decider;
+    order_extents(extents);
+    try_out(extents, budget);
+    struct plan plan = begin_plan(extents, budget);
+    plan.moves_left = budget->move_pages;
+    if (budget->phases_left >= 0 && budget->phases_left < plan.belief)
+        plan.belief = budget->phases_left;
+    plan.belief *= hm_trust_factor(&extents->trust);
+    if (budget->used_pages > budget->capacity_pages)
+        obey_cap(&plan, budget->used_pages - budget->capacity_pages);
+    promote_all(&plan);
+    if (is_noise(extents))
+        drop_moves(extents);
+    give_out(extents, false);
+    give_out(extents, true);
+}
