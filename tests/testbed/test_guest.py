@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The testbed itself: what a guest is, what its driver passes on, and whether the meter tells the truth."""
+"""Tests the testbed itself: what a guest is, what its driver passes on, and whether the meter counts correctly."""
 
 import json
 import os
@@ -22,9 +22,9 @@ from hostside import cache, command, driver, machine, meter  # noqa: E402
 
 GUEST = HERE / "guest"
 MIB = 1 << 20
-WRITTEN_MIB, PASSES = 64, 2  # by testdata/writer.c, on each node
+WRITTEN_MIB, PASSES = 64, 2  # testdata/writer.c writes so much on each node
 TOLERANCE = 0.05
-PATIENCE = 600  # seconds for what a busy host does late
+PATIENCE = 600  # seconds to wait for what a busy host does late
 
 
 def start(*words, **options):
@@ -32,7 +32,7 @@ def start(*words, **options):
 
 
 def start_beside(*words, **options):
-    """Start a guest that waits for no other run's: the smallest."""
+    """Start the smallest guest, which does not wait for guests of other runs."""
     words = ["run", "--no-project", "--shape=single", *words]
     return start(*words, env={**os.environ, "HYBRIDMEM_GUESTS": "many"}, **options)
 
@@ -66,8 +66,8 @@ def wait_until(condition, seconds):
 
 
 def once_more(run):
-    """What run() returns, with the guest's "status"; of a second guest where the first one dies, which is no test's
-    result (in_guest of tests/lib/stages.sh)."""
+    """Return what run() returns, with the guest's "status". Where the guest dies, which is not a test's result, a
+    second one is tried (see in_guest in tests/lib/stages.sh)."""
     done = run()
     if done["status"] == command.EXIT_TESTBED:
         warnings.warn("the testbed failed: once more", stacklevel=2)
@@ -77,7 +77,7 @@ def once_more(run):
 
 @pytest.fixture(scope="module")
 def tour(tmp_path_factory):
-    """One guest that does all that can be looked at afterwards; the script is testdata/tour."""
+    """Run one guest that does everything that can be checked afterwards; its script is testdata/tour."""
     folder = tmp_path_factory.mktemp("tour")
     (folder / "tree" / "sub").mkdir(parents=True)
     (folder / "tree" / "sub" / "data").write_bytes(bytes(range(256)) * 1000)
@@ -98,7 +98,7 @@ def tour(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def facts(tour):
-    """What the guest wrote into /root/facts: lines "KEY VALUE"."""
+    """Read what the guest wrote into /root/facts: lines "KEY VALUE"."""
     lines = (tour["folder"] / "facts").read_text().splitlines()
     return dict(line.partition(" ")[::2] for line in lines)
 
@@ -190,7 +190,7 @@ def test_script_that_runs_too_long_is_ended(tmp_path):
 
 @pytest.fixture
 def hold(monkeypatch):
-    """Hold a guest that says this on its control port and then hangs."""
+    """Run a conversation with a guest that sends this to its control port and then hangs."""
     monkeypatch.setattr(driver, "GRACE_SECONDS", 0.1)
 
     def conversation(said, timeout):
@@ -226,7 +226,7 @@ def test_guest_that_dies_shows_its_console(tmp_path):
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGKILL])
 def test_no_qemu_outlives_its_driver(number, tmp_path):
     name = own(f"killed-{number}")
-    script = tmp_path / "long"  # a guest that does not end by itself while we wait
+    script = tmp_path / "long"  # a guest that does not end by itself
     script.write_text("sleep infinity\n")
     process = start_beside(f"--timeout={2 * PATIENCE}", *named(name), script)
     try:
@@ -241,7 +241,7 @@ def test_no_qemu_outlives_its_driver(number, tmp_path):
 
 
 def test_second_guest_waits_for_the_first(monkeypatch, tmp_path):
-    # A cache with locks of its own: others may run guests meanwhile.
+    # Use a cache with locks of its own, as others may run guests meanwhile.
     real = cache.folder()
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     for name in ("images", "roots"):

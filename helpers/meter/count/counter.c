@@ -65,10 +65,10 @@ const char *hm_counter_state_text(enum hm_counter_state state)
 {
     static const char *const texts[] = {
         [HM_COUNTER_VALID] = "it was read",
-        [HM_COUNTER_FIRST] = "this is its first value: there is none before",
+        [HM_COUNTER_FIRST] = "this is its first value, with none before it to subtract",
         [HM_COUNTER_VANISHED] = "it is not there any more",
         [HM_COUNTER_FORBIDDEN] = "it may not be read any more",
-        [HM_COUNTER_TAKEN] = "another perf has its counter of the hardware: another job's monitor, or somebody's",
+        [HM_COUNTER_TAKEN] = "another user of perf has its hardware counter: another job's monitor, or somebody else's",
         [HM_COUNTER_UNREADABLE] = "what was read is no value of it",
         [HM_COUNTER_RESET] = "it was reset: it went back, or further than it can in the time",
         [HM_COUNTER_REGROUPED] = "a monitoring group whose traffic it has in it was made or removed",

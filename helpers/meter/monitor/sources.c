@@ -35,7 +35,7 @@ static void add_flows(struct hm_reasons *reasons, const struct hm_flow *flow, in
         if (flow[i].quantity >= first && flow[i].quantity <= last && !hm_flow_is_known(&flow[i]) &&
             !(has_figures && !is_slurm_asked && flow[i].quantity == HM_PLATFORM_ENERGY))
             hm_reasons_add(reasons, "; ", "%s%s%s", has_figures ? flow[i].name : "", has_figures ? ": " : "",
-                           flow[i].reason.text[0] ? flow[i].reason.text : "it was read but once");
+                           flow[i].reason.text[0] ? flow[i].reason.text : "it was read only once");
 }
 
 static void describe(const struct hm_monitor_meter *meter, char text[HM_METERED_SOURCE], int n, enum hm_quantity first,

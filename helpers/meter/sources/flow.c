@@ -139,7 +139,7 @@ static int sum_quantity(const struct hm_gauges *gauges, enum hm_quantity quantit
     }
     for (int i = first; i < n; i++)
         if (flows[i].n_silent > 0 && flows[i].total.n == 0 && !flows[i].reason.text[0])
-            hm_fail(&flows[i].reason, 0, "none of its counters has told of anything yet (\"Unavailable\")");
+            hm_fail(&flows[i].reason, 0, "none of its counters has a value yet (\"Unavailable\")");
     return n;
 }
 

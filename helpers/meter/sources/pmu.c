@@ -181,7 +181,7 @@ static int find(struct finding *finding, const struct hm_pmu_rows *rows)
         return result;
     if (there > 0)
         return hm_fail(finding->reason, ENOENT,
-                       "no event described: the kernel has %s, but names none of what it counts", rows->what);
+                       "no event described: the kernel has %s, but describes none of its events", rows->what);
     return hm_fail(finding->reason, ENOENT, "the kernel has no PMU %s (a virtual machine, or another processor)",
                    rows->what);
 }

@@ -23,7 +23,7 @@ static bool check_region(const struct hm_region *region)
     if (hm_region_check(region, &error) != 0)
         return tell(false, "region", error.text);
     if (region->socket < 0) {
-        snprintf(text, sizeof(text), "%.23s: it cannot be told which socket it is at", region->name);
+        snprintf(text, sizeof(text), "%.23s: its socket is unknown", region->name);
         return tell(false, "region", text);
     }
     snprintf(text, sizeof(text), "%.23s on socket %d: largest extent %s, %s free, aligned to %s", region->name,

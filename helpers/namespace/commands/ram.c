@@ -211,7 +211,7 @@ static int change_each(const struct hm_config *config, const struct hm_namespace
     }
     if (is_new && hm_topology_renew(config, &why) != 0) {
         status = HM_NAMESPACE_REFUSED;
-        add(&all, "the node's topology is not known anew", why.text);
+        add(&all, "the node's new topology could not be found", why.text);
     }
     if (status != HM_NAMESPACE_DONE)
         *error = all;

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""KVM is tried, not assumed: /dev/kvm may be there and hang or abort."""
+"""Chooses KVM or emulation. KVM is tried first, as /dev/kvm may exist and still hang or abort."""
 
 import selectors
 import time

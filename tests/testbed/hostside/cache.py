@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The cache folder: what is made once, under names that change when what went into them changes."""
+"""The cache folder: things that are made once. Their names change when their sources change."""
 
 import contextlib
 import fcntl
@@ -30,12 +30,12 @@ def as_root(*words, **options):
 
 
 def nameless_file():
-    """Return a new open file in the cache folder that is gone when nobody has it open any more."""
+    """Return a new open file in the cache folder, without a name: it is gone once nobody has it open."""
     return tempfile.TemporaryFile(dir=folder())
 
 
 def as_root_contained(*words, **options):
-    """Run a command as as_root does, in namespaces that leave none of its mounts and processes behind."""
+    """Run a command as root, in namespaces of its own, so that its mounts and processes end with it."""
     return as_root("unshare", "--mount", "--pid", "--fork", "--kill-child", *words, **options)
 
 
@@ -47,7 +47,7 @@ def _lock_file(name):
 
 @contextlib.contextmanager
 def lock(name, waiting):
-    """Hold the lock NAME; say WAITING where someone else holds it first."""
+    """Hold the lock NAME; print WAITING where another process holds it."""
     with _lock_file(name).open("w") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -58,7 +58,7 @@ def lock(name, waiting):
 
 
 def digest(*parts):
-    """A short name for the contents of files (paths) and for words (strings)."""
+    """Return a short digest of files' contents (paths) and of words (strings)."""
     state = hashlib.sha256()
     for part in parts:
         state.update(part.read_bytes() if isinstance(part, Path) else part.encode())
@@ -67,7 +67,7 @@ def digest(*parts):
 
 
 def make(path, build):
-    """Return PATH, a folder; if it is not there let build(new) fill a new one, which takes its name when complete."""
+    """Return the folder PATH. Where it does not exist, build(new) fills a new one, which gets its name when complete."""
     with lock(path.name, f"waiting for another run that makes {path.name}"):
         if not path.exists():
             new = path.with_name(path.name + ".new")
@@ -76,13 +76,13 @@ def make(path, build):
             new.mkdir()
             build(new)
             new.rename(path)
-        _lock_file(path.name).touch()  # its time is the last use: what it guards may be root's
+        _lock_file(path.name).touch()  # its time records the last use; the folder itself may be root's
         _drop_old(path)
     return path
 
 
 def _drop_old(path):
-    """Remove the siblings of PATH, "NAME-DIGEST", that nobody has asked for in a while."""
+    """Remove other versions of PATH, "NAME-DIGEST", that were not used for a while."""
     for other in path.parent.glob(path.name.rpartition("-")[0] + "-*"):
         used = _lock_file(other.name)
         if not used.exists():

@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the commands of the testbed share: how they speak, how they fail, how they end."""
+"""What the testbed's commands share: messages, failures, and cleaning up at the end."""
 
 import signal
 import subprocess
 import sys
 from pathlib import Path
 
-EXIT_TESTBED = 125  # the testbed failed, not what it was to run
+EXIT_TESTBED = 125  # the testbed failed, and not the script
 
 
 class Failure(Exception):
-    """What was asked for cannot be done; the text is for the user, the status for the shell."""
+    """The command cannot be carried out. The text is for the user, the status for the shell."""
 
     def __init__(self, text, status=EXIT_TESTBED):
         super().__init__(text)
@@ -18,7 +18,7 @@ class Failure(Exception):
 
 
 def say(text):
-    """A message for people: standard output belongs to what was asked for."""
+    """Print a message on standard error; standard output belongs to the script."""
     print(f"{Path(sys.argv[0]).name}: {text}", file=sys.stderr, flush=True)
 
 
@@ -27,7 +27,7 @@ def _leave(number, _):
 
 
 def run(main):
-    """Run MAIN to the end of the process; whatever ends it, it cleans up, and a failure is one clear line."""
+    """Run MAIN as the whole process. It cleans up however it ends, and a failure is one clear line."""
     for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
         signal.signal(number, _leave)
     try:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Boot a guest, run a script in it, bring its output, status and files back."""
+"""Boots a guest, runs a script in it, and brings back its output, status and files."""
 
 import os
 import selectors
@@ -8,16 +8,16 @@ import time
 
 from . import accelerator, command, image, machine, meter, payload, qemu
 
-BOOT_SECONDS = 900  # more than testbed-init waits for Slurm, so that its word of that comes first
-# For the guest to end a script that ran too long, to let its last output out (up to 120 s) and to send files; then to
-# power off.
+BOOT_SECONDS = 900  # more than testbed-init waits for Slurm, so that its own error comes first
+# Time for the guest to end a script that ran too long, to send its last output (up to 120 s) and files, and to power
+# off.
 GRACE_SECONDS = 300
 CONSOLE_LINES = 60
 EXIT_TIMEOUT = 124
 
 
 class Conversation:
-    """The driver's side of a running guest: what comes from its ports, and by when it must come."""
+    """The driver's side of a running guest: handles what comes from its ports, and its deadlines."""
 
     def __init__(self, vm, timeout, verbose, counts):
         self.vm, self.timeout, self.verbose, self.counts = vm, timeout, verbose, counts
@@ -67,13 +67,13 @@ class Conversation:
             print("  " + line.rstrip(), file=sys.stderr)
 
     def hold(self):
-        """Serve the guest until it powers off, or hangs in that; return the script's status."""
+        """Serve the guest until it powers off, or until the time for that is over; return the script's status."""
         with selectors.DefaultSelector() as selector:
             for name, end in self.vm.sockets.items():
                 selector.register(end, selectors.EVENT_READ, getattr(self, f"on_{name}"))
             while selector.get_map():
                 left = self.deadline - time.monotonic()
-                if left <= 0:  # a guest that only chatters hangs too
+                if left <= 0:  # a guest that only prints may hang, too
                     self.give_up()
                     break
                 for key, _ in selector.select(left):
@@ -88,7 +88,7 @@ class Conversation:
         return self.status
 
     def give_up(self):
-        """Raise what a guest that hangs means; one that told the script's status owes nothing more."""
+        """Raise the failure of a guest that hangs, unless it has already told the script's status."""
         self.show_console()
         if self.phase == "end":
             command.say(f"the guest did not power off within {GRACE_SECONDS} s and was killed")
@@ -99,7 +99,7 @@ class Conversation:
 
 
 def _prepare(vm, options, brought):
-    """Put QEMU's command line together; return the disk for files from the guest."""
+    """Make QEMU's command line; return the disk for files from the guest."""
     shape = machine.SHAPES[options.shape]
     disk = image.disk(image.release_of_slurm(options.slurm))
     accel = "tcg" if options.meter else accelerator.choose(options.accel, disk)

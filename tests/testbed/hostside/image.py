@@ -11,7 +11,7 @@ RECIPE = Path(__file__).resolve().parent.parent / "recipe"
 
 class Release(NamedTuple):
     slurm: str
-    kind: str  # "guest": a node's disk as well as a build root; "build": a build root only
+    kind: str  # "guest": for a node's disk, and for builds; "build": for builds only
 
 
 RELEASES = {

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The machines that a guest can be, and how QEMU is told so."""
+"""The machines that a guest can be, and QEMU's arguments for them."""
 
 from typing import NamedTuple
 
@@ -8,11 +8,11 @@ GIB = 1 << 30
 
 
 class Shape(NamedTuple):
-    """One socket is one NUMA node; the memory-only nodes and NVDIMMs are spread over the sockets in turn."""
+    """A machine. Each socket is a NUMA node; memory-only nodes and NVDIMMs are assigned to the sockets in turn."""
 
     about: str
-    dram_mib: tuple  # of each socket
-    slow_mib: tuple = ()  # of each memory-only node
+    dram_mib: tuple  # memory of each socket
+    slow_mib: tuple = ()  # memory of each memory-only node
     nvdimm_mib: tuple = ()
     kmem_at_boot: bool = False  # NVDIMMs are system memory before Slurm starts
     cpus: int = 1  # per socket
@@ -35,11 +35,12 @@ SHAPES = {
 }
 DEFAULT_SHAPE = "optane"
 
-# What the firmware says of the memory (HMAT): latency in ns, bandwidths of one node. Real figures of DRAM and Optane.
+# The firmware's figures of the memory (HMAT): latency in ns, and bandwidths of one node. They are those of real DRAM
+# and Optane.
 FAST = {"access-latency": 80, "read-bandwidth": "104G", "write-bandwidth": "80G"}
 SLOW = {"access-latency": 300, "read-bandwidth": "39G", "write-bandwidth": "13G"}
 
-# Distances of a real two-socket Optane system: own slow memory is nearer than the other socket's DRAM.
+# Distances of a real two-socket Optane system: a socket's own slow memory is nearer than the other socket's DRAM.
 DISTANCE_SLOW_LOCAL, DISTANCE_DRAM_REMOTE, DISTANCE_SLOW_REMOTE = 17, 21, 28
 
 
@@ -76,9 +77,10 @@ def _nodes(shape):
 
 
 def _nvdimms(shape):
-    """Arguments for the NVDIMMs, at addresses of our own: QEMU would misalign the second by the label area."""
+    """Arguments for the NVDIMMs. Their addresses are chosen here, as QEMU would misalign the second one by the label
+    area."""
     memory = sum(shape.dram_mib + shape.slow_mib) * MIB
-    low = 2 * GIB if memory >= 0xB0000000 else memory  # q35 moves what is above to 4 GiB
+    low = 2 * GIB if memory >= 0xB0000000 else memory  # q35 moves memory above this to 4 GiB
     address = -(-(4 * GIB + memory - low) // GIB) * GIB
     first_node = len(shape.dram_mib + shape.slow_mib)
     for number, size in enumerate(shape.nvdimm_mib):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The tiermeter plugin's counters, added up by NUMA node at the marks that the guest sets."""
+"""Adds up the counters of the tiermeter plugin by NUMA node, each time the guest sets a mark."""
 
 import json
 import struct
@@ -27,7 +27,7 @@ def plugin():
 
 
 def node_of_blocks(ranges, block_bytes):
-    """Map block numbers to nodes. RANGES is "START:BYTES:NODE ..." of the guest; the first word on a block holds."""
+    """Map block numbers to nodes. RANGES is "START:BYTES:NODE ..." from the guest; for each block the first one counts."""
     nodes = {}
     for text in ranges.split():
         start, size, node = map(int, text.split(":"))
@@ -49,7 +49,7 @@ class Meter:
         return f"{plugin()},out={vm.share(self._board)}"
 
     def mark(self, name, ranges):
-        """Add up what was counted so far by CPU and node, under NAME."""
+        """Add up what was counted so far, by CPU and node, as the mark NAME."""
         self._board.seek(0)
         data = self._board.read()
         _, blocks, block_bytes = HEAD.unpack_from(data)
@@ -58,14 +58,14 @@ class Meter:
         sums = {}
         for index, cell in enumerate(CELL.iter_unpack(data[HEAD.size :])):
             cpu, block = divmod(index, blocks)
-            # What no node has is the firmware's, before the kernel ran.
+            # Blocks of no node were used by the firmware, before the kernel ran.
             if block in node_of and any(cell):
                 key = cpu, node_of[block]
                 sums[key] = [a + b for a, b in zip(sums.get(key, [0] * len(cell)), cell)]
         self._marks.append((name, sums))
 
     def save(self):
-        """Write the marks as JSON, each CPU with all nodes."""
+        """Write the marks as JSON: each CPU with all nodes."""
         cpus = sorted({cpu for _, sums in self._marks for cpu, _ in sums})
         nodes = sorted(self._nodes)
         nothing = [0] * len(COUNTERS)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a guest gets besides its disk, as a tar that its initrd unpacks over / before Slurm starts."""
+"""What a guest gets besides its disk: a tar that its initrd unpacks over / before Slurm starts."""
 
 import io
 import os
@@ -39,7 +39,7 @@ def _words(items):
 
 
 def _settings(options):
-    """What testbed-init is told, as shell assignments."""
+    """Return the settings for testbed-init, as shell assignments."""
     shape = machine.SHAPES[options.shape]
     settings = {
         "mode": options.command,
@@ -54,7 +54,7 @@ def _settings(options):
 
 
 def make(options, stage):
-    """Return a temporary file with the tar for a guest with these options of the command, and the project's STAGE."""
+    """Return a temporary file with the tar for a guest: the command's options, and the project's STAGE."""
     file = cache.nameless_file()
     with tarfile.open(fileobj=file, mode="w", format=tarfile.GNU_FORMAT) as tar:
         for item in sorted(GUEST_FILES.iterdir()):
@@ -76,19 +76,19 @@ def make(options, stage):
 
 
 def get_disk():
-    """Return a temporary file, the disk on which the guest leaves a tar of what the driver asked for."""
+    """Return a temporary file: the disk on which the guest writes a tar of the files that the driver asked for."""
     file = cache.nameless_file()
     file.truncate(GET_DISK_BYTES)
     return file
 
 
 def unpack(file, wanted):
-    """Copy (guest's path, host's path) pairs out of the get disk; return those paths that the guest did not have."""
+    """Copy files, as pairs (guest's path, host's path), out of that disk; return the paths that the guest did not have."""
     missing = []
     with tempfile.TemporaryDirectory(dir=cache.folder()) as folder:
         if wanted:
             file.seek(0)
-            # GNU tar keeps members from leaving the folder. An empty disk is not an error here: all is missing then.
+            # GNU tar does not let members leave the folder. An empty disk is no error here: all files are then missing.
             options = ["--extract", "--no-same-owner", "--sparse", "--directory", folder]
             subprocess.run(["tar", *options], stdin=file, stderr=subprocess.DEVNULL)
         for source, target in wanted:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Build the project of this working tree in a release's root tree."""
+"""Builds the project of this working tree in a release's root tree."""
 
 import os
 import shutil
@@ -10,11 +10,11 @@ from pathlib import Path
 from . import cache, command, image
 
 CHECKOUT = Path(__file__).resolve().parents[3]
-LOG_TAIL = 6000  # characters shown of a build that failed
+LOG_TAIL = 6000  # characters of the log that are shown when a build fails
 
 
 def _files():
-    """The working tree as git sees it, with what is not committed and without what is ignored."""
+    """List the files of the working tree as git sees them, with uncommitted ones and without ignored ones."""
     listing = ["git", "-C", CHECKOUT, "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
     output = subprocess.run(listing, check=True, capture_output=True).stdout
     names = {os.fsdecode(name) for name in output.split(b"\0") if name}
@@ -29,7 +29,7 @@ def _same(source, copy):
 
 
 def _copy(target):
-    """Bring TARGET up to date with the working tree; what is the same keeps its time, so that make stays quick."""
+    """Copy the working tree to TARGET; unchanged files keep their time, so that make stays quick."""
     listing = target.with_name("files")
     names = _files()
     for name in set(listing.read_text().splitlines() if listing.exists() else ()) - names:
@@ -46,12 +46,12 @@ def _copy(target):
 
 
 def held(stage):
-    """Hold a staging folder: nobody builds or installs there meanwhile. A context manager."""
+    """A context manager that holds a staging folder: nobody else builds or installs there meanwhile."""
     return cache.lock(f"build-{stage.parent.name}", f"waiting for another build in {stage.parent}")
 
 
 def stage(release, targets=()):
-    """Build the working tree, also TARGETS, and install it; return the staging folder, or None without a project."""
+    """Build the working tree, with TARGETS, and install it. Return the staging folder, or None without a project."""
     if not (CHECKOUT / "configure.ac").exists():
         command.say("there is no configure.ac: going on without the project")
         return None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A QEMU process: its command line, its sockets, its end."""
+"""Runs a QEMU process: its command line, its sockets, and its end."""
 
 import ctypes
 import shutil
@@ -10,14 +10,14 @@ import subprocess
 QEMU = "qemu-system-x86_64"
 PR_SET_PDEATHSIG = 1
 
-# Without what a throw-away guest under emulation need not spend time on.
+# Words for the kernel, without features that an emulated, short-lived guest can do without.
 KERNEL_WORDS = (
     "console=ttyS0 quiet panic=-1 "
-    "oops=panic "  # the guest dies, which has a status; half-dead it would only fail some test
+    "oops=panic "  # after an oops the guest dies, which has a status, instead of failing some test
     "cgroup_no_v1=all mitigations=off nokaslr audit=0 no_timer_check "
     "random.trust_cpu=on systemd.unified_cgroup_hierarchy=1 "
-    "tsc=reliable "  # QEMU's is; the kernel would ask the HPET, a device, for each time of day
-    "damon_stat.enabled=N"  # the newest kernels': nobody else could use DAMON (admin guide)
+    "tsc=reliable "  # QEMU's TSC is reliable; without this the kernel reads the HPET, a device, for each time of day
+    "damon_stat.enabled=N"  # in the newest kernels it would keep others from using DAMON (admin guide)
 )
 CPU = {"kvm": "host", "tcg": "max,la57=off"}
 ACCELERATOR = {"kvm": "kvm", "tcg": "tcg,thread=multi,tb-size=512"}
@@ -45,7 +45,7 @@ def boot_arguments(image, *words):
 
 
 def _die_with_parent():
-    """In the child: no QEMU outlives its driver, however that ends."""
+    """Runs in the child: QEMU must not outlive its driver, however that ends."""
     ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
@@ -82,8 +82,8 @@ class Qemu:
         return self
 
     def start(self, terminal=False, quiet=False):
-        """Start QEMU. With TERMINAL it has our terminal; else it is in a session of its own, out of Ctrl-C's reach.
-        With QUIET its complaints are dropped."""
+        """Start QEMU. With TERMINAL it uses our terminal; else it is in a session of its own, so Ctrl-C does not reach
+        it. With QUIET its error output is dropped."""
         self.process = subprocess.Popen(
             [QEMU, *self.arguments],
             pass_fds=[item.fileno() for item in self._inherited],

@@ -2,9 +2,9 @@
 /*
  * tiermeter: a QEMU TCG plugin that counts a guest's user-mode loads and stores by the memory that served them.
  *
- * The guest cannot fool it and need not help: it sees each access with its physical address. What it counts goes to
- * a shared file, one cell for each CPU and 128 MiB of physical memory; who reads the file knows which NUMA node a
- * block belongs to, so memory may come and go while the guest runs.
+ * It sees each access with its physical address, so the guest can neither deceive it nor has to help. It counts into a
+ * shared file, with one cell for each CPU and 128 MiB of physical memory. The reader of the file knows which NUMA node
+ * a block belongs to, so memory may come and go while the guest runs.
  *
  * Counted are instructions in user mode only. The kernel's work for a process (clearing and copying pages, read(),
  * migration) is not. All processes are counted alike: keep the guest quiet.

@@ -173,10 +173,10 @@ static void test_a_counter_that_another_takes_for_a_while(void **state)
     fake_sysfs_step();
     fake_sysfs_expect("package-0", "perf-energy", 1.5);
     fake_sysfs_step();
-    fake_sysfs_expect_unknown("package-0", "power/energy-pkg on CPU 0: another perf has its counter");
+    fake_sysfs_expect_unknown("package-0", "power/energy-pkg on CPU 0: another user of perf has its hardware counter");
     fake.is_given_back = true;
     fake_sysfs_step(); /* the event is enabled again */
-    fake_sysfs_expect_unknown("package-0", "another perf has its counter");
+    fake_sysfs_expect_unknown("package-0", "another user of perf has its hardware counter");
     fake_sysfs_step(); /* its first value: what it counted before is not known */
     fake_sysfs_expect_unknown("package-0", "this is its first value");
 }

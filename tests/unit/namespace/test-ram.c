@@ -33,7 +33,7 @@ static void test_there_and_back_in_both_zones(void **state)
     assert_string_equal(fake_ram.error.text, "");
     fake_ram.can_renew = false;
     assert_int_equal(fake_ram_online(HM_ZONE_MOVABLE, ""), HM_NAMESPACE_REFUSED);
-    assert_string_equal(fake_ram.error.text, "the node's topology is not known anew: no hwloc");
+    assert_string_equal(fake_ram.error.text, "the node's new topology could not be found: no hwloc");
 }
 
 static void test_what_a_killed_run_left_is_finished(void **state)
