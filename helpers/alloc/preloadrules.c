@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Parses the rules of the preload library, and applies them. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

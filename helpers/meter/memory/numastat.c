@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Parses memory.numa_stat and hugetlb.SIZE.numa_stat, and adds their bytes up by tier (cgroup.h). */
 #include "cgroup.h"
 
 #include <errno.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Opens libndctl, and finds the regions of persistent memory and the namespaces that hybridmem has made. */
 #include <errno.h>
 #include <linux/ndctl.h>
 #include <stdlib.h>

@@ -67,7 +67,7 @@ def digest(*parts):
 
 
 def make(path, build):
-    """Return the folder PATH. Where it does not exist, build(new) fills a new one, which gets its name when complete."""
+    """Return the folder PATH. Where it does not exist, build(new) fills a new one, which gets its name at the end."""
     with lock(path.name, f"waiting for another run that makes {path.name}"):
         if not path.exists():
             new = path.with_name(path.name + ".new")

@@ -27,7 +27,7 @@ def plugin():
 
 
 def node_of_blocks(ranges, block_bytes):
-    """Map block numbers to nodes. RANGES is "START:BYTES:NODE ..." from the guest; for each block the first one counts."""
+    """Map block numbers to nodes. RANGES is "START:BYTES:NODE ..." from the guest; the first one of a block counts."""
     nodes = {}
     for text in ranges.split():
         start, size, node = map(int, text.split(":"))

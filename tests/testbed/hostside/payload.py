@@ -83,7 +83,7 @@ def get_disk():
 
 
 def unpack(file, wanted):
-    """Copy files, as pairs (guest's path, host's path), out of that disk; return the paths that the guest did not have."""
+    """Copy files, pairs (guest's path, host's path), out of that disk; return the paths that the guest did not have."""
     missing = []
     with tempfile.TemporaryDirectory(dir=cache.folder()) as folder:
         if wanted:

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Tests the parser of meminfo files. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>

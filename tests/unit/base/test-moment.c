@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Tests moments as text. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>

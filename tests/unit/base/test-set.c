@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Tests sets of numbers, and their list format. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>

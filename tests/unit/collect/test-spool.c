@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Tests the entries that slurmctld's epilog reads from its environment, and the files that it writes. */
 #include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Tests the spill model. */
 #include <errno.h>
 #include <math.h>
 #include <setjmp.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Tests how a cgroup's memory is read by tier, and the guard. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Tests differences of a counter's raw values. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>

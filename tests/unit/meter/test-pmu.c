@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Tests the parsers of sysfs' descriptions of PMU events. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
