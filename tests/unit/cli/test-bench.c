@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What bench reckons with: the prediction, and what its kernels do to memory. */
+/* Tests the calculations of bench: the prediction, and what its kernels do to memory. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -22,17 +22,17 @@ static void test_prediction(void **state)
         struct hm_bench_speed speed;
         double read[2], write[2], wanted;
     } rows[] = {
-        /* not known, and nothing */
+        /* rows whose prediction is not known (-1), and one without bytes */
         {{{0, 78000}, {0, 0}, HM_CHANNELS_SHARED}, {GB, 0}, {0, 0}, -1},
         {{{204000, 0}, {0, 0}, HM_CHANNELS_SHARED}, {GB, GB}, {0, 0}, -1},
         {{{204000, 78000}, {0, 0}, HM_CHANNELS_SHARED}, {GB, 0}, {GB, 0}, -1},
         {{{204000, 78000}, {1, 1}, HM_CHANNELS_SHARED}, {0, 0}, {0, 0}, -1},
-        /* what has no bytes need not be known */
+        /* the bandwidth of a tier without bytes need not be known */
         {{{204000, 0}, {0, 0}, HM_CHANNELS_SHARED}, {GB, 0}, {0, 0}, 204000},
         {{{204000, 78000}, {0, 0}, HM_CHANNELS_SHARED}, {0, GB}, {0, 0}, 78000},
         {{{204000, 78000}, {0, 0}, HM_CHANNELS_SHARED}, {GB, GB}, {0, 0}, 112851.06},
         {{{300000, 100000}, {0, 0}, HM_CHANNELS_SEPARATE}, {3 * GB, GB}, {0, 0}, 400000},
-        /* copy: reads of one tier and writes of the other */
+        /* copy reads from one tier and writes to the other */
         {{{100000, 50000}, {100000, 20000}, HM_CHANNELS_SHARED}, {0, GB}, {GB, 0}, 66666.67},
         {{{100000, 50000}, {100000, 20000}, HM_CHANNELS_SHARED}, {GB, 0}, {0, GB}, 33333.33},
         {{{100000, 50000}, {100000, 20000}, HM_CHANNELS_SEPARATE}, {GB, 0}, {0, GB}, 40000},
@@ -42,7 +42,7 @@ static void test_prediction(void **state)
         assert_float_equal(hm_bench_predict(&rows[i].speed, rows[i].read, rows[i].write), rows[i].wanted, 0.01);
 }
 
-/* Where there are only reads it is Eq. 1. */
+/* With reads alone, the prediction is Eq. 1 of the spill model. */
 static void test_prediction_of_reads_is_the_spill_model(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A migrator's view: names of sockets, what is believed of a message, and the screen. */
+/* Tests a migrator's view: names of sockets, the check of a message, and the screen. */
 #include <errno.h>
 #include <math.h>
 #include <setjmp.h>
@@ -130,7 +130,7 @@ static void test_step_words(void **state)
     }
 }
 
-/* Ask over a pair of sockets whose other end has `length` bytes of the view for us. */
+/* Asks for a view over a pair of sockets; the other end answers with `length` bytes. */
 static int ask(const struct hm_view *view, size_t length, struct hm_error *error)
 {
     int ends[2];
@@ -166,7 +166,7 @@ static void test_ask(void **state)
     free(view);
 }
 
-/* The screen as text; free it. */
+/* Draws the screen as text; the caller frees it. */
 static char *draw(const struct hm_view *view, struct hm_screen screen)
 {
     char *text = NULL;
@@ -183,7 +183,9 @@ static void test_screen(void **state)
     (void)state;
     struct hm_view *view = new_view();
     char *text = draw(view, (struct hm_screen){.columns = 36, .lines = 40});
-    /* A quarter of the pages is hot and fast; 90 samples on 100 pages against 1 on 300 is 270 : 1, six levels. */
+    /*
+     * A quarter of the pages is hot and fast. 90 samples on 100 pages against 1 on 300 is 270 : 1, which is six levels.
+     */
     assert_non_null(strstr(text, "100        heat @@@@@"));
     assert_non_null(strstr(text, "FFFFF..............."));
     assert_non_null(strstr(text, "ffffffffffffffffffff"));

@@ -20,7 +20,7 @@
 #define NOW 1800000000
 #define LONG_64 "aaaaaaaaaabbbbbbbbbbccccccccccddddddddddeeeeeeeeeeffffffffffgggg"
 
-/* A variable of the environment. */
+/* a variable of the environment */
 struct variable {
     const char *name, *value;
 };
@@ -36,7 +36,7 @@ static const struct variable plain[] = {
     {"SLURM_JOB_NODELIST", "n[1-3,7]"},
 };
 
-/* Changes of the plain environment: variables replaced, removed (NULL) or added. */
+/* Changes to the plain environment: variables are replaced, removed (NULL) or added. */
 struct environment {
     struct variable other[4];
 };
@@ -154,7 +154,7 @@ static void test_what_is_written(void **state)
          "{\"spool\":1,\"job_id\":42,\"array_job_id\":40,\"array_task_id\":0,\"het_job_id\":null,"
          "\"het_job_offset\":null,\"restart_count\":3,\"uid\":1001,\"cluster\":\"test\",\"start_s\":1799990000,\"end_"
          "s\":1799999999,\"nodes\":\"n[1-3,7]\",\"asked\":true}"},
-        /* A component of a heterogeneous job. One half of an array's ids alone does not count. */
+        /* A component of a heterogeneous job. An array's task id without the array's job id is ignored. */
         {{{{"SLURM_HET_JOB_ID", "41"}, {"SLURM_HET_JOB_OFFSET", "1"}, {"SLURM_ARRAY_TASK_ID", "5"}}},
          "{\"spool\":1,\"job_id\":42,\"array_job_id\":null,\"array_task_id\":null,\"het_job_id\":41,"
          "\"het_job_offset\":1,\"restart_count\":0,\"uid\":1001,\"cluster\":\"test\",\"start_s\":1799990000,\"end_s\":"
@@ -197,10 +197,10 @@ static void test_who_is_asked_for(void **state)
     free(config);
 }
 
-/* Records what was flushed to the disk, and whether the file had its final name by then. */
+/* Records which files were flushed to the disk, and whether each had its final name by then. */
 static struct flushed {
     const char *path;
-    int fails_at, count; /* number of the flush that fails, from 1; flushes so far */
+    int fails_at, count; /* fails_at: number of the flush that fails, from 1; count: flushes so far */
     mode_t mode[4];
     bool is_named[4];
 } flushed;
@@ -239,7 +239,10 @@ static void test_files(void **state)
     char text[1024] = "";
     const char *folder = scratch_path("spool"), *path = scratch_path("spool/42.1799999999.json");
     assert_int_equal(mkdir(folder, 0700), 0);
-    /* The draft of a killed process with the same id does not matter, nor does a second call for the same job. */
+    /*
+     * A draft that a killed process with the same id left does no harm, and neither does a second call for the same
+     * job.
+     */
     scratch_write(scratch_path("spool/.%d.draft", (int)getpid()), "torn");
     for (int i = 0; i < 2; i++) {
         assert_int_equal(hm_spool_file_write(folder, &entry, &error), 0);
@@ -272,7 +275,7 @@ static void test_what_is_written_is_on_the_disk(void **state)
     assert_int_equal(unlink(path), 0);
     flushed = (struct flushed){.path = path};
     assert_int_equal(hm_spool_file_write(folder, &entry, &error), 0);
-    /* First the file, before it has its name, then the folder. */
+    /* The file is flushed first, before it has its name, then the folder. */
     assert_int_equal(flushed.count, 2);
     assert_true(S_ISREG(flushed.mode[0]) && !flushed.is_named[0]);
     assert_true(S_ISDIR(flushed.mode[1]) && flushed.is_named[1]);

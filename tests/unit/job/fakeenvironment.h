@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A task's environment of a few short variables, for the tests of what is set there. */
+/* A fake environment of a task with a few short variables, for tests of what is set in it. */
 #ifndef FAKEENVIRONMENT_H
 #define FAKEENVIRONMENT_H
 
 #include "job/step/isolate.h"
 
-/* The one there is. */
+/* The only one. */
 const struct hm_environment *fake_environment(void);
 void fake_environment_clear(void);
 void fake_environment_put(const char *name, const char *value);
-/* The value, NULL where there is none. */
+/* The value; NULL if it is not set. */
 const char *fake_environment_get(const char *name);
-/* From now on nothing can be set (ENOMEM), until it is cleared. */
+/* From now on setting a variable fails (ENOMEM), until the environment is cleared. */
 void fake_environment_fill(void);
 
 #endif

@@ -5,9 +5,9 @@
 
 #include "job/ledger/ledger.h"
 
-/* The default configuration, with a run_dir in which there is nothing, and a resctrl_dir of the test's own. */
+/* The default configuration, with an empty run_dir and a resctrl_dir of the test's own. */
 void ledger_empty(struct hm_config *config);
-/* The same, and an entry of job 7. */
+/* The same, with an entry of job 7. */
 void ledger_with_job(struct hm_config *config, struct hm_job *job);
 
 #endif

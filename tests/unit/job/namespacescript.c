@@ -43,13 +43,14 @@ pid_t __wrap_hm_spawn_start(const struct hm_spawn *spawn, struct hm_error *why)
 {
     struct hm_spawn other = *spawn;
     assert_non_null(strstr(spawn->path, "/hybridmem-namespace"));
-    /* It may not make anything behind our end; what gives memory back goes on. */
+    /* create must die with its parent, so that it makes nothing afterwards; commands that give memory back go on. */
     bool is_create = strcmp(spawn->arguments[1], "create") == 0;
     assert_int_equal(spawn->dies_with_parent, is_create);
     n_created += is_create;
     if (is_create && takes_all)
         left_s = 0;
-    other.path = scratch_path(is_missing ? "missing" : "script"); /* hybridmem itself may be installed */
+    /* the real program may be installed on this machine */
+    other.path = scratch_path(is_missing ? "missing" : "script");
     return __real_hm_spawn_start(&other, why);
 }
 

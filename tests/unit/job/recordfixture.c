@@ -88,7 +88,7 @@ void assert_golden(const char *name, const struct hm_tiers *known, const struct 
     json_t *golden = json_load_file(path, 0, &at);
     char *text = json_dumps(record, JSON_INDENT(2) | JSON_REAL_PRECISION(15));
     assert_non_null(text);
-    /* By text: the order of the keys is the contract's too. */
+    /* Compared as text: the order of the keys is part of the contract. */
     char *wanted = golden ? json_dumps(golden, JSON_INDENT(2) | JSON_REAL_PRECISION(15)) : NULL;
     if (!wanted || strcmp(text, wanted) != 0) {
         fprintf(stderr, "%s\n", text);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A job on a node with two tiers, and what its monitor saw, of which tests build records. */
+/* A job on a node with two tiers, and the monitor's samples, from which tests build records. */
 #ifndef HM_RECORDFIXTURE_H
 #define HM_RECORDFIXTURE_H
 
@@ -21,18 +21,18 @@ extern struct hm_tiers tiers;
 extern struct hm_job job;
 extern struct hm_samples samples;
 
-/* The next tier, on two nodes. */
+/* Adds the next tier, on two nodes. */
 void set_tier(int index, const char *name, enum hm_kind kind, unsigned first_node);
 
 /* Two sockets, DRAM on nodes 0 and 1, PMem on nodes 2 and 3; an ordinary job with one step. */
 int set_up(void **state);
 
-/* A sample of so many bytes, so many seconds after START. */
+/* Adds a sample with these bytes, `second` seconds after START. */
 void sample_at(unsigned second, uint64_t fast_anon, uint64_t slow_anon, uint64_t file);
 
 void plan_spill(void);
 
-/* The record is the one in tests/fixtures/records, which tests/cli holds against the schema. */
+/* Checks that the record equals the one in tests/fixtures/records, which tests/cli checks against the schema. */
 void assert_golden(const char *name, const struct hm_tiers *known, const struct hm_samples *measured, const char *why);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A site's state and record folders in the scratch folder, made anew for each test, and what is in them. */
+/* A site's state and record folders in the scratch folder, made anew for each test, and checks of their contents. */
 #ifndef STOREFIXTURE_H
 #define STOREFIXTURE_H
 
@@ -12,18 +12,18 @@
 #define END (INT64_C(1740873599) * 1000000000) /* 2025-03-01T23:59:59Z */
 
 extern struct hm_config config;
-extern struct hm_store_key key; /* of job 42: the user is who runs this, but never root */
+extern struct hm_store_key key; /* of job 42; its user runs this test, or is another user if that is root */
 
-/* state and records beside each other; pending/ is not there yet. */
+/* The state folder and the record folder are beside each other; pending/ does not exist yet. */
 int store_set_up(void **state);
 int store_tear_down(void **state);
 
-/* Names are relative to the folder that has both. */
+/* Names are relative to the folder that contains both. */
 char *path_of(const char *name);
 void assert_mode(const char *name, mode_t mode, uid_t uid);
 void assert_text(const char *name, const char *wanted);
 void put_file(const char *name, const char *text);
-/* Entries that do not begin with a dot. */
+/* Number of entries whose names do not begin with a dot. */
 int count_in(const char *name);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The begin of a job: where it wants file systems, or slow memory. */
+/* Tests the begin of a job that wants file systems or slow memory. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -29,11 +29,11 @@ static struct hm_job job;
 static struct hm_error error;
 static bool has_left;
 static int n_made, n_removed, n_brought;
-static bool ends; /* the job, while its file systems are made */
+static bool ends; /* the job ends while its file systems are made */
 static bool can_bring = true;
 static bool can_make;
-static const char *cores; /* what scontrol says */
-static unsigned n_cores;  /* the same of the node, which has 8 */
+static const char *cores; /* what scontrol says of the job's cores */
+static unsigned n_cores;  /* the number of cores that scontrol says the node has; it has 8 */
 
 int __wrap_hm_discover(const char *xml, struct hm_topology *topology, struct hm_error *why);
 int __wrap_hm_finish_job(const struct hm_config *of, uint32_t job_id, const char *warning, const int *exit_status);
@@ -50,7 +50,7 @@ int __wrap_hm_nodetiers_read(const struct hm_config *of, struct hm_tiers *tiers,
     return 0;
 }
 
-/* 1 GiB on each socket. */
+/* Each socket has 1 GiB. */
 void __wrap_hm_regions_read(const char *folder, const struct hm_topology *topology, struct hm_dax_regions *regions)
 {
     (void)folder, (void)topology;
@@ -71,7 +71,7 @@ int __wrap_hm_slowram_online(const struct hm_config *of, struct hm_error *why)
 
 int __wrap_hm_scontrol_cpus(uint32_t job_id, const char *node, struct hm_set *cpus, struct hm_error *why);
 
-/* Lists with n1 have it first here. */
+/* In these tests n1 is always the first name of a list. */
 static bool is_named(const char *nodes, const char *node)
 {
     assert_string_equal(node, "n1");
@@ -104,7 +104,7 @@ unsigned __wrap_hm_cores_siblings(void)
     return 1;
 }
 
-/* What is to be made is in the ledger before, so that what a crash leaves is found. */
+/* The ledger must say so before anything is made, so that a crash leaves nothing that is not found. */
 int __wrap_hm_namespaces_make(const struct hm_config *of, struct hm_job *what, struct hm_error *why)
 {
     static struct hm_job entry;
@@ -130,7 +130,7 @@ int __wrap_hm_namespaces_remove(const struct hm_config *of, struct hm_job *what,
     return 0;
 }
 
-/* Only where there is something under the job's number already. */
+/* Called only if there already is something under the job's number. */
 int __wrap_hm_finish_job(const struct hm_config *of, uint32_t job_id, const char *warning, const int *exit_status)
 {
     (void)of, (void)job_id, (void)warning, (void)exit_status;
@@ -145,12 +145,12 @@ int __wrap_hm_discover(const char *xml, struct hm_topology *topology, struct hm_
 }
 
 static const struct {
-    const char *request, *by_default; /* one of them */
-    const char *cores;                /* Slurm's */
+    const char *request, *by_default; /* one of them is set */
+    const char *cores;                /* from Slurm */
     unsigned n_cores;                 /* likewise */
     bool can_make;
     int n_made;
-    uint32_t n; /* file systems in the entry */
+    uint32_t n; /* number of file systems in the entry */
     const char *refusal, *warning;
 } wants[] = {
     {"spill", NULL, NULL, 8, true, 0, 0, "", ""},
@@ -175,7 +175,10 @@ static const struct {
      "the partition's default mode is not used: --hybrid-mem=fsdax,size=1G: region0 is full"},
 };
 
-/* What cannot be had is the tasks' to say; what nobody asked for is a warning. */
+/*
+ * What cannot be had becomes a refusal, which the tasks report; for a default that nobody asked for it becomes a
+ * warning.
+ */
 static void file_systems_are_made(void **state)
 {
     (void)state;
@@ -212,7 +215,7 @@ static void file_systems_are_made(void **state)
     }
 }
 
-/* Slurm gives up on a prolog that waits for long, and runs the epilog. */
+/* Slurm gives up on a prolog that waits too long, and runs the epilog. */
 static void a_prolog_behind_its_epilog_leaves_nothing(void **state)
 {
     (void)state;
@@ -231,7 +234,7 @@ static void a_prolog_behind_its_epilog_leaves_nothing(void **state)
     assert_int_equal(n_removed, 1);
 }
 
-/* It is brought for those who may use it; what does not come is a warning. */
+/* Slow memory is brought online for jobs that may use it; a failure is a warning. */
 static void slow_memory_is_brought_online(void **state)
 {
     (void)state;
@@ -280,7 +283,7 @@ static void slow_memory_is_brought_online(void **state)
     config.ram = HM_SLOW_RAM_NONE;
 }
 
-/* Of the job's own line, the group of nodes that has this one. */
+/* Finds the CPUs in the line that names the job, from the group with this node. */
 static void cpus_are_found(void **state)
 {
     static const struct {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The begin of a job where there is something under its number already. */
+/* Tests the begin of a job if there already is an entry under its number. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -20,7 +20,7 @@ static struct hm_config config;
 static struct hm_job job;
 static struct hm_error error;
 static bool is_unreadable;
-static bool leaves; /* the one that is finished: memory */
+static bool leaves; /* the job that is finished leaves memory */
 static int n_finished;
 
 ssize_t __real_read(int fd, void *out, size_t size);
@@ -32,7 +32,7 @@ static char *path_of_entry(void)
     return scratch_path("run/jobs/7");
 }
 
-/* A disk that fails where the entry is. */
+/* Reading the entry fails, as on a broken disk. */
 ssize_t __wrap_read(int fd, void *out, size_t size)
 {
     struct stat status;
@@ -52,7 +52,7 @@ int __wrap_hm_finish_job(const struct hm_config *of, uint32_t job_id, const char
     return leaves;
 }
 
-/* ------------------------------------------------------------------ what is there */
+/* ------------------------------------------------------------------ the entry before */
 
 static void nothing(void)
 {
@@ -69,7 +69,7 @@ static void an_entry_of_an_earlier_run(void)
     assert_int_equal(hm_ledger_write(&config, &job, &error), 0);
 }
 
-/* Which may not know of the restart. */
+/* A step may not know the restart count. */
 static void an_entry_of_a_step(void)
 {
     job.restart = 1;
@@ -119,9 +119,9 @@ static void an_entry_on_a_failing_disk(void)
 
 static const struct {
     void (*leave)(void);
-    const char *user; /* in the entry afterwards: "new" a fresh one */
+    const char *user; /* user in the entry afterwards; "new": a fresh entry */
     int result, n_finished;
-    const char *why; /* where it fails */
+    const char *why; /* the text of a failure */
 } rows[] = {
     {nothing, "new", 0, 0, ""},
     {an_entry_of_its_own, "old", 0, 0, ""},
@@ -136,7 +136,7 @@ static const struct {
     {an_entry_on_a_failing_disk, "old", -1, 0, "cannot read the ledger's entry of job 7: Input/output error"},
 };
 
-/* An entry that cannot be read may say what has to be undone: only one that is torn is replaced. */
+/* An entry that cannot be read may say what has to be undone: only a torn one is replaced. */
 static void what_is_there_decides(void **state)
 {
     (void)state;

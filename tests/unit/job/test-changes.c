@@ -70,7 +70,7 @@ static void undo(uint32_t id)
     free(job);
 }
 
-/* What happens in which order to one setting, and what it is after each. */
+/* What happens to one setting, step by step, and its value after each step. */
 struct event {
     enum { END, APPLY, RAISE, UNDO, SITE } what;
     uint32_t job;
@@ -81,16 +81,16 @@ struct event {
 static const struct event stories[][8] = {
     /* one job */
     {{SITE, 0, "1", "1"}, {APPLY, 1, "3", "3"}, {UNDO, 1, NULL, "1"}, {UNDO, 1, NULL, "1"}},
-    /* the site had the value already: it is not ours to take back */
+    /* the site has the value already: nothing is undone */
     {{SITE, 0, "3", "3"}, {APPLY, 1, "3", "3"}, {UNDO, 1, NULL, "3"}},
     /* a second step wants another value: the first `before` stays */
     {{SITE, 0, "1", "1"}, {APPLY, 1, "3", "3"}, {APPLY, 1, "5", "5"}, {UNDO, 1, NULL, "1"}},
-    /* two jobs: the last to end brings the first value back, in either order */
+    /* two jobs: the last one to end restores the first value, in either order */
     {{SITE, 0, "1", "1"}, {APPLY, 1, "3", "3"}, {APPLY, 2, "3", "3"}, {UNDO, 1, NULL, "3"}, {UNDO, 2, NULL, "1"}},
     {{SITE, 0, "1", "1"}, {APPLY, 1, "3", "3"}, {APPLY, 2, "3", "3"}, {UNDO, 2, NULL, "3"}, {UNDO, 1, NULL, "1"}},
     /* the site changes it meanwhile: it keeps its value */
     {{SITE, 0, "1", "1"}, {APPLY, 1, "3", "3"}, {SITE, 0, "7", "7"}, {UNDO, 1, NULL, "7"}},
-    /* only raising: nothing to do where it is higher */
+    /* a setting that is only raised stays if it is higher */
     {{SITE, 0, "200", "200"}, {RAISE, 1, "100", "200"}, {UNDO, 1, NULL, "200"}},
     /* raised twice, ended in both orders */
     {{SITE, 0, "10", "10"},
@@ -103,7 +103,7 @@ static const struct event stories[][8] = {
      {RAISE, 2, "300", "300"},
      {UNDO, 1, NULL, "300"},
      {UNDO, 2, NULL, "10"}},
-    /* a smaller need beside a larger one falls back to its own */
+    /* a job with a smaller need gets its own value when the job with the larger one ends */
     {{SITE, 0, "10", "10"},
      {RAISE, 1, "300", "300"},
      {RAISE, 2, "100", "300"},
@@ -139,8 +139,7 @@ static void test_stories(void **state)
 static void test_the_intent_is_written_before_the_setting(void **state)
 {
     (void)state;
-    /* A folder can be neither read nor written as a setting; as the second of two it stops all before the first is
-     * made. */
+    /* A folder can be neither read nor written like a setting. As the second of two changes it stops both. */
     struct hm_wanted wanted[2] = {{.value = "3"}, {.value = "4"}};
     snprintf(wanted[0].path, sizeof(wanted[0].path), "%s", setting);
     snprintf(wanted[1].path, sizeof(wanted[1].path), "%s", scratch);
@@ -150,7 +149,7 @@ static void test_the_intent_is_written_before_the_setting(void **state)
     assert_non_null(strstr(error.text, scratch));
     assert_string_equal(get(), "1");
 
-    /* The ledger cannot be written: nothing is made. */
+    /* If the ledger cannot be written, nothing is changed. */
     job->n_changes = 0;
     assert_int_equal(chmod(config.run_dir, 0777), 0);
     assert_int_equal(hm_changes_apply(&config, job, wanted, 1, &error), -1);
@@ -158,7 +157,7 @@ static void test_the_intent_is_written_before_the_setting(void **state)
     assert_int_equal(chmod(config.run_dir, 0755), 0);
     free(job);
 
-    /* A crash between the entry and the setting: undoing finds another value than ours, and leaves it. */
+    /* After a crash between the entry and the setting, undoing finds another value than ours, and leaves it. */
     apply(1, "3", false);
     set("1");
     undo(1);
@@ -205,7 +204,7 @@ static void test_what_a_plan_wants(void **state)
     tiers->topology.node[2].id = 9;
     plan->weights[0] = 5;
     plan->weights[2] = 1;
-    assert_int_equal(hm_changes_wanted(plan, tiers, wanted, 8), 0); /* weights that are not the plan's */
+    assert_int_equal(hm_changes_wanted(plan, tiers, wanted, 8), 0); /* these weights are not in the plan */
     plan->has_weights = true;
     assert_int_equal(hm_changes_wanted(plan, tiers, wanted, 8), 2);
     assert_non_null(strstr(wanted[0].path, "/node0"));
@@ -213,7 +212,7 @@ static void test_what_a_plan_wants(void **state)
     assert_non_null(strstr(wanted[1].path, "/node9"));
     assert_string_equal(wanted[1].value, "1");
     assert_false(wanted[0].only_raise);
-    assert_int_equal(hm_changes_wanted(plan, tiers, wanted, 1), 1); /* no more than there is room for */
+    assert_int_equal(hm_changes_wanted(plan, tiers, wanted, 1), 1); /* there is room for one only */
 
     static const struct {
         uint64_t reserve, capacity;

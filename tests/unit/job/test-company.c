@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Who shared the node with whom, as the ledger has it. */
+/* Tests which jobs the ledger says have shared the node. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -19,7 +19,7 @@ static struct hm_config config;
 static struct hm_error error;
 static struct hm_job earlier, job;
 
-/* A ledger with job 7, which lives: no step of it has run yet. */
+/* A ledger with job 7, which lives, as none of its steps has run. */
 static int fresh(void **state)
 {
     (void)state;
@@ -42,7 +42,7 @@ static void test_alone(void **state)
     assert_true(lock >= 0);
     assert_int_equal(hm_company_note(&config, &job, &error), 0);
     assert_false(job.had_company);
-    /* Its own entry, of a prolog that ran before, is no company. */
+    /* A job's own entry, from an earlier prolog, is no company. */
     assert_int_equal(hm_ledger_write(&config, &job, &error), 0);
     assert_int_equal(hm_company_note(&config, &job, &error), 0);
     assert_false(job.had_company);
@@ -58,7 +58,7 @@ static void test_both_are_marked(void **state)
     assert_true(earlier_had_company());
 }
 
-/* It stays so after the other has gone; who comes then does not share the node. */
+/* A job had company even after the other one has gone; a job that comes later has not. */
 static void test_the_dead_are_no_company(void **state)
 {
     (void)state;
@@ -81,7 +81,7 @@ static void test_what_cannot_be_read_may_live(void **state)
     assert_true(job.had_company);
 }
 
-/* The other's entry cannot be written: a folder is where its draft goes. */
+/* The other's entry cannot be written, as a folder is in the place of its draft. */
 static void test_a_failure_counts_as_company(void **state)
 {
     (void)state;

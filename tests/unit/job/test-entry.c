@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The text of a ledger entry: every field comes back, wrong ones are refused, other versions are read. */
+/*
+ * Tests the text of a ledger entry: every field is written and read, wrong ones are refused, other versions can be
+ * read.
+ */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -27,7 +30,7 @@ static ssize_t format(const struct hm_job *of, const char *before, char *out)
     return length;
 }
 
-/* A copy in memory of its very size: what is read behind it is seen. */
+/* Parses a copy of exactly this size, so that a byte read behind it is noticed. */
 static int parse(const char *content, size_t length, struct hm_job *into)
 {
     char *copy = malloc(length + 1);
@@ -78,7 +81,7 @@ static void test_a_new_entry_is_short_and_comes_back(void **state)
     assert_memory_equal(&job, &other, sizeof(job));
 }
 
-/* What stands in the place of a value of this type, and is none. */
+/* Texts that are no value of each type. */
 static const char *const bad_values[][5] = {
     [HM_FIELD_BOOL] = {"", "true", "2", "yes "},
     [HM_FIELD_UNSIGNED] = {"x", "-1", "1K", "18446744073709551616"},
@@ -89,7 +92,7 @@ static const char *const bad_values[][5] = {
     [HM_FIELD_WORD] = {"", "0", "no such word"},
 };
 
-/* In an entry with a place in each list. */
+/* Checks that this line is refused in an entry with one element in each list. */
 static void refused_line(const char *path, const char *value, const char *words)
 {
     static char content[2048];
@@ -169,7 +172,7 @@ static void test_torn_entries_are_refused(void **state)
     refused("hybridmem topology 1\nend\n", 25, "version");
 }
 
-/* Also lines that are no fields at all. */
+/* Lines of unknown fields, and lines that are no fields at all, are skipped. */
 static void test_unknown_lines_are_passed_over(void **state)
 {
     (void)state;
@@ -182,7 +185,7 @@ static void test_unknown_lines_are_passed_over(void **state)
     assert_int_equal(job.n_changes, 0);
 }
 
-/* An entry of job 7 as a later version would write it: ours, and lines of its own before the end. */
+/* Makes an entry of job 7 as a later version would: with `lines` of its own before the end. */
 static void of_later(const char *lines)
 {
     size_t length = (size_t)format(&job, NULL, text) - strlen("end\n");
@@ -212,7 +215,7 @@ static void test_what_others_have_written_is_kept(void **state)
     assert_string_equal(text, again);
     parsed(again, &other);
     assert_memory_equal(&job, &other, sizeof(job));
-    /* Another place of the list is another change; another run of the same number is another job. */
+    /* A change in the same place of the list is another change, and another run of the same number another job. */
     job.n_changes = 0;
     format(&job, text, again);
     assert_non_null(strstr(again, "future"));
@@ -239,7 +242,7 @@ static void test_what_is_too_much_is_not_kept(void **state)
     assert_string_equal(other.warning[HM_JOB_WARNINGS - 1], job.warning[HM_JOB_WARNINGS - 1]);
 }
 
-/* Each line left out: the field is as in a new entry. */
+/* With each line left out in turn, its field has the value of a new entry. */
 static void test_missing_fields_have_their_defaults(void **state)
 {
     (void)state;
@@ -270,7 +273,10 @@ static size_t read_fixture(const char *name, char *into, size_t size)
     return length;
 }
 
-/* Entries of a version 8 that ran, and what they are today. The texts hold, too, what fields and words are called. */
+/*
+ * Entries of a real version 8, and the text that is made of them today. These texts also fix the names of fields and
+ * words.
+ */
 static void test_entries_of_earlier_versions(void **state)
 {
     (void)state;
@@ -295,11 +301,11 @@ static void test_entries_of_earlier_versions(void **state)
     assert_true(job.plan.migration.write_latency == 1.0 / 3);
 }
 
-/* A tier's kind was no mode of its own then. */
+/* In version 8 a tier's kind was not a mode of its own. */
 static void test_kinds_of_earlier_versions(void **state)
 {
     (void)state;
-    const size_t mode = 3056; /* and the kind behind it, of the plan's request */
+    const size_t mode = 3056; /* offset of the mode in the plan's request; the kind is behind it */
     static const enum hm_mode modes[] = {HM_MODE_FAST, HM_MODE_DRAM, HM_MODE_PMEM, HM_MODE_CXL, HM_MODE_HBM};
     size_t length = read_fixture("spill.v8", text, sizeof(text));
     for (uint32_t kind = 0; kind < 6; kind++) {
@@ -314,7 +320,7 @@ static void test_kinds_of_earlier_versions(void **state)
     }
 }
 
-/* Each byte of one in turn: refused, or understood as something that can be written. */
+/* With each byte changed in turn, the entry is refused, or understood as something that can be written. */
 static void test_spoiled_entries_of_earlier_versions(void **state)
 {
     (void)state;

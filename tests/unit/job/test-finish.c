@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The end of a job, while the end of one of its steps is late. */
+/* Tests the end of a job while the end of one of its steps is late. */
 #include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
@@ -28,15 +28,16 @@
 static struct hm_error error;
 static struct hm_config config;
 static struct hm_job job, recorded;
-static bool is_used_again; /* the job's number, while its helpers are waited for */
+static bool is_used_again; /* another run uses the job's number while helpers are stopped */
 static int n_read, n_stopped;
-static int patience_ms; /* that its helpers were given */
-static int left_by;     /* errno of what keeps the job's namespaces; 0: they go */
-static bool waited;     /* for what is in use */
+static int patience_ms; /* the time that helpers were given */
+static int left_by;     /* errno of what keeps the job's namespaces; 0: they are removed */
+static bool waited;     /* the removal waited for what was in use */
 static bool is_record_lost;
 static char drained[HM_ERROR_TEXT];
-static int64_t ended_ns;        /* what the record has */
-static int64_t *killed_with_ns; /* the same, of one who is killed behind it; shared. NULL: nobody is */
+static int64_t ended_ns; /* end of the job in the record */
+/* if not NULL, the process is killed after it wrote the record, and leaves that end here (shared memory) */
+static int64_t *killed_with_ns;
 
 int __wrap_hm_process_stop_all(const struct hm_process *process, int n, int given_ms, struct hm_error *why);
 int __wrap_hm_progress_read(const char *path, struct hm_progress *progress, struct hm_error *why);
@@ -62,7 +63,10 @@ int __wrap_hm_scontrol_drain(const char *node, const char *reason, struct hm_err
     return 0;
 }
 
-/* Helpers are stopped without the lock: now the slurmstepd of step 1 comes, or another run with the same number. */
+/*
+ * Helpers are stopped without the lock: in that time the slurmstepd of step 1, or another run of the same number,
+ * comes.
+ */
 int __wrap_hm_process_stop_all(const struct hm_process *process, int n, int given_ms, struct hm_error *why)
 {
     (void)why;
@@ -87,7 +91,7 @@ int __wrap_hm_progress_read(const char *path, struct hm_progress *progress, stru
 {
     int fd = open(scratch_path("run/jobs/lock"), O_RDWR | O_CLOEXEC);
     assert_true(fd >= 0);
-    assert_int_equal(flock(fd, LOCK_EX | LOCK_NB), -1); /* somebody has it: we */
+    assert_int_equal(flock(fd, LOCK_EX | LOCK_NB), -1); /* this process holds the lock */
     close(fd);
     n_read++;
     return __real_hm_progress_read(path, progress, why);
@@ -120,7 +124,7 @@ static int set_up(void **state)
     (void)state;
     ledger_with_job(&config, &job);
     job.recorded = true;
-    job.monitor.pid = 4000001; /* none of these lives */
+    job.monitor.pid = 4000001; /* no process has any of these ids */
     job.migrator[0] = (struct hm_step_migrator){.step_id = 0, .process = {.pid = 4000002}};
     job.migrator[HM_JOB_MIGRATORS - 1] = (struct hm_step_migrator){.step_id = 1, .process = {.pid = 4000003}};
     memset(&recorded, 0, sizeof(recorded));
@@ -157,14 +161,14 @@ static void what_a_late_step_brought_is_in_the_record(void **state)
     assert_true(has_warning("our own"));
     assert_int_equal(recorded.exit_status, exit_status);
     assert_true(recorded.namespaces.destroy_s > 2);
-    assert_false(waited); /* others come by and are not to be held up */
+    assert_false(waited); /* a process of another job must not wait */
     assert_int_equal(patience_ms, HM_FINISH_ORPHAN_PATIENCE_MS);
     assert_string_equal(drained, "");
     assert_int_equal(hm_ledger_read(&config, 7, &job, &error), -1);
     assert_int_equal(errno, ENOENT);
 }
 
-/* Somebody is at the job's end, writes its record, and is killed. Returns the end that it has. */
+/* A process writes the job's record and is killed. Returns the end of the job in that record. */
 static int64_t end_with_a_kill(const char *warning)
 {
     int status = -1;
@@ -183,12 +187,13 @@ static int64_t end_with_a_kill(const char *warning)
     return end_ns;
 }
 
-/* Whoever comes then, and however late: a record of another day would count the job twice. */
+/* The next process writes the same end, however late: a record of another day would count the job twice. */
 static void a_record_that_is_written_again_has_the_same_end(void **state)
 {
     static const struct {
         const char *first, *second; /* the warning; NULL: the job's own epilog */
-        int64_t dead_ns, wanted_ns; /* found dead before the first; 0: the moment of the first */
+        /* dead_ns: when the job was found dead before the first call; 0: at the first call */
+        int64_t dead_ns, wanted_ns;
         bool is_warned;
     } rows[] = {
         {NULL, "found dead", 0, 0, false},  {"found dead", "found dead", 0, 0, true},
@@ -204,7 +209,7 @@ static void a_record_that_is_written_again_has_the_same_end(void **state)
             assert_true(killed_ns == rows[i].wanted_ns);
         else
             assert_true(killed_ns >= before_ns && killed_ns <= after_ns);
-        for (int kept = 1; kept >= 0; kept--) { /* also one that was kept for later */
+        for (int kept = 1; kept >= 0; kept--) { /* also for a record that waits in the state folder */
             is_record_lost = kept;
             assert_int_equal(hm_finish_job(&config, 7, rows[i].second, NULL), 0);
             assert_true(ended_ns == killed_ns);
@@ -214,7 +219,7 @@ static void a_record_that_is_written_again_has_the_same_end(void **state)
     }
 }
 
-/* Slurm's is that of the job; its 0 may mean that it ended the job before it heard of the script's end. */
+/* Slurm's status is the job's. But its 0 may mean that Slurm ended the job before it knew how the script ended. */
 static void slurms_status_is_no_success_where_the_script_had_none(void **state)
 {
     static const struct {
@@ -250,20 +255,23 @@ static void figures_of_a_new_run_are_not_taken(void **state)
     assert_true(hm_migrator_has_left(&config, 7, 0));
 }
 
-/* The one case in which a node is drained. */
+/* The only case in which a node is drained. */
 static void memory_that_stays_drains_the_node(void **state)
 {
     (void)state;
     snprintf(job.node, sizeof(job.node), "n9");
     assert_int_equal(hm_ledger_write(&config, &job, &error), 0);
     left_by = EIO;
-    assert_int_equal(hm_finish_job(&config, 7, NULL, NULL), 0); /* another reap may not do either */
+    assert_int_equal(hm_finish_job(&config, 7, NULL, NULL), 0); /* another reap cannot remove it either */
     assert_string_equal(
         drained, "n9: hybridmem: job 7: persistent memory was not given back: namespace0.0 is in use by 17 (cp)");
     assert_true(has_warning("its DAX file systems were not removed: namespace0.0 is in use by 17 (cp)"));
 }
 
-/* A user's other job can do that, for as long as it likes; and who has no time for a wipe has not failed. */
+/*
+ * Memory in use does not drain, as a user's other job can keep it in use as long as it likes. Neither does a wipe that
+ * needs more time.
+ */
 static void memory_that_is_for_later_does_not(void **state)
 {
     static const int numbers[] = {EBUSY, ETIME};
@@ -278,7 +286,7 @@ static void memory_that_is_for_later_does_not(void **state)
         assert_int_equal(hm_ledger_read(&config, 7, &job, &error), -1);
         assert_int_equal(errno, ENOENT);
     }
-    /* While its entry stays, with a record that can be kept nowhere, no reap would take it. */
+    /* While the entry stays, because its record cannot be written, no reap removes the memory. */
     assert_int_equal(set_up(state), 0);
     left_by = ETIME;
     is_record_lost = true;
@@ -286,24 +294,24 @@ static void memory_that_is_for_later_does_not(void **state)
     assert_int_equal(hm_ledger_read(&config, 7, &job, &error), 0);
 }
 
-/* Of another version: there is nothing to report, and the reap that follows takes what the job had. */
+/* An entry of another version: nothing can be reported, and the next reap takes what the job had. */
 static void what_cannot_be_read_goes_with_the_job(void **state)
 {
     (void)state;
     assert_int_equal(truncate(scratch_path("run/jobs/7"), 10), 0);
-    assert_int_equal(hm_finish_job(&config, 7, NULL, NULL), 1); /* it may be in use */
+    assert_int_equal(hm_finish_job(&config, 7, NULL, NULL), 1); /* its memory may be in use */
     assert_int_equal(hm_ledger_read(&config, 7, &job, &error), -1);
     assert_int_equal(errno, ENOENT);
     assert_int_equal(n_stopped, 0);
     assert_int_equal(recorded.job_id, 0);
-    /* One that others may write to is not believed to be the job's, and stays. */
+    /* An entry that others may write to is not trusted, and stays. */
     assert_int_equal(set_up(state), 0);
     assert_int_equal(chmod(scratch_path("run/jobs/7"), 0666), 0);
     assert_int_equal(hm_finish_job(&config, 7, NULL, NULL), -1);
     assert_int_equal(access(scratch_path("run/jobs/7"), F_OK), 0);
 }
 
-/* A folder of resctrl's form, that has nothing in it unless the test says so. */
+/* Makes a folder like a resctrl group, which is empty unless the test fills it. */
 static void leave_group(void)
 {
     assert_int_equal(scratch_remove(scratch_path("resctrl")), 0);
@@ -326,9 +334,9 @@ static void the_group_goes_behind_the_monitor(void **state)
     leave_group();
     assert_int_equal(hm_finish_job(&config, 7, NULL, NULL), 0);
     assert_false(is_group_there());
-    assert_true(recorded.mongroup.is_begun); /* what it counted is the record's */
+    assert_true(recorded.mongroup.is_begun); /* the record has what the group counted */
     assert_string_equal(recorded.mongroup.why, "");
-    /* One that stays costs neither the record nor its figures. */
+    /* A group that cannot be removed does not affect the record or its figures. */
     assert_int_equal(set_up(state), 0);
     leave_group();
     scratch_write(scratch_path("resctrl/mon_groups/hybridmem.7.2/held"), "");

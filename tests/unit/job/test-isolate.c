@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What isolate sets in a task's environment, and how it is taken back. */
+/* Tests what isolate sets in a task's environment, and how it is removed. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -43,7 +43,7 @@ static int enter(void)
     return hm_isolate_enter(fake_environment(), &work->plan, &work->tiers.topology, 7, &error);
 }
 
-/* The user's own LD_PRELOAD, and what becomes of it in the job: "*" is the library. */
+/* The user's own LD_PRELOAD, and its value in the job; "*" stands for our library. */
 static const char *const preloads[][2] = {
     {"", "*"},
     {"/lib/own.so", "*:/lib/own.so"},
@@ -54,7 +54,7 @@ static const char *const preloads[][2] = {
     {"*x:/y*", "*:*x:/y*"},
 };
 
-/* The text with the library in place of each star. */
+/* Replaces each star by the library's path. */
 static const char *spell(const char *text)
 {
     static char out[4096];
@@ -93,7 +93,7 @@ static void test_what_was_set_is_taken_back(void **state)
     assert_int_equal(enter(), 0);
     assert_int_equal(hm_isolate_leave(fake_environment(), &error), 0);
     assert_string_equal(fake_environment_get("LD_PRELOAD"), "/lib/own.so");
-    /* The script has put its own in place of ours. */
+    /* The script has replaced our LD_PRELOAD by its own. */
     assert_int_equal(enter(), 0);
     fake_environment_put("LD_PRELOAD", "/lib/other.so");
     assert_int_equal(hm_isolate_leave(fake_environment(), &error), 0);
@@ -101,7 +101,7 @@ static void test_what_was_set_is_taken_back(void **state)
     assert_null(fake_environment_get("HYBRIDMEM_ISOLATE_NODES"));
 }
 
-/* As in hybridmem-preload(7): no mark, so it is not ours. */
+/* As in hybridmem-preload(7): without the mark, the library is the user's own choice. */
 static void test_what_the_user_set_stays(void **state)
 {
     (void)state;

@@ -28,7 +28,7 @@ static char *in_jobs(const char *name)
     return scratch_path("run/jobs/%s", name);
 }
 
-/* A fresh ledger with one entry, of job 7. */
+/* A new ledger with one entry, of job 7. */
 static int fresh(void **state)
 {
     (void)state;
@@ -56,7 +56,7 @@ static void test_bad_files_are_refused(void **state)
     assert_int_equal(errno, EPERM);
     assert_int_equal(chmod(in_jobs("7"), 0600), 0);
 
-    /* Another job's entry under this name. */
+    /* another job's entry under the name 9 */
     assert_int_equal(link(in_jobs("7"), in_jobs("9")), 0);
     assert_int_equal(hm_ledger_read(&config, 9, &job, &error), -1);
     assert_int_equal(errno, EBADMSG);
@@ -144,7 +144,7 @@ static bool has_line(const char *path, const char *line)
     return strstr(content, line) != NULL;
 }
 
-/* Versions take turns: the entry keeps what only one of them knows. */
+/* Versions alternate: an entry keeps the fields that only one of them knows. */
 static void test_what_another_version_has_written_stays(void **state)
 {
     (void)state;
@@ -155,12 +155,12 @@ static void test_what_another_version_has_written_stays(void **state)
         assert_int_equal(hm_ledger_write(&config, &job, &error), 0);
         assert_true(has_line(in_jobs("7"), "\nlater.value 3\nend\n"));
     }
-    hm_job_init(&job, 7); /* the number's next run */
+    hm_job_init(&job, 7); /* the next run of the number */
     assert_int_equal(hm_ledger_write(&config, &job, &error), 0);
     assert_false(has_line(in_jobs("7"), "later.value"));
 }
 
-/* One that is out of range would not be read again: the one before it stays. */
+/* A value out of range could not be read again: the earlier entry stays. */
 static void test_a_write_that_fails_leaves_the_entry(void **state)
 {
     (void)state;
@@ -191,7 +191,7 @@ static void test_the_lock_holds_and_ends(void **state)
     int lock = hm_ledger_lock(&config, &error);
     assert_true(lock >= 0);
     assert_true(is_locked());
-    /* A child that has a copy of the descriptor does not keep the lock. */
+    /* A child that inherits the descriptor does not keep the lock. */
     assert_int_equal(pipe(hold), 0);
     pid_t pid = fork();
     if (pid == 0) {
@@ -205,14 +205,14 @@ static void test_the_lock_holds_and_ends(void **state)
     close(hold[0]);
     assert_int_equal(waitpid(pid, &status, 0), pid);
 
-    /* Nor does a holder that died. */
+    /* A holder that died does not keep it either. */
     pid = fork();
     if (pid == 0)
         _exit(hm_ledger_lock(&config, NULL) < 0);
     assert_int_equal(waitpid(pid, &status, 0), pid);
     assert_int_equal(status, 0);
     assert_false(is_locked());
-    hm_ledger_unlock(-1); /* nothing */
+    hm_ledger_unlock(-1); /* does nothing */
 }
 
 static void test_alone(void **state)

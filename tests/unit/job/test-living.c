@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which jobs live, by their cgroups. */
+/* Tests which jobs live, by their cgroups. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -11,7 +11,7 @@
 #include "job/ledger/living.h"
 #include "unit/lib/scratch.h"
 
-/* A cgroup as the kernel shows it. */
+/* Makes a cgroup in the kernel's form. */
 static void set_cgroup(struct hm_job *of, const char *populated)
 {
     char events[64];

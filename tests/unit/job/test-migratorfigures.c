@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What becomes of the figures that a step's migrator leaves, also where whoever takes them is killed. */
+/* Tests how the figures of a step's migrator are taken, also if the process that takes them is killed. */
 #include <dirent.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -36,7 +36,7 @@ static char *path_of(uint32_t job_id, uint32_t step_id)
     return scratch_path("run/jobs/%s", hm_figurefile_name(job_id, step_id, name, sizeof(name)));
 }
 
-/* What a migrator of this step leaves. */
+/* Leaves figures as a migrator of this step does. */
 static void leave(uint32_t job_id, uint32_t step_id, enum hm_progress_state how)
 {
     int fd = hm_progress_create(path_of(job_id, step_id), step_id, &error);
@@ -45,7 +45,7 @@ static void leave(uint32_t job_id, uint32_t step_id, enum hm_progress_state how)
     assert_non_null(progress);
     progress->state = how;
     progress->phases = 3;
-    progress->step_id = 99; /* the file is the user's to write */
+    progress->step_id = 99; /* the user can write anything to the file */
     progress->last_ns = UINT64_C(1740823200000000000);
     hm_progress_warn(progress, "said by itself");
     hm_progress_unmap(progress);
@@ -89,7 +89,7 @@ static void test_figures_are_taken_once(void **state)
     assert_true(has_warning("migrator of step 0: said by itself"));
     assert_int_equal(job.migrator[0].process.pid, 0);
     assert_int_equal(job.migrator[1].process.pid, 2);
-    /* They are in the entry that was written. */
+    /* The entry in the ledger has them. */
     assert_int_equal(hm_ledger_read(&config, 7, &job, &error), 0);
     assert_int_equal(job.migration.total.phases, 3);
     assert_false(job.has_taken);
@@ -114,7 +114,7 @@ static void test_all_that_is_left_is_taken(void **state)
     assert_int_equal(count_files(), 1);
 }
 
-/* The process dies before its nth change of the ledger's folder; 0: never. */
+/* The process dies before its nth change in the ledger's folder; 0: never. */
 static int dies_at;
 
 static void change(void)
@@ -140,7 +140,9 @@ int __wrap_renameat(int from_folder, const char *from, int to_folder, const char
     return __real_renameat(from_folder, from, to_folder, to);
 }
 
-/* Take the figures of all steps in a process that dies before its nth change. Returns false where it has fewer. */
+/*
+ * Takes the figures of all steps in a process that dies before its nth change. Returns false if it made fewer changes.
+ */
 static bool collect_and_die(int nth)
 {
     int status;
@@ -164,7 +166,7 @@ static void assert_two_steps(void)
     assert_int_equal(count_files(), 0);
 }
 
-/* Neither lost nor taken twice, wherever the one before was killed; a later run of a step has its own. */
+/* Figures are neither lost nor counted twice, wherever the process was killed. A later run of a step has its own. */
 static void test_figures_outlive_a_kill(void **state)
 {
     int nth = 0;
@@ -185,7 +187,7 @@ static void test_figures_outlive_a_kill(void **state)
     assert_int_equal(job.migration.n_steps, 3);
 }
 
-/* Kill after kill, too. */
+/* Also if each further process is killed. */
 static void test_figures_outlive_many_kills(void **state)
 {
     (void)state;
@@ -198,7 +200,7 @@ static void test_figures_outlive_many_kills(void **state)
     assert_two_steps();
 }
 
-/* An entry that cannot be written (a folder is where its draft goes) leaves the figures where they are. */
+/* If the entry cannot be written (a folder is in the place of its draft), the figures' file stays. */
 static void test_figures_that_find_no_room(void **state)
 {
     (void)state;
@@ -221,7 +223,7 @@ static void test_a_step_that_ends_without_tasks(void **state)
     step->config = config;
     step->job_id = 7;
     step->step_id = 3;
-    assert_int_equal(hm_step_end(step, &error), 0); /* nothing left */
+    assert_int_equal(hm_step_end(step, &error), 0); /* nothing is left */
     leave(7, 3, HM_PROGRESS_ENDED);
     assert_int_equal(hm_step_end(step, &error), 0);
     assert_int_equal(hm_ledger_read(&config, 7, &job, &error), 0);

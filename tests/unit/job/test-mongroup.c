@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A job's monitoring group on a tree in resctrl's form, whose folders come and go as the kernel's do: with all in
- * them. */
+/*
+ * Tests a job's monitoring group on a folder tree in resctrl's form, in which a group's files come and go with its
+ * folder, as in the kernel.
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
@@ -29,7 +31,7 @@
 static struct hm_config config;
 static struct hm_job job;
 static int mkdir_fails;
-static const char *own_groups; /* what the kernel says of the calling process; NULL: nothing */
+static const char *own_groups; /* the kernel's text about the calling process's groups; NULL: there is none */
 
 int __real_mkdirat(int folder, const char *path, mode_t mode);
 int __wrap_mkdirat(int folder, const char *path, mode_t mode);
@@ -50,7 +52,7 @@ int __wrap_mkdirat(int folder, const char *path, mode_t mode)
     static struct hm_job seen;
     if (!is_group(path))
         return __real_mkdirat(folder, path, mode);
-    /* From here on a crash leaves it: whoever comes then knows by the ledger whose it is. */
+    /* After a crash from here on, the ledger says whose group it is. */
     assert_int_equal(hm_ledger_read(&config, 7, &seen, NULL), 0);
     assert_true(seen.mongroup.is_begun && seen.mongroup.restart == 2);
     errno = mkdir_fails;
@@ -62,7 +64,7 @@ int __wrap_mkdirat(int folder, const char *path, mode_t mode)
     return 0;
 }
 
-/* As the kernel's: what is in a group is no hindrance, what is no group cannot be removed. */
+/* As in the kernel: files in a group do not hinder its removal, and what is no group cannot be removed. */
 int __wrap_unlinkat(int folder, const char *path, int flags)
 {
     if (!(flags & AT_REMOVEDIR))
@@ -144,7 +146,7 @@ static void test_no_group_without_monitoring(void **state)
     hm_mongroup_make(&config, &job, HM_STEP_EXTERN);
     assert_non_null(strstr(job.mongroup.why, "No such file or directory (resctrl is not mounted, or monitors"));
     assert_false(job.mongroup.is_begun);
-    hm_mongroup_reap(&config); /* and nothing to reap */
+    hm_mongroup_reap(&config); /* nothing to reap */
 }
 
 static void test_a_group_that_cannot_be_made(void **state)
@@ -163,13 +165,13 @@ static void test_a_group_that_cannot_be_made(void **state)
         assert_non_null(strstr(job.mongroup.why, rows[i].said));
         assert_false(hm_mongroup_is_whole(&job.mongroup));
     }
-    /* Tasks have run outside since: there is no second try. */
+    /* Tasks have run outside a group since: it is not tried again. */
     mkdir_fails = 0;
     hm_mongroup_make(&config, &job, 0);
     assert_false(is_there(GROUP));
 }
 
-/* What ran before the group was there is not counted: half a job's traffic is not the job's. */
+/* Tasks that ran before the group existed are not counted: half of a job's traffic must not pass for all of it. */
 static void test_no_group_after_the_first_step(void **state)
 {
     (void)state;
@@ -197,7 +199,7 @@ static void test_a_group_is_made_once_and_removed(void **state)
                     after.tv_sec * SECOND + after.tv_nsec);
     assert_true(hm_mongroup_is_whole(&job.mongroup) && is_there(GROUP "/tasks"));
     assert_int_equal(mode_of(GROUP), 0700);
-    mkdir_fails = EIO; /* not asked again */
+    mkdir_fails = EIO; /* not tried again */
     hm_job_add_step(&job, 0);
     hm_mongroup_make(&config, &job, 0);
     assert_true(hm_mongroup_is_whole(&job.mongroup));
@@ -208,7 +210,7 @@ static void test_a_group_is_made_once_and_removed(void **state)
     assert_true(is_there("resctrl/mon_groups"));
 }
 
-/* Nobody knows who is in it, and what of its counts is whose. */
+/* Nobody knows which tasks are in such a group, and whose traffic it has counted. */
 static void test_a_group_that_a_crash_has_left_is_made_anew(void **state)
 {
     (void)state;
@@ -230,7 +232,9 @@ static const char *tasks(void)
 
 static void test_tasks_enter(void **state)
 {
-    /* Mounted, and in no group; not mounted where the kernel looks; there already. */
+    /*
+     * resctrl is mounted and the process is in no group; it is not mounted; the process is in the job's group already
+     */
     static const char *const rows[] = {"res:/\nmon:\n", "res:\nmon:\n", "res:/\nmon:hybridmem.7.2\n"};
     struct hm_error error = {0};
     char pid[16];
@@ -273,7 +277,7 @@ static void test_tasks_of_a_sites_groups_stay_there(void **state)
     }
 }
 
-/* A task outside costs the figure, not the task; the first reason stays. */
+/* A task outside the group costs the figure, but the task runs. The first reason stays. */
 static void test_a_task_outside_spoils_the_figure(void **state)
 {
     static struct hm_step step;
@@ -289,12 +293,12 @@ static void test_a_task_outside_spoils_the_figure(void **state)
     own_groups = "res:batch\nmon:\n";
     hm_task_join(&step, outcome);
     own_groups = NULL;
-    hm_task_join(&step, outcome); /* said by a task of this step */
-    hm_task_join(&step, NULL);    /* said by one before */
+    hm_task_join(&step, outcome); /* a task of this step has reported it */
+    hm_task_join(&step, NULL);    /* a task of an earlier step has reported it */
     assert_int_equal(hm_ledger_read(&config, 7, &seen, NULL), 0);
     assert_string_equal(seen.mongroup.why, "its tasks are in resctrl's control group batch, and stay there");
-    assert_true(is_there(GROUP)); /* for the epilog */
-    /* Where that cannot be said there must be no figure. */
+    assert_true(is_there(GROUP)); /* the epilog removes it */
+    /* If the reason cannot be written, there must be no figure. */
     assert_int_equal(truncate(scratch_path("run/jobs/7"), 10), 0);
     hm_task_join(&step, NULL);
     assert_false(is_there(GROUP));
@@ -306,7 +310,7 @@ static void test_a_step_without_a_group_enters_none(void **state)
     static struct hm_step step;
     static struct hm_job seen;
     (void)state;
-    own_groups = NULL; /* would be said */
+    own_groups = NULL; /* would be reported */
     step = (struct hm_step){.config = config, .job_id = 7};
     hm_task_join(&step, NULL);
     step.mongroup = (struct hm_mongroup){.is_begun = true, .restart = 2, .why = "no ids"};
@@ -315,7 +319,7 @@ static void test_a_step_without_a_group_enters_none(void **state)
     assert_string_equal(seen.mongroup.why, "");
 }
 
-/* Ours alone, by their exact names; those that the ledger knows stay, and those of an entry that cannot be read. */
+/* Removes only groups with exactly our names. Groups in the ledger stay, and those of entries that cannot be read. */
 static void test_reap(void **state)
 {
     static const char *const stay[] = {"hybridmem.7.2",  "hybridmem.8.0",  "pqos",           "hybridmem",
@@ -331,13 +335,13 @@ static void test_reap(void **state)
         assert_int_equal(mkdir(scratch_path("resctrl/mon_groups/%s", stay[i]), 0755), 0);
     for (size_t i = 0; i < N_ROWS(go); i++)
         assert_int_equal(mkdir(scratch_path("resctrl/mon_groups/%s", go[i]), 0755), 0);
-    config.resctrl = false; /* also those of a time when it was on */
+    config.resctrl = false; /* also groups from a time when it was on */
     hm_mongroup_reap(&config);
     for (size_t i = 0; i < N_ROWS(stay); i++)
         assert_int_equal(access(scratch_path("resctrl/mon_groups/%s", stay[i]), F_OK), 0);
     for (size_t i = 0; i < N_ROWS(go); i++)
         assert_int_equal(access(scratch_path("resctrl/mon_groups/%s", go[i]), F_OK), -1);
-    /* An entry without a group: there is none of it, whatever is there. */
+    /* The entry says that there is no group, so a group of that name is nobody's. */
     job.mongroup.is_begun = false;
     assert_int_equal(hm_ledger_write(&config, &job, NULL), 0);
     hm_mongroup_reap(&config);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a job's prolog makes, with a script in the place of hybridmem-namespace: what it is told, and what is made of
- * its end. */
+/*
+ * Tests what a job's prolog makes, with a script in place of hybridmem-namespace: its arguments, and how its answers
+ * are used.
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
@@ -54,7 +56,7 @@ static void what_is_made(void **state)
     assert_told("destroy --config /x/y.conf --job 7 --restart 2 --cluster test --patience 600 --detach 10 ");
     assert_false(job.namespaces.is_begun || is_folder(hm_dax_job_folder(&config, 7, path)));
     assert_true(job.namespaces.destroy_s >= 0);
-    /* Once is enough. */
+    /* The second call does nothing. */
     forget_told();
     assert_int_equal(hm_namespaces_remove(&config, &job, true, &error), 0);
     assert_nothing_told();
@@ -139,16 +141,17 @@ static void what_is_kept(void **state)
                 "dram --patience 3600 --keep ");
     assert_true(is_kept_in_ledger(7) && job.namespaces.is_kept && job.namespaces.is_begun);
     assert_int_equal(job.namespaces.kept_until_s, 1795983060);
-    assert_string_equal(job.namespaces.each[0].fs, "xfs"); /* what he has kept, whatever the site's is now */
+    /* as the user's kept file system has it, whatever the site's setting is now */
+    assert_string_equal(job.namespaces.each[0].fs, "xfs");
     assert_string_equal(hm_dax_variable(&config, 7, &job.namespaces, 2, value), "HYBRIDMEM_FSDAX_UNTIL");
     assert_string_equal(value, "2026-11-29T20:11:00Z");
     assert_null(hm_dax_variable(&config, 7, &job.namespaces, 3, value));
     assert_int_equal(hm_ledger_write(&config, &job, &error), 0);
-    /* A reap of any other leaves it. */
+    /* A reap from any other job leaves it. */
     script("");
     assert_int_equal(hm_namespaces_reap(&config, &(struct hm_namespaces_reap){.cluster = NULL}, &error), 0);
     assert_told("reap --patience 0 --living 7.2,u1001 ");
-    /* The job's end does not destroy it. */
+    /* The job's end does not remove it. */
     assert_true(is_folder(hm_dax_path(&config, 7, 1, path)));
     forget_told();
     assert_int_equal(hm_namespaces_remove(&config, &job, true, &error), 0);
@@ -189,7 +192,7 @@ static void what_is_kept_has_one_job_at_a_time(void **state)
                                 "your job 12 has what you keep on this node: wait for its end, or leave keep out");
         assert_int_equal(hm_ledger_remove(&config, 12, &error), 0);
     }
-    /* One of another version may have it. */
+    /* A job whose entry is of another version may have it. */
     assert_int_equal(namespaces_set_up(state), 0);
     scratch_write(scratch_path("run/jobs/12"), "torn");
     want_kept();
@@ -198,7 +201,7 @@ static void what_is_kept_has_one_job_at_a_time(void **state)
                                     "keep on this node: wait for its end, or leave keep out");
     assert_false(is_kept_in_ledger(7) || job.namespaces.is_begun);
     assert_int_equal(hm_ledger_remove(&config, 12, &error), 0);
-    /* Who asks for nothing of it is not held up. */
+    /* A job that does not keep anything need not wait. */
     assert_int_equal(namespaces_set_up(state), 0);
     hm_job_init(&other, 12);
     other.uid = 1001;
@@ -226,7 +229,7 @@ static void what_is_kept_and_fails(void **state)
         assert_int_equal(job.namespaces.is_kept, !is_refusal);
         assert_int_equal(job.namespaces.n, 0);
     }
-    /* A prolog behind its own job's end. */
+    /* The prolog runs after its own job's end. */
     assert_int_equal(namespaces_set_up(state), 0);
     want_kept();
     job.start_ns++;
@@ -240,7 +243,7 @@ static void what_is_kept_and_fails(void **state)
 static const struct {
     unsigned left_s;
     bool are_there;
-    const char *script, *said; /* NULL: it is made */
+    const char *script, *said; /* said NULL: namespaces are made */
 } rooms[] = {
     {0, true, MADE, NULL},
     {45, true, "[ $1 = reap ] && exit 4; " MADE, NULL},
@@ -248,12 +251,15 @@ static const struct {
     {0, true, NO_ROOM, "region0: no room" WIPED},
     {0, true, "exit 3", "hybridmem-namespace ended with status 768" WIPED},
     {0, false, NO_ROOM, "region0: no room"},                             /* there is nothing to wipe */
-    {45, true, "[ $1 = reap ] && exit 0; " NO_ROOM, "region0: no room"}, /* nor here */
-    {45, true, "[ $1 = reap ] && exit 3; " NO_ROOM, "region0: no room"}, /* in use: its time is not over */
+    {45, true, "[ $1 = reap ] && exit 0; " NO_ROOM, "region0: no room"}, /* here neither */
+    /* something is in use, but the limit is not over */
+    {45, true, "[ $1 = reap ] && exit 3; " NO_ROOM, "region0: no room"},
     {HM_WIPE_NO_LIMIT, true, "[ $1 = reap ] && exit 1; " NO_ROOM, "region0: no room"},
 };
 
-/* What the reap before it ends with, where create has no time left: only what is wiped, or in use, may be room later.
+/*
+ * How the reap before create ends, if create has no time left: only what is being wiped, or is in use, may become free
+ * later.
  */
 static const struct {
     const char *script, *said;
@@ -288,14 +294,14 @@ static void room_beside_what_is_not_wiped_yet(void **state)
         assert_string_equal(error.text, rooms[i].said ? rooms[i].said : "");
         assert_int_equal(job.namespaces.n, rooms[i].said ? 0 : 2);
     }
-    /* It is told to wait for a moment, and has time to take back what it made. */
+    /* It may still wait for a moment, and has time to undo what it made. */
     assert_int_equal(namespaces_set_up(state), 0);
     left_s = 0;
     script(MADE);
     assert_int_equal(hm_namespaces_make(&config, &job, &error), 0);
     assert_told("create --job 7 --restart 2 --cluster test --uid 1001 --size 1073741824 --sockets 0-1 --fs ext4 --map "
                 "dram --patience 10 --limit 30 ");
-    /* Another one's lock is waited for, but not for ever. */
+    /* It waits for another process's lock, but not for ever. */
     forget_told();
     int held = open(scratch_path("run/fsdax/lock"), O_RDWR | O_CLOEXEC);
     assert_int_equal(flock(held, LOCK_EX), 0);

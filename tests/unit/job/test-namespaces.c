@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is removed of jobs that have ended, with a script in the place of hybridmem-namespace; and slow memory that it
- * brings online. */
+/*
+ * Tests the removal of what ended jobs had, with a script in place of hybridmem-namespace; and slow memory that the
+ * script brings online.
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
@@ -25,7 +27,7 @@
 
 static const struct hm_namespaces_reap of_any = {.cluster = NULL}, of_c = {.cluster = "c"}, patient = {.waits = true};
 
-/* Beside the fixture's job 7 one with the number 12, and its folders; those of 13 are of no job. */
+/* Besides the fixture's job 7 there is job 12, with its folders; the folders of 13 are of no job. */
 static int with_two_jobs(void **state)
 {
     struct hm_job other;
@@ -43,7 +45,7 @@ static bool has_folder(uint32_t job_id)
     return is_folder(hm_dax_job_folder(&config, job_id, path));
 }
 
-/* While it looks, nothing is made; folders of jobs that are not there any more go, too. */
+/* Nothing is made while it looks. Folders of jobs that are gone are removed, too. */
 static void what_nobody_owns(void **state)
 {
     static const char words[] = "reap\n--cluster\nc\n--patience\n0\n--living\n";
@@ -64,7 +66,7 @@ static void what_nobody_owns(void **state)
     assert_false(has_folder(13));
 }
 
-/* What is in use is for the next one; its folder may still be mounted on. */
+/* What is in use is left to the next reap; its folder may still have a mount. */
 static void what_could_not_be_removed(void **state)
 {
     (void)state;
@@ -94,7 +96,7 @@ static void others_that_are_at_work_are_not_waited_for(void **state)
     assert_int_equal(hm_namespaces_reap(&config, &of_any, &error), -1);
 }
 
-/* It may be of a job that lives, and have what any user keeps. */
+/* The entry may be of a living job with any user's kept namespaces. */
 static void an_entry_that_cannot_be_read(void **state)
 {
     (void)state;
@@ -121,13 +123,13 @@ static void a_node_without_jobs(void **state)
     are_there = false;
     assert_int_equal(hm_namespaces_reap(&config, &of_any, &error), 0);
     assert_nothing_told();
-    /* What a killed ram online has left is put back also where there is no namespace. */
+    /* The kernel policy that a killed `ram online` has set aside is restored also on a node without namespaces. */
     scratch_write(scratch_path("run/auto_online_blocks"), "online");
     assert_int_equal(hm_namespaces_reap(&config, &of_any, &error), 0);
     assert_told("reap --patience 0 --living  ");
 }
 
-/* An empty list would be for everybody's. */
+/* An empty list would mean that no job lives. */
 static void nothing_is_removed_without_a_list(void **state)
 {
     (void)state;
@@ -139,7 +141,7 @@ static void nothing_is_removed_without_a_list(void **state)
     assert_int_equal(errno, ENOMEM);
     assert_string_equal(error.text, "no memory for the list of 1 jobs");
     assert_nothing_told();
-    /* One that has no right to be believed. */
+    /* a ledger that others may write to is not trusted */
     has_no_memory = false;
     assert_int_equal(chmod(scratch_path("run/jobs"), 0777), 0);
     assert_int_equal(hm_namespaces_reap(&config, &of_any, &error), -1);
@@ -152,7 +154,7 @@ static void nothing_is_removed_without_a_list(void **state)
 static const struct {
     unsigned left_s;
     struct hm_namespacetimes times;
-    const char *patience, *limit, *detach; /* NULL: none */
+    const char *patience, *limit, *detach; /* NULL: not given */
 } times[] = {
     {HM_WIPE_NO_LIMIT, {600, 10, 30, 0}, "600", NULL, NULL},
     {HM_WIPE_NO_LIMIT, {0, 0, 0, 0}, "0", NULL, NULL},
@@ -161,9 +163,9 @@ static const struct {
     {45, {600, 10, 30, 0}, "55", "75", NULL},
     {599, {600, 10, 30, 0}, "600", "629", NULL},
     {1, {600, 0, 0, 0}, "1", "1", NULL},
-    {0, {600, 0, 0, 0}, "0", "1", NULL}, /* 0 were no limit */
+    {0, {600, 0, 0, 0}, "0", "1", NULL}, /* 0 would mean "no limit" */
     {0, {600, 10, 30, 0}, "10", "30", NULL},
-    {86400, {3600, 10, 30, 0}, "3600", "86400", NULL}, /* the most that it takes */
+    {86400, {3600, 10, 30, 0}, "3600", "86400", NULL}, /* the largest value that is accepted */
     {HM_WIPE_NO_LIMIT, {600, 0, 0, 10}, "600", NULL, "10"},
     {45, {600, 0, 0, 10}, "45", "45", "10"},
     {20, {600, 0, 0, 10}, "20", "20", "10"},
@@ -199,7 +201,7 @@ static void how_long_it_may_take(void **state)
     }
 }
 
-/* For its time, and not for that of others. */
+/* The limit is for this job's own time, not that of others. */
 static void the_limit_of_a_jobs_own(void **state)
 {
     (void)state;
@@ -219,13 +221,13 @@ static void the_limit_of_a_jobs_own(void **state)
     assert_nothing_told();
 }
 
-/* Another run may have its mounts there, which would go with them. */
+/* Another run may have mounts there, which would be removed with the folders. */
 static void folders_of_a_later_run_stay(void **state)
 {
     char path[HM_DAX_PATH];
     (void)state;
     static const struct {
-        const char *entry; /* of the job's number, by then */
+        const char *entry; /* the entry under the job's number at that time */
         bool stays, is_kept;
     } numbers[] = {{"own", false, false}, {"none", false, false},  {"another", true, false},
                    {"torn", true, false}, {"another", true, true}, {"own", false, true}};
@@ -248,14 +250,14 @@ static void folders_of_a_later_run_stay(void **state)
     }
 }
 
-#define HELD "" /* another one is at work */
+#define HELD "" /* another process holds the lock */
 
 static const struct {
     const char *script;
     bool has_left;
     unsigned left_s;
     int result;
-    const char *said; /* behind the scratch folder, where that comes first; NULL: nobody reads it */
+    const char *said; /* follows the scratch folder's path, if the text begins with that; NULL: not read */
 } ends[] = {
     {"exit 0", true, 45, 0, NULL},
     {"echo 'hybridmem namespace: 1 of 9 MiB' >&2; exit 4", false, 45, 1, "1 of 9 MiB"},
@@ -296,7 +298,7 @@ static void what_is_for_systemd(void **state)
     assert_told("reap --cluster c --patience 0 --limit 45 --living 7.2 ");
 }
 
-/* Meanwhile a job that has room gets it. */
+/* Checks that the lock is free: a job that finds room meanwhile gets it. */
 static void expect_no_lock(void)
 {
     int fd = open(scratch_path("run/fsdax/lock"), O_RDWR | O_CLOEXEC);
@@ -317,7 +319,7 @@ static void what_is_in_use_is_waited_for(void **state)
     assert_int_equal(hm_namespaces_reap(&config, &patient, &error), -1);
     assert_string_equal(error.text, "namespace0.0 is in use");
     assert_int_equal(pauses, 3 + 600);
-    /* What fails is no better for that. */
+    /* Waiting does not help a failure. */
     script("exit 1");
     assert_int_equal(hm_namespaces_reap(&config, &patient, &error), -1);
     assert_int_equal(pauses, 3 + 600);

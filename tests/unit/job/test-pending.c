@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Records that wait in the state folder, and the pass that brings them into theirs. */
+/* Tests records that wait in the state folder, and the pass that appends them. */
 #include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -15,7 +15,7 @@
 #include "storefixture.h"
 #include "unit/lib/scratch.h"
 
-static time_t now_s, seconds_each; /* the clocks' time, and how far a look moves it; 0: they are the machine's */
+static time_t now_s, seconds_each; /* time of the fake clock, and how far each call moves it; 0: the real clock */
 
 int __real_clock_gettime(clockid_t clock, struct timespec *now);
 int __wrap_clock_gettime(clockid_t clock, struct timespec *now);
@@ -65,13 +65,13 @@ static void test_pending_names(void **state)
     }
 }
 
-/* A folder of the site that is not there is not made; the record waits, and is appended once the folder is back. */
+/* A record folder of the site that does not exist is not made. The record waits until the folder is back. */
 static void test_missing_folder(void **state)
 {
     (void)state;
     struct hm_error error = {{0}};
     assert_int_equal(rmdir(config.record_dir), 0);
-    assert_int_equal(hm_store_retry(&config, &error), 0); /* no pending/ at all */
+    assert_int_equal(hm_store_retry(&config, &error), 0); /* pending/ does not exist */
     assert_int_equal(hm_store_put(&config, &key, "{\"a\":1}", &error), 1);
     assert_non_null(strstr(error.text, "records"));
     assert_non_null(strstr(error.text, "pending"));
@@ -89,7 +89,7 @@ static void test_missing_folder(void **state)
     assert_int_equal(hm_store_retry(&config, &error), 0);
 }
 
-/* Whose prolog it is does not wait for all that was kept back. */
+/* The job whose prolog does this need not wait for all records. */
 static void test_a_pass_is_bounded(void **state)
 {
     (void)state;
@@ -107,7 +107,7 @@ static void test_a_pass_is_bounded(void **state)
     assert_int_equal(count_in("state/pending"), 0);
 }
 
-/* The clock is looked at once to begin with, and for each entry of the folder, of which "." and ".." are the first. */
+/* The clock is read once at the beginning, and once for each entry of the folder; "." and ".." are the first two. */
 static void test_a_pass_has_five_seconds(void **state)
 {
     (void)state;
@@ -128,7 +128,7 @@ static void test_a_pass_has_five_seconds(void **state)
     assert_int_equal(count_in("state/pending"), 0);
 }
 
-/* What a crash left unfinished goes after an hour; whoever writes it now keeps it. */
+/* Unfinished files of a crash are removed after an hour; a file that is being written now stays. */
 static void test_unfinished_files_go_when_they_are_old(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a reap does where something cannot be removed, or cannot be read. */
+/* Tests a reap that cannot remove or read something. */
 #include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
@@ -21,9 +21,9 @@
 
 static struct hm_config config;
 static struct hm_job job;
-static int left_by; /* errno of what keeps the namespaces of no job; 0: they go */
+static int left_by; /* errno of what keeps the namespaces of no job; 0: they are removed */
 static bool is_living, can_drain;
-static bool is_used_again; /* the job's number, while it is looked for */
+static bool is_used_again; /* another run uses the job's number while the job is looked for */
 static int n_reaped;
 static char drained[HM_ERROR_TEXT];
 
@@ -53,7 +53,7 @@ bool __wrap_hm_unread_is_living(const struct hm_config *of, const char *cgroups,
     assert_int_equal(job_id, 7);
     assert_int_equal(grace_s, 60);
     int lock = open(scratch_path("run/jobs/lock"), O_RDWR | O_CLOEXEC);
-    assert_int_equal(flock(lock, LOCK_EX | LOCK_NB), 0); /* others are not held up */
+    assert_int_equal(flock(lock, LOCK_EX | LOCK_NB), 0); /* others need not wait */
     close(lock);
     if (is_used_again)
         assert_int_equal(hm_ledger_write(&config, &job, NULL), 0);
@@ -83,7 +83,7 @@ static void what_cannot_be_removed_drains_the_node(void **state)
 {
     (void)state;
     left_by = ENOTRECOVERABLE;
-    for (int i = 0; i < 2; i++) { /* where nobody could be told, the next one tells again */
+    for (int i = 0; i < 2; i++) { /* if the drain failed, the next reap tries it again */
         can_drain = i > 0;
         drained[0] = '\0';
         reap("n9", true);
@@ -102,7 +102,7 @@ static void nothing_else_does(void **state)
         assert_string_equal(drained, "");
     }
     assert_int_equal(n_reaped, (int)(sizeof(numbers) / sizeof(numbers[0])));
-    /* Nobody said which node this is; and with a configuration that cannot be read nothing is looked for. */
+    /* The node's name is not known; and with a configuration that cannot be read, nothing is looked for. */
     left_by = ENOTRECOVERABLE;
     reap(NULL, true);
     n_reaped = 0;

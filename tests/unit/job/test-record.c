@@ -29,7 +29,7 @@ static void test_weights_by_node(void **state)
 {
     (void)state;
     plan_spill();
-    tiers.topology.node[3].id = 8; /* nodes are not numbered in a row */
+    tiers.topology.node[3].id = 8; /* node numbers need not be consecutive */
     hm_set_remove(&tiers.tier[1].nodes, 3);
     hm_set_add(&tiers.tier[1].nodes, 8);
     samples.tier_nodes[1] = tiers.tier[1].nodes;
@@ -67,13 +67,14 @@ static void test_killed_monitor(void **state)
 {
     (void)state;
     plan_spill();
-    hm_set_add(&tiers.tier[1].nodes, 9); /* what is there now is not the tier that was measured: no capacity */
+    /* today's tier has other nodes than the measured one: its capacity is not the measured tier's */
+    hm_set_add(&tiers.tier[1].nodes, 9);
     samples.finished = 0;
     samples.peak_source = HM_PEAK_NONE;
     samples.memory_peak = 0;
     snprintf(samples.missing, sizeof(samples.missing), "memory.peak of the job's cgroup: Permission denied");
     sample_at(2, 10 * MIB, 0, 0);
-    sample_at(5, 20 * MIB, UINT64_MAX, 0); /* two ticks without a sample; more than JSON's integers hold */
+    sample_at(5, 20 * MIB, UINT64_MAX, 0); /* two ticks without a sample; then a number beyond JSON's integers */
     assert_golden("killed", &tiers, &samples, "");
 }
 
@@ -109,7 +110,7 @@ static void test_exit_codes(void **state)
     }
 }
 
-/* slurmstepd reads the peak once more at the end of a step: a job may grow between two samples. */
+/* slurmstepd reads the peak again at the end of a step, as a job may grow between two samples. */
 static void test_the_larger_peak_counts(void **state)
 {
     (void)state;
@@ -133,7 +134,7 @@ static void test_the_larger_peak_counts(void **state)
     }
 }
 
-/* Counts beyond the arrays, as a ledger of another version might have: nothing beyond them is read. */
+/* Counts beyond the arrays, as the ledger of another version might have: nothing outside the arrays is read. */
 static void test_counts_beyond_arrays(void **state)
 {
     (void)state;
@@ -148,7 +149,7 @@ static void test_counts_beyond_arrays(void **state)
     json_decref(record);
 }
 
-/* Two steps that differ, the second killed, and more figures than JSON readers have integers for. */
+/* Two steps that differ, the second one killed, and figures larger than the integers of JSON readers. */
 static void test_migration(void **state)
 {
     (void)state;
@@ -190,13 +191,13 @@ static void test_migration(void **state)
     step.lost = UINT64_MAX;
     step.kernel_cpu_s = -1;
     step.fast_share = 0.9;
-    step.best_share = 0.8; /* an estimate: never a negative regret */
+    step.best_share = 0.8; /* an estimate: a regret is never negative */
     hm_migration_add(&job.migration, &step);
     job.n_warnings = 1;
     snprintf(job.warning[0], HM_WARNING, "the migrator of step batch was killed: its last figures are of some time");
     sample_at(0, 3 * MIB, MIB, 0);
     assert_golden("migrated", &tiers, &samples, "");
-    /* Before the first phase nobody has looked what is above the cap. */
+    /* Before the first phase nobody has looked at what is above the cap. */
     memset(&job.migration, 0, sizeof(job.migration));
     step.phases = 0;
     hm_migration_add(&job.migration, &step);
@@ -208,7 +209,7 @@ static void test_migration(void **state)
     json_decref(record);
 }
 
-/* Two file systems; the second run of them was not removed. */
+/* Two file systems; in the second case they were not removed. */
 static void test_namespaces(void **state)
 {
     (void)state;
@@ -234,7 +235,7 @@ static void test_namespaces(void **state)
     json_decref(record);
 }
 
-/* A migrator that said nothing: what was asked for, and that it is not known. */
+/* A migrator was asked for and left no figures. */
 static void test_migration_without_figures(void **state)
 {
     (void)state;

@@ -17,14 +17,14 @@ static struct hm_progress sampled(double fast_share, const char *hot_by)
     return step;
 }
 
-/* Shares are given of what the migrators' nodes are: whole tiers, and of two. */
+/* Shares are given only for whole tiers of the migrators, and only with two tiers. */
 static void test_estimated_traffic(void **state)
 {
     (void)state;
     static const struct {
         double share[2]; /* of two steps; negative: no sample */
         const char *hot_by[2];
-        bool has_plan, is_half, has_third; /* a plan; of one socket; a third tier */
+        bool has_plan, is_half, has_third; /* a plan; on one socket only; a third tier */
         double fast, slow;                 /* negative: null */
         bool is_known;
     } rows[] = {
@@ -67,7 +67,7 @@ static void test_estimated_traffic(void **state)
     }
 }
 
-/* Two minutes of counters: energy of two domains, and traffic of which the slow tier's writes are not known. */
+/* Two minutes of counters: energy of two domains, and traffic, of which the slow tier's writes are not known. */
 static void set_metered(void)
 {
     samples.metered = (struct hm_metered){
@@ -97,16 +97,16 @@ static void test_metered(void **state)
     set_model();
     sample_at(0, 3 * MIB, MIB, 0);
     assert_golden("metered", &tiers, &samples, "");
-    /* Other jobs were there: the same figures are the node's alone. */
+    /* With other jobs on the node, the same figures are only the node's. */
     job.had_company = true;
     assert_golden("shared", &tiers, &samples, "");
-    /* But for what its own group counted. */
+    /* What the job's own group counted is the job's all the same. */
     job.mongroup.is_begun = true;
     job.mongroup.made_mono_ns = 2 * SECOND;
     assert_golden("grouped", &tiers, &samples, "");
 }
 
-/* Figures of a group that did not have all of the job, or that nobody read to the end, are none of the job's. */
+/* Figures of a group that did not have the whole job, or was not read to the end, are not the job's. */
 static void test_a_group_without_figures(void **state)
 {
     static const struct {
@@ -114,7 +114,7 @@ static void test_a_group_without_figures(void **state)
         const char *why;
         uint32_t finished;
         const char *source;
-        bool is_warned; /* a task was outside: that is no matter of the node */
+        bool is_warned; /* a task was outside the group */
     } rows[] = {{true, "its tasks are elsewhere", 1, "its tasks are elsewhere", true},
                 {true, "its tasks are elsewhere", 0, "its tasks are elsewhere", true},
                 {true, "", 0, "the monitor was killed: what was counted after that is not known", false},
@@ -146,7 +146,7 @@ static void test_a_group_without_figures(void **state)
     json_decref(record);
 }
 
-/* For no figure, and for a group that is younger than its last reading, there is no time. */
+/* There is no time without a figure, and none if the group is younger than its last reading. */
 static void test_the_time_of_a_group(void **state)
 {
     static const struct {
@@ -174,7 +174,7 @@ static void test_the_time_of_a_group(void **state)
     }
 }
 
-/* Killed, it does not know the rest: what it had counted is not the job's. */
+/* A killed monitor does not know the rest: what it had counted is not the whole job's. */
 static void test_metered_by_half(void **state)
 {
     (void)state;
@@ -202,14 +202,14 @@ static void set_estimated(void)
 {
     job.start_ns = START;
     sample_at(0, 0, 0, 0);
-    samples.tier_last[0] = 256 * MIB; /* the mean of one sample is the sample */
+    samples.tier_last[0] = 256 * MIB; /* the mean of one sample is that sample */
     samples.metered = (struct hm_metered){.n_readings = 2,
                                           .first_mono_ns = SECOND,
                                           .last_mono_ns = 2 * SECOND,
                                           .traffic = {{{2e9, 1}, {1e9, 1}}, {{1e9, 1}, {0, 0}}}};
 }
 
-/* By hand: 2 W * 3600 s / 4; (2e9 * 6.25 + 1e9 * 7) * 8 pJ. */
+/* Calculated by hand: 2 W * 3600 s / 4; (2e9 * 6.25 + 1e9 * 7) * 8 pJ. */
 static void test_estimated_energy(void **state)
 {
     enum without { NOTHING, CAPACITY, START_TIME, MONITORS_END, SAMPLES, MEAN_IN_RANGE, TRAFFIC, POWER, BITS, TIERS };
@@ -255,7 +255,7 @@ static void test_estimated_energy(void **state)
     }
 }
 
-/* A tier without a model beside one with half of it. */
+/* A tier without a model beside a tier with half a model. */
 static void test_a_model_of_one_tier(void **state)
 {
     (void)state;
@@ -264,7 +264,7 @@ static void test_a_model_of_one_tier(void **state)
     json_t *record = hm_record_build(&config, &tiers, &job, &samples, "why", START + 3600 * SECOND);
     assert_joules(record, 0, "static_j", -1);
     assert_joules(record, 0, "dynamic_j", -1);
-    assert_joules(record, 1, "static_j", 0); /* the job had none of it */
+    assert_joules(record, 1, "static_j", 0); /* the job used none of it */
     assert_joules(record, 1, "dynamic_j", -1);
     json_decref(record);
     tiers.tier[1].energy.static_w = 0;
@@ -281,7 +281,7 @@ static json_t *without_estimates(void)
     return record;
 }
 
-/* What was measured is the same with them and without. */
+/* Measured figures are the same with and without estimates. */
 static void test_estimates_change_nothing_else(void **state)
 {
     (void)state;
@@ -304,7 +304,7 @@ static void test_estimates_change_nothing_else(void **state)
     json_decref(without);
 }
 
-/* A node with many sources has as many reasons: none is cut. */
+/* A node with many sources has as many reasons: none of them is cut. */
 static void test_a_long_source_is_whole(void **state)
 {
     (void)state;
@@ -321,7 +321,7 @@ static void test_a_long_source_is_whole(void **state)
     json_decref(record);
 }
 
-/* Nothing is known of anything: the counters' own words are the source. */
+/* Without any figure, the counters' own words are the source. */
 static void test_metered_nothing(void **state)
 {
     (void)state;
@@ -337,7 +337,7 @@ static void test_metered_nothing(void **state)
     assert_true(json_is_null(json_object_get(energy, "node")) && json_is_null(json_object_get(traffic, "node")));
     assert_int_equal(json_array_size(json_object_get(traffic, "tiers")), 0);
     json_decref(record);
-    /* One reading has no time between: joules, but no watts. */
+    /* One reading has no duration: there are joules, but no watts. */
     set_metered();
     samples.metered.last_mono_ns = samples.metered.first_mono_ns;
     record = hm_record_build(&config, &tiers, &job, &samples, "", START);

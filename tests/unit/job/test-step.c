@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a step makes of its job's entry and of its own request. */
+/* Tests what a step makes of its job's entry and of its own request. */
 #include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -33,7 +33,7 @@ int __wrap_hm_identity_of_uid(uid_t uid, struct hm_identity *identity, struct hm
 int __wrap_hm_identity_of_uid(uid_t uid, struct hm_identity *identity, struct hm_error *why)
 {
     int lock = open(scratch_path("run/jobs/lock"), O_RDWR | O_CLOEXEC);
-    if (lock >= 0) { /* else nobody has taken it yet */
+    if (lock >= 0) { /* the lock exists only after it was first taken */
         assert_int_equal(flock(lock, LOCK_EX | LOCK_NB), 0);
         close(lock);
     }
@@ -48,7 +48,7 @@ static void configure(const char *text)
     scratch_write(config_path, lines);
 }
 
-/* A ledger whose job 7 has this request. */
+/* Makes a ledger whose job 7 has this request. */
 static void begin(const char *request, bool is_default)
 {
     ledger_with_job(&config, &job);
@@ -84,14 +84,14 @@ static struct hm_step *prepare(const char *option)
     return step;
 }
 
-/* There is no topology here, so that what is asked for cannot be had: who is refused, and by which words? */
+/* There is no topology here, so no request can be met: which steps are refused, and with which text? */
 static const struct {
-    const char *request; /* the allocation's */
+    const char *request; /* of the allocation */
     bool is_default;
-    const char *option; /* the step's */
+    const char *option; /* of the step */
     const char *config;
     bool is_active;
-    const char *refusal; /* part of it */
+    const char *refusal; /* part of the text */
 } decisions[] = {
     {"", false, NULL, "", false, ""},
     {"off", false, NULL, "", false, ""},
@@ -126,7 +126,7 @@ static void test_decisions(void **state)
     }
 }
 
-/* A directory service may take its time: others are not held up, and nobody is looked up for nothing. */
+/* Looking up users may be slow: others do not wait for it, and nobody is looked up without need. */
 static void test_users_are_looked_up_without_the_lock(void **state)
 {
     static const struct {
@@ -176,7 +176,7 @@ static bool has_warning(const char *part)
     return false;
 }
 
-/* The prolog's verdict is in the entry, and in the record by itself. */
+/* The prolog's refusal is in the entry; the record has it once. */
 static void test_a_refusal_is_said_once(void **state)
 {
     static const struct {
@@ -214,7 +214,7 @@ static void test_what_the_ledger_gets(void **state)
     begin("", false);
     free(prepare("slow"));
     assert_true(job.recorded);
-    assert_string_equal(job.request, ""); /* the step's, not the job's: the next step has none */
+    assert_string_equal(job.request, ""); /* the request is the step's, not the job's: the next step has none */
     assert_true(has_warning("step 0 was refused: "));
 
     begin("", false);
@@ -223,7 +223,7 @@ static void test_what_the_ledger_gets(void **state)
     assert_false(job.is_entered);
     assert_int_equal(job.uid, getuid());
 
-    /* Whoever was first on the node cannot be told that it has company: a folder is where its draft goes. */
+    /* The entry of the first job on the node cannot be written, as a folder is in the place of its draft. */
     begin("", false);
     assert_int_equal(mkdir(scratch_path("run/jobs/7.draft"), 0700), 0);
     struct hm_step_facts facts = facts_of(NULL);
@@ -285,7 +285,7 @@ static void test_a_component_has_its_own_request(void **state)
     }
 }
 
-/* It may say what was changed on the node: it is neither replaced nor believed. The step goes on. */
+/* Such an entry may say what was changed on the node: it is neither replaced nor trusted, and the step goes on. */
 static void test_an_entry_that_cannot_be_read_stays(void **state)
 {
     (void)state;

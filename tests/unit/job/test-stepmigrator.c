@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A step's migrator as slurmstepd sees it: its command line, and the sums of what several did. */
+/* Tests a step's migrator from slurmstepd's side: its command line, and the sums over several migrators. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -75,7 +75,7 @@ static void test_command_line(void **state)
     assert_int_equal(errno, E2BIG);
 }
 
-/* The option's words for algorithms are those of the decision code, and no others. */
+/* The option's algorithms are exactly those of the decision code. */
 static void test_algorithms_are_known(void **state)
 {
     (void)state;
@@ -114,7 +114,7 @@ static void test_names_of_files(void **state)
         assert_false(hm_figurefile_is_name(no_files[i], &job_id, &step_id));
 }
 
-/* More steps than are kept one by one, and sums that reach the end of their range. */
+/* More steps than are kept one by one, and sums that reach their limit. */
 static void test_many_steps(void **state)
 {
     (void)state;
@@ -139,12 +139,12 @@ static void test_many_steps(void **state)
     migration->step[2].state = 77;
     assert_int_equal(hm_fields_check(hm_migration_table, migration, &error), -1);
     assert_string_equal(error.text, "step.2.state is out of range");
-    migration->n_steps = UINT32_MAX; /* all that are kept are looked at, and no more */
+    migration->n_steps = UINT32_MAX; /* only the elements of the array are checked */
     assert_int_equal(hm_fields_check(hm_migration_table, migration, NULL), -1);
     free(migration);
 }
 
-/* Whichever comes first, the source is that of the steps that had one. */
+/* In either order, the source is that of the steps that had one. */
 static void test_steps_that_had_nothing_to_move(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Records in their folder. Runs as root and as anybody: the owner of what is made is who runs it. */
+/* Tests the store of records, as root and as any other user: files belong to whoever runs the test. */
 #include <errno.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -190,7 +190,7 @@ static void test_line_cut_by_a_crash_is_ended(void **state)
     assert_text("records/" DAY "/n1.jsonl", "{\"a\":\n{\"a\":2}\n");
 }
 
-/* As on a full disk: the file may grow by a few bytes only. */
+/* As on a full disk, the file may only grow by a few bytes. */
 static void test_no_room(void **state)
 {
     (void)state;
@@ -216,7 +216,7 @@ static void test_no_room(void **state)
     assert_int_equal(kept, 1);
     assert_int_equal(lost, -1);
     assert_int_equal(stat(path_of("records/" DAY "/n1.jsonl"), &status), 0);
-    assert_int_equal(status.st_size, 3000); /* nothing of it stayed */
+    assert_int_equal(status.st_size, 3000); /* nothing of the line stayed */
     assert_int_equal(count_in("state/pending"), 1);
     assert_int_equal(hm_store_retry(&config, &error), 1);
     assert_int_equal(stat(path_of("records/" DAY "/n1.jsonl"), &status), 0);
@@ -233,7 +233,7 @@ static void write_many(int writer)
     for (int i = 0; i < LINES; i++) {
         memset(line, 'a' + writer, sizeof(line));
         snprintf(line + sizeof(line) - 8, 8, "%d-%02d", writer, i);
-        /* On a machine with other work the lock is not had in time: a record waits then, and comes again. */
+        /* On a busy machine the lock may not be had in time: then the record waits, and is tried again. */
         int result = hm_store_append(&config, &key, line, NULL);
         while (result != 0 && errno == EWOULDBLOCK)
             result = hm_store_append(&config, &key, line, NULL);
@@ -250,7 +250,7 @@ static void test_concurrent_writers(void **state)
     char *line = NULL;
     size_t room = 0;
     int lines = 0, status;
-    key.uid = 0; /* the copies go the same way */
+    key.uid = 0; /* the user's copies are written by the same code */
     for (int i = 0; i < WRITERS; i++) {
         pids[i] = fork();
         assert_true(pids[i] >= 0);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A step's tasks: how each is placed or refused, and what the entry gets of their ends. */
+/* Tests a step's tasks: how each is placed or refused, and what the entry gets at their ends. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -22,7 +22,7 @@ static struct hm_error error;
 static struct hm_config config;
 static struct hm_job job;
 
-/* Place a task in a child; returns what it wrote to standard error, and its result as an exit status. */
+/* Places a task in a child. Returns what it wrote to standard error, and its result as an exit status. */
 static const char *place(const struct hm_step *step, struct hm_outcome *outcome, int *result)
 {
     static char text[2048];
@@ -57,7 +57,7 @@ static void test_tasks_without_a_request_are_left_alone(void **state)
     free(step);
 }
 
-/* What a script of an isolate job handed on is taken back, also where this step asked for nothing. */
+/* What the script of an isolate job passed on is removed, also if this step has no request. */
 static void test_what_another_step_set_is_taken_back(void **state)
 {
     (void)state;
@@ -66,7 +66,8 @@ static void test_what_another_step_set_is_taken_back(void **state)
     fake_environment_clear();
     fake_environment_put("HYBRIDMEM_ISOLATE_JOB", "7");
     fake_environment_put("HYBRIDMEM_ISOLATE_NODES", "slow=1@0");
-    assert_int_equal(hm_task_place(step, NULL, fake_environment()), 0); /* not enabled: left alone */
+    /* hybridmem is switched off: nothing is changed */
+    assert_int_equal(hm_task_place(step, NULL, fake_environment()), 0);
     assert_non_null(fake_environment_get("HYBRIDMEM_ISOLATE_NODES"));
     step->config.enabled = true;
     assert_int_equal(hm_task_place(step, NULL, fake_environment()), 0);
@@ -89,14 +90,14 @@ static void test_a_refusal_is_one_line_for_all_tasks(void **state)
     assert_int_equal(result, 1);
     assert_string_equal(place(step, outcome, &result), "");
     assert_int_equal(result, 1);
-    /* Without the shared piece each says it. */
+    /* Without shared memory each task reports it. */
     assert_string_equal(place(step, NULL, &result), "hybridmem: no such tier %n\n");
     assert_int_equal(result, 1);
     free(step);
     hm_outcome_unmap(outcome);
 }
 
-/* A mode of file systems places nothing; one that cannot be mounted ends the task, whatever its step asked for. */
+/* A mode of file systems places nothing. If one cannot be mounted, the task ends, whatever its step asked for. */
 static void test_file_systems(void **state)
 {
     (void)state;
@@ -111,7 +112,7 @@ static void test_file_systems(void **state)
     assert_string_equal(place(step, outcome, &result), "");
     assert_int_equal(result, 0);
     assert_int_equal(outcome->has_plan, 0);
-    /* There is no such device, or we may not. */
+    /* The device does not exist, or may not be mounted. */
     step->namespaces.n = 1;
     step->namespaces.each[0] = (struct hm_job_namespace){.device = "/dev/pmem99", .fs = "ext4"};
     step->is_active = false;
@@ -139,7 +140,7 @@ static void test_a_task_that_cannot_be_placed(void **state)
     hm_config_defaults(&step->config);
     assert_int_equal(hm_request_parse("slow", &step->request, &error), 0);
     step->is_active = true;
-    /* No tiers at all: a default mode is left, one that was asked for is refused. */
+    /* Without tiers, a default mode is skipped, and one that was asked for is refused. */
     assert_string_equal(place(step, outcome, &result), "");
     assert_int_equal(result, 0);
     assert_int_equal(outcome->n_warnings, 1);
@@ -153,10 +154,10 @@ static void test_a_task_that_cannot_be_placed(void **state)
     hm_outcome_unmap(outcome);
 }
 
-/* Wait statuses in the order of the tasks' ends, and what the entry has then. */
+/* Wait statuses in the order in which tasks end, and the status in the entry afterwards. */
 static const struct {
     uint32_t step_id;
-    int status[4]; /* -1: end */
+    int status[4]; /* -1: end of the list */
     int then;
     bool is_final;
 } endings[] = {
@@ -182,7 +183,7 @@ static void test_exit_statuses(void **state)
         assert_true(job.has_exit_status);
         assert_int_equal(job.exit_status, endings[i].then);
         assert_int_equal(job.exit_status_is_final, endings[i].is_final);
-        /* A later step does not change the batch script's. */
+        /* A later step does not change the batch script's status. */
         step->step_id = 1;
         outcome->n_stored = 0;
         assert_int_equal(hm_task_ended(step, outcome, 15 << 8, &error), 0);
@@ -253,7 +254,7 @@ static void test_what_tasks_leave_is_checked(void **state)
     hm_outcome_unmap(outcome);
 }
 
-/* sysfs with one device. NULL: there is no such file. */
+/* Makes a sysfs with one device. NULL: that file does not exist. */
 static void set_up_device(const char *device, const char *namespace, const char *label)
 {
     assert_int_equal(scratch_remove(scratch_path("sys")), 0);
@@ -261,7 +262,7 @@ static void set_up_device(const char *device, const char *namespace, const char 
     for (size_t i = 0; i < sizeof(folders) / sizeof(folders[0]); i++)
         assert_int_equal(mkdir(scratch_path("sys%s", folders[i]), 0755), 0);
     assert_int_equal(mkdir(scratch_path("sys/class/block/%s", device), 0755), 0);
-    /* As there: by a link. */
+    /* as in sysfs, by a symbolic link */
     assert_int_equal(mkdir(scratch_path("sys/pfn0.1"), 0755), 0);
     assert_int_equal(symlink("../../../pfn0.1", scratch_path("sys/class/block/%s/device", device)), 0);
     if (namespace)
@@ -296,7 +297,7 @@ static void test_a_device_is_looked_at_before_it_is_mounted(void **state)
         if (result != (rows[i].said ? -1 : 0) || (rows[i].said && !strstr(error.text, rows[i].said)))
             fail_msg("row %zu: %d \"%s\"", i, result, error.text);
     }
-    /* The longest name. */
+    /* the longest possible name */
     memset(one.name, 'x', sizeof(one.name) - 1);
     char label[sizeof(one.name) + 1];
     snprintf(label, sizeof(label), "%s\n", one.name);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Jobs whose entry in the ledger cannot be read: for how long they may live. */
+/* Tests how long jobs may live whose entry in the ledger cannot be read. */
 #include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -20,7 +20,7 @@
 static struct hm_config config;
 static struct hm_job job;
 
-/* An entry of job 7 that was written so long ago. */
+/* Writes an entry of job 7 of this age. */
 static void leave_entry(int age_s)
 {
     ledger_with_job(&config, &job);
@@ -30,7 +30,7 @@ static void leave_entry(int age_s)
     assert_int_equal(utimensat(AT_FDCWD, path, (const struct timespec[2]){then, then}, 0), 0);
 }
 
-/* A folder with all that is above it. */
+/* Makes a folder and all its parents. */
 static void make_cgroup(const char *path)
 {
     char *whole = scratch_path("cgroup/%s", path);
@@ -57,7 +57,7 @@ static void folders_tell(void **state)
         {"system.slice/slurmstepd.scope/job_8/step_7", false},
         {"system.slice/slurmstepd.scope/system", false},
         {"user.slice/user-7.slice", false},
-        /* Named in another way: any of them may be the job. */
+        /* cgroups with other names: any of them may be the job's */
         {"system.slice/slurmstepd.scope/s4GJ0/step_extern", true},
         {"system.slice/slurmstepd.scope/job_s4GJ0/step_0/user", true},
         {"system.slice/slurmstepd.scope/job_7x/step_0", true},
@@ -109,7 +109,7 @@ static void what_cannot_be_told_is_no_end(void **state)
     leave_entry(GRACE_S + 60);
     assert_true(hm_unread_is_living(&config, scratch_path("no cgroups"), 7, GRACE_S));
     make_cgroup("system.slice");
-    assert_true(hm_unread_is_living(&config, scratch_path("cgroup"), 8, GRACE_S)); /* it has no entry */
+    assert_true(hm_unread_is_living(&config, scratch_path("cgroup"), 8, GRACE_S)); /* job 8 has no entry */
 }
 
 int main(void)

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The user's own copy of a record, made as that user: who runs this, or somebody else where that is root. */
+/*
+ * Tests the user's own copy of a record, written as that user: the one who runs the test, or another one if that is
+ * root.
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
@@ -30,7 +33,7 @@ int __real_hm_line_append(int folder, const char *name, const struct hm_rights *
 int __wrap_hm_line_append(int folder, const char *name, const struct hm_rights *rights, const char *line,
                           struct hm_error *error);
 
-/* In the child, where it writes: it has the folder of the day, the user's own folder, and nothing of root's. */
+/* Runs in the child that writes: it has only the day's folder and the user's own folder open, and nothing of root's. */
 int __wrap_hm_line_append(int folder, const char *name, const struct hm_rights *rights, const char *line,
                           struct hm_error *error)
 {
@@ -47,7 +50,7 @@ static void make_link(const char *name)
     assert_int_equal(symlink(path_of("elsewhere"), path_of(name)), 0);
 }
 
-/* What a user may do in, or as, his own folder costs him his copy and nothing else. */
+/* Whatever users do in their own folder, or as themselves, costs them only their copy. */
 static void test_traps_in_the_copy(void **state)
 {
     static const char *const parts[] = {"", "/" DAY, "/" DAY "/n1.jsonl"};
@@ -70,7 +73,7 @@ static void test_traps_in_the_copy(void **state)
     }
 }
 
-/* The user may look into what the child has open, and keep it. */
+/* The user can look at what the child has open, and keep it open. */
 static void test_the_copy_has_none_of_roots_descriptors(void **state)
 {
     (void)state;
@@ -86,7 +89,7 @@ static void test_the_copy_has_none_of_roots_descriptors(void **state)
     close(high);
 }
 
-/* Stops every other child of this one's parent as it comes up. Never returns. */
+/* Stops each other child of `parent` as it starts. Never returns. */
 static void stop_child_of(pid_t parent)
 {
     char path[64];
@@ -102,7 +105,7 @@ static void stop_child_of(pid_t parent)
     }
 }
 
-/* The user may hold the lock of his file, so that the child waits, and then stop it. */
+/* Users can hold the lock of their own file, so that the child waits, and then stop the child. */
 static void test_a_stopped_copy_is_given_up(void **state)
 {
     (void)state;
@@ -122,7 +125,7 @@ static void test_a_stopped_copy_is_given_up(void **state)
     alarm(0);
     kill(stopper, SIGKILL);
     assert_int_equal(waitpid(stopper, &status, 0), stopper);
-    assert_int_equal(waitpid(-1, &status, WNOHANG), -1); /* none is left over */
+    assert_int_equal(waitpid(-1, &status, WNOHANG), -1); /* no child is left */
     assert_non_null(strstr(error.text, "copy"));
     assert_text("records/" DAY "/n1.jsonl", "{\"a\":1}\n{\"a\":2}\n");
     close(lock);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* For how long one run of hybridmem-job wipes, and the unit that goes on. */
+/* Tests how long one run of hybridmem-job wipes, and the systemd unit that goes on. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -37,7 +37,7 @@ pid_t __wrap_hm_spawn_start(const struct hm_spawn *spawn, struct hm_error *error
     for (int i = 0; i < 4; i++)
         assert_string_equal(spawn->arguments[i], words[i]);
     assert_null(spawn->arguments[4]);
-    assert_int_equal(alarm(0), 0); /* the job's time is not systemd's */
+    assert_int_equal(alarm(0), 0); /* the alarm is off while systemd is called */
     n_started++;
     return status < 0 ? hm_fail(error, ENOENT, "no systemctl") : 77;
 }
@@ -64,7 +64,10 @@ static void the_limit_is_counted_from_the_first_look(void **state)
     }
 }
 
-/* An instance for each job and each of its prologs and epilogs: one that is at work may know a list that is too old. */
+/*
+ * Each prolog and epilog of each job starts a unit of its own, as one that runs already may have too old a list of
+ * jobs.
+ */
 static void systemd_is_told(void **state)
 {
     struct hm_error error = {{0}};

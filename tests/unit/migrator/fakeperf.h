@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* perf_event_open, the processor, and the clock, replaced at link time (--wrap of hm_perf_open, hm_perf_find_processor,
- * hm_perf_find_type and clock_gettime). */
+/*
+ * Fakes of perf_event_open, the processor and the clock, put in at link time (--wrap of hm_perf_open,
+ * hm_perf_find_processor, hm_perf_find_type and clock_gettime).
+ */
 #ifndef FAKEPERF_H
 #define FAKEPERF_H
 
@@ -13,20 +15,20 @@
 
 struct fake_perf {
     bool is_real;
-    bool refuses_wide; /* also where is_real */
-    int raw, software; /* errno of hardware and software events, 0: they work */
+    bool refuses_wide; /* events on a whole cgroup or CPU are refused, also with is_real */
+    int raw, software; /* errno of hardware and software events; 0: they work */
     int user_only;     /* errno of events that leave out the kernel */
     int opened;
     struct perf_event_attr last;
     struct hm_perf_cpu cpu;
-    time_t later_s; /* the clock is that much ahead */
+    time_t later_s; /* seconds by which the clock is ahead */
 };
 
 extern struct fake_perf fake;
 extern const struct hm_perf_cpu fake_intel;
 extern const struct hm_source_setup usual;
 
-/* Set-up of a test: an Intel processor, on which all works. */
+/* Set-up of a test: an Intel processor on which everything works. */
 int fake_perf_reset(void **state);
 
 #endif

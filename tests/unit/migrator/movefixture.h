@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A mover over movekernel.h's model. Nodes 0, 1 are fast, 2, 3 slow; 0 is near 2, 1 near 3. A test program links with
- * what the model wants, and with --wrap for hm_ranks_is_ours and hm_nodes_refresh. */
+/*
+ * A mover over the kernel model of movekernel.h. Nodes 0 and 1 are fast, 2 and 3 slow; 0 is near 2, 1 near 3. A test
+ * program must link with what the model needs, and with --wrap for hm_ranks_is_ours and hm_nodes_refresh.
+ */
 #ifndef MOVEFIXTURE_H
 #define MOVEFIXTURE_H
 
@@ -10,17 +12,18 @@
 #include "movekernel.h"
 
 extern struct hm_nodes nodes;
-extern struct hm_range range; /* the one mapping of the one process */
+extern struct hm_range range; /* the only mapping of the only process */
 extern struct hm_mover mover;
-extern bool is_ours, is_stopped; /* the process is still the one that was taken; the mover is to end */
+/* is_ours: the process is still the one that was taken; is_stopped: the mover must end */
+extern bool is_ours, is_stopped;
 
-/* Of cmocka: all pages on node 2, room for all on each node, no limit; batches as long as they may be. */
+/* Set-up for cmocka: all pages on node 2, room for all on each node, no limit, batches of any length. */
 int move_set_up(void **state);
 int move_tear_down(void **state);
 
-/* The mover as it begins by itself, with no limit. */
+/* Starts the mover in its initial state, without limits. */
 void mover_start(void);
-/* Pages of the mapping to the fast nodes. */
+/* Promotes these pages of the mapping. */
 void promote(unsigned first, unsigned count);
 
 #endif

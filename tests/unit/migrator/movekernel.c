@@ -14,7 +14,7 @@
 
 #include "migrator/move/present.h"
 
-#define PAGEMAP 1000000 /* not a descriptor */
+#define PAGEMAP 1000000 /* a number that is no descriptor */
 
 struct move_kernel kernel;
 
@@ -39,7 +39,7 @@ unsigned kernel_count_on(int node)
     return count;
 }
 
-/* Nothing takes time but the kernel's moves. */
+/* Only moves by the kernel take time. */
 int __wrap_clock_gettime(clockid_t clock, struct timespec *time)
 {
     (void)clock;
@@ -55,7 +55,7 @@ static unsigned index_of(const void *page)
     return (unsigned)(number - FIRST);
 }
 
-/* Pages that move with this one. */
+/* The pages that move together with this one. */
 static void whole(unsigned page, unsigned *first, unsigned *count)
 {
     bool is_huge = kernel.is_huge[page / HM_BATCH_HUGE];
@@ -63,8 +63,7 @@ static void whole(unsigned page, unsigned *first, unsigned *count)
     *count = is_huge ? HM_BATCH_HUGE : 1;
 }
 
-/* The entries from..end - 1 that were isolated go to their node. Returns how many did not; then no status is written.
- */
+/* Moves the isolated entries from..end - 1 to their nodes. Returns how many did not move; no status is written then. */
 static long flush(void **pages, const int *to, int *status, const bool *isolated, size_t from, size_t end)
 {
     long failed = 0;
@@ -99,7 +98,7 @@ static int judge(void **pages, const int *to, const bool *isolated, size_t from,
     for (size_t k = from; k < i; k++)
         if (isolated[k] && index_of(pages[k]) >= first && index_of(pages[k]) < first + count)
             return -EBUSY;
-    return INT_MIN; /* isolate it */
+    return INT_MIN; /* to be isolated */
 }
 
 static long move(unsigned long count, void **pages, const int *to, int *status)
@@ -141,14 +140,15 @@ long __wrap_move_pages(int pid, unsigned long count, void **pages, const int *to
     assert_int_equal(pid, MODEL_PID);
     assert_true(count > 0 && count <= HM_BATCH_PAGES);
     for (unsigned long i = 0; i < count; i++)
-        assert_int_equal(status[i], INT_MIN); /* prefilled: nothing old can be taken for an answer */
+        /* the caller fills it first, so that an old value cannot be taken for an answer */
+        assert_int_equal(status[i], INT_MIN);
     if (!to) {
         kernel.n_asked += count;
         for (unsigned long i = 0; i < count; i++)
             status[i] = kernel.node[index_of(pages[i])];
         return 0;
     }
-    assert_int_equal(flags, 2); /* MPOL_MF_MOVE: never what others have mapped, too */
+    assert_int_equal(flags, 2); /* MPOL_MF_MOVE: pages that others have mapped must not move */
     kernel.moves++;
     double took_s = (double)count * kernel.page_s;
     kernel.took_s += took_s;
@@ -174,7 +174,7 @@ void __wrap_hm_present_open(struct hm_present *present, pid_t pid, uint64_t mapp
     present->pagemap = PAGEMAP;
 }
 
-/* One page a time: nothing may depend on more. */
+/* Returns one page at a time, so that nothing may rely on more. */
 int __wrap_ioctl(int fd, unsigned long request, void *argument)
 {
     struct hm_present_scan *scan = argument;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A model of the kernel's move_pages(2) with its traps (do_pages_move() in mm/migrate.c), of the time that it takes,
- * and of PAGEMAP_SCAN. A test program links with --wrap for move_pages, clock_gettime, ioctl, and hm_present_open. */
+/*
+ * A model of the kernel's move_pages(2) with its traps (do_pages_move() in mm/migrate.c), of the time it takes, and of
+ * PAGEMAP_SCAN. A test program must link with --wrap for move_pages, clock_gettime, ioctl, and hm_present_open.
+ */
 #ifndef MOVEKERNEL_H
 #define MOVEKERNEL_H
 
@@ -11,25 +13,25 @@
 #include "migrator/move/batch.h"
 
 #define MODEL_PID 77
-#define FIRST 0x10000u /* page number at which the mapping begins: aligned to a huge page */
+#define FIRST 0x10000u /* first page number of the mapping, aligned to a huge page */
 #define PAGES 4096u
 #define ABSENT (-ENOENT)
 
 struct move_kernel {
-    int node[PAGES]; /* or ABSENT */
+    int node[PAGES]; /* a node, or ABSENT */
     bool is_huge[PAGES / HM_BATCH_HUGE], is_shared[PAGES], is_pinned[PAGES];
-    int closed, full; /* nodes that are refused, or have no page left; -1: none */
-    int result;       /* of every moving call, where not 0: an errno */
+    int closed, full; /* closed: a node that is refused; full: one without a free page; -1: none */
+    int result;       /* errno of each moving call; 0: it works */
     unsigned moves, submitted[PAGES];
-    size_t n_submitted, n_asked;      /* pages: to be moved; whose node was asked for */
-    double page_s, took_s, longest_s; /* time of one page; of all calls; of the longest one */
+    size_t n_submitted, n_asked;      /* pages that were to be moved, and pages whose node was asked for */
+    double page_s, took_s, longest_s; /* seconds for one page, for all calls, and for the longest call */
 };
 
 extern struct move_kernel kernel;
 
-/* All pages small, private, free to move and on this node; no node refused, none full; moves take no time. */
+/* All pages are small, private, movable and on this node; no node is refused or full; moves take no time. */
 void kernel_reset(int node);
-/* Pages on this node. */
+/* Number of pages on this node. */
 unsigned kernel_count_on(int node);
 
 #endif

@@ -22,7 +22,7 @@ static void *touch(void *unused)
     return NULL;
 }
 
-/* A thread that is there from the start waits here for its orders. */
+/* A thread waits here for its orders; it is started at the first order for it. */
 static int thread_in[2], thread_out[2];
 
 static void *serve(void *unused)
@@ -43,7 +43,7 @@ static void run_child(int in, int out)
     bool has_thread = false;
     char byte = 1;
     while (read(in, &current, sizeof(current)) == sizeof(current)) {
-        if (current.in_thread && !has_thread) { /* made now, so that the watcher must find it */
+        if (current.in_thread && !has_thread) { /* the thread is started only now, so that the watcher has to find it */
             has_thread =
                 pipe(thread_in) == 0 && pipe(thread_out) == 0 && pthread_create(&thread, NULL, serve, NULL) == 0;
         } else if (current.in_thread) {

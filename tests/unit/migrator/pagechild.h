@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A process that touches pages when it is told to. */
+/* A child process that touches pages on command. */
 #ifndef PAGECHILD_H
 #define PAGECHILD_H
 
@@ -8,7 +8,7 @@
 
 #define PAGES 64
 
-/* A child that touches the pages it is told to, from its first thread or one that it then makes. */
+/* It touches the pages from its first thread, or from a second one that it starts for that. */
 struct child {
     pid_t pid;
     int to, from;
@@ -21,7 +21,7 @@ struct order {
 };
 
 void start(struct child *child);
-/* Returns when it is done. */
+/* Gives an order, and returns when it was carried out. */
 void give(const struct child *child, struct order order);
 void finish(struct child *child);
 

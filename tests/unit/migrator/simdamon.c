@@ -21,7 +21,7 @@ void simdamon_begin(struct simdamon *damon, unsigned n_spaces, uint64_t pages, u
                 space, pages * i / FIRST_REGIONS, pages * (i + 1) / FIRST_REGIONS - pages * i / FIRST_REGIONS, 0};
 }
 
-/* A region at tenths into `parts`, and its left one again. Returns how many there are in `out`. */
+/* Splits a region at tenths into `parts`: its left piece is split again. Returns the number of pieces in `out`. */
 static size_t split_one(struct simdamon *damon, const struct simdamon_region *region, int parts,
                         struct simdamon_region out[3])
 {
@@ -41,7 +41,7 @@ static size_t split_one(struct simdamon *damon, const struct simdamon_region *re
     return n;
 }
 
-/* In two, or in three where nothing has changed; only while there is room for that. */
+/* Splits each region in two, or in three if nothing has changed, as long as there is room. */
 static void split(struct simdamon *damon, uint32_t most)
 {
     static struct simdamon_region out[SIMDAMON_MOST];
@@ -58,7 +58,7 @@ static void split(struct simdamon *damon, uint32_t most)
     damon->n_before = before;
 }
 
-/* Neighbours that differ by no more than a tenth of the busiest region's accesses, up to a size. */
+/* Joins neighbours whose accesses differ by no more than a tenth of the busiest region's, up to a size. */
 static void join(struct simdamon *damon, uint64_t most_pages)
 {
     uint32_t busiest = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* DAMON's regions over pages that exist only here: how they are looked at, joined and split (Linux 6.12, mm/damon). */
+/* A simulation of DAMON's regions: how they are looked at, joined and split (Linux 6.12, mm/damon). */
 #ifndef HM_SIMDAMON_H
 #define HM_SIMDAMON_H
 
@@ -13,23 +13,23 @@
 struct simdamon_region {
     unsigned space;
     uint64_t first, n_pages;
-    uint32_t accesses; /* looks that found one, in the last aggregation */
+    uint32_t accesses; /* looks of the last aggregation that found an access */
 };
 
 struct simdamon {
     struct simdamon_region region[SIMDAMON_MOST]; /* by space, then page */
     size_t n, n_before;
-    uint64_t pages; /* of all */
+    uint64_t pages; /* sum over all regions */
     double now_ms;
     struct hm_random random;
 };
 
-/* Was the page accessed between two times? */
+/* Was the page accessed between these two times? */
 typedef bool simdamon_accessed(void *data, unsigned space, uint64_t page, double from_ms, double to_ms);
 
-/* `pages` of each space, in ten regions. */
+/* Begins with `pages` pages in each space, in ten regions. */
 void simdamon_begin(struct simdamon *damon, unsigned n_spaces, uint64_t pages, uint64_t seed);
-/* One aggregation: split, look, join. Returns the looks that were made, of all regions together. */
+/* Runs one aggregation: split, look, join. Returns the number of looks at all regions. */
 uint64_t simdamon_aggregate(struct simdamon *damon, const struct hm_damon_settings *settings,
                             simdamon_accessed *accessed, void *data);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What DAMON's regions say about accesses: heat, and how it scatters. */
+/* Tests what DAMON's regions tell about accesses: heat, and its variance. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -28,7 +28,7 @@ static void heat_follows_the_formula(void **state)
 #define LISTS 4000
 #define LOOKS 20
 
-/* Accesses out of LOOKS looks at a region, each found with this probability. */
+/* How many of LOOKS looks at a region find an access, each with this probability. */
 static uint32_t look(double probability, uint64_t *seed)
 {
     uint32_t accesses = 0;
@@ -39,7 +39,7 @@ static uint32_t look(double probability, uint64_t *seed)
     return accesses;
 }
 
-/* What is evidence of nothing must not look like more: the sum over regions of any size scatters as is said. */
+/* The variance must not be underestimated: the sum over regions of any size varies as much as is said. */
 static void the_variance_is_as_it_says(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The broker and its clients, over a model of DAMON's files in sysfs. */
+/* Tests the broker and its clients, over a model of DAMON's files in sysfs. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -28,9 +28,9 @@
 static struct {
     unsigned n;
     char path[FILES][128], text[FILES][32];
-    bool is_busy; /* somebody else reads or writes one of these files, always */
+    bool is_busy; /* another process reads or writes one of these files all the time */
     unsigned commits;
-    uint64_t now_ns, commit_ns; /* what a commit takes */
+    uint64_t now_ns, commit_ns; /* commit_ns: time of a commit */
 } kernel;
 
 int __real_hm_file_read(const char *path, char *out, size_t size, struct hm_error *error);
@@ -51,7 +51,7 @@ static void put(const char *path, const char *text)
     snprintf(kernel.text[i], sizeof(kernel.text[i]), "%s", text);
 }
 
-/* All kdamonds are made anew, with no context. */
+/* Makes all kdamonds anew, without a context. */
 static void set_number(const char *text)
 {
     char path[128];
@@ -142,7 +142,7 @@ static int tear_down(void **state)
     return hm_damon_remove(broker.state_path, &broker.owned, NULL) || access(broker.state_path, F_OK) == 0;
 }
 
-/* Ask for a kdamond, before any process is known. */
+/* Asks for a kdamond before any process is known. */
 static struct hm_damon_answer ask(void)
 {
     struct hm_damon_watch watch = {.interval_ms = 10000, .budget = 10000};
@@ -178,7 +178,7 @@ static void kdamonds_are_made_for_the_first_who_asks(void **state)
     assert_lent(2);
     uint32_t mark = broker.owned.mark;
     assert_lent(2);
-    assert_int_equal(broker.owned.mark, mark); /* once */
+    assert_int_equal(broker.owned.mark, mark); /* the set-up happens once */
 }
 
 static void others_are_looked_for_at_each_request(void **state)
@@ -209,7 +209,7 @@ static void a_busy_kernel_is_asked_again(void **state)
     assert_lent(2);
 }
 
-/* The kernel did not say whose they were when the broker began. */
+/* When the broker began, the kernel was too busy to tell whose the kdamonds were. */
 static void what_a_dead_broker_left_is_taken_over_later(void **state)
 {
     (void)state;
@@ -225,7 +225,10 @@ static void what_a_dead_broker_left_is_taken_over_later(void **state)
     assert_int_equal(broker.owned.mark, mark);
 }
 
-/* Its kdamond works, and takes a tenth of a CPU where a hundredth was asked for: its settings are to be changed. */
+/*
+ * The client's kdamond works, and uses a tenth of a CPU instead of the wanted hundredth: so its settings have to be
+ * changed.
+ */
 static void begin_watching(struct hm_damon_lease *watching, pid_t thread)
 {
     char path[64];
@@ -257,7 +260,7 @@ static void a_change_of_settings_is_followed_by_as_long_a_service(void **state)
     kernel.commit_ns = 4 * SECOND_NS;
     hm_damon_lease_work(&broker, &lease);
     assert_int_equal(kernel.commits, 1);
-    hm_damon_lease_work(&broker, &other); /* another's would hold up everybody for twice the time */
+    hm_damon_lease_work(&broker, &other); /* a second change right away would hold up all clients for twice the time */
     assert_int_equal(kernel.commits, 1);
     kernel.now_ns += 4 * SECOND_NS - 1;
     hm_damon_lease_work(&broker, &other);

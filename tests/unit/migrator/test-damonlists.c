@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From DAMON's lists to moves: settings, heat and the decision code together, over programs that exist only here. */
+/* Tests the way from DAMON's lists to moves: settings, heat and decision code together, with simulated programs. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -16,24 +16,27 @@
 #define PHASES 30
 #define PHASE_MS 10000
 #define MOVES 4000     /* pages in a phase */
-#define LOOK_S 5e-6    /* what a look at a region costs */
+#define LOOK_S 5e-6    /* cost of a look at a region */
 #define STEP_MS 1200.0 /* of the program */
-#define HOT 250        /* pages of each of its two hot arrays */
+#define HOT 250        /* pages of each of the program's two hot arrays */
 #define CAPACITY (RANKS * 2 * HOT)
-#define ALWAYS 10     /* pages that are in use all the time: its stack, what it counts with */
-#define EVEN_RATE 8.0 /* accesses of each page in a second, where all are alike */
-#define BIAS 0.03     /* by so much more are found in each further process: its pages leave the TLB more often */
-#define BUSY 0.1      /* of a step, in which a page of a hot array is used */
-#define PARTS 10      /* of the program with a hot part */
+#define ALWAYS 10     /* pages that are always in use: stack and counters */
+#define EVEN_RATE 8.0 /* accesses of each page per second, if all pages are alike */
+/* how many more accesses are found in each further process, as its pages leave the TLB more often */
+#define BIAS 0.03
+#define BUSY 0.1 /* share of a step in which a page of a hot array is used */
+#define PARTS 10 /* parts of the program with a hot part */
 #define COLD_RATE 3.0
 #define HOT_RATE 500.0
-#define SETTLED 4 /* phases, then one in which the hot part moves, and two more */
+#define SETTLED 4 /* phases before the one in which the hot part moves; two more follow */
 
-/* SWEPT: two arrays of particles, each page in use for a tenth of a step, between lists that are read once in a step.
- * EVEN: all pages alike, nothing is to be gained. */
+/*
+ * The programs. SWEPT has two arrays of particles, each page in use for a tenth of a step, between lists that are read
+ * once in a step. EVEN uses all pages alike, so that nothing can be gained. WITH_HOT_PART has one hot part.
+ */
 enum kind { SWEPT, EVEN, WITH_HOT_PART };
 
-/* Millionths of a CPU. Where fewer regions are paid for, it matters where their borders are. */
+/* Budgets in millionths of a CPU. With fewer regions it matters more where their borders are. */
 static const uint32_t budgets[] = {[SWEPT] = 30000, [EVEN] = 30000, [WITH_HOT_PART] = 20000};
 
 struct program {
@@ -47,7 +50,7 @@ static bool is_hot(uint64_t page)
     return (page >= 1500 && page < 1500 + HOT) || (page >= 3000 && page < 3000 + HOT);
 }
 
-/* One access at least in that time? `rate`: in a second. */
+/* Is there at least one access in this time? `rate` is in accesses per second. */
 static bool is_hit(struct program *program, double rate, double time_ms)
 {
     return hm_random_share(&program->random) < 1 - exp(-rate * time_ms * 1e-3);
@@ -63,7 +66,7 @@ static bool is_accessed(void *data, unsigned space, uint64_t page, double from_m
     if (program->kind == EVEN)
         return is_hit(program, EVEN_RATE * (1 + BIAS * space), to_ms - from_ms);
     double place = is_hot(page) ? (double)(page % HOT) / HOT : (double)page / PAGES;
-    double since = from_ms / STEP_MS + 0.3 * space - place; /* its use last began, in steps */
+    double since = from_ms / STEP_MS + 0.3 * space - place; /* steps since its last use began */
     since -= floor(since);
     return since < (is_hot(page) ? BUSY : 0) || since + (to_ms - from_ms) / STEP_MS >= 1;
 }
@@ -89,7 +92,7 @@ static void hand_over(struct model *model, const struct simdamon *damon)
     }
 }
 
-/* As the broker does it: over the regions in which there was any access. */
+/* As the broker calculates it: over the regions with any access. */
 static double share_accessed(const struct simdamon *damon)
 {
     double accessed = 0, touched = 0;
@@ -101,17 +104,17 @@ static double share_accessed(const struct simdamon *damon)
     return touched > 0 ? accessed / touched : -1;
 }
 
-/* A program under DAMON and the decision code. */
+/* a program under DAMON and the decision code */
 struct trial {
     struct program program;
     struct model model;
     struct simdamon damon;
     struct hm_damon_needs needs;
     struct hm_damon_settings settings;
-    double end_ms; /* of the phase */
+    double end_ms; /* end of the phase */
 };
 
-/* Its first pages are in the fast tier, as far as that reaches. */
+/* The program's first pages are in the fast tier, as far as that has room. */
 static void begin(struct trial *trial, const struct program *program, uint64_t seed)
 {
     *trial = (struct trial){.program = *program,
@@ -136,7 +139,7 @@ static void aggregate(struct trial *trial)
     hm_damon_tune(&trial->needs, &measured, &trial->settings);
 }
 
-/* Returns the share of the hot pages that the fast tier holds then. */
+/* Runs a phase. Returns the share of the hot pages in the fast tier at its end. */
 static double do_phase(struct trial *trial)
 {
     for (trial->end_ms += PHASE_MS; trial->damon.now_ms < trial->end_ms;)
@@ -147,7 +150,10 @@ static double do_phase(struct trial *trial)
 
 static struct trial trial;
 
-/* Share of the hot pages that the fast tier holds, on average over the second half; `moved` pages in all. */
+/*
+ * The share of the hot pages in the fast tier, as the mean over the second half. `moved` is the number of moved pages
+ * in all.
+ */
 static double run(enum kind kind, uint64_t seed, uint64_t *moved)
 {
     double share = 0;
@@ -162,7 +168,7 @@ static double run(enum kind kind, uint64_t seed, uint64_t *moved)
     return share;
 }
 
-/* Hot by a factor of some three only, beside pages that are always in use. */
+/* Hot memory is only some three times as hot as the rest, and some pages are always in use. */
 static void what_is_swept_often_is_found(void **state)
 {
     (void)state;
@@ -188,7 +194,7 @@ static void nothing_is_found_where_nothing_is(void **state)
     }
 }
 
-/* The borders of the regions that were hot are not those of the ones that are. */
+/* The regions' borders are those of the memory that was hot before. */
 static void a_jump_is_followed(void **state)
 {
     (void)state;
@@ -197,7 +203,7 @@ static void a_jump_is_followed(void **state)
         begin(&trial, &(struct program){.kind = WITH_HOT_PART, .hot_part = 5}, seed);
         for (int phase = 0; phase < SETTLED; phase++)
             do_phase(&trial);
-        while (trial.damon.now_ms < trial.end_ms + PHASE_MS / 2.0) /* it moves in the middle of a phase */
+        while (trial.damon.now_ms < trial.end_ms + PHASE_MS / 2.0) /* the hot part moves in the middle of a phase */
             aggregate(&trial);
         trial.program.hot_part = 8;
         do_phase(&trial);

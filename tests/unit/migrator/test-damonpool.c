@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the DAMON broker decides: who gets a kdamond, how it looks, what it costs, and what its records mean. */
+/* Tests the DAMON broker's decisions: who gets a kdamond, how it looks, what it costs, and what its records mean. */
 #include <errno.h>
 #include <linux/perf_event.h>
 #include <math.h>
@@ -51,7 +51,10 @@ static void the_last_is_kept_for_another_user(void **state)
     assert_int_equal(hm_damon_pool_lend(&pool, 7, 0, &error), 0);
 }
 
-/* Who takes, and what he gets: a kdamond's index, -1 the last is kept, -2 others have some and he has half. */
+/*
+ * Who takes a kdamond, and the result: its index; -1: the last one is kept; -2: others have some, and the user has
+ * half.
+ */
 static void nobody_gets_more_than_half_beside_others(void **state)
 {
     (void)state;
@@ -68,7 +71,7 @@ static void nobody_gets_more_than_half_beside_others(void **state)
             got = -2;
         assert_int_equal(got, rows[i].then);
     }
-    /* Where the others have gone, again as many as there are but the last. */
+    /* When the others have gone, the user can have all but the last again. */
     hm_damon_pool_take_back(&pool, 6);
     hm_damon_pool_take_back(&pool, 11);
     assert_int_equal(hm_damon_pool_lend(&pool, 20, 1000, &error), -1);
@@ -84,7 +87,7 @@ static void one_kdamond_serves_whoever_comes_first(void **state)
     assert_int_equal(hm_damon_pool_lend(&pool, 2, 1000, &error), -1);
 }
 
-/* A thread that has ended may have left its number to another. */
+/* The number of a thread that has ended may belong to another one. */
 static void only_kdamonds_cost_is_counted(void **state)
 {
     (void)state;
@@ -92,7 +95,7 @@ static void only_kdamonds_cost_is_counted(void **state)
     assert_int_equal(prctl(PR_GET_NAME, name), 0);
     assert_true(hm_damon_cpu_ns(getpid()) == 0);
     assert_int_equal(prctl(PR_SET_NAME, "kdamond.12"), 0);
-    /* The kernel counts at its ticks: a process this young may have had none. */
+    /* The kernel counts CPU time at its ticks, and a young process may have had none. */
     while (hm_damon_cpu_ns(getpid()) == 0 && clock() < CLOCKS_PER_SEC)
         sched_yield();
     assert_true(hm_damon_cpu_ns(getpid()) > 0);
@@ -100,7 +103,7 @@ static void only_kdamonds_cost_is_counted(void **state)
     assert_true(hm_damon_cpu_ns(-1) == 0);
 }
 
-/* With half of the most regions, which is what DAMON settles at. */
+/* The cost with half of max_regions, the number that DAMON settles at. */
 static double cost(const struct hm_damon_settings *settings, double each_s)
 {
     return settings->max_regions / 2.0 * each_s / (settings->look_us * 1e-6);
@@ -111,7 +114,7 @@ static uint32_t fewest(uint32_t n_processes)
     return n_processes * 6 > 10 ? n_processes * 6 : 10;
 }
 
-/* Whatever is asked: what the kernel takes, two aggregations in a phase, within the budget where that is possible. */
+/* For all needs: valid for the kernel, two aggregations in a phase, and within the budget if that is possible. */
 static void first_settings_fit(void **state)
 {
     (void)state;
@@ -124,14 +127,17 @@ static void first_settings_fit(void **state)
         assert_in_range(first.look_us, 5000, 250000);
         assert_true((uint64_t)first.look_us * HM_DAMON_LOOKS * 2 <= (uint64_t)needs.interval_ms * 1000 ||
                     first.look_us == 5000);
-        assert_in_range(first.min_regions, 3, first.max_regions / 4); /* 3: the kernel takes no fewer */
+        assert_in_range(first.min_regions, 3, first.max_regions / 4); /* the kernel takes no fewer than 3 */
         assert_in_range(first.max_regions, 2 * fewest(needs.n_processes), HM_DAMON_MOST_REGIONS);
         bool is_least = first.max_regions <= 2 * fewest(needs.n_processes);
         assert_true(is_least || cost(&first, 3e-6) <= needs.budget * 1e-6 * 1.001);
     }
 }
 
-/* A machine where a look at a region costs so much, and a program whose pages are touched so often per second. */
+/*
+ * A machine on which a look at a region costs `each_s`, and a program whose pages are touched a number of times per
+ * second.
+ */
 static void settles_within_the_budget(void **state)
 {
     (void)state;
@@ -150,7 +156,7 @@ static void settles_within_the_budget(void **state)
         assert_false(moves);
         bool is_least = settings.max_regions <= 2 * fewest(4) && settings.look_us >= 249000;
         assert_true(is_least || cost(&settings, costs[i % 3]) * 1.3 <= 0.01 * 1.3);
-        /* A longer look before fewer regions than are wanted, 40 for a process. */
+        /* The time between looks grows before there are fewer than the wanted 40 regions for each process. */
         assert_true(settings.max_regions >= 2 * 40 * 4 - 1 || settings.look_us >= 249000);
     }
 }
@@ -227,7 +233,7 @@ static void put_lost(uint64_t n)
 
 static char seen[256];
 
-/* "target:accesses,accesses " for each list. */
+/* Writes "target:accesses,accesses " for each list. */
 static void note(void *data, const struct hm_damon_gathering *list)
 {
     (void)data;
@@ -254,7 +260,7 @@ static void lists_are_put_together_over_readings_and_the_rings_end(void **state)
     (void)state;
     memset(&gathering, 0, sizeof(gathering));
     lost = 0;
-    head = RING - 100; /* the second record is torn by the ring's end */
+    head = RING - 100; /* the second record wraps at the ring's end */
     uint64_t tail = head;
     put_region(0, 2, 0x1000, 0x2000, 5);
     put_region(0, 2, 0x2000, 0x3000, 6);
@@ -277,7 +283,7 @@ static void lists_that_are_not_whole_are_dropped_and_counted(void **state)
     head = 0;
     put_region(0, 2, 0x1000, 0x2000, 1);
     put_lost(3);
-    put_region(0, 2, 0x2000, 0x3000, 2); /* taken for a first one: the next comes before it */
+    put_region(0, 2, 0x2000, 0x3000, 2); /* taken for a first region, as the next one is before it */
     put_region(0, 2, 0x1000, 0x2000, 3);
     put_region(0, 2, 0x2000, 0x3000, 4);
     put_region(1, HM_DAMON_MOST_REGIONS + 1, 0x1000, 0x2000, 5);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where DAMON is told to look in processes of all shapes. */
+/* Tests the ranges that DAMON gets for processes of all shapes. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -10,7 +10,7 @@
 
 #include "migrator/sources/damonranges.h"
 
-#define MIB UINT64_C(256) /* pages */
+#define MIB UINT64_C(256) /* in pages */
 #define GIB (1024 * MIB)
 #define MOST 600
 
@@ -62,12 +62,12 @@ static void nothing_is_looked_at_where_nothing_may_be_moved(void **state)
     assert_int_equal(process.n_ranges, 0);
 }
 
-/* Heap, mappings and stack of a program, with the holes of many GB that the kernel leaves between them. */
+/* A program's heap, mappings and stack, with the holes of many GB that the kernel leaves between them. */
 static void holes_between_heap_mappings_and_stack_are_left_out(void **state)
 {
     (void)state;
     clear();
-    map(20 * GIB, 4);                /* data of the program */
+    map(20 * GIB, 4);                /* the program's data */
     map(21 * GIB, 17 * MIB);         /* heap */
     map(30000 * GIB, 30 * MIB);      /* an array */
     map(30000 * GIB + 31 * MIB, 64); /* libraries' data */
@@ -79,7 +79,7 @@ static void holes_between_heap_mappings_and_stack_are_left_out(void **state)
     assert_int_equal(length(), maps.n_pages);
 }
 
-/* The small ones give way: first where they are alone, then by closing the gaps that cost least. */
+/* Small pieces are left out first if they lie alone; then the cheapest gaps are closed. */
 static void many_pieces_become_few(void **state)
 {
     (void)state;
@@ -94,7 +94,7 @@ static void many_pieces_become_few(void **state)
     assert_true((double)length() < 1.02 * (double)maps.n_pages);
 }
 
-/* As malloc's arenas of threads lie: a piece in use every 64 MiB. */
+/* Like the arenas that malloc makes for threads: a used piece in every 64 MiB. */
 static void equal_pieces_far_apart_are_joined(void **state)
 {
     (void)state;
@@ -125,7 +125,7 @@ static void ranges_ascend_whatever_the_sizes(void **state)
     assert_true((double)held() >= 0.98 * (double)maps.n_pages);
 }
 
-/* A sanitizer's, or a Java heap: what is in memory may be anywhere. */
+/* Like the memory of a sanitizer, or a Java heap: nobody knows which part is resident. */
 static void nothing_is_left_out_where_most_is_not_in_memory(void **state)
 {
     (void)state;
@@ -157,7 +157,10 @@ static void a_few_new_pages_are_not_worth_a_new_watch(void **state)
     }
 }
 
-/* What was let go is a hole now; holes that no other choice would be without are no reason. */
+/*
+ * Freed memory is a hole now, so ranges are chosen anew. Holes that any other choice would have as well are no reason
+ * for that.
+ */
 static void a_watch_of_holes_is_renewed(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The source damon before any process is watched: what a broker may answer, or not answer, over a real socket. */
+/* Tests the source damon before any process is watched: how a broker may answer, or not answer, over a real socket. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -40,7 +40,7 @@ static struct sockaddr_un address(void)
     return of_broker;
 }
 
-/* A broker that listens and says nothing. */
+/* Starts a broker that listens and says nothing. */
 static int set_up(void **state)
 {
     (void)state;
@@ -68,7 +68,7 @@ static void tell_to_end(void)
     assert_int_equal(write(told[1], "x", 1), 1);
 }
 
-/* A broker that takes one client, sends it `size` bytes (0: none), and closes when the client has. */
+/* Starts a broker that takes one client, sends it `size` bytes (0: none), and closes when the client has closed. */
 static pid_t start_broker(const void *reply, size_t size)
 {
     pid_t pid = fork();
@@ -96,8 +96,8 @@ static void the_brokers_answer_decides(void **state)
     (void)state;
     static const struct {
         const char *text;
-        uint32_t number, size; /* 0 bytes: it closes the connection; 1: the whole answer */
-        int then;              /* errno, 0: there is a source */
+        uint32_t number, size; /* size 0: the broker closes the connection; 1: it sends the whole answer */
+        int then;              /* errno; 0: the source is opened */
     } rows[] = {
         {"", 0, 0, ECONNREFUSED},
         {"", 0, 8, EBADMSG},
@@ -139,7 +139,7 @@ static void a_broker_that_is_not_there_is_named(void **state)
     assert_non_null(strstr(error.text, none.broker));
 }
 
-/* It says nothing for longer than anybody waits for the end of a step. */
+/* The broker says nothing for longer than the end of a step may wait. */
 static void an_end_does_not_wait_for_the_answer(void **state)
 {
     (void)state;
@@ -162,7 +162,7 @@ static void an_end_wants_no_other_source(void **state)
     assert_null(strstr(why, "faults: "));
 }
 
-/* Its queue is full: nobody waits for a place in it. */
+/* The broker's queue of connections is full: nobody waits for a place in it. */
 static void a_broker_that_takes_nobody_is_not_waited_for(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which processes the source damon asks its broker for: processes and the connection are not there. */
+/* Tests which processes the source damon asks its broker to watch, with fake processes and a fake connection. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -20,7 +20,7 @@
 
 #define MOST (HM_DAMON_TARGETS + 10)
 #define PID 1000      /* of the first process; the others follow */
-#define MAPPED 100000 /* pages of each, in one mapping */
+#define MAPPED 100000 /* pages of each process, in one mapping */
 
 enum kind { USUAL, FREE_SLOT, GONE, UNMAPPED, FOREIGN, ENDED };
 
@@ -29,14 +29,14 @@ static struct {
     enum kind kind;
 } process[MOST];
 
-static int end; /* the broker's, of the connection */
+static int end; /* the broker's end of the connection */
 
 int __wrap_socket(int domain, int type, int protocol);
 int __wrap_connect(int fd, const struct sockaddr *address, socklen_t size);
 int __wrap_stat(const char *path, struct stat *status);
 uint64_t __wrap_hm_process_resident(pid_t pid);
 
-/* There is a kdamond, as the broker has said before it was asked. */
+/* There is a kdamond: the broker has sent its answer before the question. */
 int __wrap_socket(int domain, int type, int protocol)
 {
     struct hm_damon_answer answer = {0};
@@ -78,7 +78,7 @@ static void take(struct hm_damon_watch *watch, uint32_t n)
     assert_int_equal(hm_damon_wire_check_watch(watch, (size_t)size, &error), 0);
 }
 
-/* What the broker is asked to watch of the first n processes: it must be `n_wanted`. */
+/* Asks the broker to watch the first n processes; `n_wanted` of them must be in its list. */
 static void ask(uint32_t n, uint32_t n_wanted, struct hm_damon_watch *watch)
 {
     static struct hm_rank rank[MOST];
@@ -106,7 +106,7 @@ static void ask(uint32_t n, uint32_t n_wanted, struct hm_damon_watch *watch)
     close(end);
 }
 
-/* Each by what it is, and where its own mapping is. */
+/* Checks that the request names process i, with its mapping. */
 static void assert_is(const struct hm_damon_process *asked, uint32_t i)
 {
     assert_int_equal(asked->pid, PID + i);
@@ -127,8 +127,9 @@ static void the_smallest_together_are_a_hundredth(void **state)
         {1, 1, {0}, {0}},
         {3, 3, {100, 100, 100}, {0, 1, 2}},
         {2, 1, {0, 7}, {1}},
-        {4, 2, {600, 400, 4, 5}, {0, 1}},    /* 9 of 1009 */
-        {4, 3, {500, 490, 4, 6}, {0, 1, 3}}, /* 10 of 1000: with the larger of both it is as much */
+        {4, 2, {600, 400, 4, 5}, {0, 1}}, /* 9 of 1009 */
+        /* 10 of 1000: without the last two it would be 1 % of the memory, which is not less than 1 % */
+        {4, 3, {500, 490, 4, 6}, {0, 1, 3}},
         {4, 2, {2, 50000, 300, 9000}, {1, 3}},
     };
     for (size_t row = 0; row < sizeof(rows) / sizeof(rows[0]); row++) {
@@ -156,7 +157,7 @@ static void what_cannot_be_watched_is_not_asked_for(void **state)
     }
 }
 
-/* The largest of them; of equal ones, the last two are less than a hundredth. */
+/* The largest processes are asked for; of equal ones, the last two have less than a hundredth together. */
 static void no_more_are_asked_for_than_a_message_holds(void **state)
 {
     (void)state;

@@ -13,7 +13,7 @@
 static struct hm_error error;
 static union hm_damon_message message;
 
-/* A watch of n processes that is right in every field. */
+/* A watch message of n processes in which every field is valid. */
 static size_t good_watch(uint32_t n)
 {
     memset(&message, 0, sizeof(message));

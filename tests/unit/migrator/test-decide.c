@@ -45,7 +45,7 @@ static void test_bad_options(void **state)
     }
 }
 
-/* Two spans of even heat, the hotter one in the slow tier; is it ever to be exchanged with the other? */
+/* Two spans of even heat, the hotter one in the slow tier: are they ever exchanged? */
 static bool is_exchanged(double error, float hotter)
 {
     struct hm_decider_options options = good;
@@ -95,7 +95,7 @@ static void test_names(void **state)
             assert_string_not_equal(hm_verdict_text((enum hm_verdict)i), hm_verdict_text((enum hm_verdict)j));
 }
 
-/* Four stretches of like heat: written, read, both, and written without the source's saying so. */
+/* Four stretches of equal heat: written, read, both, and accessed in a way that the source does not know. */
 static void test_only_writes_are_hot(void **state)
 {
     static const char *const names[] = {"regions", "bins"};
@@ -131,7 +131,7 @@ static void test_only_writes_are_hot(void **state)
     }
 }
 
-/* A phase over mappings that drift, vanish and return, in several processes, with what no driver should say. */
+/* A phase over mappings of several processes that move, vanish and return, with input that no driver should give. */
 static void drift(struct hm_decider *decider, struct hm_random *random, int phase, unsigned samples)
 {
     for (unsigned i = 0; i < samples; i++) {
@@ -191,7 +191,7 @@ static void test_a_day_without_growth(void **state)
     run_a_day("bins", PHASES_OF_A_DAY / 10, 300);
 }
 
-/* 1 TiB resident: 2^28 pages, a million samples; 8 MiB in all. */
+/* 1 TiB of resident memory: 2^28 pages and a million samples take 8 MiB in all. */
 static void test_a_terabyte_is_bounded(void **state)
 {
     struct hm_error error = {""};

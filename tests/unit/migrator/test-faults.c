@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The faults source on real processes, with the kernel's own perf_event_open where it is allowed. */
+/* Tests the faults source on real processes, with the kernel's own perf_event_open where that is allowed. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -21,7 +21,7 @@
 
 #define N_ROWS(table) (sizeof(table) / sizeof((table)[0]))
 
-/* How often each page of the area was seen, and in all. */
+/* how often each page of the area was seen, and the sum */
 struct seen {
     uint64_t first;
     uint32_t space;
@@ -58,10 +58,10 @@ static void assert_pages(const struct seen *seen, int first, int step)
     for (int i = 0; i < PAGES; i++)
         if (seen->page[i] != (i >= first && (i - first) % step == 0))
             fail_msg("page %d was seen %d times", i, seen->page[i]);
-    assert_int_equal(seen->known, 0); /* a fault's record does not say whether it was a write */
+    assert_int_equal(seen->known, 0); /* a fault's record does not tell whether it was a write */
 }
 
-/* Is the real call allowed here? Said aloud where it is not: tests/system has the same in the guest. */
+/* Is the real call allowed here? If not, the test says so: tests/system runs the same in the guest. */
 static bool can_watch(void)
 {
     struct perf_event_attr attr;
@@ -104,7 +104,7 @@ static void test_faults_of_a_child(void **state)
     assert_int_equal(hm_ranks_init_list(&ranks, &watched.pid, 1, getuid(), &error), 0);
     struct hm_source *source = hm_source_open("faults", &usual, why, &error);
     assert_non_null(source);
-    give(&watched, (struct order){1, 8, false}); /* before it is watched: not seen */
+    give(&watched, (struct order){1, 8, false}); /* before it is watched, so not seen */
     follow(source, &ranks);
 
     give(&watched, (struct order){0, 2, false});
@@ -116,27 +116,27 @@ static void test_faults_of_a_child(void **state)
     assert_int_equal(samples, PAGES / 2 + (uint64_t)seen.outside);
     assert_int_equal(source->state.lost + source->state.throttled, 0);
 
-    give(&watched, (struct order){0, 1, true}); /* makes a thread, which the next update finds */
+    give(&watched, (struct order){0, 1, true}); /* starts a thread, which the next update finds */
     read_into(source, &ranks, &watched, &seen);
     follow(source, &ranks);
-    give(&watched, (struct order){3, 8, true}); /* pages that were not touched yet, from that thread */
+    give(&watched, (struct order){3, 8, true}); /* that thread touches pages for the first time */
     read_into(source, &ranks, &watched, &seen);
     assert_pages(&seen, 3, 8);
-    give(&watched, (struct order){0, 2, false}); /* no first touch any more */
+    give(&watched, (struct order){0, 2, false}); /* not the first touch any more */
     read_into(source, &ranks, &watched, &seen);
     assert_pages(&seen, PAGES, 1);
 
     finish(&watched);
-    assert_true(is_readable(source)); /* the end of its threads */
+    assert_true(is_readable(source)); /* its threads have ended */
     read_into(source, &ranks, &watched, &seen);
-    assert_false(is_readable(source)); /* which does not wake the reader again */
+    assert_false(is_readable(source)); /* which wakes the reader only once */
     follow(source, &ranks);
     source->close(source);
     hm_ranks_free(&ranks);
     finish(&stranger);
 }
 
-/* A process that may not be watched is no reason to end, unless there is none that may. */
+/* A process that may not be watched does not end the source, unless it is the only one. */
 static void test_refused_children(void **state)
 {
     (void)state;
@@ -149,19 +149,19 @@ static void test_refused_children(void **state)
     fake.refuses_wide = true;
     struct hm_source *source = hm_source_open("faults", &usual, why, &error);
     assert_non_null(source);
-    assert_int_equal(source->update(source, &ranks, NULL, &error), 0); /* nobody there yet */
+    assert_int_equal(source->update(source, &ranks, NULL, &error), 0); /* no process yet */
     assert_true(hm_ranks_update(&ranks, &error) == 1);
     fake.software = EACCES;
     assert_int_equal(source->update(source, &ranks, NULL, &error), -1);
     assert_non_null(strstr(error.text, "none of 1 threads can be watched: the kernel refuses"));
-    fake.software = ESRCH; /* it ends in this moment */
+    fake.software = ESRCH; /* it ends at this moment */
     assert_int_equal(source->update(source, &ranks, NULL, &error), 0);
     source->close(source);
     hm_ranks_free(&ranks);
     finish(&child);
 }
 
-/* Sampling that costs more than it may is made coarser, also for what is already watched. */
+/* If sampling costs too much, the period grows, also for processes that are watched already. */
 static void test_budget_is_kept(void **state)
 {
     (void)state;
@@ -183,7 +183,7 @@ static void test_budget_is_kept(void **state)
     give(&child, (struct order){0, 2, false});
     read_into(source, &ranks, &child, &seen);
     assert_pages(&seen, 0, 2);
-    assert_int_equal(source->state.period, 1); /* not yet a second */
+    assert_int_equal(source->state.period, 1); /* less than a second has passed */
     fake.later_s = 10;
     read_into(source, &ranks, &child, &seen);
     assert_true(source->state.period > 1000);
@@ -208,7 +208,7 @@ static int write_text(const char *path, const char *text)
     return length == (ssize_t)strlen(text) ? 0 : -1;
 }
 
-/* Make a cgroup of this process's own where version 2 is mounted. Returns 0, or -1 where none can be made. */
+/* Makes a cgroup for this test if version 2 is mounted. Returns 0, or -1 if it cannot be made. */
 static int make_cgroup(char *path, size_t size)
 {
     static const char *const roots[] = {"/sys/fs/cgroup", "/sys/fs/cgroup/unified"};
@@ -223,7 +223,7 @@ static int make_cgroup(char *path, size_t size)
     return -1;
 }
 
-/* A whole cgroup at once, on each CPU: also what starts in it later. */
+/* A whole cgroup is watched at once, on each CPU, with processes that start in it later. */
 static void test_faults_of_a_cgroup(void **state)
 {
     (void)state;
@@ -244,11 +244,11 @@ static void test_faults_of_a_cgroup(void **state)
     snprintf(pid, sizeof(pid), "%d", (int)inside.pid);
     assert_int_equal(hm_ranks_init_list(&ranks, &inside.pid, 1, getuid(), &error), 0);
     assert_int_equal(hm_ranks_update(&ranks, &error), 1);
-    snprintf(ranks.cgroup, sizeof(ranks.cgroup), "%s", cgroup); /* as if they had been found there */
+    snprintf(ranks.cgroup, sizeof(ranks.cgroup), "%s", cgroup); /* as if the processes had been found there */
     struct hm_source *source = hm_source_open("faults", &usual, why, &error);
     assert_non_null(source);
     assert_string_equal(source->state.how, "the whole cgroup, on each CPU");
-    assert_int_equal(source->update(source, &ranks, NULL, &error), 0); /* empty: watched from now on all the same */
+    assert_int_equal(source->update(source, &ranks, NULL, &error), 0); /* empty, but watched from now on */
     assert_string_equal(source->state.how, "the whole cgroup, on each CPU");
     assert_int_equal(write_text(procs, pid), 0);
     give(&inside, (struct order){0, 4, false});
@@ -262,7 +262,7 @@ static void test_faults_of_a_cgroup(void **state)
     assert_false(is_readable(source));
     source->close(source);
 
-    /* A cgroup that is not there: thread by thread, and the reason is named. */
+    /* If there is no such cgroup, each thread is watched, and the reason is given. */
     snprintf(ranks.cgroup, sizeof(ranks.cgroup), "%s-gone", cgroup);
     source = hm_source_open("faults", &usual, why, &error);
     assert_non_null(source);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* When a window of soft-dirty marks may begin. */
+/* Tests when a window of soft-dirty marks may begin. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -10,17 +10,24 @@
 #include "migrator/live/live.h"
 
 #define MS UINT64_C(1000000)
-#define BEGIN (1000 * MS) /* of the phase */
+#define BEGIN (1000 * MS) /* begin of the phase */
 #define INTERVAL 10000    /* ms */
 
 static const struct {
     bool hot_by_writes;
     unsigned longer;
-    uint64_t now_ms, due_ms; /* from the phase's begin; 0: not any more in it */
+    uint64_t now_ms, due_ms; /* from the phase's begin; 0: no window in this phase any more */
 } rows[] = {
-    {false, 0, 0, 9950},    {false, 0, 9990, 9950}, {false, 1, 0, 19950}, {true, 0, 0, 5000}, {true, 0, 5100, 5000},
-    {true, 0, 7400, 5000},  {true, 0, 7600, 0},     {true, 0, 9500, 0}, /* paid for, but too late */
-    {true, 1, 9600, 15000},                                             /* the phase goes on: another chance */
+    {false, 0, 0, 9950},
+    {false, 0, 9990, 9950},
+    {false, 1, 0, 19950},
+    {true, 0, 0, 5000},
+    {true, 0, 5100, 5000},
+    {true, 0, 7400, 5000},
+    {true, 0, 7600, 0},
+    {true, 0, 9500, 0}, /* paid for, but too late */
+    /* the phase was extended, which is another chance */
+    {true, 1, 9600, 15000},
 };
 
 static void a_long_window_does_not_begin_late(void **state)
@@ -31,7 +38,7 @@ static void a_long_window_does_not_begin_late(void **state)
     static char decider;
     live.options = &options;
     live.window.is_used = true;
-    live.decider = (struct hm_decider *)(void *)&decider; /* there is one; not looked at */
+    live.decider = (struct hm_decider *)(void *)&decider; /* not NULL; it is not used */
     live.phase_start_ns = BEGIN;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         options.hot_by_writes = rows[i].hot_by_writes;

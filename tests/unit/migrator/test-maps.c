@@ -64,7 +64,7 @@ static void test_lines(void **state)
         {"1000-2000 r--p 00000000 00:00 0 [anon:arrays of the solver]\n", 1, {1, 1}},
         {"1000-2000 rwxp 00000000 00:00 0 \n", 1, {1, 1}},
         {"ff00000000000-ff00000001000 rw-p 00000000 00:00 0 \n", 1, {0xff00000000, 1}}, /* five-level page tables */
-        /* Not to be moved: */
+        /* must not be moved: */
         {"1000-2000 ---p 00000000 00:00 0 \n", 0, {7, 7}},
         {"1000-2000 rw-s 00000000 00:01 1024                       /dev/zero (deleted)\n", 0, {7, 7}},
         {"1000-2000 rw-p 00000000 00:0f 21                         /anon_hugepage (deleted)\n", 0, {7, 7}},
@@ -101,7 +101,7 @@ static void test_add(void **state)
     (void)state;
     struct hm_maps maps;
     fill(&maps, three, 3);
-    assert_int_equal(hm_maps_add(&maps, (struct hm_range){150, 10}), 0); /* touches */
+    assert_int_equal(hm_maps_add(&maps, (struct hm_range){150, 10}), 0); /* touches the last range */
     assert_int_equal(maps.n, 3);
     assert_int_equal(maps.range[2].n_pages, 110);
     assert_int_equal(maps.n_pages, 125);
@@ -112,7 +112,7 @@ static void test_add(void **state)
     assert_int_equal(hm_maps_add(&maps, (struct hm_range){UINT64_C(1) << 45, 1}), -1);
     assert_int_equal(errno, ENOSPC);
     hm_maps_free(&maps);
-    maps.most = 1; /* touching ones are one */
+    maps.most = 1; /* ranges that touch are joined, so they count as one */
     assert_int_equal(hm_maps_add(&maps, (struct hm_range){10, 1}), 0);
     assert_int_equal(hm_maps_add(&maps, (struct hm_range){11, 1}), 0);
     assert_int_equal(hm_maps_add(&maps, (struct hm_range){13, 1}), -1);
@@ -157,9 +157,9 @@ static void test_compare(void **state)
         size_t n, n_gone;
     } rows[] = {
         {{{10, 10}, {30, 5}, {50, 100}}, {{0, 0}}, 3, 0},
-        {{{10, 25}, {50, 100}, {500, 7}}, {{0, 0}}, 3, 0}, /* only new ones */
+        {{{10, 25}, {50, 100}, {500, 7}}, {{0, 0}}, 3, 0}, /* only new ranges */
         {{{0, 0}}, {{10, 10}, {30, 5}, {50, 100}}, 0, 3},
-        {{{12, 3}, {60, 10}, {80, 200}}, {{10, 2}, {15, 5}, {30, 5}, {50, 10}}, 3, 5}, /* and 70 to 79 */
+        {{{12, 3}, {60, 10}, {80, 200}}, {{10, 2}, {15, 5}, {30, 5}, {50, 10}}, 3, 5}, /* ... and 70 to 79 */
         {{{1, 9}, {20, 10}, {35, 15}, {150, 5}}, {{10, 10}, {30, 5}, {50, 100}}, 4, 3},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Moving pages, over a model of the kernel: which, where to, how many. */
+/* Tests which pages are moved, where to, and how many, over a model of the kernel. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -21,7 +21,7 @@ static void test_only_what_is_elsewhere_is_submitted(void **state)
     assert_int_equal(mover.moved.promoted, 100);
     assert_int_equal(kernel_count_on(0), 100);
     assert_int_equal(kernel.moves, 1);
-    assert_int_equal(kernel.n_asked, 200); /* not where the holes are */
+    assert_int_equal(kernel.n_asked, 200); /* holes are not asked for */
     assert_int_equal(nodes.node[0].free_bytes, (PAGES - 100) * 4096u);
     assert_int_equal(nodes.node[2].free_bytes, (PAGES + 100) * 4096u);
 }
@@ -39,7 +39,7 @@ static void test_outside_of_mappings_is_left_alone(void **state)
     assert_int_equal(mover.moved.promoted, 10);
 }
 
-/* A mapping of which next to nothing is there. */
+/* A mapping with next to no present pages. */
 static void test_holes_are_skipped(void **state)
 {
     (void)state;
@@ -50,7 +50,7 @@ static void test_holes_are_skipped(void **state)
     hm_mover_run(&mover, &all, 1);
     range.n_pages = PAGES;
     assert_int_equal(mover.moved.promoted, PAGES / 1000);
-    assert_int_equal(kernel.n_submitted, PAGES / 1000); /* each by itself: none can be in a huge page */
+    assert_int_equal(kernel.n_submitted, PAGES / 1000); /* each page by itself, as none can be in a huge page */
     assert_int_equal(kernel.n_asked, PAGES / 1000);
 }
 
@@ -87,7 +87,7 @@ static void test_each_goes_to_the_nearest_node(void **state)
     for (unsigned i = 0; i < 100; i++)
         assert_int_equal(kernel.node[i], i % 2 ? 0 : 1);
     nodes.node[0].free_bytes = 10 * 4096;
-    promote(100, 100); /* 50 from node 2: ten have room near, the others go far */
+    promote(100, 100); /* 50 of them from node 2: ten find room on the near node, the others on the far one */
     assert_int_equal(mover.moved.promoted, 200);
     assert_int_equal(kernel_count_on(0), 60);
     assert_int_equal(kernel_count_on(1), 140);
@@ -114,9 +114,9 @@ static void test_a_part_of_a_huge_page_counts_whole(void **state)
     promote(HM_BATCH_HUGE + 100, 20);
     assert_int_equal(mover.moved.promoted, HM_BATCH_HUGE);
     assert_int_equal(kernel.n_submitted, 1);
-    promote(2 * HM_BATCH_HUGE + 33, 1); /* a single page, too */
+    promote(2 * HM_BATCH_HUGE + 33, 1); /* a single page of a huge page moves all of it, too */
     assert_int_equal(mover.moved.promoted, 2 * HM_BATCH_HUGE);
-    promote(3 * HM_BATCH_HUGE + 33, 1); /* of small ones */
+    promote(3 * HM_BATCH_HUGE + 33, 1); /* a single small page */
     assert_int_equal(mover.moved.promoted, 2 * HM_BATCH_HUGE + 1);
     assert_int_equal(kernel.n_submitted, 3);
     assert_int_equal(nodes.node[0].free_bytes, (PAGES - 2 * HM_BATCH_HUGE - 1) * 4096u);
@@ -165,7 +165,7 @@ static void test_huge_pages_keep_the_cap(void **state)
     memset(kernel.is_huge, 1, sizeof(kernel.is_huge));
     hm_mover_begin(&mover, 1000, UINT64_MAX);
     promote(0, PAGES);
-    assert_int_equal(mover.moved.promoted, HM_BATCH_HUGE); /* a second one would be above it */
+    assert_int_equal(mover.moved.promoted, HM_BATCH_HUGE); /* a second huge page would exceed the room */
     assert_int_equal(kernel_count_on(0), HM_BATCH_HUGE);
     assert_int_equal(mover.room_pages, 1000 - HM_BATCH_HUGE);
 }
@@ -184,12 +184,15 @@ static void test_demoting_makes_room(void **state)
     hm_mover_begin(&mover, 0, UINT64_MAX);
     hm_mover_run(&mover, moves, 2);
     assert_int_equal(mover.moved.demoted, 100);
-    assert_int_equal(mover.moved.promoted, 100); /* as many as there was room for, in the cap and on the node */
+    assert_int_equal(mover.moved.promoted, 100); /* as many as the cap and the node have room for */
     assert_int_equal(kernel_count_on(3), 100);
     assert_int_equal(kernel_count_on(1), 100);
 }
 
-/* Between two calls an end is seen: from the first one on none is long, and where moving is quick they are few. */
+/*
+ * A request to end is noticed between two calls. So no call is long, not even the first; if moving is fast, there are
+ * few calls.
+ */
 static void test_calls_are_short(void **state)
 {
     (void)state;
@@ -199,7 +202,7 @@ static void test_calls_are_short(void **state)
     } rows[] = {{1e-6, 0.03, 4}, {1e-5, 0.04, 6}, {1e-4, 0.04, 20}, {4e-4, 0.06, PAGES / 128}};
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         assert_int_equal(move_tear_down(NULL) | move_set_up(NULL), 0);
-        hm_mover_free(&mover); /* as it begins by itself */
+        hm_mover_free(&mover); /* back to the initial state */
         mover_start();
         mover.has_huge = false;
         kernel.page_s = rows[i].page_s;

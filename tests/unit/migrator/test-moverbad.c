@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Pages, nodes and processes that the kernel refuses to move: what comes of the others, and what is remembered. */
+/*
+ * Tests pages, nodes and processes that the kernel refuses to move: what happens to the others, and what is remembered.
+ */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -24,7 +26,7 @@ static void test_shared_pages_are_remembered(void **state)
     promote(0, 300);
     assert_int_equal(kernel.n_submitted, before);
     assert_int_equal(mover.moved.unmoved[HM_UNMOVED_SHARED], 0);
-    /* The mapping is gone and another is there: nothing is remembered of it. */
+    /* The mapping is gone and there is a new one: nothing of the old one is remembered. */
     hm_mover_forget(&mover, HM_PAGE(0, FIRST), PAGES);
     memset(kernel.is_shared, 0, sizeof(kernel.is_shared));
     promote(0, 300);
@@ -36,15 +38,15 @@ static void test_pinned_pages_hold_up_nobody(void **state)
     (void)state;
     kernel.is_pinned[10] = kernel.is_pinned[200] = true;
     for (unsigned i = 300; i < 400; i++)
-        kernel.node[i] = 3; /* a second destination, behind the one that fails */
+        kernel.node[i] = 3; /* a second destination, after the one that fails */
     mover.has_huge = false;
     promote(0, 400);
     assert_int_equal(mover.moved.promoted, 398);
     assert_int_equal(mover.moved.unmoved[HM_UNMOVED_BUSY], 2);
     assert_int_equal(kernel_count_on(1), 100);
-    assert_int_equal(kernel.submitted[10], 1); /* no retry in a phase */
+    assert_int_equal(kernel.submitted[10], 1); /* not tried again within a phase */
     assert_int_equal(kernel.submitted[200], 1);
-    promote(0, 400); /* once may be chance */
+    promote(0, 400); /* the first failure may be chance */
     assert_int_equal(kernel.submitted[10], 2);
     promote(0, 400);
     assert_int_equal(kernel.submitted[10], 2);
@@ -60,7 +62,7 @@ static void test_a_node_that_is_refused(void **state)
     assert_int_equal(mover.moved.promoted, 0);
     assert_int_equal(mover.moved.unmoved[HM_UNMOVED_DENIED], 100);
     assert_int_equal(mover.refused, 0);
-    promote(0, 100); /* from now on the other one */
+    promote(0, 100); /* from now on the other node is used */
     assert_int_equal(mover.moved.promoted, 100);
     assert_int_equal(kernel_count_on(1), 100);
 }
@@ -70,7 +72,7 @@ static void test_refused_among_others(void **state)
     (void)state;
     for (unsigned i = 0; i < 200; i++)
         kernel.node[i] = i % 2 ? 2 : 3;
-    kernel.closed = 0; /* sorted first: the others come behind the failure */
+    kernel.closed = 0; /* sorted first, so that the others come after the failure */
     mover.has_huge = false;
     promote(0, 200);
     assert_int_equal(mover.moved.promoted, 100);
@@ -86,7 +88,7 @@ static void test_a_node_that_is_full(void **state)
     assert_int_equal(mover.moved.promoted, 0);
     assert_int_equal(mover.moved.unmoved[HM_UNMOVED_ROOM], 100);
     assert_int_equal(nodes.node[0].free_bytes, 0);
-    promote(0, 100); /* not again in this phase */
+    promote(0, 100); /* not tried again in this phase */
     assert_int_equal(kernel_count_on(1), 100);
 }
 
@@ -98,7 +100,7 @@ static void test_a_process_that_is_not_ours(void **state)
     promote(0, 100);
     assert_int_equal(kernel.moves, 0);
     assert_int_equal(mover.moved.promoted, 0);
-    assert_int_equal(nodes.node[0].free_bytes, PAGES * 4096u); /* what was set aside is back */
+    assert_int_equal(nodes.node[0].free_bytes, PAGES * 4096u); /* reserved room was given back */
     is_ours = true;
     for (size_t i = 0; i < 2; i++) {
         kernel.result = numbers[i];

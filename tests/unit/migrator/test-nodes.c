@@ -45,7 +45,7 @@ static void half_of_the_cache_is_room(void **state)
     }
 }
 
-/* Two fast nodes and a slow one. */
+/* two fast nodes and a slow one */
 static struct hm_nodes make_nodes(void)
 {
     struct hm_nodes nodes = {.n = 3, .index = {[0] = 0, [1] = 1, [2] = 2}};
@@ -70,7 +70,7 @@ static void the_nearest_node_with_room_above_its_reserve_is_taken(void **state)
     assert_int_equal(hm_nodes_take(&nodes, 1, false, 4 * KIB), -1);
 }
 
-/* This machine's node 0: what a node has in files does not count for a while after it was full. */
+/* On this machine's node 0: its file cache does not count for a while after the node was full. */
 static void files_that_are_not_given_away_are_no_room(void **state)
 {
     (void)state;
@@ -79,7 +79,7 @@ static void files_that_are_not_given_away_are_no_room(void **state)
     hm_nodes_refresh(&nodes);
     assert_true(nodes.node[0].free_bytes > nodes.node[0].file_bytes);
     nodes.node[0].file_bytes = 0;
-    hm_nodes_fill(&nodes, 0); /* without any: the next look tells */
+    hm_nodes_fill(&nodes, 0); /* without file cache, the next refresh tells what is free */
     assert_int_equal(nodes.node[0].without_files, 0);
     nodes.node[0].file_bytes = 5 * KIB;
     hm_nodes_fill(&nodes, 0);

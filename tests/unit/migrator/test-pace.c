@@ -41,7 +41,7 @@ static void test_phases_that_are_not_paid_for(void **state)
         assert_true(hm_pace_lengthen(&pace, false));
         assert_int_equal(hm_pace_due(&pace, 0), i * 10 * S);
     }
-    assert_false(hm_pace_lengthen(&pace, false)); /* long enough */
+    assert_false(hm_pace_lengthen(&pace, false)); /* the phase is long enough now */
     assert_int_equal(hm_pace_due(&pace, 0), 10 * S);
     pace.phase_samples = 1000;
     assert_true(hm_pace_lengthen(&pace, false));
@@ -60,10 +60,10 @@ static void test_budget(void **state)
         uint64_t pages;
     } rows[] = {
         {{.interval_ms = 10000}, 1000, UINT64_MAX},
-        {{.interval_ms = 10000, .rate = 200 << 20}, 1000, 512000},      /* 2000 MiB per phase */
+        {{.interval_ms = 10000, .rate = 200 << 20}, 1000, 512000},      /* 2000 MiB in a phase */
         {{.interval_ms = 500, .rate = 4096}, 1000, 0},                  /* half a page */
-        {{.interval_ms = 10000, .rate = UINT64_MAX}, 1000, UINT64_MAX}, /* more than there can be */
-        {{.interval_ms = 10000, .end_s = 2000}, 1000, UINT64_MAX},      /* how fast moving is, is not known yet */
+        {{.interval_ms = 10000, .rate = UINT64_MAX}, 1000, UINT64_MAX}, /* more pages than there can be */
+        {{.interval_ms = 10000, .end_s = 2000}, 1000, UINT64_MAX},      /* the speed of moving is not known yet */
         {{.interval_ms = 10000, .end_s = 2000, .bytes_per_s = 4096e3}, 1000, 100000}, /* a tenth of 1000 s */
         {{.interval_ms = 10000, .end_s = 2000, .bytes_per_s = 4096e3, .rate = 4096}, 1000, 10},
         {{.interval_ms = 10000, .end_s = 2000, .bytes_per_s = 4096e3}, 1999, 100},
@@ -91,7 +91,7 @@ static void test_learning(void **state)
 {
     (void)state;
     struct hm_pace pace = {.interval_ms = 10000};
-    hm_pace_learn(&pace, 4096, 1); /* too little to say anything */
+    hm_pace_learn(&pace, 4096, 1); /* too little to tell the speed */
     hm_pace_learn(&pace, UINT64_C(1) << 30, 0);
     assert_true(pace.bytes_per_s <= 0);
     hm_pace_learn(&pace, UINT64_C(1) << 30, 1);

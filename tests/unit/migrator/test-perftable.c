@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Events by processor, what refusals mean, and how often to sample. */
+/* Tests the events of processors, the texts for refusals, and how often to sample. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -58,7 +58,7 @@ static void test_find(void **state)
     (void)state;
     static const struct {
         struct hm_perf_cpu cpu;
-        const char *name; /* NULL: none */
+        const char *name; /* NULL: no row */
         int n_events;
     } rows[] = {
         {{"GenuineIntel", 6, 0x4f, false}, NULL, 0}, /* Broadwell: before Skylake */
@@ -90,7 +90,7 @@ static void test_find(void **state)
     }
 }
 
-/* Each row either samples or says why not, and the numbers are those of the vendors' manuals. */
+/* Each row either samples or says why not. The numbers are from the vendors' manuals. */
 static void test_rows(void **state)
 {
     (void)state;
@@ -148,22 +148,22 @@ static void test_budget(void **state)
     (void)state;
     struct hm_perf_budget budget;
     hm_perf_budget_init(&budget, 1000);
-    /* within it, and never finer than wanted */
+    /* within the budget: never finer than wanted */
     for (int i = 0; i < 500; i++)
         assert_false(hm_perf_budget_next(&budget, i % 2 ? 0.0 : 1.0, 1.0, false));
     assert_int_equal(budget.period, 1000);
-    /* over it: at once by as much as is needed */
+    /* above the budget: coarser at once, by as much as is needed */
     assert_true(hm_perf_budget_next(&budget, 5.0, 1.0, false));
     assert_int_equal(budget.period, 8000);
-    assert_true(hm_perf_budget_next(&budget, 0.0, 1.0, true)); /* the kernel throttles: whatever was spent */
+    assert_true(hm_perf_budget_next(&budget, 0.0, 1.0, true)); /* the kernel throttled: coarser, whatever was spent */
     assert_int_equal(budget.period, 16000);
-    /* what is spent where it fits: no change, however long (no swinging) */
+    /* within the budget for long: no change, and no swinging */
     for (int i = 0; i < 500; i++)
         assert_false(hm_perf_budget_next(&budget, 0.3, 1.0, false));
     assert_int_equal(budget.period, 16000);
 }
 
-/* Finer only after a while, which grows with each time that finer was too fine. */
+/* Sampling becomes finer only after a while, which grows each time that finer sampling cost too much. */
 static void test_budget_patience(void **state)
 {
     (void)state;
@@ -171,7 +171,7 @@ static void test_budget_patience(void **state)
     int spans[8] = {0};
     hm_perf_budget_init(&budget, 16);
     for (int turn = 0; turn < 8; turn++) {
-        assert_true(hm_perf_budget_next(&budget, 2.0, 1.0, false)); /* at 16 it is always too much */
+        assert_true(hm_perf_budget_next(&budget, 2.0, 1.0, false)); /* a period of 16 always costs too much */
         assert_int_equal(budget.period, 32);
         do
             spans[turn]++;
@@ -181,7 +181,7 @@ static void test_budget_patience(void **state)
     assert_int_equal(spans[0], 2 * HM_PERF_PATIENCE);
     assert_int_equal(spans[1], 4 * HM_PERF_PATIENCE);
     assert_int_equal(spans[7], HM_PERF_PATIENCE_MOST);
-    /* one span of more starts the count anew */
+    /* a span that costs more restarts the count */
     hm_perf_budget_init(&budget, 16);
     hm_perf_budget_next(&budget, 2.0, 1.0, false);
     for (int i = 0; i < 2 * HM_PERF_PATIENCE - 1; i++)
@@ -196,7 +196,7 @@ static void test_budget_ends(void **state)
     (void)state;
     struct hm_perf_budget budget;
     hm_perf_budget_init(&budget, 3);
-    assert_true(hm_perf_budget_next(&budget, 1.0, 0.0, false)); /* no budget at all: as coarse as it gets */
+    assert_true(hm_perf_budget_next(&budget, 1.0, 0.0, false)); /* without any budget: as coarse as possible */
     assert_int_equal(budget.period, 3 * (uint64_t)HM_PERF_COARSEST);
     assert_false(hm_perf_budget_next(&budget, 1.0, 0.0, true));
     assert_int_equal(budget.period, 3 * (uint64_t)HM_PERF_COARSEST);

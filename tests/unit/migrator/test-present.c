@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* On mappings of this process, by the kernel that runs it; and as if that were older, without PAGEMAP_SCAN. Calls are
- * counted, not timed. */
+/*
+ * Tests hm_present on mappings of this process, with the running kernel, and as if that kernel were older and had no
+ * PAGEMAP_SCAN. Calls are counted, not timed.
+ */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -18,7 +20,8 @@
 #define PAGE UINT64_C(4096)
 #define TIB_PAGES (UINT64_C(1) << 28)
 #define ROOM 1024
-#define SPARSE (UINT64_C(1) << 45) /* pages that this process has, as it says: next to none of them is there */
+/* pages that this process pretends to have mapped: next to none of them is present */
+#define SPARSE (UINT64_C(1) << 45)
 
 int __real_ioctl(int fd, unsigned long request, void *argument);
 int __wrap_ioctl(int fd, unsigned long request, void *argument);
@@ -54,7 +57,7 @@ static void start(bool is_older, uint64_t mapped)
     assert_true(present.pagemap >= 0);
 }
 
-/* The same by PAGEMAP_SCAN; a kernel without it skips the test, by name. */
+/* Starts with PAGEMAP_SCAN. A kernel without it skips the test, with a message. */
 static void start_with_scan(void)
 {
     start(false, SPARSE);
@@ -82,7 +85,7 @@ static uint64_t page_of(const char *pages)
     return (uintptr_t)pages / PAGE;
 }
 
-/* All pages into found[]; no block is handed out by halves. */
+/* Collects all pages in found[]. No block is split between two calls. */
 static size_t look(uint64_t first, uint64_t n_pages, uint64_t turn)
 {
     size_t n = 0;
@@ -100,7 +103,7 @@ static size_t look(uint64_t first, uint64_t n_pages, uint64_t turn)
     }
 }
 
-/* A TiB of which three pages are there. */
+/* A TiB with three present pages. */
 static const uint64_t touched[] = {7, TIB_PAGES / 2, TIB_PAGES - 1};
 
 static char *map_a_tib(void)
@@ -120,7 +123,7 @@ static void test_a_tib_of_holes_by_scan(void **state)
     for (size_t i = 0; i < 3; i++)
         assert_int_equal(found[i], page_of(pages) + touched[i]);
     assert_int_equal(n_reads, 0);
-    assert_true(n_scans <= 16); /* one for 64 GiB */
+    assert_true(n_scans <= 16); /* one call for 64 GiB */
     hm_present_close(&present);
     munmap(pages, TIB_PAGES * PAGE);
 }
@@ -130,7 +133,7 @@ static void test_a_tib_of_holes_by_page_map(void **state)
     (void)state;
     char *pages = map_a_tib();
     start(true, SPARSE);
-    assert_int_equal(look(page_of(pages), TIB_PAGES, 0), 1); /* and no more: it was not looked for any further */
+    assert_int_equal(look(page_of(pages), TIB_PAGES, 0), 1); /* only one page: it was not looked any further */
     assert_int_equal(found[0], page_of(pages) + touched[0]);
     assert_int_equal(n_scans, 1);
     assert_true(n_reads <= HM_PRESENT_MISSING / HM_PRESENT_ENTRIES + 1);
@@ -138,7 +141,7 @@ static void test_a_tib_of_holes_by_page_map(void **state)
     munmap(pages, TIB_PAGES * PAGE);
 }
 
-/* Where not all can be looked at in one turn, another one begins elsewhere. */
+/* If one turn cannot look at all memory, other turns begin at other places. */
 static void test_later_turns_reach_the_rest(void **state)
 {
     (void)state;
@@ -148,17 +151,17 @@ static void test_later_turns_reach_the_rest(void **state)
     pages[(n_pages - 1000) * PAGE] = 1;
     for (uint64_t turn = 0; turn < 64; turn++) {
         start(true, SPARSE);
-        present.has_scan = false; /* known from a turn before */
+        present.has_scan = false; /* known from an earlier turn */
         by_turn[turn % 2] += look(page_of(pages), n_pages, turn) > 0;
         assert_true(n_reads <= HM_PRESENT_MISSING / HM_PRESENT_ENTRIES + 2);
         hm_present_close(&present);
     }
     assert_int_equal(by_turn[0], 0);
-    assert_in_range(by_turn[1], 2, 8); /* an eighth of 32 by chance */
+    assert_in_range(by_turn[1], 2, 8); /* by chance an eighth of 32 */
     munmap(pages, n_pages * PAGE);
 }
 
-/* What is there pays for looking further. */
+/* Each present page allows to look further. */
 static void test_dense_memory_is_found_whole(void **state)
 {
     (void)state;
@@ -169,7 +172,7 @@ static void test_dense_memory_is_found_whole(void **state)
     start(true, SPARSE);
     assert_int_equal(look(page_of(pages), n_pages, 0), 1000);
     hm_present_close(&present);
-    /* As if this process had little beside it. */
+    /* as if this process had little other memory */
     start(true, n_pages);
     assert_int_equal(look(page_of(pages), n_pages, 1), 2000);
     hm_present_close(&present);
@@ -186,7 +189,7 @@ static bool is_touched(unsigned pattern, uint64_t page)
     return pattern == 0 ? true : pattern == 1 ? page % 2 == 0 : page % 700 < 300 || page % 997 == 5;
 }
 
-/* What was started finds all of them and nothing else; `turn` as in hm_present_begin(). */
+/* Checks that all pages of the pattern are found, each once, and no others; `turn` as in hm_present_begin(). */
 static void assert_every_page_once(unsigned pattern, uint64_t turn)
 {
     const uint64_t n_pages = 8192;
@@ -227,7 +230,7 @@ static void test_every_page_once_by_page_map(void **state)
     }
 }
 
-/* They are the zero page, which is on no node. */
+/* Pages that were only read are the zero page, which is on no node. */
 static char *map_and_read(uint64_t n_pages)
 {
     char *pages = map(n_pages);
@@ -254,7 +257,7 @@ static void test_pages_that_were_only_read_by_page_map(void **state)
     (void)state;
     char *pages = map_and_read(600);
     start(true, SPARSE);
-    assert_int_equal(look(page_of(pages), 600, 0), 600); /* which shows them as any other */
+    assert_int_equal(look(page_of(pages), 600, 0), 600); /* the page map shows the zero page like any other */
     hm_present_close(&present);
     munmap(pages, 600 * PAGE);
 }
@@ -265,7 +268,7 @@ static void test_without_a_page_map(void **state)
     hm_present_init(&present);
     hm_present_open(&present, -1, SPARSE);
     assert_int_equal(present.pagemap, -1);
-    assert_int_equal(look(100, 5000, 1), 5000); /* the kernel is asked for each */
+    assert_int_equal(look(100, 5000, 1), 5000); /* the kernel is asked for each page */
     assert_int_equal(found[4999], 5099);
     hm_present_close(&present);
 }

@@ -114,9 +114,9 @@ static void test_file(void **state)
     assert_int_equal(hm_progress_read(path, &read, NULL), 0);
     assert_int_equal(read.phases, 12);
     assert_int_equal(read.step_id, 3);
-    assert_int_equal(hm_progress_create(path, 3, NULL), -1); /* what is there is not overwritten */
+    assert_int_equal(hm_progress_create(path, 3, NULL), -1); /* an existing file is not overwritten */
     assert_int_equal(errno, EEXIST);
-    progress->state = 99; /* whatever a user writes into it */
+    progress->state = 99; /* a user may write anything into it */
     assert_int_equal(hm_progress_read(path, &read, NULL), -1);
     assert_int_equal(errno, EBADMSG);
     assert_null(hm_progress_map(fd, NULL));
@@ -133,13 +133,13 @@ static void test_file(void **state)
     assert_int_equal(symlink("/dev/zero", path), 0);
     assert_int_equal(hm_progress_read(path, &read, NULL), -1);
     assert_int_equal(unlink(path), 0);
-    assert_int_equal(mkfifo(path, 0600), 0); /* does not wait for a writer */
+    assert_int_equal(mkfifo(path, 0600), 0); /* the call does not wait for a writer */
     assert_int_equal(hm_progress_read(path, &read, NULL), -1);
     assert_int_equal(errno, EBADMSG);
     assert_int_equal(hm_progress_create("/nowhere/at/all", 3, NULL), -1);
 }
 
-/* The next version's, with more behind ours, and one that is to become so. */
+/* Files of a later version, with more members behind ours, and of an earlier one, which is extended. */
 static void test_other_versions(void **state)
 {
     (void)state;

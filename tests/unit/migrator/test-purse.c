@@ -18,8 +18,8 @@ static void test_earned_and_spent(void **state)
     static const struct {
         double job_s, spent_s, saved_s;
     } rows[] = {
-        {100, 0, 0},                          /* what was used before does not count */
-        {200, 0.25, 0.75}, {300, 0.25, 1.75}, /* saved up over phases */
+        {100, 0, 0},                          /* CPU time before the start does not count */
+        {200, 0.25, 0.75}, {300, 0.25, 1.75}, /* saved over phases */
         {300, 2, 0},                          /* an idle job earns nothing */
         {300, 3, -1},      {250, 3, -1},      /* processes have ended */
         {350, 3, 0},       {450, 3.5, 0.5},
@@ -41,7 +41,7 @@ static void test_parts_and_pages(void **state)
         uint64_t pages;
     } rows[] = {
         {{.saved_s = 0}, 0, HM_PURSE_LEAST},
-        {{.saved_s = 1}, 0.5, HM_PURSE_LEAST}, /* what a page costs is not known yet */
+        {{.saved_s = 1}, 0.5, HM_PURSE_LEAST}, /* the cost of a page is not known yet */
         {{.saved_s = 1, .page_s = 1e-4}, 0.5, 10000},
         {{.saved_s = 100, .page_s = 1e-4}, 50, 1000000},
         {{.saved_s = 0.01, .page_s = 1e-4}, 0.005, HM_PURSE_LEAST},
@@ -60,7 +60,7 @@ static void test_what_a_page_costs(void **state)
     (void)state;
     struct hm_purse purse = {.share = 0.01};
     hm_purse_learn(&purse, 0, 1);
-    hm_purse_learn(&purse, 63, 1); /* too few to say anything */
+    hm_purse_learn(&purse, 63, 1); /* too few pages to tell the cost */
     hm_purse_learn(&purse, 1000, 0);
     assert_true(purse.page_s <= 0);
     hm_purse_learn(&purse, 1000, 0.1);
@@ -73,7 +73,7 @@ static void test_decisions_leave_most_for_moving(void **state)
 {
     (void)state;
     struct hm_purse purse = {.saved_s = 0};
-    assert_true(hm_purse_affords_decision(&purse)); /* what it costs is not known yet */
+    assert_true(hm_purse_affords_decision(&purse)); /* the cost of a decision is not known yet */
     hm_purse_learn_decision(&purse, 0);
     assert_true(purse.decision_s <= 0);
     hm_purse_learn_decision(&purse, 0.1);
@@ -98,7 +98,7 @@ static void test_is_there_work(void **state)
         {{0, 0}, NONE, false},
         {{0, 4 * MIB - 1}, NONE, false},
         {{0, 4 * MIB}, NONE, true},
-        {{1000 * MIB, 10 * MIB - 1}, NONE, false}, /* a hundredth of what is fast */
+        {{1000 * MIB, 10 * MIB - 1}, NONE, false}, /* a hundredth of the fast tier's memory */
         {{1000 * MIB, 10 * MIB}, NONE, true},
         {{8 * MIB, 0}, 8 * MIB, false},
         {{8 * MIB + 4096, 0}, 8 * MIB, true},
@@ -118,10 +118,10 @@ static void test_resting(void **state)
         const uint64_t *bytes;
         bool is_resting;
     } rows[] = {
-        {little, true},  {little, true},                   /* from the start on */
+        {little, true},  {little, true},                   /* resting from the start */
         {much, false},   {little, false}, {little, false}, /* not at once */
         {much, false},   {little, false}, {little, false}, {little, true},
-        {little, true},  {much, false},   {little, false}, {NULL, false}, /* not known: there may be something */
+        {little, true},  {much, false},   {little, false}, {NULL, false}, /* NULL: not known, so there may be work */
         {little, false}, {little, false}, {little, true},  {NULL, false},
     };
     struct hm_rest rest = {.is_resting = true};

@@ -28,7 +28,7 @@ static void test_inside(void **state)
         {"0::/ab\n", "/a", false},
         {"0::/b/a\n", "/a", false},
         {"0::/a/../b\n", "/a/b", false},
-        {"1:cpu:/a\n0::/b\n", "/a", false}, /* v1 does not count */
+        {"1:cpu:/a\n0::/b\n", "/a", false}, /* cgroup v1 does not count */
         {"12:memory:/x\n0::/a\n", "/a", true},
         {"10::/a\n", "/a", false},
         {"0::/job_1/step_0/user/task_0\n", "/job_1/step_0/user", true},
@@ -49,7 +49,7 @@ static void test_user(void **state)
     } rows[] = {
         {"", false},
         {"Name:\ta\nUid:\t5\t5\t5\t5\n", true},
-        {"Name:\ta\nUid:\t5\t0\t5\t5\n", false}, /* set-user-id programs are not ours */
+        {"Name:\ta\nUid:\t5\t0\t5\t5\n", false}, /* a set-user-id program is not the user's */
         {"Name:\ta\nUid:\t5\t5\t0\t5\n", false},
         {"Name:\ta\nUid:\t55\t55\t55\t55\n", false},
         {"Name:\ta\nUid:\t5\t5\t5\n", false},
@@ -102,7 +102,7 @@ static void test_come_and_go(void **state)
     assert_int_equal(ranks.n_left_out, 1 - others);
     int first = hm_ranks_space(&ranks, pid[0]), second = hm_ranks_space(&ranks, pid[1]);
     assert_true(first >= 0 && second >= 0 && first != second);
-    assert_int_equal(hm_ranks_space(&ranks, getpid()), -1); /* never itself */
+    assert_int_equal(hm_ranks_space(&ranks, getpid()), -1); /* never the calling process */
     assert_true(ranks.rank[first].is_new);
     assert_true(ranks.rank[first].start_time > 0);
     assert_true(hm_ranks_is_ours(&ranks, (uint32_t)first));
@@ -113,7 +113,7 @@ static void test_come_and_go(void **state)
     assert_int_equal(hm_ranks_update(&ranks, NULL), 1 + others);
     assert_true(ranks.rank[first].is_gone);
     assert_int_equal(hm_ranks_space(&ranks, pid[0]), -1);
-    assert_int_equal(hm_ranks_space(&ranks, pid[1]), second); /* others keep theirs */
+    assert_int_equal(hm_ranks_space(&ranks, pid[1]), second); /* the other processes keep their spaces */
     assert_int_equal(hm_ranks_update(&ranks, NULL), 1 + others);
     assert_false((uint32_t)first < ranks.n && ranks.rank[first].pid != 0);
     assert_true(hm_ranks_is_ours(&ranks, (uint32_t)second));

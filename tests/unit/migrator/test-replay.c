@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The reference figures come from an independent simulation of the same traces. */
+/* Tests the replay against reference figures from an independent simulation of the same traces. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -19,7 +19,7 @@ static const double sizes[] = {0.1, 0.25, 0.5};
 
 static const struct {
     const char *name;
-    double first_touch[3][3], static_oracle[3][3], phase_oracle[3][3]; /* share, slow writes, AMAT by size */
+    double first_touch[3][3], static_oracle[3][3], phase_oracle[3][3]; /* each: share, slow writes, AMAT by size */
 } rows[N_TRACES] = {
     {"AMG",
      {{.170, .356, 1.90}, {.183, .297, 1.88}, {.394, .150, 1.64}},
@@ -78,7 +78,7 @@ static struct hm_replay_options options_of(const char *algorithm, double fast)
                                       .seed = 1};
 }
 
-/* Within 1 %, and what the figures were rounded by. */
+/* Expects a value within 1 % and the rounding of the reference figures. */
 static void expect(const char *what, double got, double expected, double rounded)
 {
     if (!(got - expected <= 0.01 * expected + rounded && expected - got <= 0.01 * expected + rounded))
@@ -110,7 +110,7 @@ static void test_references(void **state)
         }
 }
 
-/* Mean AMAT by size; no trace may be worse than first touch by more than `worst`. */
+/* The mean AMAT by size. No trace may exceed first touch by more than `worst`. */
 static void mean_amat(const char *algorithm, double worst, double *mean)
 {
     for (size_t size = 0; size < N_ROWS(sizes); size++) {
@@ -196,7 +196,8 @@ static void test_samples_are_binomial(void **state)
         sum += drawn;
         squares += drawn * drawn;
     }
-    double mean = sum / n, variance = squares / n - mean * mean; /* both 15.26; standard errors 0.03 and 0.15 */
+    /* expected: 15.26 for both; standard errors 0.03 and 0.15 */
+    double mean = sum / n, variance = squares / n - mean * mean;
     assert_true(mean > 15.16 && mean < 15.36);
     assert_true(variance > 14.6 && variance < 15.9);
     assert_int_equal(hm_sampler_draw(&random, 12345, 1), 12345);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where the pages of extents are, what is in no extent, and the shares that follow; move_pages(2) is a formula. */
+/*
+ * Tests where pages of extents are, which memory is in no extent, and the shares that follow. move_pages(2) is replaced
+ * by a formula.
+ */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -19,7 +22,7 @@ long __wrap_move_pages(int pid, unsigned long count, void **pages, const int *to
 
 static size_t n_looks, n_calls;
 
-/* Pages below 5000 are on node 0 (fast), those below 100000 on node 2, odd ones from there on absent. */
+/* Pages below 5000 are on node 0 (fast), pages below 100000 on node 2; of the rest, odd ones are absent. */
 long __wrap_move_pages(int pid, unsigned long count, void **pages, const int *to, int *status, int flags)
 {
     (void)flags;
@@ -65,12 +68,12 @@ static void test_extents(void **state)
 {
     (void)state;
     struct hm_extent extents[] = {
-        {.first = HM_PAGE(0, 900), .n_pages = 200},      /* half of it before the mapping */
+        {.first = HM_PAGE(0, 900), .n_pages = 200},      /* half of it is before the mapping */
         {.first = HM_PAGE(0, 1100), .n_pages = 7900},    /* sampled: 3900 fast, 4000 slow */
-        {.first = HM_PAGE(0, 15000), .n_pages = 1000},   /* nothing is mapped */
+        {.first = HM_PAGE(0, 15000), .n_pages = 1000},   /* not mapped */
         {.first = HM_PAGE(0, 19000), .n_pages = 181500}, /* two mappings, the last one with holes */
-        {.first = HM_PAGE(1, 1000), .n_pages = 10},      /* gone */
-        {.first = HM_PAGE(2, 1000), .n_pages = 10},      /* just ended */
+        {.first = HM_PAGE(1, 1000), .n_pages = 10},      /* the process is gone */
+        {.first = HM_PAGE(2, 1000), .n_pages = 10},      /* the process has just ended */
         {.first = HM_PAGE(9, 1000), .n_pages = 10},      /* no such space */
     };
     const size_t count = sizeof(extents) / sizeof(extents[0]);
@@ -167,12 +170,12 @@ static void test_shares(void **state)
     static const int8_t is_fast[] = {1, 0, -1, 1}, none[] = {-1, -1, -1, -1};
     hm_tally_init(&tally, 1, false);
     hm_tally_end(&tally, is_fast, 0.5);
-    assert_true(hm_tally_fast(&tally) < 0 && hm_tally_best(&tally) < 0 && tally.last < 0); /* nothing was sampled */
+    assert_true(hm_tally_fast(&tally) < 0 && hm_tally_best(&tally) < 0 && tally.last < 0); /* no samples */
     observe(&tally, 40, 1, false);
     observe(&tally, 10, 3, true);
     observe(&tally, 20, 4, true);
     observe(&tally, 30, 100, true);
-    observe(&tally, 99, 0, true); /* says nothing */
+    observe(&tally, 99, 0, true); /* no weight */
     assert_int_equal(hm_tally_choose(&tally), 4);
     assert_int_equal(tally.sample[3].page, 40);
     hm_tally_end(&tally, is_fast, 0.75); /* 10 fast, 20 slow, 30 unknown, 40 fast and unmovable */
@@ -181,7 +184,7 @@ static void test_shares(void **state)
     assert_float_equal(hm_tally_best(&tally), (1 + 7 * 0.75) / 8, 1e-9);
     observe(&tally, 10, 108, true);
     assert_int_equal(hm_tally_choose(&tally), 1);
-    hm_tally_end(&tally, is_fast, 0.1); /* what there is, is better than what the extents know of */
+    hm_tally_end(&tally, is_fast, 0.1); /* the present placement is better than the best one that the extents know */
     assert_float_equal(tally.last, 1, 1e-9);
     assert_float_equal(hm_tally_fast(&tally), 0.75, 1e-9);
     assert_float_equal(hm_tally_best(&tally), ((1 + 7 * 0.75) / 8 + 1) / 2, 1e-9);
@@ -206,7 +209,7 @@ static void test_shares_of_many(void **state)
         is_fast[i] = tally.sample[i].page < 60000;
     hm_tally_end(&tally, is_fast, -1);
     assert_float_equal(tally.last, 0.3, 0.05);
-    assert_float_equal(hm_tally_best(&tally), hm_tally_fast(&tally), 1e-12); /* no better is known */
+    assert_float_equal(hm_tally_best(&tally), hm_tally_fast(&tally), 1e-12); /* no better placement is known */
 }
 
 static void test_shares_of_writes_alone(void **state)
@@ -226,7 +229,10 @@ static void test_shares_of_writes_alone(void **state)
     assert_float_equal(hm_tally_best(&tally), 1, 1e-9);
 }
 
-/* Phases count by accesses, not by samples: those of another source stand for others. */
+/*
+ * Phases have the weight of their accesses, not of their samples: a sample of another source may stand for another
+ * number of accesses.
+ */
 static void test_phases_count_by_their_accesses(void **state)
 {
     (void)state;
@@ -248,7 +254,7 @@ static void test_best_placement(void **state)
         {.reads = 10, .fast_pages = 100},
         {.reads = 50, .writes = 20, .slow_pages = 100},
         {.reads = 20, .slow_pages = 1000},
-        {.reads = 999}, /* not there */
+        {.reads = 999}, /* no present pages */
     };
     static const struct {
         uint64_t capacity;
@@ -261,7 +267,7 @@ static void test_best_placement(void **state)
     assert_true(hm_tally_best_placement(extents + 3, 1, 100, order) < 0);
 }
 
-/* Sums that are rounded in another order: 13.8 + 58.3 + 86.8 is less than 86.8 + 58.3 + 13.8. */
+/* Sums in different order are rounded differently: 13.8 + 58.3 + 86.8 is less than 86.8 + 58.3 + 13.8. */
 static void test_all_is_no_more_than_all(void **state)
 {
     (void)state;

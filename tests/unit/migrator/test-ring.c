@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Synthetic rings of perf events: each in memory of its own size, so that a byte read outside is seen. */
+/*
+ * Tests synthetic rings of perf events. Each is in memory of exactly its size, so that a byte read outside is noticed.
+ */
 #include <linux/perf_event.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -49,7 +51,7 @@ static void put(struct made *made, uint32_t type, uint16_t misc, const uint64_t 
     put_bytes(made, word, words * sizeof(*word));
 }
 
-/* A sample of the usual form. */
+/* Adds a sample of the usual form. */
 static void put_sample(struct made *made, uint64_t address)
 {
     uint64_t word[] = {7, UINT64_C(101) << 32 | 100, address, 65536, PERF_MEM_OP_STORE};
@@ -67,7 +69,7 @@ static void test_torn(void **state)
     static const struct {
         const char *name;
         struct perf_event_header header;
-        uint64_t there; /* bytes up to head */
+        uint64_t there; /* bytes up to the head */
         uint64_t start;
     } rows[] = {
         {"size 0", {PERF_RECORD_SAMPLE, 0, 0}, 48, 0},
@@ -94,10 +96,10 @@ static void test_torn(void **state)
         made.head = rows[i].start + rows[i].there;
         if (take(&made, ROOM) != 0 || made.counts.torn != 1)
             fail_msg("%s was taken", rows[i].name);
-        assert_int_equal(made.tail, made.head); /* resynchronised */
+        assert_int_equal(made.tail, made.head); /* the reader has resynchronised */
         put_sample(&made, 0x5000);
         if (rows[i].there % 8 == 0 && rows[i].start % 8 == 0)
-            assert_int_equal(take(&made, ROOM), 1); /* and what follows is read */
+            assert_int_equal(take(&made, ROOM), 1); /* what follows is read */
         free(made.bytes);
     }
 }
@@ -117,7 +119,7 @@ static void test_bad_ring(void **state)
     }
 }
 
-/* Fields of any length are refused, not guessed. */
+/* Sample types with fields of variable length are refused, not guessed. */
 static void test_refused_types(void **state)
 {
     (void)state;
@@ -145,7 +147,7 @@ static void assert_usual(const struct hm_ring_sample *sample, uint64_t address)
     assert_true(sample->is_user);
 }
 
-/* All one-word fields at once, each with its own value, and each left out in turn. */
+/* All one-word fields together, each with a value of its own, and with each left out in turn. */
 static void test_fields(void **state)
 {
     (void)state;
@@ -176,7 +178,7 @@ static void test_fields(void **state)
     }
 }
 
-/* Every type of record between two samples, at every offset in the ring, so that each wraps everywhere. */
+/* Every type of record between two samples, at every offset in the ring, so that each of them wraps at every place. */
 static void test_types_and_wrapping(void **state)
 {
     (void)state;
@@ -216,7 +218,7 @@ static void test_types_and_wrapping(void **state)
             struct made made;
             struct hm_ring_counts counts = rows[i].counts;
             counts.samples = 2;
-            make(&made, RING, UINT64_MAX - 7 - RING + start, usual); /* the positions themselves wrap as well */
+            make(&made, RING, UINT64_MAX - 7 - RING + start, usual); /* the positions themselves overflow, too */
             put_sample(&made, 0x1000);
             put(&made, rows[i].type, 0, rows[i].word, rows[i].words);
             put_sample(&made, 0x2000);
@@ -240,14 +242,14 @@ static void test_full_and_empty(void **state)
     for (int i = 0; i < 5; i++)
         put_sample(&made, 0x1000);
     put(&made, PERF_RECORD_SWITCH, 0, NULL, 0);
-    put(&made, PERF_RECORD_SWITCH, 0, NULL, 0); /* 5 * 48 + 16: not a byte is left */
+    put(&made, PERF_RECORD_SWITCH, 0, NULL, 0); /* 5 * 48 + 16: no byte is free */
     assert_int_equal(made.head - made.tail, RING);
     assert_int_equal(take(&made, ROOM), 5);
     assert_int_equal(made.counts.others, 2);
     free(made.bytes);
 }
 
-/* What finds no room stays in the ring. */
+/* Samples for which there is no room stay in the ring. */
 static void test_batches(void **state)
 {
     (void)state;
@@ -268,7 +270,7 @@ static void test_batches(void **state)
     free(made.bytes);
 }
 
-/* Samples before the torn place are kept. */
+/* Samples before the torn record are kept. */
 static void test_torn_behind_samples(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* On this very process, where the kernel has soft-dirty marks; where it has none, it has to be said. */
+/* Tests soft-dirty marks on this process itself, if the kernel has them. If not, that must be reported. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -15,7 +15,7 @@
 #include "migrator/softdirty/parts.h"
 
 #define PAGE 4096
-#define PAGES 512 /* of each kind */
+#define PAGES 512 /* pages of each kind */
 
 static struct hm_error error;
 
@@ -88,7 +88,7 @@ static void a_windows_ranges_replace_those_of_its_processes(void **state)
     struct hm_softdirty *softdirty = with_ranges();
     softdirty->process[0].has_window = true;
     hm_softdirty_add(softdirty, HM_PAGE(0, 300), 5);
-    hm_softdirty_add(softdirty, HM_PAGE(2, 300), 5); /* has no window */
+    hm_softdirty_add(softdirty, HM_PAGE(2, 300), 5); /* its process has no window */
     hm_softdirty_add(softdirty, HM_PAGE(0, 400), 0);
     softdirty->wanted.range[0].share = 0.5f;
     hm_softdirty_replace(softdirty);
@@ -162,7 +162,7 @@ static void written_pages_are_told_from_read_ones(void **state)
     assert_true(hm_softdirty_share(softdirty, page_of(written)) > 0.98);
     assert_true(hm_softdirty_share(softdirty, page_of(read)) < 0.02);
     assert_true(hm_softdirty_state(softdirty)->dirty_pages == PAGES && hm_softdirty_state(softdirty)->windows == 1);
-    /* 512 faults are not paid for at once. */
+    /* 512 faults are not paid for so soon. */
     assert_int_equal(hm_softdirty_begin(softdirty, &ranks), 0);
     munmap((void *)(uintptr_t)written, PAGES * PAGE);
     munmap((void *)(uintptr_t)read, PAGES * PAGE);

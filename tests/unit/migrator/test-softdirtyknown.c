@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is believed of what windows saw. */
+/* Tests how far the shares that windows saw are believed. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -11,8 +11,10 @@
 
 #include "migrator/softdirty/parts.h"
 
-/* Four ranges of 64 pages each: what they had, and what is believed. Of 256 pages with a quarter written, shares of 64
- * have a standard error of 0.054. */
+/*
+ * Four ranges of 64 pages each: shares that were seen, and shares that are believed. With a quarter of 256 pages
+ * written, the share of 64 pages has a standard error of 0.054.
+ */
 static const struct {
     float seen[4];
     double low[4], high[4];
@@ -36,7 +38,7 @@ static void differences_by_chance_are_not_believed(void **state)
             softdirty->wanted.range[j].share = judged[i].seen[j];
             softdirty->wanted.range[j].seen = 64;
         }
-        hm_softdirty_add(softdirty, HM_PAGE(0, 900), 64); /* nothing of it is present */
+        hm_softdirty_add(softdirty, HM_PAGE(0, 900), 64); /* none of its pages is present */
         hm_softdirty_replace(softdirty);
         for (uint32_t j = 0; j < 4; j++)
             assert_in_range((uintmax_t)(hm_softdirty_share(softdirty, HM_PAGE(0, 100 * j)) * 1e6 + 0.5),
@@ -71,7 +73,7 @@ static void assert_share(const struct hm_softdirty *softdirty, uint32_t space, u
                  hm_softdirty_share(softdirty, HM_PAGE(space, page)), share);
 }
 
-/* One of the processes was seen when it ran less. In both the first half of the ranges is written. */
+/* One of the processes was seen in a window in which it ran less. Of both, the first half of the ranges is written. */
 static void a_window_says_where_not_how_much(void **state)
 {
     (void)state;
@@ -88,8 +90,10 @@ static void a_window_says_where_not_how_much(void **state)
     hm_softdirty_free(softdirty);
 }
 
-/* The other one shares its processor, window after window, and does the same in less time; a third one waited. Of a
- * fourth nothing is wanted: how long it ran does not matter. */
+/*
+ * The second process shares its processor in each window, and does the same in less time. A third one waited. Of a
+ * fourth no ranges are wanted, so its time does not matter.
+ */
 static void shares_are_of_equal_time(void **state)
 {
     (void)state;
@@ -113,7 +117,7 @@ static void shares_are_of_equal_time(void **state)
     hm_softdirty_free(softdirty);
 }
 
-/* Half of each is always written. */
+/* Half of each process's memory is always written. */
 static void what_is_always_written_takes_no_time(void **state)
 {
     (void)state;
@@ -130,7 +134,7 @@ static void what_is_always_written_takes_no_time(void **state)
     hm_softdirty_free(softdirty);
 }
 
-/* What a process writes in all is not less for all the small ranges that it does not write. */
+/* Many small ranges that are not written do not reduce how much a process writes in all. */
 static void ranges_count_by_their_pages(void **state)
 {
     (void)state;
@@ -146,7 +150,7 @@ static void ranges_count_by_their_pages(void **state)
     hm_softdirty_free(softdirty);
 }
 
-/* Nothing of what the first one uses is there, and the other one waited. */
+/* None of the first process's pages is present, and the second one waited. */
 static void shares_stand_where_nobody_ran_for_long(void **state)
 {
     (void)state;
@@ -167,7 +171,7 @@ static void shares_stand_where_nobody_ran_for_long(void **state)
 
 #define MANY 64
 
-/* One page of many was written when the process waited: it was not the only one that it ever writes. */
+/* One of many pages was written while the process waited: that does not mean that it writes only this one. */
 static void an_idle_window_tells_nothing(void **state)
 {
     (void)state;
@@ -195,7 +199,7 @@ static void what_no_window_saw_has_its_processs_share(void **state)
     struct hm_observation observation = {.page = HM_PAGE(0, 5000), .n_pages = 10, .reads = 8};
     assert_non_null(softdirty);
     hm_softdirty_split(softdirty, &observation, 1);
-    assert_false(observation.knows_writes); /* nothing was seen of anybody */
+    assert_false(observation.knows_writes); /* no window has seen any process */
     see_window(softdirty, 0, 1, share);
     end_windows(softdirty);
     hm_softdirty_split(softdirty, &observation, 1);
@@ -205,7 +209,9 @@ static void what_no_window_saw_has_its_processs_share(void **state)
     hm_softdirty_free(softdirty);
 }
 
-/* By place: what is only read is as cold as it was seen, whatever else its process or another one writes. */
+/*
+ * With by_place, memory that is only read is as cold as it was seen, whatever else is written by its process or others.
+ */
 static void by_place_no_write_is_made_up(void **state)
 {
     (void)state;

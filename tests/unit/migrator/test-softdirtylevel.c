@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which differences between processes' windows are believed. */
+/* Tests which differences between processes' windows are believed. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -44,7 +44,7 @@ static void nothing_is_told_before_a_window(void **state)
     assert_int_equal(belief.n, 0);
 }
 
-/* The ranks of a job that do the same, as the first windows have shown them. */
+/* Ranks of a job that do the same, as their first windows show them. */
 static void one_window_tells_no_difference(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where only writes count: all memory in pieces, and what is left of them. */
+/* Tests the pieces into which all memory is cut if only writes count, and which of them remain. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -10,9 +10,9 @@
 
 #include "migrator/softdirty/parts.h"
 
-#define MAPPINGS 6000 /* of a process: two together have more than there is room for */
+#define MAPPINGS 6000 /* of a process: two processes have more than there is room for */
 
-/* Mappings of so many pages, each at a multiple of `every`. */
+/* Makes mappings of `n_pages` each, at multiples of `every`. */
 static struct hm_maps make_maps(uint64_t n, uint64_t every, uint64_t n_pages)
 {
     struct hm_maps maps = {.n = 0};
@@ -31,7 +31,7 @@ static struct hm_softdirty *with_windows(uint32_t n)
     return softdirty;
 }
 
-/* Each of them has its part of the room, with its last mapping in it. */
+/* Each process gets its part of the room, its last mapping included. */
 static void all_memory_of_all_processes_is_named(void **state)
 {
     (void)state;
@@ -56,7 +56,7 @@ static void all_memory_of_all_processes_is_named(void **state)
     }
 }
 
-/* The kernel marks the whole of a mapping that is new or was made larger. */
+/* The kernel marks the whole of a mapping that is new or has grown. */
 static void what_has_grown_is_not_named(void **state)
 {
     (void)state;
@@ -72,7 +72,7 @@ static void what_has_grown_is_not_named(void **state)
     assert_int_equal(softdirty->wanted.range[0].n_pages, 50);
     assert_int_equal(softdirty->wanted.range[1].page, 3000);
     assert_int_equal(softdirty->wanted.range[1].n_pages, 100);
-    /* No window, no ranges. */
+    /* without a window there are no ranges */
     assert_int_equal(hm_softdirty_add_all(softdirty, 1, &begun, &now, 8), 0);
     hm_softdirty_free(softdirty);
     hm_maps_free(&begun);

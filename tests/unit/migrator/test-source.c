@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The table of sources, what "auto" takes and why, and what perf is asked for. */
+/* Tests the table of sources, which source "auto" takes and why, and what perf is asked for. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -46,7 +46,7 @@ static void test_table(void **state)
         assert_true(*row->needs && *row->knows && *row->cost && row->open);
     }
     assert_string_equal(hm_source_at(0)->name, "perf");       /* best first */
-    assert_string_equal(hm_source_at(n - 1)->name, "faults"); /* what always works, last */
+    assert_string_equal(hm_source_at(n - 1)->name, "faults"); /* the one that always works is last */
     assert_string_equal(hm_source_names(tiny, sizeof(tiny)), "auto,");
 }
 
@@ -57,8 +57,8 @@ static void test_auto(void **state)
         const struct hm_perf_cpu *cpu;
         int raw, software, user_only;
         bool refuses_wide;
-        const char *name; /* NULL: none */
-        const char *why;  /* within the reasons; "" none */
+        const char *name; /* NULL: none works */
+        const char *why;  /* part of the reasons; "": none */
         const char *how;
     } rows[] = {
         {&fake_intel, EACCES, EACCES, 0, true, NULL, "perf: Intel Sapphire Rapids", ""},
@@ -68,9 +68,10 @@ static void test_auto(void **state)
         {&fake_intel, 0, 0, 0, true, "perf", "", "each thread by itself"},
         {&fake_intel, ENOENT, 0, 0, false, "faults", "no such hardware event", "the whole cgroup"},
         {&fake_intel, EOPNOTSUPP, 0, 0, true, "faults", "no PEBS", "each thread"},
-        {&fake_intel, 0, 0, EINVAL, false, "faults", "in this form", ""}, /* Intel's can always leave out the kernel */
+        /* Intel's events can always leave out the kernel */
+        {&fake_intel, 0, 0, EINVAL, false, "faults", "in this form", ""},
         {&amd, 0, 0, 0, true, "perf", "", "each thread"},
-        {&amd, 0, 0, EINVAL, false, "perf", "", ""}, /* before swfilt: with the kernel's */
+        {&amd, 0, 0, EINVAL, false, "perf", "", ""}, /* a kernel without swfilt: samples of the kernel are included */
         {&arm, 0, 0, 0, false, "faults", "AUX buffer", ""},
         {&other, 0, 0, 0, false, "faults", "no events of this processor are known", ""},
     };
@@ -92,13 +93,13 @@ static void test_auto(void **state)
             continue;
         assert_non_null(strstr(source->state.how, rows[i].how));
         assert_true(source->state.unit > 0 && source->state.unit == source->state.period);
-        assert_true(source->state.kernel_cpu_s < 0); /* not measured, so not claimed */
+        assert_true(source->state.kernel_cpu_s < 0); /* not measured */
         assert_int_equal(source->state.knows_writes, strcmp(rows[i].name, "perf") == 0);
         source->close(source);
     }
 }
 
-/* What the kernel is asked for. */
+/* Checks the attributes that the kernel gets. */
 static void test_attributes(void **state)
 {
     (void)state;
@@ -126,7 +127,7 @@ static void test_attributes(void **state)
     fake.cpu = amd;
     source = hm_source_open("perf", &setup, why, NULL);
     assert_non_null(source);
-    assert_int_equal(source->state.period, 1008); /* IBS: multiples of 16 */
+    assert_int_equal(source->state.period, 1008); /* IBS takes multiples of 16 */
     assert_int_equal(fake.last.type, 11);
     assert_int_equal(fake.last.config2, 1);
     source->close(source);
@@ -148,7 +149,7 @@ static void test_weigh(void **state)
         bool knows_writes;
     } rows[] = {
         {1000, PERF_MEM_OP_NA, HM_PERF_LOADS, 1, 0, true},
-        {1000, PERF_MEM_OP_LOAD, HM_PERF_STORES, 0, 1, true}, /* the event is believed */
+        {1000, PERF_MEM_OP_LOAD, HM_PERF_STORES, 0, 1, true}, /* the event decides, not the record */
         {4000, PERF_MEM_OP_LOAD, HM_PERF_BOTH, 4, 0, true},
         {500, PERF_MEM_OP_STORE, HM_PERF_BOTH, 0, 0.5F, true},
         {1000, PERF_MEM_OP_LOAD | PERF_MEM_OP_STORE, HM_PERF_BOTH, 0, 1, true},
@@ -156,7 +157,7 @@ static void test_weigh(void **state)
         {1000, PERF_MEM_OP_NA, HM_PERF_BOTH, 1, 0, false},
         {1000, 0, HM_PERF_BOTH, 1, 0, false},
         {1000, PERF_MEM_OP_STORE, HM_PERF_UNKNOWN, 1, 0, false},
-        {0, 0, HM_PERF_LOADS, 3, 0, true}, /* the record does not say: what was set */
+        {0, 0, HM_PERF_LOADS, 3, 0, true}, /* the record has no period: the period that was set counts */
     };
     for (size_t i = 0; i < N_ROWS(rows); i++) {
         struct hm_ring_sample sample = {.period = rows[i].period, .data_src = rows[i].op};

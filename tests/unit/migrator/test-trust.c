@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a predicted gain is worth: how far it is believed, and how much of it reaches memory. */
+/* Tests what a predicted gain is worth: how far it is believed, and how much of it reaches memory. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -10,13 +10,14 @@
 #include "migrator/decide/misses.h"
 #include "migrator/decide/trust.h"
 
-/* A failed promise is believed less, a kept one is believed; of few samples, neither. */
+/* A prediction that failed is believed less, one that came true is believed. A few samples change neither. */
 static void test_trust(void **state)
 {
     (void)state;
     static const struct {
-        float promised, hot, cold; /* samples per phase: of what goes up, those seen, those seen in what goes down */
-        float excess;              /* variance of what was seen beyond that of counts */
+        /* samples per phase: predicted for the promoted pages, seen there, and seen in the demoted pages */
+        float promised, hot, cold;
+        float excess; /* excess variance of what was seen, beyond that of counts */
         double least, most;
     } rows[] = {
         {500, 500, 0, 0, 0.98, 1},     {500, 1000, 0, 0, 1, 1},      {500, 250, 0, 0, 0.48, 0.52},
@@ -42,7 +43,9 @@ static void test_trust(void **state)
     }
 }
 
-/* What is above the mean misses less often, by the root; the heat that reaches memory still grows with the heat. */
+/*
+ * Memory above the mean misses less often, by the square root. The heat that reaches memory still grows with the heat.
+ */
 static void test_misses(void **state)
 {
     (void)state;
