@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The mode fsdax: on which sockets file systems are made, how large, and what they cost in DRAM. */
+/* Plans the mode fsdax: on which sockets file systems are made, how large, and how much DRAM they cost. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -11,7 +11,7 @@
 #define PAGE_BYTES 4096
 #define MAP_BYTES_PER_PAGE 64
 
-/* What keeps everything from being made in the region, and how it is put right, or NULL. */
+/* Why nothing can be made in the region, and how to put that right; NULL where it can be used. */
 static const char *fault_of(const struct hm_dax_region *region)
 {
     if (region->is_disabled)
@@ -23,7 +23,7 @@ static const char *fault_of(const struct hm_dax_region *region)
     return NULL;
 }
 
-/* The largest region of the socket that can be used; 0: none. */
+/* Size of the socket's largest usable region; 0: there is none. */
 static uint64_t largest_region(const struct hm_dax_regions *regions, int socket)
 {
     uint64_t largest = 0;
@@ -33,10 +33,8 @@ static uint64_t largest_region(const struct hm_dax_regions *regions, int socket)
     return largest;
 }
 
-/*
- * Of a socket without a region that can be used: refuses where it has another, with what is in the way. Were it left
- * out, the other sockets would have to give more than Slurm has counted of them.
- */
+/* For a socket without a usable region: refuse, with the reason, where it has an unusable one. If the socket were left
+ * out instead, the other sockets would have to give more than Slurm has counted for them. */
 static int check_faults(const struct hm_scene *scene, int socket)
 {
     const struct hm_dax_regions *regions = &scene->abilities->regions;
@@ -46,7 +44,7 @@ static int check_faults(const struct hm_scene *scene, int socket)
     return 0;
 }
 
-/* No chosen socket has a region: says what is in the way. */
+/* No chosen socket has a region: refuse, with the reason. */
 static int refuse_regions(const struct hm_scene *scene)
 {
     char list[HM_LIST_SHOWN + 8];
@@ -58,7 +56,7 @@ static int refuse_regions(const struct hm_scene *scene)
     return hm_scene_refuse(scene, "there is no region of persistent memory (in App Direct mode)");
 }
 
-/* Of the chosen sockets, those that have regions; all of them where nothing is known of regions. */
+/* Take those of the chosen sockets that have regions; all of them where regions are not known. */
 static int choose_sockets(struct hm_scene *scene, struct hm_set *sockets)
 {
     const struct hm_dax_regions *regions = &scene->abilities->regions;
@@ -78,7 +76,9 @@ static int choose_sockets(struct hm_scene *scene, struct hm_set *sockets)
     return hm_set_is_empty(sockets) ? refuse_regions(scene) : 0;
 }
 
-/* What no region is large enough for. What is free in them at the moment is for the one to say who takes it. */
+/*
+ * Refuse a size that no region can hold. Whether there is room at the moment is checked when the file system is made.
+ */
 static int check_size(const struct hm_scene *scene, const struct hm_set *sockets, uint64_t share)
 {
     const struct hm_dax_regions *regions = &scene->abilities->regions;
@@ -94,7 +94,7 @@ static int check_size(const struct hm_scene *scene, const struct hm_set *sockets
     return 0;
 }
 
-/* Keeping is the site's to offer, and to bound: what no node of it has is refused before any is looked at. */
+/* Check what the site offers for keeping, before any region is looked at. */
 static int check_offer(const struct hm_scene *scene)
 {
     const struct hm_config *config = scene->config;
@@ -111,7 +111,7 @@ static int check_offer(const struct hm_scene *scene)
     return 0;
 }
 
-/* Of each region only a share is for what is kept. */
+/* Check the share of each region that kept file systems may use. */
 static int check_keep_share(const struct hm_scene *scene, const struct hm_set *sockets, uint64_t share)
 {
     const struct hm_dax_regions *regions = &scene->abilities->regions;
@@ -130,7 +130,7 @@ static int check_keep_share(const struct hm_scene *scene, const struct hm_set *s
     return 0;
 }
 
-/* "gone with the job", or how long it stays. Returns `out`. */
+/* Describe how long the file system stays: "gone with the job", or until when. Returns `out`. */
 static const char *describe_end(const struct hm_scene *scene, char *out, size_t size)
 {
     static const struct {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The modes with a migrator, migrate and isolate: where memory starts, and what the migrator is to do. */
+/* Plans the modes with a migrator, migrate and isolate: where memory starts, and what the migrator does. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -8,14 +8,14 @@
 #include "base/size.h"
 #include "scene.h"
 
-/* Where neither the job nor the site says more. What is left 0 is the migrator's own choice. */
+/* Values for keys that neither the job nor the site gives. Where a key is 0 here, the migrator chooses. */
 static const struct hm_migrate_keys built_in = {.interval_ms = 10000,
                                                 .overhead_percent = 1,
                                                 .algorithm = HM_ALGORITHM_REGIONS,
                                                 .source = HM_SOURCE_AUTO,
                                                 .hot_by = HM_HOT_BY_ACCESSES};
 
-/* Write latency of the part's nearest node; 0: not known. */
+/* Write latency of the part's nearest node, in ns; 0: unknown. */
 static double write_latency(const struct hm_scene *scene, const struct hm_part *part)
 {
     const struct hm_topology *topology = &scene->tiers->topology;
@@ -35,14 +35,15 @@ static double read_latency(const struct hm_part *part)
     return figure->origin == HM_ORIGIN_NONE ? 0 : (double)figure->value;
 }
 
-/* A tier that is faster by its bandwidth only (HBM) has no gain in latency to reckon with: not known. */
+/* How many times slower the slow tier's latency is. A tier that only has more bandwidth (HBM) gains nothing in latency:
+ * 0, as for unknown latencies. */
 static double latency_ratio(double fast, double slow)
 {
     return fast > 0 && slow > fast ? slow / fast : 0;
 }
 
-/* A store waits for no latency, but it holds the memory for as long as its bandwidth says: the slow tier's reads and
- * writes differ by that. 1 where it is not known, and where writes are no slower. */
+/* How many times longer a write keeps the slow tier busy than a read, by its bandwidths (a store does not wait for the
+ * latency). 1 where these are unknown, or writes are not slower. */
 static double writes_per_read(const struct hm_part *part)
 {
     const struct hm_figure *read = &part->tier->read_bandwidth_mbs, *write = &part->tier->write_bandwidth_mbs;
@@ -50,7 +51,7 @@ static double writes_per_read(const struct hm_part *part)
     return is_known && read->value > write->value && write->value > 0 ? (double)read->value / (double)write->value : 1;
 }
 
-/* What a write to the slow tier costs where a read costs `read`, by its latency or by its bandwidth: the larger. */
+/* The cost of a write to the slow tier, where a read costs `read`: by latency or by bandwidth, whichever is more. */
 static double write_cost(const struct hm_scene *scene, const struct hm_part *fast, const struct hm_part *slow,
                          double read)
 {
@@ -70,7 +71,7 @@ static uint64_t choose_cap(struct hm_scene *scene, const struct hm_part *fast)
     return keys->fast_bytes ? keys->fast_bytes : (uint64_t)((double)fast->capacity_bytes * keys->fast_percent / 100);
 }
 
-/* Goes on with the sentence about the placement. */
+/* Continue the sentence about the placement. */
 static void explain(struct hm_scene *scene, const struct hm_part *fast)
 {
     struct hm_plan *plan = scene->plan;
@@ -85,8 +86,8 @@ static void explain(struct hm_scene *scene, const struct hm_part *fast)
              "; then the migrator keeps the job's %s data in %s%s.", hot, fast->label, cap);
 }
 
-/* What neither the request nor the site says is ours to choose; of what makes data hot the mode may have its own word
- * before the site's, HM_HOT_BY_UNSAID: it has none. */
+/* Fill in keys that the request does not give: from the site, then the built-in ones. For what makes data hot, the
+ * mode's choice `own` comes before the site's; HM_HOT_BY_UNSAID: it has none. */
 static void complete_keys(struct hm_scene *scene, enum hm_hot_by own)
 {
     scene->keys = scene->request->migrate;
@@ -96,7 +97,7 @@ static void complete_keys(struct hm_scene *scene, enum hm_hot_by own)
     hm_request_complete_keys(&scene->keys, &built_in);
 }
 
-/* The migrator's part, once memory is placed. */
+/* Plan the migrator's work, after memory is placed. */
 static void plan_migrator(struct hm_scene *scene, const struct hm_part *fast, const struct hm_part *slow)
 {
     struct hm_plan_migration *migration = &scene->plan->migration;
@@ -106,7 +107,7 @@ static void plan_migrator(struct hm_scene *scene, const struct hm_part *fast, co
     migration->keys = scene->keys;
     migration->cap_bytes = choose_cap(scene, fast);
     if (migration->cap_bytes > 0)
-        scene->plan->predicted_bandwidth_mbs = -1; /* of a placement that the cap does not let stay */
+        scene->plan->predicted_bandwidth_mbs = -1; /* the prediction is for a placement that the cap does not allow */
     migration->read_latency = latency_ratio(read_latency(fast), read_latency(slow));
     migration->write_latency = write_cost(scene, fast, slow, migration->read_latency);
     explain(scene, fast);
@@ -124,7 +125,7 @@ int hm_plan_migrate(struct hm_scene *scene)
     return 0;
 }
 
-/* Without that all that is large would start in the slow tier, and stay there. */
+/* Can anything tell writes from reads? If not, large data would start in the slow tier and stay there. */
 static bool can_tell_writes(const struct hm_scene *scene)
 {
     bool is_sampled = hm_sampling_may_have(scene->keys.source, HM_SAMPLING_STORES);
@@ -144,7 +145,7 @@ int hm_plan_isolate(struct hm_scene *scene)
                        "--hybrid-mem=%.48s: the library that sends allocations to the slow tier is not installed on "
                        "this node: %s",
                        scene->request->text, hm_preload_library());
-    complete_keys(scene, HM_HOT_BY_WRITES); /* the site's choice is for migrate */
+    complete_keys(scene, HM_HOT_BY_WRITES); /* the site's hot-by is only for migrate */
     if (scene->keys.hot_by == HM_HOT_BY_WRITES && !can_tell_writes(scene))
         return hm_fail(scene->error, ENODEV,
                        "--hybrid-mem=%.48s: nothing on this node tells writes from reads: that takes a kernel with "

@@ -3,7 +3,7 @@
 
 #include <errno.h>
 
-#define MOST_WEIGHT 255 /* of the kernel: mm/mempolicy.c takes a u8 without 0 */
+#define MOST_WEIGHT 255 /* the kernel's limit: a u8 that is not 0 (mm/mempolicy.c) */
 #define TOLERANCE 0.005
 
 double hm_spill_bandwidth(enum hm_channels channels, double bw0_mbs, double bw1_mbs, double m0)
@@ -44,7 +44,9 @@ int hm_spill_weights(double bw0_mbs, double bw1_mbs, int n0, int n1, uint8_t *w0
             best = distance < best ? distance : best;
         }
     }
-    /* Smallest sum first: the kernel hands out `weight` pages in a row, so small weights mix the tiers finely. */
+    /*
+     * Try small sums first: the kernel places `weight` pages in a row on a node, so small weights mix the tiers better.
+     */
     for (int sum = 2; sum <= 2 * MOST_WEIGHT; sum++) {
         for (int i = sum > MOST_WEIGHT ? sum - MOST_WEIGHT : 1; i < sum && i <= MOST_WEIGHT; i++) {
             if (distance_from(ratio, n0, n1, i, sum - i) <= best + TOLERANCE) {
@@ -54,6 +56,6 @@ int hm_spill_weights(double bw0_mbs, double bw1_mbs, int n0, int n1, uint8_t *w0
             }
         }
     }
-    errno = EINVAL; /* not finite */
+    errno = EINVAL; /* a bandwidth is not finite */
     return -1;
 }

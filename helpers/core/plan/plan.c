@@ -18,7 +18,8 @@ int hm_abilities_of_kernel(const char *release, struct hm_abilities *abilities, 
 {
     int major, minor, end = 0;
     memset(abilities, 0, sizeof(*abilities));
-    /* The width keeps scanf within int; what follows the minor number ("-rc1", ".3-foo") has no meaning here. */
+    /* The widths keep scanf's numbers in the range of int. What follows the minor number ("-rc1", ".3-foo") does not
+     * matter. */
     if (release[0] < '0' || release[0] > '9' || sscanf(release, "%4d.%n%4d", &major, &end, &minor) != 2 ||
         release[end] < '0' || release[end] > '9')
         return hm_fail(error, EINVAL, "\"%.40s\" is not a kernel's version: write it as in 6.12 or 6.12.3-foo",
@@ -35,7 +36,7 @@ int hm_plan_off(struct hm_scene *scene)
     return 0;
 }
 
-/* Each mode's planner, from the modes' rows. */
+/* The planner of each mode, from the table of modes. */
 static int (*const planners[HM_MODES])(struct hm_scene *scene) = {
 #define HM_MODE(id, word, planner, ...) [HM_MODE_##id] = hm_plan_##planner,
 #include "core/request/modes.def"

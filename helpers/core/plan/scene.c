@@ -31,7 +31,7 @@ void hm_scene_warn(const struct hm_scene *scene, const char *format, ...)
     va_end(arguments);
 }
 
-/* "dram (nodes 0-1), pmem (nodes 2-3)", and what the cpuset hides. */
+/* Describe the node's tiers, "dram (nodes 0-1), pmem (nodes 2-3)", and what the cpuset hides. */
 static void describe_node(const struct hm_scene *scene, char *out, size_t size)
 {
     struct hm_set hidden;
@@ -63,7 +63,7 @@ int hm_scene_refuse(const struct hm_scene *scene, const char *format, ...)
     return hm_fail(scene->error, ENODEV, "--hybrid-mem=%.48s: %s: this node has %s", scene->request->text, text, has);
 }
 
-/* Sockets that have memory in some tier. */
+/* Find the sockets that have memory in some tier. */
 static void find_sockets_with_memory(const struct hm_tiers *tiers, struct hm_set *sockets)
 {
     hm_set_clear(sockets);
@@ -100,7 +100,9 @@ int hm_scene_choose(struct hm_scene *scene)
     return 0;
 }
 
-/* Bandwidth of `part`: what the configuration says of the whole tier, in proportion; else the sum over its nodes. */
+/*
+ * The bandwidth of a part: a proportion of what the configuration gives for the whole tier, else the sum of its nodes.
+ */
 static double part_bandwidth(const struct hm_part *part, double sum_mbs, bool sum_is_known)
 {
     const struct hm_figure *whole = &part->tier->read_bandwidth_mbs;

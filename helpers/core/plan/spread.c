@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The modes that place over two tiers: interleave, spill, and the start of migrate. */
+/* Plans the modes that place memory on two tiers: interleave, spill, and the start of migrate. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -8,24 +8,25 @@
 #include "model.h"
 #include "scene.h"
 
-/* The system's weights need not be ours to the digit: a share this near gives the same bandwidth within measurement. */
+/* How much the share of the system's weights may differ from the best one: so little does not change the bandwidth
+ * measurably. */
 #define SAME_SHARE 0.01
 
 struct pair {
     struct hm_part fast, slow;
     enum hm_channels channels;
-    double share_plain; /* of the fast tier, under plain interleaving */
-    char kept[120];     /* the reserve, in words; "" for none */
+    double share_plain; /* share of the fast tier with plain interleaving */
+    char kept[120];     /* the reserve, in words; "": none */
 };
 
-/* Bandwidth by the model at the share that the fast tier really gets; -1: not known. */
+/* Predict the bandwidth, by the model, for the share that the fast tier really gets; -1: unknown. */
 static double predict(const struct hm_scene *scene, const struct pair *pair, double share)
 {
     return hm_spill_bandwidth(pair->channels, pair->fast.bandwidth_mbs, pair->slow.bandwidth_mbs,
                               hm_scene_share(scene, &pair->fast, &pair->slow, share));
 }
 
-/* Pages alternate over all nodes of both tiers. */
+/* Let pages alternate over all nodes of both tiers. */
 static void place_plainly(struct hm_scene *scene, const struct pair *pair)
 {
     scene->plan->policy = HM_POLICY_INTERLEAVE;
@@ -34,7 +35,7 @@ static void place_plainly(struct hm_scene *scene, const struct pair *pair)
     scene->plan->predicted_bandwidth_mbs = predict(scene, pair, pair->share_plain);
 }
 
-/* One of the tiers has nothing here: both modes come down to spreading over what there is. */
+/* One of the tiers has no memory here: pages alternate over the nodes of the other one, in both modes. */
 static int place_on_one_tier(struct hm_scene *scene, const struct hm_part *only, const char *mode)
 {
     scene->plan->policy = HM_POLICY_INTERLEAVE;
@@ -47,7 +48,7 @@ static int place_on_one_tier(struct hm_scene *scene, const struct hm_part *only,
     return 0;
 }
 
-/* From where the job's CPUs are, is every fast node nearer than every slow one? */
+/* Seen from the job's CPUs, is every fast node nearer than every slow one? */
 static bool is_tier_order(const struct hm_scene *scene, const struct pair *pair)
 {
     const struct hm_topology *topology = &scene->tiers->topology;
@@ -73,7 +74,7 @@ static bool is_tier_order(const struct hm_scene *scene, const struct pair *pair)
     return has_home;
 }
 
-/* Where the kernel places by distance, middle tiers take part, which the plan's sentence does not say. */
+/* Warn of other nodes that get pages where the kernel places by distance: those of other sockets, and middle tiers. */
 static void warn_of_other_nodes(struct hm_scene *scene, const struct pair *pair)
 {
     if (!scene->all_sockets)
@@ -85,7 +86,7 @@ static void warn_of_other_nodes(struct hm_scene *scene, const struct pair *pair)
                       pair->fast.label, pair->slow.tier->name);
 }
 
-/* Fill the fast tier first. `why` starts the sentence where something better was not to be had, "" otherwise. */
+/* Fill the fast tier first. `why` begins the sentence where something better was not possible; else it is "". */
 static void place_fast_first(struct hm_scene *scene, const struct pair *pair, const char *why)
 {
     struct hm_plan *plan = scene->plan;
@@ -108,7 +109,7 @@ static void place_fast_first(struct hm_scene *scene, const struct pair *pair, co
                         in_turn, slow, pair->kept);
         return;
     }
-    /* Interleaving over the fast nodes falls back by distance from them: the same preference, on any kernel. */
+    /* Interleaving over the fast nodes also falls back by distance, and works on any kernel. */
     plan->policy = scene->abilities->preferred_many ? HM_POLICY_PREFERRED_MANY : HM_POLICY_INTERLEAVE;
     hm_scene_reason(scene,
                     "%s%s is preferred%s, as distance alone would not fill it before %s, and the rest goes to the "
@@ -125,7 +126,7 @@ static void set_weights(struct hm_scene *scene, const struct pair *pair, uint8_t
     }
 }
 
-/* The fast tier's share under the weights; -1 where a node has none. */
+/* The fast tier's share with these weights; -1 where a node has none. */
 static double share_of_weights(const struct hm_scene *scene, const struct pair *pair, const uint8_t *weights)
 {
     const struct hm_topology *topology = &scene->tiers->topology;
@@ -142,7 +143,7 @@ static double share_of_weights(const struct hm_scene *scene, const struct pair *
     return (double)fast / all;
 }
 
-/* Weights of the job's own, or the system's where they serve. Returns false where neither can be had. */
+/* Use the job's own weights, or the system's where these are close enough. Returns false where neither is possible. */
 static bool place_weighted(struct hm_scene *scene, const struct pair *pair, double best)
 {
     struct hm_plan *plan = scene->plan;
@@ -177,7 +178,7 @@ static bool place_weighted(struct hm_scene *scene, const struct pair *pair, doub
     return true;
 }
 
-/* Tiers with channels of their own: both should be busy. */
+/* Place pages by bandwidth, to keep both tiers busy where each has channels of its own. */
 static void place_by_bandwidth(struct hm_scene *scene, const struct pair *pair)
 {
     double bw0 = pair->fast.bandwidth_mbs, bw1 = pair->slow.bandwidth_mbs;
@@ -207,7 +208,7 @@ static void place_by_bandwidth(struct hm_scene *scene, const struct pair *pair)
                     why, pair->fast.label, pair->slow.label, pair->kept);
 }
 
-/* Kernel allocations cannot use ZONE_MOVABLE: where the slow tier is that, some of the fast tier stays for them. */
+/* Where the slow tier is ZONE_MOVABLE, which kernel allocations cannot use, keep some fast memory free for them. */
 static void keep_reserve(struct hm_scene *scene, struct pair *pair)
 {
     char size[24];
@@ -219,7 +220,8 @@ static void keep_reserve(struct hm_scene *scene, struct pair *pair)
              pair->slow.tier->name);
 }
 
-/* Hint faults reach memory under the default policy, and under bind where that asks for them: by distance, both. */
+/* Place memory for a source that needs the kernel's hint faults. These reach memory under the default policy, and under
+ * bind with NUMA balancing; both place by distance. */
 static void place_for_faults(struct hm_scene *scene, const struct pair *pair)
 {
     struct hm_plan *plan = scene->plan;
@@ -241,7 +243,8 @@ static void place_for_faults(struct hm_scene *scene, const struct pair *pair)
                     pair->fast.label, pair->slow.label, pair->kept);
 }
 
-/* Both tiers' parts. Returns 1, 0 where one tier alone has memory here and the plan is made, or -1 for a refusal. */
+/* Find the parts of both tiers. Returns 1; 0 where only one tier has memory here and the plan is already made; or -1
+ * where the request is refused. */
 static int find_pair(struct hm_scene *scene, struct pair *pair)
 {
     char list[HM_LIST_SHOWN + 8], size[2][24];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The fields of a plan (base/fields.h). */
+/* The table of a plan's fields, for writing and reading it (base/fields.h). */
 #ifndef HM_CORE_PLAN_TABLE_H
 #define HM_CORE_PLAN_TABLE_H
 
