@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Tests the plugin as Slurm loads it: its messages about arguments in the plugstack line, none of which makes it fail.
+ * Tests the plugin as Slurm loads it: its messages about arguments in the plugstack line, none of which makes it fail,
+ * and what its prolog and epilog hand to hybridmem-job.
  */
 #include <dlfcn.h>
 #include <setjmp.h>
@@ -8,6 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -18,7 +20,9 @@
 
 static spank_context_t context;
 static char said[1024];
+static char logged[1024]; /* the last line of a program's that went to Slurm's log */
 static int (*init)(spank_t spank, int count, char **words);
+static int (*prolog)(spank_t spank, int count, char **words), (*epilog)(spank_t spank, int count, char **words);
 
 /* Slurm's functions, which the plugin finds in the program that loads it. */
 #pragma GCC visibility push(default)
@@ -34,19 +38,34 @@ spank_err_t spank_option_register(spank_t spank, struct spank_option *option)
     return ESPANK_SUCCESS;
 }
 
-/* No test calls these, but the plugin is linked as a whole. */
 spank_err_t spank_option_getopt(spank_t spank, struct spank_option *option, char **text)
 {
-    (void)spank, (void)option, (void)text;
-    return ESPANK_NOT_AVAIL;
+    static char request[] = "spill";
+    (void)spank, (void)option;
+    *text = request;
+    return ESPANK_SUCCESS;
 }
 
+/* Job 7 of user 1000 and group 100. */
 spank_err_t spank_get_item(spank_t spank, spank_item_t item, ...)
 {
-    (void)spank, (void)item;
-    return ESPANK_NOT_AVAIL;
+    va_list arguments;
+    spank_err_t result = ESPANK_SUCCESS;
+    (void)spank;
+    va_start(arguments, item);
+    if (item == S_JOB_ID)
+        *va_arg(arguments, uint32_t *) = 7;
+    else if (item == S_JOB_UID)
+        *va_arg(arguments, uid_t *) = 1000;
+    else if (item == S_JOB_GID)
+        *va_arg(arguments, gid_t *) = 100;
+    else
+        result = ESPANK_NOT_AVAIL;
+    va_end(arguments);
+    return result;
 }
 
+/* No test calls these, but the plugin is linked as a whole. */
 spank_err_t spank_getenv(spank_t spank, const char *name, char *out, int size)
 {
     (void)spank, (void)name, (void)out, (void)size;
@@ -75,7 +94,25 @@ void slurm_error(const char *format, ...)
 
 void slurm_info(const char *format, ...)
 {
-    (void)format;
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(logged, sizeof(logged), format, arguments);
+    va_end(arguments);
+}
+
+/* In place of the C library's: says in one line what the hook's child would have become. */
+int execve(const char *path, char *const arguments[], char *const environment[])
+{
+    char line[1024];
+    const char *name = strrchr(path, '/');
+    int used = snprintf(line, sizeof(line), "info: %s:", name ? name + 1 : path);
+    for (int i = 0; arguments[i]; i++)
+        used += snprintf(line + used, sizeof(line) - (size_t)used, " %s", arguments[i]);
+    used += snprintf(line + used, sizeof(line) - (size_t)used, " in");
+    for (int i = 0; environment[i]; i++)
+        used += snprintf(line + used, sizeof(line) - (size_t)used, " %s", environment[i]);
+    line[used++] = '\n';
+    _exit(write(STDERR_FILENO, line, (size_t)used) == used ? 0 : 1);
 }
 
 #pragma GCC visibility pop
@@ -86,7 +123,9 @@ static int load(void **state)
     if (!plugin)
         fail_msg("%s", dlerror());
     *(void **)&init = dlsym(plugin, "slurm_spank_init");
-    assert_non_null(init);
+    *(void **)&prolog = dlsym(plugin, "slurm_spank_job_prolog");
+    *(void **)&epilog = dlsym(plugin, "slurm_spank_job_epilog");
+    assert_true(init && prolog && epilog);
     return scratch_make(state);
 }
 
@@ -140,12 +179,55 @@ static void the_built_in_path_need_not_be_there(void **state)
     assert_string_equal(said, "");
 }
 
+#define KEPT "PATH=/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C"
+
+/* hybridmem-job gets what slurmd knows of the job, by its command line, and nothing else of slurmd's environment. */
+static void the_hooks_hand_on_what_slurmd_knows(void **state)
+{
+    (void)state;
+    static const char *const variables[][2] = {
+        {"SLURM_JOB_USER", "alice"},       {"SLURM_JOB_ACCOUNT", "physics"}, {"SLURM_JOB_PARTITION", "batch"},
+        {"SLURM_CLUSTER_NAME", "c1"},      {"SLURMD_NODENAME", "n1"},        {"SLURM_JOB_RESTART_COUNT", "2"},
+        {"SLURM_HET_JOB_ID", "6"},         {"SLURM_JOB_END_TIME", "900"},    {"SLURM_JOB_EXIT_CODE", "256"},
+        {"SLURM_CONF", "/etc/slurm.conf"}, {"SPANK_OF_THE_USER", "secret"},
+    };
+    char word[256], expected[1024];
+    char *words[] = {word};
+    int n = snprintf(word, sizeof(word), "config=%s", scratch_path("hybridmem.conf"));
+    const char *config = word + strlen("config=");
+    assert_true(n < (int)sizeof(word));
+    scratch_write(config, "");
+    context = S_CTX_JOB_SCRIPT;
+    for (size_t i = 0; i < sizeof(variables) / sizeof(variables[0]); i++)
+        setenv(variables[i][0], variables[i][1], 1);
+    assert_int_equal(prolog(NULL, 1, words), 0);
+    snprintf(expected, sizeof(expected),
+             "hybridmem: hybridmem-job: hybridmem-job begin --config %s --job 7 --uid 1000 --gid 100 --request spill "
+             "--user alice --account physics --partition batch --cluster c1 --node n1 --restart 2 --het-job 6 "
+             "--end-time 900 in " KEPT " SLURM_CONF=/etc/slurm.conf",
+             config);
+    assert_string_equal(logged, expected);
+    assert_int_equal(epilog(NULL, 1, words), 0);
+    snprintf(expected, sizeof(expected),
+             "hybridmem: hybridmem-job: hybridmem-job end --config %s --job 7 --cluster c1 --exit-status 256 in " KEPT
+             " SLURM_CONF=/etc/slurm.conf",
+             config);
+    assert_string_equal(logged, expected);
+    for (size_t i = 0; i < sizeof(variables) / sizeof(variables[0]); i++)
+        unsetenv(variables[i][0]);
+    assert_int_equal(epilog(NULL, 1, words), 0);
+    snprintf(expected, sizeof(expected), "hybridmem: hybridmem-job: hybridmem-job end --config %s --job 7 in " KEPT,
+             config);
+    assert_string_equal(logged, expected);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_wrong_in_the_plugstack_line_is_named),
         cmocka_unit_test(a_configuration_that_is_named_must_be_there),
         cmocka_unit_test(the_built_in_path_need_not_be_there),
+        cmocka_unit_test(the_hooks_hand_on_what_slurmd_knows),
     };
     return cmocka_run_group_tests(tests, load, scratch_drop);
 }
