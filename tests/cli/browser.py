@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A headless Chromium that tests drive by its own protocol (Chrome DevTools), over two pipes: no port, no driver."""
+"""Drives a headless Chromium by its own protocol (Chrome DevTools) over two pipes: no port, and no driver program."""
 
 import base64
 import contextlib
@@ -11,7 +11,7 @@ import subprocess
 import tempfile
 
 PROGRAMS = ("chromium-headless-shell", "chromium")
-PATIENCE = 120  # seconds without a word: it hangs
+PATIENCE = 120  # seconds without a message after which it counts as hung
 SWITCHES = (
     *("--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--hide-scrollbars", "--no-first-run"),
     *("--disable-background-networking", "--disable-component-update", "--remote-debugging-pipe"),
@@ -25,7 +25,7 @@ class Browser:
         self.profile = tempfile.TemporaryDirectory(prefix="hybridmem-browser-", ignore_cleanup_errors=True)
         there, self.out = os.pipe()
         self.answers, here = os.pipe()
-        # It reads from 3 and writes to 4.
+        # Chromium reads from descriptor 3 and writes to 4.
         script = f'exec "$0" "$@" 3<&{there} 4>&{here}'
         words = [program, *SWITCHES, f"--user-data-dir={self.profile.name}", "about:blank"]
         self.process = subprocess.Popen(
@@ -62,7 +62,7 @@ class Browser:
         return json.loads(message)
 
     def call(self, method, session=None, **parameters):
-        """Send a command and return its result; what happens meanwhile is kept in `events`."""
+        """Sends a command and returns its result. Events that arrive meanwhile are kept in `events`."""
         self.number += 1
         message = {"id": self.number, "method": method, "params": parameters}
         if session:
@@ -76,7 +76,7 @@ class Browser:
             self.events.append(answer)
 
     def wait(self, method, session, **parameters):
-        """Until there has been an event with these parameters."""
+        """Waits for an event with these parameters."""
 
         def is_it(event):
             return (event.get("method"), event.get("sessionId")) == (method, session) and (
@@ -108,14 +108,15 @@ class Tab:
         return self.browser.call(method, self.session, **parameters)
 
     def open(self, path):
-        """Until this document is loaded: the blank one, or the page before, may still say that of itself."""
+        """Opens a document and waits until it is loaded. The document's own events are awaited, as the page before may
+        still send some."""
         going = self.call("Page.navigate", url=path.resolve().as_uri())
         assert "errorText" not in going, f"{path}: {going['errorText']}"
         self.browser.wait("Page.lifecycleEvent", self.session, name="load", loaderId=going["loaderId"])
         return self
 
     def evaluate(self, expression):
-        """The value of an expression of the page's; a promise is waited for."""
+        """The value of an expression in the page; promises are awaited."""
         done = self.call("Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True)
         assert "exceptionDetails" not in done, f"{expression}: {done['exceptionDetails']}"
         return done["result"].get("value")
@@ -133,7 +134,7 @@ class Tab:
         return [e for e in self.browser.events if e.get("sessionId") == self.session and e.get("method") in methods]
 
     def complaints(self):
-        """What the console has: errors, warnings, exceptions."""
+        """Errors, warnings and exceptions on the console."""
         found = [e["params"]["exceptionDetails"]["text"] for e in self.said("Runtime.exceptionThrown")]
         found += [e["params"]["entry"]["text"] for e in self.said("Log.entryAdded")]
         return found + [e["params"]["type"] for e in self.said("Runtime.consoleAPICalled")]
@@ -142,7 +143,7 @@ class Tab:
         return [e["params"]["request"]["url"] for e in self.said("Network.requestWillBeSent")]
 
     def picture(self):
-        """The visible part as PNG."""
+        """The visible part of the page, as PNG."""
         return base64.b64decode(self.call("Page.captureScreenshot", format="png")["data"])
 
     def close(self):

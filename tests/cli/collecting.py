@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the tests of the collector share: a spool folder, a clock that only they move, and a database in memory."""
+"""Shared by the tests of the collector: a spool folder, a clock that only the tests move, and a database in memory."""
 
 import json
 import sys
@@ -9,14 +9,14 @@ from installed import DATA
 sys.path.insert(0, str(DATA / "python"))
 from hybridmem import collect, commands, database, settings, spool, summaries
 
-END = 1740826800  # 2025-03-01T11:00:00Z, where makerecords has the ends of its jobs
+END = 1740826800  # 2025-03-01T11:00:00Z, the end of jobs in makerecords.py
 START = END - 3600
 SUBMIT = START - 60
 WAIT = 300
 
 
 def entry(job_id=7, **changes):
-    """What hybridmem-spool leaves of a job of alice's that asked for hybrid memory."""
+    """The entry that hybridmem-spool leaves for a job of alice that asked for hybrid memory."""
     made = {
         "spool": 1,
         "job_id": job_id,
@@ -36,7 +36,7 @@ def entry(job_id=7, **changes):
 
 
 def leave(folder, *entries):
-    """Write the entries as hybridmem-spool does; their names."""
+    """Writes the entries as hybridmem-spool does. Returns their names."""
     names = []
     for made in entries:
         names.append(f"{made['job_id']}.{made['end_s']}.json")
@@ -45,7 +45,7 @@ def leave(folder, *entries):
 
 
 class Clock:
-    """Time that passes by pause() and by what tests add; both are counted."""
+    """A clock that moves by pause() and by what tests add to it; both are counted."""
 
     def __init__(self, now=END + 1):
         self.now, self.pauses = now, []
@@ -59,7 +59,7 @@ class Clock:
 
 
 class Slurm(database.Database):
-    """A database in memory. `fail` names steps that fail, `die` those in which the process dies."""
+    """A database in memory. `fail` names the steps that fail, `die` those in which the process dies."""
 
     def __init__(self, *jobs, field="AdminComment"):
         super().__init__(field)
@@ -93,7 +93,7 @@ class Slurm(database.Database):
 
 
 class Died(BaseException):
-    """kill -9 at this point."""
+    """The process is killed by SIGKILL at this point."""
 
 
 def row(job_id=7, submit=SUBMIT, end=END, text=""):
@@ -101,7 +101,7 @@ def row(job_id=7, submit=SUBMIT, end=END, text=""):
 
 
 class Bench:
-    """A spool and a records folder, and a collector over them."""
+    """A spool folder, a records folder, and a collector that works on them."""
 
     def __init__(self, folder):
         self.folder, self.records = folder / "spool", folder / "records"
@@ -110,7 +110,7 @@ class Bench:
         self.clock, self.slurm, self.said, self.rate = Clock(), Slurm(row()), [], 6000
 
     def collector(self):
-        """A new process, as it were: nothing is remembered."""
+        """A new collector, as a new process would be: it remembers nothing."""
         words = {
             "record_dir": str(self.records),
             "collect_wait": f"{WAIT}s",
@@ -132,6 +132,6 @@ class Bench:
         return sorted(path.name for path in self.folder.glob("*.json"))
 
     def aside(self):
-        """Reasons by entry."""
+        """The reasons of entries that were set aside."""
         found = {path.name: path for path in (self.folder / "aside").glob("*")}
         return {name: found[f"{name}.why"].read_text() for name in found if name.endswith(".json")}

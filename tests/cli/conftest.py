@@ -13,13 +13,13 @@ from replaying import algorithms
 
 @pytest.fixture
 def bench(tmp_path):
-    """What the collector works with, in memory but for its two folders."""
+    """The collector's surroundings: in memory, except for two folders."""
     return Bench(tmp_path)
 
 
 @pytest.fixture
 def configure(tmp_path):
-    """Write a configuration where root believes it: only its owner may write it."""
+    """Writes a configuration that root trusts: only its owner may write it."""
 
     def write(text):
         path = tmp_path / "hybridmem.conf"
@@ -32,7 +32,7 @@ def configure(tmp_path):
 
 @pytest.fixture
 def open_folder():
-    """A folder that the monitor's user may enter; pytest's own may not be."""
+    """A folder that the monitor's user may enter, which pytest's own may not be."""
     with tempfile.TemporaryDirectory(prefix="hm-monitor.") as name:
         Path(name).chmod(0o755)
         yield Path(name)
@@ -40,19 +40,19 @@ def open_folder():
 
 @pytest.fixture
 def job(open_folder):
-    """What a monitor looks at."""
+    """A job for a monitor."""
     return Job(open_folder, 50)
 
 
 @pytest.fixture(params=["default", "bins"])
 def algorithm(request):
-    """Of replay: the default one, and the published one."""
+    """An algorithm of replay: the default one, and the published one."""
     return algorithms()[0] if request.param == "default" else request.param
 
 
 @pytest.fixture
 def trace(tmp_path):
-    """Write a trace."""
+    """Writes a trace."""
 
     def write(text, name="app.trace"):
         path = tmp_path / name

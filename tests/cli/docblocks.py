@@ -48,7 +48,7 @@ def blocks(guide):
 
 
 def runs(where):
-    """(block, files): the console blocks to run on "host" or "guest", each with the files that were shown before it."""
+    """Yields (block, files): the console blocks that run on "host" or "guest", each with the files shown before it."""
     for guide in sorted(path.name for path in GUIDES.glob("*.md")):
         files = {}
         for block in blocks(guide):
@@ -79,7 +79,7 @@ def matches(expected, output):
 
 
 class Shell:
-    """One shell for a block, so that what a command sets holds for the next; both streams in one."""
+    """A shell for one block, so that commands see what earlier ones set. Both output streams are one."""
 
     def __init__(self, argv, folder, env=None):
         self.process = subprocess.Popen(
@@ -88,7 +88,7 @@ class Shell:
         self.run(f"cd {folder}")
 
     def run(self, command):
-        """Output and exit status."""
+        """Runs a command. Returns its output and exit status."""
         self.process.stdin.write(f"{{ {command}\n}} < /dev/null\nprintf '\\n@@@%d@@@\\n' $?\n")
         self.process.stdin.flush()
         output = ""
@@ -105,8 +105,8 @@ class Shell:
 
 
 def play(block, shell, repeat=lambda run, command: run(command)):
-    """Run a block's commands in the shell and hold their outputs. The job id 1234 stands for that of the job submitted
-    last. `repeat` may run a command again that needs time to come true."""
+    """Runs a block's commands in the shell and checks their outputs. The job id 1234 stands for that of the last job
+    submitted. `repeat` may run a command again if its result needs time."""
     wanted = next((int(word.split()[1]) for word in block.words if word.startswith("status ")), 0)
     job, pairs = "1234", commands(block.text)
     assert pairs, f"{block.name()}: no command"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""DuckDB for tests of the history: the folder that tests/setup made."""
+"""Runs DuckDB for the tests of the history, from the folder that tests/setup made."""
 
 import json
 import subprocess
@@ -25,7 +25,7 @@ def report(history, *words, **options):
 
 
 def query(statement, *paths):
-    """The rows of a statement, as another program's DuckDB gives them; {} in it is each path in turn."""
+    """The rows of a statement, from DuckDB in another process. Each {} in it becomes the next path."""
     program = "import duckdb, json, sys; print(json.dumps(duckdb.sql(sys.argv[1]).fetchall(), default=str))"
     words = [sys.executable, "-c", program, statement.format(*paths)]
     done = subprocess.run(words, capture_output=True, text=True, check=True, env={"PYTHONPATH": folder()})

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the tests of the history share: records of every kind, and reports over both."""
+"""Shared by the tests of the history: records of every kind, and reports over both records and history."""
 
 import json
 import os
@@ -23,7 +23,7 @@ def plain(folder, *words):
 
 
 def same(records, history, *words):
-    """Both reports, by bytes, with what they say of lines that are left out; returns the figures."""
+    """Checks that both reports are equal to the byte, messages on left-out lines included. Returns the figures."""
     for form in ([], ["--csv"], ["--json"]):
         of_records, of_history = plain(records, *words, *form), engine.report(history, *words, *form)
         assert of_history.stdout == of_records.stdout
@@ -32,7 +32,7 @@ def same(records, history, *words):
 
 
 def source(folder):
-    """All that a history has, for a report."""
+    """All contents of a history, as a report reads them."""
     conditions = ("user", "account", "mode", "since", "until")
     options = SimpleNamespace(history=str(folder), engine=None, **dict.fromkeys(conditions))
     return history.Source(options, engine.folder(), Wanted(options))
@@ -46,17 +46,17 @@ def append(folder, *lines, day=DAY, node="n1"):
 
 
 def contents(history):
-    """All that is in a history, the tables by their rows."""
+    """Everything in a history; tables by their rows."""
     found = {}
     for path in sorted(history.rglob("*")):
         if path.suffix == ".parquet":
             found[path] = sorted(engine.query("SELECT COLUMNS(*)::VARCHAR FROM read_parquet('{}')", path), key=repr)
-        elif path.is_file() and path.parent.name != "sums":  # seals have the times of tables
+        elif path.is_file() and path.parent.name != "sums":  # seals contain the times of tables
             found[path] = path.read_text()
     return found
 
 
-# Of a job on a node with a model of its tiers, and with a migrator; records before there were any have no such keys.
+# Estimates of a job on a node with an energy model, and with a migrator. Older records do not have these keys.
 ESTIMATES = {
     "energy": {"package_j": 9.5, "estimate": {"tiers": [{"name": "dram", "static_j": 7200.5, "dynamic_j": None}]}},
     "traffic": {"tiers": [], "estimate": {"of": "writes", "tiers": [{"name": "dram", "share": 0.5}]}},
@@ -64,7 +64,7 @@ ESTIMATES = {
 
 
 def varied(folder):
-    """Records of every kind that a report tells apart."""
+    """Writes records of every kind that a report distinguishes."""
     small = {"tiers": [tier("dram", [0], 5, 3), tier("hbm", [1], 7, 2), tier("pmem", [2], 11, 1)]}
     write(
         folder,
@@ -80,7 +80,7 @@ def varied(folder):
         record(5, user="carol", account="chemistry", end="2025-03-02T00:00:00.250Z", node="n2", exit_code=2),
         record(6, user=None, mode="slow", end="2025-03-02T12:00:00Z", **ESTIMATES),
         record(7, user="", mode="interleave", end="2025-03-03T12:00:00+01:00", energy={"package_j": 1.5}),
-        # A node where no step ran knows the request only: the run counts in both rows, and once in all.
+        # A node where no step ran only knows the request: the run counts in both rows, and once in the total.
         record(8, node="n1", mode="slow", plan=None, request="fast,socket=all", end="2025-03-04T12:00:00Z"),
         record(8, node="n2", mode="slow", exit_code=1, end="2025-03-04T12:00:01Z"),
     )
@@ -103,8 +103,8 @@ def varied(folder):
 
 
 def killed(records, history, place):
-    """Run ingest in a child that is gone, as by SIGKILL, before it gives its `place`th file its name; False where it
-    ended before that."""
+    """Runs ingest in a child that is killed before it renames its `place`th file. Returns False if it ended before
+    that."""
     child = os.fork()
     if child == 0:
         sys.path.insert(0, str(DATA / "python"))

@@ -21,7 +21,7 @@ needs_ndctl = pytest.mark.skipif(not has_ndctl, reason="hybridmem-namespace: bui
 
 
 def helper(name, *words, status=0, env=None, **options):
-    """Run a program of libexec and hold its exit status; the environment has nothing but what is given."""
+    """Runs a program of libexec and checks its exit status. The environment has only the given variables."""
     command = [str(LIBEXEC / name), *map(str, words)]
     done = subprocess.run(
         command, capture_output=True, text=True, check=False, env={"LC_ALL": "C.UTF-8", **(env or {})}, **options
@@ -31,5 +31,5 @@ def helper(name, *words, status=0, env=None, **options):
 
 
 def modes():
-    """The modes of --hybrid-mem= as the program has them: a list of objects."""
+    """The modes of --hybrid-mem= from the program: a list of objects."""
     return json.loads(helper("hybridmem-plan", "--modes", "--json").stdout)["modes"]

@@ -1,9 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The picture of the administrator guide: a month of made-up jobs, as `hybridmem report --html` shows them.
+"""Makes the picture of the administrator guide: a month of made-up jobs in `hybridmem report --html`.
 
-usage: HYBRIDMEM_PREFIX=DIR tests/cli/makepicture.py site-docs/images/report.png
-"""
+usage: HYBRIDMEM_PREFIX=DIR tests/cli/makepicture.py site-docs/images/report.png"""
 
 import random
 import sys
@@ -20,7 +19,7 @@ FAST, SLOW = 192 * GIB, 1536 * GIB
 
 
 def write_month(folder):
-    """The same jobs each time."""
+    """Writes the same jobs every time."""
     choose = random.Random(2)
     for job in range(300):
         user, mode = choose.choice(list(ACCOUNTS)), choose.choice(MODES)
@@ -56,7 +55,7 @@ def main(picture):
         browser = Browser()
         try:
             tab = Tab(browser, width=1120, height=1250).open(page)
-            # The table of days is long: a few are enough for a picture.
+            # The table of days is long; a few rows are enough for a picture.
             tab.evaluate("document.querySelectorAll('#tiers tbody tr').forEach((row, i) => row.hidden = i >= 4)")
             Path(picture).write_bytes(tab.picture())
         finally:

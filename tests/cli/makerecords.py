@@ -1,9 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Records for tests: one by one, or a folder of many, with figures that can be computed by hand.
+"""Makes records for tests: single ones, or a folder of many, with figures that can be calculated by hand.
 
-usage: makerecords.py DIR RECORDS     RECORDS records of one-node jobs over 10 days and 10 nodes
-"""
+usage: makerecords.py DIR RECORDS     RECORDS records of one-node jobs over 10 days and 10 nodes"""
 
 import json
 import sys
@@ -97,7 +96,7 @@ def record(job_id, **changes):
 
 
 def write(folder, *records):
-    """Append the records where their node would, as the epilog lays them out."""
+    """Appends the records to their nodes' files, as the epilog does."""
     for made in records:
         for place in (Path(folder), Path(folder) / "by-user" / str(made["uid"])):
             path = place / made["end"][:10] / f"{made['node']}.jsonl"
@@ -107,7 +106,7 @@ def write(folder, *records):
 
 
 def many(folder, count):
-    """`count` records, dealt out over days, nodes, users and modes in turn."""
+    """Writes `count` records, distributed over days, nodes, users and modes in turn."""
     first = datetime(2025, 3, 1, 12, tzinfo=timezone.utc)
     users, template = list(USERS), json.dumps(record(0, user="USER", mode="MODE", node="NODE", end="END"))
     for day in range(10):

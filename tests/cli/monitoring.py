@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""hybridmem-monitor at a folder of files that look like a job's cgroup, for tests of it."""
+"""Runs hybridmem-monitor on a folder of files that look like a job's cgroup."""
 
 import contextlib
 import os
@@ -15,7 +15,7 @@ MIB = 1 << 20
 
 
 def wait_for(condition, what, seconds=60):
-    """The condition's value once it is true; the limit is only for tests that would hang."""
+    """Waits until the condition is true, and returns its value. The limit only ends tests that would hang."""
     end = time.monotonic() + seconds
     while not (value := condition()):
         assert time.monotonic() < end, f"no {what} within {seconds} s"
@@ -36,7 +36,7 @@ class Job:
         (self.folder / "memory.peak").write_text(f"{8 * MIB}\n")
 
     def uses(self, **figures):
-        """What numa_stat shows, in bytes by node: put there in one write, as the monitor keeps the file open."""
+        """Sets numa_stat, in bytes by node. It is one write, as the monitor keeps the file open."""
         lines = [f"{key} {' '.join(f'N{n}={value}' for n, value in enumerate(by))}\n" for key, by in figures.items()]
         descriptor = os.open(self.folder / "memory.numa_stat", os.O_WRONLY | os.O_CREAT, 0o644)
         os.pwrite(descriptor, "".join(lines).ljust(1024, "\n").encode(), 0)
@@ -47,7 +47,7 @@ class Job:
 
     @contextlib.contextmanager
     def monitor(self, cgroup=None, guard=None, sysfs="/sys", resctrl=None, become=False, words=(), **options):
-        """With `become` it is started as root, to become a user by itself."""
+        """Starts a monitor. With `become` it starts as root, and becomes the user itself."""
         descriptor = os.open(self.samples, os.O_RDWR)
         process = subprocess.Popen(
             [
@@ -78,11 +78,11 @@ class Job:
         return wait_for(lambda: (now := self.read()).n_samples >= before + more and now, "sample")
 
     def wait_reading(self):
-        """The counters', which begins their figures; by then the monitor is the user that it becomes."""
+        """Waits for a reading of the counters, from which figures begin. By then the monitor has become its user."""
         wait_for(lambda: self.read().n_readings > 0, "reading")
 
 
 def ends(process):
-    """The process ends by itself, without a word."""
+    """Checks that the process ends by itself, without a message."""
     _, text = process.communicate(timeout=20)
     assert (process.returncode, text) == (0, "")

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Records of runs on several nodes and days with whatever figures, as something else may have written them."""
+"""Makes records of runs on several nodes and days with odd figures, as another program might have written them."""
 
 import random
 
 from makerecords import record, tier
 
 SEED = 20250301
-# What a figure may be, in a record that something else wrote.
+# What another program might write as a figure.
 AMOUNTS = (None, 0, 1, 7, 7, 1 << 40, (1 << 56) - 1, 1 << 56, -1, 2.5, "7", True, [], 1e300)
 SECONDS = (None, 0, 0.0004, 0.0005, 1, 3600.25, 3600.25, -7200, 1 << 60, "1", 1e-9)
 JOULES = (None, 0, 0.1, 0.2, 0.3, 1234.5678915, 1e-7, -3, 5, 1 << 61, 4e12, 1e300, "9", False)
@@ -24,7 +24,7 @@ MODES = (
 )
 ABSENT = object()
 SHARED = (ABSENT, ABSENT, ABSENT, True, False, False, None, "x")
-COUNTED = (None, {}, {"seconds": 1})  # the node's own counters, beside which the job has none
+COUNTED = (None, {}, {"seconds": 1})  # the node's own counters, if the job has none
 REQUESTS = (None, "", "spill,size=1G", "slow", ",")
 ENDS = ("2025-03-01T12:00:00Z", "2025-03-01T23:59:59.999Z", "2025-03-02T00:00:01Z", "2025-03-03T01:00:00+02:00")
 

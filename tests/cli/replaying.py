@@ -41,16 +41,16 @@ def replay_shipped(app, fast, seed=1, algorithm=None):
 
 @functools.cache
 def algorithms():
-    """Their names, the default first."""
+    """The names of the algorithms, the default first."""
     text = helper("hybridmem-replay", "--help").stdout
     start, names = re.search(r"^(.*--algorithm NAME +)(.*?)\n  --", text, re.DOTALL | re.MULTILINE).groups()
-    at = len(start.splitlines()[-1])  # what goes on below a name's text stands further right
+    at = len(start.splitlines()[-1])  # further lines of the text about a name are indented more
     lines = [names.splitlines()[0], *(line[at:] for line in names.splitlines()[1:])]
     return [line.split()[0] for line in lines if not line.startswith(" ")]
 
 
 def two_halves(n_pages, n_phases):
-    """Cold pages are touched first, then as many hot ones: nearly all accesses to memory, and writes, are theirs."""
+    """Cold pages are touched first, then as many hot ones, which get nearly all accesses and writes to memory."""
     rows = [f"0,{page:x},1,0,1,0" for page in range(0x100, 0x100 + n_pages)]
     for phase in range(n_phases):
         if phase > 0:
@@ -60,7 +60,7 @@ def two_halves(n_pages, n_phases):
 
 
 def zstd(data):
-    """A frame, by the library that the command links: the tests then need no other program."""
+    """Compresses to a frame by the library that the command links, so that the tests need no other program."""
     library = ctypes.CDLL(ctypes.util.find_library("zstd") or "libzstd.so.1")
     library.ZSTD_compress.restype = library.ZSTD_compressBound.restype = ctypes.c_size_t
     room = library.ZSTD_compressBound(ctypes.c_size_t(len(data)))

@@ -60,7 +60,7 @@ class Samples(ctypes.Structure):
 
 
 def create(path, interval_ms=1000, tiers=((0, 1), (2, 3))):
-    """A fresh file, as hm_samples_create makes it, for tiers of these nodes."""
+    """Creates a file as hm_samples_create does, for tiers of these nodes."""
     made = Samples(magic=0x484D5331, version=3, bytes=ctypes.sizeof(Samples), n_tiers=len(tiers), stride=1)
     made.interval_ms = interval_ms
     for index, nodes in enumerate(tiers):

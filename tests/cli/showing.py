@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the tests of hybridmem show share."""
+"""Shared by the tests of hybridmem show."""
 
 from installed import helper
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A made-up /sys with counters that tests move, and a meter that reads it when it is told to."""
+"""A made-up /sys with counters that tests move, and a meter that reads it on command."""
 
 import contextlib
 import json
@@ -14,7 +14,7 @@ NOBODY = 65534
 
 
 def as_user():
-    """Root may read everything."""
+    """Options that run a process as another user, as root could read everything."""
     return {"user": NOBODY, "group": NOBODY, "extra_groups": []} if os.geteuid() == 0 else {}
 
 
@@ -23,7 +23,7 @@ class Sysfs:
         self.folder = folder
 
     def write(self, path, line):
-        """In one write and at one width, as the meter keeps the file open."""
+        """Writes a line of constant width in one write, as the meter keeps the file open."""
         file = self.folder / path
         file.parent.mkdir(parents=True, exist_ok=True)
         descriptor = os.open(file, os.O_WRONLY | os.O_CREAT, 0o644)
@@ -32,7 +32,7 @@ class Sysfs:
         return file
 
     def zone(self, path, name, energy_uj):
-        """A zone of powercap; returns what moves its counter."""
+        """Makes a zone of powercap. Returns a function that sets its counter."""
         zone = f"class/powercap/{path}"
         self.write(f"{zone}/name", name)
         self.write(f"{zone}/max_energy_range_uj", RANGE)
@@ -51,8 +51,8 @@ class Sysfs:
         self.write(f"{device}/events/{name}", terms)
 
     def undescribed(self, pmu, pmu_type, terms, modalias):
-        """A PMU without events, on a processor whose codes are known. They go to bits that the kernel's own events do
-        not look at: what counts is the clock of a CPU."""
+        """Makes a PMU without named events, on a processor whose event codes are known. The codes use bits that the
+        kernel's software events ignore: the event that counts is the CPU clock."""
         device = f"bus/event_source/devices/{pmu}"
         self.write(f"{device}/type", pmu_type)
         self.write(f"{device}/cpumask", 0)
@@ -61,13 +61,13 @@ class Sysfs:
         self.write("devices/system/cpu/modalias", modalias)
 
     def bytes_of_group(self, name, value):
-        """A counter of the default resctrl group: a number, or the kernel's text of eleven characters."""
+        """Sets a counter of the default resctrl group: a number, or the kernel's text of eleven characters."""
         text = value if isinstance(value, str) else f"{value:011}"
         return self.write(f"fs/resctrl/mon_data/mon_L3_00/{name}", text)
 
     @contextlib.contextmanager
     def meter(self, *words, **options):
-        """Yields a function that has the meter read, and returns its flows by name."""
+        """Starts a meter. Yields a function that makes it read, and returns the flows by name."""
         process = subprocess.Popen(
             [METER, "--step", "--json", "--sysfs", self.folder, *words],
             stdin=subprocess.PIPE,

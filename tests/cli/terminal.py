@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A terminal of any width, for what programs draw there otherwise than in a pipe."""
+"""Runs programs on a terminal of any width, where they print in another way than in a pipe."""
 
 import contextlib
 import fcntl
@@ -10,14 +10,14 @@ import termios
 
 
 def on_terminal(columns, *words, status=0):
-    """What a program writes to a terminal of so many columns, as lines."""
+    """The lines that a program writes to a terminal with these columns."""
     ours, theirs = os.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
     environment = {"LC_ALL": "C.UTF-8", "TERM": "dumb"}
     with subprocess.Popen([*map(str, words)], stdout=theirs, env=environment) as process:
         os.close(theirs)
         said = b""
-        with contextlib.suppress(OSError):  # EIO: the last one who had it has ended
+        with contextlib.suppress(OSError):  # EIO: the last process that had the terminal has ended
             while part := os.read(ours, 4096):
                 said += part
     os.close(ours)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""libhybridmem as installed: what it exports, and programs in C, C++ and Fortran that use it as its man page says."""
+"""Tests the installed libhybridmem: what it exports, and programs in C, C++ and Fortran that use it as its man page
+shows."""
 
 import os
 import re
@@ -27,7 +28,7 @@ def package(*words):
 
 
 def sanitizers():
-    """A library built with sanitizers wants programs built with them."""
+    """Options for programs that link a library built with sanitizers."""
     return ["-fsanitize=address,undefined"] if "__asan_init" in run("nm", "-D", LIBRARY) else []
 
 
@@ -68,7 +69,7 @@ def test_the_header_stands_alone(tmp_path, compiler, standard):
 def test_the_example_in_c_and_cxx(tmp_path, compiler, standard):
     text = example("example.c")
     source = "example.c"
-    if compiler == "g++":  # which wants a cast that C does without
+    if compiler == "g++":  # C++ needs a cast that C does not
         text = re.sub(r"= hm_alloc", "= (double *)hm_alloc", text)
         source = "example.cc"
     output = start(build(tmp_path, compiler, source, text, standard, "-Wall", "-Werror"))
@@ -87,7 +88,7 @@ def test_the_example_in_fortran(tmp_path):
 
 
 def test_the_module_of_fortran_has_the_layout_of_the_header(tmp_path):
-    """Sizes and constants of both, side by side."""
+    """Compares sizes and constants of both interfaces."""
     types = ("hm_alloc_hint", "hm_alloc_node", "hm_alloc_where", "hm_alloc_run")
     constants = re.findall(r"^\s+(HM_ALLOC_\w+) = \d", (PREFIX / "include" / "hybridmem.h").read_text(), re.MULTILINE)
     assert len(constants) == 7

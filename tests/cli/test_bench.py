@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""hybridmem bench on this machine, whatever its memory is: figures that fit, one clear line for bad words."""
+"""Tests hybridmem bench on this machine, whatever its memory is: plausible figures, and one clear line for bad
+words."""
 
 import json
 import os
@@ -81,7 +82,7 @@ def predictions(path):
 
 
 def test_prediction_is_what_the_configured_bandwidths_let_expect(configure):
-    """All nodes of this machine as one tier, of which all is known that the configuration says."""
+    """All nodes of this machine as one tier, whose figures are all given by the configuration."""
     tiers = json.loads(helper("hybridmem-tiers", "--json").stdout)["tiers"]
     nodes = ",".join(str(node) for tier in tiers for node in tier["nodes"])
     path = configure(f'tier "all" {{ nodes = "{nodes}" read_bandwidth = 20000 write_bandwidth = 5000 }}\n')
@@ -107,7 +108,7 @@ def test_plot(tmp_path):
     for kernel in ("accumulate", "copy", "nt-write"):
         (line,) = (found for found in root.iterfind("s:path", space) if found.get("id") == f"{kernel}-measured")
         assert len(re.findall(r"[ML]", line.get("d"))) == 3
-    assert len(root.findall("s:circle", space)) == 3 + 1  # and in the legend
+    assert len(root.findall("s:circle", space)) == 3 + 1  # three, and one in the legend
     assert list(tmp_path.iterdir()) == [path]
     done = bench(*SMALL, "--plot", tmp_path / "no" / "plot.svg", status=1)
     assert "it cannot be written" in done.stderr and done.stdout.startswith("KERNEL")
@@ -131,7 +132,7 @@ def test_progress_is_for_terminals_only():
 
 
 def test_threads_that_cannot_be_started():
-    """All of them or none, and nobody hangs: here no stack fits."""
+    """If one thread cannot start, none does, and nothing hangs: here no stack can be allocated."""
     script = "import os, resource, sys\n"
     script += "hard = resource.getrlimit(resource.RLIMIT_STACK)[1]\n"
     script += "resource.setrlimit(resource.RLIMIT_STACK, (1 << 46, hard))\nos.execv(sys.argv[1], sys.argv[1:])\n"

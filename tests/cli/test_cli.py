@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""hybridmem: finds its commands by a path of its own, and says what to type instead."""
+"""Tests the command hybridmem: it finds its commands by a fixed path, and suggests what to type instead of a wrong
+one."""
 
 import os
 import re
@@ -56,13 +57,13 @@ def test_each_command_is_there_and_has_help(command):
 
 
 PROGRAMS = ["tiers", "plan", "top", "meter", "replay", "bench", "sources", "config", "spool"]
-PARTS = ["namespace", "papi", "slurmenergy"]  # which not every build has
+PARTS = ["namespace", "papi", "slurmenergy"]  # not every build has these
 EXAMPLE = "  srun --jobid=JOBID --overlap --pty -N1 -n1 --hybrid-mem=off hybridmem top JOBID.STEP"
 
 
 @pytest.mark.parametrize("program", PROGRAMS + [name for name in PARTS if (LIBEXEC / f"hybridmem-{name}").exists()])
 def test_help_fits_a_terminal(program):
-    """With the usual path of hybridmem.conf; a command to be copied is one line."""
+    """Help texts with the usual path of hybridmem.conf: lines fit 80 columns, except a command to be copied."""
     text = helper(f"hybridmem-{program}", "--help").stdout.replace(f"{PREFIX}/etc", "/etc")
     assert [line for line in text.splitlines() if len(line) > 80 and line != EXAMPLE] == []
     assert max(map(len, hybridmem("help").stdout.splitlines())) <= 80

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The collector's rules: when it waits, what it writes where, and which of the database's rows is a run's."""
+"""Tests the collector's rules: when it waits, what it writes where, and which of the database's rows belongs to a
+run."""
 
 import pytest
 from collecting import END, START, SUBMIT, WAIT, Slurm, entry, leave, row
@@ -22,7 +23,7 @@ def test_nodes_are_waited_for(bench):
     collector.visit_all()
     assert bench.left() and bench.slurm.steps == ["nodes"]
     write(bench.records, record(7, node="n3"))
-    collector.visit_all()  # not due: nothing is looked at
+    collector.visit_all()  # not due, so nothing is looked at
     bench.clock.now += collect.LOOK_S
     collector.visit_all()
     assert bench.left() and bench.slurm.steps == ["nodes"]
@@ -48,7 +49,7 @@ def test_a_job_that_asked_and_has_no_record_at_all(bench):
 
 
 def test_a_job_that_did_not_ask(bench):
-    """It has a summary where one of its steps has asked; the database is not bothered with the others."""
+    """A job has a summary if one of its steps asked for hybrid memory; the database is not asked about others."""
     leave(bench.folder, entry(7, asked=False), entry(8, asked=False))
     bench.slurm = Slurm(row(7), row(8))
     write(bench.records, record(8))
@@ -62,7 +63,7 @@ def test_a_job_that_did_not_ask(bench):
 
 
 def test_the_summary_of_a_requeued_job_is_that_of_its_last_run(bench):
-    """slurmctld counted up before it told of the first run's end: both entries have the same count."""
+    """slurmctld increased the count before it reported the first run's end: both entries have the same count."""
     later = END + 7200
     leave(bench.folder, entry(restart_count=1), entry(restart_count=1, start_s=END + 600, end_s=later))
     write(
@@ -81,7 +82,7 @@ def test_the_summary_of_a_requeued_job_is_that_of_its_last_run(bench):
 
 
 def test_a_run_whose_requeue_is_not_through_yet(bench):
-    """Its row is the newest still, and its records have one restart less than slurmctld says."""
+    """Its row is still the newest, and its records have one restart less than slurmctld says."""
     leave(bench.folder, entry(restart_count=3))
     write(bench.records, record(7, restart_count=2))
     bench.collect()
@@ -95,12 +96,12 @@ def test_a_run_whose_requeue_is_not_through_yet(bench):
         ({}, [row(end=END - 2)], 0),
         ({}, [row(submit=START - 9000, end=START - 8000), row()], 1),
         ({}, [row(8), row()], 1),
-        # all in one second, as a job that fails at once
+        # submitted and ended within a second, as a job that fails at once
         ({"start_s": END}, [row(submit=END)], 0),
         ({}, [row(), row(submit=END, end=END + 50)], None),
         ({}, [row(), row(submit=END + 9, end=None)], None),
         ({}, [row(submit=END + 9, end=END + 99)], None),
-        # before 23.02 the end is a guess
+        # before Slurm 23.02 the end is a guess
         ({"start_s": None}, [row(end=END - 30)], 0),
     ],
 )

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The collector where something fails: dying changes nothing, what fails is tried again, and in the end set aside."""
+"""Tests failures of the collector: dying changes nothing, failures are tried again, and in the end entries are set
+aside."""
 
 import errno
 
@@ -63,7 +64,7 @@ def test_what_fails_is_tried_again_ever_more_slowly(bench):
 
 
 def pass_time(bench, seconds, collector=None):
-    """A collector at work all the while; it looks once an hour."""
+    """Lets time pass with a collector at work, which looks once an hour."""
     collector = collector or bench.collector()
     for _ in range(0, seconds, 3600):
         collector.visit_all()
@@ -81,7 +82,7 @@ def pass_time(bench, seconds, collector=None):
 @pytest.mark.parametrize("late", [0, 3 * collect.GIVE_UP_S])
 @pytest.mark.parametrize("restarts", [False, True])
 def test_what_the_database_does_not_know_for_a_day_is_set_aside(bench, rows, why, late, restarts):
-    """A day from the first failure on, however long the job had ended before it."""
+    """It is given up a day after the first failure, however long ago the job ended."""
     leave(bench.folder, entry())
     write(bench.records, record(7))
     bench.slurm = Slurm(*rows)
@@ -93,14 +94,14 @@ def test_what_the_database_does_not_know_for_a_day_is_set_aside(bench, rows, why
     bench.collect()
     assert bench.left() == [] and bench.aside() == {f"7.{END}.json": f"given up after a day: {why}\n"}
     assert not list(bench.folder.glob("*.failed"))
-    # Moved back, it has a day again.
+    # An entry that was moved back has another day.
     (bench.folder / "aside" / f"7.{END}.json").rename(bench.folder / f"7.{END}.json")
     bench.collect()
     assert bench.left()
 
 
 def test_a_database_that_is_down_for_days_costs_no_summary(bench):
-    """It was behind before, and is again after: neither is a day's failure."""
+    """slurmdbd was behind before, and is again later: neither time lasts a day."""
     leave(bench.folder, entry())
     write(bench.records, record(7))
     bench.slurm = Slurm(row(end=None))
@@ -117,7 +118,7 @@ def test_a_database_that_is_down_for_days_costs_no_summary(bench):
 
 @pytest.mark.parametrize("torn", ["", "x", "-1 5\n", f"{10**12} 1\n", f"99999 {END}"])
 def test_a_collector_that_was_down_for_days_costs_no_summary(bench, torn):
-    """What it had noted of the failures may be torn, too."""
+    """The note of its failures may be torn, too."""
     leave(bench.folder, entry())
     write(bench.records, record(7))
     bench.slurm = Slurm(row(end=None))
@@ -142,7 +143,7 @@ class Picky(Slurm):
 
 @pytest.mark.parametrize("others", [False, True])
 def test_what_fails_for_one_job_alone_is_set_aside(bench, others):
-    """Where no other is written meanwhile it may be an outage, and waits."""
+    """If no other entry succeeds meanwhile, the database may be down: the entry waits."""
     jobs = range(100, 126)
     leave(bench.folder, entry())
     write(bench.records, record(7), *map(record, jobs))

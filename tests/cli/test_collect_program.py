@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""hybridmem-collect as a program, with commands that stand in for Slurm's."""
+"""Tests hybridmem-collect as a program, with scripts in place of Slurm's commands."""
 
 import os
 import re
@@ -15,8 +15,8 @@ from hybridmem import collect, commands, summaries
 from installed import LIBEXEC, helper
 from makerecords import record, write
 
-PATIENCE = 120  # seconds; ends a wait for what never comes
-# Rows are files NAME.row (JobIDRaw|Submit|End|FIELD) in the folder; each call is a line of calls.
+PATIENCE = 120  # seconds; ends a wait for something that never comes
+# A row of the database is a file NAME.row (JobIDRaw|Submit|End|FIELD) in the folder. Each call adds a line to `calls`.
 SACCT = """
 for word; do case $word in --jobs=*) name=${word#--jobs=} ;; esac; done
 [ ! -e "$0.fails" ] || { cat "$0.fails" >&2; exit 1; }
@@ -90,7 +90,7 @@ def test_a_job_of_three_nodes(site):
 
 
 def test_from_slurmctlds_epilog_to_its_database(site):
-    """What the one leaves the other takes."""
+    """The collector takes what hybridmem-spool leaves."""
     job = {
         "SLURM_JOB_ID": "21",
         "SLURM_JOB_UID": "1001",
@@ -111,7 +111,7 @@ def test_from_slurmctlds_epilog_to_its_database(site):
 
 
 def test_arrays_and_heterogeneous_jobs(site):
-    """The first task and the leader have the id of the whole: sacctmgr would take that for all of it."""
+    """The first task and the leader have the id of the whole job, which sacctmgr would take for all of it."""
     jobs = {
         "20_3": {"job_id": 20, "array_job_id": 20, "array_task_id": 3},
         "20_4": {"job_id": 21, "array_job_id": 20, "array_task_id": 4},
@@ -143,7 +143,7 @@ def test_killed_between_the_database_and_the_removal(site):
 
 
 def test_a_database_that_is_down(site):
-    """Entries wait for as long as it is."""
+    """Entries wait as long as the database is down."""
     leave(site.spool, entry(7), entry(8))
     (site.folder / "sacct.fails").write_text("sacct: error: Problem talking to the database\nmore\n")
     said = "sacct failed with status 1: sacct: error: Problem talking to the database; it is tried again"
@@ -152,7 +152,7 @@ def test_a_database_that_is_down(site):
 
 
 def test_a_job_that_the_database_did_not_know_for_a_day(site):
-    """Other collectors have counted before this one."""
+    """Earlier collectors have counted failures, too."""
     leave(site.spool, entry())
     assert site.once().stderr == ""
     note = site.spool / f"7.{END}.json.failed"
@@ -182,7 +182,7 @@ def test_only_one_works_on_a_folder(site):
 
 
 def test_the_service_goes_on(site):
-    """Without --once it does not end by itself; what is there is done in its first pass."""
+    """Without --once it does not end by itself. Its first pass handles what is there."""
     leave(site.spool, entry())
     write(site.records, record(7))
     site.row("7", 7)
@@ -234,7 +234,7 @@ def test_what_it_cannot_work_without(site, configure, tmp_path):
     ],
 )
 def test_a_spool_that_is_not_ours_is_left_as_it_is(site, owner, mode, said):
-    """Whoever is told to change the folder's owner takes it from hybridmem-spool, which writes as SlurmUser."""
+    """A wrong owner is only corrected at the folder: hybridmem-spool, which writes as SlurmUser, needs it, too."""
     site.spool.chmod(mode)
     os.chown(site.spool, owner, -1)
     assert site.once(status=1).stderr == f"hybridmem-collect: {said.format(site.spool, site.spool)}\n"
@@ -309,7 +309,7 @@ def test_commands_get_nothing_of_ours(command, monkeypatch):
 
 
 def test_commands_are_found(tmp_path, monkeypatch):
-    """Root does not look in PATH, which may be somebody else's."""
+    """Root does not search PATH, which may belong to somebody else."""
     program = tmp_path / "sacct"
     program.touch(mode=0o755)
     monkeypatch.setattr(commands, "FOLDERS", [])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The records that the collector takes for those of a job's run."""
+"""Tests which records the collector takes for those of a job's run."""
 
 import json
 
@@ -46,7 +46,7 @@ def test_what_is_kept_of_many_records_is_small(bench):
 
 
 def test_records_of_the_next_day(bench):
-    """The job ended a moment before midnight, its node's epilog a moment after."""
+    """The job ended just before midnight, its node's epilog just after."""
     end = 1740873599  # 2025-03-01T23:59:59Z
     leave(bench.folder, entry(end_s=end))
     bench.slurm = Slurm(row(end=end))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The collector's folder: what is no entry, what is set aside, what is removed, and who may have it."""
+"""Tests the collector's folder: what is no entry, what is set aside, what is removed, and who may use it."""
 
 import json
 import os
@@ -82,7 +82,8 @@ def age(path, bench, seconds):
 
 
 def test_what_was_set_aside_long_ago_is_removed(bench):
-    """By the time of its reason. One without an entry is of an entry that was moved back; others' files stay."""
+    """Entries are removed by the age of their reason. A reason alone belongs to an entry that was moved back; other
+    files stay."""
     aside = bench.folder / "aside"
     aside.mkdir()
     limit = spool.KEEP_ASIDE_S
@@ -98,8 +99,8 @@ def test_what_was_set_aside_long_ago_is_removed(bench):
 
 
 def test_what_killed_processes_left_is_removed(bench):
-    """Drafts by their age, for a living one may be at work on it; what was noted of an entry that is gone."""
-    bench.clock.now = END - 10  # the entry is waited for
+    """Drafts are removed when they are old, as a living process may be writing one; notes when their entry is gone."""
+    bench.clock.now = END - 10  # before the entry is due
     leave(bench.folder, entry())
     (bench.folder / "aside").mkdir()
     for name, seconds in ((".5.draft", spool.DRAFT_S + 9), (".6.draft", 9), ("aside/.7.json.draft", spool.DRAFT_S + 9)):
@@ -118,7 +119,7 @@ def test_what_killed_processes_left_is_removed(bench):
 
 
 def test_files_that_cannot_be_removed_are_in_nobodys_way(bench):
-    """Folders with the names of files: each is named once, and all else is done."""
+    """Folders in place of files: each is reported once, and everything else is done."""
     stuck = [bench.folder / name for name in (".5.draft", "9.5.json.failed", "aside/1.5.json")]
     for path in stuck:
         path.mkdir(parents=True)
@@ -137,7 +138,7 @@ def test_files_that_cannot_be_removed_are_in_nobodys_way(bench):
 
 
 def test_a_folder_that_is_away_for_a_while(bench):
-    """Each time it is, that is said, and its end."""
+    """Each failure is reported once, and its end."""
     leave(bench.folder, entry())
     collector = bench.collector()
     away = bench.folder.with_name("away")
@@ -167,7 +168,7 @@ def test_an_entry_from_the_future(bench):
 
 
 def test_a_folder_aside_that_has_gone(bench):
-    """What cannot be set aside stays, and is told."""
+    """An entry that cannot be set aside stays, and is reported."""
     leave(bench.folder, entry())
     write(bench.records, record(7))
     bench.slurm = Slurm(row(text="other"))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""hybridmem config: what is in use, and what a site is told to change."""
+"""Tests hybridmem config: the values in use, and what a site is told to change."""
 
 import json
 import os
@@ -35,7 +35,7 @@ def test_show_can_be_read_again(configure):
 
 
 def test_the_example_is_the_built_in_values(configure):
-    """As it is, and with each general word uncommented."""
+    """The example as it is, and with each general word uncommented."""
     built_in = show(configure(""))
     assert show(configure(EXAMPLE.read_text())) == built_in
     words = [line[1:] for line in EXAMPLE.read_text().splitlines() if re.match(r"#[a-z_]+ = ", line)]
@@ -106,7 +106,7 @@ def test_root_believes_no_file_that_others_may_write(configure):
 
 
 class Site:
-    """A stand-in for Slurm: scontrol prints `settings`, and plugstack.conf is beside its slurm.conf."""
+    """A fake Slurm: scontrol prints `settings`, and plugstack.conf is beside its slurm.conf."""
 
     def __init__(self, folder):
         self.folder = folder
@@ -124,7 +124,7 @@ class Site:
             f"#!/bin/sh\n[ \"$*\" = 'show config' ] || exit 9\ncat <<'END'\n{text}\nEND\nexit {self.status}\n"
         )
         scontrol.chmod(0o755)
-        # The node itself (users, cgroups) is whatever it is here: Slurm's lines are looked at.
+        # The node itself (users, cgroups) can be anything here: only Slurm's lines are checked.
         done = helper("hybridmem-config", "check", "--scontrol", scontrol, *words, status=status)
         return done.stdout.splitlines()
 
@@ -189,7 +189,7 @@ DATABASE = "accounting_storage/slurmdbd"
 
 
 def summary_lines(site, configure, settings, text="summary_field = SystemComment\n"):
-    """What check says of summaries; the spool folder is `spool` beside the site's slurm.conf."""
+    """The lines of check about summaries; the spool folder is `spool` beside the site's slurm.conf."""
     site.settings.update(settings)
     path = configure(f'spool_dir = "{site.folder}/spool"\n{text}')
     names = ("EpilogSlurmctld", "AccountingStorageType", "spool_dir")
@@ -390,7 +390,7 @@ def test_the_records_folder(site, configure, tmp_path, mode, owner, said):
 
 
 def test_folders_that_cannot_be_looked_at(site, configure, tmp_path):
-    """To make them would not help."""
+    """Making the folder is not advised, as it would not help."""
     (tmp_path / "file").touch()
     below = tmp_path / "file" / "below"
     config = configure(f'record_dir = "{below}"\n')
@@ -423,7 +423,7 @@ def test_folders_that_cannot_be_looked_at(site, configure, tmp_path):
     ],
 )
 def test_tiers_that_this_node_has_not(configure, tmp_path, text, word, said):
-    """Of which the form of the file says nothing."""
+    """Values that are valid in form but not on this node."""
     config = configure(text)
     words = ("hybridmem-config", "check", "--config", config)
     assert helper(*words, "--file-only").stdout == f"ok      {config}\n"
@@ -485,7 +485,7 @@ def test_what_counts_the_traffic_of_jobs(configure, tmp_path):
     ("chosen", "asked"), [("papi", ["hybridmem-papi"]), ("all", ["hybridmem-papi", "hybridmem-slurmenergy"])]
 )
 def test_the_programs_of_the_monitor(configure, tmp_path, chosen, asked):
-    """Told where one that is chosen is not there."""
+    """A chosen program that is not installed is reported."""
     words = ["check", "--scontrol", tmp_path / "none", "--config", configure(f"meter_programs = {chosen}\n")]
     hidden = 'for p in hybridmem-papi hybridmem-slurmenergy; do mount --bind /dev/null "$1/$p"; done; shift; exec "$@"'
     command = ["unshare", "--mount", "sh", "-c", hidden, "sh", LIBEXEC, LIBEXEC / "hybridmem-config", *words]
@@ -498,11 +498,11 @@ def test_the_programs_of_the_monitor(configure, tmp_path, chosen, asked):
 
 
 def test_the_preload_library(tmp_path):
-    """What isolate is refused without, on this node."""
+    """Reports what isolate needs and this node does not have."""
     library = PREFIX / "lib" / "hybridmem" / "libhybridmem-preload.so"
     words = ("hybridmem-config", "check", "--scontrol", tmp_path / "none")
     assert f"ok      {library} is there, for isolate" in helper(*words, status=1).stdout.splitlines()
-    # An empty folder in its place, for this command alone: other tests need the installed one.
+    # An empty folder hides the library for this command only, as other tests need it.
     hidden = f'mount -t tmpfs none {library.parent} && exec "$@"'
     command = ["unshare", "--mount", "sh", "-c", hidden, "sh", LIBEXEC / words[0], *words[1:]]
     lines = subprocess.run(command, capture_output=True, text=True, check=False).stdout.splitlines()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The examples of CONTRIBUTING.md: applied to a copy of the tree, built, and used."""
+"""Tests the examples of CONTRIBUTING.md: they are applied to a copy of the tree, built, and used."""
 
 import json
 import re
@@ -13,7 +13,7 @@ PROJECT = Path(__file__).resolve().parents[2]
 PATCHES = PROJECT / "tests" / "contributing"
 TOPOLOGY = PROJECT / "tests" / "fixtures" / "topology" / "optane-2-sockets.xml"
 PATCHED = ("core", "meter", "migrator")
-# What the three commands are made of, in the order of the floors; as fast as it compiles.
+# Targets to build for the three commands, in the order of the floors; without optimization, so that it is fast.
 PARTS = {
     "base": ["all"],
     "core": ["libcore.la", "libdiscover.la"],
@@ -31,7 +31,7 @@ def run(command, folder, status=0, **options):
 
 
 def copy_sources(top):
-    """What git tracks, and what bootstrap made of it; with its times, so that make makes nothing of that again."""
+    """Copies what git tracks and bootstrap made, with its times, so that make does not make it again."""
     tracked = run(["git", "ls-files", "-z", "--", "helpers", "*.am", "*.ac"], PROJECT).rstrip("\0").split("\0")
     made = ["configure", "aclocal.m4", "config.h.in", "build-aux", "m4"]
     made += [str(Path(name).with_suffix(".in")) for name in tracked if name.endswith("Makefile.am")]
@@ -41,7 +41,7 @@ def copy_sources(top):
 
 @pytest.fixture(scope="module")
 def commands(tmp_path_factory):
-    """The folder with the commands of the patched copy, configured as the tree under test was."""
+    """The folder with the commands of the patched copy, configured like the tree under test."""
     top = tmp_path_factory.mktemp("contributing")
     copy_sources(top)
     for patch in ("mode", "source", "meter"):

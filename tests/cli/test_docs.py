@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The guides and man pages: what they show is run, what they name is there. What needs Slurm is in tests/system."""
+"""Tests the guides and man pages: what they show is run, and what they name exists. What needs Slurm is in
+tests/system."""
 
 import json
 import os
@@ -66,7 +67,7 @@ def test_the_runner_sees_what_differs(tmp_path):
 
 
 def test_the_readme_shows_what_the_demo_runs():
-    """The same commands by the same users, as they look in the demo's locale, which is UTF-8."""
+    """The README shows the demo's commands, by the same users, in the demo's UTF-8 locale."""
     shown = re.search(r"^```text\n(\[alice@n1\].*?)^```$", (PROJECT / "README.md").read_text(), re.M | re.S)[1]
     demo = (PROJECT / "tests" / "lib" / "demo-in-guest").read_text()
     run = [(user, words) for user, _, words in re.findall(r"""^show (\w+) (['"])(.*?)\2""", demo, re.MULTILINE)]
@@ -77,7 +78,7 @@ def test_the_readme_shows_what_the_demo_runs():
 
 
 def test_a_build_in_the_source_tree_leaves_nothing_for_git():
-    """What the README's own build makes, by the names of what is installed; and no source is ignored."""
+    """The README names what its build installs, and no source file is ignored by git."""
     programs = {path.name for path in LIBEXEC.glob("hybridmem-*")}
     found = [*PROJECT.glob("helpers/*/Makefile.am"), PROJECT / "spank" / "Makefile.am"]
     makefiles = {path.parent: path.read_text() for path in found}
@@ -145,7 +146,7 @@ def test_man_pages_name_pages_that_are_there(page):
     "command", ["tiers", "plan", "show", "report", "export", "top", "meter", "replay", "bench", "config"]
 )
 def test_man_pages_have_the_options_of_the_programs(command):
-    """Both ways: no option of --help is missing in the page, none of the page in --help."""
+    """Both ways: every option of --help is in the man page, and every option of the page is in --help."""
     text = helper(f"hybridmem-{command}", "--help").stdout
     page = rendered(MAN / f"hybridmem-{command}.1")
     options = r"(?<![\w-])--[a-z][a-z-]+"
@@ -211,7 +212,7 @@ def test_the_page_of_hybridmem_has_its_commands():
 
 
 def test_the_page_of_hybridmem_conf_has_its_words():
-    """Each word that the program shows, and each section, is in the page; its example is a right file."""
+    """Every word that the program shows, and every section, is in the man page, and its example is a valid file."""
     page = rendered(MAN / "hybridmem.conf.5")
     for word in re.findall(r"^(?:# as Slurm says: )?(\w+) =", helper("hybridmem-config", "show").stdout, re.MULTILINE):
         assert re.search(rf"^       {word} = ", page, re.MULTILINE), word
@@ -248,7 +249,8 @@ def test_links_inside_the_guides():
 
 
 def test_pictures_of_the_guides():
-    """Each is there, small, and used; tests/cli/makepicture.py makes that of the report, the other is drawn by hand."""
+    """Every picture exists, is small, and is used. tests/cli/makepicture.py makes that of the report; the other is
+    drawn by hand."""
     used = {name for guide in GUIDES.glob("*.md") for name in re.findall(r"!\[[^]]+\]\((.*?)\)", guide.read_text())}
     assert used == {f"images/{path.name}" for path in (GUIDES / "images").iterdir()}
     for name in used:
@@ -258,7 +260,7 @@ def test_pictures_of_the_guides():
 
 
 def test_what_architecture_names_is_there():
-    """Folders and files, from helpers/ on or from the top; and in C the functions, on the picture, too."""
+    """Named folders and files exist, from helpers/ on or from the top, and so do C functions, also on the picture."""
     text, picture = ((GUIDES / name).read_text() for name in ("architecture.md", "images/architecture.svg"))
     drawn = " ".join(re.findall(r'class="code"[^>]*>([^<]*)<', picture))
     words = [*re.findall(r"`([^`\n]+)`", text), *drawn.split()]

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A record that is there more than once: every report counts it once and says so, over records and over a history."""
+"""Tests records that exist more than once: every report counts them once and says so, over records and over a
+history."""
 
 import json
 import random
@@ -18,14 +19,14 @@ JOULES = {**dict.fromkeys(ENERGY), "package_j": 3600.0, "memory_j": 360.0, "node
 
 
 def copy(folder, source, target, *more):
-    """A file of the day and further records under another name."""
+    """Copies a file of the day under another name, with further records."""
     text = (folder / DAY / f"{source}.jsonl").read_text()
     (folder / DAY / f"{target}.jsonl").write_text(text + "".join(json.dumps(made) + "\n" for made in more))
 
 
 def copied(folder):
-    """Five records of three runs, one of which has a record of the next day. Ten lines are there again: in the same
-    file, in two copies of it, one of which is read before it, and one of another node's file."""
+    """Five records of three runs; one run also has a record on the next day. Ten lines are duplicates: in the same
+    file, in two copies of it (one of which is read before it), and in the file of another node."""
     first = record(1, energy=JOULES, warnings=["a"], exit_code=1)
     write(
         folder,
@@ -41,7 +42,7 @@ def copied(folder):
 
 
 def both(tmp_path, *words):
-    """The report over the records and over their history, as JSON: they are the same, to the byte."""
+    """The report as JSON over the records and over their history, which must be equal to the byte."""
     folder, history = tmp_path / "records", tmp_path / "history"
     if not history.exists():
         engine.ingest(folder, history)
@@ -72,7 +73,7 @@ def test_every_view_of_a_copied_file(tmp_path, view):
 
 
 def test_the_first_counts_also_where_another_is_wanted(tmp_path):
-    """What a run and node is told by does not depend on what is asked for."""
+    """Whether two records are the same does not depend on the filters."""
     write(tmp_path / "records", record(1), record(1, user="bob", uid=1002), record(2, user="bob", uid=1002))
     for words, jobs, duplicates in (([], 2, 1), (["--user", "bob"], 1, 1), (["--user", "alice"], 1, 0)):
         for view in ([], ["--view", "users"]):
@@ -99,7 +100,7 @@ def test_what_is_another_record(tmp_path, other):
 
 
 def test_more_records_than_are_remembered(tmp_path, monkeypatch):
-    """They may count twice; it is said."""
+    """They may then count twice, which is reported."""
     monkeypatch.setattr(tally.Written, "LIMIT", 3)
     sums, skipped = tally.Tally(), report.records.Skipped()
     write(tmp_path, *(record(job) for job in (1, 2, 3)), record(1, end="2025-03-02T11:00:00Z"))

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""hybridmem export prometheus: the figures, by promtool what they look like, and a file that is read at any time."""
+"""Tests hybridmem export prometheus: the figures, their format (by promtool), and a file that can be read at any
+time."""
 
 import json
 import re
@@ -37,7 +38,7 @@ def promtool(*words, text=None):
 
 
 def samples(text):
-    """{(name, label values without the node's): figure}; each line is a comment or a sample."""
+    """{(name, label values without the node's): figure}. Every line must be a comment or a sample."""
     found = {}
     for line in text.splitlines():
         if line.startswith("# "):
@@ -58,7 +59,7 @@ def exported(folder, *words, **options):
 
 
 def measured(job_id, **changes):
-    """A record with all that a node can measure."""
+    """A record with all figures that a node can measure."""
     return record(
         job_id,
         energy={"package_j": 100.5, "memory_j": 20.25, "source": "powercap"},
@@ -161,7 +162,7 @@ def test_the_figures_are_those_of_the_records(tmp_path):
 
 
 def test_what_cannot_have_been_measured_is_not_added(tmp_path):
-    """As in the report: a clock that was set back lowers no sum."""
+    """As in the report, negative figures from a clock that was set back do not reduce sums."""
     negative = {"peak_bytes": -1, "tiers": [tier("dram", [0], -5, -5)]}
     write(tmp_path, measured(1), measured(3, elapsed_s=-600, memory=negative))
     wrong = measured(2, memory={"tiers": [tier("dram", [0], 1 << 60, 1 << 60)]})
@@ -186,7 +187,7 @@ def test_what_the_kernel_did_for_migrators_is_not_always_known(tmp_path):
 
 
 def test_sums_have_no_digits_of_the_adding(tmp_path):
-    """0.1 three times is 0.30000000000000004 to a computer."""
+    """In floating point, 0.1 three times is 0.30000000000000004."""
     write(tmp_path, *(record(job, elapsed_s=0.1) for job in (1, 2, 3)))
     assert re.search(r"^hybridmem_window_job_seconds{.*} 0\.3$", export(tmp_path, *SINCE).stdout, re.MULTILINE)
 
@@ -203,7 +204,7 @@ def test_the_window_and_the_node_by_default(tmp_path):
 
 
 def test_a_node_without_records_has_no_figures(tmp_path):
-    """Of a node that is not there it is said, of one that had no job within the window it is not."""
+    """An unknown node is reported; a node without jobs in the window is not."""
     empty = {"window_seconds", "window_left_out_lines"}
     write(tmp_path, record(1))
     for node, said in (
@@ -216,7 +217,7 @@ def test_a_node_without_records_has_no_figures(tmp_path):
 
 
 def test_a_folder_that_was_named_must_be_there(tmp_path):
-    """That of hybridmem.conf is made with the first record: a new node is no reason for a timer to fail."""
+    """The folder of hybridmem.conf is made with the first record, so a timer on a new node must not fail."""
     done = export(tmp_path / "none", status=1)
     assert (done.stdout, done.stderr) == ("", f"hybridmem export: there is no folder {tmp_path}/none\n")
     config = tmp_path / "config"
@@ -261,7 +262,7 @@ def test_labels_are_escaped_and_bounded(tmp_path):
 
 
 def test_the_file_is_whole_at_any_time(tmp_path):
-    """A reader beside twenty writers finds nothing but whole files."""
+    """A reader beside twenty writers only finds complete files."""
     write(tmp_path, record(1))
     target, done, torn = tmp_path / "hybridmem.prom", threading.Event(), []
     export(tmp_path, *SINCE, "--output", target)
@@ -315,7 +316,7 @@ def test_the_dashboard_has_metrics_that_exist_and_all_of_them(tmp_path):
 
 
 def test_the_dashboards_expressions_are_right(tmp_path):
-    """By promtool, as recording rules; a panel names its unit and what it shows."""
+    """promtool checks them as recording rules. A panel has its unit and a description."""
     rules = "groups:\n- name: dashboard\n  rules:\n"
     for i, expression in enumerate(expressions()):
         filled = expression.replace("$node", "n1")

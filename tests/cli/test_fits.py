@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What commands print fits the terminal; a pipe gets each thing in one line."""
+"""Tests that the output of commands fits the terminal, and that a pipe gets each thing in one line."""
 
 import subprocess
 from pathlib import Path
@@ -21,7 +21,7 @@ COMMANDS = {
 @pytest.mark.parametrize("columns", [60, 80])
 @pytest.mark.parametrize("command", COMMANDS)
 def test_lines_fit_a_terminal(command, columns):
-    """A word that is wider than the terminal, after what its line begins with, stands out."""
+    """Only a single word that is wider than the terminal may exceed it, behind the beginning of its line."""
     program, *words = COMMANDS[command]
     if not (LIBEXEC / program).exists():
         pytest.skip("it was built without PAPI")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""hybridmem report --history: the same table as over the records; and what ingest leaves for other engines."""
+"""Tests hybridmem report --history: the same table as over the records, and a folder that other engines can read."""
 
 import fcntl
 import json
@@ -177,7 +177,7 @@ def test_a_folder_whose_name_begins_as_a_home_does(tmp_path):
 
 
 def test_columns_that_an_older_table_lacks(tmp_path):
-    """It is read as it is; the day's next record gives them to all of its rows."""
+    """An older table is read as it is. The next record of its day gives all its rows the new columns."""
     records, history = tmp_path / "records", tmp_path / "history"
     group = {"total_bytes": 5, "local_bytes": 3, "source": "resctrl"}
     counted = {"tiers": [], "node": None, "job": group, "source": "no counters"}
@@ -196,7 +196,7 @@ def test_columns_that_an_older_table_lacks(tmp_path):
 
 
 def test_the_layout_is_hives(tmp_path):
-    """As the administrator guide shows it to other engines: a folder for each day, in it one table and nothing else."""
+    """As the administrator guide shows it to other engines: a folder for each day with one table in it."""
     varied(tmp_path / "records")
     history = tmp_path / "history"
     ingest(tmp_path / "records", history)

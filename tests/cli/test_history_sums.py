@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The sums that ingest leaves beside the tables of a history: reports are the same with them and without them."""
+"""Tests the sums that ingest stores beside a history's tables: reports are the same with and without them."""
 
 import json
 import os
@@ -36,7 +36,7 @@ def sums(history, kind="sums"):
 
 @pytest.fixture(name="both", scope="module")
 def both_of_all_kinds(tmp_path_factory):
-    """(records, history) of every kind of record, in runs of several rows and days."""
+    """(records, history) with every kind of record, in runs of several rows and days."""
     top = tmp_path_factory.mktemp("sums")
     varied(top / "records")
     for made in odd_records(200):
@@ -58,7 +58,7 @@ def test_it_does_not_matter_which_days_have_sums(both, tmp_path, words, missing)
 
 
 def test_records_that_come_in_any_order_have_sums_of_their_runs(tmp_path):
-    """A run over midnight may be taken from either end, and from both again."""
+    """A run over midnight may be taken from either day first, and then again."""
     dice, records, history = random.Random(7), tmp_path / "records", tmp_path / "history"
     left = list(odd_records(60))
     dice.shuffle(left)
@@ -71,7 +71,7 @@ def test_records_that_come_in_any_order_have_sums_of_their_runs(tmp_path):
 
 
 def test_a_report_reads_sums_as_long_as_they_are_of_the_table(tmp_path):
-    """A table of zeros, of the same size and time, is not read; one of another time is."""
+    """A table of zeros with the same size and time is not read, as there are sums; one with another time is read."""
     records, history = tmp_path / "records", tmp_path / "history"
     write(records, *(record(job, end=f"{day}T12:00:00Z") for job, day in enumerate(DAYS)))
     ingest(records, history)
@@ -92,7 +92,7 @@ def test_a_report_reads_sums_as_long_as_they_are_of_the_table(tmp_path):
 
 
 def test_an_ingest_between_a_reports_two_looks(tmp_path, monkeypatch):
-    """It changes what the second look finds: the report looks again."""
+    """Another ingest changes what the second look finds: then the report looks again."""
     records, made = tmp_path / "records", tmp_path / "history"
     write(records, *(record(1, end=f"{day}T00:00:01Z", node=f"n{day[-1]}") for day in DAYS[:2]), record(2))
     ingest(records, made)
@@ -112,7 +112,7 @@ def test_an_ingest_between_a_reports_two_looks(tmp_path, monkeypatch):
 
 
 def damaged(path, how):
-    """A file as it may be after a disk has failed; None: it is gone."""
+    """Damages a file as a broken disk might; None: removes it."""
     content = path.read_bytes()
     path.unlink()
     if how == "no end":
@@ -147,8 +147,8 @@ def test_sums_that_are_damaged_are_not_used_and_made_again(tmp_path, kind, how):
 
 
 def test_a_bit_that_flips_in_a_file_of_sums_is_noticed(both, tmp_path):
-    """Wherever it is: what is reported is right, and which file is damaged is said. A seal's own bits are of use for
-    nothing else: where they flip its sums are not used, or are still right."""
+    """Wherever a file is damaged, the report is right, and the damaged file is named. A flipped bit in a seal means at
+    most that its sums are not used."""
     folder, dice = tmp_path / "history", random.Random(5)
     shutil.copytree(both[1], folder)
     right = {key: row.figures() for key, row in source(folder).add_up().rows.items()}
@@ -169,7 +169,7 @@ def test_a_bit_that_flips_in_a_file_of_sums_is_noticed(both, tmp_path):
 
 
 def spoil(table, where):
-    """Bytes of a table, of its rows or of its footer, as a disk that has failed may give them."""
+    """Changes bytes in the rows or the footer of a table, as a broken disk might."""
     content = bytearray(table.read_bytes())
     place = slice(10, 400) if where == "rows" else slice(-400, -8)
     content[place] = bytes(len(content[place]))
@@ -192,7 +192,7 @@ def test_a_table_that_cannot_be_read_leaves_the_other_days_theirs(tmp_path, wher
     assert done.stderr.count("\n") == 1
     assert same(records, history, "--since", DAYS[3])["total"]["jobs"] == 2
     assert str(table) in engine.report(history, status=1).stderr
-    # A day without sums asks the tables beside it, and no others.
+    # For a day without sums only the neighbouring tables are read, and no others.
     (history / "sums" / f"{DAYS[3]}.parquet").unlink()
     assert engine.report(history, "--since", DAYS[3]).returncode == 0
     (history / "taken" / f"{DAYS[1]}.json").unlink()
@@ -202,7 +202,7 @@ def test_a_table_that_cannot_be_read_leaves_the_other_days_theirs(tmp_path, wher
 
 
 def test_sums_made_beside_a_table_that_could_not_be_read_are_not_of_it(tmp_path):
-    """It is there again as it was, as from a copy: what was made without it is made anew."""
+    """It is restored unchanged, as from a copy: sums that were made without it are made again."""
     records, history = tmp_path / "records", tmp_path / "history"
     nodes = [record(1, end=f"{day}T00:00:01Z", node=f"n{day[-1]}") for day in DAYS[:2]]
     write(records, *nodes)
@@ -220,7 +220,7 @@ def test_sums_made_beside_a_table_that_could_not_be_read_are_not_of_it(tmp_path)
 
 
 def test_runs_of_several_sums_are_counted_in_parts(both, monkeypatch):
-    """Of which there are several where they are millions."""
+    """Millions of rows are read in several parts."""
 
     def counted():
         found = source(both[1]).add_up()
@@ -232,7 +232,7 @@ def test_runs_of_several_sums_are_counted_in_parts(both, monkeypatch):
 
 
 def test_a_day_that_is_made_anew_leaves_nothing_of_the_old_one(tmp_path):
-    """Also not in what its neighbours know of runs over midnight."""
+    """Neither does it appear in what neighbouring days store about runs over midnight."""
     records, history = tmp_path / "records", tmp_path / "history"
     ends = [
         record(5, end=f"{day}T00:00:01Z", node=f"n{day[-1]}", user=user) for day, user in zip(DAYS, ("alice", "bob"))
@@ -261,7 +261,7 @@ def test_a_table_that_is_lost_is_made_anew(tmp_path):
 
 
 def test_an_ingest_that_is_killed_between_any_two_files_leaves_right_reports(tmp_path):
-    """Tables with older sums, and sums with older lists of runs: those without sums say what is right."""
+    """Tables with older sums, and sums with older lists of runs: the result without sums is the right one."""
     dice, records, history = random.Random(11), tmp_path / "records", tmp_path / "history"
     left, places = list(odd_records(40)), 0
     dice.shuffle(left)

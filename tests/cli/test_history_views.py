@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Views that the engine makes of a history's columns: exactly those of the records, whatever is in them."""
+"""Tests views that the engine makes of a history's columns: exactly those of the records, whatever these contain."""
 
 import json
 import re
@@ -42,7 +42,7 @@ def test_every_view_is_one_of_both():
 @pytest.mark.parametrize("view", [*OF_COLUMNS, *READ])
 def test_odd_records_have_the_same_figures(odd, view):
     found = same(*odd, "--view", view)
-    few = 2 if view == "advice" else 6  # a rule has to hold on several nodes, whose figures are odd
+    few = 2 if view == "advice" else 6  # a rule must hold on several nodes, whose figures are odd
     assert len(found["rows"]) >= few and found["left_out"]["duplicate"] > 20
     assert view not in ("energy", "writes") or any(
         row["memory_j" if view == "energy" else "slow_read_bytes"] for row in found["rows"]
@@ -79,7 +79,7 @@ def test_of_some_of_the_records(odd, words):
 
 
 def test_runs_are_counted_in_parts(odd, monkeypatch):
-    """Of which there are several where the runs are millions."""
+    """Millions of runs are read in several parts."""
 
     def filled():
         report = groups.Report([views.named("nodes")], None)
@@ -94,7 +94,7 @@ def test_runs_are_counted_in_parts(odd, monkeypatch):
 
 
 def test_records_of_a_day_are_read_in_parts(odd, monkeypatch):
-    """Of which there are several where its records are larger than the engine's memory; the order stays."""
+    """If the records are larger than the engine's memory, they are read in several parts, in the same order."""
 
     def read():
         found = SimpleNamespace(sums=[], next_day=lambda: None, texts=[])
@@ -134,7 +134,7 @@ def test_no_record_is_read(odd, tmp_path, view):
 
 
 def test_a_table_without_the_columns_is_read_and_made_anew_by_ingest(odd, tmp_path):
-    """Also one that has nothing new, and whose records are gone."""
+    """This includes a day without new records, and one whose records are gone."""
     records, whole = odd
     lost = "package_uj, shared, slow_write_bytes"
     history = changed(whole, tmp_path / "history", f"EXCLUDE ({lost})")
@@ -150,7 +150,7 @@ def test_a_table_without_the_columns_is_read_and_made_anew_by_ingest(odd, tmp_pa
 
 
 def test_the_first_node_of_a_peak_is_named(tmp_path):
-    """In the order of days, files and lines, also where all have the same peak."""
+    """Rows are in the order of days, files and lines, also if all have the same peak."""
     records, history = tmp_path / "records", tmp_path / "history"
     write(records, record(3, node="n1", end="2025-03-02T11:00:00Z"), record(1, node="n10"), record(2, node="n9"))
     ingest(records, history)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""hybridmem ingest: what is taken, once, whatever happens on the way there."""
+"""Tests hybridmem ingest: everything is taken, and taken once, whatever happens meanwhile."""
 
 import json
 import os
@@ -35,7 +35,7 @@ MAKES = "and run hybridmem ingest, which makes the day anew of its records"
 
 @pytest.mark.parametrize("text", ["", "X\n", "PAR1", "PAR1 and no end", "no beginning PAR1", None])
 def test_a_damaged_table_is_named_and_made_anew(tmp_path, text):
-    """Also where nothing is new; the other days are taken all the same."""
+    """Also if nothing is new; the other days are taken all the same."""
     records, history = tmp_path / "records", tmp_path / "history"
     write(records, record(1), record(2, end="2025-03-02T11:00:00Z"))
     ingest(records, history)
@@ -164,7 +164,7 @@ def test_what_is_left_out_is_kept_aside_with_place_and_reason(tmp_path):
 
 
 def test_a_copy_of_a_file_adds_nothing(tmp_path):
-    """In whatever order they come."""
+    """In any order."""
     for first, second in (("n1", "n1-copy"), ("n1-copy", "n1")):
         records, history = tmp_path / first / "records", tmp_path / first / "history"
         append(records, json.dumps(record(1)), node=first)
@@ -230,7 +230,7 @@ def test_what_is_damaged_in_left_out_is_named(tmp_path, damage):
 
 
 def test_long_records_fit_in_memory(tmp_path):
-    """800 MiB of lines as long as they may be, in less than the engine's 1 GiB."""
+    """800 MiB of lines of the greatest length are taken within the engine's 1 GiB."""
     records, history = tmp_path / "records", tmp_path / "history"
     line = json.dumps(record(0, warnings=["WORD" * 240_000])) + "\n"
     (records / DAY).mkdir(parents=True)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""^C ends the commands in Python by the signal, without a word, whenever it comes. Here a module of theirs sends it, at
-a place that is known."""
+"""Tests that ^C ends the commands in Python by the signal, without a message, at any time. Here one of their modules
+sends the signal, at a known place."""
 
 import shutil
 import signal
@@ -18,7 +18,8 @@ SEND = "import os, signal\nos.kill(os.getpid(), signal.SIGINT)\n"
 
 @pytest.fixture(autouse=True)
 def not_ignored():
-    """Whoever runs the tests may have it ignored, as what runs in the background has: that would be handed down."""
+    """The process that runs the tests may ignore SIGINT, as background jobs do, and child processes would inherit
+    that."""
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, before)
@@ -26,7 +27,7 @@ def not_ignored():
 
 @pytest.fixture
 def changed(tmp_path):
-    """Make a program whose module has other code in front of its own, or behind it."""
+    """Makes a program one of whose modules has additional code before or after its own."""
 
     def make(program, module, before="", after=""):
         package = tmp_path / "python" / "hybridmem"
@@ -50,7 +51,7 @@ def run(*words, **options):
 
 @pytest.mark.parametrize("program", PROGRAMS)
 def test_while_it_is_imported(changed, program):
-    """By the module that all of them have: more follow."""
+    """The signal comes in a module that all of them import, before the other modules."""
     command = changed(program, "records", before=SEND)
     assert run(command, "--help") == (-signal.SIGINT, "", "")
 
@@ -72,7 +73,7 @@ def main(*_):
 
 
 def test_it_does_not_wait_for_who_does_not_read(changed, tmp_path):
-    """What is still to be written goes with it; the disk that has no room for it is no error any more."""
+    """Output that is not written yet is dropped; that the disk is full is no error any more."""
     command = changed("report", "report", after=HALF_A_TABLE)
     with Path("/dev/full").open("w", encoding="utf-8") as full:
         done = subprocess.run([command], stdout=full, stderr=subprocess.PIPE, text=True, check=False)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""hybridmem-job: what root does before and after a job, and reap, against a ledger of its own."""
+"""Tests hybridmem-job with a ledger of its own: what root does before and after a job, and reap."""
 
 import json
 import os
@@ -15,7 +15,7 @@ SUDO = [] if os.geteuid() == 0 else ["sudo", "-n"]
 
 
 def as_root(*words, check=True):
-    """The program believes only root, and files that only root can have written."""
+    """Runs as root: the program trusts only root, and files that only root could write."""
     return subprocess.run([*SUDO, *map(str, words)], capture_output=True, text=True, check=check)
 
 
@@ -54,7 +54,7 @@ class Node:
         return [json.loads(line) for line in found.stdout.splitlines()]
 
     def edit(self, job, before, after):
-        """Replace a text in a job's entry."""
+        """Replaces a text in a job's entry."""
         as_root("sed", "-i", f"s/{before}/{after}/", self.jobs / str(job))
         as_root("chmod", "600", self.jobs / str(job))
 
@@ -102,7 +102,7 @@ def test_a_jobs_way(node):
     }  # fmt: skip
     assert {key: record[key] for key in expected} == expected
     assert any("no step ran" in warning for warning in record["warnings"])
-    assert node.end(7).stderr == ""  # once more: nothing
+    assert node.end(7).stderr == ""  # again: nothing happens
     assert len(node.records()) == 1
 
 
@@ -114,7 +114,7 @@ def test_a_jobs_way(node):
         ("record = all", [], 1),
         ("record = all", ["--request", "off"], 1),
         ("", ["--request", "slow"], 1),
-        ("", ["--request", "nonsense"], 1),  # the user's: his tasks are told
+        ("", ["--request", "nonsense"], 1),  # the user's error, which the tasks report
         ('partition "main" { default_mode = "fast" }', ["--partition", "main"], 1),
         ('partition "main" { default_mode = "fast" }', ["--partition", "other"], 0),
         ('partition "main" { default_mode = "fast" }', ["--partition", "main", "--request", "off"], 0),
@@ -143,7 +143,7 @@ def test_a_number_that_is_used_again(node):
     node.begin(7, "--request", "slow", "--restart", 0)
     node.begin(7, "--request", "slow", "--restart", 0)  # a prolog that runs twice: the same job
     assert node.records() == [] and node.ledger() == ["7"]
-    node.begin(7, "--request", "fast", "--restart", 1)  # requeued, and its epilog never came
+    node.begin(7, "--request", "fast", "--restart", 1)  # requeued, and its epilog never ran
     (first,) = node.records()
     assert first["request"] == "slow" and any("epilog did not run" in warning for warning in first["warnings"])
     node.end(7)
@@ -165,7 +165,8 @@ def test_reap_leaves_the_living_and_ends_the_dead(node):
 
 
 def test_reap_removes_monitoring_groups_of_no_job(node):
-    """By their names alone; without a configuration that can be read, none: the ledger may be another's."""
+    """Groups are known by their names. With a configuration that cannot be read none is removed, as the ledger may be
+    another one."""
     groups = node.folder / "resctrl" / "mon_groups"
     stay = ["hybridmem.8.x", "pqos"]
     as_root("mkdir", "-p", *(groups / name for name in (*stay, "hybridmem.7.0", "hybridmem.8.0")))
@@ -201,7 +202,7 @@ def test_many_at_once(node):
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(lambda job: node.begin(job, "--request", "slow"), range(1, 17)))
         assert len(node.ledger()) == 16
-        # Each job is ended three times, as an epilog and two passes of reap would that meet.
+        # Each job is ended three times, as by an epilog and two reaps at once.
         list(pool.map(lambda n: node.end(1 + n % 16), range(48)))
     assert node.ledger() == []
     assert sorted(record["job_id"] for record in node.records()) == list(range(1, 17))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The job_submit snippet, by real Lua, against tables as slurmctld gives them."""
+"""Tests the job_submit snippet, with a real Lua, on tables as slurmctld passes them."""
 
 import shutil
 import subprocess
@@ -24,7 +24,7 @@ def call(lua, case):
 
 
 def env(text):
-    """spank_job_env as Slurm gives it: numbered from 0."""
+    """spank_job_env as Slurm passes it: numbered from 0."""
     return f'spank_job_env = {{ [0] = "OTHER=x", [1] = "{OPTION}={text}" }}'
 
 

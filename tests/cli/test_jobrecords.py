@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How the collector finds a job's records in its nodes' files: wherever they are, and without reading what is older."""
+"""Tests how the collector finds a job's records in the files of its nodes: anywhere, and without reading older
+lines."""
 
 import json
 import os
@@ -19,7 +20,7 @@ def bench(tmp_path):
 
 @pytest.fixture
 def read(monkeypatch):
-    """The sizes of what was read of files, one by one."""
+    """The sizes of all reads of files."""
     sizes, pread = [], os.pread
 
     def counted(descriptor, size, start):
@@ -63,7 +64,7 @@ def test_of_a_job_that_has_just_ended_only_the_end_of_the_file_is_read(bench, re
 
 
 def test_a_record_further_back_is_found_in_steps_that_double(bench, read):
-    """The collector was down; and no byte is read twice."""
+    """The collector was down. No byte is read twice."""
     write(bench.records, *others(100), record(7), *others(40, 2000))
     kept = looking(bench)
     assert kept.look(bench.clock())
@@ -83,7 +84,7 @@ def test_a_node_that_has_not_reported_is_not_read_beyond_the_jobs_start(bench, r
     write(bench.records, *others(400, end="2025-03-01T09:58:00Z"))
     assert not looking(bench).look(bench.clock()) and read == [jobrecords.FIRST_STEP]
     del read[:]
-    write(bench.records, *others(20, 2000))  # while the job ran: 100 KiB
+    write(bench.records, *others(20, 2000))  # 100 KiB, written while the job ran
     assert not looking(bench).look(bench.clock())
     assert read == [jobrecords.FIRST_STEP, 2 * jobrecords.FIRST_STEP, 4 * jobrecords.FIRST_STEP]
     del read[:]
@@ -108,7 +109,7 @@ def test_what_lies_behind_the_record_does_not_hide_it(bench, later):
 
 
 def test_of_a_file_that_grows_only_what_is_new_is_read(bench, read):
-    """Also of a line that was seen half-written only the line."""
+    """Of a line that was seen half-written, only that line is read again."""
     write(bench.records, *others(5))
     path, kept = path_of(bench), looking(bench)
     before = path.stat().st_size
@@ -161,7 +162,7 @@ def test_what_is_no_file_is_no_error(bench):
 @pytest.mark.parametrize("first", [0, 2, 4])
 @pytest.mark.parametrize("step", [1, 2, 3, 100])
 def test_steps_back(tmp_path, monkeypatch, step, first):
-    """A line that begins at the first byte is whole; what is behind the last line feed is looked at again."""
+    """A line that begins at the first byte is complete. What is behind the last line feed is read again later."""
     monkeypatch.setattr(jobrecords, "FIRST_STEP", step)
     path = tmp_path / "n1.jsonl"
     path.write_bytes(b"a\nb\n\nc")

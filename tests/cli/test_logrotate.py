@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The logrotate snippet, by real logrotate: old records go, with the users' copies; what is young stays."""
+"""Tests the logrotate snippet with a real logrotate: old records are removed with the users' copies, recent ones
+stay."""
 
 import os
 import shutil
@@ -15,7 +16,7 @@ INSTALLED = "/var/lib/hybridmem/records"
 
 
 def rotate(folder, config):
-    """Run logrotate as if it had seen every file long ago."""
+    """Runs logrotate as if it had seen every file long ago."""
     state = config.with_name("state")
     seen = "".join(f'"{path}" 2000-1-1-0:0:0\n' for path in sorted(folder.glob("2*/*.jsonl")))
     state.write_text("logrotate state -- version 2\n" + seen)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""hybridmem meter on a made-up /sys: counters that move, wrap and vanish. No machine of the tests has real ones."""
+"""Tests hybridmem meter on a made-up /sys, with counters that move, wrap and vanish, as test machines have no real
+ones."""
 
 import json
 import os
@@ -23,7 +24,7 @@ SOURCE_KEYS = {"name", "usable", "reason", "measures", "covers", "unit", "wraps"
 COUNTER_KEYS = {"name", "quantity", "unit", "socket", "kind"}
 ENERGY_KEYS = {"name", "quantity", "socket", "joules", "watts", "source", "reason"}
 TRAFFIC_KEYS = {"name", "quantity", "tier", "kind", "bytes", "bytes_per_s", "source", "reason"}
-SOFTWARE = 1  # the type of the kernel's own events, which every machine has
+SOFTWARE = 1  # type of the kernel's software events, which every machine has
 CPU_CLOCK, NO_TYPE = "event=0x00", 2147483647
 INTEL, AMD = "cpu:type:x86,ven0000fam0006", "cpu:type:x86,ven0002"
 
@@ -35,7 +36,7 @@ def sysfs(tmp_path):
 
 @pytest.fixture
 def open_sysfs():
-    """One that another user may enter; pytest's own folder may not be."""
+    """A sysfs that another user may enter, which pytest's own folder may not be."""
     with tempfile.TemporaryDirectory(prefix="hm-meter.") as name:
         Path(name).chmod(0o755)
         yield Sysfs(Path(name))
@@ -101,7 +102,7 @@ def test_a_machine_without_counters(sysfs):
 
 
 def test_this_machine_has_each_source_or_says_why_not():
-    """Which ones it has is not ours to say."""
+    """Which counters this machine has is not checked."""
     done = subprocess.run([METER, "--list", "--json"], capture_output=True, text=True, check=False)
     shown = json.loads(done.stdout)["sources"]
     assert [source["name"] for source in shown] == SOURCES
@@ -204,7 +205,7 @@ def test_memory_bandwidth_monitoring(sysfs):
 
 
 def test_monitoring_groups_that_come_and_go(sysfs):
-    """The kernel adds them to the default group: what one has counted leaves the sum with it."""
+    """The kernel includes them in the default group: when one is removed, what it had counted leaves the sum."""
     groups = sysfs.folder / "fs" / "resctrl" / "mon_groups"
     (groups / "hybridmem.7.0").mkdir(parents=True)
     sysfs.bytes_of_group("mbm_total_bytes", 1000)
@@ -229,9 +230,9 @@ def test_a_resctrl_group_of_choice(sysfs, tmp_path_factory):
 
 
 def test_perf_events_of_a_kernel_that_counts_or_says_why_not(sysfs):
-    """The clock of a CPU in place of a memory controller's lines: nanoseconds, each of 64 bytes."""
+    """The CPU clock instead of a memory controller's lines: each nanosecond counts as 64 bytes."""
     sysfs.event("uncore_imc_0", SOFTWARE, "cas_count_read", CPU_CLOCK)
-    sysfs.zone("intel-rapl:0", "package-0", 10)  # the meter works in either case
+    sysfs.zone("intel-rapl:0", "package-0", 10)  # so that the meter always has a counter
     source = sources(sysfs)["perf-imc"]
     topology = ("--topology", TOPOLOGY / "optane-2-sockets.xml")
     with sysfs.meter(*topology) as step:
@@ -340,7 +341,7 @@ def test_lines_as_text(sysfs):
 
 
 def test_a_reason_once_on_a_terminal(sysfs):
-    """As far as it goes, to the end of a word, and where there is more of it."""
+    """Cut at the end of a word, with a note where there is more."""
     ours, theirs = pty.openpty()
     termios.tcsetwinsize(theirs, (24, 80))
     sysfs.zone("intel-rapl:0", "package-0", 10)
@@ -351,7 +352,7 @@ def test_a_reason_once_on_a_terminal(sysfs):
     try:
         while more := os.read(ours, 4096):
             shown += more
-    except OSError:  # EIO: nobody writes any more
+    except OSError:  # EIO: no writer is left
         os.close(ours)
     *_, screen = shown.decode().split("\033[2J")
     lines = [re.sub(" +", " ", line) for line in screen.splitlines()]
@@ -370,7 +371,7 @@ def test_a_reason_once_on_a_terminal(sysfs):
 
 @pytest.mark.parametrize("columns", [60, 80])
 def test_the_list_fits_a_terminal(sysfs, columns):
-    """Lines hang below what they say; a pipe has each in one."""
+    """Further lines are indented below the text; a pipe has each in one line."""
     sysfs.zone("intel-rapl:0", "package-0", 10)
     words = (METER, "--list", "--sysfs", sysfs.folder)
     lines, whole = on_terminal(columns, *words), helper(PROGRAM, *words[1:]).stdout
@@ -409,7 +410,7 @@ def test_a_signal_ends_it_cleanly(sysfs, number):
 
 
 def test_powercap_in_a_mount_namespace():
-    """Without --sysfs: what the kernel has in its place is hidden, for this command alone."""
+    """Without --sysfs: this machine's own counters are hidden for this command only."""
     if os.geteuid() != 0:
         pytest.fail("this test wants root, as all of tests/check does")
     make = (

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The modes' table (helpers/core/request/modes.def) as the program shows it, and all that lists modes beside it."""
+"""Tests the table of modes (helpers/core/request/modes.def) as the program shows it, and all other lists of modes."""
 
 import json
 import re
@@ -69,7 +69,7 @@ def test_the_schema_of_records_has_the_same_modes():
 
 
 def find(schema, key):
-    """All properties of the schema's objects where this key is one of them."""
+    """All enums of this key in the schema's objects."""
     if isinstance(schema, dict):
         if isinstance(schema.get("properties"), dict) and "enum" in schema["properties"].get(key, {}):
             yield schema["properties"]
@@ -83,7 +83,7 @@ def test_the_example_of_the_configuration_has_the_same_modes():
 
 
 def test_the_job_submit_script_knows_the_modes_that_take_persistent_memory():
-    """It counts them for Slurm, and takes off as always allowed: it has no other mode's name."""
+    """The snippet counts file systems for Slurm, and allows "off" always: it names no other mode."""
     text = (PROJECT / "etc" / "hybridmem-job-submit.lua").read_text()
     assert set(re.findall(r'text:match\("\^(\w+),"\)', text)) == wanting("namespaces")
     assert re.findall(r'mode == "(\w+)"', text) == ["off"]

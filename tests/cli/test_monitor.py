@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""hybridmem-monitor against a folder of files that look like a job's cgroup."""
+"""Tests hybridmem-monitor on a folder of files that look like a job's cgroup."""
 
 import os
 import subprocess
@@ -86,7 +86,7 @@ def test_figures_by_tier(job):
 
 
 def test_samples_lie_on_the_nodes_clock(open_folder):
-    """Two monitors of a node that started at different moments sample at the same instants."""
+    """Two monitors of a node that started at different times sample at the same instants."""
     jobs = []
     for name in ("a", "b"):
         (open_folder / name).mkdir()
@@ -96,7 +96,7 @@ def test_samples_lie_on_the_nodes_clock(open_folder):
         with jobs[1].monitor():
             jobs[1].wait_samples(8)
             for job in jobs:
-                # The least of some, as a busy machine may wake it late; the bound is the tighter for that.
+                # The smallest of several delays, as a busy machine may wake it late; so the bound can be tighter.
                 late = min(job.wait_samples().last_mono_ns % 200_000_000 for _ in range(5))
                 assert late < 40_000_000, f"sampled {late / 1e6:.1f} ms after the tick"
 
@@ -105,7 +105,8 @@ def test_early_samples_and_a_point_per_interval(job):
     samplesfile.create(job.samples, 60_000)
     with job.monitor() as process:
         found = wait_for(lambda: (now := job.read()).n_samples >= 5 and now, "early sample")
-        # 0, 10, 20, 40, 80 ms and later: a job of a tenth of a second is seen, and has one point (two, over a tick).
+        # Samples are taken after 0, 10, 20, 40, 80 ms and so on: a job of a tenth of a second is seen, with one point,
+        # or two over a tick.
         assert found.last_mono_ns - found.first_mono_ns >= 70_000_000
         assert 1 <= found.n_points <= 2
         assert process.poll() is None
@@ -122,22 +123,23 @@ def test_missing_files_are_named_and_taken_when_they_come(job):
         (job.folder / "memory.current").write_text("4096\n")
         wait_for(lambda: job.read().peak_source == 2, "peak from memory.current")
         job.uses(anon=(MIB, 0, 0, 0), file=(0, 0, 0, 0))
-        # What was not measured until now stays said.
+        # What was not measured before stays reported.
         assert job.wait_samples().missing.startswith(b"memory.numa_stat")
         process.terminate()
         ends(process)
 
 
 def test_without_a_controller_it_idles(job):
-    """Nothing to read is no reason to spin: it wakes once an interval, if at all."""
+    """Without anything to read it must not spin: it wakes at most once in an interval."""
     for path in job.folder.glob("memory.*"):
         path.unlink()
     samplesfile.create(job.samples, 100)
     with job.monitor() as process:
         wait_for(lambda: job.read().missing, "word of what is missing")
-        # The early samples are behind it: 10, 20, 40, 80 ms.
+        # after the early samples at 10, 20, 40, 80 ms
         wait_for(lambda: switches(process.pid) >= 8, "its ordinary pace")
-        # A switch may have another cause, such as a page to read in: hence many of them, and half as many again.
+        # A switch may have another cause, such as a page that is read in: so many are counted, and half as many more
+        # allowed.
         before, start = switches(process.pid), time.monotonic()
         wait_for(lambda: switches(process.pid) >= before + 24, "wake-ups", seconds=60)
         intervals = (time.monotonic() - start) / 0.1
@@ -146,7 +148,7 @@ def test_without_a_controller_it_idles(job):
 
 
 def switches(pid):
-    """How often the process went to sleep."""
+    """How often the process has gone to sleep."""
     status = Path(f"/proc/{pid}/status").read_text()
     return int(next(line.split()[1] for line in status.splitlines() if line.startswith("voluntary_ctxt")))
 
@@ -156,7 +158,7 @@ def test_nobody_else_can_look_at_it(job):
         pytest.fail("this test wants root, as all of tests/check does")
     with job.monitor() as process:
         job.wait_samples()
-        # Not dumpable: even its own user may not read its memory map or attach to it.
+        # It is not dumpable: even its own user may not read its memory map or attach to it.
         reading = subprocess.run(
             ["cat", f"/proc/{process.pid}/maps"], capture_output=True, text=True, check=False, **as_user()
         )

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""hybridmem-monitor and the counters of the node and of the job's group: who opens them, who reads, and when."""
+"""Tests hybridmem-monitor and the counters of the node and of the job's group: who opens them, who reads them, and
+when."""
 
 import os
 from pathlib import Path
@@ -11,7 +12,7 @@ from sysfstree import NOBODY
 
 
 def zone(folder, name, joules):
-    """A RAPL zone as the kernel shows it; its counter is for root alone."""
+    """Makes a RAPL zone as the kernel does; only root can read its counter."""
     folder.mkdir(parents=True, exist_ok=True)
     for file, text in (("name", name), ("max_energy_range_uj", "262143328850"), ("energy_uj", f"{joules * 10**6}")):
         (folder / file).write_text(f"{text}\n")
@@ -19,14 +20,14 @@ def zone(folder, name, joules):
 
 
 def count(folder, microjoules):
-    """In one write, of as many digits as before: the monitor may read at any moment."""
+    """Sets the counter in one write with the same number of digits, as the monitor may read at any moment."""
     descriptor = os.open(folder / "energy_uj", os.O_WRONLY)
     os.pwrite(descriptor, f"{microjoules}\n".encode(), 0)
     os.close(descriptor)
 
 
 def test_root_opens_the_counters_and_a_user_reads_them(job):
-    """Once it is that user, it goes on reading what only root could open."""
+    """After it has become the user, it still reads what only root could open."""
     if os.geteuid() != 0:
         pytest.fail("this test wants root, as all of tests/check does")
     powercap = job.folder.parent / "sys" / "class" / "powercap"
@@ -37,10 +38,10 @@ def test_root_opens_the_counters_and_a_user_reads_them(job):
         status = dict(line.split(":\t", 1) for line in Path(f"/proc/{process.pid}/status").read_text().splitlines())
         assert status["Uid"].split() == [str(NOBODY)] * 4 and status["Gid"].split() == [str(NOBODY)] * 4
         assert status["Groups"].split() == [] and int(status["CapPrm"], 16) == 0 and status["NoNewPrivs"] == "1"
-        assert Path(f"/proc/{process.pid}/maps").stat().st_uid == 0  # not dumpable: its files are root's
+        assert Path(f"/proc/{process.pid}/maps").stat().st_uid == 0  # not dumpable, so its files belong to root
         count(powercap / "intel-rapl:0", 100_060_000)
         count(powercap / "intel-rapl:0" / "intel-rapl:0:0", 10_004_500)
-        wait_for(lambda: job.read().peak_w.is_known, "power")  # over a tenth of a second at least
+        wait_for(lambda: job.read().peak_w.is_known, "power")  # power is measured over at least a tenth of a second
         process.terminate()
         ends(process)
     found = job.read()
@@ -51,12 +52,12 @@ def test_root_opens_the_counters_and_a_user_reads_them(job):
 
 
 def test_a_long_interval_of_samples_is_none_of_the_counters(open_folder):
-    """RAPL's platform counter may wrap twice in 13 s, of which an answer that is awaited may take 3."""
+    """RAPL's platform counter may wrap twice in 13 s, and waiting for an answer may take 3 s of them."""
     job = Job(open_folder, 3_600_000)
     with job.monitor():
         job.wait_reading()
         first = before = job.read().last_reading_ns
-        while before < first + 5_000_000_000:  # until then samples come early
+        while before < first + 5_000_000_000:  # until then samples are early ones
             before = job.read().last_reading_ns
             wait_for(lambda: job.read().last_reading_ns > before, "reading", seconds=30)  # noqa: B023
         before = job.read().last_reading_ns
@@ -76,7 +77,8 @@ def test_counters_that_may_not_be_opened(job):
 
 
 def test_the_jobs_own_group(job):
-    """Root's alone: opened as root, read as a user. All that it counted is the job's; a counter may start late."""
+    """A counter that only root can open is opened by root and read by the user. All that it counted is the job's, even
+    if it starts late."""
     if os.geteuid() != 0:
         pytest.fail("this test wants root, as all of tests/check does")
     group = job.folder.parent / "hybridmem.7.0"
@@ -110,7 +112,7 @@ def test_a_group_that_is_gone(job):
 
 @pytest.mark.parametrize("become", [False, True])
 def test_memory_is_sampled_before_counters_are_looked_for(job, become):
-    """Here that fails at once; where there are many counters it lasts, and a short job ends before."""
+    """Opening fails at once here. With many counters it takes time, and a short job ends before that."""
     if os.geteuid() != 0:
         pytest.fail("this test wants root, as all of tests/check does")
     with job.monitor(sysfs=job.folder / "none", become=become) as process:
@@ -121,7 +123,7 @@ def test_memory_is_sampled_before_counters_are_looked_for(job, become):
 
 
 def test_no_sample_is_taken_with_roots_rights(job):
-    """Not the first one either, though root is to open the counters."""
+    """Not even at the first start, although root has to open the counters."""
     if os.geteuid() != 0:
         pytest.fail("this test wants root, as all of tests/check does")
     job.folder.chmod(0o700)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What ends hybridmem-monitor: signals, and the end of the job's processes; of a made-up cgroup and a real one."""
+"""Tests what ends hybridmem-monitor: signals, and the end of the job's processes, in a made-up cgroup and a real
+one."""
 
 import os
 import signal
@@ -64,7 +65,7 @@ def test_a_guard_that_is_not_there_yet_is_waited_for(job):
 
 
 def cgroup2():
-    """Where a cgroup can be made: the unified hierarchy's mount point."""
+    """The mount point of cgroup v2, if cgroups can be made there."""
     mounts = [line.split() for line in Path("/proc/mounts").read_text().splitlines()]
     return next((Path(where) for _, where, kind, *_ in mounts if kind == "cgroup2" and os.access(where, os.W_OK)), None)
 
@@ -85,7 +86,7 @@ HOUR_MS = 3_600_000
 
 
 def is_ended_by_the_event(job, cgroup):
-    """A job's only process ends in a pause of the monitor's: did it end in the same?"""
+    """A job's only process ends during a pause of the monitor. Did the monitor end in the same pause?"""
     samplesfile.create(job.samples, HOUR_MS)
     sleeper = subprocess.Popen(["sleep", "1000"])
     try:
@@ -94,8 +95,8 @@ def is_ended_by_the_event(job, cgroup):
         with job.monitor(cgroup=cgroup, guard=cgroup / "cgroup.events") as process:
             wait_for(lambda: job.read().missing or job.read().n_samples, "first look", seconds=60)
             latest = time.monotonic()
-            # It started between these two, and has an early sample 2.56 s later and the next 5.12 s later; the tick is
-            # up to an hour away. Between the two samples only the event can wake it.
+            # The monitor started between these two moments. It takes an early sample 2.56 s later and the next 5.12 s
+            # later; the tick is up to an hour away. Between the two samples only the event can wake it.
             wait_for(lambda: time.monotonic() > latest + 2.6, "long pause")
             sleeper.kill()
             sleeper.wait()
@@ -107,14 +108,14 @@ def is_ended_by_the_event(job, cgroup):
 
 
 def test_the_kernels_own_events_end_it(job, real_cgroup):
-    """Populated by a process, then empty, long before the next sample. On a machine that was too busy for that pause
-    nobody knows what woke it: again."""
+    """The cgroup is populated by a process, then empty, long before the next sample. On a machine that was too busy for
+    the pause nobody knows what woke the monitor: then it is tried again."""
     assert any(is_ended_by_the_event(job, real_cgroup) for _ in range(10))
     assert job.read().finished == 1
 
 
 def test_a_cgroup_that_was_removed_before_it_came(job, real_cgroup):
-    """There is nothing to wait for but the grace, and SIGTERM is heard."""
+    """It only waits for the grace to end, and for SIGTERM."""
     real_cgroup.rmdir()
     samplesfile.create(job.samples, HOUR_MS)
     with job.monitor(cgroup=real_cgroup, guard=real_cgroup / "cgroup.events") as process:

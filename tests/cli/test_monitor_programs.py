@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The programs that a job's monitor asks for what the node's own counters lack, with scripts in their place: what they
-count is in the samples, and whatever they do costs the job nothing but these figures."""
+"""Tests the programs that a monitor asks for what the node's own counters do not have, with scripts in their place. The
+samples have what they count; whatever they do, the job loses nothing but these figures."""
 
 import contextlib
 import os
@@ -26,7 +26,7 @@ HANGS = "exec sleep 1000\n"
 DRAM = 1  # enum hm_kind
 PACKAGE, PLATFORM = 0, 2  # enum hm_domain
 
-# Their libraries, with a start that never ends.
+# libraries whose initialization never ends
 STALLED = """
 #include <fcntl.h>
 #include <stdlib.h>
@@ -64,7 +64,7 @@ def node(job):
 
 
 class Program:
-    """A script that notes its process before it speaks."""
+    """A script that notes its process id before it writes anything."""
 
     def __init__(self, folder, word, script):
         self.word, self.path = word, folder / f"stand-in-{word}"
@@ -73,13 +73,13 @@ class Program:
         self.count(0)
 
     def count(self, *values):
-        """What its counters are at, in one step."""
+        """Sets all its counters at once."""
         draft = self.path.with_suffix(".draft")
         draft.write_text(" ".join(map(str, values)) + "\n")
         draft.rename(f"{self.path}.count")
 
     def pid(self):
-        """Of its process; None: it was not started."""
+        """The script's process id; None: it was not started."""
         note = Path(f"{self.path}.pids")
         return int(note.read_text()) if note.exists() and note.read_text().endswith("\n") else None
 
@@ -92,7 +92,7 @@ class Program:
 
 @contextlib.contextmanager
 def monitored(job, node, *programs):
-    """The job's monitor with these; yields its process. A script that is left is killed."""
+    """Runs the job's monitor with these programs, and yields its process. Scripts that are left are killed."""
     words = [word for program in programs for word in (f"--{program.word}", program.path)]
     try:
         with job.monitor(sysfs=node.folder, become=True, words=words) as process:
@@ -112,14 +112,14 @@ def finish(job, process):
 
 
 def wait_read(job, more=2):
-    """Readings: what stands in the counters now is in them."""
+    """Waits for new readings, which have the present values of the counters."""
     before = job.read().n_readings
     wait_for(lambda: job.read().n_readings >= before + more, "reading", seconds=30)
 
 
 def wait_counted(job, *domains):
-    """What programs count of them is known: after their second answer, a hundred times as long after the first reading
-    as the first, on a machine that was slow to start them."""
+    """Waits until the programs' figures are known, which is after their second answer. On a machine that was slow to
+    start them, that comes a hundred times as long after the first reading as the first answer."""
     wait_for(lambda: all(job.read().energy[domain].is_known for domain in domains), "figure of a program's", 120)
 
 
@@ -128,7 +128,7 @@ def wait_told(job, text):
 
 
 def test_what_slurm_alone_knows(job, node):
-    """Beside powercap."""
+    """Its figures are used beside those of powercap."""
     package = node.zone("intel-rapl:0", "package-0", 5_000_000)
     program = Program(job.folder.parent, "slurm", SLURM + COUNTS)
     program.count(1000)
@@ -158,11 +158,11 @@ def test_what_papi_alone_knows(job, node):
     assert found.energy_source.startswith(b"papi, slurm; memory: ")
     assert (found.traffic[0][0].amount, found.traffic[0][0].is_known) == (6400, 1)
     assert found.traffic_source.startswith(b"papi; ")
-    assert found.peak_w.is_known == 0  # what it counted between two answers is of no known time
+    assert found.peak_w.is_known == 0  # the time between two of its answers is not known
 
 
 def wait_late(job):
-    """Longer than a moment after the first reading."""
+    """Waits for a sample more than a moment after the first reading."""
     job.wait_reading()
     wait_for(lambda: (now := job.read()).last_mono_ns > now.first_reading_ns + 1_100_000_000, "later sample", 30)
 
@@ -171,7 +171,7 @@ WAITS = "while [ ! -e $0.go ]; do sleep 0.02; done\n"
 
 
 def test_one_that_joins_late_costs_the_others_nothing(job, node):
-    """Its own figure is not known: it would be of another time."""
+    """Its own figure is not known, as it would be of another time."""
     package = node.zone("intel-rapl:0", "package-0", 5_000_000)
     program = Program(job.folder.parent, "slurm", WAITS + SLURM + COUNTS)
     with monitored(job, node, program) as process:
@@ -186,7 +186,7 @@ def test_one_that_joins_late_costs_the_others_nothing(job, node):
 
 
 def test_figures_are_there_right_after_one_has_joined(job, node):
-    """It never answers: those before it are not forgotten."""
+    """It never answers: earlier answers are kept."""
     package = node.zone("intel-rapl:0", "package-0", 5_000_000)
     program = Program(job.folder.parent, "slurm", SLURM + "read x; : > $0.asked\n" + HANGS)
     with monitored(job, node, program) as process:
@@ -223,7 +223,7 @@ def test_none_is_started_where_nothing_is_missed(job, node):
 
 
 def test_nothing_is_handed_down(job, node):
-    """It has root's rights, but no descriptor and no word of the environment of those who started the monitor."""
+    """It has root's rights, but no descriptor and no variable of the process that started the monitor."""
     program = Program(job.folder.parent, "slurm", SLURM + COUNTS)
     os.environ["HM_SECRET"] = "x"
     try:
@@ -233,7 +233,7 @@ def test_nothing_is_handed_down(job, node):
             assert f"Uid:\t{NOBODY}" in Path(f"/proc/{process.pid}/status").read_text()
             status = dict(line.split(":\t", 1) for line in (folder / "status").read_text().splitlines())
             assert status["Uid"].split() == ["0"] * 4 and int(status["PPid"]) == process.pid
-            # 10 is the shell's script; the pipe of its $(cat) comes and goes.
+            # 10 is the shell's script; the pipe of its $(cat) comes and goes
             wait_for(lambda: {int(entry.name) for entry in (folder / "fd").iterdir()} <= {0, 1, 2, 10}, "no other file")
             assert (folder / "environ").read_bytes() == b"LC_ALL=C\0"
             assert (folder / "cgroup").read_text() == Path(f"/proc/{process.pid}/cgroup").read_text()
@@ -244,7 +244,7 @@ def test_nothing_is_handed_down(job, node):
 
 
 def test_a_monitor_that_is_killed_has_no_programs_left(job, node):
-    """It could not kill them itself: it has no rights any more, and they have root's."""
+    """The monitor could not kill them, as it has lost its rights, and they have root's."""
     programs = [Program(job.folder.parent, "papi", PAPI + COUNTS), Program(job.folder.parent, "slurm", SLURM + COUNTS)]
     programs[0].count(0, 0)
     with monitored(job, node, *programs) as process:
@@ -275,7 +275,7 @@ def test_a_monitor_that_is_killed_has_no_programs_left(job, node):
     ],
 )
 def test_programs_that_fail(job, node, script, said):
-    """At their start or midway: their figure is not known, and why; the others' are."""
+    """A program that fails at its start or later: its figure is unknown, with the reason; the others' are known."""
     package = node.zone("intel-rapl:0", "package-0", 1_000_000)
     program = Program(job.folder.parent, "slurm", script or "")
     if script is None:
@@ -290,7 +290,7 @@ def test_programs_that_fail(job, node, script, said):
 
 
 def test_a_program_that_hangs_at_its_start(job, node):
-    """Nobody waits for it: not the samples, not the others' figures, and not who ends the monitor."""
+    """Nothing waits for it: not the samples, not the others' figures, not the end of the monitor."""
     package = node.zone("intel-rapl:0", "package-0", 1_000_000)
     program = Program(job.folder.parent, "slurm", HANGS)
     with monitored(job, node, program) as process:
@@ -304,8 +304,8 @@ def test_a_program_that_hangs_at_its_start(job, node):
 
 
 def in_time(attempt, job):
-    """Whether the monitor has ended before a program that sleeps has noted the end of that: attempt(folder) tells. On a
-    machine that was too busy for that sleep nobody knows who waited for whom: again."""
+    """Did the monitor end before a sleeping program noted the end of its sleep? attempt(folder) tells. On a machine
+    that was too busy for that sleep the answer is unknown, and it is tried again."""
     for number in range(10):
         folder = job.folder.parent / f"attempt-{number}"
         folder.mkdir()
@@ -316,7 +316,7 @@ def in_time(attempt, job):
 
 
 def test_the_end_does_not_wait_for_a_program(job, node):
-    """It notices the end of its input, and notes that some time later."""
+    """The program notices the end of its input, and notes that some time later."""
 
     def attempt(folder):
         program = Program(folder, "slurm", "cat > /dev/null; sleep 0.8; touch $0.late\n" + HANGS)
@@ -340,7 +340,7 @@ def test_the_end_does_not_wait_for_a_program(job, node):
     ],
 )
 def test_a_library_that_hangs_at_its_start_does_not_outlive_the_monitor(job, node, tmp_path, word, name):
-    """The monitor may not kill it; and its alarm is later than this test is patient."""
+    """The monitor has no right to kill it, and its own alarm comes later than this test waits."""
     (tmp_path / "stalled.c").write_text(STALLED)
     library, stalled = tmp_path / "stalled.so", tmp_path / "stalled"
     subprocess.run(["gcc", "-shared", "-fPIC", "-o", library, tmp_path / "stalled.c"], check=True)
@@ -364,7 +364,8 @@ def test_a_program_that_was_given_up_leaves_no_zombie(job, node):
 
 
 def test_a_program_that_hangs_midway(job, node):
-    """Its answer is awaited for a while, in which memory is sampled; then it is left, and the others' figures go on."""
+    """The monitor waits for its answer for a while, and samples memory meanwhile. Then it gives up, and the others'
+    figures go on."""
     package = node.zone("intel-rapl:0", "package-0", 1_000_000)
     program = Program(job.folder.parent, "slurm", SLURM + "read x; echo read 1 5; read x; : > $0.asked\n" + HANGS)
     with monitored(job, node, program) as process:
@@ -389,7 +390,7 @@ SULKS = (
 
 
 def test_the_end_does_not_wait_for_answers_for_long(job, node):
-    """Two that do not answer the last question: it ends before either would have, within the time of one."""
+    """Two programs do not answer the last question: the monitor waits for both only as long as for one."""
 
     def attempt(folder):
         package = node.zone("intel-rapl:0", "package-0", 5_000_000)

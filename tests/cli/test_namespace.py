@@ -112,7 +112,8 @@ def test_a_machine_without_persistent_memory(configure, tmp_path):
 
 
 def test_only_so_long_for_one_that_is_at_work(configure, tmp_path):
-    """The living are read after that: no list is older than the namespaces it is held against."""
+    """The list of living jobs is read after the lock is taken: it must not be older than the namespaces it is compared
+    with."""
     run_dir = tmp_path / "run"
     words = f"--config={configure(f'run_dir = {run_dir}')}"
     helper("hybridmem-namespace", "reap", "--living=", words)
@@ -142,7 +143,7 @@ def test_a_wrong_list_of_the_living_is_refused(configure, tmp_path, living, said
 
 
 def test_what_is_given_back_does_not_wait_for_a_right_configuration(configure):
-    """An epilog that cannot destroy drains its node: a slip of the administrator's must not."""
+    """An epilog that cannot destroy drains its node: a typing error of the administrator must not cause that."""
     config = configure("interval = never\n")
     for command in (["destroy", "--job=1", "--restart=0"], ["reap", "--living="]):
         done = helper("hybridmem-namespace", *command, f"--config={config}")

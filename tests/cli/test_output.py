@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Output that finds no room is an error of every command, and said in the same words: who writes a help text or a table
-to a full disk is told. What the commands in Python write besides their help is in test_program_edges.py."""
+"""Tests that output that cannot be written is an error in every command, with the same message, such as for a table on
+a full disk. What the commands in Python print besides their help is in test_program_edges.py."""
 
 import os
 import signal
@@ -32,7 +32,7 @@ PRESENT = [name for name, is_there in PARTS if is_there]
 BENCH = ("bench", "--sizes", "1M", "--repetitions", "1", "--threads", "1", "--kernels", "copy")
 METER = ("meter", "--sysfs", "SYSFS")
 
-# What is printed, and by what name its command says that it was not.
+# The command's name in the message, and the words that make it print.
 ROWS = [
     ("hybridmem", [PREFIX / "bin" / "hybridmem", "--help"]),
     ("hybridmem", [PREFIX / "bin" / "hybridmem", "help"]),
@@ -71,7 +71,7 @@ if has_papi:
 
 @pytest.fixture
 def command(tmp_path, trace, configure):
-    """A row's words, with the files that they mean."""
+    """The words of a row, with the files that they stand for."""
     Sysfs(tmp_path).zone("intel-rapl:0", "package-0", 10)
     files = {"SYSFS": tmp_path, "TRACE": trace(TINY), "CONFIG": configure("record_group = root\n")}
 
@@ -95,7 +95,8 @@ def test_a_full_disk_is_told_in_one_line(command, name, words):
 
 @pytest.mark.parametrize(("name", "words"), ROWS, ids=[" ".join([name, *map(str, words[1:])]) for name, words in ROWS])
 def test_a_reader_that_has_gone_is_no_error(command, name, words):
-    ended = 0 if "--read" in words else -signal.SIGPIPE  # it is one of the ends that those who serve are told
+    # for those that serve others, SIGPIPE is a normal way to be told to end
+    ended = 0 if "--read" in words else -signal.SIGPIPE
     reader, writer = os.pipe()
     os.close(reader)
     done = subprocess.run([*map(str, command(words))], stdout=writer, stderr=subprocess.PIPE, text=True, check=False)
@@ -104,6 +105,6 @@ def test_a_reader_that_has_gone_is_no_error(command, name, words):
 
 
 def test_some_of_it_is_more_than_a_buffer(command, tmp_path):
-    """Then it is the printing that fails, not the end."""
+    """Here printing itself fails, not only the flush at the end."""
     assert run(command([*METER, "--list", "--json"]), tmp_path / "list") == (0, "")
     assert (tmp_path / "list").stat().st_size > 4096

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""hybridmem-papi: what PAPI has here, and software events, which need no counters of the processor."""
+"""Tests hybridmem-papi: the components of this machine's PAPI, and software events, which need no hardware counters."""
 
 import json
 import re

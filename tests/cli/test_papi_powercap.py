@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""PAPI's powercap and our own reader of it, on the same made tree, whose counters move and wrap between readings.
+"""Compares PAPI's powercap with our own reader, on the same made-up tree, whose counters move and wrap between
+readings.
 
-Debian's PAPI has no powercap: tests/lib/build-papi makes one that has, and it is put in the place of Debian's in a
-private mount namespace, as the tree is in the place of /sys/class.
-"""
+Debian's PAPI has no powercap: tests/lib/build-papi builds one that has it. In a private mount namespace it replaces
+Debian's, and the tree replaces /sys/class."""
 
 import contextlib
 import json
@@ -36,8 +36,8 @@ def library():
 
 
 class Tree:
-    """In a folder of the test's, which is /sys/class for the commands that are run on it. They see a processor of
-    Intel's: PAPI looks into powercap on no other."""
+    """A folder that commands see as /sys/class. They also see an Intel processor, as PAPI looks for powercap on no
+    other."""
 
     def __init__(self, folder, library):
         self.folder, self.cpuinfo = folder, folder / "cpuinfo"
@@ -54,7 +54,7 @@ class Tree:
         os.close(descriptor)
 
     def zone(self, path, name, most):
-        """As the kernel has it, with all files that PAPI opens; returns what moves its counter."""
+        """Makes a zone like the kernel's, with all files that PAPI opens. Returns a function that sets its counter."""
         for limit in (0, 1):
             for part in ("max_power_uw", "power_limit_uw", "time_window_us"):
                 self.write(f"{path}/constraint_{limit}_{part}", 1000)
@@ -110,7 +110,7 @@ def steps(values, modulus):
 
 def test_both_readers_count_the_same(tree):
     move_package = tree.zone("intel-rapl:0", "package-0", RANGE)
-    # The kernel has a part of a package within it, and a link to it beside: each reader has its own way there.
+    # The kernel has a part of a package inside it, and a link to it beside it: the two readers take different ways.
     move_dram = tree.zone("intel-rapl:0:0", "dram", DRAM_RANGE)
     tree.zone("intel-rapl:0:1", "core", RANGE)(5)
     (tree.folder / "powercap" / "intel-rapl:0" / "intel-rapl:0:0").symlink_to("../intel-rapl:0:0")
@@ -139,7 +139,7 @@ def test_both_readers_count_the_same(tree):
         assert {flow["source"] for flow in ours} == {"powercap"}
         papis = steps([reading[zone] for reading in raw], modulus)
         assert papis == steps(values, modulus)
-        # A step that is too large for the time is a reset to the meter, and not known.
+        # A step that is too large for the time counts as a reset for the meter, and is unknown.
         known = [(flow["joules"], step) for flow, step in zip(ours[1:], papis, strict=True) if step < 10**6]
         assert len(known) >= 5
         assert sum(joules for joules, _ in known) == pytest.approx(sum(step for _, step in known) / 1e6)
@@ -147,7 +147,8 @@ def test_both_readers_count_the_same(tree):
 
 def test_the_meter_takes_from_papi_what_nobody_else_has(tree):
     move_package = tree.zone("intel-rapl:0", "package-0", RANGE)
-    move_dram = tree.zone("intel-rapl:0:0", "dram", DRAM_RANGE)  # not within the package: our own reader has it not
+    # not inside the package, so our own reader does not find it
+    move_dram = tree.zone("intel-rapl:0:0", "dram", DRAM_RANGE)
     move_package(10**11)
     move_dram(DRAM_RANGE - 100)
     with tree.run(METER, "--step", "--json") as meter:
@@ -193,7 +194,7 @@ def test_a_zone_that_papi_cannot_read_has_no_value(tree):
         while papi.stdout.readline() != "ready 1\n":
             pass
         assert ask(papi).split()[2:] == [str(10**11)]
-        gone.write_text("")  # as good as one that the kernel does not let it read: PAPI takes what it read before
+        gone.write_text("")  # as if the kernel did not allow to read it: PAPI returns the value before
         assert ask(papi).split()[2:] == ["-"]
         gone.write_text(f"{10**11 + 7}\n")
         assert ask(papi).split()[2:] == [str(10**11 + 7)]

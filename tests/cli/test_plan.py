@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""hybridmem plan: the contract of its JSON and its exit statuses, on the topologies of the fixtures."""
+"""Tests hybridmem plan: its JSON and its exit statuses, on the topologies of the fixtures."""
 
 import json
 import subprocess
@@ -76,7 +76,7 @@ def test_off():
 
 
 def test_file_systems():
-    """The regions of another machine are not known: the plan says so."""
+    """The regions of another machine are not known, and the plan says so."""
     made = plan("fsdax,size=64G", "optane-2-sockets")
     assert made["policy"] == "default" and made["nodes"] == [] and made["predicted_bandwidth_mbs"] is None
     assert made["fsdax"] == {"sockets": [0, 1], "size_bytes": 64 << 30, "map_bytes": 1 << 30, "keep": False}
@@ -86,7 +86,7 @@ def test_file_systems():
 
 
 def test_file_systems_that_are_kept(tmp_path):
-    """Only where the site offers it."""
+    """Only if the site offers it."""
     words = ["fsdax,size=64G,keep", *xml("optane-2-sockets"), "--config"]
     path = tmp_path / "hybridmem.conf"
     path.write_text("fsdax_keep_age = 36h\n")
@@ -119,7 +119,7 @@ def test_what_a_migrator_would_be_told(tmp_path):
         "bins": 500,
         "rate_bytes": 100 << 20,
         "read_latency": pytest.approx(304 / 81),
-        "write_latency": pytest.approx(304 / 81 * 39000 / 19500),  # by the bandwidth that writes leave
+        "write_latency": pytest.approx(304 / 81 * 39000 / 19500),  # from the bandwidth that writes get
     }
     text = helper("hybridmem-plan", "migrate,rate=100M,bins=99,period=1000", *xml("optane-2-sockets")).stdout
     for line in (

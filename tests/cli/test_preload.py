@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The preload library as installed, over a program that tries all of malloc's kin, and over programs of the system."""
+"""Tests the installed preload library with a program that calls all functions of malloc's family, and with programs of
+the system."""
 
 import os
 import re
@@ -15,7 +16,7 @@ LIBRARY = PREFIX / "lib" / "hybridmem" / "libhybridmem-preload.so"
 NODES = "slow=0@0"  # every machine has a node 0
 PLACED = "prefer=static:0"
 SUDO = [] if os.geteuid() == 0 else ["sudo", "-n"]
-# What the probe's large allocations are in the order of its output; small ones stay with libc.
+# The probe's large allocations, in the order of its output; small ones stay with libc.
 LARGE = (
     "malloc calloc aligned_alloc memalign posix_memalign realloc-up realloc-more reallocarray realloc-null parent"
     " inherited forked"
@@ -66,7 +67,7 @@ def test_large_allocations_are_placed_and_all_else_is_libcs(probe):
     assert found.pop("threads-and-fork") == "done"
     for name in LARGE.split():
         assert found.pop(name) == PLACED, name
-    # Small ones, those that fell below the size, and the child, whose environment wants 1G.
+    # small allocations, those that shrank below the limit, and the child, whose environment has a limit of 1G
     assert found == {"small": "default", "realloc-down": "default", "allocate_field": "default", "child": "default"}
 
 
@@ -84,7 +85,7 @@ def test_callers_decide_before_the_size(probe):
 
 
 def test_a_caller_can_be_named_by_its_address(probe):
-    """The return address of the call in allocate_field, as a disassembler shows it."""
+    """The return address of the call in allocate_field, from a disassembler."""
     text = run("objdump", "-d", "--no-show-raw-insn", "--disassemble=allocate_field", probe).stdout
     call, after = re.search(r"([0-9a-f]+):\s+call.*\n\s*([0-9a-f]+):", text).groups()
     rule = f"slow={probe.name}+0x{after}"
@@ -150,7 +151,7 @@ def test_programs_of_the_system_do_what_they_did(tmp_path):
 
 
 def test_another_malloc_between_it_and_libc_stays(tmp_path):
-    """Like jemalloc: what is not placed comes from it, and goes back to it."""
+    """An allocator like jemalloc: what is not placed comes from it, and is freed by it."""
     source = tmp_path / "other.c"
     source.write_text(
         "#include <unistd.h>\n#include <stdlib.h>\n#include <string.h>\n#include <malloc.h>\n"
@@ -180,7 +181,7 @@ WRAPPER = "#!/bin/sh\n# A user's wrapper.\nset -e\nmkdir -p {folder}\nexec nice 
 
 @pytest.mark.parametrize(("size", "policy"), [(32 << 20, PLACED), ((32 << 20) - 1, "default")])
 def test_what_a_wrapper_starts_has_the_library_and_the_rules(probe, tmp_path, size, policy):
-    """By the environment, with the default size."""
+    """By the environment, with the default limit."""
     wrapper = tmp_path / "wrapper"
     wrapper.write_text(WRAPPER.format(folder=tmp_path / "results", program=probe))
     wrapper.chmod(0o755)
@@ -209,7 +210,7 @@ def test_what_a_static_program_starts_has_them_again(probe, tmp_path):
 
 
 def test_setuid_programs_and_what_they_start_have_neither(tmp_path):
-    """The loader leaves it out where user and effective user differ, and takes it out of the environment."""
+    """The loader ignores it if user and effective user differ, and removes it from the environment."""
     program = compiled(
         tmp_path,
         "other",

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the commands in Python have in common: each line on standard error begins with the command's name, once, and
-output that found no room is an error."""
+"""Tests what the commands in Python have in common: lines on standard error begin with the command's name, once, and
+output that cannot be written is an error."""
 
 import subprocess
 from pathlib import Path
@@ -12,7 +12,7 @@ from makerecords import record, write
 
 @pytest.fixture
 def words(tmp_path):
-    """Of each command, what makes it write its result."""
+    """Words that make each command print a result."""
     write(tmp_path / "records", record(7))
     chosen = ("--records", tmp_path / "records")
     return {
@@ -45,7 +45,7 @@ def test_output_without_room_is_an_error(words, command):
 
 
 def test_so_is_more_than_python_keeps(tmp_path):
-    """Then it is the writing that fails, not the end."""
+    """Here writing itself fails, not only the flush at the end."""
     write(tmp_path, *(record(7, node=f"n{i}") for i in range(30)))
     with Path("/dev/full").open("w", encoding="utf-8") as full:
         command = [LIBEXEC / "hybridmem-show", "--json", "--records", tmp_path, "7"]
@@ -63,7 +63,7 @@ def test_output_that_is_closed_is_an_error(words, command):
 
 
 def test_a_configuration_that_is_wrong_has_one_name_in_front(tmp_path, configure):
-    """That is the asking command's, not also that of the program which reads the file."""
+    """The name is that of the command that asked, without that of the program which reads the file."""
     wrong = configure("nonsense = 3\n")
     config = tmp_path / "config"
     config.write_text(f"#!/bin/sh\nexec {LIBEXEC}/hybridmem-config show --config {wrong}\n")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tests/lib/promises, which holds tests/PROMISES.md against the tests: over a small project of its own."""
+"""Tests tests/lib/promises, which compares tests/PROMISES.md with the tests, on a small project of its own."""
 
 import subprocess
 from pathlib import Path
@@ -21,7 +21,7 @@ FILES = {
     "tests/lint": "\ncheck 'no riddles' true\n",
     "tests/testbed/compile": "",
 }
-# Each kind of test, its stage, and what the logs have where it passed: by file below build/.
+# Each kind of test: its stage, and what the logs contain if it passed (file below build/: text).
 KINDS = {
     "tests/cli/test_a.py::test_one": ("cli", {"check/cli.log": "PASSED tests/cli/test_a.py::test_one[x y]\n"}),
     "tests/system/test_b.py::test_one": ("system", {"check/system.log": "PASSED test_b.py::test_one\r\n"}),
@@ -57,7 +57,7 @@ def project(tmp_path):
 
 
 def promises(project, rows, *words):
-    """The exit status, and the lines that are said of rows of (stage, test)."""
+    """Writes rows of (stage, test). Returns the exit status and the messages."""
     text = "".join(f"| It is so. | {stage} | `{test}` |\n" for stage, test in rows)
     (project / "tests" / "PROMISES.md").write_text(HEAD + text)
     done = subprocess.run([TOOL, *words], cwd=project, capture_output=True, text=True, check=False)

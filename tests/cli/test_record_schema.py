@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The record's schema: it takes what the builder makes (test-record.c compares with these files), and nothing else."""
+"""Tests the record's schema: it accepts what the builder makes (test-record.c compares with these files), and nothing
+else."""
 
 import copy
 import json
@@ -15,7 +16,7 @@ RECORDS = sorted((TOP / "tests" / "fixtures" / "records").glob("*.json"))
 
 
 def walk(schema, path="record"):
-    """Every schema below this one that describes a value, with where it is."""
+    """Yields every schema of a value below this one, with its path."""
     for name, part in schema.get("properties", {}).items():
         yield f"{path}.{name}", part
         yield from walk(part, f"{path}.{name}")

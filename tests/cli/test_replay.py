@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""hybridmem replay: figures that were worked out by hand, those of an independent simulation, and the goals."""
+"""Tests hybridmem replay against figures calculated by hand, those of an independent simulation, and the goals."""
 
 import json
 import re
@@ -22,7 +22,7 @@ from replaying import (
 
 
 def test_first_touch_and_the_oracles_by_hand(trace):
-    """What is expected is written as sums over the rows of TINY: 364 accesses to memory, 117 of them writes."""
+    """Expected values are sums over the rows of TINY: 364 accesses to memory, 117 of them writes."""
     result = replay(trace(TINY), "--fast", "50%")
     assert result["first_touch"] == {  # pages 10 and 11
         "amat": pytest.approx((24 + 230 * 2 + 110 * 5) / 364),
@@ -74,7 +74,7 @@ def test_the_fast_tier_is_rounded_down(trace, fast, pages, share):
 
 
 def test_percentages_of_round_numbers_lose_no_page(trace):
-    """29 % of 100 pages are 29, though 0.29 * 100 is below 29 in binary."""
+    """29 % of 100 pages are 29, although 0.29 * 100 is below 29 in binary."""
     rows = "".join(f"0,{page:x},1,0,1,0\n" for page in range(100))
     for percent in range(0, 101):
         result = replay(trace(COLUMNS + rows), "--fast", f"{percent}%")
@@ -95,14 +95,14 @@ def test_a_period_of_one_samples_all(trace, sample, accesses):
 
 
 def test_nothing_to_share(trace):
-    """Without accesses to memory there is no AMAT and no share of them: not known, instead of 0."""
+    """Without accesses to memory there is no AMAT and no share: they are unknown, not 0."""
     result = replay(trace(COLUMNS + "0,1,5,5,0,0\n"), "--fast", "100%")
     for score in (result, result["first_touch"], result["static_oracle"], result["phase_oracle"]):
         assert (score["amat"], score["share_mem"], score["slow_writes"], score["share_raw"]) == (None, None, None, 1)
 
 
 def test_what_is_hot_is_found(trace, algorithm):
-    """The first phase is served by first touch, the second by what was sampled of it, at the latest the third."""
+    """The first phase is served by first touch, the second or at the latest the third by what was sampled."""
     path = trace(two_halves(64, 10))
     result = replay(path, "--fast", "50%", "--algorithm", algorithm)
     assert result["first_touch"]["share_mem"] < 0.01
@@ -117,7 +117,8 @@ def test_what_is_hot_is_found(trace, algorithm):
     assert result["amat"] == pytest.approx((total + slow_reads + 4 * slow_writes + swaps) / total)
 
 
-# Independent figures: share of memory accesses, slow writes, AMAT of first touch, static and per-phase oracle.
+# Figures of an independent simulation: share of memory accesses, slow writes, AMAT of first touch, static and phase
+# oracle.
 REFERENCE = """
 AMG 10     0.170/0.356/1.90 0.285/0.394/1.80 0.327/0.317/1.87
 AMG 25     0.183/0.297/1.88 0.558/0.337/1.51 0.633/0.235/1.75
@@ -140,7 +141,7 @@ ROWS = [line.split() for line in REFERENCE.strip().splitlines()]
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row[0]}-{row[1]}")
 def test_the_reference_figures(row):
-    """To 1 %; the small ones to half of their last digit."""
+    """Within 1 %; small ones within half of their last digit."""
     result = replay_shipped(row[0], int(row[1]))
     for key, figures in zip(("first_touch", "static_oracle", "phase_oracle"), row[2:], strict=True):
         share, slow_writes, amat = map(float, figures.split("/"))
@@ -195,7 +196,7 @@ def test_plain_or_compressed(trace):
 
 
 def test_memory_does_not_grow_with_the_trace(trace):
-    """Pages strewn over 1 TiB: what the decision code holds stays below 8 MiB."""
+    """Pages spread over 1 TiB: the decision code uses less than 8 MiB."""
     rows = [f"{phase},{page:x},70000,0,70,0" for phase in range(3) for page in range(0, 1 << 28, 1 << 13)]
     result = replay(trace(COLUMNS + "\n".join(rows) + "\n"))
     assert result["pages"] == 1 << 15 and result["samples"] > 50000
@@ -211,7 +212,7 @@ SEEDS = (1, 2, 3)
 
 @pytest.mark.parametrize(("fast", "amat"), [(10, 1.96), (25, 1.75), (50, 1.43)])
 def test_the_goal_of_the_mean(fast, amat):
-    """One command for all traces: the mean over them, and over seeds."""
+    """One setting for all traces: the mean over the traces and seeds."""
     results = [replay_shipped(app, fast, seed) for app in APPS for seed in SEEDS]
     assert sum(result["amat"] for result in results) / len(results) <= amat
 
@@ -221,7 +222,7 @@ GUIDE = TRACES.parent.parent.parent / "site-docs" / "user-guide.md"
 
 @pytest.mark.parametrize(("fast", "worst", "behind"), [(10, "LULESH", 0.06), (25, "LULESH", 0.08), (50, "bfs", 0.1)])
 def test_how_near_the_best_fixed_placement_is(fast, worst, behind):
-    """The figures of the users' guide: within 5 % as a mean over the traces, and not on each of them."""
+    """The figures of the user guide: within 5 % in the mean over the traces, but not for each of them."""
     ours = {app: sum(replay_shipped(app, fast, seed)["amat"] for seed in SEEDS) / len(SEEDS) for app in APPS}
     best = {app: replay_shipped(app, fast)["static_oracle"]["amat"] for app in APPS}
     means = [sum(amats.values()) / len(APPS) for amats in (ours, best)]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""hybridmem replay: words and traces that are wrong."""
+"""Tests hybridmem replay with wrong words and traces."""
 
 import pytest
 from installed import helper

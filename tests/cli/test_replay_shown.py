@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""hybridmem replay: what it prints, explains and draws, and how it says how far it is."""
+"""Tests what hybridmem replay prints, explains and draws, and how it shows its progress."""
 
 import itertools
 import json
@@ -44,10 +44,10 @@ def test_the_json_where_the_header_says_nothing(trace):
 
 
 def test_names_that_are_not_text(trace, tmp_path):
-    """A header may hold anything: no byte of it moves a cursor, breaks the JSON or the picture."""
+    """A header may contain anything: none of its bytes moves a cursor, or breaks the JSON or the picture."""
     path = trace(b"# app: a\xff\x1b[2J\xc3\n" + TINY.encode())
     result = replay(path, "--fast", "50%")
-    assert result["app"] == "tiny & <small>"  # the last one counts
+    assert result["app"] == "tiny & <small>"  # the last header counts
     path = trace(TINY.encode().replace(b"tiny", b"a\xff\x1b[2J\xc3\x01"))
     assert replay(path)["app"] == "a?\x1b[2J?\x01 & <small>"
     assert helper("hybridmem-replay", path).stdout.startswith("a??[2J?? & <small>: 4 pages")
@@ -95,7 +95,7 @@ def table_of(lines):
 
 
 def test_a_dash_where_there_are_no_writes_to_memory(trace):
-    """As the JSON has null: no share of nothing. One of a thing is not several."""
+    """As null in the JSON: there is no share of nothing. Nouns are singular for 1."""
     rows = "0,1000,10,0,5,0\n0,1001,1000000,0,50000,0\n1,1001,1000000,0,50000,0\n"
     lines = helper("hybridmem-replay", trace(COLUMNS + rows), "--fast", "50%").stdout.splitlines()
     assert lines[0].endswith(": 2 pages (8.0 KiB) in 2 phases; fast tier 50 %: 1 page (4.0 KiB)")
@@ -152,7 +152,7 @@ def test_explained_as_json(algorithm):
 
 
 def test_explained_hot_pages_are_promoted(trace):
-    """Moves are explained in the phase at whose end they are decided: not later than the second."""
+    """Moves are explained in the phase at whose end they are decided: here the second at the latest."""
     words = (trace(two_halves(64, 10)), "--fast", "50%", "--explain")
     early = [region for phase in (0, 1) for region in replay(*words, phase)["regions"]]
     assert any(verdict.startswith("promoted") and start >= 0x9000 << 12 for start, verdict in starts(early))
@@ -187,12 +187,12 @@ def draw(tmp_path, *words):
 
 
 def count(path):
-    """The rectangles of a path."""
+    """The number of rectangles in a path."""
     return path.get("d").count("z")
 
 
 def test_the_figures_of_a_small_picture(trace, tmp_path):
-    """The pages are in two segments: 10 and 11, then 20 and 21 behind a hole that is shown."""
+    """The pages are in two segments: 10 and 11, then 20 and 21 behind a hole, which is shown."""
     far = TINY.replace(",20,", ",2000,").replace(",21,", ",2001,")
     result = replay(trace(far), "--fast", "50%", "--plot", tmp_path / "plot.svg")
     assert result["grid"]["rows"] == [
@@ -208,15 +208,15 @@ def test_the_figures_of_a_small_picture(trace, tmp_path):
 
 
 def test_a_small_picture(trace, tmp_path):
-    """Without samples first touch holds: pages 10 and 11 are fast in all phases, and the hole has no rows."""
+    """Without samples first touch stays: pages 10 and 11 are fast in all phases. The hole has no rows."""
     root = draw(tmp_path, trace(TINY), "--fast", "50%")
     texts = ["".join(text.itertext()) for text in root.iter(f"{SVG}text")]
     assert texts[0] == "tiny & <small>, fast tier 50 %"
     assert texts[1] == f"AMAT 2.84 with {algorithms()[0]}; first touch 2.84, static oracle 1.12"
     heat = root.find(f"{SVG}g[@id='heat']")
-    # none: 20 and 21 in phase 0, 10 and 11 in phase 1, 10 and 21 in phase 2; neighbours are one rectangle
+    # without access: 20 and 21 in phase 0, 10 and 11 in phase 1, 10 and 21 in phase 2; neighbours are one rectangle
     assert [count(path) for path in heat if path.get("class") == "empty"] == [4]
-    # 10, 10, 150, 30, 4, 160 accesses: equal heat of 10 and 11 is one rectangle, and each other cell its own
+    # 10, 10, 150, 30, 4, 160 accesses: 10 and 11 have equal heat and share a rectangle, other cells have their own
     assert sum(count(path) for path in heat if path.get("class") != "empty") == 5
     (placement,) = root.findall(f"{SVG}path[@id='placement']")
     assert count(placement) == 3
@@ -311,7 +311,7 @@ def test_a_picture_goes_into_a_pipe(trace, tmp_path):
 
 
 def test_a_picture_that_cannot_be_written(trace, tmp_path):
-    """Then the figures are there all the same."""
+    """The figures are printed all the same."""
     path = tmp_path / "none" / "plot.svg"
     done = helper("hybridmem-replay", trace(TINY), "--plot", path, status=1)
     assert done.stderr == f"hybridmem replay: --plot {path}: it cannot be written: No such file or directory\n"
@@ -355,7 +355,7 @@ def on_terminal(*words):
         try:
             while part := os.read(ours, 4096):
                 seen += part
-        except OSError:  # EIO: all writers are gone
+        except OSError:  # EIO: no writer is left
             pass
         out = child.stdout.read()
     os.close(ours)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""hybridmem report: sums, filters, what is left out, and memory that does not grow with the records."""
+"""Tests hybridmem report: sums, filters, what is left out, and that its memory does not grow with the records."""
 
 import csv
 import io
@@ -195,7 +195,7 @@ def test_lines_that_are_no_records_are_counted_and_named(tmp_path):
     }
     with path.open("a") as stream:
         stream.write("".join(line + "\n" for lines in bad.values() for line in lines))
-        stream.write("\n \t\r\n" + whole + "\n")  # an empty line lacks nothing
+        stream.write("\n \t\r\n" + whole + "\n")  # an empty line is not counted
     with path.open("ab") as stream:
         stream.write(b'{"schema": 1, "user": "\xff\xfe\n' + whole[:50].encode())
     done = report(tmp_path, "--json")
@@ -218,7 +218,7 @@ def test_columns_are_straight_in_every_locale(tmp_path, locale, words):
 
 @pytest.mark.parametrize("first", ["n1", "n3"])
 def test_a_job_counts_in_each_row_and_once_in_all(tmp_path, first):
-    """A node where no step ran has no plan, and so another mode; whichever comes first."""
+    """A node where no step ran has no plan, and so another mode, whichever record comes first."""
     write(tmp_path, record(1, node=first), record(1, node="n2", plan=None, request=None, exit_code=1), record(2))
     found = report_json(tmp_path)
     counts = {
@@ -283,7 +283,7 @@ def test_a_job_whose_nodes_end_on_both_sides_of_midnight_is_one_job(tmp_path):
 
 
 def peak_kib(folder, *words):
-    """The peak resident size of a report, and its result; by wait4, so that only this child counts."""
+    """Runs a report. Returns its peak resident size and its result; wait4 counts only this child."""
     command = [LIBEXEC / "hybridmem-report", "--records", folder, "--json", *words]
     child = subprocess.Popen(command, stdout=subprocess.PIPE)
     result = child.stdout.read()
@@ -300,7 +300,7 @@ def test_memory_does_not_grow_with_the_number_of_records(tmp_path):
     lot, found = peak_kib(tmp_path / "many")
     assert found["total"]["jobs"] == 100_000 and found["total"]["node_hours"] == 100_000
     assert len(found["rows"]) == 12 and found["exact"]
-    # 10,000 jobs a day are remembered for two days, at about 100 bytes each.
+    # 10,000 jobs a day are remembered for two days, with about 100 bytes each
     assert lot - few < 6 * 1024, f"{few} KiB for 1000 records, {lot} KiB for 100,000"
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""hybridmem report over nothing: why there is nothing is said, on standard error, in a line of its own."""
+"""Tests hybridmem report over nothing: a line on standard error says why there is nothing."""
 
 import engine
 import pytest
@@ -29,7 +29,7 @@ def test_a_period_that_ends_before_it_begins_is_refused(tmp_path, since, until, 
 
 
 def test_the_last_day_that_there_is_breaks_no_period(tmp_path):
-    """Nor does a moment that UTC has not."""
+    """A time that does not exist in UTC is no error either."""
     write(tmp_path, record(1), record(2, end="9999-12-31T23:59:59Z"), record(3, end="2025-03-01T10:00:00Z"))
     path = tmp_path / "2025-03-01" / "n1.jsonl"
     path.write_text(path.read_text().replace("2025-03-01T10:00:00Z", "9999-12-31T23:59:59-14:00"))

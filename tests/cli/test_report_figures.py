@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""hybridmem report --view: the figures of each view, and what was not measured."""
+"""Tests hybridmem report --view: the figures of each view, and what was not measured."""
 
 import json
 from pathlib import Path
@@ -11,7 +11,7 @@ from viewing import memory, report, report_json, rows_by
 
 
 def three_users(folder):
-    """alice: a job on two nodes that failed, and its run after a requeue; bob: measured in part; carol: not at all."""
+    """alice has a failed job on two nodes, and its run after a requeue; bob was measured in part; carol not at all."""
     write(
         folder,
         record(1, node="n1", exit_code=3, memory=memory((4 * GIB, 2 * GIB), (GIB, GIB))),
@@ -102,7 +102,7 @@ def test_a_job_is_one_row_over_its_nodes_its_array_and_midnight(tmp_path):
 
 
 def test_an_end_has_its_zone_and_an_unknown_user_one_name(tmp_path):
-    """In the table and on the page; and as in the rows of users."""
+    """In the table and on the page, as in the rows of users."""
     write(tmp_path, record(1, user=None, account=None, end="2025-03-01T11:00:00+01:00"), record(2))
     lines = report(tmp_path, "jobs").stdout.splitlines()
     assert (
@@ -156,7 +156,7 @@ def test_waste_wants_the_capacity(tmp_path):
 
 
 def test_waste_is_no_more_than_a_node_has(tmp_path):
-    """64 jobs beside each other leave what one of them would: whose it is, is in no record."""
+    """64 jobs together leave as much as one of them would: no record says whose it is."""
     held = memory((GIB // 8, GIB // 8), (GIB, GIB), 16 * GIB)
     write(tmp_path, *(record(job, **SHARED, memory=held) for job in range(1, 65)))
     write(tmp_path, record(65, user="bob", shared=None, memory=held))
@@ -240,7 +240,8 @@ def test_failures_by_text(tmp_path):
 
 
 def test_a_refusal_is_said_once(tmp_path):
-    """The record has it of the job, and of each step that was not begun; another one of a step is its own."""
+    """The record has the refusal of the whole job, and repeats it for each step that did not begin. Another refusal of
+    a step counts by itself."""
     texts = ("size=4G: 3.0 GiB are left", "mode fast: no such tier")
     warnings = [f"refused: {texts[0]}", *(f"step {step} was refused: {texts[0]}" for step in ("batch", "0"))]
     write(
@@ -273,7 +274,7 @@ def test_energy_counts_who_measured_it(tmp_path):
 
 
 def test_mean_and_peak_are_of_the_same_domains(tmp_path):
-    """Packages and memory, as in the record; packages alone where it has no energy of memory."""
+    """Packages and memory, as in the record; packages alone if it has no energy of memory."""
     measured = {"package_j": 900, "memory_j": 300, "mean_w": 12, "peak_w": 20, "node": {"seconds": 100}}
     write(tmp_path, record(1, energy=measured), record(2, user="bob", energy={**measured, "memory_j": None}))
     rows = rows_by(report_json(tmp_path, "energy"), "user")
@@ -284,7 +285,7 @@ def test_mean_and_peak_are_of_the_same_domains(tmp_path):
 
 
 def test_estimates_are_columns_of_their_own(tmp_path):
-    """Of the records that have them for all tiers; what was measured is the same without them."""
+    """Of the records with estimates for all tiers. What was measured is the same without them."""
     measured = {"package_j": 900, "memory_j": 100, "mean_w": 10.5, "peak_w": 410.5, "source": "powercap"}
 
     def modelled(*tiers):
@@ -306,7 +307,7 @@ def test_estimates_are_columns_of_their_own(tmp_path):
 
 
 def test_what_a_gigabyte_took(tmp_path):
-    """Of the jobs that have the energy and all traffic of all tiers; other energy does not count."""
+    """Of the jobs with energy and with traffic of all tiers; other energy does not count."""
     whole = {"package_j": 900, "memory_j": 100, "peak_w": 410.5, "source": "powercap"}
 
     def moved(slow_written):
@@ -343,7 +344,7 @@ def test_traffic_of_one_tier_is_not_taken_for_the_other(tmp_path):
 
 
 def test_a_clock_that_was_set_back_makes_no_figure(tmp_path):
-    """An end before the start: seconds below 0 are none."""
+    """An end before the start: negative seconds count as none."""
     write(tmp_path, record(1, start="2025-03-01T12:00:00Z", elapsed_s=-3600.0), record(2))
     row = report_json(tmp_path, "users")["rows"][0]
     assert (row["jobs"], row["node_hours"], row["node_hours_missing"]) == (2, 1.0, 1)
@@ -359,7 +360,7 @@ COMMON = ("node_hours", "fast_peak_bytes", "slow_peak_bytes", "fast_mean_bytes",
 
 
 def test_the_plain_table_and_the_views_have_the_same_figures(tmp_path):
-    """Of bytes that no node can have (2^63 - 1), of memory that was not measured, and of a time that was not."""
+    """Bytes that no node can have (2^63 - 1), memory that was not measured, and time that was not."""
     write(tmp_path, fixture("killed"), fixture("whole", job_id=44), fixture("unsampled", job_id=45), fixture("nothing"))
     plain = json.loads(helper("hybridmem-report", "--records", tmp_path, "--json").stdout)["total"]
     keys = [key for name in COMMON for key in (name, f"{name}_missing")]
@@ -392,7 +393,8 @@ def test_no_advice_is_given_on_memory_that_no_node_can_have(tmp_path):
 
 @pytest.mark.parametrize("words", [[], ["--view", "users"]], ids=["plain", "users"])
 def test_hours_are_rounded_once(tmp_path, words):
-    """In JSON to 0.0001 h, for people to 0.001 h of what was measured, not of what JSON has; a column lines up."""
+    """JSON has a precision of 0.0001 h, the table of 0.001 h, rounded from what was measured, not from the JSON.
+    Columns are aligned."""
     for job, (user, seconds) in enumerate((("ann", 1.66), ("bob", 12 * 3600), ("cem", 7 * 3600)), 1):
         write(tmp_path, record(job, user=user, uid=1, elapsed_s=seconds))
     found = json.loads(helper("hybridmem-report", "--records", tmp_path, *words, "--json").stdout)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The pages of `report --html` and `show --html`, as text and in headless Chromium."""
+"""Tests the pages of `report --html` and `show --html`, as text and in headless Chromium."""
 
 import json
 import os
@@ -14,7 +14,7 @@ from installed import LIBEXEC, helper
 from makerecords import GIB, record, tier, write
 
 EVIL = """<script>window.hacked = 1</script>"'><img src=x onerror="window.hacked = 1">&amp;\x1b[2J"""
-HARMLESS = EVIL.replace("\x1b", "\\x1b")  # as it is read
+HARMLESS = EVIL.replace("\x1b", "\\x1b")  # as it is shown
 
 
 def make_report(folder, name, *words, **options):
@@ -36,7 +36,7 @@ def memory(fast, slow):
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """Records of eight users; of one of them nothing was measured, and one has a name that is an attack."""
+    """Records of eight users; one has no measurements, and one has a name that is an attack."""
     made = tmp_path_factory.mktemp("pages")
     for number, user in enumerate(("ann", "bea", "cem", "dan", "eva", "fox", "gus", EVIL), 1):
         base = {"user": user, "uid": 1000 + number, "end": f"2025-03-0{number}T10:00:00.000Z"}
@@ -53,7 +53,7 @@ def folder(tmp_path_factory):
 
 
 class Outline(HTMLParser):
-    """The page's elements, each with its attributes, and its text."""
+    """A page's elements, with their attributes, and its text."""
 
     def __init__(self, text):
         super().__init__()
@@ -147,8 +147,8 @@ def test_a_page_that_cannot_be_written_is_an_error_and_leaves_nothing(folder, tm
 
 @pytest.mark.parametrize("name", ["-", "link"])
 def test_a_page_on_standard_output(folder, tmp_path, name):
-    """By its own name, and by a link as /dev/stdout is one. Nothing of /dev itself: a page that replaces it would be
-    everybody's loss."""
+    """Standard output by its own name, and by a link like /dev/stdout. The tests do not use /dev itself: a page that
+    replaced it would harm everybody."""
     log, link = tmp_path / "log", tmp_path / "link"
     link.symlink_to("/proc/self/fd/1")
     log.write_text("before\n")
@@ -201,7 +201,7 @@ def current_mask():
 
 
 def test_a_tab_has_opened_what_it_was_told_to(pages, tab):
-    """What the tests below stand on: each page, one after the other, and the same again."""
+    """What the tests below rely on: one tab can open each page after the other, and again."""
     page = tab(pages[0])
     for path in (*pages, *pages):
         page.open(path)
@@ -260,7 +260,7 @@ def test_filtering(pages, tab):
 
 
 def test_keys_reach_everything(folder, tab):
-    """By Tab: the links, then the first table's filter and heads, and the table itself, which arrows scroll."""
+    """By Tab: the links, then the first table's filter and heads, and the table itself, which arrow keys scroll."""
     page = tab(make_report(folder, "keys.html", "--view", "users"))
     found = []
     for _ in range(14):
@@ -348,7 +348,7 @@ def test_days_without_jobs_are_empty(folder):
 
 
 def test_days_that_the_chart_leaves_out_are_said(tmp_path):
-    """400 days end on 2025-03-01 that begin on 2024-01-27."""
+    """The 400 days that end on 2025-03-01 begin on 2024-01-27."""
     ends = ("2023-05-01", "2024-01-26", "2024-01-26", "2024-01-27", "2025-03-01")
     made = (record(job, end=f"{day}T10:00:00.000Z", memory=memory(GIB, GIB)) for job, day in enumerate(ends, 1))
     write(tmp_path / "records", *made)
@@ -361,7 +361,7 @@ def test_days_that_the_chart_leaves_out_are_said(tmp_path):
 
 
 def test_a_page_has_the_peak_that_show_prints(folder, tmp_path):
-    """Of all tiers together, with its source; of a job without one nothing is said of it."""
+    """The peak of all tiers together, with its source; nothing for a job without one."""
     made = {**memory(GIB, GIB), "peak_source": "memory.peak of the job's cgroup"}
     write(tmp_path / "records", record(1, memory=made), record(2, memory=None), record(3, memory=7))
     line = "peak 2.0 GiB (memory.peak of the job's cgroup)"
@@ -373,7 +373,7 @@ def test_a_page_has_the_peak_that_show_prints(folder, tmp_path):
 
 
 def test_a_page_has_the_tiers_figures_that_show_prints(tmp_path):
-    """Huge pages, too, where the record has them; and the capacity besides, which a terminal has no room for."""
+    """With huge pages if the record has them, and with the capacity, for which a terminal has no room."""
     made = memory(3 * GIB, GIB)
     made["tiers"][0].update(hugetlb_bytes=2 * GIB + GIB // 2, capacity_bytes=16 * GIB)
     write(tmp_path / "records", record(1, memory=made))

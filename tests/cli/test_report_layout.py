@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How the pages of `report --html` lie on a phone and on a desk, measured in headless Chromium."""
+"""Tests the layout of `report --html` on a phone and on a desktop, measured in headless Chromium."""
 
 import pytest
 from installed import helper
@@ -8,7 +8,7 @@ from makerecords import GIB, record, tier, write
 
 @pytest.fixture(scope="module")
 def all_views(tmp_path_factory):
-    """All views; two users whose names differ at their ends, each with an advice and a long warning."""
+    """All views; two users whose names differ at their ends, each with advice and a long warning."""
     folder = tmp_path_factory.mktemp("layout")
     tiers = [tier("dram", [0], 0, 0, capacity=16 * GIB), tier("pmem", [1], 8 * GIB, 8 * GIB, capacity=99 * GIB)]
     warning = (

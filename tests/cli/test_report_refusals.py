@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The view of failures: which warnings are refusals, by the words that the node's programs use."""
+"""Tests the view of failures: which warnings are refusals, by the words of the node's programs."""
 
 import json
 
@@ -25,7 +25,7 @@ def rows(folder, warnings):
         (f"step 12 was refused: {WHY}", "refused", TOLD),
         (f"step batch was refused: {WHY}", "refused", TOLD),
         ("step interactive was refused: ", "refused", ""),
-        # A default mode that cannot be had is nobody's refusal.
+        # A default mode that cannot be had is no refusal.
         (
             f"step 0 runs without the partition's default mode: {WHY}",
             "warning",

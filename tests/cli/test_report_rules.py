@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Advice: each rule speaks where its figures say so, gives them, and is silent where one is missing."""
+"""Tests advice: each rule speaks if its figures say so, names them, and is silent if one is missing."""
 
 import copy
 import json
@@ -19,7 +19,7 @@ MIB = 1 << 20
 
 
 def two_tiers(fast, slow, capacity=16 * GIB, **parts):
-    """A record's memory: peaks and means of both tiers alike; `parts` replace figures of the fast tier."""
+    """A record's memory, with equal peaks and means of both tiers; `parts` replace figures of the fast tier."""
     tiers = [tier("dram", [0], fast, fast, 0, capacity), tier("pmem", [1], slow, slow, 0, 8 * 16 * GIB)]
     tiers[0].update(parts)
     return {"peak_bytes": None if None in (fast, slow) else fast + slow, "tiers": tiers}
@@ -34,7 +34,7 @@ def traffic(read, written):
     return {"tiers": [{"name": "dram"}, {"name": "pmem", "read_bytes": read, "write_bytes": written}], "source": "perf"}
 
 
-# rule: (a record of which it speaks, what it wants, its sentence, changes that silence it)
+# rule: (a record for which it speaks, the advised mode, its sentence, changes that make it silent)
 SPEAK = {
     "fits": (
         {"mode": "interleave", "memory": two_tiers(0, 12 * GIB)},
@@ -206,7 +206,7 @@ def test_what_the_kernel_did_not_move_has_to_explain_the_gap(stuck, is_why):
     ],
 )
 def test_a_page_that_was_moved_counts_once(charged, held, said):
-    """Each tier had its peak, 256 MiB, at a moment of its own: never both at once."""
+    """Each tier had its peak of 256 MiB at another moment, never both at once."""
     memory = {**two_tiers(256 * MIB, 256 * MIB, 512 * MIB), "peak_bytes": charged}
     for one, bytes_held in zip(memory["tiers"], held):
         one["anon_bytes"] = bytes_held
@@ -220,7 +220,7 @@ def test_a_job_that_did_well_gets_no_advice():
 
 
 def test_one_mode_at_most_is_advised():
-    """Both of these speak for themselves."""
+    """Both rules would speak for this job."""
     fits = SPEAK["fits"][0]
     writes = {"traffic": traffic(GIB, 3 * GIB)}
     assert given({"mode": "interleave", **writes}).wanted == "isolate"
@@ -228,7 +228,7 @@ def test_one_mode_at_most_is_advised():
     assert given({"mode": "slow", "memory": fits["memory"], **writes}).wanted == "isolate"
 
 
-NODES = [0, 1, 2, 3]  # both tiers' on both sockets
+NODES = [0, 1, 2, 3]  # both tiers on both sockets
 
 
 @pytest.mark.parametrize("rule", ["fits", "killed", "room"])
@@ -239,16 +239,16 @@ NODES = [0, 1, 2, 3]  # both tiers' on both sockets
         ("", None, True),
         (",socket=all", [2, 3], True),
         (",socket=all", [], True),
-        (",socket=local", NODES, True),  # a node of one socket
+        (",socket=local", NODES, True),  # a node with one socket
         (",socket=local", [0, 2], False),
         (",socket=remote", [1, 3], False),
         (",fast=2G,socket=local", [2], False),
         (",socket=local", [], False),
-        ("", [0], False),  # as where a cpuset leaves one
+        ("", [0], False),  # as if a cpuset leaves only one
     ],
 )
 def test_the_capacity_is_that_of_the_jobs_sockets(rule, request_text, nodes, knows):
-    """The record has it of all sockets: of a part of them nothing is known."""
+    """The record has figures of all sockets: nothing is known of a part of them."""
     made = copy.deepcopy(SPEAK[rule][0])
     for one, of_tier in zip(made["memory"]["tiers"], ([0, 1], [2, 3])):
         one["nodes"] = of_tier
@@ -259,9 +259,10 @@ def test_the_capacity_is_that_of_the_jobs_sockets(rule, request_text, nodes, kno
     assert (said and said.rule) == (rule if knows else None)
 
 
-MIXED = {"mode": "interleave", "memory": two_tiers(0, 12 * GIB)}  # fast would do
-LARGE = {"mode": "interleave", "memory": two_tiers(13 * GIB, 9 * GIB)}  # no rule speaks, and fast would be killed
-SMALL = {"mode": "interleave", "memory": two_tiers(MIB, 0)}  # no rule speaks, and fast would do
+MIXED = {"mode": "interleave", "memory": two_tiers(0, 12 * GIB)}  # fast would have done
+# no rule speaks, and with fast the job would be killed
+LARGE = {"mode": "interleave", "memory": two_tiers(13 * GIB, 9 * GIB)}
+SMALL = {"mode": "interleave", "memory": two_tiers(MIB, 0)}  # no rule speaks, and fast would have done
 UNSPILLED = {"mode": "spill", "memory": two_tiers(GIB, 0)}
 WRITTEN = {"mode": "spill", "memory": two_tiers(13 * GIB, 40 * GIB), "traffic": traffic(GIB, 3 * GIB)}
 FULL = {"mode": "spill", "memory": two_tiers(15 * GIB, 40 * GIB)}
@@ -307,7 +308,7 @@ def test_the_man_page_says_on_how_many():
 
 @pytest.fixture
 def contrary(tmp_path):
-    """A job of four nodes: fast would do on two of them, and cannot hold what is on the others."""
+    """A job of four nodes: fast would have done on two of them, and would not be enough on the others."""
     some = {"mode": "interleave", "memory": two_tiers(0, 12 * GIB)}
     more = {"mode": "interleave", "memory": two_tiers(9 * GIB, 10 * GIB), "elapsed_s": 7200.0}
     parts = (("n1", some), ("n2", more), ("n3", some), ("n4", {**more, "memory": two_tiers(9 * GIB, 9 * GIB)}))

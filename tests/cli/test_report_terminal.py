@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tables on a terminal that is narrower than they are: nothing of them is lost, and no line is longer than it."""
+"""Tests tables on a terminal that is narrower than they are: nothing is lost, and no line is too long."""
 
 import sys
 
@@ -47,7 +47,7 @@ def test_a_table_fits_a_terminal(folder, view, columns):
 
 @pytest.mark.parametrize("view", ["advice", "failures", "jobs", "users"])
 def test_a_pipe_has_each_row_in_one_line(folder, view):
-    """Which is wider than most terminals."""
+    """A pipe's lines are wider than most terminals."""
     lines = helper("hybridmem-report", "--records", folder, "--view", view).stdout.splitlines()
     assert max(map(len, lines)) > 80 and not any(line.startswith(" ") for line in lines)
 

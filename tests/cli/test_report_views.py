@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""hybridmem report --view: its forms, what it is given and leaves out, and what bounds the memory."""
+"""Tests hybridmem report --view: its formats, its options, what it leaves out, and that its memory is bounded."""
 
 import csv
 import io
@@ -102,7 +102,7 @@ def test_a_corrupted_day_loses_only_its_bad_lines(tmp_path):
     path = tmp_path / "2025-03-02" / "n1.jsonl"
     lines = path.read_bytes().splitlines(keepends=True)
     lines[5] = lines[5][:40] + b"\xff\x00" + lines[5][42:]
-    lines[7] = lines[7].replace(b"\n", b"")  # and so line 8 is on the same
+    lines[7] = lines[7].replace(b"\n", b"")  # line 8 is appended to it
     path.write_bytes(b"".join(lines))
     found = report_json(tmp_path, "users")
     assert found["total"]["jobs"] == 57 and found["left_out"]["torn"] == 2
@@ -111,7 +111,7 @@ def test_a_corrupted_day_loses_only_its_bad_lines(tmp_path):
 @pytest.mark.parametrize("view", views.NAMES)
 @pytest.mark.parametrize("key", ["elapsed_s", "memory", "warnings", "end", "energy", "traffic", "migration", "plan"])
 def test_a_wrong_type_never_breaks_a_view(view, key):
-    """In this process, for there are many."""
+    """In this process, as there are many cases."""
     for value in (
         None,
         "x",
@@ -167,7 +167,7 @@ def test_memory_does_not_grow_with_the_number_of_records(tmp_path):
     few, _ = peak_kib(tmp_path / "few", "--view", "jobs")
     lot, found = peak_kib(tmp_path / "many", "--view", "jobs")
     assert len(found["rows"]) == 50 and found["rows_left_out"] == 29_950
-    # 3000 jobs of each of two days, about 2 KiB each.
+    # 3000 jobs on each of two days, about 2 KiB each
     assert lot - few < 14 * 1024, f"{few} KiB for 1000 records, {lot} KiB for 30,000"
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What Python programs read of hybridmem.conf, through hybridmem-config."""
+"""Tests what Python programs read of hybridmem.conf through hybridmem-config."""
 
 import sys
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""hybridmem show: which records a user gets, and what is made of them."""
+"""Tests hybridmem show: which records a user gets, and how they are shown."""
 
 import json
 import os
@@ -49,7 +49,7 @@ def test_wrong_arguments(tmp_path, words, said):
     ids=" ".join,
 )
 def test_an_empty_name_is_no_folder(words):
-    """It is of a variable that is not set: not the folder of hybridmem.conf."""
+    """An empty name may come from a variable that is not set: it does not mean the folder of hybridmem.conf."""
     program, *rest = words
     option = next(word for word, value in zip(rest, [*rest[1:], ""]) if value == "" or word.endswith("="))
     said = f'hybridmem {program}: {option.rstrip("=")}: "" is no folder\n'
@@ -63,7 +63,7 @@ def test_no_such_job(tmp_path):
 
 
 def test_a_folder_that_has_no_records_is_named(tmp_path):
-    """As report does it: of the folder of a day, and of one with other things."""
+    """As in report: for the folder of a day, and for a folder with other contents."""
     write(tmp_path, record(12))
     day = tmp_path / "2025-03-01"
     said = f"there are no folders of days in {day}: it is one of a day itself, name the one that it is in"
@@ -121,13 +121,14 @@ def test_nodes_runs_arrays_and_components_are_sorted_and_chosen(tmp_path):
 
 
 def test_a_record_that_was_written_twice_is_shown_once(tmp_path):
-    """By what reports tell records apart: on a day the first of a run and node counts, whatever else is in others."""
+    """Duplicates are recognized as in reports: on a day the first record of a run and node counts, whatever the others
+    contain."""
     again, later = record(5, end="2025-03-01T11:00:07Z"), record(5, end="2025-03-09T11:00:00Z")
     write(tmp_path, record(5), record(5), again, later, record(5, node="n2"), record(5, restart_count=1))
     shown = json.loads(show(tmp_path, "--json", "5").stdout)
     assert [(one["node"], one["restart_count"], one["end"]) for one in shown] == [
         ("n1", 0, "2025-03-01T11:00:00.000Z"),
-        ("n1", 0, "2025-03-09T11:00:00Z"),  # a number that was used again, after long
+        ("n1", 0, "2025-03-09T11:00:00Z"),  # a number that was used again long after
         ("n2", 0, "2025-03-01T11:00:00.000Z"),
         ("n1", 1, "2025-03-01T11:00:00.000Z"),
     ]
@@ -135,7 +136,7 @@ def test_a_record_that_was_written_twice_is_shown_once(tmp_path):
 
 @pytest.mark.parametrize("columns", [60, 80, 132])
 def test_lines_fit_the_terminal(tmp_path, columns):
-    """And hang below what they say; a pipe has each in one."""
+    """Further lines are indented below the text; a pipe has each in one line."""
     reason = " ".join(f"reason{number}" for number in range(40))
     write(tmp_path, record(9, warnings=["/a" * 70], energy={"source": reason}))
     command = LIBEXEC / "hybridmem-show", "--records", tmp_path, "9"
@@ -181,7 +182,7 @@ def test_text_for_people(tmp_path):
 
 
 def test_it_ends_in_advice(tmp_path):
-    """The same as report's; what several nodes give is said once, with the figures of the first."""
+    """The same advice as in report. If several nodes have the same, it is given once, with the figures of the first."""
     mixed = {"tiers": [tier("dram", [0], 0, 0, capacity=16 << 30), tier("pmem", [1], 9 << 30, 9 << 30)]}
     write(tmp_path, *(record(9, node=node, mode="interleave", memory=mixed) for node in ("n1", "n2", "n3")), record(10))
     last = show(tmp_path, "9").stdout.splitlines()[-2:]
@@ -340,7 +341,7 @@ def test_the_records_of_these_tests_follow_the_schema():
 
 
 def test_file_systems(tmp_path):
-    """What went with the job, and what its user keeps."""
+    """File systems that ended with the job, and those that its user keeps."""
     one = {"socket": 0, "bytes": 256 << 20, "fs": "ext4", "create_s": 0.5, "destroy_s": 2.0, "kept_until": None}
     kept = {**one, "socket": 1, "destroy_s": None, "kept_until": "2025-03-08T11:00:00.000Z"}
     made = [{"name": f"hybridmem:test:12.0.{each['socket']}", **each} for each in (one, kept)]

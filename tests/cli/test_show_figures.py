@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""hybridmem show: what was migrated, and what is estimated."""
+"""Tests hybridmem show: what was migrated, and what is estimated."""
 
 import json
 from pathlib import Path
@@ -10,7 +10,7 @@ from showing import show
 
 
 def migrated():
-    """The record that test-record.c builds of two steps."""
+    """The record that test-record.c builds for two steps."""
     path = Path(__file__).resolve().parents[1] / "fixtures" / "records" / "migrated.json"
     return json.loads(path.read_text())
 
@@ -57,7 +57,7 @@ def test_the_regret_is_the_difference_of_what_is_read(tmp_path, shares, said):
 
 
 def test_an_estimate_of_traffic_is_called_one(tmp_path):
-    """Beside what was measured, never instead of it."""
+    """Estimates are shown beside what was measured, never instead of it."""
     made = migrated()
     write(tmp_path, made)
     lines = [line for line in show(tmp_path, str(made["job_id"])).stdout.splitlines() if line.startswith("  traffic ")]
@@ -92,7 +92,7 @@ MODEL = {"source": "model of hybridmem.conf"}
     ],
 )
 def test_an_estimate_of_energy_is_called_one(tmp_path, estimate, shown):
-    """Beside what was measured, whose line stays as it is."""
+    """The line of what was measured stays as it is."""
     measured = {"package_j": 120, "memory_j": None, "source": "rapl"}
     write(tmp_path, record(9, energy={**measured, "estimate": estimate}))
     lines = [line for line in show(tmp_path, "9").stdout.splitlines() if line.startswith("  energy ")]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""hybridmem show: what it says of jobs that run, that are ending, and that run again."""
+"""Tests what hybridmem show says of jobs that run, are ending, or run again."""
 
 import json
 import os
@@ -20,7 +20,7 @@ STRANGER = OWNER + 1
 
 @pytest.fixture
 def processes(tmp_path, monkeypatch):
-    """A /proc of its own: OWNER's job 12 runs, as both forms of Slurm's cgroups have it; process 9 is ending."""
+    """A fake /proc: OWNER's job 12 runs, in both forms of Slurm's cgroups; process 9 is ending."""
     places = {
         7: "/system.slice/slurmstepd.scope/job_12/step_0/user/task_0",
         8: "/system.slice/n1_slurmstepd.scope/job_13/step_batch/user/task_special",
@@ -52,7 +52,7 @@ def test_only_ones_own_jobs_are_seen_to_run(processes, job, uid, runs):
 
 
 def shown_to(uid, job, folder, monkeypatch, config_program="/none"):
-    """What show ends with for a user."""
+    """The message with which show ends for a user."""
     monkeypatch.setattr(os, "geteuid", lambda: uid)
     monkeypatch.setattr(sys, "argv", ["show", "--records", str(folder), job])
     with pytest.raises(records.Failure) as failure:
@@ -72,7 +72,7 @@ def test_a_job_that_runs_has_no_record_yet(processes, tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("is_first", [True, False])
 def test_a_job_that_is_ending_is_in_the_ledger(processes, tmp_path, monkeypatch, is_first):
-    """Its last process has gone, its epilog has not: root is told of it, be it the node's first job or not."""
+    """Its last process has ended, its epilog has not: root is told, also if it is the node's first job."""
     folder, run_dir = tmp_path / "records", tmp_path / "run"
     (run_dir / "jobs").mkdir(parents=True)
     (run_dir / "jobs" / "40").touch()
@@ -97,7 +97,7 @@ def test_a_job_that_is_ending_is_in_the_ledger(processes, tmp_path, monkeypatch,
 
 @pytest.mark.parametrize("words", [[], ["--json"]], ids=["text", "json"])
 def test_a_requeued_job_that_runs_again(processes, tmp_path, monkeypatch, capsys, words):
-    """What is shown is of the runs before."""
+    """Records of earlier runs are shown."""
     write(tmp_path / "records", record(12))
     for uid, said in (
         (

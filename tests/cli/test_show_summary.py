@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""hybridmem show where the records are out of reach: what Slurm's database has, and no more than Slurm lets be seen."""
+"""Tests hybridmem show without access to the records: it shows what Slurm's database has, if Slurm allows it."""
 
 import base64
 import gzip
@@ -23,7 +23,7 @@ NO_RECORD = "no record of job 7 that you may read: a job gets its record at the 
 
 
 class Login:
-    """A host without records. sacct prints `rows`, and leaves its words."""
+    """A host without records. sacct prints `rows`, and notes its arguments."""
 
     def __init__(self, folder, monkeypatch, capsys):
         self.folder, self.monkeypatch, self.capsys = folder, monkeypatch, capsys
@@ -50,7 +50,7 @@ class Login:
         return path.read_text().splitlines() if path.exists() else []
 
     def queue(self, text, status=0):
-        """What squeue says."""
+        """Sets what squeue prints."""
         squeue = self.folder / "squeue"
         squeue.write_text(f"#!/bin/sh\necho \"$*\" >>{self.folder}/queue\nprintf '{text}'\nexit {status}\n")
         squeue.chmod(0o755)
@@ -151,7 +151,7 @@ def test_what_was_measured_on_some_nodes_only(login):
 
 
 def test_what_was_not_measured_and_why(login):
-    """As far as all nodes say the same, and the summary has it."""
+    """Figures that all nodes agree on, and that the summary has."""
     shared = {"package_j": None, "node": {"package_j": 5}, "source": "powercap; for the node alone"}
     none = {"memory": {"peak_bytes": None, "tiers": [], "source": "no cgroup"}, "energy": shared}
     found = [record(7, node=f"n{i}", **none, traffic={"tiers": [], "source": f"reason {i}"}) for i in range(2)]
@@ -173,7 +173,7 @@ def test_what_was_not_measured_and_why(login):
         assert ("traffic      not measured on any node" in lines_of(login.show("7"))) == said, (
             "what was cut is not known"
         )
-    del plain["sources"]  # as of an earlier version
+    del plain["sources"]  # as in an earlier version
     packed = "HM1:" + base64.b64encode(gzip.compress(json.dumps(plain).encode())).decode()
     login.rows = [f"7|7|alice|physics|main|test|{packed}"]
     assert lines_of(login.show("7")) == [
@@ -191,7 +191,7 @@ def test_what_was_not_measured_and_why(login):
 )
 @pytest.mark.parametrize("there", [True, False], ids=["records", "no records"])
 def test_a_job_that_slurm_knows_to_run(login, monkeypatch, queue, said, there):
-    """On whatever node; of the user's own jobs."""
+    """On any node, for the user's own jobs."""
     if there:
         write(login.records, record(1))
     elif not queue:
@@ -220,7 +220,7 @@ def test_one_node_does_not_differ(login, nodes, said):
 
 
 def test_what_migration_cost(login):
-    """The migrators' own time, and the kernel's where it was measured."""
+    """The migrators' own time, and the kernel's if it was measured."""
     migration = {"promoted_bytes": GIB, "demoted_bytes": 0, "cpu_s": 0.5}
     for more, said in (({"kernel_cpu_s": None}, []), ({"kernel_cpu_s": 3.25}, ["besides: largest 3.2 s on n1"])):
         text = text_of(found=[record(7, mode="migrate", migration={**migration, **more})])
@@ -264,7 +264,7 @@ def test_the_job_is_asked_for_as_it_was_named(login, job):
 
 
 def test_a_job_that_sacct_does_not_tell_is_none(login):
-    """Another user's, under PrivateData; one that is not there; one with another tool's text; a line that is no row."""
+    """Another user's job under PrivateData; a job that does not exist; another tool's text; a line that is no row."""
     login.records.mkdir()
     for rows in ([], ["7|7|alice|physics|main|test|"], ["7|7|alice|physics|main|test|JS1:x", "more"], ["HM1:x", "|"]):
         login.rows = rows
@@ -281,7 +281,7 @@ def test_a_page_wants_the_records(login):
 
 
 def test_records_that_are_shut(login):
-    """As where there is no folder; what hinders is named where there is no summary either."""
+    """As if there were no folder. If there is no summary either, the obstacle is named."""
     login.records.mkdir()
     shut = f"cannot enter {login.records}: Permission denied"
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Records that the caller may not see: that is said, and never taken for none; a user's own are his all the same."""
+"""Tests records that the caller may not see: that is reported, and never taken for "no records". Users' own records are
+still shown to them."""
 
 import json
 import os
@@ -18,7 +19,7 @@ NO_RECORD = "hybridmem show: no record of job {} that you may read: a job gets i
 
 @pytest.fixture
 def folder():
-    """Of records, in a folder that everybody may enter."""
+    """A folder of records within a folder that everybody may enter."""
     with tempfile.TemporaryDirectory(prefix="hm-shut.") as name:
         above = Path(name)
         above.chmod(0o755)
@@ -37,7 +38,7 @@ def command(request, folder):
     """A program that reads records, and its words."""
     history, engine = folder.parent / "history", folder.parent / "engine"
     engine.mkdir()
-    (engine / "duckdb.py").touch()  # not even asked
+    (engine / "duckdb.py").touch()  # not used
     return {
         "report": ("report", "--records", folder),
         "view": ("report", "--records", folder, "--view", "jobs"),
@@ -105,7 +106,7 @@ def test_config_check_does_not_make_a_folder_that_is_there(folder):
     config.write_text(f'record_dir = "{folder}"\nrecord_group = root\n')
     config.chmod(0o644)
     folder.parent.chmod(0o700)
-    with config.open() as stream:  # opened by root: below the folder that is shut
+    with config.open() as stream:  # opened by root, as it is below the closed folder
         words = [LIBEXEC / "hybridmem-config", "check", "--config", "/dev/stdin", "--scontrol", "/none"]
         done = subprocess.run(words, stdin=stream, capture_output=True, text=True, check=False, **as_user())
     shut = folder.parent

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""hybridmem-slurmenergy where no Slurm runs: the reason, by what slurm.conf says. tests/system has it with a slurmd."""
+"""Tests hybridmem-slurmenergy without a running Slurm: the reason that it gives, by slurm.conf. tests/system tests it
+with a slurmd."""
 
 import json
 import os
@@ -45,13 +46,14 @@ unsigned alarm(unsigned seconds)
 
 
 def plugins():
-    """Slurm's plugins, or a folder without any, which a Slurm before 23.11 does not mind while it is not spoken to."""
+    """Slurm's plugins, or a folder without any, which a Slurm before 23.11 accepts as long as it does not
+    communicate."""
     found = sorted(Path("/usr/lib").glob("**/auth_munge.so"))
     return found[0].parent if found else Path("/usr/lib")
 
 
 def starts():
-    """Does Slurm's library start here at all? Later ones want their plugins for that, which are in other packages."""
+    """Does Slurm's library start here? Later versions need their plugins for that, which are in other packages."""
     version = subprocess.run([PREFIX / "bin" / "hybridmem", "-V"], capture_output=True, text=True, check=True).stdout
     return tuple(map(int, re.search(r"Slurm (\d+)\.(\d+)", version).groups())) < (23, 11) or plugins() != Path(
         "/usr/lib"
@@ -60,7 +62,7 @@ def starts():
 
 @pytest.fixture
 def configured():
-    """Writes a slurm.conf that any user may read, and returns the environment that names it."""
+    """Writes a slurm.conf that any user may read. Returns the environment that names it."""
     with tempfile.TemporaryDirectory(prefix="hm-slurm.") as name:
         Path(name).chmod(0o755)
 
@@ -76,7 +78,7 @@ def configured():
 
 
 def reason_of(env, **options):
-    """Why it does not begin: on both of its outputs, in one line."""
+    """Why it does not start: one line, the same on both of its outputs."""
     done = helper(PROGRAM, *READ, status=1, env=env, stdin=subprocess.DEVNULL, **options)
     (line,) = done.stdout.splitlines()
     word, reason = line.split(" ", 1)
@@ -85,7 +87,7 @@ def reason_of(env, **options):
 
 
 def is_said(reason, wanted):
-    """A library that does not start says that instead, in the same words since it does so."""
+    """Is the wanted reason given? A library that does not start gives that as the reason instead."""
     return (wanted if starts() else NO_START) in reason
 
 
@@ -109,14 +111,14 @@ def test_a_configuration_that_is_not_there_is_not_waited_for(tmp_path):
 
 
 def test_a_host_without_slurm():
-    """With Slurm's folders hidden, for this command alone."""
+    """Slurm's folders are hidden for this command only."""
     hide = 'for f in /etc/slurm /etc/slurm-llnl /run/slurm; do [ ! -d $f ] || mount -t tmpfs none $f; done; exec "$@"'
     command = ["unshare", "--mount", "sh", "-c", hide, "sh", LIBEXEC / PROGRAM, *READ]
     env = {name: value for name, value in os.environ.items() if name != "SLURM_CONF"}
     done = subprocess.run(command, capture_output=True, text=True, check=False, env=env, stdin=subprocess.DEVNULL)
     said = "no slurm.conf is found here: where it is in no usual place, SLURM_CONF names it"
     assert (done.returncode, done.stdout) == (1, f"error {said}\n")
-    # Behind it a build with sanitizers tells what the library did not free.
+    # A build with sanitizers then lists what the library did not free.
     assert done.stderr.splitlines()[0] == f"hybridmem slurmenergy: {said}"
 
 
@@ -141,7 +143,7 @@ def test_what_slurm_conf_says(configured, value, said):
 
 
 def test_it_does_not_outlive_a_reading_that_hangs(configured, tmp_path):
-    """Who asks may not have the right to end it: a job's monitor has not."""
+    """The process that asks, such as a job's monitor, may have no right to end it."""
     (tmp_path / "stalled.c").write_text(STALLED)
     library = tmp_path / "stalled.so"
     subprocess.run(["gcc", "-shared", "-fPIC", "-o", library, tmp_path / "stalled.c"], check=True)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""hybridmem sources: what works here and why the rest does not, on machines with and without a PMU."""
+"""Tests hybridmem sources: what works here and why the rest does not, on machines with and without a PMU."""
 
 import json
 import re
@@ -15,7 +15,7 @@ KEYS = {"name", "usable", "reason", "how", "knows_writes", "knows", "needs", "co
 
 
 def sources(*words):
-    """The JSON object; the exit status follows from it."""
+    """The JSON object. The exit status must agree with it."""
     command = [LIBEXEC / PROGRAM, "--json", *words]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.stderr == ""
@@ -74,7 +74,8 @@ def test_the_brokers_socket_is_where_the_configuration_says(configure, tmp_path)
 
 
 def test_without_a_broker_it_says_how_to_ask_beside_one(configure, tmp_path):
-    """Not that nothing would be moved: the broker comes with the job. One that is there and fails is no such case."""
+    """The text does not say that nothing would be moved, as the broker starts with the job. A broker that runs and
+    fails is another case."""
     config = configure(f'run_dir = "{tmp_path}"\n')
     hint = "\n           srun --hybrid-mem=migrate hybridmem sources\n"
     command = [LIBEXEC / PROGRAM, "--config", config]
@@ -85,7 +86,7 @@ def test_without_a_broker_it_says_how_to_ask_beside_one(configure, tmp_path):
     taken = sources("--config", config)["auto"]
     last = f"source=auto takes {taken or 'none while no broker runs: see damon, above'}\n"
     assert hint in text() and text().endswith(last)
-    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as other:  # which is no broker
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as other:  # not a broker
         other.bind(f"{tmp_path}/damon.sock")
         assert hint not in text()
         assert text().endswith(f"source=auto takes {taken or 'none: nothing would be moved'}\n")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""hybridmem-spool: what slurmctld's EpilogSlurmctld leaves, and that it never fails Slurm."""
+"""Tests hybridmem-spool: what slurmctld's EpilogSlurmctld leaves, and that it never fails Slurm."""
 
 import json
 import os
@@ -29,7 +29,7 @@ def folder(tmp_path):
 
 @pytest.fixture
 def spool(configure, folder):
-    """Run it as slurmctld does; what it said."""
+    """Runs it as slurmctld does. Returns what it wrote."""
 
     def run(*words, settings="summary_field = AdminComment\n", status=0, **changed):
         config = configure(f'spool_dir = "{folder}"\n{settings}')
@@ -61,7 +61,7 @@ def test_an_entry(spool, folder):
 
 
 def test_each_run_of_a_requeued_job_has_its_own(spool, folder):
-    """slurmctld may tell the same restart count for both."""
+    """slurmctld may give the same restart count for both."""
     spool(SLURM_JOB_RESTART_COUNT="1")
     spool(SLURM_JOB_RESTART_COUNT="1", SLURM_JOB_END_TIME="1740830000")
     assert sorted(path.name for path in folder.iterdir()) == [NAME, "42.1740830000.json"]

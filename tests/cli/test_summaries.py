@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A job's records as one summary, and the summary as a text of at most 4096 characters."""
+"""Tests a job's records as one summary, and the summary as a text of at most 4096 characters."""
 
 import base64
 import gzip
@@ -90,7 +90,7 @@ def test_sums_extremes_and_their_nodes():
 
 
 def test_what_the_own_tasks_moved():
-    """Without a figure there is no key: who does not know it reads on."""
+    """Without a figure there is no key, so that programs which do not know it can go on."""
     group = {"total_bytes": 5 * GIB, "local_bytes": None, "source": "resctrl"}
     others = [None, {**group, "total_bytes": None}, {"total_bytes": "x", "local_bytes": True}, 3]
     found = [record(7, node=f"n{i}", traffic={"tiers": [], "job": job}) for i, job in enumerate([*others, group])]
@@ -103,7 +103,7 @@ def test_what_the_own_tasks_moved():
 
 
 def test_a_refusal_is_told_once_for_each_node():
-    """Records of before have it of the job and of each step."""
+    """Older records have a refusal for the job and again for each step."""
     refused = ["refused: no", "step batch was refused: no", "step 0 was refused: other"]
     made = merge.summary(ENTRY, ["n1", "n2"], [record(7, node=node, warnings=refused) for node in ("n1", "n2")])
     assert made["warnings"] == {
@@ -114,7 +114,7 @@ def test_a_refusal_is_told_once_for_each_node():
 
 
 def test_where_figures_come_from():
-    """Of the nodes that measured them, or else of all; nothing where those differ, and no key without any."""
+    """From the nodes that measured, or else from all. Nothing if these differ; without a source there is no key."""
     none, long = {"package_j": None, "source": "no meter"}, "s" * 300
     found = [
         record(7, node="n1", energy={"package_j": 5.0, "peak_w": 2, "source": long}, traffic=None),
@@ -132,7 +132,7 @@ def test_where_figures_come_from():
 
 
 def test_sources_are_the_first_to_go():
-    """Before the table of nodes, and are there again where that is gone."""
+    """Sources go before the table of nodes; they are back if that is gone."""
     dice = random.Random(4)
     noise = "".join(chr(dice.randrange(0x10000, 0x20000)) for _ in range(200))
     left_out = []
@@ -187,7 +187,7 @@ def test_what_is_encoded_is_decoded():
 
 
 def many(count, missing=0, **changes):
-    """A summary of `count` nodes whose figures all differ, without the records of some of them."""
+    """A summary of `count` nodes whose figures all differ; some nodes have no record."""
     dice = random.Random(5)
     nodes = [f"node{i:05d}" for i in range(count)]
     absent = set(dice.sample(nodes, missing))
@@ -240,13 +240,13 @@ def test_at_most_4096_characters(count, missing, left_out):
     assert back["energy"]["package_j"]["most"] == [most["energy"]["package_j"], most["node"]]
     assert back["traffic"][1]["write_bytes"]["nodes"] == back["job_traffic"]["local_bytes"]["nodes"] == count - missing
     assert back["left_out"] == left_out
-    if "missing" in left_out:  # as many as there is room for
+    if "missing" in left_out:  # as many names as there is room for
         assert back["missing"].startswith("node[000") and len(text) > summaries.MOST_BYTES - 64
 
 
 @pytest.mark.parametrize("count", [500, 700, 850, 1000])
 def test_what_packs_well_is_taken_back_as_well(count):
-    """Equal figures on nodes of long names: the text is short, and what is in it long."""
+    """Equal figures on nodes with long names: the text is short, its content long."""
     nodes = [f"{'long-name-of-a-node' * 3}-{n}" for n in range(count)]
     made = merge.summary(ENTRY, nodes, [record(7, node=node) for node in nodes])
     back = summaries.decode(summaries.encode(made))
@@ -254,7 +254,7 @@ def test_what_packs_well_is_taken_back_as_well(count):
 
 
 def test_details_are_left_out_in_their_order():
-    """Texts that do not compress: each cut in turn, the sums last of all."""
+    """Texts that do not compress: each cut in turn, and the sums last."""
     dice = random.Random(5)
 
     def noise(length):
@@ -387,7 +387,7 @@ IMPOSSIBLE = (
 
 @pytest.mark.parametrize(("changes", "of"), IMPOSSIBLE)
 def test_what_cannot_have_been_measured_is_no_figure(changes, of):
-    """As in the report: it lowers no sum, and is no least."""
+    """As in the report, a negative figure reduces no sum, and is no least value."""
     good = record(
         7,
         node="n2",

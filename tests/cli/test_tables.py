@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""State of ours is written by tables of fields: a member of a structure that has no row would not outlive its hook."""
+"""Tests that every member of our state's structures has a row in its table of fields: without it, the member would not
+be stored."""
 
 import re
 from pathlib import Path
@@ -18,7 +19,7 @@ def sources(pattern):
 
 
 def tables():
-    """The members that have a row, by structure."""
+    """The members with a row, by structure."""
     rows = {}
     for text in sources("*.c"):
         for structure, member in ROW.findall(text):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""hybridmem tiers: the table, the JSON, the configuration's overrides, and what is refused."""
+"""Tests hybridmem tiers: the table, the JSON, what the configuration overrides, and what is refused."""
 
 import json
 from pathlib import Path
@@ -20,7 +20,7 @@ def tiers(name, *words):
 
 @pytest.fixture
 def configure(tmp_path_factory):
-    """Write a configuration where root believes it: below a folder that only its owner may write."""
+    """Writes a configuration that root trusts, below a folder that only its owner may write to."""
     folder = tmp_path_factory.mktemp("conf")
 
     def write(text):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""hybridmem top where no migrator runs: the screen is a unit test's (test-view), a running one the guest's."""
+"""Tests hybridmem top without a running migrator. test-view.c tests the screen, tests/system a running migrator."""
 
 import os
 import subprocess

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the tests of the views share."""
+"""Shared by the tests of the views."""
 
 import json
 
@@ -20,7 +20,7 @@ def rows_by(found, *keys):
 
 
 def memory(fast, slow=(0, 0), capacity=None):
-    """A record's memory by (peak, mean) of the fast and the slow tier."""
+    """A record's memory, from (peak, mean) of the fast and the slow tier."""
     return {
         "peak_bytes": fast[0] + slow[0],
         "tiers": [tier("dram", [0], *fast, capacity=capacity), tier("pmem", [1], *slow, capacity=capacity)],

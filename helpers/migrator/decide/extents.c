@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The default algorithm. Samples are kept by page and forgotten slowly (cells.h); a multiscale estimate turns them into
- * spans of even heat (density.h), which are the extents. The coldest fast extent makes room for the hottest slow one as
- * long as the gain exceeds the cost of both moves (extentsplan.c). Of the heat, only what is thought to reach memory
- * counts (misses.h). How much a gain is believed depends on what became of earlier ones (trust.h).
+ * The default algorithm, which users know as "regions". Samples are stored by page and forgotten slowly (cells.h). A
+ * multiscale estimate makes spans of even heat of them (density.h); these are the extents. The coldest extent of the
+ * fast tier is exchanged for the hottest one of the slow tier as long as the gain exceeds the cost of both moves
+ * (extentsplan.c). Only the part of the heat that is estimated to reach memory counts (misses.h). How far a gain is
+ * believed depends on how earlier ones came true (trust.h).
  */
 #include <math.h>
 #include <stdlib.h>
@@ -12,9 +13,9 @@
 #include "misses.h"
 
 #define CELLS 32768
-#define NODES (4 * CELLS) /* of the estimate: some for each cell, and those above */
+#define NODES (4 * CELLS) /* nodes of the estimate: for each cell, and for the nodes above */
 #define PENDING 16384
-#define DECAY 0.6 /* of samples, by phase: the last three phases weigh three quarters */
+#define DECAY 0.6 /* weight of old samples at each phase: the last three phases have three quarters */
 #define FINEST_CLASSES 4.0
 #define COARSEST_CLASSES 0.01
 
@@ -72,8 +73,10 @@ static struct hm_decider *create(const struct hm_decider_options *options)
     extents->cells.room = CELLS;
     extents->cells.pending_room = PENDING;
     extents->cells.read_weight = options->read_gain;
-    /* Loads and stores may both be of lines that are in a cache: a store counts in between what a read and what a write
-     * to memory costs. */
+    /*
+     * Loads and stores may be served by caches: a store then counts as something between a read from memory and a write
+     * to it.
+     */
     extents->cells.write_weight =
         options->counts_memory ? options->write_gain : sqrt(options->read_gain * options->write_gain);
     extents->density.cells = &extents->cells;
@@ -106,7 +109,7 @@ static double class_of(const struct hm_extents *extents, double heat)
     return heat > 0 ? floor(log2(heat) * extents->classes) : -INFINITY;
 }
 
-/* Room for one more extent, or NULL. */
+/* Adds an extent. Returns NULL if there is no room. */
 static struct hm_extent *new_extent(struct hm_extents *extents, uint64_t first, uint64_t n_pages)
 {
     struct hm_decider *base = &extents->base;
@@ -119,12 +122,14 @@ static struct hm_extent *new_extent(struct hm_extents *extents, uint64_t first, 
     return extent;
 }
 
-/* Where nothing was sampled there may be memory all the same: an extent without heat, from where the last one ended to
- * `end`, cut where a process's pages end. */
+/*
+ * Adds an extent without heat from the end of the last one to `end`: there may be memory without any sample. It is cut
+ * where a process's pages end.
+ */
 static void fill_hole(struct hm_extents *extents, uint64_t end)
 {
     const uint64_t space = UINT64_C(1) << HM_PAGE_BITS;
-    /* Whole spaces without any sample are no process's. */
+    /* Whole spaces without a sample belong to no process. */
     if (extents->reached / space != end / space && extents->reached % space != 0) {
         uint64_t border = (extents->reached / space + 1) * space;
         new_extent(extents, extents->reached, border - extents->reached);
@@ -137,8 +142,10 @@ static void fill_hole(struct hm_extents *extents, uint64_t end)
     extents->reached = end;
 }
 
-/* A span becomes an extent, or part of the one before it. Until all are there, `priority` is heat per page and `noise`
- * the variance of what was counted. */
+/*
+ * Makes an extent of a span, or adds it to the last one. Until end_phase, `priority` is the heat per page, and `noise`
+ * the variance of what was counted.
+ */
 static void add_span(void *data, const struct hm_span *span)
 {
     struct hm_extents *extents = data;
@@ -181,7 +188,7 @@ double hm_extents_heat(const struct hm_extents *extents, const struct hm_extent 
            (double)extent->n_pages;
 }
 
-/* Of all pages with any. */
+/* The mean heat of all pages that have any. */
 static double mean_heat(const struct hm_extents *extents)
 {
     double sum = 0, pages = 0;

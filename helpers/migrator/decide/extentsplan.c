@@ -4,22 +4,22 @@
 #include "base/amount.h"
 #include "extentsparts.h"
 
-/* Phases that a placement is expected to last: what does not pay by then is not worth the risk. */
+/* How many phases a placement is expected to last. A move that does not pay off by then is not worth the risk. */
 #define LASTS 8.0
-/* Of a phase's samples: a plan that promises less is made of noise, however many samples there are. */
+/* Share of a phase's samples: a plan with a smaller gain is only noise, however many samples there are. */
 #define LEAST_GAIN 0.002
 
-/* On the way through the extents: the hottest from the top, the coldest from the bottom. */
+/* The state while a plan is made: hot extents are taken from the top of the order, cold ones from the bottom. */
 struct plan {
     struct hm_extents *extents;
-    size_t cold;         /* place in the order of the coldest that has fast pages left */
-    uint64_t cold_left;  /* of them */
+    size_t cold;         /* place in the order of the coldest extent that has fast pages left */
+    uint64_t cold_left;  /* its fast pages that are left */
     uint64_t room;       /* free pages in the fast tier */
-    uint64_t moves_left; /* of the budget */
-    double belief;       /* phases for which a gain is believed */
+    uint64_t moves_left; /* pages that the budget still allows */
+    double belief;       /* number of phases for which a gain is expected to last */
 };
 
-static const struct hm_extent *ordered; /* qsort gives its function nothing else */
+static const struct hm_extent *ordered; /* for compare_priority, as qsort passes nothing else */
 
 static int compare_priority(const void *a, const void *b)
 {
@@ -41,7 +41,7 @@ static void order_extents(struct hm_extents *extents)
     qsort(extents->order, extents->base.n_extents, sizeof(*extents->order), compare_priority);
 }
 
-/* A plan of ordered extents without any moves yet. */
+/* Begins a plan without moves; the extents are in order. */
 static struct plan begin_plan(struct hm_extents *extents, const struct hm_budget *budget)
 {
     struct plan plan = {.extents = extents, .moves_left = UINT64_MAX, .belief = LASTS};
@@ -55,7 +55,7 @@ static struct plan begin_plan(struct hm_extents *extents, const struct hm_budget
     return plan;
 }
 
-/* Go on to an extent below place `end` that has fast pages left. Returns false where there is none. */
+/* Moves on to an extent below place `end` that has fast pages left. Returns false if there is none. */
 static bool find_cold(struct plan *plan, size_t end)
 {
     while (plan->cold < end && plan->cold_left == 0)
@@ -77,7 +77,7 @@ static void demote(struct plan *plan, uint64_t pages, enum hm_verdict verdict)
     plan->cold_left -= pages;
 }
 
-/* The cap comes before all else. */
+/* Demotes the coldest pages that are above the cap. This comes before everything else. */
 static void obey_cap(struct plan *plan, uint64_t over)
 {
     while (over > 0 && plan->moves_left > 0 && find_cold(plan, plan->extents->base.n_extents)) {
@@ -87,8 +87,7 @@ static void obey_cap(struct plan *plan, uint64_t over)
     }
 }
 
-/* Promote what the extent has in the slow tier, while it pays. Returns what stopped that, HM_VERDICT_PROMOTE for
- * nothing. */
+/* Promotes the slow pages of an extent, as long as that pays. Returns what stopped it; HM_VERDICT_PROMOTE: nothing. */
 static enum hm_verdict promote(struct plan *plan, size_t hot)
 {
     const struct hm_decider_options *options = &plan->extents->base.options;
@@ -118,7 +117,7 @@ static enum hm_verdict promote(struct plan *plan, size_t hot)
     return HM_VERDICT_PROMOTE;
 }
 
-/* Hottest first; once one does not pay, those below it do not either. */
+/* Promotes the hottest extents first. If one does not pay, colder ones do not either. */
 static void promote_all(struct plan *plan)
 {
     enum hm_verdict stopped = HM_VERDICT_PROMOTE;
@@ -133,7 +132,7 @@ static void promote_all(struct plan *plan)
     }
 }
 
-/* Are promotions and the demotions for them to gain next to nothing? */
+/* Is the gain of all promotions and their demotions next to nothing? */
 static bool is_noise(const struct hm_extents *extents)
 {
     double gain = 0;
@@ -148,7 +147,7 @@ static bool is_noise(const struct hm_extents *extents)
     return gain < LEAST_GAIN * extents->trust.samples;
 }
 
-/* All stays where it is, but for what the cap takes. */
+/* Cancels all moves except those for the cap. */
 static void drop_moves(struct hm_extents *extents)
 {
     for (size_t i = 0; i < extents->base.n_extents; i++) {
@@ -169,7 +168,7 @@ static void give_out(struct hm_extents *extents, bool up)
     }
 }
 
-/* What would be moved if every gain were certain: the next phase shows which are. */
+/* Plans the moves as if every gain were certain, and notes them: the next phase shows which gains come true. */
 static void try_out(struct hm_extents *extents, const struct hm_budget *budget)
 {
     struct plan plan = begin_plan(extents, budget);

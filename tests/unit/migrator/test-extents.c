@@ -12,11 +12,11 @@
 
 #define ALL_PAGES (MODEL_SPACES * MODEL_PAGES)
 #define HOT_PAGES (MODEL_PAGES / 10)
-#define SAMPLES 20000 /* of a phase */
+#define SAMPLES 20000 /* in a phase */
 
 static struct model model;
 
-/* A tenth of each space gets 90 % of the accesses. `data`: its first page. */
+/* A tenth of each space gets 90 % of the accesses. `data` points to its first page. */
 static double hot_tenth(const void *data, unsigned space, uint64_t page, double *store)
 {
     uint64_t first = *(const uint64_t *)data;
@@ -32,7 +32,7 @@ static double uniform(const void *data, unsigned space, uint64_t page, double *s
     return 1;
 }
 
-/* Two tenths of equal heat: the first one read, the second one written. */
+/* Two tenths are equally hot: the first one is read, the second one written. */
 static double write_hot(const void *data, unsigned space, uint64_t page, double *store)
 {
     (void)data, (void)space;
@@ -68,7 +68,7 @@ static void test_hot_tenth_is_found_and_followed(void **state)
     model_end(&model);
 }
 
-/* What is hot in one phase is cold in the next: soon nothing is moved for it any more, until it stays. */
+/* What is hot in one phase is cold in the next: soon nothing is moved for it any more, until the heat stays. */
 static void test_heat_that_wanders_is_not_chased(void **state)
 {
     (void)state;
@@ -134,7 +134,7 @@ static void test_budget_holds(void **state)
     model_begin(&model, "regions", 1, HOT_PAGES);
     fill_fast(0, HOT_PAGES);
     for (int phase = 0; phase < 4; phase++) {
-        model_phase(&model, SAMPLES, hot_tenth, &first, 101); /* model_phase checks */
+        model_phase(&model, SAMPLES, hot_tenth, &first, 101); /* model_phase checks the budget */
         assert_true(model.used <= model.capacity);
         assert_true(phase == 0 || model.moved == 100);
     }
@@ -152,7 +152,7 @@ static void test_free_room_is_filled(void **state)
     model_end(&model);
 }
 
-/* DAMON's way: ranges, fractions, kind not known. */
+/* Observations as from DAMON: ranges, fractions of samples, kind not known. */
 static void test_ranges(void **state)
 {
     (void)state;
@@ -204,19 +204,19 @@ static void test_what_is_forgotten_is_gone(void **state)
     model_end(&model);
 }
 
-/* What the estimate hands out, by page. */
+/* the estimated heat of each page */
 static double heat_of[2048];
 
 static void take(void *data, const struct hm_span *span)
 {
     uint64_t *next = data;
-    assert_true(span->first >= *next); /* ascending, none twice */
+    assert_true(span->first >= *next); /* ascending, no page twice */
     *next = span->first + span->n_pages;
     for (uint64_t page = span->first; page < *next; page++)
         heat_of[page] = span->heat;
 }
 
-/* Estimate from `seen`, with room for so many nodes. */
+/* Estimates from `seen`, with room for n_nodes nodes. */
 static void estimate_in(size_t n_nodes, const struct hm_observation *seen, size_t count)
 {
     static struct hm_cell cell[2][512];
@@ -241,7 +241,7 @@ static void estimate(const struct hm_observation *seen, size_t count)
     estimate_in(2048, seen, count);
 }
 
-/* 64 pages of 20 samples each among 960 of which one in eight has one. */
+/* 64 pages with 20 samples each, among 960 of which one in eight has a sample. */
 static void test_borders_come_out(void **state)
 {
     (void)state;
@@ -262,7 +262,7 @@ static void test_borders_come_out(void **state)
     }
 }
 
-/* Noise is no heat: one sample or two on each page of a few are spread over all. */
+/* Noise is no heat: one or two samples on each of a few pages are spread over all. */
 static void test_few_samples_are_even(void **state)
 {
     (void)state;
@@ -275,7 +275,7 @@ static void test_few_samples_are_even(void **state)
         assert_true(heat_of[page] > 0.5 * 8 / 509 && heat_of[page] < 2.0 * 8 / 509);
 }
 
-/* A range is known to be even: what is heavy stays heavy, what is light stays light, to the page. */
+/* A range is known to be even: hot and cold ranges keep their heat, exact to the page. */
 static void test_ranges_keep_their_borders(void **state)
 {
     (void)state;
@@ -286,14 +286,16 @@ static void test_ranges_keep_their_borders(void **state)
     assert_true(heat_of[90] < 40 && heat_of[200] < 2);
 }
 
-/* The same sums in regions of DAMON's whose borders wander: of a few looks at many pages each it is noise, of many
- * looks heat. */
+/*
+ * The same sums in DAMON regions with wandering borders: from a few looks at many pages each they are noise, from many
+ * looks they are heat.
+ */
 static void test_spread_samples_are_weighed_by_their_looks(void **state)
 {
     (void)state;
     struct hm_observation seen[2] = {{.page = 0, .n_pages = 256, .reads = 256}, {.page = 256, .n_pages = 768}};
     seen[1].reads = 256;
-    seen[0].excess = 127; /* two looks that found an access, at either */
+    seen[0].excess = 127; /* two looks found an access, in both regions */
     seen[1].excess = 127;
     estimate(seen, 2);
     assert_true(heat_of[10] < 1.2 * heat_of[600]);
@@ -302,20 +304,20 @@ static void test_spread_samples_are_weighed_by_their_looks(void **state)
     assert_true(heat_of[10] > 2.5 * heat_of[600]);
 }
 
-/* A few pages that are well known beside many of which next to nothing is: what those say is not taken for more. */
+/* A few pages are well known, and many next to them hardly: their few samples are not taken for more. */
 static void test_a_vague_neighbour_is_no_border(void **state)
 {
     (void)state;
     struct hm_observation seen[] = {{.page = 0, .n_pages = 512, .reads = 512 * 50, .excess = 450},
                                     {.page = 512, .n_pages = 512, .reads = 512 * 25, .excess = 3e3F}};
-    estimate(seen, 2); /* 57 samples' worth, and 4 */
+    estimate(seen, 2); /* worth 57 samples, and 4 */
     assert_true(heat_of[10] < 1.2 * heat_of[1000]);
     seen[0].excess = seen[1].excess = 99; /* 256, and 128 */
     estimate(seen, 2);
     assert_true(heat_of[10] > 1.8 * heat_of[1000]);
 }
 
-/* A border that lies askew to all halves: what is beside it is as hot as what is far from it. */
+/* A border that no halving meets: memory beside it is as hot as memory far from it. */
 static void test_no_edge_is_hotter(void **state)
 {
     (void)state;
@@ -331,17 +333,17 @@ static void test_no_edge_is_hotter(void **state)
     }
 }
 
-/* The other way round: what is well known to be colder stays so. */
+/* The other way round: pages that are known to be colder stay cold. */
 static void test_a_vague_neighbour_lends_no_heat(void **state)
 {
     (void)state;
     const struct hm_observation seen[] = {{.page = 0, .n_pages = 512, .reads = 512, .excess = 4},
                                           {.page = 512, .n_pages = 512, .reads = 512 * 10, .excess = 5e3F}};
-    estimate(seen, 2); /* 102 samples' worth, and 1 */
+    estimate(seen, 2); /* worth 102 samples, and 1 */
     assert_true(heat_of[10] > 0.7 && heat_of[10] < 1.5);
 }
 
-/* Where there are more nodes than room, all of it is estimated more coarsely. */
+/* If there are more nodes than room, everything is estimated more coarsely. */
 static void test_few_nodes_will_do(void **state)
 {
     (void)state;
@@ -360,7 +362,7 @@ static void test_few_nodes_will_do(void **state)
     }
 }
 
-/* Cuts of what is spread are not kept where they say nothing; those of what was counted are. */
+/* Borders between spread samples are removed if they say nothing; those between counted samples stay. */
 static void test_borders_without_evidence_go(void **state)
 {
     (void)state;
