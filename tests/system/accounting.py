@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What Slurm's database has of jobs, as sacct tells it, and the comments that sacctmgr writes there."""
+"""Reads what Slurm's database has on jobs, through sacct, and writes comments to it, through sacctmgr."""
 
 import slurm
 
-# As the testbed registers them (testbed-accounting).
+# The accounts that the testbed registers (testbed-accounting).
 ACCOUNTS = {"alice": "physics", "bob": "physics", "carol": "chemistry"}
 COLUMNS = (
     "JobID",  # ARRAY_TASK for a task of an array
@@ -26,20 +26,21 @@ COLUMNS = (
 
 
 def rows(ids, *options, user=None):
-    """sacct's lines for these jobs, without their steps: a dictionary each. An array's id stands for its tasks."""
+    """sacct's lines for these jobs, without their steps, as dictionaries. An array's id stands for its tasks."""
     words = ["sacct", "-XPn", "-o", ",".join(COLUMNS), "-j", ",".join(map(str, ids)), *options]
     text = slurm.run(" ".join(words), user=user, env={"SLURM_TIME_FORMAT": "%s"}).stdout
     return [dict(zip(COLUMNS, line.split("|"), strict=True)) for line in text.splitlines()]
 
 
 def row(job_id):
-    """The one line for a job or, by ARRAY_TASK, for a task."""
+    """The only line for a job or, as ARRAY_TASK, for a task."""
     (found,) = rows([job_id])
     return found
 
 
 def wait_stored(ids, count=None):
-    """The lines of these jobs (arrays: so many tasks) once all have their end there: slurmctld sends it afterwards."""
+    """The lines of these jobs (`count` for arrays), when the database has the end of all of them, which slurmctld sends
+    later."""
     wanted = count or len(ids)
 
     def ended():
@@ -50,14 +51,14 @@ def wait_stored(ids, count=None):
 
 
 def wait_runs(job_id, count):
-    """The line of the last of so many runs of a requeued job, once it has its end there. Until that run has a line at
-    all, sacct shows the one before, which has ended."""
+    """The line of the last of `count` runs of a requeued job, when the database has its end. Until that run has a line,
+    sacct shows the run before, which has ended."""
     slurm.wait_for(lambda: len(rows([job_id], "--duplicates")) == count, f"{count} runs in Slurm's database", every=0.5)
     (line,) = wait_stored([job_id])
     return line
 
 
 def set_comment(job_id, text, user=None, check=True):
-    """Write the AdminComment of a job or, by ARRAY_TASK, of a task."""
+    """Writes the AdminComment of a job or, as ARRAY_TASK, of a task."""
     words = f"sacctmgr -i update job where jobid={job_id} set AdminComment={text}"
     return slurm.run(words, user=user, check=check)

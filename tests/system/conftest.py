@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every test starts from, and has to leave, an idle node, an empty ledger and valid records."""
+"""Fixtures: every test starts from an idle node, an empty ledger and valid records, and must leave them so."""
 
 import ctypes
 import json
@@ -18,13 +18,14 @@ DAEMONS = {"slurmctld": "", "slurmd": f"-N {slurm.NODE}"}
 PROJECT = Path(__file__).resolve().parents[2]
 PERF_EVENT_OPEN = 298  # x86_64
 PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS = 1, 2
-PERF_ATTR_SIZE = 64  # of the first version
+PERF_ATTR_SIZE = 64  # size of the structure's first version
 
 
 @pytest.fixture(scope="session", autouse=True)
 def page_fault_events_stay_on():
-    """An event of our own while tests run: with the first and last of them the kernel patches its page fault handler,
-    and QEMU without KVM has met that half-way (the guest dies of an int3 that nobody put there)."""
+    """Keeps a perf event open while tests run. With the first and the last of such events the kernel patches its page
+    fault handler, and QEMU without KVM has executed half-patched code (the guest dies of an int3 that nobody placed).
+    """
     libc = ctypes.CDLL(None, use_errno=True)
     attributes = struct.pack("<IIQ", PERF_TYPE_SOFTWARE, PERF_ATTR_SIZE, PERF_COUNT_SW_PAGE_FAULTS)
     event = libc.syscall(PERF_EVENT_OPEN, attributes.ljust(PERF_ATTR_SIZE, b"\0"), 0, -1, -1, 0)
@@ -35,7 +36,8 @@ def page_fault_events_stay_on():
 
 @pytest.fixture(scope="session", autouse=True)
 def quick_samples(pytestconfig):
-    """Of each job's memory: tests wait for the next one. Not where it counts what the node does besides its jobs."""
+    """Makes the monitor sample each job's memory often, as tests wait for the next sample. Not for tests that count
+    what the node does besides its jobs."""
     text, quick = slurm.CONFIG.read_text(), "interval = 200ms\n"
     if quick not in text and pytestconfig.getoption("markexpr") not in ("meter", "migration", "bench"):
         slurm.put(text + quick, slurm.CONFIG)
@@ -49,13 +51,13 @@ def schema():
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_teardown():
-    """What fixtures take away again, an epilog may be using."""
+    """Waits for epilogs, as they may use what fixtures are going to remove."""
     slurm.wait_epilogs()
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item):
-    """Why it failed, at once: what the end says of all failures is lost where the stage runs out of time."""
+    """Prints a failure at once: if the stage runs out of time, the summary at the end is lost."""
     report = yield
     if report.failed:
         item.config.get_terminal_writer().line(f"\n{report.when} of {item.nodeid} failed:\n{report.longreprtext}")
@@ -63,7 +65,7 @@ def pytest_runtest_makereport(item):
 
 
 def wait_left_idle():
-    """What a test that failed has left costs that test alone, and no more time than it takes to end it."""
+    """Waits for an idle node. What a failed test has left must cost only that test, and no more time than to end it."""
     try:
         slurm.wait_idle()
     except (AssertionError, subprocess.TimeoutExpired) as missing:
@@ -72,8 +74,8 @@ def wait_left_idle():
 
 
 def bring_back(missing):
-    """A node that may be drained, have jobs, no daemon, or an epilog that was stopped. Without one there is nothing to
-    test on."""
+    """Brings the node back into service: it may be drained, have jobs, no slurmd, or a stopped epilog. If that fails
+    there is no node to test on."""
     try:
         slurm.run("pkill -CONT -r T .", check=False)
         for daemon, words in DAEMONS.items():
@@ -88,7 +90,7 @@ def bring_back(missing):
 
 @pytest.fixture(autouse=True)
 def clean_node(schema):
-    """What holds after every test: the node was not drained, nothing is left on it, each record follows the schema."""
+    """Checks after every test: the node is not drained, nothing is left on it, and each record follows the schema."""
     wait_left_idle()
     before = slurm.record_sizes()
     yield
@@ -112,7 +114,7 @@ def node_apart():
 
 @pytest.fixture
 def run_dir():
-    """A folder of root's for a DAMON broker of the test's own."""
+    """A folder of root for a test's own DAMON broker."""
     folder = Path(slurm.run("mktemp -d /run/damon-test.XXXXXX").stdout.strip())
     yield folder
     slurm.run(f"rm -r {folder}")
@@ -120,14 +122,14 @@ def run_dir():
 
 @pytest.fixture(scope="session")
 def steps():
-    """The library that counts the steps of hybridmem-namespace."""
+    """Builds the library that counts the steps of hybridmem-namespace."""
     source = Path(__file__).parent / "programs" / "namespace" / "steps.c"
     slurm.run(f"gcc -O1 -Wall -Werror -D_GNU_SOURCE -shared -fPIC -o {namespaces.STEPS} {source} -ldl")
 
 
 @pytest.fixture
 def empty_regions():
-    """A test starts from regions that are free in one piece, and has to leave them so."""
+    """Regions must be free in one piece before the test, and after it."""
     before = [namespaces.room(region) for region in namespaces.REGIONS]
     assert all(free == extent for free, extent in before), before
     yield

@@ -22,18 +22,18 @@ PATIENCE = 900
 
 
 class Program(NamedTuple):
-    """A program of migration.RANKS independent ranks; its unit of progress is its own (steps, batches)."""
+    """A program of migration.RANKS independent ranks. Its progress is counted in units of its own (steps, batches)."""
 
-    name: str  # as /proc has it
+    name: str  # its name in /proc
     about: str
-    footprint_mib: int  # anonymous memory of all ranks in the steady part; a tenth of it is left in the fast tier
-    warm: int  # units of the slowest rank before the measured stretch
-    stop: int  # and at its end: the run is cancelled then
-    units: int  # more than the fastest rank has done by then: all of them are there to the end
+    footprint_mib: int  # anonymous memory of all ranks in the steady part; a tenth of it fits into the fast tier
+    warm: int  # units of the slowest rank before the measured part
+    stop: int  # units of the slowest rank at the end of the measured part, when the run is cancelled
+    units: int  # more units than the fastest rank has done by then, so that all ranks run to the end
     prepare: object  # folder, units ->
     command: str  # of a rank
     progress: object  # folder, rank -> units
-    result: object  # folder, rank -> text of `stop` that must be the same whoever moves the pages
+    result: object  # folder, rank -> text at `stop`, which must not depend on who moves pages
 
 
 def last_line(path):
@@ -62,7 +62,7 @@ SQLITE_LOOKUPS = 2000
 
 
 def sqlite_prepare(folder, units):
-    """A table in memory; batches of look-ups and updates, 95 % of them on a tenth of the rows."""
+    """A table in memory. Batches look up and update rows, 95 % of them in a tenth of the table."""
     for rank in range(migration.RANKS):
         lines = [
             "pragma journal_mode = off;",
@@ -99,7 +99,7 @@ PROGRAM = {
         stop=LAMMPS_STOP,
         units=140,
         prepare=lammps_prepare,
-        # Independent runs, each an MPI world of its own that shall not look for the others.
+        # Each rank is an MPI world of its own, which must not look for the others.
         command="env -i PATH=$PATH HOME=$HOME OMPI_MCA_pml=ob1 OMPI_MCA_btl=self"
         " lmp -in lj.in -log none -screen none -var rank $SLURM_PROCID -var steps UNITS",
         progress=lammps_progress,
@@ -120,15 +120,15 @@ PROGRAM = {
 }
 
 
-# How each contender is set up. The guest with the meter makes some 4 million accesses a second where a node makes a
-# thousand million: times are tried as the kernel has them and longer.
+# Settings of each contender. The guest with the meter makes some 4 million accesses a second, a real node a thousand
+# million: so the kernel's default times are tried, and longer ones.
 NUMA_BALANCING = [
     {"hot_threshold_ms": 1000, "scan_period_min_ms": 1000, "scan_period_max_ms": 60000},  # the kernel's defaults
     {"hot_threshold_ms": 5000, "scan_period_min_ms": 1000, "scan_period_max_ms": 5000},
     {"hot_threshold_ms": 5000, "scan_period_min_ms": 5000, "scan_period_max_ms": 10000},
     {"hot_threshold_ms": 20000, "scan_period_min_ms": 5000, "scan_period_max_ms": 10000},
 ]
-# sample_us, aggr_us of DAMON's monitoring; hot: the least accesses, in samples of an aggregation, for promotion;
+# sample_us and aggr_us of DAMON's monitoring; hot: least accesses for promotion, in samples of an aggregation;
 # cold_age: aggregations without an access before demotion.
 DAMON = [
     {"sample_us": 5000, "aggr_us": 100000, "hot": 5, "cold_age": 50},  # the intervals of DAMON's own documents
@@ -136,7 +136,7 @@ DAMON = [
     {"sample_us": 50000, "aggr_us": 1000000, "hot": 5, "cold_age": 5},
     {"sample_us": 200000, "aggr_us": 4000000, "hot": 5, "cold_age": 2},
 ]
-# A look and a move take some fifty times as long in the guest as on a node: more CPU time is tried too.
+# A look and a move take some fifty times as long in the guest as on a node, so more CPU time is tried, too.
 OURS = [
     {"interval": "10s", "overhead": "1%"},  # the defaults
     {"interval": "5s", "overhead": "5%"},
@@ -162,7 +162,7 @@ def numa_balancing(setting):
     folder = "/sys/kernel/debug/sched/numa_balancing"
     if not Path(folder).exists():
         slurm.run("mount -t debugfs debugfs /sys/kernel/debug")
-    values = {f"{folder}/scan_period_max_ms": 600000}  # so that a minimum above the old maximum is taken
+    values = {f"{folder}/scan_period_max_ms": 600000}  # first, so that a minimum above the old maximum is accepted
     values.update({f"{folder}/{key}": value for key, value in setting.items()})
     values["/sys/kernel/mm/numa/demotion_enabled"] = 1
     values["/proc/sys/kernel/numa_balancing"] = 2
@@ -171,7 +171,7 @@ def numa_balancing(setting):
 
 
 def physical_ranges(node):
-    """[start, end) of the node's memory, neighbouring blocks joined."""
+    """[start, end) of the node's memory; adjacent blocks are joined."""
     size = int(Path("/sys/devices/system/memory/block_size_bytes").read_text(), 16)
     starts = sorted(
         int((block / "phys_index").read_text(), 16) * size for block in migration.node_path(node).glob("memory[0-9]*")
@@ -186,7 +186,7 @@ def physical_ranges(node):
 
 
 def damon_kdamond(folder, node, action, target, setting):
-    """One kdamond that watches one node's physical memory, as the kernel's usage document sets one up."""
+    """Sets up a kdamond that watches one node's physical memory, as in the kernel's usage document."""
     hot = action == "migrate_hot"
     migration.write(folder / "contexts/nr_contexts", 1)
     context = folder / "contexts/0"
@@ -255,7 +255,7 @@ def vmstat():
 
 
 def warm_page_cache(program):
-    """The program's files in the slow tier's page cache, so that the fast tier is the data's."""
+    """Puts the program's files into the page cache of the slow tier, so that the fast tier is left for data."""
     words = " ".join(["/usr/bin/" + program.name, *re.findall(r"\S+ => (\S+)", libraries(program))])
     slurm.run(f"numactl --membind={','.join(map(str, migration.SLOW))} cat {words} > /dev/null")
 
@@ -265,14 +265,15 @@ def libraries(program):
 
 
 def run_once(program, contender, setting, room, mark):
-    """One run of the program, with room for so many percent of its memory; what was seen, its marks set."""
+    """Runs the program once, with fast memory for `room` percent of its memory. Returns what was seen; sets the
+    marks."""
     folder = slurm.folder_of("alice")
     program.prepare(folder, program.units)
     slurm.run(f"chown -R alice: {folder}")
     done = [0] * migration.RANKS
 
     def slowest():
-        """Units only grow: a file that is just being written says nothing."""
+        """The units of the slowest rank. Units only grow: a file that is just being written is ignored."""
         done[:] = [max(units, program.progress(folder, rank)) for rank, units in enumerate(done)]
         return min(done)
 
@@ -282,13 +283,13 @@ def run_once(program, contender, setting, room, mark):
     )
     limit = program.footprint_mib * slurm.MIB * room // 100
     with contextlib.ExitStack() as stack:
-        # The kernel's balancing between sockets would move the same pages: only its own contender has it on.
+        # The kernel's balancing would move the same pages: only its own contender uses it.
         stack.enter_context(migration.written({"/proc/sys/kernel/numa_balancing": 0}))
         request = stack.enter_context(contender(setting))
         script = f"srun -O -n{migration.RANKS} bash {folder}/rank.sh"
         job_id = slurm.sbatch("alice", script, "-n2", f"--hybrid-mem={request}")
         slurm.wait_for(lambda: len(list(folder.glob("here.*"))) == migration.RANKS, "all ranks")
-        # What Slurm starts beside the ranks is there: what is left now is theirs.
+        # What Slurm starts besides the ranks has its memory by now: what is left belongs to the ranks.
         stack.enter_context(migration.scarce_fast(limit))
         warm_page_cache(program)
         before, started = vmstat(), time.monotonic()

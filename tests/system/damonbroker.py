@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A DAMON broker of a test's own, the kernel's kdamonds, and processes to watch."""
+"""Starts a test's own DAMON broker, reads the kernel's kdamonds, and starts processes to watch."""
 
 import contextlib
 import errno
@@ -18,7 +18,8 @@ def number():
 
 
 def state(k):
-    """The kernel does not wait for its lock: EBUSY while somebody else looks or writes."""
+    """Reads the state of a kdamond. While another process reads or writes, the kernel returns EBUSY: then it is tried
+    again."""
 
     def read():
         try:
@@ -31,7 +32,7 @@ def state(k):
 
 
 def write(path, text):
-    """The same for what is written."""
+    """Writes in the same way."""
 
     def is_written():
         try:
@@ -50,10 +51,10 @@ def states():
 
 @contextlib.contextmanager
 def broker(folder, *options):
-    """A broker of its own in the folder; told to end afterwards, and nothing may be left then."""
+    """A broker in the folder. At the end it is told to end, and must leave nothing behind."""
     folder.chmod(0o755)
     process = subprocess.Popen([BROKER, "--run-dir", str(folder), *options], stderr=subprocess.PIPE, text=True)
-    assert process.stderr.read() == ""  # it is closed when the broker listens
+    assert process.stderr.read() == ""  # closed when the broker listens
     try:
         yield process, folder / "damon.sock"
     finally:

@@ -33,7 +33,7 @@ def start_time(pid):
 
 
 def anonymous_ranges(pid):
-    """The largest anonymous mappings, ascending; of a process that is not there or another's: any."""
+    """The largest anonymous mappings, ascending; any range for a process that is gone or belongs to somebody else."""
     found = []
     with contextlib.suppress(OSError):
         for line in Path(f"/proc/{pid}/maps").read_text().splitlines():
@@ -50,7 +50,7 @@ def pack_process(pid, started, ranges):
 
 
 def watch_message(pids, generation=1, interval_ms=10000, budget=20000, ranges=None):
-    """`pids`: numbers, or (pid, start time) where that is not to be the true one."""
+    """A watch message. `pids` are numbers, or (pid, start time) with a false start time."""
     named = [pid if isinstance(pid, tuple) else (pid, start_time(pid)) for pid in pids]
     head = HEAD.pack(MAGIC, WATCH, generation, len(named)) + struct.pack("=II", interval_ms, budget)
     where = [anonymous_ranges(pid) if ranges is None else ranges for pid, _ in named]
@@ -69,7 +69,7 @@ def parse(data):
 
 
 class Client:
-    """Connects at once; as a user where it runs as one."""
+    """A client of the broker. It connects at once."""
 
     def __init__(self, path):
         self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
@@ -78,7 +78,7 @@ class Client:
         self.lists = []
 
     def ask(self, pids, patience=PATIENCE, **how):
-        """The broker's answer."""
+        """Returns the broker's answer."""
         return self.ask_raw(watch_message(pids, **how), patience)
 
     def ask_raw(self, message, patience=PATIENCE):
@@ -91,7 +91,7 @@ class Client:
         raise AssertionError(f"no answer in {patience} s")
 
     def receive(self, patience):
-        """The next answer, or True for a part of a list; None: the broker has closed."""
+        """The next answer, or True for a part of a list; None if the broker has closed the connection."""
         if not select.select([self.socket], [], [], max(patience, 0))[0]:
             raise AssertionError("the broker says nothing")
         data = self.socket.recv(65536)
@@ -109,7 +109,7 @@ class Client:
         return True
 
     def wait_lists(self, count, patience=PATIENCE):
-        """That many whole lists from now on, of any process."""
+        """Waits for `count` complete lists from now on, of any process."""
         self.lists = []
         deadline = time.monotonic() + patience
         while len(self.lists) < count:
@@ -121,7 +121,7 @@ class Client:
 
 
 def found(regions, hot_start, hot_end):
-    """Share of the hot range that is in the hottest regions of its size: 1.0 where DAMON has found it exactly."""
+    """The share of the hot range that is in the hottest regions of the same size: 1.0 if DAMON has found it exactly."""
     room = hot_end - hot_start
     inside = 0.0
     for region in sorted(regions, key=lambda r: (-r.accesses, r.start)):

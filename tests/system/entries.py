@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Entries of the node's ledger, read and changed as another version of hybridmem would."""
+"""Reads and changes entries of the node's ledger, as another version of hybridmem would."""
 
 import contextlib
 import ctypes
@@ -17,7 +17,7 @@ def path(job_id):
 
 
 def fields(job_id):
-    """The entry's lines: value by path."""
+    """The lines of an entry: value by path."""
     first, *lines, last = path(job_id).read_text().splitlines()
     assert (first, last) == (FIRST, LAST)
     parts = [line.partition(" ") for line in lines]
@@ -32,7 +32,7 @@ def locked():
 
 
 def change(job_id, values, removed=()):
-    """Give fields these values, new ones before the end, and take away others."""
+    """Sets fields of an entry to these values, with new fields before its end, and removes others."""
     with locked():
         content = fields(job_id) | values
         lines = [f"{name} {value}" for name, value in content.items() if name not in removed]
@@ -44,7 +44,7 @@ class Process(ctypes.Structure):
 
 
 class Raw(ctypes.Structure):
-    """The beginning of an entry of version 8, a raw structure (helpers/job/ledger/entryv8.c)."""
+    """The beginning of an entry of version 8, which was a raw structure (helpers/job/ledger/entryv8.c)."""
 
     _fields_ = (
         *((name, ctypes.c_uint32) for name in ("magic", "version", "bytes", "job_id", "restart")),
@@ -68,8 +68,8 @@ class Raw(ctypes.Structure):
 
 
 def make_raw(job_id, fixture="spill"):
-    """Replace the entry of a running job by one of version 8: the fixture's plan, steps and warnings, without its
-    changes of the node and its group of resctrl."""
+    """Replaces the entry of a running job by one of version 8, with the fixture's plan, steps and warnings, but without
+    its changes of the node and its resctrl group."""
     changes, warnings, group = 136 * 128, 16 * 200, 4 + 4 + 8 + 200
     with locked():
         now = fields(job_id)

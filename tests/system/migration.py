@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What tests of the migrator share: fast memory made scarce, ranks under control, their pages, what it did."""
+"""Shared by tests of the migrator: makes fast memory scarce, controls ranks, and reads their pages and the migrator's
+figures."""
 
 import contextlib
 import ctypes
@@ -19,13 +20,13 @@ FAST, SLOW = (0, 1), (2, 3)
 HUGE = 2 * slurm.MIB
 BOOST = Path("/proc/sys/vm/watermark_boost_factor")  # raises the watermarks for a while; setting them ends that
 FREE_LISTS = Path("/proc/sys/vm/percpu_pagelist_high_fraction")
-SHORT_LISTS = 1 << 20  # of each zone: the kernel makes its least of it, some 250 pages for each CPU
-MIN_FREE_KIB = 40960  # of all nodes: the kernel then keeps a fiftieth of each free, as much as the migrator does
+SHORT_LISTS = 1 << 20  # for each zone; the kernel limits it to its least value, some 250 pages for each CPU
+MIN_FREE_KIB = 40960  # for all nodes; the kernel then keeps a fiftieth of each free, as the migrator does
 RANKS = 4
-FILES = 65536  # where few huge pages are to be had, pipes hold most of it
-NEAR = slurm.MIB // 2  # how near to the limit is near enough
+FILES = 65536  # if few huge pages can be had, pipes hold most of the memory
+NEAR = slurm.MIB // 2  # a difference from the limit that is small enough
 ADJUSTMENTS = 8
-QUIET = 1  # second between two looks: a look costs more accesses than a rank makes meanwhile
+QUIET = 1  # seconds between two looks: a look costs more accesses than a rank makes meanwhile
 MPOL_DEFAULT, MPOL_PREFERRED = 0, 1
 libnuma = ctypes.CDLL("libnuma.so.1", use_errno=True)
 PROGRESS_JSON = Path("/usr/local/bin/progress-json")
@@ -36,7 +37,7 @@ def node_path(node):
 
 
 def zones_of(node):
-    """What the kernel says of each zone of the node that has memory."""
+    """The kernel's text on each zone of the node that has memory."""
     zones = re.split(r"^Node ", Path("/proc/zoneinfo").read_text(), flags=re.M)
     return [zone for zone in zones if zone.startswith(f"{node}, ") and not re.search(r"managed\s+0$", zone, re.M)]
 
@@ -46,7 +47,7 @@ def free_bytes(node):
 
 
 def kept_free_bytes(node):
-    """Below this much free memory the kernel takes pages away from the node: its high watermarks."""
+    """Below this much free memory, the sum of its high watermarks, the kernel takes pages away from the node."""
     return sum(int(re.search(r"high\s+(\d+)", zone)[1]) for zone in zones_of(node)) * slurm.PAGE
 
 
@@ -56,7 +57,7 @@ def write(path, value):
 
 @contextlib.contextmanager
 def written(values):
-    """Values in files of the kernel for a while."""
+    """Sets kernel files to these values for a while."""
     saved = {path: Path(path).read_text().strip() for path in values}
     for path, value in values.items():
         write(path, value)
@@ -68,13 +69,14 @@ def written(values):
 
 
 def surplus(node, limit):
-    """Bytes free on a fast node beyond its part of the limit and what the kernel keeps free; negative: missing."""
+    """Bytes that are free on a fast node beyond its share of the limit and what the kernel keeps free; negative:
+    missing."""
     return free_bytes(node) - limit // len(FAST) - kept_free_bytes(node)
 
 
 @contextlib.contextmanager
 def pipes(node, count):
-    """Hold so many bytes of a node in pipes: kernel memory, which nothing can move."""
+    """Holds `count` bytes of a node in pipes: kernel memory, which cannot be moved."""
     left, kept = count // slurm.PAGE * slurm.PAGE, []
     resource.setrlimit(resource.RLIMIT_NOFILE, (FILES, FILES))
     mask = ctypes.c_ulong(1 << node)
@@ -95,40 +97,37 @@ def pipes(node, count):
 
 
 def has_memory(pid):
-    """Kernel threads have none, nor has a process that has ended, whether its parent knows or not."""
+    """Has the process memory? Kernel threads have none, and processes that have ended neither."""
     with contextlib.suppress(OSError):
         return bool(Path(f"/proc/{pid}/smaps_rollup").read_text())
     return False
 
 
 def leave_fast(pid):
-    """A process that may have ended has its memory in the slow tier."""
+    """Moves the memory of a process, which may have ended, to the slow tier."""
     fast, slow = (",".join(map(str, nodes)) for nodes in (FAST, SLOW))
     done = slurm.run(f"migratepages {pid} {fast} {slow}", check=False)
     assert done.returncode == 0 or not has_memory(pid), done.stderr
 
 
 def empty_fast():
-    """Everything that can be moved or dropped leaves the fast tier: what stayed there could go later and make room.
+    """Empties the fast tier of all that can be moved or dropped: what stayed could go later and make room.
 
-    Whoever promotes wakes the kernel's reclaim up, which drops caches and, with demotion on, moves other processes'
-    cold pages away: the room would grow with the promotions.
-    """
+    Promotions wake the kernel's reclaim, which drops caches and, with demotion on, moves cold pages of other processes
+    away: the room would grow with the promotions."""
     slurm.drop_caches()
     for path in Path("/proc").glob("[0-9]*"):
         if has_memory(path.name):
             leave_fast(path.name)
-    write("/proc/sys/vm/compact_memory", 1)  # so that huge pages are to be had
+    write("/proc/sys/vm/compact_memory", 1)  # so that huge pages are available
 
 
 @contextlib.contextmanager
 def scarce_fast(limit):
-    """Leave `limit` bytes of the fast tier to whoever comes next, half of them on each node.
+    """Leaves `limit` bytes of the fast tier free, half of them on each node.
 
-    Huge pages of the kernel's own pool take the rest, and pipes what is left of a huge page: nothing demotes, reclaims
-    or migrates either, whichever way of tiering is at work. No transparent huge pages: one would be a large part of
-    the limit.
-    """
+    The kernel's pool of huge pages takes the rest, and pipes what is less than a huge page: no way of tiering can
+    demote, reclaim or migrate these. Transparent huge pages are off, as one would be a large part of the limit."""
     write("/sys/kernel/mm/transparent_hugepage/enabled", "never")
     pools = {node: node_path(node) / "hugepages/hugepages-2048kB/nr_hugepages" for node in FAST}
     with contextlib.ExitStack() as stack:
@@ -138,7 +137,7 @@ def scarce_fast(limit):
         empty_fast()
         for node, pool in pools.items():
             write(pool, int(pool.read_text()) + surplus(node, limit) // HUGE)
-        for _ in range(ADJUSTMENTS):  # filling a node up moves other things about
+        for _ in range(ADJUSTMENTS):  # filling one node moves other memory
             for node, pool in pools.items():
                 if surplus(node, limit) < -NEAR:
                     write(pool, int(pool.read_text()) + surplus(node, limit) // HUGE)
@@ -148,23 +147,23 @@ def scarce_fast(limit):
 
 
 def file_bytes():
-    """Of the fast tier, in the page cache."""
+    """Bytes of the page cache in the fast tier."""
     texts = [(node_path(node) / "meminfo").read_text() for node in FAST]
     return sum(int(size) * 1024 for text in texts for size in re.findall(r"ctive\(file\): +(\d+)", text))
 
 
 @contextlib.contextmanager
 def fast_full_of_files(pids):
-    """The processes' memory is in the slow tier; in the fast tier are pages of files that nobody uses any more.
+    """Moves the processes' memory to the slow tier, and fills the fast tier with pages of files that nobody uses any
+    more.
 
-    They come after the processes: where files are first, the kernel reclaims as many of them as it has time for.
-    """
+    The files come after the processes: otherwise the kernel would reclaim as many of their pages as it has time for."""
     for pid in pids:
         leave_fast(pid)
     paths = {node: Path(f"/var/tmp/unused-{node}") for node in FAST}
     for node, path in paths.items():
         path.write_bytes(bytes(max(surplus(node, 0), 0)))
-        slurm.drop_caches()  # else it takes what the next one is to have
+        slurm.drop_caches()  # otherwise the next one would take memory that was just freed
     for node, path in paths.items():
         slurm.run(f"numactl --membind={node} cat {path} > /dev/null")
     try:
@@ -185,14 +184,14 @@ def ranks_of(job_id, program):
 
 
 def name_of(pid):
-    """The process's name, "" where it has ended."""
+    """The process's name; "" if it has ended."""
     with contextlib.suppress(OSError):
         return Path(f"/proc/{pid}/comm").read_text().strip()
     return ""
 
 
 def anon_bytes(pids):
-    """Anonymous memory by node, over all of the processes."""
+    """Anonymous memory of all the processes, by node."""
     nodes = {}
     for pid in pids:
         text = ""
@@ -211,7 +210,7 @@ def on_fast(by_node):
 
 
 def cpu_seconds(job_id):
-    """Processor time of the job's own processes (steps' `user` cgroups)."""
+    """CPU seconds of the job's own processes (the steps' `user` cgroups)."""
     total = 0
     for folder in slurm.cgroups(job_id):
         for file in folder.glob("step_[0-9]*/user/cpu.stat"):
@@ -220,7 +219,7 @@ def cpu_seconds(job_id):
 
 
 def progress(job_id, step=0):
-    """The migrator's figures of a running step, or None before there are any."""
+    """The migrator's figures of a running step; None if there are none yet."""
     path = slurm.JOBS / f"{job_id}.{step}.migration"
     if not path.exists():
         return None
@@ -229,7 +228,7 @@ def progress(job_id, step=0):
 
 
 class Hotset:
-    """A job of ranks with a known hot tenth (programs/hotset.c), working from .start() on until .end()."""
+    """A job of ranks with a known hot tenth (programs/hotset.c), which work from .start() until .end()."""
 
     WAIT, ALLOCATE, RUN, END = range(4)
 
@@ -248,8 +247,9 @@ class Hotset:
         self.pids = [self.words(rank)[0] for rank in range(RANKS)]
 
     def allocate(self, room, full_of_files=False):
-        """All ranks, and what Slurm starts beside them, are there: `room` bytes of the fast tier are left to them."""
-        # The kernel would move pages between sockets by itself, in jobs without a migrator.
+        """Waits until all ranks, and what Slurm starts besides them, are there, then leaves them `room` bytes of the
+        fast tier."""
+        # Otherwise the kernel would move pages between sockets, in jobs without a migrator.
         self.scarce.enter_context(written({"/proc/sys/kernel/numa_balancing": 0}))
         self.scarce.enter_context(scarce_fast(room))
         self.order(self.ALLOCATE)
@@ -258,7 +258,7 @@ class Hotset:
             self.scarce.enter_context(fast_full_of_files(self.pids))
 
     def words(self, rank):
-        """(pid, accesses, jumps, accesses at the last jump, has its memory) of a rank."""
+        """(pid, accesses, jumps, accesses at the last jump, whether it has its memory) of a rank."""
         return struct.unpack_from("<5Q", self.control, 64 + 64 * rank)
 
     def order(self, order):
@@ -277,15 +277,15 @@ class Hotset:
         self.order(self.RUN)
 
     def wait_accesses(self, count):
-        """Wait until the ranks together have made so many more."""
+        """Waits until the ranks together have made `count` more accesses."""
         before = self.accesses()
         slurm.wait_for(lambda: self.accesses() >= before + count, f"{count} accesses", every=QUIET)
 
     def wait_phases(self, count):
-        """Wait until so many whole phases of the migrator have begun and ended since now."""
+        """Waits until `count` whole phases of the migrator have begun and ended from now on."""
         seen = (progress(self.job_id) or {"phases": 0})["phases"]
         last = seen + count
-        while seen <= last:  # each with the whole patience: phases that are not paid for yet are long
+        while seen <= last:  # each with the whole patience, as phases that are not paid for yet are long
             now = slurm.wait_for(
                 lambda: (now := progress(self.job_id)) and now["phases"] > seen and now,  # noqa: B023
                 f"phase {seen + 1} of {last + 1}",
@@ -294,7 +294,7 @@ class Hotset:
             seen = now["phases"]
 
     def end(self):
-        """The ranks' reports, by rank."""
+        """Ends the job. Returns the ranks' reports, by rank."""
         self.order(self.END)
         assert slurm.wait_job(self.job_id) == "COMPLETED", slurm.output(self.job_id)
         lines = [json.loads(line) for line in slurm.output(self.job_id).splitlines() if line.startswith('{"rank"')]
@@ -313,7 +313,7 @@ def mark(name):
 
 
 def share_on_fast(reports, part):
-    """The share of a part's pages that the fast tier has, over all ranks; `part` may be a function of the report."""
+    """The share of a part's pages in the fast tier, over all ranks; `part` may be a function of the report."""
     pages = [report["parts"][part(report) if callable(part) else part]["pages"] for report in reports]
     fast = sum(count for by_node in pages for node, count in by_node.items() if int(node) in FAST)
     return fast / sum(sum(by_node.values()) for by_node in pages)

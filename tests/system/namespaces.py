@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""hybridmem-namespace and, to look at what it does from outside, ndctl."""
+"""Runs hybridmem-namespace, and ndctl to look at its results from outside."""
 
 import contextlib
 import itertools
@@ -17,12 +17,12 @@ PROGRAM = "/usr/libexec/hybridmem/hybridmem-namespace"
 STEPS = "/usr/local/lib/steps.so"
 STORES = Path(__file__).parent / "programs" / "namespace" / "stores.py"
 MIB = slurm.MIB
-REGIONS = ("region0", "region1")  # of socket 0 and 1
+REGIONS = ("region0", "region1")  # of sockets 0 and 1
 MARKER = b"alice's secret bytes "
 
 
 def namespace(command, *, status=0, env=None, **options):
-    """Run a command; options as keywords. Its exit status is checked, and that a refusal is one line."""
+    """Runs a command with keyword options. Checks its exit status, and that an error is one line."""
     words = [PROGRAM, *command.split(), *(f"--{key}={value}" for key, value in options.items())]
     done = subprocess.run(
         words, capture_output=True, text=True, check=False, timeout=slurm.PATIENCE, env={**os.environ, **(env or {})}
@@ -34,7 +34,7 @@ def namespace(command, *, status=0, env=None, **options):
 
 
 def create(job, mib, sockets="0", *, status=0, env=None, command="create", **options):
-    """Make a job's namespaces: returns them; or the finished process where it is to fail."""
+    """Makes a job's namespaces and returns them; if it must fail, returns the finished process."""
     settings = {"restart": 0, "uid": 1001, "cluster": "testbed", **options}
     done = namespace(command, status=status, env=env, job=job, size=f"{mib}M", sockets=sockets, **settings)
     return done if status else json.loads(done.stdout)["namespaces"]
@@ -49,7 +49,7 @@ def reap(living="", **options):
 
 
 def keep(uid, mib, sockets="0", **options):
-    """What create gives a job of the user who keeps it."""
+    """What create gives to a job of a user who keeps it."""
     return create(1, mib, sockets, command="create --keep", uid=uid, **options)
 
 
@@ -58,13 +58,13 @@ def destroy_kept(uid, *, status=0, **options):
 
 
 def ours():
-    """What the program lists, by job."""
+    """The namespaces that the program lists, by job."""
     done = subprocess.run([PROGRAM, "list", "--json"], capture_output=True, text=True, check=True)
     return json.loads(done.stdout)["namespaces"]
 
 
 def by_socket(listed):
-    """The kernel lists regions in an order of its own."""
+    """Sorted by socket, as the kernel lists regions in any order."""
     return sorted(listed, key=lambda one: one["socket"])
 
 
@@ -79,13 +79,13 @@ def seen():
 
 
 def room(region):
-    """(free bytes, largest extent) by sysfs."""
+    """(free bytes, largest extent) of a region, from sysfs."""
     folder = Path("/sys/bus/nd/devices") / region
     return tuple(int((folder / name).read_text()) for name in ("available_size", "max_available_extent"))
 
 
 def count_markers(device, marker=MARKER):
-    """How often these bytes are in a device as it is."""
+    """How often these bytes occur in a device."""
     found = 0
     with Path(device).open("rb") as file:
         while block := file.read(4 * MIB):
@@ -95,8 +95,8 @@ def count_markers(device, marker=MARKER):
 
 @contextlib.contextmanager
 def job_with_file_systems(script, *options):
-    """A job of alice's that has run the script in a folder of its own, and lives: its number and the folder. Its end,
-    behind it, has to be a good one."""
+    """A job of alice that has run the script in a folder of its own, and then waits: yields its number and the folder.
+    Afterwards it must end well."""
     folder = slurm.folder_of("alice")
     text = f"set -e\ncd {folder}\n{script}\ntouch ready\nuntil [ -e go ]; do sleep 0.2; done"
     job_id = slurm.sbatch("alice", text, *options)
@@ -105,7 +105,8 @@ def job_with_file_systems(script, *options):
         assert (folder / "ready").exists(), slurm.output(job_id)
         yield job_id, folder
     except BaseException:
-        # What the test has mounted or set around it is taken back now: its epilog is not to meet that half-way.
+        # End the job now, before what the test has mounted or set around it is undone: its epilog must not run in
+        # between.
         slurm.run(f"scancel {job_id}", check=False)
         with contextlib.suppress(AssertionError):
             slurm.wait_job(job_id, patience=60)
@@ -116,7 +117,7 @@ def job_with_file_systems(script, *options):
 
 
 def check_job_refused(text, said):
-    """The job ends before its first instruction, with one line; the node stays."""
+    """The job ends before its first instruction, with one line, and the node is not drained."""
     done = slurm.run(f"srun -n1 --hybrid-mem={text} echo began", user="alice", check=False)
     assert done.returncode != 0 and "began" not in done.stdout
     lines = [line for line in done.stderr.splitlines() if "hybridmem: " in line]
@@ -126,7 +127,7 @@ def check_job_refused(text, said):
 
 @contextlib.contextmanager
 def epilogs_over():
-    """No epilog is at work behind it, and looks at the regions there: an srun returns before."""
+    """Waits for epilogs afterwards, as srun returns before them and they look at the regions."""
     try:
         yield
     finally:
@@ -134,13 +135,13 @@ def epilogs_over():
 
 
 def reload_modules():
-    """As at boot: the kernel looks at the labels anew, also at whether there are any."""
+    """Loads the kernel modules again, as at boot: the kernel then reads the labels anew."""
     slurm.run("ndctl disable-region all && modprobe -r -a dax_pmem nd_pmem nfit && modprobe -a nfit nd_pmem dax_pmem")
 
 
 @contextlib.contextmanager
 def region_without_labels():
-    """Region 1, as it comes from the factory."""
+    """Region 1 without labels, as it comes from the factory."""
     slurm.run("ndctl disable-region region1 && ndctl zero-labels nmem1")
     reload_modules()
     try:
@@ -152,7 +153,7 @@ def region_without_labels():
 
 @contextlib.contextmanager
 def module_missing(name="nd_pmem", unload="-a dax_pmem nd_pmem"):
-    """The module, of itself the driver of the devices, is neither loaded nor there."""
+    """The module, by default the devices' driver, is neither loaded nor installed."""
     module = Path(slurm.run(f"modinfo -n {name}").stdout.strip())
     hidden = module.with_name("away")
     slurm.run(f"modprobe -r {unload}")
@@ -165,12 +166,14 @@ def module_missing(name="nd_pmem", unload="-a dax_pmem nd_pmem"):
 
 @contextlib.contextmanager
 def allocation(*options):
-    """A job of alice's with file systems and without a step: nothing has them mounted. Its number; ended behind it."""
+    """A job of alice with file systems and without a step, so that nothing has them mounted. Yields its number; ends it
+    afterwards."""
     done = slurm.run(f"salloc --no-shell -n1 {' '.join(options)}", user="alice")
     job_id = int(re.search(r"Granted job allocation (\d+)", done.stderr)[1])
 
     def is_entered():
-        """The prolog makes the file systems; the extern step's process comes behind what it writes into the ledger."""
+        """The prolog makes the file systems. The extern step's process starts after its part of the ledger is
+        written."""
         return len(ours()) == 2 and ranks_of(job_id, "sleep")
 
     try:
@@ -183,7 +186,7 @@ def allocation(*options):
 
 @contextlib.contextmanager
 def foreign(name, region="region1", mib=64):
-    """A namespace that somebody else made; it has to be as it was at the end, what is in it too."""
+    """A namespace that somebody else made. At the end it must be unchanged, with its content."""
     made = ndctl("create-namespace", "-m", "fsdax", "-s", f"{mib}M", "-r", region, "-n", name)
     device = Path("/dev") / made["blockdev"]
     content = os.urandom(MIB)
@@ -201,7 +204,7 @@ def foreign(name, region="region1", mib=64):
 
 
 def mark_all_over(device):
-    """Write a marker into each MiB of a device: what another user must never find."""
+    """Writes a marker into each MiB of a device: another user must never find one."""
     size = int(slurm.run(f"blockdev --getsize64 {device}").stdout)
     with Path(device).open("r+b") as file:
         for at in range(0, size, MIB):
@@ -212,7 +215,7 @@ def mark_all_over(device):
 
 @contextlib.contextmanager
 def raw_device(one):
-    """All of a namespace's extent as a device: its content, and around it its info block and the map of its pages."""
+    """All of a namespace's extent as a device: its content, its info block, and the map of its pages."""
     (found,) = [each for each in ndctl("list", "-N") if each.get("name") == one["name"]]
     folder = Path("/sys/bus/nd/devices") / found["dev"]
 
@@ -233,7 +236,7 @@ def raw_device(one):
 
 @contextlib.contextmanager
 def mounted(device, place="/mnt"):
-    """The device, mounted with DAX."""
+    """Mounts the device with DAX."""
     slurm.run(f"mount -o dax {device} {place}")
     try:
         options = next(line.split()[3] for line in Path("/proc/mounts").read_text().splitlines() if device in line)
@@ -244,8 +247,9 @@ def mounted(device, place="/mnt"):
 
 @contextlib.contextmanager
 def stopped(step, *words, ahead=0, **options):
-    """The program, stopped before a step: its number, or the first of that name. Behind it its clock is so many seconds
-    ahead. Whatever becomes of the test, it does not stay so, with the lock that all others wait for."""
+    """The program, stopped before a step, given as a number or as the first step of that name. Afterwards its clock is
+    `ahead` seconds ahead. It is always continued, even if the test fails, as it holds the lock that all others wait
+    for."""
     env = {"LD_PRELOAD": STEPS, "STEPS_KILL": str(step), "STEPS_SIGNAL": str(int(signal.SIGSTOP))}
     env["STEPS_CLOCK"] = str(ahead)
     process = subprocess.Popen([PROGRAM, *words], env={**os.environ, **env}, text=True, **options)
@@ -258,8 +262,8 @@ def stopped(step, *words, ahead=0, **options):
 
 
 def killed_before_each_step(*words, least=8, program=PROGRAM, library=STEPS):
-    """Yield (number, the steps so far) for each step that the program was killed before; ends when it was not reached.
-    The kernel's answers decide on a step or two: how many there are, more than `least`, is known only at the end."""
+    """Yields (number, steps so far) for each step that the program was killed before; ends when a step was not reached.
+    The number of steps depends a little on the kernel; it must be more than `least`."""
     log = Path("/tmp/steps.log")
     for number in itertools.count(1):
         log.unlink(missing_ok=True)

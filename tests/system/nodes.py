@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Other settings of the node's daemons, and a second node on this machine."""
+"""Runs Slurm's daemons with other settings, and a second node on this machine."""
 
 import contextlib
 import re
@@ -16,7 +16,7 @@ def restart(daemon, *words):
 
 @contextlib.contextmanager
 def reconfigured(text):
-    """Slurm's daemons under another slurm.conf for a while."""
+    """Runs Slurm's daemons with another slurm.conf for a while."""
 
     def restart_both():
         restart("slurmctld")
@@ -34,7 +34,7 @@ def reconfigured(text):
         restart_both()
 
 
-# What a node has for itself; the records' folder is one for all nodes, as on a cluster.
+# What a node has for itself. All nodes share the records' folder, as on a cluster.
 APART = """unshare --mount sh -euc '
     mkdir -p {own}/run {own}/state/records /run/hybridmem
     install -d -m 0751 -g hybridmem /var/lib/hybridmem/records
@@ -46,8 +46,8 @@ APART = """unshare --mount sh -euc '
 
 @contextlib.contextmanager
 def second(is_apart=False):
-    """A second slurmd: Slurm starts the components of a heterogeneous job on different nodes. Where it `is_apart`, it
-    has its own ledger and state, so that one job can be on both."""
+    """Runs a second slurmd, as Slurm starts the components of a heterogeneous job on different nodes. With `is_apart`
+    it has its own ledger and state, so that one job can be on both."""
     before = SLURM_CONF.read_text()
     node = re.search(r"^NodeName=n1 .*$", before, re.M).group()
     other = node.replace("=n1 ", "=n2 NodeHostname=n2 Port=16818 ")

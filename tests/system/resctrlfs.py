@@ -24,7 +24,7 @@ FEATURES = "llc_occupancy\nmbm_total_bytes\nmbm_local_bytes\n"
 COUNTERS = ("mbm_total_bytes", "mbm_local_bytes")
 DIRECT_IO = 1
 ROOT = 1
-# Of linux/fuse.h: what the kernel asks for.
+# Requests of the kernel, from linux/fuse.h.
 LOOKUP, FORGET, GETATTR, SETATTR, MKDIR, RMDIR, OPEN, READ, WRITE, STATFS = 1, 2, 3, 4, 9, 11, 14, 15, 16, 17
 RELEASE, FLUSH, INIT, OPENDIR, READDIR, RELEASEDIR, ACCESS, INTERRUPT, BATCH_FORGET = 18, 25, 26, 27, 28, 29, 34, 36, 42
 DIRECTORY_TYPE, FILE_TYPE = 4, 8
@@ -37,7 +37,7 @@ class Refused(Exception):
 
 
 def count(counts, group, name):
-    """What the group's own tasks did; of one that the test says nothing of, what it says of new ones."""
+    """A counter of the group's own tasks; for a group that the test does not name, that of "new"."""
     return counts.get(group, counts.get("new", {})).get(name, "0")
 
 
@@ -47,7 +47,7 @@ def group_tree(files):
 
 
 class Tree:
-    """Folders are dictionaries, files None; a node's number stays that of its path."""
+    """The tree of files. Folders are dictionaries, files are None; each path keeps its node number."""
 
     def __init__(self, state):
         self.state = state
@@ -72,7 +72,7 @@ class Tree:
 
     def number(self, path):
         if path not in self.numbers:
-            self.last += 1  # a number that was removed does not come again
+            self.last += 1  # numbers of removed paths are not used again
             self.numbers[path], self.paths[self.last] = self.last, path
         return self.numbers[path]
 
@@ -81,7 +81,7 @@ class Tree:
             stream.write(json.dumps(words) + "\n")
 
     def mode(self, path):
-        """Of a folder."""
+        """The mode of a folder."""
         return self.modes.get(path[1], 0o755) if path[:1] == ("mon_groups",) and len(path) > 1 else 0o755
 
     def make(self, path, mode):
@@ -141,7 +141,7 @@ class Server:
         return struct.pack("<4Q2I", number, 0, 0, 0, 0, 0) + self.attributes(number)
 
     def listing(self, path, offset):
-        """From the offset-th name on; there are few enough for one answer."""
+        """The entries from number `offset` on; there are few enough for one answer."""
         found = b""
         for place, (name, node) in enumerate(self.tree.find(path).items()):
             if place < offset:
@@ -153,7 +153,7 @@ class Server:
         return found
 
     def answer(self, code, number, body):
-        """What is said to one question; None: nothing."""
+        """The answer to one request; None: there is none."""
         if code in (FORGET, BATCH_FORGET, INTERRUPT):
             return None
         if code == INIT:

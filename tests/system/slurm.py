@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the tests inside the guest share: users, jobs, records, and waiting for conditions instead of for the clock."""
+"""Shared by the tests inside the guest: users, jobs, records, and waiting for conditions instead of fixed times."""
 
 import contextlib
 import ctypes
@@ -21,20 +21,20 @@ JOBS = Path("/run/hybridmem/jobs")
 ENDED = ("COMPLETED", "FAILED", "CANCELLED", "NODE_FAIL", "TIMEOUT", "OUT_OF_MEMORY")
 CONFIG = Path("/etc/hybridmem/hybridmem.conf")
 PLUGSTACK = Path("/etc/slurm/plugstack.conf.d/hybridmem.conf")
-PATIENCE = 240  # seconds before a condition counts as never coming; the guest is emulated and slow
+PATIENCE = 240  # seconds after which a condition counts as never coming; the guest is emulated and slow
 MIB = 1 << 20
 PAGE = 4096
 USER_PATH = "/usr/local/bin:/usr/bin:/bin"
-# What the kernel says of the first mapping of a program that has just been executed: the task's policy.
+# Prints the policy of a program's first mapping, which is the task's policy.
 POLICY = "/usr/bin/awk 'NR == 1 { print $2 }' /proc/self/numa_maps"
-# First line of a script whose steps follow each other: srun may return before slurmctld has its step as over, and the
-# next one would write into the output that it waits for the cores.
+# First line of a script whose steps follow each other. srun may return before slurmctld knows that its step is over,
+# and the next srun would print that it waits for cores.
 OVERLAP = "export SLURM_OVERLAP=1\n"
-outputs = {}  # by job: the files of those that were submitted by sbatch()
+outputs = {}  # by job: the output files of those submitted by sbatch()
 
 
 def situation():
-    """What Slurm says of its nodes and jobs, and last wrote to its logs: for a failure's text."""
+    """Slurm's nodes, jobs and last log lines, for the text of a failure."""
     looks = (
         "sinfo -N -o '%N %T %E'",
         "scontrol show job -o | tail -n 20",
@@ -46,19 +46,19 @@ def situation():
 
 
 def wait_for(condition, what, patience=PATIENCE, every=0.05):
-    """Look every so many seconds until condition() is true (its value is returned), or fail with what is missing."""
+    """Waits until condition() is true and returns its value. Fails with `what` is missing after `patience` seconds."""
     deadline = time.monotonic() + patience
-    while not (value := condition()):  # once more after a sleep that outlasts the rest of it, as of a guest that stood
+    while not (value := condition()):  # tried once more after the last sleep, as the guest may have stood still
         if time.monotonic() >= deadline:
-            # What is missing comes last: of a long text the end is what is shown.
+            # What is missing comes last, as only the end of a long text is shown.
             raise AssertionError(f"{situation()}\nnever came in {patience} s: {what}")
         time.sleep(every)
     return value
 
 
 def identity(user):
-    """What makes a process the user's, for subprocess. No login shell: those of a system with Lmod take a second here,
-    and so do the shells of the jobs that inherit their environment."""
+    """Options of subprocess that make a process the user's. It is no login shell: with Lmod these take a second, and so
+    do the shells of jobs that inherit their environment."""
     entry = pwd.getpwnam(user)
     return {
         "user": entry.pw_uid,
@@ -70,9 +70,9 @@ def identity(user):
 
 
 def run(command, user=None, env=None, timeout=PATIENCE, check=True, cwd=None):
-    """Run a shell command as root, or as `user` from the user's home; the output is text."""
+    """Runs a shell command as root, or as `user` in the user's home. Output is text."""
     process = identity(user) if user else {"env": dict(os.environ), "cwd": None}
-    if user:  # what the shell itself is not to have, as LD_PRELOAD
+    if user:  # variables that the shell itself must not have, such as LD_PRELOAD
         command = "".join(f"export {key}={shlex.quote(value)}; " for key, value in (env or {}).items()) + command
     else:
         process["env"].update(env or {})
@@ -95,7 +95,7 @@ def home(user):
 
 
 def folder_of(user):
-    """A fresh folder that belongs to the user."""
+    """Makes a new folder that belongs to the user."""
     made = Path(tempfile.mkdtemp(prefix="test-", dir=home(user)))
     made.chmod(0o755)
     entry = pwd.getpwnam(user)
@@ -104,7 +104,7 @@ def folder_of(user):
 
 
 def sbatch(user, script, *options, check=True, env=None):
-    """Submit a batch script (its text). Returns the job id, or the finished process where check is false."""
+    """Submits a batch script (its text). Returns the job id, or the finished process if `check` is false."""
     folder = folder_of(user)
     path = folder / "job.sh"
     path.write_text("#!/bin/bash\n" + script + "\n")
@@ -118,7 +118,7 @@ def sbatch(user, script, *options, check=True, env=None):
 
 @functools.cache
 def states():
-    """The process of slurmstates.c, which is asked for what is waited for."""
+    """The process of slurmstates.c, which answers questions about states."""
     source, program = Path(__file__).parent / "programs" / "slurm" / "slurmstates.c", "/usr/local/bin/slurmstates"
     run(f"gcc -O1 -Wall -Werror -o {program} {source} -lslurm")
     return subprocess.Popen([program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1)
@@ -131,30 +131,30 @@ def ask(question):
 
 
 def job(job_id):
-    """scontrol's fields of a job as a dictionary; of the first where there are several (arrays). {}: no answer."""
+    """scontrol's fields of a job as a dictionary, for an array those of its first task. {}: no answer."""
     text = run(f"scontrol show job -o {job_id}", check=False).stdout.split("\n", 1)[0]
     return dict(word.split("=", 1) for word in text.split() if "=" in word)
 
 
 def end_of(job_id):
-    """The state in which the job has ended, or None."""
+    """The state in which the job has ended; None if it has not."""
     state = ask(f"job {job_id}")
     return state if state in ENDED else None
 
 
 def wait_job(job_id, patience=PATIENCE):
-    """Wait until the job has ended; returns its state."""
+    """Waits until the job has ended. Returns its state."""
     return wait_for(lambda: end_of(job_id), f"the end of {job_id}", patience)
 
 
 def requeue(job_id):
-    """Let a running job run again; waits until the first run is over and recorded."""
+    """Requeues a running job, and waits until the first run is over and recorded."""
     run(f"scontrol requeue {job_id}")
     wait_for(lambda: records(job_id), "the first run's record")
 
     def takes_a_start():
-        """Slurm puts the second run off, and takes no new time for it before the first one is over. Not in that same
-        second: slurmd takes credentials that are no younger than the end of a run for that run's own."""
+        """Slurm delays the second run, and accepts a new start time only when the first one is over. The start must not
+        be in the same second, as slurmd takes credentials from before the end of a run for those of that run."""
         return run(f"scontrol update jobid={job_id} starttime=now+2", check=False).returncode == 0
 
     wait_for(takes_a_start, "the first run's end", every=1)
@@ -171,7 +171,7 @@ def wait_output(job_id, pattern):
 
 
 def lines(command):
-    """The lines that a command of Slurm's says; None where it fails, as that is no empty answer."""
+    """The lines of a command of Slurm; None if it fails, which is not the same as no lines."""
     done = run(command, check=False)
     return [line.strip() for line in done.stdout.splitlines()] if done.returncode == 0 else None
 
@@ -197,31 +197,31 @@ def node_states():
 
 
 def wait_epilogs():
-    """Wait until no job's epilog is at work: an srun returns before. What is missing is for others to tell."""
+    """Waits until no job's epilog runs, as srun returns before it. Failures are left to other checks."""
     with contextlib.suppress(AssertionError, subprocess.TimeoutExpired):
         wait_for(lambda: "COMPLETING" not in (node_states() or {"": "COMPLETING"}).values(), "no epilog", patience=120)
 
 
 def wait_idle():
-    """Wait until the node is idle and the ledger empty: nothing of earlier jobs is left."""
+    """Waits until the node is idle and the ledger empty."""
     wait_for(lambda: node_states().get(NODE) == "IDLE", "an idle node")
     wait_for(lambda: not ledger(), "an empty ledger")
 
 
 def process_name(daemon):
-    """What pgrep -x knows a daemon of Slurm's by, quoted for the shell. Debian's are links to NAME-wlm, and have that
-    name once they have been reconfigured."""
+    """The pattern by which pgrep -x finds a daemon of Slurm, quoted for the shell. Debian's are links to NAME-wlm, and
+    have that name after they were reconfigured."""
     return f"'{daemon}(-wlm)?'"
 
 
 def stop(daemon):
-    """The shell's words that end a daemon of Slurm's."""
+    """Shell words that end a daemon of Slurm."""
     name = process_name(daemon)
     return f"pkill -x {name}; while pgrep -x {name}; do sleep 0.1; done"
 
 
 def restart(*daemons):
-    """End them all, and start them: what JobSubmitPlugins, GRES and job containers want of slurmctld and slurmd."""
+    """Ends all these daemons, then starts them: changes of JobSubmitPlugins, GRES and job containers need that."""
     for daemon in daemons:
         run(stop(daemon), check=False)
     for daemon in daemons:
@@ -231,12 +231,12 @@ def restart(*daemons):
 
 
 def drop_caches():
-    """Page cache of earlier tests lies where it fell: what is free afterwards is what a job may take."""
+    """Drops the page cache of earlier tests: what is free afterwards is what a job can have."""
     run("sync; echo 3 > /proc/sys/vm/drop_caches")
 
 
 def node_bytes(node, key):
-    """A figure of the node's meminfo."""
+    """A value of the node's meminfo, in bytes."""
     text = Path(f"/sys/devices/system/node/node{node}/meminfo").read_text()
     return int(re.search(rf" {key}:\s*(\d+) kB", text)[1]) << 10
 
@@ -246,7 +246,7 @@ def free_bytes(node):
 
 
 def settled_free(nodes):
-    """Free bytes by node, once two looks a second apart agree: what was dropped comes free in the background."""
+    """Free bytes by node, when two looks a second apart agree, as dropped pages become free in the background."""
     looks = []
 
     def agree():
@@ -258,18 +258,18 @@ def settled_free(nodes):
 
 
 def ledger():
-    """The names of what the ledger's folder has, its lock left out."""
+    """The names in the ledger's folder, without its lock."""
     return sorted(p.name for p in JOBS.iterdir() if p.name != "lock") if JOBS.exists() else []
 
 
 def record_sizes():
-    """Bytes by file of records: where those begin that are yet to come."""
+    """Bytes of each file of records: later records begin there."""
     return {path: path.stat().st_size for path in RECORDS.glob("2*/*.jsonl")}
 
 
 def record_lines(since=None, word=b""):
-    """The records of every day, in no particular order: those behind such sizes, and those that have a word. A last
-    line without its end is still being written."""
+    """The records of all days, in any order: those behind the given sizes, and those that contain `word`. An incomplete
+    last line is still being written."""
     for path in RECORDS.glob("2*/*.jsonl"):
         text = path.read_bytes()[(since or {}).get(path, 0) :]
         if word in text:
@@ -281,20 +281,20 @@ def all_records():
 
 
 def records(job_id):
-    """Those of a job. The others are not parsed: of hundreds, that takes an emulated CPU a second at each look."""
+    """The records of a job. Others are not parsed, which would take an emulated CPU a second for hundreds of them."""
     found = [json.loads(line) for line in record_lines(word=f'"job_id":{job_id},'.encode())]
     return [record for record in found if record["job_id"] == job_id]
 
 
 def record(job_id):
-    """The job's one record, waited for: the epilog writes it after the job counts as ended."""
+    """Waits for the job's only record: the epilog writes it after the job counts as ended."""
     found = wait_for(lambda: records(job_id), f"a record of {job_id}")
     assert len(found) == 1, f"{len(found)} records of {job_id}"
     return found[0]
 
 
 class Samples(ctypes.Structure):
-    """The beginning of struct hm_samples (helpers/meter/monitor/samples.h), to the count of the meter's readings."""
+    """The beginning of struct hm_samples (helpers/meter/monitor/samples.h), up to the number of counter readings."""
 
     _fields_ = (
         *((name, ctypes.c_uint32) for name in ("magic", "version", "bytes", "n_tiers")),
@@ -320,19 +320,19 @@ def samples_file(job_id):
 
 
 def samples(job_id):
-    """How often the monitor has looked."""
+    """How often the monitor has sampled."""
     return samples_file(job_id).n_samples
 
 
 def wait_sampled(job_id):
-    """Wait until the monitor has looked twice since now: the job's state now is in its samples."""
+    """Waits for two samples from now on, so that the present state of the job is in its samples."""
     for _ in range(2):
         before = samples(job_id)
         wait_for(lambda: samples(job_id) > before, f"a sample of {job_id}")  # noqa: B023
 
 
 def wait_metered(job_id):
-    """Wait for a reading of the node's counters that began after this call; they are not read as often as memory is."""
+    """Waits for a reading of the node's counters that began after this call. They are read less often than memory."""
     before = samples_file(job_id).n_readings
     wait_for(lambda: samples_file(job_id).n_readings >= before + 2, f"readings of the counters for {job_id}")
 
@@ -342,13 +342,13 @@ def tier_bytes(job_record, key="anon_bytes"):
 
 
 def cgroups(job_id):
-    """The folders of the job's cgroups; os.walk does not mind those that go meanwhile."""
+    """The folders of the job's cgroups. os.walk ignores folders that vanish."""
     name = f"job_{job_id}"
     return [Path(folder) / name for folder, names, _ in os.walk("/sys/fs/cgroup") if name in names]
 
 
 def is_populated(job_id):
-    """Whether the kernel has any process in the job's cgroup; one that cannot be read has gone."""
+    """Has the job's cgroup any process? A cgroup that cannot be read has vanished."""
     for folder in cgroups(job_id):
         with contextlib.suppress(OSError):
             if "populated 1" in (folder / "cgroup.events").read_text():
@@ -357,22 +357,21 @@ def is_populated(job_id):
 
 
 def stepd_of(job_id, step="batch"):
-    """The step's slurmstepd: the oldest of that title, which what it forks has, too, until it executes something."""
+    """The step's slurmstepd: the oldest process of that title, as its children have it, too, until they call exec."""
     return int(run(f"pgrep -o -f 'slurmstepd: \\[{job_id}.{step}\\]'").stdout)
 
 
 def has_lost(job_id):
-    """Whether the job's extern step could not leave its cgroup, which then stays: up to Slurm 24.11.5 slurmstepd has
-    the user's effective ids for a moment, as it ends X11 forwarding that nobody asked for (ticket 22736)."""
+    """Could the job's extern step not leave its cgroup, which then stays? Up to Slurm 24.11.5 slurmstepd has the user's
+    effective ids for a moment, when it ends X11 forwarding that nobody asked for (ticket 22736)."""
     log = Path("/var/log/slurm/slurmd.log").read_text(errors="replace")
     return bool(re.search(rf"\[{job_id}\.extern\] error: Unable to move pid \d+ to system cgroup", log))
 
 
 def processes():
-    """(pid, uid, name, words) of each process that runs a program: no kernel thread, and no zombie, which waits for its
-    parent alone."""
+    """(pid, uid, name, words) of each process with a program: no kernel threads, and no zombies."""
     for folder in Path("/proc").glob("[0-9]*"):
-        with contextlib.suppress(OSError):  # it has no program, or has gone
+        with contextlib.suppress(OSError):  # it has no program, or is gone
             (folder / "exe").readlink()
             status = dict(line.split(":\t", 1) for line in (folder / "status").read_text().splitlines())
             words = (folder / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
@@ -380,13 +379,13 @@ def processes():
 
 
 def processes_of(user):
-    """Pid and words of the user's, one a line."""
+    """Pid and words of the user's processes."""
     uid = pwd.getpwnam(user).pw_uid
     return [f"{pid} {words}" for pid, owner, _, words in processes() if owner == uid]
 
 
 def hybridmem_processes():
-    """Those of the system user, and a monitor that is still root."""
+    """Processes of the system user, and monitors that are still root."""
     uid = pwd.getpwnam("hybridmem").pw_uid
     return sorted(
         f"{pid} {words}"
@@ -397,21 +396,21 @@ def hybridmem_processes():
 
 @contextlib.contextmanager
 def alone_partition():
-    """A partition whose jobs share no cores."""
+    """A partition whose jobs do not share cores."""
     run("scontrol create PartitionName=alone Nodes=n1 OverSubscribe=NO")
     try:
         yield
         wait_idle()
     finally:
-        run("scancel --partition=alone", check=False)  # what a test that failed has left: with jobs it stays
+        run("scancel --partition=alone", check=False)  # jobs of a failed test, which would keep the partition
         wait_epilogs()
         run("scontrol delete PartitionName=alone")
 
 
 @contextlib.contextmanager
 def configured(text, path=CONFIG):
-    """Another text in a configuration file for a while. Who reads it meanwhile finds one or the other, and an epilog
-    the one that its job had."""
+    """Replaces the text of a configuration file for a while. Readers always see one of both texts, and an epilog that
+    of its job."""
     before = path.read_text() if path.exists() else None
     path.parent.mkdir(parents=True, exist_ok=True)
     put(text, path)
@@ -426,14 +425,14 @@ def configured(text, path=CONFIG):
 
 
 def put(text, path):
-    """A file's text, all at once."""
+    """Writes a file's text in one step."""
     new = path.with_name(f".{path.name}.new")
     new.write_text(text)
     new.rename(path)
 
 
 class Occupied:
-    """A job that holds so much memory: .pages is numa_maps' count by node at the peak, .end() lets it finish."""
+    """A job that holds `mib` MiB of memory. .pages is numa_maps' count by node at the peak; .end() lets it finish."""
 
     def __init__(self, user, mib, *options, launch="occupy", passes=0):
         self.folder = folder_of(user)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What tests of the migrators of steps share: those that run, their figures, a job that has one."""
+"""Shared by tests of steps' migrators: those that run, their figures, and a job with a migrator."""
 
 import contextlib
 import ctypes
@@ -32,7 +32,7 @@ class Progress(ctypes.Structure):
 
 
 def progress(job_id, step):
-    """The figures so far, or None: the file is not there (any more), or is just being made and has nothing in it."""
+    """The figures so far; None if the file does not exist, or was just made and is empty."""
     data = b""
     with contextlib.suppress(FileNotFoundError):
         data = (slurm.JOBS / f"{job_id}.{step}.migration").read_bytes()
@@ -49,7 +49,7 @@ def wait_phases(job_id, step, count=1):
 
 
 def migrators(job_id=None):
-    """Pid and words of each migrator (of the job), by pid."""
+    """Pid and words of each migrator, or of those of the job."""
     found = {}
     for folder in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):
@@ -66,7 +66,7 @@ def status_of(pid):
 
 
 def descriptors_of(pid):
-    """What its descriptors name; some come and go while it works."""
+    """The names behind its descriptors; some come and go while it works."""
     found = set()
     for link in Path(f"/proc/{pid}/fd").iterdir():
         with contextlib.suppress(FileNotFoundError):
@@ -79,7 +79,8 @@ def steps_of(record):
 
 
 def nothing_is_left(job_id, may_stay=False):
-    """Processes and files of the job's migrators, and the job's cgroup, which is slurmstepd's to remove."""
+    """Checks that no process and file of the job's migrators is left, nor the job's cgroup, which slurmstepd
+    removes."""
     slurm.wait_for(lambda: not migrators(job_id), f"the end of the migrators of {job_id}")
     slurm.wait_for(lambda: not list(slurm.JOBS.glob(f"{job_id}.*")), f"the end of the files of {job_id}")
     slurm.wait_for(lambda: not slurm.is_populated(job_id), f"empty cgroups of {job_id}")
@@ -90,7 +91,7 @@ def nothing_is_left(job_id, may_stay=False):
 
 
 class Started:
-    """A job that holds memory, with a migrator that has decided at least once."""
+    """A job that holds memory, whose migrator has made at least one decision."""
 
     def __init__(self, *options, step=BATCH, **more):
         words = options if any(word.startswith("--hybrid-mem") for word in options) else (OPTION, *options)

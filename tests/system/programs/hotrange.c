@@ -35,7 +35,7 @@ static int write_ready(const char *path, const volatile char *memory, size_t byt
     return fclose(file) == 0 ? rename(draft, path) : -1;
 }
 
-/* xorshift64: no library call, no memory but the one that is looked at. */
+/* xorshift64: no library call, and no other memory than the one that is watched */
 static uint64_t next_random(uint64_t x)
 {
     x ^= x << 13;

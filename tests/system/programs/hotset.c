@@ -36,8 +36,8 @@
 #define PAGE 4096UL
 #define LINE 64UL
 #define BATCH 65536
-#define PARTS 10     /* a tenth is one part */
-#define FIRST_HOT 5  /* the tenth that is touched last, and hot first */
+#define PARTS 10     /* a part is a tenth */
+#define FIRST_HOT 5  /* the tenth that is touched last, and is hot first */
 #define FIRST_READ 3 /* --split: the tenths that are touched last */
 #define FIRST_WRITTEN 7
 #define MAX_NODES 16
@@ -45,12 +45,12 @@
 
 enum order { ORDER_WAIT, ORDER_ALLOCATE, ORDER_RUN, ORDER_END };
 
-/* tests/system/migration.py knows the order of the fields. */
+/* tests/system/migration.py relies on the order of the fields. */
 struct control {
     volatile uint64_t order, jumps_allowed, unused[6];
     struct {
         volatile uint64_t pid, accesses, jumps, jumped_at; /* jumped_at: accesses at the last jump */
-        volatile uint64_t is_ready;                        /* has its memory */
+        volatile uint64_t is_ready;                        /* the rank has its memory */
         uint64_t unused[3];
     } rank[MAX_RANKS];
 };
@@ -98,13 +98,13 @@ static struct control *map_control(const char *path)
     return map == MAP_FAILED ? NULL : map;
 }
 
-/* Is this part hot at the start, and so to be touched last? */
+/* Is this part hot at the start? Then it is touched last. */
 static bool is_last(const struct options *options, int part)
 {
     return options->split ? part == FIRST_READ || part == FIRST_WRITTEN : part == FIRST_HOT;
 }
 
-/* Memory without huge pages, cold parts touched first. */
+/* Allocates memory without huge pages, and touches the cold parts first. */
 static volatile char *allocate(const struct options *options, size_t bytes, size_t part_bytes)
 {
     volatile char *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -141,9 +141,9 @@ static inline size_t below(uint64_t bits, size_t limit)
 struct work {
     volatile char *memory;
     size_t lines, part_lines;
-    int hot; /* the tenth that is hot */
+    int hot; /* number of the hot tenth */
     uint64_t state;
-    unsigned long rounds; /* between two accesses */
+    unsigned long rounds; /* rounds of arithmetic between two accesses */
 };
 
 static inline uint64_t compute(struct work *work)
@@ -170,7 +170,7 @@ static void batch_hot(struct work *work, bool uniform)
     }
 }
 
-/* As many accesses to the part that is read as to the part that is written. */
+/* Accesses the part that is read and the part that is written equally often. */
 static void batch_split(struct work *work)
 {
     for (int i = 0; i < BATCH; i++) {
@@ -189,7 +189,7 @@ static void batch_split(struct work *work)
     }
 }
 
-/* By node, the pages of a part. */
+/* Prints a part's pages by node. */
 static int print_part(const struct work *work, int part)
 {
     size_t count = work->part_lines * LINE / PAGE;

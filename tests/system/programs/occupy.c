@@ -19,7 +19,7 @@
 
 #define MAX_NODES 64
 
-/* Sum numa_maps' N<node>=<pages> over mappings that have anonymous pages; huge pages are off, so a page is 4 KiB. */
+/* Sums up N<node>=<pages> of numa_maps over mappings with anonymous pages. Huge pages are off, so a page is 4 KiB. */
 static int read_pages(unsigned long pages[MAX_NODES])
 {
     FILE *file = fopen("/proc/self/numa_maps", "re");

@@ -37,7 +37,7 @@ static int write_ready(const char *path, const volatile char *memory)
     return fclose(file) == 0 ? rename(draft, path) : -1;
 }
 
-/* A child that shares every page until it ends with its parent. */
+/* Starts a child that shares every page until this process ends. */
 static void share(void)
 {
     if (fork() != 0)

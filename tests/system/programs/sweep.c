@@ -15,7 +15,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* The files' parts in place of the memory, one after the other. */
+/* Maps the files' parts in place of the memory, one after the other. */
 static int map_files(char *memory, size_t bytes, char **folder, int n)
 {
     for (int i = 0; i < n; i++) {

@@ -37,7 +37,7 @@ static int write_ready(const char *path, char *const part[PARTS])
     return fclose(file) == 0 ? rename(draft, path) : -1;
 }
 
-/* xorshift64: no library call, no memory but the one that is looked at. */
+/* xorshift64: no library call, and no other memory than the one that is watched */
 static uint64_t next_random(uint64_t x)
 {
     x ^= x << 13;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The copy of STREAM on memory of libhybridmem, for the count from outside: one array that is read, one that is
- * written, a load and a store for each cache line. Says where they are, waits for a line, copies, says DONE, waits
- * again.
+ * The copy kernel of STREAM on memory of libhybridmem, for tests that count from outside: one array is read, one is
+ * written, with a load and a store for each cache line. Prints where the arrays are, waits for a line, copies, prints
+ * DONE, and waits again.
  *
- *     copied POLICY MIB PASSES
+ *       copied POLICY MIB PASSES
  */
 #include <hybridmem.h>
 #include <stdio.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A program that has OWN mappings at least, allocates COUNT arrays of so many blocks, and then goes on as programs do:
- * it maps, starts threads, opens a library. Says how many mappings it has before and behind it, and the reasons of the
- * arrays.
+ * A program that has at least OWN mappings, allocates COUNT arrays of BLOCKS blocks, and then goes on like any program:
+ * it maps memory, starts threads, opens a library. Prints its number of mappings before and after, and the reasons of
+ * the arrays.
  *
- *     many OWN COUNT BLOCKS
+ *       many OWN COUNT BLOCKS
  */
 #include <dlfcn.h>
 #include <hybridmem.h>
@@ -16,7 +16,7 @@
 
 #define BLOCK 65536
 #define THREADS 16
-#define MAPS 50 /* afterwards */
+#define MAPS 50 /* mappings that it makes afterwards */
 
 static size_t count_mappings(void)
 {
@@ -31,7 +31,7 @@ static size_t count_mappings(void)
     return n;
 }
 
-/* Neighbours of another kind, or they would be one. */
+/* Adjacent mappings of different kinds, as equal ones would be joined. */
 static int map(long count)
 {
     for (long i = 0; i < count; i++)
@@ -64,7 +64,7 @@ int main(int argc, char **argv)
     struct hm_alloc_hint hint = {.block_bytes = BLOCK};
     struct hm_alloc_where where;
     size_t bytes = (size_t)atol(argv[3]) * BLOCK;
-    hm_free(hm_alloc(bytes, HM_ALLOC_SPILL, &hint)); /* the first one loads what finds out about the node */
+    hm_free(hm_alloc(bytes, HM_ALLOC_SPILL, &hint)); /* the first call loads the library that reads the node */
     if (map(atol(argv[1]) - (long)count_mappings()) < 0)
         return 3;
     printf("{\"before\": %zu, \"arrays\": [", count_mappings());

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Memory of libhybridmem that can be looked at: allocates, touches all of it, says where each block is, and holds it
- * until its input ends. With PASSES it waits for a line, sweeps over the memory so many times, and says DONE.
+ * Allocates memory of libhybridmem for tests that look at it: touches all of it, prints where each block is, and keeps
+ * it until its input ends. With PASSES it waits for a line, sweeps over the memory that many times, and prints DONE.
  *
- *     placed POLICY USE MIB BLOCK-BYTES FAST-SHARE TOUCHED-MIB [PASSES]
+ *       placed POLICY USE MIB BLOCK-BYTES FAST-SHARE TOUCHED-MIB [PASSES]
  */
 #include <hybridmem.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Run a program under a filter that refuses mbind(2), as container runtimes have one."""
+"""Runs a program under a filter that refuses mbind(2), as some container runtimes do."""
 
 import ctypes
 import os

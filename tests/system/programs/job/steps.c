@@ -19,9 +19,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-static pid_t program; /* what its children do until they execute something is no step of its own */
+static pid_t program; /* what its children do before exec is not a step */
 static int count;
-static int is_looking; /* our own calls are none either */
+static int is_looking; /* set during our own calls, which are no steps either */
 
 #define REAL(name) ((__typeof__(&name))dlsym(RTLD_NEXT, #name))
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The figures of a running migrator as JSON, from the file that its step's root process keeps: progress-json FILE */
+/* Prints the figures of a running migrator as JSON, from the file in the ledger's folder: progress-json FILE */
 #include <inttypes.h>
 #include <stdio.h>
 

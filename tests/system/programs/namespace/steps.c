@@ -26,7 +26,7 @@
 #include <time.h>
 #include <unistd.h>
 
-static pid_t program; /* its children's calls are no steps of its own */
+static pid_t program; /* its children's calls are no steps */
 static int count, is_over;
 
 #define REAL(name) ((__typeof__(&name))dlsym(RTLD_NEXT, #name))
@@ -36,7 +36,7 @@ __attribute__((constructor)) static void begin(void)
     program = getpid();
 }
 
-/* Returns 1 where the program is to end now. */
+/* Returns 1 if the program must end now. */
 static int is_last(const char *name)
 {
     const char *log = getenv("STEPS_LOG"), *kill_at = getenv("STEPS_KILL");
