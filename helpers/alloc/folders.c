@@ -38,8 +38,8 @@ static bool open_one(struct hm_folders *folders, const char *path, char *reason)
     }
     if (is_dax(folders->fd[i]) && fstatvfs(folders->fd[i], &room) == 0) {
         folders->room_bytes[i] = (uint64_t)room.f_bavail * room.f_frsize;
-        folders->room_bytes[i] -=
-            folders->room_bytes[i] / RESERVE; /* for the file system's metadata, which grows with the file */
+        /* For the file system's metadata, which grows with the file. */
+        folders->room_bytes[i] -= folders->room_bytes[i] / RESERVE;
         return true;
     }
     hm_reason_add(reason, "%.*s is not on a DAX file system", SHOWN, path);

@@ -17,8 +17,7 @@ extern "C" {
 #define HM_ALLOC_MOST_BLOCKS 4096 /* most blocks of one allocation */
 
 enum hm_alloc_policy {
-    HM_ALLOC_SPILL =
-        1, /* the fast tier first; in proportion to bandwidth where each tier has memory channels of its own */
+    HM_ALLOC_SPILL = 1,     /* the fast tier first; by bandwidth where each tier has its own memory channels */
     HM_ALLOC_SPLIT = 2,     /* write isolation: the hint's `use` decides */
     HM_ALLOC_FAST = 3,      /* the fast tier */
     HM_ALLOC_SLOW = 4,      /* the slow tier */
@@ -35,10 +34,8 @@ enum hm_alloc_use {
 struct hm_alloc_hint {
     int32_t use;        /* enum hm_alloc_use */
     int32_t reserved;   /* 0 */
-    size_t block_bytes; /* bytes that go to one node before the next has its turn; 0: a 256th of the allocation, at
-                           least 2 MiB */
-    double
-        fast_share; /* HM_ALLOC_SPILL: the fast tier's share of the blocks, above 0 to 1; 0: by the tiers' bandwidths */
+    size_t block_bytes; /* bytes of a block, which is on one node; 0: a 256th of the allocation, at least 2 MiB */
+    double fast_share;  /* HM_ALLOC_SPILL: the fast tier's share of blocks, above 0 to 1; 0: by bandwidth */
 };
 
 /*

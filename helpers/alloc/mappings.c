@@ -8,9 +8,8 @@
 #include "kernel.h"
 
 #define USUAL 65530 /* DEFAULT_MAX_MAP_COUNT, used where the kernel does not tell its limit */
-#define MOST                                                                                                           \
-    ((uint64_t)1                                                                                                       \
-     << 20) /* a mapping costs the kernel some 200 bytes; a limit above this one was not raised for hybridmem */
+/* A mapping costs the kernel some 200 bytes; a limit above this one was not raised for hybridmem. */
+#define MOST ((uint64_t)1 << 20)
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static size_t of_process;

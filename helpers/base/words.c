@@ -41,9 +41,9 @@ static int take(const struct hm_words *words, const struct hm_word *word)
 static int refuse_option(const struct hm_words *words, int letter, const char *word)
 {
     const char form[] = {'-', (char)optopt, '\0'};
-    if (letter == '?' && optopt > 0 && optopt < FIRST &&
-        !strchr("hV", optopt)) /* h and V come from --help=x and --version=x */
-        word = form;           /* a bad letter; `word` may be the word before it */
+    /* A bad letter: `word` may be the word before it. (h and V come from --help=x and --version=x.) */
+    if (letter == '?' && optopt > 0 && optopt < FIRST && !strchr("hV", optopt))
+        word = form;
     fprintf(stderr, "hybridmem %s: %soption '%s'%s. Try 'hybridmem %s --help'.\n", words->command,
             letter == '?' && optopt < FIRST ? "unrecognized " : "", word,
             letter == ':'     ? " requires an argument"

@@ -20,16 +20,10 @@ enum hm_record_who { HM_RECORD_REQUESTED, HM_RECORD_ALL };
 enum hm_rule_kind { HM_RULE_USER, HM_RULE_GROUP, HM_RULE_ACCOUNT, HM_RULE_PARTITION };
 enum hm_dax_fs { HM_DAX_FS_EXT4, HM_DAX_FS_XFS };
 enum hm_dax_map { HM_DAX_MAP_DRAM, HM_DAX_MAP_PMEM }; /* where the kernel keeps a namespace's page metadata */
-enum hm_summary {
-    HM_SUMMARY_NONE,
-    HM_SUMMARY_ADMIN,
-    HM_SUMMARY_SYSTEM
-}; /* the field of Slurm's database that gets the job's summary */
-enum hm_slow_ram {
-    HM_SLOW_RAM_NONE,
-    HM_SLOW_RAM_MOVABLE,
-    HM_SLOW_RAM_NORMAL
-}; /* the zone that slow memory is brought online in */
+/* the field of Slurm's database that gets the summary of a job */
+enum hm_summary { HM_SUMMARY_NONE, HM_SUMMARY_ADMIN, HM_SUMMARY_SYSTEM };
+/* the zone that slow memory is brought online in */
+enum hm_slow_ram { HM_SLOW_RAM_NONE, HM_SLOW_RAM_MOVABLE, HM_SLOW_RAM_NORMAL };
 /* The helper programs that jobs' monitors may start, as bits. */
 enum hm_meter_programs {
     HM_METER_NONE = 0,

@@ -11,10 +11,9 @@
 #define HM_SOURCE_AUTO "auto" /* in place of a name: the best source that works */
 
 enum {
-    HM_SAMPLING_STORES = 1 << 0, /* its samples tell writes from reads */
-    HM_SAMPLING_BROKER = 1 << 1, /* it needs root's DAMON broker */
-    HM_SAMPLING_BALANCING =
-        1 << 2, /* it uses the kernel's hint faults (NUMA balancing), which sees placement by distance only */
+    HM_SAMPLING_STORES = 1 << 0,    /* its samples tell writes from reads */
+    HM_SAMPLING_BROKER = 1 << 1,    /* it needs root's DAMON broker */
+    HM_SAMPLING_BALANCING = 1 << 2, /* it uses the kernel's hint faults, which need placement by distance */
 };
 
 struct hm_sampling_row {

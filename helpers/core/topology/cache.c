@@ -19,8 +19,7 @@
 
 struct cache {
     char boot_id[40];
-    struct hm_set
-        has_memory; /* nodes with memory at the time of writing; the cache is stale when this set has changed */
+    struct hm_set has_memory; /* nodes with memory at the time of writing; a change makes the cache stale */
     struct hm_topology topology;
 };
 

@@ -112,8 +112,8 @@ void hm_regions_read(const char *folder, const struct hm_topology *topology, str
         region->has_labels = read_number(folder, item->d_name, "nstype", &type) && type == NAMESPACES_WITH_LABELS;
         region->is_disabled = !has_driver(folder, item->d_name);
         region->is_read_only = read_number(folder, item->d_name, "read_only", &read_only) && read_only > 0;
-        bool has_node =
-            read_number(folder, item->d_name, "numa_node", &node_id) && node_id <= INT32_MAX; /* it may be "-1" */
+        /* The number may be -1: unknown. */
+        bool has_node = read_number(folder, item->d_name, "numa_node", &node_id) && node_id <= INT32_MAX;
         region->socket = hm_topology_socket_of(topology, has_node ? (int)node_id : -1);
         regions->n++;
     }

@@ -54,8 +54,7 @@ enum hm_papiraw_state hm_papiraw_take(struct hm_papiraw *raw, uint64_t reading, 
         return reading < raw->range ? keep(raw, now_ns, reading, value) : HM_PAPIRAW_UNREADABLE;
     if (reading == start)
         return take_start(raw, now_ns, value);
-    above =
-        reading + start; /* v, if it is above s; it equals the range where PAPI gave the range in place of the energy */
+    above = reading + start; /* v, if it is above s; or the range, if PAPI gave that for the energy */
     if (above < start || above == raw->range)
         return HM_PAPIRAW_UNREADABLE;
     below = above - raw->used_range; /* v, if it is below s */
