@@ -10,16 +10,13 @@ from types import SimpleNamespace
 import engine
 import pytest
 from engine import ingest
-from histories import append, same, source, varied
+from histories import append, plain, same, source, varied
 from installed import DATA, helper
 from makerecords import record, write
 from oddrecords import odd_records
 
 sys.path.insert(0, str(DATA / "python"))
 from hybridmem import groups, history, viewquery, views
-
-OF_COLUMNS = ("users", "accounts", "nodes", "modes", "waste", "energy", "writes")
-READ = ("jobs", "tiers", "advice", "failures")
 
 
 @pytest.fixture(name="odd", scope="module")
@@ -36,10 +33,10 @@ def odd_history(tmp_path_factory):
 
 def test_every_view_is_one_of_both():
     listed = re.findall(r"^  (\w+) ", helper("hybridmem-report", "--help").stdout, re.MULTILINE)
-    assert sorted(listed) == sorted((*OF_COLUMNS, *READ))
+    assert sorted(listed) == sorted(views.NAMES)
 
 
-@pytest.mark.parametrize("view", [*OF_COLUMNS, *READ])
+@pytest.mark.parametrize("view", views.NAMES)
 def test_odd_records_have_the_same_figures(odd, view):
     found = same(*odd, "--view", view)
     few = 2 if view == "advice" else 6  # a rule must hold on several nodes, whose figures are odd
@@ -93,14 +90,15 @@ def test_runs_are_counted_in_parts(odd, monkeypatch):
     assert filled() == whole
 
 
-def test_records_of_a_day_are_read_in_parts(odd, monkeypatch):
+def test_records_of_a_day_are_read_in_parts(odd, tmp_path, monkeypatch):
     """If the records are larger than the engine's memory, they are read in several parts, in the same order."""
+    older = changed(odd[1], tmp_path / "history", "EXCLUDE (failures, job)")
 
     def read():
         found = SimpleNamespace(sums=[], next_day=lambda: None, texts=[])
         report = groups.Report([views.named("failures"), views.named("jobs")], None)
         found.sums, found.add = report.sums, found.texts.append
-        source(odd[1]).feed(found)
+        source(older).feed(found)
         return found.texts
 
     whole = read()
@@ -127,7 +125,7 @@ def changed(history, made, what):
     return made
 
 
-@pytest.mark.parametrize("view", OF_COLUMNS)
+@pytest.mark.parametrize("view", views.NAMES)
 def test_no_record_is_read(odd, tmp_path, view):
     records, history = odd
     same(records, changed(history, tmp_path / "history", "REPLACE ('no record' AS record)"), "--view", view)
@@ -136,10 +134,10 @@ def test_no_record_is_read(odd, tmp_path, view):
 def test_a_table_without_the_columns_is_read_and_made_anew_by_ingest(odd, tmp_path):
     """This includes a day without new records, and one whose records are gone."""
     records, whole = odd
-    lost = "package_uj, shared, slow_write_bytes"
+    lost = "package_uj, shared, slow_write_bytes, tiers, job, advice_rule"
     history = changed(whole, tmp_path / "history", f"EXCLUDE ({lost})")
     shutil.copyfile(*(top / "records" / "day=2025-03-02" / "records.parquet" for top in (whole, history)))
-    for view in ("users", "waste", "energy"):
+    for view in ("users", "waste", "energy", "jobs", "tiers", "advice", "failures"):
         same(records, history, "--view", view)
     (tmp_path / "none").mkdir()
     table = "records/day=*/records.parquet"
@@ -147,6 +145,49 @@ def test_a_table_without_the_columns_is_read_and_made_anew_by_ingest(odd, tmp_pa
     assert ingest(tmp_path / "none", history).stdout == "0 records taken, in 0 days\n"
     assert engine.query(rows, history) == engine.query(rows, whole)
     assert engine.query(f"SELECT count(package_uj) > 100 FROM read_parquet('{{}}/{table}')", history) == [[True]]
+
+
+@pytest.mark.parametrize(
+    ("view", "figure"), [(view, figure) for view in ("jobs", "advice") for figure in views.named(view).ranks()]
+)
+def test_runs_are_ranked_by_each_figure(odd, view, figure):
+    """Equal ones in the order in which they are read."""
+    words = ("--view", view, "--by", figure, "--top", "7", "--json")
+    assert engine.report(odd[1], *words).stdout == plain(odd[0], *words).stdout
+
+
+@pytest.mark.parametrize("top", ["1", "60000"])
+def test_so_many_runs_are_shown_as_are_wanted(odd, top):
+    """Of very many the records are read."""
+    same(*odd, "--view", "jobs", "--top", top)
+
+
+def test_a_page_of_odd_records_is_that_of_the_records(odd, tmp_path):
+    """Also what its charts show in the order of the records, and when the last job ended."""
+    pages = [tmp_path / "1.html", tmp_path / "2.html"]
+    plain(odd[0], "--html", pages[0], "--endurance", "10P")
+    engine.report(odd[1], "--html", pages[1], "--endurance", "10P")
+    assert pages[0].read_bytes() == pages[1].read_bytes()
+
+
+def test_a_run_over_several_midnights_is_one_row(tmp_path):
+    records, history = tmp_path / "records", tmp_path / "history"
+    for day in range(1, 8):
+        job = 2 if day in (5, 6) else 1
+        write(records, record(job, node=f"n{day}", end=f"2025-03-0{day}T12:00:00Z"))
+    ingest(records, history)
+    rows = same(records, history, "--view", "jobs")["rows"]
+    assert [row["nodes"] for row in rows if row["job"] == "1"] == [4, 1]
+
+
+def test_advice_by_other_rules_is_not_believed(odd, tmp_path):
+    """As that of another version: the report takes the records, ingest makes the tables anew."""
+    records, whole = odd
+    history = changed(whole, tmp_path / "history", "REPLACE ('no' AS advice_why, 0 AS advice_form)")
+    same(records, history, "--view", "advice")
+    ingest(records, history)
+    why = "SELECT count(*) FROM read_parquet('{}/records/day=*/records.parquet') WHERE advice_why = 'no'"
+    assert engine.query(why, history) == [[0]]
 
 
 def test_the_first_node_of_a_peak_is_named(tmp_path):

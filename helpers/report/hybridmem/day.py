@@ -4,7 +4,7 @@
 import json
 from pathlib import Path
 
-from . import engine, fields, layout, moments, records
+from . import engine, fields, layout, moments, records, rules
 
 # A row contains its whole record, some KiB, and a group of rows is kept in memory while it is written.
 ROWS_A_GROUP, BYTES_A_GROUP = 20_000, "64MB"
@@ -140,8 +140,11 @@ class Day:
         self.history.settle(draft, self.table)
 
     def is_older(self, connection):
-        """Is the day's table from a version with fewer columns?"""
-        return self.table.exists() and not engine.have_columns(connection, [self.table], layout.NAMES)
+        """Is the day's table from a version with fewer columns, or with other rules of advice?"""
+        if not self.table.exists():
+            return False
+        has_all = engine.have_columns(connection, [self.table], layout.NAMES)
+        return not (has_all and engine.has_only(connection, [self.table], "advice_form", rules.FORM))
 
     def kept(self, connection):
         """SQL for the rows of the present table, with all columns. Rows of an older table are made again from the

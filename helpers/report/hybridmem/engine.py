@@ -104,6 +104,14 @@ def parquet(paths):
     return f"read_parquet([{', '.join(map(quoted, paths))}], hive_partitioning = false)"
 
 
+def has_only(connection, paths, column, value):
+    """Is a column the same in all rows of the tables? Their footers have its least and largest."""
+    [(same,)] = connection.execute(
+        f"SELECT coalesce(bool_and({column} IS NOT DISTINCT FROM ?), true) FROM {parquet(paths)}", [value]
+    ).fetchall()
+    return same
+
+
 def have_columns(connection, paths, names):
     """Has each of the tables all these columns?"""
     found = connection.execute(

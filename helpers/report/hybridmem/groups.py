@@ -127,23 +127,27 @@ class Jobs(Sums):
         self.before, self.today = self.today, {}
 
     def row(self, key):
-        row = self.before.get(key) or self.today.get(key)
-        if row is None:
+        """A run goes on from day to day, however many midnights it has."""
+        found = self.today.get(key) or self.before.pop(key, None)
+        if found is None:
             if len(self.today) >= self.LIMIT:
                 self.retire(self.today)
                 self.today, self.is_whole = {}, False
-            row = self.today[key] = self.view.new_row()
-        return row
+            found = next(self.order), self.view.new_row()
+        self.today[key] = found
+        return found[1]
 
     def retire(self, rows):
-        for key, row in rows.items():
-            if not self.view.has(row):
-                continue
-            # The order makes no two entries equal, so that keys, which may have None, are never compared.
-            heapq.heappush(self.heap, (self.rank(row), -next(self.order), key, row))
-            if len(self.heap) > self.top:
-                heapq.heappop(self.heap)
-                self.dropped += 1
+        for (cluster, job, restarts), (order, row) in rows.items():
+            if self.view.has(row):
+                self.keep(order, (cluster or "", job, restarts or 0), row)
+
+    def keep(self, order, key, row):
+        """Among the largest. No two orders are equal, so that keys, which may have None, are never compared."""
+        heapq.heappush(self.heap, (self.rank(row), -order, key, row))
+        if len(self.heap) > self.top:
+            heapq.heappop(self.heap)
+            self.dropped += 1
 
     def sorted_rows(self):
         self.retire(self.before)

@@ -7,7 +7,7 @@ import json
 import os
 import time
 
-from . import daysums, engine, layout, records, tally, tallyquery, viewquery
+from . import daysums, engine, layout, moments, records, rules, runquery, tally, tallyquery, viewcells, viewquery
 
 PAUSES = (0.05, 0.1, 0.2, 0.4, 0.8, 1.6, 3.2, 0)  # seconds between two looks, while an ingest is at work
 BYTES_AT_ONCE = 64 << 20  # of records that the engine puts in order
@@ -111,7 +111,8 @@ class Source:
             return
         where, values = tallyquery.conditions(self.options)
         with self.session() as connection:
-            sums.fed = [one for one in sums.sums if not viewquery.fill(connection, self.tables, where, values, one)]
+            self.look_at_all(connection, where, values, sums)
+            sums.fed = [one for one in sums.sums if not self.fill(connection, where, values, one)]
             if not sums.fed:
                 return
             connection.execute("SET threads = 1")  # each takes whole groups of rows; we are slower than one
@@ -119,6 +120,25 @@ class Source:
                 sums.next_day()
                 for text in self.texts(connection, engine.parquet([table]), where, values):
                     sums.add(self.parsed(text, day))
+
+    def look_at_all(self, connection, where, values, report):
+        """Are there records, and when did the job of the last one end?"""
+        [(count, last)] = connection.execute(
+            f"SELECT count(*), epoch_us(max(end_time)) FROM {engine.parquet(self.tables)} WHERE {where}", values
+        ).fetchall()
+        report.last = moments.of_epoch(last)
+        for sums in report.sums:
+            sums.has_records = count > 0
+
+    def fill(self, connection, where, values, sums):
+        """A view's sums by the engine; False where it cannot make them of the tables."""
+        wanted = viewcells.words_of(sums.view)
+        if not engine.have_columns(connection, self.tables, wanted):
+            return False
+        if "advice_form" in wanted and not engine.has_only(connection, self.tables, "advice_form", rules.FORM):
+            return False
+        query = runquery if sums.view.is_of_jobs else viewquery
+        return query.fill(connection, self.tables, where, values, sums)
 
     def parsed(self, text, day):
         try:

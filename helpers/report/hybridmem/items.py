@@ -8,7 +8,7 @@ from . import fields, rules
 
 
 def word(key):
-    return lambda case: fields.text(case.record, key)
+    return lambda case: fields.clean(fields.text(case.record, key))
 
 
 def by(*keys):
@@ -26,28 +26,25 @@ def by_user_and_mode(figures):
     return [(by("user")(figures)[0][0] + by_mode(figures)[0][0], None)]
 
 
-def job_key(record):
-    return (fields.text(record, "cluster") or "", record["job_id"], fields.whole(record, "restart_count") or 0)
-
-
-def job_name(case):
-    restarts = fields.whole(case.record, "restart_count") or 0
-    return f"{fields.job_name(case.record)}{f' run {restarts + 1}' if restarts > 0 else ''}"
+def job_name(record):
+    """As users name it, with the number of its run."""
+    restarts = fields.whole(record, "restart_count") or 0
+    return f"{fields.job_name(record)}{f' run {restarts + 1}' if restarts > 0 else ''}"
 
 
 def by_job(figures):
-    return [(job_key(figures.record), None)]
+    return [(fields.run(figures.record), None)]
 
 
 def by_opinion(figures):
     """Includes records without advice, as they count when a run's advice is chosen."""
-    return [(job_key(figures.record), rules.opinion(figures))]
+    return [(fields.run(figures.record), rules.opinion(figures))]
 
 
 def by_day_and_tier(figures):
     day = (fields.text(figures.record, "end") or "")[:10]
-    day = day if re.fullmatch(r"\d{4}-\d\d-\d\d", day) else "?"
-    return [((day, fields.text(tier, "name") or "?"), tier) for tier in figures.tiers]
+    day = day if re.fullmatch(r"[0-9]{4}-[0-9][0-9]-[0-9][0-9]", day) else "?"
+    return [((day, fields.name(tier, "name")), tier) for tier in figures.tiers]
 
 
 TEXT_MAX = 200
@@ -69,6 +66,6 @@ def by_failure(figures):
         note("exit code", text, text)
     for warning in fields.warnings(figures.record):
         refused = fields.refusal(warning)
-        text = (refused[1] if refused else warning)[:TEXT_MAX]
+        text = fields.clean((refused[1] if refused else warning)[:TEXT_MAX])
         note("refused" if refused else "warning", text, re.sub(r"\d+", "N", text))
     return list(found.items())

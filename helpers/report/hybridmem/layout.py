@@ -19,7 +19,7 @@ import tempfile
 from datetime import timezone
 from pathlib import Path
 
-from . import fields, figures, moments, records, tally, whole
+from . import fields, figures, items, moments, records, rules, tally, whole
 
 # The columns of a row, besides its day: name and DuckDB type. New columns may only be added at the end; old files have
 # null there.
@@ -69,6 +69,15 @@ COLUMNS = (
     ("estimated_dynamic_uj", "BIGINT"),
     ("slow_read_bytes", "BIGINT"),
     ("slow_write_bytes", "BIGINT"),
+    ("job", "VARCHAR"),
+    ("end_text", "VARCHAR"),
+    ("tiers", "STRUCT(name VARCHAR, peak_bytes BIGINT, mean_bytes BIGINT)[]"),
+    ("failures", "STRUCT(kind VARCHAR, pattern VARCHAR, text VARCHAR)[]"),
+    ("advice_rule", "VARCHAR"),
+    ("advice_wanted", "VARCHAR"),
+    ("advice_why", "VARCHAR"),
+    ("can_be_fast", "BOOLEAN"),
+    ("advice_form", "BIGINT"),
 )
 NAMES = tuple(name for name, _ in COLUMNS)
 # Those of the last columns that are figures of a record.
@@ -94,10 +103,22 @@ def moment(record, key):
         return None
 
 
+def tier(found):
+    """A tier of a record, as the column of tiers has it."""
+    amounts = {key: fields.memory(found, key) for key in ("peak_bytes", "mean_bytes")}
+    return {"name": fields.clean(fields.text(found, "name")), **amounts}
+
+
+def failure(key, item):
+    """The same of what went wrong."""
+    return {"kind": key[0], "pattern": key[1], "text": item[0]}
+
+
 def row(record, day, file, line, text):
     """Makes a row of a record; `text` is its line. Figures that are null or of another type are null."""
     energy, migration = record.get("energy"), record.get("migration")
     group, made = fields.part(record.get("traffic"), "job"), figures.Figures(record)
+    said = rules.opinion(made)
     values = (
         *fields.key(record),
         *(fields.integer(record, key) for key in ("array_job_id", "array_task_id", "het_job_id")),
@@ -116,6 +137,13 @@ def row(record, day, file, line, text):
         text,
         *(fields.integer(group, key) for key in ("total_bytes", "local_bytes")),
         *(getattr(made, name) for name in FIGURES),
+        items.job_name(record),
+        fields.clean(fields.text(record, "end")),
+        list(map(tier, made.tiers)),
+        [failure(*found) for found in items.by_failure(made)],
+        *(said.advice or (None, None, None)),
+        said.can_be_fast,
+        rules.FORM,
     )
     return {name: value for (name, _), value in zip(COLUMNS, values) if value is not None}
 

@@ -8,6 +8,7 @@ from datetime import date, datetime, timedelta, timezone
 FORMS = "a date (2025-11-21), a time (2025-11-21T08:00:00Z) or an age (30min, 12h, 7d, 4w)"
 _TIME = re.compile(r"(\d{4}-\d\d-\d\d)[Tt ](\d\d:\d\d:\d\d)(\.\d+)?([Zz]|[+-]\d\d:\d\d)")
 _AGE = re.compile(r"(\d{1,18})(min|h|d|w)")
+EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 _UNITS = {"min": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 
 
@@ -24,6 +25,11 @@ def parse_time(text):
     except (ValueError, OverflowError):
         return None
     return moment
+
+
+def of_epoch(microseconds):
+    """A moment so long after the first one of 1970; None for None."""
+    return None if microseconds is None else EPOCH + timedelta(microseconds=microseconds)
 
 
 def parse_bound(text, end_of_day, now=None):

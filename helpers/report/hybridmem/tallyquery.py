@@ -2,9 +2,9 @@
 """The table of hybridmem report out of a history, by DuckDB: of the sums of days, and of columns where there are
 none."""
 
-from . import daysums, engine, moments, tally, viewquery
+from . import daysums, engine, moments, tally, viewcells, viewquery
 
-USER, ACCOUNT, MODE = (viewquery.KEYS[name] for name in ("user", "account", "mode"))
+USER, ACCOUNT, MODE = (viewcells.KEYS[name] for name in ("user", "account", "mode"))
 PLACE = f"hash({USER}, mode)"  # a row of the table, as one number
 
 

@@ -75,6 +75,10 @@ def advised(column):
     return column._replace(fold=vote)
 
 
+def named_job(case):
+    return job_name(case.record)
+
+
 JOBS = Column("jobs", "JOBS", "count", Count(lambda case: case.is_new))
 FAILED = Column("failed_jobs", "FAILED", "count", Count(lambda case: case.is_new_failure))
 RECORDS = Column("records", "", "count", Count(lambda case: 1))
@@ -91,11 +95,11 @@ PACKAGE_J = Column("package_j", "PACKAGES", "joules", Sum(of("package_uj"), 3, M
 MEMORY_J = Column("memory_j", "MEMORY", "joules", Sum(of("memory_uj"), 3, MILLION))
 USER = Column("user", "USER", "text", First(word("user")))
 ACCOUNT = Column("account", "ACCOUNT", "text", First(word("account")))
-MODE = Column("mode", "MODE", "text", First(lambda case: fields.mode(case.record)))
+MODE = Column("mode", "MODE", "text", First(lambda case: fields.clean(fields.mode(case.record))))
 
 COMMON = (JOBS, FAILED, RECORDS, HOURS, FAST_PEAK, SLOW_PEAK, FAST_MEAN, FAST_SHARE, WARNINGS)
 RUN = (Key("cluster", ""), Key("job_id", ""), Key("restart_count", ""))
-JOB = Column("job", "JOB", "text", First(job_name))
+JOB = Column("job", "JOB", "text", First(named_job))
 ALONE = Column("alone_records", "ALONE", "count", Count(lambda case: case.figures.had_company is False))
 SHARED = Column("shared_records", "SHARED", "count", Count(lambda case: case.figures.had_company is True))
 OF_ALONE = (
@@ -121,7 +125,7 @@ TABLE = (
         RUN,
         (
             *(JOB, USER, ACCOUNT, MODE, NODES),
-            Column("exit_code", "EXIT", "count", Peak(lambda case: fields.whole(case.record, "exit_code"))),
+            Column("exit_code", "EXIT", "count", Peak(lambda case: fields.integer(case.record, "exit_code"))),
             Column("elapsed_s", "ELAPSED", "seconds", Peak(of("elapsed_ms"), 1000)),
             *(HOURS, FAST_PEAK, SLOW_PEAK, FAST_MEAN, FAST_SHARE, PACKAGE_J, WARNINGS),
             Column("end", "END (UTC)", "time", Last(word("end"))),
@@ -210,7 +214,7 @@ TABLE = (
         (Key("kind", "KIND"), Key("pattern", "")),
         (
             Column("text", "TEXT", "prose", Common(lambda case: case.item[0], lambda case: case.item[1])),
-            *(JOBS, RECORDS, Column("last_job", "LAST JOB", "text", Last(job_name))),
+            *(JOBS, RECORDS, Column("last_job", "LAST JOB", "text", Last(named_job))),
         ),
         by_failure,
         "jobs",

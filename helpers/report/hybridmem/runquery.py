@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Views with a row for each run of a job out of a history's columns, by DuckDB: all runs are ranked, and of those that
+are shown the cells are made that groups.Jobs has after all records."""
+
+import itertools
+
+from . import groups, rules
+from .folds import Elected
+from .viewcells import elected, met, rank
+from .viewquery import Query, source
+
+
+def elect():
+    """SQL of the rule that a run is advised by, as rules.elect() says, over its records; null where there is none."""
+    votes = {rule.name: f"count(*) FILTER (advice_rule = '{rule.name}')" for rule in rules.RULES}
+    enough = {
+        rules.ANY: "true",
+        rules.MOST: "2 * {votes} > count(*)",
+        rules.ALL: "count(*) FILTER (can_be_fast) = count(*)",
+    }
+    cases = (
+        f"WHEN {votes[rule.name]} > 0 AND {enough[rule.needs].format(votes=votes[rule.name])} THEN '{rule.name}'"
+        for rule in sorted(rules.RULES, key=lambda rule: rules.place(rule.name))
+    )
+    return f"CASE {' '.join(cases)} END"
+
+
+class Runs:
+    """The runs of records, of which some are shown."""
+
+    def __init__(self, connection, paths, where, values, sums):
+        self.connection, self.values, self.sums, self.view = connection, values, sums, sums.view
+        self.source = source(self.view, paths, where)
+        self.is_elected = any(isinstance(column.fold, Elected) for column in self.view.columns)
+        self.ranking = elected(next(column for column in self.view.columns if column.name == sums.by))
+
+    def run(self, statement, *values):
+        return self.connection.execute(statement, values).fetchall()
+
+    def of_elected(self, runs):
+        """The rows of the nodes for which the advice of their run holds."""
+        return f"(SELECT found.* FROM {self.source} found JOIN {runs} USING (run) WHERE advice_rule = rule)"
+
+    def rank(self):
+        """Makes a table of the runs that have a row; returns how many there are."""
+        ranked = self.source
+        if self.is_elected:
+            self.run(
+                "CREATE OR REPLACE TEMP TABLE elected AS SELECT * FROM "
+                f"(SELECT run, {elect()} AS rule FROM {self.source} GROUP BY run) WHERE rule IS NOT NULL",
+                *self.values,
+            )
+            ranked = self.of_elected("elected")
+        self.run(
+            f"CREATE OR REPLACE TEMP TABLE ranked AS SELECT run, {rank(self.ranking)} AS rank FROM {ranked} "
+            "GROUP BY run",
+            *self.values,
+        )
+        return self.run("SELECT count(*) FROM ranked")[0][0]
+
+    def choose(self):
+        """Makes a table of those that are shown: the largest, of equal ones those that are read first. Returns them in
+        that order."""
+        place = self.sums.top - 1
+        least = self.run(f"SELECT rank FROM ranked ORDER BY rank DESC NULLS LAST LIMIT 1 OFFSET {place}")
+        within = "WHERE rank >= ?" if least and least[0][0] is not None else ""
+        rule = "any_value(rule)" if self.is_elected else "NULL"
+        rules_of = "JOIN elected USING (run)" if self.is_elected else ""
+        self.run(
+            f"CREATE OR REPLACE TEMP TABLE chosen AS SELECT run, any_value(rank) AS rank, {rule} AS rule, "
+            f"min({met('run', 'run')}) AS met FROM {self.source} JOIN (SELECT * FROM ranked {within}) USING (run) "
+            f"{rules_of} GROUP BY run ORDER BY rank DESC NULLS LAST, met LIMIT {self.sums.top}",
+            *self.values,
+            *(least[0] if within else ()),
+        )
+        return self.run("SELECT run, rule FROM chosen ORDER BY rank DESC NULLS LAST, met")
+
+    def rows(self, columns, source):
+        query = Query(self.connection, source, self.values, self.view.keys, columns, "run")
+        query.add_up()
+        found = query.rows()
+        query.name_nodes(found)
+        return found
+
+    def fill(self):
+        runs, chosen = self.rank(), self.choose()
+        of_all = [column for column in self.view.columns if not isinstance(column.fold, Elected)]
+        of_elected = [elected(column) for column in self.view.columns if isinstance(column.fold, Elected)]
+        rows = self.rows(of_all, f"(SELECT found.* FROM {self.source} found JOIN chosen USING (run))")
+        advised = self.rows(of_elected, self.of_elected("chosen")) if of_elected else {}
+        for order, (run, rule) in enumerate(chosen):
+            key, cells = rows[run]
+            self.sums.keep(order, key, self.row(iter(cells), iter(advised[run][1] if rule else ()), rule))
+        self.sums.dropped = runs - len(chosen)
+
+    def row(self, cells, of_elected, rule):
+        """The cells of all columns: of those that are of elected nodes as if there were no others."""
+        made = []
+        for column in self.view.columns:
+            if isinstance(column.fold, Elected):
+                width = len(column.fold.fold.start)
+                made += [1, 1, {rule: [1, *itertools.islice(of_elected, width)]}]
+            else:
+                made += itertools.islice(cells, len(column.fold.start))
+        return made
+
+
+def fill(connection, paths, where, values, sums):
+    """The rows of a view of runs; False where its records have to be read."""
+    if sums.top > groups.Groups.LIMIT:  # they are in memory, and so are words of theirs in the engine
+        return False
+    Runs(connection, paths, where, values, sums).fill()
+    return True

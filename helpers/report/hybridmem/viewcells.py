@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the keys and the columns of a view are of a history's columns, as SQL.
+
+What figures.py says of a record stands here over the columns that layout.py made by the same figures: whole numbers,
+whose sums are exact in any order. Pure."""
+
+import re
+
+from . import layout
+from .folds import Common, Count, Elected, First, Last, Peak, Ratio, Sum, Unknown
+
+
+def named(column):
+    return f"coalesce(nullif({column}, ''), '?')"
+
+
+KEYS = {
+    "user": named('"user"'),
+    "account": named("account"),
+    "node": "node",
+    "mode": "mode",
+    "cluster": "coalesce(cluster, '')",
+    "job_id": "job_id",
+    "restart_count": "coalesce(restart_count, 0)",
+    "day": "CASE WHEN left(end_text, 10) GLOB '[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9]' THEN left(end_text, 10) "
+    "ELSE '?' END",
+    "tier": named("item.name"),
+    "kind": "item.kind",
+    "pattern": "item.pattern",
+}
+LISTS = {"tiers": "tiers", "failures": "failures"}  # views with a row for each item of a list: the column that has it
+JOBS = ("jobs", "failed_jobs")  # counted apart: a run counts once, whatever the number of its records
+UNUSED = "unused_bytes::HUGEINT * elapsed_ms"
+TIER_BYTE_MS = "item.mean_bytes::HUGEINT * elapsed_ms"
+# What a column's fold takes of a record, by the column's name.
+FIGURES = {
+    "records": ("1",),
+    "nodes": ("1",),
+    "warnings": ("warnings",),
+    "node_hours": ("elapsed_ms",),
+    "elapsed_s": ("elapsed_ms",),
+    "exit_code": ("exit_code",),
+    "fast_peak_bytes": ("fast_peak_bytes",),
+    "slow_peak_bytes": ("slow_peak_bytes",),
+    "fast_mean_bytes": (layout.FAST_BYTE_MS, "elapsed_ms"),
+    "fast_share": (layout.FAST_BYTE_MS, "all_mean_bytes::HUGEINT * elapsed_ms"),
+    "alone_records": ("(shared IS NOT DISTINCT FROM false)::BIGINT",),
+    "shared_records": ("(shared IS NOT DISTINCT FROM true)::BIGINT",),
+    "unused_share": (UNUSED, "fast_capacity_bytes::HUGEINT * elapsed_ms"),
+    "unused_byte_hours": (UNUSED,),
+    "slow_beside_room_byte_hours": ("slow_beside_room_bytes::HUGEINT * elapsed_ms",),
+    "package_j": ("package_uj",),
+    "memory_j": ("memory_uj",),
+    "mean_w": ("metered_uj", "counted_us"),
+    "package_w": ("package_uj", "counted_us"),
+    "peak_w": ("peak_uw",),
+    "joules_per_gb": ("metered_uj", "moved_bytes"),
+    "estimated_static_j": ("estimated_static_uj",),
+    "estimated_dynamic_j": ("estimated_dynamic_uj",),
+    "slow_write_bytes": ("slow_write_bytes",),
+    "slow_read_bytes": ("slow_read_bytes",),
+    "life_share": ("slow_write_bytes",),
+    "peak_bytes": ("item.peak_bytes",),
+    "mean_bytes": (TIER_BYTE_MS, "elapsed_ms"),
+    "byte_hours": (TIER_BYTE_MS,),
+    "text": ("item.text", "item.pattern"),
+    "last_job": ("job",),
+    "job": ("job",),
+    "user": ('"user"',),
+    "account": ("account",),
+    "mode": ("mode",),
+    "end": ("end_text",),
+    "rule": ("advice_rule",),
+    "wanted": ("advice_wanted",),
+    "why": ("advice_why",),
+}
+
+
+def met(name, value):
+    """A value and where its record was: the least of these is of the record that is read first."""
+    return f"{{day: filename, file: file, line: line, {name}: {value}}}"
+
+
+def ratio(upper, lower):
+    both = f"({upper}) IS NOT NULL AND ({lower}) IS NOT NULL"
+    return (
+        *(f"coalesce(sum({part}) FILTER ({both}), 0)" for part in (upper, lower)),
+        f"count(*) FILTER (NOT ({both}))",
+    )
+
+
+def common(word, pattern):
+    return f"CASE WHEN min({word}) = max({word}) THEN min({word}) ELSE min({pattern}) END", f"min({pattern})"
+
+
+# The cells of a fold, as SQL over its figures, and what makes those of all rows together out of them (of words nothing
+# does). The node of a peak is found later.
+CELLS = {
+    Count: (lambda figure: (f"sum({figure})",), ("sum",)),
+    Sum: (lambda figure: (f"sum({figure})", f"count(*) - count({figure})"), ("sum", "sum")),
+    Unknown: (lambda figure: ("NULL::BIGINT", "count(*)"), ("max", "sum")),
+    Ratio: (ratio, ("sum", "sum", "sum")),
+    Peak: (lambda figure: (f"max({figure})", "NULL", f"count(*) - count({figure})"), ("max", "max", "sum")),
+    First: (lambda word: (f"(min({met('word', word)}) FILTER ({word} IS NOT NULL)).word",), ("min",)),
+    Last: (lambda word: (f"max({met('word', word)}).word",), ("max",)),
+    Common: (common, ("min", "min")),
+}
+
+
+def rank(column):
+    """Sorts the rows of a view by a column, as SQL."""
+    fold = column.fold
+    first, *others = CELLS[type(fold)][0](*FIGURES[column.name])
+    if isinstance(fold, Ratio):
+        quotient = f"({first})::DOUBLE * {fold.factor} / {others[0]}"
+        return f"CASE WHEN {others[0]} <> 0 THEN round_even({quotient}, {fold.digits or 0}) END"
+    return f"round_even({first} / {fold.per:.1f}, {fold.digits})" if getattr(fold, "digits", None) else first
+
+
+def elected(column):
+    """A column of elected nodes as one of all."""
+    return column._replace(fold=column.fold.fold) if isinstance(column.fold, Elected) else column
+
+
+def words_of(view):
+    """The columns of the view's tables that it wants."""
+    texts = [KEYS[key.name] for key in view.keys]
+    texts += [part for column in view.columns for part in FIGURES.get(column.name, ())]
+    texts += [LISTS.get(view.name, "")]
+    found = set(layout.NAMES).intersection(re.findall(r"\w+", " ".join(texts)))
+    return found | {"can_be_fast", "advice_form"} if "advice_rule" in found else found
