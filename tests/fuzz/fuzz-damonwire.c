@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "migrator/damon/gathering.h"
 #include "migrator/damon/heat.h"
-#include "migrator/damon/trace.h"
 #include "migrator/damon/wire.h"
 
 #define RING 4096
@@ -31,7 +31,7 @@ static void use_ring(const uint8_t *data, size_t size)
     uint64_t lost = 0;
     memset(&gathering, 0, sizeof(gathering));
     memcpy(ring, data, size < RING ? size : RING);
-    if (hm_damon_trace_read(&layout, ring, RING, 24, 24 + size, &gathering, &lost, use_list, NULL) != 24 + size)
+    if (hm_damon_gathering_read(&layout, ring, RING, 24, 24 + size, &gathering, &lost, use_list, NULL) != 24 + size)
         abort();
 }
 

@@ -11,7 +11,7 @@
 #define QUOTED "\"%s\""
 #define NAME_BYTES "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-"
 
-static int read_choice(const struct hm_field *row, void *field, const char *value, bool is_first,
+static int read_choice(const struct hm_configfield *row, void *field, const char *value, bool is_first,
                        struct hm_error *error)
 {
     char list[128] = "";
@@ -32,7 +32,7 @@ static int read_choice(const struct hm_field *row, void *field, const char *valu
     return hm_fail(error, EINVAL, "\"%.40s\" is not one of its values: use %s", value, list);
 }
 
-static bool write_choice(const struct hm_field *row, const void *field, char *out, size_t size)
+static bool write_choice(const struct hm_configfield *row, const void *field, char *out, size_t size)
 {
     int chosen, n = 0;
     memcpy(&chosen, field, sizeof(chosen));
@@ -45,7 +45,7 @@ static bool write_choice(const struct hm_field *row, const void *field, char *ou
     return true;
 }
 
-static int read_yes_no(const struct hm_field *row, void *field, const char *value, bool is_first,
+static int read_yes_no(const struct hm_configfield *row, void *field, const char *value, bool is_first,
                        struct hm_error *error)
 {
     (void)row, (void)is_first;
@@ -55,14 +55,15 @@ static int read_yes_no(const struct hm_field *row, void *field, const char *valu
     return 0;
 }
 
-static bool write_yes_no(const struct hm_field *row, const void *field, char *out, size_t size)
+static bool write_yes_no(const struct hm_configfield *row, const void *field, char *out, size_t size)
 {
     (void)row;
     snprintf(out, size, "%s", *(const bool *)field ? "yes" : "no");
     return true;
 }
 
-static int read_name(const struct hm_field *row, void *field, const char *value, bool is_first, struct hm_error *error)
+static int read_name(const struct hm_configfield *row, void *field, const char *value, bool is_first,
+                     struct hm_error *error)
 {
     (void)is_first;
     size_t length = strlen(value);
@@ -74,14 +75,14 @@ static int read_name(const struct hm_field *row, void *field, const char *value,
 }
 
 /* A text that is empty was not said. */
-static bool write_text(const struct hm_field *row, const void *field, char *out, size_t size)
+static bool write_text(const struct hm_configfield *row, const void *field, char *out, size_t size)
 {
     (void)row;
     snprintf(out, size, QUOTED, (const char *)field);
     return *(const char *)field != '\0';
 }
 
-static int read_folder(const struct hm_field *row, void *field, const char *value, bool is_first,
+static int read_folder(const struct hm_configfield *row, void *field, const char *value, bool is_first,
                        struct hm_error *error)
 {
     (void)is_first;
@@ -98,7 +99,7 @@ static int read_folder(const struct hm_field *row, void *field, const char *valu
 }
 
 /* Read a time. The row's range, and the number stored, are in units of `unit_ms`. */
-static int set_duration(const struct hm_field *row, void *field, const char *value, struct hm_error *error,
+static int set_duration(const struct hm_configfield *row, void *field, const char *value, struct hm_error *error,
                         unsigned unit_ms)
 {
     uint64_t milliseconds;
@@ -113,35 +114,35 @@ static int set_duration(const struct hm_field *row, void *field, const char *val
     return 0;
 }
 
-static int read_milliseconds(const struct hm_field *row, void *field, const char *value, bool is_first,
+static int read_milliseconds(const struct hm_configfield *row, void *field, const char *value, bool is_first,
                              struct hm_error *error)
 {
     (void)is_first;
     return set_duration(row, field, value, error, 1);
 }
 
-static bool write_milliseconds(const struct hm_field *row, const void *field, char *out, size_t size)
+static bool write_milliseconds(const struct hm_configfield *row, const void *field, char *out, size_t size)
 {
     (void)row;
     snprintf(out, size, "%ums", *(const unsigned *)field);
     return true;
 }
 
-static int read_seconds(const struct hm_field *row, void *field, const char *value, bool is_first,
+static int read_seconds(const struct hm_configfield *row, void *field, const char *value, bool is_first,
                         struct hm_error *error)
 {
     (void)is_first;
     return set_duration(row, field, value, error, 1000);
 }
 
-static bool write_seconds(const struct hm_field *row, const void *field, char *out, size_t size)
+static bool write_seconds(const struct hm_configfield *row, const void *field, char *out, size_t size)
 {
     (void)row;
     snprintf(out, size, "%us", *(const unsigned *)field);
     return true;
 }
 
-static int read_percent(const struct hm_field *row, void *field, const char *value, bool is_first,
+static int read_percent(const struct hm_configfield *row, void *field, const char *value, bool is_first,
                         struct hm_error *error)
 {
     double percent;
@@ -154,7 +155,7 @@ static int read_percent(const struct hm_field *row, void *field, const char *val
     return 0;
 }
 
-static bool write_percent(const struct hm_field *row, const void *field, char *out, size_t size)
+static bool write_percent(const struct hm_configfield *row, const void *field, char *out, size_t size)
 {
     (void)row;
     snprintf(out, size, "%.9g%%", *(const double *)field);
@@ -162,7 +163,7 @@ static bool write_percent(const struct hm_field *row, const void *field, char *o
 }
 
 /* The least amount is 0.001: 0 means "not given", and `config show` would need an exponent for less. */
-static int read_amount(const struct hm_field *row, void *field, const char *value, bool is_first,
+static int read_amount(const struct hm_configfield *row, void *field, const char *value, bool is_first,
                        struct hm_error *error)
 {
     double amount;
@@ -177,14 +178,14 @@ static int read_amount(const struct hm_field *row, void *field, const char *valu
     return 0;
 }
 
-static bool write_amount(const struct hm_field *row, const void *field, char *out, size_t size)
+static bool write_amount(const struct hm_configfield *row, const void *field, char *out, size_t size)
 {
     double amount = *(const double *)field;
     snprintf(out, size, "\"%.9g%s\"", amount, row->choices[0]);
     return amount > 0;
 }
 
-static int read_number(const struct hm_field *row, void *field, const char *value, bool is_first,
+static int read_number(const struct hm_configfield *row, void *field, const char *value, bool is_first,
                        struct hm_error *error)
 {
     (void)is_first;
@@ -192,7 +193,7 @@ static int read_number(const struct hm_field *row, void *field, const char *valu
 }
 
 /* 0 was not said. */
-static bool write_number(const struct hm_field *row, const void *field, char *out, size_t size)
+static bool write_number(const struct hm_configfield *row, const void *field, char *out, size_t size)
 {
     uint64_t number = *(const uint64_t *)field;
     (void)row;
@@ -200,7 +201,8 @@ static bool write_number(const struct hm_field *row, const void *field, char *ou
     return number > 0;
 }
 
-static int read_size(const struct hm_field *row, void *field, const char *value, bool is_first, struct hm_error *error)
+static int read_size(const struct hm_configfield *row, void *field, const char *value, bool is_first,
+                     struct hm_error *error)
 {
     uint64_t bytes;
     char least[24], most[24];
@@ -214,7 +216,8 @@ static int read_size(const struct hm_field *row, void *field, const char *value,
     return 0;
 }
 
-static int read_modes(const struct hm_field *row, void *field, const char *value, bool is_first, struct hm_error *error)
+static int read_modes(const struct hm_configfield *row, void *field, const char *value, bool is_first,
+                      struct hm_error *error)
 {
     struct hm_request request;
     (void)row;
@@ -230,7 +233,7 @@ static int read_modes(const struct hm_field *row, void *field, const char *value
     return -1;
 }
 
-static bool write_modes(const struct hm_field *row, const void *field, char *out, size_t size)
+static bool write_modes(const struct hm_configfield *row, const void *field, char *out, size_t size)
 {
     unsigned modes = *(const unsigned *)field;
     char list[HM_MODES_LIST];
@@ -239,7 +242,7 @@ static bool write_modes(const struct hm_field *row, const void *field, char *out
     return modes != 0;
 }
 
-static int read_request(const struct hm_field *row, void *field, const char *value, bool is_first,
+static int read_request(const struct hm_configfield *row, void *field, const char *value, bool is_first,
                         struct hm_error *error)
 {
     struct hm_request request;
@@ -253,7 +256,7 @@ static int read_request(const struct hm_field *row, void *field, const char *val
     return 0;
 }
 
-static int read_migrate(const struct hm_field *row, void *field, const char *value, bool is_first,
+static int read_migrate(const struct hm_configfield *row, void *field, const char *value, bool is_first,
                         struct hm_error *error)
 {
     struct hm_config_migrate *migrate = field;
@@ -264,7 +267,7 @@ static int read_migrate(const struct hm_field *row, void *field, const char *val
     return 0;
 }
 
-static bool write_migrate(const struct hm_field *row, const void *field, char *out, size_t size)
+static bool write_migrate(const struct hm_configfield *row, const void *field, char *out, size_t size)
 {
     const struct hm_config_migrate *migrate = field;
     (void)row;
@@ -272,7 +275,8 @@ static bool write_migrate(const struct hm_field *row, const void *field, char *o
     return true;
 }
 
-static int read_nodes(const struct hm_field *row, void *field, const char *value, bool is_first, struct hm_error *error)
+static int read_nodes(const struct hm_configfield *row, void *field, const char *value, bool is_first,
+                      struct hm_error *error)
 {
     struct hm_set *nodes = field;
     (void)row, (void)is_first;
@@ -283,7 +287,7 @@ static int read_nodes(const struct hm_field *row, void *field, const char *value
     return 0;
 }
 
-static bool write_nodes(const struct hm_field *row, const void *field, char *out, size_t size)
+static bool write_nodes(const struct hm_configfield *row, const void *field, char *out, size_t size)
 {
     const struct hm_set *nodes = field;
     char list[512];
@@ -292,17 +296,17 @@ static bool write_nodes(const struct hm_field *row, const void *field, char *out
     return !hm_set_is_empty(nodes);
 }
 
-const struct hm_field_kind hm_field_choice = {read_choice, write_choice};
-const struct hm_field_kind hm_field_yes_no = {read_yes_no, write_yes_no};
-const struct hm_field_kind hm_field_name = {read_name, write_text};
-const struct hm_field_kind hm_field_folder = {read_folder, write_text};
-const struct hm_field_kind hm_field_milliseconds = {read_milliseconds, write_milliseconds};
-const struct hm_field_kind hm_field_seconds = {read_seconds, write_seconds};
-const struct hm_field_kind hm_field_percent = {read_percent, write_percent};
-const struct hm_field_kind hm_field_amount = {read_amount, write_amount};
-const struct hm_field_kind hm_field_number = {read_number, write_number};
-const struct hm_field_kind hm_field_size = {read_size, write_number};
-const struct hm_field_kind hm_field_modes = {read_modes, write_modes};
-const struct hm_field_kind hm_field_request = {read_request, write_text};
-const struct hm_field_kind hm_field_migrate = {read_migrate, write_migrate};
-const struct hm_field_kind hm_field_nodes = {read_nodes, write_nodes};
+const struct hm_configfield_kind hm_field_choice = {read_choice, write_choice};
+const struct hm_configfield_kind hm_field_yes_no = {read_yes_no, write_yes_no};
+const struct hm_configfield_kind hm_field_name = {read_name, write_text};
+const struct hm_configfield_kind hm_field_folder = {read_folder, write_text};
+const struct hm_configfield_kind hm_field_milliseconds = {read_milliseconds, write_milliseconds};
+const struct hm_configfield_kind hm_field_seconds = {read_seconds, write_seconds};
+const struct hm_configfield_kind hm_field_percent = {read_percent, write_percent};
+const struct hm_configfield_kind hm_field_amount = {read_amount, write_amount};
+const struct hm_configfield_kind hm_field_number = {read_number, write_number};
+const struct hm_configfield_kind hm_field_size = {read_size, write_number};
+const struct hm_configfield_kind hm_field_modes = {read_modes, write_modes};
+const struct hm_configfield_kind hm_field_request = {read_request, write_text};
+const struct hm_configfield_kind hm_field_migrate = {read_migrate, write_migrate};
+const struct hm_configfield_kind hm_field_nodes = {read_nodes, write_nodes};

@@ -6,29 +6,30 @@
 
 #include "value.h"
 
-struct hm_field;
+struct hm_configfield;
 
-struct hm_field_kind {
+struct hm_configfield_kind {
     /*
      * Read `value` into the field at `field`. A list's values come one by one, `is_first` with the first. Returns 0, or
      * -1 (EINVAL, ERANGE) with a text that says what would be right.
      */
-    int (*read)(const struct hm_field *row, void *field, const char *value, bool is_first, struct hm_error *error);
+    int (*read)(const struct hm_configfield *row, void *field, const char *value, bool is_first,
+                struct hm_error *error);
     /* Write the field's value as it may stand in the file. Returns false where the field has none. */
-    bool (*write)(const struct hm_field *row, const void *field, char *out, size_t size);
+    bool (*write)(const struct hm_configfield *row, const void *field, char *out, size_t size);
 };
 
-struct hm_field {
+struct hm_configfield {
     enum hm_section section;
     const char *word;
-    const struct hm_field_kind *kind;
+    const struct hm_configfield_kind *kind;
     size_t offset;              /* offset of the field in hm_config, or in the section's entry */
     uint64_t least, most;       /* numbers and times: their range; texts: `most` is the size of the field */
     const char *const *choices; /* words in the order of the enum from `least` on; amounts: the unit */
 };
 
 /* The kinds of values; hm_field_modes takes a list. */
-extern const struct hm_field_kind hm_field_choice, hm_field_yes_no, hm_field_name, hm_field_folder,
+extern const struct hm_configfield_kind hm_field_choice, hm_field_yes_no, hm_field_name, hm_field_folder,
     hm_field_milliseconds, hm_field_seconds, hm_field_percent, hm_field_amount, hm_field_number, hm_field_size,
     hm_field_modes, hm_field_request, hm_field_migrate, hm_field_nodes;
 

@@ -36,7 +36,7 @@ static const char *const channels[] = {"shared", "separate", NULL};
     }
 #define FIELD(field) sizeof(((struct hm_config *)0)->field)
 
-static const struct hm_field rows[] = {
+static const struct hm_configfield rows[] = {
     TOP("enabled", hm_field_yes_no, enabled, 0, 0, NULL),
     TOP("record", hm_field_choice, record, 0, 0, who),
     TOP("record_dir", hm_field_folder, record_dir, 0, FIELD(record_dir), NULL),
@@ -148,7 +148,7 @@ static int check_overlap(const struct hm_config *config, int entry, struct hm_er
     return 0;
 }
 
-static const struct hm_field *find_row(enum hm_section section, const char *word)
+static const struct hm_configfield *find_row(enum hm_section section, const char *word)
 {
     for (int i = 0; i < N_ROWS(rows); i++)
         if (rows[i].section == section && strcmp(rows[i].word, word) == 0)
@@ -157,7 +157,7 @@ static const struct hm_field *find_row(enum hm_section section, const char *word
 }
 
 /* Of the row's field in hm_config, in bytes. */
-static size_t place_of(const struct hm_field *row, int entry)
+static size_t place_of(const struct hm_configfield *row, int entry)
 {
     size_t start = 0;
     if (row->section == HM_SECTION_TIER)
@@ -172,7 +172,7 @@ static size_t place_of(const struct hm_field *row, int entry)
 int hm_configvalue_set(struct hm_config *config, enum hm_section section, int entry, const char *word,
                        const char *value, bool is_first, struct hm_error *error)
 {
-    const struct hm_field *row = find_row(section, word);
+    const struct hm_configfield *row = find_row(section, word);
     if (!row)
         return hm_fail(error, EINVAL, "\"%.40s\" is not known here", word);
     if (row->kind->read(row, (char *)config + place_of(row, entry), value, is_first, error) < 0)
@@ -189,7 +189,7 @@ int hm_configvalue_set(struct hm_config *config, enum hm_section section, int en
 bool hm_configvalue_write(const struct hm_config *config, enum hm_section section, int entry, const char *word,
                           char *out, size_t size)
 {
-    const struct hm_field *row = find_row(section, word);
+    const struct hm_configfield *row = find_row(section, word);
     return row && row->kind->write(row, (const char *)config + place_of(row, entry), out, size);
 }
 

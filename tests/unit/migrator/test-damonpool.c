@@ -17,8 +17,8 @@
 #include <cmocka.h>
 
 #include "migrator/damon/broker/sysfs.h"
+#include "migrator/damon/gathering.h"
 #include "migrator/damon/pool.h"
-#include "migrator/damon/trace.h"
 #include "migrator/damon/tune.h"
 
 static struct hm_error error;
@@ -252,7 +252,7 @@ static void read_ring(uint64_t tail)
     struct hm_damon_layout layout;
     seen[0] = '\0';
     assert_int_equal(hm_damon_layout_parse(format, &layout, &error), 0);
-    assert_true(hm_damon_trace_read(&layout, ring, RING, tail, head, &gathering, &lost, note, NULL) == head);
+    assert_true(hm_damon_gathering_read(&layout, ring, RING, tail, head, &gathering, &lost, note, NULL) == head);
 }
 
 static void lists_are_put_together_over_readings_and_the_rings_end(void **state)

@@ -74,15 +74,15 @@ int hm_damon_ring_open(struct hm_damon_ring *ring, const struct hm_damon_layout 
     return -1;
 }
 
-void hm_damon_ring_read(struct hm_damon_ring *ring, const struct hm_damon_layout *layout, hm_damon_trace_sink *sink,
+void hm_damon_ring_read(struct hm_damon_ring *ring, const struct hm_damon_layout *layout, hm_damon_gathering_sink *sink,
                         void *data)
 {
     struct perf_event_mmap_page *page = ring->map;
     if (!page)
         return;
     uint64_t head = __atomic_load_n(&page->data_head, __ATOMIC_ACQUIRE);
-    uint64_t tail = hm_damon_trace_read(layout, (const uint8_t *)ring->map + PAGE, RING_BYTES, page->data_tail, head,
-                                        ring->gathering, &ring->lost, sink, data);
+    uint64_t tail = hm_damon_gathering_read(layout, (const uint8_t *)ring->map + PAGE, RING_BYTES, page->data_tail,
+                                            head, ring->gathering, &ring->lost, sink, data);
     __atomic_store_n(&page->data_tail, tail, __ATOMIC_RELEASE);
 }
 

@@ -5,7 +5,7 @@
 
 #include <sys/types.h>
 
-#include "migrator/damon/trace.h"
+#include "migrator/damon/gathering.h"
 
 struct hm_damon_ring {
     int fd; /* -1: not open */
@@ -26,7 +26,7 @@ int hm_damon_tracepoint_find(struct hm_damon_layout *layout, struct hm_error *er
 int hm_damon_ring_open(struct hm_damon_ring *ring, const struct hm_damon_layout *layout, pid_t kdamond,
                        struct hm_error *error);
 /* Passes complete lists to `sink`. Never waits. */
-void hm_damon_ring_read(struct hm_damon_ring *ring, const struct hm_damon_layout *layout, hm_damon_trace_sink *sink,
+void hm_damon_ring_read(struct hm_damon_ring *ring, const struct hm_damon_layout *layout, hm_damon_gathering_sink *sink,
                         void *data);
 void hm_damon_ring_close(struct hm_damon_ring *ring);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "trace.h"
+#include "gathering.h"
 
 #include <errno.h>
 #include <linux/perf_event.h>
@@ -60,7 +60,7 @@ static bool take_field(const struct hm_damon_layout *layout, enum hm_damon_field
 }
 
 static void add_region(const struct hm_damon_layout *layout, const uint8_t *raw, uint32_t length,
-                       struct hm_damon_gathering *gathering, uint64_t *lost, hm_damon_trace_sink *sink, void *data)
+                       struct hm_damon_gathering *gathering, uint64_t *lost, hm_damon_gathering_sink *sink, void *data)
 {
     uint64_t value[HM_DAMON_FIELDS];
     for (int f = 0; f < HM_DAMON_FIELDS; f++)
@@ -89,9 +89,9 @@ static void add_region(const struct hm_damon_layout *layout, const uint8_t *raw,
     }
 }
 
-uint64_t hm_damon_trace_read(const struct hm_damon_layout *layout, const uint8_t *ring, size_t size, uint64_t tail,
-                             uint64_t head, struct hm_damon_gathering *gathering, uint64_t *lost,
-                             hm_damon_trace_sink *sink, void *data)
+uint64_t hm_damon_gathering_read(const struct hm_damon_layout *layout, const uint8_t *ring, size_t size, uint64_t tail,
+                                 uint64_t head, struct hm_damon_gathering *gathering, uint64_t *lost,
+                                 hm_damon_gathering_sink *sink, void *data)
 {
     struct perf_event_header header;
     uint8_t record[MOST_RECORD];

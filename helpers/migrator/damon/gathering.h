@@ -5,8 +5,8 @@
  * (update_schemes_tried_regions), but there the reader waits for more than an aggregation, only one reader on the
  * system can wait, and regions do not name their process. Pure.
  */
-#ifndef HM_MIGRATOR_DAMON_TRACE_H
-#define HM_MIGRATOR_DAMON_TRACE_H
+#ifndef HM_MIGRATOR_DAMON_GATHERING_H
+#define HM_MIGRATOR_DAMON_GATHERING_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -43,7 +43,7 @@ struct hm_damon_gathering {
 };
 
 /* Called with each complete list. */
-typedef void hm_damon_trace_sink(void *data, const struct hm_damon_gathering *list);
+typedef void hm_damon_gathering_sink(void *data, const struct hm_damon_gathering *list);
 
 /* Parses the tracepoint's `format` file. Returns 0, or -1 (EBADMSG) with a text that names the missing field. */
 int hm_damon_layout_parse(const char *text, struct hm_damon_layout *layout, struct hm_error *error);
@@ -53,8 +53,8 @@ int hm_damon_layout_parse(const char *text, struct hm_damon_layout *layout, stru
  * ever written, as perf does. Incomplete lists are dropped. *lost is increased by the records that the kernel dropped
  * and by the incomplete lists. Returns the new tail, at most `head`.
  */
-uint64_t hm_damon_trace_read(const struct hm_damon_layout *layout, const uint8_t *ring, size_t size, uint64_t tail,
-                             uint64_t head, struct hm_damon_gathering *gathering, uint64_t *lost,
-                             hm_damon_trace_sink *sink, void *data);
+uint64_t hm_damon_gathering_read(const struct hm_damon_layout *layout, const uint8_t *ring, size_t size, uint64_t tail,
+                                 uint64_t head, struct hm_damon_gathering *gathering, uint64_t *lost,
+                                 hm_damon_gathering_sink *sink, void *data);
 
 #endif
