@@ -27,14 +27,15 @@ TO_RUN = 900  # seconds; ends what never comes, and is no claim about how quick 
 
 @pytest.fixture(scope="module", autouse=True)
 def all_recorded():
-    """Also jobs in mode off."""
+    """All jobs have records, also those in mode off."""
     with slurm.configured(slurm.CONFIG.read_text() + "record = all\n"):
         yield
 
 
 @pytest.fixture(scope="module")
 def jobs(all_recorded):
-    """Two of alice's and two of bob's, all of them ended and stored: ids by user and mode."""
+    """Run two jobs of alice and two of bob, and wait until they have ended and are stored. Returns job ids by user and
+    mode."""
     options = {("alice", "fast"): ("--comment=about the run", "--extra=more of it")}
     pairs = (("alice", "fast"), ("alice", "slow"), ("bob", "fast"), ("bob", "spill"))
     ids = {
@@ -46,12 +47,12 @@ def jobs(all_recorded):
 
 
 def seconds(text):
-    """Since 1970, of a record's time."""
+    """Convert a record's time to seconds since 1970."""
     return datetime.fromisoformat(text).timestamp()
 
 
 def assert_same(line, record):
-    """What sacct's line and the record have of a job whose script ran to its end, or was refused."""
+    """Compare sacct's line with the record, for a job whose script ran to its end or that was refused."""
     assert int(line["JobIDRaw"]) == record["job_id"]
     assert (line["User"], int(line["UID"])) == (record["user"], record["uid"])
     assert (line["Account"], line["Partition"]) == (record["account"], record["partition"])
@@ -84,7 +85,7 @@ def test_admin_comment_of_the_longest_summary_and_of_the_next(jobs):
 
 
 def test_admin_comment_that_cannot_be_written_and_why(jobs):
-    """The status says so on every version; what else is said tells the two apart."""
+    """sacctmgr's exit status is 1 on every version of Slurm in both cases; its message tells the two cases apart."""
     job_id = jobs["alice", "slow"]
     for target, user, why in ((job_id, "alice", "Access/permission denied"), (NO_JOB, None, "Data has not changed")):
         done = accounting.set_comment(target, "lost", user=user, check=False)
@@ -115,8 +116,9 @@ def test_jobs_that_fail_are_refused_or_cancelled():
 
 
 def test_ids_of_an_array_and_what_they_mean_to_sacctmgr():
-    """A task's record has the number that sacct calls JobIDRaw. Its JobID, of the array's id and the index, is what
-    sacctmgr has to be given: the last task has the array's own number, which stands for all tasks there."""
+    """A task's record has the number that sacct calls JobIDRaw. sacctmgr has to be given the JobID, which consists of
+    the array's id and the task's index: the last task's number is the array's own number, which stands for all tasks
+    there."""
     array = slurm.sbatch("alice", f"exit $((SLURM_ARRAY_TASK_ID == 3 ? {CODE} : 0))", "-n1", "--array=1-3")
     lines = accounting.wait_stored([array], 3)
     slurm.wait_idle()
@@ -139,8 +141,9 @@ def test_ids_of_an_array_and_what_they_mean_to_sacctmgr():
 
 
 def test_ids_of_a_heterogeneous_job_and_what_they_mean_to_sacctmgr(second_node):
-    """As for arrays: LEADER+OFFSET is one component, and the leader's number is the whole job. Each component has its
-    own request, though the script's environment has the leader's; a step's own text wins."""
+    """LEADER+OFFSET names one component; the leader's number stands for the whole job, as an array's id does for its
+    tasks. Each component has its own request, although the script's environment has the leader's. A step's own option
+    takes precedence."""
     script = f"""{slurm.OVERLAP}srun --het-group=0 {slurm.POLICY}; srun --het-group=1 {slurm.POLICY}
         srun --het-group=1 --hybrid-mem=interleave {slurm.POLICY}"""
     options = ("-n1", "--hybrid-mem=slow", ":", "-n1", "--hybrid-mem=fast")
@@ -166,7 +169,8 @@ def test_ids_of_a_heterogeneous_job_and_what_they_mean_to_sacctmgr(second_node):
 
 
 def test_runs_of_a_requeued_job_are_told_apart_by_their_count():
-    """One id; sacct shows the last run unless asked for all, and sacctmgr writes to the last one. Each is placed."""
+    """All runs have the same job id. sacct shows only the last run unless it is asked for all; sacctmgr writes to the
+    last run. Each run is placed."""
     folder = slurm.folder_of("bob")
     script = f"{slurm.POLICY}; touch {folder}/ran; until [ -e {folder}/go ]; do sleep 0.2; done"
     job_id = slurm.sbatch("bob", script, "--hybrid-mem=slow", "--requeue", "--open-mode=append", "-n1")
@@ -203,14 +207,14 @@ def test_jobs_that_end_while_there_is_no_slurmdbd_are_stored_later():
 
 
 def submit_storm():
-    """An array of jobs for each user and mode. Returns user and mode by the array's id."""
+    """Submit an array of jobs for each user and mode. Returns (user, mode) by the array's id."""
     script = f"exit $((SLURM_ARRAY_TASK_ID % {FAILING} == 0 ? {CODE} : 0))"
     options = ("-n1", "-p", "alone", f"--array=1-{STORM // len(PAIRS)}")
     return {slurm.sbatch(user, script, f"--hybrid-mem={mode}", *options): (user, mode) for user, mode in PAIRS}
 
 
 def counted(found):
-    """Of (user, mode, state) of jobs: how many jobs and, of them, failed ones, by user and mode."""
+    """Count (user, mode, state) tuples of jobs. Returns {(user, mode): (number of jobs, number of failed jobs)}."""
     counts = collections.Counter(found)
     return {
         (user, mode): (counts[user, mode, "COMPLETED"] + counts[user, mode, "FAILED"], counts[user, mode, "FAILED"])
@@ -220,7 +224,7 @@ def counted(found):
 
 @pytest.fixture(scope="module")
 def storm():
-    """The jobs, ended and stored: when they began, the arrays' users and modes, sacct's lines, the records."""
+    """Run the storm of jobs. Returns the time they began, (user, mode) by array, sacct's lines, and the records."""
     # Jobs that share no cores: as many at once as the guest serves at once, which keeps hooks from being late.
     with slurm.alone_partition():
         begin = datetime.now(timezone.utc).isoformat()
@@ -271,7 +275,7 @@ def test_views_of_the_storm_have_what_sacct_has(storm, view, key, column):
 
 
 def test_a_corrupted_day_loses_its_bad_lines_and_says_how_many(storm, tmp_path):
-    """Each second line of what the node wrote of the storm: cut, of zeros, or no JSON."""
+    """Every second record of the storm is damaged: cut in half, overwritten with zeros, or no valid JSON."""
     _, _, _, records = storm
     damages = (lambda text: text[: len(text) // 2], lambda text: "\0" * len(text), lambda text: text.replace('"', "'"))
     texts = [json.dumps(record) for record in records]

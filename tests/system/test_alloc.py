@@ -28,7 +28,7 @@ def program():
 
 @contextlib.contextmanager
 def placed(policy, mib, use=READ, block=0, share=0.0, touched=None, env=None, prefix=()):
-    """A process that holds such memory: what it says of it, and its pages by address from numa_maps."""
+    """Run programs/alloc/placed.c with such an allocation. Gives the JSON object that the program prints about it."""
     words = [*prefix, PROGRAM, policy, use, mib, block, share, mib if touched is None else touched]
     process = subprocess.Popen(
         [str(word) for word in words],
@@ -47,7 +47,7 @@ def placed(policy, mib, use=READ, block=0, share=0.0, touched=None, env=None, pr
 
 
 def mappings(pid):
-    """{address: (policy, {node: bytes})} of a process, but for files."""
+    """Read numa_maps of a process: {address: (policy, {node: bytes})}, without the mappings of files."""
     found = {}
     for line in Path(f"/proc/{pid}/numa_maps").read_text().splitlines():
         if " file=" in line:
@@ -60,7 +60,7 @@ def mappings(pid):
 
 
 def check(held, mib):
-    """Runs follow each other; the kernel has each of them as one mapping, with all of its pages."""
+    """The runs follow each other without gaps; the kernel has one mapping for each run, with all of its pages."""
     kernel, offset = mappings(held["pid"]), 0
     for run in held["runs"]:
         assert run["offset"] == offset and run["folder"] == -1
@@ -152,7 +152,8 @@ def test_separate_channels_share_by_bandwidth():
 
 
 def test_in_a_job_it_obeys_the_cpuset_and_not_the_jobs_policy():
-    """The job's own policy is slow: the program's wish for fast wins. Nodes that a cpuset hides are not wished for."""
+    """The job's own policy is slow, but the program asks libhybridmem for fast, and gets it. The library does not ask
+    for nodes that a cpuset hides."""
     folder = slurm.folder_of("alice")
     script = f"{PROGRAM} {FAST} 0 32 0 0 32 < /dev/null > {folder}/said"
     job_id = slurm.sbatch("alice", script, "--hybrid-mem=slow")
@@ -164,7 +165,7 @@ def test_in_a_job_it_obeys_the_cpuset_and_not_the_jobs_policy():
 
 @contextlib.contextmanager
 def cpuset(mems):
-    """A cgroup with these nodes, beside Slurm's; its cgroup.procs."""
+    """Make a cgroup with these nodes, beside Slurm's cgroups. Gives the path of its cgroup.procs."""
     root = Path("/sys/fs/cgroup")
     folder = root / "alloc-test"
     (root / "cgroup.subtree_control").write_text("+cpuset")
@@ -195,7 +196,7 @@ def test_hidden_nodes_are_left_out(mems, policy, nodes, reason):
 
 @contextlib.contextmanager
 def dax_folders(tmp_path):
-    """An ext4 with DAX for each NVDIMM, and what makes them."""
+    """Make an fsdax namespace and an ext4 file system with DAX on each NVDIMM. Gives the mount points."""
     made, folders = [], []
     try:
         for region in sorted(json.loads(slurm.run("ndctl list -R").stdout), key=lambda row: row["dev"]):
@@ -246,7 +247,8 @@ def test_read_mostly_data_goes_over_the_fsdax_files(tmp_path):
 
 
 def test_a_jobs_read_mostly_data_goes_over_its_file_systems():
-    """What it reads is in blocks over the files of both sockets, what it writes over the fast nodes."""
+    """The data that the program reads is in blocks over the files of both sockets; the data that it writes is on the
+    fast nodes."""
     folder = slurm.folder_of("alice")
     words = {use: f"{PROGRAM} {SPLIT} {use} 64 0 0 64" for use in (READ, WRITE)}
     script = f"cd {folder}\n{words[READ]} < /dev/null > read\n{words[WRITE]} < /dev/null > written"
@@ -266,7 +268,8 @@ def test_a_folder_without_dax_is_not_used(tmp_path):
 
 
 def test_more_than_all_nodes_have_free_is_given_as_malloc_gives_it():
-    """Linux gives a process all of the machine's memory, and no more, before it is touched."""
+    """Linux lets a process allocate as much as the machine's whole memory, but no more, as long as it is not
+    touched."""
     total = int(re.search(r"MemTotal:\s*(\d+)", Path("/proc/meminfo").read_text())[1]) >> 10
     with placed(SPILL, total - 16, touched=8) as held:
         assert "the kernel will look for some" in held["reason"]
@@ -275,7 +278,8 @@ def test_more_than_all_nodes_have_free_is_given_as_malloc_gives_it():
 
 
 def test_a_filter_on_system_calls_costs_the_placement_only():
-    """As in a container: a kernel that refuses mbind, here for a user in a namespace under a filter of its own."""
+    """Containers may run with a kernel that refuses mbind. Here a seccomp filter refuses it, for a user in a user
+    namespace."""
     with placed(
         SPILL, 16, prefix=("python3", Path(__file__).parent / "programs" / "alloc" / "without-mbind.py")
     ) as held:
@@ -286,7 +290,7 @@ def test_a_filter_on_system_calls_costs_the_placement_only():
 
 @contextlib.contextmanager
 def mappings_bounded(n):
-    """The kernel gives a process so many."""
+    """Set vm.max_map_count: the most mappings that the kernel allows a process."""
     path = Path("/proc/sys/vm/max_map_count")
     before = path.read_text()
     path.write_text(str(n))
@@ -297,8 +301,9 @@ def mappings_bounded(n):
 
 
 def many(own, count, blocks, bound):
-    """A program with mappings of its own, so many arrays, and a bound: how many mappings it has before and behind them,
-    and the arrays. It has to get what programs ask for afterwards."""
+    """Run programs/alloc/many.c, with this many mappings of its own, this many arrays, and this bound on mappings.
+    Returns the number of its mappings before and after the allocations, and the arrays. The program has to succeed in
+    what programs usually ask for afterwards: mapping memory, starting threads, loading a library."""
     source, program = SOURCE.with_name("many.c"), "/usr/local/bin/many"
     slurm.run(f"gcc -O1 -Wall -Werror -pthread -o {program} {source} -lhybridmem")
     with mappings_bounded(bound):
@@ -315,7 +320,7 @@ def many(own, count, blocks, bound):
     ],
 )
 def test_the_programs_own_mappings_stay_its_own(bound, in_blocks, ours):
-    """Arrays of 256 blocks each: by themselves they would be 25,900 mappings."""
+    """100 arrays of 256 blocks each would be 25,900 mappings if nothing bounded them."""
     before, behind, arrays = many(0, 100, 256, bound)
     assert [blocks for blocks, _ in arrays] == [256] * in_blocks + [1] * (ours - in_blocks) + [0] * (100 - ours)
     for blocks, reason in arrays:
@@ -325,7 +330,7 @@ def test_the_programs_own_mappings_stay_its_own(bound, in_blocks, ours):
 
 
 def test_where_the_kernel_stops_half_way_the_memory_is_one_mapping():
-    """The program itself has most of them: bindings fail, and do not keep the rest."""
+    """The program itself has most of the mappings: binding an array fails half-way, and none of its mappings stays."""
     before, behind, arrays = many(2000, 3, 256, 2400)
     assert arrays[0] == [256, ""]
     for blocks, reason in arrays[1:]:
@@ -346,7 +351,8 @@ def test_bench_has_its_arrays_where_it_says(policy, read, written):
 
 @contextlib.contextmanager
 def half_of_the_slow_tier():
-    """The other half is reserved for huge pages, which nobody asks for: what takes all memory takes less time."""
+    """Leave half of the slow tier: the other half is reserved for huge pages, which nobody uses, so that a sweep over
+    all memory takes less time."""
     counts = [Path(f"/sys/devices/system/node/node{node}/hugepages/hugepages-2048kB/nr_hugepages") for node in (2, 3)]
     try:
         for count in counts:
@@ -358,7 +364,8 @@ def half_of_the_slow_tier():
 
 
 def test_bench_sweeps_past_the_fast_tier():
-    """Sizes over the fast tier's end: the share in the fast tier falls, and so does what is predicted, as by Eq. 1."""
+    """The sizes go beyond the fast tier's end: the share in the fast tier falls, and so does the predicted bandwidth,
+    by Eq. 1."""
     tiers = json.loads(slurm.run("hybridmem tiers --json").stdout)["tiers"]
     speeds = [tier["read_bandwidth_mbs"] for tier in tiers]
     slurm.drop_caches()
@@ -375,7 +382,8 @@ def test_bench_sweeps_past_the_fast_tier():
 
 
 def test_the_preload_library_sends_large_allocations_to_the_slow_tier():
-    """A program of Debian that knows nothing of it: its large object is on the slow nodes, nothing else."""
+    """The program is Debian's Python, which does not know hybridmem: its one large object is on the slow nodes,
+    everything else on the fast nodes."""
     (library,) = Path("/usr/lib").glob("*/hybridmem/libhybridmem-preload.so")
     script = "import sys; a = bytearray(64 << 20); a[::4096] = b'x' * 16384; print(flush=True); sys.stdin.read()"
     env = {"LD_PRELOAD": str(library), "HYBRIDMEM_ISOLATE_NODES": "fast=0@0,1@1 slow=2@0,3@1"}
@@ -401,7 +409,8 @@ ACCESSES = METER_MIB * MIB // 64 * PASSES
 
 
 def claim(name, words, make):
-    """Run a program between two marks, and write down what is expected: make(what it said first)."""
+    """Run a program between two marks, and write down what is expected: make(SAID), where SAID is the JSON object that
+    the program prints first."""
     with subprocess.Popen(
         list(map(str, words)), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1
     ) as process:

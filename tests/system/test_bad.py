@@ -51,8 +51,8 @@ def test_a_bad_configuration_stops_only_those_who_asked():
 
 
 def refusal(user, mode, partition="main"):
-    """What says that the job does not run. A client may refuse at once; one that submits elsewhere, or that does not
-    know the partition, is refused by the node."""
+    """Submit a job that must be refused, and return the message. Some clients refuse it at once; where the client
+    submits to another cluster or does not know the partition, the node refuses it."""
     done = slurm.sbatch(user, "echo ran", f"--hybrid-mem={mode}", f"--partition={partition}", check=False)
     if done.returncode != 0:
         (line,) = our_lines(done.stderr)

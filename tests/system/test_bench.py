@@ -15,7 +15,7 @@ LIMIT = 1.05
 
 @pytest.fixture
 def allocation():
-    """A job that only holds the node: what is measured are steps, not prologs and epilogs."""
+    """Hold the node with one job, so that only steps are measured, without prologs and epilogs."""
     done = slurm.run("salloc --no-shell -n1 --hybrid-mem=spill", user="alice")
     job_id = int(re.search(r"allocation (\d+)", done.stderr).group(1))
     yield job_id
@@ -29,13 +29,14 @@ def launch(job_id):
 
 
 def quick(seconds):
-    """The mean of the quickest quarter: other work only makes a launch longer, and one lucky one decides nothing."""
+    """The mean of the quickest quarter: other work on the machine only makes a launch longer, and a single lucky launch
+    does not decide."""
     return statistics.mean(sorted(seconds)[: len(seconds) // 4])
 
 
 @pytest.mark.bench
 def test_step_launch_ratio(allocation):
-    """On a machine with other work it takes more turns until enough launches of each went undisturbed."""
+    """On a machine with other work, the test takes more turns, until enough launches of each kind were undisturbed."""
     seconds = {"with": [], "without": []}
     launch(allocation)
     for turn in range(1, max(TURNS) + 1):

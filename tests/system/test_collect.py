@@ -22,7 +22,7 @@ CODE = 7
 
 @pytest.fixture(scope="module", autouse=True)
 def summed_up():
-    """The site's part of it, as the administrator guide has it."""
+    """Set up the collector as a site does, by the administrator guide."""
     slurm.run(f"install -d -o slurm -m 0700 {SPOOL}")
     text = f"{nodes.SLURM_CONF.read_text()}EpilogSlurmctld={LIBEXEC}/hybridmem-spool\n"
     settings = f"{slurm.CONFIG.read_text()}summary_field = AdminComment\nsummary_rate = 6000\ncollect_wait = 60s\n"
@@ -31,7 +31,7 @@ def summed_up():
 
 
 def collect():
-    """Passes of the collector, as SlurmUser with the group of the records, until the spool is empty."""
+    """Run the collector, as SlurmUser with the group of the records, until the spool is empty."""
     slurm.wait_no_jobs()  # a job is in the queue until its epilog on slurmctld's host has ended
     words = f"setpriv --reuid=slurm --regid=slurm --groups=hybridmem {LIBEXEC}/hybridmem-collect --once"
 
@@ -65,7 +65,7 @@ def test_slurmctld_leaves_an_entry_and_the_job_gets_its_summary():
 
 
 def check_shown(job_id):
-    """Its user is shown the summary where there are no records."""
+    """`hybridmem show` shows a job's user the summary, also where there are no records."""
     with slurm.configured(slurm.CONFIG.read_text() + 'record_dir = "/var/lib/hybridmem/none"\n'):
         said = slurm.run(f"hybridmem show {job_id}", user="alice").stdout
         assert "of AdminComment in Slurm's database" in said and "nodes        1\n" in said
@@ -128,7 +128,7 @@ def check_both_nodes():
 
 
 def check_a_node_without_a_record():
-    """It is named once the limit has passed."""
+    """A node without a record is named once the limit has passed."""
     job_id, of_node = job_on_both_nodes()
     files = list(slurm.RECORDS.glob("*/n2.jsonl"))
     assert files

@@ -16,7 +16,7 @@ def monitors():
 
 
 def is_running(pid):
-    """Not gone, and no zombie that waits for its parent."""
+    """Whether the process exists and is not a zombie that waits for its parent."""
     with contextlib.suppress(FileNotFoundError, ProcessLookupError):  # it may go while it is looked at
         return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
     return False
@@ -24,7 +24,7 @@ def is_running(pid):
 
 @contextlib.contextmanager
 def killed_slurmd():
-    """No slurmd within; whatever a test leaves, there is one behind it."""
+    """Kill slurmd for the time of the block, and start it again afterwards, whatever a test leaves."""
     pid = int(slurm.run(f"pgrep -o -x {SLURMD}").stdout)  # the oldest: what it forks has its name for a moment
     os.kill(pid, signal.SIGKILL)
     try:
@@ -54,7 +54,7 @@ def test_users_cannot_touch_the_monitor_and_a_kill_costs_its_figures_alone():
 
 
 def test_killed_stepds_leave_nothing():
-    """A job's batch step and another's extern step."""
+    """One job's batch step and another job's extern step are killed."""
     held, other = (slurm.Occupied(user, 64, "--hybrid-mem=spill") for user in ("alice", "bob"))
     os.kill(slurm.stepd_of(held.job_id), signal.SIGKILL)
     os.kill(slurm.stepd_of(other.job_id, "extern"), signal.SIGKILL)

@@ -20,7 +20,8 @@ HERE = Path(__file__).parent
 
 @contextlib.contextmanager
 def programs(count, mib, kind="write", user="alice"):
-    """Programs with a hot tenth: (pid, start, end, start of the hot tenth, its end) of each."""
+    """Run programs that use a tenth of their memory most. Gives (pid, start, end, start of the hot tenth, end of the
+    hot tenth) of each."""
     folder = slurm.folder_of(user)
     go = folder / "go"
     ready = [folder / f"ready{i}" for i in range(count)]
@@ -40,13 +41,13 @@ def client_code(path, code):
 
 
 def as_root(path, code):
-    """Run Python lines with `client` connected; what they print."""
+    """Run Python lines as root, with `client` connected to the broker. Returns what they print."""
     argv = [sys.executable, "-c", client_code(path, code)]
     return subprocess.run(argv, capture_output=True, text=True, check=False, timeout=slurm.PATIENCE).stdout.strip()
 
 
 def as_user(user, path, code):
-    """The same as a user."""
+    """As as_root, but as this user."""
     script = slurm.folder_of(user) / "client.py"
     script.write_text(client_code(path, code))
     return slurm.run(f"{sys.executable} {script}", user=user).stdout.strip()
@@ -66,7 +67,8 @@ def test_only_ones_own_processes_can_be_watched(run_dir):
 
 
 def test_a_process_that_is_letting_go_of_its_memory_has_ended(run_dir):
-    """Its files are root's then, as a kernel thread's, which has none either: no reason to refuse the others."""
+    """The /proc files of such a process belong to root, as those of a kernel thread do, which has no memory either (and
+    stands for it here). This is no reason to refuse the other processes."""
     thread = int(slurm.run("pgrep -x kswapd0").stdout)
     with broker(run_dir) as (_, path), sleeper("alice") as own:
         ask = f"answer = client.ask([{own}, {thread}]); print(answer.number, answer.n, answer.text)"
@@ -138,7 +140,7 @@ def test_kdamonds_of_others_are_left_alone(run_dir):
 
 @pytest.mark.main
 def test_modules_of_the_kernel_that_hold_damon_are_named(run_dir):
-    """Newer kernels may have damon_stat on from the start; the guest is booted without it, as the guide says."""
+    """Newer kernels may have damon_stat on from the start. The guest is booted without it, as the guide says."""
     enabled = Path("/sys/module/damon_reclaim/parameters/enabled")
     with broker(run_dir) as (_, path), sleeper("alice") as watched:
         enabled.write_text("Y")

@@ -13,7 +13,7 @@ from damonbroker import BROKER, KDAMONDS, broker, number, sleeper, states, write
 
 
 def files_of(pid):
-    """What its descriptors name; some come and go while it works."""
+    """The paths that a process's file descriptors point to. Some may be opened or closed meanwhile."""
     found = []
     for link in Path(f"/proc/{pid}/fd").iterdir():
         with contextlib.suppress(FileNotFoundError):
@@ -44,7 +44,8 @@ def test_killed_broker_leaves_nothing_for_long(run_dir):
 
 
 def test_wherever_a_broker_is_killed_the_next_one_knows_what_is_its_own(run_dir):
-    """The state file and all kdamonds are there; the first one as a kill between two steps leaves it."""
+    """A state file and all kdamonds are left; the first kdamond is in a state that a kill between two steps can
+    leave."""
     first = KDAMONDS / "0"
 
     def empty_it(_):
@@ -84,7 +85,7 @@ def test_wherever_a_broker_is_killed_the_next_one_knows_what_is_its_own(run_dir)
 
 
 def test_a_broker_waits_for_one_that_is_ending(run_dir):
-    """That one does not listen any more, and has the lock until its kdamonds are gone."""
+    """A broker that is ending does not listen any more, but holds the lock until its kdamonds are gone."""
     run_dir.chmod(0o755)
     with (run_dir / "damon.lock").open("w") as held:
         fcntl.flock(held, fcntl.LOCK_EX)
@@ -104,7 +105,8 @@ def clean_pids():
 
 
 def reap_to_the_end():
-    """One reap; the next only where it says that its 5 s were over, once what it has killed is gone with the lock."""
+    """Run `hybridmem reap`. Where it says that its 5 s were over, wait until the process that it has killed is gone
+    with its lock, and run it again."""
 
     def is_done():
         said = slurm.run("hybridmem reap").stderr
@@ -176,7 +178,8 @@ def test_someone_elses_kdamonds_after_a_crash_are_not_taken_over(run_dir):
 
 
 def asked(run_dir, idle_s):
-    """A broker that ends when nobody needs it, and a client that has asked it; None where it has ended before."""
+    """Start a broker that ends when nobody needs it, and a client that asks it. Returns (broker's process, client), or
+    None where the broker ended before it was asked."""
     words = [BROKER, "--run-dir", str(run_dir), "--idle", str(idle_s)]
     process = subprocess.Popen(words, stderr=subprocess.PIPE, text=True)
     assert process.stderr.read() == ""

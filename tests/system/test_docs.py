@@ -14,14 +14,14 @@ GUEST = list(docblocks.runs("guest"))
 
 
 def again(run, command):
-    """The record comes a moment after the job's end."""
+    """Run a command until it succeeds: a job's record comes a moment after the job's end."""
     if not command.startswith("hybridmem show"):
         return run(command)
     return slurm.wait_for(lambda: (found := run(command))[1] == 0 and found, command)
 
 
 def shell_of(user, folder, text):
-    """A login shell, which takes a second or two, where its modules are wanted."""
+    """The shell for a block: a login shell, which takes a second or two, only where the block needs modules."""
     if "module " not in text:
         identity = ["setpriv", f"--reuid={user}", f"--regid={user}", "--init-groups"] if user != "root" else []
         return docblocks.Shell([*identity, "bash"], folder, slurm.identity(user)["env"] if identity else None)

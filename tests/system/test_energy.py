@@ -13,7 +13,7 @@ START = 100_000_000  # microjoules; what is counted keeps the number of digits
 
 
 def set_counter(zone, microjoules):
-    """In one write of one length: a monitor may read at any moment."""
+    """One write of the same length each time, as a monitor may read at any moment."""
     with (POWERCAP / zone / "energy_uj").open("r+") as file:
         file.write(f"{START + microjoules}\n")
 

@@ -70,7 +70,8 @@ def is_mounted_on_the_host():
 
 @pytest.fixture(autouse=True)
 def nothing_is_left(clean_node):
-    """After each test nothing of it is there, on the node and in slurmd's eyes."""
+    """After each test no namespace, folder or mount of a job is left, neither on the node nor in slurmd's mount
+    namespace."""
     yield
     assert ours() == []
     assert [path.name for path in FOLDER.glob("*")] in ([], ["lock"])
@@ -127,7 +128,7 @@ def test_a_file_system_on_each_socket_that_only_the_job_sees(look):
 
 @contextlib.contextmanager
 def counted_by_slurm(words):
-    """The node's CPUs as slurm.conf might have them."""
+    """Let slurm.conf count the node's CPUs in this way."""
     text = SLURM_CONF.read_text()
     counted, n = re.subn(r"CPUs=\d+ Sockets=\d+ CoresPerSocket=\d+ ThreadsPerCore=\d+", words, text)
     assert n == 1, text
@@ -140,13 +141,14 @@ def counted_by_slurm(words):
 
 
 def cores_by_slurm():
-    """Of the node, on its two sockets."""
+    """The number of the node's cores, on both sockets, by scontrol."""
     said = slurm.wait_for(lambda: slurm.lines(f"scontrol show node -o {slurm.NODE}"), "scontrol's answer")
     return int(re.search(r" CPUTot=(\d+)", "\n".join(said))[1])
 
 
 def test_the_sockets_of_the_jobs_cores_where_slurm_counts_other_sockets(look):
-    """All cores on one socket to Slurm: its last is on the machine's second all the same."""
+    """slurm.conf says that all cores are on one socket. The job gets the last core, which is on the machine's second
+    socket."""
     n = cores_by_slurm()
     with (
         counted_by_slurm(f"CPUs={n} Sockets=1 CoresPerSocket={n} ThreadsPerCore=1"),
@@ -158,8 +160,8 @@ def test_the_sockets_of_the_jobs_cores_where_slurm_counts_other_sockets(look):
 
 
 def stored_in(job_id, words):
-    """{(region, the marker's socket): how many bytes of that marker} over a job's devices, by ndctl's list of each
-    region. Nothing was written back."""
+    """Count a marker per socket on a job's devices: {(region of the device, socket of the marker): bytes}. ndctl's list
+    of each region says which devices are in it. The programs have not written anything back."""
     markers = [f"{words}{socket} ".encode() for socket in range(len(REGIONS))]
     return {
         (of_region, of_marker): count_markers(f"/dev/{one['blockdev']}", marker) * len(marker)
@@ -171,7 +173,7 @@ def stored_in(job_id, words):
 
 
 def test_what_a_job_stores_is_in_the_regions_of_its_sockets():
-    """Two jobs at a time: the first has the core of socket 0, the second the one of socket 1."""
+    """Two jobs run at a time: the first gets the core of socket 0, the second that of socket 1."""
     pairs = [(("local", [0]), ("local", [1])), (("remote", [1]), ("all", [0, 1]))]
     with slurm.alone_partition():
         for pair in pairs:
@@ -181,7 +183,7 @@ def test_what_a_job_stores_is_in_the_regions_of_its_sockets():
 
 
 def check_stores(jobs, asked, sockets):
-    """A job that goes on."""
+    """Start a job that stores markers and goes on running, and check in which regions they are."""
     words = f"stores of {asked} on "
     options = (f"--hybrid-mem=fsdax,size=64M,socket={asked}", "-n1", "-p", "alone")
     job_id, _ = jobs.enter_context(job_with_file_systems(f"python3 {STORES} '{words}'", *options))
@@ -192,7 +194,7 @@ def check_stores(jobs, asked, sockets):
 
 
 def test_the_sites_file_system_and_place_for_the_map(look):
-    """XFS has a log of 64 MiB, and no file system is made on less than 300."""
+    """The size is 1 GiB because XFS needs a log of 64 MiB and refuses devices of less than 300 MiB."""
     with slurm.configured("fsdax_fs = xfs\nfsdax_map = pmem\n"):
         with job_with_file_systems(f"{look} > seen", "--hybrid-mem=fsdax,size=1G") as (job_id, folder):
             looks = json.loads((folder / "seen").read_text())["seen"]
@@ -206,7 +208,8 @@ def test_the_sites_file_system_and_place_for_the_map(look):
 
 
 def test_all_steps_of_the_job_have_them_whatever_they_ask_for_and_no_other_job():
-    """A job that is submitted from within has its variables in the environment, and its steps can make none."""
+    """A job that is submitted from within the job does not get the job's variables, and its steps cannot make file
+    systems."""
     folder = slurm.folder_of("alice")
     step = "srun -n1 --hybrid-mem=fsdax,size=64M echo began"
     (folder / "inner.sh").write_text(f"#!/bin/bash\necho dirs=$HYBRIDMEM_FSDAX_DIRS.\n{step} || echo status $?\n")
@@ -237,7 +240,8 @@ def test_what_a_killed_stepd_leaves_is_removed():
 
 
 def test_a_killed_prolog_makes_nothing_any_more():
-    """Its helper waits for another one that is at work, and would make the job's namespaces behind the job's end."""
+    """The prolog's helper waits for another helper at work, and has to end with the prolog: else it would make the
+    namespaces after the job's end."""
     waits = "pgrep -f 'hybridmem-namespace create'"
     with LOCK.open("a") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
@@ -250,7 +254,8 @@ def test_a_killed_prolog_makes_nothing_any_more():
 
 
 def test_a_device_that_is_on_another_namespace_by_now_is_not_mounted():
-    """As where an administrator has disabled and enabled a region: pretended in the ledger's entry."""
+    """This happens where an administrator has disabled and enabled a region. The test changes the ledger's entry
+    instead."""
     with allocation(SIZE) as job_id:
         first, second = by_socket(ours())
         entries.change(job_id, {"namespaces.each.1.device": first["device"]})
@@ -263,20 +268,21 @@ def test_a_device_that_is_on_another_namespace_by_now_is_not_mounted():
 
 
 def guide(name):
-    """A file that the administrator's guide shows."""
+    """Text of a file as the administrator guide shows it."""
     (found,) = [block.text for block in docblocks.blocks("admin-guide.md") if block.words == [name]]
     return found
 
 
 def restart_slurmd():
-    """What reads the settings of containers; slurmctld does not."""
+    """Restart slurmd, which reads job_container.conf; slurmctld does not read it."""
     slurm.restart("slurmd")
     slurm.wait_for(lambda: slurm.run("scontrol show slurmd", check=False).returncode == 0, "slurmd")
 
 
 @contextlib.contextmanager
 def job_containers():
-    """Jobs have a /tmp of their own, by Slurm's plugin, as the guide sets it: a function that adds more settings."""
+    """Give jobs a /tmp of their own with Slurm's job_container plugin, set up as in the guide. Gives a function that
+    adds lines to job_container.conf."""
     wanted = guide("slurm.conf.container").splitlines()
     text = SLURM_CONF.read_text()
     text += "".join(f"{line}\n" for line in wanted if line not in text.splitlines())
@@ -295,7 +301,8 @@ def job_containers():
 
 
 def test_within_job_container():
-    """The job's own folders and its file systems, in one view; its namespace keeps none of them busy."""
+    """The job sees both its private folders and its file systems; the container's mount namespace does not keep the
+    file systems busy."""
     with job_containers() as add:
         for more in ("", "Shared=true\nDirs=/tmp,/dev/shm,/var/tmp\n"):
             add(more)
@@ -315,7 +322,8 @@ def test_within_job_container():
 
 
 def test_the_shell_of_salloc(look):
-    """It has them where it is a step of the job, else not: then it is no task, and may be on another node."""
+    """The shell has the file systems where salloc starts it as a step of the job. Else it is no task, and may run on
+    another node: it has none."""
     alone = slurm.run(f"salloc -n1 {SIZE} sh -c 'echo dirs=$HYBRIDMEM_FSDAX_DIRS.'", user="alice")
     assert alone.stdout == "dirs=.\n"
     folder = slurm.folder_of("alice")

@@ -33,8 +33,8 @@ def resume():
 
 @pytest.fixture
 def region_that_fails(clean_node):
-    """A file: 1 makes region 0 read-only, as the kernel has it where a DIMM's energy store has failed. Whatever a test
-    leaves, the node is in service behind it."""
+    """Gives a file: "1" written there makes region 0 read-only, as the kernel does when a DIMM's energy store has
+    failed. Afterwards the node is in service again, whatever a test leaves."""
     switch = Path("/sys/bus/nd/devices/region0/read_only")
     yield switch
     switch.write_text("0")
@@ -108,7 +108,8 @@ def test_memory_that_is_in_use_is_waited_for_and_drains_no_node():
 
 @pytest.mark.main
 def test_a_process_that_got_away_from_its_job_keeps_no_memory():
-    """In the job's mount namespace, but not in its cgroup any more: nothing ends it, and it never leaves."""
+    """The process is in the job's mount namespace but has left the job's cgroup: nothing ends it, and it never
+    unmounts."""
     script = "(cd /; exec setsid sleep 1000 < /dev/null > /dev/null 2>&1) &\necho $! > pid"
     with contextlib.ExitStack() as at_the_end:
         with job_with_file_systems(script, SIZE) as (job_id, folder):

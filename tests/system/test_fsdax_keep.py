@@ -45,14 +45,14 @@ def the_site_offers_it(clean_node):
 
 
 def run_job(user, script, *options):
-    """Its number and output; what the job has made or kept is where its end has left it."""
+    """Run a job and wait for its end. Returns its number and its output."""
     job_id = slurm.sbatch(user, script, "-n1", *options)
     assert slurm.wait_job(job_id) == "COMPLETED", slurm.output(job_id)
     return job_id, slurm.output(job_id)
 
 
 def refused(user, *options):
-    """The one line of a job that ends before its first instruction; the node stays."""
+    """Submit a job that ends before its first instruction. Returns its output, which has one line of hybridmem."""
     job_id = slurm.sbatch(user, "echo began", "-n1", *options)
     assert slurm.wait_job(job_id) == "FAILED"
     said = slurm.output(job_id)
@@ -65,7 +65,7 @@ def seconds(text):
 
 
 def test_the_users_next_job_finds_it_and_nobody_else():
-    """Nor any other job while one has it, and nobody any byte of it when it is gone."""
+    """No other job gets it while a job has it, and nobody finds a byte of it after it is removed."""
     begin = time.time() // 60 * 60  # it is made in whole minutes
     write = f'{PLACES} | while read place; do echo "left in $place" > $place/file; done; echo $HYBRIDMEM_FSDAX_UNTIL'
     look = f'{PLACES} | xargs -n1 ls; echo "until=$HYBRIDMEM_FSDAX_UNTIL"'
@@ -101,7 +101,7 @@ def of_user(uid):
 
 
 def check_next_job(first, until):
-    """It has all of it, by the path of the first."""
+    """The user's next job has all files, under the same path as the first job."""
     read = f"cat $HYBRIDMEM_FSDAX_DIR/file; {PLACES} | xargs -n1 ls; id -u; stat -c %u.%a $HYBRIDMEM_FSDAX_DIR"
     job_id, told = run_job("alice", read, f"{SIZE},socket=all,keep")
     files = "(file\nlost.found\n){2}"
@@ -112,7 +112,7 @@ def check_next_job(first, until):
 
 
 def test_it_goes_with_its_age_but_not_under_a_job_that_has_it(steps):
-    """It was made two minutes ago, when the site let such ones become a week old."""
+    """It was made two minutes ago, when the site kept such file systems for a week. Then the site sets 60 s."""
     kept = by_socket(keep(ALICE, 128, "0,1", env={"LD_PRELOAD": STEPS, "STEPS_CLOCK": "-120"}))
     script = "echo $HYBRIDMEM_FSDAX_UNTIL; echo left > $HYBRIDMEM_FSDAX_DIR/file"
     with slurm.configured(CONFIG):
@@ -127,7 +127,8 @@ def test_it_goes_with_its_age_but_not_under_a_job_that_has_it(steps):
 
 
 def test_what_does_not_fit_is_refused_and_what_is_there_stays():
-    """By what is kept there, by the share that all users have, by a user's quota, and by a site that offers nothing."""
+    """The limits are: what the user keeps there already, the share for all users, the user's quota, and a site that
+    does not offer keep."""
     size = int(Path(f"/sys/bus/nd/devices/{REGIONS[0]}/size").read_text())
     run_job("alice", "echo left > $HYBRIDMEM_FSDAX_DIR/file", KEEP)
     said = refused("alice", "--hybrid-mem=fsdax,size=256M,keep")

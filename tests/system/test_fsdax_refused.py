@@ -26,7 +26,7 @@ def region_disabled():
 
 @contextlib.contextmanager
 def region_read_only():
-    """As the kernel has it where a DIMM's energy store has failed."""
+    """Make region 1 read-only, as the kernel does when a DIMM's energy store has failed."""
     switch = Path("/sys/bus/nd/devices/region1/read_only")
     switch.write_text("1")
     try:
@@ -37,7 +37,7 @@ def region_read_only():
 
 @contextlib.contextmanager
 def mkfs_absent():
-    """Something lies over it that is no program."""
+    """Mount /dev/null over mkfs.ext4, so that it cannot be run."""
     program = os.path.realpath("/usr/sbin/mkfs.ext4")
     slurm.run(f"mount --bind /dev/null {program}")
     try:
@@ -47,8 +47,8 @@ def mkfs_absent():
 
 
 def test_a_region_that_cannot_be_used_is_not_left_out():
-    """Nor is its part asked of the other; where its socket is not asked for it is not in the way. The job has the first
-    core, on socket 0."""
+    """Its part is not taken from the other region instead. It does not matter to a job that does not ask for its
+    socket. The job has the first core, which is on socket 0."""
     with region_disabled(), epilogs_over():
         done = slurm.run(f"srun -n1 --hybrid-mem={SIZE},socket=local printenv HYBRIDMEM_FSDAX_DIRS", user="alice")
         assert done.stdout.startswith("0=") and ":" not in done.stdout.strip()
@@ -63,7 +63,7 @@ def test_a_region_that_cannot_be_used_is_not_left_out():
 
 
 def test_what_is_wrong_is_said_until_it_is_mended():
-    """By what makes them, which the plan knows nothing of."""
+    """The program that makes the file systems finds the fault, which the plan cannot know of."""
     with mkfs_absent(), epilogs_over():
         check_job_refused(SIZE, "mkfs.ext4 is missing: install e2fsprogs")
         slurm.wait_idle()

@@ -38,13 +38,13 @@ pytestmark = pytest.mark.usefixtures("steps", "empty_regions")
 
 
 def limited(seconds):
-    """An epilog's time, and a prolog's."""
+    """Limit the time for wiping, of an epilog and of a prolog, to so many seconds."""
     return slurm.configured(f"fsdax_wipe_limit = {seconds}s\n")
 
 
 @contextlib.contextmanager
 def bound(script, place):
-    """A script in the place of an installed program."""
+    """Bind-mount a script over the path of an installed program."""
     script.chmod(0o755)
     is_there = place.exists()
     if not is_there:
@@ -59,8 +59,8 @@ def bound(script, place):
 
 
 class Systemd:
-    """None runs in the guest. What it was told; each unit by itself runs what the template says, once `go` is there;
-    one that is active is not started again."""
+    """Stands in for systemctl, as no systemd runs in the guest. It logs its arguments. Each unit waits for the file
+    `go`, then runs what the unit's template says. A unit that is active is not started again."""
 
     def __init__(self, folder):
         self.folder, self.go, self.log = folder, folder / "go", folder / "told"
@@ -76,7 +76,7 @@ class Systemd:
         )
 
     def told(self):
-        """The job whose instance each line starts, in their order; the names are unlike each other."""
+        """The job in each unit name that systemctl was given, in order. All unit names differ."""
         found = [
             re.fullmatch(r"start --no-block (hybridmem-wipe@(\d+)-\d+\.service)", line)
             for line in self.log.read_text().splitlines()
@@ -102,7 +102,8 @@ def systemd(tmp_path):
 
 @pytest.fixture
 def wipes_stop(tmp_path):
-    """A file: while it is there, each hybridmem-namespace stops itself in its first wipe, and has no time left then."""
+    """Gives a file. While it exists, each hybridmem-namespace stops (SIGSTOP) in its first wipe, and has no time left
+    when it continues."""
     switch, real, script = tmp_path / "stop", tmp_path / "real", tmp_path / "hybridmem-namespace"
     shutil.copy(PROGRAM, real)
     script.write_text(
@@ -117,7 +118,7 @@ def wipes_stop(tmp_path):
 
 
 def stopped(command):
-    """The process that runs this command of hybridmem-namespace and has stopped itself."""
+    """The pid of a hybridmem-namespace that runs this command and has stopped itself, or None."""
     for folder in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):  # it ended
             words = (folder / "cmdline").read_bytes().split(b"\0")
@@ -127,13 +128,14 @@ def stopped(command):
 
 
 def cut(*commands):
-    """One after the other stands in its first wipe: behind the extent that it is at it has no more time."""
+    """For each command: wait until it has stopped in its first wipe, and continue it. Its time is then over after the
+    extent that it is wiping."""
     for command in commands:
         os.kill(slurm.wait_for(lambda: stopped(command), f"{command} in its first wipe"), signal.SIGCONT)  # noqa: B023
 
 
 def has_marker(device):
-    """Behind the first half, which no wipe has come to."""
+    """Whether a marker is in the second half, which no wipe has reached."""
     with Path(device).open("rb") as file:
         file.seek(512 * MIB)
         return any(MARKER in block for block in iter(lambda: file.read(4 * MIB), b""))
@@ -141,14 +143,14 @@ def has_marker(device):
 
 @contextlib.contextmanager
 def another_at_work():
-    """As a unit is while it wipes."""
+    """Hold the lock, as a unit does while it wipes."""
     with Path("/run/hybridmem/fsdax/lock").open("r") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         yield
 
 
 def refused(size):
-    """What the user of a job that gets no file systems is told; it is not the node's fault."""
+    """Submit a step that gets no file systems. Returns what its user is told; the node must not be drained."""
     done = slurm.run(f"srun -n1 --hybrid-mem=fsdax,size={size} echo began", user="alice", check=False)
     assert done.returncode != 0 and "began" not in done.stdout
     assert "DRAIN" not in slurm.wait_for(slurm.node_state, "scontrol's answer about the node")
@@ -199,7 +201,8 @@ def test_what_an_epilog_has_no_time_for_is_wiped_behind_it(systemd, wipes_stop):
 
 
 def end_in_use(job_id, folder, systemd):
-    """As in another job of the same user, until the epilog's time is over."""
+    """End a job whose file system is mounted elsewhere, as in another job of the same user, until the epilog's time is
+    over."""
     device = next(one["device"] for one in ours() if one["job"] == job_id)
     with mounted(device):
         (folder / "go").touch()
@@ -208,7 +211,8 @@ def end_in_use(job_id, folder, systemd):
 
 
 def test_each_that_has_left_something_has_a_unit_of_its_own(systemd):
-    """Another one is at work behind both ends, and the first unit waits for it when the second is started."""
+    """Another process holds the lock at the end of both jobs, and the first unit still waits for it when the second one
+    is started."""
     systemd.go.touch()
     words = ("true", "-n1", "--hybrid-mem=fsdax,size=64M")
     with (

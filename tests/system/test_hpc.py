@@ -14,7 +14,7 @@ PATIENCE = 900  # seconds; arithmetic is what an emulated CPU is slowest at
 
 
 def verdict(text):
-    """The lines that depend on the numbers computed and on nothing else."""
+    """The lines that depend only on the computed numbers."""
     residual = re.findall(r"^\|\|Ax-b\|\|_oo.*$", text, re.M)
     errors = re.findall(r"^Found \d+ errors in \d+ locations.*$", text, re.M)
     validated = re.findall(r"^Solution Validates.*$", text, re.M)
@@ -23,7 +23,7 @@ def verdict(text):
 
 
 def hpcc(mode):
-    """Its verdict and the job's record."""
+    """Run HPC Challenge in this mode. Returns the verdict and the job's record."""
     folder = slurm.folder_of("carol")
     # One process on a 1 x 1 grid, otherwise Debian's example.
     edit = "11s/2 /1 /;12s/2 /1 /"
@@ -41,7 +41,7 @@ def hpcc(mode):
 
 @pytest.fixture(scope="module")
 def off(schema):
-    """What the others are held against, whichever of them run."""
+    """The run in mode off, which all other modes are compared with, also where only some of the tests run."""
     found, record = hpcc("off")
     schema.validate(record)  # clean_node sees records of tests alone
     return found, record

@@ -28,13 +28,14 @@ OWN = str(next(Path("/usr/lib").glob("*/libm.so.6")))  # a library of the user's
 
 @pytest.fixture(autouse=True)
 def no_job_is_left(clean_node):
-    """Also where a test fails half-way: what `clean_node` then looks at is what its job leaves."""
+    """Cancel alice's jobs, also where a test fails half-way, before `clean_node` looks at what is left."""
     yield
     slurm.run("scancel --user=alice")
 
 
 def by_node(pid, start=0, size=1 << 64, least=0):
-    """Anonymous bytes by node of the mappings of a process that begin there and have at least so many."""
+    """Anonymous bytes by node, of those mappings of a process that begin in this range and have at least `least`
+    bytes."""
     found = dict.fromkeys((*FAST, *SLOW), 0)
     for line in Path(f"/proc/{pid}/numa_maps").read_text().splitlines():
         if start <= int(line.split()[0], 16) < start + size and " anon=" in line:
@@ -46,10 +47,10 @@ def by_node(pid, start=0, size=1 << 64, least=0):
 
 
 class Thirds:
-    """A job of programs/thirds.c; .first are its shares before its migrator has seen them.
+    """A job of programs/thirds.c. `first` has its shares before its migrator has seen its memory.
 
-    That is stopped while the parts are filled: what is cold or only read later is written then.
-    """
+    The migrator is stopped while the program fills its parts, as filling writes also to the parts that are cold or only
+    read later."""
 
     def __init__(self, *options):
         self.folder = slurm.folder_of("alice")
@@ -68,17 +69,17 @@ class Thirds:
             os.kill(migrator, signal.SIGCONT)
 
     def migrator(self):
-        """The pid of the step's, not of the batch script's; None before it is there."""
+        """The pid of the step's migrator, not of the batch script's; None before it exists."""
         found = migrators(self.job_id).items()
         return next((pid for pid, options in found if options["--step"] == "0"), None)
 
     def shares(self):
-        """Shares in the fast tier of the written, the read and the cold part."""
+        """The shares in the fast tier of the written, the read and the cold part."""
         nodes = [by_node(self.pid, start, MIB * slurm.MIB) for start in self.starts]
         return [sum(found[node] for node in FAST) / (MIB * slurm.MIB) for found in nodes]
 
     def after_phases(self, count):
-        """The shares after each of the next phases; between them there may be more."""
+        """Gives the shares after each of `count` later phases; other phases may end between them."""
         for _ in range(count):
             before = progress(self.job_id, 0).phases
             slurm.wait_for(lambda: progress(self.job_id, 0).phases > before, f"a phase of {self.job_id}")  # noqa: B023
@@ -91,7 +92,8 @@ class Thirds:
 
 
 def test_written_memory_comes_back_and_nothing_else():
-    """Of two thirds of equal heat the written one; 10 %, as looking and moving cost fifty times as much here."""
+    """Two of the thirds are equally hot, and only the written one comes back. The overhead is 10 %, as observing and
+    moving cost about fifty times as much in the guest."""
     held = Thirds(f"{ISOLATE},interval=2s,overhead=10%")
     seen = [held.first]
     assert max(seen[0]) < 0.1
@@ -122,7 +124,8 @@ SHOW_SOCKET = (
 
 @pytest.mark.main
 def test_the_environment_of_the_tasks():
-    """The library before the user's own; a step of another mode has neither it nor the variables."""
+    """The preload library comes before the user's own; a step in another mode has neither the library nor the
+    variables."""
     steps = ["", ISOLATE, "--hybrid-mem=off", "--hybrid-mem=spill", "--mem-bind=local"]
     lines = [slurm.OVERLAP.strip(), SHOW, *(f"echo :; srun -n1 {words} sh -c {shlex.quote(SHOW)}" for words in steps)]
     lines.append(f"echo :; srun -n2 --distribution=cyclic {ISOLATE},socket=local sh -c {shlex.quote(SHOW_SOCKET)}")
@@ -138,7 +141,8 @@ def test_the_environment_of_the_tasks():
 
 
 def test_what_the_user_sets_stays_his():
-    """By hand, as hybridmem-preload(7) has it: no job of ours, so nothing is taken back."""
+    """The user sets the variables by hand, as hybridmem-preload(7) says. No hybridmem job has set them, so nothing
+    removes them."""
     env = {"LD_PRELOAD": str(LIBRARY), "HYBRIDMEM_ISOLATE_NODES": "slow=2@0"}
     done = slurm.run(f"srun -n1 --hybrid-mem=off sh -c {shlex.quote(SHOW)}", user="alice", env=env)
     assert done.stdout.splitlines() == [str(LIBRARY), "slow=2@0"]
@@ -175,7 +179,8 @@ select count(*), sum(length(b)), min(b), max(b), sum(cast(b as integer) * a % 10
 
 
 def sqlite(mode):
-    """A database in memory with a page cache of 32 MiB, which it allocates at once. Its result, and where it was."""
+    """Run an in-memory database with a page cache of 32 MiB, which SQLite allocates at once. Returns the query's result
+    and the bytes by node."""
     folder = slurm.folder_of("alice")
     ready, go, script = folder / "ready", folder / "go", folder / "script"
     script.write_text(DATABASE.format(ready=ready, go=go))

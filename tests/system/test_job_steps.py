@@ -27,7 +27,7 @@ pytestmark = pytest.mark.usefixtures("job_steps")
 
 @pytest.fixture(scope="session")
 def job_steps():
-    """The library that counts the steps of hybridmem-job."""
+    """Build the library that counts the steps of hybridmem-job."""
     source = Path(__file__).parent / "programs" / "job" / "steps.c"
     slurm.run(f"gcc -O1 -Wall -Werror -D_GNU_SOURCE -shared -fPIC -o {STEPS} {source} -ldl")
 
@@ -38,14 +38,15 @@ def job(*words):
 
 @pytest.fixture(autouse=True)
 def no_job_is_left(empty_regions):
-    """Also where a test fails half-way: nobody else ends a job that Slurm does not know."""
+    """End the job, also where a test fails half-way: nothing else ends a job that Slurm does not know."""
     yield
     if str(JOB) in slurm.ledger():
         job(*END)
 
 
 def killed(*words):
-    """Behind each kill, what the program had started may go on by itself: its end is waited for."""
+    """Kill the program before each of its steps. A child that the program had started may go on: its end is waited
+    for."""
     for number, steps in killed_before_each_step(*words, program=PROGRAM, library=STEPS):
         slurm.wait_for(lambda: not slurm.run("pgrep -f [h]ybridmem-namespace", check=False).stdout, "its child's end")
         yield number, steps
@@ -73,7 +74,7 @@ def test_killed_at_each_step_of_begin():
 
 @contextlib.contextmanager
 def dead_step():
-    """The job as steps leave it that were killed: an empty cgroup, a monitor that still runs, and its samples."""
+    """Leave the job as killed steps do: an empty cgroup, a monitor that still runs, and its samples."""
     CGROUP.mkdir()
     words = ["setpriv", "--reuid=hybridmem", "--clear-groups", "sleep", "1000000"]
     with subprocess.Popen(words) as monitor:
@@ -90,8 +91,8 @@ def dead_step():
 
 
 def end_at_each_step(begin, before, put_right):
-    """A job for each step of its end: what `before` gives is around it, and put_right(steps) behind the kill. Returns
-    the kinds of steps."""
+    """Begin a job for each step of `hybridmem-job end`, within the context before(); kill `end` before that step, then
+    call put_right(steps). Returns the kinds of steps."""
     seen = []
     with contextlib.ExitStack() as jobs:
 
@@ -116,7 +117,8 @@ def end_at_each_step(begin, before, put_right):
 
 
 def test_killed_at_each_step_of_end():
-    """Before it has the entry the job lives, as one whose epilog is still to come does."""
+    """Until `end` has renamed the job's entry, the job counts as alive, as one whose epilog is still to come: reap
+    leaves it alone."""
 
     def put_right(steps):
         job(*REAP)

@@ -51,7 +51,7 @@ def no_job_is_left(clean_node):
 
 
 def told(job_id):
-    """scontrol's fields of a job that is known: asked again where there is no answer."""
+    """scontrol's fields of a job that exists; asked again where there is no answer."""
     return slurm.wait_for(lambda: slurm.job(job_id), f"scontrol's answer about {job_id}")
 
 
@@ -102,7 +102,8 @@ def test_what_is_kept_is_in_nobodys_count():
 
 
 def test_a_pending_jobs_memory_stays_counted_whatever_becomes_of_its_gres():
-    """As slurmctld has it: the change, to nothing, too, goes beside what size= says, or is refused."""
+    """A change of the job's GRES that names pmem is refused. Any other change, also to nothing, leaves what size= asks
+    for."""
     held = slurm.sbatch("alice", "ls -d $HYBRIDMEM_FSDAX_DIR", "--hybrid-mem=fsdax,size=128M", "-n1", "--hold")
     counted = told(held)["TresPerNode"]
     assert "pmem:socket0" in counted and "pmem:socket1" in counted

@@ -50,7 +50,7 @@ def test_spill_over_twice_the_fast_tier_without_oom_and_names_its_reserve():
 
 
 def test_other_modes_on_movable_memory():
-    """A step of one job each: with `go` there, none of them waits."""
+    """One job runs a step for each mode. The file `go` exists from the start, so that no step waits."""
     fast, slow = json.loads(slurm.run("hybridmem tiers --json").stdout)["tiers"]
     nodes = {"fast": fast["nodes"], "slow": slow["nodes"], "interleave": fast["nodes"] + slow["nodes"]}
     folder = slurm.folder_of("alice")

@@ -21,7 +21,7 @@ FILES = "$(echo $HYBRIDMEM_FSDAX_DIRS | sed 's/[0-9]*=//g; y/:/ /')"
 
 
 def pages_by_node(pid):
-    """Pages of the mapping that is swept over: the largest."""
+    """Pages by node of the largest mapping, which the program sweeps over."""
     best = {}
     for line in Path(f"/proc/{pid}/numa_maps").read_text().splitlines():
         pages = {int(node): int(count) for node, count in re.findall(r"N(\d+)=(\d+)", line)}
@@ -37,15 +37,15 @@ def claim(mark, what):
 
 
 def pages_by_region():
-    """The files' pages by the nodes that the regions would be as memory, in equal parts over those with namespaces by
-    ndctl."""
+    """Pages of the files, by the node that each region would be if it were used as memory. The files are in equal parts
+    on those regions that have namespaces by ndctl."""
     regions = [region for region in REGIONS if ndctl("list", "-N", "-r", region)]
     nodes = [int(Path(f"/sys/bus/nd/devices/{region}/target_node").read_text()) for region in regions]
     return {node: MIB * slurm.MIB // slurm.PAGE // len(nodes) for node in nodes}
 
 
 class Steps:
-    """The steps of a job with DAX file systems, one after the other; each waits for its two marks."""
+    """The steps of a job with DAX file systems, which run one after the other. Each step waits for its two marks."""
 
     def __init__(self, commands):
         folder = slurm.folder_of("alice")
@@ -57,7 +57,8 @@ class Steps:
         self.job_id = slurm.sbatch("alice", slurm.OVERLAP + "\n".join(lines), "-n1", "--hybrid-mem=fsdax,size=256M")
 
     def between_marks(self, mark, look):
-        """The next step works between NAME.start and NAME.end. Returns what look(its first line) has seen before."""
+        """Let the next step work between the marks NAME.start and NAME.end. Returns the result of look(the step's first
+        line), called before."""
         to_test, from_test = self.pipes.pop(0)
         with to_test.open() as answers, from_test.open("w") as orders:
             seen = look(answers.readline())
@@ -71,8 +72,8 @@ class Steps:
 
 @pytest.mark.meter
 def test_sweeps_and_a_copy_between_two_marks():
-    """Over memory, over files of both sockets, and write isolation in a job: what it reads is in blocks over those
-    files, what it writes in DRAM."""
+    """Sweeps over memory and over files of both sockets, and write isolation in a job: the data that is read is in
+    blocks over the files, the data that is written is in DRAM."""
     source = Path(__file__).parent / "programs" / "alloc" / "copied.c"
     slurm.run(f"gcc -O1 -Wall -Werror -o /usr/local/bin/copied {source} -lhybridmem")
     sweep = f"sweep {MIB} {PASSES} {{to}} {{answers}}"

@@ -31,13 +31,13 @@ POLICY = "/usr/bin/awk 'NR == 1 { print $2 }' /proc/self/numa_maps"
 
 @pytest.fixture(autouse=True)
 def no_job_is_left(clean_node):
-    """Also where a test fails half-way: what `clean_node` then looks at is what its job leaves."""
+    """Cancel alice's jobs, also where a test fails half-way, before `clean_node` looks at what is left."""
     yield
     slurm.run("scancel --user=alice")
 
 
 def check_options(options):
-    """What slurmstepd has started it with."""
+    """Check the options that slurmstepd has started the migrator with."""
     assert Path(options["--cgroup"]).name == "user" and (Path(options["--cgroup"]) / "cgroup.events").exists()
     assert options["--cap"] == str(16 << 20) and options["--rate"] == str(100 << 20)
     assert options["--fast-nodes"] == "0-1" and options["--slow-nodes"] == "2-3"
@@ -45,7 +45,7 @@ def check_options(options):
 
 
 def check_process(pid):
-    """It runs as the user, has what it needs, and nothing of slurmstepd's."""
+    """The migrator runs as the user, in the step's cgroup, and has no descriptor of slurmstepd's but the cgroup."""
     status = status_of(pid)
     assert status["Uid"].split() == [str(slurm.home("alice").stat().st_uid)] * 4
     assert status["Groups"].strip() == "" and status["NoNewPrivs"] == "1"
@@ -62,7 +62,7 @@ def check_process(pid):
 
 
 def top(words, user=None, launch=""):
-    """What hybridmem top prints. It waits 5 s for an answer, which a migrator gives between two phases: ask again."""
+    """What hybridmem top prints. A migrator answers only between two phases, and top waits 5 s for it: ask again."""
 
     def shown():
         done = slurm.run(f"{launch}hybridmem top {words}", user=user, check=False)
@@ -75,7 +75,7 @@ def top(words, user=None, launch=""):
 
 
 def check_top(job_id):
-    """By job, by step and without a name; to the step's user and to root alone."""
+    """top finds migrators by job, by step and without a name, and shows them only to the step's user and to root."""
     for words in (f"{job_id}", f"{job_id}.batch", ""):
         shown = json.loads(top(f"--json {words}", user="alice"))
         assert (shown["job_id"], shown["step_id"], shown["node"]) == (job_id, "batch", slurm.NODE)
@@ -118,7 +118,7 @@ def test_a_migrated_job_its_record_and_its_top():
 
 
 def test_nobody_looks_into_it_before_it_has_begun():
-    """The program is not readable. It is stopped in its first instructions here: the loader opens a pipe."""
+    """The program cannot be read. A preloaded pipe stops it in its first instructions: the loader waits in open."""
     folder = slurm.folder_of("alice")
     assert PROGRAM.stat().st_mode & 0o777 == 0o711
     assert slurm.run(f"cat {PROGRAM}", user="alice", check=False).returncode != 0
@@ -189,7 +189,8 @@ def test_tasks_that_end_at_different_times_share_one():
 
 
 def test_a_step_with_nothing_to_move_costs_next_to_nothing():
-    """All that it has is in the fast tier. The site's keys hold where the job says nothing. The job is cancelled."""
+    """All of the step's memory is in the fast tier. The site's keys hold where the job gives none. The job is
+    cancelled."""
     slurm.drop_caches()
     with slurm.configured('migrate = "interval=300ms,overhead=2%,fast=10%"\n'):
         started = Started()

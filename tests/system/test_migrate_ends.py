@@ -19,7 +19,7 @@ MAGIC = 0x484D4D31  # HM_PROGRESS_MAGIC
 
 @pytest.fixture(autouse=True)
 def no_job_is_left(clean_node):
-    """Also where a test fails half-way: what `clean_node` then looks at is what its job leaves."""
+    """Cancel alice's jobs, also where a test fails half-way, before `clean_node` looks at what is left."""
     yield
     slurm.run("scancel --user=alice")
 
@@ -59,7 +59,7 @@ def test_a_job_out_of_memory():
 
 
 def test_a_step_that_cannot_be_launched():
-    """No task is ever made, so no task's end stops the migrator."""
+    """No task is made, so the migrator cannot end with a task."""
     job_id = slurm.sbatch("alice", "true", OPTION, "-o", "/no/such/folder/out")
     assert slurm.wait_job(job_id) == "FAILED"
     record = slurm.record(job_id)
@@ -129,7 +129,7 @@ esac
 
 
 def test_bad_migrators_hold_up_nothing_and_the_record_says_why():
-    """The figures are the user's to write: root takes nothing from them that it has not checked."""
+    """The user can write the figures: root checks all that it takes from them."""
     folder = slurm.folder_of("alice")
     with instead_of_the_migrator(BAD):
         steps = f"srun -n1 true\nsrun -n1 occupy 8 {folder}/ready {folder}/go 0"

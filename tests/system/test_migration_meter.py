@@ -32,7 +32,7 @@ CPU_LIMIT = 0.01  # of the job's
 
 @pytest.fixture
 def make():
-    """Start ranks; whatever becomes of the test, they and the scarcity end with it."""
+    """Gives a function that starts ranks. The ranks and the scarcity of memory end with the test, also if it fails."""
     made = []
 
     def start(request, *options, full_of_files=False):
@@ -47,7 +47,7 @@ def make():
 
 
 def claim(name, **shares):
-    """Say what the count between the marks NAME.start and NAME.end has to show."""
+    """Write down what the count between the marks NAME.start and NAME.end has to show."""
     claims = json.loads(EXPECTED.read_text()) if EXPECTED.exists() else {}
     claims[name] = shares
     EXPECTED.write_text(json.dumps(claims))

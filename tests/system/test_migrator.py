@@ -54,7 +54,7 @@ def cgroup(name):
 
 
 class Program:
-    """programs/rewrite.c in a cgroup, its memory on the nodes that are given."""
+    """Runs programs/rewrite.c in a cgroup, with its memory on the given nodes."""
 
     def __init__(self, folder, user="alice", kind="small", nodes="2,3", mib=SIZE, first=HOT_FIRST, hot=HOT):
         self.place = slurm.folder_of(user)
@@ -69,7 +69,8 @@ class Program:
         self.pid, self.start, self.mib, self.first, self.hot = int(pid), int(start, 16), mib, first, hot
 
     def nodes(self, first, mib):
-        """Node of each page of a range, in MiB from the start; negative: not there."""
+        """The node of each page of a range, given in MiB from the start; a negative number for a page that is
+        absent."""
         count = mib * PAGES
         pages = (ctypes.c_void_p * count)(*(self.start + first * MIB + i * slurm.PAGE for i in range(count)))
         status = (ctypes.c_int * count)()
@@ -87,13 +88,13 @@ class Program:
         return sum(int(kib) * 1024 for kib in re.findall(r"AnonHugePages:\s+(\d+)", text))
 
     def end(self):
-        """It ran to its end by itself."""
+        """Wait for the program's end; it must have ended by itself."""
         self.go.touch()
         assert self.process.wait(slurm.PATIENCE) == 0
 
 
 class Migrator:
-    """By hand, as a user; its view is asked for how far it is."""
+    """A migrator that is started by hand, as a user. The test reads its progress file."""
 
     numbers = itertools.count(900001)
 
@@ -119,7 +120,7 @@ class Migrator:
         return now.phases, now.samples, now.promoted_bytes, now.demoted_bytes
 
     def wait_phases(self, count):
-        """Wait until so many phases have ended since now."""
+        """Wait until `count` more phases have ended."""
         first = slurm.wait_for(self.view, "the migrator to answer")[0]
         slurm.wait_for(lambda: self.view()[0] >= first + count, f"{count} phases")
 
@@ -128,7 +129,7 @@ class Migrator:
         return self.wait()
 
     def wait(self):
-        """The figures."""
+        """Wait for the end. Returns the figures."""
         out, err = self.process.communicate(timeout=slurm.PATIENCE)
         assert self.process.returncode == 0 and err == "", (self.process.returncode, err)
         return json.loads(out)

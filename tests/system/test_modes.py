@@ -24,7 +24,7 @@ MODES = {
 
 @pytest.fixture(scope="module")
 def ended():
-    """The jobs of all modes by request, once the last of them has ended."""
+    """Run jobs of all modes at once, and wait until the last one has ended. Returns the jobs by request."""
     jobs = {}
     for request in MODES:
         script = f"{slurm.POLICY}\n{FILE}" if request.startswith("fsdax") else slurm.POLICY

@@ -14,7 +14,7 @@ BOOKKEEPING = re.compile(r"^(_ModuleTable|__LMOD_|LMOD_|_LMFILES_|LOADEDMODULES|
 
 @pytest.fixture
 def elsewhere(tmp_path):
-    """The same modulefile for an installation outside the system's folders, so that the paths have something to do."""
+    """The same modulefile for an installation outside the system's folders: only there does it have to set paths."""
     (made,) = (INSTALLED / "hybridmem").glob("*.lua")
     copy = tmp_path / "modules" / "hybridmem" / made.name
     copy.parent.mkdir(parents=True)
@@ -34,7 +34,7 @@ def elsewhere(tmp_path):
 
 
 def module(folder, script, env=None):
-    """Run a script in a fresh shell that has Lmod, and return its output, with both streams in one."""
+    """Run a script in a new shell that has Lmod. Returns stdout and stderr in one text."""
     start = f". /etc/profile.d/lmod.sh; module use {folder}; "
     done = subprocess.run(
         ["bash", "-c", start + script],
@@ -49,8 +49,8 @@ def module(folder, script, env=None):
 
 
 def environments(folder, *cases):
-    """By case, which has a subshell of its own: the environment after each of its steps, without Lmod's own
-    bookkeeping."""
+    """Run each case in a subshell of its own. Returns, for each case, the environment after each of its steps, without
+    Lmod's own variables."""
     told = "echo ======; env -0 | sort -z | tr '\\n\\0' '\\r\\n'; "
     script = "".join("echo @@@@@@; (" + "".join(f"{step}; {told}" for step in case) + "); " for case in cases)
     found = [
@@ -133,7 +133,8 @@ def test_the_sites_default_mode_and_the_users_own(elsewhere):
 
 
 def test_another_module_of_the_family_takes_its_place(elsewhere):
-    """Until then, the system's man pages are still found."""
+    """While hybridmem's module is loaded, the system's man pages are still found. Loading the other module unloads
+    it."""
     other = elsewhere / "othermem" / "1.lua"
     other.parent.mkdir()
     other.write_text('family("hybridmem")\n')

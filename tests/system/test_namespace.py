@@ -116,7 +116,7 @@ def test_reap_removes_what_no_living_job_owns_and_nothing_else(tmp_path):
 
 
 def test_what_a_node_crash_leaves_is_reaped():
-    """The labels are read again, as at boot."""
+    """As at boot, the kernel reads the labels again."""
     with foreign("mine"):
         made = create(18, 64, "0")
         slurm.run("ndctl disable-region all && ndctl enable-region all")
@@ -139,7 +139,8 @@ def test_a_mounted_namespace_is_waited_for_and_named():
 
 @contextlib.contextmanager
 def in_a_namespace(device, program):
-    """A process with the file system mounted where only it sees it; it says "ready" and becomes a sleep."""
+    """Run a process in a mount namespace of its own, with the file system mounted only there. The program prints
+    "ready" and then executes sleep."""
     command = f"mount {device} /mnt && cd / && exec {program}"
     process = subprocess.Popen(["unshare", "-m", "sh", "-c", command], stdout=subprocess.PIPE, text=True)
     try:
@@ -211,7 +212,8 @@ def test_one_at_a_time_and_a_dead_one_holds_nothing():
 
 @contextlib.contextmanager
 def stopped_before_mkfs(job, mib, place):
-    """A job's namespace whose create has laid fsdax over it, and no more. Behind it, that has to end well."""
+    """Stop a create when the namespace has mode fsdax, but no file system yet. After the block, the create has to end
+    well."""
     given = f"create --job={job} --restart=0 --uid={ALICE} --size={mib}M --sockets=0 --cluster=testbed --map={place}"
     with stopped("fork", *given.split(), stdout=subprocess.PIPE) as making:
         (one,) = [one for one in ours() if one["job"] == job]
@@ -228,8 +230,8 @@ def stopped_before_mkfs(job, mib, place):
 @pytest.mark.parametrize("place", ["dram", "pmem"])
 @pytest.mark.parametrize("is_wiped", [True, False])
 def test_no_byte_of_one_job_reaches_the_next(is_wiped, place):
-    """Looked for before mkfs, by the next job's device and around it. With the wipe switched off the same search finds
-    them: it can."""
+    """Markers are searched for before mkfs: by the next job's device, and in the extent around it. With the wipe
+    switched off, the same search finds markers, which proves the search."""
     env = {} if is_wiped else {"LD_PRELOAD": STEPS, "STEPS_NO_WIPE": "1"}
     (hers,) = create(50, 128, map=place)
     with raw_device(hers) as device:

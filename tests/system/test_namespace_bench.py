@@ -15,7 +15,7 @@ MKFS = "mkfs.ext4 -q -F -b 4096 -m 0 -O ^has_journal -E nodiscard"
 
 
 def raw(mib):
-    """What an administrator would type. Returns (seconds to create, to destroy)."""
+    """Run the commands that an administrator would type. Returns (seconds to create, seconds to destroy)."""
     started = time.monotonic()
     made = ndctl("create-namespace", "-m", "fsdax", "-M", "mem", "-s", f"{mib}M", "-r", "region0")
     slurm.run(f"{MKFS} /dev/{made['blockdev']}")
@@ -34,14 +34,15 @@ def ours(mib):
 
 
 def quick(seconds):
-    """The mean of the quickest third: other work only makes it longer, and one lucky turn decides nothing."""
+    """The mean of the quickest third: other work on the machine only makes a turn longer, and a single lucky turn does
+    not decide."""
     return statistics.mean(sorted(seconds)[: max(1, len(seconds) // 3)])
 
 
 @pytest.mark.bench
 @pytest.mark.parametrize("mib", SIZES)
 def test_ratio_to_the_raw_tools(mib):
-    """On a machine with other work it takes more turns until enough of each went undisturbed."""
+    """On a machine with other work, the test takes more turns, until enough turns of each kind were undisturbed."""
     rows = {"raw": [], "ours": []}
     for turn in range(1, max(TURNS) + 1):
         # Now this one first, now that: what comes second meets what the first has left to do.

@@ -19,7 +19,8 @@ pytestmark = pytest.mark.usefixtures("steps", "empty_regions")
 
 
 def cut_behind_the_first_piece(job):
-    """Destroy it; in the first piece its time is over. Returns what it says."""
+    """Destroy the job's namespace, with a limit that ends in the first piece of the wipe. Returns what the program
+    says."""
     words = ["destroy", f"--job={job}", "--restart=0", f"--limit={LIMIT_S}"]
     with stopped("BLKZEROOUT", *words, ahead=LIMIT_S, stderr=subprocess.PIPE) as cut:
         cut.send_signal(signal.SIGCONT)

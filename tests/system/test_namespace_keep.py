@@ -92,7 +92,7 @@ def test_jobs_users_and_clusters_are_kept_apart():
 
 
 def test_a_crash_of_the_node_leaves_it():
-    """The labels are read again, as at boot; and a device that is not there is looked for."""
+    """As at boot, the kernel reads the labels again. A namespace whose device is disabled is found as well."""
     made = keep(ALICE, 128, "0,1")
     leave(made, "left")
     slurm.run("ndctl disable-region all && ndctl enable-region all")
@@ -142,8 +142,8 @@ def test_what_is_in_use_is_named_and_stays():
 
 
 def test_killed_at_each_step_of_making_it():
-    """The next job has whole file systems; without one, reap leaves nothing that was never given but what has no
-    device, which its user's next job takes."""
+    """After each kill, the user's next job gets whole file systems. Where reap comes first, it removes what no job was
+    given yet, except namespaces without a device, which the user's next job takes over."""
     words = ["create", "--keep", "--job=1", "--restart=0", f"--uid={ALICE}", "--size=64M", "--sockets=0,1"]
     seen_steps = []
     for number, steps in killed_before_each_step(*words, "--cluster=testbed", least=20):
@@ -161,7 +161,7 @@ def test_killed_at_each_step_of_making_it():
 
 
 def test_killed_at_each_step_of_removing_it():
-    """Nothing of it is given any more from the first step on, and nothing of it is found by the next."""
+    """From the first step on, nothing of it is given to a job any more, and the next job finds no byte of it."""
     seen_steps = []
     made = keep(ALICE, 64, "0,1")
     for one in made:

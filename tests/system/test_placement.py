@@ -28,7 +28,7 @@ def expected_nodes(request, cpu):
 
 
 def test_pages_are_where_the_mode_says():
-    """Steps of one job, each with a text of its own."""
+    """One job runs a step for each request."""
     slurm.drop_caches()  # a node that is full of them leaves its share to the next one
     folder = slurm.folder_of("alice")
     (folder / "step.sh").write_text(STEP)

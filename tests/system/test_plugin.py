@@ -28,7 +28,7 @@ def plugstack(word, arguments=""):
 
 
 def ended(job_id, state="COMPLETED"):
-    """The output of a batch job that has ended in this state."""
+    """Wait until a batch job has ended in this state. Returns its output."""
     assert slurm.wait_job(job_id) == state, slurm.output(job_id)
     return slurm.output(job_id)
 
@@ -55,7 +55,7 @@ def test_the_option_is_in_help():
 
 @pytest.mark.main
 def test_sbatch_srun_and_salloc_place_their_tasks():
-    """Each its own, beside the others'."""
+    """Three jobs at the same time, each with a policy of its own."""
     job_id = slurm.sbatch("alice", f"{slurm.POLICY}; srun -n1 {slurm.POLICY}", "--hybrid-mem=fast")
     assert slurm.run(f"srun -n1 --hybrid-mem=slow {slurm.POLICY}", user="bob").stdout.split() == [POLICIES["slow"]]
     done = slurm.run(f"salloc -n1 --hybrid-mem=interleave srun {slurm.POLICY}", user="carol")
@@ -106,7 +106,7 @@ def test_array():
 
 
 def test_private_tmp_and_hooks_in_the_jobs_container():
-    """job_container/tmpfs gives the job a mount namespace, contain_spank runs some of the plugin's hooks in it."""
+    """job_container/tmpfs gives the job a mount namespace; contain_spank runs some of the plugin's hooks in it."""
     text = nodes.SLURM_CONF.read_text() + "JobContainerType=job_container/tmpfs\nSlurmdParameters=contain_spank\n"
     container = Path("/etc/slurm/job_container.conf")
     with slurm.configured("AutoBasePath=true\nBasePath=/var/tmp/private\n", path=container), nodes.reconfigured(text):
@@ -134,7 +134,7 @@ def test_steps_at_once():
 
 
 def test_an_explicit_mem_bind_wins_with_a_warning_where_it_binds():
-    """A line of ours for all tasks of a step."""
+    """A step says the warning once for all of its tasks."""
     bindings = ("map_mem:0", "local", "none", "quiet")
     steps = "\n".join(f"echo :; srun -n2 --overcommit --mem-bind={binding} {slurm.POLICY} 2>&1" for binding in bindings)
     job_id, text = finished("alice", f"{slurm.OVERLAP}{steps}", "--hybrid-mem=slow")
@@ -152,7 +152,7 @@ def test_an_explicit_mem_bind_wins_with_a_warning_where_it_binds():
 @pytest.mark.main
 @pytest.mark.parametrize("word", ["optional", "required"])
 def test_what_cannot_be_is_refused_at_submission_or_ends_before_its_first_instruction(word):
-    """A text that is wrong in form, and one that this node cannot serve."""
+    """One request (spil) is malformed; the other one (hbm) asks for memory that this node does not have."""
     with plugstack(word):
         for command, argument in (("sbatch", "--wrap=true"), ("srun", "true"), ("salloc", "true")):
             done = slurm.run(f"{command} --hybrid-mem=spil {argument}", user="alice", check=False)
@@ -176,7 +176,7 @@ def test_what_cannot_be_is_refused_at_submission_or_ends_before_its_first_instru
 
 
 def test_the_nodes_own_verdict_on_a_text_that_passed_submission():
-    """A login node with another configuration lets pass what the node does not allow."""
+    """A login node with another configuration accepts what the compute node does not allow."""
     elsewhere = Path("/etc/hybridmem/login.conf")
     with slurm.configured("", path=elsewhere), slurm.configured(slurm.CONFIG.read_text() + 'modes = { "fast" }\n'):
         with plugstack("required", f"config={elsewhere}"):

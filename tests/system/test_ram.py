@@ -53,7 +53,7 @@ def zones(node):
 
 
 def with_memory():
-    """Those of the two nodes that have memory."""
+    """Which of the two nodes have memory."""
     return [node for node in NODES if zones(node)]
 
 
@@ -75,7 +75,8 @@ def blocks(node):
 
 @pytest.fixture
 def policy_stays():
-    """Whatever a test sets, it has to be the same at the end; then it is put back for the next one."""
+    """A test must leave the policy for new memory as it was, whatever it sets meanwhile. It is put back for the next
+    test in any case."""
     slurm.drop_caches()  # where the other nodes are full, what daemons allocate meanwhile is on these
     before = POLICY.read_text()
     yield
@@ -87,7 +88,7 @@ def policy_stays():
 
 @contextlib.contextmanager
 def devdax(*regions, mib=None):
-    """A devdax namespace in each region; none of them is memory behind it."""
+    """Make a devdax namespace in each region. Afterwards none of them is used as memory."""
     size = ["-s", f"{mib}M"] if mib else []
     made = [ndctl("create-namespace", "-m", "devdax", "-r", region, *size) for region in regions]
     try:
@@ -102,7 +103,7 @@ def devdax(*regions, mib=None):
 
 @contextlib.contextmanager
 def living_on(node, mib=96):
-    """A process with so much memory on the node: its pid. Gone behind it."""
+    """Run a process with this much memory on the node, and end it afterwards."""
     folder = slurm.folder_of("alice")
     words = ["numactl", "-m", str(node), "occupy", str(mib), folder / "ready", folder / "go"]
     process = subprocess.Popen(list(map(str, words)))
@@ -154,7 +155,7 @@ def test_one_socket():
 
 
 def test_whatever_the_kernel_does_with_new_memory():
-    """Each policy against the zone that it does not lead to."""
+    """Each policy is tried with the zone that it does not lead to."""
     with devdax("region0", mib=320):
         for policy, zone in POLICIES.items():
             POLICY.write_text(policy)
@@ -191,7 +192,8 @@ def test_what_others_brought_online_elsewhere_is_redone():
 
 
 def test_what_a_killed_one_set_aside_is_put_back():
-    """By each that comes by; not while another is at work."""
+    """The policy that a killed command has saved is put back by each command that comes next, but not while another
+    command is at work."""
     for back in (offline, reap, lambda: slurm.run("hybridmem reap")):
         POLICY.write_text("offline")
         KEPT.write_text("online_movable")
@@ -204,7 +206,7 @@ def test_what_a_killed_one_set_aside_is_put_back():
 
 
 def test_killed_at_each_step():
-    """The next one finishes what was begun, and the policy is what it was."""
+    """The next command finishes what a killed one began, and the policy for new memory is what it was before."""
     POLICY.write_text("online")
     with devdax("region0", mib=320):
         for _, steps in killed_before_each_step("ram", "online", least=6):
@@ -221,7 +223,8 @@ def test_killed_at_each_step():
 
 
 def test_nothing_is_taken_from_a_living_process():
-    """In zone movable: what the kernel has in zone normal for a process that was bound there may stay behind it."""
+    """This is tested in zone movable. In zone normal, what the kernel has allocated for a process that was bound there
+    may stay after its end."""
     with devdax(*REGIONS, mib=512):
         online()
         with living_on(5) as process:
@@ -239,7 +242,7 @@ def test_nothing_is_taken_from_a_living_process():
 
 @contextlib.contextmanager
 def bound(option):
-    """A process whose policy is for node 4."""
+    """Run a process with a memory policy for node 4."""
     script = "import time; print(1, flush=True); time.sleep(1000)"
     process = subprocess.Popen(["numactl", option, "4", "python3", "-c", script], stdout=subprocess.PIPE)
     try:
@@ -261,8 +264,8 @@ def test_who_is_bound_there_without_a_page_is_named():
 
 
 def test_who_comes_while_it_is_emptied_keeps_the_node():
-    """Stopped when it was seen that nobody is there, with so many blocks left. From the node's last block on the kernel
-    turns policies for it into ones for others, all but preferred ones."""
+    """The command has seen that no process uses the node, and is stopped when `left` blocks are still online. When the
+    last block goes offline, the kernel rebinds policies for the node to other nodes, except preferred ones."""
     log = Path("/tmp/steps.log")
     with devdax("region0", mib=512) as (name,):
         online()
@@ -331,7 +334,7 @@ def test_without_the_module():
 
 
 def job(mode):
-    """The record of a job in this mode; what the job says is its Mems_allowed."""
+    """Run a job in this mode. Returns its record, and its Mems_allowed as the job prints it."""
     job_id = slurm.sbatch("alice", "srun grep Mems_allowed_list /proc/self/status", f"--hybrid-mem={mode}")
     slurm.wait_job(job_id)
     return slurm.record(job_id), slurm.output(job_id).split()[-1]
@@ -339,7 +342,8 @@ def job(mode):
 
 @pytest.mark.main
 def test_the_prolog_brings_online_what_a_job_asks_for():
-    """In zone movable: of zone normal the kernel would keep some for the job's own page tables and files."""
+    """This is tested in zone movable: in zone normal the kernel would keep memory for the job's page tables and
+    files."""
     with devdax(*REGIONS, mib=320), slurm.configured("ram = movable\n"):
         record, allowed = job("interleave")
         assert (record["warnings"], record["exit_code"]) == ([], 0)

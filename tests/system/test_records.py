@@ -8,7 +8,7 @@ import slurm
 
 
 def check_running(job_id):
-    """That a job runs is its user's to know, and root's."""
+    """Only a job's user and root see that the job runs."""
     said = f"hybridmem show: job {job_id} runs on this node: what is recorded of it is written at its end\n"
     for user in (None, "alice"):
         assert slurm.run(f"hybridmem show {job_id}", user=user, check=False).stderr == said
@@ -16,7 +16,7 @@ def check_running(job_id):
 
 
 def check_nothing_is_counted(record):
-    """The node has no counters of energy and traffic: no figure, and the reason."""
+    """The node has no counters of energy and traffic: the record has no figure, but the reason."""
     energy, traffic = record["energy"], record["traffic"]
     assert energy["package_j"] is None and energy["node"] is None
     assert "powercap: the kernel shows no RAPL zone" in energy["source"]

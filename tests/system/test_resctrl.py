@@ -34,7 +34,7 @@ class Resctrl:
         slurm.wait_for(self.groups.exists, "the file system")
 
     def write(self, name, text):
-        """Whole or not at all: it may be read at any moment."""
+        """Replace the file as a whole, as it may be read at any moment."""
         draft = self.state / "draft"
         draft.write_text(text)
         draft.rename(self.state / name)
@@ -58,7 +58,7 @@ class Resctrl:
 
 @pytest.fixture
 def resctrl():
-    """Mounted, and in hybridmem.conf. Not in /tmp, which a job may have of its own."""
+    """Mount the stand-in, and name it in hybridmem.conf. It is not in /tmp, as a job may have a /tmp of its own."""
     made = Resctrl(Path(tempfile.mkdtemp(prefix="resctrl.", dir="/run")))
     try:
         made.serve()
@@ -77,7 +77,7 @@ def group_of(job_id):
 
 
 def parents(pid):
-    """The process and those that it comes from."""
+    """The process and its ancestors."""
     while pid > 1:
         yield pid
         pid = int(Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[1])
@@ -87,7 +87,7 @@ OTHERS = ["hybridmem", "hybridmem.7", "hybridmem.07.0", "pqos"]  # no groups of 
 
 
 def check_nobody_reads(resctrl, job_id):
-    """Nor its own user: the monitor has opened its counters before it is no root any more."""
+    """The job's own user cannot read the group either: the monitor opens the counters while it is still root."""
     group = resctrl.groups / group_of(job_id)
     assert stat.S_IMODE(group.stat().st_mode) == 0o700
     for user in ("alice", "bob"):
@@ -97,7 +97,7 @@ def check_nobody_reads(resctrl, job_id):
 
 
 def check_reap(resctrl, living):
-    """Groups of dead jobs go, and no others."""
+    """reap removes the groups of dead jobs, and no others."""
     for name in ("hybridmem.4294967294.3", *OTHERS):
         (resctrl.groups / name).mkdir()
     slurm.run("hybridmem reap")
@@ -113,7 +113,7 @@ def check_without_a_group(job_id):
 
 
 def test_each_of_two_jobs_has_its_own_traffic(resctrl):
-    """A third runs without a group, as all ids are taken."""
+    """A third job runs without a group, as all monitoring ids are taken."""
     with contextlib.ExitStack() as stack:
         held = [stack.enter_context(slurm.Occupied(user, 8, "--hybrid-mem=slow")) for user in ("alice", "bob")]
         groups = [group_of(job.job_id) for job in held]
@@ -149,7 +149,7 @@ def test_each_of_two_jobs_has_its_own_traffic(resctrl):
 
 
 def test_steps_of_a_job_share_its_group_and_a_job_without_a_record_has_none(resctrl):
-    """Steps that place nothing, too."""
+    """Steps that place nothing are in the job's group, too."""
     script = f"{slurm.OVERLAP}srun --hybrid-mem=off true\nsrun --hybrid-mem=fast true"
     job_id, silent = slurm.sbatch("alice", script, "--hybrid-mem=slow"), slurm.sbatch("bob", "true")
     for one in (job_id, silent):
@@ -163,7 +163,7 @@ def test_steps_of_a_job_share_its_group_and_a_job_without_a_record_has_none(resc
 
 
 def test_killed_processes_leave_no_group(resctrl):
-    """The monitor, and slurmstepd: the job's epilog removes it all the same, and no figure is told."""
+    """The monitor and slurmstepd are killed: the job's epilog still removes the group, and the record has no figure."""
     held = slurm.Occupied("alice", 8, "--hybrid-mem=slow")
     slurm.wait_metered(held.job_id)
     (monitor,) = slurm.wait_for(slurm.hybridmem_processes, "a monitor")

@@ -31,7 +31,7 @@ until [ -e go ]; do sleep 0.2; done
 
 
 def state_of(theirs):
-    """What has to stay of a namespace; its device may have another number after a boot."""
+    """What has to be the same of a namespace after the reset. Its device may have another number after a boot."""
     (found,) = [one for one in seen() if one["uuid"] == theirs]
     with Path(f"/dev/{found['blockdev']}").open("rb") as file:
         content = hashlib.sha256(file.read(MIB)).hexdigest()
@@ -39,8 +39,8 @@ def state_of(theirs):
 
 
 def end_slurm(job_id):
-    """slurmd dies, and the controller, which is another machine in real life, gives up the node and its job. It ends in
-    good order, so that it knows so after the reset, and starts the job again when it is told to."""
+    """Kill slurmd, and let the controller (another machine in production) give up the node and its job. The controller
+    ends in good order, so that it remembers this after the reset, and starts the job again when it is told to."""
     slurm.run("pkill -KILL -x slurmd; while pgrep -x slurmd; do sleep 0.1; done", check=False)
     slurm.run(f"scontrol update nodename={slurm.NODE} state=down reason=reset")
     slurm.wait_for(lambda: slurm.job(job_id).get("JobState") == "PENDING", "a job that is to start again")

@@ -31,14 +31,14 @@ SLURMD_ON_A_CRAY = """unshare --mount sh -ec '
 
 
 class Cray:
-    """The node's slurmd with counters; the folder is the tests'."""
+    """Runs the node's slurmd with pm_counters in a folder that the test writes."""
 
     def __init__(self, folder):
         self.folder, self.joules = folder, START
         self.count(0)
 
     def count(self, joules):
-        """So many more, in one write of one length: slurmd may read at any moment."""
+        """Add joules to the counter. One write of the same length each time, as slurmd may read at any moment."""
         self.joules += joules
         for name, line in (("energy", f"{self.joules} J 1700000000 us"), ("power", "300 W 1700000000 us")):
             descriptor = os.open(self.folder / name, os.O_WRONLY | os.O_CREAT, 0o644)
@@ -68,13 +68,13 @@ def cray(with_plugin):
 
 
 def listed(user=None):
-    """What the meter's list says of the source."""
+    """What `hybridmem meter --list` says of the source."""
     sources = json.loads(slurm.run("hybridmem meter --list --json", user=user, check=False).stdout)["sources"]
     return next(source for source in sources if source["name"] == "slurm")
 
 
 class Meter:
-    """A meter that shows the time since the last step when it is told to."""
+    """Runs `hybridmem meter --step`, which shows the figures since the last step when it is told to."""
 
     def __init__(self):
         command = ["hybridmem", "meter", "--step", "--json"]
@@ -82,15 +82,15 @@ class Meter:
         self.step()
 
     def step(self):
-        """The figure of the whole node."""
+        """Tell the meter to make a step. Returns its figure of the whole node."""
         self.process.stdin.write("\n")
         self.process.stdin.flush()
         energy = json.loads(self.process.stdout.readline())["energy"]
         return next(figure for figure in energy if figure["name"] == "platform")
 
     def wait_counted(self, joules):
-        """Steps that count so much together, no more and with nothing unknown among them: slurmd may say what it read
-        earlier in the same second, and the rest comes in the next step."""
+        """Make steps until they have counted so many joules together, without exceeding it and without an unknown
+        figure. More than one step may be needed: slurmd may return a reading from earlier in the same second."""
         counted = []
 
         def step():
@@ -103,16 +103,16 @@ class Meter:
         slurm.wait_for(step, f"{joules} J")
 
     def wait_unknown(self):
-        """The reason of the first step that is not known."""
+        """Make steps until one has no figure. Returns its reason."""
         figure = slurm.wait_for(lambda: (seen := self.step())["joules"] is None and seen, "a reading that fails")
         return figure["reason"]
 
     def wait_known(self):
-        """What fails is said for the rest of its second, too; it is known again from here on."""
+        """Make steps until one has a figure again: a failed reading is repeated for the rest of its second."""
         slurm.wait_for(lambda: self.step()["joules"] is not None, "a reading that does not fail")
 
     def program(self):
-        """The status of what asks slurmd."""
+        """The /proc status of the program that asks slurmd."""
         (pid,) = slurm.run(f"pgrep -P {self.process.pid} -f slurmenergy").stdout.split()
         return dict(line.split(":\t", 1) for line in Path(f"/proc/{pid}/status").read_text().splitlines())
 
@@ -144,7 +144,7 @@ def samples(job_id):
 
 
 def platform(job_id):
-    """What the job's monitor has of the whole node."""
+    """What the job's monitor has counted for the whole node."""
     return samples(job_id).energy[2]
 
 
@@ -174,7 +174,7 @@ def test_the_meter_counts_what_slurmd_reads(cray):
 
 
 def test_a_jobs_record_has_what_slurmd_reads(cray, asked_for_jobs):
-    """By a program beside the job's monitor, that ends with it."""
+    """A program that runs beside the job's monitor reads it, and ends with the monitor."""
     with slurm.Occupied("alice", 8, "--hybrid-mem=fast") as held:
         slurm.wait_for(lambda: platform(held.job_id).is_known, "a figure of slurmd's")
         cray.count(700)

@@ -15,7 +15,7 @@ STEP = "srun --quiet --nodes=1 --ntasks=1 "
 
 @pytest.fixture
 def paranoid():
-    """Set the sysctl for a test."""
+    """Gives a function that sets kernel.perf_event_paranoid for a test."""
     before = PARANOID.read_text()
     yield lambda value: PARANOID.write_text(f"{value}\n")
     PARANOID.write_text(before)
@@ -28,8 +28,8 @@ def sources(user=None, launch=""):
 
 
 def test_the_distribution_refuses_perf_events_to_users():
-    """Debian's default: the reason names the sysctl, its value and what would be right. A migrated step brings the
-    broker that DAMON needs; it is not there on a node without jobs, as the guide for administrators says."""
+    """Debian's default refuses it: the reason names the sysctl, its value and the value that would do. DAMON needs a
+    broker, which only a migrated step starts: a node without jobs has none, as the administrator guide says."""
     assert int(PARANOID.read_text()) == 3
     shown = sources("alice", f"{STEP}--hybrid-mem=migrate ")
     for name in ("perf", "faults"):

@@ -25,12 +25,13 @@ def tiers():
 
 
 def weights():
-    """Also whether the kernel sets them itself, which later kernels tell in a file beside the nodes'."""
+    """The interleaving weights of the nodes, and whether the kernel sets them itself, which later kernels say in a file
+    beside."""
     return {path.name: path.read_text().strip() for path in WEIGHTS.iterdir()}
 
 
 def check_what_fits(pages, nodes):
-    """All of it is in the fast tier, on its nodes alike."""
+    """All of the memory is in the fast tier, in equal parts on its nodes."""
     there = [pages.get(str(node), 0) for node in nodes]
     assert sum(there) == sum(pages.values()), pages
     assert max(there) - min(there) <= 0.02 * sum(there), pages
@@ -38,7 +39,7 @@ def check_what_fits(pages, nodes):
 
 @pytest.mark.main
 def test_more_than_the_fast_tier_fills_it_evenly_and_goes_on_in_the_slow_tier():
-    """Half as much again, by a program that follows one whose memory fits."""
+    """A program with half as much memory again as the fast tier follows a program whose memory fits."""
     fast, slow = tiers()
     want = 3 * sum(slurm.node_bytes(node, "MemTotal") for node in fast["nodes"]) // 2
     folder = slurm.folder_of("alice")
@@ -73,7 +74,7 @@ def test_more_than_the_fast_tier_fills_it_evenly_and_goes_on_in_the_slow_tier():
 
 @pytest.mark.main
 def test_separate_channels_share_by_bandwidth_and_give_the_weights_back():
-    """A job that is alone on the node. Beside others, the weights are left alone."""
+    """A job that is alone on the node sets the weights. A job beside others leaves them alone."""
     before = weights()
     steps = f"{POLICY}; srun -n1 {POLICY}; srun -n1 --hybrid-mem=fast {POLICY}; cat {WEIGHTS}/node[0-3]"
     options = ("--hybrid-mem=spill", "--partition=whole", "--exclusive")

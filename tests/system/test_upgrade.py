@@ -24,7 +24,7 @@ def begin(request, go):
 
 
 def lengthen(path):
-    """As where a later version made the file: its structure has more at the end."""
+    """Append bytes, as if a later version with a longer structure had written the file."""
     with path.open("r+b") as file:
         size = file.seek(0, os.SEEK_END) + 64
         file.write(bytes(64))
@@ -42,7 +42,7 @@ def replace(job_id, request):
 
 
 def check_entry(job_id, request):
-    """This version has written it since: it is text, complete, and has what the other one knows."""
+    """This version has written the entry since: it is text, complete, and has all that the other version knows."""
     now = entries.fields(job_id)
     assert now["user"] == "alice" and now["request"] == request
     assert set(NOT_YET) <= set(now)
