@@ -3,74 +3,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdbool.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
-#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "layout.h"
-
-#ifndef STATX_ATTR_DAX
-#define STATX_ATTR_DAX 0x00200000 /* Linux 5.8 */
-#endif
-#define RESERVE 50 /* a 50th of a folder's room is left free */
-#define SHOWN 80   /* characters of a folder's path that a reason shows */
-
-static bool is_dax(int fd)
-{
-    struct statx status;
-    return statx(fd, "", AT_EMPTY_PATH, STATX_BASIC_STATS, &status) == 0 && (status.stx_attributes & STATX_ATTR_DAX);
-}
-
-/* Open a file in the next folder. Returns whether the folder can be used. */
-static bool open_one(struct hm_folders *folders, const char *path, char *reason)
-{
-    struct statvfs room;
-    int i = folders->n++;
-    folders->room_bytes[i] = 0;
-    folders->fd[i] = open(path, O_TMPFILE | O_RDWR | O_CLOEXEC, S_IRUSR | S_IWUSR);
-    if (folders->fd[i] < 0) {
-        hm_reason_add(reason, "no file can be made in %.*s: %s", SHOWN, path, strerror(errno));
-        return false;
-    }
-    if (is_dax(folders->fd[i]) && fstatvfs(folders->fd[i], &room) == 0) {
-        folders->room_bytes[i] = (uint64_t)room.f_bavail * room.f_frsize;
-        /* For the file system's metadata, which grows with the file. */
-        folders->room_bytes[i] -= folders->room_bytes[i] / RESERVE;
-        return true;
-    }
-    hm_reason_add(reason, "%.*s is not on a DAX file system", SHOWN, path);
-    close(folders->fd[i]);
-    folders->fd[i] = -1;
-    return false;
-}
-
-/* Length of the socket's number before a path, as in "0=/path", with the "="; 0 where there is none. */
-static size_t length_of_number(const char *at)
-{
-    size_t digits = strspn(at, "0123456789");
-    return digits > 0 && at[digits] == '=' ? digits + 1 : 0;
-}
-
-void hm_folders_open(struct hm_folders *folders, const char *list, char *reason)
-{
-    char path[4096];
-    bool is_usable = false;
-    folders->n = 0;
-    for (const char *at = list, *end; at && *at && folders->n < HM_FOLDERS; at = *end ? end + 1 : end) {
-        end = at + strcspn(at, ":");
-        if (end == at)
-            continue;
-        at += length_of_number(at);
-        snprintf(path, sizeof(path), "%.*s", (int)(end - at), at);
-        is_usable = open_one(folders, path, reason) || is_usable;
-    }
-    if (!is_usable)
-        folders->n = 0;
-}
 
 void hm_folders_close(struct hm_folders *folders)
 {

@@ -6,6 +6,7 @@
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -22,6 +23,11 @@
 #define LONG_BITS (sizeof(unsigned long) * CHAR_BIT)
 #define NODES 1024 /* the kernel's largest MAX_NUMNODES */
 #define MASK_LONGS (NODES / LONG_BITS)
+
+void *hm_kernel_map(size_t bytes)
+{
+    return mmap(NULL, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+}
 
 int hm_kernel_prefer(void *memory, size_t bytes, int node)
 {

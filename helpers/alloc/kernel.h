@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The system calls and kernel files that allocation needs. They are called directly, without libnuma and without
- * malloc, as the preload library calls them from malloc. All functions return -1 with errno where they fail. */
+ * malloc, as the preload library calls them from malloc. Functions that return int return -1 with errno where they
+ * fail. */
 #ifndef HM_ALLOC_KERNEL_H
 #define HM_ALLOC_KERNEL_H
 
@@ -8,6 +9,9 @@
 #include <stdint.h>
 
 #include "base/set.h"
+
+/* Map so many bytes that cannot be accessed yet. Returns MAP_FAILED with errno where it fails. */
+void *hm_kernel_map(size_t bytes);
 
 /* Let new pages of this range come from the node, or, where it is full, from the nodes nearest to it (MPOL_PREFERRED):
  * so no process is killed because one node is full. */

@@ -7,6 +7,8 @@
 #include <stdint.h>
 #include <sys/mman.h>
 
+#include "kernel.h"
+
 #define BUCKETS 4096 /* a power of two */
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -70,7 +72,7 @@ struct hm_known *hm_known_map(size_t bytes, size_t n_runs, size_t page, size_t h
         return NULL;
     }
     data_bytes = round_up(bytes, page);
-    char *base = mmap(NULL, whole, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    char *base = hm_kernel_map(whole);
     if (base == MAP_FAILED)
         return NULL;
     char *data = base + round_up((uintptr_t)base + head + page, align) - (uintptr_t)base;

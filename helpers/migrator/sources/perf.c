@@ -4,23 +4,13 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "base/files.h"
 #include "base/perfopen.h"
+#include "migrator/perf/cpu.h"
 #include "rows.h"
 #include "watch.h"
 
-#define CPUINFO "/proc/cpuinfo"
 /* as published: one sample for 64k accesses; with fewer samples the borders of hot extents are lost */
 #define PERIOD 65536
-
-/* Reads which processor this is. Returns 0, or -1. */
-static int read_cpu(struct hm_perf_cpu *cpu)
-{
-    char text[16384]; /* long enough for the first processor */
-    if (hm_file_read_start(CPUINFO, text, sizeof(text)) != 0)
-        return -1;
-    return hm_perf_parse_cpu(text, cpu);
-}
 
 /* Makes the events for this processor. Returns 0, or -1 with the reason. */
 static int make_plan(const struct hm_perf_processor *processor, uint64_t period, struct hm_perf_plan *plan,
@@ -58,8 +48,8 @@ static struct hm_source *open_perf(const struct hm_source_setup *setup, struct h
 {
     struct hm_perf_cpu cpu;
     struct hm_perf_plan plan;
-    if (read_cpu(&cpu) != 0) {
-        hm_fail(error, ENODEV, "the processor is not known: " CPUINFO " names no vendor");
+    if (hm_perf_read_cpu(&cpu) != 0) {
+        hm_fail(error, ENODEV, "the processor is not known: /proc/cpuinfo names no vendor");
         return NULL;
     }
     const char *where = cpu.is_virtual ? " in a virtual machine" : "";

@@ -12,6 +12,7 @@
 #include "namespace/mount/holders.h"
 #include "namespace/pmem/driver.h"
 #include "namespace/ram/autoonline.h"
+#include "namespace/ram/blocks.h"
 #include "namespace/ram/nodeholders.h"
 #include "parts.h"
 
@@ -124,10 +125,10 @@ static int become_memory(const struct hm_config *config, struct hm_ram_device *d
     snprintf(path, sizeof(path), "/dev/%s", device->name);
     if (hm_holders_name(path, holders, sizeof(holders))[0])
         return hm_fail(error, EBUSY, "it is open in %s", holders);
-    if (hm_driver_load(&hm_driver_kmem, error) != 0 || hm_autoonline_hold(config, error) != 0)
+    if (hm_driver_load(&hm_driver_kmem, error) != 0 || hm_autoonline_hold(HM_BLOCKS_SYSTEM, config, error) != 0)
         return -1;
     int result = hm_ram_bind(device, HM_RAM_KMEM, error), number = errno;
-    if (hm_autoonline_release(config, result == 0 ? error : NULL) != 0 && result == 0) {
+    if (hm_autoonline_release(HM_BLOCKS_SYSTEM, config, result == 0 ? error : NULL) != 0 && result == 0) {
         result = -1;
         number = errno;
     }
@@ -245,7 +246,7 @@ static int begin(const struct hm_config *config, struct hm_error *error)
     sigaddset(&ends, SIGINT);
     sigaddset(&ends, SIGTERM);
     sigprocmask(SIG_BLOCK, &ends, NULL);
-    return hm_autoonline_release(config, error);
+    return hm_autoonline_release(HM_BLOCKS_SYSTEM, config, error);
 }
 
 int hm_namespace_ram_online(const struct hm_config *config, const struct hm_namespace_request *request,

@@ -14,6 +14,7 @@
 #include "namespace/pmem/mark.h"
 #include "namespace/pmem/wiped.h"
 #include "namespace/ram/autoonline.h"
+#include "namespace/ram/blocks.h"
 #include "parts.h"
 
 #define UNDO_PATIENCE_S 10 /* a later reap removes the rest */
@@ -241,7 +242,7 @@ int hm_namespace_reap(const struct hm_config *config, const struct hm_namespace_
     struct hm_error why = {{0}};
     /* Put back the policy that a killed `ram online` has set aside, as there may be no other `ram` to do it. No
      * namespace depends on this. */
-    if (hm_autoonline_release(config, &why) != 0)
+    if (hm_autoonline_release(HM_BLOCKS_SYSTEM, config, &why) != 0)
         fprintf(stderr, "hybridmem namespace: %s\n", why.text);
     char *living = hm_living_read(request->living, error);
     if (!living)

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -12,6 +13,13 @@
 #define KEPT HM_AUTOONLINE_KEPT
 #define OFFLINE "offline"
 #define WORD 24
+#define PATH 160
+
+static char *path_of(const char *system, char path[PATH])
+{
+    snprintf(path, PATH, "%.128s/memory/auto_online_blocks", system);
+    return path;
+}
 
 static bool is_policy(const char *word)
 {
@@ -35,20 +43,20 @@ static int keep(int folder, const struct hm_config *config, const char *policy, 
     return result;
 }
 
-int hm_autoonline_hold(const struct hm_config *config, struct hm_error *error)
+int hm_autoonline_hold(const char *system, const struct hm_config *config, struct hm_error *error)
 {
-    char policy[WORD];
-    if (hm_file_read(HM_AUTOONLINE, policy, sizeof(policy), error) != 0)
+    char path[PATH], policy[WORD];
+    if (hm_file_read(path_of(system, path), policy, sizeof(policy), error) != 0)
         return -1;
     if (strcmp(policy, OFFLINE) == 0)
         return 0;
     if (!is_policy(policy))
-        return hm_fail(error, EINVAL, HM_AUTOONLINE " says \"%s\": hybridmem does not know that policy", policy);
+        return hm_fail(error, EINVAL, "%s says \"%s\": hybridmem does not know that policy", path, policy);
     int folder = hm_folder_open_own(AT_FDCWD, config->run_dir, 0755, error);
     if (folder < 0)
         return -1;
     int result = keep(folder, config, policy, error);
-    if (result == 0 && hm_file_write(HM_AUTOONLINE, OFFLINE, error) != 0) {
+    if (result == 0 && hm_file_write(path, OFFLINE, error) != 0) {
         unlinkat(folder, KEPT, 0);
         result = -1;
     }
@@ -56,9 +64,9 @@ int hm_autoonline_hold(const struct hm_config *config, struct hm_error *error)
     return result;
 }
 
-int hm_autoonline_release(const struct hm_config *config, struct hm_error *error)
+int hm_autoonline_release(const char *system, const struct hm_config *config, struct hm_error *error)
 {
-    char policy[WORD] = "";
+    char path[PATH], policy[WORD] = "";
     int result = 0;
     int folder = hm_folder_open_own(AT_FDCWD, config->run_dir, 0755, error);
     if (folder < 0)
@@ -72,7 +80,7 @@ int hm_autoonline_release(const struct hm_config *config, struct hm_error *error
         policy[length > 0 ? length : 0] = '\0';
         /* A process that was killed before it had written the file has not changed the policy. */
         if (is_policy(policy))
-            result = hm_file_write(HM_AUTOONLINE, policy, error);
+            result = hm_file_write(path_of(system, path), policy, error);
         if (result == 0)
             unlinkat(folder, KEPT, 0);
     }

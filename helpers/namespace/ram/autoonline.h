@@ -10,13 +10,13 @@
 
 #include "core/config/config.h"
 
-#define HM_AUTOONLINE "/sys/devices/system/memory/auto_online_blocks"
 #define HM_AUTOONLINE_KEPT "auto_online_blocks" /* file in run_dir that holds the policy while it is set aside */
 
-/* Set the policy to "offline". The caller has the lock. Returns 0 (then release it) or -1. */
-int hm_autoonline_hold(const struct hm_config *config, struct hm_error *error);
+/* Set the policy to "offline". `system` is HM_BLOCKS_SYSTEM (blocks.h). The caller has the lock. Returns 0 (then
+ * release it) or -1. */
+int hm_autoonline_hold(const char *system, const struct hm_config *config, struct hm_error *error);
 
 /* Put back the policy that was set aside, also by another process. Does nothing where none was. Returns 0 or -1. */
-int hm_autoonline_release(const struct hm_config *config, struct hm_error *error);
+int hm_autoonline_release(const char *system, const struct hm_config *config, struct hm_error *error);
 
 #endif

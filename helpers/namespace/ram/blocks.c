@@ -27,15 +27,6 @@ uint64_t hm_blocks_size(const char *system, struct hm_error *error)
     return 0;
 }
 
-uint64_t hm_blocks_within(uint64_t start, uint64_t bytes, uint64_t block)
-{
-    uint64_t end;
-    if (block == 0 || __builtin_add_overflow(start, bytes, &end))
-        return 0;
-    uint64_t first = start / block + (start % block != 0);
-    return end / block > first ? end / block - first : 0;
-}
-
 /* Count one block; a block that goes away meanwhile is not counted. */
 static void count(const char *folder, const char *name, unsigned number, struct hm_blocks *blocks)
 {
@@ -125,20 +116,4 @@ int hm_blocks_take_offline(const char *system, int node, uint64_t start, uint64_
         return -1;
     errno = taking.number;
     return taking.number == 0 ? 0 : -1;
-}
-
-enum hm_zone hm_blocks_zone(const struct hm_blocks *blocks)
-{
-    if (blocks->online == 0)
-        return HM_ZONE_NONE;
-    if (blocks->movable == blocks->online)
-        return HM_ZONE_MOVABLE;
-    return blocks->normal == blocks->online ? HM_ZONE_NORMAL : HM_ZONE_MIXED;
-}
-
-const char *hm_zone_name(enum hm_zone zone)
-{
-    static const char *const names[] = {
-        [HM_ZONE_NONE] = "", [HM_ZONE_MOVABLE] = "movable", [HM_ZONE_NORMAL] = "normal", [HM_ZONE_MIXED] = "mixed"};
-    return names[zone];
 }

@@ -3,9 +3,9 @@
 
 #include <errno.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "alloc/kernel.h"
-#include "alloc/known.h"
 #include "alloc/layout.h"
 
 struct twosockets machine = {.lock = PTHREAD_MUTEX_INITIALIZER};
@@ -17,16 +17,13 @@ const char *__asan_default_options(void)
     return "allocator_may_return_null=1";
 }
 
-struct hm_known *__real_hm_known_map(size_t bytes, size_t n_runs, size_t page, size_t huge_page);
-struct hm_known *__wrap_hm_known_map(size_t bytes, size_t n_runs, size_t page, size_t huge_page);
-struct hm_known *__wrap_hm_known_map(size_t bytes, size_t n_runs, size_t page, size_t huge_page)
+void *hm_kernel_map(size_t bytes)
 {
     errno = machine.map_errno;
-    return errno ? NULL : __real_hm_known_map(bytes, n_runs, page, huge_page);
+    return errno ? MAP_FAILED : mmap(NULL, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 }
 
-void __wrap_hm_layout_read(struct hm_layout *layout);
-void __wrap_hm_layout_read(struct hm_layout *layout)
+void hm_layout_read(struct hm_layout *layout)
 {
     memset(layout, 0, sizeof(*layout));
     layout->fast_share = 1;
@@ -34,8 +31,7 @@ void __wrap_hm_layout_read(struct hm_layout *layout)
         layout->node[layout->n_nodes++] = (struct hm_layout_node){i, i % 2, i < 2, 0};
 }
 
-int __wrap_hm_kernel_allowed(struct hm_set *nodes);
-int __wrap_hm_kernel_allowed(struct hm_set *nodes)
+int hm_kernel_allowed(struct hm_set *nodes)
 {
     if (!machine.allowed) {
         errno = EPERM;
@@ -44,15 +40,13 @@ int __wrap_hm_kernel_allowed(struct hm_set *nodes)
     return hm_set_parse(nodes, machine.allowed, NULL);
 }
 
-int __wrap_hm_kernel_free_bytes(int node, uint64_t *bytes);
-int __wrap_hm_kernel_free_bytes(int node, uint64_t *bytes)
+int hm_kernel_free_bytes(int node, uint64_t *bytes)
 {
     *bytes = machine.free_bytes[node];
     return 0;
 }
 
-int __wrap_hm_kernel_prefer(void *memory, size_t bytes, int node);
-int __wrap_hm_kernel_prefer(void *memory, size_t bytes, int node)
+int hm_kernel_prefer(void *memory, size_t bytes, int node)
 {
     if (machine.prefer_errno && machine.prefer_left-- == 0) {
         machine.prefer_left = 0;
@@ -69,8 +63,7 @@ int __wrap_hm_kernel_prefer(void *memory, size_t bytes, int node)
     return 0;
 }
 
-int __wrap_hm_kernel_default(void *memory, size_t bytes);
-int __wrap_hm_kernel_default(void *memory, size_t bytes)
+int hm_kernel_default(void *memory, size_t bytes)
 {
     machine.default_memory = memory;
     machine.default_bytes = bytes;
@@ -78,16 +71,14 @@ int __wrap_hm_kernel_default(void *memory, size_t bytes)
     return errno ? -1 : 0;
 }
 
-int __wrap_hm_kernel_most_mappings(uint64_t *n);
-int __wrap_hm_kernel_most_mappings(uint64_t *n)
+int hm_kernel_most_mappings(uint64_t *n)
 {
     *n = machine.most_mappings ? machine.most_mappings : 65530;
     return 0;
 }
 
 /* Tells where a page was placed; its first byte says whether it was touched. */
-int __wrap_hm_kernel_where(size_t count, void *const *page, int *node);
-int __wrap_hm_kernel_where(size_t count, void *const *page, int *node)
+int hm_kernel_where(size_t count, void *const *page, int *node)
 {
     errno = machine.where_errno;
     if (errno)

@@ -35,15 +35,7 @@ static bool can_make;
 static const char *cores; /* what scontrol says of the job's cores */
 static unsigned n_cores;  /* the number of cores that scontrol says the node has; it has 8 */
 
-int __wrap_hm_discover(const char *xml, struct hm_topology *topology, struct hm_error *why);
-int __wrap_hm_finish_job(const struct hm_config *of, uint32_t job_id, const char *warning, const int *exit_status);
-
-int __wrap_hm_namespaces_make(const struct hm_config *of, struct hm_job *what, struct hm_error *why);
-int __wrap_hm_namespaces_remove(const struct hm_config *of, struct hm_job *what, bool waits, struct hm_error *why);
-int __wrap_hm_nodetiers_read(const struct hm_config *of, struct hm_tiers *tiers, struct hm_error *why);
-void __wrap_hm_regions_read(const char *folder, const struct hm_topology *topology, struct hm_dax_regions *regions);
-
-int __wrap_hm_nodetiers_read(const struct hm_config *of, struct hm_tiers *tiers, struct hm_error *why)
+int hm_nodetiers_read(const struct hm_config *of, struct hm_tiers *tiers, struct hm_error *why)
 {
     (void)of, (void)why;
     machine_make("optane", tiers);
@@ -51,7 +43,7 @@ int __wrap_hm_nodetiers_read(const struct hm_config *of, struct hm_tiers *tiers,
 }
 
 /* Each socket has 1 GiB. */
-void __wrap_hm_regions_read(const char *folder, const struct hm_topology *topology, struct hm_dax_regions *regions)
+void hm_regions_read(const char *folder, const struct hm_topology *topology, struct hm_dax_regions *regions)
 {
     (void)folder, (void)topology;
     *regions = (struct hm_dax_regions){.are_known = true, .n = 2};
@@ -60,16 +52,12 @@ void __wrap_hm_regions_read(const char *folder, const struct hm_topology *topolo
             (struct hm_dax_region){.id = i, .socket = i, .has_labels = true, .bytes = UINT64_C(1) << 30};
 }
 
-int __wrap_hm_slowram_online(const struct hm_config *of, struct hm_error *why);
-
-int __wrap_hm_slowram_online(const struct hm_config *of, struct hm_error *why)
+int hm_slowram_online(const struct hm_config *of, struct hm_error *why)
 {
     assert_int_not_equal(of->ram, HM_SLOW_RAM_NONE);
     n_brought++;
     return can_bring ? 0 : hm_fail(why, EIO, "dax0.0: no kmem");
 }
-
-int __wrap_hm_scontrol_cpus(uint32_t job_id, const char *node, struct hm_set *cpus, struct hm_error *why);
 
 /* In these tests n1 is always the first name of a list. */
 static bool is_named(const char *nodes, const char *node)
@@ -78,7 +66,7 @@ static bool is_named(const char *nodes, const char *node)
     return strcmp(nodes, node) == 0 || strncmp(nodes, "n[1", 3) == 0;
 }
 
-int __wrap_hm_scontrol_cpus(uint32_t job_id, const char *node, struct hm_set *cpus, struct hm_error *why)
+int hm_scontrol_cpus(uint32_t job_id, const char *node, struct hm_set *cpus, struct hm_error *why)
 {
     char text[128];
     assert_int_equal(job_id, 7);
@@ -87,10 +75,7 @@ int __wrap_hm_scontrol_cpus(uint32_t job_id, const char *node, struct hm_set *cp
     return hm_scontrol_parse_cpus(text, job_id, node, is_named, cpus, why);
 }
 
-int __wrap_hm_scontrol_numbering(const char *node, struct hm_numbering *numbering, struct hm_error *why);
-unsigned __wrap_hm_cores_siblings(void);
-
-int __wrap_hm_scontrol_numbering(const char *node, struct hm_numbering *numbering, struct hm_error *why)
+int hm_scontrol_numbering(const char *node, struct hm_numbering *numbering, struct hm_error *why)
 {
     assert_string_equal(node, "n1");
     if (n_cores == 0)
@@ -99,13 +84,13 @@ int __wrap_hm_scontrol_numbering(const char *node, struct hm_numbering *numberin
     return 0;
 }
 
-unsigned __wrap_hm_cores_siblings(void)
+unsigned hm_cores_siblings(void)
 {
     return 1;
 }
 
 /* The ledger must say so before anything is made, so that a crash leaves nothing that is not found. */
-int __wrap_hm_namespaces_make(const struct hm_config *of, struct hm_job *what, struct hm_error *why)
+int hm_namespaces_make(const struct hm_config *of, struct hm_job *what, struct hm_error *why)
 {
     static struct hm_job entry;
     assert_int_equal(hm_ledger_read(of, 7, &entry, &error), 0);
@@ -122,7 +107,7 @@ int __wrap_hm_namespaces_make(const struct hm_config *of, struct hm_job *what, s
     return 0;
 }
 
-int __wrap_hm_namespaces_remove(const struct hm_config *of, struct hm_job *what, bool waits, struct hm_error *why)
+int hm_namespaces_remove(const struct hm_config *of, struct hm_job *what, bool waits, struct hm_error *why)
 {
     (void)of, (void)why;
     assert_true(what->namespaces.is_begun && waits);
@@ -131,14 +116,14 @@ int __wrap_hm_namespaces_remove(const struct hm_config *of, struct hm_job *what,
 }
 
 /* Called only if there already is something under the job's number. */
-int __wrap_hm_finish_job(const struct hm_config *of, uint32_t job_id, const char *warning, const int *exit_status)
+int hm_finish_job(const struct hm_config *of, uint32_t job_id, const char *warning, const int *exit_status)
 {
     (void)of, (void)job_id, (void)warning, (void)exit_status;
     fail_msg("a job was finished");
     return -1;
 }
 
-int __wrap_hm_discover(const char *xml, struct hm_topology *topology, struct hm_error *why)
+int hm_discover(const char *xml, struct hm_topology *topology, struct hm_error *why)
 {
     (void)xml, (void)topology;
     return hm_fail(why, ENOTSUP, "not here");

@@ -25,7 +25,6 @@ static int n_finished;
 
 ssize_t __real_read(int fd, void *out, size_t size);
 ssize_t __wrap_read(int fd, void *out, size_t size);
-int __wrap_hm_finish_job(const struct hm_config *of, uint32_t job_id, const char *warning, const int *exit_status);
 
 static char *path_of_entry(void)
 {
@@ -42,7 +41,7 @@ ssize_t __wrap_read(int fd, void *out, size_t size)
     return -1;
 }
 
-int __wrap_hm_finish_job(const struct hm_config *of, uint32_t job_id, const char *warning, const int *exit_status)
+int hm_finish_job(const struct hm_config *of, uint32_t job_id, const char *warning, const int *exit_status)
 {
     assert_int_equal(job_id, 7);
     assert_non_null(strstr(warning, "its number was used again"));

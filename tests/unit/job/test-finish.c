@@ -42,13 +42,8 @@ static int64_t *killed_with_ns;
 int __wrap_hm_process_stop_all(const struct hm_process *process, int n, int given_ms, struct hm_error *why);
 int __wrap_hm_progress_read(const char *path, struct hm_progress *progress, struct hm_error *why);
 int __real_hm_progress_read(const char *path, struct hm_progress *progress, struct hm_error *why);
-int __wrap_hm_record_write(const struct hm_config *of, const struct hm_tiers *tiers, const struct hm_job *what,
-                           const char *samples, int64_t end_ns, struct hm_error *why);
 
-int __wrap_hm_namespaces_remove(const struct hm_config *of, struct hm_job *what, bool waits, struct hm_error *why);
-int __wrap_hm_scontrol_drain(const char *node, const char *reason, struct hm_error *why);
-
-int __wrap_hm_namespaces_remove(const struct hm_config *of, struct hm_job *what, bool waits, struct hm_error *why)
+int hm_namespaces_remove(const struct hm_config *of, struct hm_job *what, bool waits, struct hm_error *why)
 {
     (void)of;
     waited = waits;
@@ -56,7 +51,7 @@ int __wrap_hm_namespaces_remove(const struct hm_config *of, struct hm_job *what,
     return left_by ? hm_fail(why, left_by, "namespace0.0 is in use by 17 (cp)") : 0;
 }
 
-int __wrap_hm_scontrol_drain(const char *node, const char *reason, struct hm_error *why)
+int hm_scontrol_drain(const char *node, const char *reason, struct hm_error *why)
 {
     (void)why;
     snprintf(drained, sizeof(drained), "%s: %s", node, reason);
@@ -97,8 +92,8 @@ int __wrap_hm_progress_read(const char *path, struct hm_progress *progress, stru
     return __real_hm_progress_read(path, progress, why);
 }
 
-int __wrap_hm_record_write(const struct hm_config *of, const struct hm_tiers *tiers, const struct hm_job *what,
-                           const char *samples, int64_t end_ns, struct hm_error *why)
+int hm_record_write(const struct hm_config *of, const struct hm_tiers *tiers, const struct hm_job *what,
+                    const char *samples, int64_t end_ns, struct hm_error *why)
 {
     (void)of, (void)tiers, (void)samples, (void)why;
     if (killed_with_ns) {

@@ -27,18 +27,24 @@ static struct hm_job job;
 
 static unsigned n_lookups;
 
-int __real_hm_identity_of_uid(uid_t uid, struct hm_identity *identity, struct hm_error *why);
-int __wrap_hm_identity_of_uid(uid_t uid, struct hm_identity *identity, struct hm_error *why);
-
-int __wrap_hm_identity_of_uid(uid_t uid, struct hm_identity *identity, struct hm_error *why)
+/* The directory service knows everybody. */
+int hm_identity_of_uid(uid_t uid, struct hm_identity *identity, struct hm_error *why)
 {
+    static char *no_groups[] = {NULL};
+    (void)why;
     int lock = open(scratch_path("run/jobs/lock"), O_RDWR | O_CLOEXEC);
     if (lock >= 0) { /* the lock exists only after it was first taken */
         assert_int_equal(flock(lock, LOCK_EX | LOCK_NB), 0);
         close(lock);
     }
     n_lookups++;
-    return __real_hm_identity_of_uid(uid, identity, why);
+    *identity = (struct hm_identity){.uid = uid, .gid = getgid(), .name = "someone", .groups = no_groups};
+    return 0;
+}
+
+void hm_identity_free(struct hm_identity *identity)
+{
+    identity->groups = NULL;
 }
 
 static void configure(const char *text)

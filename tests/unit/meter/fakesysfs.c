@@ -14,24 +14,16 @@
 
 #include <cmocka.h>
 
+#include "base/perfopen.h"
 #include "unit/lib/scratch.h"
 
 #define DEVICES "bus/event_source/devices"
 
 struct fake_sysfs fake;
 
-int __real_hm_sysfile_open(int folder, const char *path);
-int __wrap_hm_sysfile_open(int folder, const char *path);
-int __wrap_hm_perf_open(const struct perf_event_attr *attr, pid_t pid, int cpu, unsigned long flags);
 int __wrap_ioctl(int fd, unsigned long request, ...);
 
-int __wrap_hm_sysfile_open(int folder, const char *path)
-{
-    errno = fake.open_fails;
-    return errno ? -1 : __real_hm_sysfile_open(folder, path);
-}
-
-int __wrap_hm_perf_open(const struct perf_event_attr *attr, pid_t pid, int cpu, unsigned long flags)
+int hm_perf_open(const struct perf_event_attr *attr, pid_t pid, int cpu, unsigned long flags)
 {
     ssize_t size = fake.n_counts * (ssize_t)sizeof(fake.counts[0]);
     assert_int_equal(pid, -1);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A fake /sys in the scratch folder, with perf events that count by a list (--wrap of hm_perf_open, and of ioctl, which
- * enables them), and files that can no longer be opened (--wrap of hm_sysfile_open). */
+/* A fake /sys in the scratch folder, with perf events that count by a list (hm_perf_open is defined here, and ioctl,
+ * which enables them, is linked by --wrap). */
 #ifndef FAKESYSFS_H
 #define FAKESYSFS_H
 
@@ -10,7 +10,6 @@
 #include "meter/sources/flow.h"
 
 struct fake_sysfs {
-    int open_fails; /* errno of opening a counter's file; 0: it works */
     int perf_fails; /* errno of perf_event_open */
     int n_opened;   /* perf events opened */
     struct perf_event_attr attr[16];

@@ -73,11 +73,11 @@ static void test_powercap_that_is_lost_and_comes_back(void **state)
     fake_sysfs_expect("memory-1", "powercap", 7e-6);
     fake_sysfs_step();
     fake_sysfs_expect_unknown("package-0", "it is not there any more");
-    fake_sysfs_write(PACKAGE, "5000000");
-    fake.open_fails = EACCES;
+    fake_sysfs_write(PACKAGE "/in-a-folder", "5000000");
     fake_sysfs_step();
-    fake_sysfs_expect_unknown("package-0", PACKAGE ": it may not be read any more");
-    fake.open_fails = 0;
+    fake_sysfs_expect_unknown("package-0", PACKAGE ": what was read is no value of it");
+    fake_sysfs_remove(PACKAGE);
+    fake_sysfs_write(PACKAGE, "5000000");
     fake_sysfs_step();
     fake_sysfs_expect_unknown("package-0", "this is its first value");
     fake_sysfs_write(PACKAGE, "5000009");
@@ -127,10 +127,11 @@ static void test_a_part_of_powercap_is_none(void **state)
     fake_sysfs_find();
     assert_int_equal(fake.gauges.n, 0);
     fake_sysfs_write("class/powercap/intel-rapl:1/intel-rapl:1:0/max_energy_range_uj", "65532610987");
-    fake.open_fails = EACCES;
+    fake_sysfs_remove(PACKAGE);
+    fake_sysfs_write(PACKAGE "/in-a-folder", "1");
     fake_sysfs_find();
     assert_int_equal(fake.gauges.n, 0);
-    assert_string_equal(fake_sysfs_source("powercap")->reason, PACKAGE ": Permission denied");
+    assert_string_equal(fake_sysfs_source("powercap")->reason, PACKAGE ": Invalid argument");
 }
 
 static void add_energy_pmu(const char *unit)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Fakes of perf_event_open, the processor and the clock, put in at link time (--wrap of hm_perf_open,
- * hm_perf_find_processor, hm_perf_find_type and clock_gettime).
+ * Fakes of perf events, the processor and the clock: perfopen.h and perf/cpu.h are defined here, clock_gettime is
+ * linked by --wrap.
  */
 #ifndef FAKEPERF_H
 #define FAKEPERF_H
@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <time.h>
 
-#include "migrator/perf/table.h"
+#include "migrator/perf/cpu.h"
 #include "migrator/sources/source.h"
 
 struct fake_perf {

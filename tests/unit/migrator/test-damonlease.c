@@ -35,7 +35,6 @@ static struct {
 
 int __real_hm_file_read(const char *path, char *out, size_t size, struct hm_error *error);
 int __wrap_hm_file_read(const char *path, char *out, size_t size, struct hm_error *error);
-int __wrap_hm_file_write(const char *path, const char *text, struct hm_error *error);
 int __wrap_nanosleep(const struct timespec *wanted, struct timespec *left);
 int __real_clock_gettime(clockid_t clock, struct timespec *time);
 int __wrap_clock_gettime(clockid_t clock, struct timespec *time);
@@ -77,7 +76,7 @@ int __wrap_hm_file_read(const char *path, char *out, size_t size, struct hm_erro
     return is_damon ? hm_fail(error, ENOENT, "cannot read %s", path) : __real_hm_file_read(path, out, size, error);
 }
 
-int __wrap_hm_file_write(const char *path, const char *text, struct hm_error *error)
+int hm_file_write(const char *path, const char *text, struct hm_error *error)
 {
     assert_int_equal(strncmp(path, ROOT, strlen(ROOT)), 0);
     if (kernel.is_busy)

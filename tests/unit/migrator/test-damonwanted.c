@@ -31,10 +31,10 @@ static struct {
 
 static int end; /* the broker's end of the connection */
 
+uint64_t __wrap_hm_process_resident(pid_t pid);
 int __wrap_socket(int domain, int type, int protocol);
 int __wrap_connect(int fd, const struct sockaddr *address, socklen_t size);
 int __wrap_stat(const char *path, struct stat *status);
-uint64_t __wrap_hm_process_resident(pid_t pid);
 
 /* There is a kdamond: the broker has sent its answer before the question. */
 int __wrap_socket(int domain, int type, int protocol)

@@ -17,27 +17,24 @@
 #include <cmocka.h>
 
 #include "core/tiers/boot.h"
+#include "namespace/mount/detach.h"
 #include "namespace/mount/firstmount.h"
 #include "namespace/pmem/mark.h"
+#include "namespace/pmem/wipe.h"
+#include "namespace/ram/autoonline.h"
 
 struct fake fake;
 
 int __wrap_nanosleep(const struct timespec *time, struct timespec *rest);
-int __wrap_hm_topology_of_node(const struct hm_config *of, struct hm_topology *topology, struct hm_error *why);
 const char *__wrap_hm_mkfs_program(const struct hm_filesystem *filesystem, struct hm_error *why);
 int __wrap_hm_mkfs_run(const struct hm_filesystem *filesystem, const char *device, uint64_t kept_bytes,
                        struct hm_error *why);
-int __wrap_hm_first_mount(const char *device, const char *filesystem, const char *place, uid_t uid,
-                          struct hm_error *why);
-int __wrap_hm_look_mount(const char *device, const char *filesystem, const char *place, struct hm_error *why);
 uint64_t __wrap_hm_device_bytes(const char *device);
-int __wrap_hm_detach(const char *device, char *names, size_t size);
 int __wrap_hm_mark_write(const char *device, const struct hm_owner *owner, const char *filesystem,
                          struct hm_error *why);
 int __wrap_hm_mark_clear(const char *device, struct hm_error *why);
 int __wrap_hm_mark_read(const char *device, const struct hm_owner *owner, char filesystem[HM_MARK_FS],
                         struct hm_error *why);
-int __wrap_hm_autoonline_release(const struct hm_config *of, struct hm_error *why);
 
 int fake_begin(void **state)
 {
@@ -124,7 +121,7 @@ int __wrap_nanosleep(const struct timespec *time, struct timespec *rest)
     return 0;
 }
 
-int __wrap_hm_topology_of_node(const struct hm_config *of, struct hm_topology *topology, struct hm_error *why)
+int hm_topology_of_node(const struct hm_config *of, struct hm_topology *topology, struct hm_error *why)
 {
     (void)of, (void)topology, (void)why;
     return 0;
@@ -144,15 +141,14 @@ int __wrap_hm_mkfs_run(const struct hm_filesystem *filesystem, const char *devic
     return device[strlen(device) - 1] == '0' + fake.fails_on ? hm_fail(why, EIO, "mkfs failed on %s", device) : 0;
 }
 
-int __wrap_hm_first_mount(const char *device, const char *filesystem, const char *place, uid_t uid,
-                          struct hm_error *why)
+int hm_first_mount(const char *device, const char *filesystem, const char *place, uid_t uid, struct hm_error *why)
 {
     (void)device, (void)filesystem, (void)place, (void)uid, (void)why;
     fake.first_mounts++;
     return 0;
 }
 
-int __wrap_hm_look_mount(const char *device, const char *filesystem, const char *place, struct hm_error *why)
+int hm_look_mount(const char *device, const char *filesystem, const char *place, struct hm_error *why)
 {
     (void)place;
     assert_string_equal(filesystem, "xfs");
@@ -193,7 +189,7 @@ int __wrap_hm_mark_read(const char *device, const struct hm_owner *owner, char f
 }
 
 /* Detaching needs the lock: otherwise the device could belong to another job by now. */
-int __wrap_hm_detach(const char *device, char *names, size_t size)
+int hm_detach(const char *device, char *names, size_t size)
 {
     char path[32];
     snprintf(path, sizeof(path), "/proc/self/fd/%d", fake.lock);
@@ -207,9 +203,9 @@ int __wrap_hm_detach(const char *device, char *names, size_t size)
     return 1;
 }
 
-int __wrap_hm_autoonline_release(const struct hm_config *of, struct hm_error *why)
+int hm_autoonline_release(const char *system, const struct hm_config *of, struct hm_error *why)
 {
-    (void)of;
+    (void)system, (void)of;
     fake.released++;
     return fake.is_policy_left ? hm_fail(why, EROFS, "cannot write the policy") : 0;
 }

@@ -15,50 +15,43 @@
 #include "namespace/mount/holders.h"
 #include "namespace/pmem/driver.h"
 #include "namespace/ram/autoonline.h"
+#include "namespace/ram/blocks.h"
 #include "namespace/ram/nodeholders.h"
 
 struct fake_ram fake_ram;
 
 const struct hm_driver hm_driver_kmem = {"kmem", "/none"};
 
-int __wrap_hm_topology_of_node(const struct hm_config *of, struct hm_topology *topology, struct hm_error *why);
-int __wrap_hm_topology_renew(const struct hm_config *of, struct hm_error *why);
-int __wrap_hm_autoonline_hold(const struct hm_config *of, struct hm_error *why);
-int __wrap_hm_autoonline_release(const struct hm_config *of, struct hm_error *why);
-int __wrap_hm_node_holder_find(const struct hm_set *nodes, struct hm_node_holder *holder, struct hm_error *why);
-char *__wrap_hm_holders_name(const char *device, char *out, size_t size);
-uint64_t __wrap_hm_blocks_size(const char *system, struct hm_error *why);
-
-int __wrap_hm_topology_of_node(const struct hm_config *of, struct hm_topology *topology, struct hm_error *why)
+int hm_topology_of_node(const struct hm_config *of, struct hm_topology *topology, struct hm_error *why)
 {
     (void)of, (void)topology, (void)why;
     return 0;
 }
 
-int __wrap_hm_topology_renew(const struct hm_config *of, struct hm_error *why)
+int hm_topology_renew(const struct hm_config *of, struct hm_error *why)
 {
     (void)of;
     fake_ram.renewed++;
     return fake_ram.can_renew ? 0 : hm_fail(why, EIO, "no hwloc");
 }
 
-int __wrap_hm_autoonline_hold(const struct hm_config *of, struct hm_error *why)
+int hm_autoonline_hold(const char *system, const struct hm_config *of, struct hm_error *why)
 {
-    (void)of, (void)why;
+    (void)system, (void)of, (void)why;
     fake_ram.is_held = true;
     return 0;
 }
 
-int __wrap_hm_autoonline_release(const struct hm_config *of, struct hm_error *why)
+int hm_autoonline_release(const char *system, const struct hm_config *of, struct hm_error *why)
 {
-    (void)of;
+    (void)system, (void)of;
     if (fake_ram.is_held && fake_ram.stays_held)
         return hm_fail(why, EIO, "the policy is not put back");
     fake_ram.is_held = false;
     return 0;
 }
 
-int __wrap_hm_node_holder_find(const struct hm_set *nodes, struct hm_node_holder *holder, struct hm_error *why)
+int hm_node_holder_find(const struct hm_set *nodes, struct hm_node_holder *holder, struct hm_error *why)
 {
     (void)why;
     if (fake_ram.living == 0 || !hm_set_has(nodes, (unsigned)fake_ram.living - 1))
@@ -67,14 +60,14 @@ int __wrap_hm_node_holder_find(const struct hm_set *nodes, struct hm_node_holder
     return 1;
 }
 
-char *__wrap_hm_holders_name(const char *device, char *out, size_t size)
+char *hm_holders_name(const char *device, char *out, size_t size)
 {
     assert_memory_equal(device, "/dev/dax", 8);
     snprintf(out, size, "%s", fake_ram.is_open ? "7 (a.out)" : "");
     return out;
 }
 
-uint64_t __wrap_hm_blocks_size(const char *system, struct hm_error *why)
+uint64_t hm_blocks_size(const char *system, struct hm_error *why)
 {
     (void)system, (void)why;
     return BLOCK;

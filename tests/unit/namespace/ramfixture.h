@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Two simulated devdax devices of eight memory blocks each, on the nodes 4 and 5, and processes that use their memory:
- * for tests of ram online and ram offline (libdaxctl's calls are defined here, others linked by --wrap). */
+ * for tests of ram online and ram offline (what they call of other files is defined here). */
 #ifndef RAMFIXTURE_H
 #define RAMFIXTURE_H
 

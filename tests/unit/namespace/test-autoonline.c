@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -14,29 +15,28 @@
 #include "namespace/ram/autoonline.h"
 #include "unit/lib/scratch.h"
 
-static char policy[32];
 static bool is_read_only;
 static struct hm_config config;
 static struct hm_error error;
 
-int __wrap_hm_file_read(const char *path, char *out, size_t size, struct hm_error *why);
-int __wrap_hm_file_write(const char *path, const char *text, struct hm_error *why);
-
-int __wrap_hm_file_read(const char *path, char *out, size_t size, struct hm_error *why)
+int hm_file_write(const char *path, const char *text, struct hm_error *why)
 {
-    (void)why;
-    assert_string_equal(path, HM_AUTOONLINE);
-    hm_text_copy(out, policy, size);
+    if (is_read_only)
+        return hm_fail(why, EROFS, "cannot write %s", path);
+    scratch_write(path, text);
     return 0;
 }
 
-int __wrap_hm_file_write(const char *path, const char *text, struct hm_error *why)
+static void set_policy(const char *word)
 {
-    assert_string_equal(path, HM_AUTOONLINE);
-    if (is_read_only)
-        return hm_fail(why, EROFS, "cannot write %s", path);
-    hm_text_copy(policy, text, sizeof(policy));
-    return 0;
+    scratch_write(scratch_path("memory/auto_online_blocks"), word);
+}
+
+static void assert_policy(const char *word)
+{
+    char policy[32];
+    assert_int_equal(hm_file_read(scratch_path("memory/auto_online_blocks"), policy, sizeof(policy), NULL), 0);
+    assert_string_equal(policy, word);
 }
 
 static bool is_kept(void)
@@ -46,7 +46,7 @@ static bool is_kept(void)
 
 static int setup(void **state)
 {
-    int result = scratch_make(state);
+    int result = scratch_make(state) | mkdir(scratch_path("memory"), 0700);
     snprintf(config.run_dir, sizeof(config.run_dir), "%s", scratch);
     return result;
 }
@@ -56,13 +56,13 @@ static void test_each_policy_is_set_aside_and_put_back(void **state)
     (void)state;
     static const char *const words[] = {"offline", "online", "online_kernel", "online_movable"};
     for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
-        hm_text_copy(policy, words[i], sizeof(policy));
-        assert_int_equal(hm_autoonline_hold(&config, &error), 0);
-        assert_string_equal(policy, "offline");
+        set_policy(words[i]);
+        assert_int_equal(hm_autoonline_hold(scratch, &config, &error), 0);
+        assert_policy("offline");
         assert_int_equal(is_kept(), i > 0);
         for (int twice = 0; twice < 2; twice++) {
-            assert_int_equal(hm_autoonline_release(&config, &error), 0);
-            assert_string_equal(policy, words[i]);
+            assert_int_equal(hm_autoonline_release(scratch, &config, &error), 0);
+            assert_policy(words[i]);
             assert_false(is_kept());
         }
     }
@@ -71,34 +71,34 @@ static void test_each_policy_is_set_aside_and_put_back(void **state)
 static void test_what_is_not_known_is_left_alone(void **state)
 {
     (void)state;
-    hm_text_copy(policy, "online_some", sizeof(policy));
-    assert_int_equal(hm_autoonline_hold(&config, &error), -1);
-    assert_string_equal(policy, "online_some");
+    set_policy("online_some");
+    assert_int_equal(hm_autoonline_hold(scratch, &config, &error), -1);
+    assert_policy("online_some");
     assert_false(is_kept());
     /* One process was killed while it wrote the file, and one wrote something else. */
     scratch_write(scratch_path("auto_online_blocks"), "");
-    assert_int_equal(hm_autoonline_release(&config, &error), 0);
+    assert_int_equal(hm_autoonline_release(scratch, &config, &error), 0);
     scratch_write(scratch_path("auto_online_blocks"), "online_movable_or_what_comes_to_mind");
-    assert_int_equal(hm_autoonline_release(&config, &error), 0);
-    assert_string_equal(policy, "online_some");
+    assert_int_equal(hm_autoonline_release(scratch, &config, &error), 0);
+    assert_policy("online_some");
     assert_false(is_kept());
 }
 
 static void test_a_policy_that_cannot_be_written(void **state)
 {
     (void)state;
-    hm_text_copy(policy, "online", sizeof(policy));
+    set_policy("online");
     is_read_only = true;
-    assert_int_equal(hm_autoonline_hold(&config, &error), -1);
+    assert_int_equal(hm_autoonline_hold(scratch, &config, &error), -1);
     assert_false(is_kept());
     is_read_only = false;
-    assert_int_equal(hm_autoonline_hold(&config, &error), 0);
+    assert_int_equal(hm_autoonline_hold(scratch, &config, &error), 0);
     is_read_only = true;
-    assert_int_equal(hm_autoonline_release(&config, &error), -1);
+    assert_int_equal(hm_autoonline_release(scratch, &config, &error), -1);
     assert_true(is_kept());
     is_read_only = false;
-    assert_int_equal(hm_autoonline_release(&config, &error), 0);
-    assert_string_equal(policy, "online");
+    assert_int_equal(hm_autoonline_release(scratch, &config, &error), 0);
+    assert_policy("online");
     assert_false(is_kept());
 }
 

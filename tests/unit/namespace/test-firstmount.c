@@ -13,6 +13,7 @@
 
 #include <cmocka.h>
 
+#include "base/files.h"
 #include "namespace/mount/firstmount.h"
 #include "unit/lib/scratch.h"
 
@@ -22,7 +23,6 @@ static int mounts; /* mounts on `scratch` now */
 int __wrap_unshare(int flags);
 int __wrap_mount(const char *source, const char *target, const char *type, unsigned long flags, const void *data);
 int __wrap_umount2(const char *target, int flags);
-bool __wrap_hm_file_is_dax(int fd);
 
 int __wrap_unshare(int flags)
 {
@@ -53,7 +53,7 @@ int __wrap_umount2(const char *target, int flags)
     return 0;
 }
 
-bool __wrap_hm_file_is_dax(int fd)
+bool hm_file_is_dax(int fd)
 {
     struct stat status;
     assert_int_equal(fstat(fd, &status), 0);

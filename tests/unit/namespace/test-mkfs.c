@@ -2,6 +2,7 @@
 /* Tests which program makes a file system, with which arguments, and what is done with its errors. */
 #include <errno.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -16,12 +17,11 @@
 
 static struct hm_error error;
 static const char *installed; /* the only installed program */
-static const char *script;    /* shell script that runs in its place */
+static const char *says;      /* what it writes to standard error */
+static int status;            /* its wait(2) status */
 static char words[256];
 
 int __wrap_access(const char *path, int mode);
-pid_t __real_hm_spawn_start(const struct hm_spawn *spawn, struct hm_error *why);
-pid_t __wrap_hm_spawn_start(const struct hm_spawn *spawn, struct hm_error *why);
 
 int __wrap_access(const char *path, int mode)
 {
@@ -29,34 +29,42 @@ int __wrap_access(const char *path, int mode)
     return strcmp(path, installed) == 0 ? 0 : -1;
 }
 
-pid_t __wrap_hm_spawn_start(const struct hm_spawn *spawn, struct hm_error *why)
+pid_t hm_spawn_start(const struct hm_spawn *spawn, struct hm_error *why)
 {
-    char shell[] = "sh", flag[] = "-c", command[128];
-    char *arguments[] = {shell, flag, command, NULL};
-    struct hm_spawn other = *spawn;
+    (void)why;
     words[0] = '\0';
     for (int i = 0; spawn->arguments[i]; i++)
         snprintf(words + strlen(words), sizeof(words) - strlen(words), "%s%s", i ? " " : "", spawn->arguments[i]);
     assert_string_equal(spawn->path, installed);
     assert_true(spawn->dies_with_parent);
     assert_int_equal(spawn->extra, -1);
-    snprintf(command, sizeof(command), "%s", script);
-    other.path = "/bin/sh";
-    other.arguments = arguments;
-    return __real_hm_spawn_start(&other, why);
+    assert_int_equal(write(spawn->errors, says, strlen(says)), strlen(says));
+    return 77;
+}
+
+int hm_spawn_wait(pid_t pid)
+{
+    assert_int_equal(pid, 77);
+    return status;
+}
+
+static void program(const char *path, const char *writes, int ends)
+{
+    installed = path;
+    says = writes;
+    status = ends;
 }
 
 static void test_each_is_made_for_dax(void **state)
 {
     (void)state;
-    script = "exit 0";
-    installed = "/usr/sbin/mkfs.ext4";
+    program("/usr/sbin/mkfs.ext4", "", 0);
     assert_string_equal(hm_mkfs_name(hm_mkfs_at(0)), "ext4"); /* the default */
     assert_int_equal(hm_mkfs_run(hm_mkfs_at(0), "/dev/pmem0", 0, &error), 0);
     assert_string_equal(words, "mkfs.ext4 -q -F -b 4096 -m 0 -E nodiscard -O ^has_journal /dev/pmem0");
     assert_int_equal(hm_mkfs_run(hm_mkfs_at(0), "/dev/pmem0", 130023424, &error), 0);
     assert_string_equal(words, "mkfs.ext4 -q -F -b 4096 -m 0 -E nodiscard /dev/pmem0 126976k");
-    installed = "/sbin/mkfs.xfs";
+    program("/sbin/mkfs.xfs", "", 0);
     assert_int_equal(hm_mkfs_run(hm_mkfs_find("xfs"), "/dev/pmem1.2", 0, &error), 0);
     assert_string_equal(words, "mkfs.xfs -q -f -K -b size=4096 -m reflink=0 /dev/pmem1.2");
     assert_int_equal(hm_mkfs_run(hm_mkfs_find("xfs"), "/dev/pmem1.2", UINT64_C(1) << 40, &error), 0);
@@ -69,7 +77,7 @@ static void test_each_is_made_for_dax(void **state)
 static void test_a_missing_program_names_its_package(void **state)
 {
     (void)state;
-    installed = "/usr/sbin/mkfs.ext4";
+    program("/usr/sbin/mkfs.ext4", "", 0);
     assert_int_equal(hm_mkfs_run(hm_mkfs_find("xfs"), "/dev/pmem0", 0, &error), -1);
     assert_int_equal(errno, ENOENT);
     assert_string_equal(error.text, "/usr/sbin/mkfs.xfs is missing: install xfsprogs");
@@ -78,11 +86,10 @@ static void test_a_missing_program_names_its_package(void **state)
 static void test_a_failure_says_what_the_program_said(void **state)
 {
     (void)state;
-    installed = "/usr/sbin/mkfs.ext4";
-    script = "echo 'no room' >&2; echo more >&2; exit 3";
+    program("/usr/sbin/mkfs.ext4", "no room\nmore\n", 3 << 8);
     assert_int_equal(hm_mkfs_run(hm_mkfs_at(0), "/dev/pmem0", 0, &error), -1);
     assert_string_equal(error.text, "/usr/sbin/mkfs.ext4 failed on /dev/pmem0 (exit status 3): no room");
-    script = "kill -9 $$";
+    program("/usr/sbin/mkfs.ext4", "", SIGKILL);
     assert_int_equal(hm_mkfs_run(hm_mkfs_at(0), "/dev/pmem0", 0, &error), -1);
     assert_string_equal(error.text, "/usr/sbin/mkfs.ext4 failed on /dev/pmem0 (signal 9): ");
 }

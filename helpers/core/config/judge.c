@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "config.h"
+#include "identity.h"
+
+static bool has_rule(const struct hm_config *config, enum hm_rule_kind kind)
+{
+    for (int i = 0; i < config->n_rules; i++)
+        if (config->rule[i].kind == kind)
+            return true;
+    return false;
+}
+
+int hm_identity_judge(const struct hm_config *config, const struct hm_request *request, const struct hm_asker *asker,
+                      struct hm_error *error)
+{
+    static const char *const no_groups[] = {NULL};
+    const struct hm_identity *identity = asker->identity;
+    const char *account = asker->account[0] ? asker->account : NULL;
+    const char *partition = asker->partition[0] ? asker->partition : NULL;
+    if (identity)
+        return hm_config_allows(config, request, identity->name, (const char *const *)identity->groups, account,
+                                partition, error);
+    if (has_rule(config, HM_RULE_GROUP) || (!asker->user[0] && has_rule(config, HM_RULE_USER)))
+        return hm_fail(error, ENOENT, "%s", asker->unknown);
+    return hm_config_allows(config, request, asker->user, no_groups, account, partition, error);
+}
