@@ -137,9 +137,9 @@ int hm_papi_line_parse(char *line, struct hm_papi_line *out, struct hm_error *er
         out->type = (enum hm_papi_line_type)i;
         if (types[i].take(&rest, out) == 0 && !rest)
             return 0;
-        return hm_fail(error, EBADMSG, "an invalid line \"%s\"", types[i].word);
+        return hm_fail(error, EBADMSG, "a line \"%s\" that is not valid", types[i].word);
     }
-    return hm_fail(error, EBADMSG, "an invalid line");
+    return hm_fail(error, EBADMSG, "a line that is not valid");
 }
 
 int hm_papi_line_event(unsigned index, const struct hm_papi_event *event, char *out, size_t size)

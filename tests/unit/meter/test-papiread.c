@@ -64,8 +64,8 @@ static void test_programs_that_do_not_start(void **state)
         {HEAD "echo component rapl out no MSR\necho component powercap in\necho component x out y\necho ready 0\n",
          "rapl: no MSR; x: y"},
         {HEAD "echo ready 0\n", "PAPI has no event here"},
-        {"echo nonsense\n", "hybridmem-papi wrote an invalid line"},
-        {"echo papi 2 7.0.0\n", "hybridmem-papi wrote an invalid line \"papi\""},
+        {"echo nonsense\n", "hybridmem-papi wrote a line that is not valid"},
+        {"echo papi 2 7.0.0\n", "hybridmem-papi wrote a line \"papi\" that is not valid"},
         {"printf 'papi 1 7.0.0\\000\\n'\n", "hybridmem-papi wrote a zero byte"},
         {"printf 'papi 1 7.0.0'\n", "hybridmem-papi ended with 0"},
         {"head -c 20000 /dev/zero | tr '\\000' a; exec sleep 100\n", "hybridmem-papi does not end its lines"},
@@ -130,7 +130,7 @@ static void test_deaths_midway(void **state)
         {"echo read 3\n", "hybridmem-papi wrote its lines in another order, or is of another version"},
         {"echo read 3 1 2\n", "hybridmem-papi wrote its lines in another order, or is of another version"},
         {"echo ready 1\n", "hybridmem-papi wrote its lines in another order, or is of another version"},
-        {"echo read 3 x\n", "hybridmem-papi wrote an invalid line \"read\""},
+        {"echo read 3 x\n", "hybridmem-papi wrote a line \"read\" that is not valid"},
         {"exec >&-; exec sleep 100\n", "hybridmem-papi has closed its output"},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
