@@ -201,6 +201,28 @@ def test_a_table_that_cannot_be_read_leaves_the_other_days_theirs(tmp_path, wher
     same(records, history)
 
 
+@pytest.mark.parametrize("fresh", [1, 2], ids=["its own day", "the next day"])
+def test_a_flipped_bit_in_a_table_is_noticed_before_anything_is_made_of_it(tmp_path, fresh):
+    """Also one that leaves a table that can be read."""
+    records, history = tmp_path / "records", tmp_path / "history"
+    write(records, *(record(job, end=f"{day}T12:00:00Z") for job, day in enumerate(DAYS)))
+    ingest(records, history)
+    table = history / "records" / f"day={DAYS[1]}" / "records.parquet"
+    content, found = bytearray(table.read_bytes()), table.stat()
+    content[content.rindex(b"DuckDB")] ^= 1  # who wrote it, in the footer
+    table.write_bytes(content)
+    os.utime(table, ns=(found.st_atime_ns, found.st_mtime_ns))
+    same(records, history)
+    write(records, record(9, end=f"{DAYS[fresh]}T13:00:00Z", node="n9"))
+    done = ingest(records, history, status=1)
+    assert done.stderr.startswith(f"hybridmem ingest: {table} is damaged: remove it and ")
+    assert done.stdout == ("0 records taken, in 0 days\n" if fresh == 1 else "1 record taken, in 1 day\n")
+    (history / "taken" / f"{DAYS[1]}.json").unlink()
+    table.unlink()
+    ingest(records, history)
+    assert same(records, history)["total"]["jobs"] == 5
+
+
 def test_sums_made_beside_a_table_that_could_not_be_read_are_not_of_it(tmp_path):
     """It is restored unchanged, as from a copy: sums that were made without it are made again."""
     records, history = tmp_path / "records", tmp_path / "history"

@@ -5,13 +5,15 @@ made of these, however many records there are.
 In a day's sums a run counts once in each row that has a record of it. Runs that are in several rows, or on the day
 before or after too, would so count more than once in all: what counts them is kept apart. A seal says of which tables
 both files are, of that day and of its neighbours, and what their bytes are; where the tables are others now, or the
-bytes, they are not used."""
+bytes, they are not used. It also says what the bytes of the day's table are: those are not read for each report, but
+before anything is made of the table again."""
 
 import hashlib
 import json
 
 from . import engine, layout, moments
 
+BYTES_AT_ONCE = 1 << 20  # of a file that is read
 KEYS = '"user", account, mode'
 # name, SQL over records, what it is
 CELLS = (
@@ -78,10 +80,31 @@ def files(history, day):
 
 def digest(path):
     """Of all bytes of a file; None where there is none that can be read."""
+    made = hashlib.blake2b(digest_size=16)
     try:
-        return hashlib.blake2b(path.read_bytes(), digest_size=16).hexdigest()
+        with path.open("rb") as stream:
+            while part := stream.read(BYTES_AT_ONCE):
+                made.update(part)
     except OSError:
         return None
+    return made.hexdigest()
+
+
+def seal_of(history, day):
+    """What the day's seal says; nothing where there is none, or one that is damaged."""
+    try:
+        seal = json.loads(history.seal(day).read_bytes())
+    except (OSError, ValueError):
+        return {}
+    return seal if isinstance(seal, dict) else {}
+
+
+def is_spoilt(history, day):
+    """Has the day's table other bytes than it had when it was sealed, though nobody wrote to it since?"""
+    table, seal = history.parquet(day), seal_of(history, day)
+    if "table" not in seal or seal.get("table_state") != layout.state_of(table):
+        return False
+    return digest(table) != seal["table"]
 
 
 def made(history, days):
@@ -89,11 +112,8 @@ def made(history, days):
     bytes are others than were written). A file that is gone is not damaged: copies may leave it out."""
     found, damaged = [], []
     for day in days:
-        try:
-            seal = json.loads(history.seal(day).read_bytes())
-        except (OSError, ValueError):
-            continue
-        if not isinstance(seal, dict) or seal.get("of") != stamp(history, day):
+        seal = seal_of(history, day)
+        if seal.get("of") != stamp(history, day):
             continue
         digests = {path: (digest(path), seal.get(name)) for name, path in files(history, day).items()}
         if all(now == then for now, then in digests.values()):
@@ -117,6 +137,9 @@ def make(connection, history, work):
             path.unlink()
     damaged, (whole, spoilt) = set(), made(history, days)
     for day in sorted(set(days) - set(whole)):
+        if is_spoilt(history, day):
+            damaged.add(day)
+            continue
         beside = [one for one in moments.neighbours(day) if one in days]
         try:
             make_day(connection, history, work, day, beside)
@@ -130,8 +153,9 @@ def make(connection, history, work):
 
 def make_day(connection, history, work, day, beside):
     """The seal goes before its files change, and comes when they are there: it never is of others."""
-    tables, draft, seal = [history.parquet(day)], work / "draft", {"of": stamp(history, day)}
-    statements = {"sums": select(tables), "runs": select_runs(tables, list(map(history.parquet, beside)))}
+    table, draft = history.parquet(day), work / "draft"
+    seal = {"of": stamp(history, day), "table_state": layout.state_of(table), "table": digest(table)}
+    statements = {"sums": select([table]), "runs": select_runs([table], list(map(history.parquet, beside)))}
     history.seal(day).unlink(missing_ok=True)
     for name, target in files(history, day).items():
         connection.execute(f"COPY ({statements[name]}) TO {engine.literal(draft)} (FORMAT parquet, COMPRESSION zstd)")

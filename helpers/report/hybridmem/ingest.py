@@ -50,13 +50,13 @@ def take(folder, history, duckdb, skipped):
         for name in filter(moments.Period().has_day, records.days(folder)):
             taking = day.Day(history, name, work, skipped)
             paths = [] if name in damaged else taking.changed(records.files(folder, name, skipped))
-            if paths and history.has_table(name) and not engine.can_read(connection, [taking.table]):
+            if paths and history.has_table(name) and not is_sound(connection, history, name):
                 damaged.add(name)
             elif paths:
                 taking.take(connection, paths)
                 added, days = added + taking.added, days + bool(taking.added)
         for name in history.days():
-            if name not in damaged and not renew(connection, day.Day(history, name, work, skipped)):
+            if name not in damaged and not renew(connection, history, day.Day(history, name, work, skipped)):
                 damaged.add(name)
         unread, spoilt = daysums.make(connection, history, work)
         for path in spoilt:
@@ -64,9 +64,16 @@ def take(folder, history, duckdb, skipped):
     return added, days, sorted(damaged.union(unread))
 
 
-def renew(connection, one):
+def is_sound(connection, history, name):
+    """Can the day's table be read, and is it as it was written?"""
+    return not daysums.is_spoilt(history, name) and engine.can_read(connection, [history.parquet(name)])
+
+
+def renew(connection, history, one):
     """False where the day's table cannot be read."""
     try:
+        if one.is_older(connection) and daysums.is_spoilt(history, one.day):
+            return False
         one.renew(connection)
     except engine.error():
         if engine.can_read(connection, [one.table]):

@@ -6,7 +6,7 @@
 <history>/taken/<YYYY-MM-DD>.json                    the files that were taken: name -> [bytes, mtime in ns]
 <history>/sums/<YYYY-MM-DD>.parquet                  sums of the day's table, by user, account and mode (daysums.py)
 <history>/runs/<YYYY-MM-DD>.parquet                  records of runs that are counted in more than one row of sums
-<history>/sums/<YYYY-MM-DD>.json                     the seal of both: which table they are of, and their digests"""
+<history>/sums/<YYYY-MM-DD>.json                     the seal of both: which table they are of, and all digests"""
 
 import contextlib
 import errno
