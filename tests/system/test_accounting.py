@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Slurm's own accounting, slurmdbd with MariaDB, and our records: both have to tell the same of the same jobs."""
+"""Compares hybridmem's records with Slurm's own accounting (slurmdbd with MariaDB) for the same jobs."""
 
 import base64
 import collections
@@ -21,8 +21,8 @@ COMMENT_BYTES = 4096  # the most that a summary takes
 NO_JOB = 4000000
 STORM = 3 * len(PAIRS)
 FAILING, CODE = 3, 7  # every third task of the storm's arrays ends with this code
-CUT = 1  # second: sacct's times are whole ones, cut off
-TO_RUN = 900  # seconds; ends what never comes, and is no claim about how quick an emulated node is
+CUT = 1  # second: sacct's times are truncated to whole seconds
+TO_RUN = 900  # seconds; a bound for a wait that would not end, no requirement on the speed of an emulated node
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -59,8 +59,8 @@ def assert_same(line, record):
     assert (line["NodeList"], int(line["Restarts"])) == (record["node"], record["restart_count"])
     assert line["State"] == ("FAILED" if record["exit_code"] else "COMPLETED")
     assert line["ExitCode"] == f"{record['exit_code']}:0"
-    # On one clock, cause before effect: the prolog follows the job's start and is over before the script begins, and so
-    # before the job's end, which the epilog follows.
+    # All times are of one clock, and must be in order: the job's start, the prolog, the script, the job's end, the
+    # epilog.
     assert int(line["Start"]) <= seconds(record["start"]) < int(line["End"]) + CUT
     assert int(line["End"]) <= seconds(record["end"])
 
@@ -69,7 +69,7 @@ def test_users_see_their_own_jobs_alone(jobs):
     of_alice, of_bob = ([jobs[pair] for pair in jobs if pair[0] == user] for user in ("alice", "bob"))
     found = accounting.rows(of_alice + of_bob, user="alice")
     assert sorted(int(line["JobID"]) for line in found) == sorted(of_alice)
-    # By the account that the two share, too.
+    # The two users share an account: look the job up by it, too.
     assert accounting.rows(of_bob, "-a", "-A", accounting.ACCOUNTS["bob"], user="alice") == []
 
 
@@ -181,7 +181,8 @@ def test_runs_of_a_requeued_job_are_told_apart_by_their_count():
     slurm.wait_idle()
     of_run = {record["restart_count"]: record for record in slurm.records(job_id)}
     assert sorted(of_run) == [0, 1] and len(slurm.records(job_id)) == 2
-    assert slurm.output(job_id).count("bind=static:2-3") == 2  # beside what Slurm says of the first run's end
+    # The output also has Slurm's message about the first run's end.
+    assert slurm.output(job_id).count("bind=static:2-3") == 2
     first, last = accounting.rows([job_id], "--duplicates")
     assert shown == last
     assert_same(last, of_run[1])
@@ -225,7 +226,7 @@ def counted(found):
 @pytest.fixture(scope="module")
 def storm():
     """Run the storm of jobs. Returns the time they began, (user, mode) by array, sacct's lines, and the records."""
-    # Jobs that share no cores: as many at once as the guest serves at once, which keeps hooks from being late.
+    # The jobs share no cores, so that no more of them run at once than the guest can serve and hooks are not late.
     with slurm.alone_partition():
         begin = datetime.now(timezone.utc).isoformat()
         arrays = submit_storm()
@@ -257,7 +258,7 @@ def test_storm_of_jobs_adds_up_to_what_sacct_has(storm):
     )
     assert by_sacct == jobs_by(report["rows"], "user", "mode")
     assert sorted(by_sacct) == sorted(PAIRS) and all(failed == 1 for _, failed in by_sacct.values())
-    # By how much hooks follow what Slurm counts from is the host's affair: the sum is that of the records.
+    # How late the hooks run depends on the host, so that Slurm's times may differ: compare with the sum of the records.
     for record in records:
         assert record["elapsed_s"] == pytest.approx(seconds(record["end"]) - seconds(record["start"]), abs=0.0015)
     hours = sum(record["elapsed_s"] for record in records) / 3600

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""libhybridmem on a node with two tiers: each block is where its policy says, by hm_where and by numa_maps."""
+"""Tests libhybridmem on a node with two tiers: each block is where its policy says, by hm_where and by numa_maps."""
 
 import contextlib
 import json
@@ -23,7 +23,7 @@ CONFIG_SEPARATE = 'channels "{fast}+{slow}" {{ kind = separate }}\n'
 @pytest.fixture(scope="module", autouse=True)
 def program():
     slurm.run(f"gcc -O1 -Wall -Werror -o {PROGRAM} {SOURCE} -lhybridmem")
-    slurm.drop_caches()  # what is in the page cache is no room to the library, nor to the kernel's first choice
+    slurm.drop_caches()  # neither the library nor the kernel's first choice of a node counts the page cache as free
 
 
 @contextlib.contextmanager
@@ -121,7 +121,7 @@ def test_spill_goes_on_in_the_slow_node_of_each_socket():
             blocks = [node for i, node in enumerate(by_block(held)) if i % 2 == socket]
             fast = blocks.count(socket)
             assert blocks == [socket] * fast + [socket + 2] * (len(blocks) - fast)
-            # Filled but for the reserve: 2 % of the node, and what others have taken since.
+            # The node is filled except the reserve (2 % of the node) and what others have taken since.
             assert 0.8 * free[socket] <= fast * 4 * MIB <= free[socket]
         # Where the kernel's own needs were in the way, the pages are on the slow node of the same socket.
         for socket in (0, 1):
@@ -240,7 +240,7 @@ def test_read_mostly_data_goes_over_the_fsdax_files(tmp_path):
         with placed(SPLIT, 32, WRITE, env=env) as held:
             check(held, 32)
             assert set(by_block(held)) == {0, 1}
-        # More than the files hold: the rest is on the slow nodes.
+        # The block does not fit in the files: the rest is on the slow nodes.
         with placed(SPLIT, 1280, READ, env=env, touched=0) as held:
             assert "elsewhere" in held["reason"]
             assert {run["node"] for run in held["runs"]} == {-1, 2, 3}
@@ -315,8 +315,8 @@ def many(own, count, blocks, bound):
 @pytest.mark.parametrize(
     ("bound", "in_blocks", "ours"),
     [
-        (1000, 0, 93),  # 375 / 4; a quarter holds no 256 blocks
-        (4000, 3, 100),  # 3 x 259 of 1000, and all others as one block
+        (1000, 0, 93),  # 375 / 4; a quarter of the bound is less than 256 blocks
+        (4000, 3, 100),  # 3 x 259 of 1000; all others are one block each
     ],
 )
 def test_the_programs_own_mappings_stay_its_own(bound, in_blocks, ours):
@@ -402,7 +402,7 @@ def test_the_preload_library_sends_large_allocations_to_the_slow_tier():
     assert not set(others) & {2, 3} and sum(others.values()) < 64 * MIB
 
 
-# Counted from outside: tests/meter holds what is claimed here against it.
+# tests/meter counts accesses from outside, and compares them with the claims of this file.
 EXPECTED = Path("/tmp/meter-expected.json")
 METER_MIB, PASSES = 64, 64
 ACCESSES = METER_MIB * MIB // 64 * PASSES

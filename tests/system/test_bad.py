@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Bad requests and bad configurations through real Slurm: one line of ours each, and nothing breaks."""
+"""Invalid requests and configurations through real Slurm: each gives one message of hybridmem's, and nothing breaks."""
 
 import shlex
 
 import pytest
 import slurm
 
-# What is typed, and what our line must say of it: what Slurm's own parsing could change on its way. What else is wrong
-# with a text, and the whole line, is in tests/unit and tests/cli.
+# What the user types, and what our message must contain, for requests that Slurm's own parsing could change. tests/unit
+# and tests/cli test other malformed requests, and the whole messages.
 BAD_REQUESTS = {
     "": "empty",
     "spil": "spil",

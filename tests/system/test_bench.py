@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Step launch with the plugin against without it, in one allocation, by turns."""
+"""Compares the time to launch a step with the plugin and without it, in one allocation, by turns."""
 
 import re
 import statistics

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Summaries in Slurm's database: slurmctld's own epilog, the collector as SlurmUser, a real slurmdbd."""
+"""Tests the summaries in Slurm's database: slurmctld's epilog, the collector as SlurmUser, and a real slurmdbd."""
 
 import json
 import sys
@@ -32,7 +32,7 @@ def summed_up():
 
 def collect():
     """Run the collector, as SlurmUser with the group of the records, until the spool is empty."""
-    slurm.wait_no_jobs()  # a job is in the queue until its epilog on slurmctld's host has ended
+    slurm.wait_no_jobs()  # a job is in the queue until EpilogSlurmctld has ended
     words = f"setpriv --reuid=slurm --regid=slurm --groups=hybridmem {LIBEXEC}/hybridmem-collect --once"
 
     def is_done():
@@ -69,7 +69,7 @@ def check_shown(job_id):
     with slurm.configured(slurm.CONFIG.read_text() + 'record_dir = "/var/lib/hybridmem/none"\n'):
         said = slurm.run(f"hybridmem show {job_id}", user="alice").stdout
         assert "of AdminComment in Slurm's database" in said and "nodes        1\n" in said
-        done = slurm.run(f"hybridmem show {job_id}", user="bob", check=False)  # PrivateData
+        done = slurm.run(f"hybridmem show {job_id}", user="bob", check=False)  # by Slurm's PrivateData
         assert done.returncode == 1 and f"no summary of job {job_id} in Slurm's database" in done.stderr
 
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Any part may be killed: the job's outcome stays Slurm's own, nothing is left, the record says what is missing."""
+"""Kills each part of hybridmem: the job's outcome is Slurm's own, nothing is left, and the record says what is
+missing."""
 
 import contextlib
 import os
@@ -17,7 +18,7 @@ def monitors():
 
 def is_running(pid):
     """Whether the process exists and is not a zombie that waits for its parent."""
-    with contextlib.suppress(FileNotFoundError, ProcessLookupError):  # it may go while it is looked at
+    with contextlib.suppress(FileNotFoundError, ProcessLookupError):  # it may end while it is read
         return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
     return False
 
@@ -25,7 +26,7 @@ def is_running(pid):
 @contextlib.contextmanager
 def killed_slurmd():
     """Kill slurmd for the time of the block, and start it again afterwards, whatever a test leaves."""
-    pid = int(slurm.run(f"pgrep -o -x {SLURMD}").stdout)  # the oldest: what it forks has its name for a moment
+    pid = int(slurm.run(f"pgrep -o -x {SLURMD}").stdout)  # the oldest: its children have the same name until they exec
     os.kill(pid, signal.SIGKILL)
     try:
         slurm.wait_for(lambda: not is_running(pid), "slurmd's end")
@@ -36,7 +37,7 @@ def killed_slurmd():
 
 def test_users_cannot_touch_the_monitor_and_a_kill_costs_its_figures_alone():
     with slurm.Occupied("alice", 64, "--hybrid-mem=spill") as held:
-        slurm.wait_sampled(held.job_id)  # until then it may still be root's
+        slurm.wait_sampled(held.job_id)  # until then the monitor may still run as root
         (pid,) = monitors()
         samples = slurm.JOBS / f"{held.job_id}.samples"
         assert samples.exists()
@@ -60,7 +61,8 @@ def test_killed_stepds_leave_nothing():
     os.kill(slurm.stepd_of(other.job_id, "extern"), signal.SIGKILL)
     for job in (held, other):
         job.go.touch()
-    # Nobody is left to tell slurmctld of the script's end: a person ends such a job, or the node's registration does.
+    # No process is left that could tell slurmctld of the script's end: such a job ends by scancel, or when the node
+    # registers.
     slurm.run(f"scancel {held.job_id}")
     for job in (held, other):
         slurm.wait_job(job.job_id)
@@ -73,7 +75,7 @@ def test_slurmd_may_be_reconfigured_and_killed_under_a_job():
     with slurm.Occupied("alice", 64, "--hybrid-mem=slow") as held:
         monitors_before = slurm.wait_for(monitors, "a monitor")
         slurm.run("scontrol reconfigure")
-        # There are two for a moment: reconfigured, slurmd starts a new one, which takes over.
+        # For a moment there are two: a reconfigured slurmd starts a new slurmd, which takes over.
         slurm.run(f"while pkill -KILL -x {SLURMD}; do sleep 0.1; done; slurmd -N n1", check=False)
         slurm.wait_for(lambda: slurm.node_state() in ("ALLOCATED", "MIXED"), "slurmd's return", every=0.5)
         assert monitors() == monitors_before
@@ -114,7 +116,7 @@ def test_weights_that_a_dead_job_changed_come_back():
             held.go.touch()
             slurm.run("pkill -KILL -u alice; pkill -KILL -f 'sleep 100000000'", check=False)
             slurm.wait_for(lambda: not slurm.processes_of("alice"), "the end of the job's processes")
-            # What reap goes by; root's processes of the job are in it, too.
+            # reap looks at this cgroup; the job's processes that run as root are in it, too.
             slurm.wait_for(lambda: not slurm.is_populated(held.job_id), "an empty cgroup of the job")
             slurm.run("hybridmem reap")
             assert changed != before and weight.read_text() == before

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The DAMON broker: whom it lets watch what, whom it lends to, and what it takes for that."""
+"""Tests the DAMON broker: which processes each user may watch, who gets a kdamond, and how much CPU time it takes."""
 
 import contextlib
 import errno
@@ -62,7 +62,7 @@ def test_only_ones_own_processes_can_be_watched(run_dir):
         assert as_user("alice", path, ask.format(own)) == "0 1"
         started = damonclient.start_time(foreign)
         assert as_root(path, ask.format(foreign)) == "0 1"
-        # A number that has become another process's by now is no process of this name: it is left out.
+        # A pid that another process has by now (another start time) is left out.
         assert as_root(path, ask.format(f"({foreign}, {started + 1})")) == "0 0"
 
 
@@ -127,7 +127,7 @@ def test_kdamonds_of_others_are_left_alone(run_dir):
             assert number() == 3
             assert (KDAMONDS / "1" / "contexts" / "nr_contexts").read_text().strip() == "1"
             write(KDAMONDS / "nr_kdamonds", "0")
-        # A broker that began beside them has its own once they have gone.
+        # A broker that started while others had kdamonds gets its own once those are gone.
         write(KDAMONDS / "nr_kdamonds", "3")
         with broker(run_dir, "--kdamonds", "2") as (_, path):
             assert damonclient.Client(path).ask([]).number == errno.EBUSY
@@ -163,7 +163,7 @@ def test_none_free_is_named_and_a_dead_client_frees_one(run_dir):
         first.close()
         slurm.wait_for(lambda: states() == ["off", "off"], "the kdamond of the client that left")
         slurm.wait_for(lambda: third.ask([watched]).number == 0, "a free kdamond")
-        # A client that is killed is one that has closed its socket.
+        # The kernel closes the socket of a killed client, as if the client had closed it.
         ask = f"import os\nprint(client.ask([{watched}]).n, flush=True)\nos.kill(os.getpid(), 9)"
         second.close()
         slurm.wait_for(lambda: "1" in as_root(path, ask), "a kdamond for the client that will be killed")
@@ -196,11 +196,11 @@ def test_broker_keeps_few_capabilities(run_dir):
         assert int(re.search(r"CapBnd:\s+(\w+)", status)[1], 16) == 0
 
 
-# More programs than CPUs: the emulator keeps every translation until a CPU changes to another program, and DAMON, which
-# does not flush TLBs, sees an access only where a translation is made anew.
+# There are more programs than CPUs: DAMON does not flush TLBs, so it sees an access only where an address is translated
+# anew. The emulator keeps all translations until a CPU changes to another program.
 N_PROGRAMS = 4
 MOST_SHARE = 3 * 0.04  # of a CPU: three times what is allowed
-STRETCHES = 6  # other work makes some of them dear; a broker that overspends does in each
+STRETCHES = 6  # other work makes some of them expensive; a broker that overspends does so in each
 PATIENCE = 900  # seconds for many lists, of which each takes 10 at least
 
 
@@ -221,8 +221,8 @@ def test_hot_tenth_is_found_and_the_cost_is_bounded(run_dir):
         for one in client.lists:
             for region in one.regions:
                 assert any(start <= region.start and region.end <= end for start, end in where[one.process]), region
-        # Once the settings are found, the kernel thread stays within a quarter of its budget; the broker's own time
-        # comes on top, and emulation is bursty: quiet, both together took 0.072 of a CPU.
+        # Once the settings are found, the kernel thread stays within a quarter of its budget; the broker's own time is
+        # added. Times vary under emulation: on a quiet machine, both together took 0.072 of a CPU.
         client.wait_lists(6 * N_PROGRAMS, PATIENCE)
         shares = []
         while len(shares) < STRETCHES and min(shares, default=MOST_SHARE) >= MOST_SHARE:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How a DAMON broker ends, killed or not: nothing of it stays behind, and nothing of others goes with it."""
+"""Tests how a DAMON broker ends, killed or not: it leaves nothing behind, and touches no kdamonds of others."""
 
 import contextlib
 import fcntl
@@ -32,7 +32,7 @@ def test_killed_broker_leaves_nothing_for_long(run_dir):
         with broker(run_dir) as (_, path):
             assert states().count("on") == 0
             assert damonclient.Client(path).ask([watched]).n == 1
-        # And without a next one.
+        # A broker that is killed and has no successor is cleaned up as well.
         with broker(run_dir) as (process, path):
             client = damonclient.Client(path)
             assert client.ask([watched]).n == 1
@@ -147,7 +147,7 @@ def test_reap_finds_what_a_dead_broker_left():
             assert process.stderr.read() == ""
             client = damonclient.Client(run_dir / "damon.sock")
             assert client.ask([watched]).n == 1
-            slurm.run("hybridmem reap")  # it lives: nothing happens to it
+            slurm.run("hybridmem reap")  # the broker lives: reap leaves it alone
             assert states().count("on") == 1
         finally:
             process.kill()

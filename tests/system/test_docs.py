@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The commands of the guides that need Slurm, as the users they are shown for."""
+"""Runs the commands of the guides that need Slurm, as the users that the guides show."""
 
 import sys
 from pathlib import Path

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Energy in the record. The node has no RAPL: below our own reader, files of the kernel's form stand in."""
+"""Tests energy in the record. The node has no RAPL: hybridmem's own reader reads files that stand in for it."""
 
 import contextlib
 from pathlib import Path
@@ -9,7 +9,7 @@ import slurm
 
 POWERCAP = Path("/sys/class/powercap")
 ZONES = {"intel-rapl:0": "package-0", "intel-rapl:0/intel-rapl:0:0": "dram", "intel-rapl:1": "package-1"}
-START = 100_000_000  # microjoules; what is counted keeps the number of digits
+START = 100_000_000  # microjoules; large enough that counting does not change the number of digits
 
 
 def set_counter(zone, microjoules):
@@ -35,7 +35,7 @@ def powercap():
 
 def test_a_job_that_had_the_node_to_itself(powercap):
     with slurm.Occupied("alice", 8, "--hybrid-mem=fast") as held:
-        for joules in (1, 2):  # the last ones are read at the job's end
+        for joules in (1, 2):  # the last value is read at the job's end
             slurm.wait_metered(held.job_id)
             set_counter("intel-rapl:0", joules * 500_000)
             set_counter("intel-rapl:0/intel-rapl:0:0", joules * 30_000)

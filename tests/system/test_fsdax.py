@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""--hybrid-mem=fsdax: a private DAX file system on each socket, made before the job and gone after it."""
+"""Tests --hybrid-mem=fsdax: a private DAX file system on each socket, made before the job and removed after it."""
 
 import contextlib
 import fcntl
@@ -136,7 +136,7 @@ def counted_by_slurm(words):
         with slurm.configured(counted, SLURM_CONF):
             slurm.restart("slurmctld", "slurmd")
             yield
-    finally:  # also of a test that failed: those behind want their node
+    finally:  # also after a failed test: later tests need the node
         slurm.restart("slurmctld", "slurmd")
 
 
@@ -229,11 +229,11 @@ def test_all_steps_of_the_job_have_them_whatever_they_ask_for_and_no_other_job()
 def test_what_a_killed_stepd_leaves_is_removed():
     began = slurm.folder_of("alice") / "began"
     job_id = slurm.sbatch("alice", f"touch $HYBRIDMEM_FSDAX_DIR/began {began}; sleep 1000", SIZE)
-    # Killed before slurmd knows that it has started, it would drain the node.
+    # Wait: if it were killed before slurmd knows that it has started, the node would be drained.
     slurm.wait_for(began.exists, "a running script")
     assert len(ours()) == 2
     os.kill(slurm.stepd_of(job_id), 9)
-    slurm.run("pkill -KILL -u alice")  # what it would have ended: slurmd waits for that
+    slurm.run("pkill -KILL -u alice")  # the processes that slurmstepd would have ended: slurmd waits for their end
     slurm.run(f"scancel {job_id}")
     slurm.wait_job(job_id)
     assert len(slurm.record(job_id)["namespaces"]) == 2
@@ -295,7 +295,7 @@ def job_containers():
     try:
         with slurm.configured(text, SLURM_CONF), slurm.configured(settings, path):
             yield add
-    finally:  # also of a test that failed: those behind want their node
+    finally:  # also after a failed test: later tests need the node
         restart_slurmd()
     shutil.rmtree(re.search(r"BasePath=(/\S+)", settings)[1])
 

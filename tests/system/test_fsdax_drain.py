@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A node whose persistent memory cannot be given back is drained, in that case alone, and comes back to service."""
+"""A node is drained only where its persistent memory cannot be given back, and returns to service afterwards."""
 
 import contextlib
 import os
@@ -47,7 +47,7 @@ def test_memory_that_cannot_be_wiped_drains_the_node_until_it_was(region_that_fa
     with job_with_file_systems(f"python3 {STORES} '{MARKER}'", SIZE) as (job_id, _):
         (device,) = [one["device"] for one in ours() if one["socket"] == 0]
         region_that_fails.write_text("1")
-    # The job's own end was a good one; what its epilog could not remove nobody is given, also not by a next try.
+    # The job itself ended well. What its epilog could not remove is given to no other job, also after another try.
     slurm.wait_for(is_drained, "a drained node")
     slurm.wait_for(lambda: not slurm.ledger(), "the epilog's end")
     reason = shown()

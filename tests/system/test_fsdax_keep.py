@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""--hybrid-mem=fsdax,size=...,keep: file systems that stay for the same user's next jobs, and for nobody else."""
+"""Tests --hybrid-mem=fsdax,size=...,keep: file systems that stay for later jobs of the same user, and for no others."""
 
 import re
 import time
@@ -66,7 +66,7 @@ def seconds(text):
 
 def test_the_users_next_job_finds_it_and_nobody_else():
     """No other job gets it while a job has it, and nobody finds a byte of it after it is removed."""
-    begin = time.time() // 60 * 60  # it is made in whole minutes
+    begin = time.time() // 60 * 60  # the label has the time in whole minutes
     write = f'{PLACES} | while read place; do echo "left in $place" > $place/file; done; echo $HYBRIDMEM_FSDAX_UNTIL'
     look = f'{PLACES} | xargs -n1 ls; echo "until=$HYBRIDMEM_FSDAX_UNTIL"'
     with job_with_file_systems(write, "-n1", KEEP) as (first, _):
@@ -89,7 +89,7 @@ def test_the_users_next_job_finds_it_and_nobody_else():
     assert all(count_markers(one["device"]) > 50 for one in kept)
     destroy_kept(ALICE)
     assert {one["uid"] for one in ours()} == {BOB}
-    # All that is free, to the last extent: root finds nothing of hers in it.
+    # Take all free space, to the last extent: root finds nothing of alice's in it.
     made = [create(100 + socket, room(REGIONS[socket])[1] >> 20, str(socket))[0] for socket in (0, 1)]
     assert [count_markers(one["device"]) for one in made] == [0, 0]
     destroy(100)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Jobs whose file systems cannot be made: one line that says what is wrong, no drain, and the next job runs once it is
-mended."""
+"""Jobs whose file systems cannot be made get one message; the node is not drained, and the next job runs once the fault
+is mended."""
 
 import contextlib
 import os

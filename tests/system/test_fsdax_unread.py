@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A job whose entry in the ledger nobody can read keeps its file systems for as long as it lives."""
+"""A job whose ledger entry cannot be read keeps its file systems as long as it lives."""
 
 import pytest
 import slurm

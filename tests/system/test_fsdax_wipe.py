@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""fsdax_wipe_limit: an epilog that has no time for the whole wipe, and the units that go on behind it."""
+"""Tests fsdax_wipe_limit: an epilog that has no time for the whole wipe, and the systemd units that wipe the rest
+later."""
 
 import contextlib
 import fcntl
@@ -15,8 +16,8 @@ from namespaces import MIB, PROGRAM, STEPS, job_with_file_systems, mounted, ours
 
 UNIT = "hybridmem-wipe@.service"
 SYSTEMCTL = Path("/usr/bin/systemctl")
-LIMIT_S = 60  # far beyond the way to the first wipe; nobody waits for it: the programs' clocks are that much ahead then
-SHORT_S = 2  # where it is waited for
+LIMIT_S = 60  # far more than the first wipe takes to begin; the programs' clocks are set ahead by it, so no test waits
+SHORT_S = 2  # for tests that wait for the limit
 MARKER = b"what alice wrote into her file system"
 STILL_WIPED = "the memory of earlier jobs is still being wiped"
 # A file over all of each file system but 96 MiB, with the marker in it every 16 MiB: a wipe goes 256 MiB at a time.
@@ -69,7 +70,7 @@ class Systemd:
         (template,) = Path("/").glob(f"usr/**/systemd/system/{UNIT}")
         start = next(line for line in template.read_text().splitlines() if line.startswith("ExecStart="))
         self.program.write_text(
-            f'#!/bin/sh\nmkdir "{folder}/active-$3" 2> /dev/null\nresult=$?\n'  # first: who is told of is active
+            f'#!/bin/sh\nmkdir "{folder}/active-$3" 2> /dev/null\nresult=$?\n'  # first, so that a logged unit is active
             f'echo "$@" >> {self.log}\n[ $result -eq 0 ] || exit 0\n'
             f"{{ until [ -e {self.go} ]; do sleep 0.1; done\n"
             f'{start.removeprefix("ExecStart=")}\nrmdir "{folder}/active-$3"; }} > /dev/null 2>&1 &\n'
@@ -113,7 +114,7 @@ def wipes_stop(tmp_path):
     with bound(script, Path(PROGRAM)):
         yield switch
         switch.unlink(missing_ok=True)
-        for pid in filter(None, map(stopped, ("destroy", "reap"))):  # of a test that failed
+        for pid in filter(None, map(stopped, ("destroy", "reap"))):  # left by a failed test
             os.kill(pid, signal.SIGCONT)
 
 
@@ -161,32 +162,34 @@ def test_what_an_epilog_has_no_time_for_is_wiped_behind_it(systemd, wipes_stop):
     with job_with_file_systems(FILL, "-n1", "--hybrid-mem=fsdax,size=2G") as (first, folder):
         wipes_stop.touch()
         (folder / "go").touch()
-        cut("destroy", "reap")  # its own, and what is left then: the epilog's own clock is not ahead
+        cut("destroy", "reap")  # for its own namespaces, then for what is left: the epilog's own clock is not ahead
     wipes_stop.unlink()
     slurm.wait_idle()
     assert systemd.told() == [first]
     record = slurm.record(first)
     assert [one["destroy_s"] for one in record["namespaces"]] == [None, None]
     (warning,) = record["warnings"]
-    # What the epilog had left of its time when it started the program.
+    # The time that the epilog had left when it started the program.
     assert re.search(r"256 of \d+ MiB of /dev/pmem\S+ are wiped after (5\d|60) s", warning), warning
     left = ours()
     assert [one["job"] for one in left] == [first, first]
     assert all(has_marker(one["device"]) for one in left)
     assert "DRAIN" not in slurm.wait_for(slurm.node_state, "scontrol's answer about the node")
-    # A unit is at work: its wipe is waited for as long as the limit is, and nothing is handed over again.
+    # A unit is at work: the prolog waits for its wipe until the limit, and starts no further unit.
     with limited(SHORT_S), another_at_work():
         assert STILL_WIPED in refused("2G")
         slurm.wait_idle()
-        # Nothing of his was begun: his end has nothing to remove, nor to wait for.
+        # Nothing was begun for this job: its epilog has nothing to remove or to wait for.
         (record,) = [one for one in slurm.all_records() if one["job_id"] > first]
         assert record["namespaces"] == [], record
         assert not any("file systems were not removed" in warning for warning in record["warnings"]), record
     assert systemd.told() == [first]
-    # The prolog's wipe is cut again: who has room beside it gets it. His own end has units of its own.
+    # The prolog's wipe is cut again; a job that fits beside what is left gets its file systems. Its end starts units of
+    # its own.
     wipes_stop.touch()
     second = slurm.sbatch("alice", "touch $HYBRIDMEM_FSDAX_DIR/f && echo began", "-n1", "--hybrid-mem=fsdax,size=128M")
-    cut("reap", "reap", "destroy", "reap")  # for room, behind the prolog's work, his own, and behind the epilog's
+    # Reap for room, after the prolog's work; then destroy of its own, and reap after the epilog's work.
+    cut("reap", "reap", "destroy", "reap")
     wipes_stop.unlink()
     assert slurm.wait_job(second) == "COMPLETED" and slurm.output(second) == "began\n", slurm.output(second)
     slurm.wait_idle()
@@ -195,7 +198,7 @@ def test_what_an_epilog_has_no_time_for_is_wiped_behind_it(systemd, wipes_stop):
     slurm.wait_for(lambda: not ours() and not systemd.active(), "the end of the units' wipes")
     done = slurm.run("srun -n1 --hybrid-mem=fsdax,size=512M bash -c 'ls -A $HYBRIDMEM_FSDAX_DIR'", user="alice")
     assert done.stdout in ("", "lost+found\n")
-    # Its end has the same limit. What wipes behind it is not to find another program in the place of the script.
+    # This job's end has the same limit. Wait for its unit's wipe before the script is removed from the program's place.
     slurm.wait_epilogs()
     slurm.wait_for(lambda: not systemd.active(), "the end of its unit's wipe")
 

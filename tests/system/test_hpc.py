@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""HPC Challenge, from Debian, under each mode: the same result, and the record's bytes per tier match the mode."""
+"""Runs Debian's HPC Challenge in each mode: the results are equal, and the record's bytes per tier match the mode."""
 
 import re
 
@@ -9,8 +9,8 @@ import slurm
 EXAMPLE = "/usr/share/doc/hpcc/examples/_hpccinf.txt"
 # The least share of anonymous memory in the fast tier, and the most, by mode.
 SHARES = {"off": (0.9, 1), "slow": (0, 0.02), "interleave": (0.45, 0.55), "spill": (0.98, 1)}
-SLACK = 4 * slurm.MIB  # slurmstepd's own memory, and huge pages that cannot be halved
-PATIENCE = 900  # seconds; arithmetic is what an emulated CPU is slowest at
+SLACK = 4 * slurm.MIB  # for slurmstepd's own memory, and as huge pages are on one node as a whole
+PATIENCE = 900  # seconds; an emulated CPU is slowest at arithmetic
 
 
 def verdict(text):
@@ -43,7 +43,7 @@ def hpcc(mode):
 def off(schema):
     """The run in mode off, which all other modes are compared with, also where only some of the tests run."""
     found, record = hpcc("off")
-    schema.validate(record)  # clean_node sees records of tests alone
+    schema.validate(record)  # clean_node only checks records that tests have made, not fixtures
     return found, record
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""isolate: large allocations of unmodified programs start in the slow tier, and what is written comes back."""
+"""Tests mode isolate: large allocations of unmodified programs start in the slow tier, and written data comes back."""
 
 import contextlib
 import os
@@ -16,14 +16,15 @@ from stepmigrators import migrators, progress, status_of
 (LIBRARY,) = Path("/usr/lib").glob("*/hybridmem/libhybridmem-preload.so")
 NODES = "fast=0@0,1@1 slow=2@0,3@1"
 MIB = 12  # of each third
-LARGE = {"HYBRIDMEM_ISOLATE_SIZE": "8M"}  # so that these are, and moving them takes fewer phases
+# Bytes from which on an allocation is large: the thirds are, and moving them takes few phases.
+LARGE = {"HYBRIDMEM_ISOLATE_SIZE": "8M"}
 # Until what is written is in the fast tier: some 2 MiB each, as CPU time allows here; less on a busy machine.
 MOST_PHASES = 150
-SETTLED = 6  # phases in which what is claimed goes on to hold
+SETTLED = 6  # phases in which the claims must still hold
 ISOLATE = "--hybrid-mem=isolate"
 VARIABLES = ("LD_PRELOAD", "HYBRIDMEM_ISOLATE_NODES", "HYBRIDMEM_ISOLATE_JOB")
 SHOW = "printenv " + " ".join(VARIABLES) + " || true"
-OWN = str(next(Path("/usr/lib").glob("*/libm.so.6")))  # a library of the user's; any
+OWN = str(next(Path("/usr/lib").glob("*/libm.so.6")))  # stands for a library that the user preloads; any will do
 
 
 @pytest.fixture(autouse=True)
@@ -115,7 +116,7 @@ def test_written_memory_comes_back_and_nothing_else():
     assert re.search(r"estimate: \d+ % of writes served by the fast tier", shown)
 
 
-# What each of two tasks of different sockets has, where it is to use its own socket's memory.
+# Prints the socket and the variable of a task that is to use its own socket's memory.
 SHOW_SOCKET = (
     "cpu=$(awk '/^Cpus_allowed_list/ { print $2 + 0 }' /proc/self/status)\n"
     "echo $(cat /sys/devices/system/cpu/cpu$cpu/topology/physical_package_id) $HYBRIDMEM_ISOLATE_NODES"
@@ -184,7 +185,7 @@ def sqlite(mode):
     folder = slurm.folder_of("alice")
     ready, go, script = folder / "ready", folder / "go", folder / "script"
     script.write_text(DATABASE.format(ready=ready, go=go))
-    # An interval as long as that: nothing is moved, so what is seen is where it began.
+    # With an interval of 24 h nothing is moved, so that the pages are where they were allocated.
     job_id = slurm.sbatch("alice", f"exec sqlite3 -pagecache 4368 8000 :memory: < {script}", f"--hybrid-mem={mode}")
     slurm.wait_for(ready.exists, f"the database of {job_id}")
     (pid,) = slurm.run("pgrep -x sqlite3").stdout.split()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""hybridmem-job, killed before each change that it makes outside of itself: what comes behind it puts it right."""
+"""Kills hybridmem-job before each change that it makes to the system: the next command repairs what is left."""
 
 import contextlib
 import signal
@@ -13,7 +13,7 @@ from namespaces import killed_before_each_step, ours
 
 PROGRAM = "/usr/libexec/hybridmem/hybridmem-job"
 STEPS = "/usr/local/lib/job-steps.so"
-JOB = 4000000  # none of Slurm's
+JOB = 4000000  # not a job of Slurm's
 FOLDER = Path("/run/hybridmem/fsdax") / str(JOB)
 WHOSE = ("--uid=1001", "--gid=1001", "--user=alice", "--cluster=testbed", f"--node={slurm.NODE}")
 BEGIN = ("begin", f"--job={JOB}", *WHOSE, "--request=fsdax,size=64M")
@@ -106,7 +106,7 @@ def end_at_each_step(begin, before, put_right):
             seen = [step.split()[0] for step in steps]
             put_right(steps)
             nothing_is_left(steps)
-            # Its record comes before its entry goes: a kill in between has it written again.
+            # `end` writes the record before it removes the entry: after a kill in between, the record is written again.
             before_it, written = written, len(slurm.records(JOB))
             assert written - before_it in (1, 2), steps
             jobs.close()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The job_submit snippet in a real slurmctld."""
+"""Tests the job_submit snippet in a real slurmctld."""
 
 from pathlib import Path
 
@@ -47,7 +47,7 @@ def job_submit():
 @pytest.fixture(autouse=True)
 def no_job_is_left(clean_node):
     yield
-    slurm.run("scancel --user=alice", check=False)  # what a test that failed has left, held jobs too
+    slurm.run("scancel --user=alice", check=False)  # jobs that a failed test has left, also held ones
 
 
 def told(job_id):

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The slow tier as movable system-ram (NVDIMMs through kmem): the kernel itself has only the fast tier to live in."""
+"""Tests the slow tier as movable system-ram (NVDIMMs through kmem): the kernel's own memory can only be in the fast
+tier."""
 
 import json
 from pathlib import Path
@@ -33,7 +34,7 @@ def test_spill_over_twice_the_fast_tier_without_oom_and_names_its_reserve():
     assert plan["reserve_bytes"] > 0 and "reserve" in plan["reason"]
     before = WATERMARK.read_text()
     want = min(2 * fast["capacity_bytes"], int(0.85 * (fast["free_bytes"] + slow["free_bytes"])))
-    # Page cache first: it must give way, not push the job out.
+    # The step fills the page cache first, which has to make room for the job's memory.
     script = "head -c 400M /dev/zero > $HOME/cache; cat $HOME/cache > /dev/null; occupy"
     with slurm.Occupied("alice", want // slurm.MIB, "--hybrid-mem=spill", launch=script) as held:
         on = {node: count * slurm.PAGE for node, count in held.pages.items()}
@@ -42,7 +43,7 @@ def test_spill_over_twice_the_fast_tier_without_oom_and_names_its_reserve():
         assert sum(on.get(node, 0) for node in fast["nodes"]) >= 0.35 * fast["free_bytes"], (
             on,
             fast,
-        )  # beside the cache
+        )  # the page cache has the rest
     assert slurm.record(held.job_id)["exit_code"] == 0
     assert "Out of memory" not in slurm.run("dmesg").stdout
     slurm.wait_idle()

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Marks around memory-bound jobs, and what the node claims; tests/meter holds it against the count from outside."""
+"""Runs memory-bound jobs between marks, and writes down the expected accesses, which tests/meter compares with its
+count."""
 
 import json
 import os
@@ -12,10 +13,10 @@ from namespaces import REGIONS, ndctl
 
 EXPECTED = Path("/tmp/meter-expected.json")
 MIB = 64
-PASSES = 64  # enough to drown what daemons do meanwhile
+PASSES = 64  # enough that the accesses of daemons do not matter
 SPLIT = 2  # HM_ALLOC_SPLIT
-# Of each kind of placement one; test_placement.py has all modes on all sockets, by the pages that are claimed here. The
-# slow one first: where the job's beginning is still at work, that counts for the fast nodes.
+# One request of each kind of placement; test_placement.py checks all modes on all sockets by their pages. The slow one
+# comes first: accesses by the job's start, which may still go on, are to the fast nodes.
 REQUESTS = ("slow,socket=remote", "interleave,socket=all", "spill", "fast,socket=local")
 FILES = "$(echo $HYBRIDMEM_FSDAX_DIRS | sed 's/[0-9]*=//g; y/:/ /')"
 

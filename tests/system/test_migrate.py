@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A migrator for each step of a migrate job: started as the user, its figures in the record."""
+"""Tests that each step of a migrate job has a migrator, which runs as the user, with its figures in the record."""
 
 import json
 import os
@@ -51,13 +51,13 @@ def check_process(pid):
     assert status["Groups"].strip() == "" and status["NoNewPrivs"] == "1"
     assert Path(f"/proc/{pid}/oom_score_adj").read_text() == "0\n"
     assert Path(f"/proc/{pid}/cgroup").read_text().strip().endswith("/step_batch/slurm")
-    # What it keeps takes no room in the fast tier, but for what it had before it knew which that is.
+    # Its memory is in the slow tier, except what it allocated before it knew the tiers.
     heap = next(line for line in Path(f"/proc/{pid}/numa_maps").read_text().splitlines() if " heap " in line)
     assert " prefer (many)=static:2-3 " in heap, heap
     assert any(f" N{node}=" in heap for node in SLOW), heap
     opened = descriptors_of(pid)
     assert not [name for name in opened if "slurm" in name.lower() and "cgroup" not in name], opened
-    # Other users cannot trace it, nor he himself: it was given a handle of root's.
+    # Other users cannot trace it, nor can its own user, as it holds a handle that root has opened.
     assert slurm.run(f"cat /proc/{pid}/environ", user="alice", check=False).returncode != 0
 
 
@@ -80,7 +80,7 @@ def check_top(job_id):
         shown = json.loads(top(f"--json {words}", user="alice"))
         assert (shown["job_id"], shown["step_id"], shown["node"]) == (job_id, "batch", slurm.NODE)
         assert shown["cap_bytes"] == 16 << 20 and shown["phases"] >= 1
-    # From elsewhere, as the man page has it, by a step without a migrator of its own.
+    # From another node, as the man page shows: by a step that has no migrator of its own.
     srun = f"srun --quiet --jobid={job_id} --overlap -N1 -n1 --hybrid-mem=off "
     shown = json.loads(top(f"--json {job_id}.batch", user="alice", launch=srun))
     assert (shown["job_id"], shown["step_id"]) == (job_id, "batch")
@@ -175,7 +175,7 @@ def test_tasks_that_end_at_different_times_share_one():
     job_id = slurm.sbatch("alice", f"srun -n2 --multi-prog {folder}/tasks", OPTION, "-n2")
     ready = [folder / "ready-0", folder / "ready-1"]
     slurm.wait_for(lambda: all(file.exists() for file in ready), "both tasks to have their memory")
-    wait_phases(job_id, 0, phases(job_id, 0) + 2)  # one whole phase with both
+    wait_phases(job_id, 0, phases(job_id, 0) + 2)  # one whole phase in which both run
     (folder / "go-0").touch()
     slurm.wait_for(lambda: not slurm.run(f"pgrep -f 'occupy 24 {folder}'", check=False).stdout, "the first task's end")
     assert [o["--step"] for o in migrators(job_id).values()].count("0") == 1
@@ -213,7 +213,7 @@ def has_source(job_id, step, source):
 
 def test_a_source_that_does_not_work_here_is_replaced_by_the_next_best():
     folder = slurm.folder_of("alice")
-    sources = ("perf", "faults")  # one of each step
+    sources = ("perf", "faults")  # one for each step
     steps = "\n".join(f"srun -n1 {OPTION},fast=16M,source={one} occupy 48 {one} go 0 &" for one in sources)
     with written({"/proc/sys/kernel/perf_event_paranoid": 3}):
         job_id = slurm.sbatch("alice", f"{slurm.OVERLAP}cd {folder}\n{steps}\nwait", OPTION)

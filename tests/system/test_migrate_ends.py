@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The migrator is gone with its step in every ending, and costs no job anything that ends before it."""
+"""The migrator ends with its step, however the step ends, and a migrator that ends earlier does not harm the job."""
 
 import contextlib
 import os
@@ -53,7 +53,7 @@ def test_a_job_out_of_memory():
     assert slurm.wait_job(started.job_id) != "COMPLETED"
     record = slurm.record(started.job_id)
     assert record["exit_code"] != 0
-    # It has the same limit: the kernel may have chosen it as well.
+    # The migrator has the same memory limit: the kernel may have killed it, too.
     assert steps_of(record)["batch"]["end"] in ("ended", "killed")
     nothing_is_left(started.job_id)
 
@@ -88,7 +88,7 @@ def test_a_killed_stepd_takes_the_migrator_with_it():
     slurm.run(f"scancel {started.job_id}")
     slurm.wait_job(started.job_id)
     assert steps_of(slurm.record(started.job_id))["batch"]["end"] == "ended"
-    # The folders are the stepd's to remove: killed, it leaves them, empty.
+    # slurmstepd removes the cgroup's folders; as it was killed, they stay, empty.
     nothing_is_left(started.job_id, may_stay=True)
 
 
@@ -118,7 +118,7 @@ def test_a_missing_migrator_is_a_warning():
     nothing_is_left(job_id)
 
 
-# By the step: the batch script's writes what are no figures, step 0's does not end, step 1's cannot begin.
+# A bad migrator for each step: the batch script's writes invalid figures, step 0's does not end, step 1's cannot start.
 BAD = f"""#!/bin/bash
 case " $* " in
 *" --step {BATCH} "*) head -c 3000 /dev/urandom >&3; exec sleep 100000 ;;
@@ -146,7 +146,7 @@ def test_bad_migrators_hold_up_nothing_and_the_record_says_why():
     assert "the figures of the migrator of step batch cannot be used" in said
     assert re.search(r"^migrator of step 1: --reserve: .*much", said, re.M), said
     assert record["migration"]["phases"] is None
-    # The sleep that step 0's had started may outlive it by a second.
+    # The sleep that step 0's migrator has started may outlive it by a second.
     slurm.wait_for(lambda: not slurm.processes_of("alice"), "the end of what stood in for the migrators")
     nothing_is_left(job_id)
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The migrator on ranks whose hot data is known; tests/meter/test_migration.py holds it against the count from outside.
+"""Runs the migrator on ranks whose hot data is known. tests/meter/test_migration.py checks the claims by its own count.
 
-Stretches between two marks begin after phases of the migrator and end after accesses of the ranks, never after time.
+A stretch between two marks begins after a number of phases and ends after a number of accesses, never after a time.
 """
 
 import json
@@ -20,14 +20,14 @@ MIB = 64  # of each rank
 # Rounds of arithmetic between two accesses: a cold page is touched about once a second then, a hot one 200 times.
 WORK = 150
 FOOTPRINT = migration.RANKS * MIB * slurm.MIB
-ROOM = FOOTPRINT // 8  # of the fast tier: a hot tenth and a little
+ROOM = FOOTPRINT // 8  # bytes in the fast tier: for the hot tenth and a little more
 REQUEST = "migrate"  # all defaults: phases of 10 s, 1 % of the job's CPU time
-FASTER = "migrate,overhead=5%"  # of an emulated CPU, where a look and a move take fifty times as long
+FASTER = "migrate,overhead=5%"  # observing and moving take fifty times as long on an emulated CPU
 STRETCH = 12_000_000  # accesses of all ranks together
 SETTLE = 15  # whole phases that a steady state may take: one per cent of an emulated CPU moves a few MiB in each
 SETTLE_FASTER = 5
 CAP = "16M"  # less than a rank can have of the fast tier at the start
-CPU_LIMIT = 0.01  # of the job's
+CPU_LIMIT = 0.01  # of the job's CPU time
 
 
 @pytest.fixture
@@ -98,7 +98,7 @@ def test_hot_tenth_is_served_by_the_fast_tier(make):
         print(f"job {job_s} s", ours)
         return sum(ours.values()) <= CPU_LIMIT * job_s
 
-    # What its start cost is paid for in time; one that overspends never gets there.
+    # The start costs more than its share, which later phases make up for; a migrator that overspends never gets there.
     slurm.wait_for(is_within_its_share, f"{CPU_LIMIT:.0%} of the job's CPU time", every=migration.QUIET)
     reports = hotset.end()
     assert migration.share_on_fast(reports, hot_part) > 0.9
@@ -111,7 +111,7 @@ def test_files_make_room(make):
     hotset = make(FASTER, full_of_files=True)
     held, files = migration.on_fast(migration.anon_bytes(hotset.pids)), migration.file_bytes()
     assert held < ROOM / 2 < files, (held, files, migration.progress(hotset.job_id))
-    hotset.wait_phases(SETTLE_FASTER + 3)  # each takes half of what is left
+    hotset.wait_phases(SETTLE_FASTER + 3)  # each phase takes half of what is left
     stretch(hotset, "files", least=0.85)
     print(json.dumps(migration.progress(hotset.job_id)), held, files, migration.file_bytes())
     assert migration.file_bytes() < files / 2
@@ -131,7 +131,7 @@ def test_a_jump_is_recovered_in_two_phases(make):
 
 
 def test_uniform_accesses_move_nothing(make):
-    # Memory that is freed meanwhile would be filled: a cap leaves no room, and what it takes down is not counted.
+    # Without a cap, memory that others free would be filled. What is demoted to get below the cap is not counted.
     hotset = make(f"{FASTER},fast={CAP}", "--uniform")
     hotset.wait_phases(SETTLE_FASTER)
     hotset.wait_accesses(STRETCH)
@@ -152,4 +152,4 @@ def test_writes_win_against_reads_of_equal_heat(make):
     read, written = (migration.share_on_fast(reports, part) for part in (3, 7))
     print(json.dumps(figures), read, written)
     assert written > 0.9
-    assert read < 0.35  # room for a quarter of a tenth
+    assert read < 0.35  # the written tenth leaves room for a quarter of a tenth

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The live migrator by hand, without Slurm: what it moves, what it leaves alone, how it ends.
+"""Runs the live migrator by hand, without Slurm: what it moves, what it leaves alone, how it ends.
 
-Its samples are page faults that a program makes on its hot range (programs/rewrite.c): known pages, no hardware.
+Its samples are page faults that a program makes on its hot range (programs/rewrite.c), so that the pages are known and
+no hardware is needed.
 """
 
 import contextlib
@@ -178,7 +179,7 @@ def test_the_cap_holds():
         figures = migrator.stop()
         program.end()
     assert held <= cap and held_later <= cap
-    assert hot > 0.95  # what is cold went
+    assert hot > 0.95  # only cold pages were demoted
     assert figures["capacity_bytes"] == cap
     assert figures["first_above_cap_bytes"] >= SIZE * MIB - cap
     assert figures["above_cap_bytes"] <= 2 * MIB
@@ -191,7 +192,7 @@ def test_nothing_to_move_needs_no_source():
         migrator = Migrator("--cgroup", folder, "--interval", "200ms")
         migrator.wait_phases(4)
         assert migrator.view()[1] == 0
-        program = Program(folder, user="bob", mib=8, first=0, hot=1)  # not its user's, but in its cgroup
+        program = Program(folder, user="bob", mib=8, first=0, hot=1)  # of another user, but in the migrator's cgroup
         slurm.wait_for(lambda: migrator.view()[1] > 0, "samples")
         program.end()
         slurm.wait_for(lambda: not samples_come(migrator), "the end of sampling")
@@ -258,8 +259,8 @@ def test_huge_pages_move_whole():
         program = Program(folder, kind="huge")
         huge = program.huge_bytes()
         assert huge >= 0.8 * SIZE * MIB
-        # Four faults a round: a huge page is seen at its first page only, and bins reach from one such page to the
-        # next: the outer ones have much that is cold.
+        # A round makes four faults, as a huge page is sampled at its first page only. Bins reach from one such page to
+        # the next, so that the outer ones also have much cold memory.
         migrator = Migrator("--cgroup", folder, "--lat-read", 100, "--lat-write", 100, *by_samples(3000))
         slurm.wait_for(lambda: program.hot_on_fast() > 0.4, "hot huge pages in the fast tier")
         migrator.wait_phases(2)
@@ -280,7 +281,7 @@ def test_shared_pages_are_tried_once():
         program.end()
     shared = (SIZE - HOT) * MIB
     assert figures["most_ranks"] == 2
-    # Once by each of both processes.
+    # Each of the two processes may try them once.
     assert 0.9 * shared <= figures["unmoved_bytes"]["shared"] <= 2.1 * shared
     assert figures["above_cap_bytes"] >= 0.9 * shared
 

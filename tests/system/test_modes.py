@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One job of each mode, all on the node at once: each has its policy, its record, and leaves nothing."""
+"""Runs one job of each mode on the node at the same time: each has its policy and its record, and leaves nothing."""
 
 import pytest
 import slurm

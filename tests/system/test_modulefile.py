@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The modulefile, by real Lmod."""
+"""Tests the modulefile with real Lmod."""
 
 import re
 import subprocess

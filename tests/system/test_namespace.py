@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""hybridmem-namespace on the guest's two NVDIMMs: what it makes, removes, refuses, and leaves alone."""
+"""Tests hybridmem-namespace on the guest's two NVDIMMs: what it makes, removes, refuses, and leaves alone."""
 
 import contextlib
 import json
@@ -264,7 +264,7 @@ def test_killed_at_each_step_of_create():
     with foreign("mine"):
         before = [room(region) for region in REGIONS]
         for number, steps in killed_before_each_step(*words):
-            if [room(region) for region in REGIONS] == before:  # what has no size yet is in nobody's way
+            if [room(region) for region in REGIONS] == before:  # a namespace without a size takes no room
                 all_clean()
                 create(63, 32, "0,1")
             reap()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Making and removing a job's namespace against the raw tools by turns, wipe included on both sides."""
+"""Compares the time to make and remove a job's namespace with that of the raw tools, wipe included, by turns."""
 
 import statistics
 import time
@@ -45,7 +45,7 @@ def test_ratio_to_the_raw_tools(mib):
     """On a machine with other work, the test takes more turns, until enough turns of each kind were undisturbed."""
     rows = {"raw": [], "ours": []}
     for turn in range(1, max(TURNS) + 1):
-        # Now this one first, now that: what comes second meets what the first has left to do.
+        # The order alternates, as the second one may be slowed by work that the first one has left.
         for side in (ours, raw) if turn % 2 else (raw, ours):
             rows[side.__name__].append(side(mib))
         if turn not in TURNS:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A wipe that its limit cuts: the next try goes on where it was, and what it goes by never outlives its truth."""
+"""A wipe that is cut by its limit goes on where it was; the note of its progress never outlives what it describes."""
 
 import os
 import signal
@@ -45,7 +45,7 @@ def test_it_goes_on_where_it_was_cut_and_looks_at_all_of_it():
     kept = WIPED / his["name"]
     assert kept.read_text() == f"{his['name']} {size} {PIECE}\n"
     assert (WIPED.stat().st_mode & 0o777, kept.stat().st_mode & 0o777) == (0o700, 0o600)
-    # Only root can write there. It is not wiped again, and is seen.
+    # Only root can write there. The byte is not wiped again, but it is found.
     write_byte(his["device"], MIB // 2)
     assert (
         f"{his['device']} is not zero within {MIB} bytes from byte 0 on after its wipe" in destroy(64, status=5).stderr
@@ -60,7 +60,7 @@ def test_what_is_kept_of_a_cut_wipe_goes_with_its_namespace():
     cut_behind_the_first_piece(64)
     kept = WIPED / his["name"]
     stale = kept.read_text()
-    # It goes behind our back: one of the same name and size is wiped whole.
+    # The namespace is destroyed by another program: a new one of the same name and size is wiped as a whole.
     slurm.run("ndctl destroy-namespace -f all -r region0")
     assert kept.exists()
     (again,) = create(64, 640)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""hybridmem-namespace and what users keep: crashes, damage, age, other clusters, on the guest's two NVDIMMs."""
+"""Tests kept namespaces of hybridmem-namespace on the guest's two NVDIMMs: crashes, damage, age, other clusters."""
 
 import time
 from pathlib import Path
@@ -126,7 +126,7 @@ def test_its_age_by_the_minute_in_its_label():
         (made,) = keep(ALICE, 64, env={"LD_PRELOAD": STEPS, "STEPS_CLOCK": str(-60 * age)})
         assert made["name"] in {f"hybridmem:testbed:u{ALICE}.{minute}.0" for minute in (first, first + 1)}
         reap(f"u{ALICE}")
-        reap(config="/run/none.conf")  # no file says what its age is
+        reap(config="/run/none.conf")  # no configuration says how old it may become
         assert len(ours()) == 1
         reap()
         assert (ours() == []) == goes
@@ -187,5 +187,5 @@ def test_the_share_of_the_regions():
     assert "all users together may keep" in keep(ALICE, most + 16, status=1).stderr
     keep(ALICE, most)
     assert "and keep " in keep(BOB, 16, status=1).stderr
-    create(1, 64)  # a job's own is not of the share
+    create(1, 64)  # a namespace of one job only does not count for the share
     keep(BOB, 16, "1")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What hybridmem-namespace refuses on the guest's two NVDIMMs, and that nothing is left of it."""
+"""Tests what hybridmem-namespace refuses on the guest's two NVDIMMs, and that a refusal leaves nothing behind."""
 
 import os
 import signal

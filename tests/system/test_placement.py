@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Mode x socket: every anonymous page of a task, and of its children after exec, is where the design says."""
+"""For each mode and socket: all anonymous pages of a task, and of its children after exec, are on the right nodes."""
 
 import json
 
@@ -29,7 +29,7 @@ def expected_nodes(request, cpu):
 
 def test_pages_are_where_the_mode_says():
     """One job runs a step for each request."""
-    slurm.drop_caches()  # a node that is full of them leaves its share to the next one
+    slurm.drop_caches()  # a node that is full of page cache would leave its share to the next node
     folder = slurm.folder_of("alice")
     (folder / "step.sh").write_text(STEP)
     (folder / "go").touch()
@@ -47,6 +47,6 @@ def test_pages_are_where_the_mode_says():
             assert set(pages) == nodes
             even = sum(pages.values()) / len(nodes)
             assert all(abs(count - even) <= 0.02 * even for count in pages.values()), (request, pages)
-        else:  # bind takes the nearest of its nodes first
+        else:  # bind fills the nearest of its nodes first
             assert set(pages) <= nodes, (request, pages, nodes)
     assert (folder / "off").read_text() == "default\n"

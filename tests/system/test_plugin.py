@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The plugin in Slurm's contexts: which request holds for which task, and what a refusal looks like."""
+"""Tests the plugin in Slurm's contexts: which request applies to which task, and what a refusal looks like."""
 
 import contextlib
 import re
@@ -88,7 +88,7 @@ def test_jobs_without_the_option_and_an_inner_srun_of_one():
 
 def test_the_default_from_the_environment_and_the_command_line_over_it():
     default = {VARIABLE: "slow"}
-    # It survives an empty environment of the job.
+    # The default also holds for a job with an empty environment.
     bare = slurm.sbatch("alice", f"{slurm.POLICY}; srun -n1 {slurm.POLICY}", "--export=NONE", env=default)
     told = slurm.sbatch("alice", slurm.POLICY, "--hybrid-mem=fast", env=default)
     assert slurm.run(f"srun -n1 {slurm.POLICY}", user="alice", env=default).stdout.split() == [POLICIES["slow"]]
@@ -156,7 +156,8 @@ def test_what_cannot_be_is_refused_at_submission_or_ends_before_its_first_instru
     with plugstack(word):
         for command, argument in (("sbatch", "--wrap=true"), ("srun", "true"), ("salloc", "true")):
             done = slurm.run(f"{command} --hybrid-mem=spil {argument}", user="alice", check=False)
-            (line,) = [line for line in done.stderr.splitlines() if "hybridmem" in line]  # behind the command's name
+            # The command's name comes first.
+            (line,) = [line for line in done.stderr.splitlines() if "hybridmem" in line]
             assert done.returncode != 0 and '"spil"' in line
         refused = slurm.sbatch("alice", "echo ran", "--hybrid-mem=hbm")
         inner = slurm.sbatch("alice", "srun -n1 --hybrid-mem=hbm echo ran; echo went on")
@@ -170,7 +171,7 @@ def test_what_cannot_be_is_refused_at_submission_or_ends_before_its_first_instru
         assert "hbm" in line and "ran" not in text
         text = ended(inner)
         assert "went on" in text and not re.search("^ran$", text, re.M)
-        slurm.wait_idle()  # and not drained
+        slurm.wait_idle()  # the node must not be drained
         record = slurm.record(refused)
         assert record["exit_code"] == 1 and any("hbm" in warning for warning in record["warnings"])
 
@@ -182,7 +183,7 @@ def test_the_nodes_own_verdict_on_a_text_that_passed_submission():
         with plugstack("required", f"config={elsewhere}"):
             refused = slurm.sbatch("alice", "echo ran", "--hybrid-mem=slow", "--hold")
         slurm.run(f"scontrol release {refused}")
-        # An inner srun's text is judged by the step.
+        # The step checks the request of an srun in the script.
         inner = slurm.sbatch("alice", "srun --hybrid-mem=slow echo ran; echo went on", "--hybrid-mem=fast")
         (line,) = OURS.findall(ended(refused, "FAILED"))
         assert "slow" in line and "fast" in line

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""hybridmem namespace ram on the guest's two NVDIMMs: devdax namespaces become nodes 4 and 5, and devices again."""
+"""Tests `hybridmem namespace ram` on the guest's two NVDIMMs: devdax namespaces become nodes 4 and 5, and devices
+again."""
 
 import contextlib
 import fcntl
@@ -77,7 +78,7 @@ def blocks(node):
 def policy_stays():
     """A test must leave the policy for new memory as it was, whatever it sets meanwhile. It is put back for the next
     test in any case."""
-    slurm.drop_caches()  # where the other nodes are full, what daemons allocate meanwhile is on these
+    slurm.drop_caches()  # where the other nodes are full, daemons would allocate on these nodes
     before = POLICY.read_text()
     yield
     is_kept = KEPT.exists()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who gets a record, who may read it, and what show and report make of it."""
+"""Tests which jobs get a record, who may read it, and what show and report make of it."""
 
 import json
 

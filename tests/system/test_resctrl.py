@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A monitoring group for each job. The node's processor has no resctrl: a file system of its form stands in."""
+"""Tests the monitoring group of each job. The node's processor has no resctrl: a file system stands in for it."""
 
 import contextlib
 import json
@@ -83,7 +83,7 @@ def parents(pid):
         pid = int(Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[1])
 
 
-OTHERS = ["hybridmem", "hybridmem.7", "hybridmem.07.0", "pqos"]  # no groups of ours
+OTHERS = ["hybridmem", "hybridmem.7", "hybridmem.07.0", "pqos"]  # groups that hybridmem did not make
 
 
 def check_nobody_reads(resctrl, job_id):
@@ -91,7 +91,7 @@ def check_nobody_reads(resctrl, job_id):
     group = resctrl.groups / group_of(job_id)
     assert stat.S_IMODE(group.stat().st_mode) == 0o700
     for user in ("alice", "bob"):
-        slurm.run(f"cat {resctrl.mount}/mon_data/*/*", user=user)  # what is below the mount is not shut
+        slurm.run(f"cat {resctrl.mount}/mon_data/*/*", user=user)  # other files below the mount are readable
         refused = slurm.run(f"cat {group}/tasks {group}/mon_data/*/*", user=user, check=False)
         assert refused.returncode == 1 and refused.stdout == "" and "Permission denied" in refused.stderr
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The node is reset with a job running: after the next prolog nothing of the job is left. The guest boots again, with
-its disk and its NVDIMMs as the reset has found them, and runs the tests once more: this one goes on there."""
+"""Resets the node with a job running: after the next prolog nothing of the job is left. The guest boots again, with its
+disk and its NVDIMMs as they were at the reset, and runs the tests once more; this test then continues."""
 
 import hashlib
 import json
@@ -12,13 +12,13 @@ import pytest
 import slurm
 from namespaces import MIB, REGIONS, STORES, count_markers, ndctl, ours, room, seen
 
-BEFORE = Path("/var/lib/testbed-reset.json")  # what there was; written when all is ready for the reset
+BEFORE = Path("/var/lib/testbed-reset.json")  # the state before the reset; written when all is ready for it
 AFTER = BEFORE.with_suffix(".again")
 BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 SIZE = "--hybrid-mem=fsdax,size=256M"
 MARKER = "stored before the reset on "
 
-# The first run stores, and is there at the reset; the second says what it finds.
+# The job's first run stores data and runs at the reset; its second run says what it finds.
 SCRIPT = f"""
 cd $FOLDER
 if [ "${{SLURM_RESTART_COUNT:-0}}" = 0 ]; then
@@ -73,7 +73,7 @@ def sockets_with_markers():
 @pytest.mark.reset
 def test_what_a_reset_leaves_of_a_job_is_gone_after_the_next_prolog():
     if AFTER.exists():
-        pytest.exit("the guest has died after its reset: no test's result", returncode=125)  # as the driver says it
+        pytest.exit("the guest has died after its reset: no test's result", returncode=125)  # the driver's code for it
     if not BEFORE.exists():
         reset_with_a_job_running()
     told = json.loads(BEFORE.read_text())
@@ -82,7 +82,7 @@ def test_what_a_reset_leaves_of_a_job_is_gone_after_the_next_prolog():
     job_id, folder = told["job"], Path(told["folder"])
     assert BOOT_ID.read_text() != told["boot"]
 
-    # The memory has kept all of it: there is something to remove.
+    # The memory has kept the job's data: there is something to remove.
     assert sorted(one["name"] for one in ours()) == [f"hybridmem:testbed:{job_id}.0.{socket}" for socket in (0, 1)]
     assert sorted(sockets_with_markers()) == [0, 1]
     with slurm.Occupied("bob", 16):
@@ -90,7 +90,7 @@ def test_what_a_reset_leaves_of_a_job_is_gone_after_the_next_prolog():
         assert [list(room(region)) for region in REGIONS] == told["free"]
         assert state_of(told["theirs"]) == told["state"]
 
-    # The job itself, when it starts again, has what is its own, and nobody's bytes in it.
+    # The job starts again with new namespaces, which have nobody's data.
     slurm.run(f"scontrol update jobid={job_id} starttime=now && scontrol release {job_id}")
     slurm.wait_for(lambda: (folder / "second").exists() or slurm.end_of(job_id), "the job's second run")
     assert (folder / "found").read_text() == "lost+found\n", slurm.output(job_id)

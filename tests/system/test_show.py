@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whose records the kernel lets show and report read: needs root, to become other users."""
+"""Tests whose records the kernel lets show and report read. It needs root, to become other users."""
 
 import json
 import os

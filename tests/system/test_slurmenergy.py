@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The energy that Slurm's own plugin pm_counters measures, as the source of hybridmem meter and of jobs' records. Below
-the plugin, files of the form of Cray's stand in for /sys/cray/pm_counters, which slurmd alone sees."""
+"""Tests Slurm's plugin pm_counters as an energy source of hybridmem meter and of jobs' records. Files like Cray's stand
+in for /sys/cray/pm_counters; only slurmd sees them."""
 
 import contextlib
 import json
@@ -18,8 +18,8 @@ import samplesfile
 
 PROGRAM = "/usr/libexec/hybridmem/hybridmem-slurmenergy"
 TYPE = "acct_gather_energy/pm_counters"
-START = 100_000_000  # joules; what is counted keeps the number of digits
-# /sys takes no new folder: a tmpfs over it has all of the real one, and the counters.
+START = 100_000_000  # joules; large enough that counting does not change the number of digits
+# No folder can be made in /sys: a tmpfs over it has all of the real /sys, and the counters.
 SLURMD_ON_A_CRAY = """unshare --mount sh -ec '
     real=$(mktemp -d)
     mount --rbind /sys $real
@@ -179,7 +179,7 @@ def test_a_jobs_record_has_what_slurmd_reads(cray, asked_for_jobs):
         slurm.wait_for(lambda: platform(held.job_id).is_known, "a figure of slurmd's")
         cray.count(700)
         slurm.wait_for(lambda: platform(held.job_id).amount == 700, "700 J")
-        (pid,) = slurm.run("pgrep -u slurm -x hybridmem-slurm").stdout.split()  # a name of 15 bytes
+        (pid,) = slurm.run("pgrep -u slurm -x hybridmem-slurm").stdout.split()  # the kernel keeps 15 bytes of a name
         assert slurm.run(f"ps -o comm= -p $(ps -o ppid= -p {pid})").stdout.strip() == "hybridmem-monit"
     energy = slurm.record(held.job_id)["energy"]
     assert energy["platform_j"] == 700 and energy["package_j"] is None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sources of samples as a job's user has them: what the distribution allows, and what an administrator sets."""
+"""Tests the sources of samples of a job's user: what the distribution allows, and what an administrator can set."""
 
 import json
 import re

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""--hybrid-mem=spill: the main job."""
+"""Tests --hybrid-mem=spill, the mode for jobs that are larger than the fast tier."""
 
 import json
 from pathlib import Path
@@ -8,15 +8,16 @@ import pytest
 import slurm
 
 WEIGHTS = Path("/sys/kernel/mm/mempolicy/weighted_interleave")
-OTHERS = ("file_bytes", "shmem_bytes", "kernel_bytes")  # than what the job has written
-# Far from what later kernels set by the firmware's figures: weights that are near enough already are left alone.
+OTHERS = ("file_bytes", "shmem_bytes", "kernel_bytes")  # memory of a job besides its anonymous pages
+# Far from the weights that later kernels set by the firmware's figures: spill leaves weights alone that are near
+# enough.
 SEPARATE = """
 tier "near" { nodes = "0-1" read_bandwidth = 60000 }
 tier "far" { nodes = "2-3" read_bandwidth = 20000 }
 channels "near+far" { kind = separate }
 """
-SHARE = 60000 / (60000 + 20000)  # of the near tier
-# The first mapping's policy of a program that has just been executed: weighted interleave has a name of two words.
+SHARE = 60000 / (60000 + 20000)  # of the pages, in the near tier
+# Prints the policy of the first mapping after exec. The kernel's name for weighted interleave has two words.
 POLICY = "/usr/bin/awk 'NR == 1 { print $2, (/weighted/ ? $3 : none) }' /proc/self/numa_maps"
 
 
@@ -44,7 +45,7 @@ def test_more_than_the_fast_tier_fills_it_evenly_and_goes_on_in_the_slow_tier():
     want = 3 * sum(slurm.node_bytes(node, "MemTotal") for node in fast["nodes"]) // 2
     folder = slurm.folder_of("alice")
     (folder / "go").touch()
-    slurm.drop_caches()  # what is even can only be what the job may take
+    slurm.drop_caches()  # the tier can only be filled evenly as far as it is free
     free = slurm.settled_free(fast["nodes"])
     fitting = f"occupy {min(free.values()) // slurm.MIB // 2} {folder}/fitting {folder}/go"
     with slurm.Occupied("alice", want // slurm.MIB, "--hybrid-mem=spill", launch=f"{fitting} && occupy") as held:
@@ -55,8 +56,8 @@ def test_more_than_the_fast_tier_fills_it_evenly_and_goes_on_in_the_slow_tier():
     on_fast = sum(bytes_on[node] for node in fast["nodes"])
     on_slow = sum(bytes_on[node] for node in slow["nodes"])
     assert on_fast + on_slow >= want * 0.999
-    # Filled first: of what was free, nearly all is the job's, on each socket's node alike, but for files of programs
-    # that run meanwhile, as the caches were dropped. It may be more: what others have in the page cache makes room.
+    # The fast tier is filled first: the job has nearly all memory that was free on each node, except files of programs
+    # that run meanwhile. It may have more than was free, as the page cache of others makes room.
     for node in fast["nodes"]:
         assert bytes_on[node] + files[node] >= 0.88 * free[node], (node, bytes_on, files, free)
         assert bytes_on[node] >= 0.75 * free[node], (node, bytes_on, free)
@@ -64,7 +65,8 @@ def test_more_than_the_fast_tier_fills_it_evenly_and_goes_on_in_the_slow_tier():
     record = slurm.record(held.job_id)
     assert record["exit_code"] == 0
     assert record["plan"]["mode"] == "spill" and record["plan"]["policy"] == "interleave"
-    # The record has the moment when the job had most: earlier than when it held all, where it had more files then.
+    # The record shows the moment of the job's largest use, which may come before it held all memory, as it had more
+    # files then.
     cached = sum(sum(slurm.tier_bytes(record, part)) for part in OTHERS)
     for held_bytes, anon_bytes in zip((on_fast, on_slow), slurm.tier_bytes(record), strict=True):
         assert -0.02 * held_bytes - cached <= anon_bytes - held_bytes <= 0.02 * held_bytes, (record["memory"], bytes_on)

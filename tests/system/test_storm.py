@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Many jobs: one record each, no process, file or state left, no node drained."""
+"""Runs many jobs: each has one record, no process, file or state is left, and no node is drained."""
 
 import slurm
 
 IN_A_ROW = 16
 AT_ONCE = 12
-# Seconds; both end what never comes, well within the stage's, and are no claims about how quick an emulated node is.
+# Seconds: bounds for waits that would not end, well within the stage's bound, no requirements on the speed of an
+# emulated node.
 TO_SUBMIT, TO_RUN = 1200, 1800
 
 
@@ -17,7 +18,7 @@ def test_short_jobs_in_a_row():
     modes = ("spill", "fast", "slow", "interleave")
     folder = slurm.folder_of("alice")
     (folder / "job.sh").write_text("#!/bin/bash\ntrue\n")
-    # One submitting shell: the dependency on the job before makes the row.
+    # One shell submits all jobs; each one depends on the one before.
     script = f"""before=
         for i in $(seq {IN_A_ROW}); do
             set -- {" ".join(modes)}; shift $((i % {len(modes)}))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Jobs run while hybridmem is replaced: the ledger has what another version wrote, later or earlier than this one."""
+"""Replaces hybridmem while jobs run: the ledger has entries that an earlier or a later version wrote."""
 
 import os
 import struct
@@ -10,11 +10,11 @@ import slurm
 from namespaces import ours
 
 REQUESTS = ("spill", "migrate", "isolate", "fsdax,size=128M")
-EARLIER = "spill"  # its entry becomes one of version 8
+EARLIER = "spill"  # the mode of the job whose entry becomes one of version 8
 LATER = {"future.place": "3", "plan.request.later": "a b", "namespaces.later": ""}
-NOT_YET = ("memory_peak", "mongroup.why", "migration.judged_samples")  # not known to the other version
-SIZE = 8  # where a raw structure says how long it is
-WARNINGS = ["a warning\twith a tab and a \\", "another"]  # of the fixture
+NOT_YET = ("memory_peak", "mongroup.why", "migration.judged_samples")  # fields that the other version does not know
+SIZE = 8  # offset of a raw structure's length
+WARNINGS = ["a warning\twith a tab and a \\", "another"]  # as in the fixture
 
 pytestmark = pytest.mark.usefixtures("empty_regions")
 
