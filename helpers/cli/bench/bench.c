@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * hybridmem-bench: the bandwidth of memory that libhybridmem places, by kernel, policy and size.
- */
+/* hybridmem-bench: measures the bandwidth of memory that libhybridmem places, by kernel, policy and size. */
 #include <config.h>
 
 #include <errno.h>
@@ -20,12 +18,12 @@
 #include "core/topology/discover.h"
 
 #define BAR 24
-#define QUARTERS 8     /* of the fast tier, the largest size that is measured where none is given */
-#define MOST_SHARE 0.9 /* of the available memory, that is */
+#define QUARTERS 8     /* quarters of the fast tier: the largest size, if the user gives none */
+#define MOST_SHARE 0.9 /* of the available memory: a bound for that size */
 
 struct progress {
     bool is_shown;
-    int done, all; /* repetitions, the making of arrays counted as one */
+    int done, all; /* repetitions; making the arrays counts as one */
     const struct hm_bench *bench;
 };
 
@@ -54,7 +52,7 @@ static void end_progress(const struct progress *progress)
         fputs("\r\033[K", stderr);
 }
 
-/* MemAvailable of the machine: what can be had without swapping. 0: not known. */
+/* MemAvailable of the machine: the bytes that can be allocated without swapping, or 0 if it is not known. */
 static uint64_t read_available(void)
 {
     char text[4096];
@@ -91,7 +89,7 @@ static int count_cpus(void)
     return sched_getaffinity(0, sizeof(cpus), &cpus) == 0 ? CPU_COUNT(&cpus) : 1;
 }
 
-/* Returns 0, or the exit status with a text. */
+/* Returns 0, or the exit status with a text in `error`. */
 static int prepare(struct hm_bench *bench, struct hm_error *error)
 {
     const char *config = bench->words.config;
@@ -123,8 +121,10 @@ static int measure(struct hm_bench *bench, struct hm_error *error)
     return status;
 }
 
-/* The picture comes last, as this process then becomes the program that draws. Returns 0, or the exit status with a
- * text, or with all said. */
+/*
+ * The picture comes last, as this process then becomes the program that draws. Returns 0, or the exit status: with a
+ * text in `error`, or with an empty text if the message is already printed.
+ */
 static int show(const struct hm_bench *bench, struct hm_error *error)
 {
     json_t *figures = bench->words.json || bench->words.plot ? hm_benchprint_json(bench) : NULL;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The words after `hybridmem bench`, and what it measures; for bench*.c only. */
+/* The options of `hybridmem bench` and its results; only for the files of this folder. */
 #ifndef HM_CLI_BENCH_BENCH_H
 #define HM_CLI_BENCH_BENCH_H
 
@@ -16,7 +16,7 @@
 
 enum { HM_BENCH_FAILED = 1, HM_BENCH_BAD = 2 }; /* exit statuses */
 enum hm_bench_kernel { HM_BENCH_ACCUMULATE, HM_BENCH_COPY, HM_BENCH_NT_WRITE, HM_BENCH_KERNELS };
-enum hm_bench_role { HM_BENCH_READ, HM_BENCH_WRITTEN, HM_BENCH_ROLES }; /* an array's */
+enum hm_bench_role { HM_BENCH_READ, HM_BENCH_WRITTEN, HM_BENCH_ROLES }; /* of an array */
 
 struct hm_bench_words {
     bool kernel[HM_BENCH_KERNELS];
@@ -25,13 +25,13 @@ struct hm_bench_words {
     uint64_t bytes[HM_BENCH_SIZES];
     int threads; /* 0: one for each CPU of the process */
     int repetitions;
-    size_t block_bytes; /* 0: the library's */
-    const char *plot;   /* NULL: none */
-    const char *config; /* NULL: the node's */
+    size_t block_bytes; /* 0: the library's default */
+    const char *plot;   /* file of the picture; NULL: none */
+    const char *config; /* NULL: the node's hybridmem.conf */
     bool json;
 };
 
-/* How much of the arrays is where, by hm_where. */
+/* How many bytes of the arrays are in which tier, by hm_where. */
 struct hm_bench_place {
     uint64_t fast_bytes, slow_bytes;
     uint64_t other_bytes; /* on nodes of neither tier */
@@ -46,7 +46,7 @@ struct hm_bench_result {
     char reason[HM_BENCH_ROLES][HM_ALLOC_REASON];
     int n_seconds;
     double seconds[HM_BENCH_REPETITIONS];
-    double best_mbs, mean_mbs; /* MB = 10^6 bytes; of the fastest repetition, and of all together */
+    double best_mbs, mean_mbs; /* MB = 10^6 bytes; of the fastest repetition, and of all repetitions together */
     double predicted_mbs;      /* negative: not known */
 };
 
@@ -61,21 +61,23 @@ struct hm_bench {
 
 const char *hm_bench_kernel_name(enum hm_bench_kernel kernel); /* NULL past the last */
 const char *hm_bench_policy_name(enum hm_alloc_policy policy); /* "spill" ... */
-/* Does nt-write bypass the caches here, or are its stores plain ones? */
+/* Whether nt-write bypasses the caches on this processor. If not, its stores are ordinary ones. */
 bool hm_bench_is_non_temporal(void);
-/* Has the kernel an array of this role? */
+/* Whether the kernel has an array of this role. */
 bool hm_bench_has_array(enum hm_bench_kernel kernel, enum hm_bench_role role);
 
-/* Fill in the words. Returns -1 to go on, or the exit status: all is said then. */
+/* Fill in the options. Returns -1 to go on, or the exit status, after all messages are printed. */
 int hm_benchoptions_parse(int argc, char **argv, struct hm_bench_words *words);
-/* One line on standard error. Returns `status`. */
+/* Print one line on standard error. Returns `status`. */
 int hm_benchoptions_fail(int status, const char *text);
 
-/* Called before repetition `repetition`; -1: while the arrays are made. */
+/* Called before each repetition; `repetition` is -1 while the arrays are made. */
 typedef void hm_bench_watch(void *argument, const struct hm_bench_result *result, int repetition);
 
-/* Allocate, touch, measure, free. `result` has kernel and bytes; the rest is filled in but for the prediction. Returns
- * 0, or -1: no memory, no threads. */
+/*
+ * Allocate, touch, measure and free the arrays. The caller sets kernel and bytes in `result`; the function fills in the
+ * rest, except the prediction. Returns 0, or -1 (no memory, no threads).
+ */
 int hm_bench_measure(const struct hm_bench *bench, struct hm_bench_result *result, hm_bench_watch *watch,
                      void *argument, struct hm_error *error);
 
@@ -86,16 +88,16 @@ struct hm_bench_speed {
 };
 
 /*
- * Bandwidth in MB/s of a kernel that reads and writes these bytes, fast tier and slow tier: Eq. 1 of the spill model
- * (core/plan/model.h) with each tier's time as the sum of its reads' and its writes'. Returns -1 where a bandwidth that
- * is needed is not known, or there are no bytes. Pure.
+ * The predicted bandwidth in MB/s of a kernel that reads and writes these bytes in the fast and the slow tier: Eq. 1 of
+ * the spill model (core/plan/model.h), where a tier's time is the sum of its reads' and its writes' time. Returns -1 if
+ * a bandwidth that is needed is not known, or if there are no bytes. Pure.
  */
 double hm_bench_predict(const struct hm_bench_speed *speed, const double read_bytes[2], const double write_bytes[2]);
-/* The same from what a result says of its arrays; -1 also where a part of them is in neither tier. */
+/* The same, from the places of a result's arrays; also -1 if a part of them is in neither tier. */
 double hm_bench_predict_result(const struct hm_bench *bench, const struct hm_bench_result *result);
 
 void hm_benchprint_text(const struct hm_bench *bench);
-/* One object that the caller owns (hybridmem-bench(1) has its keys), NULL where there is no memory. */
+/* Make one JSON object, whose keys hybridmem-bench(1) lists. The caller owns it. NULL: no memory. */
 json_t *hm_benchprint_json(const struct hm_bench *bench);
 
 #endif

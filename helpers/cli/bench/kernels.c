@@ -12,7 +12,10 @@
 
 #define WORDS (HM_BENCH_LINE / sizeof(uint64_t))
 
-/* The compiler must neither call memcpy instead, which goes past the caches for large sizes, nor leave loads out. */
+/*
+ * Keeps the compiler from replacing the loop by memcpy, which bypasses the caches for large sizes, and from removing
+ * loads.
+ */
 #define KEEP_ORDER() __asm__ volatile("" ::: "memory")
 
 void hm_benchkernel_accumulate(const char *from, char *to, size_t bytes)
@@ -21,12 +24,12 @@ void hm_benchkernel_accumulate(const char *from, char *to, size_t bytes)
     (void)to;
     for (size_t at = 0; at < bytes; at += HM_BENCH_LINE) {
         const uint64_t *line = (const uint64_t *)(const void *)(from + at);
-        for (size_t i = 0; i < WORDS; i++) /* sums that do not wait for each other */
+        for (size_t i = 0; i < WORDS; i++) /* separate sums, which do not wait for each other */
             sum[i] += line[i];
     }
     for (size_t i = 1; i < WORDS; i++)
         sum[0] += sum[i];
-    __asm__ volatile("" ::"r"(sum[0])); /* somebody wants it */
+    __asm__ volatile("" ::"r"(sum[0])); /* uses the sums, so that they are computed */
 }
 
 void hm_benchkernel_copy(const char *from, char *to, size_t bytes)

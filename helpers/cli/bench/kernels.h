@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What bench does to memory. Addresses are of whole cache lines. */
+/* The loops over memory that bench measures. Addresses and sizes are multiples of a cache line. */
 #ifndef HM_CLI_BENCH_KERNELS_H
 #define HM_CLI_BENCH_KERNELS_H
 
@@ -7,8 +7,10 @@
 
 #define HM_BENCH_LINE 64
 
-/* Load every word of `from` and add them up; store every line of `to`, copied from `from`; store every line of `to`
- * past the caches. Arguments that a kernel has no use for are NULL. */
+/*
+ * accumulate loads and adds up every word of `from`; copy copies every line of `from` to `to`; nt-write stores every
+ * line of `to` past the caches. A kernel ignores the argument that it does not need, which may be NULL.
+ */
 void hm_benchkernel_accumulate(const char *from, char *to, size_t bytes);
 void hm_benchkernel_copy(const char *from, char *to, size_t bytes);
 void hm_benchkernel_nt_write(const char *from, char *to, size_t bytes);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a kernel should reach, from the tiers' bandwidths and from where its arrays are. */
+/* The bandwidth that a kernel should reach, by the tiers' bandwidths and by where its arrays are. */
 #include "bench.h"
 
 #define MB 1e6

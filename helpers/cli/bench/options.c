@@ -34,7 +34,10 @@ const char *hm_bench_policy_name(enum hm_alloc_policy policy)
     return NULL;
 }
 
-/* The next word of a list with commas; longer ones are cut, and known by nobody. Returns false at the end. */
+/*
+ * Take the next word of a comma-separated list. A longer word is cut, and then matches no name. Returns false at the
+ * end.
+ */
 static bool next_word(const char **list, char word[WORD])
 {
     if (!*list)
@@ -60,7 +63,7 @@ static int take_policy(void *data, const char *text, struct hm_error *error)
         if (n == HM_BENCH_ROLES)
             return hm_fail(error, EINVAL, "\"%.80s\": one policy, or two: of the array read and the array written",
                            text);
-        for (int role = n; role < HM_BENCH_ROLES; role++) /* one is for both */
+        for (int role = n; role < HM_BENCH_ROLES; role++) /* one policy is for both arrays */
             words->policy[role] = policies[i].policy;
     }
     return 0;

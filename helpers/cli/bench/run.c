@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Running a kernel on arrays of libhybridmem, by threads that each have a part of them. */
+/* Runs a kernel on arrays of libhybridmem, with threads that each have a part of the arrays. */
 #include <errno.h>
 #include <pthread.h>
 #include <sched.h>
@@ -37,18 +37,19 @@ bool hm_bench_has_array(enum hm_bench_kernel kernel, enum hm_bench_role role)
 struct crew {
     enum hm_bench_kernel kernel;
     char *array[HM_BENCH_ROLES];
-    size_t bytes; /* of an array */
+    size_t bytes; /* of one array */
     int n, repetitions;
-    pthread_mutex_t gate;      /* nobody starts before all are there */
-    bool is_cancelled;         /* one could not be started: the others end */
-    pthread_barrier_t barrier; /* of the threads and of who waits for them */
+    pthread_mutex_t gate;      /* held until all threads are created, so that none starts before */
+    bool is_cancelled;         /* a thread could not be created: the others end */
+    pthread_barrier_t barrier; /* of the threads and of the thread that waits for them */
 };
 
 struct worker {
     struct crew *crew;
     pthread_t thread;
     int index;
-    double start_s, end_s; /* of this repetition: who takes part takes the time, as the others may sleep meanwhile */
+    /* of this repetition; each thread takes its own times, as the waiting thread may wake late */
+    double start_s, end_s;
 };
 
 static size_t part_start(const struct crew *crew, int index)
@@ -82,7 +83,7 @@ static void *work(void *argument)
     return NULL;
 }
 
-/* One CPU for each thread, spread over the process's. Where that cannot be, the scheduler chooses. */
+/* Bind thread `index` of `n` to a CPU, spread over the process's CPUs. If that is impossible, the scheduler chooses. */
 static void choose_cpu(pthread_attr_t *attributes, int index, int n)
 {
     cpu_set_t all, one;
@@ -111,7 +112,7 @@ static int start_thread(struct worker *worker)
     return number;
 }
 
-/* All of them, or none. */
+/* Start all threads, or none. */
 static int start_threads(struct crew *crew, struct worker *worker, struct hm_error *error)
 {
     int number = 0, n = 0;
@@ -150,7 +151,7 @@ static void count(const struct hm_bench *bench, const char *array, struct hm_ben
     }
 }
 
-/* From the first start to the last end. */
+/* Seconds from the first thread's start to the last thread's end. */
 static double time_of(const struct crew *crew, const struct worker *worker)
 {
     double start = worker[0].start_s, end = worker[0].end_s;
@@ -158,10 +159,10 @@ static double time_of(const struct crew *crew, const struct worker *worker)
         start = worker[i].start_s < start ? worker[i].start_s : start;
         end = worker[i].end_s > end ? worker[i].end_s : end;
     }
-    return end > start ? end - start : 1e-9; /* the clock's step */
+    return end > start ? end - start : 1e-9; /* at least one step of the clock */
 }
 
-/* The arrays are there, and so are the threads. */
+/* Run and time the repetitions, after the arrays are made and the threads have started. */
 static void take_times(struct crew *crew, const struct worker *worker, const struct hm_bench *bench,
                        struct hm_bench_result *result, struct hm_alloc_where *where, hm_bench_watch *watch,
                        void *argument)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * hybridmem-config: shows the effective configuration, or checks it and what hybridmem wants of the site.
+ * hybridmem-config: shows the effective configuration, or checks it together with the settings of the site that
+ * hybridmem needs.
  */
 #include <config.h>
 
@@ -64,7 +65,7 @@ static int parse_options(int argc, char **argv, struct options *options)
     return -1;
 }
 
-/* What the form of the file lets pass, and can only be a mistake. Returns whether all is well. */
+/* Report settings that are valid in form but can only be a mistake. Returns whether there are none. */
 static bool check_defaults(const char *path, const struct hm_config *config, struct hm_report *report)
 {
     bool is_well = true;
@@ -92,7 +93,7 @@ static int check(const struct options *options, const char *path, struct hm_conf
         hm_report_ok(&report, "%s is not there: the built-in values hold", path);
     else if (check_defaults(path, config, &report))
         hm_report_ok(&report, "%s", path);
-    /* A file that is wrong left the built-in values: what they name is checked all the same. */
+    /* If the file is invalid, the built-in values are in force: what they name is checked all the same. */
     if (!options->file_only) {
         hm_config_check_node(config, path, &report);
         hm_config_check_slurm(config, options->scontrol, &report);

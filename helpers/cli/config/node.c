@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What hybridmem wants of a node: users, groups, folders, cgroup v2, the preload library, and the file's tiers. */
+/*
+ * Checks what hybridmem needs on a node: users, groups, folders, cgroup v2, the preload library, and the file's tiers.
+ */
 #include <errno.h>
 #include <grp.h>
 #include <linux/magic.h>
@@ -16,19 +18,22 @@
 #include "job/node/mongroup.h"
 #include "parts.h"
 
-#define HM_USER "hybridmem" /* the monitor runs as it */
+#define HM_USER "hybridmem" /* user that the monitor runs as */
 #define CGROUP_FOLDER "/sys/fs/cgroup"
 
-/* A folder of root's: its group where one is wanted, the mode it may have at most, and the bits it needs of that. */
+/*
+ * A folder that root must own: its group (if any is required), the most bits that its mode may have, and those that it
+ * must have.
+ */
 struct wanted {
-    const char *word; /* of hybridmem.conf */
+    const char *word; /* key in hybridmem.conf */
     const char *path;
     const struct group *group; /* NULL: any */
     mode_t mode, needed;
-    bool is_made; /* by the first job, where it is not there */
+    bool is_made; /* the first job makes it if it is absent */
 };
 
-/* The first folder above `path` that the caller may not enter, in `above`; "" where there is none. */
+/* Write to `above` the first folder above `path` that the caller may not enter; "" if there is none. */
 static void find_shut(const char *path, char *above, size_t size)
 {
     for (const char *end = strchr(path + 1, '/'); end; end = strchr(end + 1, '/')) {
@@ -94,7 +99,7 @@ static void check_folders(const struct hm_config *config, struct hm_report *repo
     else
         hm_report_change(report, "record_group %s does not exist: groupadd --system %s, or name another one",
                          config->record_group, config->record_group);
-    /* Users pass through the records' folder (0001) to their own ones, and see nothing else of it. */
+    /* Users pass through the records' folder (0001) to their own folders, and cannot list it. */
     const struct wanted rows[] = {
         {"record_dir", config->record_dir, group, 0751, 0001, is_below(config->record_dir, config->state_dir)},
         {"state_dir", config->state_dir, NULL, 0755, 0, true},
@@ -104,7 +109,7 @@ static void check_folders(const struct hm_config *config, struct hm_report *repo
         check_folder(&rows[i], report);
 }
 
-/* A part of hybridmem that is not in every installation. */
+/* Report a file of hybridmem that some installations do not have. */
 static void check_part(const char *path, int mode, const char *what, const char *otherwise, struct hm_report *report)
 {
     if (access(path, mode) == 0)
@@ -123,15 +128,17 @@ static void check_resctrl(const struct hm_config *config, struct hm_report *repo
                          config->resctrl_dir);
 }
 
-/* A text about the file, which it calls by its usual name: without that, or NULL. */
+/* The text after the name of the configuration file, if the text starts with that name; else NULL. */
 static const char *of_file(const char *text)
 {
     size_t length = strlen(HM_CONFIG_NAME);
     return strncmp(text, HM_CONFIG_NAME ":", length + 1) == 0 ? text + length : NULL;
 }
 
-/* The sections of tiers on this node, as `hybridmem tiers` has them: the form of the file does not tell which nodes and
- * tiers there are. One that is ignored may be other nodes'; with one that is wrong, each request is refused. */
+/*
+ * Check the sections of tiers against this node, as `hybridmem tiers` does: only the node shows which nodes and tiers
+ * exist. A section that is ignored may be meant for other nodes; with an invalid one, each request is refused.
+ */
 static void check_tiers(const struct hm_config *config, const char *path, struct hm_report *report)
 {
     struct hm_error error = {""};

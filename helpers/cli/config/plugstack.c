@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Is the plugin in plugstack.conf, and there? */
+/* Checks that plugstack.conf loads the plugin, and that the plugin exists. */
 #include <errno.h>
 #include <glob.h>
 #include <stdio.h>
@@ -10,16 +10,16 @@
 #include "parts.h"
 
 #define PLUGIN "hybridmem.so"
-#define MOST_INCLUDES 4 /* levels; Slurm's own includes are one */
+#define MOST_INCLUDES 4 /* levels; plugstack.conf that Slurm includes from slurm.conf is one */
 
 struct found {
-    char plugin[512]; /* as plugstack.conf names it; "" not there */
-    char file[512];   /* in which file */
+    char plugin[512]; /* as plugstack.conf names it; "": not found */
+    char file[512];   /* the file that names it */
 };
 
 static void search_file(const char *path, int depth, struct found *found);
 
-/* `include` takes a pattern, relative to the folder of the file it is in. */
+/* Search the files that `include` names: a pattern, relative to the folder of the file that has it. */
 static void search_include(const char *pattern, const char *from, int depth, struct found *found)
 {
     char path[1024];
@@ -67,7 +67,7 @@ static void search_file(const char *path, int depth, struct found *found)
         fclose(file);
 }
 
-/* Where Slurm would find the plugin: as it is named, or in one of its plugin folders (separated by colons). */
+/* Find the plugin as Slurm does: by the path as it is, or in one of its plugin folders (separated by colons). */
 static bool find_plugin(const char *plugin, const char *folders, char *path, size_t size)
 {
     if (plugin[0] == '/') {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The list that `hybridmem config check` prints. */
+/* Prints the list of `hybridmem config check`. */
 #include <stdarg.h>
 #include <stdio.h>
 

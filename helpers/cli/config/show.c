@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The effective configuration in the syntax of hybridmem.conf, so that it can be read again. */
+/* Prints the effective configuration in the syntax of hybridmem.conf, so that it can be read again. */
 #include <stdio.h>
 #include <string.h>
 
 #include "core/config/value.h"
 #include "parts.h"
 
-/* What a word comes to where the file does not have it and no value is built in. */
+/* The effect of a key that neither the file nor a built-in value sets. */
 static const struct {
     const char *word, *remark;
 } remarks[] = {{"cluster", "# as Slurm says: cluster = \"\""},
@@ -19,7 +19,7 @@ static void show_remark(const char *word)
             puts(remarks[i].remark);
 }
 
-/* Each word of the entry that has a value, on a line of its own. */
+/* Print each key of the entry that has a value, on a line of its own. */
 static void show_words(const struct hm_config *config, enum hm_section section, int entry)
 {
     char value[HM_CONFIGVALUE_TEXT];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What hybridmem wants of Slurm, by what `scontrol show config` says. */
+/* Checks Slurm's settings that hybridmem needs, by the output of `scontrol show config`. */
 #include <config.h>
 
 #include <stdio.h>
@@ -13,7 +13,7 @@
 
 #define MOST_OUTPUT 65536
 
-/* One of Slurm's settings: every word of `wanted` (separated by commas) must be in its value. */
+/* A setting of Slurm: its value must contain every word of `wanted` (separated by commas). */
 static const struct {
     const char *name;
     const char *wanted;
@@ -23,12 +23,12 @@ static const struct {
     {"PrologFlags", "Contain"},
 };
 
-/* Of prologs and epilogs, in seconds; later versions have one for each. */
+/* Limits of prologs and epilogs in seconds; later versions of Slurm have one for each. */
 static const char *const timeouts[] = {"PrologEpilogTimeout", "PrologTimeout", "EpilogTimeout"};
-#define MARGIN_S 60      /* for all else that a prolog or epilog does */
-#define NO_TIMEOUT 65533 /* and above: numbers that Slurm has for none */
+#define MARGIN_S 60      /* for everything else that a prolog or epilog does */
+#define NO_TIMEOUT 65533 /* this number and larger ones are Slurm's for no limit */
 
-/* The path of scontrol, absolute. Returns false where there is none. */
+/* Find the absolute path of scontrol. Returns false if there is none. */
 static bool find_scontrol(const char *given, char *path, size_t size)
 {
     if (given) {
@@ -41,7 +41,7 @@ static bool find_scontrol(const char *given, char *path, size_t size)
     }
     if (hm_scontrol_find(path, size) == 0)
         return true;
-    /* Not for root: PATH may be somebody else's. */
+    /* Root does not search PATH, which may contain another user's folders. */
     const char *folders = geteuid() == 0 ? NULL : getenv("PATH");
     while (folders && *folders) {
         size_t length = strcspn(folders, ":");
@@ -53,7 +53,7 @@ static bool find_scontrol(const char *given, char *path, size_t size)
     return false;
 }
 
-/* Is `word` (`length` bytes) one of the comma-separated words? Slurm takes them in any case. */
+/* Whether `word` (`length` bytes) is one of the comma-separated words, in upper or lower case, as for Slurm. */
 static bool has_word(const char *list, const char *word, size_t length)
 {
     for (const char *at = list; *at; at += strcspn(at, ",") + (at[strcspn(at, ",")] == ','))
@@ -78,7 +78,7 @@ static void check_setting(const char *output, const char *name, const char *want
     hm_report_ok(report, "%s is %s", name, value);
 }
 
-/* A prolog or epilog that Slurm cuts drains the node: what wipes memory must have ended before. */
+/* Slurm drains the node if a prolog or epilog exceeds its limit: a wipe of memory must end earlier. */
 static void check_timeout(const struct hm_config *config, const char *output, const char *name,
                           struct hm_report *report)
 {
@@ -97,7 +97,7 @@ static void check_timeout(const struct hm_config *config, const char *output, co
         hm_report_ok(report, "%s is %lu s, more than fsdax_wipe_limit", name, timeout_s);
 }
 
-/* Slurm takes plugins of its own major.minor only. */
+/* Slurm only loads plugins that were built for its own major.minor version. */
 static void check_version(const char *output, struct hm_report *report)
 {
     char running[64];

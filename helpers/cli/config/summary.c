@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What summaries in Slurm's database want: slurmctld's epilog, slurmdbd, and on slurmctld's host the spool folder. */
+/*
+ * Checks what summaries in Slurm's database need: slurmctld's epilog, slurmdbd, and on slurmctld's host the spool
+ * folder.
+ */
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
@@ -16,7 +19,7 @@
 #define MOST_SCRIPT 65536
 #define DATABASE "accounting_storage/slurmdbd"
 
-/* Does a script of the site's call our program? One that cannot be read here does not. */
+/* Whether a script of the site calls hybridmem's program. A script that cannot be read counts as one that does not. */
 static bool calls_program(const char *path)
 {
     bool result = false;
@@ -60,7 +63,7 @@ static void check_database(const char *output, struct hm_report *report)
                          value[0] ? value : "not set");
 }
 
-/* Is this one of slurmctld's hosts? They are named with their addresses: ctl1(10.0.0.1). */
+/* Whether this host is one of slurmctld's, which are named with their addresses: ctl1(10.0.0.1). */
 static bool is_controller(const char *output)
 {
     char value[512], own[256] = "";

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #define PROGRAM HM_PKGLIBEXECDIR "/hybridmem-picture"
-#define DIGITS 12 /* of a number with a fraction */
+#define DIGITS 12 /* of a JSON number with a fraction */
 
 int hm_picture_check_path(const char *path, struct hm_error *error)
 {
@@ -17,11 +17,11 @@ int hm_picture_check_path(const char *path, struct hm_error *error)
     return 0;
 }
 
-/* Make standard input a file in memory with the figures. Returns 0, or -1 with errno. */
+/* Put the figures into a memory file and make it standard input. Returns 0, or -1 with errno. */
 static int put_on_input(const json_t *figures)
 {
-    int fd = memfd_create("figures", 0); /* not closed on exec: it may be standard input already */
-    errno = fd < 0 ? errno : ENOMEM;     /* json_dumpfd need not leave a reason */
+    int fd = memfd_create("figures", 0); /* not closed on exec, as its descriptor may already be standard input's */
+    errno = fd < 0 ? errno : ENOMEM;     /* json_dumpfd may leave errno unset */
     if (fd < 0 || json_dumpfd(figures, fd, JSON_COMPACT | JSON_REAL_PRECISION(DIGITS)) != 0 ||
         lseek(fd, 0, SEEK_SET) != 0)
         return -1;

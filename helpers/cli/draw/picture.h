@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Pictures of a command's figures. hybridmem-picture, a program in Python, draws them all. */
+/* Pictures of a command's figures, which are all drawn by hybridmem-picture, a Python program. */
 #ifndef HM_CLI_DRAW_PICTURE_H
 #define HM_CLI_DRAW_PICTURE_H
 
@@ -7,13 +7,13 @@
 
 #include "base/error.h"
 
-/* Is it the name of a file, not of a folder? Returns 0, or -1 (EINVAL) with a text. */
+/* Whether `path` can be the name of a file, not of a folder. Returns 0, or -1 (EINVAL) with a text. */
 int hm_picture_check_path(const char *path, struct hm_error *error);
 
 /*
- * Have the picture of `command` ("replay", "bench") drawn into the file `path` from `figures`, the object that its
- * --json prints. This process becomes the program that draws: flush standard output before. Returns only where that
- * fails: -1 with a text that starts with --plot.
+ * Draw the picture of `command` ("replay", "bench") into the file `path`. `figures` is the object that the command's
+ * --json prints. This process becomes the program that draws: flush standard output before. Returns only on failure: -1
+ * with a text that starts with --plot.
  */
 int hm_picture_draw(const char *command, const char *path, const json_t *figures, struct hm_error *error);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A screen of text that is written anew, as `watch` does it: no library is needed for that. */
+/* A screen of text that is written again and again, as `watch` does; no library is needed. */
 #ifndef HM_CLI_DRAW_SCREEN_H
 #define HM_CLI_DRAW_SCREEN_H
 
@@ -9,18 +9,20 @@
 
 struct hm_screen {
     unsigned columns, lines; /* of the terminal */
-    bool is_utf8;            /* block characters, else ASCII */
+    bool is_utf8;            /* block characters can be shown; else only ASCII */
     bool has_colour;
 };
 
-/* The screen that standard output is, by the locale and the terminal of now; 100 columns and 50 lines where it is none.
+/*
+ * The size and abilities of standard output, by the current locale and terminal; 100 columns and 50 lines if it is no
+ * terminal.
  */
 struct hm_screen hm_screen_measure(void);
 
-/* Begin anew at the top of an empty screen. */
+/* Clear the screen and start at its top. */
 void hm_screen_clear(FILE *out);
 
-/* Write a line of ASCII that stops at the screen's edge. */
+/* Write a line of ASCII, cut at the screen's edge. */
 void hm_screen_put_line(FILE *out, const struct hm_screen *screen, const char *text);
 
 #endif

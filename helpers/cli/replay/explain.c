@@ -38,7 +38,7 @@ static uint64_t end_of(const struct hm_extent *extent)
     return (HM_PAGE_NUMBER(extent->first) + extent->n_pages) << PAGE_SHIFT;
 }
 
-/* "950", "12.3k", "4.56M": three digits. */
+/* Write a number with three digits: "950", "12.3k", "4.56M". */
 static void format_count(double value, char *out)
 {
     static const char *const units[] = {"", "k", "M", "G", "T", "P"};
@@ -61,7 +61,7 @@ static void format_row(const struct hm_explained *explained, const struct hm_ext
     snprintf(cells[8], CELL, "%s", hm_verdict_text(extent->verdict));
 }
 
-/* The first column is left-aligned, as is the last; numbers are right-aligned. */
+/* The first and the last column are left-aligned; numbers are right-aligned. */
 static void print_row(FILE *out, row_text cells, const int *width)
 {
     fprintf(out, "%-*s", width[0], cells[0]);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The extents of one phase, and why each moved or stayed. */
+/* Explains one phase: its extents, and why each moved or stayed. */
 #ifndef HM_CLI_REPLAY_EXPLAIN_H
 #define HM_CLI_REPLAY_EXPLAIN_H
 
@@ -11,8 +11,8 @@
 struct hm_explained {
     size_t phase;
     double period;            /* accesses that one sample stands for */
-    const char *unit;         /* what was sampled: "raw accesses" */
-    struct hm_extent *extent; /* by address */
+    const char *unit;         /* name of what was sampled: "raw accesses" */
+    struct hm_extent *extent; /* sorted by address */
     size_t n_extents;
 };
 
@@ -21,7 +21,7 @@ int hm_replayexplain_keep(struct hm_explained *explained, const struct hm_extent
 
 void hm_replayexplain_text(FILE *out, const struct hm_explained *explained);
 
-/* An array that the caller owns, NULL where there is no memory. */
+/* Make an array, which the caller owns. NULL: no memory. */
 json_t *hm_replayexplain_json(const struct hm_explained *explained);
 
 #endif

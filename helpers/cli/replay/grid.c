@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define FULL_ROWS 320 /* that the pages fill; the last row of a segment may be one more */
+#define FULL_ROWS 320 /* rows for the pages; each segment's last row may be one more, as it is not full */
 #define MOST_SEGMENTS 16
 #define MOST_ROWS (FULL_ROWS + MOST_SEGMENTS)
 #define MOST_COLUMNS 120
@@ -16,14 +16,14 @@
 
 struct row {
     uint64_t first_page; /* number of the page, not its index in the trace */
-    size_t n_pages;      /* that the trace has */
-    size_t segment;      /* rows of one segment have no large hole between them */
+    size_t n_pages;      /* of the trace's pages */
+    size_t segment;      /* number of the segment: between its rows there is no large hole */
 };
 
-/* What is counted is summed over the column's phases. */
+/* The counts are sums over the column's phases. */
 struct column {
     size_t first_phase, n_phases;
-    uint64_t accesses, fast_accesses; /* to memory: in all, and from the fast tier */
+    uint64_t accesses, fast_accesses; /* to memory: all of them, and those that the fast tier served */
     uint64_t row_accesses[MOST_ROWS], row_fast_pages[MOST_ROWS];
 };
 
@@ -35,7 +35,7 @@ struct hm_grid {
     uint32_t *row_of_page; /* by page index */
 };
 
-/* The smallest power-of-two hole that leaves few enough segments. */
+/* Choose the smallest hole (a power of two, in pages) that leaves at most MOST_SEGMENTS segments. */
 static uint64_t choose_hole(const struct hm_trace *trace)
 {
     for (uint64_t hole = LEAST_HOLE;; hole *= 2) {
@@ -47,7 +47,7 @@ static uint64_t choose_hole(const struct hm_trace *trace)
     }
 }
 
-/* A new row begins behind a hole, and where the last row is full. */
+/* A new row begins after a hole, and when the last row is full. */
 static void lay_out_rows(struct hm_grid *grid)
 {
     const struct hm_trace *trace = grid->trace;

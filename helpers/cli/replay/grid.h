@@ -13,15 +13,16 @@
 
 struct hm_grid;
 
-/* Lay out the rows and columns of a trace, which has to outlive the grid. Returns it (free with hm_grid_free), or NULL
- * (ENOMEM). */
+/*
+ * Lay out the rows and columns of a trace, which must outlive the grid. Free the grid with hm_grid_free. NULL: ENOMEM.
+ */
 struct hm_grid *hm_grid_new(const struct hm_trace *trace);
 void hm_grid_free(struct hm_grid *grid);
 
 /* Add a phase and the placement that served it (by page index). */
 void hm_grid_add_phase(struct hm_grid *grid, size_t phase, const bool *is_fast);
 
-/* An object that the caller owns (hybridmem-replay(1) has its keys), NULL where there is no memory. */
+/* Make an object, whose keys hybridmem-replay(1) lists. The caller owns it. NULL: no memory. */
 json_t *hm_grid_json(const struct hm_grid *grid);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The words after `hybridmem replay`. */
+/* The options of `hybridmem replay`. */
 #ifndef HM_CLI_REPLAY_OPTIONS_H
 #define HM_CLI_REPLAY_OPTIONS_H
 
@@ -12,15 +12,18 @@ enum { HM_REPLAY_FAILED = 1, HM_REPLAY_BAD = HM_WORDS_BAD }; /* exit statuses */
 
 struct hm_replay_words {
     struct hm_replay_options replay;
-    const char *path, *plot; /* plot: NULL where none is wanted */
+    const char *path, *plot; /* plot: file of the picture; NULL: none */
     bool json, has_explain;
-    uint64_t explain; /* a phase */
+    uint64_t explain; /* the phase to explain */
 };
 
-/* Fill in `options` from the command line and defaults. Returns -1 to go on, or the exit status: all is said then. */
+/*
+ * Fill in `options` from the command line and defaults. Returns -1 to go on, or the exit status, after all messages are
+ * printed.
+ */
 int hm_replayoptions_parse(int argc, char **argv, struct hm_replay_words *options);
 
-/* One line on standard error. Returns `status`. */
+/* Print one line on standard error. Returns `status`. */
 int hm_replayoptions_fail(int status, const char *text);
 
 #endif

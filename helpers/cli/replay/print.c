@@ -8,7 +8,7 @@
 #include "base/size.h"
 
 #define PAGE 4096
-#define WORTH_GAINING 0.005 /* of first touch's AMAT: below that the difference is rounding, not a gain */
+#define WORTH_GAINING 0.005 /* of first touch's AMAT: a smaller difference is rounding, not a gain */
 
 static const char *unit_of(const struct hm_replay_options *options)
 {
@@ -20,7 +20,7 @@ static const char *plural(uint64_t count)
     return count == 1 ? "" : "s";
 }
 
-/* The program's name, from the trace's header or else its file name: printable ASCII. Returns `out`. */
+/* The program's name, from the trace's header or else from its file name, in printable ASCII. Returns `out`. */
 static char *format_name(const struct hm_replay_report *report, char *out, size_t size)
 {
     const char *slash = strrchr(report->path, '/');
@@ -37,7 +37,7 @@ static char *format_name(const struct hm_replay_report *report, char *out, size_
     return out;
 }
 
-/* A dash where there is nothing to share: a trace without writes to memory, or without accesses to it. */
+/* Print a dash if the share is undefined: the trace has no writes to memory, or no accesses to it. */
 static void print_share(FILE *out, int width, double share)
 {
     if (isfinite(share))
@@ -119,7 +119,7 @@ static json_t *json_score(const struct hm_score *score)
                      json_share(score->slow_writes), "pages_moved", (json_int_t)(score->promoted + score->demoted));
 }
 
-/* A path need not be UTF-8, JSON must be. */
+/* A path may be invalid UTF-8, which JSON does not allow. */
 static json_t *json_text(const char *text)
 {
     char ascii[512];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What `hybridmem replay` found, as a table or as JSON. */
+/* Prints the result of `hybridmem replay`, as a table or as JSON. */
 #ifndef HM_CLI_REPLAY_PRINT_H
 #define HM_CLI_REPLAY_PRINT_H
 
@@ -11,7 +11,7 @@
 #include "migrator/replay/replay.h"
 
 struct hm_replay_report {
-    const char *path; /* of the trace, as typed */
+    const char *path; /* of the trace, as the user typed it */
     const struct hm_trace *trace;
     const struct hm_replay_options *options;
     struct hm_replay_result result;
@@ -20,8 +20,10 @@ struct hm_replay_report {
 
 void hm_replayprint_text(FILE *out, const struct hm_replay_report *report);
 
-/* One object that the caller owns (hybridmem-replay(1) has its keys), NULL where there is no memory. `explained` and
- * `grid` are NULL where they are not asked for. */
+/*
+ * Make one object, whose keys hybridmem-replay(1) lists. The caller owns it. NULL: no memory. `explained` and `grid`
+ * are NULL if the user does not ask for them.
+ */
 json_t *hm_replayprint_json(const struct hm_replay_report *report, const struct hm_explained *explained,
                             const struct hm_grid *grid);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * hybridmem-replay: what the migrator's decision code makes of a recorded trace, beside what could be had.
+ * hybridmem-replay: runs the migrator's decision code on a recorded trace, and compares the result with what is
+ * possible.
  */
 #include <config.h>
 
@@ -19,15 +20,15 @@
 #include "print.h"
 
 #define NAME "hybridmem replay"
-#define LONG_TRACE 100000 /* bytes, or rows: from there on it is shown how far it is */
+#define LONG_TRACE 100000 /* bytes or rows: progress is shown for longer traces */
 
-/* One run; all that its watch needs. */
+/* One run, with everything that its watch function needs. */
 struct work {
     struct hm_replay_words options;
     struct hm_trace trace;
     struct hm_replay_report report;
     struct hm_explained explained;
-    struct hm_grid *grid; /* NULL: no picture is asked for */
+    struct hm_grid *grid; /* NULL: the user asks for no picture */
     bool shows_progress, has_no_memory;
 };
 
@@ -44,7 +45,7 @@ static void end_progress(struct work *work)
     work->shows_progress = false;
 }
 
-/* At the end of each phase. */
+/* Called at the end of each phase. */
 static void watch_phase(void *data, size_t phase, const struct hm_extent *extents, size_t n_extents,
                         const bool *is_fast, const struct hm_move *moves, size_t n_moves)
 {
@@ -61,7 +62,7 @@ static void watch_phase(void *data, size_t phase, const struct hm_extent *extent
         hm_grid_add_phase(work->grid, phase, is_fast);
 }
 
-/* Returns 0, or the exit status with a text. */
+/* Returns 0, or the exit status with a text in `error`. */
 static int replay(struct work *work, struct hm_error *error)
 {
     const struct hm_replay_options *options = &work->options.replay;
@@ -113,8 +114,10 @@ static void print_text(const struct work *work)
     }
 }
 
-/* The picture comes last, as this process then becomes the program that draws. Returns 0, or the exit status with a
- * text, or with all said. */
+/*
+ * The picture comes last, as this process then becomes the program that draws. Returns 0, or the exit status: with a
+ * text in `error`, or with an empty text if the message is already printed.
+ */
 static int show(const struct work *work, struct hm_error *error)
 {
     const struct hm_replay_words *options = &work->options;
