@@ -74,7 +74,7 @@ static int read_name(const struct hm_configfield *row, void *field, const char *
     return 0;
 }
 
-/* A text that is empty was not said. */
+/* An empty text means that no value was given. */
 static bool write_text(const struct hm_configfield *row, const void *field, char *out, size_t size)
 {
     (void)row;
@@ -192,7 +192,7 @@ static int read_number(const struct hm_configfield *row, void *field, const char
     return hm_size_parse_number(value, row->least, row->most, field, error);
 }
 
-/* 0 was not said. */
+/* 0 means that no value was given. */
 static bool write_number(const struct hm_configfield *row, const void *field, char *out, size_t size)
 {
     uint64_t number = *(const uint64_t *)field;

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Decides whether the rules of the configuration allow a user a request (identity.h). */
 #include <errno.h>
 #include <stdbool.h>
 #include <stddef.h>

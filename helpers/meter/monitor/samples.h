@@ -48,8 +48,7 @@ struct hm_samples {
     struct hm_metered metered;
     uint64_t stride;                                 /* ticks per point: 1, 2, 4 ... */
     uint32_t n_points;                               /* 0..HM_SAMPLES_POINTS */
-    uint64_t point[HM_SAMPLES_POINTS][HM_MAX_TIERS]; /* for each point the totals of that sample, of all in its ticks,
-                                                        with the largest sum */
+    uint64_t point[HM_SAMPLES_POINTS][HM_MAX_TIERS]; /* totals of the largest sample of each point */
 };
 
 /*
