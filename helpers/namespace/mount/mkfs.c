@@ -12,53 +12,6 @@
 
 #define MOST_WORDS 16
 #define WORD 40
-#define N_ROWS (int)(sizeof(rows) / sizeof(rows[0]))
-
-struct hm_filesystem {
-    const char *name, *package;
-    const char *paths[2];
-    const char *words[12];   /* arguments before the device */
-    const char *briefly[2];  /* more of them for a file system that is removed with its job */
-    const char *size_option; /* NULL: the size comes after the device */
-    const char *size_prefix;
-};
-
-/* DAX needs blocks as large as pages, and before Linux 6.2 XFS without shared extents (reflink). The device is all
- * zeros already. A journal only helps a file system that outlives a crash, which only kept ones do. */
-static const struct hm_filesystem rows[] = {
-    {"ext4",
-     "e2fsprogs",
-     {"/usr/sbin/mkfs.ext4", "/sbin/mkfs.ext4"},
-     {"mkfs.ext4", "-q", "-F", "-b", "4096", "-m", "0", "-E", "nodiscard"},
-     {"-O", "^has_journal"},
-     NULL,
-     ""},
-    {"xfs",
-     "xfsprogs",
-     {"/usr/sbin/mkfs.xfs", "/sbin/mkfs.xfs"},
-     {"mkfs.xfs", "-q", "-f", "-K", "-b", "size=4096", "-m", "reflink=0"},
-     {NULL},
-     "-d",
-     "size="},
-};
-
-const struct hm_filesystem *hm_mkfs_at(int n)
-{
-    return n >= 0 && n < N_ROWS ? &rows[n] : NULL;
-}
-
-const struct hm_filesystem *hm_mkfs_find(const char *name)
-{
-    for (int i = 0; i < N_ROWS; i++)
-        if (strcmp(rows[i].name, name) == 0)
-            return &rows[i];
-    return NULL;
-}
-
-const char *hm_mkfs_name(const struct hm_filesystem *filesystem)
-{
-    return filesystem->name;
-}
 
 const char *hm_mkfs_program(const struct hm_filesystem *filesystem, struct hm_error *error)
 {

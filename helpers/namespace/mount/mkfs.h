@@ -7,7 +7,15 @@
 
 #include "base/error.h"
 
-struct hm_filesystem;
+/* How mkfs makes a file system, a row of the table. */
+struct hm_filesystem {
+    const char *name, *package;
+    const char *paths[2];    /* where its program may be */
+    const char *words[12];   /* arguments before the device */
+    const char *briefly[2];  /* more of them for a file system that is removed with its job */
+    const char *size_option; /* NULL: the size comes after the device */
+    const char *size_prefix;
+};
 
 /* Find a file system by its name ("ext4", "xfs"), or NULL. */
 const struct hm_filesystem *hm_mkfs_find(const char *name);

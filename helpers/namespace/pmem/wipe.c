@@ -132,18 +132,6 @@ static int verify(int fd, const char *device, uint64_t bytes, struct hm_error *e
     return result;
 }
 
-uint64_t hm_device_bytes(const char *device)
-{
-    uint64_t bytes = 0;
-    int fd = open(device, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-    if (fd < 0)
-        return 0;
-    if (ioctl(fd, BLKGETSIZE64, &bytes) != 0)
-        bytes = 0;
-    close(fd);
-    return bytes;
-}
-
 /* Open the device, bypassing the page cache, so that what is read back is what the device has. Returns a descriptor to
  * close, or -1. */
 static int open_device(const char *device, uint64_t bytes, struct hm_error *error)

@@ -26,15 +26,6 @@
 struct fake fake;
 
 int __wrap_nanosleep(const struct timespec *time, struct timespec *rest);
-const char *__wrap_hm_mkfs_program(const struct hm_filesystem *filesystem, struct hm_error *why);
-int __wrap_hm_mkfs_run(const struct hm_filesystem *filesystem, const char *device, uint64_t kept_bytes,
-                       struct hm_error *why);
-uint64_t __wrap_hm_device_bytes(const char *device);
-int __wrap_hm_mark_write(const char *device, const struct hm_owner *owner, const char *filesystem,
-                         struct hm_error *why);
-int __wrap_hm_mark_clear(const char *device, struct hm_error *why);
-int __wrap_hm_mark_read(const char *device, const struct hm_owner *owner, char filesystem[HM_MARK_FS],
-                        struct hm_error *why);
 
 int fake_begin(void **state)
 {
@@ -127,14 +118,13 @@ int hm_topology_of_node(const struct hm_config *of, struct hm_topology *topology
     return 0;
 }
 
-const char *__wrap_hm_mkfs_program(const struct hm_filesystem *filesystem, struct hm_error *why)
+const char *hm_mkfs_program(const struct hm_filesystem *filesystem, struct hm_error *why)
 {
     (void)filesystem, (void)why;
     return "/sbin/mkfs";
 }
 
-int __wrap_hm_mkfs_run(const struct hm_filesystem *filesystem, const char *device, uint64_t kept_bytes,
-                       struct hm_error *why)
+int hm_mkfs_run(const struct hm_filesystem *filesystem, const char *device, uint64_t kept_bytes, struct hm_error *why)
 {
     (void)filesystem;
     fake.kept_bytes = kept_bytes;
@@ -156,12 +146,12 @@ int hm_look_mount(const char *device, const char *filesystem, const char *place,
     return find_on(device)->cannot_mount ? hm_fail(why, EUCLEAN, "cannot mount %s", device) : 0;
 }
 
-uint64_t __wrap_hm_device_bytes(const char *device)
+uint64_t hm_device_bytes(const char *device)
 {
     return find_on(device)->namespace.bytes;
 }
 
-int __wrap_hm_mark_write(const char *device, const struct hm_owner *owner, const char *filesystem, struct hm_error *why)
+int hm_mark_write(const char *device, const struct hm_owner *owner, const char *filesystem, struct hm_error *why)
 {
     assert_string_equal(filesystem, "ext4");
     if ((int)owner->socket == fake.dies_before)
@@ -170,7 +160,7 @@ int __wrap_hm_mark_write(const char *device, const struct hm_owner *owner, const
     return 0;
 }
 
-int __wrap_hm_mark_clear(const char *device, struct hm_error *why)
+int hm_mark_clear(const char *device, struct hm_error *why)
 {
     struct there *one = find_on(device);
     if (one->tries < one->busy)
@@ -179,8 +169,7 @@ int __wrap_hm_mark_clear(const char *device, struct hm_error *why)
     return 0;
 }
 
-int __wrap_hm_mark_read(const char *device, const struct hm_owner *owner, char filesystem[HM_MARK_FS],
-                        struct hm_error *why)
+int hm_mark_read(const char *device, const struct hm_owner *owner, char filesystem[HM_MARK_FS], struct hm_error *why)
 {
     const struct there *one = find_on(device);
     assert_true(hm_owner_is_equal(&one->namespace.owner, owner));
