@@ -22,6 +22,7 @@ ENDED = ("COMPLETED", "FAILED", "CANCELLED", "NODE_FAIL", "TIMEOUT", "OUT_OF_MEM
 CONFIG = Path("/etc/hybridmem/hybridmem.conf")
 PLUGSTACK = Path("/etc/slurm/plugstack.conf.d/hybridmem.conf")
 PATIENCE = 240  # seconds after which a condition counts as never coming; the guest is emulated and slow
+STOP_PATIENCE = 60  # seconds before a daemon that was told to end counts as hanging
 MIB = 1 << 20
 PAGE = 4096
 USER_PATH = "/usr/local/bin:/usr/bin:/bin"
@@ -217,7 +218,9 @@ def process_name(daemon):
 def stop(daemon):
     """Shell words that end a daemon of Slurm."""
     name = process_name(daemon)
-    return f"pkill -x {name}; while pgrep -x {name}; do sleep 0.1; done"
+    gone = f"while pgrep -x {name} > /dev/null; do sleep 0.1; done"
+    # Seen once: a slurmctld (24.11) that had SIGTERM twice and never ended. Its state is saved as it changes.
+    return f'pkill -x {name}; timeout {STOP_PATIENCE} sh -c "{gone}" || pkill -KILL -x {name}; {gone}'
 
 
 def restart(*daemons):

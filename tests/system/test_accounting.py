@@ -193,7 +193,7 @@ def test_runs_of_a_requeued_job_are_told_apart_by_their_count():
 
 
 def test_jobs_that_end_while_there_is_no_slurmdbd_are_stored_later():
-    slurm.run("pkill -x slurmdbd; while pgrep -x slurmdbd; do sleep 0.1; done")
+    slurm.run(slurm.stop("slurmdbd"))
     try:
         job_id = slurm.sbatch("carol", f"exit {CODE}", "--hybrid-mem=spill", "-n1")
         assert slurm.wait_job(job_id) == "FAILED"

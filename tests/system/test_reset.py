@@ -45,7 +45,7 @@ def end_slurm(job_id):
     slurm.run(f"scontrol update nodename={slurm.NODE} state=down reason=reset")
     slurm.wait_for(lambda: slurm.job(job_id).get("JobState") == "PENDING", "a job that is to start again")
     slurm.run(f"scontrol hold {job_id}")
-    slurm.run("pkill -x slurmctld; while pgrep -x slurmctld; do sleep 0.1; done", check=False)
+    slurm.run(slurm.stop("slurmctld"), check=False)
 
 
 def reset_with_a_job_running():
