@@ -259,7 +259,7 @@ def all_clean():
 
 
 def test_killed_at_each_step_of_create():
-    words = ["create", "--job=60", "--restart=0", "--uid=1001", "--size=64M", "--sockets=0,1", "--cluster=testbed"]
+    words = ["create", "--job=60", "--restart=0", "--uid=1001", "--size=32M", "--sockets=0,1", "--cluster=testbed"]
     seen_steps = []
     with foreign("mine"):
         before = [room(region) for region in REGIONS]
@@ -280,9 +280,9 @@ def test_killed_at_each_step_of_destroy():
     seen_steps = []
 
     def fill():
-        (made,) = create(61, 64)
+        (made,) = create(61, 32)
         with Path(made["device"]).open("r+b") as file:
-            file.seek(48 * MIB)
+            file.seek(24 * MIB)
             file.write(MARKER)
             os.fsync(file.fileno())
 
@@ -293,7 +293,7 @@ def test_killed_at_each_step_of_destroy():
             reap()
             all_clean()
             assert [room(region) for region in REGIONS] == before, (number, steps)
-            (his,) = create(62, 64)
+            (his,) = create(62, 32)
             assert count_markers(his["device"]) == 0, steps
             destroy(62)
             seen_steps = steps
