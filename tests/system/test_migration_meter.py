@@ -23,6 +23,7 @@ FOOTPRINT = migration.RANKS * MIB * slurm.MIB
 ROOM = FOOTPRINT // 8  # bytes in the fast tier: for the hot tenth and a little more
 REQUEST = "migrate"  # all defaults: phases of 10 s, 1 % of the job's CPU time
 FASTER = "migrate,overhead=5%"  # observing and moving take fifty times as long on an emulated CPU
+SOON = "migrate,overhead=10%,interval=5s"  # for tests that hold no figure of the user's guide
 STRETCH = 12_000_000  # accesses of all ranks together
 SETTLE = 15  # whole phases that a steady state may take: one per cent of an emulated CPU moves a few MiB in each
 SETTLE_FASTER = 5
@@ -108,7 +109,7 @@ def test_hot_tenth_is_served_by_the_fast_tier(make):
 
 def test_files_make_room(make):
     # As on every node that was up for a while: hardly anything is free, and the ranks' memory begins in the slow tier.
-    hotset = make(FASTER, full_of_files=True)
+    hotset = make(SOON, full_of_files=True)
     held, files = migration.on_fast(migration.anon_bytes(hotset.pids)), migration.file_bytes()
     assert held < ROOM / 2 < files, (held, files, migration.progress(hotset.job_id))
     hotset.wait_phases(SETTLE_FASTER + 3)  # each phase takes half of what is left
@@ -132,7 +133,7 @@ def test_a_jump_is_recovered_in_two_phases(make):
 
 def test_uniform_accesses_move_nothing(make):
     # Without a cap, memory that others free would be filled. What is demoted to get below the cap is not counted.
-    hotset = make(f"{FASTER},fast={CAP}", "--uniform")
+    hotset = make(f"{SOON},fast={CAP}", "--uniform")
     hotset.wait_phases(SETTLE_FASTER)
     hotset.wait_accesses(STRETCH)
     figures = migration.progress(hotset.job_id)
@@ -144,7 +145,7 @@ def test_uniform_accesses_move_nothing(make):
 
 
 def test_writes_win_against_reads_of_equal_heat(make):
-    hotset = make(f"{FASTER},fast={ROOM}", "--split")
+    hotset = make(f"{SOON},fast={ROOM}", "--split")
     hotset.wait_phases(SETTLE_FASTER)
     stretch(hotset, "writes", least_writes=0.85)
     figures = migration.progress(hotset.job_id)
