@@ -9,12 +9,12 @@ stages_by_file() {
 *.am|*.ac|m4/*|bootstrap            lint unit cli dist compile
 README.md|CHANGELOG.md|LICENSE|*.md lint cli
 site-docs/*                         lint cli
-helpers/report/*|helpers/collect/*  lint unit cli accounting
+helpers/report/*|helpers/collect/*  lint unit cli accounting cost
 helpers/cli/*                       lint unit cli
 helpers/papi/*                      lint unit cli
 helpers/alloc/*                     lint unit cli fuzz system meter
-helpers/meter/*                     lint unit cli fuzz modes system
-helpers/migrator/*                  lint unit cli fuzz modes migrator migration bench
+helpers/meter/*                     lint unit cli fuzz modes system cost
+helpers/migrator/*                  lint unit cli fuzz modes migrator migration cost
 helpers/namespace/*                 lint unit cli fuzz modes namespaces kmem
 helpers/*|spank/*|etc/*             lint unit cli fuzz modes system namespaces migrator slurm26
 modulefiles/*                       lint cli system
@@ -22,7 +22,7 @@ tests/unit/*                        lint unit
 tests/fuzz/*                        lint fuzz
 tests/cli/*                         lint cli
 tests/contributing/*                lint cli
-tests/bench/*                       lint bench
+tests/bench/*                       lint cost bench
 tests/fixtures/*                    lint unit cli
 tests/meter/*                       lint meter migration
 tests/testbed/*                     lint guest modes

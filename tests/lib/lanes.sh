@@ -1,12 +1,12 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: Apache-2.0
-# Runs several stages at a time. Each is a process group of its own and writes its own log, $logs/STAGE.log, from which
+# Runs several stages at a time. Each is a session of its own and writes its own log, $logs/STAGE.log, from which
 # tally.sh counts its results.
 # shellcheck disable=SC2154  # logs is tests/check's
 
 PROGRESS_SECONDS=60
 declare -A lane_stage=() lane_start=() # by process id
-declare -A n_running=([guest]=0 [host]=0 [alone]=0)
+declare -A n_running=([apart]=0 [guest]=0 [host]=0 [fill]=0 [alone]=0)
 ticker= # a sleep; when it ends, the progress is printed
 
 # An emulated guest has up to 3 GiB of memory, and its disk is in the host's page cache.
@@ -23,24 +23,25 @@ count_running() {
     n_running[$kind]=$((n_running[$kind] + $2))
 }
 
-# may_start STAGE LANES: may the stage run beside those that run now? Beside guests, only one stage of the host may run.
+# may_start STAGE LANES: may the stage run beside those that run now? stage_table says what each kind allows.
 may_start() {
     [ ${#lane_stage[@]} -gt 0 ] || return 0
     [ "$2" -gt 1 ] && [ "${n_running[alone]}" -eq 0 ] || return 1
     case $(kind_of "$1") in
-    guest) [ "${n_running[guest]}" -lt "$2" ] ;;
-    host) [ "${n_running[host]}" -lt 1 ] ;;
+    apart) [ $((n_running[apart] + n_running[guest] + n_running[host])) -eq 0 ] ;;
+    guest) [ "${n_running[apart]}" -eq 0 ] && [ "${n_running[guest]}" -lt "$2" ] ;;
+    host) [ $((n_running[apart] + n_running[host])) -eq 0 ] ;;
+    fill) [ "${n_running[fill]}" -eq 0 ] ;;
     alone) return 1 ;;
     esac
 }
 
-# Job control (set -m) gives each stage its own process group, so that everything it has started can be ended.
+# Each stage leads a session and a process group of its own, so that everything it has started can be ended. A shell
+# starts background processes with SIGINT and SIGQUIT ignored; tests of ^C need them.
 start_stage() {
     local stage=$1
     echo "== $stage"
-    set -m
-    (set -eu -o pipefail && "stage_$stage") > "$logs/$stage.log" 2>&1 < /dev/null &
-    set +m
+    env --default-signal=INT,QUIT setsid tests/lib/stage "$stage" > "$logs/$stage.log" 2>&1 < /dev/null &
     lane_stage[$!]=$stage
     lane_start[$!]=$SECONDS
     count_running "$stage" 1

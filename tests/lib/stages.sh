@@ -4,29 +4,35 @@
 # Their exit status tells whether they failed; their output has the counts that tally.sh reads.
 # shellcheck disable=SC2154  # build, venv and slurm are tests/check's
 
-# The stages in the order in which they start: NAME KIND ABOUT. The longest come first, so that all lanes end at about
-# the same time. Kinds: guest needs a lane with a guest; host runs beside guests; alone runs alone, as other stages
-# would change its figures.
+# The stages in the order in which they start: NAME KIND ABOUT. The kind says what may run beside the stage:
+#   apart  a guest whose figures suffer from other guests: beside it runs a stage of kind fill
+#   guest  a guest: beside it run other guests, a stage of kind host, and one of kind fill
+#   host   needs no guest and waits more than it works: beside it run guests and a stage of kind fill
+#   fill   needs no guest and no clock, runs at low priority: beside it runs any stage but those of kind alone
+#   alone  nothing runs beside it
+# Stages of kind apart come first: they leave CPU time for those of kind fill. Then the longest come first, so that all
+# lanes end at about the same time.
 stage_table() {
     cat << 'EOF'
+migration  apart the migrator against the count from outside the guest
+meter      apart placement against the count from outside the guest
 system     guest real Slurm, kernel and memory tiers in the guest
-cli        host  install, then the commands by pytest
 namespaces guest persistent memory: file systems and memory of jobs, in the guest
+cli        host  install, then the commands by pytest
 migrator   guest the migrator and its sources, in the guest
-slurm26    guest the main job on Slurm 26.05
 accounting guest records against sacct, with slurmdbd and MariaDB
+slurm26    guest the main job on Slurm 26.05
 modes      guest one job of each mode, in one guest
-guest      guest the testbed itself
-dist       host  make distcheck
-compile    host  against Slurm 22.05, 24.11 and 26.05, warnings as errors
-fuzz       host  a bounded number of inputs for each parser
 kmem       guest the slow tier as movable system-ram, in the guest
 reset      guest a guest that is reset with a job running
-unit       host  build with sanitizers, cmocka unit tests
-lint       host  formatters and linters over all sources
-meter      alone placement against the count from outside the guest
-migration  alone the migrator against the count from outside the guest
-bench      alone measured ratios with limits
+guest      guest the testbed itself
+unit       fill  build with sanitizers, cmocka unit tests
+lint       fill  formatters and linters over all sources
+fuzz       fill  a bounded number of inputs for each parser
+dist       fill  make distcheck
+compile    fill  against Slurm 22.05, 24.11 and 26.05, warnings as errors
+cost       fill  ratios of processor time with limits
+bench      alone ratios of the guest's clock with limits
 EOF
 }
 
@@ -82,7 +88,8 @@ stage_unit() {
 stage_cli() {
     native
     make -s -C "$build/native" install
-    HYBRIDMEM_PREFIX=$build/root python3 -m pytest -p no:cacheprovider -v -rp --durations=0 tests/cli
+    # Several files at a time: a test waits for its programs more than it works.
+    HYBRIDMEM_PREFIX=$build/root python3 -m pytest -p no:cacheprovider -n 3 --dist loadfile -v -rp --durations=0 tests/cli
 }
 
 stage_fuzz() {
@@ -202,11 +209,15 @@ stage_slurm26() {
     slurm=26.05 in_guest 2400 -- -m main
 }
 
-stage_bench() {
+stage_cost() {
     local name
-    for name in decide day history monitor in-guest; do
+    for name in decide day history monitor; do
         local started=$SECONDS
         "tests/bench/$name"
         echo "$((SECONDS - started)).0s call tests/bench/$name"
     done
+}
+
+stage_bench() {
+    tests/bench/in-guest
 }
