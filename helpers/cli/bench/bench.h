@@ -66,17 +66,17 @@ bool hm_bench_is_non_temporal(void);
 /* Whether the kernel has an array of this role. */
 bool hm_bench_has_array(enum hm_bench_kernel kernel, enum hm_bench_role role);
 
-/* Fill in the options. Returns -1 to go on, or the exit status, after all messages are printed. */
+/* Fills in the options. Returns -1 to go on, or the exit status, after all messages are printed. */
 int hm_benchoptions_parse(int argc, char **argv, struct hm_bench_words *words);
-/* Print one line on standard error. Returns `status`. */
+/* Prints one line on standard error. Returns `status`. */
 int hm_benchoptions_fail(int status, const char *text);
 
 /* Called before each repetition; `repetition` is -1 while the arrays are made. */
 typedef void hm_bench_watch(void *argument, const struct hm_bench_result *result, int repetition);
 
 /*
- * Allocate, touch, measure and free the arrays. The caller sets kernel and bytes in `result`; the function fills in the
- * rest, except the prediction. Returns 0, or -1 (no memory, no threads).
+ * Allocates, touches, measures and frees the arrays. The caller sets kernel and bytes in `result`; the function fills
+ * in the rest, except the prediction. Returns 0, or -1 (no memory, no threads).
  */
 int hm_bench_measure(const struct hm_bench *bench, struct hm_bench_result *result, hm_bench_watch *watch,
                      void *argument, struct hm_error *error);
@@ -97,7 +97,7 @@ double hm_bench_predict(const struct hm_bench_speed *speed, const double read_by
 double hm_bench_predict_result(const struct hm_bench *bench, const struct hm_bench_result *result);
 
 void hm_benchprint_text(const struct hm_bench *bench);
-/* Make one JSON object, whose keys hybridmem-bench(1) lists. The caller owns it. NULL: no memory. */
+/* Makes one JSON object, whose keys hybridmem-bench(1) lists. The caller owns it. NULL: no memory. */
 json_t *hm_benchprint_json(const struct hm_bench *bench);
 
 #endif

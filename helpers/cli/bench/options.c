@@ -35,7 +35,7 @@ const char *hm_bench_policy_name(enum hm_alloc_policy policy)
 }
 
 /*
- * Take the next word of a comma-separated list. A longer word is cut, and then matches no name. Returns false at the
+ * Takes the next word of a comma-separated list. A longer word is cut, and then matches no name. Returns false at the
  * end.
  */
 static bool next_word(const char **list, char word[WORD])

@@ -94,7 +94,7 @@ static void write_row(const struct hm_bench *bench, int row, char cells[N_COLUMN
     }
 }
 
-/* Print each different reason once. */
+/* Prints each different reason once. */
 static void print_reasons(const struct hm_bench *bench)
 {
     const char *last = "";

@@ -83,7 +83,8 @@ static void *work(void *argument)
     return NULL;
 }
 
-/* Bind thread `index` of `n` to a CPU, spread over the process's CPUs. If that is impossible, the scheduler chooses. */
+/* Binds thread `index` of `n` to a CPU, spread over the process's CPUs. If that is impossible, the scheduler chooses.
+ */
 static void choose_cpu(pthread_attr_t *attributes, int index, int n)
 {
     cpu_set_t all, one;
@@ -112,7 +113,7 @@ static int start_thread(struct worker *worker)
     return number;
 }
 
-/* Start all threads, or none. */
+/* Starts all threads, or none. */
 static int start_threads(struct crew *crew, struct worker *worker, struct hm_error *error)
 {
     int number = 0, n = 0;
@@ -162,7 +163,7 @@ static double time_of(const struct crew *crew, const struct worker *worker)
     return end > start ? end - start : 1e-9; /* at least one step of the clock */
 }
 
-/* Run and time the repetitions, after the arrays are made and the threads have started. */
+/* Runs and times the repetitions, after the arrays are made and the threads have started. */
 static void take_times(struct crew *crew, const struct worker *worker, const struct hm_bench *bench,
                        struct hm_bench_result *result, struct hm_alloc_where *where, hm_bench_watch *watch,
                        void *argument)

@@ -65,7 +65,7 @@ static int parse_options(int argc, char **argv, struct options *options)
     return -1;
 }
 
-/* Report settings that are valid in form but can only be a mistake. Returns whether there are none. */
+/* Reports settings that are valid in form but can only be a mistake. Returns whether there are none. */
 static bool check_defaults(const char *path, const struct hm_config *config, struct hm_report *report)
 {
     bool is_well = true;

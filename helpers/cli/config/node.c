@@ -33,7 +33,7 @@ struct wanted {
     bool is_made; /* the first job makes it if it is absent */
 };
 
-/* Write to `above` the first folder above `path` that the caller may not enter; "" if there is none. */
+/* Writes to `above` the first folder above `path` that the caller may not enter; "" if there is none. */
 static void find_shut(const char *path, char *above, size_t size)
 {
     for (const char *end = strchr(path + 1, '/'); end; end = strchr(end + 1, '/')) {
@@ -109,7 +109,7 @@ static void check_folders(const struct hm_config *config, struct hm_report *repo
         check_folder(&rows[i], report);
 }
 
-/* Report a file of hybridmem that some installations do not have. */
+/* Reports a file of hybridmem that some installations do not have. */
 static void check_part(const char *path, int mode, const char *what, const char *otherwise, struct hm_report *report)
 {
     if (access(path, mode) == 0)
@@ -136,7 +136,7 @@ static const char *of_file(const char *text)
 }
 
 /*
- * Check the sections of tiers against this node, as `hybridmem tiers` does: only the node shows which nodes and tiers
+ * Checks the sections of tiers against this node, as `hybridmem tiers` does: only the node shows which nodes and tiers
  * exist. A section that is ignored may be meant for other nodes; with an invalid one, each request is refused.
  */
 static void check_tiers(const struct hm_config *config, const char *path, struct hm_report *report)

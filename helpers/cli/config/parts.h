@@ -5,7 +5,7 @@
 
 #include "core/config/config.h"
 
-/* Print the effective configuration. */
+/* Prints the effective configuration. */
 void hm_config_show(const struct hm_config *config);
 
 /* The list that `hybridmem config check` prints; it counts the lines that ask for a change. */
@@ -13,34 +13,34 @@ struct hm_report {
     int n_changes;
 };
 
-/* Print "ok      TEXT". */
+/* Prints "ok      TEXT". */
 void hm_report_ok(struct hm_report *report, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /*
- * Print "note    TEXT": something that may be intended, for example on one of several unlike nodes that share a file.
+ * Prints "note    TEXT": something that may be intended, for example on one of several unlike nodes that share a file.
  */
 void hm_report_note(struct hm_report *report, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* Print "change  TEXT": what is wrong, and what to do. */
+/* Prints "change  TEXT": what is wrong, and what to do. */
 void hm_report_change(struct hm_report *report, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /*
- * Check users, groups, folders and tiers of this node. `path` is the configuration file's, for messages about its
+ * Checks users, groups, folders and tiers of this node. `path` is the configuration file's, for messages about its
  * lines.
  */
 void hm_config_check_node(const struct hm_config *config, const char *path, struct hm_report *report);
 
 /*
- * Check Slurm's settings with `scontrol`. NULL: search it in the usual places, which for root are fixed folders, not
+ * Checks Slurm's settings with `scontrol`. NULL: search it in the usual places, which for root are fixed folders, not
  * PATH.
  */
 void hm_config_check_slurm(const struct hm_config *config, const char *scontrol, struct hm_report *report);
 
 /*
- * Check what summary_field needs of Slurm; nothing if it is none. `output` is that of scontrol show config. On
+ * Checks what summary_field needs of Slurm; nothing if it is none. `output` is that of scontrol show config. On
  * slurmctld's host, check the spool folder, too.
  */
 void hm_config_check_summary(const struct hm_config *config, const char *output, struct hm_report *report);
 
-/* Check whether plugstack.conf, in the folder of `slurm_conf`, loads the plugin, and whether the plugin exists. */
+/* Checks whether plugstack.conf, in the folder of `slurm_conf`, loads the plugin, and whether the plugin exists. */
 void hm_config_check_plugstack(const char *slurm_conf, const char *plugin_dirs, struct hm_report *report);
 
 #endif

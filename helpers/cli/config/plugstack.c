@@ -19,7 +19,7 @@ struct found {
 
 static void search_file(const char *path, int depth, struct found *found);
 
-/* Search the files that `include` names: a pattern, relative to the folder of the file that has it. */
+/* Searches the files that `include` names: a pattern, relative to the folder of the file that has it. */
 static void search_include(const char *pattern, const char *from, int depth, struct found *found)
 {
     char path[1024];
@@ -67,7 +67,7 @@ static void search_file(const char *path, int depth, struct found *found)
         fclose(file);
 }
 
-/* Find the plugin as Slurm does: by the path as it is, or in one of its plugin folders (separated by colons). */
+/* Finds the plugin as Slurm does: by the path as it is, or in one of its plugin folders (separated by colons). */
 static bool find_plugin(const char *plugin, const char *folders, char *path, size_t size)
 {
     if (plugin[0] == '/') {

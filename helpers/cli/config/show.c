@@ -19,7 +19,7 @@ static void show_remark(const char *word)
             puts(remarks[i].remark);
 }
 
-/* Print each key of the entry that has a value, on a line of its own. */
+/* Prints each key of the entry that has a value, on a line of its own. */
 static void show_words(const struct hm_config *config, enum hm_section section, int entry)
 {
     char value[HM_CONFIGVALUE_TEXT];

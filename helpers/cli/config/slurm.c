@@ -28,7 +28,7 @@ static const char *const timeouts[] = {"PrologEpilogTimeout", "PrologTimeout", "
 #define MARGIN_S 60      /* for everything else that a prolog or epilog does */
 #define NO_TIMEOUT 65533 /* this number and larger ones are Slurm's for no limit */
 
-/* Find the absolute path of scontrol. Returns false if there is none. */
+/* Finds the absolute path of scontrol. Returns false if there is none. */
 static bool find_scontrol(const char *given, char *path, size_t size)
 {
     if (given) {

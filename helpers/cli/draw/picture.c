@@ -17,7 +17,7 @@ int hm_picture_check_path(const char *path, struct hm_error *error)
     return 0;
 }
 
-/* Put the figures into a memory file and make it standard input. Returns 0, or -1 with errno. */
+/* Puts the figures into a memory file and makes it standard input. Returns 0, or -1 with errno. */
 static int put_on_input(const json_t *figures)
 {
     int fd = memfd_create("figures", 0); /* not closed on exec, as its descriptor may already be standard input's */

@@ -11,7 +11,7 @@
 int hm_picture_check_path(const char *path, struct hm_error *error);
 
 /*
- * Draw the picture of `command` ("replay", "bench") into the file `path`. `figures` is the object that the command's
+ * Draws the picture of `command` ("replay", "bench") into the file `path`. `figures` is the object that the command's
  * --json prints. This process becomes the program that draws: flush standard output before. Returns only on failure: -1
  * with a text that starts with --plot.
  */

@@ -19,10 +19,10 @@ struct hm_screen {
  */
 struct hm_screen hm_screen_measure(void);
 
-/* Clear the screen and start at its top. */
+/* Clears the screen and starts at its top. */
 void hm_screen_clear(FILE *out);
 
-/* Write a line of ASCII, cut at the screen's edge. */
+/* Writes a line of ASCII, cut at the screen's edge. */
 void hm_screen_put_line(FILE *out, const struct hm_screen *screen, const char *text);
 
 #endif

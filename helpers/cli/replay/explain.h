@@ -16,12 +16,12 @@ struct hm_explained {
     size_t n_extents;
 };
 
-/* Keep a copy of the extents (free(explained->extent)). Returns 0, or -1 (ENOMEM). */
+/* Keeps a copy of the extents (free(explained->extent)). Returns 0, or -1 (ENOMEM). */
 int hm_replayexplain_keep(struct hm_explained *explained, const struct hm_extent *extents, size_t count);
 
 void hm_replayexplain_text(FILE *out, const struct hm_explained *explained);
 
-/* Make an array, which the caller owns. NULL: no memory. */
+/* Makes an array, which the caller owns. NULL: no memory. */
 json_t *hm_replayexplain_json(const struct hm_explained *explained);
 
 #endif

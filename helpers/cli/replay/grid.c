@@ -35,7 +35,7 @@ struct hm_grid {
     uint32_t *row_of_page; /* by page index */
 };
 
-/* Choose the smallest hole (a power of two, in pages) that leaves at most MOST_SEGMENTS segments. */
+/* Chooses the smallest hole (a power of two, in pages) that leaves at most MOST_SEGMENTS segments. */
 static uint64_t choose_hole(const struct hm_trace *trace)
 {
     for (uint64_t hole = LEAST_HOLE;; hole *= 2) {

@@ -14,15 +14,15 @@
 struct hm_grid;
 
 /*
- * Lay out the rows and columns of a trace, which must outlive the grid. Free the grid with hm_grid_free. NULL: ENOMEM.
+ * Lays out the rows and columns of a trace, which must outlive the grid. Free the grid with hm_grid_free. NULL: ENOMEM.
  */
 struct hm_grid *hm_grid_new(const struct hm_trace *trace);
 void hm_grid_free(struct hm_grid *grid);
 
-/* Add a phase and the placement that served it (by page index). */
+/* Adds a phase and the placement that served it (by page index). */
 void hm_grid_add_phase(struct hm_grid *grid, size_t phase, const bool *is_fast);
 
-/* Make an object, whose keys hybridmem-replay(1) lists. The caller owns it. NULL: no memory. */
+/* Makes an object, whose keys hybridmem-replay(1) lists. The caller owns it. NULL: no memory. */
 json_t *hm_grid_json(const struct hm_grid *grid);
 
 #endif

@@ -75,7 +75,7 @@ static int take_bins(void *data, const char *text, struct hm_error *error)
     return 0;
 }
 
-/* Read a latency: digits, with or without decimals. */
+/* Reads a latency: digits, with or without decimals. */
 static int parse_latency(const char *text, double *latency, struct hm_error *error)
 {
     size_t whole = strspn(text, "0123456789");

@@ -18,12 +18,12 @@ struct hm_replay_words {
 };
 
 /*
- * Fill in `options` from the command line and defaults. Returns -1 to go on, or the exit status, after all messages are
- * printed.
+ * Fills in `options` from the command line and defaults. Returns -1 to go on, or the exit status, after all messages
+ * are printed.
  */
 int hm_replayoptions_parse(int argc, char **argv, struct hm_replay_words *options);
 
-/* Print one line on standard error. Returns `status`. */
+/* Prints one line on standard error. Returns `status`. */
 int hm_replayoptions_fail(int status, const char *text);
 
 #endif

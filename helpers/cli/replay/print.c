@@ -37,7 +37,7 @@ static char *format_name(const struct hm_replay_report *report, char *out, size_
     return out;
 }
 
-/* Print a dash if the share is undefined: the trace has no writes to memory, or no accesses to it. */
+/* Prints a dash if the share is undefined: the trace has no writes to memory, or no accesses to it. */
 static void print_share(FILE *out, int width, double share)
 {
     if (isfinite(share))

@@ -21,7 +21,7 @@ struct hm_replay_report {
 void hm_replayprint_text(FILE *out, const struct hm_replay_report *report);
 
 /*
- * Make one object, whose keys hybridmem-replay(1) lists. The caller owns it. NULL: no memory. `explained` and `grid`
+ * Makes one object, whose keys hybridmem-replay(1) lists. The caller owns it. NULL: no memory. `explained` and `grid`
  * are NULL if the user does not ask for them.
  */
 json_t *hm_replayprint_json(const struct hm_replay_report *report, const struct hm_explained *explained,
