@@ -129,6 +129,20 @@ def test_missing_files_are_named_and_taken_when_they_come(job):
         ends(process)
 
 
+def test_a_peak_of_samples_does_not_fall(job):
+    """Linux before 5.19 has no memory.peak: the largest memory.current that was seen takes its place."""
+    (job.folder / "memory.peak").unlink()
+    current = job.folder / "memory.current"
+    current.write_text("8192\n")
+    with job.monitor() as process:
+        wait_for(lambda: job.read().memory_peak == 8192, "the peak")
+        current.write_text("4096\n")
+        found = job.wait_samples(2)
+        process.terminate()
+        ends(process)
+    assert (found.peak_source, found.memory_peak) == (2, 8192)
+
+
 def test_without_a_controller_it_idles(job):
     """Without anything to read it must not spin: it wakes at most once in an interval."""
     for path in job.folder.glob("memory.*"):
