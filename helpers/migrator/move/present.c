@@ -2,11 +2,7 @@
 #include "present.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
 #include <unistd.h>
-
-#include "base/process.h"
 
 #define PAGE_SHIFT 12
 #define PRESENT (UINT64_C(1) << 63) /* bit of an entry in the page map */
@@ -21,23 +17,6 @@
 void hm_present_init(struct hm_present *present)
 {
     *present = (struct hm_present){.pagemap = -1, .has_scan = true};
-}
-
-void hm_present_open(struct hm_present *present, pid_t pid, uint64_t mapped)
-{
-    char path[64];
-    double resident = (double)hm_process_resident(pid); /* slightly too large, as it includes files */
-    present->density = resident < (double)mapped ? resident / (double)mapped : 1;
-    snprintf(path, sizeof(path), "/proc/%d/pagemap", (int)pid);
-    present->pagemap = open(path, O_RDONLY | O_CLOEXEC);
-    present->missing = HM_PRESENT_MISSING;
-}
-
-void hm_present_close(struct hm_present *present)
-{
-    if (present->pagemap >= 0)
-        close(present->pagemap);
-    present->pagemap = -1;
 }
 
 void hm_present_begin(struct hm_present *present, uint64_t first, uint64_t end, uint64_t turn)

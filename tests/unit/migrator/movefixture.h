@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A mover over the kernel model of movekernel.h. Nodes 0 and 1 are fast, 2 and 3 slow; 0 is near 2, 1 near 3. A test
- * program must link with what the model needs, and with --wrap for hm_nodes_refresh; hm_ranks_is_ours is
- * defined here.
+ * program must link with what the model needs; hm_ranks_is_ours and hm_nodes_refresh are defined here.
  */
 #ifndef MOVEFIXTURE_H
 #define MOVEFIXTURE_H

@@ -20,7 +20,6 @@ struct move_kernel kernel;
 
 long __wrap_move_pages(int pid, unsigned long count, void **pages, const int *to, int *status, int flags);
 int __wrap_clock_gettime(clockid_t clock, struct timespec *time);
-void __wrap_hm_present_open(struct hm_present *present, pid_t pid, uint64_t mapped);
 int __wrap_ioctl(int fd, unsigned long request, void *argument);
 
 void kernel_reset(int node)
@@ -167,11 +166,16 @@ long __wrap_move_pages(int pid, unsigned long count, void **pages, const int *to
     return move(count, pages, to, status);
 }
 
-void __wrap_hm_present_open(struct hm_present *present, pid_t pid, uint64_t mapped)
+void hm_present_open(struct hm_present *present, pid_t pid, uint64_t mapped)
 {
     (void)mapped;
     assert_int_equal(pid, MODEL_PID);
     present->pagemap = PAGEMAP;
+}
+
+void hm_present_close(struct hm_present *present)
+{
+    present->pagemap = -1;
 }
 
 /* Returns one page at a time, so that nothing may rely on more. */

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Reads the nodes of this machine. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/amount.h"
+#include "base/files.h"
+#include "base/meminfo.h"
+#include "nodes.h"
+
+#define NODES "/sys/devices/system/node"
+#define TEXT 8192
+#define FAR 255
+#define SHARE_RESERVED 50 /* a fiftieth of a node: more than the kernel's own watermarks with all usual settings */
+
+int hm_nodes_parse_free(const char *text, uint64_t *free_bytes, uint64_t *file_bytes)
+{
+    uint64_t active, inactive, dirty, written;
+    if (hm_meminfo_parse(text, "MemFree", free_bytes) != 0 || hm_meminfo_parse(text, "Active(file)", &active) != 0 ||
+        hm_meminfo_parse(text, "Inactive(file)", &inactive) != 0 || hm_meminfo_parse(text, "Dirty", &dirty) != 0 ||
+        hm_meminfo_parse(text, "Writeback", &written) != 0)
+        return -1;
+    *file_bytes = hm_less(active + inactive, dirty + written) / 2;
+    return 0;
+}
+
+static int read_node(struct hm_node_state *node)
+{
+    char path[64], text[TEXT];
+    snprintf(path, sizeof(path), NODES "/node%d/meminfo", node->id);
+    if (hm_file_read_start(path, text, sizeof(text)) != 0 ||
+        hm_meminfo_parse(text, "MemTotal", &node->total_bytes) != 0)
+        return -1;
+    if (hm_nodes_parse_free(text, &node->free_bytes, &node->file_bytes) != 0)
+        return -1;
+    if (node->without_files > 0)
+        node->file_bytes = 0;
+    node->without_files -= node->without_files > 0;
+    node->free_bytes += node->file_bytes;
+    return 0;
+}
+
+/* Reads a node's distances: one number for each node that is online, in ascending order of nodes. */
+static void read_distances(struct hm_nodes *nodes, struct hm_node_state *node, const struct hm_set *online)
+{
+    char path[64], text[TEXT], *at = text;
+    memset(node->distance, FAR, sizeof(node->distance));
+    snprintf(path, sizeof(path), NODES "/node%d/distance", node->id);
+    if (hm_file_read_start(path, text, sizeof(text)) != 0)
+        return;
+    for (int id = hm_set_next(online, 0); id >= 0; id = hm_set_next(online, (unsigned)id + 1)) {
+        char *end;
+        unsigned long value = strtoul(at, &end, 10);
+        if (end == at)
+            return;
+        at = end;
+        if (id < HM_NODES_NUMBERS && nodes->index[id] >= 0)
+            node->distance[nodes->index[id]] = (uint8_t)(value < FAR ? value : FAR);
+    }
+}
+
+static int add_tier(struct hm_nodes *nodes, const struct hm_set *set, bool is_fast, struct hm_error *error)
+{
+    for (int id = hm_set_next(set, 0); id >= 0; id = hm_set_next(set, (unsigned)id + 1)) {
+        if (id >= HM_NODES_NUMBERS || nodes->n == HM_MAX_NODES)
+            return hm_fail(error, EINVAL, "node %d is more than the %d nodes that are handled", id, HM_MAX_NODES);
+        struct hm_node_state *node = &nodes->node[nodes->n];
+        *node = (struct hm_node_state){.id = id, .is_fast = is_fast};
+        if (read_node(node) != 0)
+            return hm_fail(error, ENOENT, "there is no node %d with memory on this machine", id);
+        nodes->index[id] = (int8_t)nodes->n++;
+    }
+    return 0;
+}
+
+static void keep_reserve(struct hm_nodes *nodes, uint64_t reserve_bytes)
+{
+    uint64_t total = hm_nodes_fast_total(nodes);
+    for (int i = 0; i < nodes->n; i++) {
+        struct hm_node_state *node = &nodes->node[i];
+        if (node->is_fast && reserve_bytes != UINT64_MAX && total > 0)
+            node->reserve_bytes = (uint64_t)((double)reserve_bytes * (double)node->total_bytes / (double)total);
+        else
+            node->reserve_bytes = node->total_bytes / SHARE_RESERVED;
+    }
+}
+
+int hm_nodes_init(struct hm_nodes *nodes, const struct hm_set *fast, const struct hm_set *slow, uint64_t reserve_bytes,
+                  struct hm_error *error)
+{
+    char text[TEXT];
+    struct hm_set online;
+    nodes->n = 0;
+    memset(nodes->index, -1, sizeof(nodes->index));
+    if (hm_set_is_empty(fast) || hm_set_is_empty(slow))
+        return hm_fail(error, EINVAL, "both tiers need a node: give --fast-nodes and --slow-nodes");
+    if (hm_set_intersects(fast, slow))
+        return hm_fail(error, EINVAL,
+                       "a node cannot be fast and slow: --fast-nodes and --slow-nodes have one in common");
+    if (add_tier(nodes, fast, true, error) != 0 || add_tier(nodes, slow, false, error) != 0)
+        return -1;
+    if (hm_file_read_start(NODES "/online", text, sizeof(text)) != 0)
+        return hm_fail_errno(error, "cannot read " NODES "/online");
+    text[strcspn(text, "\n")] = '\0';
+    if (hm_set_parse(&online, text, error) != 0)
+        return -1;
+    for (int i = 0; i < nodes->n; i++)
+        read_distances(nodes, &nodes->node[i], &online);
+    keep_reserve(nodes, reserve_bytes);
+    return 0;
+}
+
+void hm_nodes_refresh(struct hm_nodes *nodes)
+{
+    for (int i = 0; i < nodes->n; i++)
+        if (read_node(&nodes->node[i]) != 0)
+            nodes->node[i].free_bytes = 0;
+}
