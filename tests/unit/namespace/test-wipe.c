@@ -2,50 +2,34 @@
 /* Tests the wipe of a device (here a file), and that it is verified. */
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/fs.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <syslog.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <cmocka.h>
 
+#include "filedevice.h"
 #include "namespace/mount/detach.h"
 #include "namespace/mount/holders.h"
 #include "namespace/mount/mountinfo.h"
 #include "namespace/pmem/wipe.h"
 #include "unit/lib/scratch.h"
 
-#define MIB (UINT64_C(1) << 20)
 #define SIZE (9 * MIB)    /* some strides of the verification */
 #define LARGE (600 * MIB) /* three pieces, zeroed one after the other */
 
 static struct hm_error error;
 static enum { ZEROES, DOES_NOTHING, MISSES_THE_LAST, MISSES_A_STRIDE, FAILS } device_does;
 
-int __real_open(const char *path, int flags, ...);
-int __wrap_open(const char *path, int flags, ...);
-int __wrap_ioctl(int fd, unsigned long request, ...);
-int __wrap_clock_gettime(clockid_t clock, struct timespec *now);
 void __wrap_syslog(int priority, const char *format, ...);
 
-static time_t now_s, seconds_each; /* time that passes at each look at the clock */
 static char logged[512];
-
-int __wrap_clock_gettime(clockid_t clock, struct timespec *now)
-{
-    assert_int_equal(clock, CLOCK_MONOTONIC);
-    *now = (struct timespec){.tv_sec = now_s};
-    now_s += seconds_each;
-    return 0;
-}
 
 void __wrap_syslog(int priority, const char *format, ...)
 {
@@ -57,32 +41,14 @@ void __wrap_syslog(int priority, const char *format, ...)
     va_end(arguments);
 }
 
-/* O_DIRECT is dropped, as not every file system of a test machine knows it. */
-int __wrap_open(const char *path, int flags, ...)
-{
-    assert_int_equal(flags & (O_EXCL | O_CLOEXEC), (flags & O_RDWR ? O_EXCL : 0) | O_CLOEXEC);
-    return __real_open(path, flags & ~(O_DIRECT | O_EXCL));
-}
-
-int __wrap_ioctl(int fd, unsigned long request, ...)
+int filedevice_zero(int fd, uint64_t start, uint64_t bytes)
 {
     static const char zeros[MIB];
-    struct stat status;
-    va_list arguments;
-    va_start(arguments, request);
-    uint64_t *argument = va_arg(arguments, uint64_t *);
-    va_end(arguments);
-    if (request == BLKGETSIZE64) {
-        assert_int_equal(fstat(fd, &status), 0);
-        *argument = (uint64_t)status.st_size;
-        return 0;
-    }
-    assert_int_equal(request, BLKZEROOUT);
     errno = EIO;
     if (device_does == FAILS)
         return -1;
-    uint64_t end = argument[0] + argument[1] - (device_does == MISSES_THE_LAST);
-    for (uint64_t at = argument[0]; device_does != DOES_NOTHING && at < end; at += MIB)
+    uint64_t end = start + bytes - (device_does == MISSES_THE_LAST);
+    for (uint64_t at = start; device_does != DOES_NOTHING && at < end; at += MIB)
         if (device_does != MISSES_A_STRIDE || at != 5 * MIB)
             assert_true(pwrite(fd, zeros, end - at < MIB ? end - at : MIB, (off_t)at) > 0);
     return 0;

@@ -3,7 +3,6 @@
  * safe. */
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/fs.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -11,16 +10,15 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <cmocka.h>
 
+#include "filedevice.h"
 #include "namespace/pmem/wipe.h"
 #include "namespace/pmem/wiped.h"
 #include "unit/lib/scratch.h"
 
-#define MIB (UINT64_C(1) << 20)
 #define PIECE (256 * MIB)
 #define LARGE (600 * MIB) /* three pieces: 256, 256 and 88 MiB */
 #define NAME "hybridmem:testbed:7.0.0"
@@ -31,26 +29,8 @@ static struct hm_config config;
 static char device[256], target[256];
 static char zeroed[256]; /* what was zeroed, in MiB: "0+256 256+256 " */
 static bool is_kept_at_first, flush_fails;
-static time_t now_s, seconds_each;
 
-int __real_open(const char *path, int flags, ...);
-int __wrap_open(const char *path, int flags, ...);
-int __wrap_ioctl(int fd, unsigned long request, ...);
 int __wrap_fsync(int fd);
-int __wrap_clock_gettime(clockid_t clock, struct timespec *now);
-
-int __wrap_clock_gettime(clockid_t clock, struct timespec *now)
-{
-    assert_int_equal(clock, CLOCK_MONOTONIC);
-    *now = (struct timespec){.tv_sec = now_s};
-    now_s += seconds_each;
-    return 0;
-}
-
-int __wrap_open(const char *path, int flags, ...)
-{
-    return __real_open(path, flags & ~(O_DIRECT | O_EXCL));
-}
 
 int __wrap_fsync(int fd)
 {
@@ -65,25 +45,13 @@ static const char *kept(const char *name)
 }
 
 /* Records the zeroing. The device is a sparse file, which reads as zeros anyway. */
-int __wrap_ioctl(int fd, unsigned long request, ...)
+int filedevice_zero(int fd, uint64_t start, uint64_t bytes)
 {
     static const char zeros[4096];
-    struct stat status;
     size_t used = strlen(zeroed);
-    va_list arguments;
-    va_start(arguments, request);
-    uint64_t *argument = va_arg(arguments, uint64_t *);
-    va_end(arguments);
-    if (request == BLKGETSIZE64) {
-        assert_int_equal(fstat(fd, &status), 0);
-        *argument = (uint64_t)status.st_size;
-        return 0;
-    }
-    assert_int_equal(request, BLKZEROOUT);
     is_kept_at_first = is_kept_at_first || access(kept(NAME), F_OK) == 0;
-    snprintf(zeroed + used, sizeof(zeroed) - used, "%u+%u ", (unsigned)(argument[0] / MIB),
-             (unsigned)(argument[1] / MIB));
-    assert_int_equal(pwrite(fd, zeros, sizeof(zeros), (off_t)argument[0]), sizeof(zeros));
+    snprintf(zeroed + used, sizeof(zeroed) - used, "%u+%u ", (unsigned)(start / MIB), (unsigned)(bytes / MIB));
+    assert_int_equal(pwrite(fd, zeros, sizeof(zeros), (off_t)start), sizeof(zeros));
     return 0;
 }
 

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A block device that is a file, and a clock, for tests of wipes. A test program must link with --wrap for open, ioctl
+ * and clock_gettime, and define filedevice_zero.
+ */
+#ifndef FILEDEVICE_H
+#define FILEDEVICE_H
+
+#include <stdint.h>
+#include <time.h>
+
+#define MIB (UINT64_C(1) << 20)
+
+extern time_t now_s, seconds_each; /* seconds_each passes at each look at the clock */
+
+/* Defined by the test: what the device does when it is to zero this range. Returns 0, or -1 with errno. */
+int filedevice_zero(int fd, uint64_t start, uint64_t bytes);
+
+int __real_open(const char *path, int flags, ...);
+
+#endif
