@@ -40,7 +40,7 @@ KINDS = {
         {"check/unit.log": "PASS: core/test-d\n", "native/tests/unit/core/test-d.log": "[       OK ] one\n"},
     ),
     "tests/fuzz/fuzz-e.c": ("fuzz", {"check/fuzz.log": "ok fuzz-e\n"}),
-    "tests/bench/fast": ("bench", {"check/bench.log": "12.0s call tests/bench/fast\n"}),
+    "tests/bench/fast": ("cost", {"check/cost.log": "12.0s call tests/bench/fast\n"}),
     "tests/lint::no riddles": ("lint", {"check/lint.log": "ok   no riddles\n"}),
     "tests/lib/stages.sh::distcheck": ("dist", {"check/dist.log": "ok distcheck\n"}),
     "tests/testbed/compile::forky": ("compile", {"check/compile.log": "ok compile on forky\n"}),
