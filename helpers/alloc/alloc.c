@@ -15,9 +15,10 @@ static _Thread_local char last_reason[HM_ALLOC_REASON];
 static bool is_right(enum hm_alloc_policy policy, const struct hm_alloc_hint *hint, char *reason)
 {
     if (policy < HM_ALLOC_SPILL || policy > HM_ALLOC_INTERLEAVE)
-        hm_reason_add(reason, "policy %d is none: HM_ALLOC_SPILL to HM_ALLOC_INTERLEAVE are", (int)policy);
+        hm_reason_add(reason, "policy %d is not known: use HM_ALLOC_SPILL to HM_ALLOC_INTERLEAVE", (int)policy);
     if (hint->use != HM_ALLOC_READ_MOSTLY && hint->use != HM_ALLOC_WRITE_INTENSIVE)
-        hm_reason_add(reason, "the hint's use %d is none: HM_ALLOC_READ_MOSTLY or HM_ALLOC_WRITE_INTENSIVE", hint->use);
+        hm_reason_add(reason, "the hint's use %d is not known: use HM_ALLOC_READ_MOSTLY or HM_ALLOC_WRITE_INTENSIVE",
+                      hint->use);
     if (!(hint->fast_share >= 0 && hint->fast_share <= 1))
         hm_reason_add(reason, "the hint's fast_share %g is out of range: above 0 to 1, or 0", hint->fast_share);
     if (hint->reserved != 0)

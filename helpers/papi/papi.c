@@ -63,7 +63,7 @@ static int take_interval(void *data, const char *argument, struct hm_error *erro
     if (hm_size_parse_duration(argument, &options->serving.interval_ms, NULL) == 0 &&
         options->serving.interval_ms >= 10 && options->serving.interval_ms <= 3600000)
         return 0;
-    return hm_fail(error, 0, "\"%s\" is no time from 10ms to 1h", argument);
+    return hm_fail(error, 0, "\"%s\" is not a time from 10ms to 1h", argument);
 }
 
 static int take_count(void *data, const char *argument, struct hm_error *error)

@@ -121,6 +121,6 @@ int main(void)
 }
 """
     assert start(build(tmp_path, "gcc", "program.c", text)).splitlines() == [
-        "1 1 policy 9 is none: HM_ALLOC_SPILL to HM_ALLOC_INTERLEAVE are",
+        "1 1 policy 9 is not known: use HM_ALLOC_SPILL to HM_ALLOC_INTERLEAVE",
         "1 less than 131072 bytes are left to malloc",
     ]

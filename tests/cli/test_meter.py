@@ -218,7 +218,7 @@ def test_monitoring_groups_that_come_and_go(sysfs):
             sysfs.bytes_of_group("mbm_total_bytes", 4100)
             shown = step()["memory total"]
             assert shown["bytes"] is None and shown["bytes_per_s"] is None
-            assert shown["reason"].endswith(": a monitoring group whose traffic it has in it was made or removed")
+            assert shown["reason"].endswith(": a monitoring group that it includes was made or removed")
             assert step()["memory total"]["bytes"] == 0
 
 

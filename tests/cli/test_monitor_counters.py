@@ -97,7 +97,7 @@ def test_the_jobs_own_group(job):
         ends(process)
     found = job.read()
     assert [(figure.amount, figure.is_known) for figure in found.group] == [(51700, 1), (31000, 1)]
-    assert found.group_source == b'resctrl; memory local: 1 of its counters told of nothing ("Unavailable")'
+    assert found.group_source == b'resctrl; memory local: 1 of its counters had no value ("Unavailable")'
 
 
 def test_a_group_that_is_gone(job):

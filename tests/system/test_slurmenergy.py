@@ -189,7 +189,7 @@ def test_a_jobs_record_has_what_slurmd_reads(cray, asked_for_jobs):
 
 
 def test_a_counter_or_a_slurmd_that_is_gone_for_a_while(cray):
-    unread = f"{TYPE}: what was read is no value of it"
+    unread = f"{TYPE}: what was read is not a valid value"
     with metering() as meter:
         (cray.folder / "energy").rename(cray.folder / "away")
         assert meter.wait_unknown() == unread

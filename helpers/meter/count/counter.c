@@ -69,9 +69,9 @@ const char *hm_counter_state_text(enum hm_counter_state state)
         [HM_COUNTER_VANISHED] = "it is not there any more",
         [HM_COUNTER_FORBIDDEN] = "it may not be read any more",
         [HM_COUNTER_TAKEN] = "another user of perf has its hardware counter: another job's monitor, or somebody else's",
-        [HM_COUNTER_UNREADABLE] = "what was read is no value of it",
+        [HM_COUNTER_UNREADABLE] = "what was read is not a valid value",
         [HM_COUNTER_RESET] = "it was reset: it went back, or further than it can in the time",
-        [HM_COUNTER_REGROUPED] = "a monitoring group whose traffic it has in it was made or removed",
+        [HM_COUNTER_REGROUPED] = "a monitoring group that it includes was made or removed",
         [HM_COUNTER_AMBIGUOUS] = "it may have wrapped more than once since the last value",
     };
     return texts[state];

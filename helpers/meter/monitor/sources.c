@@ -59,7 +59,7 @@ static void add_silent(struct hm_reasons *reasons, const struct hm_flow *flow, i
 {
     for (int i = 0; i < n; i++)
         if (flow[i].n_silent > 0 && hm_flow_is_known(&flow[i]))
-            hm_reasons_add(reasons, "; ", "%s: %d of its counters told of nothing (\"Unavailable\")", flow[i].name,
+            hm_reasons_add(reasons, "; ", "%s: %d of its counters had no value (\"Unavailable\")", flow[i].name,
                            flow[i].n_silent);
 }
 

@@ -110,7 +110,7 @@ static int take_map(struct hm_namespace_request *request, const char *text, stru
     request->map_in_pmem = strcmp(text, "pmem") == 0;
     if (request->map_in_pmem || strcmp(text, "dram") == 0)
         return 0;
-    return hm_fail(error, EINVAL, "\"%.40s\" is no place for the map of pages: dram or pmem", text);
+    return hm_fail(error, EINVAL, "\"%.40s\" is not a place for the map of pages: use dram or pmem", text);
 }
 
 static int take_zone(struct hm_namespace_request *request, const char *text, struct hm_error *error)
@@ -118,7 +118,7 @@ static int take_zone(struct hm_namespace_request *request, const char *text, str
     request->zone = strcmp(text, "normal") == 0 ? HM_ZONE_NORMAL : HM_ZONE_MOVABLE;
     if (strcmp(text, hm_zone_name(request->zone)) == 0)
         return 0;
-    return hm_fail(error, EINVAL, "\"%.40s\" is no zone for memory: movable or normal", text);
+    return hm_fail(error, EINVAL, "\"%.40s\" is not a zone of memory: use movable or normal", text);
 }
 
 static int take_cluster(struct hm_namespace_request *request, const char *text, struct hm_error *error)

@@ -75,7 +75,7 @@ static void test_powercap_that_is_lost_and_comes_back(void **state)
     fake_sysfs_expect_unknown("package-0", "it is not there any more");
     fake_sysfs_write(PACKAGE "/in-a-folder", "5000000");
     fake_sysfs_step();
-    fake_sysfs_expect_unknown("package-0", PACKAGE ": what was read is no value of it");
+    fake_sysfs_expect_unknown("package-0", PACKAGE ": what was read is not a valid value");
     fake_sysfs_remove(PACKAGE);
     fake_sysfs_write(PACKAGE, "5000000");
     fake_sysfs_step();

@@ -336,7 +336,7 @@ static void test_counters_that_start_late(void **state)
     assert_group(HM_GROUP_LOCAL, 4096);
     assert_string_equal(metered->group_source,
                         "resctrl; memory total: none of its counters has a value yet (\"Unavailable\"); "
-                        "memory local: 1 of its counters told of nothing (\"Unavailable\")");
+                        "memory local: 1 of its counters had no value (\"Unavailable\")");
     read_after(SECOND);
     fake_sysfs_write(MBM(1, total), "300");
     read_after(SECOND);
