@@ -2,11 +2,9 @@
 #include "sysfs.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -21,16 +19,9 @@
 /* update_us, the time between DAMON's looks at the mappings, holds our mark in its lower digits */
 #define MARK_BASE_US 1000000u
 #define MARKS 90000u
-#define MAGIC 0x484d4453u
 #define BUSY_PAUSE_NS 5000000L
 #define BUSY_TRIES 200 /* 1 s */
 #define NUMBER 24      /* bytes of a number's text */
-
-/* The state file. */
-struct state {
-    uint32_t magic, n, mark, reserved;
-    char boot_id[40];
-};
 
 /*
  * Did the call fail with EBUSY, and is there a try left? The kernel does not wait for its lock: while one process reads
@@ -129,37 +120,6 @@ static int are_ours(const struct hm_damon_owned *owned)
     return result;
 }
 
-static int write_state(const char *path, const struct hm_damon_owned *owned, struct hm_error *error)
-{
-    struct state state = {.magic = MAGIC, .n = owned->n, .mark = owned->mark};
-    hm_boot_id(state.boot_id, sizeof(state.boot_id));
-    if (unlink(path) != 0 && errno != ENOENT)
-        return hm_fail_errno(error, "cannot replace %s", path);
-    int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
-    ssize_t written = fd < 0 ? -1 : write(fd, &state, sizeof(state));
-    if (written >= 0 && written != (ssize_t)sizeof(state))
-        errno = ENOSPC;
-    int result = written == (ssize_t)sizeof(state) ? 0 : hm_fail_errno(error, "cannot write %s", path);
-    if (fd >= 0)
-        close(fd);
-    return result;
-}
-
-static int read_state(const char *path, struct hm_damon_owned *owned)
-{
-    struct state state;
-    char boot_id[40];
-    int fd = hm_path_open(path, NULL);
-    ssize_t length = fd < 0 ? -1 : read(fd, &state, sizeof(state));
-    if (fd >= 0)
-        close(fd);
-    if (length != (ssize_t)sizeof(state) || state.magic != MAGIC || state.n == 0 || state.n > 1024 ||
-        strncmp(state.boot_id, hm_boot_id(boot_id, sizeof(boot_id)), sizeof(boot_id)) != 0)
-        return -1;
-    *owned = (struct hm_damon_owned){.n = state.n, .mark = state.mark};
-    return 0;
-}
-
 /*
  * Sets kdamond k up when it is first used, as that makes some twenty files in the kernel. The mark is written last: it
  * says that the set-up is complete.
@@ -213,7 +173,7 @@ int hm_damon_create(const char *path, unsigned n, struct hm_damon_owned *owned, 
     clock_gettime(CLOCK_REALTIME, &now);
     *owned = (struct hm_damon_owned){.n = n, .mark = MARK_BASE_US + 1 + (uint32_t)(now.tv_nsec / 1000 % MARKS)};
     snprintf(text, sizeof(text), "%u", n);
-    if (write_state(path, owned, error) != 0 || write_text("nr_kdamonds", text, error) != 0) {
+    if (hm_damon_state_write(path, owned, error) != 0 || write_text("nr_kdamonds", text, error) != 0) {
         *owned = (struct hm_damon_owned){0};
         unlink(path);
         return -1;
@@ -224,7 +184,7 @@ int hm_damon_create(const char *path, unsigned n, struct hm_damon_owned *owned, 
 int hm_damon_take_over(const char *path, struct hm_damon_owned *owned, struct hm_error *error)
 {
     *owned = (struct hm_damon_owned){0};
-    int found = read_state(path, owned) == 0 ? are_ours(owned) : 0;
+    int found = hm_damon_state_read(path, owned) == 0 ? are_ours(owned) : 0;
     if (found > 0) {
         for (unsigned k = 0; k < owned->n; k++)
             hm_damon_stop(k);

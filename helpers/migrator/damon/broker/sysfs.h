@@ -14,11 +14,7 @@
 #include "base/error.h"
 #include "migrator/damon/tune.h"
 #include "migrator/damon/wire.h"
-
-struct hm_damon_owned {
-    unsigned n;    /* number of kdamonds; 0: none are ours */
-    uint32_t mark; /* the mark, in microseconds, in update_us */
-};
+#include "state.h"
 
 /*
  * Checks that no kernel module uses DAMON: while one does, nobody else can (damon_start() with `exclusive`; in the
