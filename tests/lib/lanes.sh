@@ -49,7 +49,8 @@ start_stage() {
 
 end_stages() {
     local pid
-    for pid in "${!lane_stage[@]}"; do kill -TERM -- "-$pid" 2> /dev/null; done
+    # A stage that has just been started may not lead its group yet.
+    for pid in "${!lane_stage[@]}"; do kill -TERM -- "-$pid" "$pid" 2> /dev/null; done
     end_ticker
     exit "$1"
 }

@@ -210,12 +210,16 @@ stage_slurm26() {
 }
 
 stage_cost() {
-    local name
+    local name started failed=0
     for name in decide day history monitor; do
-        local started=$SECONDS
-        "tests/bench/$name"
-        echo "$((SECONDS - started)).0s call tests/bench/$name"
+        started=$SECONDS
+        if "tests/bench/$name"; then
+            echo "$((SECONDS - started)).0s call tests/bench/$name"
+        else
+            failed=1
+        fi
     done
+    return $failed
 }
 
 stage_bench() {

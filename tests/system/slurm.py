@@ -22,7 +22,7 @@ ENDED = ("COMPLETED", "FAILED", "CANCELLED", "NODE_FAIL", "TIMEOUT", "OUT_OF_MEM
 CONFIG = Path("/etc/hybridmem/hybridmem.conf")
 PLUGSTACK = Path("/etc/slurm/plugstack.conf.d/hybridmem.conf")
 PATIENCE = 240  # seconds after which a condition counts as never coming; the guest is emulated and slow
-STOP_PATIENCE = 60  # seconds before a daemon that was told to end counts as hanging
+STOP_PATIENCE = 60  # seconds after which a slurmctld that was told to end counts as hanging
 MIB = 1 << 20
 PAGE = 4096
 USER_PATH = "/usr/local/bin:/usr/bin:/bin"
@@ -47,7 +47,7 @@ def situation():
 
 
 def wait_for(condition, what, patience=PATIENCE, every=0.05):
-    """Waits until condition() is true and returns its value. Fails with `what` is missing after `patience` seconds."""
+    """Waits until condition() is true and returns its value. Fails after `patience` seconds; the text names `what`."""
     deadline = time.monotonic() + patience
     while not (value := condition()):  # tried once more after the last sleep, as the guest may have stood still
         if time.monotonic() >= deadline:
@@ -219,7 +219,9 @@ def stop(daemon):
     """Shell words that end a daemon of Slurm."""
     name = process_name(daemon)
     gone = f"while pgrep -x {name} > /dev/null; do sleep 0.1; done"
-    # Seen once: a slurmctld (24.11) that had SIGTERM twice and never ended. Its state is saved as it changes.
+    if daemon != "slurmctld":
+        return f"pkill -x {name}; {gone}"
+    # A slurmctld of 24.11 was seen once that had SIGTERM twice and never ended. Its state is saved as it changes.
     return f'pkill -x {name}; timeout {STOP_PATIENCE} sh -c "{gone}" || pkill -KILL -x {name}; {gone}'
 
 

@@ -9,7 +9,7 @@ import pytest
 import slurm
 
 TASKS = 64
-TURNS = (8, 16, 32, 64)
+TURNS = (8, 24, 48)
 LIMIT = 1.05
 
 
