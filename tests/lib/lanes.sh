@@ -31,7 +31,7 @@ may_start() {
     apart) [ $((n_running[apart] + n_running[guest] + n_running[host])) -eq 0 ] ;;
     guest) [ "${n_running[apart]}" -eq 0 ] && [ "${n_running[guest]}" -lt "$2" ] ;;
     host) [ $((n_running[apart] + n_running[host])) -eq 0 ] ;;
-    fill) [ "${n_running[fill]}" -eq 0 ] ;;
+    fill) [ $((n_running[apart] + n_running[guest] + n_running[fill])) -le "$2" ] ;;
     alone) return 1 ;;
     esac
 }

@@ -8,7 +8,8 @@
 #   apart  a guest whose figures suffer from other guests: beside it runs a stage of kind fill
 #   guest  a guest: beside it run other guests, a stage of kind host, and one of kind fill
 #   host   needs no guest and waits more than it works: beside it run guests and a stage of kind fill
-#   fill   needs no guest and no clock, runs at low priority: beside it runs any stage but those of kind alone
+#   fill   needs no guest and no clock, runs at low priority: beside it runs any stage but those of kind alone, and with
+#          fewer guests there are more of its kind
 #   alone  nothing runs beside it
 # Stages of kind apart come first: they leave CPU time for those of kind fill. Then the longest come first, so that all
 # lanes end at about the same time.
