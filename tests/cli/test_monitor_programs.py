@@ -271,7 +271,10 @@ def test_a_monitor_that_is_killed_has_no_programs_left(job, node):
             SLURM + "read x; echo read 1 5; read x; kill -11 $$\n",
             b"/ipmi: hybridmem-slurmenergy was killed by signal 11",
         ),
-        (SLURM + "while read x; do echo read 1 -; done\n", b"acct_gather_energy/ipmi: what was read is not a valid value"),
+        (
+            SLURM + "while read x; do echo read 1 -; done\n",
+            b"acct_gather_energy/ipmi: what was read is not a valid value",
+        ),
     ],
 )
 def test_programs_that_fail(job, node, script, said):
