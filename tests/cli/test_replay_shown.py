@@ -336,10 +336,27 @@ def test_figures_stay_where_nothing_can_draw(trace, tmp_path, command):
     assert not path.exists()
 
 
-def test_a_picture_of_what_are_no_figures(tmp_path):
+@pytest.mark.parametrize("name", ["-x.svg", "--help", "--", "-1"])
+def test_a_picture_whose_name_is_like_an_option(trace, tmp_path, name):
+    done = helper("hybridmem-replay", trace(TINY), "--plot", name, cwd=tmp_path)
+    assert done.stdout.startswith("tiny & <small>: 4 pages")
+    assert (tmp_path / name).read_text().endswith("</svg>\n")
+
+
+@pytest.mark.parametrize(
+    ("command", "figures", "said"),
+    [
+        ("bench", "no JSON", "the figures of the picture cannot be read: "),
+        ("bench", "{}", "standard input has no figures to draw: KeyError('results')\n"),
+        ("bench", '{"results": []}', "standard input has no figures to draw: ValueError("),
+        ("replay", "[]", "standard input has no figures to draw: TypeError("),
+        ("replay", '{"grid": {"rows": [], "columns": []}}', "standard input has no figures to draw: IndexError("),
+    ],
+)
+def test_a_picture_of_what_are_no_figures(tmp_path, command, figures, said):
     path = tmp_path / "plot.svg"
-    done = helper("hybridmem-picture", "bench", path, status=1, input="no JSON")
-    assert done.stderr.startswith("hybridmem bench: the figures of the picture cannot be read: ")
+    done = helper("hybridmem-picture", command, path, status=1, input=figures)
+    assert done.stderr.startswith(f"hybridmem {command}: {said}") and len(done.stderr.splitlines()) == 1
     assert not path.exists()
 
 

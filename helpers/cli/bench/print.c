@@ -5,6 +5,7 @@
 
 #include "base/size.h"
 #include "bench.h"
+#include "cli/draw/figures.h"
 
 #define CELL 48
 
@@ -94,19 +95,27 @@ static void write_row(const struct hm_bench *bench, int row, char cells[N_COLUMN
     }
 }
 
-/* Prints each different reason once. */
+/* The n-th reason; each result has one for each role, "" if there is none to give. */
+static const char *reason_at(const struct hm_bench *bench, int n)
+{
+    return bench->result[n / HM_BENCH_ROLES].reason[n % HM_BENCH_ROLES];
+}
+
+static bool is_first(const struct hm_bench *bench, int n)
+{
+    for (int i = 0; i < n; i++)
+        if (strcmp(reason_at(bench, i), reason_at(bench, n)) == 0)
+            return false;
+    return true;
+}
+
+/* Prints each different reason once, with the first array that has it. */
 static void print_reasons(const struct hm_bench *bench)
 {
-    const char *last = "";
-    for (int i = 0; i < bench->n_results; i++)
-        for (int role = 0; role < HM_BENCH_ROLES; role++) {
-            const char *reason = bench->result[i].reason[role];
-            if (reason[0] && strcmp(reason, last) != 0)
-                printf("%s of %s: %s\n", role == HM_BENCH_READ ? "read" : "written",
-                       hm_bench_kernel_name(bench->result[i].kernel), reason);
-            if (reason[0])
-                last = reason;
-        }
+    for (int i = 0; i < bench->n_results * HM_BENCH_ROLES; i++)
+        if (reason_at(bench, i)[0] && is_first(bench, i))
+            printf("%s of %s: %s\n", i % HM_BENCH_ROLES == HM_BENCH_READ ? "read" : "written",
+                   hm_bench_kernel_name(bench->result[i / HM_BENCH_ROLES].kernel), reason_at(bench, i));
 }
 
 void hm_benchprint_text(const struct hm_bench *bench)
@@ -151,12 +160,12 @@ static json_t *json_result(const struct hm_bench *bench, const struct hm_bench_r
     json_t *seconds = json_array();
     for (int i = 0; i < result->n_seconds; i++)
         json_array_append_new(seconds, json_real(result->seconds[i]));
-    return json_pack("{s:s, s:I, s:I, s:o, s:o, s:o, s:o, s:o, s:o}", "kernel", hm_bench_kernel_name(result->kernel),
-                     "bytes", (json_int_t)result->bytes, "moved_bytes", (json_int_t)result->moved_bytes, "read",
-                     json_array_of(bench, result, HM_BENCH_READ), "written",
-                     json_array_of(bench, result, HM_BENCH_WRITTEN), "seconds", seconds, "best_mbs",
-                     json_bandwidth(result->best_mbs), "mean_mbs", json_bandwidth(result->mean_mbs), "predicted_mbs",
-                     json_bandwidth(result->predicted_mbs));
+    return json_pack(
+        "{s:s, s:I, s:I, s:o, s:o, s:o, s:o, s:o, s:o}", "kernel", hm_bench_kernel_name(result->kernel), "bytes",
+        (json_int_t)result->bytes, "moved_bytes", (json_int_t)result->moved_bytes, "read",
+        json_array_of(bench, result, HM_BENCH_READ), "written", json_array_of(bench, result, HM_BENCH_WRITTEN),
+        "seconds", hm_figures_whole(seconds, (size_t)result->n_seconds), "best_mbs", json_bandwidth(result->best_mbs),
+        "mean_mbs", json_bandwidth(result->mean_mbs), "predicted_mbs", json_bandwidth(result->predicted_mbs));
 }
 
 json_t *hm_benchprint_json(const struct hm_bench *bench)
@@ -164,13 +173,8 @@ json_t *hm_benchprint_json(const struct hm_bench *bench)
     json_t *results = json_array();
     for (int i = 0; i < bench->n_results; i++)
         json_array_append_new(results, json_result(bench, &bench->result[i]));
-    bool is_whole = json_array_size(results) == (size_t)bench->n_results;
-    json_t *all =
-        json_pack("{s:i, s:i, s:b, s:i, s:I, s:o}", "threads", bench->threads, "repetitions", bench->words.repetitions,
-                  "non_temporal", hm_bench_is_non_temporal(), "tiers", bench->tiers.n_tiers, "fast_bytes",
-                  (json_int_t)bench->tiers.tier[0].capacity_bytes, "results", results);
-    if (all && is_whole)
-        return all;
-    json_decref(all);
-    return NULL;
+    return json_pack("{s:i, s:i, s:b, s:i, s:I, s:o}", "threads", bench->threads, "repetitions",
+                     bench->words.repetitions, "non_temporal", hm_bench_is_non_temporal(), "tiers",
+                     bench->tiers.n_tiers, "fast_bytes", (json_int_t)bench->tiers.tier[0].capacity_bytes, "results",
+                     hm_figures_whole(results, (size_t)bench->n_results));
 }

@@ -2,6 +2,8 @@
 #include "picture.h"
 
 #include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -32,6 +34,12 @@ int hm_picture_draw(const char *command, const char *path, const json_t *figures
 {
     if (put_on_input(figures) < 0)
         return hm_fail_errno(error, "--plot %.300s: the figures cannot be handed to " PROGRAM, path);
-    execl(PROGRAM, PROGRAM, command, path, (char *)NULL);
-    return hm_fail_errno(error, "--plot %.300s: it is drawn by Python 3, but " PROGRAM " cannot be run", path);
+    char *file = NULL;
+    /* Without "./" the program would take such a name for an option. */
+    if (asprintf(&file, "%s%s", path[0] == '-' ? "./" : "", path) < 0)
+        return hm_fail(error, ENOMEM, "--plot %.300s: no memory to draw it", path);
+    execl(PROGRAM, PROGRAM, command, file, (char *)NULL);
+    hm_fail_errno(error, "--plot %.300s: it is drawn by Python 3, but " PROGRAM " cannot be run", path);
+    free(file);
+    return -1;
 }

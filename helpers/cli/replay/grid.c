@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "cli/draw/figures.h"
+
 #define FULL_ROWS 320 /* rows for the pages; each segment's last row may be one more, as it is not full */
 #define MOST_SEGMENTS 16
 #define MOST_ROWS (FULL_ROWS + MOST_SEGMENTS)
@@ -118,7 +120,7 @@ static json_t *json_counts(const uint64_t *count, size_t n)
     json_t *array = json_array();
     for (size_t i = 0; i < n; i++)
         json_array_append_new(array, json_integer((json_int_t)count[i]));
-    return array;
+    return hm_figures_whole(array, n);
 }
 
 static json_t *json_column(const struct column *column, size_t n_rows)
@@ -136,10 +138,6 @@ json_t *hm_grid_json(const struct hm_grid *grid)
         json_array_append_new(rows, json_row(&grid->row[i]));
     for (size_t i = 0; i < grid->n_columns; i++)
         json_array_append_new(columns, json_column(&grid->column[i], grid->n_rows));
-    bool is_whole = json_array_size(rows) == grid->n_rows && json_array_size(columns) == grid->n_columns;
-    json_t *object = json_pack("{s:o, s:o}", "rows", rows, "columns", columns);
-    if (object && is_whole)
-        return object;
-    json_decref(object);
-    return NULL;
+    return json_pack("{s:o, s:o}", "rows", hm_figures_whole(rows, grid->n_rows), "columns",
+                     hm_figures_whole(columns, grid->n_columns));
 }

@@ -8,6 +8,8 @@ import sys
 from . import bandwidth, heatmap, page, records, words
 
 MAKERS = {"replay": heatmap.make, "bench": bandwidth.make}
+# What a maker raises if its input is JSON, but not the figures of its command.
+NOT_FIGURES = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
 EPILOG = """\
 `hybridmem replay --plot FILE` and `hybridmem bench --plot FILE` start it. Exit status: 0, 1 when the picture cannot be
 written or there are no figures to draw, 2 for wrong arguments."""
@@ -35,5 +37,9 @@ def main():
         figures = json.load(sys.stdin)
     except ValueError as error:
         raise records.Failure(f"the figures of the picture cannot be read: {error}") from error
-    page.write(chosen.file, f"{MAKERS[chosen.command](figures)}\n", option="--plot")
+    try:
+        picture = MAKERS[chosen.command](figures)
+    except NOT_FIGURES as error:
+        raise records.Failure(f"standard input has no figures to draw: {error!r}") from error
+    page.write(chosen.file, f"{picture}\n", option="--plot")
     return 0
