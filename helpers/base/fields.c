@@ -51,7 +51,7 @@ static bool is_word(const struct hm_field *field, const void *value)
 static bool is_below(const struct hm_field *field, const void *value)
 {
     uint64_t number = 0;
-    memcpy(&number, value, field->size); /* hybridmem runs on little-endian machines only */
+    memcpy(&number, value, field->size); /* into the low bytes: little-endian machines only */
     return field->most == 0 || number <= field->most;
 }
 

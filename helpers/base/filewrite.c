@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Writes files (files.h). */
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Explains why perf_event_open(2) failed (perfopen.h). */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

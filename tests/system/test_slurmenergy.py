@@ -19,7 +19,7 @@ import samplesfile
 PROGRAM = "/usr/libexec/hybridmem/hybridmem-slurmenergy"
 TYPE = "acct_gather_energy/pm_counters"
 START = 100_000_000  # joules; large enough that counting does not change the number of digits
-# No folder can be made in /sys: a tmpfs over it has all of the real /sys, and the counters.
+# mkdir in /sys is impossible, so mount a tmpfs there, with binds of the real entries and the fake counters.
 SLURMD_ON_A_CRAY = """unshare --mount sh -ec '
     real=$(mktemp -d)
     mount --rbind /sys $real
@@ -108,7 +108,7 @@ class Meter:
         return figure["reason"]
 
     def wait_known(self):
-        """Make steps until one has a figure again: a failed reading is repeated for the rest of its second."""
+        """Make steps until one has a figure again: slurmd repeats a failed reading until its second is over."""
         slurm.wait_for(lambda: self.step()["joules"] is not None, "a reading that does not fail")
 
     def program(self):

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Parses the options of `hybridmem bench` (bench.h). */
 #include <config.h>
 
 #include <errno.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Prints the results of `hybridmem bench`, as text or as JSON (bench.h). */
 #include <jansson.h>
 #include <stdio.h>
 #include <string.h>

@@ -10,7 +10,7 @@
 #include "parts.h"
 
 #define PLUGIN "hybridmem.so"
-#define MOST_INCLUDES 4 /* levels; plugstack.conf that Slurm includes from slurm.conf is one */
+#define MOST_INCLUDES 4 /* nested files; plugstack.conf itself is the first */
 
 struct found {
     char plugin[512]; /* as plugstack.conf names it; "": not found */

@@ -22,8 +22,9 @@ int hm_picture_check_path(const char *path, struct hm_error *error)
 /* Puts the figures into a memory file and makes it standard input. Returns 0, or -1 with errno. */
 static int put_on_input(const json_t *figures)
 {
-    int fd = memfd_create("figures", 0); /* not closed on exec, as its descriptor may already be standard input's */
-    errno = fd < 0 ? errno : ENOMEM;     /* json_dumpfd may leave errno unset */
+    /* No MFD_CLOEXEC: if standard input was closed, this descriptor is already 0. */
+    int fd = memfd_create("figures", 0);
+    errno = fd < 0 ? errno : ENOMEM; /* json_dumpfd may leave errno unset */
     if (fd < 0 || json_dumpfd(figures, fd, JSON_COMPACT | JSON_REAL_PRECISION(DIGITS)) != 0 ||
         lseek(fd, 0, SEEK_SET) != 0)
         return -1;

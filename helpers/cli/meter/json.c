@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Prints what `hybridmem meter` shows as JSON (print.h). */
 #include <jansson.h>
 
 #include "base/moment.h"

@@ -9,7 +9,7 @@
 
 #include "cli/draw/figures.h"
 
-#define FULL_ROWS 320 /* rows for the pages; each segment's last row may be one more, as it is not full */
+#define FULL_ROWS 320 /* rows if all were full; each segment may add one, as its last row need not be full */
 #define MOST_SEGMENTS 16
 #define MOST_ROWS (FULL_ROWS + MOST_SEGMENTS)
 #define MOST_COLUMNS 120

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Prints what `hybridmem plan` shows. */
 #ifndef HM_CLI_SHOW_PLANPRINT_H
 #define HM_CLI_SHOW_PLANPRINT_H
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Prints what `hybridmem top` shows as JSON (print.h). */
 #include <errno.h>
 #include <inttypes.h>
 #include <jansson.h>

@@ -156,7 +156,7 @@ static const struct hm_configfield *find_row(enum hm_section section, const char
     return NULL;
 }
 
-/* Of the row's field in hm_config, in bytes. */
+/* Offset of the row's field in hm_config. */
 static size_t place_of(const struct hm_configfield *row, int entry)
 {
     size_t start = 0;

@@ -43,7 +43,7 @@ int hm_configvalue_set(struct hm_config *config, enum hm_section section, int en
 
 /*
  * Write the value of `word` in the entry (ignored for HM_SECTION_TOP) as it may stand in the file: HM_CONFIGVALUE_TEXT
- * bytes are enough. Returns false where nothing was said, and nothing is built in.
+ * bytes are enough. Returns false where the word has neither a given nor a built-in value.
  */
 bool hm_configvalue_write(const struct hm_config *config, enum hm_section section, int entry, const char *word,
                           char *out, size_t size);

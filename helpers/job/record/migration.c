@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The record's `migration`: what the migrators of the job's steps did. */
 #include <stdio.h>
 #include <string.h>
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The record's `namespaces`: the job's file systems on persistent memory. */
 #include "parts.h"
 
 static json_t *seconds_or_null(double seconds)

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Notes why a step is refused (parts.h). */
 #include "base/files.h"
 #include "parts.h"
 

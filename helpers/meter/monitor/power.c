@@ -4,8 +4,8 @@
 /* RAPL's counters are updated each millisecond. Over less than this time, power would be mostly jitter. */
 #define POWER_NS UINT64_C(100000000)
 
-/* Take the power of an interval. The peak is never less than the mean: energy after the last interval counts for the
- * mean, too. `watts_s` is the time since the last joules, in seconds; 0: too short for a figure. */
+/* Take the power of an interval. The peak is raised to the mean where needed: the mean also counts energy after the
+ * last interval. `watts_s`: seconds since power->joules was read; 0: too few for a figure. */
 static void take_peak(struct hm_power *power, double joules, double mean, double watts_s)
 {
     if (power->peak.is_known && mean > power->peak.amount)

@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Handler of SIGIO: end where standard input was closed. */
+/* Handler of SIGIO: ends the program if standard input was closed. */
 static void look(int number)
 {
     int saved = errno;

@@ -4,9 +4,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define LEAST_EVIDENCE                                                                                                 \
-    0.05 /* a cell with less evidence is removed: that of one counted sample after some six phases                     \
-          */
+/* A cell with less evidence is removed: that of one counted sample after some six phases. */
+#define LEAST_EVIDENCE 0.05
 
 static double samples_of(const struct hm_cell *cell)
 {

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Plans moves between the tiers: which extents go up, and which go down for them (extentsparts.h). */
 #include <stdlib.h>
 
 #include "base/amount.h"

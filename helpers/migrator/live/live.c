@@ -17,13 +17,13 @@
 #include "core/apply/policy.h"
 #include "core/request/request.h"
 
-/* a look finds processes that came or went, and reads sources whose descriptor cannot be polled */
+/* A look finds processes that came or went, and reads sources whose descriptor cannot be polled. */
 #define LOOKS_PER_PHASE 2
 #define LOOK_LEAST_NS UINT64_C(10000000)
 #define LOOK_MOST_NS UINT64_C(10000000000)
 #define OWN_SHARE 0.5        /* part of the overhead for the migrator itself; the source has the other half */
 #define SOFTDIRTY_SHARE 0.25 /* part of the overhead for soft-dirty marks, out of the migrator's own half */
-/* without a source, one is looked for this often, as it may have become free */
+/* Without a source, look for one this often: one may have become free. */
 #define RETRY_NS UINT64_C(60000000000)
 
 bool hm_live_is_told(void *data)
@@ -214,7 +214,7 @@ void hm_live_close(struct hm_live *live)
         free(live->shown.progress);
 }
 
-/* Has the step ended? The guard tells. Without a guard (single processes), it has when no process is left. */
+/* The step has ended when the guard says so; without a guard (single processes), when no process is left. */
 static bool is_over(struct hm_live *live, int n_living)
 {
     if (live->options->cgroup[0] || live->options->guard[0])

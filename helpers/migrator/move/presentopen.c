@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Opens and closes a process's pagemap (present.h). */
 #include <fcntl.h>
 #include <stdio.h>
 #include <unistd.h>

@@ -11,8 +11,8 @@
 #include "core/tiers/boot.h"
 #include "kept.h"
 #include "namespace/mount/firstmount.h"
+#include "namespace/pmem/blockdevice.h"
 #include "namespace/pmem/keep.h"
-#include "namespace/pmem/wipe.h"
 #include "parts.h"
 
 /* Refuse if the job already has namespaces. They may hold data of another job with the same number; a reap decides

@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "base/size.h"
+#include "namespace/pmem/blockdevice.h"
 #include "namespace/pmem/keep.h"
-#include "namespace/pmem/wipe.h"
 #include "parts.h"
 
 static json_t *text_or_null(const char *text)

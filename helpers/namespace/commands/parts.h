@@ -56,8 +56,8 @@ int hm_namespace_undo(const char *cluster, const struct hm_namespace_request *re
 
 /*
  * Read and check the list of --living: `living` itself, or the content of the file with that name. Call this with the
- * lock held: then a namespace that exists was made before the file is read, and its job was in the file even before
- * that. Returns a text to free, or NULL.
+ * lock held. A namespace that exists then was made before the file is read, and its job was entered before that, so no
+ * living job is missed. Returns a text to free, or NULL.
  */
 char *hm_living_read(const char *living, struct hm_error *error);
 

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/spawn.h"
+#include "mkfsparts.h"
 
 #define MOST_WORDS 16
 #define WORD 40

@@ -7,15 +7,7 @@
 
 #include "base/error.h"
 
-/* How mkfs makes a file system, a row of the table. */
-struct hm_filesystem {
-    const char *name, *package;
-    const char *paths[2];    /* where its program may be */
-    const char *words[12];   /* arguments before the device */
-    const char *briefly[2];  /* more of them for a file system that is removed with its job */
-    const char *size_option; /* NULL: the size comes after the device */
-    const char *size_prefix;
-};
+struct hm_filesystem; /* how mkfs makes a file system */
 
 /* Find a file system by its name ("ext4", "xfs"), or NULL. */
 const struct hm_filesystem *hm_mkfs_find(const char *name);

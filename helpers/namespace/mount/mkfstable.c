@@ -3,7 +3,7 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "mkfs.h"
+#include "mkfsparts.h"
 
 #define N_ROWS (int)(sizeof(rows) / sizeof(rows[0]))
 

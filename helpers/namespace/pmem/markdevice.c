@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The mark on the device itself. */
+/* Writes and reads the mark on a device. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/files.h"
+#include "blockdevice.h"
 #include "driver.h"
 #include "parts.h"
 #include "wipe.h"

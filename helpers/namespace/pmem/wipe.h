@@ -9,9 +9,6 @@
 
 #include "base/error.h"
 
-/* The size of a block device in bytes; 0 where it is unknown. */
-uint64_t hm_device_bytes(const char *device);
-
 /* From now on, all wipes of this process together may take `limit_s` seconds; 0 (the default): no limit. */
 void hm_wipe_limit(unsigned limit_s);
 

@@ -252,7 +252,7 @@ def sourced(said, source):
     return f"{said}; {source}" if "(" in (source or "") else f"{said} ({source})"
 
 
-SEVERAL = re.compile(r"[\w-]+: .+; ")  # how reasons of several sources of counters begin
+SEVERAL = re.compile(r"[\w-]+: .+; ")  # matches a text with reasons of several sources of counters
 NO_COUNTERS = "no counters here; hybridmem meter --list says why"
 
 
@@ -262,5 +262,5 @@ def reason(source, verbose):
 
 
 def unmeasured(value, verbose=True):
-    """The source of a figure that is null says why it is."""
+    """Says that a figure is null, and why: its object's `source` tells."""
     return f"not measured: {reason(fields.text(value, 'source') or 'the record does not say why', verbose)}"

@@ -21,7 +21,7 @@ KEEP_ASIDE_S = 90 * 24 * 3600  # how long they are kept
 MOST_TIME = 253_000_000_000  # in the year 9987: Python's datetime cannot hold much later times
 FOR_GOOD = frozenset((errno.ELOOP, errno.EACCES, errno.EPERM))  # errors of open() that do not go away by trying again
 DRAFT_S = 3600  # an older draft belongs to a process that was killed
-# between two failures of an entry; a longer time does not count, as nobody tried, or nobody was answered
+# Longest time between two failures that counts as failing. In a longer gap nobody tried, or the database was down.
 GAP_S = 6 * 3600
 _FAILED = re.compile(r"(\d{1,12}) (\d{1,12})\n")
 _ENTRY = re.compile(r"(\d{1,10})\.(\d{1,12})\.json")
@@ -106,7 +106,7 @@ class Sweep:
             return False
 
     def remove(self, path):
-        """Is the file gone now, or was it before?"""
+        """Returns whether the file is gone (also if it was not there)."""
         try:
             path.unlink(missing_ok=True)
         except OSError as error:
@@ -122,7 +122,7 @@ class Spool:
         self.folder, self.aside, self.holder = Path(folder), Path(folder, "aside"), None
 
     def open(self):
-        """Takes the lock, which a dead process has lost. Raises Failure."""
+        """Takes the lock (the kernel frees a dead process's lock). Raises Failure."""
         try:
             self.check(self.folder.lstat())
             self.holder = os.open(self.folder / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
@@ -219,7 +219,7 @@ class Spool:
         kept = [match for path in self.aside.glob("*.json") if (match := _ENTRY.fullmatch(path.name))]
         young = sorted((match for match in kept if match[0] not in old), key=lambda match: int(match[2]))
         many = {match[0] for match in young[: max(0, len(young) - MOST_ASIDE)]}
-        # Each entry has a reason beside it; a reason without an entry belongs to one that was moved back.
+        # Each entry has a reason beside it. A reason without one: an administrator has moved its entry back.
         gone = {name for name in old | many if sweep.remove(self.aside / name)}
         for name in gone:
             sweep.remove(self.aside / f"{name}.why")

@@ -19,8 +19,8 @@
 #include "core/tiers/boot.h"
 #include "namespace/mount/detach.h"
 #include "namespace/mount/firstmount.h"
+#include "namespace/pmem/blockdevice.h"
 #include "namespace/pmem/mark.h"
-#include "namespace/pmem/wipe.h"
 #include "namespace/ram/autoonline.h"
 
 struct fake fake;

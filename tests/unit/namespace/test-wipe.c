@@ -18,6 +18,7 @@
 #include "namespace/mount/detach.h"
 #include "namespace/mount/holders.h"
 #include "namespace/mount/mountinfo.h"
+#include "namespace/pmem/blockdevice.h"
 #include "namespace/pmem/wipe.h"
 #include "unit/lib/scratch.h"
 

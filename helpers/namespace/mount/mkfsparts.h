@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The table of file systems: for mkfs.c, which uses its rows, and mkfstable.c, which has them. */
+#ifndef HM_NAMESPACE_MOUNT_MKFSPARTS_H
+#define HM_NAMESPACE_MOUNT_MKFSPARTS_H
+
+#include "mkfs.h"
+
+/* How mkfs makes a file system, a row of the table. */
+struct hm_filesystem {
+    const char *name, *package;
+    const char *paths[2];    /* where its program may be */
+    const char *words[12];   /* arguments before the device */
+    const char *briefly[2];  /* more of them for a file system that is removed with its job */
+    const char *size_option; /* NULL: the size comes after the device */
+    const char *size_prefix;
+};
+
+#endif
