@@ -24,6 +24,9 @@ GUEST = HERE / "guest"
 MIB = 1 << 20
 WRITTEN_MIB, PASSES = 64, 2  # testdata/writer.c writes so much on each node
 TOLERANCE = 0.05
+OTHERS = (
+    0.25  # of it, at most, by the kernel and other programs meanwhile: they use the nodes 0 and 1, and take their time
+)
 PATIENCE = 600  # seconds to wait for what a busy host does late
 
 
@@ -166,7 +169,8 @@ def test_meter_sees_a_known_number_of_bytes_on_their_node(tour, node):
         return {each: after[each] - before[each] for each in after}
 
     for counter, unit in (("write_bytes", 1), ("line_writes", 64)):
-        assert abs(grown(counter)[node] * unit - expected) <= TOLERANCE * expected, counter
+        more = grown(counter)[node] * unit - expected
+        assert -TOLERANCE * expected <= more <= (OTHERS if node < 2 else TOLERANCE) * expected, counter
     others = grown("writes")
     assert all(others[other] < 0.01 * expected for other in {2, 3, 4} - {node})
 
