@@ -24,9 +24,8 @@ GUEST = HERE / "guest"
 MIB = 1 << 20
 WRITTEN_MIB, PASSES = 64, 2  # testdata/writer.c writes so much on each node
 TOLERANCE = 0.05
-OTHERS = (
-    0.25  # of it, at most, by the kernel and other programs meanwhile: they use the nodes 0 and 1, and take their time
-)
+# The most that the kernel and other programs write meanwhile, as a share: they are on nodes 0 and 1.
+OTHERS = 0.25
 PATIENCE = 600  # seconds to wait for what a busy host does late
 
 
