@@ -5,18 +5,17 @@ import json
 import re
 import shutil
 import sys
-from types import SimpleNamespace
 
 import engine
 import pytest
 from engine import ingest
 from histories import append, plain, same, source, varied
 from installed import DATA, helper
-from makerecords import record, write
+from makerecords import record, tier, write
 from oddrecords import odd_records
 
 sys.path.insert(0, str(DATA / "python"))
-from hybridmem import groups, history, viewquery, views
+from hybridmem import groups, history, runquery, viewquery, views
 
 
 @pytest.fixture(name="odd", scope="module")
@@ -95,11 +94,10 @@ def test_records_of_a_day_are_read_in_parts(odd, tmp_path, monkeypatch):
     older = changed(odd[1], tmp_path / "history", "EXCLUDE (failures, job)")
 
     def read():
-        found = SimpleNamespace(sums=[], next_day=lambda: None, texts=[])
-        report = groups.Report([views.named("failures"), views.named("jobs")], None)
-        found.sums, found.add = report.sums, found.texts.append
-        source(older).feed(found)
-        return found.texts
+        report, texts = groups.Report([views.named("failures"), views.named("jobs")], None), []
+        report.add = texts.append
+        source(older).feed(report)
+        return texts
 
     whole = read()
     assert len(whole) > 500
@@ -111,6 +109,44 @@ def test_records_of_a_day_are_read_in_parts(odd, tmp_path, monkeypatch):
 def test_the_life_that_writes_cost(odd):
     rows = same(*odd, "--view", "writes", "--endurance", "10P")["rows"]
     assert any(row["life_share"] for row in rows)
+
+
+@pytest.mark.parametrize(
+    ("view", "query", "step"),
+    [
+        ("users", viewquery.Query, "add_up"),
+        ("tiers", viewquery.Query, "add_up"),
+        ("failures", viewquery.Query, "add_up"),
+        ("jobs", runquery.Runs, "choose"),
+        ("advice", runquery.Runs, "rank"),
+    ],
+)
+def test_an_ingest_while_a_view_is_made(odd, tmp_path, monkeypatch, view, query, step):
+    """Between two statements come a node, a tier, a warning and a job that the first did not find."""
+    records, history = tmp_path / "records", tmp_path / "history"
+    shutil.copytree(odd[1], history)
+    first, calls = getattr(query, step), []
+
+    def late(self):
+        found = first(self)
+        if not calls:
+            memory = {"tiers": [tier("news", [0], 1 << 55, 1 << 30), tier("pmem", [1], 1 << 55, 1 << 30)]}
+            made = record(900, user="bob", memory=memory, warnings=["news"], exit_code=99, elapsed_s=9e6)
+            write(records, *({**made, "node": f"n{number}"} for number in range(3)), {**made, "job_id": 901})
+            ingest(records, history)
+        calls.append(self)
+        return found
+
+    def filled():
+        report = groups.Report([views.named(view)], None)
+        source(history).feed(report)
+        return report.last, report.sums[0].total, report.sums[0].sorted_rows()
+
+    monkeypatch.setattr(query, step, late)
+    found = filled()
+    assert len(calls) >= 2
+    monkeypatch.undo()
+    assert found == filled()
 
 
 def changed(history, made, what):

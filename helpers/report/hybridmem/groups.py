@@ -17,11 +17,18 @@ class Report:
 
     def __init__(self, views, top, by=None):
         """`top`: rows to keep of each view, None: as many as the view says; `by`: the figure that ranks them."""
+        self.views, self.top, self.by = views, top, by
+        self.once = True
+        self.begin()
+
+    def begin(self):
+        """Makes all sums empty."""
+        top, by = self.top, self.by
         self.sums = [
-            Jobs(view, top or view.top, by or view.by) if view.is_of_jobs else Groups(view, top, by) for view in views
+            Jobs(view, top or view.top, by or view.by) if view.is_of_jobs else Groups(view, top, by)
+            for view in self.views
         ]
         self.fed = self.sums  # those that records are added to
-        self.once = True
         self.last = None  # moment at which a record's job ended
 
     def next_day(self):

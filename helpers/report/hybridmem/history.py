@@ -61,12 +61,22 @@ class Source:
         if not self.tables:
             return tally.Tally()
         with self.session() as connection:
-            for pause in PAUSES:
-                before = self.history.states(self.with_table)
-                found = self.look(connection)
-                if found and self.history.states(self.with_table) == before:
+            return self.of_same_tables(lambda: self.look(connection))
+
+    def of_same_tables(self, look):
+        """Returns what look() finds in tables that are the same before and after it. While an ingest replaces tables,
+        two statements may not fit together: an error counts only if the tables have stayed the same."""
+        for pause in PAUSES:
+            before = self.history.states(self.with_table)
+            try:
+                found = look()
+            except (engine.error(), LookupError, ValueError):
+                if self.history.states(self.with_table) == before:
+                    raise
+            else:
+                if self.history.states(self.with_table) == before:
                     return found
-                time.sleep(pause)
+            time.sleep(pause)
         raise records.Failure(f"an ingest is at work in {self.history.folder}: try again")
 
     def notes(self):
@@ -74,17 +84,17 @@ class Source:
             yield f"{path} is damaged, and not used: run hybridmem ingest, which makes it anew of the day's table"
 
     def look(self, connection):
-        """What add_up() gives; None where what it found changed meanwhile. Sums that cannot be read are left aside."""
-        whole, self.damaged = daysums.made(self.history, self.with_table)
-        for made in (whole, []):
-            try:
-                return tallyquery.Table(connection, self.history, self.with_table, made, self.options).add_up()
-            except tallyquery.Changed:
-                return None
-            except engine.error():
-                if not made:
-                    raise
-        return None
+        """One look of add_up(). If the sums of days cannot be read, it is made of the tables alone."""
+        made, self.damaged = daysums.made(self.history, self.with_table)
+        try:
+            return self.table(connection, made).add_up()
+        except engine.error():
+            if not made:
+                raise
+            return self.table(connection, []).add_up()
+
+    def table(self, connection, made):
+        return tallyquery.Table(connection, self.history, self.with_table, made, self.options)
 
     @contextlib.contextmanager
     def session(self):
@@ -104,22 +114,28 @@ class Source:
         if not engine.can_read(connection, [path]):
             raise records.Failure(self.history.damaged(day))
 
-    def feed(self, sums):
-        """Fill a report's views: what is made of columns by the engine; for the others it finds the records that are
-        wanted, which are read here, one by one, in the order in which they were written. Each is there once."""
+    def feed(self, report):
+        """Fills a report's views. The engine makes those that it can of columns. For the others it finds the wanted
+        records, which are read here one by one, in the order in which they were written; each is there once. That is
+        one pass, so that a view's rows and its total are of the same records."""
         if not self.tables:
             return
         where, values = tallyquery.conditions(self.options)
         with self.session() as connection:
-            self.look_at_all(connection, where, values, sums)
-            sums.fed = [one for one in sums.sums if not self.fill(connection, where, values, one)]
-            if not sums.fed:
+            self.of_same_tables(lambda: self.fill_views(connection, where, values, report))
+            if not report.fed:
                 return
             connection.execute("SET threads = 1")  # each takes whole groups of rows; we are slower than one
             for day, table in zip(self.with_table, self.tables):
-                sums.next_day()
+                report.next_day()
                 for text in self.texts(connection, engine.parquet([table]), where, values):
-                    sums.add(self.parsed(text, day))
+                    report.add(self.parsed(text, day))
+
+    def fill_views(self, connection, where, values, report):
+        """Empties all views, and fills those that the engine can make. `fed` are those that need the records."""
+        report.begin()
+        self.look_at_all(connection, where, values, report)
+        report.fed = [sums for sums in report.sums if not self.fill(connection, where, values, sums)]
 
     def look_at_all(self, connection, where, values, report):
         """Are there records, and when did the job of the last one end?"""

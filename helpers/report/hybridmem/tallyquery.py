@@ -8,10 +8,6 @@ USER, ACCOUNT, MODE = (viewcells.KEYS[name] for name in ("user", "account", "mod
 PLACE = f"hash({USER}, mode)"  # a row of the table, as one number
 
 
-class Changed(Exception):
-    """A table was replaced between two looks at it."""
-
-
 def keys_of(options):
     """Of the records that are wanted, as for their users, accounts and modes: SQL, and the values in it."""
     found, values = ["true"], []
@@ -124,8 +120,6 @@ class Table:
             )
             more = "sum(times - 1), sum(greatest(failures - 1, 0))"
             for place, jobs, failed in self.run(f"SELECT place, {more} FROM counted GROUP BY place"):
-                if place not in rows:
-                    raise Changed
                 rows[place].jobs -= jobs
                 rows[place].failed -= failed
             [found] = self.run(
