@@ -201,6 +201,14 @@ def test_a_table_that_cannot_be_read_leaves_the_other_days_theirs(tmp_path, wher
     same(records, history)
 
 
+def flip(table):
+    """Flips a bit of a table that can be read nevertheless: who wrote it, in the footer."""
+    content, found = bytearray(table.read_bytes()), table.stat()
+    content[content.rindex(b"DuckDB")] ^= 1
+    table.write_bytes(content)
+    os.utime(table, ns=(found.st_atime_ns, found.st_mtime_ns))
+
+
 @pytest.mark.parametrize("fresh", [1, 2], ids=["its own day", "the next day"])
 def test_a_flipped_bit_in_a_table_is_noticed_before_anything_is_made_of_it(tmp_path, fresh):
     """Also one that leaves a table that can be read."""
@@ -208,10 +216,7 @@ def test_a_flipped_bit_in_a_table_is_noticed_before_anything_is_made_of_it(tmp_p
     write(records, *(record(job, end=f"{day}T12:00:00Z") for job, day in enumerate(DAYS)))
     ingest(records, history)
     table = history / "records" / f"day={DAYS[1]}" / "records.parquet"
-    content, found = bytearray(table.read_bytes()), table.stat()
-    content[content.rindex(b"DuckDB")] ^= 1  # who wrote it, in the footer
-    table.write_bytes(content)
-    os.utime(table, ns=(found.st_atime_ns, found.st_mtime_ns))
+    flip(table)
     same(records, history)
     write(records, record(9, end=f"{DAYS[fresh]}T13:00:00Z", node="n9"))
     done = ingest(records, history, status=1)
@@ -221,6 +226,42 @@ def test_a_flipped_bit_in_a_table_is_noticed_before_anything_is_made_of_it(tmp_p
     table.unlink()
     ingest(records, history)
     assert same(records, history)["total"]["jobs"] == 5
+
+
+@pytest.mark.parametrize("place", [1, 2, 3, 5])
+def test_a_flipped_bit_is_noticed_though_ingest_was_killed(tmp_path, place):
+    """Wherever that was, the digest of the table that is there was stored before."""
+    records, history = tmp_path / "records", tmp_path / "history"
+    write(records, record(1))
+    ingest(records, history)
+    write(records, record(2, node="n2"))
+    assert killed(records, history, place)
+    table = history / "records" / f"day={DAY}" / "records.parquet"
+    flip(table)
+    assert ingest(records, history, status=1).stderr.startswith(f"hybridmem ingest: {table} is damaged: ")
+
+
+def test_a_run_does_not_get_the_number_of_another_from_a_damaged_table_of_the_next_day(tmp_path):
+    """A table with the same size and time has another job: its number is not taken for a new run of that job."""
+    records, history = tmp_path / "records", tmp_path / "history"
+    write(records, record(1, end=f"{DAYS[1]}T00:00:01Z"))
+    ingest(records, history)
+    table, drafts = history / "records" / f"day={DAYS[1]}" / "records.parquet", [tmp_path / "1", tmp_path / "2"]
+    for draft in drafts:
+        other = f"SELECT * REPLACE ({draft.name}::BIGINT AS job_id) FROM read_parquet('{{}}')"
+        engine.query(f"COPY ({other}) TO '{{}}' (FORMAT parquet); SELECT 1", table, draft)
+        os.utime(draft, ns=(0, 0))
+    assert drafts[0].stat().st_size == drafts[1].stat().st_size
+    drafts[0].replace(table)
+    ingest(records, history)
+    drafts[1].replace(table)
+    write(records, record(2, end=f"{DAYS[0]}T23:59:59Z"))
+    assert f"{table} is damaged" in ingest(records, history, status=1).stderr
+    assert not (history / "sums" / f"{DAYS[0]}.parquet").exists(), "no sums are made beside a damaged table"
+    table.unlink()
+    (history / "taken" / f"{DAYS[1]}.json").unlink()
+    ingest(records, history)
+    assert same(records, history)["total"]["jobs"] == 2
 
 
 def test_sums_made_beside_a_table_that_could_not_be_read_are_not_of_it(tmp_path):

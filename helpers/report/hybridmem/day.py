@@ -4,7 +4,7 @@
 import json
 from pathlib import Path
 
-from . import engine, fields, layout, moments, records, rules
+from . import daysums, engine, fields, layout, moments, records, rules
 
 # A row contains its whole record, some KiB, and a group of rows is kept in memory while it is written.
 ROWS_A_GROUP, BYTES_A_GROUP = 20_000, "64MB"
@@ -123,8 +123,8 @@ class Day:
         around midnight is one run, and keeps its number."""
         rows = read_fresh(fresh)
         names = ", ".join((*RUN, "run"))
-        beside = [self.history.parquet(day) for day in moments.neighbours(self.day)]
-        for tables in (beside, [self.table]):  # the day's own table has the last word
+        days = [day for day in moments.neighbours(self.day) if not daysums.is_spoilt(self.history, day)]
+        for tables in (map(self.history.parquet, days), [self.table]):  # the day's own table has the last word
             known = [path for path in tables if layout.is_parquet(path) and engine.can_read(connection, [path], names)]
             rows = number_runs(rows, known) if known else rows
         if self.table.exists():
@@ -137,7 +137,7 @@ class Day:
             f"FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE {ROWS_A_GROUP}, ROW_GROUP_SIZE_BYTES '{BYTES_A_GROUP}'"
         )
         connection.execute(f"COPY ({rows}) TO {engine.literal(draft)} ({form})")
-        self.history.settle(draft, self.table)
+        daysums.settle(self.history, self.day, draft, self.work)
 
     def is_older(self, connection):
         """Is the day's table from a version with fewer columns, or with other rules of advice?"""

@@ -5,8 +5,8 @@ made of these, however many records there are.
 In a day's sums a run counts once in each row that has a record of it. Runs that are in several rows, or on the day
 before or after too, would so count more than once in all: what counts them is kept apart. A seal says of which tables
 both files are, of that day and of its neighbours, and what their bytes are; where the tables are others now, or the
-bytes, they are not used. It also says what the bytes of the day's table are: those are not read for each report, but
-before anything is made of the table again."""
+bytes, they are not used. It also says what the bytes of the day's table are, from before that is there: those are not
+read for each report, but before anything is made of the table again, also by the days beside it."""
 
 import hashlib
 import json
@@ -67,11 +67,15 @@ def select_runs(tables, beside):
 FORM = hashlib.blake2b(repr((select([]), select_runs([], [""]))).encode(), digest_size=8).hexdigest()
 
 
+def state_text(path):
+    """The state of a file as one word; "-" if there is none."""
+    return "x".join(map(str, layout.state_of(path) or ["-"]))
+
+
 def stamp(history, day):
-    """Of what the files of a day are made: of this program's statements, and of the tables of the day and beside it."""
+    """Names what the files of a day are made of: this program's statements, and the tables of the day and beside it."""
     tables = map(history.parquet, (day, *moments.neighbours(day)))
-    of = (layout.state_of(table) if layout.is_parquet(table) else None for table in tables)  # as make() takes them
-    return " ".join([FORM, *("x".join(map(str, state)) if state else "-" for state in of)])
+    return " ".join([FORM, *(state_text(one) if layout.is_parquet(one) else "-" for one in tables)])  # as make() does
 
 
 def files(history, day):
@@ -99,12 +103,33 @@ def seal_of(history, day):
     return seal if isinstance(seal, dict) else {}
 
 
+def written(history, day):
+    """The digests of the day's table when it was written, by its states: it may be the one before, or the last one."""
+    found = seal_of(history, day).get("tables")
+    return found if isinstance(found, dict) else {}
+
+
 def is_spoilt(history, day):
-    """Has the day's table other bytes than it had when it was sealed, though nobody wrote to it since?"""
+    """Has the day's table other bytes than were written, though nobody wrote to it since?"""
+    table = history.parquet(day)
+    right = written(history, day).get(state_text(table))
+    return right is not None and digest(table) != right
+
+
+def settle(history, day, draft, work):
+    """Moves a draft to the place of the day's table. The seal knows both tables before: a kill in between leaves one of
+    them, and what damages it later is noticed."""
     table, seal = history.parquet(day), seal_of(history, day)
-    if "table" not in seal or seal.get("table_state") != layout.state_of(table):
-        return False
-    return digest(table) != seal["table"]
+    now = state_text(table)
+    known = {state: right for state, right in written(history, day).items() if state == now}
+    write_seal(history, day, {**seal, "tables": {**known, state_text(draft): digest(draft)}}, work)
+    history.settle(draft, table)
+
+
+def write_seal(history, day, seal, work):
+    draft = work / "seal"
+    draft.write_text(json.dumps(seal))
+    history.settle(draft, history.seal(day))
 
 
 def made(history, days):
@@ -135,16 +160,16 @@ def make(connection, history, work):
     for path in (path for name in ("sums", "runs") for path in (history.folder / name).iterdir()):
         if path.stem not in days:
             path.unlink()
-    damaged, (whole, spoilt) = set(), made(history, days)
-    for day in sorted(set(days) - set(whole)):
-        if is_spoilt(history, day):
-            damaged.add(day)
+    whole, spoilt = made(history, days)
+    near = {day: [one for one in (day, *moments.neighbours(day)) if one in days] for day in days if day not in whole}
+    damaged = {day for day in set().union(*near.values()) if is_spoilt(history, day)}
+    for day, read in near.items():
+        if not damaged.isdisjoint(read):
             continue
-        beside = [one for one in moments.neighbours(day) if one in days]
         try:
-            make_day(connection, history, work, day, beside)
+            make_day(connection, history, work, day, read[1:])
         except engine.error():
-            found = [one for one in (day, *beside) if not engine.can_read(connection, [history.parquet(one)])]
+            found = [one for one in read if not engine.can_read(connection, [history.parquet(one)])]
             if not found:  # there is no room, or no memory
                 raise
             damaged.update(found)
@@ -152,14 +177,16 @@ def make(connection, history, work):
 
 
 def make_day(connection, history, work, day, beside):
-    """The seal goes before its files change, and comes when they are there: it never is of others."""
+    """Makes the files of a day. Before they change its seal loses what it says of them, and gets it when they are
+    there: a seal is never of other files."""
     table, draft = history.parquet(day), work / "draft"
-    seal = {"of": stamp(history, day), "table_state": layout.state_of(table), "table": digest(table)}
+    now = state_text(table)
+    seal = {"tables": {now: written(history, day).get(now) or digest(table)}}
+    write_seal(history, day, seal, work)
+    seal["of"] = stamp(history, day)
     statements = {"sums": select([table]), "runs": select_runs([table], list(map(history.parquet, beside)))}
-    history.seal(day).unlink(missing_ok=True)
     for name, target in files(history, day).items():
         connection.execute(f"COPY ({statements[name]}) TO {engine.literal(draft)} (FORMAT parquet, COMPRESSION zstd)")
         seal[name] = digest(draft)
         history.settle(draft, target)
-    draft.write_text(json.dumps(seal))
-    history.settle(draft, history.seal(day))
+    write_seal(history, day, seal, work)
