@@ -216,14 +216,15 @@ def test_a_run_over_several_midnights_is_one_row(tmp_path):
     assert [row["nodes"] for row in rows if row["job"] == "1"] == [4, 1]
 
 
-def test_advice_by_other_rules_is_not_believed(odd, tmp_path):
-    """As that of another version: the report takes the records, ingest makes the tables anew."""
+@pytest.mark.parametrize(("view", "column"), [("advice", "advice_why"), ("jobs", "job"), ("users", "user")])
+def test_columns_of_another_form_are_not_believed(odd, tmp_path, view, column):
+    """As those of another version: the report takes the records, ingest makes the tables anew."""
     records, whole = odd
-    history = changed(whole, tmp_path / "history", "REPLACE ('no' AS advice_why, 0 AS advice_form)")
-    same(records, history, "--view", "advice")
+    history = changed(whole, tmp_path / "history", f"REPLACE ('77' AS \"{column}\", 0 AS form)")
+    same(records, history, "--view", view)
     ingest(records, history)
-    why = "SELECT count(*) FROM read_parquet('{}/records/day=*/records.parquet') WHERE advice_why = 'no'"
-    assert engine.query(why, history) == [[0]]
+    wrong = f"SELECT count(*) FROM read_parquet('{{}}/records/day=*/records.parquet') WHERE \"{column}\" = '77'"
+    assert engine.query(wrong, history) == [[0]]
 
 
 def test_the_first_node_of_a_peak_is_named(tmp_path):

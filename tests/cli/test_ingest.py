@@ -4,12 +4,20 @@
 import json
 import os
 import shutil
+import sys
 
 import engine
 import pytest
 from engine import ingest
 from histories import DAY, append, contents, killed, same, varied
+from installed import DATA
 from makerecords import record, write
+
+sys.path.insert(0, str(DATA / "python"))
+from hybridmem import engine as module
+from hybridmem import ingest as program
+from hybridmem import layout
+from hybridmem import records as taken
 
 
 def test_what_was_taken_is_not_taken_again(tmp_path):
@@ -116,6 +124,17 @@ def test_only_what_is_new_is_taken(tmp_path):
     write(records, record(3, node="n0"), record(4, node="n9"))
     assert ingest(records, history).stdout == "2 records taken, in 1 day\n"
     assert same(records, history)["total"]["jobs"] == 4
+
+
+def test_each_table_is_asked_once_whether_it_is_older(tmp_path, monkeypatch):
+    """A history has a table for each day of years, and ingest runs by a timer."""
+    write(tmp_path / "records", *(record(day, end=f"2025-03-0{day}T11:00:00Z") for day in (1, 2, 3)))
+    ingest(tmp_path / "records", tmp_path / "history")
+    are_new, asked, history = layout.are_new, [], layout.History(tmp_path / "history")
+    monkeypatch.setattr(layout, "are_new", lambda *words: asked.append(words[1]) or are_new(*words))
+    duckdb = module.load(engine.folder(), None)
+    assert program.take(tmp_path / "records", history, duckdb, taken.Skipped()) == (0, 0, [])
+    assert asked == [[history.parquet(day)] for day in history.days()]
 
 
 def test_a_line_that_was_half_written_is_taken_when_it_is_whole(tmp_path):

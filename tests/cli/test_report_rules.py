@@ -13,7 +13,7 @@ from installed import DATA, helper
 from makerecords import GIB, NO_MIGRATION, record, tier, write
 
 sys.path.insert(0, str(DATA / "python"))
-from hybridmem import rules
+from hybridmem import layout, rules
 from hybridmem.figures import Figures
 
 MIB = 1 << 20
@@ -31,8 +31,11 @@ def migrated(**changes):
     return {**NO_MIGRATION, **figures, "regret": 0.2, "unmoved": {"busy": 0, "room": 0}, **changes}
 
 
-def traffic(read, written):
-    return {"tiers": [{"name": "dram"}, {"name": "pmem", "read_bytes": read, "write_bytes": written}], "source": "perf"}
+def traffic(read, written, dram=()):
+    return {
+        "tiers": [{"name": "dram", **dict(dram)}, {"name": "pmem", "read_bytes": read, "write_bytes": written}],
+        "source": "perf",
+    }
 
 
 # rule: (a record for which it speaks, the advised mode, its sentence, changes that make it silent)
@@ -162,11 +165,34 @@ def test_a_rule_speaks(rule):
     assert given(changes) == (rule, wanted, why)
 
 
-def test_rules_that_say_something_else_have_another_form():
-    """Histories have advice of what was said: where this fails, count rules.FORM up, and write both down here."""
-    changes = [{**case[0], **silence} for case in SPEAK.values() for silence in ({}, *case[3])]
-    said = repr([rules.opinion(Figures(record(1, **copy.deepcopy(made)))) for made in changes])
-    assert (rules.FORM, hashlib.blake2b(said.encode(), digest_size=4).hexdigest()) == (1, "b2fecbbf")
+# Of what else a row of a history is made: names, failures, memory, energy and traffic.
+ROWS = (
+    {"array_job_id": 7, "array_task_id": 3, "restart_count": 2, "user": "a\0b", "account": "\ud800", "shared": True},
+    {"het_job_id": 1, "partition": 7, "plan": None, "request": "fast,size=1G", "end": "yesterday", "elapsed_s": 1e300},
+    {"exit_code": 137, "warnings": ["12 of 13", "12 of 14", "x" * 300, "refused: 5 GiB", "a\nb"]},
+    {
+        "exit_code": 3,
+        "memory": {"tiers": [tier("dram", [0], 1 << 60, 2.5), tier("", [1], -1, 7), tier("pmem", [2], 9, 9)]},
+    },
+    {
+        "shared": False,
+        "energy": {
+            **{"package_j": 1234.5678915, "memory_j": 0.1, "peak_w": 7.25, "node": {"seconds": 3600.25}},
+            "estimate": {"tiers": [{"static_j": 0.5, "dynamic_j": None}, {"static_j": 2, "dynamic_j": 3}]},
+        },
+        "traffic": {
+            **traffic(3, 5, dram={"read_bytes": 1, "write_bytes": 2}),
+            "job": {"total_bytes": 5, "local_bytes": 3},
+        },
+    },
+)
+
+
+def test_columns_of_a_history_that_become_others_have_another_form():
+    """Tables keep what was made of records: if this fails, count layout.FORM up, and write down both here."""
+    changes = [*ROWS, *({**case[0], **silence} for case in SPEAK.values() for silence in ({}, *case[3]))]
+    made = [layout.row(record(1, **copy.deepcopy(one)), "2025-03-01", "n1.jsonl", 1, "") for one in changes]
+    assert (layout.FORM, hashlib.blake2b(repr(made).encode(), digest_size=4).hexdigest()) == (1, "20e4c4c2")
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@
 import json
 from pathlib import Path
 
-from . import daysums, engine, fields, layout, moments, records, rules
+from . import daysums, engine, fields, layout, moments, records
 
 # A row contains its whole record, some KiB, and a group of rows is kept in memory while it is written.
 ROWS_A_GROUP, BYTES_A_GROUP = 20_000, "64MB"
@@ -140,17 +140,17 @@ class Day:
         daysums.settle(self.history, self.day, draft, self.work)
 
     def is_older(self, connection):
-        """Is the day's table from a version with fewer columns, or with other rules of advice?"""
-        if not self.table.exists():
-            return False
-        has_all = engine.have_columns(connection, [self.table], layout.NAMES)
-        return not (has_all and engine.has_only(connection, [self.table], "advice_form", rules.FORM))
+        """Is the day's table from a version with fewer columns, or with others?"""
+        return self.table.exists() and not layout.are_new(connection, [self.table], layout.NAMES)
 
     def kept(self, connection):
-        """SQL for the rows of the present table, with all columns. Rows of an older table are made again from the
-        records in it."""
-        if not self.is_older(connection):
-            return f"SELECT * FROM {engine.parquet([self.table])}"
+        """SQL for the rows of the present table, with all columns."""
+        if self.is_older(connection):
+            return self.made_again(connection)
+        return f"SELECT * FROM {engine.parquet([self.table])}"
+
+    def made_again(self, connection):
+        """SQL for the rows of an older table, made again from the records in it."""
         again = self.work / "again.jsonl"
         found = connection.execute(f"SELECT file, line, run, record FROM {engine.parquet([self.table])}")
         with again.open("w", encoding="ascii") as stream:
@@ -162,8 +162,8 @@ class Day:
         return read_fresh(again)
 
     def renew(self, connection):
-        if self.is_older(connection):
-            self.settle(connection, self.kept(connection))
+        """Makes an older table again."""
+        self.settle(connection, self.made_again(connection))
 
 
 def read_fresh(path):

@@ -7,7 +7,7 @@ import json
 import os
 import time
 
-from . import daysums, engine, layout, moments, records, rules, runquery, tally, tallyquery, viewcells, viewquery
+from . import daysums, engine, layout, moments, records, runquery, tally, tallyquery, viewcells, viewquery
 
 PAUSES = (0.05, 0.1, 0.2, 0.4, 0.8, 1.6, 3.2, 0)  # seconds between two looks, while an ingest is at work
 BYTES_AT_ONCE = 64 << 20  # of records that the engine puts in order
@@ -148,10 +148,7 @@ class Source:
 
     def fill(self, connection, where, values, sums):
         """A view's sums by the engine; False where it cannot make them of the tables."""
-        wanted = viewcells.words_of(sums.view)
-        if not engine.have_columns(connection, self.tables, wanted):
-            return False
-        if "advice_form" in wanted and not engine.has_only(connection, self.tables, "advice_form", rules.FORM):
+        if not layout.are_new(connection, self.tables, viewcells.words_of(sums.view)):
             return False
         query = runquery if sums.view.is_of_jobs else viewquery
         return query.fill(connection, self.tables, where, values, sums)

@@ -3,7 +3,8 @@
 
 A day whose files changed is read again; what its table lacks is added, in a new file that takes the old one's place. So
 records stay in a history when their files are gone, and taking a file twice, or again after a crash, changes nothing.
-A table from before there were all columns is made anew, of the records in it. Last come the sums of what was written.
+A table of another version, with fewer or other columns, is made anew, of the records in it. Last come the sums of what
+was written.
 """
 
 from pathlib import Path
@@ -72,7 +73,9 @@ def is_sound(connection, history, name):
 def renew(connection, history, one):
     """False where the day's table cannot be read."""
     try:
-        if one.is_older(connection) and daysums.is_spoilt(history, one.day):
+        if not one.is_older(connection):
+            return True
+        if daysums.is_spoilt(history, one.day):
             return False
         one.renew(connection)
     except engine.error():

@@ -19,7 +19,7 @@ import tempfile
 from datetime import timezone
 from pathlib import Path
 
-from . import fields, figures, items, moments, records, rules, tally, whole
+from . import engine, fields, figures, items, moments, records, rules, tally, whole
 
 # The columns of a row, besides its day: name and DuckDB type. New columns may only be added at the end; old files have
 # null there.
@@ -77,9 +77,12 @@ COLUMNS = (
     ("advice_wanted", "VARCHAR"),
     ("advice_why", "VARCHAR"),
     ("can_be_fast", "BOOLEAN"),
-    ("advice_form", "BIGINT"),
+    ("form", "BIGINT"),
 )
 NAMES = tuple(name for name, _ in COLUMNS)
+# Number of what row() makes of a record. Count it up when a column becomes another, be it by fields.py, figures.py,
+# items.py, rules.py or tally.py: rows with another number are made again.
+FORM = 1
 # Those of the last columns that are figures of a record.
 FIGURES = (
     *("fast_capacity", "had_company", "unused", "slow_beside_room", "package_uj", "memory_uj", "metered_uj"),
@@ -143,9 +146,15 @@ def row(record, day, file, line, text):
         [failure(*found) for found in items.by_failure(made)],
         *(said.advice or (None, None, None)),
         said.can_be_fast,
-        rules.FORM,
+        FORM,
     )
     return {name: value for (name, _), value in zip(COLUMNS, values) if value is not None}
+
+
+def are_new(connection, tables, names):
+    """Have all rows of the tables these columns, as row() makes them today?"""
+    has_all = engine.have_columns(connection, tables, {*names, "form"})
+    return has_all and engine.has_only(connection, tables, "form", FORM)
 
 
 def state_of(path):

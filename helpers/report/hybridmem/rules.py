@@ -11,7 +11,6 @@ from typing import Callable, NamedTuple, Optional
 from . import draw, fields
 from .figures import Figures
 
-FORM = 1  # number of the rules below: a history keeps advice, and advice with another number is made again
 NEGLIGIBLE = 16 << 20  # bytes: Slurm's own process in each step counts as well, with a few MiB
 KILLED = (137, 143)  # ended by signal 9 or 15: nobody knows what the job would have used
 # Share of a tier's capacity: the kernel and others have used some of it since the boot, which the job never gets.

@@ -128,4 +128,4 @@ def words_of(view):
     texts += [part for column in view.columns for part in FIGURES.get(column.name, ())]
     texts += [LISTS.get(view.name, "")]
     found = set(layout.NAMES).intersection(re.findall(r"\w+", " ".join(texts)))
-    return found | {"can_be_fast", "advice_form"} if "advice_rule" in found else found
+    return found | {"can_be_fast"} if "advice_rule" in found else found
