@@ -15,7 +15,7 @@ from makerecords import record, tier, write
 from oddrecords import odd_records
 
 sys.path.insert(0, str(DATA / "python"))
-from hybridmem import groups, history, runquery, viewquery, views
+from hybridmem import figures, folds, groups, history, runquery, viewquery, views
 
 
 @pytest.fixture(name="odd", scope="module")
@@ -225,6 +225,15 @@ def test_columns_of_another_form_are_not_believed(odd, tmp_path, view, column):
     ingest(records, history)
     wrong = f"SELECT count(*) FROM read_parquet('{{}}/records/day=*/records.parquet') WHERE \"{column}\" = '77'"
     assert engine.query(wrong, history) == [[0]]
+
+
+def test_a_view_of_a_column_that_tables_do_not_have_is_read_from_records(odd):
+    """The engine need not know every view."""
+    longest = views.Column("longest_s", "LONGEST", "seconds", folds.Peak(figures.of("elapsed_ms"), 1000))
+    view = views.named("users")
+    report = groups.Report([view._replace(columns=(*view.columns, longest))], None)
+    source(odd[1]).feed(report)
+    assert len(report.fed) == 1 and len(report.sums[0].rows) > 5
 
 
 def test_the_first_node_of_a_peak_is_named(tmp_path):

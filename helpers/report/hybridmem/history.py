@@ -148,6 +148,8 @@ class Source:
 
     def fill(self, connection, where, values, sums):
         """A view's sums by the engine; False where it cannot make them of the tables."""
+        if not viewcells.knows(sums.view):
+            return False
         if not layout.are_new(connection, self.tables, viewcells.words_of(sums.view)):
             return False
         query = runquery if sums.view.is_of_jobs else viewquery

@@ -122,10 +122,15 @@ def elected(column):
     return column._replace(fold=column.fold.fold) if isinstance(column.fold, Elected) else column
 
 
+def knows(view):
+    """Are all keys and columns of the view in the tables above?"""
+    return KEYS.keys() >= {key.name for key in view.keys} and {*FIGURES, *JOBS} >= {one.name for one in view.columns}
+
+
 def words_of(view):
     """The columns of the view's tables that it wants."""
     texts = [KEYS[key.name] for key in view.keys]
-    texts += [part for column in view.columns for part in FIGURES.get(column.name, ())]
+    texts += [part for column in view.columns if column.name not in JOBS for part in FIGURES[column.name]]
     texts += [LISTS.get(view.name, "")]
     found = set(layout.NAMES).intersection(re.findall(r"\w+", " ".join(texts)))
     return found | {"can_be_fast"} if "advice_rule" in found else found
