@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The sums of a day's table by user, account and mode, which ingest leaves beside it: the table of hybridmem report is
-made of these, however many records there are.
+"""Sums of a day's table by user, account and mode. ingest stores them beside the table, and hybridmem report makes its
+table of them, however many records there are.
 
-In a day's sums a run counts once in each row that has a record of it. Runs that are in several rows, or on the day
-before or after too, would so count more than once in all: what counts them is kept apart. A seal says of which tables
-both files are, of that day and of its neighbours, and what their bytes are; where the tables are others now, or the
-bytes, they are not used. It also says what the bytes of the day's table are, from before that is there: those are not
-read for each report, but before anything is made of the table again, also by the days beside it."""
+In a day's sums a run counts once in each row that has a record of it. A run that is in several rows, or also on the day
+before or after, would count more than once in the total: the records of such runs are stored in a second file. A seal
+names the tables that both files were made of, the day's and its neighbours', and has the digests of both files. If the
+tables or the files have changed, the files are not used. The seal also has the digest of the day's table, from before
+the table was moved to its place. No report reads a whole table for that. ingest compares the digest before it makes
+anything of the table again, also for the days beside it."""
 
 import hashlib
 import json
@@ -15,7 +16,7 @@ from . import engine, layout, moments
 
 BYTES_AT_ONCE = 1 << 20  # of a file that is read
 KEYS = '"user", account, mode'
-# name, SQL over records, what it is
+# name, SQL over records, kind
 CELLS = (
     ("records", "count(*)", "count"),
     ("unmeasured", "count(*) FILTER (fast_peak_bytes IS NULL AND slow_peak_bytes IS NULL)", "count"),
@@ -36,26 +37,26 @@ CELLS = (
     ("jobs", "count(DISTINCT run)", "count"),
     ("failed", "count(DISTINCT run) FILTER (exit_code <> 0)", "count"),
 )
-# As a table has them, for which there are no whole numbers of 128 bits, and those of several rows as one. fields.py has
-# bounds for what a record may have: sums of 75 million records have less than 38 digits.
+# By kind: SQL for a cell in a table, which cannot have whole numbers of 128 bits, and for that cell of several rows
+# together. fields.py limits the figures of a record: sums of 75 million records have less than 38 digits.
 MADE = {"count": "({})::BIGINT", "sum": "({})::DECIMAL(38, 0)", "max": "{}"}
 FOLDED = {"count": "sum({})", "sum": "sum({})::HUGEINT", "max": "max({})"}
 ENDS = "min(end_time) AS first_end, max(end_time) AS last_end, count(*) - count(end_time) AS endless"
 
 
 def select(tables, where="true"):
-    """The sums of the records of these tables that a condition holds for."""
+    """SQL for the sums of the records in these tables that meet a condition."""
     cells = ", ".join(f"{MADE[kind].format(sql)} AS {name}" for name, sql, kind in CELLS)
     return f"SELECT {KEYS}, {ENDS}, {cells} FROM {engine.parquet(tables)} WHERE {where} GROUP BY ALL"
 
 
 def folded():
-    """The cells of several rows as one, as SQL."""
+    """SQL for the cells of several rows together."""
     return ", ".join(FOLDED[kind].format(name) for name, _, kind in CELLS)
 
 
 def select_runs(tables, beside):
-    """The records of the runs that are in several rows of `tables`, or in a table of `beside` too."""
+    """SQL for the records of runs that are in several rows of `tables`, or also in a table of `beside`."""
     these = engine.parquet(tables)
     runs = f"SELECT run FROM (SELECT DISTINCT run, {KEYS} FROM {these}) GROUP BY run HAVING count(*) > 1"
     if beside:
@@ -83,7 +84,7 @@ def files(history, day):
 
 
 def digest(path):
-    """Of all bytes of a file; None where there is none that can be read."""
+    """The digest of a file; None if it cannot be read."""
     made = hashlib.blake2b(digest_size=16)
     try:
         with path.open("rb") as stream:
@@ -95,7 +96,7 @@ def digest(path):
 
 
 def seal_of(history, day):
-    """What the day's seal says; nothing where there is none, or one that is damaged."""
+    """The content of the day's seal; empty if it is missing or damaged."""
     try:
         seal = json.loads(history.seal(day).read_bytes())
     except (OSError, ValueError):
@@ -133,8 +134,8 @@ def write_seal(history, day, seal, work):
 
 
 def made(history, days):
-    """(those of the days whose sums are of the tables as these are now, and as they were written; files of sums whose
-    bytes are others than were written). A file that is gone is not damaged: copies may leave it out."""
+    """Returns the days whose sums are undamaged and were made of the present tables, and the damaged files of sums. A
+    missing file is not damaged: copies may leave it out."""
     found, damaged = [], []
     for day in days:
         seal = seal_of(history, day)
@@ -148,14 +149,14 @@ def made(history, days):
 
 
 def lost(history):
-    """Days that have sums of a table that is gone."""
+    """Returns the days that have sums, but no table."""
     names = {path.stem for path in (history.folder / "sums").glob("*.parquet")}
     return [day for day in filter(moments.Period().has_day, names) if not history.has_table(day)]
 
 
 def make(connection, history, work):
-    """What is missing, old or damaged; files of days without a table go. Returns the days whose tables cannot be read,
-    and the files that were damaged."""
+    """Makes sums that are missing, old or damaged, and removes those of days without a table. Returns the days whose
+    tables are damaged, and the files of sums that were."""
     days = [day for day in filter(moments.Period().has_day, history.days()) if layout.is_parquet(history.parquet(day))]
     for path in (path for name in ("sums", "runs") for path in (history.folder / name).iterdir()):
         if path.stem not in days:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""DuckDB, which history is kept and queried with. It is optional: only here is it looked for."""
+"""DuckDB, which writes and queries a history. It is optional, and only this file looks for it."""
 
 import contextlib
 import importlib
@@ -11,14 +11,14 @@ from pathlib import Path
 
 from . import records
 
-INTERRUPTED = "Query interrupted"  # what ^C makes of a statement
-MEMORY = "1GiB"  # of one query; what needs more goes to a temporary folder
+INTERRUPTED = "Query interrupted"  # the error of a statement that ^C ends
+MEMORY = "1GiB"  # for one query; what does not fit goes to a temporary folder
 MOST_THREADS = 4  # each has buffers of its own
 REQUIREMENTS = Path(__file__).with_name("requirements.txt")
 
 
 def why_not_there(given):
-    """What is wrong with the folder that the caller named, if there is something."""
+    """Says what is wrong with the folder that the caller named, if something is."""
     try:
         if given:
             os.scandir(given).close()
@@ -30,7 +30,7 @@ def why_not_there(given):
 
 
 def load(folder, given):
-    """The module: from the folder that the caller named, else from the site's one or Python's own."""
+    """Loads the module: from the folder that the caller named, else from the site's folder or Python's own."""
     if not PathFinder.find_spec("duckdb", [str(given)] if given else [folder, *sys.path]):
         raise records.Failure(
             f"DuckDB is missing{why_not_there(given)}: {sys.executable} -m pip install --no-index --find-links WHEELS "
@@ -48,8 +48,8 @@ def load(folder, given):
 
 @contextlib.contextmanager
 def session(duckdb, work=None):
-    """A connection that keeps nothing, loads nothing and asks no network; its errors are Failures. `work`: a folder for
-    what does not fit into memory; without it one that goes with the session."""
+    """A connection to an empty database. It loads no extension and asks no network; its errors become Failures. `work`:
+    a folder for what does not fit into memory; without it the session has one of its own."""
     with contextlib.ExitStack() as stack:
         folder = work or stack.enter_context(tempfile.TemporaryDirectory(prefix="hybridmem-"))
         try:
@@ -71,17 +71,17 @@ def session(duckdb, work=None):
                 raise
             raise KeyboardInterrupt from error
         except duckdb.Error as error:
-            said = str(error).strip().splitlines() or ["it failed"]  # then come lines of our own SQL
+            said = str(error).strip().splitlines() or ["it failed"]  # the next lines show our own SQL
             raise records.Failure(f"DuckDB: {said[0]}") from error
 
 
 def error():
-    """What the engine raises, once it is loaded."""
+    """The class of the engine's errors; it has to be loaded."""
     return sys.modules["duckdb"].Error
 
 
 def can_read(connection, paths, columns="COLUMNS(*)"):
-    """All that is in these columns of the files, from the first row to the last?"""
+    """Can these columns of the files be read, from the first row to the last?"""
     try:
         connection.execute(f"SELECT bit_xor(hash({columns})) FROM {parquet(paths)}").fetchall()
     except error():
@@ -90,22 +90,22 @@ def can_read(connection, paths, columns="COLUMNS(*)"):
 
 
 def literal(path):
-    """A path to write to, in a statement; the engine takes "~" for somebody's home."""
+    """Quotes a path to write to, for a statement. It is absolute, as the engine takes "~" for a home folder."""
     return "'" + str(Path(path).absolute()).replace("'", "''") + "'"
 
 
 def quoted(path):
-    """A path to read from, in a statement: none of its characters is a pattern."""
+    """Quotes a path to read from, for a statement. None of its characters is a pattern."""
     return literal("".join(f"[{c}]" if c in "*?[" else c for c in str(path)))
 
 
 def parquet(paths):
-    """The table of these files."""
+    """SQL for the rows of these files."""
     return f"read_parquet([{', '.join(map(quoted, paths))}], hive_partitioning = false)"
 
 
 def has_only(connection, paths, column, value):
-    """Is a column the same in all rows of the tables? Their footers have its least and largest."""
+    """Does a column have this value in all rows of the tables? Their footers have its least and its largest value."""
     [(same,)] = connection.execute(
         f"SELECT coalesce(bool_and({column} IS NOT DISTINCT FROM ?), true) FROM {parquet(paths)}", [value]
     ).fetchall()

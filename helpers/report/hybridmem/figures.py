@@ -12,8 +12,9 @@ def product(one, other):
 
 
 def company(record):
-    """True where other jobs ran on the node beside this one, False where none did, None where that is not known. Older
-    records, which have no word for it, tell by counters: they are the job's own only where it had no company."""
+    """Returns True if other jobs ran on the node beside this one, False if none did, None if that is not known. Older
+    records lack `shared`. They have counters of the job itself only if it was alone, so such counters mean no
+    company."""
     if isinstance(record.get("shared"), bool):
         return record["shared"]
     groups = [fields.part(record, name) for name in ("energy", "traffic")]
@@ -39,12 +40,13 @@ class Figures:
         self.read_memory()
         energy = record.get("energy")
         self.package_uj, self.memory_uj = (fields.millionths(energy, key) for key in ("package_j", "memory_j"))
-        # What power is of: packages and memory, packages alone where a node has no meter of memory.
+        # The energy that power is computed from: packages and memory, or packages alone if the node does not meter
+        # memory.
         self.metered_uj = None if self.package_uj is None else self.package_uj + (self.memory_uj or 0)
         self.peak_uw = fields.millionths(energy, "peak_w")
-        # Counting begins after the job, and may end before it: its own time is not what power is energy by.
+        # Divide energy by the time that was counted, not by the job's: counting starts later and may end earlier.
         self.counted_us = fields.millionths(fields.part(energy, "node"), "seconds") or None
-        # Estimates, of all tiers or not at all; nothing else is made from them.
+        # Estimates: known for all tiers or not at all. No other figure is computed from them.
         modelled = fields.members(fields.part(energy, "estimate"), "tiers")
         self.static_uj, self.dynamic_uj = (
             fields.total([fields.millionths(tier, key) for tier in modelled]) for key in ("static_j", "dynamic_j")
@@ -59,11 +61,12 @@ class Figures:
         )
         self.slow_peak, self.slow_mean = (fields.memory(self.slow, key) for key in ("peak_bytes", "mean_bytes"))
         self.all_mean = fields.total([fields.memory(tier, "mean_bytes") for tier in self.tiers], fields.MOST_BYTES)
-        # Weighted by time; what a ratio divides by is of the same records.
+        # Weighted by time. Both sides of a ratio must be of the same records.
         self.fast_byte_ms = product(self.fast_mean, self.elapsed_ms)
         self.all_byte_ms = product(self.all_mean, self.elapsed_ms)
-        # Fast memory that the job did not use, on the mean, and what it had in the slow tier while there was as much
-        # room: of a job alone, for what others had of it is not known, and each would be told of the whole node's.
+        # Mean fast memory that the job did not use, and what it had in the slow tier while there was room for it. Only
+        # for jobs alone on the node: otherwise the others' share is unknown, and each job would be charged the whole
+        # node's.
         self.unused = self.slow_beside_room = None
         if self.had_company is False and None not in (self.fast_capacity, self.fast_mean):
             self.unused = max(self.fast_capacity - self.fast_mean, 0)
@@ -73,7 +76,7 @@ class Figures:
         self.slow_beside_room_byte_ms = product(self.slow_beside_room, self.elapsed_ms)
 
     def read_cost(self):
-        """What traffic took: of records that have the energy, and the traffic of all tiers both ways."""
+        """Energy per traffic. Needs the energy, and reads and writes of all tiers."""
         parts = [self.traffic_of(tier) for tier in self.tiers]
         moved = fields.total([fields.count(part, key) for part in parts for key in ("read_bytes", "write_bytes")])
         self.moved_bytes = self.joules_per_gb = None
@@ -82,7 +85,7 @@ class Figures:
             self.joules_per_gb = self.metered_uj * 1000 / moved
 
     def traffic_of(self, tier):
-        """The tier's part of `traffic`, by the name that it has in `memory`; None where it was not measured."""
+        """The tier's part of `traffic`, found by its name in `memory`; None if it was not measured."""
         name = fields.text(tier, "name")
         measured = fields.members(self.record.get("traffic"), "tiers") if name else ()
         return next((part for part in measured if fields.text(part, "name") == name), None)
@@ -92,7 +95,7 @@ class Case(NamedTuple):
     """A record in one of a view's rows."""
 
     figures: Figures
-    item: Any  # what of the record the row is of: a tier, an advice
+    item: Any  # the part of the record that the row is about: a tier, an advice
     is_new: bool  # the row's first record of this run of the job
     is_new_failure: bool  # the first whose exit code is not 0
 
@@ -107,7 +110,7 @@ def of(name):
 
 
 def of_item(key):
-    """An amount of memory in the tier that the row is of."""
+    """An amount of memory in the tier that the row is about."""
     return lambda case: fields.memory(case.item, key)
 
 
@@ -117,5 +120,5 @@ def of_item_by(key, name):
 
 
 def where_item(name, key):
-    """One of the record's figures, where the tier has its own."""
+    """One of the record's figures, if the tier has the amount."""
     return lambda case: None if fields.memory(case.item, key) is None else getattr(case.figures, name)

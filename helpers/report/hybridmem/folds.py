@@ -1,16 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How a column grows from case to case. A row is a plain list, of which each column has a few cells: rows are many.
+"""How a column adds up cases, one by one. A row is a plain list, as there are many rows. Each column has a few of its
+cells.
 
-A fold has `start`, its cells at the beginning; add(cells, at, case), which adds a case to the cells from `at` on;
-value(cells, at), the figure, None where nothing was measured; and others(cells, at), by suffix what has to be said with
-it. A `figure` is a function of a case: a number, or None where it was not measured.
+A fold has `start`, its cells before the first case; add(cells, at, case), which adds a case to the cells from `at` on;
+value(cells, at), which returns the figure, or None if nothing was measured; and others(cells, at), which returns what
+has to be said with the figure, by suffix. A `figure` is a function that returns the number of a case, or None if it was
+not measured.
 """
 
 from . import fields
 
 
 class Count:
-    """A sum of what is always known."""
+    """The sum of a figure that is always known."""
 
     start = (0,)
 
@@ -28,7 +30,7 @@ class Count:
 
 
 class Sum:
-    """A sum of what may not have been measured, in units of `per` figures, and how many records had none."""
+    """The sum of a figure that may not have been measured, divided by `per`, and the number of records without it."""
 
     start = (None, 0)
 
@@ -53,14 +55,15 @@ class Sum:
 
 
 class Unknown(Sum):
-    """What no record can have as long as something else is not known."""
+    """A figure that no record has, as something else is not known."""
 
     def __init__(self):
         super().__init__(lambda case: None)
 
 
 class Ratio:
-    """The sum of `upper` over that of `lower`, of the records that have both, times `factor`, and how many have not."""
+    """The sum of `upper` divided by the sum of `lower`, times `factor`. Both are of the records that have both; the
+    others are counted."""
 
     start = (0, 0, 0)
 
@@ -83,7 +86,7 @@ class Ratio:
 
 
 class Peak:
-    """The largest, in units of `per` figures, the first node that had it, and how many records had none."""
+    """The largest figure, divided by `per`, the first node that had it, and the number of records without a figure."""
 
     start = (None, None, 0)
 
@@ -105,7 +108,7 @@ class Peak:
 
 
 class First:
-    """A word that is the same in all cases of a row, or the first of them."""
+    """The word of the first case that has one. In most columns all cases of a row have the same."""
 
     start = (None,)
 
@@ -131,7 +134,7 @@ class Last(First):
 
 
 class Common:
-    """The word of all cases where it is the same, else what they have in common; nothing where that differs, too."""
+    """The word of all cases if it is the same, else what they have in common; an empty text if that differs, too."""
 
     start = (None, None)
 
@@ -155,8 +158,9 @@ class Common:
 
 
 class Elected:
-    """Another fold, of the cases alone that are of the row's candidate. `vote(case)` is a case's candidate, or None;
-    `consent(case)` is counted over all cases; elect(votes by candidate, cases, consents) names one, or None."""
+    """Another fold, over only the cases that voted for the candidate who is elected in the row. vote(case) returns a
+    case's candidate, or None. consent(case) is counted over all cases. elect(votes by candidate, cases, consents)
+    returns a candidate, or None."""
 
     start = (0, 0, None)
 
@@ -174,7 +178,7 @@ class Elected:
             self.fold.add(own, 1, case)
 
     def elected(self, cells, at):
-        """The cells of the fold, from 1 on; those of its beginning where nobody is elected."""
+        """The cells of the candidate's fold, from 1 on; empty ones if nobody is elected."""
         cases, consents, found = cells[at : at + 3]
         candidate = self.elect({name: own[0] for name, own in found.items()}, cases, consents) if found else None
         return [0, *self.fold.start] if candidate is None else found[candidate]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Views over a stream of records, all in one pass, in memory that does not grow with their number."""
+"""Makes views of a stream of records: all in one pass, in memory that does not grow with the number of records."""
 
 import heapq
 import itertools
@@ -12,11 +12,11 @@ NO_RECORD = "No record."
 
 
 class Report:
-    """Feeds each record to every view's sums. Records are there once; next_day() says where their stream is, `once` is
-    as in a Tally."""
+    """Feeds each record to the sums of all views. Each record comes once; next_day() is called before those of each
+    day. `once` is as in a Tally."""
 
     def __init__(self, views, top, by=None):
-        """`top`: rows to keep of each view, None: as many as the view says; `by`: the figure that ranks them."""
+        """`top`: how many rows to keep of each view; None: the view's own number. `by`: the figure that ranks them."""
         self.views, self.top, self.by = views, top, by
         self.once = True
         self.begin()
@@ -29,7 +29,7 @@ class Report:
             for view in self.views
         ]
         self.fed = self.sums  # those that records are added to
-        self.last = None  # moment at which a record's job ended
+        self.last = None  # when the last job ended
 
     def next_day(self):
         for sums in self.fed:
@@ -51,7 +51,7 @@ class Report:
 
 
 class Counted(tally.Counted):
-    """Makes cases: a run of a job is new once in each row that it is in."""
+    """Makes cases. A run of a job is new once in each of its rows."""
 
     def case(self, key, figures, item, run):
         failed = bool(fields.integer(figures.record, "exit_code"))
@@ -59,14 +59,14 @@ class Counted(tally.Counted):
 
 
 class Sums:
-    """What both kinds of views have: a total, and how a row is read."""
+    """What both kinds of views share: the total, and how records are added to rows."""
 
     def __init__(self, view, top, by):
         self.view, self.top, self.by = view, top, by
         self.counted, self.all = Counted(), Counted()
         self.total = self.view.new_row() if view.has_total else None
-        self.dropped = 0  # rows that are not among the top
-        self.has_records = False  # which need not have given a row
+        self.dropped = 0  # number of rows that are not among the top
+        self.has_records = False  # a record need not have a row
 
     def next_day(self):
         self.counted.next_day()
@@ -80,7 +80,7 @@ class Sums:
             self.view.add(self.row(key), self.counted.case(key, figures, item, run))
 
     def rank(self, row):
-        """Sorts rows by the figure, the largest last; those without it come before all others."""
+        """The key that sorts rows by the figure: the largest comes last, and rows without a figure come first."""
         figure = self.view.figure(row, self.by)
         return (figure is not None, figure or 0)
 
@@ -94,7 +94,7 @@ class Sums:
 class Groups(Sums):
     """Rows that may grow until the last record: users, nodes, days."""
 
-    LIMIT = 50_000  # rows; what comes after them is one more
+    LIMIT = 50_000  # rows; all keys that come later share one more row
 
     def __init__(self, view, top, by):
         super().__init__(view, top, by or view.by)
@@ -109,7 +109,8 @@ class Groups(Sums):
         return row
 
     def sorted_rows(self):
-        """(key, row), as they are shown: by the figure, else by the key."""
+        """Returns (key, row) in the order in which they are shown: by the figure, or by the key if no figure is
+        given."""
         rows = sorted(self.rows.items())
         if self.by:
             rows.sort(key=lambda item: self.rank(item[1]), reverse=True)
@@ -119,10 +120,10 @@ class Groups(Sums):
 
 
 class Jobs(Sums):
-    """Rows of one run of a job each: the nodes of a run end together, so that a row is whole when two days are over.
-    Of those that are whole the largest are kept."""
+    """A row for each run of a job. The nodes of a run end together, so a row is complete after two days. Only the
+    largest of the complete rows are kept."""
 
-    LIMIT = 100_000  # runs a day, about a KiB each; where there are more, rows are taken for whole too early
+    LIMIT = 100_000  # runs a day, about a KiB each; if there are more, rows are taken for complete too early
 
     def __init__(self, view, top, by):
         super().__init__(view, top, by)
@@ -134,7 +135,7 @@ class Jobs(Sums):
         self.before, self.today = self.today, {}
 
     def row(self, key):
-        """A run goes on from day to day, however many midnights it has."""
+        """Returns the run's row. The run goes on from day to day, over any number of midnights."""
         found = self.today.get(key) or self.before.pop(key, None)
         if found is None:
             if len(self.today) >= self.LIMIT:
@@ -150,7 +151,8 @@ class Jobs(Sums):
                 self.keep(order, (cluster or "", job, restarts or 0), row)
 
     def keep(self, order, key, row):
-        """Among the largest. No two orders are equal, so that keys, which may have None, are never compared."""
+        """Keeps a row if it is among the largest. No two orders are equal, so keys, which may contain None, are not
+        compared."""
         heapq.heappush(self.heap, (self.rank(row), -order, key, row))
         if len(self.heap) > self.top:
             heapq.heappop(self.heap)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The table of hybridmem report out of a history, by DuckDB: the same sums as over the records themselves."""
+"""Makes the tables of hybridmem report from a history with DuckDB. They are the same as those made from the records."""
 
 import contextlib
 import errno
@@ -10,12 +10,12 @@ import time
 from . import daysums, engine, layout, moments, records, runquery, tally, tallyquery, viewcells, viewquery
 
 PAUSES = (0.05, 0.1, 0.2, 0.4, 0.8, 1.6, 3.2, 0)  # seconds between two looks, while an ingest is at work
-BYTES_AT_ONCE = 64 << 20  # of records that the engine puts in order
+BYTES_AT_ONCE = 64 << 20  # of records that the engine sorts at one time
 
 
 def slices(files):
-    """(first, last) of files that follow each other and have so many bytes together, or are one. `files`: names and
-    bytes, in order."""
+    """Puts files together that follow each other and have at most BYTES_AT_ONCE, or one larger file: (first, last) of
+    each group. `files`: (name, bytes), in order."""
     found, free = [], 0
     for name, size in files:
         if size > free:
@@ -27,7 +27,7 @@ def slices(files):
 
 
 def is_wanted_twice(left, wanted):
-    """Was a record, which was there before, one that is wanted?"""
+    """Is this duplicate of a record wanted?"""
     try:
         return wanted.has(json.loads(left["text"]))
     except (ValueError, TypeError):  # the line was UTF-16, which JSON may be
@@ -35,7 +35,7 @@ def is_wanted_twice(left, wanted):
 
 
 class Source:
-    """The records of a history that the options want; `wanted` says the same of one record."""
+    """The records of a history that the options ask for; `wanted` tells the same of one record."""
 
     def __init__(self, options, engine_folder, wanted):
         self.duckdb = engine.load(engine_folder, options.engine)
@@ -44,20 +44,20 @@ class Source:
         self.days = list(filter(wanted.period.has_day, self.history.days()))
         self.with_table = [day for day in self.days if self.history.has_table(day)]
         self.tables = list(map(self.history.parquet, self.with_table))
-        self.damaged = []  # files of sums that were met, and not used
+        self.damaged = []  # damaged files of sums, which were not used
         for day in self.days:
             if not self.history.is_whole(day):
                 raise records.Failure(self.history.damaged(day))
 
     def tell_left_out(self, skipped):
-        """What ingest kept aside; a record that was there twice counts where it is wanted."""
+        """Counts the lines that ingest left out; a duplicate record counts if it is wanted."""
         for day in self.days:
             for left in self.history.left_out_lines(day):
                 if left["cause"] != "duplicate" or is_wanted_twice(left, self.wanted):
                     skipped.add(left["cause"], left["path"], left["line"])
 
     def add_up(self):
-        """Their Tally, of tables that were the same before and after: an ingest may be at work."""
+        """Returns the Tally of the records."""
         if not self.tables:
             return tally.Tally()
         with self.session() as connection:
@@ -98,7 +98,7 @@ class Source:
 
     @contextlib.contextmanager
     def session(self):
-        """One of the engine, in which an error is told of the table that has it."""
+        """A session of the engine. If a table cannot be read, the error names it."""
         with engine.session(self.duckdb) as connection:
             try:
                 yield connection
@@ -125,7 +125,7 @@ class Source:
             self.of_same_tables(lambda: self.fill_views(connection, where, values, report))
             if not report.fed:
                 return
-            connection.execute("SET threads = 1")  # each takes whole groups of rows; we are slower than one
+            connection.execute("SET threads = 1")  # one is faster than we are, and each has groups of rows in memory
             for day, table in zip(self.with_table, self.tables):
                 report.next_day()
                 for text in self.texts(connection, engine.parquet([table]), where, values):
@@ -138,7 +138,7 @@ class Source:
         report.fed = [sums for sums in report.sums if not self.fill(connection, where, values, sums)]
 
     def look_at_all(self, connection, where, values, report):
-        """Are there records, and when did the job of the last one end?"""
+        """Finds out if there are records, and when the last job ended."""
         [(count, last)] = connection.execute(
             f"SELECT count(*), epoch_us(max(end_time)) FROM {engine.parquet(self.tables)} WHERE {where}", values
         ).fetchall()
@@ -147,7 +147,7 @@ class Source:
             sums.has_records = count > 0
 
     def fill(self, connection, where, values, sums):
-        """A view's sums by the engine; False where it cannot make them of the tables."""
+        """Makes a view's sums with the engine. Returns False if the tables do not have what it needs."""
         if not viewcells.knows(sums.view):
             return False
         if not layout.are_new(connection, self.tables, viewcells.words_of(sums.view)):
@@ -162,7 +162,7 @@ class Source:
             raise records.Failure(self.history.damaged(day)) from error
 
     def texts(self, connection, table, where, values):
-        """The records of a day's table that are wanted, in their order. The engine sorts some files at a time: those of
+        """Yields the wanted records of a day's table in their order. The engine sorts some files at a time, as those of
         a large day do not fit into its memory."""
         files = f"SELECT file, sum(strlen(record)) FROM {table} WHERE {where} GROUP BY file ORDER BY file"
         for first, last in slices(connection.execute(files, values).fetchall()):
@@ -175,7 +175,7 @@ class Source:
                     yield text
 
     def meet_names(self):
-        """Tell `wanted` of the names that there are."""
+        """Tells `wanted` which names there are."""
         if not self.tables:
             return
         where, values = tallyquery.period_of(self.options)

@@ -2,11 +2,11 @@
 """The layout of a history, the folder that hybridmem ingest makes of records.
 
 <history>/records/day=<YYYY-MM-DD>/records.parquet   the records of a day, one in a row; folders in Hive's layout
-<history>/left-out/<YYYY-MM-DD>/<node>.jsonl         lines of a node's file that are no records: where, why, the line
+<history>/left-out/<YYYY-MM-DD>/<node>.jsonl         lines of a node's file that are not records: place, reason, line
 <history>/taken/<YYYY-MM-DD>.json                    the files that were taken: name -> [bytes, mtime in ns]
-<history>/sums/<YYYY-MM-DD>.parquet                  sums of the day's table, by user, account and mode (daysums.py)
+<history>/sums/<YYYY-MM-DD>.parquet                  sums of the day's table by user, account and mode (daysums.py)
 <history>/runs/<YYYY-MM-DD>.parquet                  records of runs that are counted in more than one row of sums
-<history>/sums/<YYYY-MM-DD>.json                     the seal of both: which table they are of, and all digests"""
+<history>/sums/<YYYY-MM-DD>.json                     the seal of both: the tables they were made of, and digests"""
 
 import contextlib
 import errno
@@ -83,7 +83,7 @@ NAMES = tuple(name for name, _ in COLUMNS)
 # Number of what row() makes of a record. Count it up when a column becomes another, be it by fields.py, figures.py,
 # items.py, rules.py or tally.py: rows with another number are made again.
 FORM = 1
-# Those of the last columns that are figures of a record.
+# The figures of a record in the columns from fast_capacity_bytes on.
 FIGURES = (
     *("fast_capacity", "had_company", "unused", "slow_beside_room", "package_uj", "memory_uj", "metered_uj"),
     *("peak_uw", "counted_us", "moved_bytes", "static_uj", "dynamic_uj", "slow_read", "slow_written"),
@@ -107,13 +107,13 @@ def moment(record, key):
 
 
 def tier(found):
-    """A tier of a record, as the column of tiers has it."""
+    """Makes an item of the column tiers from a tier of a record."""
     amounts = {key: fields.memory(found, key) for key in ("peak_bytes", "mean_bytes")}
     return {"name": fields.clean(fields.text(found, "name")), **amounts}
 
 
 def failure(key, item):
-    """The same of what went wrong."""
+    """Makes an item of the column failures from one of items.by_failure()."""
     return {"kind": key[0], "pattern": key[1], "text": item[0]}
 
 

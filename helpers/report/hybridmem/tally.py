@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Adding up records by user and mode, in memory that does not grow with their number."""
+"""Adds up records by user and mode, in memory that does not grow with the number of records."""
 
 from array import array
 
@@ -8,8 +8,8 @@ from .figures import product
 
 
 class Seen:
-    """Keys met so far, at most `limit`: past it nothing is remembered, and `full` says that counts may be too high.
-    Kept are 64-bit hashes in an open table, at 12 to 24 bytes each: a set has 70 and more."""
+    """The keys met so far, at most `limit`. Keys beyond it are not remembered, and `full` says that counts may be too
+    high. The keys are 64-bit hashes in an open table, which takes 12 to 24 bytes for each: a set takes 70 and more."""
 
     FREE = 0
     FIRST = 64  # places, a power of two; at most two thirds of them are taken
@@ -19,7 +19,7 @@ class Seen:
         self.places = array("Q", [self.FREE]) * self.FIRST
 
     def find(self, mark):
-        """The place that has the mark, or the free one where it belongs."""
+        """Returns the place that has the mark, or the free place where it belongs."""
         places, last = self.places, len(self.places) - 1
         at = mark & last
         while places[at] != self.FREE and places[at] != mark:
@@ -30,7 +30,7 @@ class Seen:
         return self.places[self.find(mark_of(key))] != self.FREE
 
     def is_new(self, *key):
-        """False where the key was met."""
+        """Returns False if the key was met before."""
         mark = mark_of(key)
         at = self.find(mark)
         if self.places[at] != self.FREE:
@@ -56,8 +56,8 @@ def mark_of(key):
 
 
 class Jobs:
-    """Runs of jobs, each counted once though every node wrote a record. The nodes of a run end together, but midnight
-    may fall between them: this day's runs and those of the day before are remembered."""
+    """The runs of jobs. Each counts once, although every node wrote a record. The nodes of a run end together, but
+    midnight may fall between them: the runs of this day and of the day before are remembered."""
 
     LIMIT = 400_000  # a day; 8 MiB
 
@@ -68,15 +68,16 @@ class Jobs:
         self.before, self.today = self.today, Seen(self.LIMIT)
 
     def is_new(self, *key):
-        """False also on the day after one on which it was not new: as in a history, however many midnights it has."""
+        """Returns False also if the run was met on the day before: a run over any number of midnights is one, as in a
+        history."""
         new = self.today.is_new(*key) and not self.before.has(*key)
         self.exact = self.exact and not self.today.full
         return new
 
 
 def memory_figures(record):
-    """Of a record: peaks of the fast and the slow tier, means of the fast tier and of all tiers; bytes, or None. There
-    is no mean of all tiers without that of the fast one."""
+    """Returns four figures of a record: the peaks of the fast and the slow tier, and the means of the fast tier and of
+    all tiers. Each is in bytes, or None. The mean of all tiers is known only if that of the fast tier is."""
     tiers = fields.tiers(record)
     fast, slow = (fields.memory(tier, "peak_bytes") for tier in (*tiers[:1], *tiers[1:][-1:], *[{}] * 2)[:2])
     means = [fields.memory(tier, "mean_bytes") for tier in tiers]
@@ -84,8 +85,8 @@ def memory_figures(record):
 
 
 class Written:
-    """The records of one day, in all of its files: a node writes a record again where its epilog was repeated after a
-    crash, and files are copied."""
+    """The records of one day, in all of its files. Some are there twice: a node writes a record again if its epilog is
+    repeated after a crash, and people copy files."""
 
     LIMIT = 4_000_000  # a day; 64 MiB
 
@@ -123,7 +124,7 @@ class Row:
         self.milliseconds = None  # of the records that have a time
         self.peaks = [None, None]  # of the fast and the slow tier, bytes on one node
         self.mean = [0, 0]  # mean bytes x milliseconds in the fast tier; the milliseconds
-        self.share = [0, 0]  # of the records with all means: the same in the fast tier; in all tiers
+        self.share = [0, 0]  # mean bytes x milliseconds in the fast tier and in all, of records with all means
         self.missing = [0] * len(MEASURED)
 
     def add(self, record, new_job, new_failure):
@@ -165,7 +166,7 @@ class Row:
         return None if self.milliseconds is None else self.milliseconds / 3_600_000
 
     def figures(self):
-        """As they are reported; null where nothing was measured."""
+        """Returns the figures as they are reported; None if nothing was measured."""
         measured = (
             None if self.hours is None else round(self.hours, 4),
             *self.peaks,
@@ -179,7 +180,7 @@ class Row:
 
 
 class Counted:
-    """Runs of jobs and those that failed, each new once by key."""
+    """The runs of jobs, and those that failed. Each is new once for a key."""
 
     def __init__(self):
         self.jobs, self.failures = Jobs(), Jobs()
@@ -189,7 +190,7 @@ class Counted:
         self.failures.next_day()
 
     def are_new(self, run, failed, *key):
-        """(is the run new, is it new that it failed)"""
+        """Returns (is the run new, is its failure new)."""
         return self.jobs.is_new(*key, *run), failed and self.failures.is_new(*key, *run)
 
     def is_exact(self):
@@ -197,13 +198,12 @@ class Counted:
 
 
 class Tally:
-    """Rows by (user, mode), of records that are there once. A run counts once in each row that it has records in, and
-    once in all. next_day() says where their stream is; `once`: False where it could not be told of all of them that
-    they are."""
+    """Rows by (user, mode). Each record comes once; next_day() is called before those of each day. A run counts once in
+    each row that has a record of it, and once in the total. `once`: False if some records may have come twice."""
 
     def __init__(self):
         self.rows, self.counted, self.all, self.once = {}, Counted(), Counted(), True
-        self.runs = [0, 0]  # in all rows, and those that failed
+        self.runs = [0, 0]  # the number of runs in all rows together, and of those that failed
 
     def next_day(self):
         self.counted.next_day()
@@ -230,5 +230,5 @@ class Tally:
         return row
 
     def sorted_rows(self):
-        """What used most comes first."""
+        """The row with the most node-hours comes first."""
         return sorted(self.rows.items(), key=lambda item: (-(item[1].milliseconds or 0), item[0]))

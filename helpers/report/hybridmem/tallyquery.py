@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The table of hybridmem report out of a history, by DuckDB: of the sums of days, and of columns where there are
-none."""
+"""Makes the table of hybridmem report from a history with DuckDB: from the sums of days, and from columns for days that
+have no sums."""
 
 from . import daysums, engine, moments, tally, viewcells, viewquery
 
@@ -9,7 +9,7 @@ PLACE = f"hash({USER}, mode)"  # a row of the table, as one number
 
 
 def keys_of(options):
-    """Of the records that are wanted, as for their users, accounts and modes: SQL, and the values in it."""
+    """The condition on the users, accounts and modes of wanted records: SQL, and the values in it."""
     found, values = ["true"], []
     for column, chosen in ((USER, options.user), (ACCOUNT, options.account), (MODE, options.mode)):
         if chosen:
@@ -19,7 +19,8 @@ def keys_of(options):
 
 
 def period_of(options, first="end_time", last="end_time"):
-    """The same as for the time, of which only the first and the last may be known."""
+    """The condition on the time of wanted records; of several records together the first and the last time is
+    compared."""
     found, values = ["true"], []
     for time, comparison, bound in ((first, ">=", options.since), (last, "<", options.until)):
         if bound:
@@ -29,14 +30,14 @@ def period_of(options, first="end_time", last="end_time"):
 
 
 def conditions(options):
-    """Of the records that are wanted."""
+    """The condition on wanted records: SQL, and the values in it."""
     (keys, chosen), (period, bounds) = keys_of(options), period_of(options)
     return f"{keys} AND {period}", [*chosen, *bounds]
 
 
 class Table:
-    """The report's rows, out of the sums that ingest left; of days without them, and of those that are wanted in part,
-    out of the records' columns."""
+    """The report's rows. They come from the sums that ingest stored; for days that have no sums, or that are only
+    partly wanted, they come from the records' columns."""
 
     def __init__(self, connection, history, days, made, options):
         """`made`: the days that have sums."""
@@ -49,7 +50,7 @@ class Table:
         return self.connection.execute(statement, values).fetchall()
 
     def wholly_wanted(self, days):
-        """Those of the days of which the period leaves nothing out."""
+        """Returns the days that are wholly in the period."""
         if not days or not (self.options.since or self.options.until):
             return days
         period, values = period_of(self.options, "min(first_end)", "max(last_end)")
@@ -65,7 +66,7 @@ class Table:
         return engine.parquet(list(map(name, days)))
 
     def sums(self):
-        """SQL of the sums of the records that are wanted, and its values."""
+        """Returns SQL for the sums of the wanted records, and its values."""
         parts, values = [], []
         if self.summed:
             where, found = keys_of(self.options)
@@ -78,7 +79,7 @@ class Table:
         return " UNION ALL BY NAME ".join(parts), values
 
     def runs(self):
-        """SQL of the records of runs that the sums may count more than once."""
+        """Returns SQL for the records of runs that the sums may count more than once."""
         parts = []
         if listed := [day for day in self.days if day not in self.stale]:
             parts.append(f"SELECT * FROM {self.tables(self.history.runs, listed)}")
@@ -89,7 +90,7 @@ class Table:
         return " UNION ALL BY NAME ".join(parts)
 
     def add_up(self):
-        """The rows as a Tally."""
+        """Returns the rows as a Tally."""
         sums, rows = tally.Tally(), {}
         statement, values = self.sums()
         for place, user, mode, *figures in self.run(
@@ -101,8 +102,8 @@ class Table:
         return sums
 
     def count_once(self, sums, rows):
-        """A run, or its failure, that several sums have counts once in a row, and once in all of them. Where that are
-        millions they are taken in parts."""
+        """Corrects the counts of runs that are in several sums: a run, or its failure, counts once in a row and once in
+        the total. Millions of runs are taken in parts."""
         where, values = conditions(self.options)
         self.connection.execute(
             f"CREATE OR REPLACE TEMP TABLE met AS SELECT run, {PLACE} AS place, hash({daysums.KEYS}) AS keys, "

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the keys and the columns of a view are of a history's columns, as SQL.
+"""SQL for the keys and columns of a view, over the columns of a history.
 
-What figures.py says of a record stands here over the columns that layout.py made by the same figures: whole numbers,
-whose sums are exact in any order. Pure."""
+figures.py calculates the same from a record. layout.py fills the columns by it. They are whole numbers: their sums are
+exact in any order. Pure."""
 
 import re
 
@@ -28,11 +28,13 @@ KEYS = {
     "kind": "item.kind",
     "pattern": "item.pattern",
 }
-LISTS = {"tiers": "tiers", "failures": "failures"}  # views with a row for each item of a list: the column that has it
-JOBS = ("jobs", "failed_jobs")  # counted apart: a run counts once, whatever the number of its records
+# Views with a row for each item of a list, and the column of that list.
+LISTS = {"tiers": "tiers", "failures": "failures"}
+JOBS = ("jobs", "failed_jobs")  # counted separately: a run counts once, however many records it has
 UNUSED = "unused_bytes::HUGEINT * elapsed_ms"
 TIER_BYTE_MS = "item.mean_bytes::HUGEINT * elapsed_ms"
-# What a column's fold takes of a record, by the column's name.
+# The figures of a record that a column's fold takes, by the column's name: so columns with the same name must have the
+# same figures in all views.
 FIGURES = {
     "records": ("1",),
     "nodes": ("1",),
@@ -77,7 +79,7 @@ FIGURES = {
 
 
 def met(name, value):
-    """A value and where its record was: the least of these is of the record that is read first."""
+    """A value and the place of its record. The least of these belongs to the record that is read first."""
     return f"{{day: filename, file: file, line: line, {name}: {value}}}"
 
 
@@ -93,8 +95,8 @@ def common(word, pattern):
     return f"CASE WHEN min({word}) = max({word}) THEN min({word}) ELSE min({pattern}) END", f"min({pattern})"
 
 
-# The cells of a fold, as SQL over its figures, and what makes those of all rows together out of them (of words nothing
-# does). The node of a peak is found later.
+# For each fold: SQL for its cells, over its figures, and the functions that put the cells of all rows together (any,
+# for words: they have no total). The node of a peak is found later.
 CELLS = {
     Count: (lambda figure: (f"sum({figure})",), ("sum",)),
     Sum: (lambda figure: (f"sum({figure})", f"count(*) - count({figure})"), ("sum", "sum")),
@@ -108,7 +110,7 @@ CELLS = {
 
 
 def rank(column):
-    """Sorts the rows of a view by a column, as SQL."""
+    """SQL for the figure by which a column ranks the rows of a view."""
     fold = column.fold
     first, *others = CELLS[type(fold)][0](*FIGURES[column.name])
     if isinstance(fold, Ratio):
@@ -118,7 +120,7 @@ def rank(column):
 
 
 def elected(column):
-    """A column of elected nodes as one of all."""
+    """The column with its fold over all records, if it has one over elected nodes."""
     return column._replace(fold=column.fold.fold) if isinstance(column.fold, Elected) else column
 
 
@@ -128,7 +130,7 @@ def knows(view):
 
 
 def words_of(view):
-    """The columns of the view's tables that it wants."""
+    """The columns of a history that the view needs."""
     texts = [KEYS[key.name] for key in view.keys]
     texts += [part for column in view.columns if column.name not in JOBS for part in FIGURES[column.name]]
     texts += [LISTS.get(view.name, "")]

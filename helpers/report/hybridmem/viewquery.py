@@ -1,46 +1,47 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Views out of a history's columns, by DuckDB: the cells that groups.Groups has after all records. None is read."""
+"""Makes views from a history's columns with DuckDB. The cells are those that groups.Groups has after all records, but
+no record is read."""
 
 from . import engine, groups
 from .folds import Peak
 from .viewcells import CELLS, FIGURES, JOBS, KEYS, LISTS, met
 
-RUNS_AT_ONCE = 2_000_000  # of which each has rows of its own
+RUNS_AT_ONCE = 2_000_000  # each has its own rows in memory
 
 
 def in_part(part, parts):
-    """SQL: is a run of this one of so many parts? Its number may be below 0."""
+    """SQL: is a run in this part, of so many parts? Its number may be negative."""
     return f"(run & {(1 << 30) - 1}) % {parts} = {part}"
 
 
 def source(view, paths, where):
-    """The rows of the tables that a condition holds for, as SQL; one for each item where the view is of a list's."""
+    """SQL for the rows of the tables that meet a condition; one for each item if the view shows the items of a list."""
     found = LISTS.get(view.name)
     items = f", unnest({found}) AS item, unnest(range(len({found}))) AS number" if found else ""
     return f"(SELECT *, filename{items} FROM {engine.parquet(paths)} WHERE {where})"
 
 
 class Query:
-    """Rows put together by some keys, and the cells of columns."""
+    """The rows of a view. Records with the same keys share a row, which has the cells of all columns."""
 
     def __init__(self, connection, source, values, keys, columns, place=None):
-        """`place`: SQL of what tells rows apart, if that are not the keys."""
+        """`place`: SQL for what tells rows apart, if it is not the keys."""
         self.connection, self.source, self.values, self.columns = connection, source, values, columns
         self.keys = [KEYS[key.name] for key in keys]
-        self.place = place or f"hash({', '.join(self.keys)})"  # one number is grouped by faster than words
+        self.place = place or f"hash({', '.join(self.keys)})"  # grouping by one number is faster than by words
 
     def run(self, statement, *values):
         return self.connection.execute(statement, values).fetchall()
 
     def numbered(self):
-        """(number of its first cell, column)"""
+        """Yields (number of its first cell, column)."""
         at = 0
         for column in self.columns:
             yield at, column
             at += len(column.fold.start)
 
     def cells(self):
-        """(SQL of a cell of a row, of all rows together) in the order of a row's cells."""
+        """Yields (SQL for a cell, function that puts that cell of all rows together), in the order of a row's cells."""
         for column in self.columns:
             if column.name in JOBS:
                 yield "0", "sum"
@@ -60,13 +61,13 @@ class Query:
         return self.run("SELECT count(*) FROM sums")[0][0]
 
     def rows(self):
-        """(key, cells) of each row by its place; runs and the nodes of peaks are not in them."""
+        """Returns (key, cells) of each row by its place. Numbers of runs and nodes of peaks are filled in later."""
         width = len(self.keys)
         found = self.run("SELECT * FROM sums")
         return {place: (tuple(values[:width]), list(values[width:])) for place, *values in found}
 
     def in_order(self, rows):
-        """The rows of a view of items, as those are met first."""
+        """Sorts the rows of a view of items by the place where an item of each is met first."""
         firsts = self.run(
             f"SELECT place FROM (SELECT {self.place} AS place, {met('number', 'number')} AS met FROM {self.source}) "
             "GROUP BY place ORDER BY min(met)",
@@ -79,7 +80,7 @@ class Query:
         return list(self.run(f"SELECT {alls} FROM sums")[0])
 
     def name_nodes(self, rows, total=None):
-        """Of each peak the node that had it first, in the order in which records are read."""
+        """Fills in the node that had each peak: the first one, in the order in which records are read."""
         peaks = {at: FIGURES[column.name][0] for at, column in self.numbered() if isinstance(column.fold, Peak)}
         if not peaks:
             return
@@ -100,7 +101,8 @@ class Query:
                 total[at + 1] = min(most, key=lambda first: (first["day"], first["file"], first["line"]))["node"]
 
     def count_runs(self, rows, total):
-        """Runs, and those that failed: each once in a row and once in all, though every node wrote a record."""
+        """Fills in how many runs there are, and how many failed. Each counts once in a row and once in the total,
+        although each of its nodes wrote a record."""
         places = {column.name: at for at, column in self.numbered() if column.name in JOBS}
         if not places:
             return
@@ -121,8 +123,8 @@ class Query:
                 cells[at] = counts[place][JOBS.index(name)]
 
     def count_runs_of_several(self, of_run, parts):
-        """The same where runs have records in several rows. There are more of those pairs than fit into memory at once:
-        the runs are taken in so many parts."""
+        """Counts them if runs have records in several rows. Not all pairs of a run and a row fit into memory: the runs
+        are taken in so many parts."""
         counts = {}
         for part in range(parts):
             of_part = f"{of_run} WHERE {in_part(part, parts)}"
@@ -138,10 +140,10 @@ class Query:
 
 
 def fill(connection, paths, where, values, sums):
-    """The rows of a view's groups; False where its records have to be read."""
+    """Fills the rows of a view. Returns False if its records have to be read."""
     view = sums.view
     query = Query(connection, source(view, paths, where), values, view.keys, view.columns)
-    if query.add_up() > groups.Groups.LIMIT:  # which of them are told apart depends on the order of the records
+    if query.add_up() > groups.Groups.LIMIT:  # which keys get a row of their own depends on the order of the records
         return False
     rows = query.in_order(query.rows()) if view.name in LISTS else query.rows()
     sums.total = (query.total() if rows else view.new_row()) if view.has_total else None
