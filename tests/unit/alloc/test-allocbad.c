@@ -28,11 +28,11 @@ static void test_bad_input(void **state)
         struct hm_alloc_hint hint;
         const char *text;
     } rows[] = {
-        {0, {0}, "policy 0 is none"},
-        {6, {0}, "policy 6 is none"},
-        {-1, {0}, "policy -1 is none"},
-        {HM_ALLOC_SPILL, {.use = 2}, "use 2 is none"},
-        {HM_ALLOC_SPILL, {.use = -1}, "use -1 is none"},
+        {0, {0}, "policy 0 is not known"},
+        {6, {0}, "policy 6 is not known"},
+        {-1, {0}, "policy -1 is not known"},
+        {HM_ALLOC_SPILL, {.use = 2}, "use 2 is not known"},
+        {HM_ALLOC_SPILL, {.use = -1}, "use -1 is not known"},
         {HM_ALLOC_SPILL, {.fast_share = 1.5}, "fast_share 1.5 is out of range"},
         {HM_ALLOC_SPILL, {.fast_share = -1}, "fast_share -1 is out of range"},
         {HM_ALLOC_SPILL, {.fast_share = 0. / 0.}, "out of range"},

@@ -92,12 +92,12 @@ static void test_powercap_with_values_that_are_none(void **state)
     } rows[] = {
         {"999999", "it was reset"},
         {"9999999999", "it was reset"},
-        {"", "no value of it"},
-        {"abc", "no value of it (\"abc\")"},
-        {"-1", "no value of it (\"-1\")"},
-        {"262143328851", "no value of it"},
-        {"1\n2", "no value of it"},
-        {"\033[2J", "no value of it (\"\\x1b[2J\")"},
+        {"", "not a valid value"},
+        {"abc", "not a valid value (\"abc\")"},
+        {"-1", "not a valid value (\"-1\")"},
+        {"262143328851", "not a valid value"},
+        {"1\n2", "not a valid value"},
+        {"\033[2J", "not a valid value (\"\\x1b[2J\")"},
     };
     (void)state;
     fake_sysfs_add_powercap("1000000");
