@@ -11,6 +11,7 @@ TOOL = PROJECT / "tests" / "lib" / "promises"
 HEAD = "# Promises\n\n| promise | stage | test |\n|---|---|---|\n"
 FILES = {
     "tests/cli/test_a.py": "def test_one():\n    pass\n",
+    "tests/cli/test_history_a.py": "def test_one():\n    pass\n",
     "tests/system/test_b.py": "import pytest\n\n\ndef test_one():\n    pass\n\n\n"
     "@pytest.mark.kmem\ndef test_two():\n    pass\n\n\n@pytest.mark.main\ndef test_three():\n    pass\n",
     "tests/system/test_fsdax_c.py": "def test_one():\n    pass\n",
@@ -24,6 +25,10 @@ FILES = {
 # Each kind of test: its stage, and what the logs contain if it passed (file below build/: text).
 KINDS = {
     "tests/cli/test_a.py::test_one": ("cli", {"check/cli.log": "PASSED tests/cli/test_a.py::test_one[x y]\n"}),
+    "tests/cli/test_history_a.py::test_one": (
+        "history",
+        {"check/history.log": "PASSED tests/cli/test_history_a.py::test_one\n"},
+    ),
     "tests/system/test_b.py::test_one": ("system", {"check/system.log": "PASSED test_b.py::test_one\r\n"}),
     "tests/system/test_b.py::test_two": ("kmem", {"check/kmem.log": "PASSED test_b.py::test_two\n"}),
     "tests/system/test_b.py::test_three": ("slurm26", {"check/slurm26.log": "PASSED test_b.py::test_three[a]\n"}),

@@ -6,10 +6,10 @@
 # needs all stages.
 stages_by_file() {
     cat << 'EOF'
-*.am|*.ac|m4/*|bootstrap            lint unit cli dist compile
+*.am|*.ac|m4/*|bootstrap            lint unit cli history dist compile
 README.md|CHANGELOG.md|LICENSE|*.md lint cli
 site-docs/*                         lint cli
-helpers/report/*|helpers/collect/*  lint unit cli accounting cost
+helpers/report/*|helpers/collect/*  lint unit cli history accounting cost
 helpers/cli/*                       lint unit cli
 helpers/papi/*                      lint unit cli
 helpers/alloc/*                     lint unit cli fuzz system meter
@@ -20,7 +20,7 @@ helpers/*|spank/*|etc/*             lint unit cli fuzz modes system namespaces m
 modulefiles/*                       lint cli system
 tests/unit/*                        lint unit
 tests/fuzz/*                        lint fuzz
-tests/cli/*                         lint cli
+tests/cli/*                         lint cli history
 tests/contributing/*                lint cli
 tests/bench/*                       lint cost bench
 tests/fixtures/*                    lint unit cli

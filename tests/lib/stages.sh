@@ -20,6 +20,7 @@ meter      apart placement against the count from outside the guest
 system     guest real Slurm, kernel and memory tiers in the guest
 namespaces guest persistent memory: file systems and memory of jobs, in the guest
 cli        host  install, then the commands by pytest
+history    host  records brought into a history, and reports over it
 migrator   guest the migrator and its sources, in the guest
 accounting guest records against sacct, with slurmdbd and MariaDB
 slurm26    guest the main job on Slurm 26.05
@@ -86,11 +87,27 @@ stage_unit() {
     make -s -C "$build/native" -j2 check VERBOSE=1
 }
 
-stage_cli() {
+# commands FILE...: tests of tests/cli against the installed commands. Several files at a time, as a test waits for its
+# programs more than it works.
+commands() {
     native
     make -s -C "$build/native" install
-    # Several files at a time: a test waits for its programs more than it works.
-    HYBRIDMEM_PREFIX=$build/root python3 -m pytest -p no:cacheprovider -n 3 --dist loadfile -v -rp --durations=0 tests/cli
+    HYBRIDMEM_PREFIX=$build/root python3 -m pytest -p no:cacheprovider -n 3 --dist loadfile -v -rp --durations=0 "$@"
+}
+
+# Half of the time that tests/cli takes is that of a history's.
+history_files='test_(history|ingest)'
+
+cli_tests() { find tests/cli -maxdepth 1 -name 'test_*.py' | sort; }
+
+stage_cli() {
+    # shellcheck disable=SC2046  # names without blanks
+    commands $(cli_tests | grep -vE "$history_files")
+}
+
+stage_history() {
+    # shellcheck disable=SC2046
+    commands $(cli_tests | grep -E "$history_files")
 }
 
 stage_fuzz() {
