@@ -6,7 +6,6 @@
 
 PROGRESS_SECONDS=60
 declare -A lane_stage=() lane_start=() # by process id
-declare -A n_running=([apart]=0 [guest]=0 [host]=0 [fill]=0 [alone]=0)
 ticker= # a sleep; when it ends, the progress is printed
 
 # An emulated guest has up to 3 GiB of memory, and its disk is in the host's page cache.
@@ -16,22 +15,24 @@ default_lanes() {
     if [ "$(nproc)" -ge 2 ] && [ "$memory" -ge 12 ]; then echo 2; else echo 1; fi
 }
 
-# count_running STAGE 1|-1
-count_running() {
-    local kind
-    kind=$(kind_of "$1")
-    n_running[$kind]=$((n_running[$kind] + $2))
+# running KIND...: how many stages of these kinds run now.
+running() {
+    local stage n=0
+    for stage in "${lane_stage[@]}"; do
+        [[ " $* " != *" $(kind_of "$stage") "* ]] || n=$((n + 1))
+    done
+    echo $n
 }
 
 # may_start STAGE LANES: may the stage run beside those that run now? stage_table says what each kind allows.
 may_start() {
     [ ${#lane_stage[@]} -gt 0 ] || return 0
-    [ "$2" -gt 1 ] && [ "${n_running[alone]}" -eq 0 ] || return 1
+    [ "$2" -gt 1 ] && [ "$(running alone)" -eq 0 ] || return 1
     case $(kind_of "$1") in
-    apart) [ $((n_running[apart] + n_running[guest] + n_running[host])) -eq 0 ] ;;
-    guest) [ "${n_running[apart]}" -eq 0 ] && [ "${n_running[guest]}" -lt "$2" ] ;;
-    host) [ $((n_running[apart] + n_running[host])) -eq 0 ] ;;
-    fill) [ $((n_running[apart] + n_running[guest] + n_running[fill])) -le "$2" ] ;;
+    apart) [ "$(running apart guest host)" -eq 0 ] ;;
+    guest) [ "$(running apart)" -eq 0 ] && [ "$(running guest)" -lt "$2" ] ;;
+    host) [ "$(running apart host)" -eq 0 ] ;;
+    fill) [ "$(running apart guest fill)" -le "$2" ] ;;
     alone) return 1 ;;
     esac
 }
@@ -44,7 +45,6 @@ start_stage() {
     env --default-signal=INT,QUIT setsid tests/lib/stage "$stage" > "$logs/$stage.log" 2>&1 < /dev/null &
     lane_stage[$!]=$stage
     lane_start[$!]=$SECONDS
-    count_running "$stage" 1
 }
 
 end_stages() {
@@ -87,7 +87,6 @@ reap_stage() {
         print_progress
     done
     stage=${lane_stage[$pid]}
-    count_running "$stage" -1
     tally "$stage" "$status" "$logs/$stage.log" $((SECONDS - lane_start[$pid]))
     unset "lane_stage[$pid]" "lane_start[$pid]"
 }
