@@ -3,6 +3,7 @@
 it the share of accesses that the fast tier served. Heat is a colour scale with steadily changing lightness, and the
 fast tier is a shape: both can be told apart without colours. Pure."""
 
+import itertools
 import math
 import re
 
@@ -41,7 +42,7 @@ class Map:
 
     def __init__(self, grid):
         self.rows, self.columns = grid["rows"], grid["columns"]
-        self.segments = self.rows[-1]["segment"] + 1
+        self.segments = self.segment(-1) + 1
         self.row_height = min(max(MOST_HEIGHT // len(self.rows), 2), 28)
         self.column_width = min(max(MOST_WIDTH // len(self.columns), 7), 60)
         self.height = self.row_height * len(self.rows) + GAP * (self.segments - 1)
@@ -55,7 +56,7 @@ class Map:
         return LEFT + self.column_width * column
 
     def y(self, row):
-        return TOP + self.row_height * row + GAP * self.rows[row]["segment"]
+        return TOP + self.row_height * row + GAP * self.segment(row)
 
     def heat(self, column, row):
         """Accesses per page and phase."""
@@ -74,16 +75,16 @@ class Map:
         share = column["row_fast_pages"][row] / self.rows[row]["pages"] / column["phases"]
         return math.ceil(100 * share - 1e-9) or None
 
+    def segment(self, row):
+        return self.rows[row]["segment"]
+
     def runs(self, read):
         """Yields (column, first row, number of rows, value) for each run of cells with the same value."""
         for place, column in enumerate(self.columns):
-            first, value = 0, read(column, 0)
-            for row in range(1, len(self.rows) + 1):
-                is_new = row == len(self.rows) or self.rows[row]["segment"] != self.rows[first]["segment"]
-                following = None if row == len(self.rows) else read(column, row)
-                if is_new or following != value:
-                    yield place, first, row - first, value
-                    first, value = row, following
+            cells = ((self.segment(row), read(column, row), row) for row in range(len(self.rows)))
+            for (_, value), run in itertools.groupby(cells, key=lambda cell: cell[:2]):
+                rows = [row for *_, row in run]
+                yield place, rows[0], len(rows), value
 
     def rectangle(self, x, row, n_rows, width):
         """A rectangle as part of a path."""
@@ -144,12 +145,9 @@ def placement(shown):
 
 
 def segments(shown):
-    """Yields the rows of each segment, as ranges."""
-    first = 0
-    for row in range(1, len(shown.rows) + 1):
-        if row == len(shown.rows) or shown.rows[row]["segment"] != shown.rows[first]["segment"]:
-            yield range(first, row)
-            first = row
+    """Yields the rows of each segment."""
+    for _, rows in itertools.groupby(range(len(shown.rows)), key=shown.segment):
+        yield list(rows)
 
 
 def addresses(shown):
