@@ -75,6 +75,13 @@ def session(duckdb, work=None):
             raise records.Failure(f"DuckDB: {said[0]}") from error
 
 
+class Asking:
+    """What asks one connection many times; `connection` is its own."""
+
+    def run(self, statement, *values):
+        return self.connection.execute(statement, values).fetchall()
+
+
 def error():
     """The class of the engine's errors; it has to be loaded."""
     return sys.modules["duckdb"].Error
@@ -112,9 +119,9 @@ def has_only(connection, paths, column, value):
     return same
 
 
-def have_columns(connection, paths, names):
-    """Has each of the tables all these columns?"""
+def columns(connection, paths):
+    """Returns the names of the columns that each of the tables has."""
     found = connection.execute(
         f"SELECT list(name) FROM parquet_schema([{', '.join(map(quoted, paths))}]) GROUP BY file_name"
     )
-    return all(set(names).issubset(met) for (met,) in found.fetchall())
+    return frozenset.intersection(*(frozenset(names) for (names,) in found.fetchall()))

@@ -135,7 +135,8 @@ class Source:
         """Empties all views, and fills those that the engine can make. `fed` are those that need the records."""
         report.begin()
         self.look_at_all(connection, where, values, report)
-        report.fed = [sums for sums in report.sums if not self.fill(connection, where, values, sums)]
+        columns = layout.columns_of(connection, self.tables)
+        report.fed = [sums for sums in report.sums if not self.fill(connection, columns, where, values, sums)]
 
     def look_at_all(self, connection, where, values, report):
         """Finds out if there are records, and when the last job ended."""
@@ -146,11 +147,9 @@ class Source:
         for sums in report.sums:
             sums.has_records = count > 0
 
-    def fill(self, connection, where, values, sums):
-        """Makes a view's sums with the engine. Returns False if the tables do not have what it needs."""
-        if not viewcells.knows(sums.view):
-            return False
-        if not layout.are_new(connection, self.tables, viewcells.words_of(sums.view)):
+    def fill(self, connection, columns, where, values, sums):
+        """Makes a view's sums with the engine. Returns False if the tables' columns are not all that it needs."""
+        if not viewcells.knows(sums.view) or not columns.issuperset(viewcells.words_of(sums.view)):
             return False
         query = runquery if sums.view.is_of_jobs else viewquery
         return query.fill(connection, self.tables, where, values, sums)

@@ -151,10 +151,15 @@ def row(record, day, file, line, text):
     return {name: value for (name, _), value in zip(COLUMNS, values) if value is not None}
 
 
+def columns_of(connection, tables):
+    """Returns the columns that all rows of the tables have as row() makes them today."""
+    names = engine.columns(connection, tables)
+    return names if "form" in names and engine.has_only(connection, tables, "form", FORM) else frozenset()
+
+
 def are_new(connection, tables, names):
     """Have all rows of the tables these columns, as row() makes them today?"""
-    has_all = engine.have_columns(connection, tables, {*names, "form"})
-    return has_all and engine.has_only(connection, tables, "form", FORM)
+    return columns_of(connection, tables).issuperset(names)
 
 
 def state_of(path):

@@ -4,7 +4,7 @@ are shown the cells are made that groups.Jobs has after all records."""
 
 import itertools
 
-from . import groups, rules
+from . import engine, groups, rules
 from .folds import Elected
 from .viewcells import elected, met, rank
 from .viewquery import Query, source
@@ -25,7 +25,7 @@ def elect():
     return f"CASE {' '.join(cases)} END"
 
 
-class Runs:
+class Runs(engine.Asking):
     """The runs of records, of which some are shown."""
 
     def __init__(self, connection, paths, where, values, sums):
@@ -33,9 +33,6 @@ class Runs:
         self.source = source(self.view, paths, where)
         self.is_elected = any(isinstance(column.fold, Elected) for column in self.view.columns)
         self.ranking = elected(next(column for column in self.view.columns if column.name == sums.by))
-
-    def run(self, statement, *values):
-        return self.connection.execute(statement, values).fetchall()
 
     def of_elected(self, runs):
         """The rows of the nodes for which the advice of their run holds."""

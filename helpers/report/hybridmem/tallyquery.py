@@ -35,7 +35,7 @@ def conditions(options):
     return f"{keys} AND {period}", [*chosen, *bounds]
 
 
-class Table:
+class Table(engine.Asking):
     """The report's rows. They come from the sums that ingest stored; for days that have no sums, or that are only
     partly wanted, they come from the records' columns."""
 
@@ -46,9 +46,6 @@ class Table:
         self.summed = self.wholly_wanted(made)
         self.counted = [day for day in days if day not in self.summed]
 
-    def run(self, statement, values=()):
-        return self.connection.execute(statement, values).fetchall()
-
     def wholly_wanted(self, days):
         """Returns the days that are wholly in the period."""
         if not days or not (self.options.since or self.options.until):
@@ -57,7 +54,7 @@ class Table:
         found = self.run(
             f"SELECT parse_filename(filename, true) FROM {self.tables(self.history.sums, days)} GROUP BY filename "
             f"HAVING sum(endless) = 0 AND {period}",
-            values,
+            *values,
         )
         return sorted(day for (day,) in found)
 
@@ -94,7 +91,7 @@ class Table:
         sums, rows = tally.Tally(), {}
         statement, values = self.sums()
         for place, user, mode, *figures in self.run(
-            f"SELECT {PLACE}, {USER} AS u, mode, {daysums.folded()} FROM ({statement}) GROUP BY ALL", values
+            f"SELECT {PLACE}, {USER} AS u, mode, {daysums.folded()} FROM ({statement}) GROUP BY ALL", *values
         ):
             rows[place] = sums.rows[user, mode] = row_of(figures)
         sums.runs = [sum(getattr(row, name) for row in rows.values()) for name in ("jobs", "failed")]

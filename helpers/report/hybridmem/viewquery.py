@@ -21,7 +21,7 @@ def source(view, paths, where):
     return f"(SELECT *, filename{items} FROM {engine.parquet(paths)} WHERE {where})"
 
 
-class Query:
+class Query(engine.Asking):
     """The rows of a view. Records with the same keys share a row, which has the cells of all columns."""
 
     def __init__(self, connection, source, values, keys, columns, place=None):
@@ -29,9 +29,6 @@ class Query:
         self.connection, self.source, self.values, self.columns = connection, source, values, columns
         self.keys = [KEYS[key.name] for key in keys]
         self.place = place or f"hash({', '.join(self.keys)})"  # grouping by one number is faster than by words
-
-    def run(self, statement, *values):
-        return self.connection.execute(statement, values).fetchall()
 
     def numbered(self):
         """Yields (number of its first cell, column)."""
