@@ -21,6 +21,10 @@ int hm_file_read(const char *path, char *out, size_t size, struct hm_error *erro
 int hm_file_read_start(const char *path, char *out, size_t size);
 /* The same up to the first newline. */
 int hm_file_read_line(const char *path, char *out, size_t size);
+/* Make a new file with `length` bytes of text, for its owner alone (mode 0600), in the folder `at` (or AT_FDCWD).
+ * Nothing may be there under its name. Returns a descriptor that the caller closes, or -1 with errno (ENOSPC: there was
+ * room for a part only); then it has left no file. */
+int hm_file_make(int at, const char *name, const char *text, size_t length);
 /* Write `text` to an existing file, in one write. Returns 0 or -1. */
 int hm_file_write(const char *path, const char *text, struct hm_error *error);
 

@@ -137,17 +137,14 @@ static int store(int folder, const char *name, const char *text, size_t length)
     char draft[24];
     snprintf(draft, sizeof(draft), "%s.draft", name);
     unlinkat(folder, draft, 0);
-    int fd = openat(folder, draft, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+    int fd = hm_file_make(folder, draft, text, length);
     if (fd < 0)
         return -1;
-    ssize_t written = write(fd, text, length);
-    if (written >= 0 && written != (ssize_t)length)
-        errno = ENOSPC;
-    int result = written == (ssize_t)length ? renameat(folder, draft, folder, name) : -1;
+    close(fd);
+    int result = renameat(folder, draft, folder, name);
     int number = errno;
     if (result != 0)
         unlinkat(folder, draft, 0);
-    close(fd);
     errno = number;
     return result;
 }

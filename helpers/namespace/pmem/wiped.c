@@ -85,15 +85,10 @@ static int keep(const char *name, uint64_t bytes, uint64_t done, struct hm_error
     if (folder < 0)
         return -1;
     format(text, name, bytes, done);
-    int fd = openat(folder, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
-    ssize_t wanted = (ssize_t)strlen(text), written = fd < 0 ? -1 : write(fd, text, (size_t)wanted);
-    if (written >= 0 && written != wanted)
-        errno = ENOSPC;
-    int result = written == wanted ? 0 : hm_fail_errno(error, "cannot write %s/" FOLDER "/%s", place->run_dir, name);
+    int fd = hm_file_make(folder, name, text, strlen(text));
+    int result = fd >= 0 ? 0 : hm_fail_errno(error, "cannot write %s/" FOLDER "/%s", place->run_dir, name);
     if (fd >= 0)
         close(fd);
-    if (fd >= 0 && result != 0)
-        unlinkat(folder, name, 0);
     close(folder);
     return result;
 }

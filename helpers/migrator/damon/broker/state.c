@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdbool.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -33,22 +32,6 @@ static const struct hm_field table[] = {
     HM_FIELD(state, boot_id), HM_FIELD_GROUP_OF(state, owned, owned_table), {.name = NULL}};
 static const struct hm_fields fields = {.title = "damon", .table = table, .most = MOST};
 
-static int write_new(const char *path, const char *text, size_t length)
-{
-    if (unlink(path) != 0 && errno != ENOENT)
-        return -1;
-    int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
-    if (fd < 0)
-        return -1;
-    ssize_t written = write(fd, text, length);
-    if (written >= 0 && written != (ssize_t)length)
-        errno = ENOSPC;
-    int number = errno;
-    close(fd);
-    errno = number;
-    return written == (ssize_t)length ? 0 : -1;
-}
-
 int hm_damon_state_write(const char *path, const struct hm_damon_owned *owned, struct hm_error *error)
 {
     struct state state = {.owned = *owned};
@@ -57,7 +40,11 @@ int hm_damon_state_write(const char *path, const struct hm_damon_owned *owned, s
     ssize_t length = hm_fields_format(&fields, &state, NULL, text, error);
     if (length < 0)
         return -1;
-    return write_new(path, text, (size_t)length) == 0 ? 0 : hm_fail_errno(error, "cannot write %s", path);
+    int fd = unlink(path) == 0 || errno == ENOENT ? hm_file_make(AT_FDCWD, path, text, (size_t)length) : -1;
+    if (fd < 0)
+        return hm_fail_errno(error, "cannot write %s", path);
+    close(fd);
+    return 0;
 }
 
 static int take_raw(const char *text, size_t length, struct state *state)
