@@ -14,6 +14,7 @@
 #include "base/output.h"
 #include "base/size.h"
 #include "bench.h"
+#include "cli/draw/figures.h"
 #include "cli/draw/picture.h"
 #include "core/topology/discover.h"
 
@@ -131,8 +132,8 @@ static int show(const struct hm_bench *bench, struct hm_error *error)
     int result = 0;
     if (!bench->words.json)
         hm_benchprint_text(bench);
-    else if (!figures || json_dumpf(figures, stdout, JSON_INDENT(2)) != 0 || putchar('\n') == EOF)
-        result = -1;
+    else
+        result = hm_figures_print(figures, 0);
     int status = hm_output_end("hybridmem bench", result, 0);
     if (status == 0 && bench->words.plot) {
         hm_picture_draw("bench", bench->words.plot, figures, error);

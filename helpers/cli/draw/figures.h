@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the files that make a picture's figures share. */
+/* What the commands share that print their figures as JSON. */
 #ifndef HM_CLI_DRAW_FIGURES_H
 #define HM_CLI_DRAW_FIGURES_H
 
 #include <jansson.h>
+#include <stdio.h>
 
 /*
  * Returns the array if it has all `n` values. If not, memory was short while it was filled: frees it and returns NULL,
@@ -15,6 +16,13 @@ static inline json_t *hm_figures_whole(json_t *array, size_t n)
         return array;
     json_decref(array);
     return NULL;
+}
+
+/* Prints the object, indented, to standard output; `flags` are jansson's. NULL means that memory was short. Returns 0
+ * or -1, for hm_output_end. */
+static inline int hm_figures_print(const json_t *object, size_t flags)
+{
+    return object && json_dumpf(object, stdout, JSON_INDENT(2) | flags) == 0 && putchar('\n') != EOF ? 0 : -1;
 }
 
 #endif

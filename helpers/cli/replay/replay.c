@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/output.h"
+#include "cli/draw/figures.h"
 #include "cli/draw/picture.h"
 #include "explain.h"
 #include "grid.h"
@@ -127,9 +128,8 @@ static int show(const struct work *work, struct hm_error *error)
         figures = hm_replayprint_json(&work->report, options->has_explain ? &work->explained : NULL, work->grid);
     if (!options->json)
         print_text(work);
-    else if (!figures || json_dumpf(figures, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(12)) != 0 ||
-             putchar('\n') == EOF)
-        result = -1;
+    else
+        result = hm_figures_print(figures, JSON_REAL_PRECISION(12));
     int status = hm_output_end(NAME, result, 0);
     if (status == 0 && options->plot) {
         hm_picture_draw("replay", options->plot, figures, error);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/words.h"
+#include "cli/draw/figures.h"
 #include "core/request/keys.h"
 #include "core/request/modes.h"
 
@@ -108,9 +109,8 @@ int hm_modesprint_json(void)
                                                mode->kind == HM_KIND_UNKNOWN ? NULL : hm_kind_name(mode->kind), "keys",
                                                list_array(mode, key_of), "wants", list_array(mode, want_of),
                                                "may_be_default", !mode->no_default, "about", mode->about));
-    json_t *object = json_pack("{s:o}", "modes", modes);
-    int status = object && json_array_size(modes) == HM_MODES ? json_dumpf(object, stdout, JSON_INDENT(2)) : -1;
+    json_t *object = json_pack("{s:o}", "modes", hm_figures_whole(modes, HM_MODES));
+    int status = hm_figures_print(object, 0);
     json_decref(object);
-    putchar('\n');
     return status;
 }

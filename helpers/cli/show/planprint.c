@@ -7,6 +7,7 @@
 
 #include "base/size.h"
 #include "base/words.h"
+#include "cli/draw/figures.h"
 
 #define TEXT_COLUMN 11
 #define MOST_TEXT 4096
@@ -150,8 +151,7 @@ int hm_planprint_json(const struct hm_plan *plan, const struct hm_topology *topo
                   weights_object(plan, topology), "reason", plan->reason, "warnings", warnings,
                   "predicted_bandwidth_mbs", predicted, "reserve_bytes", (json_int_t)plan->reserve_bytes, "migration",
                   migration_object(&plan->migration), "fsdax", fsdax_object(&plan->fsdax));
-    int status = object ? json_dumpf(object, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(12)) : -1;
+    int status = hm_figures_print(object, JSON_REAL_PRECISION(12));
     json_decref(object);
-    putchar('\n');
     return status;
 }

@@ -15,6 +15,7 @@
 
 #include "base/output.h"
 #include "base/words.h"
+#include "cli/draw/figures.h"
 #include "core/config/config.h"
 #include "migrator/damon/wire.h"
 #include "migrator/sources/rows.h"
@@ -126,7 +127,6 @@ static void print_text(const struct tried *tried, int n, size_t columns)
 static int print_json(const struct tried *tried, int n)
 {
     json_t *array = json_array();
-    int result = -1;
     for (int i = 0; i < n; i++) {
         const struct hm_source_row *row = tried[i].row;
         const struct hm_source_state *state = &tried[i].state;
@@ -137,10 +137,8 @@ static int print_json(const struct tried *tried, int n)
                                                "knows_writes", works ? json_boolean(state->knows_writes) : json_null(),
                                                "knows", row->knows, "needs", row->needs, "cost", row->cost));
     }
-    json_t *all = json_pack("{s:o, s:s?}", "sources", array, "auto", choose(tried, n));
-    if (all && json_array_size(array) == (size_t)n && json_dumpf(all, stdout, JSON_INDENT(2)) == 0 &&
-        putchar('\n') != EOF)
-        result = 0;
+    json_t *all = json_pack("{s:o, s:s?}", "sources", hm_figures_whole(array, (size_t)n), "auto", choose(tried, n));
+    int result = hm_figures_print(all, 0);
     json_decref(all);
     return result;
 }

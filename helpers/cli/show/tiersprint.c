@@ -8,6 +8,7 @@
 
 #include "base/size.h"
 #include "base/words.h"
+#include "cli/draw/figures.h"
 
 #define CELL 64
 #define INDENT 2 /* indent of a line's continuation */
@@ -263,16 +264,14 @@ static json_t *json_tier(const struct hm_tiers *tiers, const struct hm_tier *tie
 int hm_tiersprint_json(const struct hm_tiers *tiers)
 {
     json_t *array = json_array(), *warnings = json_array();
-    int result = -1;
 
     for (int i = 0; i < tiers->n_tiers; i++)
         json_array_append_new(array, json_tier(tiers, &tiers->tier[i]));
     for (int i = 0; i < tiers->n_warnings; i++)
         json_array_append_new(warnings, json_string(tiers->warning[i]));
-    json_t *all = json_pack("{s:o, s:o}", "tiers", array, "warnings", warnings);
-    if (all && json_array_size(array) == (size_t)tiers->n_tiers && json_dumpf(all, stdout, JSON_INDENT(2)) == 0 &&
-        putchar('\n') != EOF)
-        result = 0;
+    json_t *all = json_pack("{s:o, s:o}", "tiers", hm_figures_whole(array, (size_t)tiers->n_tiers), "warnings",
+                            hm_figures_whole(warnings, (size_t)tiers->n_warnings));
+    int result = hm_figures_print(all, 0);
     json_decref(all);
     return result;
 }
