@@ -8,7 +8,8 @@ import time
 
 from . import accelerator, command, image, machine, meter, payload, qemu
 
-BOOT_SECONDS = 900  # more than testbed-init waits for Slurm, so that its own error comes first
+# More than testbed-init waits for Slurm, so that its own error comes first. A boot takes 10 to 70 s.
+BOOT_SECONDS = 300
 # Time for the guest to end a script that ran too long, to send its last output (up to 120 s) and files, and to power
 # off.
 GRACE_SECONDS = 300
