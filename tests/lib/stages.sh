@@ -92,7 +92,7 @@ stage_unit() {
 commands() {
     native
     make -s -C "$build/native" install
-    HYBRIDMEM_PREFIX=$build/root python3 -m pytest -p no:cacheprovider -n 3 --dist loadfile -v -rp --durations=0 "$@"
+    HYBRIDMEM_PREFIX=$build/root python3 -m pytest -p no:cacheprovider -n 3 --dist loadfile -v -rfEp --durations=0 "$@"
 }
 
 # Half of the time that tests/cli takes is that of a history's.
@@ -147,7 +147,7 @@ stage_compile() {
 }
 
 stage_guest() {
-    python3 -m pytest -p no:cacheprovider -v -rp --durations=0 tests/testbed
+    python3 -m pytest -p no:cacheprovider -v -rfEp --durations=0 tests/testbed
 }
 
 # in_guest TIMEOUT GUEST-ARGS... -- PYTEST-ARGS...: run tests of tests/system with pytest in the guest, on Slurm $slurm,
@@ -211,7 +211,7 @@ stage_meter() {
     in_guest 1800 --meter "$build/check/meter.json" \
         --get /tmp/meter-expected.json:"$build/check/meter-expected.json" -- -m meter
     METER=$build/check/meter.json EXPECTED=$build/check/meter-expected.json \
-        python3 -m pytest -p no:cacheprovider -rp tests/meter/test_truth.py
+        python3 -m pytest -p no:cacheprovider -rfEp tests/meter/test_truth.py
 }
 
 stage_migration() {
@@ -219,7 +219,7 @@ stage_migration() {
     in_guest 2400 --meter "$build/check/migration.json" --put helpers:/opt/hybridmem/helpers \
         --get /tmp/migration-expected.json:"$build/check/migration-expected.json" -- -s -m migration || failed=1
     METER=$build/check/migration.json EXPECTED=$build/check/migration-expected.json \
-        python3 -m pytest -p no:cacheprovider -rpP tests/meter/test_migration.py || failed=1
+        python3 -m pytest -p no:cacheprovider -rfEpP tests/meter/test_migration.py || failed=1
     return $failed
 }
 

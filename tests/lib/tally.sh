@@ -55,8 +55,17 @@ print_durations() {
     tests/lib/dearest 20 "$logs" "${stage_seconds[@]%% *}"
 }
 
+# The failed tests once more, with the reason as pytest has it in one line: their logs, printed above, are long.
+print_failed() {
+    local stage
+    for stage in $failed_stages; do
+        echo "== failed: $stage (build/check/$stage.log)"
+        grep -aE '^(FAILED|ERROR|FAIL):? ' "$logs/$stage.log" | sort -u | head -n 20 | cut -c -300
+    done
+}
+
 tally_close() {
-    [ -z "$failed_stages" ] || echo "failed stages:$failed_stages (build/check/STAGE.log)"
+    print_failed
     echo "$passed_all passed, $failed_all failed"
     [ "$failed_all" -eq 0 ]
 }
