@@ -28,9 +28,12 @@ struct hm_configfield {
     const char *const *choices; /* words in the order of the enum from `least` on; amounts: the unit */
 };
 
-/* The kinds of values; hm_field_modes takes a list. */
+/* Words, names and lists (fieldwords.c); hm_field_modes takes a list. */
 extern const struct hm_configfield_kind hm_field_choice, hm_field_yes_no, hm_field_name, hm_field_folder,
-    hm_field_milliseconds, hm_field_seconds, hm_field_percent, hm_field_amount, hm_field_number, hm_field_size,
     hm_field_modes, hm_field_request, hm_field_migrate, hm_field_nodes;
+
+/* Numbers with and without a unit (fieldnumbers.c). */
+extern const struct hm_configfield_kind hm_field_milliseconds, hm_field_seconds, hm_field_percent, hm_field_amount,
+    hm_field_number, hm_field_size;
 
 #endif
