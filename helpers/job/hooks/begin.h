@@ -31,12 +31,10 @@ int hm_begin_job(const struct hm_config *config, const char *config_error, const
                  struct hm_error *error);
 
 /*
- * Makes the DAX file systems of a job that was entered, if it wants some. Brings slow memory online, if the job wants
- * that and the configuration allows it. What cannot be had goes into the entry: as a refusal, which the tasks fail
- * with, or as a warning. The call may wait until memory of other jobs is wiped. If the job ends meanwhile, its file
- * systems are removed again. Returns 0, or -1 with a text.
+ * Enters why the job cannot have what it asked for: the tasks fail with it. For a mode that is only the partition's
+ * default it is a warning, and the job goes on without that mode. The caller writes the entry.
  */
-int hm_begin_provide(const struct hm_config *config, uint32_t job_id, struct hm_error *error);
+void hm_begin_refuse(struct hm_job *job, const char *why);
 
 /* Finds the topology and keeps it for this boot, unless that was done before. Returns 0, or -1 with a text. */
 int hm_begin_topology(const struct hm_config *config, struct hm_error *error);

@@ -23,6 +23,7 @@
 #include "job/ledger/log.h"
 #include "job/namespaces/wipelater.h"
 #include "job/programs/damonstart.h"
+#include "provide.h"
 #include "reap.h"
 
 #define PATIENCE_S 60
@@ -182,7 +183,7 @@ static int begin(const struct hm_config *config, const char *config_error, const
     if (!is_entered || hm_begin_topology(config, &error) != 0)
         hm_log(HM_LOG_ERROR, "%s", error.text);
     struct hm_error left = clean_up(config, config_error, arguments, how);
-    if (is_entered && hm_begin_provide(config, facts.job_id, &error) != 0)
+    if (is_entered && hm_provide_memory(config, facts.job_id, &error) != 0)
         hm_log(HM_LOG_ERROR, "%s", error.text);
     put_off(config, arguments, &left);
     return 0;

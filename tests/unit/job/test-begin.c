@@ -17,6 +17,7 @@
 #include "freshledger.h"
 #include "job/hooks/begin.h"
 #include "job/hooks/finish.h"
+#include "job/hooks/provide.h"
 #include "job/namespaces/namespaces.h"
 #include "job/namespaces/slowram.h"
 #include "slurm/cores.h"
@@ -186,7 +187,7 @@ static void file_systems_are_made(void **state)
         n_cores = wants[i].n_cores;
         can_make = wants[i].can_make;
         assert_int_equal(hm_begin_job(&config, "", &begin, &has_left, &error), 0);
-        assert_int_equal(hm_begin_provide(&config, 7, &error), 0);
+        assert_int_equal(hm_provide_memory(&config, 7, &error), 0);
         assert_int_equal(hm_ledger_read(&config, 7, &job, &error), 0);
         if (n_made != wants[i].n_made || job.namespaces.n != wants[i].n || !strstr(job.refusal, wants[i].refusal) ||
             (!wants[i].refusal[0] && job.refusal[0]))
@@ -211,11 +212,11 @@ static void a_prolog_behind_its_epilog_leaves_nothing(void **state)
     can_make = ends = true;
     n_removed = 0;
     assert_int_equal(hm_begin_job(&config, "", &begin, &has_left, &error), 0);
-    assert_int_equal(hm_begin_provide(&config, 7, &error), -1);
+    assert_int_equal(hm_provide_memory(&config, 7, &error), -1);
     ends = false;
     assert_int_equal(n_removed, 1);
     assert_int_equal(access(scratch_path("run/jobs/7"), F_OK), -1);
-    assert_int_equal(hm_begin_provide(&config, 7, &error), -1);
+    assert_int_equal(hm_provide_memory(&config, 7, &error), -1);
     assert_int_equal(n_removed, 1);
 }
 
@@ -255,7 +256,7 @@ static void slow_memory_is_brought_online(void **state)
         n_brought = 0;
         assert_int_equal(hm_begin_job(&config, "", &begin, &has_left, &error), 0);
         assert_int_equal(n_brought, 0);
-        assert_int_equal(hm_begin_provide(&config, 7, &error), 0);
+        assert_int_equal(hm_provide_memory(&config, 7, &error), 0);
         assert_int_equal(hm_ledger_read(&config, 7, &job, &error), 0);
         if (n_brought != asks[row].n_brought)
             fail_msg("%s: brought %d times", asks[row].request, n_brought);
