@@ -3,241 +3,52 @@
 
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "base/size.h"
 #include "migrator/decide/decide.h"
 #include "migrator/sources/source.h"
+#include "optionvalue.h"
 
-#define MOST_LATENCY 1000
 #define MOST_PID (1 << 22)
-#define DAY_MS (UINT64_C(24) * 3600 * 1000)
+#define MOST_COUNT (UINT64_C(1) << 40)
 #define N_ROWS (sizeof(rows) / sizeof(rows[0]))
+#define FIELD(field) offsetof(struct hm_options, field)
 
-static int take_cgroup(struct hm_options *options, const char *value, struct hm_error *error)
-{
-    (void)error;
-    options->cgroup = value;
-    return 0;
-}
-
-static int take_guard(struct hm_options *options, const char *value, struct hm_error *error)
-{
-    (void)error;
-    options->guard = value;
-    return 0;
-}
-
-static int take_broker(struct hm_options *options, const char *value, struct hm_error *error)
-{
-    (void)error;
-    options->broker = value;
-    return 0;
-}
-
-static int take_pid(struct hm_options *options, const char *value, struct hm_error *error)
-{
-    uint64_t pid;
-    if (hm_size_parse_number(value, 1, MOST_PID, &pid, error) != 0)
-        return -1;
-    if (options->n_pids == HM_OPTIONS_PIDS)
-        return hm_fail(error, EINVAL, "\"%.40s\" is one process too many: at most %d", value, HM_OPTIONS_PIDS);
-    options->pid[options->n_pids++] = (pid_t)pid;
-    return 0;
-}
-
-static int take_progress(struct hm_options *options, const char *value, struct hm_error *error)
-{
-    uint64_t number;
-    int result = hm_size_parse_number(value, 0, 65535, &number, error);
-    options->progress_fd = result == 0 ? (int)number : -1;
-    return result;
-}
-
-static int take_job(struct hm_options *options, const char *value, struct hm_error *error)
-{
-    uint64_t number = 0;
-    int result = hm_size_parse_number(value, 1, UINT32_MAX, &number, error);
-    options->job_id = (uint32_t)number;
-    return result;
-}
-
-static int take_step(struct hm_options *options, const char *value, struct hm_error *error)
-{
-    uint64_t number = 0;
-    int result = hm_size_parse_number(value, 0, UINT32_MAX, &number, error);
-    options->step_id = (uint32_t)number;
-    options->has_job = true;
-    return result;
-}
-
-static int take_fast(struct hm_options *options, const char *value, struct hm_error *error)
-{
-    return hm_set_parse(&options->fast, value, error);
-}
-
-static int take_slow(struct hm_options *options, const char *value, struct hm_error *error)
-{
-    return hm_set_parse(&options->slow, value, error);
-}
-
-static int take_cap(struct hm_options *options, const char *value, struct hm_error *error)
-{
-    options->cap_bytes = UINT64_MAX;
-    options->cap_percent = -1;
-    if (strchr(value, '%'))
-        return hm_size_parse_percent(value, &options->cap_percent, error);
-    return hm_size_parse(value, &options->cap_bytes, error);
-}
-
-static int take_reserve(struct hm_options *options, const char *value, struct hm_error *error)
-{
-    return hm_size_parse(value, &options->reserve_bytes, error);
-}
-
-static int take_algorithm(struct hm_options *options, const char *value, struct hm_error *error)
-{
-    const char *name, *about;
-    for (int i = 0; hm_algorithm_at(i, &name, &about); i++) {
-        if (strcmp(name, value) == 0) {
-            options->algorithm = name;
-            return 0;
-        }
-    }
-    return hm_fail(error, EINVAL, "\"%.40s\" is no algorithm", value);
-}
-
-static int take_hot_by(struct hm_options *options, const char *value, struct hm_error *error)
-{
-    options->hot_by_writes = strcmp(value, "writes") == 0;
-    if (options->hot_by_writes || strcmp(value, "accesses") == 0)
-        return 0;
-    return hm_fail(error, EINVAL, "\"%.40s\" makes nothing hot: use accesses or writes", value);
-}
-
-static int take_bins(struct hm_options *options, const char *value, struct hm_error *error)
-{
-    uint64_t number = 0;
-    int result = hm_size_parse_number(value, 16, 1048576, &number, error);
-    options->max_extents = (unsigned)number;
-    return result;
-}
-
-static int take_source(struct hm_options *options, const char *value, struct hm_error *error)
-{
-    char names[128];
-    options->source = value;
-    if (strcmp(value, "auto") == 0)
-        return 0;
-    for (int i = 0; hm_source_at(i); i++)
-        if (strcmp(hm_source_at(i)->name, value) == 0)
-            return 0;
-    return hm_fail(error, EINVAL, "\"%.40s\" is no source: use %s", value, hm_source_names(names, sizeof(names)));
-}
-
-static int take_period(struct hm_options *options, const char *value, struct hm_error *error)
-{
-    return hm_size_parse_number(value, 1, UINT64_C(1) << 40, &options->period, error);
-}
-
-static int take_interval(struct hm_options *options, const char *value, struct hm_error *error)
-{
-    if (hm_size_parse_duration(value, &options->interval_ms, error) != 0)
-        return -1;
-    if (options->interval_ms < 10 || options->interval_ms > DAY_MS)
-        return hm_fail(error, ERANGE, "\"%.40s\" is not a time of 10ms to 24h", value);
-    return 0;
-}
-
-static int take_phase_samples(struct hm_options *options, const char *value, struct hm_error *error)
-{
-    return hm_size_parse_number(value, 1, UINT64_C(1) << 40, &options->phase_samples, error);
-}
-
-static int take_overhead(struct hm_options *options, const char *value, struct hm_error *error)
-{
-    int result = hm_size_parse_percent(value, &options->overhead, error);
-    options->overhead /= 100;
-    return result;
-}
-
-static int take_rate(struct hm_options *options, const char *value, struct hm_error *error)
-{
-    return hm_size_parse(value, &options->rate, error);
-}
-
-static int take_end(struct hm_options *options, const char *value, struct hm_error *error)
-{
-    uint64_t number = 0;
-    int result = hm_size_parse_number(value, 0, INT64_MAX, &number, error);
-    options->end_s = (int64_t)number;
-    return result;
-}
-
-static int parse_latency(const char *value, double *latency, struct hm_error *error)
-{
-    char *end;
-    if (value[strspn(value, "0123456789.")] == '\0') {
-        *latency = strtod(value, &end);
-        if (end > value && *end == '\0' && *latency >= 1 && *latency <= MOST_LATENCY)
-            return 0;
-    }
-    return hm_fail(error, EINVAL, "\"%.40s\" is not a latency relative to the fast tier's: 1 to %d", value,
-                   MOST_LATENCY);
-}
-
-static int take_lat_read(struct hm_options *options, const char *value, struct hm_error *error)
-{
-    return parse_latency(value, &options->lat_read, error);
-}
-
-static int take_lat_write(struct hm_options *options, const char *value, struct hm_error *error)
-{
-    return parse_latency(value, &options->lat_write, error);
-}
-
-static int take_seed(struct hm_options *options, const char *value, struct hm_error *error)
-{
-    return hm_size_parse_number(value, 0, UINT64_MAX, &options->seed, error);
-}
-
-static const struct {
-    const char *name, *value, *about;
-    int (*take)(struct hm_options *options, const char *value, struct hm_error *error);
-} rows[] = {
-    {"--cgroup", "DIR", "the processes of this cgroup and those below it", take_cgroup},
-    {"--pid", "PID", "this process, in place of a cgroup; repeatable", take_pid},
-    {"--guard", "FILE", "cgroup.events that ends it (default: DIR's)", take_guard},
-    {"--fast-nodes", "LIST", "NUMA nodes of the fast tier", take_fast},
-    {"--slow-nodes", "LIST", "NUMA nodes of the slow tier", take_slow},
-    {"--cap", "SIZE|PERCENT%", "most in the fast tier (default: what has room)", take_cap},
-    {"--reserve", "SIZE", "left in the fast tier (default: a fiftieth)", take_reserve},
-    {"--source", "NAME", "one of those below, or the best (default: auto)", take_source},
-    {"--period", "N", "accesses per sample (default: the source's)", take_period},
-    {"--overhead", "PERCENT%", "CPU time for it, of the job's (default: 1%)", take_overhead},
-    {"--broker", "PATH", "socket of the DAMON broker", take_broker},
-    {"--interval", "TIME", "length of a phase (default: 10s)", take_interval},
-    {"--phase-samples", "N", "phases of N samples in place of time", take_phase_samples},
-    {"--algorithm", "NAME", "one of those below (default: the first)", take_algorithm},
-    {"--hot-by", "WHAT", "accesses, or writes alone (default: accesses)", take_hot_by},
-    {"--bins", "N", "most regions told apart (default: 1000)", take_bins},
-    {"--rate", "SIZE", "most bytes moved a second (default: no limit)", take_rate},
-    {"--end", "SECONDS", "end of the job's time limit, since 1970", take_end},
-    {"--lat-read", "X", "read of the slow tier, fast = 1 (default: 2)", take_lat_read},
-    {"--lat-write", "X", "the same of a write (default: 5)", take_lat_write},
-    {"--seed", "N", "of the random choices (default: 1)", take_seed},
-    {"--job", "ID", "the job's number, for hybridmem top; with --step", take_job},
-    {"--step", "ID", "the step's number", take_step},
-    {"--progress-fd", "N", "descriptor of the file for the figures", take_progress},
+static const struct hm_option rows[] = {
+    {"--cgroup", "DIR", "the processes of this cgroup and those below it", hm_option_text, FIELD(cgroup), 0, 0},
+    {"--pid", "PID", "this process, in place of a cgroup; repeatable", hm_option_pid, 0, 1, MOST_PID},
+    {"--guard", "FILE", "cgroup.events that ends it (default: DIR's)", hm_option_text, FIELD(guard), 0, 0},
+    {"--fast-nodes", "LIST", "NUMA nodes of the fast tier", hm_option_nodes, FIELD(fast), 0, 0},
+    {"--slow-nodes", "LIST", "NUMA nodes of the slow tier", hm_option_nodes, FIELD(slow), 0, 0},
+    {"--cap", "SIZE|PERCENT%", "most in the fast tier (default: what has room)", hm_option_cap, 0, 0, 0},
+    {"--reserve", "SIZE", "left in the fast tier (default: a fiftieth)", hm_option_size, FIELD(reserve_bytes), 0, 0},
+    {"--source", "NAME", "one of those below, or the best (default: auto)", hm_option_source, 0, 0, 0},
+    {"--period", "N", "accesses per sample (default: the source's)", hm_option_number, FIELD(period), 1, MOST_COUNT},
+    {"--overhead", "PERCENT%", "CPU time for it, of the job's (default: 1%)", hm_option_overhead, 0, 0, 0},
+    {"--broker", "PATH", "socket of the DAMON broker", hm_option_text, FIELD(broker), 0, 0},
+    {"--interval", "TIME", "length of a phase (default: 10s)", hm_option_interval, 0, 0, 0},
+    {"--phase-samples", "N", "phases of N samples in place of time", hm_option_number, FIELD(phase_samples), 1,
+     MOST_COUNT},
+    {"--algorithm", "NAME", "one of those below (default: the first)", hm_option_algorithm, 0, 0, 0},
+    {"--hot-by", "WHAT", "accesses, or writes alone (default: accesses)", hm_option_hot_by, 0, 0, 0},
+    {"--bins", "N", "most regions told apart (default: 1000)", hm_option_small, FIELD(max_extents), 16, 1048576},
+    {"--rate", "SIZE", "most bytes moved a second (default: no limit)", hm_option_size, FIELD(rate), 0, 0},
+    {"--end", "SECONDS", "end of the job's time limit, since 1970", hm_option_number, FIELD(end_s), 0, INT64_MAX},
+    {"--lat-read", "X", "read of the slow tier, fast = 1 (default: 2)", hm_option_latency, FIELD(lat_read), 0, 0},
+    {"--lat-write", "X", "the same of a write (default: 5)", hm_option_latency, FIELD(lat_write), 0, 0},
+    {"--seed", "N", "of the random choices (default: 1)", hm_option_number, FIELD(seed), 0, UINT64_MAX},
+    {"--job", "ID", "the job's number, for hybridmem top; with --step", hm_option_small, FIELD(job_id), 1, UINT32_MAX},
+    {"--step", "ID", "the step's number", hm_option_step, FIELD(step_id), 0, UINT32_MAX},
+    {"--progress-fd", "N", "descriptor of the file for the figures", hm_option_small, FIELD(progress_fd), 0, 65535},
 };
+_Static_assert(sizeof(unsigned) == 4 && sizeof(int) == 4, "hm_option_small writes fields of 32 bits");
 
 static const struct {
     const char *name, *about;
     size_t flag;
 } flags[] = {
-    {"--json", "print the figures at the end", offsetof(struct hm_options, json)},
-    {"--help", "print this", offsetof(struct hm_options, help)},
+    {"--json", "print the figures at the end", FIELD(json)},
+    {"--help", "print this", FIELD(help)},
 };
 
 void hm_options_help(void)
@@ -283,7 +94,7 @@ static int take_word(struct hm_options *options, char **words, int *used, struct
         *used = words[0][length] == '=' ? 1 : 2;
         if (!value)
             return hm_fail(error, EINVAL, "%s wants a value: %s", rows[i].name, rows[i].value);
-        if (rows[i].take(options, value, &inner) == 0)
+        if (rows[i].take(&rows[i], options, value, &inner) == 0)
             return 0;
         return hm_fail(error, errno, "%s: %s", rows[i].name, inner.text);
     }

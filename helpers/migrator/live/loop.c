@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The loop of the live migrator: waits for samples, signals and the end of a phase, and looks at the step. */
+#include "live.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <time.h>
+
+#include "base/clock.h"
+
+/* A look finds processes that came or went, and reads sources whose descriptor cannot be polled. */
+#define LOOKS_PER_PHASE 2
+#define LOOK_LEAST_NS UINT64_C(10000000)
+#define LOOK_MOST_NS UINT64_C(10000000000)
+/* Without a source, look for one this often: one may have become free. */
+#define RETRY_NS UINT64_C(60000000000)
+
+bool hm_live_is_told(void *data)
+{
+    const struct hm_live *live = data;
+    struct pollfd event = {.fd = live->signals, .events = POLLIN};
+    return poll(&event, 1, 0) > 0;
+}
+
+/* The step has ended when the guard says so; without a guard (single processes), when no process is left. */
+static bool is_over(struct hm_live *live, int n_living)
+{
+    if (live->options->cgroup[0] || live->options->guard[0])
+        return hm_guard_is_over(&live->guard, hm_clock_ns(CLOCK_MONOTONIC));
+    return n_living <= 0;
+}
+
+static uint64_t look_every(const struct hm_live *live)
+{
+    uint64_t every = live->options->interval_ms * 1000000 / LOOKS_PER_PHASE;
+    if (live->rest.is_resting)
+        return every * LOOKS_PER_PHASE;
+    if (live->intake.source && live->intake.source->poll_ms > 0 &&
+        live->intake.source->poll_ms * UINT64_C(1000000) < every)
+        every = live->intake.source->poll_ms * UINT64_C(1000000);
+    return every < LOOK_LEAST_NS ? LOOK_LEAST_NS : every > LOOK_MOST_NS ? LOOK_MOST_NS : every;
+}
+
+/* Answers clients of the view that ask, with up-to-date figures. */
+static void serve(struct hm_live *live, const struct pollfd *events)
+{
+    bool is_asked = false;
+    for (int i = 0; i < HM_VIEWSERVER_FDS; i++)
+        is_asked = is_asked || events[i].revents;
+    if (!is_asked)
+        return;
+    hm_live_update_figures(live);
+    live->shown.view.progress = *live->shown.progress;
+    hm_viewserver_serve(&live->shown.viewserver, events, &live->shown.view);
+}
+
+enum { SIGNALS, GUARD, SOURCE, VIEW, N_EVENTS = VIEW + HM_VIEWSERVER_FDS };
+
+/* Sleeps until `due` or an event. Returns false when told to end. */
+static bool wait_until(struct hm_live *live, uint64_t due, bool *watch_guard)
+{
+    struct pollfd events[N_EVENTS] = {
+        [SIGNALS] = {.fd = live->signals, .events = POLLIN},
+        /* The guard is polled once per look only: so no state of its file can make this loop spin. */
+        [GUARD] = {.fd = *watch_guard ? live->guard.fd : -1, .events = POLLPRI},
+        [SOURCE] = {.fd = live->intake.source ? live->intake.source->fd : -1, .events = POLLIN},
+    };
+    uint64_t now = hm_clock_ns(CLOCK_MONOTONIC), left = due > now ? due - now : 0;
+    struct timespec timeout = {.tv_sec = (time_t)(left / 1000000000), .tv_nsec = (long)(left % 1000000000)};
+    hm_viewserver_watch(&live->shown.viewserver, events + VIEW);
+    int ready = ppoll(events, N_EVENTS, &timeout, NULL);
+    if (ready < 0)
+        return errno == EINTR;
+    if (events[SIGNALS].revents)
+        return false;
+    if (events[GUARD].revents) {
+        *watch_guard = false;
+        if (is_over(live, 0))
+            return false;
+    }
+    if (events[SOURCE].revents)
+        hm_live_read_source(live);
+    serve(live, events + VIEW);
+    return true;
+}
+
+/* Looks at processes and sources. Returns false when the step is over. */
+static bool look(struct hm_live *live, uint64_t now)
+{
+    if (live->rest.is_resting)
+        hm_live_rest(live);
+    if (!live->rest.is_resting && !live->intake.source && now >= live->intake.try_source_ns) {
+        live->intake.n_dead = 0;
+        hm_live_open_source(live);
+        hm_live_read_maps(live); /* they were not read while it rested */
+        live->intake.try_source_ns = now + RETRY_NS;
+    }
+    if (is_over(live, hm_live_look(live)))
+        return false;
+    if (live->intake.source && live->intake.source->fd < 0 &&
+        (live->intake.source->poll_ms > 0 || live->account.pace.phase_samples > 0))
+        hm_live_read_source(live);
+    hm_live_update_figures(live);
+    return true;
+}
+
+void hm_live_run(struct hm_live *live)
+{
+    uint64_t next_look = 0;
+    bool watch_guard = true;
+    live->phase_start_ns = hm_clock_ns(CLOCK_MONOTONIC);
+    live->shown.progress->state = HM_PROGRESS_RUNNING;
+    for (;;) {
+        uint64_t now = hm_clock_ns(CLOCK_MONOTONIC);
+        if (now >= next_look) {
+            if (!look(live, now))
+                break;
+            watch_guard = true;
+            next_look = now + look_every(live);
+        }
+        if (hm_pace_is_over(&live->account.pace, live->phase_start_ns, now,
+                            hm_live_samples(live) - live->phase_first_sample))
+            hm_live_end_phase(live);
+        uint64_t due = hm_pace_due(&live->account.pace, live->phase_start_ns), window = hm_live_window_due(live, now);
+        if (now >= window) {
+            if (hm_live_is_paid(live))
+                hm_live_begin_window(live);
+            window = UINT64_MAX;
+        }
+        due = due < next_look ? due : next_look;
+        if (!wait_until(live, due < window ? due : window, &watch_guard))
+            break;
+    }
+    hm_live_update_figures(live);
+    live->shown.progress->state = HM_PROGRESS_ENDED;
+}
