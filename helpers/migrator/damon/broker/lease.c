@@ -24,7 +24,7 @@ void hm_damon_lease_open(struct hm_damon_lease *lease, uint32_t client, int fd, 
                                      .pid = pid,
                                      .since_ns = hm_clock_ns(CLOCK_MONOTONIC),
                                      .kdamond = -1,
-                                     .ring = {.fd = -1}};
+                                     .tracepoint = {.fd = -1}};
 }
 
 /* Reads the thread's CPU time. If the thread has ended, the value that was read last stays. */
@@ -50,7 +50,7 @@ static void stop(struct hm_damon_lease *lease)
     }
     lease->thread = 0;
     lease->thread_cpu_ns = 0;
-    hm_damon_ring_close(&lease->ring);
+    hm_damon_tracepoint_close(&lease->tracepoint);
     for (uint32_t i = 0; i < lease->n; i++)
         close(lease->pidfd[i]);
     lease->n = 0;
@@ -94,7 +94,7 @@ static int start(struct hm_damon_broker *broker, struct hm_damon_lease *lease, s
         return hm_fail(error, ESRCH, "a process ended while its watch began");
     if (has_failed)
         return -1;
-    if (hm_damon_ring_open(&lease->ring, &broker->layout, lease->thread, error) != 0)
+    if (hm_damon_tracepoint_open(&lease->tracepoint, &broker->layout, lease->thread, error) != 0)
         return -1;
     begin_measuring(lease);
     return 0;
@@ -192,7 +192,7 @@ static void count(struct hm_damon_lease *lease, const struct hm_damon_gathering 
     }
 }
 
-/* Sends one process's list of regions, as one or more messages. It is the sink of hm_damon_ring_read. */
+/* Sends one process's list of regions, as one or more messages. It is the sink of hm_damon_tracepoint_read. */
 static void send_list(void *data, const struct hm_damon_gathering *list)
 {
     struct hm_damon_lease *lease = data;
@@ -204,7 +204,7 @@ static void send_list(void *data, const struct hm_damon_gathering *list)
         struct hm_damon_list message = {.process = lease->index[list->target],
                                         .look_us = lease->settings.look_us,
                                         .looks = HM_DAMON_LOOKS,
-                                        .lost = lease->unsent + (uint32_t)lease->ring.lost,
+                                        .lost = lease->unsent + (uint32_t)lease->tracepoint.lost,
                                         .cpu_ns = cpu_ns(lease) + lease->broker_cpu_ns,
                                         .is_last = done + n == list->n};
         size_t size = hm_damon_wire_begin(&message, HM_DAMON_LIST, lease->generation, n);
@@ -263,7 +263,7 @@ static void tune(struct hm_damon_broker *broker, struct hm_damon_lease *lease)
     /* On a change the kernel looks up the processes by their numbers again. That is safe only while they live. */
     if (is_better && hm_damon_targets_live(lease->pidfd, lease->n) && change(broker, lease, &better) == 0) {
         /* these were made under the old settings */
-        hm_damon_ring_read(&lease->ring, &broker->layout, send_list, lease);
+        hm_damon_tracepoint_read(&lease->tracepoint, &broker->layout, send_list, lease);
         lease->settings = better;
         if (!hm_damon_targets_live(lease->pidfd, lease->n))
             stop(lease);
@@ -275,7 +275,7 @@ void hm_damon_lease_work(struct hm_damon_broker *broker, struct hm_damon_lease *
 {
     uint64_t before = hm_clock_ns(CLOCK_PROCESS_CPUTIME_ID);
     look_at_thread(lease);
-    hm_damon_ring_read(&lease->ring, &broker->layout, send_list, lease);
+    hm_damon_tracepoint_read(&lease->tracepoint, &broker->layout, send_list, lease);
     if (lease->thread > 0)
         tune(broker, lease);
     lease->broker_cpu_ns += hm_clock_ns(CLOCK_PROCESS_CPUTIME_ID) - before;
@@ -291,5 +291,5 @@ void hm_damon_lease_close(struct hm_damon_broker *broker, struct hm_damon_lease 
     stop(lease);
     hm_damon_pool_take_back(&broker->pool, lease->client);
     close(lease->fd);
-    *lease = (struct hm_damon_lease){.fd = -1, .kdamond = -1, .ring = {.fd = -1}};
+    *lease = (struct hm_damon_lease){.fd = -1, .kdamond = -1, .tracepoint = {.fd = -1}};
 }

@@ -9,8 +9,8 @@
 
 #include "migrator/damon/pool.h"
 #include "migrator/damon/wire.h"
-#include "ring.h"
 #include "sysfs.h"
+#include "tracepoint.h"
 
 /* What the broker has for all its clients. */
 struct hm_damon_broker {
@@ -32,7 +32,7 @@ struct hm_damon_lease {
     uint64_t served_ns;          /* how long the work for that message took */
     int kdamond;                 /* index of the lent kdamond; -1: none */
     pid_t thread;                /* of the kdamond's thread; 0: it does not run */
-    struct hm_damon_ring ring;
+    struct hm_damon_tracepoint tracepoint;
     uint32_t generation;
     uint32_t n; /* number of watched processes */
     struct hm_damon_process target[HM_DAMON_TARGETS];

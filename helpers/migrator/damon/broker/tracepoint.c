@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "ring.h"
+#include "tracepoint.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -47,8 +47,8 @@ int hm_damon_tracepoint_find(struct hm_damon_layout *layout, struct hm_error *er
     return hm_damon_layout_parse(text, layout, error);
 }
 
-int hm_damon_ring_open(struct hm_damon_ring *ring, const struct hm_damon_layout *layout, pid_t kdamond,
-                       struct hm_error *error)
+int hm_damon_tracepoint_open(struct hm_damon_tracepoint *tracepoint, const struct hm_damon_layout *layout,
+                             pid_t kdamond, struct hm_error *error)
 {
     struct perf_event_attr attributes = {.type = PERF_TYPE_TRACEPOINT,
                                          .size = sizeof(attributes),
@@ -57,43 +57,45 @@ int hm_damon_ring_open(struct hm_damon_ring *ring, const struct hm_damon_layout 
                                          .sample_type = PERF_SAMPLE_RAW,
                                          .watermark = 1,
                                          .wakeup_watermark = RING_BYTES / 2};
-    *ring = (struct hm_damon_ring){.fd = -1};
-    ring->gathering = calloc(1, sizeof(*ring->gathering));
-    if (!ring->gathering)
+    *tracepoint = (struct hm_damon_tracepoint){.fd = -1};
+    tracepoint->gathering = calloc(1, sizeof(*tracepoint->gathering));
+    if (!tracepoint->gathering)
         return hm_fail_errno(error, "cannot follow kdamond %d", (int)kdamond);
     hm_damon_caps_raise();
-    ring->fd = (int)syscall(SYS_perf_event_open, &attributes, kdamond, -1, -1, PERF_FLAG_FD_CLOEXEC);
+    tracepoint->fd = (int)syscall(SYS_perf_event_open, &attributes, kdamond, -1, -1, PERF_FLAG_FD_CLOEXEC);
     hm_damon_caps_lower();
-    ring->map =
-        ring->fd < 0 ? MAP_FAILED : mmap(NULL, PAGE + RING_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, ring->fd, 0);
-    if (ring->map != MAP_FAILED)
+    tracepoint->map = tracepoint->fd < 0
+                          ? MAP_FAILED
+                          : mmap(NULL, PAGE + RING_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, tracepoint->fd, 0);
+    if (tracepoint->map != MAP_FAILED)
         return 0;
     hm_fail_errno(error, "cannot follow kdamond %d by perf", (int)kdamond);
-    ring->map = NULL;
-    hm_damon_ring_close(ring);
+    tracepoint->map = NULL;
+    hm_damon_tracepoint_close(tracepoint);
     return -1;
 }
 
-void hm_damon_ring_read(struct hm_damon_ring *ring, const struct hm_damon_layout *layout, hm_damon_gathering_sink *sink,
-                        void *data)
+void hm_damon_tracepoint_read(struct hm_damon_tracepoint *tracepoint, const struct hm_damon_layout *layout,
+                              hm_damon_gathering_sink *sink, void *data)
 {
-    struct perf_event_mmap_page *page = ring->map;
+    struct perf_event_mmap_page *page = tracepoint->map;
     if (!page)
         return;
     uint64_t head = __atomic_load_n(&page->data_head, __ATOMIC_ACQUIRE);
-    uint64_t tail = hm_damon_gathering_read(layout, (const uint8_t *)ring->map + PAGE, RING_BYTES, page->data_tail,
-                                            head, ring->gathering, &ring->lost, sink, data);
+    uint64_t tail =
+        hm_damon_gathering_read(layout, (const uint8_t *)tracepoint->map + PAGE, RING_BYTES, page->data_tail, head,
+                                tracepoint->gathering, &tracepoint->lost, sink, data);
     __atomic_store_n(&page->data_tail, tail, __ATOMIC_RELEASE);
 }
 
-void hm_damon_ring_close(struct hm_damon_ring *ring)
+void hm_damon_tracepoint_close(struct hm_damon_tracepoint *tracepoint)
 {
     int number = errno;
-    if (ring->map)
-        munmap(ring->map, PAGE + RING_BYTES);
-    if (ring->fd >= 0)
-        close(ring->fd);
-    free(ring->gathering);
-    *ring = (struct hm_damon_ring){.fd = -1};
+    if (tracepoint->map)
+        munmap(tracepoint->map, PAGE + RING_BYTES);
+    if (tracepoint->fd >= 0)
+        close(tracepoint->fd);
+    free(tracepoint->gathering);
+    *tracepoint = (struct hm_damon_tracepoint){.fd = -1};
     errno = number;
 }

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reads the records of one kdamond: a perf event on its tracepoint, with a ring buffer. */
-#ifndef HM_MIGRATOR_DAMON_BROKER_RING_H
-#define HM_MIGRATOR_DAMON_BROKER_RING_H
+#ifndef HM_MIGRATOR_DAMON_BROKER_TRACEPOINT_H
+#define HM_MIGRATOR_DAMON_BROKER_TRACEPOINT_H
 
 #include <sys/types.h>
 
 #include "migrator/damon/gathering.h"
 
-struct hm_damon_ring {
+struct hm_damon_tracepoint {
     int fd; /* -1: not open */
     void *map;
     uint64_t lost;
@@ -23,11 +23,11 @@ int hm_damon_tracepoint_find(struct hm_damon_layout *layout, struct hm_error *er
  * Opens the perf event on the kernel thread `kdamond`. Needs CAP_PERFMON (and CAP_IPC_LOCK for more than a few).
  * Returns 0, or -1 with a text.
  */
-int hm_damon_ring_open(struct hm_damon_ring *ring, const struct hm_damon_layout *layout, pid_t kdamond,
-                       struct hm_error *error);
+int hm_damon_tracepoint_open(struct hm_damon_tracepoint *tracepoint, const struct hm_damon_layout *layout,
+                             pid_t kdamond, struct hm_error *error);
 /* Passes complete lists to `sink`. Never waits. */
-void hm_damon_ring_read(struct hm_damon_ring *ring, const struct hm_damon_layout *layout, hm_damon_gathering_sink *sink,
-                        void *data);
-void hm_damon_ring_close(struct hm_damon_ring *ring);
+void hm_damon_tracepoint_read(struct hm_damon_tracepoint *tracepoint, const struct hm_damon_layout *layout,
+                              hm_damon_gathering_sink *sink, void *data);
+void hm_damon_tracepoint_close(struct hm_damon_tracepoint *tracepoint);
 
 #endif

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The broker's clients: who may connect, whose turn it is, and when nobody needs the broker any more. */
+#ifndef HM_MIGRATOR_DAMON_BROKER_CLIENTS_H
+#define HM_MIGRATOR_DAMON_BROKER_CLIENTS_H
+
+#include "lease.h"
+
+#define HM_DAMON_CLIENTS 64 /* most at a time */
+
+struct hm_damon_clients {
+    struct hm_damon_broker *broker;
+    int listener; /* the socket for new clients */
+    int signals;  /* signalfd(2) of the signals that end the broker */
+    struct hm_damon_lease lease[HM_DAMON_CLIENTS];
+    uint32_t n_clients;        /* clients so far */
+    uint64_t idle_ns, used_ns; /* how long it may be without clients, and when it last had one */
+};
+
+/* No clients yet. `broker` stays the caller's. `listener` and `signals` become -1, for the caller to fill. */
+void hm_damon_clients_init(struct hm_damon_clients *clients, struct hm_damon_broker *broker, uint64_t idle_s);
+/* Serves clients until a signal ends the broker, or it had none for `idle_s`. */
+void hm_damon_clients_serve(struct hm_damon_clients *clients);
+/* Takes back what all clients were lent. */
+void hm_damon_clients_close(struct hm_damon_clients *clients);
+
+#endif
