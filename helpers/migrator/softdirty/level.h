@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * How much each process writes in a window, compared with others. What a window of some 50 ms sees of a process depends
- * on how long the process ran in it, which known.c corrects, and on what part of its work it was doing: two ranks that
+ * on how long the process ran in it, which shares.c corrects, and on what part of its work it was doing: two ranks that
  * do the same seem to differ. So a difference between processes is believed only as far as it exceeds the difference
  * between windows of one process. Pure.
  */

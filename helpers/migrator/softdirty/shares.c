@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the windows found out about ranges, and how it is used. No I/O. */
+/* The shares of written pages in ranges: what the windows saw of them, and how it is used. No I/O. */
 #include "parts.h"
 
 #include <math.h>
