@@ -103,7 +103,7 @@ static void fill_in(const struct run *run, struct hm_extent *extent, size_t n_ex
     }
 }
 
-/* Carries out a move, as far as the fast tier has room. */
+/* Carries out a move. That the fast tier has room for it is part of the plan (hm_decider_plan). */
 static void carry_out(struct run *run, const struct hm_move *move)
 {
     struct hm_placement *placement = &run->placement;
@@ -112,8 +112,6 @@ static void carry_out(struct run *run, const struct hm_move *move)
     for (; page < run->trace->n_pages && run->trace->page[page] - move->first < move->n_pages && left > 0; page++) {
         if (!placement->is_present[page] || placement->is_fast[page] == move->to_fast)
             continue;
-        if (move->to_fast && placement->used >= placement->capacity)
-            return;
         hm_placement_move(placement, page);
         left--;
     }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Tests the replay against reference figures from an independent simulation of the same traces. */
 #include <errno.h>
+#include <inttypes.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -110,7 +111,26 @@ static void test_references(void **state)
         }
 }
 
-/* The mean AMAT by size. No trace may exceed first touch by more than `worst`. */
+struct use {
+    const struct hm_trace *trace;
+    uint64_t most; /* pages in the fast tier in the phase that had the most there */
+};
+
+static void watch_use(void *data, size_t phase, const struct hm_extent *extents, size_t n_extents, const bool *is_fast,
+                      const struct hm_move *moves, size_t n_moves)
+{
+    struct use *use = data;
+    uint64_t n = 0;
+    (void)phase, (void)extents, (void)n_extents, (void)moves, (void)n_moves;
+    for (size_t page = 0; page < use->trace->n_pages; page++)
+        n += is_fast[page];
+    use->most = n > use->most ? n : use->most;
+}
+
+/*
+ * The mean AMAT by size. No trace may exceed first touch by more than `worst`, and none may have more pages in the fast
+ * tier than there is room for.
+ */
 static void mean_amat(const char *algorithm, double worst, double *mean)
 {
     for (size_t size = 0; size < N_ROWS(sizes); size++) {
@@ -120,7 +140,10 @@ static void mean_amat(const char *algorithm, double worst, double *mean)
             struct hm_replay_result result;
             struct hm_error error = {""};
             struct hm_score first;
-            assert_int_equal(hm_replay_run(&traces[i], &options, NULL, NULL, &result, &error), 0);
+            struct use use = {.trace = &traces[i]};
+            assert_int_equal(hm_replay_run(&traces[i], &options, watch_use, &use, &result, &error), 0);
+            if (use.most > hm_replay_capacity(&traces[i], sizes[size]))
+                fail_msg("%s of %s: %" PRIu64 " pages are too many", algorithm, rows[i].name, use.most);
             assert_int_equal(hm_replay_first_touch(&traces[i], &options, &first), 0);
             if (result.ours.amat > first.amat * worst)
                 fail_msg("%s of %s: %.3f, first touch %.3f", algorithm, rows[i].name, result.ours.amat, first.amat);
