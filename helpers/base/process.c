@@ -169,13 +169,6 @@ int hm_process_stop(const struct hm_process *process, int patience_ms, struct hm
     return hm_process_stop_all(process, 1, patience_ms, error);
 }
 
-char *hm_boot_id(char *out, size_t size)
-{
-    if (hm_file_read("/proc/sys/kernel/random/boot_id", out, size, NULL) != 0)
-        out[0] = '\0';
-    return out;
-}
-
 int64_t hm_now_ns(void)
 {
     return (int64_t)hm_clock_ns(CLOCK_REALTIME);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Processes, identified by pid and start time so that a reused pid is noticed: whether they run, and how they are
- * ended. Also the boot, the time and the cgroup that the calling process sees. */
+ * ended. Also the time and the cgroup that the calling process sees. */
 #ifndef HM_BASE_PROCESS_H
 #define HM_BASE_PROCESS_H
 
@@ -42,8 +42,6 @@ int hm_process_stop(const struct hm_process *process, int patience_ms, struct hm
  * process that has not ended. */
 int hm_process_stop_all(const struct hm_process *process, int n, int patience_ms, struct hm_error *error);
 
-/* The id of this boot, without a newline; "" where the kernel does not say. Returns `out` (at least 40 bytes). */
-char *hm_boot_id(char *out, size_t size);
 /* The time of CLOCK_REALTIME in nanoseconds. */
 int64_t hm_now_ns(void);
 

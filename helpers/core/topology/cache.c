@@ -9,12 +9,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/bootid.h"
 #include "base/files.h"
 #include "base/path.h"
 #include "table.h"
 
 #define MOST (1u << 20) /* largest size of the file, in bytes */
-#define BOOT_ID "/proc/sys/kernel/random/boot_id"
 #define HAS_MEMORY "/sys/devices/system/node/has_memory"
 
 struct cache {
@@ -38,8 +38,8 @@ static int fill_state(struct cache *cache, struct hm_error *error)
 {
     char line[4096];
 
-    if (hm_file_read_line(BOOT_ID, cache->boot_id, sizeof(cache->boot_id)) != 0 || !cache->boot_id[0])
-        return hm_fail(error, ENOENT, "%s cannot be read: is /proc mounted?", BOOT_ID);
+    if (!hm_boot_id(cache->boot_id, sizeof(cache->boot_id))[0])
+        return hm_fail(error, ENOENT, HM_BOOT_ID_FILE " cannot be read: is /proc mounted?");
     (void)hm_file_read_line(HAS_MEMORY, line, sizeof(line));
     return hm_set_parse(&cache->has_memory, line, error);
 }

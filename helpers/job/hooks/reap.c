@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/bootid.h"
 #include "base/process.h"
 #include "base/size.h"
 #include "finish.h"

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/bootid.h"
 #include "base/process.h"
 
 void hm_job_init(struct hm_job *job, uint32_t job_id)

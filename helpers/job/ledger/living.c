@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/bootid.h"
 #include "base/files.h"
 #include "base/process.h"
 

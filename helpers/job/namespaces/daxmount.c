@@ -8,9 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#ifndef STATX_ATTR_DAX
-#define STATX_ATTR_DAX 0x00200000 /* Linux 5.8 */
-#endif
+#include "base/files.h"
 
 /*
  * Checks that the file system really has DAX: some kernels mount without it where the device cannot have it, and only a
@@ -18,22 +16,17 @@
  */
 static int check_dax(int root, const char *path, struct hm_error *error)
 {
-    struct statx status;
-    int result = -1;
     int file = openat(root, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, S_IRUSR | S_IWUSR);
     /* The file system is full, filled by an earlier step of the job. That step has passed this check. */
     if (file < 0 && (errno == ENOSPC || errno == EDQUOT))
         return 0;
     if (file < 0)
         return hm_fail_errno(error, "no file can be made in the DAX file system %s", path);
-    if (statx(file, "", AT_EMPTY_PATH, STATX_BASIC_STATS, &status) != 0)
-        hm_fail_errno(error, "cannot look at a file of the DAX file system %s", path);
-    else if (!(status.stx_attributes & STATX_ATTR_DAX))
-        hm_fail(error, ENOTSUP, "%s was mounted without DAX: the kernel does not have it for this device", path);
-    else
-        result = 0;
+    bool is_dax = hm_file_is_dax(file);
     close(file);
-    return result;
+    if (is_dax)
+        return 0;
+    return hm_fail(error, ENOTSUP, "%s was mounted without DAX: the kernel does not have it for this device", path);
 }
 
 /*

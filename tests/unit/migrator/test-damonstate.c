@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "base/process.h"
+#include "base/bootid.h"
 #include "migrator/damon/broker/state.h"
 #include "unit/lib/scratch.h"
 

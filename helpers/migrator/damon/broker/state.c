@@ -6,10 +6,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/bootid.h"
 #include "base/fields.h"
 #include "base/files.h"
 #include "base/path.h"
-#include "base/process.h"
 
 #define MOST 1024 /* bytes of the text */
 #define MOST_KDAMONDS 1024

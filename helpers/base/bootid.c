@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "bootid.h"
+
+#include "files.h"
+
+char *hm_boot_id(char *out, size_t size)
+{
+    if (hm_file_read(HM_BOOT_ID_FILE, out, size, NULL) != 0)
+        out[0] = '\0';
+    return out;
+}

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which boot of this machine it is, so that what was noted in an earlier boot is not believed in a later one. */
+#ifndef HM_BASE_BOOTID_H
+#define HM_BASE_BOOTID_H
+
+#include <stddef.h>
+
+#define HM_BOOT_ID_FILE "/proc/sys/kernel/random/boot_id"
+
+/* The id of this boot, without a newline; "" where the kernel does not say. Returns `out` (at least 40 bytes). */
+char *hm_boot_id(char *out, size_t size);
+
+#endif
