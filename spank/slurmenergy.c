@@ -54,7 +54,7 @@ static void print_help(void)
           "  -V, --version  the version\n"
           "\n"
           "Exit status: 0 its input has ended, 1 Slurm has no energy of this node, or the\n"
-          "output finds no room, 2 wrong usage.\n",
+          "output cannot be written, 2 wrong usage.\n",
           stdout);
 }
 

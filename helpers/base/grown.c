@@ -43,7 +43,7 @@ void *hm_grown_map(int fd, const void *fresh, size_t size, size_t least, struct 
     /* Reserve the blocks now: a store to a page without a block would be a SIGBUS when the run folder is full. */
     int number = has < (off_t)size ? posix_fallocate(fd, 0, (off_t)size) : 0;
     if (number != 0) {
-        hm_fail(error, number, "no room for %zu bytes", size);
+        hm_fail(error, number, "the file system has no space for its %zu bytes", size);
         return NULL;
     }
     struct head *head = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);

@@ -51,8 +51,8 @@ static void print_help(void)
            "  -h, --help       this text\n"
            "  -V, --version    the version\n"
            "\n"
-           "Exit status: 0 it was told to end, 1 PAPI cannot do it, or the output finds no\n"
-           "room, 2 wrong usage; another one is PAPI's.\n",
+           "Exit status: 0 it was told to end, 1 PAPI cannot do it, or the output cannot\n"
+           "be written, 2 wrong usage; another one is PAPI's.\n",
            MOST_NAMED);
 }
 

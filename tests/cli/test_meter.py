@@ -140,7 +140,7 @@ def test_energy_moves_and_wraps(sysfs):
         assert then["package-0"]["watts"] > 0
         assert step()["package-0"]["joules"] == 0
         assert then["platform"]["joules"] is None and then["platform"]["source"] is None
-        assert "powercap: has none here; perf-energy: the kernel has no PMU power" in then["platform"]["reason"]
+        assert "powercap: has no such counter here; perf-energy: the kernel has no PMU power" in then["platform"]["reason"]
 
 
 def test_a_reset_is_no_wrap(sysfs):
@@ -243,7 +243,7 @@ def test_perf_events_of_a_kernel_that_counts_or_says_why_not(sysfs):
     if source["usable"]:
         assert (read["source"], read["reason"]) == ("perf-imc", None)
         assert read["bytes"] > 0 and read["bytes"] % 64 == 0
-        assert shown["pmem read"]["bytes"] is None and "perf-imc: has none here" in shown["pmem read"]["reason"]
+        assert shown["pmem read"]["bytes"] is None and "perf-imc: has no such counter here" in shown["pmem read"]["reason"]
     else:
         assert source["reason"].startswith("uncore_imc_0/cas_count_read on CPU 0: the kernel refuses")
         assert (read["source"], read["bytes"], read["bytes_per_s"]) == (None, None, None)
@@ -331,7 +331,7 @@ def test_lines_as_text(sysfs):
     legend = [line for line in lines if line.startswith("# ")]
     assert re.fullmatch(r"# package-0 +powercap", legend[0])
     more = r" \.\.\. \(hybridmem meter --list says more\)"
-    assert re.fullmatch(r"# memory, platform +- powercap: has none here; .*" + more, legend[1])
+    assert re.fullmatch(r"# memory, platform +- powercap: has no such counter here; .*" + more, legend[1])
     assert re.fullmatch(r"# (\w+ read, \w+ write(, )?)+ +- perf-imc: the kernel has no PMU .*" + more, legend[2])
     assert len(legend) == 3 and max(map(len, legend)) < 180
     shown = [line for line in lines if line not in legend]
@@ -359,7 +359,7 @@ def test_a_reason_once_on_a_terminal(sysfs):
     assert all(len(line) <= 80 for line in screen.splitlines())
     assert lines[2].startswith("package-0 ")
     assert lines[3:] == [
-        "memory - powercap: has none here; perf-energy: the ...",
+        "memory - powercap: has no such counter here ...",
         "platform - as memory",
         "dram read - perf-imc: the kernel has no PMU uncore_imc ...",
         "pmem read - as dram read",

@@ -37,8 +37,8 @@ static void print_help(void)
            "  -h, --help       this text\n"
            "  -V, --version    the version\n"
            "\n"
-           "Exit status: 0 all is well, 1 something is to be changed, or the output finds no\n"
-           "room, 2 wrong usage; show: 2 for a wrong file.\n",
+           "Exit status: 0 all is well, 1 something is to be changed, or the output cannot\n"
+           "be written, 2 wrong usage; show: 2 for a wrong file.\n",
            hm_config_path());
 }
 

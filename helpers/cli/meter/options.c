@@ -40,7 +40,7 @@ static void print_help(void)
            "  -V, --version        the version\n"
            "\n"
            "Exit status: 0 shown, or interrupted; 1 no source works here, or the output\n"
-           "finds no room; 2 wrong usage or a file that cannot be used.\n",
+           "cannot be written; 2 wrong usage or a file that cannot be used.\n",
            HM_METER_CONFIG);
 }
 

@@ -61,8 +61,8 @@ static void print_help(void)
            "  -h, --help           this text\n"
            "  -V, --version        the version\n"
            "\n"
-           "Exit status: 0 shown, 1 the output finds no room, 2 a bad request, wrong usage\n"
-           "or a file that cannot be used, 3 this node cannot serve the request.\n",
+           "Exit status: 0 shown, 1 the output cannot be written, 2 a bad request, wrong\n"
+           "usage or a file that cannot be used, 3 this node cannot serve the request.\n",
            hm_config_path());
 }
 

@@ -59,8 +59,8 @@ static void print_help(void)
            "  -h, --help     this text\n"
            "  -V, --version  the version\n"
            "\n"
-           "Exit status: 0 at least one works, 1 none does, or the output finds no room, 2\n"
-           "wrong usage or a file that cannot be used.\n",
+           "Exit status: 0 at least one works, 1 none does, or the output cannot be\n"
+           "written, 2 wrong usage or a file that cannot be used.\n",
            default_config);
 }
 

@@ -41,8 +41,8 @@ static void print_help(void)
            "hwloc); sysfs (the kernel); distance (NUMA distance, or having CPUs); hwloc\n"
            "(counted or named by hwloc).\n"
            "\n"
-           "Exit status: 0 shown, 1 the output finds no room, 2 wrong usage or a file that\n"
-           "cannot be used, 3 no node with memory may be used.\n",
+           "Exit status: 0 shown, 1 the output cannot be written, 2 wrong usage or a file\n"
+           "that cannot be used, 3 no node with memory may be used.\n",
            default_config);
 }
 

@@ -50,8 +50,8 @@ static void print_help(void)
           "  -V, --version     the version\n"
           "\n"
           "Exit status: 0 shown (also when the step ends meanwhile), 1 there is no such\n"
-          "migrator on this node, or the output finds no room, 2 wrong usage, or several\n"
-          "and none named.\n",
+          "migrator on this node, or the output cannot be written, 2 wrong usage, or\n"
+          "several and none named.\n",
           stdout);
 }
 

@@ -123,7 +123,8 @@ static int enter(const struct hm_config *config, struct hm_job *job, const struc
         if (serves && !is_shared)
             return 0; /* the site's own value */
         if (job->n_changes == HM_JOB_CHANGES)
-            return hm_fail(error, ENOSPC, "job %u: no room for a change of %s in its entry", job->job_id, wanted->path);
+            return hm_fail(error, ENOSPC, "job %u: %s is not changed: the job's entry in the ledger is full",
+                           job->job_id, wanted->path);
         mine = &job->change[job->n_changes++];
         memset(mine, 0, sizeof(*mine));
         hm_text_copy(mine->path, wanted->path, sizeof(mine->path));

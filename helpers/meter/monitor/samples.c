@@ -206,7 +206,7 @@ int hm_samples_create(const char *path, const struct hm_tiers *tiers, uint32_t i
     int full = posix_fallocate(fd, 0, sizeof(samples));
     if (full == 0 && pwrite(fd, &samples, sizeof(samples), 0) == (ssize_t)sizeof(samples))
         return fd;
-    hm_fail(error, full ? full : EIO, "%s: no room for %zu bytes", path, sizeof(samples));
+    hm_fail(error, full ? full : EIO, "%s: the file system has no space for its %zu bytes", path, sizeof(samples));
     unlink(path);
     close(fd);
     return -1;

@@ -83,7 +83,7 @@ static void explain(struct hm_flow *flow, const struct hm_counters_tried *tried,
     for (int i = 0; i < n_tried; i++)
         if (tried[i].source->gives & HM_GIVES(flow->quantity))
             hm_reasons_add(&reasons, "; ", "%s: %s", tried[i].source->name,
-                           tried[i].n > 0 ? "has none here" : tried[i].reason);
+                           tried[i].n > 0 ? "has no such counter here" : tried[i].reason);
     hm_reasons_end(&reasons);
 }
 

@@ -152,7 +152,7 @@ int hm_progress_create(const char *path, uint32_t step_id, struct hm_error *erro
     int full = posix_fallocate(fd, 0, sizeof(progress));
     if (full == 0 && pwrite(fd, &progress, sizeof(progress), 0) == (ssize_t)sizeof(progress))
         return fd;
-    hm_fail(error, full ? full : EIO, "%s: no room for %zu bytes", path, sizeof(progress));
+    hm_fail(error, full ? full : EIO, "%s: the file system has no space for its %zu bytes", path, sizeof(progress));
     int number = errno;
     unlink(path);
     close(fd);

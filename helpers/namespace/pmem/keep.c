@@ -54,9 +54,9 @@ static int refuse_share(const struct hm_config *config, const struct hm_owned *o
         i++;
     const struct hm_region *region = share[i].region;
     return hm_fail(error, ENOSPC,
-                   "%s on socket %d has no room to keep %s: all users together may keep %s of it (fsdax_keep_share), "
+                   "%s cannot be kept in %s on socket %d: all users together may keep %s of it (fsdax_keep_share), "
                    "and keep %s",
-                   region->name, region->socket, hm_size_format(share[i].bytes, wanted, sizeof(wanted)),
+                   hm_size_format(share[i].bytes, wanted, sizeof(wanted)), region->name, region->socket,
                    hm_size_format(hm_config_keep_share(config, region->size), all, sizeof(all)),
                    hm_size_format(kept_in(region, owned), kept, sizeof(kept)));
 }

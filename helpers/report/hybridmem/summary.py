@@ -134,7 +134,7 @@ class Printer:
         self.others(summary)
         self.warnings(summary["warnings"])
         if summary["left_out"]:
-            self.line("left out", f"{', '.join(summary['left_out'])}: found no room in the summary")
+            self.line("left out", f"{', '.join(summary['left_out'])}: did not fit into the summary")
 
     def nodes(self, summary):
         total, reported = summary["nodes"], summary["reported"]

@@ -160,7 +160,7 @@ static void test_energy_by_perf(void **state)
     fake_sysfs_step();
     fake_sysfs_expect("package-0", "perf-energy", 1.5);
     fake_sysfs_expect("package-1", "perf-energy", 1.5);
-    fake_sysfs_expect_unknown("memory", "perf-energy: has none here");
+    fake_sysfs_expect_unknown("memory", "perf-energy: has no such counter here");
     fake_sysfs_step();
     fake_sysfs_expect("package-0", "perf-energy", 1);
 }
@@ -366,7 +366,7 @@ static void test_traffic_by_tier(void **state)
     fake_sysfs_step();
     fake_sysfs_expect("near read", "perf-imc", 4 * 1000 * 64);
     fake_sysfs_expect("near write", "perf-imc", 4 * 1000 * 64);
-    fake_sysfs_expect_unknown("optane read", "perf-imc: has none here; perf-amd: the kernel has no PMU");
+    fake_sysfs_expect_unknown("optane read", "perf-imc: has no such counter here; perf-amd: the kernel has no PMU");
     fake_sysfs_expect_unknown("far write", "cxl: the kernel has no PMU cxl_pmu_mem");
     fake_sysfs_expect_unknown("odd read", "the kind of its memory is not (give it in hybridmem.conf)");
     tiers.tier[1].kind = HM_KIND_DRAM; /* two tiers of one kind: the counters are of both */

@@ -236,7 +236,7 @@ static void test_traffic_by_tier(void **state)
         assert_true(metered->traffic[0][d].amount == 2 * 1000 * 64); /* one CPU of each socket */
         assert_int_equal(metered->traffic[1][d].is_known, 0);
     }
-    assert_non_null(strstr(metered->traffic_source, "perf-imc; pmem read: perf-imc: has none here"));
+    assert_non_null(strstr(metered->traffic_source, "perf-imc; pmem read: perf-imc: has no such counter here"));
 }
 
 /* Counters only tell kinds of memory: with two tiers of a kind, the tier is not known. */

@@ -48,7 +48,7 @@ static const struct {
      {OF_JOB},
      -1,
      NULL,
-     "region0 on socket 0 has no room to keep 144.0 MiB: all users together may keep 128.0 MiB of it "
+     "144.0 MiB cannot be kept in region0 on socket 0: all users together may keep 128.0 MiB of it "
      "(fsdax_keep_share), and keep 0 B"},
     {"0",
      128,
@@ -56,7 +56,7 @@ static const struct {
      {KEEPS(1002, 0, 16), KEEPS(1003, 2, 16), KEEPS(1004, 1, 16)},
      -1,
      NULL,
-     "region0 on socket 0 has no room to keep 128.0 MiB: all users together may keep 128.0 MiB of it "
+     "128.0 MiB cannot be kept in region0 on socket 0: all users together may keep 128.0 MiB of it "
      "(fsdax_keep_share), and keep 16.0 MiB"},
     {"0-1",
      64,
@@ -64,7 +64,7 @@ static const struct {
      {KEEPS(1002, 1, 64), KEEPS(1003, 1, 64)},
      -1,
      NULL,
-     "region1 on socket 1 has no room to keep 32.0 MiB: all users together may keep 128.0 MiB of it "
+     "32.0 MiB cannot be kept in region1 on socket 1: all users together may keep 128.0 MiB of it "
      "(fsdax_keep_share), and keep 128.0 MiB"},
     {"0",
      128,

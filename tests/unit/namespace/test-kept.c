@@ -107,7 +107,7 @@ static void test_each_user_has_his_own(void **state)
     assert_int_equal(fake.there[1].namespace.owner.uid, 1002);
     assert_int_equal(fake.looks, 0);
     assert_int_equal(create(1003, "0", 16 * MIB), HM_NAMESPACE_REFUSED);
-    assert_string_equal(error.text, "region0 on socket 0 has no room to keep 16.0 MiB: all users together may keep "
+    assert_string_equal(error.text, "16.0 MiB cannot be kept in region0 on socket 0: all users together may keep "
                                     "512.0 MiB of it (fsdax_keep_share), and keep 512.0 MiB");
     assert_int_equal(fake.n_there, 2);
     assert_int_equal(destroy(1001), HM_NAMESPACE_DONE);

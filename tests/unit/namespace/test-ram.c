@@ -102,8 +102,8 @@ static void test_what_cannot_be_emptied_is_as_it_was(void **state)
     fake_ram_check(0, HM_RAM_KMEM, HM_ZONE_MOVABLE);
     fake_ram_check(1, HM_RAM_DEVDAX, HM_ZONE_NONE);
     assert_string_equal(fake_ram.error.text,
-                        "dax0.0: memory5 of 8 blocks cannot be emptied: its pages are pinned, or there is "
-                        "no room for them elsewhere");
+                        "dax0.0: memory5 of 8 blocks cannot be emptied: its pages are pinned, or no other "
+                        "node has room for them");
 }
 
 static void test_memory_that_cannot_be_a_device_again_stays_memory(void **state)
