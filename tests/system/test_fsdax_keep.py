@@ -135,9 +135,7 @@ def test_what_does_not_fit_is_refused_and_what_is_there_stays():
     assert f"user {ALICE} keeps 128.0 MiB on sockets 0-1 of this node, from 20" in said
     assert "256.0 MiB on sockets 0-1" in said and "ask for size=128M at most and the same sockets" in said
     said = refused("bob", "--hybrid-mem=fsdax,size=416M,keep")
-    assert (
-        f"208.0 MiB cannot be kept in region0 on socket 0: all users together may keep {size / 5 / MIB:.1f}" in said
-    )
+    assert f"208.0 MiB cannot be kept in region0 on socket 0: all users together may keep {size / 5 / MIB:.1f}" in said
     assert "(fsdax_keep_share), and keep 64.0 MiB" in said
     with slurm.configured(CONFIG + "fsdax_keep_quota = 70M\n"):
         said = refused("bob", "--hybrid-mem=fsdax,size=66M,keep")
