@@ -23,7 +23,7 @@ M.allowed = { account = {}, partition = {} }
 
 -- The GRES that counts a node's persistent memory in bytes, and its types: one for each socket, in order. Without types
 -- no GRES is requested, and jobs that find no room on their node fail there. Slurm before 23.02 needs "gres:" as the
--- prefix.
+-- prefix. Requests are rounded up to `granule` bytes, the alignment that regions of persistent memory usually have.
 M.pmem = { prefix = "gres/", gres = "pmem", types = {}, granule = 2 ^ 24 }
 
 local OPTION = "_SLURM_SPANK_OPTION_hybridmem_hybrid_mem="
@@ -72,7 +72,7 @@ end
 
 local UNITS = { [""] = 1, K = 2 ^ 10, M = 2 ^ 20, G = 2 ^ 30, T = 2 ^ 40 }
 
--- The bytes of size=, or nil. A wrong form was refused before this.
+-- The bytes of size=, or nil. The plugin has refused a wrong form before this is called.
 local function size_of(text)
     local digits, unit = (text .. ","):match(",size=(%d+)([KMGT]?),")
     return digits and tonumber(digits) * UNITS[unit]

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Makes, finds and frees placed allocations, for hm_alloc and for the preload library. Calls no malloc, except in
- * hm_layout_read. */
+ * libhybridmem's hm_layout_read; that of the preload library calls none either. */
 #ifndef HM_ALLOC_ALLOCATE_H
 #define HM_ALLOC_ALLOCATE_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which folders of HYBRIDMEM_FSDAX_DIRS can be used. */
+/* Opens a file in each folder of HYBRIDMEM_FSDAX_DIRS, and finds out which of the folders can be used. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>

@@ -64,7 +64,7 @@ static uint64_t room_of(const struct hm_layout *layout, const struct hm_layout_w
 /*
  * Make lanes: one for each socket that has a node of rank 0, in the order of the nodes; for HM_ALLOC_INTERLEAVE one for
  * each node. lanes[i] becomes the lane of node i, or HM_PLACE_ANY_LANE. Nodes whose socket is unknown are in every
- * lane; where all are, they make one lane.
+ * lane; where no socket is known, there is one lane.
  */
 static void make_lanes(const struct hm_layout *layout, const struct hm_layout_wish *wish, struct ranks ranks,
                        struct hm_place *place, int lanes[HM_ALLOC_NODES])

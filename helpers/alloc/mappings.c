@@ -8,7 +8,8 @@
 #include "kernel.h"
 
 #define USUAL 65530 /* DEFAULT_MAX_MAP_COUNT, used where the kernel does not tell its limit */
-/* A mapping costs the kernel some 200 bytes; a limit above this one was not raised for hybridmem. */
+/* A limit above this one counts as this one: a site that sets it does so for other programs, and each mapping costs the
+ * kernel some 200 bytes. */
 #define MOST ((uint64_t)1 << 20)
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;

@@ -7,11 +7,10 @@
 #define ROUNDING 1e-9 /* error that adding up a share over all blocks may have */
 #define NOWHERE (-1)
 
-/* State while blocks are dealt out: for each lane the share that rank 0 has not had yet, and for each lane and rank the
- * spot after the last one used. */
+/* State while the blocks are placed one after the other. */
 struct turn {
-    double owed[HM_PLACE_LANES];
-    int next[HM_PLACE_LANES][HM_PLACE_RANKS];
+    double owed[HM_PLACE_LANES];              /* by lane: the blocks that rank 0 should have had, but has not yet */
+    int next[HM_PLACE_LANES][HM_PLACE_RANKS]; /* by lane and rank: the spot after the last one used */
 };
 
 static bool is_in(const struct hm_place_spot *spot, int lane, int rank)
@@ -53,8 +52,9 @@ static int find_in_other_lanes(const struct hm_place *place, struct turn *turn, 
     return NOWHERE;
 }
 
-/* No spot has room: choose memory that will be overdrawn. A node of the lane with the wanted rank comes first, then the
- * lane's best rank, then any node. Files cannot be overdrawn. */
+/* No spot has room: choose a node that takes the block all the same; the kernel then has to find room. A node of the
+ * lane with the wanted rank comes first, then the lane's best rank, then any node. A file cannot take more than it has
+ * room for. */
 static int find_memory(const struct hm_place *place, int lane, int wanted)
 {
     int best = NOWHERE, best_score = -1;

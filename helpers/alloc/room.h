@@ -9,8 +9,9 @@
 /* Get the room of each node of the layout, in bytes. A node whose free memory cannot be read gets UINT64_MAX. */
 void hm_room_read(const struct hm_layout *layout, uint64_t room_bytes[HM_ALLOC_NODES]);
 
-/* Count the memory of these runs as promised; or, when it is freed, no longer. */
+/* Count the memory of these runs as promised: it is placed, and may be touched at any time. */
 void hm_room_take(const struct hm_layout *layout, const struct hm_alloc_run *run, size_t n_runs);
+/* Count it no longer, as it is freed. */
 void hm_room_give(const struct hm_layout *layout, const struct hm_alloc_run *run, size_t n_runs);
 
 /*

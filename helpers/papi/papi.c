@@ -37,22 +37,22 @@ static void print_help(void)
            "Reads PAPI's counters of energy and traffic for hybridmem meter, which starts\n"
            "it.\n"
            "\n"
-           "  --list           PAPI's components, each in or out and why, with their events\n"
-           "                   of energy and traffic\n"
+           "  --list           PAPI's components, each in (usable) or out and why, with\n"
+           "                   their events of energy and traffic\n"
            "  --json           the list as one JSON object\n"
            "  --read           describe the events, then write their raw values, a line for\n"
            "                   each reading\n"
            "  --interval TIME  time between two readings (1s): digits and ms, s, min or h\n"
            "  --ask            a reading for each line of standard input instead, until that\n"
            "                   ends\n"
-           "  --count N        so many readings\n"
+           "  --count N        end after N readings\n"
            "  --event NAME     this event, by PAPI's name for it, instead of those of the\n"
            "                   list; up to %d times\n"
            "  -h, --help       this text\n"
            "  -V, --version    the version\n"
            "\n"
-           "Exit status: 0 it was told to end, 1 PAPI cannot do it, or the output cannot\n"
-           "be written, 2 wrong usage; another one is PAPI's.\n",
+           "Exit status: 0 listed, all readings written, or told to end; 1 PAPI cannot do\n"
+           "it, or the output cannot be written; 2 wrong usage; another one is PAPI's.\n",
            MOST_NAMED);
 }
 

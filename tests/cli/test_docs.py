@@ -78,7 +78,7 @@ def test_the_readme_shows_what_the_demo_runs():
 
 
 def test_a_build_in_the_source_tree_leaves_nothing_for_git():
-    """The README names what its build installs, and no source file is ignored by git."""
+    """What the README's build makes in the source tree is ignored by git, and no source file is."""
     programs = {path.name for path in LIBEXEC.glob("hybridmem-*")}
     found = [*PROJECT.glob("helpers/*/Makefile.am"), PROJECT / "spank" / "Makefile.am"]
     makefiles = {path.parent: path.read_text() for path in found}

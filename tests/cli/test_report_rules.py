@@ -165,7 +165,7 @@ def test_a_rule_speaks(rule):
     assert given(changes) == (rule, wanted, why)
 
 
-# Of what else a row of a history is made: names, failures, memory, energy and traffic.
+# Parts of records that no rule reads, but columns of a history: names, failures, memory, energy and traffic.
 ROWS = (
     {"array_job_id": 7, "array_task_id": 3, "restart_count": 2, "user": "a\0b", "account": "\ud800", "shared": True},
     {"het_job_id": 1, "partition": 7, "plan": None, "request": "fast,size=1G", "end": "yesterday", "elapsed_s": 1e300},
@@ -189,7 +189,8 @@ ROWS = (
 
 
 def test_columns_of_a_history_that_become_others_have_another_form():
-    """Tables keep what was made of records: if this fails, count layout.FORM up, and write down both here."""
+    """A history keeps the rows that were made of records. If this fails, what row() makes has changed: count
+    layout.FORM up, and write the new number and the new digest down here."""
     changes = [*ROWS, *({**case[0], **silence} for case in SPEAK.values() for silence in ({}, *case[3]))]
     made = [layout.row(record(1, **copy.deepcopy(one)), "2025-03-01", "n1.jsonl", 1, "") for one in changes]
     assert (layout.FORM, hashlib.blake2b(repr(made).encode(), digest_size=4).hexdigest()) == (1, "20e4c4c2")

@@ -52,7 +52,7 @@ def run_job(user, script, *options):
 
 
 def refused(user, *options):
-    """Submit a job that ends before its first instruction. Returns its output, which has one line of hybridmem."""
+    """Submit a job that ends before its first instruction. Returns its output, which has one line from hybridmem."""
     job_id = slurm.sbatch(user, "echo began", "-n1", *options)
     assert slurm.wait_job(job_id) == "FAILED"
     said = slurm.output(job_id)
@@ -65,7 +65,8 @@ def seconds(text):
 
 
 def test_the_users_next_job_finds_it_and_nobody_else():
-    """No other job gets it while a job has it, and nobody finds a byte of it after it is removed."""
+    """No other job gets the kept file systems while a job has them. Nobody finds a byte of them after their
+    removal."""
     begin = time.time() // 60 * 60  # the label has the time in whole minutes
     write = f'{PLACES} | while read place; do echo "left in $place" > $place/file; done; echo $HYBRIDMEM_FSDAX_UNTIL'
     look = f'{PLACES} | xargs -n1 ls; echo "until=$HYBRIDMEM_FSDAX_UNTIL"'
@@ -112,7 +113,8 @@ def check_next_job(first, until):
 
 
 def test_it_goes_with_its_age_but_not_under_a_job_that_has_it(steps):
-    """It was made two minutes ago, when the site kept such file systems for a week. Then the site sets 60 s."""
+    """The kept file systems were made two minutes ago, when the site kept them for a week. While a job has them, the
+    site sets the age to 60 s."""
     kept = by_socket(keep(ALICE, 128, "0,1", env={"LD_PRELOAD": STEPS, "STEPS_CLOCK": "-120"}))
     script = "echo $HYBRIDMEM_FSDAX_UNTIL; echo left > $HYBRIDMEM_FSDAX_DIR/file"
     with slurm.configured(CONFIG):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests the sources of samples of a job's user: what the distribution allows, and what an administrator can set."""
+"""Tests which sources of samples a job's user may use: by the distribution's settings, and by an administrator's."""
 
 import json
 import re
@@ -28,8 +28,8 @@ def sources(user=None, launch=""):
 
 
 def test_the_distribution_refuses_perf_events_to_users():
-    """Debian's default refuses it: the reason names the sysctl, its value and the value that would do. DAMON needs a
-    broker, which only a migrated step starts: a node without jobs has none, as the administrator guide says."""
+    """Debian's default refuses them: the reason names the sysctl, its value and the value that would allow them. DAMON
+    needs a broker, which only a migrated step starts: a node without jobs has none, as the administrator guide says."""
     assert int(PARANOID.read_text()) == 3
     shown = sources("alice", f"{STEP}--hybrid-mem=migrate ")
     for name in ("perf", "faults"):

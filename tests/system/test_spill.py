@@ -9,8 +9,8 @@ import slurm
 
 WEIGHTS = Path("/sys/kernel/mm/mempolicy/weighted_interleave")
 OTHERS = ("file_bytes", "shmem_bytes", "kernel_bytes")  # memory of a job besides its anonymous pages
-# Far from the weights that later kernels set by the firmware's figures: spill leaves weights alone that are near
-# enough.
+# Later kernels set the weights by the firmware's figures, and spill leaves weights alone that are near enough to those
+# that it wants. These bandwidths want weights that are far from the kernel's.
 SEPARATE = """
 tier "near" { nodes = "0-1" read_bandwidth = 60000 }
 tier "far" { nodes = "2-3" read_bandwidth = 20000 }
@@ -26,8 +26,8 @@ def tiers():
 
 
 def weights():
-    """The interleaving weights of the nodes, and whether the kernel sets them itself, which later kernels say in a file
-    beside."""
+    """What the files of the kernel's folder say: the interleaving weight of each node and, in later kernels (`auto`),
+    whether the kernel sets the weights itself."""
     return {path.name: path.read_text().strip() for path in WEIGHTS.iterdir()}
 
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The record's `memory`: its use by tier over time. */
+/* Builds the record's `memory`: what the job used of each tier, over time. */
 #include <stdio.h>
 #include <string.h>
 

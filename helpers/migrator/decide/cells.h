@@ -16,7 +16,7 @@
 struct hm_cell {
     uint64_t first, n_pages;
     float reads, writes;         /* samples of all phases, weighted by age */
-    float excess;                /* variance of their sum beyond that of counts */
+    float excess;                /* how much the variance of reads + writes exceeds that of counted samples */
     float new_reads, new_writes; /* samples of this phase alone */
     float new_excess;
 };
@@ -44,7 +44,7 @@ static inline uint64_t hm_cell_end(const struct hm_cell *cell)
     return HM_PAGE_END(cell->first, cell->n_pages);
 }
 
-/* Index of the first cell that ends behind `page`; cells->n if there is none. */
+/* Index of the first cell that contains `page` or comes after it; cells->n if there is none. */
 size_t hm_cells_find(const struct hm_cells *cells, uint64_t page);
 
 /* Adds an observation. It is pending until hm_cells_sort_in(), which is called when there is no room. */
@@ -60,8 +60,8 @@ void hm_cells_age(struct hm_cells *cells, double decay);
 /* Forgets the pages from `first` to `end` - 1. */
 void hm_cells_forget(struct hm_cells *cells, uint64_t first, uint64_t end);
 /*
- * The weighted samples of this phase in the span, and the variance of their sum, as if none had a weight above 1. To be
- * called between hm_cells_sort_in and hm_cells_age.
+ * The sum of the weighted samples of this phase in the span. `variance` gets the variance that as many samples of
+ * weight 1 would have. To be called between hm_cells_sort_in and hm_cells_age.
  */
 double hm_cells_new_in(const struct hm_cells *cells, uint64_t first, uint64_t end, double *variance);
 

@@ -37,7 +37,8 @@ struct hm_observation {
     uint64_t n_pages;    /* pages over which the accesses are spread evenly; 1 for a sampled address */
     float reads, writes; /* samples (not accesses) of each kind; a source that only knows sums gives fractions */
     bool knows_writes;   /* false: the kind is not known, and all are in `reads` */
-    /* variance of reads + writes beyond that of counts, divided by their mean; 0 if they were counted */
+    /* how much the variance of reads + writes exceeds their mean, which is the variance of counted samples, divided by
+     * that mean; 0 if they were counted */
     float excess;
 };
 

@@ -108,8 +108,8 @@ static int check_label(const struct hm_share *share, const struct hm_owner *owne
 
 /*
  * Write the label, its size last: a namespace without size does not exist, so one with a size always has its owner. The
- * name is written before the uuid: the kernel does not allow another uuid until the namespace is deleted, so its owner
- * must be known by then.
+ * name is written before the uuid: once a uuid is set, the kernel allows no other until the namespace is deleted, and
+ * clean_seed deletes only what it recognizes by name and uuid.
  */
 static int allocate(struct ndctl_namespace *seed, const struct hm_share *share, const struct hm_owner *owner,
                     struct hm_error *error)
@@ -128,8 +128,8 @@ static int allocate(struct ndctl_namespace *seed, const struct hm_share *share, 
     return 0;
 }
 
-/* Forget the progress of a wipe of an earlier namespace with this name, which somebody has removed without hybridmem
- * (with ndctl): the wipe of the new one has to be complete. */
+/* Forget how far the wipe of an earlier namespace with this name has come. Such progress is left where somebody has
+ * removed that namespace with ndctl. The wipe of the new namespace must not begin there, but at its first byte. */
 static int forget_wipe(const struct hm_owner *owner, struct hm_error *error)
 {
     char name[HM_OWNER_NAME];
@@ -210,8 +210,8 @@ static int wipe_content(struct ndctl_namespace *namespace, const char *name, uin
     return hm_wiped_wipe(name, device, *bytes, error);
 }
 
-/* Zero what surrounds the user's data, the map of its pages and the info block: `edge` bytes at the beginning or the
- * end. Where no data could be wiped as fsdax, zero everything. */
+/* Zero what surrounds the user's data: the map of its pages and the info block. They take `edge` bytes in all; so many
+ * are zeroed at the beginning and at the end. Where no data could be wiped as fsdax, zero everything. */
 static int wipe_around(struct ndctl_namespace *namespace, const char *name, uint64_t edge, struct hm_error *error)
 {
     char device[32];
@@ -247,7 +247,7 @@ static int remove_one(struct ndctl_namespace *namespace, const char *name, struc
         return -1;
     if (hm_pmem_step(ndctl_namespace_delete(namespace), "delete", of, error) != 0)
         return -1;
-    (void)hm_wiped_drop(name, NULL); /* one without size was not wiped just now */
+    (void)hm_wiped_drop(name, NULL); /* a namespace without size was not wiped above: progress may be left */
     return 0;
 }
 

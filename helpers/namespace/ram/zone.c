@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is known of memory blocks without a look at sysfs. Pure. */
+/* The functions of blocks.h that do not read sysfs: how many blocks a range has, and in which zone they are. Pure. */
 #include "blocks.h"
 
 uint64_t hm_blocks_within(uint64_t start, uint64_t bytes, uint64_t block)

@@ -154,7 +154,7 @@ class Printer:
                 self.line("own traffic", unmeasured(group, self.verbose))
             return
         words = [] if total is None else [f"{draw.size(total)} between caches and memory of all tiers"]
-        words += [] if local is None else [f"{draw.size(local)} to the own socket's"]
+        words += [] if local is None else [f"{draw.size(local)} to the own socket's memory"]
         self.line("own traffic", sourced(", ".join(words), fields.text(group, "source")))
 
     def estimate(self, label, estimate, words):
@@ -192,7 +192,7 @@ class Printer:
 
 
 class Collector(Printer):
-    """Collects labels and words of a record, for a page."""
+    """Collects the labels and words of a record's lines, for an HTML page, instead of printing them."""
 
     def __init__(self):
         self.lines, self.verbose = [], True
@@ -202,7 +202,7 @@ class Collector(Printer):
 
 
 def of_node(record):
-    """What a page says of a node besides its memory by tier."""
+    """The lines of an HTML page about a node, except its memory by tier."""
     collector = Collector()
     collector.node_facts(record)
     if fields.figure(record.get("memory"), "peak_bytes") is not None:

@@ -81,7 +81,7 @@ def parse(text, name):
         raise Unreadable("it is of another version")
     for key, is_right in _FORM.items():
         if key not in entry or not is_right(entry[key]):
-            raise Unreadable(f"{key} is out of its form")
+            raise Unreadable(f"{key} is missing or wrong")
     for half, other in (("array_job_id", "array_task_id"), ("het_job_id", "het_job_offset")):
         if (entry[half] is None) != (entry[other] is None):
             raise Unreadable(f"{half} and {other} do not go together")

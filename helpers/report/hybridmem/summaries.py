@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Encodes a job's summary for Slurm's database: "HM1:" and base64 of gzip of JSON, at most 4096 characters.
 
-If it is too long, parts are left out in the order of _CUTS; before each of them, the sources. `left_out` of the summary
-names these parts."""
+If it is too long, parts are left out one after the other, in the order of _CUTS. `sources` has no place in that order:
+after each cut, it is left out only if the summary is too long with it. `left_out` of the summary names what is left
+out."""
 
 import base64
 import binascii
@@ -116,9 +117,9 @@ def _refuse_constant(word):
 
 
 def decode(text):
-    """Decodes a text to a summary; its `missing` is one text. The text may come from anybody: memory is limited, and
-    the result has the form of _SUMMARY, with optional keys of _MAYBE; keys of later versions are skipped. Raises Wrong.
-    """
+    """Decodes a text to a summary. Its `missing` stays one text, as nodenames.fold() makes it. The text may come from
+    anybody: memory is limited, and the result has the form of _SUMMARY, with optional keys of _MAYBE; keys of later
+    versions are skipped. Raises Wrong."""
     if not text.startswith(MARK) or len(text) > MOST_BYTES:
         raise Wrong(f"it does not begin with {MARK}, or is longer than {MOST_BYTES} characters")
     try:
@@ -139,7 +140,7 @@ def _check(value, form, place):
     """Checks a value. A form is a predicate, a dict of forms, or a list with one form."""
     if isinstance(form, dict):
         if not isinstance(value, dict) or set(value) != set(form):
-            raise Wrong(f"{place or 'it'} has not its keys")
+            raise Wrong(f"{place or 'it'} is not an object with the expected keys")
         for key, part in form.items():
             _check(value[key], part, f"{place}.{key}")
     elif isinstance(form, list):
@@ -148,7 +149,7 @@ def _check(value, form, place):
         for part in value:
             _check(part, form[0], place)
     elif not form(value):
-        raise Wrong(f"{place} is out of its form")
+        raise Wrong(f"{place} has a wrong value")
 
 
 def _is_text(value):

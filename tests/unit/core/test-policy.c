@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tests how a plan is given to the kernel, on node 0, which every machine has. */
+/* Tests how a plan is given to the kernel, and what the kernel is found to know, on node 0, which every machine has. */
 #include <errno.h>
 #include <fcntl.h>
 #include <numaif.h>
@@ -55,6 +55,7 @@ static int in_child(int (*run)(const struct hm_plan *), const struct hm_plan *pl
     return WEXITSTATUS(status);
 }
 
+/* Returns 0 if the kernel has the plan's policy afterwards, 77 if it refuses the policy, or another number. */
 static int apply_and_look(const struct hm_plan *plan)
 {
     static const char *const wanted[] = {"default",
@@ -122,7 +123,7 @@ static void test_refused(void **state)
     }
 }
 
-/* Is a page of this process marked after a write, and no longer after the marks were cleared? */
+/* Does a page of this process have its soft-dirty mark after a write, and lose it when the marks are cleared? */
 static bool marks_are_cleared(void)
 {
     char *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -163,7 +164,7 @@ static void test_abilities_change_nothing(void **state)
     assert_int_equal(in_child(ask_under_bind, &plan), 0);
 }
 
-/* If marks are found, the kernel must be able to clear them: else this bit means something else. */
+/* Where soft-dirty marks are found, the kernel must also clear them: else their bit in pagemap means something else. */
 static void test_marks(void **state)
 {
     static struct hm_tiers tiers;

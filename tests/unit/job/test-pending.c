@@ -15,7 +15,8 @@
 #include "storefixture.h"
 #include "unit/lib/scratch.h"
 
-static time_t now_s, seconds_each; /* time of the fake clock, and how far each call moves it; 0: the real clock */
+/* The fake clock's time (0: the real clock is used), and how far each reading of CLOCK_MONOTONIC moves it. */
+static time_t now_s, seconds_each;
 
 int __real_clock_gettime(clockid_t clock, struct timespec *now);
 int __wrap_clock_gettime(clockid_t clock, struct timespec *now);
@@ -89,7 +90,7 @@ static void test_missing_folder(void **state)
     assert_int_equal(hm_store_retry(&config, &error), 0);
 }
 
-/* The job whose prolog does this need not wait for all records. */
+/* A pass appends HM_STORE_PASS records at most: a prolog does it, and its job must not wait for all that are there. */
 static void test_a_pass_is_bounded(void **state)
 {
     (void)state;

@@ -27,7 +27,7 @@ static struct hm_job job;
 
 static unsigned n_lookups;
 
-/* The directory service knows everybody. */
+/* Stands for the directory service, which knows everybody here. The ledger's lock must be free meanwhile. */
 int hm_identity_of_uid(uid_t uid, struct hm_identity *identity, struct hm_error *why)
 {
     static char *no_groups[] = {NULL};

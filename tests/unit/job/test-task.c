@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tests a step's tasks: how each is placed or refused, and what the entry gets at their ends. */
+/* Tests a step's tasks: how each is placed or refused, and what the job's entry in the ledger gets when they end. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -57,7 +57,7 @@ static void test_tasks_without_a_request_are_left_alone(void **state)
     free(step);
 }
 
-/* What the script of an isolate job passed on is removed, also if this step has no request. */
+/* The batch script of an isolate job passes its variables on to steps. A step removes them, also without a request. */
 static void test_what_another_step_set_is_taken_back(void **state)
 {
     (void)state;
@@ -97,7 +97,7 @@ static void test_a_refusal_is_one_line_for_all_tasks(void **state)
     hm_outcome_unmap(outcome);
 }
 
-/* A mode of file systems places nothing. If one cannot be mounted, the task ends, whatever its step asked for. */
+/* The mode fsdax places no memory. If a file system cannot be mounted, the task ends, whatever its step asked for. */
 static void test_file_systems(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tests share and quota of what users keep, by tables. */
+/* Tests the rules for what users keep: the share of all users, the quota of each, and for how long. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -34,7 +34,7 @@ static const struct {
     const char *sockets;
     uint64_t mib, quota_mib;
     struct hm_namespace owned[3];
-    int n; /* expected number */
+    int n; /* expected number of shares, or -1 */
     const char *on;
     const char *said;
 } rows[] = {
@@ -151,7 +151,7 @@ static void test_until_when(void **state)
     char text[HM_MOMENT];
     const struct hm_owner owner = {.kind = HM_OWNER_USER, .minute = 29400000};
     hm_config_defaults(&config);
-    assert_string_equal(hm_keep_until(&config, &owner, text), ""); /* no file gives the age */
+    assert_string_equal(hm_keep_until(&config, &owner, text), ""); /* no hybridmem.conf: its age is not known */
     assert_false(hm_keep_is_over(&config, &owner, INT64_MAX));
     snprintf(config.path, sizeof(config.path), "/etc/hybridmem.conf");
     assert_string_equal(hm_keep_until(&config, &owner, text), "2025-12-01T16:00:00Z");

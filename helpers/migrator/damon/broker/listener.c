@@ -42,7 +42,7 @@ static bool is_listening(const char *run_dir)
     return answers;
 }
 
-/* Takes the lock. If its holder does not listen, it is starting or ending, and is waited for. */
+/* Takes the lock. Waits for a holder that does not listen: it is starting or ending. Returns false if it is held. */
 static bool take_lock(int fd, const char *run_dir)
 {
     for (int waited_ms = 0; flock(fd, LOCK_EX | LOCK_NB) != 0; waited_ms += LOCK_PAUSE_MS) {
