@@ -2,7 +2,6 @@
 #include "process.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -24,14 +23,6 @@ int hm_process_read(pid_t pid, const char *name, char *out, size_t size)
     char path[64];
     snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, name);
     return hm_file_read_start(path, out, size);
-}
-
-uint64_t hm_process_resident(pid_t pid)
-{
-    char text[128];
-    uint64_t pages = 0;
-    bool is_read = hm_process_read(pid, "statm", text, sizeof(text)) == 0;
-    return is_read && sscanf(text, "%*u %" SCNu64, &pages) == 1 ? pages : 0;
 }
 
 int hm_process_parse_stat(const char *text, char *state, uint64_t *start_time)

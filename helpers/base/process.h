@@ -22,8 +22,6 @@ struct hm_process {
 int hm_process_read(pid_t pid, const char *name, char *out, size_t size);
 /* Get the state and the start time from the text of a /proc/PID/stat. Returns 0, or -1 (EBADMSG). Pure. */
 int hm_process_parse_stat(const char *text, char *state, uint64_t *start_time);
-/* How many pages of the process are in memory; 0 where it has ended. */
-uint64_t hm_process_resident(pid_t pid);
 
 /* Fill `process` with a pid and its start time. Returns 0, or -1 (ESRCH) where there is no such process. */
 int hm_process_identify(pid_t pid, struct hm_process *process);

@@ -4,13 +4,13 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "base/process.h"
+#include "migrator/watch/resident.h"
 #include "present.h"
 
 void hm_present_open(struct hm_present *present, pid_t pid, uint64_t mapped)
 {
     char path[64];
-    double resident = (double)hm_process_resident(pid); /* slightly too large, as it includes files */
+    double resident = (double)hm_resident_pages(pid); /* slightly too large, as it includes files */
     present->density = resident < (double)mapped ? resident / (double)mapped : 1;
     snprintf(path, sizeof(path), "/proc/%d/pagemap", (int)pid);
     present->pagemap = open(path, O_RDONLY | O_CLOEXEC);

@@ -12,7 +12,7 @@
 
 #include "base/clock.h"
 #include "base/marks.h"
-#include "base/process.h"
+#include "migrator/watch/resident.h"
 
 #define WINDOW_MS 50
 #define PAGE 4096
@@ -159,7 +159,7 @@ static double count_dirty(const struct hm_softdirty *softdirty, int pagemap, pid
         present += pages * seen.present;
         dirty += pages * seen.dirty;
     }
-    return present > 0 ? (double)hm_process_resident(pid) * dirty / present : 0;
+    return present > 0 ? (double)hm_resident_pages(pid) * dirty / present : 0;
 }
 
 /* Is the last window paid for, with all the faults that it has caused until now? */

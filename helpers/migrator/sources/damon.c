@@ -10,9 +10,9 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "base/process.h"
 #include "damonranges.h"
 #include "migrator/damon/heat.h"
+#include "migrator/watch/resident.h"
 #include "rows.h"
 
 #define PATIENCE_S 10 /* time for the first answer: the broker may be waiting for another client's kdamond */
@@ -146,7 +146,7 @@ static uint32_t find_candidates(const struct hm_ranks *ranks, const struct hm_ma
         const struct hm_rank *rank = &ranks->rank[s];
         if (rank->pid <= 0 || rank->is_gone || maps[s].n_pages == 0)
             continue;
-        candidate[n] = (struct candidate){s, hm_process_resident(rank->pid)};
+        candidate[n] = (struct candidate){s, hm_resident_pages(rank->pid)};
         *resident += candidate[n++].resident;
     }
     qsort(candidate, n, sizeof(candidate[0]), compare_resident);

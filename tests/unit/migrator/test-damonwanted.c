@@ -17,6 +17,7 @@
 #include "base/process.h"
 #include "migrator/damon/wire.h"
 #include "migrator/sources/source.h"
+#include "migrator/watch/resident.h"
 
 #define MOST (HM_DAMON_TARGETS + 10)
 #define PID 1000      /* of the first process; the others follow */
@@ -31,7 +32,6 @@ static struct {
 
 static int end; /* the broker's end of the connection */
 
-uint64_t __wrap_hm_process_resident(pid_t pid);
 int __wrap_socket(int domain, int type, int protocol);
 int __wrap_connect(int fd, const struct sockaddr *address, socklen_t size);
 int __wrap_stat(const char *path, struct stat *status);
@@ -64,7 +64,7 @@ int __wrap_stat(const char *path, struct stat *status)
     return process[pid - PID].kind == ENDED ? -1 : 0;
 }
 
-uint64_t __wrap_hm_process_resident(pid_t pid)
+uint64_t hm_resident_pages(pid_t pid)
 {
     assert_in_range(pid, PID, PID + MOST - 1);
     return process[pid - PID].resident;

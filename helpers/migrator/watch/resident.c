@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "resident.h"
+
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "base/process.h"
+
+uint64_t hm_resident_pages(pid_t pid)
+{
+    char text[128];
+    uint64_t pages = 0;
+    bool is_read = hm_process_read(pid, "statm", text, sizeof(text)) == 0;
+    return is_read && sscanf(text, "%*u %" SCNu64, &pages) == 1 ? pages : 0;
+}
