@@ -3,8 +3,8 @@
 
 import slurm
 
-IN_A_ROW = 16
-AT_ONCE = 12
+IN_A_ROW = 8
+AT_ONCE = 8
 # Seconds: bounds for waits that would not end, well within the stage's bound, no requirements on the speed of an
 # emulated node.
 TO_SUBMIT, TO_RUN = 1200, 1800
