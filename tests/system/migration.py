@@ -227,12 +227,24 @@ def progress(job_id, step=0):
     return json.loads(done.stdout) if done.returncode == 0 else None
 
 
+def nodes_of(pid, address, pages):
+    """The node of each of the process's pages from this address on; negative: the page has none."""
+    addresses = (ctypes.c_void_p * pages)(*range(address, address + pages * slurm.PAGE, slurm.PAGE))
+    status = (ctypes.c_int * pages)()
+    assert libnuma.move_pages(pid, ctypes.c_ulong(pages), addresses, None, status, 0) == 0, os.strerror(
+        ctypes.get_errno()
+    )
+    return list(status)
+
+
 class Hotset:
     """A job of ranks with a known hot tenth (programs/hotset.c), which work from .start() until .end()."""
 
     WAIT, ALLOCATE, RUN, END = range(4)
+    PARTS, FIRST_HOT, JUMP = 10, 5, 3  # as in hotset.c
 
     def __init__(self, mib, request, *options):
+        self.part_pages = mib * slurm.MIB // self.PARTS // slurm.PAGE
         self.scarce = contextlib.ExitStack()
         self.folder = slurm.folder_of("alice")
         path = self.folder / "control"
@@ -258,7 +270,7 @@ class Hotset:
             self.scarce.enter_context(fast_full_of_files(self.pids))
 
     def words(self, rank):
-        """(pid, accesses, jumps, accesses at the last jump, whether it has its memory) of a rank."""
+        """(pid, accesses, jumps, accesses at the last jump, address of its memory or 0) of a rank."""
         return struct.unpack_from("<5Q", self.control, 64 + 64 * rank)
 
     def order(self, order):
@@ -292,6 +304,25 @@ class Hotset:
                 every=QUIET,
             )
             seen = now["phases"]
+
+    def share_on_fast(self, part):
+        """The share of a part's pages that is in the fast tier now, over all ranks."""
+        found = []
+        for rank in range(RANKS):
+            address = self.words(rank)[4] + part * self.part_pages * slurm.PAGE
+            found += nodes_of(self.pids[rank], address, self.part_pages)
+        return sum(node in FAST for node in found) / len(found)
+
+    def wait_settled(self, most_phases, part=None, share=0.95):
+        """Waits until this share of a part, by default the hot one, is in the fast tier. That must take no more than so
+        many whole phases from now on."""
+        if part is None:
+            part = (self.FIRST_HOT + self.JUMP * self.jumps()) % self.PARTS
+        shares = [self.share_on_fast(part)]
+        while shares[-1] < share and len(shares) <= most_phases + 1:
+            self.wait_phases(0)
+            shares.append(self.share_on_fast(part))
+        assert shares[-1] >= share, f"after each phase: {shares}"
 
     def end(self):
         """Ends the job. Returns the ranks' reports, by rank."""

@@ -20,13 +20,17 @@ MIB = 64  # of each rank
 # Rounds of arithmetic between two accesses: a cold page is touched about once a second then, a hot one 200 times.
 WORK = 150
 FOOTPRINT = migration.RANKS * MIB * slurm.MIB
-ROOM = FOOTPRINT // 8  # bytes in the fast tier: for the hot tenth and a little more
+SPARE = 6 * slurm.MIB
+ROOM = FOOTPRINT // 10 + SPARE  # bytes in the fast tier: for the hot tenth and a little more
 REQUEST = "migrate"  # all defaults: phases of 10 s, 1 % of the job's CPU time
-FASTER = "migrate,overhead=5%"  # observing and moving take fifty times as long on an emulated CPU
-SOON = "migrate,overhead=10%,interval=5s"  # for tests that hold no figure of the user's guide
+SMALLER = 4  # its job is so much smaller, and as much slower: one per cent of an emulated CPU moves a MiB in each phase
+# Observing and moving take fifty times as long on an emulated CPU. For tests of what a phase does, however long it is.
+SOON = "migrate,overhead=10%,interval=5s"
 STRETCH = 12_000_000  # accesses of all ranks together
-SETTLE = 15  # whole phases that a steady state may take: one per cent of an emulated CPU moves a few MiB in each
+SETTLE = 30  # most whole phases until a steady state
 SETTLE_FASTER = 5
+SETTLE_FULL = 8  # of files: each phase takes half of what is left
+READ, WRITTEN = 3, 7  # parts of --split
 CAP = "16M"  # less than a rank can have of the fast tier at the start
 CPU_LIMIT = 0.01  # of the job's CPU time
 
@@ -36,9 +40,9 @@ def make():
     """Gives a function that starts ranks. The ranks and the scarcity of memory end with the test, also if it fails."""
     made = []
 
-    def start(request, *options, full_of_files=False):
-        made.append(migration.Hotset(MIB, request, "--work", str(WORK), *options))
-        made[-1].allocate(ROOM, full_of_files)
+    def start(request, *options, full_of_files=False, smaller=1):
+        made.append(migration.Hotset(MIB // smaller, request, "--work", str(WORK * smaller), *options))
+        made[-1].allocate(FOOTPRINT // smaller // 10 + SPARE, full_of_files)
         made[-1].start()
         return made[-1]
 
@@ -47,18 +51,18 @@ def make():
         hotset.close()
 
 
-def claim(name, **shares):
+def claim(name, accesses, **shares):
     """Write down what the count between the marks NAME.start and NAME.end has to show."""
     claims = json.loads(EXPECTED.read_text()) if EXPECTED.exists() else {}
-    claims[name] = shares
+    claims[name] = {"accesses": accesses, **shares}
     EXPECTED.write_text(json.dumps(claims))
     os.sync()
 
 
-def stretch(hotset, name, **shares):
-    claim(name, **shares)
+def stretch(hotset, name, accesses=STRETCH, **shares):
+    claim(name, accesses, **shares)
     migration.mark(f"{name}.start")
-    hotset.wait_accesses(STRETCH)
+    hotset.wait_accesses(accesses)
     migration.mark(f"{name}.end")
 
 
@@ -88,9 +92,9 @@ def hot_part(report):
 
 
 def test_hot_tenth_is_served_by_the_fast_tier(make):
-    hotset = make(REQUEST)
-    hotset.wait_phases(SETTLE)
-    stretch(hotset, "steady", least=0.85)
+    hotset = make(REQUEST, smaller=SMALLER)
+    hotset.wait_settled(SETTLE)
+    stretch(hotset, "steady", STRETCH // SMALLER, least=0.85)
     figures = migration.progress(hotset.job_id)
     print(json.dumps(figures))
 
@@ -112,7 +116,7 @@ def test_files_make_room(make):
     hotset = make(SOON, full_of_files=True)
     held, files = migration.on_fast(migration.anon_bytes(hotset.pids)), migration.file_bytes()
     assert held < ROOM / 2 < files, (held, files, migration.progress(hotset.job_id))
-    hotset.wait_phases(SETTLE_FASTER + 3)  # each phase takes half of what is left
+    hotset.wait_settled(SETTLE_FULL)
     stretch(hotset, "files", least=0.85)
     print(json.dumps(migration.progress(hotset.job_id)), held, files, migration.file_bytes())
     assert migration.file_bytes() < files / 2
@@ -120,12 +124,12 @@ def test_files_make_room(make):
 
 
 def test_a_jump_is_recovered_in_two_phases(make):
-    hotset = make(FASTER, "--jump", "1000000")
-    hotset.wait_phases(SETTLE_FASTER)
+    hotset = make(SOON, "--jump", "1000000")
+    hotset.wait_settled(SETTLE_FASTER)
     for jump in (1, 2):
         hotset.allow_jumps(jump)
         slurm.wait_for(lambda: hotset.jumps() == jump, "the hot tenth to move", every=migration.QUIET)  # noqa: B023
-        hotset.wait_phases(2)
+        hotset.wait_settled(2)
         stretch(hotset, f"jump{jump}", least=0.85)
     print(json.dumps(migration.progress(hotset.job_id)))
     hotset.end()
@@ -146,11 +150,11 @@ def test_uniform_accesses_move_nothing(make):
 
 def test_writes_win_against_reads_of_equal_heat(make):
     hotset = make(f"{SOON},fast={ROOM}", "--split")
-    hotset.wait_phases(SETTLE_FASTER)
+    hotset.wait_settled(SETTLE_FASTER, WRITTEN)
     stretch(hotset, "writes", least_writes=0.85)
     figures = migration.progress(hotset.job_id)
     reports = hotset.end()
-    read, written = (migration.share_on_fast(reports, part) for part in (3, 7))
+    read, written = (migration.share_on_fast(reports, part) for part in (READ, WRITTEN))
     print(json.dumps(figures), read, written)
     assert written > 0.9
     assert read < 0.35  # the written tenth leaves room for a quarter of a tenth

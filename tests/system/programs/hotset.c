@@ -50,7 +50,7 @@ struct control {
     volatile uint64_t order, jumps_allowed, unused[6];
     struct {
         volatile uint64_t pid, accesses, jumps, jumped_at; /* jumped_at: accesses at the last jump */
-        volatile uint64_t is_ready;                        /* the rank has its memory */
+        volatile uint64_t memory;                          /* its address, when the rank has it */
         uint64_t unused[3];
     } rank[MAX_RANKS];
 };
@@ -267,7 +267,7 @@ int main(int argc, char **argv)
         perror("hotset: memory");
         return 1;
     }
-    control->rank[rank].is_ready = 1;
+    control->rank[rank].memory = (uint64_t)work.memory;
     while (control->order < ORDER_RUN)
         nanosleep(&tick, NULL);
     for (uint64_t done = 0, jumps = 0; control->order == ORDER_RUN;) {
