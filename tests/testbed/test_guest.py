@@ -210,6 +210,27 @@ def test_power_off_that_hangs_takes_no_status_away(hold):
     assert hold(b"ready 5.0\nexit 7\n", timeout=3600) == 7
 
 
+def test_a_kernel_that_hangs_is_started_again(monkeypatch):
+    """A guest that says nothing has not run its first program; one that has is not started again."""
+    monkeypatch.setattr(driver, "KERNEL_SECONDS", 0)
+    started = []
+
+    def run_once(*_):
+        started.append(None)
+        ours, guests = socket.socketpair()
+        with ours, guests:
+            vm = types.SimpleNamespace(sockets={"control": ours})
+            if len(started) == driver.STARTS - 1:
+                guests.sendall(b"up\nfailed no Slurm\n")
+                monkeypatch.setattr(driver, "KERNEL_SECONDS", 3600)
+            return driver.Conversation(vm, 0, verbose=False, counts=None).hold()
+
+    monkeypatch.setattr(driver, "_run_once", run_once)
+    with pytest.raises(command.Failure, match="no Slurm"):
+        driver.run(None, None)
+    assert len(started) == driver.STARTS - 1
+
+
 def test_script_that_hangs_has_no_status_of_its_own(hold):
     with pytest.raises(command.Failure) as failure:
         hold(b"ready 5.0\n", timeout=0)
