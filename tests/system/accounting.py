@@ -39,8 +39,8 @@ def row(job_id):
 
 
 def wait_stored(ids, count=None):
-    """The lines of these jobs (`count` for arrays), when the database has the end of all of them, which slurmctld sends
-    later."""
+    """Waits until the database has the end of all these jobs, which slurmctld sends later. Returns their lines. `count`
+    is the number of lines, where an array's id stands for several."""
     wanted = count or len(ids)
 
     def ended():
@@ -51,8 +51,8 @@ def wait_stored(ids, count=None):
 
 
 def wait_runs(job_id, count):
-    """The line of the last of `count` runs of a requeued job, when the database has its end. Until that run has a line,
-    sacct shows the run before, which has ended."""
+    """Waits until the database has the end of the last of `count` runs of a requeued job. Returns its line. Until that
+    run has a line, sacct shows the run before, which has ended."""
     slurm.wait_for(lambda: len(rows([job_id], "--duplicates")) == count, f"{count} runs in Slurm's database", every=0.5)
     (line,) = wait_stored([job_id])
     return line

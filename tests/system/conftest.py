@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Fixtures: every test starts from an idle node, an empty ledger and valid records, and must leave them so."""
+"""Fixtures: each test starts on an idle node with an empty ledger, and is checked for what it leaves there."""
 
 import ctypes
 import json
@@ -23,8 +23,9 @@ PERF_ATTR_SIZE = 64  # size of the structure's first version
 
 @pytest.fixture(scope="session", autouse=True)
 def page_fault_events_stay_on():
-    """Keeps a perf event open while tests run. With the first and the last of such events the kernel patches its page
-    fault handler, and QEMU without KVM has executed half-patched code (the guest dies of an int3 that nobody placed).
+    """Keeps a perf event open while tests run. When the first such event is opened and when the last one is closed, the
+    kernel patches its page fault handler. QEMU without KVM has executed the half-patched code, and the guest died of
+    the breakpoint (int3) in it.
     """
     libc = ctypes.CDLL(None, use_errno=True)
     attributes = struct.pack("<IIQ", PERF_TYPE_SOFTWARE, PERF_ATTR_SIZE, PERF_COUNT_SW_PAGE_FAULTS)
@@ -36,8 +37,8 @@ def page_fault_events_stay_on():
 
 @pytest.fixture(scope="session", autouse=True)
 def quick_samples(pytestconfig):
-    """Makes the monitor sample each job's memory often, as tests wait for the next sample. Not for tests that count
-    what the node does besides its jobs."""
+    """Makes the monitor sample each job's memory often, as tests wait for the next sample. Stages that count accesses
+    from outside, or measure ratios, keep the default interval."""
     text, quick = slurm.CONFIG.read_text(), "interval = 200ms\n"
     if quick not in text and pytestconfig.getoption("markexpr") not in ("meter", "migration", "bench"):
         slurm.put(text + quick, slurm.CONFIG)
@@ -65,7 +66,8 @@ def pytest_runtest_makereport(item):
 
 
 def wait_left_idle():
-    """Waits for an idle node. What a failed test has left must cost only that test, and no more time than to end it."""
+    """Waits for an idle node. If a failed test has left something that does not end, brings the node back, so that
+    later tests can run."""
     try:
         slurm.wait_idle()
     except (AssertionError, subprocess.TimeoutExpired) as missing:
@@ -129,7 +131,7 @@ def steps():
 
 @pytest.fixture
 def empty_regions():
-    """Regions must be free in one piece before the test, and after it."""
+    """Checks that each region is free in one piece before the test, and again after it."""
     before = [namespaces.room(region) for region in namespaces.REGIONS]
     assert all(free == extent for free, extent in before), before
     yield

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Ways of tiering side by side, inside the guest: real programs, each way at each setting of a stated grid.
+"""Compares ways of tiering (the contenders) inside the guest: runs real programs under each one, at each of its
+settings.
 
-    python3 contenders.py OUTPUT.json CONTENDER [PROGRAM...]
+    python3 contenders.py OUTPUT.json CONTENDER ROOM [PROGRAM...]
 
-Marks for the meter are set around the steady part of each run; OUTPUT.json gets a list of what was run and seen.
+ROOM is the fast memory that a program gets, in percent of its memory. Marks for the meter are set around the steady
+part of each run. OUTPUT.json gets a list of the runs, with their settings and figures.
 """
 
 import contextlib
@@ -22,7 +24,8 @@ PATIENCE = 900
 
 
 class Program(NamedTuple):
-    """A program of migration.RANKS independent ranks. Its progress is counted in units of its own (steps, batches)."""
+    """A program of migration.RANKS independent ranks. Its progress is counted in the program's own units (steps,
+    batches)."""
 
     name: str  # its name in /proc
     about: str
@@ -136,7 +139,7 @@ DAMON = [
     {"sample_us": 50000, "aggr_us": 1000000, "hot": 5, "cold_age": 5},
     {"sample_us": 200000, "aggr_us": 4000000, "hot": 5, "cold_age": 2},
 ]
-# A look and a move take some fifty times as long in the guest as on a node, so more CPU time is tried, too.
+# Observing and moving pages take some fifty times as long in the guest as on a node, so more CPU time is tried, too.
 OURS = [
     {"interval": "10s", "overhead": "1%"},  # the defaults
     {"interval": "5s", "overhead": "5%"},
@@ -265,15 +268,16 @@ def libraries(program):
 
 
 def run_once(program, contender, setting, room, mark):
-    """Runs the program once, with fast memory for `room` percent of its memory. Returns what was seen; sets the
-    marks."""
+    """Runs the program once, with fast memory for `room` percent of its memory, and sets the marks. Returns the run's
+    figures."""
     folder = slurm.folder_of("alice")
     program.prepare(folder, program.units)
     slurm.run(f"chown -R alice: {folder}")
     done = [0] * migration.RANKS
 
     def slowest():
-        """The units of the slowest rank. Units only grow: a file that is just being written is ignored."""
+        """The units of the slowest rank. Units only grow: a smaller number is ignored, as it comes from a file that is
+        just being written."""
         done[:] = [max(units, program.progress(folder, rank)) for rank, units in enumerate(done)]
         return min(done)
 

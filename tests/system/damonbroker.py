@@ -18,8 +18,8 @@ def number():
 
 
 def state(k):
-    """Reads the state of a kdamond. While another process reads or writes, the kernel returns EBUSY: then it is tried
-    again."""
+    """Reads the state of a kdamond. Tries again while the kernel returns EBUSY, as it does while another process reads
+    or writes."""
 
     def read():
         try:
@@ -32,7 +32,7 @@ def state(k):
 
 
 def write(path, text):
-    """Writes in the same way."""
+    """Writes a text to a file of DAMON's. Tries again while the kernel returns EBUSY."""
 
     def is_written():
         try:
@@ -51,7 +51,8 @@ def states():
 
 @contextlib.contextmanager
 def broker(folder, *options):
-    """A broker in the folder. At the end it is told to end, and must leave nothing behind."""
+    """Runs a broker with its files in the folder. At the end the broker is told to end, and must leave nothing
+    behind."""
     folder.chmod(0o755)
     process = subprocess.Popen([BROKER, "--run-dir", str(folder), *options], stderr=subprocess.PIPE, text=True)
     assert process.stderr.read() == ""  # closed when the broker listens

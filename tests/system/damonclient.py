@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A client of the DAMON broker, message by message (helpers/migrator/damon/wire.h); also a program that shows lists.
 
-python3 damonclient.py SOCKET SECONDS BUDGET PID...   one line per list: process, regions, and what it says
+python3 damonclient.py SOCKET SECONDS BUDGET PID...   one line for each list of regions: its process and figures
 """
 
 import contextlib
@@ -33,7 +33,8 @@ def start_time(pid):
 
 
 def anonymous_ranges(pid):
-    """The largest anonymous mappings, ascending; any range for a process that is gone or belongs to somebody else."""
+    """The largest anonymous mappings, in the order of their addresses. For a process that is gone or belongs to
+    somebody else, any range."""
     found = []
     with contextlib.suppress(OSError):
         for line in Path(f"/proc/{pid}/maps").read_text().splitlines():
@@ -50,7 +51,7 @@ def pack_process(pid, started, ranges):
 
 
 def watch_message(pids, generation=1, interval_ms=10000, budget=20000, ranges=None):
-    """A watch message. `pids` are numbers, or (pid, start time) with a false start time."""
+    """A watch message. Each of `pids` is a number, or (pid, start time) where a test gives a wrong start time."""
     named = [pid if isinstance(pid, tuple) else (pid, start_time(pid)) for pid in pids]
     head = HEAD.pack(MAGIC, WATCH, generation, len(named)) + struct.pack("=II", interval_ms, budget)
     where = [anonymous_ranges(pid) if ranges is None else ranges for pid, _ in named]

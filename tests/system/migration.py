@@ -18,15 +18,15 @@ import slurm
 
 FAST, SLOW = (0, 1), (2, 3)
 HUGE = 2 * slurm.MIB
-BOOST = Path("/proc/sys/vm/watermark_boost_factor")  # raises the watermarks for a while; setting them ends that
+BOOST = Path("/proc/sys/vm/watermark_boost_factor")  # raises watermarks for a while; min_free_kbytes ends that
 FREE_LISTS = Path("/proc/sys/vm/percpu_pagelist_high_fraction")
-SHORT_LISTS = 1 << 20  # for each zone; the kernel limits it to its least value, some 250 pages for each CPU
+SHORT_LISTS = 1 << 20  # so large a fraction that the lists get their least length, some 250 pages for each CPU
 MIN_FREE_KIB = 40960  # for all nodes; the kernel then keeps a fiftieth of each free, as the migrator does
 RANKS = 4
 FILES = 65536  # if few huge pages can be had, pipes hold most of the memory
 NEAR = slurm.MIB // 2  # a difference from the limit that is small enough
 ADJUSTMENTS = 8
-QUIET = 1  # seconds between two looks: a look costs more accesses than a rank makes meanwhile
+QUIET = 1  # seconds between two looks of a test, as a look itself makes more accesses than a rank in that time
 MPOL_DEFAULT, MPOL_PREFERRED = 0, 1
 libnuma = ctypes.CDLL("libnuma.so.1", use_errno=True)
 PROGRESS_JSON = Path("/usr/local/bin/progress-json")
@@ -47,7 +47,8 @@ def free_bytes(node):
 
 
 def kept_free_bytes(node):
-    """Below this much free memory, the sum of its high watermarks, the kernel takes pages away from the node."""
+    """The sum of the node's high watermarks, in bytes. With less free memory, the kernel may take pages away from the
+    node."""
     return sum(int(re.search(r"high\s+(\d+)", zone)[1]) for zone in zones_of(node)) * slurm.PAGE
 
 
@@ -69,8 +70,8 @@ def written(values):
 
 
 def surplus(node, limit):
-    """Bytes that are free on a fast node beyond its share of the limit and what the kernel keeps free; negative:
-    missing."""
+    """Bytes that are free on a fast node beyond its share of the limit and beyond what the kernel keeps free. A
+    negative number says how many are missing."""
     return free_bytes(node) - limit // len(FAST) - kept_free_bytes(node)
 
 
@@ -111,10 +112,10 @@ def leave_fast(pid):
 
 
 def empty_fast():
-    """Empties the fast tier of all that can be moved or dropped: what stayed could go later and make room.
+    """Empties the fast tier of all pages that can be moved or dropped, so that its room does not grow later.
 
     Promotions wake the kernel's reclaim, which drops caches and, with demotion on, moves cold pages of other processes
-    away: the room would grow with the promotions."""
+    away. Pages that are gone already cannot make room in that way."""
     slurm.drop_caches()
     for path in Path("/proc").glob("[0-9]*"):
         if has_memory(path.name):
@@ -126,8 +127,9 @@ def empty_fast():
 def scarce_fast(limit):
     """Leaves `limit` bytes of the fast tier free, half of them on each node.
 
-    The kernel's pool of huge pages takes the rest, and pipes what is less than a huge page: no way of tiering can
-    demote, reclaim or migrate these. Transparent huge pages are off, as one would be a large part of the limit."""
+    The kernel's pool of huge pages takes the rest, and pipes take what is less than a huge page. No way of tiering can
+    demote, reclaim or migrate such memory. Transparent huge pages are off, as one would be a large part of the
+    limit."""
     write("/sys/kernel/mm/transparent_hugepage/enabled", "never")
     pools = {node: node_path(node) / "hugepages/hugepages-2048kB/nr_hugepages" for node in FAST}
     with contextlib.ExitStack() as stack:
@@ -137,7 +139,7 @@ def scarce_fast(limit):
         empty_fast()
         for node, pool in pools.items():
             write(pool, int(pool.read_text()) + surplus(node, limit) // HUGE)
-        for _ in range(ADJUSTMENTS):  # filling one node moves other memory
+        for _ in range(ADJUSTMENTS):  # filling one node moves memory to the other
             for node, pool in pools.items():
                 if surplus(node, limit) < -NEAR:
                     write(pool, int(pool.read_text()) + surplus(node, limit) // HUGE)
@@ -163,7 +165,7 @@ def fast_full_of_files(pids):
     paths = {node: Path(f"/var/tmp/unused-{node}") for node in FAST}
     for node, path in paths.items():
         path.write_bytes(bytes(max(surplus(node, 0), 0)))
-        slurm.drop_caches()  # otherwise the next one would take memory that was just freed
+        slurm.drop_caches()  # otherwise the next file would take memory that was just freed
     for node, path in paths.items():
         slurm.run(f"numactl --membind={node} cat {path} > /dev/null")
     try:
@@ -297,7 +299,7 @@ class Hotset:
         """Waits until `count` whole phases of the migrator have begun and ended from now on."""
         seen = (progress(self.job_id) or {"phases": 0})["phases"]
         last = seen + count
-        while seen <= last:  # each with the whole patience, as phases that are not paid for yet are long
+        while seen <= last:  # the patience is for each phase: one is long until the earlier ones are paid for
             now = slurm.wait_for(
                 lambda: (now := progress(self.job_id)) and now["phases"] > seen and now,  # noqa: B023
                 f"phase {seen + 1} of {last + 1}",
@@ -314,8 +316,8 @@ class Hotset:
         return sum(node in FAST for node in found) / len(found)
 
     def wait_settled(self, most_phases, part=None, share=0.95):
-        """Waits until this share of a part, by default the hot one, is in the fast tier. That must take no more than so
-        many whole phases from now on."""
+        """Waits until this share of a part's pages is in the fast tier; the part is the hot one by default. Fails after
+        `most_phases` whole phases."""
         if part is None:
             part = (self.FIRST_HOT + self.JUMP * self.jumps()) % self.PARTS
         shares = [self.share_on_fast(part)]

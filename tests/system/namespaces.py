@@ -49,7 +49,7 @@ def reap(living="", **options):
 
 
 def keep(uid, mib, sockets="0", **options):
-    """What create gives to a job of a user who keeps it."""
+    """As create(), for a user who keeps the file systems."""
     return create(1, mib, sockets, command="create --keep", uid=uid, **options)
 
 
@@ -95,8 +95,8 @@ def count_markers(device, marker=MARKER):
 
 @contextlib.contextmanager
 def job_with_file_systems(script, *options):
-    """A job of alice that has run the script in a folder of its own, and then waits: yields its number and the folder.
-    Afterwards it must end well."""
+    """Runs a job of alice that executes the script in a folder of its own, and then waits. Yields the job's number and
+    the folder. Afterwards the job must end well."""
     folder = slurm.folder_of("alice")
     text = f"set -e\ncd {folder}\n{script}\ntouch ready\nuntil [ -e go ]; do sleep 0.2; done"
     job_id = slurm.sbatch("alice", text, *options)
@@ -105,8 +105,7 @@ def job_with_file_systems(script, *options):
         assert (folder / "ready").exists(), slurm.output(job_id)
         yield job_id, folder
     except BaseException:
-        # End the job now, before what the test has mounted or set around it is undone: its epilog must not run in
-        # between.
+        # End the job now: its epilog must run before mounts and settings of the test around it are undone.
         slurm.run(f"scancel {job_id}", check=False)
         with contextlib.suppress(AssertionError):
             slurm.wait_job(job_id, patience=60)
@@ -127,7 +126,7 @@ def check_job_refused(text, said):
 
 @contextlib.contextmanager
 def epilogs_over():
-    """Waits for epilogs afterwards, as srun returns before them and they look at the regions."""
+    """Waits for epilogs afterwards: srun returns before them, and they look at the regions."""
     try:
         yield
     finally:
@@ -166,14 +165,13 @@ def module_missing(name="nd_pmem", unload="-a dax_pmem nd_pmem"):
 
 @contextlib.contextmanager
 def allocation(*options):
-    """A job of alice with file systems and without a step, so that nothing has them mounted. Yields its number; ends it
-    afterwards."""
+    """Holds a job of alice with file systems but without a step, so that no process has mounted them. Yields the job's
+    number, and ends the job afterwards."""
     done = slurm.run(f"salloc --no-shell -n1 {' '.join(options)}", user="alice")
     job_id = int(re.search(r"Granted job allocation (\d+)", done.stderr)[1])
 
     def is_entered():
-        """The prolog makes the file systems. The extern step's process starts after its part of the ledger is
-        written."""
+        """The prolog makes the file systems. The process of the extern step starts after the step is in the ledger."""
         return len(ours()) == 2 and ranks_of(job_id, "sleep")
 
     try:
@@ -247,9 +245,9 @@ def mounted(device, place="/mnt"):
 
 @contextlib.contextmanager
 def stopped(step, *words, ahead=0, **options):
-    """The program, stopped before a step, given as a number or as the first step of that name. Afterwards its clock is
-    `ahead` seconds ahead. It is always continued, even if the test fails, as it holds the lock that all others wait
-    for."""
+    """Runs the program until it is stopped before a step, which is a number, or a name for the first step of that name.
+    From that step on, the program's clock is `ahead` seconds ahead. At the end the program is killed if it still runs,
+    even if the test fails, as it holds the lock that all others wait for."""
     env = {"LD_PRELOAD": STEPS, "STEPS_KILL": str(step), "STEPS_SIGNAL": str(int(signal.SIGSTOP))}
     env["STEPS_CLOCK"] = str(ahead)
     process = subprocess.Popen([PROGRAM, *words], env={**os.environ, **env}, text=True, **options)
@@ -262,8 +260,9 @@ def stopped(step, *words, ahead=0, **options):
 
 
 def killed_before_each_step(*words, least=8, program=PROGRAM, library=STEPS):
-    """Yields (number, steps so far) for each step that the program was killed before; ends when a step was not reached.
-    The number of steps depends a little on the kernel; it must be more than `least`."""
+    """Kills the program before its first step, then in another run before its second step, and so on. Yields (number of
+    the step, names of the steps so far) after each kill, and returns when the program ends before that step. The number
+    of steps depends a little on the kernel; it must be more than `least`."""
     log = Path("/tmp/steps.log")
     for number in itertools.count(1):
         log.unlink(missing_ok=True)

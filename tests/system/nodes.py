@@ -34,7 +34,8 @@ def reconfigured(text):
         restart_both()
 
 
-# What a node has for itself. All nodes share the records' folder, as on a cluster.
+# Starts a second slurmd whose node has a ledger and a state of its own. All nodes share the records' folder, as on a
+# cluster.
 APART = """unshare --mount sh -euc '
     mkdir -p {own}/run {own}/state/records /run/hybridmem
     install -d -m 0751 -g hybridmem /var/lib/hybridmem/records

@@ -1,13 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A file system in resctrl's form, for machines whose processors have none: FUSE, spoken over /dev/fuse itself.
+"""A file system that looks like resctrl, for machines whose processors have none. It speaks FUSE over /dev/fuse itself.
 
     resctrlfs.py MOUNT STATE
 
-As in the kernel's, mkdir in mon_groups makes a group with all its files while there are ids (STATE/rmids), its folders
-of the mode that was asked for, and rmdir removes it with them. What it cannot do is count, and follow children: the
-counters of a group are what the test has put into STATE/counts (JSON: group, "" the default one, "new" those that are
-not there, -> file -> text), the default group's with those of all others in it, and who wrote what into `tasks` is in
-STATE/log, in lines of JSON.
+As in the kernel's, mkdir in mon_groups makes a group with all its files; its folders get the mode that was asked for.
+STATE/rmids is the number of groups that can exist at once. rmdir removes a group with its files.
+
+Nothing is counted, and children of a task do not join its group. Counters of a group are what the test has put into
+STATE/counts, as JSON: {group: {file: text}}. The group "" is the default group, whose counters include those of all
+other groups. The group "new" stands for all groups that are not named there. STATE/log has a line of JSON for each
+group made or removed, and for each process id written to a group's `tasks`.
+
 Ends when it is unmounted.
 """
 
@@ -37,7 +40,7 @@ class Refused(Exception):
 
 
 def count(counts, group, name):
-    """A counter of the group's own tasks; for a group that the test does not name, that of "new"."""
+    """A counter of the group's own tasks. A group that the test does not name has the counters of "new"."""
     return counts.get(group, counts.get("new", {})).get(name, "0")
 
 

@@ -58,8 +58,8 @@ def wait_for(condition, what, patience=PATIENCE, every=0.05):
 
 
 def identity(user):
-    """Options of subprocess that make a process the user's. It is no login shell: with Lmod these take a second, and so
-    do the shells of jobs that inherit their environment."""
+    """Options of subprocess that make a process the user's. The environment is not that of a login shell: with Lmod, a
+    login shell takes a second, and so does each shell of a job that inherits its environment."""
     entry = pwd.getpwnam(user)
     return {
         "user": entry.pw_uid,
@@ -126,7 +126,7 @@ def states():
 
 
 def ask(question):
-    """Its answer; "": none."""
+    """The answer of slurmstates.c to a question; "" if there is none."""
     states().stdin.write(f"{question}\n")
     return states().stdout.readline().strip()
 
@@ -154,8 +154,9 @@ def requeue(job_id):
     wait_for(lambda: records(job_id), "the first run's record")
 
     def takes_a_start():
-        """Slurm delays the second run, and accepts a new start time only when the first one is over. The start must not
-        be in the same second, as slurmd takes credentials from before the end of a run for those of that run."""
+        """Slurm delays the second run, and accepts a new start time only when the first run is over. The second run
+        must not start in the same second, as slurmd takes credentials from before a run's end for credentials of that
+        run."""
         return run(f"scontrol update jobid={job_id} starttime=now+2", check=False).returncode == 0
 
     wait_for(takes_a_start, "the first run's end", every=1)
@@ -221,7 +222,8 @@ def stop(daemon):
     gone = f"while pgrep -x {name} > /dev/null; do sleep 0.1; done"
     if daemon != "slurmctld":
         return f"pkill -x {name}; {gone}"
-    # A slurmctld of 24.11 was seen once that had SIGTERM twice and never ended. Its state is saved as it changes.
+    # A slurmctld of 24.11 that got SIGTERM twice has once not ended. It may be killed, as it saves its state at each
+    # change.
     return f'pkill -x {name}; timeout {STOP_PATIENCE} sh -c "{gone}" || pkill -KILL -x {name}; {gone}'
 
 
@@ -273,8 +275,8 @@ def record_sizes():
 
 
 def record_lines(since=None, word=b""):
-    """The records of all days, in any order: those behind the given sizes, and those that contain `word`. An incomplete
-    last line is still being written."""
+    """The records of all days, in any order, that contain `word`. `since` has the sizes of files: of each file, only
+    records after that size are returned. An incomplete last line is left out, as it is still being written."""
     for path in RECORDS.glob("2*/*.jsonl"):
         text = path.read_bytes()[(since or {}).get(path, 0) :]
         if word in text:
@@ -367,8 +369,8 @@ def stepd_of(job_id, step="batch"):
 
 
 def has_lost(job_id):
-    """Could the job's extern step not leave its cgroup, which then stays? Up to Slurm 24.11.5 slurmstepd has the user's
-    effective ids for a moment, when it ends X11 forwarding that nobody asked for (ticket 22736)."""
+    """Has the job's extern step failed to leave its cgroup, which then stays? Up to Slurm 24.11.5, slurmstepd has the
+    user's effective ids for a moment when it ends X11 forwarding that nobody asked for (ticket 22736)."""
     log = Path("/var/log/slurm/slurmd.log").read_text(errors="replace")
     return bool(re.search(rf"\[{job_id}\.extern\] error: Unable to move pid \d+ to system cgroup", log))
 
@@ -414,8 +416,8 @@ def alone_partition():
 
 @contextlib.contextmanager
 def configured(text, path=CONFIG):
-    """Replaces the text of a configuration file for a while. Readers always see one of both texts, and an epilog that
-    of its job."""
+    """Replaces the text of a configuration file for a while. A reader sees the old text or the new one, never a
+    mixture. An epilog sees the text that its job had, as epilogs are waited for before the old text comes back."""
     before = path.read_text() if path.exists() else None
     path.parent.mkdir(parents=True, exist_ok=True)
     put(text, path)

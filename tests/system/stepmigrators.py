@@ -66,7 +66,7 @@ def status_of(pid):
 
 
 def descriptors_of(pid):
-    """The names behind its descriptors; some come and go while it works."""
+    """What the process's descriptors point to. Some of them are opened or closed meanwhile."""
     found = set()
     for link in Path(f"/proc/{pid}/fd").iterdir():
         with contextlib.suppress(FileNotFoundError):

@@ -28,7 +28,8 @@ def program():
 
 @contextlib.contextmanager
 def placed(policy, mib, use=READ, block=0, share=0.0, touched=None, env=None, prefix=()):
-    """Run programs/alloc/placed.c with such an allocation. Gives the JSON object that the program prints about it."""
+    """Run programs/alloc/placed.c with these arguments. Gives the JSON object that the program prints about its
+    memory."""
     words = [*prefix, PROGRAM, policy, use, mib, block, share, mib if touched is None else touched]
     process = subprocess.Popen(
         [str(word) for word in words],
@@ -268,8 +269,8 @@ def test_a_folder_without_dax_is_not_used(tmp_path):
 
 
 def test_more_than_all_nodes_have_free_is_given_as_malloc_gives_it():
-    """Linux lets a process allocate as much as the machine's whole memory, but no more, as long as it is not
-    touched."""
+    """Linux lets a process allocate as much as the machine's whole memory, but no more, and gives pages only when they
+    are touched."""
     total = int(re.search(r"MemTotal:\s*(\d+)", Path("/proc/meminfo").read_text())[1]) >> 10
     with placed(SPILL, total - 16, touched=8) as held:
         assert "the kernel will look for some" in held["reason"]
@@ -278,8 +279,7 @@ def test_more_than_all_nodes_have_free_is_given_as_malloc_gives_it():
 
 
 def test_a_filter_on_system_calls_costs_the_placement_only():
-    """Containers may run with a kernel that refuses mbind. Here a seccomp filter refuses it, for a user in a user
-    namespace."""
+    """Container runtimes may refuse mbind. Here a seccomp filter refuses it, for a user in a user namespace."""
     with placed(
         SPILL, 16, prefix=("python3", Path(__file__).parent / "programs" / "alloc" / "without-mbind.py")
     ) as held:
@@ -315,8 +315,8 @@ def many(own, count, blocks, bound):
 @pytest.mark.parametrize(
     ("bound", "in_blocks", "ours"),
     [
-        (1000, 0, 93),  # 375 / 4; a quarter of the bound is less than 256 blocks
-        (4000, 3, 100),  # 3 x 259 of 1000; all others are one block each
+        (1000, 0, 93),  # a quarter of the bound is less than 256 blocks; 4 mappings each, of three eighths: 375 / 4
+        (4000, 3, 100),  # 3 arrays of 259 mappings fit into a quarter, 1000; all others are one block each
     ],
 )
 def test_the_programs_own_mappings_stay_its_own(bound, in_blocks, ours):

@@ -44,7 +44,7 @@ def collect():
 
 
 def collect_at_once():
-    """As collect(), where no record is still to come."""
+    """As collect(), but waits for records 1 s instead of 60 s: all records that come are there already."""
     with slurm.configured(slurm.CONFIG.read_text().replace("collect_wait = 60s", "collect_wait = 1s")):
         collect()
 
@@ -85,7 +85,7 @@ def test_tasks_of_an_array_have_their_own_and_a_job_that_asked_for_nothing_has_n
     accounting.wait_stored([array, silent], 4)
     for line in accounting.rows([array]):
         slurm.record(int(line["JobIDRaw"]))
-    collect_at_once()  # of the silent job no record comes
+    collect_at_once()  # no record of the silent job comes
     assert accounting.row(silent)["AdminComment"] == ""
     for line in accounting.rows([array]):
         found = summary(line)

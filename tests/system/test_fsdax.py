@@ -33,7 +33,8 @@ LOCK = Path("/run/hybridmem/namespace.lock")
 SLURM_CONF = Path("/etc/slurm/slurm.conf")
 SIZE = "--hybrid-mem=fsdax,size=512M"
 
-# What a task sees: the paths that it is told, and of each the mount, owner, mode, and whether a file there is DAX.
+# Prints what a task sees: the paths in its environment and, for each, the mount, owner, mode, and whether files are
+# DAX.
 LOOK = """
 import ctypes, json, os, sys
 def is_dax(folder):
@@ -128,7 +129,7 @@ def test_a_file_system_on_each_socket_that_only_the_job_sees(look):
 
 @contextlib.contextmanager
 def counted_by_slurm(words):
-    """Let slurm.conf count the node's CPUs in this way."""
+    """Run Slurm with a slurm.conf that describes the node's CPUs by these words."""
     text = SLURM_CONF.read_text()
     counted, n = re.subn(r"CPUs=\d+ Sockets=\d+ CoresPerSocket=\d+ ThreadsPerCore=\d+", words, text)
     assert n == 1, text
@@ -161,7 +162,7 @@ def test_the_sockets_of_the_jobs_cores_where_slurm_counts_other_sockets(look):
 
 def stored_in(job_id, words):
     """Count a marker per socket on a job's devices: {(region of the device, socket of the marker): bytes}. ndctl's list
-    of each region says which devices are in it. The programs have not written anything back."""
+    of each region says which devices are in it. The job's program has called neither write nor msync."""
     markers = [f"{words}{socket} ".encode() for socket in range(len(REGIONS))]
     return {
         (of_region, of_marker): count_markers(f"/dev/{one['blockdev']}", marker) * len(marker)
@@ -229,7 +230,7 @@ def test_all_steps_of_the_job_have_them_whatever_they_ask_for_and_no_other_job()
 def test_what_a_killed_stepd_leaves_is_removed():
     began = slurm.folder_of("alice") / "began"
     job_id = slurm.sbatch("alice", f"touch $HYBRIDMEM_FSDAX_DIR/began {began}; sleep 1000", SIZE)
-    # Wait: if it were killed before slurmd knows that it has started, the node would be drained.
+    # Wait: if slurmstepd were killed before slurmd knows that it has started, the node would be drained.
     slurm.wait_for(began.exists, "a running script")
     assert len(ours()) == 2
     os.kill(slurm.stepd_of(job_id), 9)
@@ -322,8 +323,8 @@ def test_within_job_container():
 
 
 def test_the_shell_of_salloc(look):
-    """The shell has the file systems where salloc starts it as a step of the job. Else it is no task, and may run on
-    another node: it has none."""
+    """Where salloc starts the shell as a step of the job, the shell has the file systems. Otherwise the shell is no
+    task, may run on another node, and has none."""
     alone = slurm.run(f"salloc -n1 {SIZE} sh -c 'echo dirs=$HYBRIDMEM_FSDAX_DIRS.'", user="alice")
     assert alone.stdout == "dirs=.\n"
     folder = slurm.folder_of("alice")

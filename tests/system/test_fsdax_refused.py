@@ -47,8 +47,8 @@ def mkfs_absent():
 
 
 def test_a_region_that_cannot_be_used_is_not_left_out():
-    """Its part is not taken from the other region instead. It does not matter to a job that does not ask for its
-    socket. The job has the first core, which is on socket 0."""
+    """The other region does not take over the part of the region that cannot be used. A job that does not ask for that
+    region's socket runs. It has the first core, which is on socket 0."""
     with region_disabled(), epilogs_over():
         done = slurm.run(f"srun -n1 --hybrid-mem={SIZE},socket=local printenv HYBRIDMEM_FSDAX_DIRS", user="alice")
         assert done.stdout.startswith("0=") and ":" not in done.stdout.strip()

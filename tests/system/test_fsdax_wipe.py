@@ -16,11 +16,12 @@ from namespaces import MIB, PROGRAM, STEPS, job_with_file_systems, mounted, ours
 
 UNIT = "hybridmem-wipe@.service"
 SYSTEMCTL = Path("/usr/bin/systemctl")
-LIMIT_S = 60  # far more than the first wipe takes to begin; the programs' clocks are set ahead by it, so no test waits
+LIMIT_S = 60  # far more than the time until the first wipe begins; then the program's clock is set ahead by as much
 SHORT_S = 2  # for tests that wait for the limit
 MARKER = b"what alice wrote into her file system"
 STILL_WIPED = "the memory of earlier jobs is still being wiped"
-# A file over all of each file system but 96 MiB, with the marker in it every 16 MiB: a wipe goes 256 MiB at a time.
+# Fills each file system, except 96 MiB, with one file that has the marker every 16 MiB. A wipe zeroes 256 MiB at a
+# time.
 FILL = f"""python3 - << 'END'
 import os
 for word in os.environ["HYBRIDMEM_FSDAX_DIRS"].split(":"):
@@ -39,7 +40,7 @@ pytestmark = pytest.mark.usefixtures("steps", "empty_regions")
 
 
 def limited(seconds):
-    """Limit the time for wiping, of an epilog and of a prolog, to so many seconds."""
+    """Limit the time that an epilog or a prolog may spend on wiping."""
     return slurm.configured(f"fsdax_wipe_limit = {seconds}s\n")
 
 
@@ -162,14 +163,15 @@ def test_what_an_epilog_has_no_time_for_is_wiped_behind_it(systemd, wipes_stop):
     with job_with_file_systems(FILL, "-n1", "--hybrid-mem=fsdax,size=2G") as (first, folder):
         wipes_stop.touch()
         (folder / "go").touch()
-        cut("destroy", "reap")  # for its own namespaces, then for what is left: the epilog's own clock is not ahead
+        # The epilog runs `destroy` for the job's namespaces, then `reap` for what is left: its own clock is not ahead.
+        cut("destroy", "reap")
     wipes_stop.unlink()
     slurm.wait_idle()
     assert systemd.told() == [first]
     record = slurm.record(first)
     assert [one["destroy_s"] for one in record["namespaces"]] == [None, None]
     (warning,) = record["warnings"]
-    # The time that the epilog had left when it started the program.
+    # The seconds are the time that the epilog had left when it started the program.
     assert re.search(r"256 of \d+ MiB of /dev/pmem\S+ are wiped after (5\d|60) s", warning), warning
     left = ours()
     assert [one["job"] for one in left] == [first, first]
@@ -184,11 +186,12 @@ def test_what_an_epilog_has_no_time_for_is_wiped_behind_it(systemd, wipes_stop):
         assert record["namespaces"] == [], record
         assert not any("file systems were not removed" in warning for warning in record["warnings"]), record
     assert systemd.told() == [first]
-    # The prolog's wipe is cut again; a job that fits beside what is left gets its file systems. Its end starts units of
-    # its own.
+    # The prolog's wipe is cut again. A job that fits beside what is left gets its file systems. Units of its own are
+    # started at its end.
     wipes_stop.touch()
     second = slurm.sbatch("alice", "touch $HYBRIDMEM_FSDAX_DIR/f && echo began", "-n1", "--hybrid-mem=fsdax,size=128M")
-    # Reap for room, after the prolog's work; then destroy of its own, and reap after the epilog's work.
+    # The prolog runs `reap` for room, and again after its work. The epilog runs `destroy` for its own job, and `reap`
+    # after its work.
     cut("reap", "reap", "destroy", "reap")
     wipes_stop.unlink()
     assert slurm.wait_job(second) == "COMPLETED" and slurm.output(second) == "began\n", slurm.output(second)
@@ -198,7 +201,8 @@ def test_what_an_epilog_has_no_time_for_is_wiped_behind_it(systemd, wipes_stop):
     slurm.wait_for(lambda: not ours() and not systemd.active(), "the end of the units' wipes")
     done = slurm.run("srun -n1 --hybrid-mem=fsdax,size=512M bash -c 'ls -A $HYBRIDMEM_FSDAX_DIR'", user="alice")
     assert done.stdout in ("", "lost+found\n")
-    # This job's end has the same limit. Wait for its unit's wipe before the script is removed from the program's place.
+    # The last job's epilog has the same limit. Wait for the wipe of its unit before the script in the program's place
+    # is removed.
     slurm.wait_epilogs()
     slurm.wait_for(lambda: not systemd.active(), "the end of its unit's wipe")
 

@@ -16,9 +16,10 @@ from stepmigrators import migrators, progress, status_of
 (LIBRARY,) = Path("/usr/lib").glob("*/hybridmem/libhybridmem-preload.so")
 NODES = "fast=0@0,1@1 slow=2@0,3@1"
 MIB = 12  # of each third
-# Bytes from which on an allocation is large: the thirds are, and moving them takes few phases.
+# The size from which on an allocation is large. The thirds are large, but small enough to be moved within few phases.
 LARGE = {"HYBRIDMEM_ISOLATE_SIZE": "8M"}
-# Until what is written is in the fast tier: some 2 MiB each, as CPU time allows here; less on a busy machine.
+# The most phases until the written third is in the fast tier. A phase moves some 2 MiB here, as its CPU time allows,
+# and less on a busy machine.
 MOST_PHASES = 150
 SETTLED = 6  # phases in which the claims must still hold
 ISOLATE = "--hybrid-mem=isolate"
@@ -48,10 +49,10 @@ def by_node(pid, start=0, size=1 << 64, least=0):
 
 
 class Thirds:
-    """A job of programs/thirds.c. `first` has its shares before its migrator has seen its memory.
+    """A job of programs/thirds.c. `first` has the shares of its parts before the migrator has seen them.
 
-    The migrator is stopped while the program fills its parts, as filling writes also to the parts that are cold or only
-    read later."""
+    The migrator is stopped while the program fills its parts, as filling also writes to the part that is cold and to
+    the part that is only read later."""
 
     def __init__(self, *options):
         self.folder = slurm.folder_of("alice")
@@ -80,7 +81,8 @@ class Thirds:
         return [sum(found[node] for node in FAST) / (MIB * slurm.MIB) for found in nodes]
 
     def after_phases(self, count):
-        """Gives the shares after each of `count` later phases; other phases may end between them."""
+        """Waits `count` times until a phase has ended, and gives the shares each time. Other phases may end in
+        between."""
         for _ in range(count):
             before = progress(self.job_id, 0).phases
             slurm.wait_for(lambda: progress(self.job_id, 0).phases > before, f"a phase of {self.job_id}")  # noqa: B023

@@ -102,8 +102,8 @@ def test_what_is_kept_is_in_nobodys_count():
 
 
 def test_a_pending_jobs_memory_stays_counted_whatever_becomes_of_its_gres():
-    """A change of the job's GRES that names pmem is refused. Any other change, also to nothing, leaves what size= asks
-    for."""
+    """A change of the job's GRES that names pmem is refused. Any other change, even to no GRES at all, keeps what size=
+    asks for."""
     held = slurm.sbatch("alice", "ls -d $HYBRIDMEM_FSDAX_DIR", "--hybrid-mem=fsdax,size=128M", "-n1", "--hold")
     counted = told(held)["TresPerNode"]
     assert "pmem:socket0" in counted and "pmem:socket1" in counted

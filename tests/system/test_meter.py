@@ -58,8 +58,8 @@ class Steps:
         self.job_id = slurm.sbatch("alice", slurm.OVERLAP + "\n".join(lines), "-n1", "--hybrid-mem=fsdax,size=256M")
 
     def between_marks(self, mark, look):
-        """Let the next step work between the marks NAME.start and NAME.end. Returns the result of look(the step's first
-        line), called before."""
+        """Let the next step work between the marks NAME.start and NAME.end. Before that, calls look() with the step's
+        first line. Returns the result of look()."""
         to_test, from_test = self.pipes.pop(0)
         with to_test.open() as answers, from_test.open("w") as orders:
             seen = look(answers.readline())

@@ -23,13 +23,13 @@ FOOTPRINT = migration.RANKS * MIB * slurm.MIB
 SPARE = 6 * slurm.MIB
 ROOM = FOOTPRINT // 10 + SPARE  # bytes in the fast tier: for the hot tenth and a little more
 REQUEST = "migrate"  # all defaults: phases of 10 s, 1 % of the job's CPU time
-SMALLER = 4  # its job is so much smaller, and as much slower: one per cent of an emulated CPU moves a MiB in each phase
+SMALLER = 4  # divides a job's memory and speed where 1 % of an emulated CPU has to do: it moves a MiB in each phase
 # Observing and moving take fifty times as long on an emulated CPU. For tests of what a phase does, however long it is.
 SOON = "migrate,overhead=10%,interval=5s"
 STRETCH = 12_000_000  # accesses of all ranks together
 SETTLE = 30  # most whole phases until a steady state
 SETTLE_FASTER = 5
-SETTLE_FULL = 8  # of files: each phase takes half of what is left
+SETTLE_FULL = 8  # where the fast tier is full of files: each phase takes half of what is left
 READ, WRITTEN = 3, 7  # parts of --split
 CAP = "16M"  # less than a rank can have of the fast tier at the start
 CPU_LIMIT = 0.01  # of the job's CPU time

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A wipe that is cut by its limit goes on where it was; the note of its progress never outlives what it describes."""
+"""Tests that a wipe which was cut by its limit goes on where it stopped, and that the note of its progress is used for
+no other namespace."""
 
 import os
 import signal
@@ -12,7 +13,7 @@ from namespaces import MIB, create, destroy, mark_all_over, ours, reap, stopped
 
 WIPED = Path("/run/hybridmem/wiped")
 PIECE = 256 * MIB
-LIMIT_S = 60  # from its start on: beyond the way to its first piece, behind which its clock is that much ahead
+LIMIT_S = 60  # of the program: it begins its first piece earlier, and then its clock is set ahead by as much
 LATE = 4
 
 pytestmark = pytest.mark.usefixtures("steps", "empty_regions")

@@ -161,7 +161,7 @@ def test_killed_at_each_step_of_making_it():
 
 
 def test_killed_at_each_step_of_removing_it():
-    """From the first step on, nothing of it is given to a job any more, and the next job finds no byte of it."""
+    """From the first step on, the namespace is given to no job any more, and the next job finds no byte of its data."""
     seen_steps = []
     (made,) = keep(ALICE, 32)
     mark_all_over(made["device"])

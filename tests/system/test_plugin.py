@@ -9,7 +9,7 @@ import nodes
 import pytest
 import slurm
 
-# The task's policy, as of slurm.POLICY, and the CPUs that task/affinity has given it.
+# Prints the task's policy, as slurm.POLICY does, and the CPUs that task/affinity has given it.
 POLICY_AND_CPUS = "/usr/bin/awk 'NR == 1 || /^Cpus_allowed_list/ { print $2 }' /proc/self/numa_maps /proc/self/status"
 POLICIES = {"fast": "bind=static:0-1", "slow": "bind=static:2-3", "interleave": "interleave=static:0-3"}
 VARIABLE = "SLURM_SPANK__SLURM_SPANK_OPTION_hybridmem_hybrid_mem"

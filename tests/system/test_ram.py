@@ -156,7 +156,7 @@ def test_one_socket():
 
 
 def test_whatever_the_kernel_does_with_new_memory():
-    """Each policy is tried with the zone that it does not lead to."""
+    """Each of the kernel's policies for new memory is tried with the zone that it would not choose."""
     with devdax("region0", mib=320):
         for policy, zone in POLICIES.items():
             POLICY.write_text(policy)
@@ -348,7 +348,7 @@ def test_the_prolog_brings_online_what_a_job_asks_for():
     with devdax(*REGIONS, mib=320), slurm.configured("ram = movable\n"):
         record, allowed = job("interleave")
         assert (record["warnings"], record["exit_code"]) == ([], 0)
-        assert [zones(node) for node in NODES] == [{"Movable"}] * 2, "also behind the epilog"
+        assert [zones(node) for node in NODES] == [{"Movable"}] * 2, "also after the epilog"
         assert "5" in allowed, "the job's step can have memory there"
         tiers = [set(tier["nodes"]) for tier in json.loads(slurm.run("hybridmem tiers --json").stdout)["tiers"]]
         assert set(NODES) <= set().union(*tiers)

@@ -89,7 +89,7 @@ class Meter:
         return next(figure for figure in energy if figure["name"] == "platform")
 
     def wait_counted(self, joules):
-        """Make steps until they have counted so many joules together, without exceeding it and without an unknown
+        """Make steps until together they have counted this many joules. They must not count more, and each must have a
         figure. More than one step may be needed: slurmd may return a reading from earlier in the same second."""
         counted = []
 
@@ -174,7 +174,7 @@ def test_the_meter_counts_what_slurmd_reads(cray):
 
 
 def test_a_jobs_record_has_what_slurmd_reads(cray, asked_for_jobs):
-    """A program that runs beside the job's monitor reads it, and ends with the monitor."""
+    """A program that runs beside the job's monitor asks slurmd, and ends with the monitor."""
     with slurm.Occupied("alice", 8, "--hybrid-mem=fast") as held:
         slurm.wait_for(lambda: platform(held.job_id).is_known, "a figure of slurmd's")
         cray.count(700)

@@ -5,7 +5,7 @@
  *
  *     hotrange MIB read|write READY-FILE GO-FILE
  *
- * `read`: the hot tenth is only read; all else is. `write`: the hot tenth is written. READY-FILE gets the pid and, in
+ * `read`: all memory is only read. `write`: the hot tenth is written. READY-FILE gets the pid and, in
  * hexadecimal, where the memory and its hot tenth begin and end. The program ends when GO-FILE exists, and prints its
  * accesses and CPU seconds.
  */

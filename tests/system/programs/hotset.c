@@ -1,24 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A rank whose hot data is known. Allocates MIB of memory cold first, so that a fast tier which is smaller than all of
- * it ends up with cold data, then reads and writes random lines: 95 % of them in the hot tenth, the rest anywhere.
- * Neither cache nor prefetcher has much from that.
+ * A rank whose hot data is known. It allocates MIB of memory and touches the cold part first, so that a fast tier which
+ * is smaller than all of it ends up with cold data. Then it reads and writes random lines: 95 % of them in the hot
+ * tenth, the rest anywhere. Caches and prefetchers help little with such accesses.
  *
  *     srun -n4 hotset --mib MIB [--work N] [--jump N] [--uniform] [--split] CONTROL-FILE
  *
- * --work N: so many rounds of arithmetic in registers between two accesses, as programs that compute have. A rank of
- * tens of MiB that does nothing but access it touches each of its pages, hot or cold, all the time: none of real size
- * does.
- * --jump N: the hot tenth moves on each time this rank has made another N accesses (and the test allows it: it waits
- * for the test while .jumps_allowed is used up, working on). --uniform: no hot data. --split: two hot tenths of equal
- * heat, the first only read, the second only written.
+ * --work N: N rounds of arithmetic in registers between two accesses, as in programs that compute. Without them a rank
+ * of tens of MiB would touch each of its pages, hot or cold, all the time, which no rank of real size does.
  *
- * The ranks go in step, as ranks that exchange messages do: none begins a batch before all have ended the one before.
- * One that the scheduler favours would be hotter than the others otherwise.
+ * --jump N: the hot tenth moves after each N accesses of this rank, as soon as the test allows it: the rank makes no
+ * more jumps than .jumps_allowed, and goes on working meanwhile.
  *
- * CONTROL-FILE is a page that the test made and both have mapped: the test gives orders in it, each rank writes how
- * far it is. Orders are obeyed between batches of accesses; everything is counted in accesses, nothing in time. At
- * the end each rank prints one line of JSON: its ranges and, by node, their pages.
+ * --uniform: no hot data. --split: two hot tenths of equal heat, the first only read, the second only written.
+ *
+ * The ranks go in step, as ranks that exchange messages do: no rank begins a batch before all ranks have ended the one
+ * before. Otherwise a rank that the scheduler favours would be hotter than the others.
+ *
+ * CONTROL-FILE is a page that the test made, and that the test and all ranks have mapped: the test writes orders into
+ * it, each rank its progress. Orders are obeyed between batches of accesses; everything is counted in accesses, nothing
+ * in time. At the end each rank prints one line of JSON: where its parts begin and, by node, their pages.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>

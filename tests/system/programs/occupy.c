@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A program whose memory can be looked at: touches so many MiB of anonymous memory, page by page, says so, and holds it
- * until told to end.
+ * A program whose memory can be looked at: touches MIB MiB of anonymous memory, page by page, says so, and holds the
+ * memory until the program is told to end.
  *
- *     occupy MIB READY-FILE GO-FILE [passes]
+ *     occupy MIB READY-FILE GO-FILE [PASSES]
  *
  * READY-FILE gets the pid and, by node, the anonymous pages of numa_maps at the peak. The program ends when GO-FILE
- * exists. `passes`: that many more sweeps over the memory (reads and writes by cache line) before READY, for the count
- * from outside.
+ * exists. With PASSES it sweeps over the memory that many times (reads and writes by cache line) before it writes
+ * READY-FILE, for tests that count accesses from outside of the guest.
  */
 #define _GNU_SOURCE
 #include <stdio.h>

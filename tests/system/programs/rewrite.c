@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A program whose page faults tell what it uses: touches so many MiB of anonymous memory once, then writes to each page
- * of its hot range over and over, with the kernel made to fault at the first write of each round
- * (/proc/self/clear_refs). The pages stay where they are meanwhile.
+ * A program whose page faults tell which memory it uses: it touches MIB MiB of anonymous memory once, then writes to
+ * each page of its hot range over and over. /proc/self/clear_refs makes the kernel fault at the first write of each
+ * round. The pages stay where they are meanwhile.
  *
  *     rewrite MIB HOT-FIRST-MIB HOT-MIB small|huge|forked READY-FILE GO-FILE
  *
- * huge: the memory is in transparent huge pages. forked: a child shares what is not written. READY-FILE gets the pid
- * and the hexadecimal start of the memory. Ends when GO-FILE exists.
+ * huge: the memory is in transparent huge pages. forked: a child shares the pages that are not written. READY-FILE gets
+ * the pid and the hexadecimal start of the memory. The program ends when GO-FILE exists.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A memory-bound program for the count from outside: touches so many MiB, says READY through a FIFO with the pages by
- * node that it has, waits for a line, sweeps over the memory by cache line (one load and one store each), and says
- * DONE. Blocking reads, so that nothing else runs meanwhile.
+ * A memory-bound program for tests that count accesses from outside of the guest. It touches MIB MiB, writes READY and
+ * its pid to a FIFO, waits for a line, sweeps PASSES times over the memory (one load and one store for each cache
+ * line), and writes DONE. It waits in blocking reads, so that nothing else runs meanwhile.
  *
  *     sweep MIB PASSES TO-TEST-FIFO FROM-TEST-FIFO [FOLDER...]
  *
- * FOLDER: not memory but a file in each, mapped as a DAX file system alone allows, with an equal part of it.
+ * With FOLDERs, its memory is a file in each of them, all of equal size. They are mapped with MAP_SYNC, which only a
+ * DAX file system allows.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The copy kernel of STREAM on memory of libhybridmem, for tests that count from outside: one array is read, one is
- * written, with a load and a store for each cache line. Prints where the arrays are, waits for a line, copies, prints
- * DONE, and waits again.
+ * The copy kernel of STREAM on memory of libhybridmem, for tests that count accesses from outside of the guest. One
+ * array is read, another one is written, with a load and a store for each cache line. Prints where the arrays are,
+ * waits for a line, copies, prints DONE, and waits again.
  *
  *       copied POLICY MIB PASSES
  */

@@ -16,7 +16,7 @@
 
 #define BLOCK 65536
 #define THREADS 16
-#define MAPS 50 /* mappings that it makes afterwards */
+#define MAPS 50 /* mappings that the program makes after its arrays */
 
 static size_t count_mappings(void)
 {
@@ -31,7 +31,7 @@ static size_t count_mappings(void)
     return n;
 }
 
-/* Adjacent mappings of different kinds, as equal ones would be joined. */
+/* Makes adjacent mappings, of two kinds in turn, as equal ones would be joined. */
 static int map(long count)
 {
     for (long i = 0; i < count; i++)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Allocates memory of libhybridmem for tests that look at it: touches all of it, prints where each block is, and keeps
- * it until its input ends. With PASSES it waits for a line, sweeps over the memory that many times, and prints DONE.
+ * Allocates memory of libhybridmem for tests that look at it: touches the first TOUCHED-MIB of it, prints where each
+ * block is, and keeps the memory until its input ends. With PASSES it waits for a line, sweeps over the memory that
+ * many times, and prints DONE.
  *
  *       placed POLICY USE MIB BLOCK-BYTES FAST-SHARE TOUCHED-MIB [PASSES]
  */

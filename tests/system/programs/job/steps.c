@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Preloaded into hybridmem-job: it counts each call by which the program changes something outside of itself, files and
- * folders that come, are written or go, programs that are started and waited for, signals, and can end the program
- * before one of them. What changes nothing, as a folder that is there already, is no step. The programs that it starts
- * are not counted: they have an environment of their own.
+ * Preloaded into hybridmem-job: it counts the program's steps, and can kill the program before one of them. A step is a
+ * call by which the program changes something outside of itself: it makes, writes or removes files and folders, starts
+ * programs, waits for them, or sends signals. A call that changes nothing, such as mkdir of a folder that is there
+ * already, is no step. Programs that it starts are not counted, as they have an environment of their own.
  *
  *     STEPS_LOG=FILE   append the name of each step
- *     STEPS_KILL=N     SIGKILL before the N-th
+ *     STEPS_KILL=N     SIGKILL before the N-th step
  */
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -19,7 +19,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-static pid_t program; /* what its children do before exec is not a step */
+static pid_t program; /* its id: what its children do before exec is no step */
 static int count;
 static int is_looking; /* set during our own calls, which are no steps either */
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Preloaded into hybridmem-namespace: it counts each call by which the program changes something outside of itself,
- * writes to sysfs (all that libndctl does), wipes, children, mounts, and can end or stop the program before one of
- * them.
+ * Preloaded into hybridmem-namespace: it counts the program's steps, and can end or stop the program before one of
+ * them. A step is a call by which the program changes something outside of itself: writes to sysfs (all that libndctl
+ * does), wipes, children, mounts.
  *
  *     STEPS_LOG=FILE   append the name of each step
- *     STEPS_KILL=N     SIGKILL before the N-th, or before the first of that name; in the midst where it is a wipe
- *     STEPS_SIGNAL=S   another signal in place of that
- *     STEPS_CLOCK=S    all clocks are S seconds ahead: from the beginning on, with STEPS_KILL behind that step
+ *     STEPS_KILL=N     SIGKILL before the N-th step, or before the first step of that name; a wipe is half done by then
+ *     STEPS_SIGNAL=S   signal S in place of SIGKILL
+ *     STEPS_CLOCK=S    all clocks are S seconds ahead: from the beginning on or, with STEPS_KILL, from that step on
  *     STEPS_NO_DAX=1   no file is a DAX one
  *     STEPS_NO_WIPE=1  a wipe does nothing, and the device reads as zeros
  */
@@ -26,7 +26,7 @@
 #include <time.h>
 #include <unistd.h>
 
-static pid_t program; /* its children's calls are no steps */
+static pid_t program; /* its id: calls of its children are no steps */
 static int count, is_over;
 
 #define REAL(name) ((__typeof__(&name))dlsym(RTLD_NEXT, #name))

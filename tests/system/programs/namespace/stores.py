@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A job that stores a marker, and the socket's number, into a file on each of its DAX file systems: by instructions
-alone, in a mapping that only a file without page cache can have.
+"""A job's program: stores a marker with the socket's number into a file on each DAX file system of the job. It only
+writes to mapped memory. The mapping has MAP_SYNC, which the kernel refuses for files that go through the page cache.
 
     stores.py MARKER
 """

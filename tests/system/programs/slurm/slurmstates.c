@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Tells the states of Slurm's jobs and nodes to who asks often: a process of Slurm's for each look takes an emulated
- * CPU a tenth of a second, and takes it from the job that is waited for. It reads questions, a line each, and answers
- * each with a line, which is empty where slurmctld does not answer or does not know the job:
+ * Answers a test that often asks for the states of Slurm's jobs and nodes. One of Slurm's commands for each question
+ * would take a tenth of a second of an emulated CPU, away from the job that the test waits for. This program reads a
+ * question from each line of its input, and answers with one line. The line is empty where slurmctld does not answer or
+ * does not know the job.
  *
  *     job ID    the state of a job, of the first where the number stands for several
  *     jobs      how many jobs have not ended, those that wait for their epilog among them
