@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The CPUs on which counters of a socket are opened. */
+/* Finds the CPUs on which a socket's counters are opened. */
 #ifndef HM_PAPI_CPUS_H
 #define HM_PAPI_CPUS_H
 
 #include "base/set.h"
 
-/* Find one CPU for each socket (or die) that a PMU of the kernel counts, as its cpumask in sysfs says. `pmu` is a
+/* Find one CPU for each socket (or die) that a PMU of the kernel counts, as the PMU's cpumask in sysfs says. `pmu` is a
  * pattern of fnmatch(3); all PMUs with such a name have the same cpumask. Returns 0, or -1 with a text. */
 int hm_papi_cpus(const char *pmu, struct hm_set *cpus, struct hm_error *error);
 

@@ -12,8 +12,8 @@
 
 struct hm_papi_component {
     char name[HM_PAPI_NAME];
-    int index; /* PAPI's number; -1: this PAPI was built without it */
-    bool is_in;
+    int index;                  /* PAPI's number; -1: this PAPI was built without it */
+    bool is_in;                 /* it is in use */
     char reason[HM_ERROR_TEXT]; /* why it is not in use */
 };
 
@@ -34,15 +34,14 @@ struct hm_papi_library {
     struct hm_papi_found found[HM_PAPI_MOST_EVENTS]; /* ordered by component */
 };
 
-/* Start PAPI and look at its components. Once in a process. Returns 0, or -1 with a text. */
+/* Start PAPI and look at its components. Call this once in a process. Returns 0, or -1 with a text. */
 int hm_papi_library_open(struct hm_papi_library *library, struct hm_error *error);
 
 /* Find the events that the table names. A component whose events cannot be used is dropped, with the reason. */
 void hm_papi_library_find(struct hm_papi_library *library);
 
-/*
- * Add an event by PAPI's name. Its unit is 1 (a plain count) unless the table knows it. Returns 0, or -1 with a text.
- */
+/* Add an event by PAPI's name. Its unit is 1 (a plain count) unless the table knows the event. Returns 0, or -1 with a
+ * text. */
 int hm_papi_library_add(struct hm_papi_library *library, const char *name, struct hm_error *error);
 
 /* Take a component out of use, with its events, and keep the reason. */

@@ -9,7 +9,7 @@
 #define EVENT_COLUMN 4
 #define REMARK_COLUMN 25
 
-/* Say why a component is not used. One that the table does not name has nothing for hybridmem, even if it works. */
+/* Say why a component is not used. A component that works is used only if the table names it. */
 static const char *remark(const struct hm_papi_component *component)
 {
     if (!component->is_in)

@@ -38,7 +38,8 @@ int hm_papi_take_signals(void)
     return sigprocmask(SIG_SETMASK, &ending, NULL) == 0 ? signalfd(-1, &ending, SFD_CLOEXEC) : -1;
 }
 
-/* Does another process hold the other end? The end of a terminal or of a null device means nothing. */
+/* Is it a pipe or a socket, whose other end another process holds? The end of a terminal or of a null device means
+ * nothing. */
 static bool is_pipe(int fd)
 {
     struct stat status;
@@ -94,7 +95,7 @@ static void describe(const struct hm_papi_library *library)
     printf("ready %u\n", library->n_found);
 }
 
-/* Read all events and print their line. Returns false with errno where it cannot be written. */
+/* Read all events and print their line. Returns false with errno where the line cannot be written. */
 static bool write_reading(struct hm_papi_sets *sets, struct hm_papi_library *library)
 {
     static uint64_t value[HM_PAPI_MOST_EVENTS];
@@ -107,7 +108,8 @@ static bool write_reading(struct hm_papi_sets *sets, struct hm_papi_library *lib
     return fputs(line, stdout) >= 0 && fflush(stdout) == 0;
 }
 
-/* Output could not be written. That nobody reads it any more (EPIPE) is a normal end. Returns 0, or -1 with a text. */
+/* End because output could not be written. EPIPE means that nobody reads the output any more, which is a normal end.
+ * Returns 0, or -1 with a text. */
 static int end_unwritten(struct hm_error *error)
 {
     return errno == EPIPE ? 0 : hm_fail_errno(error, "standard output");

@@ -13,14 +13,14 @@ struct hm_papi_serving {
     bool is_named;        /* the user named the events one by one: each must work */
 };
 
-/* Block the signals that end the program; call it before anything is started. Returns a descriptor to poll for them, or
- * -1. */
+/* Block the signals that end the program; call this before anything is started. Returns a descriptor to poll for them,
+ * or -1. */
 int hm_papi_take_signals(void);
 
 /*
  * Open the events and write their lines and readings. `signals` is the descriptor from hm_papi_take_signals. Returns 0
- * when a signal, the end of standard input, or the reader's end told it to stop, or after `count` readings; or -1 with
- * a text.
+ * after `count` readings, after a signal, when standard input has ended, or when nobody reads the output any more.
+ * Returns -1 with a text on an error.
  */
 int hm_papi_serve(const struct hm_papi_serving *serving, struct hm_papi_library *library, int signals,
                   struct hm_error *error);

@@ -39,7 +39,7 @@ bool hm_papi_zone_describe(struct hm_papi_found *found)
     return describe(zone, false, &of_package, &found->event.socket) == 0;
 }
 
-/* Find the last range event of each level (packages, zones within), in PAPI's order; "" for none. */
+/* Find the last range event of each level (packages, and zones within packages), in PAPI's order; "" for none. */
 static void find_last(int component, char last[2][HM_PAPI_NAME])
 {
     static PAPI_event_info_t info;

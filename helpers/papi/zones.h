@@ -23,8 +23,11 @@ struct hm_papi_moment {
     uint64_t started_ns;
 };
 
-/* Take the values that were read of a component's zones. Returns false where a counter is ambiguous: then the set has
- * to be started anew. A value that was known of such a counter is kept. */
+/*
+ * Find the counters of a component's zones from the values that PAPI read into `columns`. `value` and `is_known` have
+ * an entry for each entry of library->found. Returns false where a counter is ambiguous: then start the event set
+ * again. An ambiguous counter keeps the value that it had.
+ */
 bool hm_papi_zones_take(struct hm_papi_library *library, unsigned component, const long long *columns,
                         const struct hm_papi_moment *moment, uint64_t *value, bool *is_known);
 

@@ -4,10 +4,10 @@
 #include <errno.h>
 
 /* Hardware updates a counter at moments of its own (RAPL about each millisecond). So the time between two values may be
- * longer than that between their readings, by at most so many seconds. */
+ * longer than the time between their readings, by at most this many seconds. */
 #define SLACK_S 0.1
 
-/* Can the counter have counted that much since the last value? */
+/* Can the counter have counted `amount` since the last value? */
 static bool is_possible(const struct hm_counter *counter, double amount, uint64_t now_ns)
 {
     double seconds = (double)(now_ns - counter->last_ns) / 1e9 + SLACK_S;

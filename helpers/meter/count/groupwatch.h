@@ -2,7 +2,7 @@
 /*
  * Watches the monitoring groups in a control group of resctrl. The kernel adds their counters to those of the control
  * group, so a group that is removed takes everything it ever counted out of the sum. A difference of two sums over such
- * a moment is wrong, whether it went back or not.
+ * a moment is wrong, even where the sum has not become smaller.
  */
 #ifndef HM_METER_COUNT_GROUPWATCH_H
 #define HM_METER_COUNT_GROUPWATCH_H
@@ -17,8 +17,8 @@ struct hm_groupwatch {
     bool was_in_reading; /* a group came or went during the last reading */
 };
 
-/* Watch the groups below `folder`, an open folder of a group. A monitoring group has none, so nothing is watched.
- * Returns 0, or -1 with a text. */
+/* Watch the groups below `folder`, an open folder of a group. A monitoring group has no groups below it, so nothing is
+ * watched. Returns 0, or -1 with a text. */
 int hm_groupwatch_open(struct hm_groupwatch *watch, int folder, struct hm_error *error);
 
 /* Has a group come or gone since the last call? */

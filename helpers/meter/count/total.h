@@ -18,11 +18,11 @@ struct hm_total {
 /* Add a difference with its state; `factor` is the joules or bytes per count. */
 void hm_total_add(struct hm_total *total, enum hm_counter_state state, uint64_t difference, double factor);
 
-/* Note that parts of the counter, a sum, came or went meanwhile (HM_COUNTER_REGROUPED). If it went back, that is the
- * reason, and not a reset. */
+/* Note that the counter is a sum, and that parts of it came or went meanwhile (HM_COUNTER_REGROUPED). This is then the
+ * reason where the sum went back, not a reset. */
 void hm_total_regroup(struct hm_total *total);
 
-/* Add the total of another counter over the same time. One without any difference makes the sum unknown. */
+/* Add the total of another counter over the same time. A total without any difference makes the sum unknown. */
 void hm_total_join(struct hm_total *total, const struct hm_total *other);
 
 /* Is the amount known, with at least one difference and none missing? */

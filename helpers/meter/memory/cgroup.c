@@ -62,7 +62,7 @@ static ssize_t read_file(const struct hm_cgroup *cgroup, int *fd, const char *na
     return length;
 }
 
-/* Keep the first thing that is missing: it names the cause, which what follows from it would hide. */
+/* Note what is missing, unless something was noted before: later things are often missing because of the first. */
 static void note(struct hm_reading *reading, const char *what, int number)
 {
     if (reading->missing[0])

@@ -48,7 +48,8 @@ void hm_node_map_fill(struct hm_node_map *map, const struct hm_set *tier_nodes, 
 int hm_numastat_parse(const char *text, size_t length, const struct hm_node_map *map,
                       struct hm_usage usage[HM_MAX_TIERS], bool *outside);
 
-/* Add the bytes in the text of a hugetlb.SIZE.numa_stat: one line, "total=BYTES N0=BYTES ...". Pure. */
+/* Add the bytes in the text of a hugetlb.SIZE.numa_stat: one line, "total=BYTES N0=BYTES ...". Returns and *outside are
+ * as for hm_numastat_parse. Pure. */
 int hm_hugetlb_parse(const char *text, size_t length, const struct hm_node_map *map,
                      struct hm_usage usage[HM_MAX_TIERS], bool *outside);
 
@@ -57,9 +58,7 @@ int hm_hugetlb_parse(const char *text, size_t length, const struct hm_node_map *
 int hm_cgroup_open(struct hm_cgroup *cgroup, const char *path);
 void hm_cgroup_close(struct hm_cgroup *cgroup);
 
-/*
- * Read all files. What cannot be read is missing in `reading`. Returns 0, or -1 (ENODEV) where the cgroup was removed.
- */
+/* Read all files. `reading` says what could not be read. Returns 0, or -1 (ENODEV) where the cgroup was removed. */
 int hm_cgroup_read(struct hm_cgroup *cgroup, const struct hm_node_map *map, struct hm_reading *reading);
 
 #endif

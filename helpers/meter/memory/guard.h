@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The guard: the cgroup.events file of a cgroup that lives exactly as long as the job. By it the monitor knows when to
- * end, even where whoever should have stopped it has died. */
+/* The guard: the cgroup.events file of a cgroup that lives exactly as long as the job. It tells the monitor when to
+ * end, even where the process that should stop the monitor has died. */
 #ifndef HM_METER_MEMORY_GUARD_H
 #define HM_METER_MEMORY_GUARD_H
 
@@ -20,7 +20,8 @@ struct hm_guard {
 
 void hm_guard_init(struct hm_guard *guard, const char *path, uint64_t now_ns);
 
-/* Has the job ended? It has where its cgroup was removed or has no process left, or where neither showed up in time. */
+/* Has the job ended? It has where its cgroup was removed or has no process left, or where no process was in the cgroup
+ * within HM_GUARD_GRACE_NS. */
 bool hm_guard_is_over(struct hm_guard *guard, uint64_t now_ns);
 
 /* The number after "populated" in the text of a cgroup.events file, or -1. Pure. */

@@ -156,7 +156,7 @@ static void begin_joined(struct hm_monitor_meter *meter, uint64_t mono_ns)
     }
 }
 
-/* All figures are for the same time. A flow that began much later than the others is unknown for it. */
+/* All figures are for the same time. So a flow that began much later than the others becomes unknown. */
 static void drop_late(const struct hm_monitor_meter *meter, const struct hm_metered *metered, uint64_t mono_ns,
                       struct hm_flow *flow)
 {
@@ -170,8 +170,8 @@ static void drop_late(const struct hm_monitor_meter *meter, const struct hm_mete
     hm_fail(&flow->reason, 0, "%s was asked only %.1f s after the first reading", flow->source, (double)late_ns / 1e9);
 }
 
-/* Is peak power known? Programs read at a moment of their own. If one took longer to answer than the other time, energy
- * divided by the time between two readings would not be a power. */
+/* Is peak power known? It is not where a helper program counts energy: the program reads its counters at a moment of
+ * its own, so energy divided by the time between two readings may not be the power of that time. */
 static bool has_peak(const struct hm_monitor_meter *meter, int n)
 {
     for (int i = 0; i < n; i++)

@@ -32,11 +32,11 @@ struct hm_monitor_programs {
 
 /*
  * Find and open the counters below `sysfs` (an open folder, /sys, which must stay open). Opening needs root's rights;
- * reading does not. `group` is the folder of the job's resctrl group, or NULL where there is none. It was made for the
- * job, so what it counted before the first reading is the job's as well. Figures of a counter that cannot be opened are
- * unknown. Where an earlier monitor of the same job has counted, nobody has seen the time in between: then its figures
- * are dropped, and no new ones are added. The programs are started where the node's counters lack something. They join
- * later, once they have told what they count (hm_monitor_meter_hear).
+ * reading does not. `group` is the folder of the job's resctrl group, or NULL where there is none. The group was made
+ * for the job, so what it counted before the first reading is the job's as well. Figures of a counter that cannot be
+ * opened are unknown. Where an earlier monitor of the same job has counted, nobody knows what was counted between the
+ * two monitors: then the earlier figures are dropped, and no new ones are added. The programs are started where the
+ * node's counters lack something. They join later, once they have told what they count (hm_monitor_meter_hear).
  */
 void hm_monitor_meter_open(struct hm_monitor_meter *meter, int sysfs, const char *group,
                            const struct hm_monitor_programs *programs, struct hm_samples *samples);
@@ -52,7 +52,8 @@ int hm_monitor_meter_poll(const struct hm_monitor_meter *meter, struct pollfd ev
 /*
  * Take what the programs have said by `mono_ns`, and give up programs whose time is over. When the first program with
  * missing counters joins, and the node has no counter of its own, all figures begin anew. Otherwise the figures go on,
- * and what the program counts is known only if it began at most a second, or a hundredth of the whole time, after them.
+ * and what the program counts is known only if the program began at most a second, or a hundredth of the whole time,
+ * after the others.
  */
 void hm_monitor_meter_hear(struct hm_monitor_meter *meter, struct hm_samples *samples, uint64_t mono_ns);
 

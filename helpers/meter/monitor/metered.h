@@ -26,7 +26,7 @@ enum hm_direction { HM_DIRECTION_READ, HM_DIRECTION_WRITE, HM_DIRECTIONS };
 
 enum hm_group_bytes {
     HM_GROUP_TOTAL, /* between the last-level caches and memory, both ways, all tiers */
-    HM_GROUP_LOCAL, /* the part of these that goes to memory of the own socket */
+    HM_GROUP_LOCAL, /* the part of HM_GROUP_TOTAL that goes to memory of the processor's own socket */
     HM_GROUP_BYTES
 };
 
@@ -39,7 +39,7 @@ struct hm_metered {
     uint64_t n_readings;                                           /* 0: nothing was counted */
     uint64_t first_mono_ns, last_mono_ns;                          /* CLOCK_MONOTONIC of the first and last reading */
     struct hm_metered_figure energy[HM_DOMAINS];                   /* J, from the first reading to the last */
-    struct hm_metered_figure peak_w;                               /* W; of what, says hm_metered_power */
+    struct hm_metered_figure peak_w;                               /* W; hm_metered_power says of what */
     struct hm_metered_figure traffic[HM_MAX_TIERS][HM_DIRECTIONS]; /* B */
     char energy_source[HM_METERED_SOURCE]; /* what counted it, and why a figure is unknown; "" before the first reading
                                             */

@@ -64,8 +64,8 @@ static uint64_t next_sample(const struct monitor *monitor, uint64_t now)
     return wait < interval && monitor->started_ns + wait < tick ? monitor->started_ns + wait : tick;
 }
 
-/* Keep the first thing that was missing in the figures, whatever is read later. That the job's cgroup was not there yet
- * does not count. */
+/* Keep the first thing that was missing in the figures, whatever is read later. A cgroup of the job that was not there
+ * yet does not count as missing. */
 static void keep_missing(struct hm_samples *samples, const char *text)
 {
     bool is_open = !samples->missing[0] || strncmp(samples->missing, NOT_YET, strlen(NOT_YET)) == 0;
@@ -250,7 +250,7 @@ static int sample_first(struct monitor *monitor, const struct arguments *given, 
         fprintf(stderr, "hybridmem-monitor: cannot act as user %u: %s\n", (unsigned)given->uid, strerror(errno));
         return -1;
     }
-    /* Remember that the guard was there: if it goes away meanwhile, nobody waits for it. */
+    /* Remember that the guard was there: if it goes away meanwhile, the monitor does not wait for it. */
     hm_guard_is_over(&monitor->guard, monitor->started_ns);
     *is_there = sample_memory(monitor);
     if (is_root && hm_privilege_raise() != 0) {

@@ -22,7 +22,7 @@ struct hm_powers {
 };
 
 /* Set peak_w of `metered`, in W, after a reading of its energy at `mono_ns` (CLOCK_MONOTONIC). Peaks with and without
- * memory are kept, so that peak and mean are of the same when memory's counter is lost later. */
+ * memory are kept, so that peak and mean cover the same parts when memory's counter is lost later. */
 void hm_powers_take(struct hm_powers *powers, struct hm_metered *metered, uint64_t mono_ns);
 
 #endif

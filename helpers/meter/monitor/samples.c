@@ -34,7 +34,7 @@ static bool gives_way(const uint64_t *point, const uint64_t *other, uint32_t n_t
     return point[0] == HM_SAMPLES_NONE || point_total(other, n_tiers) > point_total(point, n_tiers);
 }
 
-/* Join each two points into one, so that half of them are free again. */
+/* Join each pair of neighbouring points into one, so that half of the points are free again. */
 static void double_stride(struct hm_samples *samples)
 {
     uint32_t kept = (samples->n_points + 1) / 2;

@@ -16,9 +16,9 @@ static enum hm_quantity telling(const struct hm_flow *flow, int n, enum hm_quant
 }
 
 /*
- * Add the sources that counted the quantities from `first` to `last`, and why others are unknown. Where all are
- * unknown, one reason stands for all. Where the packages are known, a missing figure for the platform is not mentioned,
- * unless Slurm was asked for it.
+ * Add the sources that counted the quantities from `first` to `last`, and why the rest of these quantities is unknown.
+ * Where all are unknown, one reason stands for all. Where the packages are known, a missing figure for the platform is
+ * not mentioned, unless Slurm was asked for it.
  */
 static void add_flows(struct hm_reasons *reasons, const struct hm_flow *flow, int n, enum hm_quantity first,
                       enum hm_quantity last, bool is_slurm_asked)

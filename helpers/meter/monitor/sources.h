@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Writes the texts beside a job's figures: which source counted them, and why others are unknown. */
+/* Writes the texts beside a job's figures: which source counted them, or why a figure is unknown. */
 #ifndef HM_METER_MONITOR_SOURCES_H
 #define HM_METER_MONITOR_SOURCES_H
 

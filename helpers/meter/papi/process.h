@@ -20,14 +20,14 @@ struct hm_papi_process {
 int hm_papi_process_start(struct hm_papi_process *process, const char *path, const char *name, const char *variable);
 
 /* Call this when the program has closed its output: closes its input, which ends the program, and waits a moment for
- * that. Returns its status as wait(2) does, or -1 where it was killed, or could not be ended. */
+ * its end. Returns its status as wait(2) does, or -1 where it was killed, or could not be ended. */
 int hm_papi_process_end(struct hm_papi_process *process);
 
 /* End the program whatever it is doing, with the signal `number` first: SIGKILL, or 0 to give it a moment to end. A
  * program that this process has no right to kill (after giving up root's rights) is not waited for. */
 void hm_papi_process_stop(struct hm_papi_process *process, int number);
 
-/* Reap programs that could not be ended then, and have ended since. */
+/* Reap programs that hm_papi_process_end or hm_papi_process_stop could not end, and that have ended since. */
 void hm_papi_process_reap(void);
 
 #endif

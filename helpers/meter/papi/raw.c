@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "raw.h"
 
-/* Can so much be counted in this time? */
+/* Can a zone count this much in this time? */
 static bool is_possible(uint64_t counted, uint64_t time_ns)
 {
     return (double)counted <= HM_PAPIRAW_MOST * (double)time_ns + 1;

@@ -17,8 +17,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* The most power of any zone, in microjoules per nanosecond. A v - s that is larger than this times the time since the
- * start is impossible. */
+/* The most power of any zone, in microjoules per nanosecond. v - s cannot be larger than this, times the time since the
+ * start. */
 #define HM_PAPIRAW_MOST 20 /* 20 kW */
 
 struct hm_papiraw {

@@ -27,8 +27,9 @@ int hm_papi_reader_described(const struct hm_papi_reader *reader, struct hm_erro
 /* Start the program, and wait for its description. Returns the reader, to be stopped later, or NULL with a text. */
 struct hm_papi_reader *hm_papi_reader_start(enum hm_papi_program program, const char *path, struct hm_error *error);
 
-/* The number of events (at least one), and each event. */
+/* The number of events, at least one. */
 unsigned hm_papi_reader_count(const struct hm_papi_reader *reader);
+/* Event `i`, from 0 on. */
 const struct hm_papi_event *hm_papi_reader_event(const struct hm_papi_reader *reader, unsigned i);
 
 /* Ask for a reading of all events. The answer is awaited for HM_PAPI_ANSWER_MS: take it with hm_papi_reader_take. */
@@ -40,11 +41,14 @@ bool hm_papi_reader_is_awaited(const struct hm_papi_reader *reader);
 /* The descriptor to poll for an answer, and how many ms are left for it. */
 int hm_papi_reader_poll(const struct hm_papi_reader *reader, int *left_ms);
 
-/* Take the awaited description or answer, waiting for it at most `wait_ms` (0: do not wait). Returns false while it may
- * still come. Returns true where it is there, or will not come; then there are no more values, but a problem. */
+/*
+ * Take the awaited description or answer, waiting for it at most `wait_ms` (0: do not wait). Returns false while it may
+ * still come. Returns true where it is there, or will not come: then hm_papi_reader_problem says why, and there are no
+ * more values.
+ */
 bool hm_papi_reader_take(struct hm_papi_reader *reader, int wait_ms);
 
-/* Wait for the answer at most `patience_ms` from now. */
+/* Shorten the time for the awaited answer to at most `patience_ms` from now. */
 void hm_papi_reader_hurry(struct hm_papi_reader *reader, int patience_ms);
 
 /* Wait until the answer is there or its time is over. */

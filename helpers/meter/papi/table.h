@@ -54,11 +54,13 @@ int hm_papi_zone(const char *name, bool is_in_package, enum hm_papi_measure *mea
 /* The number after `key` in an event's name (for "ZONE" in "powercap:::ENERGY_UJ:ZONE1_SUBZONE0" it is 1), or -1. */
 int hm_papi_number_in(const char *event, const char *key);
 
-/* The word of a measure, "package-energy" to "count", and back. Parsing returns 0, or -1. */
+/* The word of a measure, "package-energy" to "count". */
 const char *hm_papi_measure_name(enum hm_papi_measure measure);
+/* Find the measure of a word. Returns 0, or -1. */
 int hm_papi_measure_parse(const char *word, enum hm_papi_measure *measure);
-/* The word of a unit, "2^-32J", "uJ", "nJ", "J", "64B" or "1", and back. Parsing returns 0, or -1. */
+/* The word of a unit: "2^-32J", "uJ", "nJ", "J", "64B" or "1". */
 const char *hm_papi_unit_name(enum hm_papi_unit unit);
+/* Find the unit of a word. Returns 0, or -1. */
 int hm_papi_unit_parse(const char *word, enum hm_papi_unit *unit);
 /* Joules or bytes per count. */
 double hm_papi_unit_factor(enum hm_papi_unit unit);

@@ -22,8 +22,8 @@ struct hm_flow {
 
 /*
  * Sum the gauges' totals into flows, energy first. `tried` has the sources, best first. `tiers` are the tiers of this
- * node, or NULL; each gets its reads and writes by its kind of memory. Where two tiers are of the same kind, the flow
- * is of both and has no tier's name. Returns how many flows there are.
+ * node, or NULL; each tier gets the reads and writes of its kind of memory. Where two tiers are of the same kind, the
+ * flow is of both and has no tier's name. Returns how many flows there are.
  */
 int hm_flows_sum(const struct hm_gauges *gauges, const struct hm_counters_tried *tried, int n_tried,
                  const struct hm_tiers *tiers, struct hm_flow flows[HM_MOST_FLOWS]);

@@ -111,7 +111,7 @@ static int find(enum hm_papi_program program, const char *path, const struct hm_
         return -1;
     if (!setup->later)
         return join(gauges, program, setup->is_list, reason);
-    hm_papi_reader_described(gauges->reader[program], reason); /* gives the reason for the time until it answers */
+    hm_papi_reader_described(gauges->reader[program], reason); /* gives the reason until the program answers */
     return 0;
 }
 

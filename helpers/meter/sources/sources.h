@@ -21,8 +21,8 @@ struct hm_counters_setup {
     bool is_new_group; /* the group was made for this reader, so its counters began at 0 */
     const char *papi;  /* the program hybridmem-papi; NULL: PAPI is not asked */
     const char *slurm; /* hybridmem-slurmenergy; NULL: Slurm is not asked */
-    const char *who;   /* how to have these programs asked, for the reason */
-    bool is_list;      /* also add what better sources have */
+    const char *who;   /* how to have these programs asked: a text for the reason */
+    bool is_list;      /* each source also adds what better sources have */
     /*
      * If not NULL: start the helper programs only where better sources lack energy, or traffic of a tier in this list,
      * and do not wait for their answers (hm_counters_join). Open events of PMem only where one of these tiers is PMem.
@@ -32,14 +32,15 @@ struct hm_counters_setup {
 
 struct hm_counter_source {
     const char *name;
-    unsigned gives;       /* HM_GIVES of each quantity that it has on some machine */
+    unsigned gives;       /* HM_GIVES of each quantity that the source has on some machine */
     const char *covers;   /* whose energy or traffic it counts */
     const char *measures; /* what it measures, and with which counters */
     const char *unit;     /* unit of a raw count */
-    const char *wraps;    /* when it wraps */
-    const char *needs;    /* the privilege that it needs */
-    /* Open all counters that it has on this node, and add them to `gauges`. Returns 0, or -1 with the reason, and maybe
-     * with some gauges, which the caller closes: a source with a part of its counters would measure too little. */
+    const char *wraps;    /* when a raw count wraps */
+    const char *needs;    /* the privilege that reading needs */
+    /* Open all counters that the source has on this node, and add them to `gauges`. Returns 0, or -1 with the reason,
+     * and maybe with some gauges, which the caller closes: a source with a part of its counters would measure too
+     * little. */
     int (*find)(const struct hm_counters_setup *setup, struct hm_gauges *gauges, int source, struct hm_error *reason);
 };
 
