@@ -56,7 +56,7 @@ def without(name):
         ([*CREATE, "--map=hbm"], '--map: "hbm" is not a place for the map of pages: use dram or pmem'),
         ([*CREATE, "--patience=86401"], '--patience: "86401"'),
         (["reap", "--living=", "--patience=soon"], '--patience: "soon"'),
-        (["ram"], "the word behind ram is online, offline or list"),
+        (["ram"], "the word after ram is online, offline or list"),
         (["ram", "onlin"], "unexpected word 'onlin'. Try 'hybridmem namespace --help'."),
         (["ram online"], "unexpected word 'ram online'. Try 'hybridmem namespace --help'."),
         (["online"], "unexpected word 'online'. Try 'hybridmem namespace --help'."),

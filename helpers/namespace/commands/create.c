@@ -15,8 +15,8 @@
 #include "namespace/pmem/keep.h"
 #include "parts.h"
 
-/* Refuse if the job already has namespaces. They may hold data of another job with the same number; a reap decides
- * that. */
+/* Refuse if the job already has namespaces. They may belong to an earlier job with the same number; only a reap, which
+ * knows the living jobs, can tell. */
 static int refuse_twice(const struct hm_owned *owned, const struct hm_owner *owner, struct hm_error *error)
 {
     for (int i = 0; i < owned->n; i++)

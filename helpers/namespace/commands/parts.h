@@ -10,20 +10,18 @@
 #include "namespace/ram/device.h"
 #include "request.h"
 
-/*
- * Exit statuses. REFUSED: nothing was done, and nothing is left. LEFT: it failed, and something could not be removed.
- */
+/* Exit statuses. */
 enum {
     HM_NAMESPACE_DONE,
-    HM_NAMESPACE_REFUSED,
-    HM_NAMESPACE_USAGE,
-    HM_NAMESPACE_BUSY,
-    HM_NAMESPACE_LATE,
-    HM_NAMESPACE_LEFT
+    HM_NAMESPACE_REFUSED, /* refused, or failed with nothing left behind */
+    HM_NAMESPACE_USAGE,   /* wrong usage */
+    HM_NAMESPACE_BUSY,    /* something is in use */
+    HM_NAMESPACE_LATE,    /* the time limit of wipes has passed */
+    HM_NAMESPACE_LEFT     /* failed, and something could not be removed */
 };
 
-/* The commands. Each returns the exit status. Where that is not 0, `error` says why in one line, except for check,
- * which prints it. */
+/* The commands. Each returns the exit status. Where the status is not 0, `error` says why in one line; only check
+ * prints the reason instead. */
 int hm_namespace_create(const struct hm_config *config, const struct hm_namespace_request *request,
                         struct hm_error *error);
 int hm_namespace_destroy(const struct hm_config *config, const struct hm_namespace_request *request,
@@ -56,8 +54,8 @@ int hm_namespace_undo(const char *cluster, const struct hm_namespace_request *re
 
 /*
  * Read and check the list of --living: `living` itself, or the content of the file with that name. Call this with the
- * lock held. A namespace that exists then was made before the file is read, and its job was entered before that, so no
- * living job is missed. Returns a text to free, or NULL.
+ * lock held. A job is entered in the list before its namespaces are made. Under the lock nobody makes namespaces, so
+ * the list has the living job of each namespace. Returns a text to free, or NULL.
  */
 char *hm_living_read(const char *living, struct hm_error *error);
 
@@ -66,8 +64,8 @@ char *hm_living_read(const char *living, struct hm_error *error);
 int hm_ram_choose(const struct hm_config *config, const struct hm_set *sockets, struct hm_ram_device **devices,
                   struct hm_error *error);
 
-/* Put a device back into the state `before` after a change failed with `error`. Where that fails, too, this is added to
- * the text. Returns -1 and keeps errno. */
+/* Put a device back into the state `before` after a change failed with `error`. Where that fails, too, the text says so
+ * as well. Returns -1 and keeps errno. */
 int hm_ram_put_back(const struct hm_ram_device *before, unsigned patience_s, struct hm_error *error);
 
 #endif

@@ -75,9 +75,9 @@ static int take_blocks(struct hm_ram_device *device, bool with_last, unsigned pa
 }
 
 /*
- * Take all blocks offline. This takes time, so processes that came meanwhile are looked for before the last block: as
- * it goes, the kernel changes their policies to other nodes. Then they are looked for once more, to find policies that
- * it does not change (preferred and static ones). Returns 0 or -1.
+ * Take all blocks offline. This takes time, so processes that came meanwhile are looked for before the last block: when
+ * that block goes offline, the kernel changes their policies to other nodes. Then they are looked for once more, to
+ * find policies that it does not change (preferred and static ones). Returns 0 or -1.
  */
 static int empty(struct hm_ram_device *device, const struct hm_set *node, unsigned patience_s, struct hm_error *error)
 {
@@ -108,8 +108,8 @@ static int settle(struct hm_ram_device *device, enum hm_zone zone, unsigned pati
     return hm_fail(error, EAGAIN, "another program brings its blocks online in another zone (a rule of udev's?)");
 }
 
-/* Make memory of a device that nobody uses; its blocks are all offline at first. Returns 0, or -1 with the device as it
- * was. */
+/* Turn a device that nobody uses into memory, whose blocks are all offline at first. Returns 0, or -1 with the device
+ * in its former state. */
 static int become_memory(const struct hm_config *config, struct hm_ram_device *device, struct hm_error *error)
 {
     char path[32], holders[256], size[24], block_size[24];
@@ -161,7 +161,7 @@ static int take_offline(const struct hm_config *config, const struct hm_namespac
     const struct hm_ram_device before = *device;
     struct hm_set node;
     (void)config;
-    /* (A device without a driver was left by a run that was killed.) */
+    /* A device without a driver is not offline yet: a run that was killed has left it. */
     if (device->driver == HM_RAM_DEVDAX) {
         printf("%s: already offline\n", device->name);
         return 0;

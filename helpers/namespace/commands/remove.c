@@ -25,9 +25,9 @@ struct choice {
     const char *cluster; /* NULL: any */
     enum { OF_JOB, OF_USER, OF_NOBODY } whose;
     uint32_t job_id, restart, uid;
-    /* OF_NOBODY: remove all but those of these jobs, and but what users keep that is whole and within its age */
+    /* OF_NOBODY: the jobs whose namespaces stay. What users keep stays, too, if it is whole and within its age. */
     const char *living;
-    const struct hm_config *config; /* gives that age */
+    const struct hm_config *config; /* gives the age */
     int64_t now_s;
 };
 
@@ -40,7 +40,7 @@ static bool is_unfinished(const struct hm_namespace *namespace)
 }
 
 /* Is it the rest of a kept set after a crash? A set made together is finished as a whole or not at all. A label without
- * size is no namespace, and tells nothing of others. */
+ * size is no namespace, and says nothing about its set. */
 static bool is_rest(const struct hm_namespace *owned, int n, const struct hm_namespace *one)
 {
     const struct hm_owner *owner = &one->owner;
@@ -154,8 +154,11 @@ static void add_busy(const struct hm_namespace *namespace, unsigned patience_s, 
     add(&left->text, one.text);
 }
 
-/* Detach mounts that only the job's processes see. The folders go; open files keep the device in use. The lock is held
- * since the namespaces were found in use, so the devices are still theirs. */
+/*
+ * Detach mounts that only the job's processes see. The mounts are then gone from their folders, but open files still
+ * keep the device in use. The lock has been held since the namespaces were found in use, so the devices still belong to
+ * them.
+ */
 static void detach_all(const struct hm_namespace *chosen, int n, struct left *left)
 {
     char names[HOLDERS];

@@ -149,15 +149,15 @@ static const struct {
 } rows[] = {
     {"job", "ID", "whose namespaces", take_job, CREATE, DESTROY},
     {"restart", "N", "how often Slurm has restarted the job", take_restart, CREATE, DESTROY},
-    {"uid", "UID", "who owns the root folder of the file systems; destroy: who keeps what goes", take_uid, CREATE,
-     DESTROY},
-    {"size", "SIZE", "bytes over all sockets: digits and K, M, G or T", take_size, CREATE, 0},
+    {"uid", "UID", "who owns the root folder of the file systems; destroy: the user whose kept ones are removed",
+     take_uid, CREATE, DESTROY},
+    {"size", "SIZE", "bytes on all sockets together: digits and K, M, G or T", take_size, CREATE, 0},
     {"sockets", "LIST",
      "on which to take space, evenly: \"0,1\", local, remote or all; ram: whose devices (default: all)", take_sockets,
      CREATE, RAM},
     {"fs", "NAME", "ext4 or xfs (default: ext4)", take_fs, 0, CREATE},
     {"map", "dram|pmem", "where the map of pages is, 1.6% of the size (default: dram)", take_map, 0, CREATE},
-    {"cluster", "NAME", "Slurm's cluster (default: of hybridmem.conf; to others but create: any)", take_cluster, 0,
+    {"cluster", "NAME", "Slurm's cluster (default: for create that of hybridmem.conf, else any)", take_cluster, 0,
      OF_JOBS},
     {"zone", "movable|normal", "of the kernel, for memory that comes online (default: movable)", take_zone, 0,
      RAM_ONLINE},
@@ -165,7 +165,7 @@ static const struct {
      CREATE | DESTROY | REAP | RAM_ONLINE | RAM_OFFLINE},
     {"limit", "SECONDS", "how long wipes may take; status 4 where they want more (default: as long as they take)",
      take_limit, 0, CREATE | DESTROY | REAP},
-    {"detach", "SECONDS", "from then on, mounts of it in the job's own mount namespaces are detached (default: never)",
+    {"detach", "SECONDS", "after this time, mounts in the job's own mount namespaces are detached (default: never)",
      take_detach, 0, DESTROY},
     {"living", "LIST|FILE",
      "JOB.RESTART of the jobs that live, uUID of users whose kept ones they use, * for any; or a /FILE", take_living,
@@ -257,7 +257,7 @@ static int convert(struct hm_namespace_request *request, const char *const *give
     return bit & DESTROY ? check_whose(given, error) : 0;
 }
 
-/* How many of the words belong to the command; 0 where it is another command. */
+/* The number of words that make up the command; 0 where the words are another command. */
 static int match(const char *command, char *const *word, int n)
 {
     int taken = 0;
@@ -295,7 +295,7 @@ int hm_namespace_request_parse(int argc, char **argv, struct hm_namespace_reques
            (taken = match(commands[request->command], argv + optind, argc - optind)) == 0)
         request->command++;
     if (taken == 0 && is_ram && optind + 1 == argc)
-        return say("the word behind ram is online, offline or list");
+        return say("the word after ram is online, offline or list");
     if (taken == 0)
         taken = is_ram;
     if (taken == 0 || request->command == HM_NAMESPACE_COMMANDS || optind + taken < argc)

@@ -30,8 +30,8 @@ struct hm_namespace_request {
     const char *cluster;      /* NULL: from the configuration */
     const char *living;       /* list of jobs, or the path of a file with one */
     uint32_t job_id, restart; /* 0: none */
-    uid_t uid;                /* owner of the file systems; for destroy without a job: the user whose kept ones go */
-    bool keep;                /* the file systems outlive the job, and it gets those that the user has kept */
+    uid_t uid; /* owner of the file systems; for destroy without a job: the user whose kept ones are removed */
+    bool keep; /* the file systems outlive the job, and the job gets those that the user has kept */
     uint64_t bytes;
     struct hm_set sockets; /* empty: by `which` for create, else all */
     enum hm_socket which;
@@ -41,7 +41,7 @@ struct hm_namespace_request {
     unsigned patience_s;
     unsigned pauses; /* set by main: how much of the patience the lock has used, as base/patience.h counts */
     bool detaches;
-    unsigned detach_s; /* detach mounts after they were in use for so long, where `detaches` */
+    unsigned detach_s; /* where `detaches`: detach mounts that are in use after this time */
     unsigned limit_s;  /* time limit of all wipes together; 0: none */
     int lock;          /* set by main: the lock (pmem/lock.h), held while something is changed */
 };

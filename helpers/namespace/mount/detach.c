@@ -24,9 +24,9 @@
 #define PATIENCE_S 10 /* for everything, as a file system on the way may hang */
 
 /*
- * Unmount what is at `place`, if it is this device. The path is under the user's control, who may have put something
- * else there. So the place is opened, checked through the descriptor, and unmounted by the descriptor's name in
- * /proc/self/fd, the current folder. umount2(2) can do that; libmount would unmount whatever is at the path by then.
+ * Unmount what is at `place`, if it is this device. The user controls the path, and may have put something else there.
+ * So the place is opened, checked through the descriptor, and unmounted by the descriptor's name in /proc/self/fd, the
+ * current folder. umount2(2) can do that; libmount would unmount whatever is at the path by then.
  */
 static bool detach_at(const char *place, dev_t device)
 {

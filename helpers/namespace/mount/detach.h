@@ -8,9 +8,10 @@
 /*
  * Detach (MNT_DETACH) the mounts of a block device in all mount namespaces except this program's and the host's, where
  * administrators mount. The device stays in use while files are open, and while a user namespace has the mount: the
- * kernel does not let mounts be removed that it copied into one. Takes at most ten seconds. Only for the device of a
- * job that has ended, while nobody can give it to another job. Returns the number of mount namespaces in which it was
- * detached. `names` (`size` bytes) names a process of each, as hm_holders_name does.
+ * kernel does not let anybody remove a mount that it has copied into a user namespace. Takes at most ten seconds. Call
+ * this only for the device of a job that has ended, while nobody can give the device to another job. Returns the number
+ * of mount namespaces in which it was detached. `names` (`size` bytes) names a process of each, as hm_holders_name
+ * does.
  */
 int hm_detach(const char *device, char *names, size_t size);
 

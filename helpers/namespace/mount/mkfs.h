@@ -15,13 +15,13 @@ const struct hm_filesystem *hm_mkfs_find(const char *name);
 const struct hm_filesystem *hm_mkfs_at(int n);
 const char *hm_mkfs_name(const struct hm_filesystem *filesystem);
 
-/* Find its mkfs program. Returns its path, or NULL with a text that names the package. */
+/* Find the file system's mkfs program. Returns its path, or NULL with a text that names the package. */
 const char *hm_mkfs_program(const struct hm_filesystem *filesystem, struct hm_error *error);
 
 /*
- * Make the file system on a device. The program ends when this process does. `kept_bytes` is 0, or the bytes of the
- * device to use for a file system that has to survive crashes of the node. Returns 0, or -1 with the program's first
- * line of output.
+ * Make the file system on a device. The mkfs program is ended when this process ends. `kept_bytes` is 0, or the bytes
+ * of the device to use for a file system that has to survive crashes of the node. Returns 0, or -1 with the program's
+ * first line of output.
  */
 int hm_mkfs_run(const struct hm_filesystem *filesystem, const char *device, uint64_t kept_bytes,
                 struct hm_error *error);

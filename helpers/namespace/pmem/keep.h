@@ -31,11 +31,11 @@ int hm_keep_plan(const struct hm_config *config, struct hm_region *region, int n
 int hm_keep_fits(const struct hm_config *config, const struct hm_owned *kept, const struct hm_set *sockets,
                  uint64_t bytes, struct hm_error *error);
 
-/* Is its age over? Always false where the configuration was not found or could not be read, as the site may allow
- * another age than the built-in one. */
+/* Is the age over of what this user keeps? Always false where the configuration was not found or could not be read, as
+ * the site may allow another age than the built-in one. */
 bool hm_keep_is_over(const struct hm_config *config, const struct hm_owner *owner, int64_t now_s);
 
-/* The time at which its age is over, as text; "" where that is unknown. Returns `out`. */
+/* The time at which that age is over, as text; "" where the age is unknown. Returns `out`. */
 char *hm_keep_until(const struct hm_config *config, const struct hm_owner *owner, char out[HM_MOMENT]);
 
 #endif

@@ -20,7 +20,7 @@ static int fail_held(int lock, const char *run_dir, unsigned patience_s, struct 
                    length > 0 ? ", process " : "", pid, run_dir, patience_s);
 }
 
-/* Write the pid into the lock, for processes that wait. That this may fail does not matter: they are told less. */
+/* Write the pid into the lock, for processes that wait. If this fails, their message only lacks the pid. */
 static void sign(int lock)
 {
     if (ftruncate(lock, 0) == 0 && lseek(lock, 0, SEEK_SET) == 0)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The mark at the end of a device whose file system is kept. It says whose the file system is, and that all file
- * systems of that set were finished. It is written last and removed first, so that what a crash has left half made or
- * half removed is never taken for whole. It also tells a damaged file system from one that was never finished.
+ * systems that were made together with it were finished. It is written last and removed first, so that what a crash has
+ * left half made or half removed is never taken for whole. It also tells a damaged file system from one that was never
+ * finished.
  */
 #ifndef HM_NAMESPACE_PMEM_MARK_H
 #define HM_NAMESPACE_PMEM_MARK_H

@@ -44,15 +44,16 @@ void hm_owner_write(const struct hm_owner *owner, char name[HM_OWNER_NAME], uuid
 /* Read a label. Returns 0, or -1 (EINVAL) where it is not hybridmem's; `owner` is then undefined. */
 int hm_owner_read(const char *name, const uuid_t uuid, struct hm_owner *owner);
 
-/* Does the owner belong to this cluster, or to this job of the cluster? NULL: any cluster. */
+/* Does the owner belong to this cluster? NULL: any cluster. */
 bool hm_owner_is_of_cluster(const struct hm_owner *owner, const char *cluster);
+/* Is the owner this run of the job, in this cluster? */
 bool hm_owner_is_of_job(const struct hm_owner *owner, const char *cluster, uint32_t job_id, uint32_t restart);
-/* Does this user of the cluster keep it? */
+/* Is the owner this user of the cluster, who keeps the namespace? */
 bool hm_owner_is_of_user(const struct hm_owner *owner, const char *cluster, uint32_t uid);
 /* Are these the same owner, made at the same time, on the same socket? */
 bool hm_owner_is_equal(const struct hm_owner *owner, const struct hm_owner *other);
 
-/* When the age of a kept namespace is over, in seconds since 1970. */
+/* When the age (`age_s` seconds) of a kept namespace is over, in seconds since 1970. */
 int64_t hm_owner_until(const struct hm_owner *owner, unsigned age_s);
 
 /*

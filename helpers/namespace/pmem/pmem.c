@@ -138,7 +138,7 @@ static int forget_wipe(const struct hm_owner *owner, struct hm_error *error)
     return hm_wiped_drop(name, error);
 }
 
-/* Put fsdax on the namespace. */
+/* Give the namespace the mode fsdax. */
 static int attach(struct ndctl_region *region, struct ndctl_namespace *namespace, bool map_in_pmem,
                   struct hm_error *error)
 {
@@ -210,8 +210,11 @@ static int wipe_content(struct ndctl_namespace *namespace, const char *name, uin
     return hm_wiped_wipe(name, device, *bytes, error);
 }
 
-/* Zero what surrounds the user's data: the map of its pages and the info block. They take `edge` bytes in all; so many
- * are zeroed at the beginning and at the end. Where no data could be wiped as fsdax, zero everything. */
+/*
+ * Zero what surrounds the user's data: the map of its pages and the info block. They take `edge` bytes in all, so this
+ * number of bytes is zeroed at the beginning, and again at the end. Where no data could be wiped as fsdax, zero
+ * everything.
+ */
 static int wipe_around(struct ndctl_namespace *namespace, const char *name, uint64_t edge, struct hm_error *error)
 {
     char device[32];

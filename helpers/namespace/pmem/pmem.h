@@ -23,7 +23,7 @@ struct hm_namespace {
 
 /* Look at the kernel's state. Returns 0 (then close it), or -1. */
 int hm_pmem_open(struct hm_pmem **pmem, struct hm_error *error);
-/* NULL is allowed. */
+/* Close it. NULL is allowed. */
 void hm_pmem_close(struct hm_pmem *pmem);
 
 /* Get the regions of persistent memory, with their sockets by the topology. Returns how many. */

@@ -49,7 +49,7 @@ static int keep_pace(const char *device, uint64_t done, uint64_t bytes, bool is_
     return 0;
 }
 
-/* Zero from *done on. *done becomes how far that came. */
+/* Zero the bytes from *done to `end`. *done becomes the end of what was zeroed. */
 static int zero(int fd, const char *device, uint64_t *done, uint64_t end, struct hm_error *error)
 {
     for (uint64_t from = *done; *done < end;) {

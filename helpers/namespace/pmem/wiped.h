@@ -24,7 +24,8 @@ void hm_wiped_begin(const struct hm_config *config);
  * zeroed. Returns 0 or -1, as hm_wipe_on; after ETIME the next try goes on where this one was stopped. */
 int hm_wiped_wipe(const char *name, const char *device, uint64_t bytes, struct hm_error *error);
 
-/* Remove the progress of a namespace that goes or comes. Returns 0 (also where there is none), or -1. */
+/* Remove the progress under the name of a namespace that is made or removed. Returns 0 (also where there is none), or
+ * -1. */
 int hm_wiped_drop(const char *name, struct hm_error *error);
 
 /* Remove all progress except that of the `n` namespaces that exist. */

@@ -37,8 +37,11 @@ uint64_t hm_blocks_within(uint64_t start, uint64_t bytes, uint64_t block);
 int hm_blocks_read(const char *system, int node, uint64_t start, uint64_t bytes, struct hm_blocks *blocks,
                    struct hm_error *error);
 
-/* Take the range's online blocks offline, the highest one only where `with_last` (with it the node goes, if it has no
- * other memory). Each block is tried; a signal stops this. Returns 0, or -1 with the first errno. */
+/*
+ * Take the range's online blocks offline, the highest one only where `with_last` (without any online block, the node
+ * disappears if it has no other memory). A block that fails does not stop the others; a signal does. Returns 0, or -1
+ * with the first errno.
+ */
 int hm_blocks_take_offline(const char *system, int node, uint64_t start, uint64_t bytes, bool with_last);
 
 enum hm_zone hm_blocks_zone(const struct hm_blocks *blocks);

@@ -24,8 +24,7 @@ struct hm_ram_device {
     struct hm_blocks blocks; /* valid where the driver is kmem */
 };
 
-/* Find all devices, except those of namespaces that hybridmem has made for a job. Returns how many (free the array), or
- * -1. */
+/* Find all devices, except those of namespaces that hybridmem has made. Returns how many (free the array), or -1. */
 int hm_ram_find(const struct hm_topology *topology, struct hm_ram_device **devices, struct hm_error *error);
 
 /* Read the device's driver and blocks again. Returns 0, or -1 (ENODEV: it is gone). */

@@ -31,7 +31,7 @@ void hm_node_use_add(struct hm_node_use *use, const char *line, const struct hm_
 /*
  * Find the process with the most memory on the nodes, or with a policy for them: a process that is bound to memory
  * which goes away is killed at its next page. The calling process does not count. Returns 1, 0 where there is none, or
- * -1 where this cannot be told.
+ * -1 where /proc cannot be read.
  */
 int hm_node_holder_find(const struct hm_set *nodes, struct hm_node_holder *holder, struct hm_error *error);
 
