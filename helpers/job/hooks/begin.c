@@ -30,11 +30,11 @@ enum earlier { EARLIER_UNREADABLE = -1, EARLIER_NONE, EARLIER_KEPT, EARLIER_OF_A
 /*
  * Looks in the ledger for an entry under the job's number.
  *
- * - EARLIER_KEPT: the prolog of this very run has made it before. It stays.
- * - EARLIER_OF_A_STEP: a step of this run was quicker than this prolog and made it. The prolog completes it.
+ * - EARLIER_KEPT: the prolog of this run has made it before. It stays.
+ * - EARLIER_OF_A_STEP: a step of this run started before this prolog and made it. The prolog completes it.
  * - EARLIER_NONE: there is none, or it was of an earlier run, which is finished here (`has_left`: that run leaves
- *   memory), or nobody can read it (EBADMSG). The caller makes a new one. It names this run. So namespaces of this run
- *   stay, and the job gets no second set; namespaces of earlier runs belong to nobody.
+ *   memory), or nobody can read it (EBADMSG). The caller makes a new one for this run. So namespaces of
+ *   this run stay, and the job gets no second set; namespaces of earlier runs belong to nobody.
  * - EARLIER_UNREADABLE: it cannot be opened or loaded. It is not replaced, as it may say what has to be undone on the
  *   node.
  */
@@ -116,8 +116,8 @@ static void judge(const struct hm_config *config, const struct hm_request *reque
 }
 
 /*
- * Enters the verdict on the request. The tasks read it from the entry and fail; a prolog that fails would drain the
- * node.
+ * Puts the verdict on the request into the entry. If it is a refusal, the tasks read it there and fail: a prolog that
+ * failed itself would drain the node.
  */
 static void decide(const struct hm_config *config, const char *config_error, const struct hm_begin *begin,
                    struct hm_job *job)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The begin of a job on this node: its entry in the ledger, and the prolog's verdict on its request. */
+/* The beginning of a job on this node: its entry in the ledger, and the prolog's verdict on its request. */
 #ifndef HM_JOB_HOOKS_BEGIN_H
 #define HM_JOB_HOOKS_BEGIN_H
 
@@ -31,8 +31,8 @@ int hm_begin_job(const struct hm_config *config, const char *config_error, const
                  struct hm_error *error);
 
 /*
- * Enters why the job cannot have what it asked for: the tasks fail with it. For a mode that is only the partition's
- * default it is a warning, and the job goes on without that mode. The caller writes the entry.
+ * Enters why the job cannot have what it asked for: the tasks print this reason and fail. For a mode that is only the
+ * partition's default it is a warning, and the job goes on without that mode. The caller writes the entry.
  */
 void hm_begin_refuse(struct hm_job *job, const char *why);
 

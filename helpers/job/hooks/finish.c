@@ -40,7 +40,7 @@ void hm_finish_stop_helpers(const struct hm_job *job, int patience_ms)
 
 /*
  * Notes when the job ended: when it was found dead, or now, if its own epilog is the first to claim it. A process that
- * comes after one that was killed finds the time noted: it writes the same record again, not one of another day.
+ * takes over from one that was killed finds the time noted: so it writes the same record again, not one of another day.
  */
 static void note_end(struct hm_job *job, bool is_own_epilog)
 {

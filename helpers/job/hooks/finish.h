@@ -6,9 +6,10 @@
 #include "job/ledger/ledger.h"
 
 /*
- * How long a job's helpers may take to end by themselves; those that do not are killed, and have the same time again.
- * hybridmem-job begin and end have 60 s in all (main.c). A job's own epilog may spend 2 x 10 s here. There may be many
- * jobs that were found dead, and each is stopped twice where its grace is over: 2 x 2 s at most each time.
+ * How long a job's helpers may take to end by themselves; those that take longer are killed, and have the same time
+ * again to end. hybridmem-job begin and end have 60 s in all (main.c). A job's own epilog may spend 2 x 10 s here. A
+ * reap may find many dead jobs, and stops the helpers of each when it finds it dead and again when it ends the job: 2 x
+ * 2 s at most each time.
  */
 #define HM_FINISH_PATIENCE_MS 10000
 #define HM_FINISH_ORPHAN_PATIENCE_MS 2000

@@ -23,7 +23,7 @@
 #include "slurm/scontrol.h"
 
 #define SECOND_NS INT64_C(1000000000)
-#define ORPHANS HM_STOP_MOST /* how many at a time; the rest waits for the next reap */
+#define ORPHANS HM_STOP_MOST /* monitors that one reap ends; the rest waits for the next reap */
 
 static bool is_over(const struct hm_job *job, unsigned grace_s)
 {
@@ -204,8 +204,9 @@ static void reap_orphans(const struct hm_config *config)
 
 /*
  * Logs that namespaces of no job were not removed. If their memory could not be taken back (`is_left`), the node is
- * drained, as at a job's own end (finish.c): that end may have crashed, or its drain failed, and the memory must not be
- * given to anybody. A wipe that only takes longer, or a failure to look, does not drain.
+ * drained, as at a job's own end (finish.c): that end may have crashed, or its drain may have failed, and the memory
+ * must not be given to anybody. A wipe that only takes longer, or a failure to look for namespaces, does not drain the
+ * node.
  */
 static void tell_failure(const struct hm_reap *reap, bool is_left, const struct hm_error *error)
 {

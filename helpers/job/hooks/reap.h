@@ -8,7 +8,7 @@
 struct hm_reap {
     unsigned grace_s;
     const char *node; /* the node to drain where a namespace of no job cannot be removed; NULL: drain none */
-    /* If not, the ledger may be another cluster's: namespaces and resctrl groups are left alone. */
+    /* false: the ledger may be another cluster's, so namespaces and resctrl groups are left alone */
     bool is_config_known;
     struct hm_namespaces_reap namespaces;
 };

@@ -35,7 +35,7 @@ struct hm_job_namespaces {
     int64_t kept_until_s; /* if kept: UNIX time at which they expire */
 };
 
-/* Sets "no file systems". */
+/* Sets the state of a job without file systems. */
 void hm_dax_clear(struct hm_job_namespaces *namespaces);
 /* The fields of struct hm_job_namespaces. */
 extern const struct hm_field hm_dax_table[];

@@ -7,16 +7,16 @@
 #include "table.h"
 
 /*
- * Reads an entry of `length` bytes with a '\0' behind them: text as hm_entry_format writes it, or the raw structure
- * that version 8 wrote (entryv8.c). `content` may hold any bytes; it is changed while it is parsed. Fields that the
- * entry does not have keep the values of hm_job_init. Returns 0, or -1 with EBADMSG and a text that names the field.
+ * Reads an entry of `length` bytes with a '\0' after them: text as hm_entry_format writes it, or the raw structure that
+ * version 8 wrote (entryv8.c). `content` may hold any bytes; it is changed while it is parsed. Fields that the entry
+ * does not have keep the values of hm_job_init. Returns 0, or -1 with EBADMSG and a text that names the field.
  */
 int hm_entry_parse(char *content, size_t length, struct hm_job *job, struct hm_error *error);
 
 /*
  * Writes the job's entry into `out` (HM_ENTRY_MOST bytes). `before` is the text that it replaces, or NULL. If that is
  * of the same run, its fields that this version does not know are kept. Returns the length, or -1: EBADMSG where a
- * field is out of range, so that nobody could read it again; EFBIG.
+ * field is out of range, so that nobody could read the entry again; EFBIG where the text would be too long.
  */
 ssize_t hm_entry_format(const struct hm_job *job, const char *before, char *out, struct hm_error *error);
 

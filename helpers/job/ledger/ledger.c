@@ -83,7 +83,7 @@ void hm_ledger_unlock(int lock)
     close(lock);
 }
 
-/* Reads a whole entry and puts '\0' behind it; the caller frees `content`. Returns the length, or -1. */
+/* Reads a whole entry and puts '\0' after it; the caller frees `content`. Returns the length, or -1. */
 static ssize_t load(int folder, const char *name, char **content, struct hm_error *error)
 {
     struct stat status;

@@ -105,12 +105,16 @@ int hm_ledger_lock(const struct hm_config *config, struct hm_error *error);
 void hm_ledger_unlock(int lock);
 
 /*
- * The next functions want the lock. Entries are checked (owner, mode, size, every field) before they are used. Errors
- * of hm_ledger_read: ENOENT: there is no entry; EBADMSG: it is torn, or this version does not understand it.
+ * Reads the job's entry, and checks its owner, mode, size and every field. Returns 0, or -1: ENOENT where there is no
+ * entry; EBADMSG where it is torn, or this version does not understand it. Wants the lock, as do the next three.
  */
 int hm_ledger_read(const struct hm_config *config, uint32_t job_id, struct hm_job *job, struct hm_error *error);
-/* Replaces the entry, whole or not at all. Fields that another version put into the entry of this run are kept. */
+/*
+ * Replaces the entry, whole or not at all. Fields that another version put into the entry of this run are kept. Returns
+ * 0 or -1.
+ */
 int hm_ledger_write(const struct hm_config *config, const struct hm_job *job, struct hm_error *error);
+/* Removes the entry, the samples file and the figures of migrators. Returns 0, also where they are gone, or -1. */
 int hm_ledger_remove(const struct hm_config *config, uint32_t job_id, struct hm_error *error);
 /* Lists the ids of the jobs in the ledger. The caller frees *ids. Returns their number, or -1. */
 int hm_ledger_list(const struct hm_config *config, uint32_t **ids, struct hm_error *error);

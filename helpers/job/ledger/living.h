@@ -18,7 +18,7 @@ int hm_cgroup_cut_to_job(char *path);
 int hm_cgroup_cut_to_step(char *path);
 
 /*
- * Has the job processes (its cgroup exists and is populated)? A job without a known cgroup lives until its epilog, or
+ * Does the job live: does its cgroup exist and have processes? A job without a known cgroup lives until its epilog, or
  * until the next boot.
  */
 bool hm_job_is_living(const struct hm_job *job);

@@ -15,7 +15,7 @@ struct hm_migration {
     struct hm_progress step[HM_MIGRATION_STEPS];
 };
 
-/* Sets "no steps". */
+/* Sets the state of a job without steps. */
 void hm_migration_clear(struct hm_migration *migration);
 
 /* Adds a step's figures. hm_progress_check must have accepted them. */

@@ -32,7 +32,7 @@ static bool read_job(const char *name, uint64_t *id)
            hm_size_parse_number(name + strlen(JOB), 0, UINT32_MAX, id, NULL) == 0;
 }
 
-/* Is it the job's folder, or a step's folder in one whose job we cannot tell? */
+/* Is it the job's folder, or a step's folder in a folder whose name does not tell the job? */
 static bool may_be_of(const FTSENT *folder, uint32_t job_id)
 {
     uint64_t id;
@@ -41,7 +41,10 @@ static bool may_be_of(const FTSENT *folder, uint32_t job_id)
     return strncmp(folder->fts_name, STEP, strlen(STEP)) == 0 && !read_job(folder->fts_parent->fts_name, &id);
 }
 
-/* slurmstepd sometimes leaves an empty folder of a job. A folder whose state cannot be read counts as not empty. */
+/*
+ * Is it a folder without processes? slurmstepd sometimes leaves one of a job that has ended. A folder whose state
+ * cannot be read counts as not empty.
+ */
 static bool is_empty(const char *folder)
 {
     char path[PATH_MAX], events[256];
@@ -49,7 +52,10 @@ static bool is_empty(const char *folder)
     return hm_file_read(path, events, sizeof(events), NULL) == 0 && strstr(events, "populated 0");
 }
 
-/* Folders that vanish during the walk are no error. Other errors count as found. */
+/*
+ * Is there a folder with processes that may be the job's? Folders that vanish during the walk are no error. Any other
+ * error counts as yes.
+ */
 static bool has_folder(const char *cgroups, uint32_t job_id)
 {
     char root[256];

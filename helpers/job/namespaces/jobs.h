@@ -8,8 +8,8 @@
 /*
  * Lists whose namespaces must stay, as "7.0,8.1,u1001": jobs with their run (JOB.RESTART), and users whose kept
  * namespaces are in use. All jobs of the ledger are in it, also those that have just died: their own end removes their
- * namespaces and measures that. A job whose entry cannot be read gives "9.*,u*": its namespaces of any run, and those
- * that any user keeps. Returns malloc'd text, or NULL with the error.
+ * namespaces and measures how long that takes. A job whose entry cannot be read gives "9.*,u*": its namespaces of any
+ * run, and those that any user keeps. Returns malloc'd text, or NULL with the error.
  */
 char *hm_namespacejobs_list(const struct hm_config *config, struct hm_error *error);
 

@@ -26,7 +26,7 @@
 #define STILL_WIPED "the memory of earlier jobs is still being wiped"
 #define PAUSE_NS 100000000L
 #define PATIENCE_TO_REMOVE 600 /* seconds */
-/* how many seconds of it are for unmounting what a process that escaped from its job keeps mounted */
+/* seconds of that patience for unmounting what a process that escaped from its job keeps mounted */
 #define DETACH 10
 
 /* `to_remove` waits until processes with mounts have ended; `at_once` leaves what is still in use to the next reap. */
@@ -80,7 +80,7 @@ static int fail_late(struct hm_error *error)
     return hm_fail(error, ETIME, STILL_WIPED);
 }
 
-/* Is the ledger's entry under the job's number still of this run, or gone? Wants the ledger's lock. */
+/* Is the ledger's entry under the job's number still that of this run, or gone? Wants the ledger's lock. */
 static bool has_number(const struct hm_config *config, const struct hm_job *job)
 {
     struct hm_job *now = malloc(sizeof(*now));
@@ -95,7 +95,7 @@ static bool has_number(const struct hm_config *config, const struct hm_job *job)
 /*
  * Removes the job's folders. Failing to do so does no harm: they are empty, and the memory is given back, or kept. They
  * stay if a newer run under the same number has begun: it may have mounts on them by now, and the kernel removes a
- * mount, in all mount namespaces, with the folder that it is on.
+ * mount, in all mount namespaces, with its folder.
  */
 static void remove_folders(const struct hm_config *config, struct hm_job *job)
 {

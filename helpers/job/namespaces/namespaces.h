@@ -24,7 +24,7 @@ int hm_namespaces_make(const struct hm_config *config, struct hm_job *job, struc
 int hm_namespaces_remove(const struct hm_config *config, struct hm_job *job, bool waits, struct hm_error *error);
 
 struct hm_namespaces_reap {
-    /* the cluster whose namespaces are looked for, as this ledger knows no others' jobs; NULL: any */
+    /* the cluster whose namespaces are looked for, as this ledger does not know jobs of others; NULL: any */
     const char *cluster;
     /* wait for other processes' work, and some minutes for what is in use: nobody waits for this reap */
     bool waits;

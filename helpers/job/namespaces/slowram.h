@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Brings the slow tier online on a node that keeps its persistent memory as devdax. The prolog of the first job that
- * asks for it does so; it stays online. It is part of the prolog because steps take their memory nodes later.
+ * asks for the slow tier does so; the tier stays online. The prolog does it because steps take their memory nodes
+ * later.
  */
 #ifndef HM_JOB_NAMESPACES_SLOWRAM_H
 #define HM_JOB_NAMESPACES_SLOWRAM_H
@@ -9,9 +10,9 @@
 #include "core/config/config.h"
 
 /*
- * Runs hybridmem-namespace to bring all of it online in the configured zone; that returns at once where it is so
- * already, or where the node has no devdax namespace. A pending alarm(2) is suspended meanwhile. Returns 0, or -1 with
- * a text; what could not be brought online is unchanged.
+ * Runs hybridmem-namespace to bring all of the slow tier online in the configured zone. Returns at once where it is
+ * online already, or where the node has no devdax namespace. A pending alarm(2) is suspended meanwhile. Returns 0, or
+ * -1 with a text; what could not be brought online is unchanged.
  */
 int hm_slowram_online(const struct hm_config *config, struct hm_error *error);
 

@@ -19,7 +19,7 @@ struct hm_namespacewords {
 /* Times for one command, in seconds. */
 struct hm_namespacetimes {
     unsigned patience;                   /* longest wait */
-    unsigned waits_beyond, wipes_beyond; /* how much longer than fsdax_wipe_limit it may wait, and wipe */
+    unsigned waits_beyond, wipes_beyond; /* how much longer than fsdax_wipe_limit the program may wait, and wipe */
     /* part of the patience for detaching mounts, at most half of it; 0: none are detached */
     unsigned detach;
 };
@@ -31,8 +31,8 @@ void hm_namespacewords_begin(struct hm_namespacewords *words, const struct hm_co
 void hm_namespacewords_add(struct hm_namespacewords *words, const char *name, const char *value);
 
 /*
- * Adds how long the program may wait, and wipe. With a fsdax_wipe_limit that is at least 1 s, as 0 would mean "no
- * limit".
+ * Adds --patience, --limit if fsdax_wipe_limit is set (at least 1 s, as 0 would mean "no limit"), and --detach if
+ * `times` has one.
  */
 void hm_namespacewords_add_times(struct hm_namespacewords *words, const struct hm_config *config,
                                  const struct hm_namespacetimes *times);

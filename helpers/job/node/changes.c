@@ -52,7 +52,7 @@ static int want_weights(const struct hm_plan *plan, const struct hm_tiers *tiers
 /*
  * The watermark_scale_factor that keeps `reserve` bytes of the fast tier free. Users' pages go to the next node when a
  * zone's free memory falls to its low watermark; the kernel's own pages may go down to the min watermark. The distance
- * between both is what stays for page tables and the like.
+ * between the two watermarks is what stays free for page tables and the like.
  */
 static unsigned long watermark_for(uint64_t reserve, uint64_t capacity)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Notes whether a job ever shared its node: counters of the whole node count only this job if it did not. */
+/* Notes whether a job ever shared its node: if it did not, counters of the whole node count only this job. */
 #ifndef HM_JOB_NODE_COMPANY_H
 #define HM_JOB_NODE_COMPANY_H
 

@@ -21,8 +21,8 @@ bool hm_mongroup_is_whole(const struct hm_mongroup *group);
 int hm_mongroup_check(const struct hm_config *config, struct hm_error *error);
 
 /*
- * Makes the job's group, if `step_id` is its first step, there is no group, and the configuration wants one. The entry
- * is written before the folder is made. If there is no group in the end, the entry says why. Wants the lock.
+ * Makes the job's group, if `step_id` is the job's first step, there is no group, and the configuration wants one. The
+ * entry is written before the folder is made. If there is no group in the end, the entry says why. Wants the lock.
  */
 void hm_mongroup_make(const struct hm_config *config, struct hm_job *job, uint32_t step_id);
 

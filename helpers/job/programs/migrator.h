@@ -40,7 +40,10 @@ int hm_migrator_command(const struct hm_migrator_facts *facts, struct hm_migrato
 int hm_migrator_start(const struct hm_config *config, const struct hm_migrator_facts *facts, struct hm_job *job,
                       struct hm_process *process, struct hm_error *error);
 
-/* Asks the migrator to end, and does not wait. The calling task, of the same user, chose another placement. */
+/*
+ * Asks the migrator to end, and does not wait. A task calls this where its user has chosen another placement
+ * (--mem-bind).
+ */
 void hm_migrator_dismiss(const struct hm_process *process);
 
 /* Ends the migrator, by force if need be. Waits up to 20 s: do not hold the lock. Returns 0, or -1 with a text. */

@@ -78,7 +78,7 @@ static json_t *joules(double amount)
     return amount >= 0 ? json_real(amount) : json_null();
 }
 
-/* Negative: not known. A mean above the capacity means that the tier has changed since. */
+/* Static energy in joules; negative: not known. A mean above the capacity means that the tier has changed since. */
 static double static_joules(const struct hm_record_tier *tier, const json_t *memory, const json_t *elapsed)
 {
     const json_t *mean = json_object_get(memory, "mean_bytes");

@@ -32,11 +32,12 @@ struct hm_record_tiers {
 json_t *hm_record_memory(const struct hm_record_tiers *tiers, const struct hm_samples *samples, const char *no_samples,
                          uint64_t kernel_peak, json_t *warnings);
 
-/*
- * The record's "energy" and "traffic". The job's own figures are null or empty if it shared the node, except those that
- * its resctrl group counted.
- */
+/* The record's "energy". The job's own figures are null if it shared the node. */
 json_t *hm_record_energy(const struct hm_job *job, const struct hm_samples *samples, const char *no_samples);
+/*
+ * The record's "traffic". The job's own figures are empty if it shared the node, except those that its resctrl group
+ * counted.
+ */
 json_t *hm_record_traffic(const struct hm_job *job, const struct hm_record_tiers *tiers,
                           const struct hm_samples *samples, const char *no_samples);
 

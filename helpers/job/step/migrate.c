@@ -10,7 +10,7 @@
 #include "job/programs/migrator.h"
 #include "parts.h"
 
-/* Wants the lock. */
+/* Starts the migrator. If that fails, the entry gets a warning. Wants the lock. */
 static void start_migrator(struct hm_preparation *p, const char *broker)
 {
     struct hm_step *step = p->step;

@@ -55,7 +55,7 @@ static int resolve(struct hm_preparation *p, struct hm_plan *plan)
     return result;
 }
 
-/* The CPUs of the job as its cgroup has them; as long as it does not, all that the node allows. */
+/* Finds the CPUs of the job in its cgroup. If they are not known there, takes all CPUs that the node allows. */
 static void find_job_cpus(const struct hm_preparation *p, struct hm_set *cpus)
 {
     char path[HM_JOB_CGROUP + 32], text[4096];
@@ -67,7 +67,7 @@ static void find_job_cpus(const struct hm_preparation *p, struct hm_set *cpus)
 
 /*
  * Plans what the migrator moves between: the nodes of all tasks. With socket= these are the nodes that are local, or
- * remote, to the job as a whole. If there are none (remote, for a job on all sockets), it is all nodes.
+ * remote, to the job as a whole. If there are none (remote, for a job on all sockets), all nodes are taken.
  */
 static void plan_migration(struct hm_preparation *p, const struct hm_plan *node_plan)
 {

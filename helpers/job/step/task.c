@@ -188,7 +188,7 @@ static void collect(struct hm_outcome *outcome, struct hm_job *job, const struct
     free(plan);
 }
 
-/* Reads what the kernel knows of the job's memory, while its cgroup still exists. */
+/* Notes the peak of the job's memory, while its cgroup still exists. */
 static void note_peak(struct hm_job *job)
 {
     char path[HM_JOB_CGROUP + 16], text[32];

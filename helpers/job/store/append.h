@@ -25,9 +25,9 @@ struct hm_rights {
 int hm_folder_open(int parent, const char *name, const struct hm_rights *rights, struct hm_error *error);
 
 /*
- * Appends `line` and a newline to the file `name` in the folder, which is made with `rights` if it does not exist. It
- * is one write under a lock, and on the disk when this returns. A write that fails or is cut short is undone. Waits up
- * to 5 s for the lock. Returns 0 or -1.
+ * Appends `line` and a newline to the file `name` in the folder. The file is made with `rights` if it does not exist.
+ * The line is written in one write under a lock, and is on the disk when this returns. A write that fails or is cut
+ * short is undone. Waits up to 5 s for the lock. Returns 0 or -1.
  */
 int hm_line_append(int folder, const char *name, const struct hm_rights *rights, const char *line,
                    struct hm_error *error);

@@ -6,8 +6,8 @@
 #include "store.h"
 
 /*
- * Appends to the node's file and to the user's copy. As hm_store_put, but a record that fails is not put into pending/.
- * Returns 0 or -1; error->text as there.
+ * Appends to the node's file and to the user's copy. It works as hm_store_put, but a record that fails is not put into
+ * pending/. Returns 0 or -1; error->text is as for hm_store_put.
  */
 int hm_store_append(const struct hm_config *config, const struct hm_store_key *key, const char *line,
                     struct hm_error *error);

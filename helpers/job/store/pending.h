@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Records that could not be appended: each is a file in <state_dir>/pending. The key is in the file's name, so that it
- * can be appended later without parsing it. Internal to the store (store.h).
+ * Records that could not be appended: each is a file in <state_dir>/pending. The key is in the file's name, so that the
+ * record can be appended later without being parsed. Internal to the store (store.h).
  */
 #ifndef HM_JOB_STORE_PENDING_H
 #define HM_JOB_STORE_PENDING_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The user's own copy of a record, <record_dir>/by-user/<uid>/<day>/<node>.jsonl. Root makes the user's folder. In it
- * only a child process writes that has become the user: so no link or file of the user can make root write elsewhere,
- * or wait.
+ * The user's own copy of a record, <record_dir>/by-user/<uid>/<day>/<node>.jsonl. Root makes the user's folder. Only a
+ * child process that has become the user writes in it: so no link or file of the user can make root write elsewhere, or
+ * wait.
  */
 #ifndef HM_JOB_STORE_USERCOPY_H
 #define HM_JOB_STORE_USERCOPY_H
