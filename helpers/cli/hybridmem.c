@@ -39,7 +39,7 @@ static const struct {
     {"config", "check or show the configuration", NULL},
     {"reap", "put right what dead jobs left on this node (root)", "job"},
 #ifdef HAVE_NDCTL
-    {"namespace", "file systems of jobs on persistent memory, or it as memory (root)", NULL},
+    {"namespace", "persistent memory as file systems of jobs, or as memory (root)", NULL},
 #endif
     {"help", "this text, or that of a command", NULL},
 };
@@ -104,7 +104,10 @@ static int fail_unknown(const char *word)
     return EXIT_USAGE;
 }
 
-/* Runs hybridmem-WORD. argv[0] is the word, and becomes the program's path. Returns only on failure. */
+/*
+ * Runs the program of the command `word`. argv[0] is the word; the argument before it, argv[-1], may be overwritten.
+ * Returns only on failure.
+ */
 static int run(const char *word, char **argv)
 {
     char path[sizeof(HM_PKGLIBEXECDIR "/hybridmem-") + MOST_WORD];

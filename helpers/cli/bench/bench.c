@@ -19,8 +19,8 @@
 #include "core/topology/discover.h"
 
 #define BAR 24
-#define QUARTERS 8     /* quarters of the fast tier: the largest size, if the user gives none */
-#define MOST_SHARE 0.9 /* of the available memory: a bound for that size */
+#define QUARTERS 8     /* without --sizes: the largest size, in quarters of the fast tier */
+#define MOST_SHARE 0.9 /* without --sizes: the largest share of the available memory that a size may have */
 
 struct progress {
     bool is_shown;

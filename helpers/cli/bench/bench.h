@@ -60,8 +60,8 @@ struct hm_bench {
 };
 
 const char *hm_bench_kernel_name(enum hm_bench_kernel kernel); /* NULL past the last */
-const char *hm_bench_policy_name(enum hm_alloc_policy policy); /* "spill" ... */
-/* Whether nt-write bypasses the caches on this processor. If not, its stores are ordinary ones. */
+const char *hm_bench_policy_name(enum hm_alloc_policy policy); /* "spill" and so on */
+/* Whether the kernel nt-write bypasses the caches on this processor. If not, its stores are ordinary ones. */
 bool hm_bench_is_non_temporal(void);
 /* Whether the kernel has an array of this role. */
 bool hm_bench_has_array(enum hm_bench_kernel kernel, enum hm_bench_role role);
@@ -96,6 +96,7 @@ double hm_bench_predict(const struct hm_bench_speed *speed, const double read_by
 /* The same, from the places of a result's arrays; also -1 if a part of them is in neither tier. */
 double hm_bench_predict_result(const struct hm_bench *bench, const struct hm_bench_result *result);
 
+/* Prints the results as a table, on standard output. */
 void hm_benchprint_text(const struct hm_bench *bench);
 /* Makes one JSON object, whose keys hybridmem-bench(1) lists. The caller owns it. NULL: no memory. */
 json_t *hm_benchprint_json(const struct hm_bench *bench);

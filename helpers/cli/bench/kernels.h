@@ -7,12 +7,11 @@
 
 #define HM_BENCH_LINE 64
 
-/*
- * accumulate loads and adds up every word of `from`; copy copies every line of `from` to `to`; nt-write stores every
- * line of `to` past the caches. A kernel ignores the argument that it does not need, which may be NULL.
- */
+/* Loads and adds up every word of `from`. Ignores `to`, which may be NULL. */
 void hm_benchkernel_accumulate(const char *from, char *to, size_t bytes);
+/* Copies every line of `from` to `to`. */
 void hm_benchkernel_copy(const char *from, char *to, size_t bytes);
+/* Stores every line of `to` past the caches. Ignores `from`, which may be NULL. */
 void hm_benchkernel_nt_write(const char *from, char *to, size_t bytes);
 
 #endif

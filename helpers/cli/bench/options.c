@@ -151,7 +151,7 @@ static void print_help(void)
     printf("Usage: hybridmem bench [OPTION]...\n"
            "\n"
            "Measures the bandwidth of memory that libhybridmem places, over sizes that go\n"
-           "past the fast tier, beside what the tiers' bandwidths let expect. It uses all\n"
+           "past the fast tier, beside what the tiers' bandwidths predict. It uses all\n"
            "CPUs and most of the node's memory: run it in a job of its own.\n"
            "\n"
            "  --kernels LIST       accumulate (reads only), copy, nt-write (writes past the\n"

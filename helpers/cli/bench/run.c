@@ -83,7 +83,9 @@ static void *work(void *argument)
     return NULL;
 }
 
-/* Binds thread `index` of `n` to a CPU, spread over the process's CPUs. If that is impossible, the scheduler chooses.
+/*
+ * Binds thread `index` of `n` to a CPU, spread over the process's CPUs. If that is impossible, the scheduler chooses
+ * the CPU.
  */
 static void choose_cpu(pthread_attr_t *attributes, int index, int n)
 {

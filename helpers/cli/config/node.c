@@ -21,10 +21,7 @@
 #define HM_USER "hybridmem" /* user that the monitor runs as */
 #define CGROUP_FOLDER "/sys/fs/cgroup"
 
-/*
- * A folder that root must own: its group (if any is required), the most bits that its mode may have, and those that it
- * must have.
- */
+/* A folder that root must own. `mode` has all bits that its mode may have, `needed` those that it must have. */
 struct wanted {
     const char *word; /* key in hybridmem.conf */
     const char *path;
@@ -137,7 +134,7 @@ static const char *of_file(const char *text)
 
 /*
  * Checks the sections of tiers against this node, as `hybridmem tiers` does: only the node shows which nodes and tiers
- * exist. A section that is ignored may be meant for other nodes; with an invalid one, each request is refused.
+ * exist. A section that is ignored may be intended for other nodes. With an invalid section, each request is refused.
  */
 static void check_tiers(const struct hm_config *config, const char *path, struct hm_report *report)
 {

@@ -29,14 +29,14 @@ void hm_report_change(struct hm_report *report, const char *format, ...) __attri
 void hm_config_check_node(const struct hm_config *config, const char *path, struct hm_report *report);
 
 /*
- * Checks Slurm's settings with `scontrol`. NULL: search it in the usual places, which for root are fixed folders, not
- * PATH.
+ * Checks Slurm's settings with `scontrol`. If `scontrol` is NULL, searches the usual places for it; for root these are
+ * fixed folders, not PATH.
  */
 void hm_config_check_slurm(const struct hm_config *config, const char *scontrol, struct hm_report *report);
 
 /*
- * Checks what summary_field needs of Slurm; nothing if it is none. `output` is that of scontrol show config. On
- * slurmctld's host, check the spool folder, too.
+ * Checks what summary_field needs of Slurm. Does nothing if summary_field is none. `output` is that of scontrol show
+ * config. On slurmctld's host it checks the spool folder, too.
  */
 void hm_config_check_summary(const struct hm_config *config, const char *output, struct hm_report *report);
 

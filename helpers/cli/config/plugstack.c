@@ -67,7 +67,10 @@ static void search_file(const char *path, int depth, struct found *found)
         fclose(file);
 }
 
-/* Finds the plugin as Slurm does: by the path as it is, or in one of its plugin folders (separated by colons). */
+/*
+ * Finds the plugin as Slurm does: by its path, if that is absolute, or else in one of Slurm's plugin folders
+ * (`folders`, separated by colons).
+ */
 static bool find_plugin(const char *plugin, const char *folders, char *path, size_t size)
 {
     if (plugin[0] == '/') {

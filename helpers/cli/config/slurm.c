@@ -78,7 +78,9 @@ static void check_setting(const char *output, const char *name, const char *want
     hm_report_ok(report, "%s is %s", name, value);
 }
 
-/* Slurm drains the node if a prolog or epilog exceeds its limit: a wipe of memory must end earlier. */
+/*
+ * Checks that a wipe of memory ends before the limit of a prolog or epilog: if they exceed it, Slurm drains the node.
+ */
 static void check_timeout(const struct hm_config *config, const char *output, const char *name,
                           struct hm_report *report)
 {
@@ -97,7 +99,7 @@ static void check_timeout(const struct hm_config *config, const char *output, co
         hm_report_ok(report, "%s is %lu s, more than fsdax_wipe_limit", name, timeout_s);
 }
 
-/* Slurm only loads plugins that were built for its own major.minor version. */
+/* Checks the plugin's version: Slurm only loads plugins that were built for its own major.minor version. */
 static void check_version(const char *output, struct hm_report *report)
 {
     char running[64];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the commands share that print their figures as JSON. */
+/* Functions for the commands that print their figures as JSON. */
 #ifndef HM_CLI_DRAW_FIGURES_H
 #define HM_CLI_DRAW_FIGURES_H
 
@@ -7,8 +7,8 @@
 #include <stdio.h>
 
 /*
- * Returns the array if it has all `n` values. If not, memory was short while it was filled: frees it and returns NULL,
- * with which json_pack fails, too.
+ * Returns the array if it has all `n` values. If not, memory was short while it was filled: then frees it and returns
+ * NULL, which makes json_pack fail, too.
  */
 static inline json_t *hm_figures_whole(json_t *array, size_t n)
 {

@@ -12,8 +12,8 @@ int hm_picture_check_path(const char *path, struct hm_error *error);
 
 /*
  * Draws the picture of `command` ("replay", "bench") into the file `path`. `figures` is the object that the command's
- * --json prints. This process becomes the program that draws: flush standard output before. Returns only on failure: -1
- * with a text that starts with --plot.
+ * --json prints. This process becomes the program that draws, so flush standard output before the call. Returns only on
+ * failure: -1 with a text that starts with --plot.
  */
 int hm_picture_draw(const char *command, const char *path, const json_t *figures, struct hm_error *error);
 

@@ -22,7 +22,7 @@
 #include "print.h"
 
 #define SECOND_NS UINT64_C(1000000000)
-#define MOST_WAIT_NS SECOND_NS /* time between two looks at the counters, in which none wraps twice */
+#define MOST_WAIT_NS SECOND_NS /* longest time between two readings: no counter wraps twice in it */
 
 #define NAME "hybridmem meter"
 

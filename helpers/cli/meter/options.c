@@ -25,7 +25,7 @@ static void print_help(void)
            "  --list               each source of counters: whether it works for you, and\n"
            "                       why not; and end\n"
            "  --json               one JSON object for each interval, or for the list\n"
-           "  --interval TIME      what each line is about (1s): digits and ms, s, min or h;\n"
+           "  --interval TIME      time between two lines (1s): digits and ms, s, min or h;\n"
            "                       without a unit seconds\n"
            "  --count N            end after N lines\n"
            "  --step               a line is shown for each line of standard input, not by\n"

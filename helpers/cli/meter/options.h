@@ -15,8 +15,8 @@ struct hm_meter_options {
 };
 
 /*
- * Parses the words into `options`, which must be all 0. Returns -1 to go on, or the exit status; all messages are
- * written then.
+ * Parses the words into `options`, which must be all 0. Returns -1 to go on, or the exit status, after all messages are
+ * written.
  */
 int hm_meter_parse(int argc, char **argv, struct hm_meter_options *options);
 

@@ -106,8 +106,8 @@ void hm_meterprint_line(FILE *out, const struct hm_meter_reading *reading)
 }
 
 /*
- * Writes why the flow is not known, within `columns`; "" if it is known. Returns false if the reason is cut and the
- * list has more of it.
+ * Writes why the flow is not known, within `columns`; "" if it is known. Returns false if the reason is cut and
+ * `hybridmem meter --list` has the rest of it.
  */
 static bool explain(const struct hm_meter_reading *reading, int i, size_t columns, char out[HM_ERROR_TEXT])
 {

@@ -25,8 +25,8 @@ struct hm_meter_sources {
 };
 
 /*
- * Prints for each source what it is, and whether it works here or why not. Lines are broken at `columns`; 0: they are
- * not.
+ * Prints for each source what it is, and whether it works here or why not. Lines are broken at `columns`, unless it is
+ * 0.
  */
 void hm_meterprint_list(FILE *out, const struct hm_meter_sources *sources, size_t columns);
 /* Prints the same as one JSON object on several lines. Returns 0, or -1. */

@@ -19,6 +19,7 @@ struct hm_explained {
 /* Keeps a copy of the extents (free(explained->extent)). Returns 0, or -1 (ENOMEM). */
 int hm_replayexplain_keep(struct hm_explained *explained, const struct hm_extent *extents, size_t count);
 
+/* Prints the extents as a table, and sums of them by verdict. */
 void hm_replayexplain_text(FILE *out, const struct hm_explained *explained);
 
 /* Makes an array, which the caller owns. NULL: no memory. */

@@ -18,6 +18,7 @@ struct hm_replay_report {
     struct hm_score first_touch, static_oracle, phase_oracle;
 };
 
+/* Prints the result as a table. */
 void hm_replayprint_text(FILE *out, const struct hm_replay_report *report);
 
 /*

@@ -50,16 +50,14 @@ void hm_modesprint_help(void)
     puts("A key that is not given has the site's default, or else hybridmem's.");
 }
 
-/*
- * The n-th word of a list of a mode: a key that it takes, or (below) what it wants. NULL past the last; "" for a word
- * that does not apply to the mode.
- */
+/* The n-th key; "" if the mode does not take it, NULL past the last. */
 static const char *key_of(const struct hm_mode_row *mode, int n)
 {
     const struct hm_key *key = hm_key_at(n);
     return !key ? NULL : key->group & mode->keys ? key->name : "";
 }
 
+/* The n-th thing that a mode may want of the node; "" if this one does not want it, NULL past the last. */
 static const char *want_of(const struct hm_mode_row *mode, int n)
 {
     const char *name = hm_mode_want_name(1u << n);

@@ -118,8 +118,8 @@ static int read_own_cpus(struct hm_set *cpus, struct hm_error *error)
 }
 
 /*
- * Chooses the task's CPUs. If the topology of another machine has none of this process's CPUs, all of its CPUs are
- * used.
+ * Chooses the task's CPUs. If the topology is of another machine that has none of this process's CPUs, all CPUs of that
+ * machine are used.
  */
 static int choose_cpus(const struct options *options, const struct hm_topology *topology, struct hm_set *cpus,
                        struct hm_error *error)

@@ -23,7 +23,7 @@ static void print_help(void)
            "\n"
            "Shows the memory tiers of this node, fastest first: name, kind (dram, pmem, cxl,\n"
            "hbm), NUMA nodes, sockets, capacity and free memory, read latency of the nearest\n"
-           "CPUs, read bandwidth of the whole tier, and behind each number, in parentheses,\n"
+           "CPUs, read bandwidth of the whole tier, and after each number, in parentheses,\n"
            "where it is from. `--hybrid-mem=fast` means the first tier, `slow` the last.\n"
            "\n"
            "  --json               one JSON object: \"tiers\" (an array, fastest first) and\n"

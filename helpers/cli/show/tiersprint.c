@@ -111,7 +111,10 @@ static const struct {
 };
 #define N_COLUMNS (sizeof(columns) / sizeof(columns[0]))
 
-/* The end of the columns from `from` on that fit beside the tier's name; at least one column is taken. */
+/*
+ * Returns the index after the last column that fits beside the tier's name, from column `from` on. At least one column
+ * is taken.
+ */
 static size_t count_fitting(const int width[N_COLUMNS], size_t from, size_t screen)
 {
     size_t used = (size_t)width[0], end = from;

@@ -85,8 +85,8 @@ static const struct hm_view_row *end_of_process(const struct hm_view *view, cons
 }
 
 /*
- * Spreads the rows of a process over the cells by their present pages, so that holes take no space. Returns the pages
- * per cell.
+ * Spreads the rows of a process over the cells by their pages that are in memory, so that holes take no space. Returns
+ * the pages per cell.
  */
 static double fill_cells(const struct hm_view_row *first, const struct hm_view_row *end, struct cell *cells,
                          unsigned count)
