@@ -13,9 +13,9 @@
 #define HM_DAMON_TOUCH 64
 
 /*
- * How much the accesses of equally often touched pages may differ, and the touches of equally often accessed ones: a
- * page looks idle while its translation stays in a TLB, and for how long depends on the processor's other work. A
- * smaller difference between two pages is no reason to exchange them.
+ * Relative error of the estimate that more looks do not reduce. A page looks idle while its translation stays in a TLB,
+ * and how long it stays depends on the processor's other work. So pages that are accessed equally often may be touched
+ * unequally often. A difference between two pages below this error is no reason to exchange them.
  */
 #define HM_DAMON_ERROR 0.2
 

@@ -2,7 +2,7 @@
 /*
  * Decides which kdamond is lent to which client. A client has at most one, for all its processes. The last free kdamond
  * is kept for a user who has none, so that one user's jobs cannot take all. While several users have kdamonds, nobody
- * gets more than half of all. Pure.
+ * gets more than half of all. Neither limit holds for root. Pure.
  */
 #ifndef HM_MIGRATOR_DAMON_POOL_H
 #define HM_MIGRATOR_DAMON_POOL_H

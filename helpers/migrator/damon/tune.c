@@ -6,17 +6,17 @@
 /* a change of settings makes the broker and all its clients wait for one aggregation */
 #define LONGEST_LOOK_US 250000.0
 #define FIRST_COST_S 3e-6
-#define WANTED_REGIONS 40 /* for each process; fewer only if the longest look is too dear with these */
+#define WANTED_REGIONS 40 /* for each process; fewer only if they cost too much even with the longest look */
 #define FEWEST_REGIONS 6  /* for each process, in any case: three lie around heap, mappings and stack */
 #define LEAST_REGIONS 10
 /*
  * How the limits for DAMON's number of regions follow from the number that we want. DAMON splits all regions at random
  * places while it has no more than half of max_regions: SPLIT_ROOM. It joins neighbours whose accesses differ by less
  * than a tenth of the busiest region's, up to the size that min_regions allows: JOIN_ROOM. If one page is always in
- * use, that joins most regions. So with a small min_regions, warm arrays are lost between cold ones. With a min_regions
- * of 0.8 of half of max_regions, hardly two regions are ever joined, none can be split any more, and all borders stay
- * where they were when other memory was hot. In between, regions stay small and their borders wander; the decision code
- * combines the lists.
+ * use, that joins most regions. So with a small min_regions, warm arrays are lost between cold ones. If min_regions is
+ * close to half of max_regions (0.8 of it), hardly two regions are ever joined. Then none can be split any more, and
+ * all borders stay where they were when other memory was hot. In between, regions stay small and their borders wander;
+ * the decision code combines the lists.
  */
 #define SPLIT_ROOM 2
 #define JOIN_ROOM 2

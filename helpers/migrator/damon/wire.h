@@ -18,7 +18,7 @@
 #define HM_DAMON_REGIONS 128       /* regions in one message; longer lists take several */
 #define HM_DAMON_TEXT 160
 #define HM_DAMON_SOCKET "damon.sock" /* name in run_dir */
-#define HM_DAMON_STATE "damon.state" /* name in run_dir; says what the broker has made, for the next broker */
+#define HM_DAMON_STATE "damon.state" /* name in run_dir; tells the next broker which kdamonds this one has made */
 
 /* Limits of what a client may ask for. */
 #define HM_DAMON_MIN_INTERVAL_MS 1000
@@ -65,7 +65,7 @@ struct hm_damon_answer {
 struct hm_damon_region {
     uint64_t start, end; /* addresses */
     uint32_t accesses;   /* number of looks that found the page accessed, each at a random page */
-    uint32_t age;        /* number of aggregations since this changed */
+    uint32_t age;        /* number of aggregations since `accesses` changed much */
 };
 
 /* Some of one process's regions in one aggregation, by ascending address. */

@@ -8,7 +8,7 @@
 
 #include "decide.h"
 
-/* The page behind a span, without overflow. */
+/* The first page after a span, without overflow. */
 #define HM_PAGE_END(first, n_pages) ((n_pages) > UINT64_MAX - (first) ? UINT64_MAX : (first) + (n_pages))
 
 /* Is the observation valid: not empty, finite, and of one process? (No source takes 10^15 samples.) */
@@ -22,7 +22,7 @@ static inline bool hm_observation_is_valid(const struct hm_observation *seen)
 
 struct hm_algorithm {
     const char *name, *about;
-    /* Makes the state. The options were checked. Returns NULL without memory. */
+    /* Makes the state. The options were checked. Returns NULL if there is no memory. */
     struct hm_decider *(*create)(const struct hm_decider_options *options);
     void (*destroy)(struct hm_decider *decider);
     void (*observe)(struct hm_decider *decider, const struct hm_observation *observations, size_t count);
@@ -38,13 +38,13 @@ struct hm_decider {
     struct hm_decider_options options;
     struct hm_extent *extent; /* by ascending page, room for options.max_extents */
     size_t n_extents;
-    struct hm_move *move; /* room for two moves per extent */
+    struct hm_move *move; /* room for at least one move per extent */
     size_t n_moves;
     uint64_t dropped;
     size_t bytes;
 };
 
-/* Allocates zeroed memory, and adds it to the decider's bytes. Returns NULL without memory. */
+/* Allocates zeroed memory, and adds its size to the decider's bytes. Returns NULL if there is none. */
 void *hm_decider_allocate(struct hm_decider *decider, size_t count, size_t size);
 /* Adds a move, unless `limit` is 0. */
 void hm_decider_add_move(struct hm_decider *decider, const struct hm_extent *extent, uint64_t limit, bool to_fast);

@@ -2,8 +2,8 @@
 /*
  * The algorithm "bins", as published: Salkhordeh and Brinkmann, "Online Management of Hybrid DRAM-NVMM Memory for HPC".
  * The pages sampled in the first phase are sorted by address and cut into bins of equally many pages. Later samples
- * outside of them fall into the first or the last bin. Bins move as a whole. One thing is added here: a bin ends where
- * the pages of its process end.
+ * outside of all bins fall into the first or the last one. Bins move as a whole. One thing is added here: a bin ends
+ * where the pages of its process end.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -92,7 +92,7 @@ static void merge_sampled(struct bins *bins)
     bins->n_sampled = kept;
 }
 
-/* The bin of a page: the last one that does not begin behind it. */
+/* Index of the page's bin: the last one that begins at or before the page; 0 if there is none. */
 static size_t find_bin(const struct hm_decider *base, uint64_t page)
 {
     size_t low = 0, high = base->n_extents;
@@ -135,7 +135,7 @@ static void observe(struct hm_decider *decider, const struct hm_observation *obs
     }
 }
 
-/* Cuts into bins of `size` sampled pages. Returns the number of bins; they are made only if `is_final`. */
+/* Cuts the sampled pages into bins of `size` pages. Returns the number of bins. They are made only if `is_final`. */
 static size_t cut_by(struct bins *bins, size_t size, bool is_final)
 {
     struct hm_decider *base = &bins->base;
@@ -225,7 +225,7 @@ static int compare_priority(const void *a, const void *b, void *data)
 
 /*
  * Adds up fast pages of the bins order[*low], ... below order[high], until at least `need` pages would be freed.
- * Returns how many are found. Moves *low behind the bins used.
+ * Returns how many are found. Moves *low past the bins used.
  */
 static uint64_t find_room(const struct bins *bins, uint64_t need, size_t high, size_t *low)
 {
@@ -237,8 +237,9 @@ static uint64_t find_room(const struct bins *bins, uint64_t need, size_t high, s
 
 /*
  * Exchanges bins: the hottest of the slow tier for the coldest of the fast tier, while the difference in priority per
- * page exceeds the cost. As in the paper, the cost is one read from the slow tier and one write to the fast one, and
- * the same back, not one for each line: it is next to nothing.
+ * page exceeds the cost. As in the paper, to promote a page costs one read from the slow tier and one write to the fast
+ * one, and to demote a page the same in the other direction. As this is not counted for each of the page's lines, the
+ * cost is next to nothing.
  */
 static void exchange(struct bins *bins, const struct hm_budget *budget, uint64_t used, uint64_t left, size_t low)
 {

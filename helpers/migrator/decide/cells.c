@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* A cell with less evidence is removed: that of one counted sample after some six phases. */
+/* A cell with less evidence is removed. One counted sample has so little after some six phases. */
 #define LEAST_EVIDENCE 0.05
 
 static double samples_of(const struct hm_cell *cell)
@@ -55,7 +55,7 @@ static struct hm_cell part_of(const struct hm_cell *cell, uint64_t first, uint64
                             cell->new_excess * share};
 }
 
-/* Extends `last` to the end of `cell`, which lies behind it. */
+/* Extends `last` to the end of `cell`, which comes after it. */
 static void join(struct hm_cell *last, const struct hm_cell *cell)
 {
     last->n_pages = hm_cell_end(cell) - last->first;
@@ -189,8 +189,8 @@ void hm_cells_sort_in(struct hm_cells *cells)
 }
 
 /*
- * Is the border between two cells worth keeping? Samples that are spread over pages can be cut anywhere, and are, as
- * DAMON's regions have wandering borders: if neither side has the evidence of even one sample, the border says nothing.
+ * Is the border between two cells worth keeping? DAMON's regions have wandering borders, which cut samples that are
+ * spread over pages at any place. If neither side has the evidence of even one sample, the border says nothing.
  */
 static bool is_worth_a_border(const struct hm_cell *last, const struct hm_cell *cell)
 {

@@ -38,7 +38,7 @@ static inline double hm_cell_evidence(double samples, double excess)
     return excess > 0 ? samples * (samples / (samples + excess)) : samples;
 }
 
-/* The page behind the cell. */
+/* The first page after the cell. */
 static inline uint64_t hm_cell_end(const struct hm_cell *cell)
 {
     return HM_PAGE_END(cell->first, cell->n_pages);

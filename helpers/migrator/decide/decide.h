@@ -45,8 +45,8 @@ struct hm_observation {
 struct hm_decider_options {
     const char *algorithm; /* a name from hm_algorithm_at() */
     double period;         /* accesses that one sample stands for */
-    double read_gain;      /* what an access to memory costs more in the slow tier, in units of a fast access: */
-    double write_gain;     /* latency slow / latency fast - 1 */
+    double read_gain;      /* extra cost of a read from the slow tier, in units of a read from the fast tier: */
+    double write_gain;     /* latency slow / latency fast - 1; the same for writes */
     double promote_cost;   /* cost of one page, in the same unit: 64 lines are read slowly and written fast */
     double demote_cost;    /* cost of one page: 64 lines are read fast and written slowly */
     unsigned max_extents;  /* 16 .. 1048576; for "bins" the number of bins */
@@ -79,7 +79,7 @@ struct hm_extent {
     double reads, writes; /* heat: expected samples per phase in the whole extent */
     double noise;         /* standard error of reads + writes */
     double priority;      /* order of extents: expected gain per page and phase */
-    unsigned phases;      /* number of phases since it was found */
+    unsigned phases;      /* number of phases so far: of this extent with "bins", of the decider with "regions" */
     uint64_t fast_pages;  /* pages present in the fast tier, and in others; set by the driver */
     uint64_t slow_pages;
     enum hm_verdict verdict; /* from the last plan */

@@ -41,8 +41,8 @@ static double mass_of(const struct node *node)
 }
 
 /*
- * What a sample in the node tells. A node without samples takes the value of `other`. A weight above 1 adds no
- * evidence, and neither does being spread over many pages.
+ * What a sample in the node tells. A node without samples takes the value of `other`. Neither a weight above 1 nor a
+ * spread over many pages makes a sample tell more.
  */
 static double worth_of(const struct node *node, const struct node *other)
 {
@@ -152,7 +152,7 @@ static double weigh(struct descent *descent, const struct node *node)
     return (odds > MOST_EXPONENT ? odds : log1p(exp(odds))) - M_LN2;
 }
 
-/* The share of writes in a half: that of its samples, as far as it has enough, else that of the node above. */
+/* The share of writes in a half: that of its samples, moved towards `above`, the node above's, if they are few. */
 static double write_share_of(const struct descent *descent, const struct node *node, double above)
 {
     double writes = (node->to.before.writes - node->from.before.writes) / descent->dispersion * node->worth;

@@ -39,8 +39,8 @@ struct hm_density {
 struct hm_span {
     uint64_t first, n_pages;
     double heat;        /* weighted samples per page, over all phases, weighted by age */
-    double write_share; /* share of writes in it, 0..1 */
-    double variance;    /* variance of the samples behind it, as if none had a weight above 1 */
+    double write_share; /* share of writes in the heat, 0..1 */
+    double variance;    /* variance of the samples that it was estimated from, as if none had a weight above 1 */
 };
 
 typedef void hm_density_take(void *data, const struct hm_span *span);

@@ -15,6 +15,7 @@ struct hm_line_place {
 void hm_line_lay_out(struct hm_density *density);
 /* The stretch that contains this place of the line. */
 const struct hm_stretch *hm_line_stretch(const struct hm_density *density, uint64_t at);
+/* The place `at` pages from the line's beginning. Within a cell, the sums grow evenly. */
 struct hm_line_place hm_line_place(const struct hm_density *density, uint64_t at);
 
 #endif

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The default algorithm, which users know as "regions". Samples are stored by page and forgotten slowly (cells.h). A
- * multiscale estimate makes spans of even heat of them (density.h); these are the extents. The coldest extent of the
+ * multiscale estimate turns them into spans of even heat (density.h); these are the extents. The coldest extent of the
  * fast tier is exchanged for the hottest one of the slow tier as long as the gain exceeds the cost of both moves
  * (extentsplan.c). Only the part of the heat that is estimated to reach memory counts (misses.h). How far a gain is
- * believed depends on how earlier ones came true (trust.h).
+ * believed depends on how far earlier gains came true (trust.h).
  */
 #include <math.h>
 #include <stdlib.h>
@@ -15,9 +15,9 @@
 #define CELLS 32768
 #define NODES (4 * CELLS) /* nodes of the estimate: for each cell, and for the nodes above */
 #define PENDING 16384
-#define DECAY 0.6 /* weight of old samples at each phase: the last three phases have three quarters */
-#define FINEST_CLASSES 4.0
-#define COARSEST_CLASSES 0.01
+#define DECAY 0.6 /* weight that old samples keep at each phase: the last three phases have three quarters of all */
+#define FINEST_CLASSES 4.0    /* classes of heat in a factor of two, at first */
+#define COARSEST_CLASSES 0.01 /* ... and at least, where there are too many extents */
 
 static struct hm_extents *extents_of(struct hm_decider *decider)
 {
@@ -41,7 +41,7 @@ static void destroy(struct hm_decider *decider)
     free(extents);
 }
 
-/* Returns false without memory. */
+/* Returns false if there is no memory. */
 static bool allocate(struct hm_extents *extents)
 {
     struct hm_decider *base = &extents->base;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Plans moves between the tiers: which extents go up, and which go down for them (extentsparts.h). */
+/* Plans moves between the tiers: which extents are promoted, and which are demoted to make room (extentsparts.h). */
 #include <stdlib.h>
 
 #include "base/amount.h"
@@ -17,7 +17,7 @@ struct plan {
     uint64_t cold_left;  /* its fast pages that are left */
     uint64_t room;       /* free pages in the fast tier */
     uint64_t moves_left; /* pages that the budget still allows */
-    double belief;       /* number of phases for which a gain is expected to last */
+    double belief;       /* number of phases for which a gain is expected to last, times the trust in it */
 };
 
 static const struct hm_extent *ordered; /* for compare_priority, as qsort passes nothing else */
@@ -78,7 +78,7 @@ static void demote(struct plan *plan, uint64_t pages, enum hm_verdict verdict)
     plan->cold_left -= pages;
 }
 
-/* Demotes the coldest pages that are above the cap. This comes before everything else. */
+/* Demotes the coldest pages, as many as the job has above the cap. This comes before everything else. */
 static void obey_cap(struct plan *plan, uint64_t over)
 {
     while (over > 0 && plan->moves_left > 0 && find_cold(plan, plan->extents->base.n_extents)) {

@@ -2,8 +2,8 @@
 /*
  * Finds out how far predicted gains come true. After each phase, moves are chosen as if every gain were certain, and
  * the samples of the next phase show what these moves would have gained: a trial, whether they are carried out or not.
- * If heat moves on, or was only noise, gains come true in part, and predictions are believed only so far. When
- * predictions come true again, they are believed again, without a page having been moved to find out. For the decision
+ * If heat moves on, or was only noise, gains come true in part, and only that part of a prediction is believed. When
+ * predictions come true again, they are believed again; no page has to be moved to find that out. For the decision
  * code.
  */
 #ifndef HM_MIGRATOR_DECIDE_TRUST_H
@@ -20,7 +20,7 @@ struct hm_promise {
 struct hm_trust {
     struct hm_promise *promise; /* those of the last trial; room for one per extent */
     size_t n;
-    double gain;           /* what they promise, in weighted samples per phase */
+    double gain;           /* what these moves promise, in weighted samples per phase */
     double samples;        /* weighted samples of the last phase */
     double scatter;        /* variance of the samples divided by their number: 1 if all were counted one by one */
     double promised, kept; /* sums over phases, older ones with less weight */

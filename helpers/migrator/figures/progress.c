@@ -13,7 +13,7 @@
 #include "base/grown.h"
 
 #define MOST_PROCESSES (1u << 22) /* the kernel's largest pid_max */
-#define LEAST 1288                /* bytes of the structure in the first version 2 */
+#define LEAST 1288                /* bytes of the structure in the first builds of version 2 */
 
 _Static_assert(offsetof(struct hm_progress, warning) + sizeof(HM_MEMBER(hm_progress, warning)) ==
                    LEAST - 4, /* padding */
@@ -136,7 +136,7 @@ void hm_progress_warn(struct hm_progress *progress, const char *text)
             return;
     if (progress->n_warnings == HM_PROGRESS_WARNINGS)
         return;
-    /* The count comes last: the process may die at any moment, and the file be read then. */
+    /* The count comes last: the process may die at any moment, and what the file then has is read. */
     memcpy(progress->warning[progress->n_warnings], line, sizeof(line));
     progress->n_warnings++;
 }

@@ -37,7 +37,7 @@ enum hm_progress_state { HM_PROGRESS_STARTING, HM_PROGRESS_RUNNING, HM_PROGRESS_
 struct hm_progress {
     uint32_t magic, version, bytes;
     uint32_t step_id; /* set by root */
-    uint32_t state;   /* enum hm_progress_state; RUNNING in a record means that it was killed */
+    uint32_t state;   /* enum hm_progress_state; RUNNING in a record means that the migrator was killed */
     char algorithm[16], source[16];
     char source_why[HM_WARNING]; /* why no better source is used; "": this is the best */
     uint64_t period;
@@ -58,8 +58,8 @@ struct hm_progress {
     double last_fast_share; /* the same for the last phase */
     /* the same under the best placement for these samples; regret = best_share - fast_share */
     double best_share;
-    uint64_t first_ns, last_ns; /* CLOCK_REALTIME */
-    uint32_t n_ranks, most_ranks;
+    uint64_t first_ns, last_ns;   /* CLOCK_REALTIME */
+    uint32_t n_ranks, most_ranks; /* processes at the last phase, and the most at any phase */
     uint32_t n_warnings;
     char warning[HM_PROGRESS_WARNINGS][HM_WARNING];
 };
@@ -79,7 +79,7 @@ void hm_progress_text(char *to, size_t size, const char *text);
 void hm_progress_warn(struct hm_progress *progress, const char *text);
 /* Creates the file (O_EXCL, 0600). Returns a descriptor (read and write, close-on-exec), or -1 with no file left. */
 int hm_progress_create(const char *path, uint32_t step_id, struct hm_error *error);
-/* Checks the file behind the descriptor and maps it. Returns the map, which hm_progress_unmap removes, or NULL. */
+/* Checks the descriptor's file and maps it. Returns the map, which hm_progress_unmap removes, or NULL. */
 struct hm_progress *hm_progress_map(int fd, struct hm_error *error);
 void hm_progress_unmap(struct hm_progress *progress);
 /*

@@ -10,7 +10,8 @@
 #include "progress.h"
 
 /*
- * The abstract socket's name is this and "JOB.STEP", as decimal numbers. The migrator answers each message with a view.
+ * The abstract socket's name begins with this text. "JOB.STEP" follows, as decimal numbers. The migrator answers each
+ * message with a view.
  */
 #define HM_VIEW_SOCKET "hybridmem/"
 #define HM_VIEW_ROWS 192
@@ -19,7 +20,7 @@
 struct hm_view_row {
     uint32_t pid;
     uint64_t first, n_pages;         /* page numbers */
-    uint64_t fast_pages, slow_pages; /* pages present on each tier */
+    uint64_t fast_pages, slow_pages; /* pages present in each tier */
     float reads, writes;             /* samples in a phase */
 };
 

@@ -16,7 +16,7 @@
 #define NAMES "/proc/net/unix"
 #define PATIENCE_S 5
 
-/* Parses "JOB.STEP", without anything behind it. */
+/* Parses "JOB.STEP". Nothing may follow it. */
 static int parse_name(const char *text, size_t length, struct hm_view_name *name)
 {
     char word[32];

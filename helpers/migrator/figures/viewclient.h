@@ -27,7 +27,10 @@ int hm_view_list(struct hm_view_name *names, size_t room, struct hm_error *error
  */
 int hm_view_connect(const struct hm_view_name *name, struct hm_error *error);
 
-/* Asks for the view. Waits up to 5 s. Returns 0, or -1: EPIPE: the migrator has ended. */
+/*
+ * Asks for the view. Waits up to 5 s. Returns 0, or -1: EPIPE: the migrator has ended; ETIMEDOUT: it does not answer;
+ * EBADMSG: it is of another version, or its view is not valid.
+ */
 int hm_view_ask(int fd, struct hm_view *view, struct hm_error *error);
 
 /*

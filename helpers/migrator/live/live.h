@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The live migrator. Its state has four parts: intake (processes and samples), window (which pages are written),
- * account (what the work costs) and shown (what others see), and besides what it decides and moves with. A loop waits
+ * account (what the work costs) and shown (what others see). The rest is what it decides and moves with. A loop waits
  * for samples, signals and the end of the phase; at that end it decides and moves.
  */
 #ifndef HM_MIGRATOR_LIVE_LIVE_H
@@ -25,8 +25,8 @@
 #include "tally.h"
 #include "viewserver.h"
 
-#define HM_LIVE_LATER 4096 /* most observations that are kept because their mapping is not known yet */
-#define HM_LIVE_GAPS 4096
+#define HM_LIVE_LATER 4096    /* most observations that are kept because their mapping is not known yet */
+#define HM_LIVE_GAPS 4096     /* most spans of memory in no extent that are looked at */
 #define HM_LIVE_RANGES 131072 /* ranges of all processes' mappings: 2 MiB, twice that while the array grows */
 #define HM_LIVE_EXTENTS 1000  /* as in the published algorithm; less than 8 MiB with every algorithm */
 #define HM_LIVE_DEAD 8        /* most sources that can end by themselves */
@@ -54,9 +54,9 @@ struct hm_live_intake {
  */
 struct hm_live_window {
     struct hm_softdirty *softdirty; /* NULL: this kernel has no such marks */
-    bool is_used;                   /* the present source needs it */
+    bool is_used;                   /* the present source needs windows */
     bool is_open;
-    struct hm_maps *begun; /* the mappings when it began, by space; only if pages are hot by writes alone */
+    struct hm_maps *begun; /* the mappings when the window began, by space; only if pages are hot by writes alone */
     double range_s;        /* CPU time for one range at the window's end; 0: not measured yet */
     uint64_t phase_ns;     /* start of the phase that has had its window */
 };
@@ -97,6 +97,7 @@ struct hm_live {
     struct hm_guard guard; /* tells when the step is over */
     int signals;           /* signalfd(2) of the signals that end the migrator */
     uint64_t cap_pages;    /* cap on the fast tier; UINT64_MAX: no cap */
+    /* when the phase began: CLOCK_MONOTONIC, and hm_live_samples() */
     uint64_t phase_start_ns, phase_first_sample;
     uint64_t n_decided;     /* number of phases that ended with a decision */
     struct hm_extent *gaps; /* buffer of HM_LIVE_GAPS, for memory that is in no extent */
@@ -116,22 +117,20 @@ void hm_live_run(struct hm_live *live);
 /* Has a signal to end arrived? */
 bool hm_live_is_told(void *live);
 
-/*
- * The source: opens the best one that is left; closes it; reads its samples; tells it which processes there are. The
- * decider is made and freed with its source. What fails is a warning.
- */
+/* Opens the best source that is left, and makes its decider. A failure is a warning in the figures. */
 void hm_live_open_source(struct hm_live *live);
+/* Closes the source, and frees its decider. */
 void hm_live_close_source(struct hm_live *live);
+/* Reads the source's samples. If the source has ended, the next best one is opened, with a warning. */
 void hm_live_read_source(struct hm_live *live);
+/* Tells the source which processes there are. If the source has ended, as above. */
 void hm_live_update_source(struct hm_live *live);
 /* Number of samples of all sources so far. */
 uint64_t hm_live_samples(const struct hm_live *live);
-/*
- * Windows of soft-dirty marks: when to begin one (CLOCK_MONOTONIC in ns; UINT64_MAX: none in this phase); begin one;
- * end it, and look up the extents of this phase.
- */
+/* When to begin a window, in ns of CLOCK_MONOTONIC, as `now` is; UINT64_MAX: not in this phase, or one is open. */
 uint64_t hm_live_window_due(const struct hm_live *live, uint64_t now);
 void hm_live_begin_window(struct hm_live *live);
+/* Ends the window, if one is open: looks up which pages of the extents were written. */
 void hm_live_end_window(struct hm_live *live, const struct hm_extent *extents, size_t count);
 /*
  * Passes on the observations that waited for their mapping (`later`). To be called when the mappings were read again.

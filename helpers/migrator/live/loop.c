@@ -12,7 +12,7 @@
 #define LOOKS_PER_PHASE 2
 #define LOOK_LEAST_NS UINT64_C(10000000)
 #define LOOK_MOST_NS UINT64_C(10000000000)
-/* Without a source, look for one this often: one may have become free. */
+/* Without a source, look for one this often: a kdamond may have become free. */
 #define RETRY_NS UINT64_C(60000000000)
 
 bool hm_live_is_told(void *data)
@@ -92,7 +92,7 @@ static bool look(struct hm_live *live, uint64_t now)
     if (!live->rest.is_resting && !live->intake.source && now >= live->intake.try_source_ns) {
         live->intake.n_dead = 0;
         hm_live_open_source(live);
-        hm_live_read_maps(live); /* they were not read while it rested */
+        hm_live_read_maps(live); /* they were not read while the migrator rested */
         live->intake.try_source_ns = now + RETRY_NS;
     }
     if (is_over(live, hm_live_look(live)))

@@ -106,7 +106,7 @@ static void keep_to_slow(const struct hm_options *options)
     (void)hm_policy_apply(&plan, NULL);
 }
 
-/* What does not depend on the options: nothing is open yet. */
+/* Sets what does not depend on the options. Nothing is open yet. */
 static void init(struct hm_live *live, const struct hm_options *options)
 {
     *live = (struct hm_live){.options = options, .signals = -1};
@@ -129,7 +129,7 @@ static void open_window(struct hm_live *live)
     prctl(PR_SET_DUMPABLE, 0);
 }
 
-/* The step's processes, the tiers' nodes, and the memory for mappings. */
+/* Prepares the list of the step's processes, the tiers' nodes, and the memory for mappings. */
 static int open_intake(struct hm_live *live, struct hm_error *error)
 {
     const struct hm_options *options = live->options;
@@ -161,7 +161,7 @@ static void open_account(struct hm_live *live)
     hm_purse_init(&live->account.purse, options->overhead * OWN_SHARE, hm_live_job_s(live));
 }
 
-/* The view for `hybridmem top`. Without it the step's memory is migrated all the same. */
+/* Opens the view for `hybridmem top`. If that fails, the step's memory is migrated all the same. */
 static void open_view(struct hm_live *live)
 {
     const struct hm_options *options = live->options;

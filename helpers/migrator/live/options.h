@@ -33,7 +33,7 @@ struct hm_options {
     uint64_t rate;   /* bytes per second; 0: no limit */
     int64_t end_s;   /* 0: not known */
     const char *broker;
-    double lat_read, lat_write;
+    double lat_read, lat_write; /* latencies of the slow tier; the fast tier's are 1 */
     uint64_t seed;
     bool json, help;
 };

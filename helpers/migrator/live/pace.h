@@ -9,7 +9,7 @@
 #define HM_PACE_LONGEST 8
 
 struct hm_pace {
-    uint64_t interval_ms;   /* length of a phase; if phases count samples, only the unit of the rate limit */
+    uint64_t interval_ms;   /* length of a phase; if phases count samples, only the rate limit uses it */
     uint64_t phase_samples; /* 0: phases are by time */
     unsigned longer;        /* by how many times its length this phase was extended so far */
     uint64_t rate;          /* bytes per second; 0: no limit */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The end of a phase: makes moves from heat, carries them out, and sums up the result. */
+/* The end of a phase: plans moves by heat, carries them out, and sums up the result. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,13 +10,13 @@
 #define LOOK_SHARE 0.2 /* share of the saved CPU time that may be spent on looking up where pages are */
 #define LOOK_S 0.5e-6  /* assumed CPU time of one look, until it is measured */
 #define LOOKS_MOST 262144
-#define MANY_UNMOVABLE 0.1 /* share of samples from which on there is a warning */
+#define MANY_UNMOVABLE 0.1 /* a larger share of accesses to memory that cannot be moved is a warning */
 
 struct end { /* what is known at the end of one phase */
     struct hm_extent *extent;
     size_t n_extents, n_gaps;
     uint64_t used_pages; /* the step's pages in the fast tier */
-    uint64_t gap_pages;  /* those of them that are in no extent */
+    uint64_t gap_pages;  /* pages of these that are in no extent */
     uint64_t capacity_pages;
 };
 
@@ -80,7 +80,7 @@ static void tally(struct hm_live *live, const struct end *end)
                          "has ended: those are not moved");
 }
 
-/* Plans to demote memory that nobody was seen to use: enough moves for `pages`, the largest gaps first. */
+/* Plans to demote memory that nobody was seen to use: enough moves for `pages`, by ascending page. */
 static size_t demote_unused(struct hm_live *live, const struct end *end, uint64_t pages, struct hm_move *moves)
 {
     size_t n = 0;

@@ -2,7 +2,7 @@
 #include "purse.h"
 
 #define LEARN 0.5 /* weight of the latest measurement */
-/* so many times the cost of a decision is saved before one is made: most of it is for the moves */
+/* this many times the cost of a decision is saved before one is made: most of it is for the moves */
 #define DECISIONS 4
 #define ENOUGH 64 /* pages: fewer say nothing about the cost of one */
 

@@ -26,7 +26,7 @@ void hm_purse_init(struct hm_purse *purse, double share, double job_s);
  * nothing is earned.
  */
 void hm_purse_look(struct hm_purse *purse, double job_s, double spent_s);
-/* Seconds that an activity may take to which `share` of the savings is given; 0 in debt. */
+/* CPU seconds that an activity may take if it is given `share` of the savings; 0 in debt. */
 double hm_purse_part(const struct hm_purse *purse, double share);
 /* Is there enough for one decision, and three times as much for its moves? */
 bool hm_purse_affords_decision(const struct hm_purse *purse);

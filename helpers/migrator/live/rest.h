@@ -8,7 +8,7 @@
 
 #define HM_REST_BYTES (UINT64_C(4) << 20) /* less than this in the slow tier is not worth a look ... */
 #define HM_REST_SHARE 100                 /* ... and neither is less than a hundredth of the fast tier's memory */
-#define HM_REST_CALM 3                    /* phases without work after which it rests */
+#define HM_REST_CALM 3                    /* phases without work after which the migrator rests */
 
 struct hm_rest {
     bool is_resting;

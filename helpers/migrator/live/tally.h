@@ -25,11 +25,11 @@ struct hm_tally {
     uint64_t random;
     bool of_writes; /* only writes count */
     struct hm_tally_sample sample[HM_TALLY_PAGES];
-    uint64_t n_seen;           /* in this phase */
-    double movable, unmovable; /* weight in this phase */
-    double all_movable, all_unmovable;
-    double sum, fast, best; /* sums over phases: weight, and shares times weight */
-    double last;            /* share of the last phase; negative: no sample */
+    uint64_t n_seen;                   /* in this phase */
+    double movable, unmovable;         /* weight in this phase */
+    double all_movable, all_unmovable; /* weight in all phases that have ended */
+    double sum, fast, best;            /* sums over phases: weight, and shares times weight */
+    double last;                       /* share of the last phase; negative: no sample */
 };
 
 void hm_tally_init(struct hm_tally *tally, uint64_t seed, bool of_writes);
@@ -42,8 +42,9 @@ size_t hm_tally_choose(struct hm_tally *tally);
  * share of the movable accesses under the best placement (negative: not known).
  */
 void hm_tally_end(struct hm_tally *tally, const int8_t *is_fast, double best_movable);
-/* Shares over all phases; negative without samples. */
+/* The share that the fast tier served, over all phases; negative: no samples. */
 double hm_tally_fast(const struct hm_tally *tally);
+/* The same under the best placement. */
 double hm_tally_best(const struct hm_tally *tally);
 
 /*

@@ -38,8 +38,8 @@ uint64_t hm_live_window_due(const struct hm_live *live, uint64_t now)
         end = live->phase_start_ns + (uint64_t)((double)(now - live->phase_start_ns) *
                                                 (double)live->account.pace.phase_samples / (double)samples);
     /*
-     * What a window sees replaces what was known before. If it can only be paid for too late, it would see too little,
-     * so there is none.
+     * What a window sees replaces what was known before. A window that begins late in the phase would see too little,
+     * so none begins then.
      */
     if (end == UINT64_MAX || end < window || (is_long(live) && now > end - window / 2))
         return UINT64_MAX;

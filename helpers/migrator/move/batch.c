@@ -156,8 +156,8 @@ static void submit(struct hm_batch *batch, pid_t pid, uint32_t *chosen, size_t c
         if (number)
             settle_rest(batch, number, chosen, count);
         /*
-         * Those before `reached` were tried and not moved. Those behind it were perhaps not tried: they go into the
-         * next call.
+         * Pages before `reached` without an outcome were tried and not moved. Later ones were perhaps not tried: they
+         * go into the next call.
          */
         size_t rest = 0;
         for (size_t i = 0; i < count; i++) {
@@ -219,7 +219,7 @@ static size_t find_heads(struct hm_batch *batch, pid_t pid, uint32_t *heads)
     return kept;
 }
 
-/* Moves huge pages by one page each. If the partner moved along, it was a huge page, and all its pages have moved. */
+/* Moves huge pages by one page each. If the partner moved along, they are a huge page, and all of it has moved. */
 static void move_huge(struct hm_batch *batch, pid_t pid)
 {
     uint32_t heads[HM_BATCH_PAGES];

@@ -14,7 +14,7 @@
 #include "migrator/figures/progress.h"
 
 #define HM_BATCH_PAGES 8192
-#define HM_BATCH_HUGE 512 /* pages of a transparent huge page; it is aligned to as many */
+#define HM_BATCH_HUGE 512 /* pages of a transparent huge page, and its alignment */
 
 enum hm_outcome {
     HM_OUTCOME_NONE, /* not tried */

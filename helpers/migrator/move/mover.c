@@ -149,7 +149,7 @@ static bool add(struct hm_mover *mover, uint64_t page, int from, bool may_be_hug
     return true;
 }
 
-/* Adds the page. If there is no room, the batch is carried out, which may free some, and it is tried again. */
+/* Adds the page. If there is no room, the batch is carried out, which may free some, and the page is tried again. */
 static bool add_or_flush(struct hm_mover *mover, uint64_t page, int from, bool may_be_huge)
 {
     struct hm_batch *batch = mover->batch;
@@ -163,8 +163,8 @@ static bool add_or_flush(struct hm_mover *mover, uint64_t page, int from, bool m
 }
 
 /*
- * May the page be in a transparent huge page? All pages of that would be present, in the same mapping, and on the same
- * node.
+ * May the page be in a transparent huge page? All pages of a huge page are present, in the same mapping, and on the
+ * same node.
  */
 static bool may_be_huge(const struct hm_range *range, const uint64_t *page, const int *status, size_t i, size_t n)
 {

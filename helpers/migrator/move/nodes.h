@@ -50,6 +50,7 @@ int hm_nodes_parse_free(const char *text, uint64_t *free_bytes, uint64_t *file_b
 void hm_nodes_refresh(struct hm_nodes *nodes);
 
 bool hm_nodes_is_fast(const struct hm_nodes *nodes, int id);
+/* Bytes of the fast tier, free or not. */
 uint64_t hm_nodes_fast_total(const struct hm_nodes *nodes);
 /* Free bytes of the fast tier above the reserve. */
 uint64_t hm_nodes_fast_room(const struct hm_nodes *nodes);
@@ -61,11 +62,9 @@ uint64_t hm_nodes_fast_room(const struct hm_nodes *nodes);
 int hm_nodes_take(struct hm_nodes *nodes, int from, bool to_fast, uint64_t bytes);
 /* Adds room to a node: pages that were reserved did not arrive, or pages left it. Pure. */
 void hm_nodes_give(struct hm_nodes *nodes, int id, uint64_t bytes);
-/*
- * hm_nodes_fill: nothing fits on the node until the next refresh, and file cache does not count for a while.
- * hm_nodes_close: nothing ever fits on it again. Pure.
- */
+/* Nothing fits on the node until the next refresh, and its file cache does not count as free for a while. Pure. */
 void hm_nodes_fill(struct hm_nodes *nodes, int id);
+/* Nothing ever fits on the node again. Pure. */
 void hm_nodes_close(struct hm_nodes *nodes, int id);
 
 #endif

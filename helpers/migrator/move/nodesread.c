@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reads the nodes of this machine. */
+/* The functions of nodes.h that read sysfs, and the parser of a node's meminfo. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

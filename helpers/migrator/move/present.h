@@ -22,8 +22,9 @@
 #define HM_PRESENT_RUNS 1024    /* runs found at a time */
 #define HM_PRESENT_ENTRIES 2048 /* entries of the page map read at a time */
 /*
- * Limits for reading the page map: for each page that is present, or must be by the process's resident size, this many
- * missing pages are read; and at each hm_present_open() this many in any case, which takes 0.06 ms.
+ * Limits for reading the page map, in missing pages: HM_PRESENT_MISSING_EACH for each page that is present, or must be
+ * present by the process's resident size; and HM_PRESENT_MISSING in any case after hm_present_open(), which takes
+ * 0.06 ms.
  */
 #define HM_PRESENT_MISSING_EACH 32
 #define HM_PRESENT_MISSING (UINT64_C(1) << 14)
@@ -40,7 +41,7 @@ struct hm_present {
     uint64_t entry[HM_PRESENT_ENTRIES];
 };
 
-/* Begins without a process. */
+/* Sets `present` up, without a process. */
 void hm_present_init(struct hm_present *present);
 /* Opens a process whose mappings have `mapped` pages. hm_present_close() ends that. */
 void hm_present_open(struct hm_present *present, pid_t pid, uint64_t mapped);
@@ -52,8 +53,8 @@ void hm_present_close(struct hm_present *present);
  */
 void hm_present_begin(struct hm_present *present, uint64_t first, uint64_t end, uint64_t turn);
 /*
- * Returns the next present pages, at most `room`, which must be HM_PRESENT_BLOCK or more; pages of one block come
- * together. They may be gone by then. Returns their number; 0: no more.
+ * Finds the next present pages, at most `room`, which must be HM_PRESENT_BLOCK or more; pages of one block come
+ * together. They may be gone as soon as they are found. Returns their number; 0: no more.
  */
 size_t hm_present_next(struct hm_present *present, uint64_t *page, size_t room);
 

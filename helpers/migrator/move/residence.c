@@ -135,7 +135,7 @@ void hm_residence_look(const struct hm_residence *residence, const uint64_t *pag
 struct gaps {
     struct hm_extent *gap;
     size_t n, room;
-    uint64_t least; /* pages */
+    uint64_t least; /* pages; smaller gaps are left out */
 };
 
 static void add_gap(struct gaps *gaps, uint32_t space, uint64_t first, uint64_t end)

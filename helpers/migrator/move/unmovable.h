@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define HM_UNMOVABLE_BLOCKS 32768 /* blocks of 64 pages: 8 GiB if the pages lie together, in 768 KiB */
+#define HM_UNMOVABLE_BLOCKS 32768 /* blocks of 64 pages: 8 GiB if the pages lie together; the table takes 768 KiB */
 
 struct hm_unmovable_block {
     uint64_t key;  /* page / 64 (numbered as in decide/decide.h); 0: free, as page 0 of a process is never mapped */
@@ -27,8 +27,8 @@ int hm_unmovable_init(struct hm_unmovable *unmovable);
 void hm_unmovable_free(struct hm_unmovable *unmovable);
 bool hm_unmovable_has(const struct hm_unmovable *unmovable, uint64_t page);
 /*
- * Notes that a page was not moved. `is_sure`: it will not move later either, as it is shared. Otherwise it counts from
- * the second time on: it may be pinned, or the kernel was just using it.
+ * Notes that a page was not moved. `is_sure`: it will not move later either, as it is shared. Otherwise the page
+ * counts as unmovable from the second time on: it may be pinned, or the kernel was just using it.
  */
 void hm_unmovable_add(struct hm_unmovable *unmovable, uint64_t page, bool is_sure);
 /* Forgets pages that are no longer mapped. */

@@ -11,10 +11,10 @@
 #define HM_PERF_PATIENCE_MOST 96 /* ... doubled up to this number, each time that finer sampling cost too much */
 
 struct hm_perf_budget {
-    uint64_t wanted; /* the wanted period; the one in use is never shorter */
-    uint64_t period; /* the period in use: `wanted` times a power of two */
-    unsigned calm;   /* cheap spans in a row */
-    unsigned patience;
+    uint64_t wanted;   /* the wanted period; the one in use is never shorter */
+    uint64_t period;   /* the period in use: `wanted` times a power of two */
+    unsigned calm;     /* cheap spans in a row */
+    unsigned patience; /* cheap spans in a row that make sampling finer again */
 };
 
 void hm_perf_budget_init(struct hm_perf_budget *budget, uint64_t wanted);

@@ -5,7 +5,7 @@
 
 #include "table.h"
 
-/* Read the first processor of /proc/cpuinfo. Returns 0, or -1 where it cannot be read or names no vendor. */
+/* Reads the first processor of /proc/cpuinfo. Returns 0, or -1 where it cannot be read or names no vendor. */
 int hm_perf_read_cpu(struct hm_perf_cpu *cpu);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reads the records in a ring buffer of the kernel's perf events (struct perf_event_mmap_page and the data behind it,
+ * Reads the records in a ring buffer of the kernel's perf events (struct perf_event_mmap_page and the data after it,
  * see linux/perf_event.h). Pure: the caller maps the ring, reads data_head with acquire, and writes data_tail with
  * release. Whatever the ring contains, nothing outside it is read.
  */
@@ -20,7 +20,7 @@
      PERF_SAMPLE_DATA_SRC | PERF_SAMPLE_TRANSACTION | PERF_SAMPLE_PHYS_ADDR)
 
 struct hm_ring {
-    const void *data;     /* the ring's data, behind the control page */
+    const void *data;     /* the ring's data, after the control page */
     uint64_t size;        /* bytes: a power of two, at least 8 */
     uint64_t sample_type; /* of all events that write into the ring */
 };
@@ -45,9 +45,10 @@ struct hm_ring_counts {
 };
 
 /*
- * Reads records from *tail on, until `head`, or until `room` samples were read. *tail is then behind the last record
+ * Reads records from *tail on, until `head`, or until `room` samples were read. *tail is then after the last record
  * read. The ring makes no sense if a record has the size 0, a size that is no multiple of 8, or more bytes than there
- * are; if `head` is beyond the ring's size; or if a sample has another form than sample_type says. Then all up to
+ * are; if *tail and `head` are further apart than the ring's size; or if a sample has another form than sample_type
+ * says. Then all up to
  * `head` is skipped and counted as torn. Returns the number of samples in `out`.
  */
 size_t hm_ring_read(const struct hm_ring *ring, uint64_t head, uint64_t *tail, struct hm_ring_sample *out, size_t room,

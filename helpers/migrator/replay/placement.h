@@ -15,11 +15,15 @@ struct hm_placement {
     bool *is_fast, *is_present; /* by index of the page in the trace */
     uint64_t capacity, used;    /* of the fast tier, in pages */
     double cost;                /* in units of an access to the fast tier */
+    /*
+     * Sums over the phases: accesses to memory, and those that the fast tier served; loads and stores, and those to
+     * pages in the fast tier; writes to memory, and those to the slow tier.
+     */
     double mem, fast_mem, raw, fast_raw, writes, slow_writes;
     uint64_t promoted, demoted;
 };
 
-/* Begins with no page present. Returns 0 (free with hm_placement_free), or -1 (ENOMEM). */
+/* Sets the placement up, with no page present. Returns 0 (free with hm_placement_free), or -1 (ENOMEM). */
 int hm_placement_init(struct hm_placement *placement, const struct hm_trace *trace,
                       const struct hm_replay_options *options);
 void hm_placement_free(struct hm_placement *placement);

@@ -77,7 +77,7 @@ static void sample_phase(struct run *run, const struct hm_trace_phase *phase)
     keep_to_period(run, drawn);
 }
 
-/* Index of the first page of the trace at or behind `page`. */
+/* Index of the first page of the trace at or after `page`. */
 static size_t find_page(const struct hm_trace *trace, uint64_t page)
 {
     size_t low = 0, high = trace->n_pages;

@@ -58,19 +58,18 @@ int hm_replay_run(const struct hm_trace *trace, const struct hm_replay_options *
                   void *data, struct hm_replay_result *result, struct hm_error *error);
 
 /*
- * Scores of the same trace without sampling:
- *
- * - first touch: pages fill the fast tier in the order of their first phase, then address;
- * - static oracle: the best placement that never moves;
- * - phase oracle: the best placement of each phase, with the cost of its moves. Of equally hot pages, present ones
- *   stay, then the lower address comes first.
- *
- * Only `fast` and the latencies of the options are used. They return 0, or -1 (ENOMEM).
+ * The score of the same trace without sampling, if pages fill the fast tier in the order of their first phase, then
+ * address. Uses only `fast` and the latencies of the options, as the oracles below do. Returns 0, or -1 (ENOMEM).
  */
 int hm_replay_first_touch(const struct hm_trace *trace, const struct hm_replay_options *options,
                           struct hm_score *score);
+/* The same for the best placement that never moves. */
 int hm_replay_static_oracle(const struct hm_trace *trace, const struct hm_replay_options *options,
                             struct hm_score *score);
+/*
+ * The same for the best placement of each phase, with the cost of its moves. Of equally hot pages, present ones stay,
+ * then the lower address comes first.
+ */
 int hm_replay_phase_oracle(const struct hm_trace *trace, const struct hm_replay_options *options,
                            struct hm_score *score);
 

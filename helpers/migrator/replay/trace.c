@@ -34,7 +34,7 @@ static int fail_memory(const struct reader *reader)
     return hm_fail(reader->error, ENOMEM, "%s: no memory for the trace", reader->path);
 }
 
-/* Reads digits of the base up to `end` or a comma. Moves *at behind them. Returns 0, or -1. */
+/* Reads digits of the base up to `end` or a comma. Moves *at past them. Returns 0, or -1. */
 static int parse_number(const char **at, const char *end, unsigned base, uint64_t most, uint64_t *number)
 {
     const char *start = *at;
@@ -116,7 +116,7 @@ static int parse_row(struct reader *reader, const char *at, const char *end)
     return add_row(reader, page, count);
 }
 
-/* The value behind `key` ("# KEY: ") at the beginning of a header line, or NULL. */
+/* The value after `key` ("# KEY: ") if the header line begins with it, or NULL. */
 static const char *header_value(const char *at, const char *end, const char *key)
 {
     size_t length = strlen(key);

@@ -3,8 +3,8 @@
 
 #define MEMORY 16 /* windows that are remembered: older ones fade */
 /*
- * so many times the variance that windows explain is needed to believe in a difference: with few processes, the
- * variance of their means is large by chance
+ * A difference between processes is believed only if their variance exceeds the one that windows explain by this
+ * factor: with few processes, the variance of their means is large by chance.
  */
 #define IMPROBABLE 4.0
 

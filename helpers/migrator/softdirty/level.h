@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* For one process. All 0: it was not seen yet. */
+/* What the windows of one process saw. All 0: it had no window yet. */
 struct hm_softdirty_level {
     double mean;    /* mean share of written pages over its windows */
     double squares; /* sum of the squared differences of windows from that mean */
@@ -24,7 +24,7 @@ void hm_softdirty_level_see(struct hm_softdirty_level *level, double share);
 /* What follows from all processes together. */
 struct hm_softdirty_belief {
     uint32_t n;    /* processes that were seen */
-    double mean;   /* mean of their means */
+    double mean;   /* mean of the processes' means */
     double within; /* variance between windows of one process */
     double real;   /* variance between processes that windows do not explain; 0 if none was seen twice */
 };

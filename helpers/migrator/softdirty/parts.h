@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the files of this folder share. */
+/* The state of the soft-dirty windows, for the files of softdirty/ only. */
 #ifndef HM_MIGRATOR_SOFTDIRTY_PARTS_H
 #define HM_MIGRATOR_SOFTDIRTY_PARTS_H
 
@@ -30,6 +30,7 @@ struct hm_softdirty {
     struct hm_softdirty_state state;
     double budget; /* CPUs */
     bool by_place;
+    /* ranges with their shares from earlier windows, and ranges to be looked at when the open windows end */
     struct hm_softdirty_ranges known, wanted;
     uint32_t turn; /* space at which the next choice of processes begins */
     struct hm_softdirty_process process[HM_RANKS];

@@ -21,7 +21,7 @@ static void end_piece(struct pieces *pieces)
     pieces->open.n_pages = 0;
 }
 
-/* Adds the range to the open piece as far as that reaches; holes between ranges are included. */
+/* Adds the range to the open piece, hole before it included, and begins new pieces where one has `most_pages`. */
 static void cut(struct pieces *pieces, const struct hm_range *range)
 {
     uint64_t at = range->first, end = range->first + range->n_pages;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The shares of written pages in ranges: what the windows saw of them, and how it is used. No I/O. */
+/* The shares of written pages in ranges: what the windows saw, and how it divides observations. No I/O. */
 #include "parts.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-#define LEAST_TIME 4 /* a process that ran for less than this fraction of the usual time was hardly seen */
+#define LEAST_TIME 4 /* a process that ran for less than 1 / LEAST_TIME of the usual time was hardly seen */
 
 static int compare_ranges(const void *a, const void *b)
 {
@@ -35,8 +35,8 @@ static double chance(double mean, const struct hm_softdirty_range *range)
 }
 
 /*
- * Reduces chance in the shares of the ranges of one process. Each process by itself: what a window saw of others says
- * nothing about chance in this one.
+ * Reduces chance in the shares of the ranges of one process. What a window saw of other processes says nothing about
+ * chance in this one.
  */
 static void shrink(struct hm_softdirty_range *range, uint32_t n)
 {
@@ -81,7 +81,7 @@ static double find_usual(const struct hm_softdirty *softdirty)
 
 /*
  * The share of a process's pages that it would have written in `times` its running time, if pages are written at random
- * moments. Calculated for each range by itself: a range that is always written does not become more.
+ * moments. Calculated for each range by itself: the share of a range that is always written does not grow.
  */
 static double share_in(const struct hm_softdirty_range *range, uint32_t n, double times)
 {

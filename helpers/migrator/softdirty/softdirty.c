@@ -20,9 +20,9 @@
 #define TRIAL_PAGES 64                               /* pages of our own on which the cost of a fault is measured */
 #define CHUNK 8                                      /* neighbouring pages read together */
 #define MOST_CHUNKS (4 * HM_SOFTDIRTY_PAGES / CHUNK) /* most chunks read in a range with holes */
-/* shift of the first place from window to window, of PLACES: far from the golden ratio */
+/* SHIFT / PLACES of a range lie between the first places of two windows: far from the golden ratio, look()'s step */
 #define SHIFT 7549
-#define PLACES 10000 /* places in a range */
+#define PLACES 10000
 /* ranges of a process from which the cost of its last window is estimated */
 #define RECOUNTED 8
 #define AT_ONCE 64 /* most processes with a window at the same time */

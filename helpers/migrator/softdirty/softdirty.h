@@ -12,7 +12,7 @@
  *       when a space is given to another process                  hm_softdirty_forget(softdirty, space)
  *
  * It is not needed for a source with knows_writes. What a window found out about a process is used until its next
- * window. A process has only one set of soft-dirty marks: this disturbs a checkpointing tool that uses them, too
+ * window. A process has only one set of soft-dirty marks: so a window disturbs a checkpointing tool that uses them too
  * (CRIU).
  */
 #ifndef HM_MIGRATOR_SOFTDIRTY_SOFTDIRTY_H
@@ -52,7 +52,7 @@ struct hm_softdirty_state {
 struct hm_softdirty *hm_softdirty_new(double overhead, unsigned n_cpus, bool by_place, struct hm_error *error);
 void hm_softdirty_free(struct hm_softdirty *softdirty);
 
-/* Length of a short window: about the time between two looks of DAMON, so that both see the same. */
+/* Length of a window in ms: about the time between two looks of DAMON, so that both see the same. */
 unsigned hm_softdirty_window_ms(void);
 /*
  * Begins windows: clears the marks of the processes whose turn it is, the longest waiting first. A process that cannot
@@ -68,7 +68,7 @@ bool hm_softdirty_has_window(const struct hm_softdirty *softdirty, uint32_t spac
 bool hm_softdirty_add(struct hm_softdirty *softdirty, uint64_t page, uint64_t n_pages);
 /*
  * Names all memory of a process, in at most `most` (at least 1) ranges of about the same size; spaces must ascend.
- * `begun` and `now` are its mappings at the begin and the end of the window, both read with is_apart. Memory that is
+ * `begun` and `now` are its mappings at the start and the end of the window, both read with is_apart. Memory that is
  * new or has grown is left out, as the kernel marks all of it. Small mappings share a range with their neighbours,
  * holes included. Returns the number of ranges. Pure.
  */
@@ -88,10 +88,11 @@ void hm_softdirty_split(const struct hm_softdirty *softdirty, struct hm_observat
 /* The share of written pages (0..1) in the range of this page; -1 if it is not known. Pure. */
 double hm_softdirty_share(const struct hm_softdirty *softdirty, uint64_t page);
 /*
- * The first page behind `page` at which a range begins or ends; UINT64_MAX if there is none, and always without
+ * The first page after `page` at which a range begins or ends; UINT64_MAX if there is none, and always without
  * `by_place`. Pure.
  */
 uint64_t hm_softdirty_border(const struct hm_softdirty *softdirty, uint64_t page);
+/* Forgets what windows have found out about the process of this space. Pure. */
 void hm_softdirty_forget(struct hm_softdirty *softdirty, uint32_t space);
 
 const struct hm_softdirty_state *hm_softdirty_state(const struct hm_softdirty *softdirty);

@@ -16,9 +16,10 @@
 #include "rows.h"
 
 #define PATIENCE_S 10 /* time for the first answer: the broker may be waiting for another client's kdamond */
-/* of the overhead, for the kdamond; half is the migrator's; the rest is left to the broker and to reading */
+/* the kdamond's share of the overhead; the migrator has half, and the rest is for the broker and for reading */
 #define BUDGET_SHARE 0.3
-#define SMALL 0.01          /* the smallest processes together may have this share of the memory, and are not watched */
+/* share of the memory: the smallest processes, which together have less, are not watched */
+#define SMALL 0.01
 #define MOST_MESSAGES 16384 /* most messages handled in one call */
 
 struct damon_source {
@@ -107,8 +108,8 @@ static const struct hm_damon_process *find_sent(const struct hm_damon_watch *wat
 }
 
 /*
- * Is a new list worth sending? It restarts the kdamond, which then has to find its regions again: so not for a few
- * processes that have ended.
+ * Is a new list worth sending? It restarts the kdamond, which then has to find its regions again. So no list is sent
+ * just because a few processes have ended.
  */
 static bool is_worth_sending(const struct damon_source *source, const struct wanted *wanted, const struct hm_maps *maps)
 {

@@ -28,7 +28,7 @@ static size_t find_smallest(const struct pieces *kept)
     return smallest;
 }
 
-/* Adds a piece behind the others. If there are too many, the smallest piece is dropped. */
+/* Adds a piece after the others. If there are too many, the smallest piece is dropped. */
 static void keep(struct pieces *kept, struct piece piece)
 {
     if (kept->n == HM_DAMON_RANGES) {

@@ -69,7 +69,7 @@ static int compare(const void *a, const void *b)
     return (*left > *right) - (*left < *right);
 }
 
-/* The targets of all slots, sorted; the caller frees the list. Returns NULL without memory. */
+/* The targets of all slots, sorted; the caller frees the list. Returns NULL if there is no memory. */
 static int *list_targets(const struct hm_perf_watched *watch)
 {
     int *targets = malloc((watch->n + 1) * sizeof(*targets));
@@ -147,7 +147,7 @@ static void read_cpus(const char *cgroup, struct hm_set *cpus)
     }
 }
 
-/* Watches the whole cgroup. Returns 0, or -1 with errno if a CPU cannot be watched; then none is. */
+/* Watches the cgroup on each of its CPUs. Returns 0, or -1 with errno if one CPU fails; then none is watched. */
 static int add_cgroup(struct hm_perf_watched *watch, const char *cgroup)
 {
     struct hm_set cpus;

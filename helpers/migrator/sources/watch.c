@@ -20,8 +20,8 @@
 #define KERNEL_S 1e-6       /* assumed CPU time of the kernel for a record; used for the budget, never reported */
 #define SHARE 0.5           /* of the overhead; the migrator itself has the other half */
 #define POLL_MS 1000        /* a ring that is not half full is read after this time */
-#define ADDRESS_BITS 57     /* user space has at most as many; higher addresses are the kernel's */
-/* after so many samples in a row without an address, the hardware is assumed not to know addresses */
+#define ADDRESS_BITS 57     /* most bits of an address in user space; higher addresses are the kernel's */
+/* after this many samples in a row without an address, the hardware is assumed not to know addresses */
 #define BLIND 4096
 
 /* ------------------------------------------------------------------ read */
@@ -35,7 +35,7 @@ struct hm_observation hm_perf_weigh(const struct hm_ring_sample *sample, enum hm
     bool is_store = kind == HM_PERF_STORES || (kind == HM_PERF_BOTH && source.mem_op & PERF_MEM_OP_STORE);
     bool is_load =
         kind == HM_PERF_LOADS || (kind == HM_PERF_BOTH && source.mem_op & (PERF_MEM_OP_LOAD | PERF_MEM_OP_PFETCH));
-    /* An atomic operation, which reads and writes, counts as a write, as that is what costs. */
+    /* An atomic operation, which reads and writes, counts as a write, as its write costs more. */
     seen.knows_writes = is_store || is_load;
     if (is_store)
         seen.writes = weight;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What targets.c (which chooses what is watched) and watch.c (which reads it) share. */
+/* The state of a source of perf events, for targets.c (which chooses what is watched) and watch.c (which reads it). */
 #ifndef HM_MIGRATOR_SOURCES_WATCHPARTS_H
 #define HM_MIGRATOR_SOURCES_WATCHPARTS_H
 
@@ -15,10 +15,10 @@ struct hm_perf_watched {
     struct hm_perf_budget budget;
     struct hm_ring_counts counts;
     double allowed; /* CPU time per second that sampling may use */
-    bool is_wide;
+    bool is_wide;   /* the whole cgroup is watched, not each thread by itself */
     struct hm_perf_slot **slot;
     size_t n;
-    uint64_t blind;
+    uint64_t blind;                        /* samples in a row without an address */
     uint64_t since_ns, records, throttled; /* values at the last comparison with the budget */
     double spent_s;                        /* CPU time of this process since then */
     pid_t last_pid;                        /* pid of the sample before, and its space */

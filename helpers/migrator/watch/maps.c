@@ -27,8 +27,8 @@ static const char *take_number(const char *at, int base, char stop, uint64_t *va
 }
 
 /*
- * Is it a name of private memory? "" is anonymous memory or a program's zeroed data; "[anon:...]" was named by the
- * program.
+ * Is this the name of a mapping whose pages may be moved? "" is anonymous memory or a program's zeroed data;
+ * "[anon:...]" was named by the program.
  */
 static bool is_own_name(const char *name)
 {

@@ -34,19 +34,19 @@ struct hm_maps { /* ranges in ascending order, without overlap */
 int hm_maps_parse_line(const char *line, struct hm_range *range);
 
 /*
- * Adds a range behind the last. If they touch, they are joined, unless `is_apart`. Returns 0, or -1 (ENOMEM; ENOSPC:
- * too many; EINVAL: it is not behind the last).
+ * Adds a range after the last one. If the two touch, they are joined, unless `is_apart`. Returns 0, or -1 (ENOMEM;
+ * ENOSPC: too many ranges; EINVAL: the range begins before the last one ends).
  */
 int hm_maps_add(struct hm_maps *maps, struct hm_range range);
 
 /*
- * Replaces the content of `maps` by the ranges of the process. Returns 0, or -1 (ESRCH, EACCES ...). If the process has
- * too many ranges, only its first ones are read.
+ * Replaces the content of `maps` by the ranges of the process; hm_maps_free frees them. Returns 0, or -1 (ESRCH, EACCES
+ * ...). If the process has too many ranges, only its first ones are read.
  */
 int hm_maps_read(struct hm_maps *maps, pid_t pid, struct hm_error *error);
 void hm_maps_free(struct hm_maps *maps);
 
-/* The index of the first range that ends behind `page`; maps->n if there is none. Pure. */
+/* The index of the first range that contains `page` or comes after it; maps->n if there is none. Pure. */
 size_t hm_maps_find(const struct hm_maps *maps, uint64_t page);
 /* How many pages from `first` to `first` + n_pages - 1 are in the ranges. Pure. */
 uint64_t hm_maps_count(const struct hm_maps *maps, uint64_t first, uint64_t n_pages);

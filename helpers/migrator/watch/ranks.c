@@ -59,7 +59,7 @@ static const char *inner(const struct hm_ranks *ranks)
 
 /*
  * Does the process with this number belong to the user and the cgroup? /proc is read by number: the answer holds for
- * the process of a pidfd only if that still lives afterwards.
+ * the process of a pidfd only if that process still lives afterwards.
  */
 static bool is_believed(const struct hm_ranks *ranks, pid_t pid)
 {

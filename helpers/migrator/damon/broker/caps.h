@@ -15,8 +15,9 @@
  * All others are dropped for good. Returns 0, or -1.
  */
 int hm_damon_caps_drop(struct hm_error *error);
-/* To be called around the opening of a perf event. */
+/* To be called just before a perf event is opened: puts CAP_SYS_ADMIN into effect, where it was kept. */
 void hm_damon_caps_raise(void);
+/* To be called just after that: CAP_SYS_ADMIN has no effect any more. Keeps errno. */
 void hm_damon_caps_lower(void);
 
 #endif

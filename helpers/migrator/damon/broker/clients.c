@@ -58,7 +58,7 @@ static uint64_t pause_ns(const struct hm_damon_lease *lease)
     return pause > PAUSE_NS ? pause : PAUSE_NS;
 }
 
-/* Messages of a client are handled one at a time, with pauses between them. */
+/* May the client's next message be read now? The pause after its last message must be over. */
 static bool may_speak(const struct hm_damon_lease *lease, uint64_t now)
 {
     return lease->asked_ns == 0 || now - lease->asked_ns >= pause_ns(lease);

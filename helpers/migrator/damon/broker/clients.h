@@ -12,13 +12,14 @@ struct hm_damon_clients {
     int listener; /* the socket for new clients */
     int signals;  /* signalfd(2) of the signals that end the broker */
     struct hm_damon_lease lease[HM_DAMON_CLIENTS];
-    uint32_t n_clients;        /* clients so far */
-    uint64_t idle_ns, used_ns; /* how long it may be without clients, and when it last had one */
+    uint32_t n_clients; /* clients since the broker's start */
+    /* how long the broker stays without clients, and CLOCK_MONOTONIC when it last had one */
+    uint64_t idle_ns, used_ns;
 };
 
-/* No clients yet. `broker` stays the caller's. `listener` and `signals` become -1, for the caller to fill. */
+/* Sets `clients` up, without any client. `broker` stays the caller's. The caller sets `listener` and `signals`. */
 void hm_damon_clients_init(struct hm_damon_clients *clients, struct hm_damon_broker *broker, uint64_t idle_s);
-/* Serves clients until a signal ends the broker, or it had none for `idle_s`. */
+/* Serves clients until a signal ends the broker, or the broker had no client for `idle_s`. */
 void hm_damon_clients_serve(struct hm_damon_clients *clients);
 /* Takes back what all clients were lent. */
 void hm_damon_clients_close(struct hm_damon_clients *clients);

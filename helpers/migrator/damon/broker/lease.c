@@ -14,7 +14,7 @@
 #define SECOND_NS UINT64_C(1000000000)
 #define FIRST_TUNE_LISTS 2      /* lists of each process before the settings are tuned for the first time */
 #define TUNE_NS (5 * SECOND_NS) /* time between two measurements of the cost */
-#define MOST_OF_CPUS 10         /* percent of the client's CPUs that it may give its kdamond as budget */
+#define MOST_OF_CPUS 10         /* percent of the client's CPUs that its kdamond's budget may have */
 
 void hm_damon_lease_open(struct hm_damon_lease *lease, uint32_t client, int fd, uid_t uid, pid_t pid)
 {
@@ -262,7 +262,7 @@ static void tune(struct hm_damon_broker *broker, struct hm_damon_lease *lease)
     lease->is_tuned = true;
     /* On a change the kernel looks up the processes by their numbers again. That is safe only while they live. */
     if (is_better && hm_damon_targets_live(lease->pidfd, lease->n) && change(broker, lease, &better) == 0) {
-        /* these were made under the old settings */
+        /* the lists that are waiting were made under the old settings */
         hm_damon_tracepoint_read(&lease->tracepoint, &broker->layout, send_list, lease);
         lease->settings = better;
         if (!hm_damon_targets_live(lease->pidfd, lease->n))

@@ -28,10 +28,10 @@ struct hm_damon_lease {
     int fd;          /* socket; -1: the slot is free */
     uid_t uid;
     pid_t pid;                   /* the client's */
-    uint64_t since_ns, asked_ns; /* CLOCK_MONOTONIC when it connected, and of its last message; 0: no message yet */
+    uint64_t since_ns, asked_ns; /* CLOCK_MONOTONIC when the client connected, and of its last message; 0: none */
     uint64_t served_ns;          /* how long the work for that message took */
     int kdamond;                 /* index of the lent kdamond; -1: none */
-    pid_t thread;                /* of the kdamond's thread; 0: it does not run */
+    pid_t thread;                /* number of the kdamond's thread; 0: it does not run */
     struct hm_damon_tracepoint tracepoint;
     uint32_t generation;
     uint32_t n; /* number of watched processes */
@@ -45,11 +45,16 @@ struct hm_damon_lease {
     uint64_t past_cpu_ns;        /* CPU time of earlier threads for this client */
     uint64_t broker_cpu_ns;      /* CPU time of the broker itself for this client */
     uint64_t n_lists;            /* lists received since set_ns */
+    /*
+     * Sums over the lists since set_ns. touched_bytes: the bytes of regions with an access; accessed_bytes: the same,
+     * each region weighted by its share of looks that found an access.
+     */
     double accessed_bytes, touched_bytes;
-    bool is_tuned;
+    bool is_tuned;   /* the first settings were compared with their cost */
     uint32_t unsent; /* number of lists that could not be sent */
 };
 
+/* Fills a free slot for a client that has connected. `fd` is the lease's from now on. */
 void hm_damon_lease_open(struct hm_damon_lease *lease, uint32_t client, int fd, uid_t uid, pid_t pid);
 /*
  * Handles one message of the client, which must have arrived, and answers. Returns false if the client is gone or its

@@ -16,7 +16,7 @@
 int hm_damon_listener_lock(const char *run_dir, bool may_wait, struct hm_error *error);
 /*
  * Makes the socket, which every user may connect to, in place of one that an earlier broker left. The caller holds the
- * lock. Returns the socket's descriptor, which does not wait, or -1 with a text.
+ * lock. Returns the socket's descriptor, which is nonblocking, or -1 with a text.
  */
 int hm_damon_listener_open(const char *run_dir, struct hm_error *error);
 /* Removes the socket, and closes its descriptor. */

@@ -55,7 +55,7 @@ static void tell_ready(void)
         close(null);
 }
 
-/* Gives up rights, and takes what the clients come through. Returns 0, or -1 with a text. */
+/* Drops capabilities, then opens the signals and the socket for clients. Returns 0, or -1 with a text. */
 static int open_clients(struct hm_damon_clients *clients, const char *run_dir, struct hm_error *error)
 {
     if (hm_damon_caps_drop(error) != 0)

@@ -24,8 +24,8 @@
 #define NUMBER 24      /* bytes of a number's text */
 
 /*
- * Did the call fail with EBUSY, and is there a try left? The kernel does not wait for its lock: while one process reads
- * or writes one of these files, others get EBUSY.
+ * Did the call fail with EBUSY, and is there a try left? Then this waits before it returns. The kernel does not wait
+ * for its lock: while one process reads or writes one of these files, others get EBUSY.
  */
 static bool is_busy(int tries)
 {
@@ -121,8 +121,8 @@ static int are_ours(const struct hm_damon_owned *owned)
 }
 
 /*
- * Sets kdamond k up when it is first used, as that makes some twenty files in the kernel. The mark is written last: it
- * says that the set-up is complete.
+ * Sets kdamond k up when it is first used, and not earlier: the set-up makes some twenty files in the kernel. The mark
+ * is written last: it says that the set-up is complete.
  */
 static int set_up(unsigned k, uint32_t mark, struct hm_error *error)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Checks whose a process is that a client names. The broker checks nothing else about it. */
+/* Checks who owns a process that a client names. The broker checks nothing else about the process. */
 #ifndef HM_MIGRATOR_DAMON_BROKER_TARGET_H
 #define HM_MIGRATOR_DAMON_BROKER_TARGET_H
 
@@ -10,8 +10,8 @@
 
 /*
  * Opens the process as a pidfd, if it is the one that was named and `uid` may watch it: its /proc/PID/maps belongs to
- * `uid` (that of a setuid program belongs to root), or `uid` is 0. Returns the descriptor, or -1: ESRCH: it has ended,
- * or its number belongs to another process now; EPERM: with a text that names it.
+ * `uid` (that of a setuid program belongs to root), or `uid` is 0. Returns the descriptor, or -1 with a text: ESRCH:
+ * the process has ended, or its number belongs to another one now; EPERM: it does not belong to `uid`.
  */
 int hm_damon_target_open(const struct hm_damon_process *process, uid_t uid, struct hm_error *error);
 /* Do all these processes live? While they do, their numbers cannot belong to others. */

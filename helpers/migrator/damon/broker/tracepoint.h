@@ -10,7 +10,7 @@
 struct hm_damon_tracepoint {
     int fd; /* -1: not open */
     void *map;
-    uint64_t lost;
+    uint64_t lost; /* records that the kernel dropped, and incomplete lists */
     struct hm_damon_gathering *gathering;
 };
 
